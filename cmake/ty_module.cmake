@@ -1,0 +1,15 @@
+# ty_module(NAME [DIR dir] [DEPS modules…] [LIBS third-party…])
+#
+# One static library per folder of src/. DEPS are the folders it may include (tools/check_layers.py
+# checks the includes themselves); LIBS stay private, so a third-party header reaches one folder only.
+function(ty_module NAME)
+  cmake_parse_arguments(ARG "" "DIR" "DEPS;LIBS" ${ARGN})
+  if(NOT ARG_DIR)
+    set(ARG_DIR ${NAME})
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${ARG_DIR}/*.cpp)
+  string(REPLACE "/" "_" target ty_${NAME})
+  add_library(${target} STATIC ${sources})
+  list(TRANSFORM ARG_DEPS PREPEND ty_)
+  target_link_libraries(${target} PUBLIC ty_flags fmt::fmt ${ARG_DEPS} PRIVATE ${ARG_LIBS})
+endfunction()

@@ -1,0 +1,57 @@
+// The three ways to fail, and nothing else. See docs/errors.md.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace trainyard {
+
+// The request was wrong and the caller can mend it: a flag, a file, a shape. Exit code 2.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The request was fine but could not be carried out: I/O, a numerical failure, a lost worker. Exit
+// code 1.
+class Failure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// A bug of ours. Exit code 3.
+class InternalError : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+template <typename... Args>
+[[noreturn]] void throw_error(fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(fmt::format(format, std::forward<Args>(args)...));
+}
+
+template <typename... Args>
+[[noreturn]] void throw_failure(fmt::format_string<Args...> format, Args&&... args) {
+  throw Failure(fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace trainyard
+
+// TY_REQUIRE: what the caller must get right; the message says what was expected and what was
+// found.
+#define TY_REQUIRE(condition, ...)                                        \
+  do {                                                                    \
+    if (!(condition)) throw ::trainyard::Error(fmt::format(__VA_ARGS__)); \
+  } while (false)
+
+// TY_CHECK: what we must get right ourselves.
+#define TY_CHECK(condition, ...)                                                            \
+  do {                                                                                      \
+    if (!(condition))                                                                       \
+      throw ::trainyard::InternalError(fmt::format("{}:{}: {} does not hold: {}", __FILE__, \
+                                                   __LINE__, #condition,                    \
+                                                   fmt::format(__VA_ARGS__)));              \
+  } while (false)

@@ -1,0 +1,109 @@
+#include "base/file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+namespace trainyard {
+namespace {
+
+// The largest single write the kernel takes is just under 2 GiB.
+constexpr size_t kWriteChunk = size_t{1} << 30;
+
+int open_for_reading(const std::filesystem::path& path, struct stat& info) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  TY_REQUIRE(fd >= 0, "{}: cannot be opened: {}", path.string(), std::strerror(errno));
+  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    ::close(fd);
+    throw_error("{}: not a regular file", path.string());
+  }
+  return fd;
+}
+
+}  // namespace
+
+std::string read_file(const std::filesystem::path& path, int64_t max_bytes) {
+  struct stat info {};
+  const int fd = open_for_reading(path, info);
+  if (info.st_size > max_bytes) {
+    ::close(fd);
+    throw_error("{}: {} bytes is more than the {} this kind of file may have", path.string(),
+                info.st_size, max_bytes);
+  }
+  std::string content(static_cast<size_t>(info.st_size), '\0');
+  size_t done = 0;
+  while (done < content.size()) {
+    const ssize_t got = ::read(fd, content.data() + done, content.size() - done);
+    if (got <= 0) break;
+    done += static_cast<size_t>(got);
+  }
+  ::close(fd);
+  TY_REQUIRE(done == content.size(), "{}: only {} of {} bytes could be read", path.string(), done,
+             content.size());
+  return content;
+}
+
+void write_file(const std::filesystem::path& path, std::string_view content) {
+  AtomicFile file(path);
+  file.write(content);
+  file.commit();
+}
+
+AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
+  std::string name = path_.string() + ".XXXXXX";
+  fd_ = ::mkstemp(name.data());
+  if (fd_ < 0) throw_failure("{}: cannot be written: {}", path_.string(), std::strerror(errno));
+  temporary_ = name;
+}
+
+AtomicFile::~AtomicFile() {
+  if (fd_ < 0) return;
+  ::close(fd_);
+  ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(const void* data, size_t bytes) {
+  const auto* from = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t put = ::write(fd_, from, std::min(bytes, kWriteChunk));
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) throw_failure("{}: cannot be written: {}", path_.string(), std::strerror(errno));
+    from += put;
+    bytes -= static_cast<size_t>(put);
+    position_ += put;
+  }
+}
+
+void AtomicFile::commit() {
+  constexpr mode_t kEveryoneReads = 0644;
+  const bool ok = ::fchmod(fd_, kEveryoneReads) == 0 && ::close(fd_) == 0 &&
+                  ::rename(temporary_.c_str(), path_.c_str()) == 0;
+  const int reason = errno;
+  fd_ = -1;
+  if (!ok) {
+    ::unlink(temporary_.c_str());
+    throw_failure("{}: cannot be written: {}", path_.string(), std::strerror(reason));
+  }
+}
+
+MappedFile::MappedFile(const std::filesystem::path& path) {
+  struct stat info {};
+  const int fd = open_for_reading(path, info);
+  size_ = static_cast<size_t>(info.st_size);
+  void* address = size_ > 0 ? ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0) : nullptr;
+  ::close(fd);
+  TY_REQUIRE(address != MAP_FAILED, "{}: cannot be mapped: {}", path.string(),
+             std::strerror(errno));
+  data_ = static_cast<const std::byte*>(address);
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,57 @@
+// Whole files in and out. Writing is atomic: a reader sees the old file or the new one.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace trainyard {
+
+// Throws Error if the file is missing or cannot be read, or is larger than `max_bytes`.
+std::string read_file(const std::filesystem::path& path, int64_t max_bytes = int64_t{1} << 31);
+
+// Writes to a temporary name in the same folder and renames; throws Failure and leaves no trace
+// otherwise.
+void write_file(const std::filesystem::path& path, std::string_view content);
+
+// A file being written: bytes go to a temporary name until commit(); without it the destructor
+// removes them.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(const void* data, size_t bytes);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  int64_t position() const { return position_; }
+  void commit();
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  int fd_ = -1;
+  int64_t position_ = 0;
+};
+
+// A read-only mapping of a whole file; the pages are shared with the page cache.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace trainyard

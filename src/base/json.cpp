@@ -1,0 +1,207 @@
+#include "base/json.h"
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace trainyard {
+namespace {
+
+void write_text(std::string& out, std::string_view text) {
+  out += '"';
+  for (const char c : text) {
+    switch (c) {
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+        } else {
+          out += c;
+        }
+    }
+  }
+  out += '"';
+}
+
+// JSON has no infinities: they become null, as in every strict writer.
+void write_number(std::string& out, double value) {
+  out += std::isfinite(value) ? fmt::format("{}", value) : "null";
+}
+
+Json convert(const nlohmann::ordered_json& from) {
+  using Kind = nlohmann::ordered_json::value_t;
+  switch (from.type()) {
+    case Kind::boolean:
+      return from.get<bool>();
+    case Kind::number_integer:
+      return from.get<int64_t>();
+    case Kind::number_unsigned:
+      return from.get<uint64_t>();
+    case Kind::number_float:
+      return from.get<double>();
+    case Kind::string:
+      return from.get<std::string>();
+    case Kind::array: {
+      Json out = Json::array();
+      for (const auto& item : from) out.push_back(convert(item));
+      return out;
+    }
+    case Kind::object: {
+      Json out = Json::object();
+      for (const auto& [key, item] : from.items()) out[key] = convert(item);
+      return out;
+    }
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+Json Json::object() {
+  Json value;
+  value.value_ = Object{};
+  return value;
+}
+
+Json Json::object(std::initializer_list<Member> members) {
+  Json value;
+  value.value_ = Object(members);
+  return value;
+}
+
+bool Json::as_bool() const {
+  TY_REQUIRE(is_bool(), "expected true or false, found {}", dump(-1));
+  return std::get<bool>(value_);
+}
+
+int64_t Json::as_int() const {
+  TY_REQUIRE(is_int(), "expected a whole number, found {}", dump(-1));
+  return std::get<int64_t>(value_);
+}
+
+double Json::as_number() const {
+  TY_REQUIRE(is_number(), "expected a number, found {}", dump(-1));
+  return is_int() ? static_cast<double>(std::get<int64_t>(value_)) : std::get<double>(value_);
+}
+
+const std::string& Json::as_string() const {
+  TY_REQUIRE(is_string(), "expected text, found {}", dump(-1));
+  return std::get<std::string>(value_);
+}
+
+const Json::Array& Json::items() const {
+  TY_REQUIRE(is_array(), "expected a list, found {}", dump(-1));
+  return std::get<Array>(value_);
+}
+
+const Json::Object& Json::members() const {
+  TY_REQUIRE(is_object(), "expected an object, found {}", dump(-1));
+  return std::get<Object>(value_);
+}
+
+void Json::push_back(Json item) {
+  if (is_null()) value_ = Array{};
+  TY_CHECK(is_array(), "push_back on {}", dump(-1));
+  std::get<Array>(value_).push_back(std::move(item));
+}
+
+Json& Json::operator[](std::string_view key) {
+  if (is_null()) value_ = Object{};
+  TY_CHECK(is_object(), "member {} of {}", key, dump(-1));
+  auto& members = std::get<Object>(value_);
+  for (auto& [name, value] : members) {
+    if (name == key) return value;
+  }
+  return members.emplace_back(std::string(key), Json()).second;
+}
+
+const Json* Json::find(std::string_view key) const {
+  if (!is_object()) return nullptr;
+  for (const auto& [name, value] : std::get<Object>(value_)) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+const Json& Json::at(std::string_view key) const {
+  const Json* found = find(key);
+  TY_REQUIRE(found != nullptr, "'{}' is missing", key);
+  return *found;
+}
+
+void Json::write(std::string& out, int indent, int depth) const {
+  const auto newline = [&](int level) {
+    if (indent < 0) return;
+    out += '\n';
+    out.append(static_cast<size_t>(indent) * static_cast<size_t>(level), ' ');
+  };
+  if (is_null()) {
+    out += "null";
+  } else if (is_bool()) {
+    out += std::get<bool>(value_) ? "true" : "false";
+  } else if (is_int()) {
+    out += fmt::format("{}", std::get<int64_t>(value_));
+  } else if (is_number()) {
+    write_number(out, std::get<double>(value_));
+  } else if (is_string()) {
+    write_text(out, std::get<std::string>(value_));
+  } else if (is_array()) {
+    const auto& items = std::get<Array>(value_);
+    // Lists of plain values stay on one line.
+    bool flat = true;
+    for (const Json& item : items) flat = flat && !item.is_array() && !item.is_object();
+    out += '[';
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (i > 0) out += flat && indent >= 0 ? ", " : ",";
+      if (!flat) newline(depth + 1);
+      items[i].write(out, indent, depth + 1);
+    }
+    if (!flat) newline(depth);
+    out += ']';
+  } else {
+    const auto& members = std::get<Object>(value_);
+    out += '{';
+    for (size_t i = 0; i < members.size(); ++i) {
+      if (i > 0) out += ',';
+      newline(depth + 1);
+      write_text(out, members[i].first);
+      out += indent < 0 ? ":" : ": ";
+      members[i].second.write(out, indent, depth + 1);
+    }
+    if (!members.empty()) newline(depth);
+    out += '}';
+  }
+}
+
+std::string Json::dump(int indent) const {
+  std::string out;
+  write(out, indent, 0);
+  return out;
+}
+
+Json Json::parse(std::string_view text, std::string_view origin) {
+  try {
+    return convert(nlohmann::ordered_json::parse(text));
+  } catch (const nlohmann::json::exception& problem) {
+    throw_error("{}: not valid JSON: {}", origin, problem.what());
+  }
+}
+
+}  // namespace trainyard

@@ -1,0 +1,33 @@
+// How a parameter or constant comes by its values. A graph of 143 million parameters is a few
+// kilobytes until somebody asks for the numbers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "tensor/tensor.h"
+
+namespace trainyard {
+
+// Values drawn from (seed, name of the value, index): the same on every machine and in every order.
+struct InitRule {
+  enum class Kind : uint8_t { kConstant, kNormal, kUniform };
+  Kind kind = Kind::kConstant;
+  // kConstant: the value; kNormal: the standard deviation; kUniform: the bound, drawn from [-scale,
+  // scale).
+  double scale = 0.0;
+
+  bool operator==(const InitRule&) const = default;
+};
+
+InitRule init_constant(double value);
+// He et al. 2015 (arXiv:1502.01852): N(0, 2 / fan).
+InitRule init_he_normal(int64_t fan);
+// Glorot and Bengio 2010: U(-a, a) with a = sqrt(6 / (fan_in + fan_out)).
+InitRule init_xavier_uniform(int64_t fan_in, int64_t fan_out);
+
+// Fills `tensor` (any float or integer dtype) by the rule.
+void fill_by_rule(const InitRule& rule, uint64_t seed, std::string_view name, Tensor& tensor);
+
+}  // namespace trainyard

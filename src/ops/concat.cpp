@@ -1,0 +1,57 @@
+// Concat: inputs joined along `axis`.
+#include "base/error.h"
+#include "ops/op_def.h"
+
+namespace trainyard::ops {
+namespace {
+
+constexpr AttrSpec kAttributes[] = {{"axis", AttrKind::kInt, true}};
+
+std::vector<TensorType> infer(const NodeView& node) {
+  TensorType y = node.input_type(0);
+  const int64_t axis = normalize_axis(node.attr_int("axis", 0), y.shape.rank(), "Concat");
+  for (size_t i = 1; i < node.num_inputs(); ++i) {
+    const TensorType& x = node.input_type(i);
+    TY_REQUIRE(x.dtype == y.dtype, "input {} is {}, input 0 is {}", i, dtype_name(x.dtype),
+               dtype_name(y.dtype));
+    bool fits = x.shape.rank() == y.shape.rank();
+    for (int64_t d = 0; fits && d < x.shape.rank(); ++d)
+      fits = d == axis || x.shape[d] == y.shape[d];
+    TY_REQUIRE(fits, "input {} has shape {}, which does not join shape {} along axis {}", i,
+               x.shape.to_string(), node.input_shape(0).to_string(), axis);
+    const bool unknown = x.shape[axis] == Shape::kUnknown || y.shape[axis] == Shape::kUnknown;
+    y.shape[axis] = unknown ? Shape::kUnknown : y.shape[axis] + x.shape[axis];
+  }
+  return {y};
+}
+
+std::vector<Tensor> evaluate(const NodeView& node) {
+  if (!all_inputs_constant(node)) return {};
+  const TensorType& type = node.output_type(0);
+  const int64_t axis = normalize_axis(node.attr_int("axis", 0), type.shape.rank(), "Concat");
+  const std::vector<int64_t> strides = type.shape.strides();
+  Tensor y(type);
+  int64_t offset = 0;
+  for (size_t i = 0; i < node.num_inputs(); ++i) {
+    const Tensor& x = *node.input_constant(i);
+    auto* to = static_cast<std::byte*>(y.data()) +
+               offset * strides[static_cast<size_t>(axis)] * dtype_size(type.dtype);
+    copy_strided(x.shape().dims(), dtype_size(type.dtype), x.data(), x.shape().strides(), to,
+                 strides);
+    offset += x.shape()[axis];
+  }
+  std::vector<Tensor> outputs;
+  outputs.push_back(std::move(y));
+  return outputs;
+}
+
+}  // namespace
+
+extern const OpDef kConcat = {.name = "Concat",
+                              .kind = OpKind::kDataMovement,
+                              .inputs = {1, Arity::kMany},
+                              .attributes = kAttributes,
+                              .infer = infer,
+                              .evaluate = evaluate};
+
+}  // namespace trainyard::ops

@@ -1,0 +1,46 @@
+// Constant: a value written into the graph. Import turns most of them into initializers.
+#include "base/error.h"
+#include "ops/op_def.h"
+
+namespace trainyard::ops {
+namespace {
+
+constexpr AttrSpec kAttributes[] = {{"value", AttrKind::kTensor},
+                                    {"value_float", AttrKind::kFloat},
+                                    {"value_floats", AttrKind::kFloats},
+                                    {"value_int", AttrKind::kInt},
+                                    {"value_ints", AttrKind::kInts}};
+
+Tensor value_of(const NodeView& node) {
+  if (const Tensor* tensor = node.attr_tensor("value")) return tensor->clone();
+  if (node.has_attr("value_float")) return Tensor::scalar(node.attr_float("value_float", 0));
+  if (node.has_attr("value_int")) return Tensor::scalar(node.attr_int("value_int", 0));
+  if (node.has_attr("value_ints")) return Tensor::of_ints(node.attr_ints("value_ints", {}));
+  if (node.has_attr("value_floats")) {
+    const std::vector<float> values = node.attr_floats("value_floats", {});
+    return Tensor::of<float>(Shape{static_cast<int64_t>(values.size())}, values);
+  }
+  throw_error(
+      "it has no value (attributes value, value_float, value_int, value_floats, value_ints)");
+}
+
+std::vector<TensorType> infer(const NodeView& node) {
+  return {value_of(node).type()};
+}
+
+std::vector<Tensor> evaluate(const NodeView& node) {
+  std::vector<Tensor> outputs;
+  outputs.push_back(value_of(node));
+  return outputs;
+}
+
+}  // namespace
+
+extern const OpDef kConstant = {.name = "Constant",
+                                .kind = OpKind::kDataMovement,
+                                .inputs = {0, 0},
+                                .attributes = kAttributes,
+                                .infer = infer,
+                                .evaluate = evaluate};
+
+}  // namespace trainyard::ops

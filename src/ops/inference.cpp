@@ -1,0 +1,130 @@
+#include "ops/inference.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "ops/op_def.h"
+
+namespace trainyard::ops {
+namespace {
+
+// Shape arithmetic works on a handful of numbers; anything larger is data and is left to the run.
+constexpr int64_t kLargestKnownValue = 4096;
+
+void check_arity(const NodeView& node, const OpDef& op) {
+  const auto inputs = static_cast<int>(node.num_inputs());
+  const auto outputs = static_cast<int>(node.num_outputs());
+  TY_REQUIRE(op.inputs.least <= inputs && inputs <= op.inputs.most,
+             "it has {} inputs, expected {} to {}", inputs, op.inputs.least, op.inputs.most);
+  TY_REQUIRE(op.outputs.least <= outputs && outputs <= op.outputs.most,
+             "it has {} outputs, expected {} to {}", outputs, op.outputs.least, op.outputs.most);
+  for (int i = 0; i < op.inputs.least; ++i) {
+    TY_REQUIRE(node.has_input(static_cast<size_t>(i)), "input {} is missing", i);
+  }
+}
+
+void check_attributes(const NodeView& node, const OpDef& op) {
+  for (const auto& [name, attribute] : node.node().attributes) {
+    const auto spec = std::find_if(op.attributes.begin(), op.attributes.end(),
+                                   [&](const AttrSpec& s) { return s.name == name; });
+    if (spec == op.attributes.end()) {
+      std::vector<std::string> names;
+      for (const AttrSpec& known : op.attributes) names.emplace_back(known.name);
+      throw_error("it has no attribute '{}'.{}", name, did_you_mean(name, names));
+    }
+    TY_REQUIRE(attr_kind(attribute) == spec->kind, "attribute '{}' is {}, expected {}", name,
+               attr_kind_name(attr_kind(attribute)), attr_kind_name(spec->kind));
+  }
+  for (const AttrSpec& spec : op.attributes) {
+    TY_REQUIRE(!spec.required || node.has_attr(spec.name), "attribute '{}' is missing", spec.name);
+  }
+}
+
+bool small_and_static(const TensorType& type) {
+  return type.shape.is_static() && type.shape.num_elements() <= kLargestKnownValue;
+}
+
+}  // namespace
+
+std::vector<TensorType> infer_types(const Graph& graph, NodeId id) {
+  const NodeView node(graph, id);
+  const OpDef& op = op_of(node);
+  try {
+    check_arity(node, op);
+    check_attributes(node, op);
+    std::vector<TensorType> types = op.infer(node);
+    TY_CHECK(types.size() >= node.num_outputs(), "{} inferred {} of {} outputs", op.name,
+             types.size(), node.num_outputs());
+    types.resize(node.num_outputs());
+    for (const TensorType& type : types) {
+      for (const int64_t d : type.shape.dims()) {
+        TY_REQUIRE(d >= Shape::kUnknown, "its output would have shape {}", type.shape.to_string());
+      }
+      (void)type.num_bytes();  // refuses what overflows
+    }
+    return types;
+  } catch (const Error& problem) {
+    throw_error("node '{}' ({}): {}", node.name(), node.op(), problem.what());
+  }
+}
+
+void infer_node(Graph& graph, NodeId id) {
+  std::vector<TensorType> types = infer_types(graph, id);
+  const NodeView node(graph, id);
+  bool wanted = op_of(node).evaluate != nullptr;
+  for (size_t i = 0; i < types.size(); ++i) {
+    wanted = wanted && small_and_static(types[i]);
+    if (node.has_output(i)) graph.mutable_value(node.output(i)).type = std::move(types[i]);
+  }
+  if (!wanted) return;
+  std::vector<Tensor> known = op_of(node).evaluate(node);
+  for (size_t i = 0; i < known.size() && i < node.num_outputs(); ++i) {
+    if (!node.has_output(i)) continue;
+    graph.mutable_value(node.output(i)).constant =
+        std::make_shared<const Tensor>(std::move(known[i]));
+  }
+}
+
+void infer_graph(Graph& graph) {
+  for (const NodeId id : graph.node_ids()) infer_node(graph, id);
+}
+
+std::vector<std::string> verify_graph(const Graph& graph) {
+  std::vector<std::string> findings;
+  std::vector<bool> made(graph.value_limit(), false);
+  for (const ValueId id : graph.inputs()) made[static_cast<size_t>(id.index)] = true;
+  for (const ValueId id : graph.initializers()) made[static_cast<size_t>(id.index)] = true;
+  for (const NodeId id : graph.node_ids()) {
+    const NodeView node(graph, id);
+    for (const ValueId input : node.node().inputs) {
+      if (!input.valid() || made[static_cast<size_t>(input.index)]) continue;
+      findings.push_back(fmt::format("node '{}' ({}): input '{}' is used before it is made",
+                                     node.name(), node.op(), graph.value(input).name));
+    }
+    try {
+      const std::vector<TensorType> types = infer_types(graph, id);
+      for (size_t i = 0; i < types.size(); ++i) {
+        if (!node.has_output(i) || node.output_type(i) == types[i]) continue;
+        findings.push_back(fmt::format("node '{}' ({}): output {} is declared {} but computes {}",
+                                       node.name(), node.op(), i, node.output_type(i).to_string(),
+                                       types[i].to_string()));
+      }
+    } catch (const Error& problem) {
+      findings.emplace_back(problem.what());
+    }
+    for (const ValueId output : node.node().outputs) {
+      if (output.valid()) made[static_cast<size_t>(output.index)] = true;
+    }
+  }
+  if (graph.outputs().empty()) findings.emplace_back("the graph has no outputs");
+  for (const ValueId id : graph.outputs()) {
+    if (!made[static_cast<size_t>(id.index)]) {
+      findings.push_back(fmt::format("output '{}' is made by no node", graph.value(id).name));
+    }
+  }
+  return findings;
+}
+
+}  // namespace trainyard::ops

@@ -1,0 +1,34 @@
+// LRN: y = x / (bias + alpha / size * sum of x^2 over `size` neighbouring channels) ^ beta.
+#include "base/error.h"
+#include "ops/op_def.h"
+
+namespace trainyard::ops {
+namespace {
+
+constexpr AttrSpec kAttributes[] = {{"alpha", AttrKind::kFloat},
+                                    {"beta", AttrKind::kFloat},
+                                    {"bias", AttrKind::kFloat},
+                                    {"size", AttrKind::kInt, true}};
+
+std::vector<TensorType> infer(const NodeView& node) {
+  const TensorType& x = node.input_type(0);
+  TY_REQUIRE(x.shape.rank() >= 3, "input has shape {}, expected N x C x spatial",
+             x.shape.to_string());
+  TY_REQUIRE(node.attr_int("size", 0) >= 1, "size {} is not possible", node.attr_int("size", 0));
+  return {x};
+}
+
+// Per element: a square and an addition per neighbour, then scale, add, power, divide.
+Cost cost(const NodeView& node) {
+  return elementwise_cost(node, 2 * node.attr_int("size", 1) + 4);
+}
+
+}  // namespace
+
+extern const OpDef kLRN = {.name = "LRN",
+                           .kind = OpKind::kNormalization,
+                           .attributes = kAttributes,
+                           .infer = infer,
+                           .cost = cost};
+
+}  // namespace trainyard::ops

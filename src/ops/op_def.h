@@ -1,0 +1,100 @@
+// What an operator is: every fact about it except how it is computed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ir/node_view.h"
+#include "ops/window.h"
+
+namespace trainyard::ops {
+
+// For totals by kind; the names are what tables print.
+enum class OpKind : uint8_t {
+  kConvolution,
+  kLinear,
+  kPooling,
+  kNormalization,
+  kActivation,
+  kElementwise,
+  kReduction,
+  kDataMovement,  // copies, views and shape arithmetic
+  kQuantization,
+  kLoss,
+  kOptimizer,
+  kOther,
+};
+std::string_view kind_name(OpKind kind);
+
+// 1 MAC = 2 FLOPs. A comparison, an exponential or a division counts as one FLOP, as in most
+// papers. Bytes count each operand once, as if nothing were cached.
+struct Cost {
+  int64_t macs = 0;
+  int64_t flops = 0;
+  int64_t bytes_read = 0;
+  int64_t bytes_written = 0;
+};
+
+// What an initializer at an input position is to the network.
+enum class ParamRole : uint8_t { kNone, kWeight, kBias, kStatistic };
+
+struct AttrSpec {
+  std::string_view name;
+  AttrKind kind;
+  bool required = false;
+};
+
+struct Arity {
+  int least = 1;
+  int most = 1;  // kMany: no bound
+  static constexpr int kMany = 1 << 20;
+};
+
+// Only string views, spans of constants and function pointers, so that tables are
+// constant-initialised.
+struct OpDef {
+  std::string_view name;
+  OpKind kind = OpKind::kOther;
+  Arity inputs = {1, 1};
+  Arity outputs = {1, 1};
+  std::span<const AttrSpec> attributes = {};
+  // By input position; positions beyond the end are kNone.
+  std::span<const ParamRole> roles = {};
+
+  // The types of the node's outputs (as many as it has; absent ones included). Throws Error,
+  // without the node's name, which the caller adds. Dimensions that only data decides are
+  // Shape::kUnknown.
+  std::vector<TensorType> (*infer)(const NodeView&) = nullptr;
+  // Null: nothing is computed, every input is read and every output written once.
+  Cost (*cost)(const NodeView&) = nullptr;
+  // Shape arithmetic: the outputs, if they follow from what is known before the run; empty
+  // otherwise.
+  std::vector<Tensor> (*evaluate)(const NodeView&) = nullptr;
+  // How one output position sees the spatial input; null: position by position.
+  std::optional<Window> (*window)(const NodeView&) = nullptr;
+};
+
+// Null if there is no such operator.
+const OpDef* find_op(std::string_view name);
+std::span<const OpDef* const> all_ops();
+
+// The operator of a node; throws Error naming node and operator if it is unknown.
+const OpDef& op_of(const NodeView& node);
+
+// Cost of a node with the default filled in. Unknown shapes count as nothing.
+Cost node_cost(const NodeView& node);
+ParamRole param_role(const OpDef& op, size_t input);
+
+// --- helpers for operator files
+// Every present input known before the run?
+bool all_inputs_constant(const NodeView& node);
+// Bytes of all present inputs and outputs.
+Cost traffic(const NodeView& node);
+// traffic() plus `per_element` FLOPs for each element of output 0.
+Cost elementwise_cost(const NodeView& node, int64_t per_element);
+
+}  // namespace trainyard::ops

@@ -1,0 +1,101 @@
+// Pooling: MaxPool and AveragePool over windows, GlobalMaxPool and GlobalAveragePool over
+// everything.
+#include "base/error.h"
+#include "ops/op_def.h"
+
+namespace trainyard::ops {
+namespace {
+
+constexpr AttrSpec kMaxAttributes[] = {
+    {"auto_pad", AttrKind::kText},  {"ceil_mode", AttrKind::kInt},
+    {"dilations", AttrKind::kInts}, {"kernel_shape", AttrKind::kInts, true},
+    {"pads", AttrKind::kInts},      {"storage_order", AttrKind::kInt},
+    {"strides", AttrKind::kInts}};
+constexpr AttrSpec kAverageAttributes[] = {{"auto_pad", AttrKind::kText},
+                                           {"ceil_mode", AttrKind::kInt},
+                                           {"count_include_pad", AttrKind::kInt},
+                                           {"kernel_shape", AttrKind::kInts, true},
+                                           {"pads", AttrKind::kInts},
+                                           {"strides", AttrKind::kInts}};
+
+Window pool_window(const NodeView& node) {
+  return resolve_window(node, node.input_shape(0), node.attr_ints("kernel_shape", {}));
+}
+
+Window global_window(const NodeView& node) {
+  const Shape& x = node.input_shape(0);
+  Window window;
+  for (int64_t i = 2; i < x.rank(); ++i) window.kernel.push_back(x[i]);
+  const size_t rank = window.kernel.size();
+  window.strides.assign(rank, 1);
+  window.dilations.assign(rank, 1);
+  window.pads_begin.assign(rank, 0);
+  window.pads_end.assign(rank, 0);
+  window.output.assign(rank, 1);
+  return window;
+}
+
+void require_spatial(const NodeView& node) {
+  TY_REQUIRE(node.input_shape(0).rank() >= 3, "input has shape {}, expected N x C x spatial",
+             node.input_shape(0).to_string());
+}
+
+std::vector<TensorType> infer(const NodeView& node) {
+  require_spatial(node);
+  const TensorType& x = node.input_type(0);
+  const Shape y = window_output_shape(x.shape[0], x.shape[1], pool_window(node));
+  // The second output of MaxPool holds the flat position of each maximum.
+  return {{x.dtype, y}, {DType::kI64, y}};
+}
+
+std::vector<TensorType> infer_global(const NodeView& node) {
+  require_spatial(node);
+  const TensorType& x = node.input_type(0);
+  return {{x.dtype, window_output_shape(x.shape[0], x.shape[1], global_window(node))}};
+}
+
+// One comparison or addition per window element.
+Cost cost(const NodeView& node) {
+  return elementwise_cost(node, pool_window(node).kernel_elements());
+}
+
+Cost cost_global(const NodeView& node) {
+  Cost cost = traffic(node);
+  cost.flops = node.input_shape(0).num_elements();
+  return cost;
+}
+
+std::optional<Window> window(const NodeView& node) {
+  return pool_window(node);
+}
+std::optional<Window> window_global(const NodeView& node) {
+  return global_window(node);
+}
+
+constexpr OpDef global_pool(std::string_view name) {
+  return {.name = name,
+          .kind = OpKind::kPooling,
+          .infer = infer_global,
+          .cost = cost_global,
+          .window = window_global};
+}
+
+}  // namespace
+
+extern const OpDef kMaxPool = {.name = "MaxPool",
+                               .kind = OpKind::kPooling,
+                               .outputs = {1, 2},
+                               .attributes = kMaxAttributes,
+                               .infer = infer,
+                               .cost = cost,
+                               .window = window};
+extern const OpDef kAveragePool = {.name = "AveragePool",
+                                   .kind = OpKind::kPooling,
+                                   .attributes = kAverageAttributes,
+                                   .infer = infer,
+                                   .cost = cost,
+                                   .window = window};
+extern const OpDef kGlobalMaxPool = global_pool("GlobalMaxPool");
+extern const OpDef kGlobalAveragePool = global_pool("GlobalAveragePool");
+
+}  // namespace trainyard::ops

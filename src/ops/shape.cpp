@@ -1,0 +1,47 @@
+// Shape: the dimensions [start, end) of the input, as integers.
+#include <algorithm>
+
+#include "ops/op_def.h"
+
+namespace trainyard::ops {
+namespace {
+
+constexpr AttrSpec kAttributes[] = {{"end", AttrKind::kInt}, {"start", AttrKind::kInt}};
+
+std::vector<int64_t> selected(const NodeView& node) {
+  const Shape& x = node.input_shape(0);
+  const int64_t rank = x.rank();
+  const auto clamp = [&](int64_t at) {
+    return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
+  };
+  const int64_t start = clamp(node.attr_int("start", 0));
+  const int64_t end = std::max(start, clamp(node.attr_int("end", rank)));
+  return {x.dims().begin() + start, x.dims().begin() + end};
+}
+
+std::vector<TensorType> infer(const NodeView& node) {
+  return {{DType::kI64, Shape{static_cast<int64_t>(selected(node).size())}}};
+}
+
+std::vector<Tensor> evaluate(const NodeView& node) {
+  const std::vector<int64_t> dims = selected(node);
+  std::vector<Tensor> outputs;
+  if (Shape(dims).is_static()) outputs.push_back(Tensor::of_ints(dims));
+  return outputs;
+}
+
+// The input's data is not read.
+Cost cost(const NodeView&) {
+  return {};
+}
+
+}  // namespace
+
+extern const OpDef kShape = {.name = "Shape",
+                             .kind = OpKind::kDataMovement,
+                             .attributes = kAttributes,
+                             .infer = infer,
+                             .cost = cost,
+                             .evaluate = evaluate};
+
+}  // namespace trainyard::ops

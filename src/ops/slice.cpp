@@ -1,0 +1,109 @@
+// Slice: every step-th element of a range in each chosen dimension; steps may be negative.
+#include "ops/slice.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "ops/op_def.h"
+
+namespace trainyard::ops {
+
+SliceRanges slice_ranges(const Shape& x, const std::vector<int64_t>& starts,
+                         const std::vector<int64_t>& ends, const std::vector<int64_t>& axes,
+                         const std::vector<int64_t>& steps) {
+  TY_REQUIRE(
+      ends.size() == starts.size() && axes.size() == starts.size() && steps.size() == starts.size(),
+      "{} starts, {} ends, {} axes and {} steps do not belong together", starts.size(), ends.size(),
+      axes.size(), steps.size());
+  SliceRanges ranges;
+  ranges.starts.assign(static_cast<size_t>(x.rank()), 0);
+  ranges.steps.assign(static_cast<size_t>(x.rank()), 1);
+  ranges.counts = x.vector();
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const int64_t axis = normalize_axis(axes[i], x.rank(), "Slice");
+    const int64_t size = x[axis];
+    const int64_t step = steps[i];
+    // A step beyond the dimension is as good as one just as long; this also keeps the sums below
+    // small.
+    TY_REQUIRE(step != 0, "a step of 0 goes nowhere");
+    const int64_t bounded = std::clamp(step, -size - 1, size + 1);
+    const int64_t low = bounded > 0 ? 0 : -1;
+    const int64_t high = bounded > 0 ? size : size - 1;
+    const auto place = [&](int64_t at, int64_t least) {
+      return std::clamp(at < 0 ? std::max(at, -size - 1) + size : at, least, high);
+    };
+    const int64_t start = place(starts[i], bounded > 0 ? 0 : std::min<int64_t>(0, high));
+    const int64_t end = place(ends[i], low);
+    const int64_t span = bounded > 0 ? end - start : start - end;
+    const int64_t stride = std::abs(bounded);
+    const auto at = static_cast<size_t>(axis);
+    ranges.starts[at] = start;
+    ranges.steps[at] = bounded;
+    ranges.counts[at] = span <= 0 ? 0 : (span + stride - 1) / stride;
+  }
+  return ranges;
+}
+
+std::optional<SliceRanges> slice_ranges(const NodeView& node) {
+  const auto starts = node.input_ints(1);
+  const auto ends = node.input_ints(2);
+  if (!starts || !ends || (node.has_input(3) && !node.input_ints(3)) ||
+      (node.has_input(4) && !node.input_ints(4))) {
+    return std::nullopt;
+  }
+  std::vector<int64_t> axes(starts->size());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (const auto given = node.input_ints(3)) axes = *given;
+  std::vector<int64_t> steps(starts->size(), 1);
+  if (const auto given = node.input_ints(4)) steps = *given;
+  return slice_ranges(node.input_shape(0), *starts, *ends, axes, steps);
+}
+
+namespace {
+
+std::vector<TensorType> infer(const NodeView& node) {
+  const TensorType& x = node.input_type(0);
+  const auto ranges = x.shape.is_static() ? slice_ranges(node) : std::nullopt;
+  if (ranges) return {{x.dtype, Shape(ranges->counts)}};
+  return {
+      {x.dtype, Shape(std::vector<int64_t>(static_cast<size_t>(x.shape.rank()), Shape::kUnknown))}};
+}
+
+std::vector<Tensor> evaluate(const NodeView& node) {
+  if (!all_inputs_constant(node)) return {};
+  const Tensor& x = *node.input_constant(0);
+  const SliceRanges ranges = *slice_ranges(node);
+  std::vector<int64_t> strides = x.shape().strides();
+  int64_t offset = 0;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    offset += ranges.starts[i] * strides[i];
+    strides[i] *= ranges.steps[i];
+  }
+  Tensor y(node.output_type(0));
+  if (y.num_elements() > 0) {
+    const int64_t size = dtype_size(x.dtype());
+    copy_strided(y.shape().dims(), size, static_cast<const std::byte*>(x.data()) + offset * size,
+                 strides, y.data(), y.shape().strides());
+  }
+  std::vector<Tensor> outputs;
+  outputs.push_back(std::move(y));
+  return outputs;
+}
+
+Cost cost(const NodeView& node) {
+  const int64_t bytes = node.output_type(0).num_bytes();
+  return {.bytes_read = bytes, .bytes_written = bytes};
+}
+
+}  // namespace
+
+// Inputs: data, starts, ends, axes, steps.
+extern const OpDef kSlice = {.name = "Slice",
+                             .kind = OpKind::kDataMovement,
+                             .inputs = {3, 5},
+                             .infer = infer,
+                             .cost = cost,
+                             .evaluate = evaluate};
+
+}  // namespace trainyard::ops

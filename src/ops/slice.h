@@ -1,0 +1,26 @@
+// The resolved ranges of a Slice node, shared by inference and kernels.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/node_view.h"
+
+namespace trainyard::ops {
+
+// One entry per dimension of the input.
+struct SliceRanges {
+  std::vector<int64_t> starts;
+  std::vector<int64_t> steps;
+  std::vector<int64_t> counts;
+};
+
+// ONNX semantics: negative positions count from the end, everything is clamped to the dimension.
+SliceRanges slice_ranges(const Shape& x, const std::vector<int64_t>& starts,
+                         const std::vector<int64_t>& ends, const std::vector<int64_t>& axes,
+                         const std::vector<int64_t>& steps);
+
+// No value if starts, ends, axes or steps are not known before the run.
+std::optional<SliceRanges> slice_ranges(const NodeView& node);
+
+}  // namespace trainyard::ops

@@ -1,0 +1,56 @@
+// Transpose: dimensions in another order; without `perm`, reversed.
+#include <numeric>
+
+#include "base/error.h"
+#include "ops/op_def.h"
+
+namespace trainyard::ops {
+namespace {
+
+constexpr AttrSpec kAttributes[] = {{"perm", AttrKind::kInts}};
+
+std::vector<int64_t> permutation(const NodeView& node) {
+  const int64_t rank = node.input_shape(0).rank();
+  std::vector<int64_t> reversed(static_cast<size_t>(rank));
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  std::vector<int64_t> perm = node.attr_ints("perm", reversed);
+  std::vector<bool> seen(static_cast<size_t>(rank), false);
+  bool valid = static_cast<int64_t>(perm.size()) == rank;
+  for (const int64_t axis : perm) {
+    valid = valid && 0 <= axis && axis < rank && !seen[static_cast<size_t>(axis)];
+    if (valid) seen[static_cast<size_t>(axis)] = true;
+  }
+  TY_REQUIRE(valid, "perm is not a permutation of {} dimensions", rank);
+  return perm;
+}
+
+std::vector<TensorType> infer(const NodeView& node) {
+  const TensorType& x = node.input_type(0);
+  std::vector<int64_t> dims;
+  for (const int64_t axis : permutation(node)) dims.push_back(x.shape[axis]);
+  return {{x.dtype, Shape(std::move(dims))}};
+}
+
+std::vector<Tensor> evaluate(const NodeView& node) {
+  if (!all_inputs_constant(node)) return {};
+  const Tensor& x = *node.input_constant(0);
+  const std::vector<int64_t> own = x.shape().strides();
+  std::vector<int64_t> strides;
+  for (const int64_t axis : permutation(node)) strides.push_back(own[static_cast<size_t>(axis)]);
+  Tensor y(node.output_type(0));
+  copy_strided(y.shape().dims(), dtype_size(y.dtype()), x.data(), strides, y.data(),
+               y.shape().strides());
+  std::vector<Tensor> outputs;
+  outputs.push_back(std::move(y));
+  return outputs;
+}
+
+}  // namespace
+
+extern const OpDef kTranspose = {.name = "Transpose",
+                                 .kind = OpKind::kDataMovement,
+                                 .attributes = kAttributes,
+                                 .infer = infer,
+                                 .evaluate = evaluate};
+
+}  // namespace trainyard::ops
