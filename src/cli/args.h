@@ -1,0 +1,57 @@
+// The arguments of one command. CLI11 stands behind args.cpp and nowhere else.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/table.h"
+
+namespace trainyard::cli {
+
+// A command declares what it takes, then parse() fills the bound variables, which must outlive it.
+// Wrong flags are Error with the nearest right one.
+class Args {
+ public:
+  Args(std::string_view command, std::string_view summary, std::string_view examples);
+  ~Args();
+  Args(const Args&) = delete;
+  Args& operator=(const Args&) = delete;
+
+  void positional(const std::string& name, std::string& target, const std::string& help);
+  void optional_positional(const std::string& name, std::string& target, const std::string& help);
+  void positionals(const std::string& name, std::vector<std::string>& target,
+                   const std::string& help);
+  void positionals(const std::string& name, std::vector<int64_t>& target, const std::string& help);
+
+  // The target's value at declaration is the default that help shows.
+  void option(const std::string& flag, std::string& target, const std::string& help);
+  void option(const std::string& flag, int64_t& target, const std::string& help);
+  void option(const std::string& flag, double& target, const std::string& help);
+  void option(const std::string& flag, std::optional<int64_t>& target, const std::string& help);
+  void option(const std::string& flag, std::optional<double>& target, const std::string& help);
+  // Comma-separated.
+  void option(const std::string& flag, std::vector<int64_t>& target, const std::string& help);
+  void option(const std::string& flag, std::vector<double>& target, const std::string& help);
+  // May be given several times; not split at commas.
+  void repeated(const std::string& flag, std::vector<std::string>& target, const std::string& help);
+  void choice(const std::string& flag, std::string& target, const std::vector<std::string>& choices,
+              const std::string& help);
+  void flag(const std::string& flag, bool& target, const std::string& help);
+  // --format text|md|csv|json and --json.
+  void format(report::Format& target);
+
+  // False if help was asked for, which is then in help().
+  bool parse(std::span<const std::string> arguments);
+  std::string help() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace trainyard::cli

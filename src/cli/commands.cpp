@@ -1,0 +1,20 @@
+// The table of commands, in the order that help shows them.
+#include "cli/command.h"
+
+namespace trainyard::cli {
+
+extern const Command kVersion;
+
+namespace {
+
+constexpr const Command* kCommands[] = {
+    &kVersion,
+};
+
+}  // namespace
+
+std::span<const Command* const> all_commands() {
+  return kCommands;
+}
+
+}  // namespace trainyard::cli

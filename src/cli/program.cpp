@@ -1,0 +1,92 @@
+// Finds the command, runs it, and turns every error into a message and an exit code. The only catch
+// of the program.
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <new>
+
+#include <fmt/core.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+
+namespace trainyard::cli {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kCouldNot = 1;
+constexpr int kWrongRequest = 2;
+constexpr int kOurBug = 3;
+
+std::string overview() {
+  std::string text =
+      "trainyard: describe a network once; analyse, predict, run, train and export it.\n"
+      "\nUsage: trainyard COMMAND [ARGUMENTS…]     MODEL is a built-in name or a path to an .onnx "
+      "file\n";
+  std::string_view group;
+  for (const Command* command : all_commands()) {
+    if (command->group != group) {
+      group = command->group;
+      text += fmt::format("\n{}\n", group);
+    }
+    text += fmt::format("  {:<18} {}\n", command->name, command->summary);
+  }
+  return text + "\n'trainyard COMMAND --help' shows the arguments and examples of one command.\n";
+}
+
+const Command& find_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Command* command : all_commands()) {
+    if (command->name == name) return *command;
+    names.emplace_back(command->name);
+  }
+  throw_error("there is no command '{}'.{} 'trainyard --help' lists them", name,
+              did_you_mean(name, names));
+}
+
+int dispatch(std::span<const std::string> arguments, std::ostream& out) {
+  const std::string first = arguments.empty() ? "--help" : arguments[0];
+  if (first == "--help" || first == "-h" || (first == "help" && arguments.size() == 1)) {
+    out << overview();
+    return kDone;
+  }
+  const bool help = first == "help";
+  const Command& command = find_command(help                   ? arguments[1]
+                                        : first == "--version" ? "version"
+                                                               : first);
+  Args args(command.name, command.summary, command.examples);
+  const Runner runner = command.setup(args);
+  if (help || !args.parse(arguments.subspan(1))) {
+    out << args.help();
+    return kDone;
+  }
+  return runner(out);
+}
+
+}  // namespace
+
+int run_program(std::span<const std::string> arguments, std::ostream& out, std::ostream& err) {
+  try {
+    const int code = dispatch(arguments, out);
+    out.flush();
+    if (out.good()) return code;
+    err << "trainyard: the output could not be written\n";
+    return kCouldNot;
+  } catch (const Error& error) {
+    err << "trainyard: " << error.what() << "\n";
+    return kWrongRequest;
+  } catch (const Failure& failure) {
+    err << "trainyard: " << failure.what() << "\n";
+    return kCouldNot;
+  } catch (const std::bad_alloc&) {
+    err << "trainyard: out of memory\n";
+    return kCouldNot;
+  } catch (const std::exception& bug) {
+    err << "trainyard: internal error, please report it with the command you ran: " << bug.what()
+        << "\n";
+    return kOurBug;
+  }
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,201 @@
+#include "report/table.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace trainyard::report {
+namespace {
+
+constexpr std::string_view kGap = "  ";
+
+// Width on a terminal: UTF-8 continuation bytes take no column.
+size_t width_of(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
+  }));
+}
+
+std::string shortened(const std::string& text, size_t widest) {
+  if (widest == 0 || width_of(text) <= widest) return text;
+  const size_t keep = widest - 1;
+  return text.substr(0, keep - keep / 2) + "…" + text.substr(text.size() - keep / 2);
+}
+
+std::string padded(const std::string& text, size_t width, Align align) {
+  const std::string fill(width - std::min(width, width_of(text)), ' ');
+  return align == Align::kLeft ? text + fill : fill + text;
+}
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+void trim_right(std::string& line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+}
+
+}  // namespace
+
+Format format_from_name(std::string_view name) {
+  if (name == "text") return Format::kText;
+  if (name == "md") return Format::kMarkdown;
+  if (name == "csv") return Format::kCsv;
+  if (name == "json") return Format::kJson;
+  throw_error("format '{}' is not one of text, md, csv, json", name);
+}
+
+Cell count_cell(int64_t number) {
+  return {with_commas(number), fmt::format("{}", number)};
+}
+
+Cell si_cell(double number) {
+  return {si(number), fmt::format("{}", number)};
+}
+
+Cell bytes_cell(int64_t bytes) {
+  return {bytes_text(static_cast<double>(bytes)), fmt::format("{}", bytes)};
+}
+
+Cell fixed_cell(double number, int digits) {
+  return {fmt::format("{:.{}f}", number, digits), fmt::format("{}", number)};
+}
+
+Cell percent_cell(double share, int digits) {
+  return {fmt::format("{:.{}f} %", 100.0 * share, digits), fmt::format("{}", share)};
+}
+
+Cell seconds_cell(double seconds) {
+  return {seconds_text(seconds), fmt::format("{}", seconds)};
+}
+
+void Table::add_row(std::vector<Cell> cells) {
+  TY_CHECK(cells.size() == columns_.size(), "{} cells for {} columns", cells.size(),
+           columns_.size());
+  rows_.push_back(std::move(cells));
+}
+
+void Table::add_rule() {
+  rows_.emplace_back();
+}
+
+std::string Table::to_text() const {
+  std::vector<size_t> widths;
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    size_t width = width_of(columns_[c].name);
+    for (const auto& row : rows_) {
+      if (!row.empty())
+        width = std::max(width, width_of(shortened(row[c].text, columns_[c].widest)));
+    }
+    widths.push_back(width);
+  }
+  const auto line = [&](const auto& text_of) {
+    std::string out;
+    for (size_t c = 0; c < columns_.size(); ++c) {
+      if (c > 0) out += kGap;
+      out += padded(text_of(c), widths[c], columns_[c].align);
+    }
+    trim_right(out);
+    return out + "\n";
+  };
+  std::string rule;
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    if (c > 0) rule += kGap;
+    for (size_t i = 0; i < widths[c]; ++i) rule += "─";
+  }
+  rule += "\n";
+  std::string out = line([&](size_t c) { return columns_[c].name; }) + rule;
+  for (const auto& row : rows_) {
+    out += row.empty() ? rule
+                       : line([&](size_t c) { return shortened(row[c].text, columns_[c].widest); });
+  }
+  return out;
+}
+
+std::string Table::to_markdown() const {
+  std::string out = "|";
+  for (const Column& column : columns_) out += " " + column.name + " |";
+  out += "\n|";
+  for (const Column& column : columns_) out += column.align == Align::kLeft ? " --- |" : " ---: |";
+  out += "\n";
+  for (const auto& row : rows_) {
+    if (row.empty()) continue;
+    out += "|";
+    for (const Cell& cell : row) out += " " + cell.text + " |";
+    out += "\n";
+  }
+  return out;
+}
+
+std::string Table::to_csv() const {
+  std::string out;
+  const auto line = [&](const auto& field, size_t count) {
+    for (size_t i = 0; i < count; ++i) out += (i > 0 ? "," : "") + csv_field(field(i));
+    out += "\n";
+  };
+  line([&](size_t c) { return columns_[c].name; }, columns_.size());
+  for (const auto& row : rows_) {
+    if (!row.empty()) line([&](size_t c) { return row[c].raw; }, row.size());
+  }
+  return out;
+}
+
+namespace {
+
+struct TextRenderer {
+  std::string operator()(const Heading& heading) const {
+    return heading.text + "\n" + std::string(width_of(heading.text), '=') + "\n";
+  }
+  std::string operator()(const Paragraph& paragraph) const { return paragraph.text + "\n"; }
+  std::string operator()(const Table& table) const { return table.to_text(); }
+};
+
+struct MarkdownRenderer {
+  std::string operator()(const Heading& heading) const { return "## " + heading.text + "\n"; }
+  std::string operator()(const Paragraph& paragraph) const { return paragraph.text + "\n"; }
+  std::string operator()(const Table& table) const { return table.to_markdown(); }
+};
+
+template <typename Renderer>
+std::string render_blocks(const Document& document) {
+  std::string out;
+  for (const auto& block : document.blocks) {
+    if (!out.empty()) out += "\n";
+    out += std::visit(Renderer{}, block);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string render(const Document& document, Format format) {
+  switch (format) {
+    case Format::kText:
+      return render_blocks<TextRenderer>(document);
+    case Format::kMarkdown:
+      return render_blocks<MarkdownRenderer>(document);
+    case Format::kJson:
+      return document.data.dump() + "\n";
+    case Format::kCsv:
+      break;
+  }
+  std::string out;
+  for (const auto& block : document.blocks) {
+    if (const auto* table = std::get_if<Table>(&block)) {
+      if (!out.empty()) out += "\n";
+      out += table->to_csv();
+    }
+  }
+  return out;
+}
+
+}  // namespace trainyard::report

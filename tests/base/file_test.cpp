@@ -1,0 +1,54 @@
+#include "base/file.h"
+
+#include <filesystem>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace trainyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FileTest : public testing::Test {
+ protected:
+  FileTest()
+      : folder_(fs::temp_directory_path() / ("trainyard_file_test." + std::to_string(getpid()))) {
+    fs::create_directories(folder_);
+  }
+  ~FileTest() override { fs::remove_all(folder_); }
+  size_t entries() const {
+    return static_cast<size_t>(
+        std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+  fs::path folder_;
+};
+
+TEST_F(FileTest, WritesAndReads) {
+  write_file(folder_ / "a", "hello");
+  EXPECT_EQ(read_file(folder_ / "a"), "hello");
+  const MappedFile mapped(folder_ / "a");
+  EXPECT_EQ(mapped.bytes().size(), 5U);
+  EXPECT_THROW(read_file(folder_ / "a", 4), Error);
+}
+
+TEST_F(FileTest, AnAbandonedWriteLeavesTheOldFileAndNothingElse) {
+  write_file(folder_ / "a", "old");
+  {
+    AtomicFile file(folder_ / "a");
+    file.write("new and unfinished");
+  }
+  EXPECT_EQ(read_file(folder_ / "a"), "old");
+  EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(FileTest, SaysWhatIsWrong) {
+  EXPECT_THROW(read_file(folder_ / "missing"), Error);
+  EXPECT_THROW(read_file(folder_), Error);
+  EXPECT_THROW(write_file(folder_ / "no" / "folder", "x"), Failure);
+}
+
+}  // namespace
+}  // namespace trainyard
