@@ -1,0 +1,190 @@
+#include "base/yaml.h"
+
+#include <charconv>
+#include <set>
+
+#include <yaml-cpp/yaml.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace trainyard {
+namespace {
+
+// Deeper nesting than this is an attack or an accident, not a catalog.
+constexpr int kMaxDepth = 64;
+
+Json scalar(const YAML::Node& node) {
+  const std::string& text = node.Scalar();
+  if (node.Tag() == "!") return text;  // quoted
+  if (text == "true") return true;
+  if (text == "false") return false;
+  if (text == "~" || text == "null") return {};
+  int64_t whole = 0;
+  const char* end = text.data() + text.size();
+  if (const auto r = std::from_chars(text.data(), end, whole);
+      r.ec == std::errc() && r.ptr == end) {
+    return whole;
+  }
+  double real = 0;
+  if (const auto r = std::from_chars(text.data(), end, real); r.ec == std::errc() && r.ptr == end) {
+    return real;
+  }
+  return text;
+}
+
+Json convert(const YAML::Node& node, const std::string& origin, int depth) {
+  TY_REQUIRE(depth < kMaxDepth, "{}:{}: nested more than {} levels deep", origin,
+             node.Mark().line + 1, kMaxDepth);
+  if (node.IsSequence()) {
+    Json out = Json::array();
+    for (const auto& item : node) out.push_back(convert(item, origin, depth + 1));
+    return out;
+  }
+  if (node.IsMap()) {
+    Json out = Json::object();
+    for (const auto& item : node) {
+      TY_REQUIRE(item.first.IsScalar(), "{}:{}: a key must be plain text", origin,
+                 item.first.Mark().line + 1);
+      const std::string& key = item.first.Scalar();
+      TY_REQUIRE(out.find(key) == nullptr, "{}:{}: key '{}' appears twice", origin,
+                 item.first.Mark().line + 1, key);
+      out[key] = convert(item.second, origin, depth + 1);
+    }
+    return out;
+  }
+  return node.IsScalar() ? scalar(node) : Json();
+}
+
+// The tree does not move any more, so that the address of a value identifies it.
+void record_lines(const YAML::Node& node, const Json& value,
+                  std::unordered_map<const Json*, int>& lines) {
+  lines[&value] = node.Mark().line + 1;
+  if (value.is_array()) {
+    size_t i = 0;
+    for (const auto& item : node) record_lines(item, value.items()[i++], lines);
+  } else if (value.is_object()) {
+    size_t i = 0;
+    for (const auto& item : node) {
+      const Json& member = value.members()[i++].second;
+      record_lines(item.second, member, lines);
+      lines[&member] = item.first.Mark().line + 1;
+    }
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const YamlDocument> YamlDocument::parse(std::string_view text, std::string origin) {
+  auto document = std::make_shared<YamlDocument>();
+  document->origin_ = std::move(origin);
+  try {
+    const YAML::Node root = YAML::Load(std::string(text));
+    document->root_ = convert(root, document->origin_, 0);
+    record_lines(root, document->root_, document->lines_);
+  } catch (const YAML::Exception& problem) {
+    throw_error("{}:{}:{}: not valid YAML: {}", document->origin_, problem.mark.line + 1,
+                problem.mark.column + 1, problem.msg);
+  }
+  return document;
+}
+
+YamlView YamlDocument::root() const {
+  return {*this, root_, ""};
+}
+
+std::string YamlView::where() const {
+  const auto line = document_->lines_.find(value_);
+  std::string text =
+      fmt::format("{}:{}", document_->origin_, line == document_->lines_.end() ? 1 : line->second);
+  if (!path_.empty()) text += fmt::format(": field '{}'", path_);
+  return text;
+}
+
+void YamlView::fail(std::string_view problem) const {
+  throw_error("{}: {}", where(), problem);
+}
+
+std::optional<YamlView> YamlView::find(std::string_view key) const {
+  const Json* found = value_->find(key);
+  if (found == nullptr || found->is_null()) return std::nullopt;
+  return YamlView(*document_, *found,
+                  path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key));
+}
+
+YamlView YamlView::at(std::string_view key) const {
+  if (!value_->is_object()) fail(fmt::format("expected a mapping with '{}'", key));
+  std::optional<YamlView> found = find(key);
+  if (!found) fail(fmt::format("'{}' is missing", key));
+  return *found;
+}
+
+std::vector<std::pair<std::string, YamlView>> YamlView::members() const {
+  if (!value_->is_object()) fail("expected a mapping");
+  std::vector<std::pair<std::string, YamlView>> out;
+  for (const auto& [key, value] : value_->members()) {
+    out.emplace_back(
+        key, YamlView(*document_, value, path_.empty() ? key : fmt::format("{}.{}", path_, key)));
+  }
+  return out;
+}
+
+std::vector<YamlView> YamlView::items() const {
+  if (!value_->is_array()) fail("expected a list");
+  std::vector<YamlView> out;
+  for (const Json& item : value_->items()) {
+    out.emplace_back(*document_, item, fmt::format("{}[{}]", path_, out.size()));
+  }
+  return out;
+}
+
+void YamlView::only(std::initializer_list<std::string_view> allowed) const {
+  for (const auto& [key, view] : members()) {
+    bool known = false;
+    for (const std::string_view name : allowed) known = known || name == key;
+    if (known) continue;
+    const std::vector<std::string> names(allowed.begin(), allowed.end());
+    view.fail(fmt::format("no such field.{} Fields here: {}", did_you_mean(key, names),
+                          join(names, ", ")));
+  }
+}
+
+double YamlView::number() const {
+  if (!value_->is_number()) fail(fmt::format("expected a number, found {}", value_->dump(-1)));
+  return value_->as_number();
+}
+
+double YamlView::positive() const {
+  const double value = number();
+  if (!(value > 0)) fail(fmt::format("expected a number above 0, found {}", value));
+  return value;
+}
+
+int64_t YamlView::integer() const {
+  if (!value_->is_int()) fail(fmt::format("expected a whole number, found {}", value_->dump(-1)));
+  return value_->as_int();
+}
+
+bool YamlView::boolean() const {
+  if (!value_->is_bool()) fail(fmt::format("expected true or false, found {}", value_->dump(-1)));
+  return value_->as_bool();
+}
+
+std::string YamlView::text() const {
+  if (value_->is_string()) return value_->as_string();
+  // A name such as 1080 reads as a number in YAML.
+  if (value_->is_number()) return value_->dump(-1);
+  fail(fmt::format("expected text, found {}", value_->dump(-1)));
+}
+
+double YamlView::number_or(std::string_view key, double fallback) const {
+  const std::optional<YamlView> found = find(key);
+  return found ? found->number() : fallback;
+}
+
+std::string YamlView::text_or(std::string_view key, std::string_view fallback) const {
+  const std::optional<YamlView> found = find(key);
+  return found ? found->text() : std::string(fallback);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,57 @@
+#include "base/yaml.h"
+
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace trainyard {
+namespace {
+
+std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Yaml, ReadsScalarsMapsAndLists) {
+  const auto document = YamlDocument::parse(
+      "name: k80\nclock: 875\nbandwidth: 240.5\nflag: true\nquoted: \"12\"\nlist: [1, 2]\n", "d");
+  const YamlView root = document->root();
+  EXPECT_EQ(root.at("name").text(), "k80");
+  EXPECT_EQ(root.at("clock").integer(), 875);
+  EXPECT_DOUBLE_EQ(root.at("bandwidth").number(), 240.5);
+  EXPECT_TRUE(root.at("flag").boolean());
+  EXPECT_TRUE(root.at("quoted").json().is_string());
+  EXPECT_EQ(root.at("list").items()[1].integer(), 2);
+  EXPECT_FALSE(root.find("absent"));
+}
+
+TEST(Yaml, WrongFieldsAreNamedWithFileAndLine) {
+  const auto document = YamlDocument::parse("k80:\n  memory: much\n  peak: -1\n", "mine.yaml");
+  const YamlView k80 = document->root().at("k80");
+  EXPECT_EQ(message_of([&] { k80.at("memory").number(); }),
+            "mine.yaml:2: field 'k80.memory': expected a number, found \"much\"");
+  EXPECT_EQ(message_of([&] { k80.at("peak").positive(); }),
+            "mine.yaml:3: field 'k80.peak': expected a number above 0, found -1");
+  EXPECT_EQ(message_of([&] { k80.at("price"); }), "mine.yaml:1: field 'k80': 'price' is missing");
+  EXPECT_NE(message_of([&] {
+              k80.only({"memory", "peek"});
+            }).find("Did you mean peek"),
+            std::string::npos);
+}
+
+TEST(Yaml, MalformedTextAndRepeatedKeysAreErrors) {
+  EXPECT_NE(message_of([] { YamlDocument::parse("a: [1, 2\nb: 3", "f"); }).find("not valid YAML"),
+            std::string::npos);
+  EXPECT_EQ(message_of([] { YamlDocument::parse("a: 1\na: 2", "f"); }),
+            "f:2: key 'a' appears twice");
+  EXPECT_NE(message_of([] { YamlDocument::parse(std::string(100, '['), "f"); }), "no error");
+}
+
+}  // namespace
+}  // namespace trainyard
