@@ -76,6 +76,8 @@ std::span<const T> Tensor::values() const {
   template std::span<const T> Tensor::values<T>() const;
 TY_FOR_TYPE(float)
 TY_FOR_TYPE(double)
+TY_FOR_TYPE(F16)
+TY_FOR_TYPE(BF16)
 TY_FOR_TYPE(int8_t)
 TY_FOR_TYPE(int16_t)
 TY_FOR_TYPE(int32_t)

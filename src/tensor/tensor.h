@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tensor/dtype.h"
+#include "tensor/half.h"
 #include "tensor/shape.h"
 
 namespace trainyard {
@@ -21,6 +22,14 @@ struct DTypeOf<float> {
 template <>
 struct DTypeOf<double> {
   static constexpr DType kValue = DType::kF64;
+};
+template <>
+struct DTypeOf<F16> {
+  static constexpr DType kValue = DType::kF16;
+};
+template <>
+struct DTypeOf<BF16> {
+  static constexpr DType kValue = DType::kBF16;
 };
 template <>
 struct DTypeOf<int8_t> {
@@ -57,6 +66,19 @@ struct DTypeOf<uint64_t> {
 template <>
 struct DTypeOf<bool> {
   static constexpr DType kValue = DType::kBool;
+};
+
+// What a kernel sees. The shape is owned by the plan or the tensor and outlives the view.
+struct TensorView {
+  DType dtype = DType::kF32;
+  const Shape* shape = nullptr;
+  void* data = nullptr;
+
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(data);
+  }
+  int64_t num_elements() const { return shape->num_elements(); }
 };
 
 // Moves are cheap, copies are explicit (clone). The memory may belong to someone else (a mapped
@@ -100,6 +122,8 @@ class Tensor {
 
   void* data() { return data_; }
   const void* data() const { return data_; }
+  // For code that works on views; what it reads through one it must not write.
+  TensorView view() const { return {type_.dtype, &type_.shape, data_}; }
   // Typed access; TY_CHECKs the element type (bool is one byte).
   template <typename T>
   std::span<T> values();
@@ -112,25 +136,23 @@ class Tensor {
   void* data_ = nullptr;
 };
 
-// What a kernel sees. The shape is owned by the plan or the tensor and outlives the view.
-struct TensorView {
-  DType dtype = DType::kF32;
-  const Shape* shape = nullptr;
-  void* data = nullptr;
-
-  template <typename T>
-  T* as() const {
-    return static_cast<T*>(data);
-  }
-  int64_t num_elements() const { return shape->num_elements(); }
-};
-
-// Element `index` (row-major) of any dtype as a double or as an integer, and back.
-double element_as_double(const Tensor& tensor, int64_t index);
-int64_t element_as_int(const Tensor& tensor, int64_t index);
+// Element `index` (row-major) of any dtype as a double or as an integer.
+double element_as_double(const TensorView& view, int64_t index);
+int64_t element_as_int(const TensorView& view, int64_t index);
+inline double element_as_double(const Tensor& tensor, int64_t index) {
+  return element_as_double(tensor.view(), index);
+}
+inline int64_t element_as_int(const Tensor& tensor, int64_t index) {
+  return element_as_int(tensor.view(), index);
+}
 // All elements of an integer (or bool) tensor.
-std::vector<int64_t> to_ints(const Tensor& tensor);
-// The same values as another element type, converted as C++ would (floats to bool: non-zero).
+std::vector<int64_t> to_ints(const TensorView& view);
+inline std::vector<int64_t> to_ints(const Tensor& tensor) {
+  return to_ints(tensor.view());
+}
+// The same values as another element type, converted as C++ would; floats outside an integer's
+// range are clamped to it, and NaN is 0.
+void cast_elements(const TensorView& from, const TensorView& to);
 Tensor cast(const Tensor& tensor, DType to);
 
 // Copies an N-dimensional block between two strided places; strides count elements.
