@@ -1,0 +1,80 @@
+// Walks the elements under a sliding window: what convolution and pooling have in common.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "ops/window.h"
+
+namespace trainyard::kernels::reference {
+
+class WindowWalk {
+ public:
+  // `sizes`: the spatial dimensions the window slides over.
+  WindowWalk(ops::Window window, std::vector<int64_t> sizes)
+      : window_(std::move(window)), sizes_(std::move(sizes)) {
+    for (const int64_t size : sizes_) input_size_ *= size;
+    for (const int64_t count : window_.output) output_size_ *= count;
+  }
+
+  int64_t input_size() const { return input_size_; }    // elements of one channel
+  int64_t output_size() const { return output_size_; }  // window positions
+  int64_t kernel_size() const { return window_.kernel_elements(); }
+  const std::vector<int64_t>& sizes() const { return sizes_; }
+
+  // Calls visit(tap, at) for each kernel element `tap` that lies on an input element `at` when the
+  // window stands at `position`; all are flat row-major indices.
+  template <typename F>
+  void for_each(int64_t position, F&& visit) const {
+    step(0, position, output_size_, 0, 0, visit);
+  }
+
+  // How many kernel elements lie on the input or its padding.
+  int64_t count_with_padding(int64_t position) const {
+    int64_t count = 1;
+    int64_t stride = output_size_;
+    for (size_t d = 0; d < sizes_.size(); ++d) {
+      const int64_t first = origin(d, position, stride);
+      int64_t inside = 0;
+      for (int64_t k = 0; k < window_.kernel[d]; ++k) {
+        if (first + k * window_.dilations[d] < sizes_[d] + window_.pads_end[d]) ++inside;
+      }
+      count *= inside;
+    }
+    return count;
+  }
+
+ private:
+  // Where the window begins in dimension d. `stride` is the number of positions dimension d and
+  // those after it make; on return, that of the dimensions after it.
+  int64_t origin(size_t d, int64_t position, int64_t& stride) const {
+    const int64_t count = window_.output[d];
+    stride /= count;
+    return position / stride % count * window_.strides[d] - window_.pads_begin[d];
+  }
+
+  template <typename F>
+  void step(size_t d, int64_t position, int64_t stride, int64_t tap, int64_t at, F& visit) const {
+    if (d == sizes_.size()) return visit(tap, at);
+    const int64_t first = origin(d, position, stride);
+    for (int64_t k = 0; k < window_.kernel[d]; ++k) {
+      const int64_t i = first + k * window_.dilations[d];
+      if (i < 0 || i >= sizes_[d]) continue;
+      step(d + 1, position, stride, tap * window_.kernel[d] + k, at * sizes_[d] + i, visit);
+    }
+  }
+
+  ops::Window window_;
+  std::vector<int64_t> sizes_;
+  int64_t input_size_ = 1;
+  int64_t output_size_ = 1;
+};
+
+// The walk of a node whose operator has a window, over the spatial dimensions of its input 0.
+inline WindowWalk window_walk(const NodeView& node, const ops::Window& window) {
+  const auto dims = node.input_shape(0).dims().subspan(2);
+  return {window, {dims.begin(), dims.end()}};
+}
+
+}  // namespace trainyard::kernels::reference
