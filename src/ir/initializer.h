@@ -4,13 +4,17 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "tensor/tensor.h"
 
 namespace trainyard {
 
-// Values drawn from (seed, name of the value, index): the same on every machine and in every order.
+struct Value;
+
+// Values drawn from (seed, name of the value, index): the same bits on every machine, in every
+// order and with any number of threads.
 struct InitRule {
   enum class Kind : uint8_t { kConstant, kNormal, kUniform };
   Kind kind = Kind::kConstant;
@@ -29,5 +33,13 @@ InitRule init_xavier_uniform(int64_t fan_in, int64_t fan_out);
 
 // Fills `tensor` (any float or integer dtype) by the rule.
 void fill_by_rule(const InitRule& rule, uint64_t seed, std::string_view name, Tensor& tensor);
+
+// The numbers [first, first + out.size()) of what fill_by_rule() gives, for callers that stream.
+// At most `threads` threads work, and only where there is enough to do.
+void fill_range_by_rule(const InitRule& rule, uint64_t seed, std::string_view name, int64_t first,
+                        std::span<float> out, int threads);
+
+// The numbers of an initializer: its data, shared, or a fresh tensor filled by its rule.
+std::shared_ptr<const Tensor> initializer_data(const Value& value, uint64_t seed);
 
 }  // namespace trainyard
