@@ -1,0 +1,296 @@
+// 3x3 convolution of stride 1 by Winograd's minimal filtering.
+#include "kernels/native/winograd.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "kernels/native/cpu.h"
+#include "kernels/native/panel_gemm.h"
+#include "kernels/native/parallel.h"
+#include "kernels/native/winograd_plan.h"
+#include "kernels/native/winograd_transform.h"
+
+namespace trainyard::kernels::native {
+namespace {
+
+// Writes G g G^T of every filter into its panel. In double: the error of the whole is then that of
+// the data's transforms alone.
+template <int kOutputs>
+void pack_weights(const WinogradShape& shape, const float* weights, float* packed) {
+  using Transform = Winograd<kOutputs>;
+  constexpr int kPoints = Transform::kPoints;
+  for (int64_t k = 0; k < shape.out_channels; ++k) {
+    for (int64_t c = 0; c < shape.in_channels; ++c) {
+      const float* g = weights + (k * shape.in_channels + c) * 9;
+      for (int i = 0; i < kPoints; ++i) {
+        double row[3];
+        for (int x = 0; x < 3; ++x) {
+          row[x] = 0;
+          for (int y = 0; y < 3; ++y) row[x] += Transform::kFilter[i][y] * double{g[y * 3 + x]};
+        }
+        for (int j = 0; j < kPoints; ++j) {
+          double u = 0;
+          for (int x = 0; x < 3; ++x) u += Transform::kFilter[j][x] * row[x];
+          const int64_t panel = k / kPanelWidth * (kPoints * kPoints) + i * kPoints + j;
+          packed[(panel * shape.in_channels + c) * kPanelWidth + k % kPanelWidth] =
+              static_cast<float>(u);
+        }
+      }
+    }
+  }
+}
+
+// Everything one run works on.
+struct Run {
+  const WinogradShape& shape;
+  const WinogradPlan& plan;
+  const float* weights;
+  const float* bias;
+  Activation activation;
+  const float* src;
+  const float* residual;
+  float* dst;
+};
+
+struct TilePosition {
+  int64_t image;
+  int64_t y;  // in tiles
+  int64_t x;
+
+  TilePosition(const WinogradPlan& plan, int64_t tile)
+      : image(tile / (plan.tile_rows * plan.tile_columns)),
+        y(tile / plan.tile_columns % plan.tile_rows),
+        x(tile % plan.tile_columns) {}
+
+  void next(const WinogradPlan& plan) {
+    if (++x < plan.tile_columns) return;
+    x = 0;
+    if (++y < plan.tile_rows) return;
+    y = 0;
+    ++image;
+  }
+};
+
+template <int kOutputs>
+class Steps {
+ public:
+  using Transform = Winograd<kOutputs>;
+  static constexpr int kPoints = Transform::kPoints;
+
+  explicit Steps(const Run& run) : run_(run), shape_(run.shape), plan_(run.plan) {}
+
+  // v[point][block][tile][8] = B^T d B for the given tiles and blocks of input channels.
+  void transform_input(Range tiles, Range blocks, float* v) const {
+    const int64_t plane = shape_.height * shape_.width * kBlock;
+    for (int64_t block = blocks.begin; block < blocks.end; ++block) {
+      TilePosition at(plan_, tiles.begin);
+      float* out = v + block * tiles.size() * kBlock;
+      for (int64_t tile = tiles.begin; tile < tiles.end; ++tile, out += kBlock) {
+        input_tile(run_.src + (at.image * plan_.in_blocks + block) * plane, at, out);
+        at.next(plan_);
+      }
+    }
+  }
+
+  // Products and outputs of the given tiles, whose transformed input is v, for some panels.
+  void multiply(Range tiles, Range panels, const float* v, float* m) const {
+    const int64_t rows = tiles.size();
+    const int64_t panel_floats = kPoints * kPoints * shape_.in_channels * kPanelWidth;
+    for (int64_t begin = panels.begin; begin < panels.end; begin += plan_.block_panels) {
+      const int64_t end = std::min(begin + plan_.block_panels, panels.end);
+      for (int64_t point = 0; point < kPoints * kPoints; ++point) {
+        for (int64_t panel = begin; panel < end; ++panel) {
+          panel_gemm(v + point * plan_.v_stride, rows * kBlock, rows,
+                     run_.weights + panel * panel_floats + point * shape_.in_channels * kPanelWidth,
+                     shape_.in_channels,
+                     m + point * plan_.m_stride + (panel - begin) * kPanelWidth * rows,
+                     rows * kBlock);
+        }
+      }
+      constexpr int64_t kPanelBlocks = kPanelWidth / kBlock;
+      transform_output(tiles,
+                       {begin * kPanelBlocks, std::min(end * kPanelBlocks, plan_.out_blocks)}, m);
+    }
+  }
+
+ private:
+  void input_tile(const float* plane, const TilePosition& at, float* v) const {
+    const int64_t y = at.y * kOutputs - shape_.pad_top;
+    const int64_t x = at.x * kOutputs - shape_.pad_left;
+    if (y >= 0 && x >= 0 && y + kPoints <= shape_.height && x + kPoints <= shape_.width) {
+      transform_tile(plane + (y * shape_.width + x) * kBlock, shape_.width * kBlock, v);
+      return;
+    }
+    alignas(32) float padded[kPoints * kPoints * kBlock];
+    const int64_t left = std::clamp<int64_t>(-x, 0, kPoints);
+    const int64_t right = std::clamp<int64_t>(shape_.width - x, left, kPoints);
+    std::memset(padded, 0, sizeof padded);
+    for (int64_t i = std::max<int64_t>(0, -y); i < kPoints && y + i < shape_.height; ++i) {
+      const float* row = plane + ((y + i) * shape_.width + x) * kBlock;
+      for (int64_t j = left; j < right; ++j) {
+        _mm256_store_ps(padded + (i * kPoints + j) * kBlock, _mm256_load_ps(row + j * kBlock));
+      }
+    }
+    transform_tile(padded, kPoints * kBlock, v);
+  }
+
+  void transform_tile(const float* d, int64_t row_stride, float* v) const {
+    __m256 columns[kPoints][kPoints];
+    for (int j = 0; j < kPoints; ++j) {
+      __m256 column[kPoints];
+      __m256 result[kPoints];
+      for (int i = 0; i < kPoints; ++i) column[i] = _mm256_load_ps(d + i * row_stride + j * kBlock);
+      Transform::input(column, result);
+      for (int i = 0; i < kPoints; ++i) columns[i][j] = result[i];
+    }
+    for (int i = 0; i < kPoints; ++i) {
+      __m256 result[kPoints];
+      Transform::input(columns[i], result);
+      for (int j = 0; j < kPoints; ++j) {
+        _mm256_store_ps(v, result[j]);
+        v += plan_.v_stride;
+      }
+    }
+  }
+
+  void transform_output(Range tiles, Range blocks, const float* m) const {
+    const int64_t out_width = shape_.out_width();
+    const int64_t plane = shape_.out_height() * out_width * kBlock;
+    for (int64_t block = blocks.begin; block < blocks.end; ++block) {
+      TilePosition at(plan_, tiles.begin);
+      const __m256 bias = _mm256_load_ps(run_.bias + block * kBlock);
+      for (int64_t tile = 0; tile < tiles.size(); ++tile, m += kBlock, at.next(plan_)) {
+        const int64_t offset = (at.image * plan_.out_blocks + block) * plane +
+                               (at.y * out_width + at.x) * kOutputs * kBlock;
+        const int64_t rows = shape_.out_height() - at.y * kOutputs;
+        const int64_t columns = out_width - at.x * kOutputs;
+        if (rows >= kOutputs && columns >= kOutputs) {
+          store_tile<true>(m, bias, offset, kOutputs, kOutputs);
+        } else {
+          store_tile<false>(m, bias, offset, std::min<int64_t>(rows, kOutputs), columns);
+        }
+      }
+    }
+  }
+
+  // Stores A^T m A at `offset` of dst; only the first rows and columns unless kWhole.
+  template <bool kWhole>
+  void store_tile(const float* m, __m256 bias, int64_t offset, int64_t rows,
+                  int64_t columns) const {
+    __m256 half[kOutputs][kPoints];
+    for (int j = 0; j < kPoints; ++j) {
+      __m256 column[kPoints];
+      __m256 result[kOutputs];
+      for (int i = 0; i < kPoints; ++i) {
+        column[i] = _mm256_load_ps(m + (i * kPoints + j) * plan_.m_stride);
+      }
+      Transform::output(column, result);
+      for (int i = 0; i < kOutputs; ++i) half[i][j] = result[i];
+    }
+    const __m256 low = splat(run_.activation.low);
+    const __m256 high = splat(run_.activation.high);
+    const int64_t row_stride = shape_.out_width() * kBlock;
+    for (int i = 0; i < kOutputs; ++i) {
+      if (!kWhole && i >= rows) return;
+      __m256 result[kOutputs];
+      Transform::output(half[i], result);
+      const int64_t at = offset + i * row_stride;
+      for (int j = 0; j < kOutputs; ++j) {
+        if (!kWhole && j >= columns) break;
+        __m256 y = plus(result[j], bias);
+        if (run_.residual) y = plus(y, _mm256_load_ps(run_.residual + at + j * kBlock));
+        _mm256_store_ps(run_.dst + at + j * kBlock, _mm256_min_ps(high, _mm256_max_ps(low, y)));
+      }
+    }
+  }
+
+  const Run& run_;
+  const WinogradShape& shape_;
+  const WinogradPlan& plan_;
+};
+
+template <int kOutputs>
+void run_steps(const Run& run, float* scratch, int threads) {
+  const WinogradPlan& plan = run.plan;
+  const Steps<kOutputs> steps(run);
+  if (plan.split_panels) {
+    float* v = scratch;
+    float* products = scratch + plan.v_floats();
+    for (int64_t begin = 0; begin < plan.tiles; begin += plan.block_tiles) {
+      const Range tiles = {begin, std::min(begin + plan.block_tiles, plan.tiles)};
+      parallel(threads, [&](int id) {
+        steps.transform_input(tiles, part_of(plan.in_blocks, threads, id), v);
+      });
+      parallel(threads, [&](int id) {
+        steps.multiply(tiles, part_of(plan.panels, threads, id), v,
+                       products + id * plan.m_floats());
+      });
+    }
+    return;
+  }
+  parallel(threads, [&](int id) {
+    float* v = scratch + id * (plan.v_floats() + plan.m_floats());
+    const Range mine = part_of(plan.tiles, threads, id);
+    for (int64_t begin = mine.begin; begin < mine.end; begin += plan.block_tiles) {
+      const Range tiles = {begin, std::min(begin + plan.block_tiles, mine.end)};
+      steps.transform_input(tiles, {0, plan.in_blocks}, v);
+      steps.multiply(tiles, {0, plan.panels}, v, v + plan.v_floats());
+    }
+  });
+}
+
+}  // namespace
+
+WinogradConv::WinogradConv(const WinogradShape& shape, WinogradTile tile, const float* weights,
+                           const float* bias, Activation activation)
+    : shape_(shape), tile_(tile), activation_(activation) {
+  TY_REQUIRE(cpu_has_avx2_fma(), "Winograd convolution needs a processor with AVX2 and FMA");
+  TY_REQUIRE(shape.batch > 0 && shape.in_channels > 0 && shape.out_channels > 0 &&
+                 shape.out_height() > 0 && shape.out_width() > 0,
+             "Winograd convolution: empty shape, batch {}, {} -> {} channels, {}x{} outputs",
+             shape.batch, shape.in_channels, shape.out_channels, shape.out_height(),
+             shape.out_width());
+  TY_REQUIRE(activation.low <= 0 && activation.high >= 0,
+             "Winograd convolution: activation range [{}, {}] does not contain zero",
+             activation.low, activation.high);
+  const WinogradPlan plan = plan_winograd(shape, tile, 1);
+  weights_ = PackedBuffer(plan.panels * plan.points * shape.in_channels * kPanelWidth);
+  bias_ = PackedBuffer(plan.panels * kPanelWidth);
+  if (bias) std::copy_n(bias, shape.out_channels, bias_.data());
+  switch (tile) {
+    case WinogradTile::k2:
+      pack_weights<2>(shape, weights, weights_.data());
+      break;
+    case WinogradTile::k4:
+      pack_weights<4>(shape, weights, weights_.data());
+      break;
+    case WinogradTile::k6:
+      pack_weights<6>(shape, weights, weights_.data());
+      break;
+  }
+}
+
+int64_t WinogradConv::scratch_bytes(int threads) const {
+  const WinogradPlan plan = plan_winograd(shape_, tile_, threads);
+  const int64_t inputs = plan.split_panels ? 1 : threads;
+  return (inputs * plan.v_floats() + threads * plan.m_floats()) *
+         static_cast<int64_t>(sizeof(float));
+}
+
+void WinogradConv::run(const float* src, const float* residual, float* dst, void* scratch,
+                       int threads) const {
+  const WinogradPlan plan = plan_winograd(shape_, tile_, threads);
+  const Run run = {shape_, plan, weights_.data(), bias_.data(), activation_, src, residual, dst};
+  float* buffer = static_cast<float*>(scratch);
+  switch (tile_) {
+    case WinogradTile::k2:
+      return run_steps<2>(run, buffer, threads);
+    case WinogradTile::k4:
+      return run_steps<4>(run, buffer, threads);
+    case WinogradTile::k6:
+      return run_steps<6>(run, buffer, threads);
+  }
+}
+
+}  // namespace trainyard::kernels::native

@@ -1,0 +1,54 @@
+// How a Winograd convolution is cut into blocks that fit the caches, and shared between threads.
+#include "kernels/native/winograd_plan.h"
+
+#include <algorithm>
+
+#include "kernels/native/panel_gemm.h"
+
+namespace trainyard::kernels::native {
+namespace {
+
+// Blocks of tiles are sized to this much of a core's second-level cache, 3/4 of 512 KiB.
+constexpr int64_t kCacheFloats = 96 << 10;
+// Below this, reading the weights costs as much as multiplying by them.
+constexpr int64_t kFewTiles = 24;
+constexpr int64_t kBlockPanels = 2;
+
+int64_t divide_up(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// An odd number of cache lines, so that the points of a tile fall into different cache sets.
+int64_t spread_stride(int64_t floats) {
+  constexpr int64_t kLine = 16;
+  return (divide_up(floats, kLine) | 1) * kLine;
+}
+
+}  // namespace
+
+WinogradPlan plan_winograd(const WinogradShape& shape, WinogradTile tile, int threads) {
+  const int64_t edge = static_cast<int64_t>(tile);
+  WinogradPlan plan;
+  plan.points = (edge + 2) * (edge + 2);
+  plan.tile_rows = divide_up(shape.out_height(), edge);
+  plan.tile_columns = divide_up(shape.out_width(), edge);
+  plan.tiles = shape.batch * plan.tile_rows * plan.tile_columns;
+  plan.in_blocks = divide_up(shape.in_channels, kBlock);
+  plan.out_blocks = divide_up(shape.out_channels, kBlock);
+  plan.panels = divide_up(shape.out_channels, kPanelWidth);
+
+  const int64_t per_thread = divide_up(plan.tiles, threads);
+  plan.split_panels = threads > 1 && plan.panels >= threads && per_thread < kFewTiles;
+  plan.block_panels =
+      std::min(kBlockPanels, plan.split_panels ? plan.panels / threads : plan.panels);
+  const int64_t block_channels = plan.in_blocks * kBlock + plan.block_panels * kPanelWidth;
+  const int64_t fits = std::max(kFewTiles, kCacheFloats / (plan.points * block_channels));
+  const int64_t share = plan.split_panels ? plan.tiles : per_thread;
+  const int64_t blocks = divide_up(share, fits);
+  plan.block_tiles = divide_up(share, blocks);
+  plan.v_stride = spread_stride(plan.in_blocks * plan.block_tiles * kBlock);
+  plan.m_stride = spread_stride(plan.block_panels * kPanelWidth * plan.block_tiles);
+  return plan;
+}
+
+}  // namespace trainyard::kernels::native

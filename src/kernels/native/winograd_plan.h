@@ -1,0 +1,32 @@
+// How a Winograd convolution is cut into blocks that fit the caches, and shared between threads.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/native/winograd.h"
+
+namespace trainyard::kernels::native {
+
+struct WinogradPlan {
+  int64_t points = 0;     // multiplications per tile and channel pair: (edge + 2)^2
+  int64_t tile_rows = 0;  // tiles per image, down
+  int64_t tile_columns = 0;
+  int64_t tiles = 0;       // in the whole batch
+  int64_t in_blocks = 0;   // of 8 input channels
+  int64_t out_blocks = 0;  // of 8 output channels
+  int64_t panels = 0;      // of 16 output channels
+  // True: all threads transform one block of tiles together and each multiplies some panels, so
+  // each weight is read by one thread. False: each thread takes its own tiles through all steps.
+  bool split_panels = false;
+  int64_t block_tiles = 0;   // tiles whose transformed input is held at a time
+  int64_t block_panels = 0;  // panels whose products are held at a time
+  int64_t v_stride = 0;      // floats from one point to the next in the transformed input
+  int64_t m_stride = 0;      // the same in the products
+
+  int64_t v_floats() const { return points * v_stride; }
+  int64_t m_floats() const { return points * m_stride; }
+};
+
+WinogradPlan plan_winograd(const WinogradShape& shape, WinogradTile tile, int threads);
+
+}  // namespace trainyard::kernels::native

@@ -1,0 +1,59 @@
+// Plain-loop convolution in double, and the blocked layout, for the tests of the native kernels.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace trainyard::kernels::native {
+
+struct ConvCase {
+  int64_t batch = 1;
+  int64_t in_channels = 1;
+  int64_t out_channels = 1;
+  int64_t height = 1;
+  int64_t width = 1;
+  int64_t kernel = 3;
+  int64_t stride = 1;
+  int64_t pad_top = 0;
+  int64_t pad_left = 0;
+  int64_t pad_bottom = 0;
+  int64_t pad_right = 0;
+  int64_t groups = 1;
+
+  int64_t out_height() const { return (height + pad_top + pad_bottom - kernel) / stride + 1; }
+  int64_t out_width() const { return (width + pad_left + pad_right - kernel) / stride + 1; }
+  int64_t weight_count() const { return out_channels * (in_channels / groups) * kernel * kernel; }
+};
+
+// Floats aligned for vector loads, as the engine's tensors are.
+class AlignedFloats {
+ public:
+  explicit AlignedFloats(int64_t count, float fill = 0.0F);
+  AlignedFloats(AlignedFloats&&) = default;
+  AlignedFloats& operator=(AlignedFloats&&) = default;
+  float* data() { return begin_; }
+  const float* data() const { return begin_; }
+
+ private:
+  std::vector<float> storage_;
+  float* begin_;
+};
+
+std::vector<float> random_floats(int64_t count, std::mt19937& random);
+
+// NCHW to nChw8c, padding channels zero, and back (padding dropped).
+AlignedFloats to_blocked(const std::vector<float>& plain, int64_t batch, int64_t channels,
+                         int64_t pixels);
+std::vector<float> from_blocked(const AlignedFloats& blocked, int64_t batch, int64_t channels,
+                                int64_t pixels);
+// Whether every padding channel of an nChw8c tensor is exactly zero.
+bool padding_is_zero(const AlignedFloats& blocked, int64_t batch, int64_t channels, int64_t pixels);
+
+// NCHW; bias and residual may be empty. The sum before any activation.
+std::vector<double> reference_conv(const ConvCase& shape, const std::vector<float>& src,
+                                   const std::vector<float>& weights,
+                                   const std::vector<float>& bias,
+                                   const std::vector<float>& residual);
+
+}  // namespace trainyard::kernels::native

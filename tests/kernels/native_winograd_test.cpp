@@ -1,0 +1,209 @@
+// Winograd convolution against plain loops: sizes, channels, padding, batches, threads, epilogues.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "kernels/native/cpu.h"
+#include "kernels/native/winograd.h"
+#include "kernels/native_conv_reference.h"
+
+namespace trainyard::kernels::native {
+namespace {
+
+constexpr unsigned kSeed = 20240611;
+
+// Of the largest output. The transforms multiply and divide by up to 4, 25 and 1000 (the squares of
+// the largest matrix sums), and float carries 6e-8; measured maxima are ten times below these.
+double tolerance(WinogradTile tile) {
+  switch (tile) {
+    case WinogradTile::k2:
+      return 2e-6;
+    case WinogradTile::k4:
+      return 1e-5;
+    case WinogradTile::k6:
+      return 5e-5;
+  }
+  return 0;
+}
+
+struct Epilogue {
+  bool bias = true;
+  bool residual = false;
+  bool in_place = false;  // the residual is dst itself
+  Activation activation = kIdentity;
+};
+
+void check(const WinogradShape& shape, WinogradTile tile, int threads, const Epilogue& epilogue) {
+  const ConvCase s = {.batch = shape.batch,
+                      .in_channels = shape.in_channels,
+                      .out_channels = shape.out_channels,
+                      .height = shape.height,
+                      .width = shape.width,
+                      .pad_top = shape.pad_top,
+                      .pad_left = shape.pad_left,
+                      .pad_bottom = shape.pad_bottom,
+                      .pad_right = shape.pad_right};
+  SCOPED_TRACE(fmt::format("F{} threads {} batch {} channels {}->{} {}x{} pads {} {} {} {} seed {}",
+                           static_cast<int>(tile), threads, s.batch, s.in_channels, s.out_channels,
+                           s.height, s.width, s.pad_top, s.pad_left, s.pad_bottom, s.pad_right,
+                           kSeed));
+  std::mt19937 random(kSeed);
+  const int64_t pixels = s.out_height() * s.out_width();
+  const auto src = random_floats(s.batch * s.in_channels * s.height * s.width, random);
+  const auto weights = random_floats(s.weight_count(), random);
+  std::vector<float> bias;
+  std::vector<float> residual;
+  if (epilogue.bias) bias = random_floats(s.out_channels, random);
+  if (epilogue.residual) residual = random_floats(s.batch * s.out_channels * pixels, random);
+
+  const WinogradConv conv(shape, tile, weights.data(), bias.empty() ? nullptr : bias.data(),
+                          epilogue.activation);
+  const AlignedFloats in = to_blocked(src, s.batch, s.in_channels, s.height * s.width);
+  AlignedFloats out(s.batch * (s.out_channels + 7) / 8 * 8 * pixels + 8 * s.batch * pixels, 99.0F);
+  AlignedFloats added(0);
+  const float* added_data = nullptr;
+  if (epilogue.residual) {
+    added = to_blocked(residual, s.batch, s.out_channels, pixels);
+    if (epilogue.in_place) out = to_blocked(residual, s.batch, s.out_channels, pixels);
+    added_data = epilogue.in_place ? out.data() : added.data();
+  }
+  AlignedFloats scratch(conv.scratch_bytes(threads) / static_cast<int64_t>(sizeof(float)), 7e7F);
+  conv.run(in.data(), added_data, out.data(), scratch.data(), threads);
+
+  const auto expected = reference_conv(s, src, weights, bias, residual);
+  const auto actual = from_blocked(out, s.batch, s.out_channels, pixels);
+  double scale = 1;
+  for (double value : expected) scale = std::max(scale, std::abs(value));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const double clipped =
+        std::clamp(expected[i], double{epilogue.activation.low}, double{epilogue.activation.high});
+    ASSERT_NEAR(actual[i], clipped, tolerance(tile) * scale) << "element " << i;
+  }
+  EXPECT_TRUE(padding_is_zero(out, s.batch, s.out_channels, pixels));
+}
+
+class NativeWinograd : public testing::TestWithParam<WinogradTile> {
+ protected:
+  void SetUp() override {
+    if (!cpu_has_avx2_fma()) GTEST_SKIP() << "this processor lacks AVX2 or FMA";
+  }
+};
+
+TEST_P(NativeWinograd, EverySmallImageSize) {
+  for (int64_t height = 1; height <= 15; ++height) {
+    for (int64_t width : {1, 2, 5, 8, 13, 14}) {
+      check({.in_channels = 8, .out_channels = 16, .height = height, .width = width}, GetParam(),
+            /*threads=*/1, {});
+    }
+  }
+}
+
+TEST_P(NativeWinograd, ChannelsThatDoNotFillBlocks) {
+  for (int64_t in : {1, 3, 8, 13, 24, 67}) {
+    for (int64_t out : {1, 8, 15, 24, 33}) {
+      for (int threads : {1, 2}) {
+        check({.in_channels = in, .out_channels = out, .height = 9, .width = 11}, GetParam(),
+              threads, {});
+      }
+    }
+  }
+}
+
+TEST_P(NativeWinograd, UnequalAndWidePadding) {
+  check({.in_channels = 5,
+         .out_channels = 9,
+         .height = 10,
+         .width = 7,
+         .pad_top = 0,
+         .pad_left = 0,
+         .pad_bottom = 0,
+         .pad_right = 0},
+        GetParam(), 1, {});
+  check({.in_channels = 5,
+         .out_channels = 9,
+         .height = 10,
+         .width = 7,
+         .pad_top = 3,
+         .pad_left = 0,
+         .pad_bottom = 2,
+         .pad_right = 1},
+        GetParam(), 2, {});
+  // Wider than a tile: some tiles see padding only.
+  check({.in_channels = 4,
+         .out_channels = 8,
+         .height = 2,
+         .width = 3,
+         .pad_top = 9,
+         .pad_left = 10,
+         .pad_bottom = 8,
+         .pad_right = 11},
+        GetParam(), 1, {});
+}
+
+TEST_P(NativeWinograd, BatchesAndThreads) {
+  for (int64_t batch : {1, 2, 7}) {
+    for (int threads : {1, 2, 3}) {
+      check({.batch = batch, .in_channels = 16, .out_channels = 48, .height = 14, .width = 14},
+            GetParam(), threads, {});
+    }
+  }
+}
+
+TEST_P(NativeWinograd, ManyTilesTakeSeveralBlocks) {
+  check({.in_channels = 40, .out_channels = 40, .height = 61, .width = 59}, GetParam(), 2, {});
+}
+
+TEST_P(NativeWinograd, Epilogues) {
+  const WinogradShape shape = {
+      .batch = 2, .in_channels = 9, .out_channels = 20, .height = 13, .width = 10};
+  check(shape, GetParam(), 1, {.bias = false});
+  check(shape, GetParam(), 1, {.activation = kRelu});
+  check(shape, GetParam(), 1, {.activation = {-0.5F, 2.0F}});
+  check(shape, GetParam(), 2, {.residual = true});
+  check(shape, GetParam(), 2, {.residual = true, .in_place = true, .activation = kRelu});
+}
+
+TEST_P(NativeWinograd, SameBitsEveryTime) {
+  std::mt19937 random(kSeed);
+  const WinogradShape shape = {.in_channels = 24, .out_channels = 32, .height = 20, .width = 20};
+  const auto weights = random_floats(24 * 32 * 9, random);
+  const AlignedFloats in = to_blocked(random_floats(24 * 400, random), 1, 24, 400);
+  const WinogradConv conv(shape, GetParam(), weights.data(), nullptr, kIdentity);
+  std::vector<float> first;
+  for (int threads : {1, 2, 2}) {
+    AlignedFloats out(32 * 400);
+    AlignedFloats scratch(conv.scratch_bytes(threads) / static_cast<int64_t>(sizeof(float)));
+    conv.run(in.data(), nullptr, out.data(), scratch.data(), threads);
+    const auto actual = from_blocked(out, 1, 32, 400);
+    if (first.empty()) first = actual;
+    EXPECT_EQ(first, actual) << threads << " threads, seed " << kSeed;
+  }
+}
+
+TEST_P(NativeWinograd, RefusesEmptyShapesAndActivationsThatMoveZero) {
+  const std::vector<float> weights(9, 1.0F);
+  EXPECT_THROW(WinogradConv({.in_channels = 1,
+                             .out_channels = 1,
+                             .height = 1,
+                             .width = 4,
+                             .pad_top = 0,
+                             .pad_bottom = 1},
+                            GetParam(), weights.data(), nullptr, kIdentity),
+               Error);
+  EXPECT_THROW(WinogradConv({.in_channels = 1, .out_channels = 1, .height = 4, .width = 4},
+                            GetParam(), weights.data(), nullptr, {1.0F, 2.0F}),
+               Error);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiles, NativeWinograd,
+                         testing::Values(WinogradTile::k2, WinogradTile::k4, WinogradTile::k6),
+                         [](const auto& instance) {
+                           return "F" + std::to_string(static_cast<int>(instance.param));
+                         });
+
+}  // namespace
+}  // namespace trainyard::kernels::native
