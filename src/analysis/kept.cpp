@@ -1,0 +1,148 @@
+#include "analysis/kept.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "analysis/storage.h"
+#include "ops/op_def.h"
+#include "ops/scalar_functions.h"
+
+namespace trainyard::analysis {
+namespace {
+
+enum class Rule : uint8_t {
+  kOtherFactors,
+  kInputsAndOutput,
+  kOutput,
+  kInputAndStatistics,
+  kInputAndCopy,
+  kIndices,
+  kMask,
+  kNothing,
+};
+
+struct Row {
+  std::string_view op;
+  Rule rule;
+};
+
+constexpr Row kRows[] = {
+    {"Add", Rule::kNothing},
+    {"AveragePool", Rule::kNothing},
+    {"BatchNormalization", Rule::kInputAndStatistics},
+    {"Cast", Rule::kNothing},
+    {"Clip", Rule::kOutput},
+    {"Concat", Rule::kNothing},
+    {"Conv", Rule::kOtherFactors},
+    {"Dropout", Rule::kMask},
+    {"Expand", Rule::kNothing},
+    {"Gemm", Rule::kOtherFactors},
+    {"GlobalAveragePool", Rule::kNothing},
+    {"GlobalMaxPool", Rule::kIndices},
+    {"LRN", Rule::kInputAndCopy},
+    {"LogSoftmax", Rule::kOutput},
+    {"MatMul", Rule::kOtherFactors},
+    {"MaxPool", Rule::kIndices},
+    {"Mul", Rule::kOtherFactors},
+    {"Neg", Rule::kNothing},
+    {"Pad", Rule::kNothing},
+    {"ReduceMean", Rule::kNothing},
+    {"ReduceSum", Rule::kNothing},
+    {"Slice", Rule::kNothing},
+    {"Softmax", Rule::kOutput},
+    {"Split", Rule::kNothing},
+    {"Sub", Rule::kNothing},
+    {"Sum", Rule::kNothing},
+    {"Transpose", Rule::kNothing},
+};
+
+Rule rule_of(const NodeView& node) {
+  const auto* const row = std::find_if(std::begin(kRows), std::end(kRows),
+                                       [&](const Row& r) { return r.op == node.op(); });
+  if (row != std::end(kRows)) return row->rule;
+  if (is_view(node)) return Rule::kNothing;
+  return ops::find_unary(node.op()) != nullptr ? Rule::kOutput : Rule::kInputsAndOutput;
+}
+
+class Collector {
+ public:
+  Collector(const NodeView& node, const std::vector<bool>& trained)
+      : node_(node), trained_(trained) {}
+
+  void keep(ValueId id) {
+    if (!id.valid() || node_.graph().value(id).kind == ValueKind::kInitializer) return;
+    if (std::find(kept_.values.begin(), kept_.values.end(), id) == kept_.values.end()) {
+      kept_.values.push_back(id);
+    }
+  }
+
+  // The gradient of one factor is made from the other.
+  void keep_other_factors() {
+    if (is_trained(node_.input(0))) keep(node_.input(1));
+    if (is_trained(node_.input(1))) keep(node_.input(0));
+  }
+
+  void keep_inputs_and_output() {
+    for (const ValueId id : node_.node().inputs) keep(id);
+    for (const ValueId id : node_.node().outputs) keep(id);
+  }
+
+  void keep_per_element(int64_t bytes) {
+    const Shape& y = node_.output_shape(0);
+    if (y.is_static()) keep_bytes(y.num_elements() * bytes);
+  }
+
+  void keep_bytes(int64_t bytes) { kept_.extra_bytes += bytes; }
+
+  void keep_indices() {
+    constexpr int64_t kOneByteIndices = 256;
+    const auto window = ops::op_of(node_).window(node_);
+    const bool small = window && window->kernel_elements() <= kOneByteIndices;
+    keep_per_element(small ? 1 : 4);
+  }
+
+  Kept take() { return std::move(kept_); }
+
+ private:
+  bool is_trained(ValueId id) const { return trained_[static_cast<size_t>(id.index)]; }
+
+  const NodeView& node_;
+  const std::vector<bool>& trained_;
+  Kept kept_;
+};
+
+}  // namespace
+
+Kept kept_for_backward(const NodeView& node, const std::vector<bool>& trained) {
+  Collector collector(node, trained);
+  switch (rule_of(node)) {
+    case Rule::kOtherFactors:
+      collector.keep_other_factors();
+      break;
+    case Rule::kInputsAndOutput:
+      collector.keep_inputs_and_output();
+      break;
+    case Rule::kOutput:
+      collector.keep(node.output(0));
+      break;
+    case Rule::kInputAndStatistics:
+      collector.keep(node.input(0));
+      collector.keep_bytes(2 * node.input_type(1).num_bytes());
+      break;
+    case Rule::kInputAndCopy:
+      collector.keep(node.input(0));
+      collector.keep_per_element(dtype_size(node.output_type(0).dtype));
+      break;
+    case Rule::kIndices:
+      collector.keep_indices();
+      break;
+    case Rule::kMask:
+      collector.keep_per_element(1);
+      break;
+    case Rule::kNothing:
+      break;
+  }
+  return collector.take();
+}
+
+}  // namespace trainyard::analysis

@@ -1,0 +1,33 @@
+// What a training step must keep from the forward pass until the backward pass has used it.
+//
+//   Conv, Gemm, MatMul, Mul       each factor whose partner is trained
+//   Div, Pow                      both inputs and the output
+//   activations, Exp, Sqrt, …     the output (Relu's sign, Sigmoid's slope follow from it)
+//   Softmax, LogSoftmax           the output
+//   BatchNormalization            the input, mean and deviation of each channel
+//   LRN                           the input and one number per element
+//   MaxPool, GlobalMaxPool        one index per output (1 byte where the window has up to 256
+//                                 elements, else 4)
+//   Dropout                       a mask of 1 byte per element
+//   Add, Sub, Neg, averages, reductions to sums or means, copies and views    nothing
+//   everything else               all inputs and outputs
+//
+// Weights are not part of it: they are there anyway.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/node_view.h"
+
+namespace trainyard::analysis {
+
+struct Kept {
+  std::vector<ValueId> values;  // never initializers
+  int64_t extra_bytes = 0;      // masks, indices and statistics that are no value of the graph
+};
+
+// `trained` says of each value (by index) whether a gradient flows to it.
+Kept kept_for_backward(const NodeView& node, const std::vector<bool>& trained);
+
+}  // namespace trainyard::analysis

@@ -1,0 +1,22 @@
+// The live values of one training step: forward in the order of the nodes, backward in reverse.
+#pragma once
+
+#include <cstdint>
+
+#include "analysis/storage.h"
+#include "ir/graph.h"
+
+namespace trainyard::analysis {
+
+struct TrainingMemory {
+  int64_t kept = 0;  // bytes the forward pass leaves for the backward pass (analysis/kept.h)
+  Peak peak;         // values and gradients of values; parameters and their gradients apart
+  bool peak_in_backward = false;
+};
+
+// Gradients flow from every graph output to every trainable parameter, and nowhere else. Views and
+// sums pass their gradient on without a copy, activations overwrite it where nobody else needs it;
+// a value with several consumers adds their contributions up one by one.
+TrainingMemory simulate_training(const Graph& graph);
+
+}  // namespace trainyard::analysis
