@@ -1,0 +1,18 @@
+// auto: whichever of the others is fastest for this message on this topology.
+#include "predict/comm/comm.h"
+
+namespace trainyard::predict {
+
+extern const CommModel kCommAuto;
+
+namespace {
+
+CommCost cost(const Topology& topology, double bytes) {
+  return resolve_comm_model(kCommAuto, topology, bytes).cost(topology, bytes);
+}
+
+}  // namespace
+
+extern const CommModel kCommAuto = {"auto", "the fastest of the others", cost};
+
+}  // namespace trainyard::predict
