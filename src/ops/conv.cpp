@@ -1,6 +1,9 @@
-// Conv: sliding dot products over any number of spatial dimensions, in groups.
+// Conv, ConvInteger and QLinearConv: sliding dot products over any number of spatial dimensions, in
+// groups. ConvInteger sums (x - x_zero_point) * (w - w_zero_point) exactly; QLinearConv brings such
+// sums back to eight bits.
 #include "base/error.h"
 #include "ops/op_def.h"
+#include "ops/quantization.h"
 
 namespace trainyard::ops {
 namespace {
@@ -10,9 +13,18 @@ constexpr AttrSpec kAttributes[] = {
     {"group", AttrKind::kInt},     {"kernel_shape", AttrKind::kInts},
     {"pads", AttrKind::kInts},     {"strides", AttrKind::kInts}};
 constexpr ParamRole kRoles[] = {ParamRole::kNone, ParamRole::kWeight, ParamRole::kBias};
+constexpr ParamRole kIntegerRoles[] = {ParamRole::kNone, ParamRole::kWeight};
+// x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias
+constexpr ParamRole kQLinearRoles[] = {ParamRole::kNone,   ParamRole::kNone, ParamRole::kNone,
+                                       ParamRole::kWeight, ParamRole::kNone, ParamRole::kNone,
+                                       ParamRole::kNone,   ParamRole::kNone, ParamRole::kBias};
+
+size_t weights_position(const NodeView& node) {
+  return node.op() == "QLinearConv" ? 3 : 1;
+}
 
 Window conv_window(const NodeView& node) {
-  const Shape& w = node.input_shape(1);
+  const Shape& w = node.input_shape(weights_position(node));
   const std::vector<int64_t> kernel(w.dims().begin() + 2, w.dims().end());
   const std::vector<int64_t> declared = node.attr_ints("kernel_shape", kernel);
   TY_REQUIRE(declared == kernel, "attribute 'kernel_shape' differs from the weights' shape {}",
@@ -20,35 +32,79 @@ Window conv_window(const NodeView& node) {
   return resolve_window(node, node.input_shape(0), kernel);
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
-  const TensorType& x = node.input_type(0);
-  const TensorType& w = node.input_type(1);
-  TY_REQUIRE(x.shape.rank() >= 3, "input has shape {}, expected N x C x spatial",
-             x.shape.to_string());
-  TY_REQUIRE(w.shape.rank() == x.shape.rank(), "weights of shape {} do not fit input of shape {}",
-             w.shape.to_string(), x.shape.to_string());
-  TY_REQUIRE(w.dtype == x.dtype, "weights are {} but the input is {}", dtype_name(w.dtype),
-             dtype_name(x.dtype));
+// The output's shape; `bias` is the position of the optional bias.
+Shape conv_shape(const NodeView& node, size_t bias) {
+  const Shape& x = node.input_shape(0);
+  const Shape& w = node.input_shape(weights_position(node));
+  TY_REQUIRE(x.rank() >= 3, "input has shape {}, expected N x C x spatial", x.to_string());
+  TY_REQUIRE(w.rank() == x.rank(), "weights of shape {} do not fit input of shape {}",
+             w.to_string(), x.to_string());
   const int64_t group = node.attr_int("group", 1);
-  TY_REQUIRE(group >= 1 && w.shape[0] % group == 0,
-             "{} output channels do not divide into {} groups", w.shape[0], group);
-  TY_REQUIRE(x.shape[1] == Shape::kUnknown || x.shape[1] == w.shape[1] * group,
-             "input has {} channels, the weights expect {} x {} groups", x.shape[1], w.shape[1],
-             group);
-  if (node.has_input(2)) {
-    TY_REQUIRE(node.input_shape(2) == Shape{w.shape[0]}, "bias has shape {}, expected {}",
-               node.input_shape(2).to_string(), w.shape[0]);
+  TY_REQUIRE(group >= 1 && w[0] % group == 0, "{} output channels do not divide into {} groups",
+             w[0], group);
+  TY_REQUIRE(x[1] == Shape::kUnknown || x[1] == w[1] * group,
+             "input has {} channels, the weights expect {} x {} groups", x[1], w[1], group);
+  if (node.has_input(bias)) {
+    TY_REQUIRE(node.input_shape(bias) == Shape{w[0]}, "bias has shape {}, expected {}",
+               node.input_shape(bias).to_string(), w[0]);
   }
-  return {{x.dtype, window_output_shape(x.shape[0], w.shape[0], conv_window(node))}};
+  return window_output_shape(x[0], w[0], conv_window(node));
+}
+
+std::vector<TensorType> infer(const NodeView& node) {
+  const DType x = node.input_type(0).dtype;
+  const DType w = node.input_type(1).dtype;
+  TY_REQUIRE(w == x, "weights are {} but the input is {}", dtype_name(w), dtype_name(x));
+  return {{x, conv_shape(node, 2)}};
+}
+
+std::vector<TensorType> infer_integer(const NodeView& node) {
+  constexpr size_t kNoBias = 4;
+  const Shape y = conv_shape(node, kNoBias);
+  require_eight_bits(node, {0, 1});
+  require_zero_point(node, 2, 0, 1);
+  require_zero_point(node, 3, 1, node.input_shape(1)[0]);
+  return {{DType::kI32, y}};
+}
+
+std::vector<TensorType> infer_qlinear(const NodeView& node) {
+  const Shape y = conv_shape(node, 8);
+  const int64_t channels = node.input_shape(3)[0];
+  require_eight_bits(node, {0, 3, 7});
+  require_scale(node, 1, 1);
+  require_zero_point(node, 2, 0, 1);
+  require_scale(node, 4, channels);
+  require_zero_point(node, 5, 3, channels);
+  require_scale(node, 6, 1);
+  require_zero_point(node, 7, 7, 1);
+  if (node.has_input(8)) {
+    TY_REQUIRE(node.input_type(8).dtype == DType::kI32, "bias is {}, expected i32",
+               dtype_name(node.input_type(8).dtype));
+  }
+  return {{node.input_type(7).dtype, y}};
+}
+
+// One MAC per output element and weight it sees; a bias adds one FLOP per output element.
+Cost conv_cost(const NodeView& node, int64_t per_output) {
+  Cost cost = traffic(node);
+  const Shape& w = node.input_shape(weights_position(node));
+  const int64_t outputs = node.output_shape(0).num_elements();
+  cost.macs = outputs * w.num_elements(1, w.rank());
+  cost.flops = 2 * cost.macs + outputs * per_output;
+  return cost;
 }
 
 Cost cost(const NodeView& node) {
-  Cost cost = traffic(node);
-  const Shape& w = node.input_shape(1);
-  const int64_t outputs = node.output_shape(0).num_elements();
-  cost.macs = outputs * w.num_elements(1, w.rank());
-  cost.flops = 2 * cost.macs + (node.has_input(2) ? outputs : 0);
-  return cost;
+  return conv_cost(node, node.has_input(2) ? 1 : 0);
+}
+
+Cost cost_integer(const NodeView& node) {
+  return conv_cost(node, 0);
+}
+
+// Each output element is also scaled, rounded and shifted.
+Cost cost_qlinear(const NodeView& node) {
+  return conv_cost(node, node.has_input(8) ? 4 : 3);
 }
 
 std::optional<Window> window(const NodeView& node) {
@@ -65,5 +121,21 @@ extern const OpDef kConv = {.name = "Conv",
                             .infer = infer,
                             .cost = cost,
                             .window = window};
+extern const OpDef kConvInteger = {.name = "ConvInteger",
+                                   .kind = OpKind::kConvolution,
+                                   .inputs = {2, 4},
+                                   .attributes = kAttributes,
+                                   .roles = kIntegerRoles,
+                                   .infer = infer_integer,
+                                   .cost = cost_integer,
+                                   .window = window};
+extern const OpDef kQLinearConv = {.name = "QLinearConv",
+                                   .kind = OpKind::kConvolution,
+                                   .inputs = {8, 9},
+                                   .attributes = kAttributes,
+                                   .roles = kQLinearRoles,
+                                   .infer = infer_qlinear,
+                                   .cost = cost_qlinear,
+                                   .window = window};
 
 }  // namespace trainyard::ops

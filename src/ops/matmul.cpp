@@ -1,11 +1,16 @@
-// MatMul: matrix products over broadcast batch dimensions, as numpy.matmul.
+// MatMul, MatMulInteger and QLinearMatMul: matrix products over broadcast batch dimensions, as
+// numpy.matmul.
 #include "base/error.h"
 #include "ops/op_def.h"
+#include "ops/quantization.h"
 
 namespace trainyard::ops {
 namespace {
 
 constexpr ParamRole kRoles[] = {ParamRole::kWeight, ParamRole::kWeight};
+// a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point
+constexpr ParamRole kQLinearRoles[] = {ParamRole::kWeight, ParamRole::kNone, ParamRole::kNone,
+                                       ParamRole::kWeight};
 
 // A vector is a one-row matrix on the left and a one-column matrix on the right.
 Shape as_matrix(const Shape& shape, bool left) {
@@ -13,14 +18,10 @@ Shape as_matrix(const Shape& shape, bool left) {
   return left ? Shape{1, shape[0]} : Shape{shape[0], 1};
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
-  const Shape& a = node.input_shape(0);
-  const Shape& b = node.input_shape(1);
+Shape product_shape(const Shape& a, const Shape& b) {
   TY_REQUIRE(a.rank() >= 1 && b.rank() >= 1,
              "operands have shapes {} and {}; scalars do not multiply", a.to_string(),
              b.to_string());
-  TY_REQUIRE(node.input_type(0).dtype == node.input_type(1).dtype, "operands are {} and {}",
-             dtype_name(node.input_type(0).dtype), dtype_name(node.input_type(1).dtype));
   const Shape left = as_matrix(a, true);
   const Shape right = as_matrix(b, false);
   TY_REQUIRE(left.dim(-1) == right.dim(-2) || left.dim(-1) == Shape::kUnknown ||
@@ -32,14 +33,59 @@ std::vector<TensorType> infer(const NodeView& node) {
   std::vector<int64_t> dims = batch.vector();
   if (a.rank() >= 2) dims.push_back(left.dim(-2));
   if (b.rank() >= 2) dims.push_back(right.dim(-1));
-  return {{node.input_type(0).dtype, Shape(std::move(dims))}};
+  return Shape(std::move(dims));
 }
 
+// Rows of all matrices of A, or columns of all matrices of B.
+int64_t count_lines(const Shape& shape, bool rows) {
+  const Shape matrix = as_matrix(shape, rows);
+  if (!matrix.is_static()) return Shape::kUnknown;
+  return matrix.num_elements(0, matrix.rank() - 2) * matrix.dim(rows ? -2 : -1);
+}
+
+std::vector<TensorType> infer(const NodeView& node) {
+  TY_REQUIRE(node.input_type(0).dtype == node.input_type(1).dtype, "operands are {} and {}",
+             dtype_name(node.input_type(0).dtype), dtype_name(node.input_type(1).dtype));
+  return {{node.input_type(0).dtype, product_shape(node.input_shape(0), node.input_shape(1))}};
+}
+
+std::vector<TensorType> infer_integer(const NodeView& node) {
+  const Shape& a = node.input_shape(0);
+  const Shape& b = node.input_shape(1);
+  const Shape y = product_shape(a, b);
+  require_eight_bits(node, {0, 1});
+  require_zero_point(node, 2, 0, count_lines(a, /*rows=*/true));
+  require_zero_point(node, 3, 1, count_lines(b, /*rows=*/false));
+  return {{DType::kI32, y}};
+}
+
+std::vector<TensorType> infer_qlinear(const NodeView& node) {
+  const Shape& a = node.input_shape(0);
+  const Shape& b = node.input_shape(3);
+  const Shape y = product_shape(a, b);
+  require_eight_bits(node, {0, 3, 7});
+  require_scale(node, 1, count_lines(a, /*rows=*/true));
+  require_zero_point(node, 2, 0, count_lines(a, /*rows=*/true));
+  require_scale(node, 4, count_lines(b, /*rows=*/false));
+  require_zero_point(node, 5, 3, count_lines(b, /*rows=*/false));
+  require_scale(node, 6, 1);
+  require_zero_point(node, 7, 7, 1);
+  return {{node.input_type(7).dtype, y}};
+}
+
+// One MAC per output element and element of the summed dimension.
 Cost cost(const NodeView& node) {
   Cost cost = traffic(node);
   cost.macs = node.output_shape(0).num_elements() * node.input_shape(0).dim(-1);
   cost.flops = 2 * cost.macs;
   return cost;
+}
+
+// As MatMul; each output element is also scaled, rounded and shifted.
+Cost cost_qlinear(const NodeView& node) {
+  Cost total = cost(node);
+  total.flops += 3 * node.output_shape(0).num_elements();
+  return total;
 }
 
 }  // namespace
@@ -50,5 +96,17 @@ extern const OpDef kMatMul = {.name = "MatMul",
                               .roles = kRoles,
                               .infer = infer,
                               .cost = cost};
+extern const OpDef kMatMulInteger = {.name = "MatMulInteger",
+                                     .kind = OpKind::kLinear,
+                                     .inputs = {2, 4},
+                                     .roles = kRoles,
+                                     .infer = infer_integer,
+                                     .cost = cost};
+extern const OpDef kQLinearMatMul = {.name = "QLinearMatMul",
+                                     .kind = OpKind::kLinear,
+                                     .inputs = {8, 8},
+                                     .roles = kQLinearRoles,
+                                     .infer = infer_qlinear,
+                                     .cost = cost_qlinear};
 
 }  // namespace trainyard::ops

@@ -22,6 +22,27 @@ std::vector<int64_t> spatial_attr(const NodeView& node, std::string_view name, s
   return values;
 }
 
+// Everything about a window whose kernel is set, except what auto_pad=SAME_… works out.
+void read_strides_and_pads(const NodeView& node, Window& window) {
+  const size_t rank = window.rank();
+  for (const int64_t k : window.kernel) {
+    TY_REQUIRE(1 <= k && k < kLargestExtent, "a kernel of size {} is not possible", k);
+  }
+  window.strides = spatial_attr(node, "strides", rank, 1, 1);
+  window.dilations = spatial_attr(node, "dilations", rank, 1, 1);
+  const std::vector<int64_t> pads = spatial_attr(node, "pads", 2 * rank, 0, 0);
+  window.pads_begin.assign(pads.begin(), pads.begin() + static_cast<int64_t>(rank));
+  window.pads_end.assign(pads.begin() + static_cast<int64_t>(rank), pads.end());
+  const std::string auto_pad = node.attr_text("auto_pad", "NOTSET");
+  TY_REQUIRE(auto_pad == "NOTSET" || auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER" ||
+                 auto_pad == "VALID",
+             "auto_pad '{}' is not one of NOTSET, SAME_UPPER, SAME_LOWER, VALID", auto_pad);
+  if (auto_pad == "VALID") {
+    std::fill(window.pads_begin.begin(), window.pads_begin.end(), 0);
+    std::fill(window.pads_end.begin(), window.pads_end.end(), 0);
+  }
+}
+
 void pad_automatically(Window& window, const Shape& input, bool lower) {
   for (size_t i = 0; i < window.rank(); ++i) {
     const int64_t size = input[static_cast<int64_t>(i) + 2];
@@ -61,29 +82,53 @@ Window resolve_window(const NodeView& node, const Shape& input, std::vector<int6
              input.rank() - 2, rank);
   Window window;
   window.kernel = std::move(kernel);
-  for (const int64_t k : window.kernel) {
-    TY_REQUIRE(1 <= k && k < kLargestExtent, "a kernel of size {} is not possible", k);
-  }
-  window.strides = spatial_attr(node, "strides", rank, 1, 1);
-  window.dilations = spatial_attr(node, "dilations", rank, 1, 1);
-  const std::vector<int64_t> pads = spatial_attr(node, "pads", 2 * rank, 0, 0);
-  window.pads_begin.assign(pads.begin(), pads.begin() + static_cast<int64_t>(rank));
-  window.pads_end.assign(pads.begin() + static_cast<int64_t>(rank), pads.end());
-
+  read_strides_and_pads(node, window);
   const std::string auto_pad = node.attr_text("auto_pad", "NOTSET");
   if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
     pad_automatically(window, input, auto_pad == "SAME_LOWER");
-  } else if (auto_pad == "VALID") {
-    std::fill(window.pads_begin.begin(), window.pads_begin.end(), 0);
-    std::fill(window.pads_end.begin(), window.pads_end.end(), 0);
-  } else {
-    TY_REQUIRE(auto_pad == "NOTSET",
-               "auto_pad '{}' is not one of NOTSET, SAME_UPPER, SAME_LOWER, VALID", auto_pad);
   }
   const bool ceil_mode = node.attr_int("ceil_mode", 0) != 0;
   for (size_t i = 0; i < rank; ++i) {
     const int64_t size = input[static_cast<int64_t>(i) + 2];
     window.output.push_back(size == Shape::kUnknown ? size : positions(window, i, size, ceil_mode));
+  }
+  return window;
+}
+
+Window resolve_transposed_window(const NodeView& node, const Shape& input, const Shape& weights) {
+  Window window;
+  window.kernel.assign(weights.dims().begin() + 2, weights.dims().end());
+  const size_t rank = window.rank();
+  const std::vector<int64_t> declared = node.attr_ints("kernel_shape", window.kernel);
+  TY_REQUIRE(declared == window.kernel,
+             "attribute 'kernel_shape' differs from the weights' shape {}", weights.to_string());
+  read_strides_and_pads(node, window);
+  const std::vector<int64_t> extra = spatial_attr(node, "output_padding", rank, 0, 0);
+  const std::string auto_pad = node.attr_text("auto_pad", "NOTSET");
+  const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
+  const std::vector<int64_t> wanted = node.attr_ints("output_shape", {});
+  TY_REQUIRE(wanted.empty() || wanted.size() >= rank,
+             "attribute 'output_shape' has {} entries, expected {}", wanted.size(), rank);
+  for (size_t i = 0; i < rank; ++i) {
+    const int64_t size = input[static_cast<int64_t>(i) + 2];
+    if (size == Shape::kUnknown) {
+      window.output.push_back(size);
+      continue;
+    }
+    const int64_t extent = (window.kernel[i] - 1) * window.dilations[i] + 1;
+    const int64_t covered = (size - 1) * window.strides[i] + extent + extra[i];
+    if (wanted.empty() && !same) {
+      window.output.push_back(covered - window.pads_begin[i] - window.pads_end[i]);
+    } else {
+      // Some exporters write batch and channels into output_shape too.
+      window.output.push_back(wanted.empty() ? size * window.strides[i]
+                                             : wanted[wanted.size() - rank + i]);
+      const int64_t pad = std::max<int64_t>(0, covered - window.output[i]);
+      window.pads_begin[i] = auto_pad == "SAME_UPPER" ? pad / 2 : pad - pad / 2;
+      window.pads_end[i] = pad - window.pads_begin[i];
+    }
+    TY_REQUIRE(window.output[i] >= 1, "output dimension {} would have size {}", i + 2,
+               window.output[i]);
   }
   return window;
 }

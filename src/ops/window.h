@@ -26,6 +26,11 @@ struct Window {
 // the spatial dimensions of `input` (N, C, spatial…). Throws Error for windows that do not fit.
 Window resolve_window(const NodeView& node, const Shape& input, std::vector<int64_t> kernel);
 
+// The same for a transposed window (ConvTranspose), which reads output_padding and output_shape
+// too; `output` is then what the windows cover, one window per input position. `weights` is C x
+// M/group x kernel.
+Window resolve_transposed_window(const NodeView& node, const Shape& input, const Shape& weights);
+
 // {batch, channels, window.output…}
 Shape window_output_shape(int64_t batch, int64_t channels, const Window& window);
 

@@ -1,7 +1,7 @@
 // BatchNormalization, with given statistics or (training) those of the batch.
 #include <cmath>
 
-#include "kernels/reference/dispatch.h"
+#include "kernels/reference/operands.h"
 #include "kernels/reference/reference.h"
 
 namespace trainyard::kernels::reference {
@@ -71,11 +71,9 @@ class BatchNormalization final : public Kernel {
 
   void store_running(const KernelArgs& args, size_t output, int64_t channel, double running,
                      double batch) const {
-    if (output >= args.outputs.size() || args.outputs[output].data == nullptr) return;
-    const double value = running * momentum_ + batch * (1.0 - momentum_);
-    for_float_type(args.outputs[output].dtype, [&]<typename T>(T) {
-      args.outputs[output].as<T>()[channel] = static_cast<T>(value);
-    });
+    const TensorView y = output_or_none(args, output);
+    if (y.data == nullptr) return;
+    store_float(y, channel, running * momentum_ + batch * (1.0 - momentum_));
   }
 
   double epsilon_;

@@ -1,5 +1,6 @@
 // Conv.
 #include "kernels/reference/convolve.h"
+#include "kernels/reference/operands.h"
 #include "kernels/reference/reference.h"
 #include "ops/op_def.h"
 
@@ -21,7 +22,7 @@ class Conv final : public Kernel {
   void run_as(const KernelArgs& args) const {
     const T* x = args.inputs[0].as<T>();
     const T* w = args.inputs[1].as<T>();
-    const T* bias = args.inputs.size() > 2 ? args.inputs[2].as<T>() : nullptr;
+    const T* bias = input_or_none(args, 2).as<T>();
     T* y = args.outputs[0].as<T>();
     convolve<double>(
         walk_, *args.inputs[0].shape, *args.inputs[1].shape, groups_,

@@ -1,5 +1,5 @@
 // Gemm.
-#include "kernels/reference/dispatch.h"
+#include "kernels/reference/operands.h"
 #include "kernels/reference/reference.h"
 
 namespace trainyard::kernels::reference {
@@ -16,7 +16,7 @@ class Gemm final : public Kernel {
                                      : std::vector<int64_t>{0, 0}) {}
 
   void run(const KernelArgs& args) const override {
-    for_one_of<float, double, int32_t, int64_t, uint32_t, uint64_t>(
+    for_one_of<float, double, F16, BF16, int32_t, int64_t, uint32_t, uint64_t>(
         args.inputs[0].dtype, "Gemm", [&]<typename T>(T) { run_as<T>(args); });
   }
 
@@ -25,7 +25,7 @@ class Gemm final : public Kernel {
   void run_as(const KernelArgs& args) const {
     const T* a = args.inputs[0].as<T>();
     const T* b = args.inputs[1].as<T>();
-    const T* c = args.inputs.size() > 2 ? args.inputs[2].as<T>() : nullptr;
+    const T* c = input_or_none(args, 2).as<T>();
     const int64_t m = (*args.outputs[0].shape)[0];
     const int64_t n = (*args.outputs[0].shape)[1];
     const int64_t k = (*args.inputs[0].shape)[transpose_a_ ? 0 : 1];

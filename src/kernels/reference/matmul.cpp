@@ -1,7 +1,7 @@
 // MatMul.
 #include "kernels/reference/matmul.h"
 
-#include "kernels/reference/dispatch.h"
+#include "kernels/reference/operands.h"
 #include "kernels/reference/reference.h"
 
 namespace trainyard::kernels::reference {
@@ -31,7 +31,7 @@ class MatMul final : public Kernel {
   explicit MatMul(const NodeView& node) : sizes_(node.input_shape(0), node.input_shape(1)) {}
 
   void run(const KernelArgs& args) const override {
-    for_one_of<float, double, int32_t, int64_t, uint32_t, uint64_t>(
+    for_one_of<float, double, F16, BF16, int32_t, int64_t, uint32_t, uint64_t>(
         args.inputs[0].dtype, "MatMul", [&]<typename T>(T) { run_as<T>(args); });
   }
 

@@ -1,7 +1,7 @@
 // MaxPool with the positions of the maxima, and GlobalMaxPool.
 #include <limits>
 
-#include "kernels/reference/dispatch.h"
+#include "kernels/reference/operands.h"
 #include "kernels/reference/reference.h"
 #include "kernels/reference/window_walk.h"
 #include "ops/op_def.h"
@@ -16,15 +16,15 @@ class MaxPool final : public Kernel {
         column_major_(node.attr_int("storage_order", 0) != 0) {}
 
   void run(const KernelArgs& args) const override {
-    for_one_of<float, double, int8_t, uint8_t>(args.inputs[0].dtype, "MaxPool",
-                                               [&]<typename T>(T) { run_as<T>(args); });
+    for_one_of<float, double, F16, BF16, int8_t, uint8_t>(args.inputs[0].dtype, "MaxPool",
+                                                          [&]<typename T>(T) { run_as<T>(args); });
   }
 
  private:
   template <typename T>
   void run_as(const KernelArgs& args) const {
     const Shape& shape = *args.inputs[0].shape;
-    int64_t* indices = args.outputs.size() > 1 ? args.outputs[1].as<int64_t>() : nullptr;
+    int64_t* indices = output_or_none(args, 1).as<int64_t>();
     for (int64_t nc = 0; nc < shape[0] * shape[1]; ++nc) {
       const T* x = args.inputs[0].as<T>() + nc * walk_.input_size();
       for (int64_t position = 0; position < walk_.output_size(); ++position) {

@@ -1,0 +1,58 @@
+// ConvTranspose: every input element spreads its weighted kernel over the output; the transpose of
+// Conv as a linear map.
+#include "base/error.h"
+#include "ops/op_def.h"
+
+namespace trainyard::ops {
+namespace {
+
+constexpr AttrSpec kAttributes[] = {
+    {"auto_pad", AttrKind::kText},       {"dilations", AttrKind::kInts},
+    {"group", AttrKind::kInt},           {"kernel_shape", AttrKind::kInts},
+    {"output_padding", AttrKind::kInts}, {"output_shape", AttrKind::kInts},
+    {"pads", AttrKind::kInts},           {"strides", AttrKind::kInts}};
+constexpr ParamRole kRoles[] = {ParamRole::kNone, ParamRole::kWeight, ParamRole::kBias};
+
+std::vector<TensorType> infer(const NodeView& node) {
+  const TensorType& x = node.input_type(0);
+  const TensorType& w = node.input_type(1);
+  TY_REQUIRE(x.shape.rank() >= 3, "input has shape {}, expected N x C x spatial",
+             x.shape.to_string());
+  TY_REQUIRE(w.shape.rank() == x.shape.rank(), "weights of shape {} do not fit input of shape {}",
+             w.shape.to_string(), x.shape.to_string());
+  TY_REQUIRE(w.dtype == x.dtype, "weights are {} but the input is {}", dtype_name(w.dtype),
+             dtype_name(x.dtype));
+  const int64_t group = node.attr_int("group", 1);
+  TY_REQUIRE(group >= 1 && w.shape[0] % group == 0,
+             "{} input channels do not divide into {} groups", w.shape[0], group);
+  TY_REQUIRE(x.shape[1] == Shape::kUnknown || x.shape[1] == w.shape[0],
+             "input has {} channels, the weights expect {}", x.shape[1], w.shape[0]);
+  const int64_t channels = w.shape[1] * group;
+  if (node.has_input(2)) {
+    TY_REQUIRE(node.input_shape(2) == Shape{channels}, "bias has shape {}, expected {}",
+               node.input_shape(2).to_string(), channels);
+  }
+  const Window window = resolve_transposed_window(node, x.shape, w.shape);
+  return {{x.dtype, window_output_shape(x.shape[0], channels, window)}};
+}
+
+// One MAC per input element and weight it meets; a bias adds one FLOP per output element.
+Cost cost(const NodeView& node) {
+  Cost cost = traffic(node);
+  const Shape& w = node.input_shape(1);
+  cost.macs = node.input_shape(0).num_elements() * w.num_elements(1, w.rank());
+  cost.flops = 2 * cost.macs + (node.has_input(2) ? node.output_shape(0).num_elements() : 0);
+  return cost;
+}
+
+}  // namespace
+
+extern const OpDef kConvTranspose = {.name = "ConvTranspose",
+                                     .kind = OpKind::kConvolution,
+                                     .inputs = {2, 3},
+                                     .attributes = kAttributes,
+                                     .roles = kRoles,
+                                     .infer = infer,
+                                     .cost = cost};
+
+}  // namespace trainyard::ops
