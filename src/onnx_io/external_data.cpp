@@ -1,0 +1,41 @@
+#include "onnx_io/external_data.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace trainyard::onnx_io {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path safe_path(const fs::path& folder, const std::string& location) {
+  TY_REQUIRE(!location.empty() && location.find('\0') == std::string::npos,
+             "its external data has no file name");
+  TY_REQUIRE(!folder.empty(), "its external data '{}' cannot be found without a folder", location);
+  const fs::path relative(location);
+  TY_REQUIRE(relative.is_relative(), "its external data is at the absolute path '{}'", location);
+  TY_REQUIRE(std::find(relative.begin(), relative.end(), "..") == relative.end(),
+             "its external data '{}' leaves the model's folder", location);
+  std::error_code problem;
+  const fs::path home = fs::canonical(folder, problem);
+  TY_REQUIRE(!problem, "folder '{}' cannot be opened: {}", folder.string(), problem.message());
+  const fs::path path = fs::canonical(home / relative, problem);
+  TY_REQUIRE(!problem, "its external data '{}' cannot be opened: {}", location, problem.message());
+  const fs::path inside = path.lexically_relative(home);
+  TY_REQUIRE(!inside.empty() && *inside.begin() != "..",
+             "its external data '{}' is a link that leaves the model's folder", location);
+  TY_REQUIRE(fs::is_regular_file(path, problem), "its external data '{}' is not a regular file",
+             location);
+  return path;
+}
+
+}  // namespace
+
+std::shared_ptr<MappedFile> ExternalFiles::open(const std::string& location) {
+  std::shared_ptr<MappedFile>& file = open_[location];
+  if (!file) file = std::make_shared<MappedFile>(safe_path(folder_, location));
+  return file;
+}
+
+}  // namespace trainyard::onnx_io

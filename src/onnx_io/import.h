@@ -1,0 +1,36 @@
+// ONNX files into graphs, normalised to opset 17 with all shapes bound.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ir/graph.h"
+
+namespace trainyard::onnx_io {
+
+struct ImportOptions {
+  // Bound to the first dimension of every input that leaves it open; if none does, the fixed first
+  // dimension of the inputs is replaced. Without it an open first dimension is 1.
+  std::optional<int64_t> batch;
+  // Whole shapes by the name of the input.
+  std::map<std::string, Shape> shapes;
+};
+
+// Throws Error naming file, node and reason for a file that is damaged, wrong, or asks for what
+// is not supported (all missing operators in one message). Weights stay in the mapped file where
+// their alignment allows it; the graph keeps the mapping alive, and the file must not shrink.
+Graph import_model(const std::filesystem::path& path, const ImportOptions& options = {});
+
+// The same for bytes in memory, which are copied. `origin` names them in errors. External data is
+// refused.
+Graph import_bytes(std::string_view bytes, std::string_view origin,
+                   const ImportOptions& options = {});
+
+// A file holding one TensorProto (.pb), as the ONNX test data has them.
+Tensor import_tensor(const std::filesystem::path& path);
+
+}  // namespace trainyard::onnx_io

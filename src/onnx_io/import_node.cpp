@@ -1,0 +1,47 @@
+#include "onnx_io/import_node.h"
+
+#include <fmt/core.h>
+
+#include "ops/inference.h"
+
+namespace trainyard::onnx_io {
+
+std::string Emitter::fresh_name(const std::string& base) {
+  if (reserve(base)) return base;
+  int64_t& next = next_[base];
+  std::string name;
+  do {
+    name = fmt::format("{}_{}", base, ++next);
+  } while (!reserve(name));
+  return name;
+}
+
+NodeId Emitter::add(ImportNode node) {
+  const std::vector<TensorType> unknown(node.outputs.size());
+  const NodeId id =
+      graph_.add_node(std::move(node.name), std::move(node.op), std::move(node.inputs),
+                      std::move(node.attributes), node.outputs, unknown);
+  ops::infer_node(graph_, id);
+  return id;
+}
+
+ValueId Emitter::add_helper(std::string_view op, std::vector<ValueId> inputs, Attributes attributes,
+                            const std::string& name) {
+  ImportNode node;
+  node.name = fresh_name(name);
+  node.op = op;
+  node.inputs = std::move(inputs);
+  node.outputs = {node.name};
+  node.attributes = std::move(attributes);
+  return graph_.node(add(std::move(node))).outputs[0];
+}
+
+ValueId Emitter::add_constant(const std::string& name, Tensor data) {
+  return graph_.add_initializer(fresh_name(name), std::make_shared<const Tensor>(std::move(data)));
+}
+
+ValueId Emitter::add_ints(const std::string& name, const std::vector<int64_t>& values) {
+  return add_constant(name, Tensor::of_ints(values));
+}
+
+}  // namespace trainyard::onnx_io

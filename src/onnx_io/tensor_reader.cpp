@@ -1,0 +1,186 @@
+#include "onnx_io/tensor_reader.h"
+
+#include <array>
+#include <charconv>
+#include <cstring>
+
+#include "base/error.h"
+#include "onnx_io/proto.h"
+
+namespace trainyard::onnx_io {
+namespace {
+
+using onnx::TensorProto;
+
+struct TypePair {
+  DType ours;
+  int32_t theirs;
+};
+
+constexpr TypePair kTypes[] = {
+    {DType::kF32, TensorProto::FLOAT},   {DType::kF64, TensorProto::DOUBLE},
+    {DType::kF16, TensorProto::FLOAT16}, {DType::kBF16, TensorProto::BFLOAT16},
+    {DType::kI8, TensorProto::INT8},     {DType::kI16, TensorProto::INT16},
+    {DType::kI32, TensorProto::INT32},   {DType::kI64, TensorProto::INT64},
+    {DType::kU8, TensorProto::UINT8},    {DType::kU16, TensorProto::UINT16},
+    {DType::kU32, TensorProto::UINT32},  {DType::kU64, TensorProto::UINT64},
+    {DType::kBool, TensorProto::BOOL},
+};
+
+TensorType declared_type(const TensorProto& proto) {
+  TensorType type{require_dtype(proto.data_type()), {}};
+  std::vector<int64_t> dims(proto.dims().begin(), proto.dims().end());
+  for (const int64_t d : dims) TY_REQUIRE(d >= 0, "it has a dimension of {}", d);
+  type.shape = Shape(std::move(dims));
+  (void)type.num_bytes();  // refuses what overflows
+  return type;
+}
+
+// The typed field of TensorProto in which numbers of a type are kept.
+uint32_t typed_field(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return TensorProto::kFloatDataFieldNumber;
+    case DType::kF64:
+      return TensorProto::kDoubleDataFieldNumber;
+    case DType::kI64:
+      return TensorProto::kInt64DataFieldNumber;
+    case DType::kU32:
+    case DType::kU64:
+      return TensorProto::kUint64DataFieldNumber;
+    default:
+      return TensorProto::kInt32DataFieldNumber;
+  }
+}
+
+// C++ knows no other bool than 0 and 1; files may hold any byte.
+void normalise_bools(Tensor& tensor) {
+  if (tensor.dtype() != DType::kBool) return;
+  auto* bytes = static_cast<uint8_t*>(tensor.data());
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) bytes[i] = bytes[i] != 0 ? 1 : 0;
+}
+
+Tensor shared_or_copied(TensorType type, Bytes bytes, const std::shared_ptr<void>& owner) {
+  const auto address = reinterpret_cast<uintptr_t>(bytes.data());
+  if (owner && type.dtype != DType::kBool &&
+      address % static_cast<uintptr_t>(dtype_size(type.dtype)) == 0) {
+    // The tensor becomes constant data of a graph, which nobody writes to.
+    return {std::move(type), owner, const_cast<std::byte*>(bytes.data())};
+  }
+  Tensor tensor(std::move(type));
+  if (!bytes.empty()) std::memcpy(tensor.data(), bytes.data(), bytes.size());
+  normalise_bools(tensor);
+  return tensor;
+}
+
+// Varints, one a number, cut to the width of the type.
+Tensor unpacked(TensorType type, Bytes bytes, size_t position) {
+  const int64_t count = type.shape.num_elements();
+  // A number takes at least one byte; this also bounds what is allocated.
+  TY_REQUIRE(count <= static_cast<int64_t>(bytes.size()),
+             "its shape {} wants {} numbers, its {} bytes hold fewer", type.shape.to_string(),
+             count, bytes.size());
+  Tensor tensor(std::move(type));
+  const auto size = static_cast<size_t>(dtype_size(tensor.dtype()));
+  auto* to = static_cast<std::byte*>(tensor.data());
+  WireReader reader(bytes, position);
+  int64_t found = 0;
+  for (; !reader.done(); ++found) {
+    const uint64_t number = reader.varint();
+    if (found < count) std::memcpy(to + static_cast<size_t>(found) * size, &number, size);
+  }
+  TY_REQUIRE(found == count, "its shape {} wants {} numbers, it has {}", tensor.shape().to_string(),
+             count, found);
+  normalise_bools(tensor);
+  return tensor;
+}
+
+int64_t parse_count(const std::string& key, const std::string& text) {
+  int64_t value = -1;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  TY_REQUIRE(problem == std::errc() && end == text.data() + text.size() && value >= 0,
+             "the {} of its external data is '{}', expected a number of bytes", key, text);
+  return value;
+}
+
+}  // namespace
+
+std::optional<DType> dtype_from_onnx(int32_t data_type) {
+  for (const TypePair& pair : kTypes) {
+    if (pair.theirs == data_type) return pair.ours;
+  }
+  return std::nullopt;
+}
+
+int32_t dtype_to_onnx(DType dtype) {
+  for (const TypePair& pair : kTypes) {
+    if (pair.ours == dtype) return pair.theirs;
+  }
+  TY_CHECK(false, "{} has no ONNX type", dtype_name(dtype));
+  return 0;
+}
+
+DType require_dtype(int32_t data_type) {
+  const auto dtype = dtype_from_onnx(data_type);
+  if (!dtype) {
+    const bool named = onnx::TensorProto_DataType_IsValid(data_type);
+    throw_error(
+        "its element type is {} ({}), which is not supported", data_type,
+        named ? onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(data_type))
+              : "no ONNX type");
+  }
+  return *dtype;
+}
+
+Tensor TensorReader::read_external(const TensorProto& proto, TensorType type) {
+  TY_REQUIRE(!proto.has_raw_data(), "it has data in the model and in an external file");
+  std::string location;
+  int64_t offset = 0;
+  std::optional<int64_t> length;
+  for (const auto& entry : proto.external_data()) {
+    if (entry.key() == "location") location = entry.value();
+    if (entry.key() == "offset") offset = parse_count("offset", entry.value());
+    if (entry.key() == "length") length = parse_count("length", entry.value());
+  }
+  const std::shared_ptr<MappedFile> file = files_.open(location);
+  const auto size = static_cast<int64_t>(file->bytes().size());
+  TY_REQUIRE(offset <= size && length.value_or(0) <= size - offset,
+             "its external data '{}' has {} bytes, {} from byte {} on are wanted", location, size,
+             length.value_or(type.num_bytes()), offset);
+  TY_REQUIRE(length.value_or(size - offset) >= type.num_bytes() &&
+                 (!length || *length == type.num_bytes()),
+             "its type {} wants {} bytes, its external data '{}' has {}", type.to_string(),
+             type.num_bytes(), location, length.value_or(size - offset));
+  const auto bytes = static_cast<size_t>(type.num_bytes());
+  return shared_or_copied(std::move(type),
+                          file->bytes().subspan(static_cast<size_t>(offset), bytes), file);
+}
+
+Tensor TensorReader::read(const TensorProto& proto) {
+  TensorType type = declared_type(proto);
+  TY_REQUIRE(!proto.has_segment(), "it is a segment of a larger tensor");
+  if (proto.data_location() == TensorProto::EXTERNAL) return read_external(proto, std::move(type));
+  const int64_t wanted = type.num_bytes();
+  if (!proto.has_raw_data()) {
+    TY_REQUIRE(wanted == 0, "its type {} wants {} bytes, it has no data", type.to_string(), wanted);
+    return Tensor(std::move(type));
+  }
+  uint64_t index = 0;
+  TY_REQUIRE(proto.raw_data().size() == sizeof index, "its data is in an unusual place");
+  std::memcpy(&index, proto.raw_data().data(), sizeof index);
+  TY_REQUIRE(index < payloads_.size(), "its data is in an unusual place");
+  const Payload& payload = payloads_[index];
+  const bool raw = payload.field == TensorProto::kRawDataFieldNumber;
+  TY_REQUIRE(raw || payload.field == typed_field(type.dtype),
+             "its numbers are kept in a field for another type than {}", dtype_name(type.dtype));
+  if (!raw && payload.field != TensorProto::kFloatDataFieldNumber &&
+      payload.field != TensorProto::kDoubleDataFieldNumber) {
+    return unpacked(std::move(type), payload.bytes, payload.position);
+  }
+  TY_REQUIRE(static_cast<int64_t>(payload.bytes.size()) == wanted,
+             "its type {} wants {} bytes, it has {}", type.to_string(), wanted,
+             payload.bytes.size());
+  return shared_or_copied(std::move(type), payload.bytes, owner_);
+}
+
+}  // namespace trainyard::onnx_io

@@ -1,0 +1,45 @@
+// TensorProto to Tensor. Numbers are shared with the mapped file where they lie aligned for their
+// type, and copied otherwise.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "onnx_io/external_data.h"
+#include "onnx_io/payload.h"
+#include "tensor/tensor.h"
+
+namespace onnx {
+class TensorProto;
+}
+
+namespace trainyard::onnx_io {
+
+// The element type for a number of TensorProto.DataType; none for strings, complex numbers and
+// numbers that mean nothing.
+std::optional<DType> dtype_from_onnx(int32_t data_type);
+int32_t dtype_to_onnx(DType dtype);
+// dtype_from_onnx(), or Error naming the type.
+DType require_dtype(int32_t data_type);
+
+class TensorReader {
+ public:
+  // `payloads` are those of the file the tensors come from. `owner` keeps their memory alive; if
+  // it is null they are copied. `folder` holds external data; empty: there is none.
+  TensorReader(std::vector<Payload> payloads, std::shared_ptr<void> owner,
+               std::filesystem::path folder)
+      : payloads_(std::move(payloads)), owner_(std::move(owner)), files_(std::move(folder)) {}
+
+  // Throws Error, without the tensor's name, when dimensions, type and data do not agree.
+  Tensor read(const onnx::TensorProto& proto);
+
+ private:
+  Tensor read_external(const onnx::TensorProto& proto, TensorType type);
+
+  std::vector<Payload> payloads_;
+  std::shared_ptr<void> owner_;
+  ExternalFiles files_;
+};
+
+}  // namespace trainyard::onnx_io
