@@ -1,0 +1,47 @@
+// The built-in networks: each a function from a few options to a graph.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "ir/graph.h"
+
+namespace trainyard::models {
+
+// 0 stands for what the paper has. A model refuses an option that it does not honour.
+struct ModelOptions {
+  int64_t batch = 1;
+  int64_t classes = 0;
+  int64_t image = 0;       // height and width of the input
+  double width = 1.0;      // multiplies the channels (or hidden units)
+  bool auxiliary = false;  // with the classifiers that only training uses, as further outputs
+};
+
+// Only string views, numbers and a function pointer, so that the table is constant-initialised.
+// The graph has one input, "image" (f32, N x C x H x W), and unless the summary says otherwise one
+// output, "logits" (N x classes, before softmax).
+struct ModelDef {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view paper;  // authors, title, where
+  int64_t channels = 3;
+  int64_t image = 224;
+  int64_t classes = 1000;  // 0: there is no classifier
+  // Without auxiliary classifiers, which may need larger ones. 0: `image` is the only size.
+  int64_t smallest_image = 0;
+  bool has_width = false;
+  bool has_auxiliary = false;
+  // Called by build_model() only, with every option checked and filled in.
+  Graph (*build)(const ModelOptions&) = nullptr;
+};
+
+// Null if there is no such model.
+const ModelDef* find_model(std::string_view name);
+std::span<const ModelDef* const> all_models();
+
+// Throws Error if there is no such model (with the nearest names), or if it does not honour an
+// option or cannot take its value.
+Graph build_model(std::string_view name, const ModelOptions& options = {});
+
+}  // namespace trainyard::models
