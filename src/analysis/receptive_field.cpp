@@ -173,24 +173,28 @@ LayerField layer_field(std::string name, std::string op, const Field& field) {
 
 }  // namespace
 
-std::vector<LayerField> receptive_fields(const Graph& graph) {
+FieldTable analyze_receptive_fields(const Graph& graph) {
+  FieldTable table;
+  table.model = graph.name();
   std::vector<Field> fields(graph.value_limit());
-  std::vector<LayerField> layers;
   for (const ValueId id : graph.inputs()) {
     const Value& value = graph.value(id);
     Field& field = fields[static_cast<size_t>(id.index)];
     field = input_field(value.type.shape);
-    layers.push_back(layer_field(value.name, "Input", field));
+    table.layers.push_back(layer_field(value.name, "Input", field));
+    if (id == graph.inputs()[0] && field.kind == Field::Kind::kLocal) {
+      table.input.assign(value.type.shape.dims().begin() + 2, value.type.shape.dims().end());
+    }
   }
   for (const NodeId id : graph.node_ids()) {
     const NodeView node(graph, id);
     const Field field = field_of(node, fields);
-    layers.push_back(layer_field(node.name(), node.op(), field));
+    table.layers.push_back(layer_field(node.name(), node.op(), field));
     for (const ValueId output : node.node().outputs) {
       if (output.valid()) fields[static_cast<size_t>(output.index)] = field;
     }
   }
-  return layers;
+  return table;
 }
 
 std::vector<StackField> stack_fields(std::span<const int64_t> kernels,

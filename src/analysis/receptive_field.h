@@ -34,9 +34,14 @@ struct LayerField {
   bool whole_input() const { return sees_input && extents.empty(); }
 };
 
-// The graph inputs, then the nodes in order. Global pooling, matrix products and everything else
-// that mixes positions sees the whole input.
-std::vector<LayerField> receptive_fields(const Graph& graph);
+struct FieldTable {
+  std::string model;
+  std::vector<int64_t> input;      // spatial dimensions of the first graph input
+  std::vector<LayerField> layers;  // the graph inputs, then the nodes in order
+};
+
+// Global pooling, matrix products and everything else that mixes positions sees the whole input.
+FieldTable analyze_receptive_fields(const Graph& graph);
 
 // One layer of a plain stack, counted from the input.
 struct StackField {

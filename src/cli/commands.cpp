@@ -3,11 +3,13 @@
 
 namespace trainyard::cli {
 
+extern const Command kReceptiveField;
 extern const Command kVersion;
 
 namespace {
 
 constexpr const Command* kCommands[] = {
+    &kReceptiveField,
     &kVersion,
 };
 

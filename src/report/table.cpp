@@ -1,6 +1,7 @@
 #include "report/table.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -10,7 +11,8 @@
 namespace trainyard::report {
 namespace {
 
-constexpr std::string_view kGap = "  ";
+constexpr size_t kTerminalWidth = 100;
+constexpr size_t kNarrowestColumn = 12;
 
 // Width on a terminal: UTF-8 continuation bytes take no column.
 size_t width_of(std::string_view text) {
@@ -88,7 +90,7 @@ void Table::add_rule() {
   rows_.emplace_back();
 }
 
-std::string Table::to_text() const {
+std::vector<size_t> Table::natural_widths() const {
   std::vector<size_t> widths;
   for (size_t c = 0; c < columns_.size(); ++c) {
     size_t width = width_of(columns_[c].name);
@@ -98,10 +100,31 @@ std::string Table::to_text() const {
     }
     widths.push_back(width);
   }
+  return widths;
+}
+
+// Two spaces between columns, or one if the table is too wide for that; then shorter text.
+std::string Table::fit(std::vector<size_t>& widths) const {
+  const size_t sum = std::accumulate(widths.begin(), widths.end(), size_t{0});
+  const size_t gaps = widths.empty() ? 0 : widths.size() - 1;
+  if (sum + 2 * gaps <= kTerminalWidth) return "  ";
+  size_t excess = sum + gaps > kTerminalWidth ? sum + gaps - kTerminalWidth : 0;
+  for (size_t c = 0; c < widths.size(); ++c) {
+    if (columns_[c].widest == 0 || widths[c] <= kNarrowestColumn) continue;
+    const size_t cut = std::min(excess, widths[c] - kNarrowestColumn);
+    widths[c] -= cut;
+    excess -= cut;
+  }
+  return " ";
+}
+
+std::string Table::to_text() const {
+  std::vector<size_t> widths = natural_widths();
+  const std::string gap = fit(widths);
   const auto line = [&](const auto& text_of) {
     std::string out;
     for (size_t c = 0; c < columns_.size(); ++c) {
-      if (c > 0) out += kGap;
+      if (c > 0) out += gap;
       out += padded(text_of(c), widths[c], columns_[c].align);
     }
     trim_right(out);
@@ -109,14 +132,16 @@ std::string Table::to_text() const {
   };
   std::string rule;
   for (size_t c = 0; c < columns_.size(); ++c) {
-    if (c > 0) rule += kGap;
+    if (c > 0) rule += gap;
     for (size_t i = 0; i < widths[c]; ++i) rule += "─";
   }
   rule += "\n";
   std::string out = line([&](size_t c) { return columns_[c].name; }) + rule;
   for (const auto& row : rows_) {
-    out += row.empty() ? rule
-                       : line([&](size_t c) { return shortened(row[c].text, columns_[c].widest); });
+    out += row.empty() ? rule : line([&](size_t c) {
+      const bool may_shorten = columns_[c].widest > 0;
+      return may_shorten ? shortened(row[c].text, widths[c]) : row[c].text;
+    });
   }
   return out;
 }
@@ -142,7 +167,10 @@ std::string Table::to_csv() const {
     for (size_t i = 0; i < count; ++i) out += (i > 0 ? "," : "") + csv_field(field(i));
     out += "\n";
   };
-  line([&](size_t c) { return columns_[c].name; }, columns_.size());
+  const auto key = [&](size_t c) {
+    return columns_[c].key.empty() ? columns_[c].name : columns_[c].key;
+  };
+  line(key, columns_.size());
   for (const auto& row : rows_) {
     if (!row.empty()) line([&](size_t c) { return row[c].raw; }, row.size());
   }

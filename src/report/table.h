@@ -40,9 +40,10 @@ Cell seconds_cell(double seconds);                // 4.56 ms; raw in seconds
 struct Column {
   std::string name;
   Align align = Align::kRight;
-  // A text column may be shortened in the middle to this width; 0: never. CSV and JSON are not
-  // shortened.
+  // A text column may be shortened in the middle to this width, and to less where the table would
+  // be wider than a terminal; 0: never. CSV and JSON are not shortened.
   size_t widest = 0;
+  std::string key = {};  // the name in CSV; empty: as it is
 };
 
 class Table {
@@ -60,6 +61,9 @@ class Table {
   std::string to_csv() const;
 
  private:
+  std::vector<size_t> natural_widths() const;
+  std::string fit(std::vector<size_t>& widths) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;  // an empty row is a rule
 };

@@ -14,7 +14,7 @@ struct Net {
   ValueId x = b.input("x", {DType::kF32, {1, 2, 64, 64}});
 
   LayerField field(std::string_view name) const {
-    for (const LayerField& layer : receptive_fields(graph)) {
+    for (const LayerField& layer : analyze_receptive_fields(graph).layers) {
       if (layer.name == name) return layer;
     }
     ADD_FAILURE() << "no layer " << name;
@@ -120,7 +120,7 @@ TEST(ReceptiveField, GlobalPoolingSeesTheWholeInput) {
 
 TEST(ReceptiveField, LinearLayersSeeTheWholeInput) {
   Graph graph = small_net(1);
-  const std::vector<LayerField> fields = receptive_fields(graph);
+  const std::vector<LayerField> fields = analyze_receptive_fields(graph).layers;
   EXPECT_FALSE(fields[3].whole_input());  // pool
   EXPECT_TRUE(fields[4].whole_input());   // flatten
   EXPECT_TRUE(fields[5].whole_input());   // fc

@@ -33,6 +33,27 @@ TEST(Table, MarkdownMarksAlignment) {
             "1,234,567 |\n");
 }
 
+TEST(Table, NarrowsGapsAndTextToFitATerminal) {
+  const std::string number(20, '7');
+  const auto first_line = [&](size_t name_width) {
+    Table table({{"name", Align::kLeft, 60}, {"a"}, {"b"}, {"c"}});
+    table.add_row({std::string(name_width, 'x'), number, number, number});
+    const std::string text = table.to_text();
+    const size_t rule_end = text.find('\n', text.find('\n') + 1) + 1;
+    return text.substr(rule_end, text.find('\n', rule_end) - rule_end);
+  };
+  EXPECT_EQ(first_line(34).size(), 34U + 3 * 22);
+  EXPECT_EQ(first_line(37).size(), 37U + 3 * 21);
+  // One character is the ellipsis, three bytes of UTF-8.
+  EXPECT_EQ(first_line(60).size(), 100U + 2);
+}
+
+TEST(Table, CsvUsesTheKeysOfColumns) {
+  Table table({{"MACs", Align::kRight, 0, "macs"}, {"params"}});
+  table.add_row({count_cell(1000), count_cell(2000)});
+  EXPECT_EQ(table.to_csv(), "macs,params\n1000,2000\n");
+}
+
 TEST(Document, JsonIsTheDataAlone) {
   Document document;
   document.blocks.emplace_back(Heading{"Counts"});

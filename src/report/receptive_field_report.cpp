@@ -1,0 +1,135 @@
+// Receptive fields of a network's layers and of plain stacks.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "report/analysis.h"
+
+namespace trainyard::report {
+namespace {
+
+using analysis::Extent;
+using analysis::LayerField;
+using analysis::StackField;
+
+constexpr size_t kWidestName = 40;
+
+// "7x7", or one number where all dimensions agree and `always_all` is false.
+template <typename Get>
+std::string per_dimension(const std::vector<Extent>& extents, bool always_all, Get get) {
+  std::vector<std::string> parts;
+  for (const Extent& extent : extents) parts.push_back(fmt::format("{}", get(extent)));
+  const bool equal = std::equal(parts.begin() + 1, parts.end(), parts.begin());
+  if (equal && !always_all) return parts.front();
+  return join(parts, always_all ? "x" : ", ");
+}
+
+std::vector<Cell> field_row(const LayerField& layer) {
+  if (!layer.sees_input) return {layer.name, layer.op, "none", "", ""};
+  if (layer.whole_input()) return {layer.name, layer.op, "whole input", "", ""};
+  const auto& e = layer.extents;
+  return {layer.name, layer.op, per_dimension(e, true, [](const Extent& x) { return x.size(); }),
+          per_dimension(e, false, [](const Extent& x) { return x.jump; }),
+          per_dimension(e, false, [](const Extent& x) { return x.centre(); })};
+}
+
+Json field_json(const LayerField& layer, const std::vector<int64_t>& input) {
+  Json json = Json::object({{"name", layer.name}, {"op", layer.op}});
+  json["sees_input"] = layer.sees_input;
+  json["whole_input"] = layer.whole_input();
+  if (layer.whole_input()) json["size"] = Json::array_of(input);
+  if (layer.extents.empty()) return json;
+  for (const char* key : {"size", "jump", "centre", "first", "last"}) json[key] = Json::array();
+  for (const Extent& extent : layer.extents) {
+    json["size"].push_back(extent.size());
+    json["jump"].push_back(extent.jump);
+    json["centre"].push_back(extent.centre());
+    json["first"].push_back(extent.first);
+    json["last"].push_back(extent.last);
+  }
+  return json;
+}
+
+std::string square(int64_t size) {
+  return fmt::format("{0}x{0}", size);
+}
+
+// The formula for N equal filters at stride 1, with the numbers filled in.
+std::string formula(std::span<const StackField> layers) {
+  const int64_t f = layers.front().kernel;
+  const bool plain = std::all_of(layers.begin(), layers.end(), [&](const StackField& layer) {
+    return layer.kernel == f && layer.stride == 1;
+  });
+  if (!plain) return "";
+  const auto n = static_cast<int64_t>(layers.size());
+  return fmt::format(": N*F - N + 1 = {}*{} - {} + 1 = {}", n, f, n, layers.back().size);
+}
+
+std::string weights_text(std::span<const StackField> layers) {
+  double stack = 0;
+  for (const StackField& layer : layers) {
+    stack += static_cast<double>(layer.kernel) * static_cast<double>(layer.kernel);
+  }
+  const double single =
+      static_cast<double>(layers.back().size) * static_cast<double>(layers.back().size);
+  return fmt::format(
+      "With C channels in and out it has {:.0f} C^2 weights and {} non-linearities, that filter "
+      "{:.0f} "
+      "C^2 and 1.",
+      stack, layers.size(), single);
+}
+
+}  // namespace
+
+Document receptive_field_document(const analysis::FieldTable& table) {
+  Table rows({{"layer", Align::kLeft, kWidestName, "name"},
+              {"op", Align::kLeft},
+              {"size"},
+              {"jump"},
+              {"centre"}});
+  Document document;
+  document.data = Json::object({{"model", table.model}, {"input", Json::array_of(table.input)}});
+  Json& layers = document.data["layers"] = Json::array();
+  for (const LayerField& layer : table.layers) {
+    rows.add_row(field_row(layer));
+    layers.push_back(field_json(layer, table.input));
+  }
+  document.blocks = {
+      Heading{table.model + ": receptive fields"}, std::move(rows),
+      Paragraph{"- size: input pixels that one output position depends on, along the largest path, "
+                "padding\n  included (so it may exceed the input)\n"
+                "- jump: input pixels between neighbouring output positions\n"
+                "- centre: the middle of the first position's field; pixel 0 is the first"}};
+  return document;
+}
+
+Document stack_document(std::span<const StackField> layers) {
+  Table rows({{"layer"}, {"kernel"}, {"stride"}, {"receptive field"}, {"jump"}});
+  Json list = Json::array();
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const StackField& layer = layers[i];
+    rows.add_row({count_cell(static_cast<int64_t>(i + 1)), square(layer.kernel),
+                  count_cell(layer.stride), square(layer.size), count_cell(layer.jump)});
+    list.push_back(Json::object({{"kernel", layer.kernel},
+                                 {"stride", layer.stride},
+                                 {"size", layer.size},
+                                 {"jump", layer.jump}}));
+  }
+  const StackField& last = layers.back();
+  const std::string stride =
+      last.jump > 1 ? fmt::format(" at stride {}", with_commas(last.jump)) : "";
+  Document document;
+  document.blocks = {
+      std::move(rows),
+      Paragraph{fmt::format("The stack sees {}, as one {} filter{} does{}.", square(last.size),
+                            square(last.size), stride, formula(layers))},
+      Paragraph{weights_text(layers)}};
+  document.data = Json::object({{"receptive_field", last.size},
+                                {"jump", last.jump},
+                                {"equals_filter", square(last.size)},
+                                {"layers", std::move(list)}});
+  return document;
+}
+
+}  // namespace trainyard::report
