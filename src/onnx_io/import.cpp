@@ -260,6 +260,8 @@ template <typename Function>
 auto naming(std::string_view origin, const Function& function) {
   try {
     return function();
+  } catch (const UnsupportedOperators& problem) {
+    throw UnsupportedOperators(fmt::format("{}: {}", origin, printable(problem.what())));
   } catch (const Error& problem) {
     throw_error("{}: {}", origin, printable(problem.what()));
   }

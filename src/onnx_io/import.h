@@ -8,9 +8,16 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
 #include "ir/graph.h"
 
 namespace trainyard::onnx_io {
+
+// The file is a model, but uses operators that are not supported.
+class UnsupportedOperators : public Error {
+ public:
+  using Error::Error;
+};
 
 struct ImportOptions {
   // Bound to the first dimension of every input that leaves it open; if none does, the fixed first

@@ -53,8 +53,9 @@ void check_operators(const onnx::ModelProto& model) {
   }
   if (missing.empty()) return;
   const std::vector<std::string> names(missing.begin(), missing.end());
-  throw_error("{} not supported: {}",
-              names.size() == 1 ? "this operator is" : "these operators are", join(names, ", "));
+  throw UnsupportedOperators(fmt::format(
+      "{} not supported: {}", names.size() == 1 ? "this operator is" : "these operators are",
+      join(names, ", ")));
 }
 
 std::string_view kind_text(const onnx::TypeProto& type) {

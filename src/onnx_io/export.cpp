@@ -1,0 +1,272 @@
+#include "onnx_io/export.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <onnx/defs/schema.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "onnx_io/proto.h"
+#include "onnx_io/tensor_reader.h"
+#include "onnx_io/weight_writer.h"
+#include "onnx_io/wire.h"
+
+namespace trainyard::onnx_io {
+namespace {
+
+constexpr int kOpset = 17;
+constexpr int kIrVersion = 8;
+// Offsets of external data, so that a reader can map each tensor.
+constexpr int64_t kPage = 4096;
+// Smaller tensors stay in the model: shape arithmetic of readers looks for them there.
+constexpr int64_t kSmallestExternal = 1024;
+
+void check_operators(const Graph& graph) {
+  std::set<std::string> wrong;
+  for (const NodeId id : graph.node_ids()) {
+    const Node& node = graph.node(id);
+    const auto* schema = onnx::OpSchemaRegistry::Schema(node.op, kOpset, "");
+    if (schema == nullptr) {
+      wrong.insert(node.op);
+      continue;
+    }
+    for (const auto& [name, value] : node.attributes) {
+      if (!schema->attributes().contains(name)) {
+        wrong.insert(fmt::format("attribute '{}' of {}", name, node.op));
+      }
+    }
+  }
+  const std::vector<std::string> names(wrong.begin(), wrong.end());
+  TY_REQUIRE(names.empty(), "graph '{}' cannot be exported: ONNX opset {} does not have {}",
+             graph.name(), kOpset, join(names, ", "));
+}
+
+void set_tensor(const Tensor& tensor, onnx::TensorProto& proto) {
+  for (const int64_t d : tensor.shape().dims()) proto.add_dims(d);
+  proto.set_data_type(dtype_to_onnx(tensor.dtype()));
+  proto.set_raw_data(tensor.data(), static_cast<size_t>(tensor.num_bytes()));
+}
+
+struct AttributeWriter {
+  onnx::AttributeProto& proto;
+
+  void operator()(int64_t value) const {
+    proto.set_type(onnx::AttributeProto::INT);
+    proto.set_i(value);
+  }
+  void operator()(float value) const {
+    proto.set_type(onnx::AttributeProto::FLOAT);
+    proto.set_f(value);
+  }
+  void operator()(const std::string& value) const {
+    proto.set_type(onnx::AttributeProto::STRING);
+    proto.set_s(value);
+  }
+  void operator()(const std::vector<int64_t>& values) const {
+    proto.set_type(onnx::AttributeProto::INTS);
+    for (const int64_t value : values) proto.add_ints(value);
+  }
+  void operator()(const std::vector<float>& values) const {
+    proto.set_type(onnx::AttributeProto::FLOATS);
+    for (const float value : values) proto.add_floats(value);
+  }
+  void operator()(const std::vector<std::string>& values) const {
+    proto.set_type(onnx::AttributeProto::STRINGS);
+    for (const std::string& value : values) proto.add_strings(value);
+  }
+  void operator()(const std::shared_ptr<const Tensor>& value) const {
+    proto.set_type(onnx::AttributeProto::TENSOR);
+    set_tensor(*value, *proto.mutable_t());
+  }
+};
+
+void add_node(const Graph& graph, const Node& node, onnx::GraphProto& out) {
+  const auto name_of = [&](ValueId id) { return id.valid() ? graph.value(id).name : ""; };
+  auto* proto = out.add_node();
+  proto->set_name(node.name);
+  proto->set_op_type(node.op);
+  for (const ValueId id : node.inputs) proto->add_input(name_of(id));
+  for (const ValueId id : node.outputs) proto->add_output(name_of(id));
+  for (const auto& [name, attribute] : node.attributes) {
+    auto* added = proto->add_attribute();
+    added->set_name(name);
+    std::visit(AttributeWriter{*added}, attribute);
+  }
+}
+
+void set_value_info(const Value& value, onnx::ValueInfoProto* info) {
+  info->set_name(value.name);
+  auto* tensor = info->mutable_type()->mutable_tensor_type();
+  tensor->set_elem_type(dtype_to_onnx(value.type.dtype));
+  auto* shape = tensor->mutable_shape();
+  for (const int64_t d : value.type.shape.dims()) {
+    auto* dim = shape->add_dim();
+    if (d != Shape::kUnknown) dim->set_dim_value(d);
+  }
+}
+
+// Everything of the graph but its initializers.
+std::string graph_without_weights(const Graph& graph) {
+  onnx::GraphProto out;
+  out.set_name(graph.name().empty() ? "graph" : graph.name());
+  for (const NodeId id : graph.node_ids()) {
+    add_node(graph, graph.node(id), out);
+    for (const ValueId output : graph.node(id).outputs) {
+      if (output.valid() && !graph.is_output(output)) {
+        set_value_info(graph.value(output), out.add_value_info());
+      }
+    }
+  }
+  for (const ValueId id : graph.inputs()) set_value_info(graph.value(id), out.add_input());
+  for (const ValueId id : graph.outputs()) set_value_info(graph.value(id), out.add_output());
+  return out.SerializeAsString();
+}
+
+// Everything of the model before its graph.
+std::string model_header() {
+  onnx::ModelProto out;
+  out.set_ir_version(kIrVersion);
+  out.set_producer_name("trainyard");
+  auto* opset = out.add_opset_import();
+  opset->set_domain("");
+  opset->set_version(kOpset);
+  return out.SerializeAsString();
+}
+
+// An initializer as the file will hold it. If `external`, its numbers lie elsewhere; otherwise
+// they follow `head`.
+struct Entry {
+  const Value* value = nullptr;
+  std::string head;  // the fields of TensorProto but raw_data's content
+  bool external = false;
+  int64_t offset = 0;
+
+  uint64_t size() const {
+    return head.size() + (external ? 0 : static_cast<uint64_t>(value->type.num_bytes()));
+  }
+};
+
+onnx::TensorProto tensor_head(const Value& value) {
+  onnx::TensorProto proto;
+  for (const int64_t d : value.type.shape.dims()) proto.add_dims(d);
+  proto.set_data_type(dtype_to_onnx(value.type.dtype));
+  proto.set_name(value.name);
+  return proto;
+}
+
+Entry make_entry(const Value& value) {
+  Entry entry;
+  entry.value = &value;
+  entry.head = tensor_head(value).SerializeAsString();
+  append_bytes_header(entry.head, onnx::TensorProto::kRawDataFieldNumber,
+                      static_cast<uint64_t>(value.type.num_bytes()));
+  return entry;
+}
+
+Entry make_external_entry(const Value& value, const std::string& location, int64_t offset) {
+  Entry entry;
+  entry.value = &value;
+  entry.external = true;
+  entry.offset = offset;
+  onnx::TensorProto proto = tensor_head(value);
+  proto.set_data_location(onnx::TensorProto::EXTERNAL);
+  const auto add = [&](const char* key, const std::string& text) {
+    auto* pair = proto.add_external_data();
+    pair->set_key(key);
+    pair->set_value(text);
+  };
+  add("location", location);
+  add("offset", fmt::format("{}", offset));
+  add("length", fmt::format("{}", value.type.num_bytes()));
+  entry.head = proto.SerializeAsString();
+  return entry;
+}
+
+constexpr uint32_t kGraphField = onnx::ModelProto::kGraphFieldNumber;
+constexpr uint32_t kInitializerField = onnx::GraphProto::kInitializerFieldNumber;
+
+uint64_t graph_size(const std::string& description, const std::vector<Entry>& entries) {
+  uint64_t size = description.size();
+  for (const Entry& entry : entries) {
+    size += bytes_header_size(kInitializerField, entry.size()) + entry.size();
+  }
+  return size;
+}
+
+std::vector<Entry> inline_entries(const Graph& graph) {
+  std::vector<Entry> entries;
+  for (const ValueId id : graph.initializers()) entries.push_back(make_entry(graph.value(id)));
+  return entries;
+}
+
+std::vector<Entry> external_entries(const Graph& graph, const std::string& location) {
+  std::vector<Entry> entries;
+  int64_t offset = 0;
+  for (const ValueId id : graph.initializers()) {
+    const Value& value = graph.value(id);
+    if (value.type.num_bytes() < kSmallestExternal) {
+      entries.push_back(make_entry(value));
+    } else {
+      entries.push_back(make_external_entry(value, location, offset));
+      offset = (offset + value.type.num_bytes() + kPage - 1) / kPage * kPage;
+    }
+  }
+  return entries;
+}
+
+void write_external(const std::vector<Entry>& entries, AtomicFile& file, WeightWriter& weights) {
+  const std::string zeros(kPage, '\0');
+  for (const Entry& entry : entries) {
+    if (!entry.external) continue;
+    file.write(zeros.data(), static_cast<size_t>(entry.offset - file.position()));
+    weights.write(*entry.value, file);
+  }
+}
+
+void write_model(const std::string& description, const std::vector<Entry>& entries,
+                 AtomicFile& file, WeightWriter& weights) {
+  std::string head = model_header();
+  append_bytes_header(head, kGraphField, graph_size(description, entries));
+  file.write(head);
+  file.write(description);
+  for (const Entry& entry : entries) {
+    head.clear();
+    append_bytes_header(head, kInitializerField, entry.size());
+    file.write(head + entry.head);
+    if (!entry.external) weights.write(*entry.value, file);
+  }
+}
+
+}  // namespace
+
+void export_model(const Graph& graph, const std::filesystem::path& path,
+                  const ExportOptions& options) {
+  check_operators(graph);
+  const std::string description = graph_without_weights(graph);
+  std::vector<Entry> entries = inline_entries(graph);
+  // Header and length of the graph take less than a kilobyte.
+  const uint64_t limit = static_cast<uint64_t>(std::max<int64_t>(options.largest_file - 1024, 0));
+  const bool external = graph_size(description, entries) > limit;
+  const std::filesystem::path data_path = path.string() + ".data";
+  if (external) entries = external_entries(graph, data_path.filename().string());
+  int64_t total = 0;
+  for (const Entry& entry : entries) total += entry.value->type.num_bytes();
+  WeightWriter weights(options.seed, total, options.progress);
+  AtomicFile file(path);
+  if (external) {
+    AtomicFile data(data_path);
+    write_external(entries, data, weights);
+    write_model(description, entries, file, weights);
+    data.commit();
+  } else {
+    write_model(description, entries, file, weights);
+  }
+  file.commit();
+}
+
+}  // namespace trainyard::onnx_io

@@ -1,0 +1,29 @@
+// Graphs into ONNX files: opset 17, IR version 8, weights streamed tensor by tensor.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+
+#include "ir/graph.h"
+
+namespace trainyard::onnx_io {
+
+// A protobuf message of 2 GiB or more cannot be read back.
+inline constexpr int64_t kLargestModelFile = (int64_t{1} << 31) - 1;
+
+struct ExportOptions {
+  uint64_t seed = 0;  // for initializers that are rules
+  // Where the file would become larger, the weights go to `path`.data beside it.
+  int64_t largest_file = kLargestModelFile;
+  // Called between pieces with the bytes of weights written and to be written.
+  std::function<void(int64_t, int64_t)> progress;
+};
+
+// Throws Error naming the operators or attributes that ONNX does not have, and Failure when the
+// file cannot be written; then nothing is left behind. Takes a few tens of megabytes of memory
+// whatever the size of the model.
+void export_model(const Graph& graph, const std::filesystem::path& path,
+                  const ExportOptions& options = {});
+
+}  // namespace trainyard::onnx_io
