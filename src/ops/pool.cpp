@@ -1,5 +1,4 @@
-// Pooling: MaxPool and AveragePool over windows, GlobalMaxPool and GlobalAveragePool over
-// everything.
+// Pooling: MaxPool, AveragePool and LpPool over windows, their Global forms over everything.
 #include "base/error.h"
 #include "ops/op_def.h"
 
@@ -17,6 +16,12 @@ constexpr AttrSpec kAverageAttributes[] = {{"auto_pad", AttrKind::kText},
                                            {"kernel_shape", AttrKind::kInts, true},
                                            {"pads", AttrKind::kInts},
                                            {"strides", AttrKind::kInts}};
+constexpr AttrSpec kLpAttributes[] = {{"auto_pad", AttrKind::kText},
+                                      {"kernel_shape", AttrKind::kInts, true},
+                                      {"p", AttrKind::kInt},
+                                      {"pads", AttrKind::kInts},
+                                      {"strides", AttrKind::kInts}};
+constexpr AttrSpec kGlobalLpAttributes[] = {{"p", AttrKind::kInt}};
 
 Window pool_window(const NodeView& node) {
   return resolve_window(node, node.input_shape(0), node.attr_ints("kernel_shape", {}));
@@ -48,10 +53,24 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {{x.dtype, y}, {DType::kI64, y}};
 }
 
+void require_norm(const NodeView& node) {
+  TY_REQUIRE(node.attr_int("p", 2) >= 1, "p is {}, expected 1 or more", node.attr_int("p", 2));
+}
+
+std::vector<TensorType> infer_lp(const NodeView& node) {
+  require_norm(node);
+  return infer(node);
+}
+
 std::vector<TensorType> infer_global(const NodeView& node) {
   require_spatial(node);
   const TensorType& x = node.input_type(0);
   return {{x.dtype, window_output_shape(x.shape[0], x.shape[1], global_window(node))}};
+}
+
+std::vector<TensorType> infer_global_lp(const NodeView& node) {
+  require_norm(node);
+  return infer_global(node);
 }
 
 // One comparison or addition per window element.
@@ -59,9 +78,22 @@ Cost cost(const NodeView& node) {
   return elementwise_cost(node, pool_window(node).kernel_elements());
 }
 
+// A power and an addition per window element, then a root.
+Cost cost_lp(const NodeView& node) {
+  return elementwise_cost(node, 2 * pool_window(node).kernel_elements() + 1);
+}
+
+// One comparison or addition per input element.
 Cost cost_global(const NodeView& node) {
   Cost cost = traffic(node);
   cost.flops = node.input_shape(0).num_elements();
+  return cost;
+}
+
+// A power and an addition per input element, then a root per output element.
+Cost cost_global_lp(const NodeView& node) {
+  Cost cost = traffic(node);
+  cost.flops = 2 * node.input_shape(0).num_elements() + node.output_shape(0).num_elements();
   return cost;
 }
 
@@ -95,6 +127,18 @@ extern const OpDef kAveragePool = {.name = "AveragePool",
                                    .infer = infer,
                                    .cost = cost,
                                    .window = window};
+extern const OpDef kLpPool = {.name = "LpPool",
+                              .kind = OpKind::kPooling,
+                              .attributes = kLpAttributes,
+                              .infer = infer_lp,
+                              .cost = cost_lp,
+                              .window = window};
+extern const OpDef kGlobalLpPool = {.name = "GlobalLpPool",
+                                    .kind = OpKind::kPooling,
+                                    .attributes = kGlobalLpAttributes,
+                                    .infer = infer_global_lp,
+                                    .cost = cost_global_lp,
+                                    .window = window_global};
 extern const OpDef kGlobalMaxPool = global_pool("GlobalMaxPool");
 extern const OpDef kGlobalAveragePool = global_pool("GlobalAveragePool");
 

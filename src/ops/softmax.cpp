@@ -1,4 +1,5 @@
-// Softmax: y = exp(x - max(x)) / sum(exp(x - max(x))) along `axis`; LogSoftmax: its logarithm.
+// Softmax: y = exp(x - max(x)) / sum(exp(x - max(x))) along `axis`; LogSoftmax: its logarithm;
+// Hardmax: 1 for the first largest element, 0 for the others.
 #include "base/error.h"
 #include "ops/op_def.h"
 
@@ -18,17 +19,23 @@ Cost cost(const NodeView& node) {
   return elementwise_cost(node, 5);
 }
 
-constexpr OpDef softmax(std::string_view name) {
+// One comparison per element.
+Cost cost_hardmax(const NodeView& node) {
+  return elementwise_cost(node, 1);
+}
+
+constexpr OpDef softmax(std::string_view name, Cost (*cost_function)(const NodeView&)) {
   return {.name = name,
           .kind = OpKind::kActivation,
           .attributes = kAttributes,
           .infer = infer,
-          .cost = cost};
+          .cost = cost_function};
 }
 
 }  // namespace
 
-extern const OpDef kSoftmax = softmax("Softmax");
-extern const OpDef kLogSoftmax = softmax("LogSoftmax");
+extern const OpDef kSoftmax = softmax("Softmax", cost);
+extern const OpDef kLogSoftmax = softmax("LogSoftmax", cost);
+extern const OpDef kHardmax = softmax("Hardmax", cost_hardmax);
 
 }  // namespace trainyard::ops

@@ -1,16 +1,12 @@
 // BatchNormalization, with given statistics or (training) those of the batch.
 #include <cmath>
 
+#include "kernels/reference/moments.h"
 #include "kernels/reference/operands.h"
 #include "kernels/reference/reference.h"
 
 namespace trainyard::kernels::reference {
 namespace {
-
-struct Moments {
-  double mean = 0;
-  double variance = 0;  // of the population: divided by the count
-};
 
 class BatchNormalization final : public Kernel {
  public:
@@ -54,19 +50,10 @@ class BatchNormalization final : public Kernel {
   static Moments batch_moments(const TensorView& x, int64_t channel) {
     const Shape& shape = *x.shape;
     const int64_t inner = shape.num_elements(2, shape.rank());
-    const auto count = static_cast<double>(shape[0] * inner);
-    const auto sum = [&](auto&& term) {
-      double total = 0;
-      for (int64_t n = 0; n < shape[0]; ++n) {
-        const T* row = x.as<T>() + (n * shape[1] + channel) * inner;
-        for (int64_t i = 0; i < inner; ++i) total += term(static_cast<double>(row[i]));
-      }
-      return total / count;
-    };
-    Moments moments;
-    moments.mean = sum([](double v) { return v; });
-    moments.variance = sum([&](double v) { return (v - moments.mean) * (v - moments.mean); });
-    return moments;
+    return moments_of(shape[0] * inner, [&](int64_t i) {
+      const int64_t row = i / inner * shape[1] + channel;
+      return static_cast<double>(x.as<T>()[row * inner + i % inner]);
+    });
   }
 
   void store_running(const KernelArgs& args, size_t output, int64_t channel, double running,

@@ -1,6 +1,7 @@
 // MatMul.
 #include "kernels/reference/matmul.h"
 
+#include "kernels/reference/indexing.h"
 #include "kernels/reference/operands.h"
 #include "kernels/reference/reference.h"
 
@@ -14,14 +15,10 @@ Shape batch_dims(const Shape& shape) {
 
 // For each index of `to`, the flat index in `from` it is stretched from.
 std::vector<int64_t> stretched_indices(const Shape& from, const Shape& to) {
-  const std::vector<int64_t> from_strides = broadcast_strides(from, to);
-  const std::vector<int64_t> to_strides = to.strides();
-  std::vector<int64_t> indices(static_cast<size_t>(to.num_elements()), 0);
+  const std::vector<int64_t> strides = broadcast_strides(from, to);
+  std::vector<int64_t> indices(static_cast<size_t>(to.num_elements()));
   for (size_t i = 0; i < indices.size(); ++i) {
-    for (size_t d = 0; d < to_strides.size(); ++d) {
-      const int64_t at = static_cast<int64_t>(i) / to_strides[d] % to[static_cast<int64_t>(d)];
-      indices[i] += at * from_strides[d];
-    }
+    indices[i] = strided_offset(static_cast<int64_t>(i), to.dims(), strides);
   }
   return indices;
 }
