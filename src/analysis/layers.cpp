@@ -134,6 +134,7 @@ LayerTable analyze_layers(const Graph& graph) {
     table.layers.push_back(std::move(layer));
     ++position;
   }
+  for (const ValueId id : graph.outputs()) table.outputs.push_back(graph.value(id).type.shape);
   sum_up(table);
   return table;
 }

@@ -57,7 +57,8 @@ struct NotCounted {
 
 struct LayerTable {
   std::string model;
-  std::vector<Layer> layers;  // the graph inputs, then the nodes in order
+  std::vector<Layer> layers;   // the graph inputs, then the nodes in order
+  std::vector<Shape> outputs;  // of the graph
   Figures totals;
   int64_t stored_activations = 0;  // of the layers that are not in place
   std::vector<KindTotal> kinds;    // most FLOPs first

@@ -3,12 +3,14 @@
 
 namespace trainyard::cli {
 
+extern const Command kAnalyze;
 extern const Command kReceptiveField;
 extern const Command kVersion;
 
 namespace {
 
 constexpr const Command* kCommands[] = {
+    &kAnalyze,
     &kReceptiveField,
     &kVersion,
 };

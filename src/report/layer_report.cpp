@@ -180,6 +180,23 @@ std::string title(const LayerTable& table, int64_t batch) {
   return fmt::format("{}, batch {}", table.model, batch);
 }
 
+std::string outputs_text(const LayerTable& table) {
+  std::vector<std::string> shapes;
+  for (const Shape& shape : table.outputs) shapes.push_back(shape.to_string());
+  return join(shapes, ", ");
+}
+
+std::string quantity_label(const std::string& name) {
+  if (name == "params") return "parameters";
+  if (name == "params_without_bias") return "  without biases";
+  if (name == "macs") return "MACs";
+  if (name == "flops") return "FLOPs";
+  if (name == "activation_bytes") return "  in bytes";
+  if (name == "stored_activations") return "  not in place";
+  if (name == "bytes_moved") return "bytes moved";
+  return name;
+}
+
 }  // namespace
 
 Document layers_document(const LayerTable& table, int64_t batch) {
@@ -251,13 +268,10 @@ Document comparison_document(const LayerTable& a, const LayerTable& b, int64_t b
   Document document;
   document.data = Json::object({{"a", table_json(a, batch)}, {"b", table_json(b, batch)}});
   Json& compared = document.data["comparison"] = Json::array();
-  const auto output = [](const LayerTable& table) {
-    return table.layers.empty() ? Shape{} : table.layers.back().output_shape;
-  };
-  rows.add_row({"output", output(a).to_string(), output(b).to_string(), "", ""});
+  rows.add_row({"output", outputs_text(a), outputs_text(b), "", ""});
   for (const analysis::ComparedQuantity& q : analysis::compare(a, b)) {
-    rows.add_row({q.name, count_cell(q.a), count_cell(q.b), count_cell(q.difference()),
-                  percent_cell(q.saving())});
+    rows.add_row({Cell(quantity_label(q.name), q.name), count_cell(q.a), count_cell(q.b),
+                  count_cell(q.difference()), percent_cell(q.saving())});
     compared.push_back(Json::object({{"name", q.name},
                                      {"a", q.a},
                                      {"b", q.b},

@@ -1,0 +1,43 @@
+// MODEL on the command line: the name of a built-in network or a path to an .onnx file, and the
+// flags that go with it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/args.h"
+#include "ir/graph.h"
+
+namespace trainyard::cli {
+
+class ModelArgument {
+ public:
+  // MODEL, --batch, --shape, --classes, --image, --width, --auxiliary. Must outlive parse().
+  void declare(Args& args);
+
+  // What MODEL says.
+  const std::string& text() const { return text_; }
+
+  // Builds or imports the network. Throws Error naming what is wrong with name, file or flags.
+  Graph load() const { return load(text_); }
+  // The same for another MODEL under the same flags.
+  Graph load(const std::string& model) const;
+
+ private:
+  Graph load_file(const std::string& path) const;
+
+  std::string text_;
+  std::optional<int64_t> batch_;
+  std::vector<std::string> shapes_;
+  std::optional<int64_t> classes_;
+  std::optional<int64_t> image_;
+  std::optional<double> width_;
+  bool auxiliary_ = false;
+};
+
+// The first dimension of the first input; 1 if there is none.
+int64_t batch_of(const Graph& graph);
+
+}  // namespace trainyard::cli
