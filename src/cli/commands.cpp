@@ -4,12 +4,14 @@
 namespace trainyard::cli {
 
 extern const Command kAnalyze;
+extern const Command kModels;
 extern const Command kReceptiveField;
 extern const Command kVersion;
 
 namespace {
 
 constexpr const Command* kCommands[] = {
+    &kModels,
     &kAnalyze,
     &kReceptiveField,
     &kVersion,

@@ -35,9 +35,9 @@ Graph build(const ModelOptions& options) {
 extern const ModelDef kAlexnet = {
     .name = "alexnet",
     .summary = "AlexNet of 2012: two towers, local response normalization",
-    .paper =
-        "Krizhevsky, Sutskever, Hinton: ImageNet Classification with Deep Convolutional "
-        "Neural Networks. NIPS 2012",
+    .paper = {.authors = "Krizhevsky, Sutskever, Hinton",
+              .title = "ImageNet Classification with Deep Convolutional Neural Networks",
+              .where = "NIPS 2012"},
     .image = 227,
     .smallest_image = 67,
     .build = build};

@@ -29,9 +29,9 @@ Graph build(const ModelOptions& options) {
 extern const ModelDef kAlexnetOneTower = {
     .name = "alexnet-one-tower",
     .summary = "AlexNet for one device, as in torchvision",
-    .paper =
-        "Krizhevsky: One weird trick for parallelizing convolutional neural networks. "
-        "arXiv:1404.5997",
+    .paper = {.authors = "Krizhevsky",
+              .title = "One weird trick for parallelizing convolutional neural networks",
+              .where = "arXiv:1404.5997"},
     .smallest_image = 63,
     .build = build};
 

@@ -47,13 +47,12 @@ Graph build(const ModelOptions& options) {
 
 }  // namespace
 
-extern const ModelDef kDensenet121 = {
-    .name = "densenet121",
-    .summary = "DenseNet, 121 layers, growth 32",
-    .paper =
-        "Huang, Liu, van der Maaten, Weinberger: Densely Connected Convolutional Networks. "
-        "CVPR 2017, arXiv:1608.06993",
-    .smallest_image = 29,
-    .build = build};
+extern const ModelDef kDensenet121 = {.name = "densenet121",
+                                      .summary = "DenseNet, 121 layers, growth 32",
+                                      .paper = {.authors = "Huang, Liu, van der Maaten, Weinberger",
+                                                .title = "Densely Connected Convolutional Networks",
+                                                .where = "CVPR 2017, arXiv:1608.06993"},
+                                      .smallest_image = 29,
+                                      .build = build};
 
 }  // namespace trainyard::models

@@ -23,9 +23,9 @@ Graph build(const ModelOptions& options) {
 extern const ModelDef kDqnNature = {
     .name = "dqn-nature",
     .summary = "deep Q-network; classes are actions; output q_values",
-    .paper =
-        "Mnih et al.: Human-level control through deep reinforcement learning. Nature 518, "
-        "2015",
+    .paper = {.authors = "Mnih et al.",
+              .title = "Human-level control through deep reinforcement learning",
+              .where = "Nature 518, 2015"},
     .channels = kFrames,
     .image = 84,
     .classes = 18,

@@ -94,16 +94,17 @@ class Builder {
   Net net_;
 };
 
-constexpr std::string_view kPaperTitle =
-    "Szegedy, Liu, Jia, Sermanet, Reed, Anguelov, Erhan, Vanhoucke, Rabinovich: Going Deeper with "
-    "Convolutions. CVPR 2015, arXiv:1409.4842";
+constexpr Paper kPaper = {
+    .authors = "Szegedy, Liu, Jia, Sermanet, Reed, Anguelov, Erhan, Vanhoucke, Rabinovich",
+    .title = "Going Deeper with Convolutions",
+    .where = "CVPR 2015, arXiv:1409.4842"};
 
 }  // namespace
 
 extern const ModelDef kGooglenet = {
     .name = "googlenet",
     .summary = "GoogLeNet as in the paper; auxiliary: outputs aux1.logits, aux2.logits",
-    .paper = kPaperTitle,
+    .paper = kPaper,
     .smallest_image = 47,
     .has_auxiliary = true,
     .build = [](const ModelOptions& o) { return Builder("googlenet", Form::kPaper).build(o); }};
@@ -111,7 +112,7 @@ extern const ModelDef kGooglenet = {
 extern const ModelDef kGooglenetBn = {
     .name = "googlenet-bn",
     .summary = "GoogLeNet with batch normalization, as in torchvision; auxiliary: as googlenet",
-    .paper = kPaperTitle,
+    .paper = kPaper,
     .smallest_image = 31,
     .has_auxiliary = true,
     .build = [](const ModelOptions& o) {

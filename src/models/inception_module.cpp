@@ -40,9 +40,10 @@ using BuildFunction = Graph (*)(const ModelOptions&);
 constexpr ModelDef module(std::string_view name, std::string_view summary, BuildFunction function) {
   return {.name = name,
           .summary = summary,
-          .paper =
-              "Szegedy, Liu, Jia, Sermanet, Reed, Anguelov, Erhan, Vanhoucke, Rabinovich: "
-              "Going Deeper with Convolutions. CVPR 2015, arXiv:1409.4842",
+          .paper = {.authors =
+                        "Szegedy, Liu, Jia, Sermanet, Reed, Anguelov, Erhan, Vanhoucke, Rabinovich",
+                    .title = "Going Deeper with Convolutions",
+                    .where = "CVPR 2015, arXiv:1409.4842"},
           .channels = kInputChannels,
           .image = 32,
           .classes = 0,

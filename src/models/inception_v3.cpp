@@ -133,9 +133,9 @@ Graph build(const ModelOptions& options) {
 extern const ModelDef kInceptionV3 = {
     .name = "inception_v3",
     .summary = "Inception v3, as in torchvision; auxiliary: output aux.logits",
-    .paper =
-        "Szegedy, Vanhoucke, Ioffe, Shlens, Wojna: Rethinking the Inception Architecture for "
-        "Computer Vision. CVPR 2016, arXiv:1512.00567",
+    .paper = {.authors = "Szegedy, Vanhoucke, Ioffe, Shlens, Wojna",
+              .title = "Rethinking the Inception Architecture for Computer Vision",
+              .where = "CVPR 2016, arXiv:1512.00567"},
     .image = 299,
     .smallest_image = 75,
     .has_auxiliary = true,

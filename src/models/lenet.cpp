@@ -24,9 +24,9 @@ Graph build(const ModelOptions& options) {
 extern const ModelDef kLenet5 = {
     .name = "lenet5",
     .summary = "LeNet-5 with full C3 connections and a linear output",
-    .paper =
-        "LeCun, Bottou, Bengio, Haffner: Gradient-Based Learning Applied to Document "
-        "Recognition. Proc. IEEE 86(11), 1998",
+    .paper = {.authors = "LeCun, Bottou, Bengio, Haffner",
+              .title = "Gradient-Based Learning Applied to Document Recognition",
+              .where = "Proc. IEEE 86(11), 1998"},
     .channels = 1,
     .image = 28,
     .classes = 10,

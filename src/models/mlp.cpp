@@ -1,5 +1,5 @@
-// The fully connected 784-300-100-10 network for handwritten digits, with rectifiers in place of
-// the paper's sigmoids.
+// The fully connected 784-300-100-10 network for handwritten digits (the paper's 300+100), with
+// rectifiers in place of the paper's sigmoids.
 #include <algorithm>
 #include <cmath>
 
@@ -25,9 +25,9 @@ Graph build(const ModelOptions& options) {
 extern const ModelDef kMlp = {
     .name = "mlp",
     .summary = "784-300-100-10 perceptron; width scales the hidden layers",
-    .paper =
-        "LeCun, Bottou, Bengio, Haffner: Gradient-Based Learning Applied to Document "
-        "Recognition. Proc. IEEE 86(11), 1998 (the 300+100 network)",
+    .paper = {.authors = "LeCun, Bottou, Bengio, Haffner",
+              .title = "Gradient-Based Learning Applied to Document Recognition",
+              .where = "Proc. IEEE 86(11), 1998"},
     .channels = 1,
     .image = 28,
     .classes = 10,

@@ -61,9 +61,10 @@ extern const ModelDef kMobilenetV1 = {
     .name = "mobilenet_v1",
     .summary = "MobileNet v1; width is the paper's alpha",
     .paper =
-        "Howard, Zhu, Chen, Kalenichenko, Wang, Weyand, Andreetto, Adam: MobileNets: "
-        "Efficient Convolutional Neural Networks for Mobile Vision Applications. "
-        "arXiv:1704.04861",
+        {.authors = "Howard, Zhu, Chen, Kalenichenko, Wang, Weyand, Andreetto, Adam",
+         .title =
+             "MobileNets: Efficient Convolutional Neural Networks for Mobile Vision Applications",
+         .where = "arXiv:1704.04861"},
     .smallest_image = 32,
     .has_width = true,
     .build = build};

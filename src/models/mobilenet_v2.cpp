@@ -67,9 +67,9 @@ Graph build(const ModelOptions& options) {
 extern const ModelDef kMobilenetV2 = {
     .name = "mobilenet_v2",
     .summary = "MobileNet v2; width is the paper's alpha",
-    .paper =
-        "Sandler, Howard, Zhu, Zhmoginov, Chen: MobileNetV2: Inverted Residuals and Linear "
-        "Bottlenecks. CVPR 2018, arXiv:1801.04381",
+    .paper = {.authors = "Sandler, Howard, Zhu, Zhmoginov, Chen",
+              .title = "MobileNetV2: Inverted Residuals and Linear Bottlenecks",
+              .where = "CVPR 2018, arXiv:1801.04381"},
     .smallest_image = 32,
     .has_width = true,
     .build = build};

@@ -32,7 +32,7 @@ const ModelDef& model_of(std::string_view name) {
   if (model == nullptr) {
     std::vector<std::string> names;
     for (const ModelDef* known : kTable) names.emplace_back(known->name);
-    throw_error("there is no model '{}'.{} `trainyard models` lists all {}.", name,
+    throw_error("there is no model '{}'.{} 'trainyard models' lists all {}.", name,
                 did_you_mean(name, names), names.size());
   }
   return *model;

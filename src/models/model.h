@@ -18,13 +18,19 @@ struct ModelOptions {
   bool auxiliary = false;  // with the classifiers that only training uses, as further outputs
 };
 
+struct Paper {
+  std::string_view authors;  // family names with commas
+  std::string_view title;
+  std::string_view where;  // venue and year, then arXiv number
+};
+
 // Only string views, numbers and a function pointer, so that the table is constant-initialised.
 // The graph has one input, "image" (f32, N x C x H x W), and unless the summary says otherwise one
 // output, "logits" (N x classes, before softmax).
 struct ModelDef {
   std::string_view name;
   std::string_view summary;
-  std::string_view paper;  // authors, title, where
+  Paper paper;
   int64_t channels = 3;
   int64_t image = 224;
   int64_t classes = 1000;  // 0: there is no classifier

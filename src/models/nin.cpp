@@ -29,11 +29,12 @@ Graph build(const ModelOptions& options) {
 
 }  // namespace
 
-extern const ModelDef kNin = {
-    .name = "nin",
-    .summary = "Network in Network for ImageNet",
-    .paper = "Lin, Chen, Yan: Network In Network. ICLR 2014, arXiv:1312.4400",
-    .smallest_image = 55,
-    .build = build};
+extern const ModelDef kNin = {.name = "nin",
+                              .summary = "Network in Network for ImageNet",
+                              .paper = {.authors = "Lin, Chen, Yan",
+                                        .title = "Network In Network",
+                                        .where = "ICLR 2014, arXiv:1312.4400"},
+                              .smallest_image = 55,
+                              .build = build};
 
 }  // namespace trainyard::models

@@ -29,9 +29,10 @@ Graph build(const ModelOptions& options) {
 extern const ModelDef kOverfeat = {
     .name = "overfeat",
     .summary = "OverFeat, the fast model",
-    .paper =
-        "Sermanet, Eigen, Zhang, Mathieu, Fergus, LeCun: OverFeat: Integrated Recognition, "
-        "Localization and Detection using Convolutional Networks. ICLR 2014, arXiv:1312.6229",
+    .paper = {.authors = "Sermanet, Eigen, Zhang, Mathieu, Fergus, LeCun",
+              .title = "OverFeat: Integrated Recognition, Localization and Detection using "
+                       "Convolutional Networks",
+              .where = "ICLR 2014, arXiv:1312.6229"},
     .image = 231,
     .smallest_image = 71,
     .build = build};

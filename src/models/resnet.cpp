@@ -77,9 +77,9 @@ constexpr ModelDef imagenet(const Config& config, std::string_view summary,
                             BuildFunction function) {
   return {.name = config.name,
           .summary = summary,
-          .paper =
-              "He, Zhang, Ren, Sun: Deep Residual Learning for Image Recognition. CVPR 2016, "
-              "arXiv:1512.03385",
+          .paper = {.authors = "He, Zhang, Ren, Sun",
+                    .title = "Deep Residual Learning for Image Recognition",
+                    .where = "CVPR 2016, arXiv:1512.03385"},
           .smallest_image = 32,
           .build = function};
 }

@@ -44,9 +44,9 @@ constexpr ModelDef resnet_cifar(std::string_view name, std::string_view summary,
                                 BuildFunction function) {
   return {.name = name,
           .summary = summary,
-          .paper =
-              "He, Zhang, Ren, Sun: Deep Residual Learning for Image Recognition. CVPR 2016, "
-              "arXiv:1512.03385",
+          .paper = {.authors = "He, Zhang, Ren, Sun",
+                    .title = "Deep Residual Learning for Image Recognition",
+                    .where = "CVPR 2016, arXiv:1512.03385"},
           .image = 32,
           .classes = 10,
           .smallest_image = 4,

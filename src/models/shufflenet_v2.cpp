@@ -95,9 +95,9 @@ Graph build(const ModelOptions& options) {
 extern const ModelDef kShufflenetV2 = {
     .name = "shufflenet_v2",
     .summary = "ShuffleNet v2; width is one of 0.5, 1, 1.5, 2",
-    .paper =
-        "Ma, Zhang, Zheng, Sun: ShuffleNet V2: Practical Guidelines for Efficient CNN "
-        "Architecture Design. ECCV 2018, arXiv:1807.11164",
+    .paper = {.authors = "Ma, Zhang, Zheng, Sun",
+              .title = "ShuffleNet V2: Practical Guidelines for Efficient CNN Architecture Design",
+              .where = "ECCV 2018, arXiv:1807.11164"},
     .smallest_image = 32,
     .has_width = true,
     .build = build};

@@ -42,8 +42,10 @@ extern const ModelDef kSqueezenet10 = {
     .name = "squeezenet1_0",
     .summary = "SqueezeNet 1.0",
     .paper =
-        "Iandola, Han, Moskewicz, Ashraf, Dally, Keutzer: SqueezeNet: AlexNet-level accuracy "
-        "with 50x fewer parameters and <0.5MB model size. arXiv:1602.07360",
+        {.authors = "Iandola, Han, Moskewicz, Ashraf, Dally, Keutzer",
+         .title =
+             "SqueezeNet: AlexNet-level accuracy with 50x fewer parameters and <0.5MB model size",
+         .where = "arXiv:1602.07360"},
     .smallest_image = 29,
     .build = build};
 

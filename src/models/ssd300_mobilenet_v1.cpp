@@ -54,9 +54,9 @@ Graph build(const ModelOptions& options) {
 extern const ModelDef kSsd300MobilenetV1 = {
     .name = "ssd300-mobilenet_v1",
     .summary = "SSD on MobileNet v1, 3,000 priors; outputs locations, scores",
-    .paper =
-        "Liu, Anguelov, Erhan, Szegedy, Reed, Fu, Berg: SSD: Single Shot MultiBox Detector. "
-        "ECCV 2016, arXiv:1512.02325; Howard et al.: MobileNets. arXiv:1704.04861",
+    .paper = {.authors = "Liu, Anguelov, Erhan, Szegedy, Reed, Fu, Berg",
+              .title = "SSD: Single Shot MultiBox Detector",
+              .where = "ECCV 2016, arXiv:1512.02325"},
     .image = 300,
     .classes = 21,
     .has_width = true,

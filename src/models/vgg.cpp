@@ -37,9 +37,9 @@ using BuildFunction = Graph (*)(const ModelOptions&);
 constexpr ModelDef vgg(std::string_view name, std::string_view summary, BuildFunction function) {
   return {.name = name,
           .summary = summary,
-          .paper =
-              "Simonyan, Zisserman: Very Deep Convolutional Networks for Large-Scale Image "
-              "Recognition. ICLR 2015, arXiv:1409.1556",
+          .paper = {.authors = "Simonyan, Zisserman",
+                    .title = "Very Deep Convolutional Networks for Large-Scale Image Recognition",
+                    .where = "ICLR 2015, arXiv:1409.1556"},
           .smallest_image = 32,
           .build = function};
 }

@@ -32,9 +32,9 @@ Graph build(const ModelOptions& options) {
 extern const ModelDef kZfnet512 = {
     .name = "zfnet512",
     .summary = "ZFNet with 512 maps, as in the ONNX model zoo",
-    .paper =
-        "Zeiler, Fergus: Visualizing and Understanding Convolutional Networks. ECCV 2014, "
-        "arXiv:1311.2901",
+    .paper = {.authors = "Zeiler, Fergus",
+              .title = "Visualizing and Understanding Convolutional Networks",
+              .where = "ECCV 2014, arXiv:1311.2901"},
     .smallest_image = 59,
     .build = build};
 
