@@ -4,6 +4,8 @@
 namespace trainyard::cli {
 
 extern const Command kAnalyze;
+extern const Command kCheck;
+extern const Command kExport;
 extern const Command kModels;
 extern const Command kReceptiveField;
 extern const Command kVersion;
@@ -14,6 +16,8 @@ constexpr const Command* kCommands[] = {
     &kModels,
     &kAnalyze,
     &kReceptiveField,
+    &kExport,
+    &kCheck,
     &kVersion,
 };
 

@@ -26,7 +26,8 @@ int64_t parse_dim(const std::string& text, const std::string& shape) {
   return dim;
 }
 
-// NAME=1,3,224,224
+}  // namespace
+
 std::pair<std::string, Shape> parse_shape(const std::string& text) {
   const size_t equals = text.rfind('=');
   TY_REQUIRE(equals != std::string::npos && equals > 0, "--shape {}: expected NAME=1,3,224,224",
@@ -37,8 +38,6 @@ std::pair<std::string, Shape> parse_shape(const std::string& text) {
   }
   return {text.substr(0, equals), Shape(std::move(dims))};
 }
-
-}  // namespace
 
 void ModelArgument::declare(Args& args) {
   args.positional("MODEL", text_, "a name of 'trainyard models', or a path to an .onnx file");

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/args.h"
@@ -36,6 +37,9 @@ class ModelArgument {
   std::optional<double> width_;
   bool auxiliary_ = false;
 };
+
+// NAME=1,3,224,224, as --shape takes it.
+std::pair<std::string, Shape> parse_shape(const std::string& text);
 
 // The first dimension of the first input; 1 if there is none.
 int64_t batch_of(const Graph& graph);

@@ -1,0 +1,91 @@
+// `trainyard check`: is an ONNX file right?
+#include "onnx_io/check.h"
+
+#include <memory>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/model_argument.h"
+
+namespace trainyard::cli {
+namespace {
+
+constexpr int kRight = 0;
+constexpr int kWrong = 2;
+
+struct Options {
+  std::string file;
+  std::optional<int64_t> batch;
+  std::vector<std::string> shapes;
+  report::Format format = report::Format::kText;
+};
+
+report::Table table_of(const onnx_io::CheckReport& report) {
+  report::Table table({{.name = "found by", .align = report::Align::kLeft},
+                       {.name = "node", .align = report::Align::kLeft},
+                       {.name = "finding", .align = report::Align::kLeft}});
+  for (const onnx_io::Finding& finding : report.findings) {
+    table.add_row({finding.source, finding.node, finding.message});
+  }
+  return table;
+}
+
+report::Document document_of(const std::string& file, const onnx_io::CheckReport& report) {
+  report::Document document;
+  const bool ok = report.findings.empty();
+  const std::string size = fmt::format(
+      "IR version {}, opset {}, {} nodes, {} initializers", report.ir_version, report.opset,
+      with_commas(report.num_nodes), with_commas(report.num_initializers));
+  if (ok) {
+    document.blocks.emplace_back(report::Paragraph{fmt::format("{}: ok ({})", file, size)});
+  } else {
+    document.blocks.emplace_back(
+        report::Paragraph{fmt::format("{}: {} findings", file, report.findings.size())});
+    document.blocks.emplace_back(table_of(report));
+  }
+  Json findings = Json::array();
+  for (const onnx_io::Finding& finding : report.findings) {
+    findings.push_back(Json::object(
+        {{"source", finding.source}, {"node", finding.node}, {"message", finding.message}}));
+  }
+  document.data = Json::object({{"file", file},
+                                {"ok", ok},
+                                {"ir_version", report.ir_version},
+                                {"opset", report.opset},
+                                {"nodes", report.num_nodes},
+                                {"initializers", report.num_initializers},
+                                {"findings", std::move(findings)}});
+  return document;
+}
+
+int run(const Options& options, std::ostream& out) {
+  onnx_io::ImportOptions import;
+  import.batch = options.batch;
+  for (const std::string& shape : options.shapes) import.shapes.insert(parse_shape(shape));
+  const onnx_io::CheckReport report = onnx_io::check_model(options.file, import);
+  out << report::render(document_of(options.file, report), options.format);
+  return report.findings.empty() ? kRight : kWrong;
+}
+
+Runner setup(Args& args) {
+  auto options = std::make_shared<Options>();
+  args.positional("FILE", options->file, "the .onnx file");
+  args.option("--batch", options->batch, "binds an open first dimension (1 if absent)");
+  args.repeated("--shape", options->shapes, "shape of an input, as NAME=1,3,224,224");
+  args.format(options->format);
+  return [options](std::ostream& out) { return run(*options, out); };
+}
+
+}  // namespace
+
+extern const Command kCheck = {
+    .name = "check",
+    .group = "ONNX",
+    .summary = "Check an ONNX file: the ONNX checker, strict shape inference, our own verifier",
+    .examples =
+        "  trainyard check net.onnx\n"
+        "  trainyard check net.onnx --shape image=1,3,480,640 --json\n",
+    .setup = setup,
+};
+
+}  // namespace trainyard::cli

@@ -1,0 +1,97 @@
+// `trainyard export`: a network as an ONNX file.
+#include "onnx_io/export.h"
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/model_argument.h"
+
+namespace trainyard::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  ModelArgument model;
+  std::string output;
+  int64_t seed = 0;
+  report::Format format = report::Format::kText;
+};
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Says how far it is once a second, so that short exports are silent.
+class Progress {
+ public:
+  void operator()(int64_t done, int64_t total) {
+    if (seconds_since(last_) < 1.0) return;
+    last_ = Clock::now();
+    std::cerr << fmt::format("{} of {} written\n", bytes_text(static_cast<double>(done)),
+                             bytes_text(static_cast<double>(total)));
+  }
+
+ private:
+  Clock::time_point last_ = Clock::now();
+};
+
+report::Document document_of(const std::string& path, const Graph& graph, double seconds) {
+  std::vector<std::string> files = {path};
+  if (const std::string data = path + ".data"; std::filesystem::exists(data)) files.push_back(data);
+  int64_t bytes = 0;
+  for (const std::string& file : files) {
+    bytes += static_cast<int64_t>(std::filesystem::file_size(file));
+  }
+  report::Document document;
+  document.blocks.emplace_back(report::Paragraph{
+      fmt::format("{}: {} nodes, {}, written in {}", join(files, " and "), graph.num_nodes(),
+                  bytes_text(static_cast<double>(bytes)), seconds_text(seconds))});
+  document.data = Json::object({{"files", Json::array_of(files)},
+                                {"nodes", graph.num_nodes()},
+                                {"bytes", bytes},
+                                {"seconds", seconds}});
+  return document;
+}
+
+int run(const Options& options, std::ostream& out) {
+  TY_REQUIRE(!options.output.empty(), "export: say where to, as in -o {}.onnx",
+             std::filesystem::path(options.model.text()).stem().string());
+  const Graph graph = options.model.load();
+  onnx_io::ExportOptions settings;
+  settings.seed = static_cast<uint64_t>(options.seed);
+  settings.progress = Progress();
+  const Clock::time_point start = Clock::now();
+  onnx_io::export_model(graph, options.output, settings);
+  out << report::render(document_of(options.output, graph, seconds_since(start)), options.format);
+  return 0;
+}
+
+Runner setup(Args& args) {
+  auto options = std::make_shared<Options>();
+  options->model.declare(args);
+  args.option("-o,--output", options->output, "the file to write");
+  args.option("--seed", options->seed, "of the weights that are drawn");
+  args.format(options->format);
+  return [options](std::ostream& out) { return run(*options, out); };
+}
+
+}  // namespace
+
+extern const Command kExport = {
+    .name = "export",
+    .group = "ONNX",
+    .summary = "Write a network as an ONNX file (opset 17)",
+    .examples =
+        "  trainyard export resnet50 -o resnet50.onnx\n"
+        "  trainyard export vgg19 --batch 8 --seed 1 -o vgg19.onnx\n"
+        "  trainyard export old.onnx -o opset17.onnx\n",
+    .setup = setup,
+};
+
+}  // namespace trainyard::cli
