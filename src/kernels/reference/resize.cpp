@@ -1,0 +1,159 @@
+// Resize, dimension by dimension: each output position is a weighted mean of a few input positions.
+#include "ops/resize.h"
+
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "kernels/reference/cubic.h"
+#include "kernels/reference/operands.h"
+#include "kernels/reference/reference.h"
+
+namespace trainyard::kernels::reference {
+namespace {
+
+// What one output position of one dimension is made of.
+struct Taps {
+  int count = 0;
+  std::array<int64_t, 4> index = {};
+  std::array<double, 4> weight = {};
+  bool outside = false;  // the whole element takes the extrapolation value
+};
+
+class Resize final : public Kernel {
+ public:
+  explicit Resize(const NodeView& node)
+      : mode_(node.attr_text("mode", "nearest")),
+        nearest_mode_(node.attr_text("nearest_mode", "round_prefer_floor")),
+        coordinates_(node.attr_text("coordinate_transformation_mode", "half_pixel")),
+        cubic_a_(node.attr_float("cubic_coeff_a", -0.75F)),
+        extrapolation_(node.attr_float("extrapolation_value", 0.0F)),
+        exclude_outside_(node.attr_int("exclude_outside", 0) != 0),
+        input_(node.input_shape(0)),
+        strides_(input_.strides()) {
+    auto sizes = ops::resize_sizes(node);
+    TY_CHECK(sizes.has_value(), "Resize was created before its sizes were known");
+    sizes_ = std::move(*sizes);
+  }
+
+  void run(const KernelArgs& args) const override {
+    std::vector<std::vector<Taps>> taps(strides_.size());
+    for (size_t d = 0; d < taps.size(); ++d) {
+      for (int64_t i = 0; i < sizes_.output[static_cast<int64_t>(d)]; ++i) {
+        taps[d].push_back(taps_at(d, position(d, static_cast<double>(i), args)));
+      }
+    }
+    for_one_of<float, double, F16, BF16, uint8_t, int8_t, int32_t, int64_t>(
+        args.inputs[0].dtype, "Resize", [&]<typename T>(T) {
+          T* y = args.outputs[0].as<T>();
+          sample<T>(args.inputs[0].as<T>(), taps,
+                    [&](double value) { *y++ = static_cast<T>(value); });
+        });
+  }
+
+ private:
+  // Where output position i of dimension d lies in the input.
+  double position(size_t d, double i, const KernelArgs& args) const {
+    const auto last = static_cast<double>(input_[static_cast<int64_t>(d)] - 1);
+    const double length = sizes_.lengths[d];
+    const double half_pixel = (i + 0.5) / sizes_.scales[d] - 0.5;
+    if (coordinates_ == "half_pixel") return half_pixel;
+    if (coordinates_ == "pytorch_half_pixel") return length > 1 ? half_pixel : 0.0;
+    if (coordinates_ == "align_corners") return length == 1 ? 0.0 : i * last / (length - 1);
+    if (coordinates_ == "asymmetric") return i / sizes_.scales[d];
+    if (coordinates_ == "tf_half_pixel_for_nn") return (i + 0.5) / sizes_.scales[d];
+    const auto rank = static_cast<int64_t>(strides_.size());
+    const double begin = float_at(args.inputs[1], static_cast<int64_t>(d));
+    const double end = float_at(args.inputs[1], rank + static_cast<int64_t>(d));
+    if (length > 1) return begin * last + i * (end - begin) * last / (length - 1);
+    return 0.5 * (begin + end) * last;
+  }
+
+  Taps taps_at(size_t d, double x) const {
+    const int64_t size = input_[static_cast<int64_t>(d)];
+    Taps taps;
+    if (coordinates_ == "tf_crop_and_resize") {
+      taps.outside = x < 0 || x > static_cast<double>(size - 1);
+    }
+    const double floor = std::floor(x);
+    if (mode_ == "nearest") {
+      add(taps, nearest(x), 1.0, size);
+    } else if (mode_ == "linear") {
+      add(taps, floor, 1 - (x - floor), size);
+      add(taps, floor + 1, x - floor, size);
+    } else {
+      const std::array<double, 4> weights = cubic_weights(x - floor, cubic_a_);
+      for (size_t k = 0; k < weights.size(); ++k) {
+        add(taps, floor - 1 + static_cast<double>(k), weights[k], size);
+      }
+    }
+    normalize(taps);
+    return taps;
+  }
+
+  // Positions outside the input count as its border, unless they are excluded.
+  void add(Taps& taps, double at, double weight, int64_t size) const {
+    const auto last = static_cast<double>(size - 1);
+    const bool excluded = exclude_outside_ && mode_ != "nearest" && (at < 0 || at > last);
+    if (weight == 0 || excluded) return;
+    const auto k = static_cast<size_t>(taps.count++);
+    taps.index[k] = static_cast<int64_t>(std::fmin(std::fmax(at, 0.0), last));
+    taps.weight[k] = weight;
+  }
+
+  void normalize(Taps& taps) const {
+    if (!exclude_outside_) return;
+    double sum = 0;
+    for (int k = 0; k < taps.count; ++k) sum += taps.weight[static_cast<size_t>(k)];
+    for (double& weight : taps.weight) weight /= sum;
+  }
+
+  double nearest(double x) const {
+    if (nearest_mode_ == "floor") return std::floor(x);
+    if (nearest_mode_ == "ceil") return std::ceil(x);
+    return nearest_mode_ == "round_prefer_ceil" ? std::floor(x + 0.5) : std::ceil(x - 0.5);
+  }
+
+  // Calls emit(value) for each output element in order.
+  template <typename T, typename Emit>
+  void sample(const T* x, const std::vector<std::vector<Taps>>& taps, Emit&& emit) const {
+    std::vector<const Taps*> chosen(taps.size());
+    for (int64_t i = 0; i < sizes_.output.num_elements(); ++i) {
+      int64_t rest = i;
+      bool outside = false;
+      for (size_t d = taps.size(); d-- > 0;) {
+        const int64_t size = sizes_.output[static_cast<int64_t>(d)];
+        chosen[d] = &taps[d][static_cast<size_t>(rest % size)];
+        outside = outside || chosen[d]->outside;
+        rest /= size;
+      }
+      emit(outside ? extrapolation_ : weighted(x, chosen, 0));
+    }
+  }
+
+  template <typename T>
+  double weighted(const T* x, const std::vector<const Taps*>& chosen, size_t d) const {
+    if (d == chosen.size()) return static_cast<double>(*x);
+    double sum = 0;
+    for (size_t k = 0; k < static_cast<size_t>(chosen[d]->count); ++k) {
+      sum += chosen[d]->weight[k] * weighted(x + chosen[d]->index[k] * strides_[d], chosen, d + 1);
+    }
+    return sum;
+  }
+
+  std::string mode_;
+  std::string nearest_mode_;
+  std::string coordinates_;
+  double cubic_a_;
+  double extrapolation_;
+  bool exclude_outside_;
+  Shape input_;
+  std::vector<int64_t> strides_;
+  ops::ResizeSizes sizes_;
+};
+
+}  // namespace
+
+extern const KernelDef kResize = reference_kernel<Resize>("Resize");
+
+}  // namespace trainyard::kernels::reference
