@@ -14,6 +14,7 @@ enum class Rule : uint8_t {
   kOtherFactors,
   kInputsAndOutput,
   kOutput,
+  kInput,
   kInputAndStatistics,
   kInputAndCopy,
   kIndices,
@@ -31,28 +32,44 @@ constexpr Row kRows[] = {
     {"AveragePool", Rule::kNothing},
     {"BatchNormalization", Rule::kInputAndStatistics},
     {"Cast", Rule::kNothing},
+    {"Celu", Rule::kOutput},
     {"Clip", Rule::kOutput},
     {"Concat", Rule::kNothing},
     {"Conv", Rule::kOtherFactors},
+    {"ConvTranspose", Rule::kOtherFactors},
     {"Dropout", Rule::kMask},
+    {"Elu", Rule::kOutput},
+    {"Exp", Rule::kOutput},
     {"Expand", Rule::kNothing},
     {"Gemm", Rule::kOtherFactors},
     {"GlobalAveragePool", Rule::kNothing},
     {"GlobalMaxPool", Rule::kIndices},
+    {"HardSigmoid", Rule::kOutput},
+    {"InstanceNormalization", Rule::kInput},
     {"LRN", Rule::kInputAndCopy},
+    {"LayerNormalization", Rule::kInput},
+    {"LeakyRelu", Rule::kOutput},
     {"LogSoftmax", Rule::kOutput},
     {"MatMul", Rule::kOtherFactors},
     {"MaxPool", Rule::kIndices},
     {"Mul", Rule::kOtherFactors},
     {"Neg", Rule::kNothing},
     {"Pad", Rule::kNothing},
+    {"Reciprocal", Rule::kOutput},
     {"ReduceMean", Rule::kNothing},
     {"ReduceSum", Rule::kNothing},
+    {"Relu", Rule::kOutput},
+    {"Selu", Rule::kOutput},
+    {"Sigmoid", Rule::kOutput},
     {"Slice", Rule::kNothing},
     {"Softmax", Rule::kOutput},
+    {"Softplus", Rule::kOutput},
     {"Split", Rule::kNothing},
+    {"Sqrt", Rule::kOutput},
     {"Sub", Rule::kNothing},
     {"Sum", Rule::kNothing},
+    {"Tanh", Rule::kOutput},
+    {"ThresholdedRelu", Rule::kOutput},
     {"Transpose", Rule::kNothing},
 };
 
@@ -61,7 +78,7 @@ Rule rule_of(const NodeView& node) {
                                        [&](const Row& r) { return r.op == node.op(); });
   if (row != std::end(kRows)) return row->rule;
   if (is_view(node)) return Rule::kNothing;
-  return ops::find_unary(node.op()) != nullptr ? Rule::kOutput : Rule::kInputsAndOutput;
+  return ops::find_unary(node.op()) != nullptr ? Rule::kInput : Rule::kInputsAndOutput;
 }
 
 class Collector {
@@ -124,6 +141,9 @@ Kept kept_for_backward(const NodeView& node, const std::vector<bool>& trained) {
       break;
     case Rule::kOutput:
       collector.keep(node.output(0));
+      break;
+    case Rule::kInput:
+      collector.keep(node.input(0));
       break;
     case Rule::kInputAndStatistics:
       collector.keep(node.input(0));

@@ -1,10 +1,11 @@
 // What a training step must keep from the forward pass until the backward pass has used it.
 //
 //   Conv, Gemm, MatMul, Mul       each factor whose partner is trained
-//   Div, Pow                      both inputs and the output
-//   activations, Exp, Sqrt, …     the output (Relu's sign, Sigmoid's slope follow from it)
-//   Softmax, LogSoftmax           the output
+//   Relu, Sigmoid, Tanh, Exp, …   the output, where the slope follows from it
+//   Softmax, LogSoftmax, Clip     the output
+//   other functions of one input  the input
 //   BatchNormalization            the input, mean and deviation of each channel
+//   other normalizations          the input
 //   LRN                           the input and one number per element
 //   MaxPool, GlobalMaxPool        one index per output (1 byte where the window has up to 256
 //                                 elements, else 4)

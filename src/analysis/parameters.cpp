@@ -25,7 +25,8 @@ bool is_vector(const Shape& shape) {
 }
 
 bool counts(const NodeView& node, const ops::OpDef& op, size_t input, const Value& initializer) {
-  if (!is_float(node.input_type(input).dtype)) return false;
+  const bool product = op.kind == ops::OpKind::kConvolution || op.kind == ops::OpKind::kLinear;
+  if (!is_float(node.input_type(input).dtype)) return product;  // quantized weights
   return op.kind != ops::OpKind::kElementwise || is_vector(initializer.type.shape);
 }
 

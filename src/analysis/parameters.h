@@ -1,8 +1,9 @@
 // Which initializers are parameters of the network, and whose.
 //
-// An initializer is a parameter if it is of a float type and stands where its operator takes a
-// weight, a bias or a statistic (ops::param_role), directly or through views and transposes. It
-// belongs to the first node that uses it so, and counts once however often it is shared.
+// An initializer is a parameter if it stands where its operator takes a weight, a bias or a
+// statistic (ops::param_role), directly or through views and transposes, and is of a float type (or
+// a factor of a quantized product). It belongs to the first node that uses it so, and counts once
+// however often it is shared.
 // Element-wise operators take constants of all sorts in the same places; there only a vector (one
 // dimension other than 1: a scale or a bias per channel) is a parameter; scalars and tables such as
 // prior boxes are not.

@@ -47,8 +47,23 @@ void slide(const ops::Window& window, Field& field) {
   }
 }
 
-// The field after a node whose input 0 is the only one that counts; no value: not position by
-// position.
+// The transpose of slide(): output o meets inputs i with o = i * stride - pad + k * dilation. How
+// many depends on the remainder of o; the most count.
+void spread(const ops::Window& window, Field& field) {
+  for (size_t i = 0; i < field.extents.size(); ++i) {
+    Extent& extent = field.extents[i];
+    const int64_t reach = (window.kernel[i] - 1) * window.dilations[i];
+    const auto stride = static_cast<double>(window.strides[i]);
+    const double middle =
+        (static_cast<double>(window.pads_begin[i]) - static_cast<double>(reach) / 2) / stride;
+    const auto inputs_between = static_cast<double>(reach / window.strides[i]);
+    extent.first += extent.jump * (middle - inputs_between / 2);
+    extent.last += extent.jump * (middle + inputs_between / 2);
+    extent.jump /= stride;
+  }
+}
+
+// The field after a node, given the field that all its inputs span.
 class Step {
  public:
   Step(const NodeView& node, Field field)
@@ -74,21 +89,45 @@ class Step {
   bool apply() {
     const std::string& op = node_.op();
     const ops::OpDef& def = ops::op_of(node_);
+    if (op.starts_with("Global")) return false;
     if (def.window != nullptr) return apply_window(def);
+    if (op == "ConvTranspose") return apply_transposed_window();
     if (op == "Pad") return apply_pad();
     if (op == "Slice") return apply_slice();
     if (op == "Transpose") return keeps_order();
-    if (op == "Softmax" || op == "LogSoftmax") return !is_spatial(node_.attr_int("axis", -1), x());
+    if (op == "Softmax" || op == "LogSoftmax" || op == "Hardmax") {
+      return !is_spatial(node_.attr_int("axis", -1), x());
+    }
     if (op == "Concat") return !is_spatial(node_.attr_int("axis", 0), y());
-    if (def.kind == ops::OpKind::kLinear || def.kind == ops::OpKind::kReduction) return false;
-    return keeps_spatial_dims(x());
+    return is_pointwise(def);
+  }
+
+  // Operators that are not known to work position by position are taken to mix them all.
+  bool is_pointwise(const ops::OpDef& def) const {
+    switch (def.kind) {
+      case ops::OpKind::kActivation:
+      case ops::OpKind::kElementwise:
+      case ops::OpKind::kQuantization:
+        return true;
+      default:
+        break;
+    }
+    if (is_view(node_)) return keeps_spatial_dims(x());
+    return def.name == "BatchNormalization" || def.name == "LRN" || def.name == "Dropout" ||
+           def.name == "Cast";
   }
 
   bool apply_window(const ops::OpDef& def) {
     const auto window = def.window(node_);
-    const bool global = node_.op() == "GlobalAveragePool" || node_.op() == "GlobalMaxPool";
-    if (global || !window || window->rank() != field_.extents.size()) return false;
+    if (!window || window->rank() != field_.extents.size()) return false;
     slide(*window, field_);
+    return true;
+  }
+
+  bool apply_transposed_window() {
+    const ops::Window window = ops::resolve_transposed_window(node_, x(), node_.input_shape(1));
+    if (window.rank() != field_.extents.size()) return false;
+    spread(window, field_);
     return true;
   }
 

@@ -163,6 +163,15 @@ TEST(Parameters, AreFoundBehindViewsAndTransposes) {
   EXPECT_EQ(table.totals.params.trainable(), 24);
 }
 
+TEST(Parameters, QuantizedWeightsCount) {
+  Graph graph;
+  ops::Builder b(graph);
+  const ValueId x = b.input("x", {DType::kU8, {1, 6}});
+  const ValueId w = b.parameter("w", {6, 5}, init_constant(1), DType::kI8);
+  graph.set_outputs({b.add("MatMulInteger", {x, w}, {}, "product")});
+  EXPECT_EQ(analyze_layers(graph).totals.params.weights, 30);
+}
+
 TEST(Compare, SavingIsTheShareOfTheFirstThatTheSecondDoesWithout) {
   const LayerTable one = analyze_layers(small_net(1));
   const LayerTable four = analyze_layers(small_net(4));

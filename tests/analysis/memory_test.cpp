@@ -132,6 +132,7 @@ class KeptTest : public testing::Test {
   Graph graph_;
   ops::Builder b_{graph_};
   ValueId x_ = b_.input("x", {DType::kF32, {1, 2, 8, 8}});
+  ValueId scale_ = b_.parameter("scale", {2}, init_constant(1));
 };
 
 TEST_F(KeptTest, SumsAndCopiesKeepNothing) {
@@ -147,6 +148,10 @@ TEST_F(KeptTest, ActivationsKeepTheirOutput) {
     ASSERT_EQ(kept_values.values.size(), 1U) << op;
     EXPECT_NE(kept_values.values[0], x_) << op;
   }
+}
+
+TEST_F(KeptTest, FunctionsWhoseSlopeTheOutputHidesKeepTheirInput) {
+  EXPECT_EQ(kept("InstanceNormalization", {x_, scale_, scale_}).values, std::vector<ValueId>{x_});
 }
 
 TEST_F(KeptTest, ProductsKeepBothFactors) {
@@ -165,8 +170,7 @@ TEST_F(KeptTest, PoolingKeepsIndicesAndDropoutAMask) {
 }
 
 TEST_F(KeptTest, NormalizationKeepsItsInputAndStatistics) {
-  const ValueId c = b_.parameter("c", {2}, init_constant(1));
-  const Kept batch = kept("BatchNormalization", {x_, c, c, c, c});
+  const Kept batch = kept("BatchNormalization", {x_, scale_, scale_, scale_, scale_});
   EXPECT_EQ(batch.values, std::vector<ValueId>{x_});
   EXPECT_EQ(batch.extra_bytes, 2 * 4 * 2);
   const Kept local = kept("LRN", {x_}, {{"size", int64_t{5}}});

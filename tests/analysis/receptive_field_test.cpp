@@ -79,6 +79,34 @@ TEST(ReceptiveField, DilationReachesFurther) {
   expect_extent(net.field("conv"), 0, 8, 1);
 }
 
+TEST(ReceptiveField, TransposedConvolutionStepsByFractions) {
+  Net net;
+  const ValueId x = conv(net.b, net.x, 2, 3, 2, 1, "conv");
+  const ValueId w = net.b.parameter("w", {2, 2, 2, 2}, init_constant(1));
+  const ValueId up =
+      net.b.add("ConvTranspose", {x, w}, {{"strides", std::vector<int64_t>{2, 2}}}, "up");
+  conv(net.b, up, 2, 3, 1, 1, "after");
+  // Outputs 0 and 1 both come from input 0, so the middle of output 0 is a quarter step before it.
+  expect_extent(net.field("up"), -1.5, 0.5, 1);
+  EXPECT_EQ(net.field("up").extents[0].size(), 3);
+  EXPECT_EQ(net.field("after").extents[0].size(), 5);
+}
+
+TEST(ReceptiveField, ConstantsBeforeTheInputDoNotCount) {
+  Net net;
+  net.b.add("Sub", {net.b.constant_scalar("one", 1), net.x}, {}, "negative");
+  expect_extent(net.field("negative"), 0, 0, 1);
+}
+
+TEST(ReceptiveField, NormalizationOverTheImageSeesTheWholeInput) {
+  Net net;
+  const ValueId c = net.b.parameter("c", {2}, init_constant(1));
+  net.b.add("InstanceNormalization", {net.x, c, c}, {}, "instance");
+  norm(net.b, net.x, "batch");
+  EXPECT_TRUE(net.field("instance").whole_input());
+  expect_extent(net.field("batch"), 0, 0, 1);
+}
+
 TEST(ReceptiveField, PadAndSliceShiftPositions) {
   Net net;
   const int64_t pads[] = {0, 0, 3, 3, 0, 0, 1, 1};
