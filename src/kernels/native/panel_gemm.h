@@ -12,8 +12,9 @@ inline constexpr int64_t kPanelRows = 6;    // rows per call: 6 x 2 sums fill 12
 // a: rows in blocks of 8 channels, element (row, c) at a[c / 8 * a_stride + row * 8 + c % 8].
 // b: the panel, [channels][16], 32-byte aligned.
 // out: two blocks of 8 columns, element (row, k) at out[k / 8 * out_stride + row * 8 + k % 8];
-// overwritten. rows >= 1; they are cut into nearly equal groups of at most kPanelRows.
+// overwritten. next: the panel multiplied after this one, fetched meanwhile; any address may be
+// given, it is only a hint. rows >= 1; they are cut into nearly equal groups of at most kPanelRows.
 void panel_gemm(const float* a, int64_t a_stride, int64_t rows, const float* b, int64_t channels,
-                float* out, int64_t out_stride);
+                const float* next, float* out, int64_t out_stride);
 
 }  // namespace trainyard::kernels::native

@@ -2,7 +2,6 @@
 #include "kernels/native/winograd.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/error.h"
 #include "kernels/native/cpu.h"
@@ -95,54 +94,62 @@ class Steps {
 
   // Products and outputs of the given tiles, whose transformed input is v, for some panels.
   void multiply(Range tiles, Range panels, const float* v, float* m) const {
-    const int64_t rows = tiles.size();
-    const int64_t panel_floats = kPoints * kPoints * shape_.in_channels * kPanelWidth;
+    constexpr int64_t kPanelBlocks = kPanelWidth / kBlock;
     for (int64_t begin = panels.begin; begin < panels.end; begin += plan_.block_panels) {
       const int64_t end = std::min(begin + plan_.block_panels, panels.end);
-      for (int64_t point = 0; point < kPoints * kPoints; ++point) {
-        for (int64_t panel = begin; panel < end; ++panel) {
-          panel_gemm(v + point * plan_.v_stride, rows * kBlock, rows,
-                     run_.weights + panel * panel_floats + point * shape_.in_channels * kPanelWidth,
-                     shape_.in_channels,
-                     m + point * plan_.m_stride + (panel - begin) * kPanelWidth * rows,
-                     rows * kBlock);
-        }
-      }
-      constexpr int64_t kPanelBlocks = kPanelWidth / kBlock;
+      multiply_points(tiles.size(), {begin, end}, v, m);
       transform_output(tiles,
                        {begin * kPanelBlocks, std::min(end * kPanelBlocks, plan_.out_blocks)}, m);
     }
   }
 
  private:
+  void multiply_points(int64_t rows, Range panels, const float* v, float* m) const {
+    const auto weights_at = [&](int64_t panel, int64_t point) {
+      return run_.weights + (panel * plan_.points + point) * shape_.in_channels * kPanelWidth;
+    };
+    for (int64_t point = 0; point < plan_.points; ++point) {
+      for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+        const float* next = panel + 1 < panels.end ? weights_at(panel + 1, point)
+                                                   : weights_at(panels.begin, point + 1);
+        panel_gemm(v + point * plan_.v_stride, rows * kBlock, rows, weights_at(panel, point),
+                   shape_.in_channels, next,
+                   m + point * plan_.m_stride + (panel - panels.begin) * kPanelWidth * rows,
+                   rows * kBlock);
+      }
+    }
+  }
+
   void input_tile(const float* plane, const TilePosition& at, float* v) const {
     const int64_t y = at.y * kOutputs - shape_.pad_top;
     const int64_t x = at.x * kOutputs - shape_.pad_left;
+    const float* rows[kPoints];
+    for (int i = 0; i < kPoints; ++i) rows[i] = plane + ((y + i) * shape_.width + x) * kBlock;
     if (y >= 0 && x >= 0 && y + kPoints <= shape_.height && x + kPoints <= shape_.width) {
-      transform_tile(plane + (y * shape_.width + x) * kBlock, shape_.width * kBlock, v);
+      transform_tile<true>(rows, 0, kPoints, v);
       return;
     }
-    alignas(32) float padded[kPoints * kPoints * kBlock];
-    const int64_t left = std::clamp<int64_t>(-x, 0, kPoints);
-    const int64_t right = std::clamp<int64_t>(shape_.width - x, left, kPoints);
-    std::memset(padded, 0, sizeof padded);
-    for (int64_t i = std::max<int64_t>(0, -y); i < kPoints && y + i < shape_.height; ++i) {
-      const float* row = plane + ((y + i) * shape_.width + x) * kBlock;
-      for (int64_t j = left; j < right; ++j) {
-        _mm256_store_ps(padded + (i * kPoints + j) * kBlock, _mm256_load_ps(row + j * kBlock));
-      }
+    alignas(32) static constexpr float kZeroRow[kPoints * kBlock] = {};
+    for (int i = 0; i < kPoints; ++i) {
+      if (y + i < 0 || y + i >= shape_.height) rows[i] = kZeroRow;
     }
-    transform_tile(padded, kPoints * kBlock, v);
+    transform_tile<false>(rows, -x, shape_.width - x, v);
   }
 
-  void transform_tile(const float* d, int64_t row_stride, float* v) const {
+  // Columns before `left` and from `right` on count as zero unless kWhole.
+  template <bool kWhole>
+  void transform_tile(const float* (&rows)[kPoints], int64_t left, int64_t right, float* v) const {
     __m256 columns[kPoints][kPoints];
     for (int j = 0; j < kPoints; ++j) {
       __m256 column[kPoints];
       __m256 result[kPoints];
-      for (int i = 0; i < kPoints; ++i) column[i] = _mm256_load_ps(d + i * row_stride + j * kBlock);
-      Transform::input(column, result);
-      for (int i = 0; i < kPoints; ++i) columns[i][j] = result[i];
+      if (kWhole || (left <= j && j < right)) {
+        for (int i = 0; i < kPoints; ++i) column[i] = _mm256_load_ps(rows[i] + j * kBlock);
+        Transform::input(column, result);
+        for (int i = 0; i < kPoints; ++i) columns[i][j] = result[i];
+      } else {
+        for (int i = 0; i < kPoints; ++i) columns[i][j] = _mm256_setzero_ps();
+      }
     }
     for (int i = 0; i < kPoints; ++i) {
       __m256 result[kPoints];
