@@ -6,6 +6,7 @@
 #include "analysis/storage.h"
 #include "base/error.h"
 #include "ops/op_def.h"
+#include "ops/resize.h"
 #include "ops/slice.h"
 
 namespace trainyard::analysis {
@@ -92,6 +93,7 @@ class Step {
     if (op.starts_with("Global")) return false;
     if (def.window != nullptr) return apply_window(def);
     if (op == "ConvTranspose") return apply_transposed_window();
+    if (op == "Resize") return apply_resize();
     if (op == "Pad") return apply_pad();
     if (op == "Slice") return apply_slice();
     if (op == "Transpose") return keeps_order();
@@ -128,6 +130,26 @@ class Step {
     const ops::Window window = ops::resolve_transposed_window(node_, x(), node_.input_shape(1));
     if (window.rank() != field_.extents.size()) return false;
     spread(window, field_);
+    return true;
+  }
+
+  bool apply_resize() {
+    const std::string grid = node_.attr_text("coordinate_transformation_mode", "half_pixel");
+    const std::string mode = node_.attr_text("mode", "nearest");
+    const auto sizes = ops::resize_sizes(node_);
+    if (!sizes || grid == "tf_crop_and_resize") return false;
+    // Interpolation takes two or four neighbours in each dimension.
+    const double between = mode == "nearest" ? 0 : mode == "linear" ? 1 : 3;
+    const bool first_on_first =
+        mode != "nearest" && (grid == "asymmetric" || grid == "align_corners");
+    for (int64_t i = 0; i < rank_; ++i) {
+      Extent& extent = field_.extents[static_cast<size_t>(i)];
+      const double scale = sizes->scales[static_cast<size_t>(x().rank() - rank_ + i)];
+      const double middle = first_on_first ? 0 : 0.5 / scale - 0.5;
+      extent.first += extent.jump * (middle - between / 2);
+      extent.last += extent.jump * (middle + between / 2);
+      extent.jump /= scale;
+    }
     return true;
   }
 

@@ -92,6 +92,22 @@ TEST(ReceptiveField, TransposedConvolutionStepsByFractions) {
   EXPECT_EQ(net.field("after").extents[0].size(), 5);
 }
 
+TEST(ReceptiveField, ResizingStepsByFractions) {
+  Net net;
+  const ValueId x = conv(net.b, net.x, 2, 3, 2, 1, "conv");
+  const float twice[] = {1, 1, 2, 2};
+  const ValueId scales = net.b.constant("scales", Tensor::of<float>(Shape{4}, twice));
+  const auto resize = [&](const char* mode) {
+    net.b.add("Resize", {x, kNoValue, scales}, {{"mode", std::string(mode)}}, mode);
+    return net.field(mode).extents[0];
+  };
+  EXPECT_EQ(resize("nearest").size(), 3);
+  EXPECT_EQ(resize("linear").size(), 3 + 2);
+  EXPECT_EQ(resize("cubic").size(), 3 + 6);
+  EXPECT_EQ(resize("linear").jump, 1);
+  EXPECT_EQ(resize("linear").centre(), -0.5);
+}
+
 TEST(ReceptiveField, ConstantsBeforeTheInputDoNotCount) {
   Net net;
   net.b.add("Sub", {net.b.constant_scalar("one", 1), net.x}, {}, "negative");
