@@ -76,10 +76,11 @@ std::string size_text(int64_t bytes) {
 
 Document memory_document(const std::string& model, const MemoryUse& use, int64_t batch) {
   const std::string notes = fmt::format(
-      "- inference reaches its peak {}; values are freed after their last use\n"
-      "  and element-wise layers work in place (without that the peak is {}, {})\n"
-      "- training reaches its peak {}; of the forward pass,\n"
-      "  {} are kept for the backward pass\n"
+      "- inference reaches its peak {}\n"
+      "  (values are freed after their last use, element-wise layers work in place)\n"
+      "- if nothing worked in place, the peak would be {}, {}\n"
+      "- training reaches its peak {}\n"
+      "- the backward pass needs {} of the forward pass\n"
       "- one batch of inputs is {} of both\n"
       "- not counted: scratch space of kernels, weights in other layouts, the program itself",
       peak_text(use.inference_in_place), size_text(use.inference.bytes), peak_text(use.inference),
