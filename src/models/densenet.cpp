@@ -8,6 +8,7 @@ namespace {
 
 constexpr int64_t kGrowth = 32;
 constexpr int64_t kBottleneck = 4 * kGrowth;
+constexpr std::array<int, 4> kDepths = {6, 12, 24, 16};
 
 // New maps, appended to all maps so far.
 ValueId dense_layer(Net& net, ValueId x, const std::string& name) {
@@ -26,7 +27,6 @@ ValueId transition(Net& net, ValueId x, const std::string& name) {
 }
 
 Graph build(const ModelOptions& options) {
-  constexpr std::array<int, 4> kDepths = {6, 12, 24, 16};
   Net net("densenet121");
   ValueId x = net.image(options);
   x = net.conv_norm(x, "features.conv0", "features.norm0",

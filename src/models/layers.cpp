@@ -9,6 +9,9 @@ namespace {
 // The share of the old running statistic that a training step keeps (ONNX's convention).
 constexpr float kNormMomentum = 0.9F;
 
+// Channels come in multiples of this where a width multiplier is at work.
+constexpr int64_t kMultiple = 8;
+
 std::vector<int64_t> ints(const Extent& extent) {
   return {extent.height, extent.width};
 }
@@ -137,6 +140,7 @@ ValueId Net::transpose(ValueId x, const std::string& name, std::vector<int64_t> 
 ValueId Net::slice(ValueId x, const std::string& name, const std::vector<SliceSpec>& ranges) {
   const auto input = [&](const char* suffix, int64_t SliceSpec::*field) {
     std::vector<int64_t> values;
+    values.reserve(ranges.size());
     for (const SliceSpec& range : ranges) values.push_back(range.*field);
     return builder_.constant_ints(name + suffix, values);
   };
@@ -163,7 +167,6 @@ Graph Net::finish(const std::vector<NetOutput>& outputs) {
 }
 
 int64_t scaled_channels(int64_t channels, double width) {
-  constexpr int64_t kMultiple = 8;
   const double wanted = static_cast<double>(channels) * width;
   const int64_t rounded =
       std::max(kMultiple, static_cast<int64_t>(wanted + kMultiple / 2.0) / kMultiple * kMultiple);

@@ -8,14 +8,14 @@
 
 namespace trainyard::models {
 
-#define MODEL(symbol) extern const ModelDef symbol;
+#define MODEL(name) extern const ModelDef k##name;
 #include "models/model_list.def"
 #undef MODEL
 
 namespace {
 
 constexpr const ModelDef* kTable[] = {
-#define MODEL(symbol) &symbol,
+#define MODEL(name) &k##name,
 #include "models/model_list.def"
 #undef MODEL
 };

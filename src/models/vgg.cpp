@@ -10,9 +10,9 @@ namespace {
 
 // Convolutions before each of the five poolings.
 using Depths = std::array<int64_t, 5>;
+constexpr std::array<int64_t, 5> kChannels = {64, 128, 256, 512, 512};
 
 Graph build(std::string_view name, const ModelOptions& options, const Depths& depths) {
-  constexpr std::array<int64_t, 5> kChannels = {64, 128, 256, 512, 512};
   Net net(name);
   ValueId x = net.image(options);
   int index = 0;
