@@ -171,7 +171,7 @@ class Step {
   }
 
   bool apply_slice() {
-    const auto ranges = ops::slice_ranges(node_);
+    const auto ranges = ops::slice_ranges(node_, node_.input_shape(0));
     if (!ranges) return false;
     for (int64_t i = 0; i < rank_; ++i) {
       const auto axis = static_cast<size_t>(x().rank() - rank_ + i);

@@ -203,11 +203,13 @@ void Graph::sort() {
   order_ = std::move(sorted);
 }
 
-std::string Graph::unique_name(std::string_view base) const {
+std::string Graph::unique_name(std::string_view base) {
   std::string name(base);
-  for (int i = 1; value_by_name_.contains(name) || node_by_name_.contains(name); ++i) {
-    name = fmt::format("{}_{}", base, i);
-  }
+  if (!value_by_name_.contains(name) && !node_by_name_.contains(name)) return name;
+  int& suffix = next_suffix_[name];
+  do {
+    name = fmt::format("{}_{}", base, ++suffix);
+  } while (value_by_name_.contains(name) || node_by_name_.contains(name));
   return name;
 }
 

@@ -110,7 +110,7 @@ class Graph {
   void sort();
 
   // `base` if no value or node has that name, otherwise base_1, base_2, …
-  std::string unique_name(std::string_view base) const;
+  std::string unique_name(std::string_view base);
 
  private:
   ValueId add_value(Value value);
@@ -125,6 +125,7 @@ class Graph {
   std::vector<ValueId> initializers_;
   std::unordered_map<std::string, ValueId> value_by_name_;
   std::unordered_map<std::string, NodeId> node_by_name_;
+  std::unordered_map<std::string, int> next_suffix_;  // where unique_name goes on counting
   int64_t num_live_nodes_ = 0;
 };
 

@@ -3,6 +3,7 @@
 // With training_mode = 1 mean and variance are those of the batch, and outputs 1 and 2 are the
 // running statistics after the step: running * momentum + batch * (1 - momentum).
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -32,6 +33,36 @@ Cost cost(const NodeView& node) {
   return elementwise_cost(node, node.attr_int("training_mode", 0) != 0 ? 7 : 2);
 }
 
+// With fixed statistics the operator is affine: xhat = (x - mean) / sqrt(var + epsilon), y = scale
+// * xhat + bias.
+std::vector<ValueId> gradient(GradContext& grad) {
+  TY_REQUIRE(grad.node().attr_int("training_mode", 0) == 0,
+             "differentiate BatchNormTraining instead, which keeps the batch's statistics");
+  const Shape x = grad.x_shape(0);
+  std::vector<int64_t> spread(static_cast<size_t>(x.rank()), 1);
+  spread[1] = x[1];
+  std::vector<int64_t> axes;
+  for (int64_t i = 0; i < x.rank(); ++i) {
+    if (i != 1) axes.push_back(i);
+  }
+  const auto per_channel_sum = [&](ValueId value) {
+    return grad.add("ReduceSum", {value, grad.ints(axes)}, {{"keepdims", int64_t{0}}});
+  };
+  const ValueId epsilon = grad.scalar(grad.node().attr_float("epsilon", 1e-5F));
+  const ValueId deviation = grad.add("Sqrt", {grad.add("Add", {grad.x(4), epsilon})});
+  std::vector<ValueId> dx(5, kNoValue);
+  if (grad.wants(0)) {
+    const ValueId factor = grad.add("Div", {grad.x(1), deviation});
+    dx[0] = grad.add("Mul", {grad.dy(), grad.reshape(factor, Shape(spread))});
+  }
+  if (grad.wants(1)) {
+    const ValueId centred = grad.add("Sub", {grad.x(0), grad.reshape(grad.x(3), Shape(spread))});
+    dx[1] = grad.add("Div", {per_channel_sum(grad.add("Mul", {grad.dy(), centred})), deviation});
+  }
+  if (grad.wants(2)) dx[2] = per_channel_sum(grad.dy());
+  return dx;
+}
+
 }  // namespace
 
 extern const OpDef kBatchNormalization = {.name = "BatchNormalization",
@@ -41,6 +72,7 @@ extern const OpDef kBatchNormalization = {.name = "BatchNormalization",
                                           .attributes = kAttributes,
                                           .roles = kRoles,
                                           .infer = infer,
-                                          .cost = cost};
+                                          .cost = cost,
+                                          .gradient = gradient};
 
 }  // namespace trainyard::ops

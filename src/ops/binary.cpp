@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 #include "ops/scalar_functions.h"
 
@@ -68,14 +69,59 @@ std::vector<Tensor> evaluate(const NodeView& node) {
   return outputs;
 }
 
-constexpr OpDef binary(std::string_view name, std::span<const ParamRole> roles) {
+// da and db, each summed over what was broadcast.
+std::vector<ValueId> summed(GradContext& grad, ValueId da, ValueId db) {
+  return {da.valid() ? grad.sum_to(da, grad.x_shape(0)) : da,
+          db.valid() ? grad.sum_to(db, grad.x_shape(1)) : db};
+}
+
+std::vector<ValueId> gradient_add(GradContext& grad) {
+  return summed(grad, grad.wants(0) ? grad.dy() : kNoValue, grad.wants(1) ? grad.dy() : kNoValue);
+}
+
+std::vector<ValueId> gradient_sub(GradContext& grad) {
+  return summed(grad, grad.wants(0) ? grad.dy() : kNoValue,
+                grad.wants(1) ? grad.add("Neg", {grad.dy()}) : kNoValue);
+}
+
+std::vector<ValueId> gradient_mul(GradContext& grad) {
+  return summed(grad, grad.wants(0) ? grad.add("Mul", {grad.dy(), grad.x(1)}) : kNoValue,
+                grad.wants(1) ? grad.add("Mul", {grad.dy(), grad.x(0)}) : kNoValue);
+}
+
+// da = dy / b, db = -dy * y / b
+std::vector<ValueId> gradient_div(GradContext& grad) {
+  const ValueId da = grad.add("Div", {grad.dy(), grad.x(1)});
+  return summed(grad, grad.wants(0) ? da : kNoValue,
+                grad.wants(1) ? grad.add("Neg", {grad.add("Mul", {da, grad.y()})}) : kNoValue);
+}
+
+// da = dy * b * a^(b-1), db = dy * y * log(a)
+std::vector<ValueId> gradient_pow(GradContext& grad) {
+  ValueId da = kNoValue;
+  ValueId db = kNoValue;
+  if (grad.wants(0)) {
+    const ValueId lower = grad.add("Sub", {grad.x(1), grad.scalar(1)});
+    const ValueId slope = grad.add("Mul", {grad.x(1), grad.add("Pow", {grad.x(0), lower})});
+    da = grad.add("Mul", {grad.dy(), slope});
+  }
+  if (grad.wants(1)) {
+    const ValueId slope = grad.add("Mul", {grad.y(), grad.add("Log", {grad.x(0)})});
+    db = grad.add("Mul", {grad.dy(), slope});
+  }
+  return summed(grad, da, db);
+}
+
+constexpr OpDef binary(std::string_view name, std::span<const ParamRole> roles,
+                       std::vector<ValueId> (*gradient)(GradContext&)) {
   return {.name = name,
           .kind = OpKind::kElementwise,
           .inputs = {2, 2},
           .roles = roles,
           .infer = infer,
           .cost = cost,
-          .evaluate = evaluate};
+          .evaluate = evaluate,
+          .gradient = gradient};
 }
 
 }  // namespace
@@ -87,10 +133,10 @@ const BinaryFunction* find_binary(std::string_view op) {
   return nullptr;
 }
 
-extern const OpDef kAdd = binary("Add", kAddRoles);
-extern const OpDef kDiv = binary("Div", kScaleRoles);
-extern const OpDef kMul = binary("Mul", kScaleRoles);
-extern const OpDef kPow = binary("Pow", {});
-extern const OpDef kSub = binary("Sub", kAddRoles);
+extern const OpDef kAdd = binary("Add", kAddRoles, gradient_add);
+extern const OpDef kDiv = binary("Div", kScaleRoles, gradient_div);
+extern const OpDef kMul = binary("Mul", kScaleRoles, gradient_mul);
+extern const OpDef kPow = binary("Pow", {}, gradient_pow);
+extern const OpDef kSub = binary("Sub", kAddRoles, gradient_sub);
 
 }  // namespace trainyard::ops

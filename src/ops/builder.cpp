@@ -1,6 +1,5 @@
 #include "ops/builder.h"
 
-#include <algorithm>
 #include <cctype>
 
 #include <fmt/core.h>
@@ -41,9 +40,8 @@ std::vector<ValueId> Builder::add_multi(std::string_view op, std::vector<ValueId
                                         std::string_view name) {
   std::string base(name);
   if (base.empty()) {
-    base = op;
-    std::transform(base.begin(), base.end(), base.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    base = prefix_;
+    for (const char c : op) base += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   const std::string node_name = graph_.unique_name(base);
   std::vector<std::string> output_names = {node_name};

@@ -31,6 +31,9 @@ class Builder {
   ValueId constant_ints(std::string_view name, std::span<const int64_t> values);
   ValueId constant_scalar(std::string_view name, float value);
 
+  // Put before the names of nodes and constants that are added without a name of their own.
+  void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
+
   // A node with one output.
   ValueId add(std::string_view op, std::vector<ValueId> inputs, Attributes attributes = {},
               std::string_view name = "");
@@ -41,6 +44,7 @@ class Builder {
 
  private:
   Graph& graph_;
+  std::string prefix_;
 };
 
 }  // namespace trainyard::ops

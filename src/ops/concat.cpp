@@ -1,5 +1,6 @@
 // Concat: inputs joined along `axis`.
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -45,6 +46,23 @@ std::vector<Tensor> evaluate(const NodeView& node) {
   return outputs;
 }
 
+// Each input gets its slice of dy.
+std::vector<ValueId> gradient(GradContext& grad) {
+  const int64_t axis =
+      normalize_axis(grad.node().attr_int("axis", 0), grad.x_shape(0).rank(), "Concat");
+  std::vector<ValueId> dx(grad.node().num_inputs(), kNoValue);
+  int64_t begin = 0;
+  for (size_t i = 0; i < dx.size(); ++i) {
+    const int64_t end = begin + grad.x_shape(i)[axis];
+    if (grad.wants(i)) {
+      dx[i] = grad.add("Slice", {grad.dy(), grad.ints({&begin, 1}), grad.ints({&end, 1}),
+                                 grad.ints({&axis, 1})});
+    }
+    begin = end;
+  }
+  return dx;
+}
+
 }  // namespace
 
 extern const OpDef kConcat = {.name = "Concat",
@@ -52,6 +70,7 @@ extern const OpDef kConcat = {.name = "Concat",
                               .inputs = {1, Arity::kMany},
                               .attributes = kAttributes,
                               .infer = infer,
-                              .evaluate = evaluate};
+                              .evaluate = evaluate,
+                              .gradient = gradient};
 
 }  // namespace trainyard::ops

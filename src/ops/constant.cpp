@@ -41,6 +41,7 @@ extern const OpDef kConstant = {.name = "Constant",
                                 .inputs = {0, 0},
                                 .attributes = kAttributes,
                                 .infer = infer,
-                                .evaluate = evaluate};
+                                .evaluate = evaluate,
+                                .no_gradient = NoGradient::kNever};
 
 }  // namespace trainyard::ops

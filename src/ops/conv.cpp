@@ -1,11 +1,23 @@
 // Conv, ConvInteger and QLinearConv: sliding dot products over any number of spatial dimensions, in
 // groups. ConvInteger sums (x - x_zero_point) * (w - w_zero_point) exactly; QLinearConv brings such
 // sums back to eight bits.
+#include "ops/conv.h"
+
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 #include "ops/quantization.h"
 
 namespace trainyard::ops {
+
+Window conv_window(const NodeView& node, const Shape& x, const Shape& w) {
+  const std::vector<int64_t> kernel(w.dims().begin() + 2, w.dims().end());
+  const std::vector<int64_t> declared = node.attr_ints("kernel_shape", kernel);
+  TY_REQUIRE(declared == kernel, "attribute 'kernel_shape' differs from the weights' shape {}",
+             w.to_string());
+  return resolve_window(node, x, kernel);
+}
+
 namespace {
 
 constexpr AttrSpec kAttributes[] = {
@@ -23,13 +35,8 @@ size_t weights_position(const NodeView& node) {
   return node.op() == "QLinearConv" ? 3 : 1;
 }
 
-Window conv_window(const NodeView& node) {
-  const Shape& w = node.input_shape(weights_position(node));
-  const std::vector<int64_t> kernel(w.dims().begin() + 2, w.dims().end());
-  const std::vector<int64_t> declared = node.attr_ints("kernel_shape", kernel);
-  TY_REQUIRE(declared == kernel, "attribute 'kernel_shape' differs from the weights' shape {}",
-             w.to_string());
-  return resolve_window(node, node.input_shape(0), kernel);
+Window own_window(const NodeView& node) {
+  return conv_window(node, node.input_shape(0), node.input_shape(weights_position(node)));
 }
 
 // The output's shape; `bias` is the position of the optional bias.
@@ -48,7 +55,7 @@ Shape conv_shape(const NodeView& node, size_t bias) {
     TY_REQUIRE(node.input_shape(bias) == Shape{w[0]}, "bias has shape {}, expected {}",
                node.input_shape(bias).to_string(), w[0]);
   }
-  return window_output_shape(x[0], w[0], conv_window(node));
+  return window_output_shape(x[0], w[0], own_window(node));
 }
 
 std::vector<TensorType> infer(const NodeView& node) {
@@ -108,7 +115,27 @@ Cost cost_qlinear(const NodeView& node) {
 }
 
 std::optional<Window> window(const NodeView& node) {
-  return conv_window(node);
+  return own_window(node);
+}
+
+std::vector<ValueId> gradient(GradContext& grad) {
+  std::vector<ValueId> dx(grad.node().num_inputs(), kNoValue);
+  Attributes attributes = grad.attributes();
+  if (grad.wants(0)) {
+    attributes["input_shape"] = grad.x_shape(0).vector();
+    dx[0] = grad.add("ConvGradInput", {grad.dy(), grad.x(1)}, attributes);
+    attributes.erase("input_shape");
+  }
+  if (grad.wants(1)) {
+    attributes["weight_shape"] = grad.x_shape(1).vector();
+    dx[1] = grad.add("ConvGradWeight", {grad.x(0), grad.dy()}, attributes);
+  }
+  if (grad.wants(2)) {
+    std::vector<int64_t> axes = {0};
+    for (int64_t i = 2; i < grad.x_shape(0).rank(); ++i) axes.push_back(i);
+    dx[2] = grad.add("ReduceSum", {grad.dy(), grad.ints(axes)}, {{"keepdims", int64_t{0}}});
+  }
+  return dx;
 }
 
 }  // namespace
@@ -120,7 +147,8 @@ extern const OpDef kConv = {.name = "Conv",
                             .roles = kRoles,
                             .infer = infer,
                             .cost = cost,
-                            .window = window};
+                            .window = window,
+                            .gradient = gradient};
 extern const OpDef kConvInteger = {.name = "ConvInteger",
                                    .kind = OpKind::kConvolution,
                                    .inputs = {2, 4},

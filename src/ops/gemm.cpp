@@ -1,5 +1,6 @@
 // Gemm: y = alpha * op(A) * op(B) + beta * C, where op transposes on request.
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -46,6 +47,33 @@ Cost cost(const NodeView& node) {
   return cost;
 }
 
+// With y = a op(A) op(B): d op(A) = a dy op(B)', d op(B) = a op(A)' dy; a transposed operand swaps
+// the factors.
+std::vector<ValueId> gradient(GradContext& grad) {
+  const bool at = grad.node().attr_int("transA", 0) != 0;
+  const bool bt = grad.node().attr_int("transB", 0) != 0;
+  const float alpha = grad.node().attr_float("alpha", 1.0F);
+  const auto product = [&](ValueId left, bool left_t, ValueId right, bool right_t) {
+    return grad.add("Gemm", {left, right},
+                    {{"alpha", alpha}, {"transA", int64_t{left_t}}, {"transB", int64_t{right_t}}});
+  };
+  std::vector<ValueId> dx(grad.node().num_inputs(), kNoValue);
+  if (grad.wants(0)) {
+    dx[0] =
+        at ? product(grad.x(1), bt, grad.dy(), true) : product(grad.dy(), false, grad.x(1), !bt);
+  }
+  if (grad.wants(1)) {
+    dx[1] =
+        bt ? product(grad.dy(), true, grad.x(0), at) : product(grad.x(0), !at, grad.dy(), false);
+  }
+  if (grad.wants(2)) {
+    const float beta = grad.node().attr_float("beta", 1.0F);
+    dx[2] = grad.sum_to(grad.dy(), grad.x_shape(2));
+    if (beta != 1.0F) dx[2] = grad.add("Mul", {dx[2], grad.scalar(beta)});
+  }
+  return dx;
+}
+
 }  // namespace
 
 extern const OpDef kGemm = {.name = "Gemm",
@@ -54,6 +82,7 @@ extern const OpDef kGemm = {.name = "Gemm",
                             .attributes = kAttributes,
                             .roles = kRoles,
                             .infer = infer,
-                            .cost = cost};
+                            .cost = cost,
+                            .gradient = gradient};
 
 }  // namespace trainyard::ops

@@ -1,5 +1,6 @@
 // LRN: y = x / (bias + alpha / size * sum of x^2 over `size` neighbouring channels) ^ beta.
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -23,12 +24,17 @@ Cost cost(const NodeView& node) {
   return elementwise_cost(node, 2 * node.attr_int("size", 1) + 4);
 }
 
+std::vector<ValueId> gradient(GradContext& grad) {
+  return {grad.add("LRNGrad", {grad.x(0), grad.dy()}, grad.attributes())};
+}
+
 }  // namespace
 
 extern const OpDef kLRN = {.name = "LRN",
                            .kind = OpKind::kNormalization,
                            .attributes = kAttributes,
                            .infer = infer,
-                           .cost = cost};
+                           .cost = cost,
+                           .gradient = gradient};
 
 }  // namespace trainyard::ops

@@ -1,6 +1,10 @@
 // MatMul, MatMulInteger and QLinearMatMul: matrix products over broadcast batch dimensions, as
 // numpy.matmul.
+#include <numeric>
+#include <utility>
+
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 #include "ops/quantization.h"
 
@@ -88,6 +92,39 @@ Cost cost_qlinear(const NodeView& node) {
   return total;
 }
 
+ValueId transposed(GradContext& grad, ValueId matrix) {
+  std::vector<int64_t> perm(static_cast<size_t>(grad.builder().shape(matrix).rank()));
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return grad.add("Transpose", {matrix}, {{"perm", perm}});
+}
+
+// dA = dy B', dB = A' dy, summed over broadcast batches. Vectors take part as the matrices they
+// stand for.
+std::vector<ValueId> gradient(GradContext& grad) {
+  const Shape a = grad.x_shape(0);
+  const Shape b = grad.x_shape(1);
+  const auto as = [&](ValueId value, const Shape& shape) {
+    return grad.builder().shape(value) == shape ? value : grad.reshape(value, shape);
+  };
+  std::vector<int64_t> full = grad.builder().shape(grad.dy()).vector();
+  if (b.rank() == 1) full.push_back(1);
+  if (a.rank() == 1) full.insert(full.end() - 1, 1);
+  const ValueId dy = as(grad.dy(), Shape(full));
+  std::vector<ValueId> dx(2, kNoValue);
+  if (grad.wants(0)) {
+    const ValueId right = as(grad.x(1), as_matrix(b, false));
+    const ValueId product = grad.add("MatMul", {dy, transposed(grad, right)});
+    dx[0] = as(grad.sum_to(product, as_matrix(a, true)), a);
+  }
+  if (grad.wants(1)) {
+    const ValueId left = as(grad.x(0), as_matrix(a, true));
+    const ValueId product = grad.add("MatMul", {transposed(grad, left), dy});
+    dx[1] = as(grad.sum_to(product, as_matrix(b, false)), b);
+  }
+  return dx;
+}
+
 }  // namespace
 
 extern const OpDef kMatMul = {.name = "MatMul",
@@ -95,7 +132,8 @@ extern const OpDef kMatMul = {.name = "MatMul",
                               .inputs = {2, 2},
                               .roles = kRoles,
                               .infer = infer,
-                              .cost = cost};
+                              .cost = cost,
+                              .gradient = gradient};
 extern const OpDef kMatMulInteger = {.name = "MatMulInteger",
                                      .kind = OpKind::kLinear,
                                      .inputs = {2, 4},

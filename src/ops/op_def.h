@@ -54,6 +54,14 @@ struct Arity {
   static constexpr int kMany = 1 << 20;
 };
 
+class GradContext;
+
+// What differentiation does at an operator without a rule.
+enum class NoGradient : uint8_t {
+  kUndefined,  // an error: the operator is not differentiable, or nobody has written its rule
+  kNever,      // the outputs do not change with the inputs (Shape, ArgMax): nothing flows back
+};
+
 // Only string views, spans of constants and function pointers, so that tables are
 // constant-initialised.
 struct OpDef {
@@ -76,6 +84,10 @@ struct OpDef {
   std::vector<Tensor> (*evaluate)(const NodeView&) = nullptr;
   // How one output position sees the spatial input; null: position by position.
   std::optional<Window> (*window)(const NodeView&) = nullptr;
+  // Values dL/dx, one per input, kNoValue where nothing flows or nobody asked; see ops/gradient.h.
+  std::vector<ValueId> (*gradient)(GradContext&) = nullptr;
+  // Without a rule.
+  NoGradient no_gradient = NoGradient::kUndefined;
 };
 
 // Null if there is no such operator.

@@ -1,6 +1,7 @@
 // Pad: a border of constants, of reflected or of repeated elements around the input; negative pads
 // crop.
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -34,6 +35,21 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {y};
 }
 
+// What was padded is cut off again. A border of copies would have to be added back to its
+// originals.
+std::vector<ValueId> gradient(GradContext& grad) {
+  TY_REQUIRE(grad.node().attr_text("mode", "constant") == "constant",
+             "only constant padding has a gradient rule");
+  const auto pads = grad.node().input_ints(1);
+  TY_REQUIRE(pads.has_value(), "the pads are not known before the run");
+  const Shape x = grad.x_shape(0);
+  const auto rank = static_cast<size_t>(x.rank());
+  std::vector<int64_t> negated;
+  for (const int64_t pad : *pads) negated.push_back(-pad);
+  TY_CHECK(negated.size() == 2 * rank, "{} pads", negated.size());
+  return {grad.add("Pad", {grad.dy(), grad.ints(negated)}), kNoValue, kNoValue};
+}
+
 }  // namespace
 
 // Inputs: data, pads (all begins, then all ends), constant_value.
@@ -41,6 +57,7 @@ extern const OpDef kPad = {.name = "Pad",
                            .kind = OpKind::kDataMovement,
                            .inputs = {2, 3},
                            .attributes = kAttributes,
-                           .infer = infer};
+                           .infer = infer,
+                           .gradient = gradient};
 
 }  // namespace trainyard::ops

@@ -1,5 +1,6 @@
 // Pooling: MaxPool, AveragePool and LpPool over windows, their Global forms over everything.
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -104,12 +105,40 @@ std::optional<Window> window_global(const NodeView& node) {
   return global_window(node);
 }
 
-constexpr OpDef global_pool(std::string_view name) {
+std::vector<ValueId> gradient_max(GradContext& grad) {
+  Attributes attributes = grad.attributes();
+  attributes.erase("storage_order");
+  return {grad.add("MaxPoolGrad", {grad.x(0), grad.dy()}, std::move(attributes))};
+}
+
+std::vector<ValueId> gradient_average(GradContext& grad) {
+  Attributes attributes = grad.attributes();
+  attributes["input_shape"] = grad.x_shape(0).vector();
+  return {grad.add("AveragePoolGrad", {grad.dy()}, std::move(attributes))};
+}
+
+// A global pooling is one whose window is everything.
+Attributes global_attributes(GradContext& grad) {
+  return {{"kernel_shape", global_window(grad.node()).kernel}};
+}
+
+std::vector<ValueId> gradient_global_max(GradContext& grad) {
+  return {grad.add("MaxPoolGrad", {grad.x(0), grad.dy()}, global_attributes(grad))};
+}
+
+std::vector<ValueId> gradient_global_average(GradContext& grad) {
+  Attributes attributes = global_attributes(grad);
+  attributes["input_shape"] = grad.x_shape(0).vector();
+  return {grad.add("AveragePoolGrad", {grad.dy()}, std::move(attributes))};
+}
+
+constexpr OpDef global_pool(std::string_view name, std::vector<ValueId> (*gradient)(GradContext&)) {
   return {.name = name,
           .kind = OpKind::kPooling,
           .infer = infer_global,
           .cost = cost_global,
-          .window = window_global};
+          .window = window_global,
+          .gradient = gradient};
 }
 
 }  // namespace
@@ -120,13 +149,15 @@ extern const OpDef kMaxPool = {.name = "MaxPool",
                                .attributes = kMaxAttributes,
                                .infer = infer,
                                .cost = cost,
-                               .window = window};
+                               .window = window,
+                               .gradient = gradient_max};
 extern const OpDef kAveragePool = {.name = "AveragePool",
                                    .kind = OpKind::kPooling,
                                    .attributes = kAverageAttributes,
                                    .infer = infer,
                                    .cost = cost,
-                                   .window = window};
+                                   .window = window,
+                                   .gradient = gradient_average};
 extern const OpDef kLpPool = {.name = "LpPool",
                               .kind = OpKind::kPooling,
                               .attributes = kLpAttributes,
@@ -139,7 +170,7 @@ extern const OpDef kGlobalLpPool = {.name = "GlobalLpPool",
                                     .infer = infer_global_lp,
                                     .cost = cost_global_lp,
                                     .window = window_global};
-extern const OpDef kGlobalMaxPool = global_pool("GlobalMaxPool");
-extern const OpDef kGlobalAveragePool = global_pool("GlobalAveragePool");
+extern const OpDef kGlobalMaxPool = global_pool("GlobalMaxPool", gradient_global_max);
+extern const OpDef kGlobalAveragePool = global_pool("GlobalAveragePool", gradient_global_average);
 
 }  // namespace trainyard::ops

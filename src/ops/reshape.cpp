@@ -1,5 +1,6 @@
 // Views: Reshape, Flatten and Identity keep the elements and their order.
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -75,6 +76,10 @@ Cost cost(const NodeView&) {
   return {};
 }
 
+std::vector<ValueId> gradient(GradContext& grad) {
+  return {grad.reshape(grad.dy(), grad.x_shape(0)), kNoValue};
+}
+
 }  // namespace
 
 extern const OpDef kReshape = {.name = "Reshape",
@@ -83,17 +88,20 @@ extern const OpDef kReshape = {.name = "Reshape",
                                .attributes = kReshapeAttributes,
                                .infer = infer_reshape,
                                .cost = cost,
-                               .evaluate = evaluate};
+                               .evaluate = evaluate,
+                               .gradient = gradient};
 extern const OpDef kFlatten = {.name = "Flatten",
                                .kind = OpKind::kDataMovement,
                                .attributes = kFlattenAttributes,
                                .infer = infer_flatten,
                                .cost = cost,
-                               .evaluate = evaluate};
+                               .evaluate = evaluate,
+                               .gradient = gradient};
 extern const OpDef kIdentity = {.name = "Identity",
                                 .kind = OpKind::kDataMovement,
                                 .infer = infer_identity,
                                 .cost = cost,
-                                .evaluate = evaluate};
+                                .evaluate = evaluate,
+                                .gradient = gradient};
 
 }  // namespace trainyard::ops

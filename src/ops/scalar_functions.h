@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "ir/node_view.h"
 
@@ -24,6 +25,9 @@ const UnaryFunction* find_unary(std::string_view op);
 // The attributes' values for a node of the family.
 double unary_alpha(const NodeView& node);
 double unary_beta(const NodeView& node);
+
+class GradContext;
+std::vector<ValueId> unary_gradient(GradContext& grad);
 
 struct BinaryFunction {
   std::string_view op;

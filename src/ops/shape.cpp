@@ -42,6 +42,7 @@ extern const OpDef kShape = {.name = "Shape",
                              .attributes = kAttributes,
                              .infer = infer,
                              .cost = cost,
-                             .evaluate = evaluate};
+                             .evaluate = evaluate,
+                             .no_gradient = NoGradient::kNever};
 
 }  // namespace trainyard::ops

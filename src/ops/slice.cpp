@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -45,7 +46,7 @@ SliceRanges slice_ranges(const Shape& x, const std::vector<int64_t>& starts,
   return ranges;
 }
 
-std::optional<SliceRanges> slice_ranges(const NodeView& node) {
+std::optional<SliceRanges> slice_ranges(const NodeView& node, const Shape& x) {
   const auto starts = node.input_ints(1);
   const auto ends = node.input_ints(2);
   if (!starts || !ends || (node.has_input(3) && !node.input_ints(3)) ||
@@ -57,14 +58,14 @@ std::optional<SliceRanges> slice_ranges(const NodeView& node) {
   if (const auto given = node.input_ints(3)) axes = *given;
   std::vector<int64_t> steps(starts->size(), 1);
   if (const auto given = node.input_ints(4)) steps = *given;
-  return slice_ranges(node.input_shape(0), *starts, *ends, axes, steps);
+  return slice_ranges(x, *starts, *ends, axes, steps);
 }
 
 namespace {
 
 std::vector<TensorType> infer(const NodeView& node) {
   const TensorType& x = node.input_type(0);
-  const auto ranges = x.shape.is_static() ? slice_ranges(node) : std::nullopt;
+  const auto ranges = x.shape.is_static() ? slice_ranges(node, x.shape) : std::nullopt;
   if (ranges) return {{x.dtype, Shape(ranges->counts)}};
   return {
       {x.dtype, Shape(std::vector<int64_t>(static_cast<size_t>(x.shape.rank()), Shape::kUnknown))}};
@@ -73,7 +74,7 @@ std::vector<TensorType> infer(const NodeView& node) {
 std::vector<Tensor> evaluate(const NodeView& node) {
   if (!all_inputs_constant(node)) return {};
   const Tensor& x = *node.input_constant(0);
-  const SliceRanges ranges = *slice_ranges(node);
+  const SliceRanges ranges = *slice_ranges(node, x.shape());
   std::vector<int64_t> strides = x.shape().strides();
   int64_t offset = 0;
   for (size_t i = 0; i < strides.size(); ++i) {
@@ -96,6 +97,14 @@ Cost cost(const NodeView& node) {
   return {.bytes_read = bytes, .bytes_written = bytes};
 }
 
+std::vector<ValueId> gradient(GradContext& grad) {
+  std::vector<ValueId> inputs = {grad.dy()};
+  for (size_t i = 1; i < grad.node().num_inputs(); ++i) inputs.push_back(grad.x(i));
+  std::vector<ValueId> dx(inputs.size(), kNoValue);
+  dx[0] = grad.add("SliceGrad", std::move(inputs), {{"input_shape", grad.x_shape(0).vector()}});
+  return dx;
+}
+
 }  // namespace
 
 // Inputs: data, starts, ends, axes, steps.
@@ -104,6 +113,7 @@ extern const OpDef kSlice = {.name = "Slice",
                              .inputs = {3, 5},
                              .infer = infer,
                              .cost = cost,
-                             .evaluate = evaluate};
+                             .evaluate = evaluate,
+                             .gradient = gradient};
 
 }  // namespace trainyard::ops

@@ -20,7 +20,8 @@ SliceRanges slice_ranges(const Shape& x, const std::vector<int64_t>& starts,
                          const std::vector<int64_t>& ends, const std::vector<int64_t>& axes,
                          const std::vector<int64_t>& steps);
 
-// No value if starts, ends, axes or steps are not known before the run.
-std::optional<SliceRanges> slice_ranges(const NodeView& node);
+// The ranges that inputs 1 to 4 of `node` (starts, ends, axes, steps) describe in a tensor of shape
+// x; no value if they are not known before the run.
+std::optional<SliceRanges> slice_ranges(const NodeView& node, const Shape& x);
 
 }  // namespace trainyard::ops

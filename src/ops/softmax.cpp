@@ -1,6 +1,7 @@
 // Softmax: y = exp(x - max(x)) / sum(exp(x - max(x))) along `axis`; LogSoftmax: its logarithm;
 // Hardmax: 1 for the first largest element, 0 for the others.
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -24,18 +25,38 @@ Cost cost_hardmax(const NodeView& node) {
   return elementwise_cost(node, 1);
 }
 
-constexpr OpDef softmax(std::string_view name, Cost (*cost_function)(const NodeView&)) {
+ValueId sum_over_axis(GradContext& grad, ValueId value) {
+  const int64_t axis = grad.node().attr_int("axis", -1);
+  return grad.add("ReduceSum", {value, grad.ints({&axis, 1})}, {{"keepdims", int64_t{1}}});
+}
+
+// dx = y * (dy - sum(y * dy))
+std::vector<ValueId> gradient_softmax(GradContext& grad) {
+  const ValueId dot = sum_over_axis(grad, grad.add("Mul", {grad.y(), grad.dy()}));
+  return {grad.add("Mul", {grad.y(), grad.add("Sub", {grad.dy(), dot})})};
+}
+
+// dx = dy - exp(y) * sum(dy)
+std::vector<ValueId> gradient_log_softmax(GradContext& grad) {
+  const ValueId share =
+      grad.add("Mul", {grad.add("Exp", {grad.y()}), sum_over_axis(grad, grad.dy())});
+  return {grad.add("Sub", {grad.dy(), share})};
+}
+
+constexpr OpDef softmax(std::string_view name, Cost (*cost_function)(const NodeView&),
+                        std::vector<ValueId> (*gradient)(GradContext&)) {
   return {.name = name,
           .kind = OpKind::kActivation,
           .attributes = kAttributes,
           .infer = infer,
-          .cost = cost_function};
+          .cost = cost_function,
+          .gradient = gradient};
 }
 
 }  // namespace
 
-extern const OpDef kSoftmax = softmax("Softmax", cost);
-extern const OpDef kLogSoftmax = softmax("LogSoftmax", cost);
-extern const OpDef kHardmax = softmax("Hardmax", cost_hardmax);
+extern const OpDef kSoftmax = softmax("Softmax", cost, gradient_softmax);
+extern const OpDef kLogSoftmax = softmax("LogSoftmax", cost, gradient_log_softmax);
+extern const OpDef kHardmax = softmax("Hardmax", cost_hardmax, nullptr);
 
 }  // namespace trainyard::ops

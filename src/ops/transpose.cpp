@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -45,12 +46,22 @@ std::vector<Tensor> evaluate(const NodeView& node) {
   return outputs;
 }
 
+std::vector<ValueId> gradient(GradContext& grad) {
+  const std::vector<int64_t> perm = permutation(grad.node());
+  std::vector<int64_t> inverse(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) {
+    inverse[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+  }
+  return {grad.add("Transpose", {grad.dy()}, {{"perm", inverse}})};
+}
+
 }  // namespace
 
 extern const OpDef kTranspose = {.name = "Transpose",
                                  .kind = OpKind::kDataMovement,
                                  .attributes = kAttributes,
                                  .infer = infer,
-                                 .evaluate = evaluate};
+                                 .evaluate = evaluate,
+                                 .gradient = gradient};
 
 }  // namespace trainyard::ops

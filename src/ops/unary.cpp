@@ -69,7 +69,8 @@ constexpr OpDef unary(std::string_view name, OpKind kind,
           .attributes = attributes,
           .infer = infer,
           .cost = cost,
-          .evaluate = evaluate};
+          .evaluate = evaluate,
+          .gradient = unary_gradient};
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ class BatchNormalization final : public Kernel {
     for (int64_t c = 0; c < channels; ++c) {
       Moments moments{float_at(args.inputs[3], c), float_at(args.inputs[4], c)};
       if (training_) {
-        const Moments batch = batch_moments<T>(args.inputs[0], c);
+        const Moments batch = channel_moments<T>(args.inputs[0], c);
         store_running(args, 1, c, moments.mean, batch.mean);
         store_running(args, 2, c, moments.variance, batch.variance);
         moments = batch;
@@ -44,16 +44,6 @@ class BatchNormalization final : public Kernel {
         }
       }
     }
-  }
-
-  template <typename T>
-  static Moments batch_moments(const TensorView& x, int64_t channel) {
-    const Shape& shape = *x.shape;
-    const int64_t inner = shape.num_elements(2, shape.rank());
-    return moments_of(shape[0] * inner, [&](int64_t i) {
-      const int64_t row = i / inner * shape[1] + channel;
-      return static_cast<double>(x.as<T>()[row * inner + i % inner]);
-    });
   }
 
   void store_running(const KernelArgs& args, size_t output, int64_t channel, double running,

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "tensor/tensor.h"
+
 namespace trainyard::kernels::reference {
 
 struct Moments {
@@ -22,6 +24,25 @@ Moments moments_of(int64_t count, F&& value) {
   }
   moments.variance /= static_cast<double>(count);
   return moments;
+}
+
+// The flat index of element i (counted over batch and positions) of channel `channel` of N x C x …
+// data.
+inline int64_t channel_element(const Shape& shape, int64_t channel, int64_t i) {
+  const int64_t inner = shape.num_elements(2, shape.rank());
+  return (i / inner * shape[1] + channel) * inner + i % inner;
+}
+
+// How many elements a channel has.
+inline int64_t channel_size(const Shape& shape) {
+  return shape[0] * shape.num_elements(2, shape.rank());
+}
+
+template <typename T>
+Moments channel_moments(const TensorView& x, int64_t channel) {
+  return moments_of(channel_size(*x.shape), [&](int64_t i) {
+    return static_cast<double>(x.as<T>()[channel_element(*x.shape, channel, i)]);
+  });
 }
 
 }  // namespace trainyard::kernels::reference

@@ -1,0 +1,46 @@
+// ReluGrad and ClipGrad: dy passes where the output is strictly between the bounds.
+#include <limits>
+
+#include "kernels/reference/operands.h"
+#include "kernels/reference/reference.h"
+
+namespace trainyard::kernels::reference {
+namespace {
+
+// Inputs: y, dy.
+void pass_between(const KernelArgs& args, double low, double high) {
+  for_float_type(args.inputs[0].dtype, [&]<typename T>(T) {
+    for (int64_t i = 0; i < args.inputs[0].num_elements(); ++i) {
+      const auto y = static_cast<double>(args.inputs[0].as<T>()[i]);
+      args.outputs[0].as<T>()[i] = low < y && y < high ? args.inputs[1].as<T>()[i] : T{};
+    }
+  });
+}
+
+class ReluGrad final : public Kernel {
+ public:
+  explicit ReluGrad(const NodeView&) {}
+  void run(const KernelArgs& args) const override {
+    pass_between(args, 0.0, std::numeric_limits<double>::infinity());
+  }
+};
+
+class ClipGrad final : public Kernel {
+ public:
+  explicit ClipGrad(const NodeView&) {}
+  void run(const KernelArgs& args) const override {
+    const auto bound = [&](size_t i, double none) {
+      const bool given = i < args.inputs.size() && args.inputs[i].data != nullptr;
+      return given ? float_at(args.inputs[i], 0) : none;
+    };
+    constexpr double kNone = std::numeric_limits<double>::infinity();
+    pass_between(args, bound(2, -kNone), bound(3, kNone));
+  }
+};
+
+}  // namespace
+
+extern const KernelDef kReluGrad = reference_kernel<ReluGrad>("ReluGrad");
+extern const KernelDef kClipGrad = reference_kernel<ClipGrad>("ClipGrad");
+
+}  // namespace trainyard::kernels::reference

@@ -1,0 +1,17 @@
+#include "ops/gradient.h"
+
+namespace trainyard::ops {
+
+ValueId GradContext::sum_to(ValueId value, const Shape& to) {
+  const Shape from = builder_.shape(value);
+  if (from == to) return value;
+  std::vector<int64_t> axes;
+  const int64_t extra = from.rank() - to.rank();
+  for (int64_t i = 0; i < from.rank(); ++i) {
+    if (i < extra || (to[i - extra] == 1 && from[i] != 1)) axes.push_back(i);
+  }
+  const ValueId sum = add("ReduceSum", {value, ints(axes)}, {{"keepdims", int64_t{0}}});
+  return builder_.shape(sum) == to ? sum : reshape(sum, to);
+}
+
+}  // namespace trainyard::ops
