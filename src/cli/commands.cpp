@@ -13,12 +13,7 @@ extern const Command kVersion;
 namespace {
 
 constexpr const Command* kCommands[] = {
-    &kModels,
-    &kAnalyze,
-    &kReceptiveField,
-    &kExport,
-    &kCheck,
-    &kVersion,
+    &kModels, &kAnalyze, &kReceptiveField, &kExport, &kCheck, &kVersion,
 };
 
 }  // namespace

@@ -75,6 +75,10 @@ Graph ModelArgument::load_file(const std::string& path) const {
   return onnx_io::import_model(path, options);
 }
 
+std::string model_label(const std::string& model) {
+  return is_path(model) ? std::filesystem::path(model).filename().string() : model;
+}
+
 int64_t batch_of(const Graph& graph) {
   if (graph.inputs().empty()) return 1;
   const Shape& shape = graph.value(graph.inputs()[0]).type.shape;

@@ -41,6 +41,9 @@ class ModelArgument {
 // NAME=1,3,224,224, as --shape takes it.
 std::pair<std::string, Shape> parse_shape(const std::string& text);
 
+// What to call MODEL in a heading: its name, or the file's without the folder.
+std::string model_label(const std::string& model);
+
 // The first dimension of the first input; 1 if there is none.
 int64_t batch_of(const Graph& graph);
 

@@ -134,6 +134,7 @@ Json figures_json(const Figures& f, const Figures& totals) {
       {"flops", f.cost.flops},
       {"bytes_read", f.cost.bytes_read},
       {"bytes_written", f.cost.bytes_written},
+      {"bytes_moved", f.bytes_moved()},
       {"intensity", f.intensity()},
       {"macs_share", share(f.cost.macs, totals.cost.macs)},
       {"flops_share", share(f.cost.flops, totals.cost.flops)},

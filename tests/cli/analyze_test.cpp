@@ -106,6 +106,14 @@ TEST(AnalyzeCommand, EveryViewAndFormatOfEveryKindOfNetwork) {
   }
 }
 
+TEST(AnalyzeCommand, FilesAreCalledByTheirNames) {
+  const std::string file = "/usr/share/libonnx-testdata/data/node/test_relu/model.onnx";
+  const Json json = run_json({"analyze", file, "--compare", "mlp"});
+  EXPECT_EQ(json.at("a").at("model").as_string(), "model.onnx");
+  EXPECT_EQ(json.at("b").at("model").as_string(), "mlp");
+  EXPECT_EQ(json.at("a").at("totals").at("flops").as_int(), 3 * 4 * 5);
+}
+
 TEST(AnalyzeCommand, GraphIsGraphvizSource) {
   const Outcome outcome = run({"analyze", "lenet5", "--view", "graph"});
   EXPECT_EQ(outcome.out.substr(0, 8), "digraph ");

@@ -27,7 +27,8 @@ report::Document document_of(const Options& options, const Graph& graph) {
   }
   const analysis::LayerTable table = analysis::analyze_layers(graph);
   if (!options.compare.empty()) {
-    const Graph other = options.model.load(options.compare);
+    Graph other = options.model.load(options.compare);
+    other.set_name(model_label(options.compare));
     return report::comparison_document(table, analysis::analyze_layers(other), batch);
   }
   return options.view == "kinds" ? report::kinds_document(table, batch)
@@ -37,7 +38,8 @@ report::Document document_of(const Options& options, const Graph& graph) {
 int run(const Options& options, std::ostream& out) {
   TY_REQUIRE(options.compare.empty() || options.view == "layers",
              "--compare shows totals; it does not go with --view {}", options.view);
-  const Graph graph = options.model.load();
+  Graph graph = options.model.load();
+  graph.set_name(model_label(options.model.text()));
   if (options.view == "graph") {
     TY_REQUIRE(options.format == report::Format::kText,
                "--view graph is Graphviz source and has no other format");
