@@ -5,16 +5,29 @@ namespace trainyard::cli {
 
 extern const Command kAnalyze;
 extern const Command kCheck;
+extern const Command kDevices;
 extern const Command kExport;
 extern const Command kModels;
+extern const Command kPredict;
 extern const Command kReceptiveField;
+extern const Command kValidate;
 extern const Command kVersion;
 
 namespace {
 
+// clang-format off
 constexpr const Command* kCommands[] = {
-    &kModels, &kAnalyze, &kReceptiveField, &kExport, &kCheck, &kVersion,
+    &kModels,
+    &kAnalyze,
+    &kReceptiveField,
+    &kPredict,
+    &kValidate,
+    &kDevices,
+    &kExport,
+    &kCheck,
+    &kVersion,
 };
+// clang-format on
 
 }  // namespace
 

@@ -42,6 +42,16 @@ std::pair<std::string, Shape> parse_shape(const std::string& text) {
 void ModelArgument::declare(Args& args) {
   args.positional("MODEL", text_, "a name of 'trainyard models', or a path to an .onnx file");
   args.option("--batch", batch_, "images in a batch (1 if absent)");
+  declare_shape(args);
+}
+
+void ModelArgument::declare_single(Args& args) {
+  args.positional("MODEL", text_, "a name of 'trainyard models', or a path to an .onnx file");
+  batch_ = 1;
+  declare_shape(args);
+}
+
+void ModelArgument::declare_shape(Args& args) {
   args.repeated("--shape", shapes_, "shape of an input of a file, as NAME=1,3,224,224");
   args.option("--classes", classes_, "classes of a built-in network");
   args.option("--image", image_, "height and width of a built-in network's input");

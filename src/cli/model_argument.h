@@ -18,6 +18,9 @@ class ModelArgument {
   // MODEL, --batch, --shape, --classes, --image, --width, --auxiliary. Must outlive parse().
   void declare(Args& args);
 
+  // The same without --batch: the network is always built or imported at batch 1.
+  void declare_single(Args& args);
+
   // What MODEL says.
   const std::string& text() const { return text_; }
 
@@ -28,6 +31,7 @@ class ModelArgument {
 
  private:
   Graph load_file(const std::string& path) const;
+  void declare_shape(Args& args);
 
   std::string text_;
   std::optional<int64_t> batch_;

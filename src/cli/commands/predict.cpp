@@ -1,0 +1,235 @@
+// `trainyard predict`: time, throughput, memory and cost, without the hardware.
+#include "predict/predict.h"
+
+#include <charconv>
+#include <memory>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/model_argument.h"
+#include "predict/peak.h"
+#include "report/predict.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct Options {
+  ModelArgument network;
+  std::string device = "k80";
+  std::string stack;
+  std::string model = "trainyard";
+  std::vector<int64_t> workers = {1};
+  int64_t batch = 32;
+  std::string scaling = "weak";
+  std::string comm = "auto";
+  std::string link = "10gbe";
+  std::string inside;
+  std::optional<int64_t> per_host;
+  int64_t servers = 0;
+  std::string precision = "fp32";
+  bool inference = false;
+  double input = 0;
+  std::optional<double> price;
+  std::string dataset = "imagenet";
+  double epochs = 90;
+  bool layers = false;
+  bool peak = false;
+  std::string variant = "head";
+  bool pipelined = false;
+  bool hybrid = false;
+  std::vector<double> percent;
+  std::vector<std::string> catalogs;
+  report::Format format = report::Format::kText;
+};
+
+double dataset_images(const std::string& text) {
+  if (text == "imagenet") return 1281167;
+  if (text == "cifar10" || text == "cifar100") return 50000;
+  if (text == "mnist" || text == "fashion-mnist") return 60000;
+  int64_t images = 0;
+  const char* const end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, images);
+  const std::vector<std::string> names = {"imagenet", "cifar10", "cifar100", "mnist",
+                                          "fashion-mnist"};
+  TY_REQUIRE(result.ec == std::errc() && result.ptr == end && images > 0,
+             "--dataset '{}' is neither a known dataset nor a number of images.{} Known: {}", text,
+             did_you_mean(text, names), join(names, ", "));
+  return static_cast<double>(images);
+}
+
+void price_request(const Options& options, const predict::Catalog& catalog,
+                   predict::Request& request, std::vector<std::string>& notes) {
+  if (options.price) {
+    TY_REQUIRE(*options.price >= 0, "--price is {}, expected dollars per hour", *options.price);
+    request.usd_per_hour = *options.price;
+    notes.push_back(fmt::format("price: ${} per device and hour, as given", *options.price));
+    return;
+  }
+  const predict::Price* price = catalog.cheapest(request.device->id);
+  if (price == nullptr) {
+    notes.push_back("price: none in the catalog for this device; give one with --price");
+    return;
+  }
+  request.usd_per_hour = price->per_device();
+  notes.push_back(fmt::format("price: ${:.3f} per device and hour, {} {} as of {}",
+                              price->per_device(), price->cloud, price->instance, price->date));
+}
+
+predict::Request make_request(const Options& options, const predict::Catalog& catalog,
+                              std::vector<std::string>& notes) {
+  predict::Request request;
+  request.device = &catalog.device(options.device);
+  request.stack = options.stack.empty() ? &catalog.default_stack(*request.device)
+                                        : &catalog.stack(options.stack);
+  const bool paleo = options.model == "paleo";
+  request.model = paleo ? predict::Model::kPaleo : predict::Model::kTrainyard;
+  request.mode = options.inference ? predict::Mode::kInference : predict::Mode::kTraining;
+  request.precision = predict::precision_from_name(options.precision);
+  request.scaling =
+      options.scaling == "strong" ? predict::Scaling::kStrong : predict::Scaling::kWeak;
+  request.workers = options.workers;
+  request.batch = options.batch;
+  request.cluster.per_host = options.per_host.value_or(paleo ? 1 : 8);
+  TY_REQUIRE(request.cluster.per_host >= 1, "--per-host is {}, expected 1 or more",
+             request.cluster.per_host);
+  request.cluster.inside =
+      catalog.link(options.inside.empty() ? request.device->inside : options.inside);
+  request.cluster.between = catalog.link(options.link);
+  TY_REQUIRE(options.servers >= 0, "--servers is {}, expected 0 or more", options.servers);
+  request.cluster.servers = options.servers;
+  request.cluster.comm =
+      &predict::find_comm_model(paleo && options.comm == "auto" ? "butterfly" : options.comm);
+  TY_REQUIRE(options.input >= 0, "--input is {}, expected images per second", options.input);
+  request.input_images_per_s = options.input;
+  request.dataset_images = dataset_images(options.dataset);
+  TY_REQUIRE(options.epochs > 0, "--epochs is {}, expected more than 0", options.epochs);
+  request.epochs = options.epochs;
+  request.variant =
+      options.variant == "v0" ? predict::paleo::Variant::kV0 : predict::paleo::Variant::kHead;
+  request.pipelined = options.pipelined;
+  request.hybrid = options.hybrid;
+  request.percent = request.stack->paleo;
+  if (!options.percent.empty()) {
+    TY_REQUIRE(options.percent.size() == 2 && options.percent[0] > 0 && options.percent[1] > 0,
+               "--percent takes two numbers above 0, of computation and of communication");
+    request.percent = {options.percent[0], options.percent[1]};
+  }
+  price_request(options, catalog, request, notes);
+  return request;
+}
+
+void describe(const Options& options, const predict::Request& request,
+              std::vector<std::string>& notes) {
+  if (request.model == predict::Model::kPaleo) {
+    notes.push_back(fmt::format("model: PALEO ({}), {:g} % of peak, {:g} % of the network",
+                                options.variant, request.percent.compute * 100,
+                                request.percent.network * 100));
+    notes.emplace_back("memory is not PALEO's but this project's estimate");
+  } else {
+    notes.push_back(fmt::format("model: trainyard, software stack {} ({})", request.stack->id,
+                                request.stack->name));
+    if (request.stack->fitted_to.empty()) {
+      notes.emplace_back("this stack was not fitted to measurements; its figures are assumed");
+    }
+  }
+  notes.push_back(fmt::format("cluster: {} per host over {}, hosts over {}",
+                              request.cluster.per_host, request.cluster.inside.name,
+                              request.cluster.between.name));
+  if (request.scaling != predict::Scaling::kStrong) return;
+  for (const int64_t workers : request.workers) {
+    const std::string note = predict::uneven_batch_note(request.batch, workers);
+    if (!note.empty()) notes.push_back(note);
+  }
+}
+
+int run(const Options& options, std::ostream& out) {
+  const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
+  report::PredictionContext context;
+  predict::Request request = make_request(options, catalog, context.notes);
+  predict::Networks networks([&](const std::string& name) { return options.network.load(name); });
+  request.network = &networks.get(options.network.text());
+  context.network = options.network.text();
+  report::Document document;
+  if (options.peak) {
+    document =
+        report::peak_document(context, *request.device,
+                              predict::peak_rows(*request.network, context.network, *request.device,
+                                                 *request.stack, request.batch));
+  } else if (options.layers) {
+    TY_REQUIRE(request.model == predict::Model::kTrainyard,
+               "--layers shows the trainyard model; leave out --model paleo");
+    TY_REQUIRE(request.batch >= 1, "batch is {}, expected 1 or more", request.batch);
+    const predict::Roofline roofline(*request.device, *request.stack, request.precision);
+    document = report::prediction_layers_document(
+        context, predict::predict_layers(request.network->profile, roofline,
+                                         static_cast<double>(request.batch), request.mode));
+  } else {
+    const std::vector<predict::Row> rows = predict::predict(request);
+    describe(options, request, context.notes);
+    document = report::prediction_document(context, request, rows);
+  }
+  out << report::render(document, options.format);
+  return 0;
+}
+
+void declare_cluster(Args& args, Options& options) {
+  args.option("--workers", options.workers, "numbers of devices, as 1,2,4,8");
+  args.choice("--scaling", options.scaling, {"weak", "strong"},
+              "weak: --batch is per worker; strong: of all together");
+  args.option("--comm", options.comm,
+              "central, reduce-broadcast, tree, butterfly, ring, hierarchical, ps or auto");
+  args.option("--link", options.link, "link between hosts");
+  args.option("--inside", options.inside, "link inside a host (the device's own if absent)");
+  args.option("--per-host", options.per_host, "devices per host (8; for PALEO 1)");
+  args.option("--servers", options.servers, "parameter servers for --comm ps (0: one per host)");
+  args.option("--input", options.input, "images/s that a host can read and decode (0: no limit)");
+}
+
+void declare_paleo(Args& args, Options& options) {
+  args.choice("--model", options.model, {"trainyard", "paleo"}, "the model that predicts");
+  args.choice("--variant", options.variant, {"head", "v0"}, "PALEO today, or its first release");
+  args.flag("--pipelined", options.pipelined, "PALEO: overlap computation and memory per layer");
+  args.flag("--hybrid", options.hybrid, "PALEO: split the fully connected layers over the workers");
+  args.option("--percent", options.percent,
+              "PALEO: shares of peak, computation and communication, as 0.62,0.72");
+}
+
+Runner setup(Args& args) {
+  auto options = std::make_shared<Options>();
+  options->network.declare_single(args);
+  args.option("--device", options->device, "a device of 'trainyard devices'");
+  args.option("--stack", options->stack, "a software stack of 'trainyard devices'");
+  args.option("--batch", options->batch, "images in a batch");
+  args.option("--precision", options->precision, "fp64, fp32, tf32, fp16 or int8");
+  args.flag("--inference", options->inference, "predict inference instead of training");
+  declare_cluster(args, *options);
+  args.option("--price", options->price, "dollars per device and hour (the catalog's if absent)");
+  args.option("--dataset", options->dataset, "imagenet, cifar10, mnist or a number of images");
+  args.option("--epochs", options->epochs, "epochs of the whole training");
+  args.flag("--layers", options->layers, "time per layer and what bounds it");
+  args.flag("--peak", options->peak, "FLOPs over the published peak, against what is reached");
+  declare_paleo(args, *options);
+  args.repeated("--catalog", options->catalogs,
+                "a YAML file that adds to or overrides the catalog");
+  args.format(options->format);
+  return [options](std::ostream& out) { return run(*options, out); };
+}
+
+}  // namespace
+
+extern const Command kPredict = {
+    .name = "predict",
+    .group = "Predict",
+    .summary = "Time, throughput, memory and cost of training on a device or cluster",
+    .examples =
+        "  trainyard predict resnet50 --device v100 --workers 1,8,64 --batch 64 --link 25gbe\n"
+        "  trainyard predict inception_v3 --device k80 --workers 1,2,4,8 --batch 128 \\\n"
+        "    --scaling strong --comm tree --price 0.9 --epochs 90\n"
+        "  trainyard predict vgg16 --device titan-x-maxwell --batch 16 --layers\n"
+        "  trainyard predict resnet50 --device k80 --peak\n"
+        "  trainyard predict alexnet --model paleo --device k20x --workers 1,32 --comm tree\n",
+    .setup = setup,
+};
+
+}  // namespace trainyard::cli

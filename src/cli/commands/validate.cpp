@@ -1,0 +1,76 @@
+// `trainyard validate`: predictions against measurements, published or the user's own.
+#include "predict/validate.h"
+
+#include <memory>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/model_argument.h"
+#include "report/validation.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct Options {
+  std::string measurements;
+  bool leave_out = false;
+  std::string fit;
+  std::vector<std::string> catalogs;
+  report::Format format = report::Format::kText;
+};
+
+int run(const Options& options, std::ostream& out) {
+  predict::Catalog catalog = predict::Catalog::load(options.catalogs);
+  const std::vector<predict::Measurement> rows =
+      options.measurements.empty()
+          ? predict::published_measurements()
+          : predict::read_measurements(read_file(options.measurements), options.measurements);
+  ModelArgument zoo;
+  predict::Networks networks([&](const std::string& name) { return zoo.load(name); });
+  const predict::Validation validation(catalog, networks, rows);
+  report::ValidationResult result;
+  result.excluded = validation.excluded();
+  if (!options.fit.empty()) {
+    const predict::Catalog fitted = validation.fit();
+    write_file(options.fit, predict::stacks_yaml(fitted.stacks()));
+    result.scores = validation.score(fitted);
+  } else {
+    result.scores = validation.score();
+  }
+  if (options.leave_out) {
+    result.without_network = validation.leave_one_out(predict::Group::kNetwork);
+    result.without_device = validation.leave_one_out(predict::Group::kDevice);
+  }
+  out << report::render(report::validation_document(result), options.format);
+  return 0;
+}
+
+Runner setup(Args& args) {
+  auto options = std::make_shared<Options>();
+  args.option("--measurements", options->measurements,
+              "a CSV file of your own instead of the published rows (docs/measurements.md)");
+  args.flag("--leave-one-out", options->leave_out,
+            "also score each row by fits without its network, and without its device (minutes)");
+  args.option("--fit", options->fit,
+              "fit the software stacks to the rows and write them as a catalog file");
+  args.repeated("--catalog", options->catalogs,
+                "a YAML file that adds to or overrides the catalog");
+  args.format(options->format);
+  return [options](std::ostream& out) { return run(*options, out); };
+}
+
+}  // namespace
+
+extern const Command kValidate = {
+    .name = "validate",
+    .group = "Predict",
+    .summary = "Score the predictions on published measurements or your own",
+    .examples =
+        "  trainyard validate\n"
+        "  trainyard validate --leave-one-out --format md > docs/results/validation.md\n"
+        "  trainyard validate --measurements mine.csv --fit mine.yaml\n",
+    .setup = setup,
+};
+
+}  // namespace trainyard::cli

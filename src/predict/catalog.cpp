@@ -1,0 +1,236 @@
+#include "predict/catalog.h"
+
+#include <cstdlib>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "base/yaml.h"
+#include "predict/embedded.h"
+
+namespace trainyard::predict {
+namespace {
+
+constexpr double kGiga = 1e9;
+constexpr double kGibi = 1024.0 * 1024.0 * 1024.0;
+
+Device read_device(const std::string& id, const YamlView& view) {
+  view.only({"name", "kind", "fp32_gflops", "fp64_gflops", "fp16_gflops", "tf32_gflops",
+             "fp16_tensor_gflops", "int8_gops", "memory_gb", "bandwidth_gbps", "clock_mhz", "cores",
+             "inside", "paleo", "source"});
+  Device device;
+  device.id = id;
+  device.name = view.text_or("name", id);
+  device.kind = view.at("kind").text();
+  device.fp32 = view.at("fp32_gflops").positive() * kGiga;
+  device.fp64 = view.number_or("fp64_gflops", 0) * kGiga;
+  device.fp16 = view.number_or("fp16_gflops", 0) * kGiga;
+  device.tf32 = view.number_or("tf32_gflops", 0) * kGiga;
+  device.fp16_matrix = view.number_or("fp16_tensor_gflops", 0) * kGiga;
+  device.int8 = view.number_or("int8_gops", 0) * kGiga;
+  device.memory_bytes = view.at("memory_gb").positive() * kGibi;
+  device.bytes_per_s = view.at("bandwidth_gbps").positive() * kGiga;
+  device.clock_hz = view.at("clock_mhz").positive() * 1e6;
+  device.cores = static_cast<int64_t>(view.number_or("cores", 0));
+  device.inside = view.text_or("inside", "pcie3");
+  device.source = view.at("source").text();
+  if (const auto paleo = view.find("paleo")) {
+    const std::vector<YamlView> figures = paleo->items();
+    if (figures.size() != 3) paleo->fail("expected [clock MHz, GFLOP/s, GB/s]");
+    device.paleo =
+        paleo::Machine{figures[0].positive(), figures[1].positive(), figures[2].positive()};
+  }
+  return device;
+}
+
+Link read_link(const std::string& id, const YamlView& view) {
+  view.only({"name", "gbps", "latency_us", "paleo", "source"});
+  const double gigabytes = view.at("gbps").positive();
+  return {id,
+          view.text_or("name", id),
+          {gigabytes * kGiga, view.at("latency_us").number() * 1e-6},
+          view.number_or("paleo", gigabytes * 8),
+          view.at("source").text()};
+}
+
+Price read_price(const YamlView& view) {
+  view.only({"device", "cloud", "instance", "devices", "usd_per_hour", "attached", "region", "date",
+             "source"});
+  const auto attached = view.find("attached");
+  return {view.at("device").text(),
+          view.at("cloud").text(),
+          view.at("instance").text(),
+          view.at("devices").integer(),
+          view.at("usd_per_hour").positive(),
+          attached && attached->boolean(),
+          view.at("date").text(),
+          view.at("source").text()};
+}
+
+Efficiency read_efficiency(const YamlView& view) {
+  Efficiency efficiency;
+  for (const auto& [key, value] : view.members()) {
+    bool known = false;
+    for (const EfficiencyField& field : efficiency_fields()) {
+      if (field.name != key) continue;
+      efficiency.*field.value = value.positive();
+      known = true;
+    }
+    if (!known) value.fail("no such efficiency; docs/predict.md lists them");
+  }
+  return efficiency;
+}
+
+Stack read_stack(const std::string& id, const YamlView& view) {
+  view.only({"name", "inherits", "winograd", "fourier", "image_by_image", "matrix_units", "paleo",
+             "paleo_source", "overlaps", "bucket_mb", "network_share", "inside_share", "gpu", "cpu",
+             "devices", "fitted_to"});
+  Stack stack;
+  stack.id = id;
+  stack.name = view.text_or("name", id);
+  stack.inherits = view.text_or("inherits", "");
+  const auto flag = [&](std::string_view key, bool fallback) {
+    const auto found = view.find(key);
+    return found ? found->boolean() : fallback;
+  };
+  stack.winograd = flag("winograd", false);
+  stack.fourier = flag("fourier", false);
+  stack.image_by_image = flag("image_by_image", false);
+  stack.matrix_units = flag("matrix_units", false);
+  stack.overlaps = flag("overlaps", true);
+  if (const auto paleo = view.find("paleo")) {
+    const std::vector<YamlView> shares = paleo->items();
+    if (shares.size() != 2) paleo->fail("expected [share of compute, share of network]");
+    stack.paleo = {shares[0].positive(), shares[1].positive()};
+  }
+  stack.paleo_source = view.text_or("paleo_source", "");
+  stack.bucket_bytes = view.number_or("bucket_mb", 64) * 1e6;
+  stack.network_share = view.number_or("network_share", 1);
+  stack.inside_share = view.number_or("inside_share", 1);
+  for (const std::string_view name : {"gpu", "cpu"}) {
+    if (const auto found = view.find(name)) {
+      stack.efficiency.emplace(name, read_efficiency(*found));
+    }
+  }
+  if (const auto factors = view.find("devices")) {
+    for (const auto& [device, factor] : factors->members()) {
+      stack.device_factor[device] = factor.positive();
+    }
+  }
+  stack.fitted_to = view.text_or("fitted_to", "");
+  return stack;
+}
+
+template <typename Entry>
+void put(std::vector<Entry>& entries, Entry entry) {
+  for (Entry& old : entries) {
+    if (old.id != entry.id) continue;
+    old = std::move(entry);
+    return;
+  }
+  entries.push_back(std::move(entry));
+}
+
+template <typename Entry>
+const Entry& find(const std::vector<Entry>& entries, std::string_view id, std::string_view what,
+                  std::string_view where) {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries) {
+    if (entry.id == id) return entry;
+    names.push_back(entry.id);
+  }
+  throw_error("{} '{}' is not known.{} {}", what, id, did_you_mean(id, names), where);
+}
+
+}  // namespace
+
+void Catalog::add(std::string_view text, const std::string& origin) {
+  const auto document = YamlDocument::parse(text, origin);
+  const YamlView root = document->root();
+  root.only({"devices", "links", "prices", "stacks"});
+  for (const std::string_view name : {"devices", "links", "prices", "stacks"}) {
+    if (const auto found = root.find(name)) add_section(*found, name);
+  }
+}
+
+void Catalog::add_section(const YamlView& view, std::string_view section) {
+  if (section == "prices") {
+    // The user's own prices for a device replace all that were there.
+    std::vector<Price> prices;
+    for (const YamlView& item : view.items()) prices.push_back(read_price(item));
+    for (const Price& price : prices) {
+      std::erase_if(prices_, [&](const Price& old) { return old.device == price.device; });
+    }
+    prices_.insert(prices_.end(), prices.begin(), prices.end());
+    return;
+  }
+  for (const auto& [id, item] : view.members()) {
+    if (section == "devices") put(devices_, read_device(id, item));
+    if (section == "links") put(links_, read_link(id, item));
+    if (section == "stacks") put(stacks_, read_stack(id, item));
+  }
+}
+
+Catalog Catalog::built_in() {
+  Catalog catalog;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (file.name.ends_with(".yaml")) catalog.add(file.text, fmt::format("catalog/{}", file.name));
+  }
+  return catalog;
+}
+
+Catalog Catalog::load(std::span<const std::string> files) {
+  Catalog catalog = built_in();
+  std::set<std::filesystem::path> own;
+  if (const char* home = std::getenv("HOME")) {
+    const auto folder = std::filesystem::path(home) / ".config/trainyard";
+    std::error_code absent;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, absent)) {
+      if (entry.path().extension() == ".yaml") own.insert(entry.path());
+    }
+  }
+  for (const auto& path : own) catalog.add(read_file(path), path.string());
+  for (const std::string& file : files) catalog.add(read_file(file), file);
+  return catalog;
+}
+
+const Device& Catalog::device(std::string_view id) const {
+  return find(devices_, id, "device", "`trainyard devices` lists them.");
+}
+
+const Link& Catalog::link(std::string_view id) const {
+  return find(links_, id, "link", "`trainyard devices` lists them.");
+}
+
+const Stack& Catalog::stack(std::string_view id) const {
+  return find(stacks_, id, "software stack", "`trainyard devices` lists them.");
+}
+
+const Stack& Catalog::default_stack(const Device& device) const {
+  if (device.is_cpu()) return stack("mxnet-1.2");
+  const bool early = device.kind == "kepler" || device.kind == "maxwell" || device.kind == "pascal";
+  return stack(early ? "tensorflow-1.1" : "pytorch");
+}
+
+const Price* Catalog::cheapest(std::string_view device) const {
+  const Price* best = nullptr;
+  for (const Price& price : prices_) {
+    if (price.device != device) continue;
+    const bool better =
+        best == nullptr || (best->attached && !price.attached) ||
+        (best->attached == price.attached && price.per_device() < best->per_device());
+    if (better) best = &price;
+  }
+  return best;
+}
+
+void Catalog::replace(Stack stack) {
+  put(stacks_, std::move(stack));
+}
+
+std::string_view device_class(const Device& device) {
+  return device.is_cpu() ? "cpu" : "gpu";
+}
+
+}  // namespace trainyard::predict

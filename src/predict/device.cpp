@@ -1,0 +1,53 @@
+#include "predict/device.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace trainyard::predict {
+namespace {
+
+constexpr std::array<std::string_view, 5> kNames = {"fp64", "fp32", "tf32", "fp16", "int8"};
+
+}  // namespace
+
+std::string_view precision_name(Precision precision) {
+  return kNames[static_cast<size_t>(precision)];
+}
+
+Precision precision_from_name(std::string_view name) {
+  for (const Precision precision : kPrecisions) {
+    if (precision_name(precision) == name) return precision;
+  }
+  const std::vector<std::string> names(kNames.begin(), kNames.end());
+  throw_error("precision '{}' is not known.{} There are: {}", name, did_you_mean(name, names),
+              join(names, ", "));
+}
+
+double bytes_per_element(Precision precision) {
+  constexpr std::array<double, 5> kBytes = {8, 4, 4, 2, 1};
+  return kBytes[static_cast<size_t>(precision)];
+}
+
+double Device::peak(Precision precision) const {
+  const double half = fp16_matrix > 0 ? fp16_matrix : fp16;
+  switch (precision) {
+    case Precision::kFp64:
+      return fp64;
+    case Precision::kTf32:
+      return tf32 > 0 ? tf32 : fp32;
+    case Precision::kFp16:
+      return half > 0 ? half : fp32;
+    case Precision::kInt8:
+      return int8 > 0 ? int8 : peak(Precision::kFp16);
+    case Precision::kFp32:
+      break;
+  }
+  return fp32;
+}
+
+paleo::Machine Device::paleo_machine() const {
+  if (paleo) return *paleo;
+  return {clock_hz / 1e6, fp32 / 1e9, bytes_per_s / 1e9};
+}
+
+}  // namespace trainyard::predict

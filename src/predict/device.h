@@ -1,0 +1,70 @@
+// What the catalogs describe: devices, links, prices. Every entry says where its numbers are from.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "predict/comm/comm.h"
+#include "predict/paleo/cost.h"
+
+namespace trainyard::predict {
+
+enum class Precision : uint8_t { kFp64, kFp32, kTf32, kFp16, kInt8 };
+inline constexpr std::array kPrecisions = {Precision::kFp64, Precision::kFp32, Precision::kTf32,
+                                           Precision::kFp16, Precision::kInt8};
+std::string_view precision_name(Precision precision);
+// Throws Error listing the precisions.
+Precision precision_from_name(std::string_view name);
+double bytes_per_element(Precision precision);
+
+// Peaks in FLOP/s (operations for int8), 0 where the source has none.
+struct Device {
+  std::string id;
+  std::string name;
+  std::string kind;  // devices of one kind behave alike
+  double fp64 = 0;
+  double fp32 = 0;
+  double tf32 = 0;
+  double fp16 = 0;
+  double fp16_matrix = 0;  // with matrix units
+  double int8 = 0;
+  double memory_bytes = 0;
+  double bytes_per_s = 0;
+  double clock_hz = 0;
+  int64_t cores = 0;   // of a CPU
+  std::string inside;  // link to the other devices of a host
+  std::optional<paleo::Machine> paleo;
+  std::string source;
+
+  bool is_cpu() const { return kind.starts_with("cpu"); }
+  // The best published peak for `precision`, falling back to the next wider type that has one.
+  double peak(Precision precision) const;
+  // As PALEO would describe it: its own figures where it has the device.
+  paleo::Machine paleo_machine() const;
+};
+
+struct Link {
+  std::string id;
+  std::string name;
+  LinkSpeed speed;
+  double paleo_gbit_per_s = 0;
+  std::string source;
+};
+
+struct Price {
+  std::string device;
+  std::string cloud;
+  std::string instance;
+  int64_t devices = 1;
+  double usd_per_hour = 0;  // of the whole instance
+  bool attached = false;    // the accelerator alone, without the machine it is attached to
+  std::string date;
+  std::string source;
+
+  double per_device() const { return usd_per_hour / static_cast<double>(devices); }
+};
+
+}  // namespace trainyard::predict

@@ -1,0 +1,42 @@
+#include "predict/exchange.h"
+
+#include <algorithm>
+
+namespace trainyard::predict {
+
+std::vector<GradientBucket> gradient_buckets(const NetworkProfile& profile,
+                                             const Roofline& roofline, double batch,
+                                             Precision precision, double bucket_bytes) {
+  // Half-precision gradients travel as such; everything else as single precision.
+  const double element = precision == Precision::kFp16 ? 2 : 4;
+  std::vector<GradientBucket> buckets;
+  double elapsed = 0;
+  double bytes = 0;
+  for (auto op = profile.ops.rbegin(); op != profile.ops.rend(); ++op) {
+    elapsed += roofline.training(*op, batch).backward();
+    bytes += op->weights * element;
+    if (bytes < bucket_bytes || op->weights == 0) continue;
+    buckets.push_back({elapsed, bytes});
+    bytes = 0;
+  }
+  if (bytes > 0) buckets.push_back({elapsed, bytes});
+  for (GradientBucket& bucket : buckets) bucket.ready = elapsed > 0 ? bucket.ready / elapsed : 1;
+  return buckets;
+}
+
+Exchange predict_exchange(const std::vector<GradientBucket>& buckets, double backward_seconds,
+                          const Topology& topology, const CommModel& comm, bool overlaps) {
+  Exchange exchange;
+  double free = 0;
+  for (const GradientBucket& bucket : buckets) {
+    const CommCost cost = comm.cost(topology, bucket.bytes);
+    const double ready = overlaps ? bucket.ready * backward_seconds : backward_seconds;
+    free = std::max(free, ready) + cost.seconds;
+    exchange.whole += cost;
+  }
+  exchange.busy = exchange.whole.seconds;
+  exchange.exposed = exchange.busy > 0 ? std::max(0.0, free - backward_seconds) : 0;
+  return exchange;
+}
+
+}  // namespace trainyard::predict

@@ -1,0 +1,80 @@
+// The time of one operator on one device with one software stack: a roofline whose roofs depend on
+// the operator's family and shape.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "predict/device.h"
+#include "predict/profile.h"
+#include "predict/stack.h"
+
+namespace trainyard::predict {
+
+enum class Bound : uint8_t { kNone, kCompute, kMemory };
+std::string_view bound_name(Bound bound);
+
+enum class ConvAlgorithm : uint8_t { kProduct, kWinograd, kFourier };
+std::string_view algorithm_name(ConvAlgorithm algorithm);
+
+struct PassTime {
+  double seconds = 0;
+  Bound bound = Bound::kNone;
+  ConvAlgorithm algorithm = ConvAlgorithm::kProduct;
+  int64_t kernels = 0;
+};
+
+struct OpTime {
+  PassTime forward;
+  PassTime data_gradient;
+  PassTime weight_gradient;
+  double backward() const { return data_gradient.seconds + weight_gradient.seconds; }
+};
+
+// Device, stack and precision together, with what does not change from operator to operator.
+class Roofline {
+ public:
+  // Throws Error if the device has no peak for the precision (integers are for inference only) or
+  // the stack no figures for the device.
+  Roofline(const Device& device, const Stack& stack, Precision precision);
+
+  OpTime training(const OpProfile& op, double batch) const;
+  PassTime inference(const OpProfile& op, double batch) const;
+  // Reading gradients and optimizer state, writing weights: momentum SGD.
+  double update_seconds(double parameters) const;
+  // The host's time to issue one kernel.
+  double launch_seconds() const { return launch_; }
+  bool synchronous() const { return synchronous_; }
+  double peak() const { return peak_; }
+
+ private:
+  struct Product {
+    double flops, rows, columns, inner, groups;
+    double elements;  // through memory, at least
+    double outputs;   // independent sums, which keep the lanes busy
+  };
+  PassTime product(const OpProfile& op, const Product& p, double batch, double share) const;
+  PassTime traffic(double elements) const;
+  // Speed-up of minimal filtering over the product; 1 where it does not apply.
+  double winograd_gain(const OpProfile& op) const;
+  bool fourier_applies(const OpProfile& op) const;
+  PassTime fourier(const OpProfile& op, double batch, double speed) const;
+  PassTime forward(const OpProfile& op, double batch) const;
+  // `pass` of one image, done for each image of a batch in turn.
+  void repeat(PassTime& pass, const OpProfile& op, double batch) const;
+  OpTime gradients(const OpProfile& op, double batch) const;
+
+  Efficiency efficiency_;
+  bool winograd_;
+  bool fourier_;
+  bool image_by_image_;
+  double peak_;
+  double product_peak_;  // with matrix units where the stack uses them
+  double bytes_per_s_;
+  double element_;
+  double lanes_;
+  double launch_;
+  bool synchronous_;
+};
+
+}  // namespace trainyard::predict

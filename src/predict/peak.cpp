@@ -1,0 +1,69 @@
+#include "predict/peak.h"
+
+#include "base/csv.h"
+#include "base/error.h"
+#include "predict/embedded.h"
+
+namespace trainyard::predict {
+namespace {
+
+struct Count {
+  std::string who;
+  double flops = 0;
+};
+
+std::vector<Count> published_counts(const std::string& name) {
+  std::vector<Count> counts;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (file.name != "flop_counts.csv") continue;
+    const CsvTable table = CsvTable::parse(file.text, "catalog/flop_counts.csv");
+    for (size_t i = 0; i < table.size(); ++i) {
+      if (table.row(i).text("network") != name) continue;
+      const std::string& source = table.row(i).text("source");
+      counts.push_back(
+          {source.substr(0, source.find(',')), 2e6 * table.row(i).number("millions_of_macs")});
+    }
+  }
+  return counts;
+}
+
+std::optional<Measurement> fastest(const std::string& name, const std::string& device) {
+  std::optional<Measurement> best;
+  for (const Measurement& m : published_measurements()) {
+    const bool matches = m.mode == Mode::kInference && m.model == name && m.device == device &&
+                         m.precision == Precision::kFp32 && m.images_per_s;
+    if (matches && (!best || *m.images_per_s > *best->images_per_s)) best = m;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<PeakRow> peak_rows(const Network& network, const std::string& name,
+                               const Device& device, const Stack& stack, int64_t batch) {
+  const Roofline roofline(device, stack, Precision::kFp32);
+  const auto images = static_cast<double>(batch);
+  const double predicted =
+      images / predict_step(network.profile, roofline, images, Mode::kInference).total();
+  std::vector<Count> counts = {{"trainyard", 2 * network.profile.macs}};
+  for (Count& count : published_counts(name)) counts.push_back(std::move(count));
+  const std::optional<Measurement> measured = fastest(name, device.id);
+  std::vector<PeakRow> rows;
+  for (const Count& count : counts) {
+    PeakRow row{count.who,
+                count.flops,
+                count.flops / device.fp32,
+                device.fp64 > 0 ? count.flops / device.fp64 : 0,
+                predicted,
+                fmt::format("predicted, {}, batch {}", stack.id, batch)};
+    rows.push_back(row);
+    if (!measured) continue;
+    row.practical = *measured->images_per_s;
+    row.practical_source =
+        fmt::format("published, {}, batch {}", measured->framework, measured->batch_per_gpu);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace trainyard::predict

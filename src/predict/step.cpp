@@ -1,0 +1,81 @@
+#include "predict/step.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace trainyard::predict {
+namespace {
+
+// How host and device share a step: 1 would be one after the other, infinity a perfect overlap.
+constexpr double kOverlapNorm = 4;
+// Context, libraries and kernel scratch of a GPU runtime.
+constexpr double kRuntimeBytes = 500e6;
+
+double combine(double host, double device, bool synchronous) {
+  if (synchronous) return host + device;
+  if (host <= 0 || device <= 0) return host + device;
+  return std::pow(std::pow(host, kOverlapNorm) + std::pow(device, kOverlapNorm), 1 / kOverlapNorm);
+}
+
+}  // namespace
+
+StepTime predict_step(const NetworkProfile& profile, const Roofline& roofline, double batch,
+                      Mode mode) {
+  StepTime step;
+  double kernels = 0;
+  double compute_bound = 0;
+  const auto note = [&](const PassTime& pass, double count) {
+    kernels += count * static_cast<double>(pass.kernels);
+    if (pass.bound == Bound::kCompute) compute_bound += count * pass.seconds;
+    return count * pass.seconds;
+  };
+  for (const OpProfile& op : profile.ops) {
+    if (mode == Mode::kInference) {
+      step.forward += note(roofline.inference(op, batch), op.count);
+      continue;
+    }
+    const OpTime time = roofline.training(op, batch);
+    step.forward += note(time.forward, op.count);
+    step.backward += note(time.data_gradient, op.count) + note(time.weight_gradient, op.count);
+  }
+  if (mode == Mode::kTraining) {
+    step.update = roofline.update_seconds(profile.parameters);
+    kernels += profile.parameter_tensors;
+  }
+  step.device = step.total();
+  step.host = kernels * roofline.launch_seconds();
+  step.compute_bound = step.device > 0 ? compute_bound / step.device : 0;
+  const double stretch =
+      step.device > 0 ? combine(step.host, step.device, roofline.synchronous()) / step.device : 1;
+  step.forward *= stretch;
+  step.backward *= stretch;
+  step.update *= stretch;
+  return step;
+}
+
+std::vector<LayerTime> predict_layers(const NetworkProfile& profile, const Roofline& roofline,
+                                      double batch, Mode mode) {
+  std::vector<LayerTime> layers;
+  for (const OpProfile& op : profile.ops) {
+    LayerTime layer{&op, {}};
+    if (mode == Mode::kInference) {
+      layer.time.forward = roofline.inference(op, batch);
+    } else {
+      layer.time = roofline.training(op, batch);
+    }
+    layers.push_back(layer);
+  }
+  return layers;
+}
+
+double predict_memory(const NetworkProfile& profile, double batch, Precision precision, Mode mode) {
+  const double scale = bytes_per_element(precision) / 4;
+  if (mode == Mode::kInference) {
+    return profile.weight_bytes * scale + profile.inference_bytes * scale * batch + kRuntimeBytes;
+  }
+  // Weights, gradients and momentum stay in single precision at least.
+  const double state = 3 * profile.weight_bytes * std::max(1.0, scale);
+  return state + profile.training_bytes * scale * batch + kRuntimeBytes;
+}
+
+}  // namespace trainyard::predict

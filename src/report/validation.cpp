@@ -1,0 +1,191 @@
+#include "report/validation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include <fmt/core.h>
+
+#include "base/text.h"
+
+namespace trainyard::report {
+namespace {
+
+using predict::Score;
+using predict::Subject;
+using predict::Summary;
+
+constexpr size_t kWorstRows = 15;
+constexpr Subject kSubjects[] = {Subject::kTraining, Subject::kScaling, Subject::kInference};
+
+Cell signed_percent(double share) {
+  return {fmt::format("{:+.1f} %", share * 100), fmt::format("{}", share * 100)};
+}
+
+std::vector<Score> of_subject(std::span<const Score> scores, Subject subject) {
+  std::vector<Score> out;
+  std::copy_if(scores.begin(), scores.end(), std::back_inserter(out),
+               [subject](const Score& score) { return score.subject == subject; });
+  return out;
+}
+
+std::vector<Column> summary_columns(std::string first) {
+  return {{std::move(first), Align::kLeft},
+          {"rows"},
+          {"MAPE"},
+          {"bias"},
+          {"PALEO MAPE"},
+          {"PALEO bias"}};
+}
+
+void add_summary(Table& table, Json& list, const std::string& name, std::span<const Score> scores) {
+  if (scores.empty()) return;
+  const Summary s = predict::summarize(scores);
+  table.add_row({name, count_cell(s.rows), percent_cell(s.mape), signed_percent(s.bias),
+                 percent_cell(s.paleo_mape), signed_percent(s.paleo_bias)});
+  list.push_back(Json::object({{"group", name},
+                               {"rows", s.rows},
+                               {"mape", s.mape * 100},
+                               {"bias", s.bias * 100},
+                               {"paleo_mape", s.paleo_mape * 100},
+                               {"paleo_bias", s.paleo_bias * 100}}));
+}
+
+void add_overview(const ValidationResult& result, Document& document) {
+  Table table(summary_columns("what"));
+  Json list = Json::array();
+  for (const Subject subject : kSubjects) {
+    add_summary(table, list, std::string(predict::subject_name(subject)),
+                of_subject(result.scores, subject));
+  }
+  for (const Subject subject : {Subject::kTraining, Subject::kInference}) {
+    const std::string name(predict::subject_name(subject));
+    add_summary(table, list, name + ", its network left out of the fit",
+                of_subject(result.without_network, subject));
+    add_summary(table, list, name + ", its device left out of the fit",
+                of_subject(result.without_device, subject));
+  }
+  document.blocks.emplace_back(std::move(table));
+  document.data["overview"] = std::move(list);
+}
+
+using KeyOf = std::function<std::string(const Score&)>;
+
+void add_groups(const ValidationResult& result, const std::string& title, const std::string& key,
+                const KeyOf& key_of, Document& document) {
+  document.data[key] = Json::object();
+  for (const Subject subject : kSubjects) {
+    std::map<std::string, std::vector<Score>> groups;
+    for (const Score& score : of_subject(result.scores, subject)) {
+      groups[key_of(score)].push_back(score);
+    }
+    if (groups.empty()) continue;
+    Table table(summary_columns(key));
+    Json list = Json::array();
+    for (const auto& [name, scores] : groups) add_summary(table, list, name, scores);
+    document.blocks.emplace_back(
+        Heading{fmt::format("{}: {}", title, predict::subject_name(subject))});
+    document.blocks.emplace_back(std::move(table));
+    document.data[key][predict::subject_name(subject)] = std::move(list);
+  }
+}
+
+Json score_json(const Score& score) {
+  const predict::Measurement& row = *score.row;
+  return Json::object({{"origin", row.origin},
+                       {"framework", row.framework},
+                       {"device", row.device},
+                       {"gpus", row.gpus},
+                       {"model", row.model},
+                       {"batch_per_gpu", row.batch_per_gpu},
+                       {"precision", predict::precision_name(row.precision)},
+                       {"subject", predict::subject_name(score.subject)},
+                       {"measured", score.measured},
+                       {"predicted", score.predicted},
+                       {"paleo", score.paleo},
+                       {"error", score.error() * 100},
+                       {"paleo_error", score.paleo_error() * 100}});
+}
+
+Table score_table() {
+  return Table({{"stack", Align::kLeft},
+                {"device", Align::kLeft},
+                {"GPUs"},
+                {"network", Align::kLeft},
+                {"batch"},
+                {"type", Align::kLeft},
+                {"measured"},
+                {"predicted"},
+                {"error"},
+                {"PALEO"},
+                {"PALEO error"}});
+}
+
+void add_score(Table& table, const Score& score) {
+  const predict::Measurement& row = *score.row;
+  table.add_row({row.framework, row.device, count_cell(row.gpus), row.model,
+                 count_cell(row.batch_per_gpu), predict::precision_name(row.precision),
+                 fixed_cell(score.measured, 1), fixed_cell(score.predicted, 1),
+                 signed_percent(score.error()), fixed_cell(score.paleo, 1),
+                 signed_percent(score.paleo_error())});
+}
+
+void add_worst(const ValidationResult& result, Document& document) {
+  for (const Subject subject : kSubjects) {
+    std::vector<Score> scores = of_subject(result.scores, subject);
+    if (scores.empty()) continue;
+    std::stable_sort(scores.begin(), scores.end(), [](const Score& a, const Score& b) {
+      return std::fabs(std::log(a.predicted / a.measured)) >
+             std::fabs(std::log(b.predicted / b.measured));
+    });
+    Table table = score_table();
+    for (size_t i = 0; i < std::min(kWorstRows, scores.size()); ++i) add_score(table, scores[i]);
+    document.blocks.emplace_back(
+        Heading{fmt::format("Worst rows: {} (images/s)", predict::subject_name(subject))});
+    document.blocks.emplace_back(std::move(table));
+  }
+}
+
+void add_excluded(const ValidationResult& result, Document& document) {
+  std::map<std::string, int64_t> reasons;
+  for (const predict::Excluded& item : result.excluded) ++reasons[item.reason];
+  document.data["excluded"] = Json::array();
+  if (reasons.empty()) return;
+  Table table({{"rows"}, {"why they are not scored", Align::kLeft}});
+  for (const auto& [reason, rows] : reasons) {
+    table.add_row({count_cell(rows), reason});
+    document.data["excluded"].push_back(Json::object({{"reason", reason}, {"rows", rows}}));
+  }
+  document.blocks.emplace_back(Heading{"Not scored"});
+  document.blocks.emplace_back(std::move(table));
+}
+
+}  // namespace
+
+Document validation_document(const ValidationResult& result) {
+  Document document;
+  document.data = Json::object();
+  document.blocks.emplace_back(Heading{"Predictions against published measurements"});
+  document.blocks.emplace_back(Paragraph{
+      "MAPE is the mean of |predicted / measured - 1|, bias the mean of predicted / measured - 1, "
+      "both in images/s. Scaling takes the measured speed of one device as given. PALEO is run "
+      "with one GPU's own peak and bandwidth and the platform percent of peak of its paper."});
+  add_overview(result, document);
+  add_groups(
+      result, "By source", "source", [](const Score& s) { return s.row->source; }, document);
+  add_groups(
+      result, "By software stack", "stack", [](const Score& s) { return s.row->framework; },
+      document);
+  add_groups(
+      result, "By device", "device", [](const Score& s) { return s.row->device; }, document);
+  add_groups(
+      result, "By network", "network", [](const Score& s) { return s.row->model; }, document);
+  add_worst(result, document);
+  add_excluded(result, document);
+  document.data["rows"] = Json::array();
+  for (const Score& score : result.scores) document.data["rows"].push_back(score_json(score));
+  return document;
+}
+
+}  // namespace trainyard::report

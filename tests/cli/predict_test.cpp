@@ -1,0 +1,69 @@
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "support/run_program.h"
+
+namespace trainyard::cli {
+namespace {
+
+TEST(PredictCommand, JsonHasTheAgreedFields) {
+  const Outcome outcome = run({"predict", "inception_v3", "--device", "k80", "--workers", "1,2,4,8",
+                               "--batch", "128", "--scaling", "strong", "--comm", "tree", "--price",
+                               "0.9", "--dataset", "imagenet", "--epochs", "2", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out, "output");
+  ASSERT_EQ(json.at("rows").items().size(), 4u);
+  for (const Json& row : json.at("rows").items()) {
+    for (const char* key : {"workers", "forward_ms", "backward_ms", "update_ms", "comm_ms",
+                            "exposed_comm_ms", "step_ms", "images_per_s", "speedup", "efficiency",
+                            "epoch_s", "train_s", "cost_usd", "memory_bytes", "limit"}) {
+      EXPECT_NE(row.find(key), nullptr) << key;
+    }
+    EXPECT_NEAR(row.at("train_s").as_number(), 2 * row.at("epoch_s").as_number(), 1e-6);
+  }
+}
+
+TEST(PredictCommand, PaleoLayersPeakAndFormats) {
+  EXPECT_EQ(
+      run({"predict", "alexnet", "--model", "paleo", "--comm", "tree", "--workers", "1,4"}).code,
+      0);
+  EXPECT_EQ(run({"predict", "vgg16", "--model", "paleo", "--hybrid", "--workers", "4"}).code, 0);
+  const Outcome layers = run({"predict", "vgg16", "--layers", "--format", "csv"});
+  EXPECT_NE(layers.out.find("bound by"), std::string::npos);
+  const Outcome peak = run({"predict", "googlenet", "--peak", "--json"});
+  EXPECT_NE(peak.out.find("Lu et al."), std::string::npos);
+}
+
+TEST(PredictCommand, WrongRequestsExitWithTwoAndHelp) {
+  EXPECT_EQ(run({"predict", "vgg16", "--device", "k8"}).code, 2);
+  EXPECT_NE(run({"predict", "vgg16", "--device", "k8"}).err.find("k80"), std::string::npos);
+  EXPECT_NE(run({"predict", "vgg61"}).err.find("vgg16"), std::string::npos);
+  EXPECT_NE(run({"predict", "vgg16", "--link", "10gb"}).err.find("10gbe"), std::string::npos);
+  EXPECT_EQ(run({"predict", "vgg16", "--workers", "0"}).code, 2);
+  EXPECT_EQ(run({"predict", "vgg16", "--workers", "-3"}).code, 2);
+  EXPECT_EQ(run({"predict", "vgg16", "--batch", "0"}).code, 2);
+  EXPECT_EQ(run({"predict", "vgg16", "--dataset", "imagenett"}).code, 2);
+  EXPECT_EQ(run({"predict", "vgg16", "--catalog", "no-such-file.yaml"}).code, 2);
+  EXPECT_EQ(run({"validate", "--measurements", "no-such-file.csv"}).code, 2);
+}
+
+TEST(PredictCommand, SaysWhatIsDoneWithAnUnevenBatch) {
+  const Outcome outcome =
+      run({"predict", "lenet5", "--workers", "3", "--batch", "100", "--scaling", "strong"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.out.find("does not divide by 3 workers"), std::string::npos);
+}
+
+TEST(DevicesCommand, ListsAndShows) {
+  EXPECT_NE(run({"devices"}).out.find("titan-x-maxwell"), std::string::npos);
+  const Outcome shown = run({"devices", "show", "k80", "--json"});
+  EXPECT_EQ(Json::parse(shown.out, "output").at("fp32_gflops").as_number(), 4370);
+  EXPECT_EQ(run({"devices", "show", "k81"}).code, 2);
+  EXPECT_EQ(run({"devices", "list"}).code, 2);
+}
+
+}  // namespace
+}  // namespace trainyard::cli

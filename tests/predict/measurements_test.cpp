@@ -1,0 +1,99 @@
+#include "predict/measurements.h"
+
+#include <functional>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "models/model.h"
+#include "predict/validate.h"
+
+namespace trainyard::predict {
+namespace {
+
+constexpr const char* kHeader =
+    "source,framework,mode,device,gpus,gpus_per_host,network,model,batch_per_gpu,precision,comm,"
+    "images_per_s,note\n";
+
+std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::vector<Measurement> read(const std::string& rows) {
+  return read_measurements(kHeader + rows, "m.csv");
+}
+
+TEST(Measurements, EveryPublishedRowIsReadAndCited) {
+  const std::vector<Measurement> rows = published_measurements();
+  EXPECT_GT(rows.size(), 800u);
+  for (const Measurement& row : rows) EXPECT_FALSE(row.source.empty()) << row.origin;
+}
+
+TEST(Measurements, WrongFieldsAreNamed) {
+  EXPECT_EQ(message_of([] { read("me,torch,train,k80,1,1,,vgg16,1,fp32,,5,\n"); }),
+            "m.csv:2: field 'mode': expected training or inference, found 'train'");
+  EXPECT_EQ(message_of([] { read("me,torch,training,k80,0,1,,vgg16,1,fp32,,5,\n"); }),
+            "m.csv:2: field 'gpus': expected 1 or more, found 0");
+  EXPECT_NE(message_of([] {
+              read("me,torch,training,k80,1,1,,vgg16,1,fp31,,5,\n");
+            }).find("field 'precision'"),
+            std::string::npos);
+  EXPECT_NE(message_of([] {
+              read("me,torch,training,k80,1,1,,vgg16,1,fp32,,-5,\n");
+            }).find("field 'images_per_s'"),
+            std::string::npos);
+  EXPECT_NE(message_of([] { read_measurements("a,b\n1,2\n", "m.csv"); }).find("column 'source'"),
+            std::string::npos);
+}
+
+TEST(Validation, FitsAndScoresAFileOfOwnRows) {
+  const Catalog catalog = Catalog::built_in();
+  Networks networks([](const std::string& name) { return models::build_model(name); });
+  // Half again as fast as the stack is in the catalog: the fit must find most of that.
+  const std::vector<Measurement> probe = read(
+      "me,torch-cudnn5.1,training,gtx-1080,1,1,,resnet18,16,fp32,,1,\n"
+      "me,torch-cudnn5.1,training,gtx-1080,1,1,,resnet50,16,fp32,,1,\n"
+      "me,torch-cudnn5.1,training,gtx-1080,1,1,,vgg16,16,fp32,,1,\n"
+      "me,torch-cudnn5.1,training,gtx-1080,1,1,,resnet34,16,fp32,,,out of memory\n");
+  std::vector<Measurement> rows = probe;
+  const std::vector<Score> before = Validation(catalog, networks, probe).score();
+  for (size_t i = 0; i < before.size(); ++i) rows[i].images_per_s = 1.5 * before[i].predicted;
+  const Validation validation(catalog, networks, rows);
+  ASSERT_EQ(validation.excluded().size(), 1u);
+  EXPECT_NEAR(summarize(validation.score()).bias, 1 / 1.5 - 1, 1e-9);
+  const Catalog fitted = validation.fit();
+  // Three rows pull against the priors, which keep some of the way.
+  constexpr double kLeftOver = 0.1;
+  EXPECT_LT(summarize(validation.score(fitted)).mape, kLeftOver);
+  // What was written can be read back.
+  Catalog again = Catalog::built_in();
+  again.add(stacks_yaml(fitted.stacks()), "fitted.yaml");
+  EXPECT_NEAR(again.stack("torch-cudnn5.1").for_class("gpu").conv,
+              fitted.stack("torch-cudnn5.1").for_class("gpu").conv, 1e-3);
+}
+
+// The bounds are the project's promises; docs/results/validation.md has the figures.
+TEST(Validation, PublishedRowsArePredictedWithinTheStatedErrors) {
+  constexpr double kTrainingMape = 0.10;
+  constexpr double kScalingMape = 0.08;
+  constexpr double kInferenceMape = 0.10;
+  const Catalog catalog = Catalog::built_in();
+  Networks networks([](const std::string& name) { return models::build_model(name); });
+  const std::vector<Measurement> rows = published_measurements();
+  const Validation validation(catalog, networks, rows);
+  std::map<Subject, std::vector<Score>> by_subject;
+  for (const Score& score : validation.score()) by_subject[score.subject].push_back(score);
+  EXPECT_LE(summarize(by_subject[Subject::kTraining]).mape, kTrainingMape);
+  EXPECT_LE(summarize(by_subject[Subject::kScaling]).mape, kScalingMape);
+  EXPECT_LE(summarize(by_subject[Subject::kInference]).mape, kInferenceMape);
+  EXPECT_GT(by_subject[Subject::kTraining].size(), 200u);
+}
+
+}  // namespace
+}  // namespace trainyard::predict

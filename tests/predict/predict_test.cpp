@@ -1,0 +1,226 @@
+#include "predict/predict.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "models/model.h"
+#include "predict/exchange.h"
+#include "predict/peak.h"
+
+namespace trainyard::predict {
+namespace {
+
+const Catalog& catalog() {
+  static const Catalog kCatalog = Catalog::built_in();
+  return kCatalog;
+}
+
+const Network& network(const std::string& name) {
+  static Networks networks([](const std::string& wanted) { return models::build_model(wanted); });
+  return networks.get(name);
+}
+
+Request request(const std::string& name, const std::string& device) {
+  Request request;
+  request.network = &network(name);
+  request.device = &catalog().device(device);
+  request.stack = &catalog().default_stack(*request.device);
+  request.cluster.inside = catalog().link(request.device->inside);
+  request.cluster.between = catalog().link("25gbe");
+  request.cluster.comm = &find_comm_model("ring");
+  request.dataset_images = 1e6;
+  request.usd_per_hour = 1;
+  request.percent = {0.62, 0.72};
+  return request;
+}
+
+TEST(Profile, CountsWhatTheNetworkHolds) {
+  const NetworkProfile& profile = network("vgg16").profile;
+  EXPECT_EQ(profile.parameters, 138357544);
+  EXPECT_EQ(profile.input, 3 * 224 * 224);
+  EXPECT_FALSE(profile.ops.front().data_gradient);
+  EXPECT_NEAR(profile.macs, 15.47e9, 0.01e9);
+}
+
+TEST(Profile, MergedProfilesTakeTheSameTime) {
+  const Network& net = network("resnet50");
+  EXPECT_LT(net.merged.ops.size(), net.profile.ops.size() / 2);
+  const Device& device = catalog().device("v100");
+  const Roofline roofline(device, catalog().default_stack(device), Precision::kFp32);
+  const double one = predict_step(net.profile, roofline, 32, Mode::kTraining).total();
+  EXPECT_NEAR(predict_step(net.merged, roofline, 32, Mode::kTraining).total(), one, 1e-9 * one);
+}
+
+TEST(Profile, UngroupedConvolutionsMultiplyOutAllChannels) {
+  // conv2, conv4 and conv5 of AlexNet have two groups each.
+  EXPECT_NEAR(network("alexnet:ungrouped").profile.macs / network("alexnet").profile.macs, 1.57,
+              0.01);
+  EXPECT_GT(network("alexnet:ungrouped").profile.parameters, network("alexnet").profile.parameters);
+}
+
+TEST(OpTime, TheFirstConvolutionHasNoDataGradient) {
+  const Device& device = catalog().device("k80");
+  const Roofline roofline(device, catalog().default_stack(device), Precision::kFp32);
+  const NetworkProfile& profile = network("vgg16").profile;
+  EXPECT_EQ(roofline.training(profile.ops[0], 8).data_gradient.seconds, 0);
+  EXPECT_GT(roofline.training(profile.ops[0], 8).weight_gradient.seconds, 0);
+}
+
+TEST(OpTime, AlgorithmsDependOnShapeAndStack) {
+  const Device& device = catalog().device("titan-x-maxwell");
+  const NetworkProfile& profile = network("vgg16").profile;
+  const auto last_conv = std::find_if(profile.ops.rbegin(), profile.ops.rend(),
+                                      [](const OpProfile& op) { return op.is_conv; });
+  const auto algorithm = [&](const char* stack) {
+    const Roofline roofline(device, catalog().stack(stack), Precision::kFp32);
+    return roofline.inference(*last_conv, 16).algorithm;
+  };
+  EXPECT_EQ(algorithm("torch-cudnn5.1"), ConvAlgorithm::kWinograd);
+  EXPECT_EQ(algorithm("caffe-native"), ConvAlgorithm::kProduct);
+}
+
+TEST(OpTime, DepthwiseConvolutionsAreFarFromThePeak) {
+  const Device& device = catalog().device("v100");
+  const Roofline roofline(device, catalog().default_stack(device), Precision::kFp32);
+  const auto share = [&](const std::string& name) {
+    const NetworkProfile& profile = network(name).profile;
+    const double seconds = predict_step(profile, roofline, 64, Mode::kInference).total();
+    return 2 * profile.macs * 64 / seconds / device.fp32;
+  };
+  EXPECT_LT(share("mobilenet_v2"), 0.5 * share("resnet50"));
+}
+
+TEST(Predict, LargerBatchesAreFasterPerImageAndNeedMoreMemory) {
+  Request r = request("resnet50", "p100");
+  double speed = 0;
+  double memory = 0;
+  for (const int64_t batch : {1, 4, 16, 64}) {
+    r.batch = batch;
+    const Row row = predict(r).front();
+    EXPECT_GT(row.images_per_s, speed);
+    EXPECT_GT(row.memory_bytes, memory);
+    speed = row.images_per_s;
+    memory = row.memory_bytes;
+  }
+}
+
+TEST(Predict, RunningOutOfMemoryIsTheLimitInWords) {
+  Request r = request("vgg16", "k80");
+  r.batch = 512;
+  const Row row = predict(r).front();
+  EXPECT_FALSE(row.fits);
+  EXPECT_NE(row.limit.find("memory: needs"), std::string::npos);
+}
+
+TEST(Predict, ScalingStaysBelowIdealAndCostsMore) {
+  Request r = request("vgg16", "p100");
+  r.workers = {1, 2, 8, 16, 64};
+  r.batch = 32;
+  const std::vector<Row> rows = predict(r);
+  EXPECT_DOUBLE_EQ(rows[0].speedup, 1);
+  for (size_t i = 1; i < rows.size(); ++i) {
+    EXPECT_LE(rows[i].speedup, static_cast<double>(rows[i].workers));
+    EXPECT_LE(rows[i].exposed_comm, rows[i].comm + 1e-12);
+    EXPECT_GE(rows[i].cost_usd, rows[0].cost_usd);
+    EXPECT_EQ(rows[i].global_batch, 32 * rows[i].workers);
+  }
+  // Across hosts the network is slower than NVLink.
+  EXPECT_LT(rows[3].efficiency, rows[2].efficiency);
+}
+
+TEST(Predict, StrongScalingSharesTheBatch) {
+  Request r = request("resnet50", "v100");
+  r.scaling = Scaling::kStrong;
+  r.batch = 100;
+  r.workers = {1, 3};
+  const std::vector<Row> rows = predict(r);
+  EXPECT_EQ(rows[1].batch_per_worker, 34);
+  EXPECT_EQ(rows[1].global_batch, 100);
+  EXPECT_NE(uneven_batch_note(100, 3).find("34 images"), std::string::npos);
+  EXPECT_EQ(uneven_batch_note(99, 3), "");
+  r.workers = {200};
+  EXPECT_THROW(predict(r), Error);
+}
+
+TEST(Predict, WrongRequestsAreRefused) {
+  Request r = request("lenet5", "k80");
+  r.workers = {0};
+  EXPECT_THROW(predict(r), Error);
+  r.workers = {1};
+  r.batch = 0;
+  EXPECT_THROW(predict(r), Error);
+  r.batch = 1;
+  r.precision = Precision::kInt8;
+  EXPECT_THROW(predict(r), Error);
+  r.model = Model::kPaleo;
+  r.precision = Precision::kFp32;
+  r.workers = {2};
+  EXPECT_THROW(predict(r), Error);  // PALEO has no ring
+}
+
+TEST(Predict, TheInputPipelineCanBeTheLimit) {
+  Request r = request("alexnet-one-tower", "v100");
+  r.batch = 256;
+  r.input_images_per_s = 100;
+  const Row row = predict(r).front();
+  EXPECT_EQ(row.limit, "input pipeline");
+  EXPECT_DOUBLE_EQ(row.images_per_s, 100);
+}
+
+TEST(Predict, HalfPrecisionIsFasterWhereThereAreMatrixUnits) {
+  Request r = request("resnet50", "v100");
+  r.batch = 64;
+  const double single = predict(r).front().images_per_s;
+  r.precision = Precision::kFp16;
+  EXPECT_GT(predict(r).front().images_per_s, 1.3 * single);
+}
+
+TEST(Predict, PaleoFromAGraphIsNearPaleosOwnFile) {
+  // PALEO's own VGG16 has fully connected layers as convolutions; forward FLOPs are the same.
+  Request r = request("vgg16", "titan-x-maxwell");
+  r.model = Model::kPaleo;
+  r.percent = {1, 1};
+  r.batch = 128;
+  r.cluster.comm = &find_comm_model("tree");
+  const Row row = predict(r).front();
+  const double compute_ms = 3961.956 / 6.144;  // GFLOP of batch 128 over PALEO's peak
+  EXPECT_GT(row.forward * 1e3, compute_ms);
+  EXPECT_LT(row.forward * 1e3, 1.2 * compute_ms);
+}
+
+TEST(Exchange, BucketsHoldEveryGradientAndBecomeReadyInOrder) {
+  const Device& device = catalog().device("p100");
+  const Roofline roofline(device, catalog().default_stack(device), Precision::kFp32);
+  const NetworkProfile& profile = network("resnet50").profile;
+  const auto buckets = gradient_buckets(profile, roofline, 32, Precision::kFp32, 16e6);
+  double bytes = 0;
+  double ready = 0;
+  for (const GradientBucket& bucket : buckets) {
+    EXPECT_GE(bucket.ready, ready);
+    ready = bucket.ready;
+    bytes += bucket.bytes;
+  }
+  EXPECT_NEAR(bytes, 4 * profile.parameters, 1);
+  EXPECT_GT(buckets.size(), 3u);
+  const Topology topology{.workers = 4, .per_host = 4, .inside = {1e9, 0}, .between = {1e9, 0}};
+  const CommModel& ring = find_comm_model("ring");
+  const Exchange late = predict_exchange(buckets, 0.1, topology, ring, /*overlaps=*/false);
+  const Exchange early = predict_exchange(buckets, 0.1, topology, ring, /*overlaps=*/true);
+  EXPECT_DOUBLE_EQ(late.exposed, late.busy);
+  EXPECT_LT(early.exposed, late.exposed);
+}
+
+TEST(Peak, TheoryIsFlopsOverThePublishedPeak) {
+  const Device& device = catalog().device("k80");
+  const auto rows =
+      peak_rows(network("vgg16"), "vgg16", device, catalog().default_stack(device), 32);
+  EXPECT_NEAR(rows.front().single_s, 2 * 15.47e9 / 4.37e12, 1e-5);
+  bool lu = false;
+  for (const PeakRow& row : rows) lu = lu || row.counted_by == "Lu et al.";
+  EXPECT_TRUE(lu);
+}
+
+}  // namespace
+}  // namespace trainyard::predict
