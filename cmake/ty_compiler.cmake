@@ -24,6 +24,12 @@ if(TY_SANITIZE)
   target_link_options(ty_flags INTERFACE -fsanitize=${TY_SANITIZE})
 endif()
 
+if(TY_FUZZ)
+  # Tells libFuzzer which branches an input took.
+  target_compile_options(ty_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(ty_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 find_program(TY_CCACHE ccache)
 if(TY_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${TY_CCACHE})

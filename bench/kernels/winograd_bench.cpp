@@ -1,4 +1,4 @@
-// Winograd against oneDNN's direct convolution on every 3x3 stride-1 layer of the compared
+// Winograd against oneDNN's direct convolution on the 3x3 and 5x5 stride-1 layers of the compared
 // networks: time, effective GFLOP/s, ratio, and error against a sum in double.
 //
 //   winograd_bench [--net NAME] [--threads T] [--batch N] [--seconds S per layer] [--tiles 246]
@@ -27,6 +27,7 @@ struct Layer {
   int64_t out;
   int64_t size;
   int count;  // how many such layers the network has
+  int64_t kernel = 3;
 };
 
 constexpr Layer kLayers[] = {
@@ -45,7 +46,11 @@ constexpr Layer kLayers[] = {
     {"densenet121", 128, 32, 28, 12}, {"densenet121", 128, 32, 14, 24},
     {"densenet121", 128, 32, 7, 16},  {"squeezenet", 16, 64, 55, 2},
     {"squeezenet", 32, 128, 27, 2},   {"squeezenet", 48, 192, 13, 2},
-    {"squeezenet", 64, 256, 13, 2},
+    {"squeezenet", 64, 256, 13, 2},   {"alexnet", 64, 192, 27, 1, 5},
+    {"alexnet", 192, 384, 13, 1},     {"alexnet", 384, 256, 13, 1},
+    {"alexnet", 256, 256, 13, 1},     {"googlenet", 16, 32, 28, 1, 5},
+    {"googlenet", 32, 96, 28, 1, 5},  {"googlenet", 24, 64, 14, 2, 5},
+    {"googlenet", 32, 128, 14, 2, 5}, {"googlenet", 48, 128, 7, 1, 5},
 };
 
 struct Options {
@@ -83,13 +88,15 @@ struct Data {
         plain(make_floats(batch * layer.in * pixels)),
         src(make_floats(batch * in_blocks * 8 * pixels)),
         dst(make_floats(batch * out_blocks * 8 * pixels)),
-        weights(make_floats(layer.in * layer.out * 9)),
+        weights(make_floats(layer.in * layer.out * layer.kernel * layer.kernel)),
         bias(make_floats(layer.out)) {
     std::mt19937 random(1);
     std::normal_distribution<float> normal;
     // Weights as initialised by He et al., inputs as they are after a Relu.
-    const float deviation = std::sqrt(2.0F / (9.0F * static_cast<float>(layer.in)));
-    for (int64_t i = 0; i < layer.in * layer.out * 9; ++i) weights[i] = normal(random) * deviation;
+    const float deviation =
+        std::sqrt(2.0F / static_cast<float>(layer.in * layer.kernel * layer.kernel));
+    const int64_t count = layer.in * layer.out * layer.kernel * layer.kernel;
+    for (int64_t i = 0; i < count; ++i) weights[i] = normal(random) * deviation;
     for (int64_t i = 0; i < layer.out; ++i) bias[i] = normal(random) * 0.1F;
     for (int64_t n = 0; n < batch; ++n) {
       for (int64_t c = 0; c < layer.in; ++c) {
@@ -115,7 +122,8 @@ class Direct {
     const auto any = memory::format_tag::any;
     const auto nchw = memory::format_tag::nchw;
     const memory::dims in = {batch, layer.in, layer.size, layer.size};
-    const memory::dims filter = {layer.out, layer.in, 3, 3};
+    const memory::dims filter = {layer.out, layer.in, layer.kernel, layer.kernel};
+    const int64_t pad = layer.kernel / 2;
     post_ops ops;
     ops.append_eltwise(1.0F, algorithm::eltwise_relu, 0.0F, 0.0F);
     primitive_attr attributes;
@@ -124,13 +132,13 @@ class Direct {
         prop_kind::forward_inference, algorithm::convolution_direct,
         {in, f32, layer.in == 3 ? nchw : any}, {filter, f32, any},
         {{layer.out}, f32, memory::format_tag::x},
-        {{batch, layer.out, layer.size, layer.size}, f32, any}, {1, 1}, {1, 1}, {1, 1});
+        {{batch, layer.out, layer.size, layer.size}, f32, any}, {1, 1}, {pad, pad}, {pad, pad});
     const convolution_forward::primitive_desc primitive(desc, attributes, engine_);
     conv_ = convolution_forward(primitive);
     src_ = reordered({in, f32, nchw}, data.plain.get(), primitive.src_desc());
     dst_ = memory(primitive.dst_desc(), engine_);
     bias_ = memory(primitive.bias_desc(), engine_, data.bias.get());
-    const int copies = copies_of(layer.in * layer.out * 36);
+    const int copies = copies_of(layer.in * layer.out * layer.kernel * layer.kernel * 4);
     for (int i = 0; i < copies; ++i) {
       weights_.push_back(reordered({filter, f32, memory::format_tag::oihw}, data.weights.get(),
                                    primitive.weights_desc()));
@@ -171,7 +179,12 @@ class Ours {
                                  .in_channels = layer.in,
                                  .out_channels = layer.out,
                                  .height = layer.size,
-                                 .width = layer.size};
+                                 .width = layer.size,
+                                 .kernel = layer.kernel,
+                                 .pad_top = layer.kernel / 2,
+                                 .pad_left = layer.kernel / 2,
+                                 .pad_bottom = layer.kernel / 2,
+                                 .pad_right = layer.kernel / 2};
     do {
       convs_.push_back(
           std::make_unique<WinogradConv>(shape, tile, data.weights.get(), data.bias.get(), kRelu));
@@ -192,12 +205,15 @@ class Ours {
 };
 
 double exact(const Layer& layer, const Data& data, int64_t n, int64_t k, int64_t y, int64_t x) {
+  const int64_t pad = layer.kernel / 2;
   double sum = double{data.bias[k]};
   for (int64_t c = 0; c < layer.in; ++c) {
-    for (int64_t i = std::max<int64_t>(0, 1 - y); i < 3 && y + i <= layer.size; ++i) {
-      for (int64_t j = std::max<int64_t>(0, 1 - x); j < 3 && x + j <= layer.size; ++j) {
-        const int64_t pixel = (y + i - 1) * layer.size + x + j - 1;
-        sum += double{data.weights[(k * layer.in + c) * 9 + i * 3 + j]} *
+    for (int64_t i = std::max<int64_t>(0, pad - y); i < layer.kernel; ++i) {
+      for (int64_t j = std::max<int64_t>(0, pad - x); j < layer.kernel; ++j) {
+        if (y + i - pad >= layer.size || x + j - pad >= layer.size) continue;
+        const int64_t pixel = (y + i - pad) * layer.size + x + j - pad;
+        const int64_t tap = ((k * layer.in + c) * layer.kernel + i) * layer.kernel + j;
+        sum += double{data.weights[tap]} *
                double{data.plain[(n * layer.in + c) * data.pixels + pixel]};
       }
     }
@@ -239,16 +255,17 @@ void compare(const Layer& layer, const Options& options) {
   std::vector<std::unique_ptr<Ours>> ours;
   std::vector<std::function<void(int)>> candidates = {[&](int round) { direct.run(round); }};
   for (const char edge : options.tiles) {
+    if (edge == '6' && layer.kernel == 5) continue;
     const auto tile = static_cast<WinogradTile>(edge - '0');
     ours.push_back(std::make_unique<Ours>(layer, options, tile, data));
     candidates.emplace_back([conv = ours.back().get()](int round) { conv->run(round); });
   }
   const std::vector<double> seconds = time_in_turns(candidates, options.threads, options.seconds);
-  const double flops =
-      18.0 * static_cast<double>(options.batch * data.pixels * layer.in * layer.out);
-  fmt::print("| {:11} | {:3} | {:3} | {:3} | {:2} | {} | {:8.3f} | {:5.0f} |", layer.net, layer.in,
-             layer.out, layer.size, layer.count, options.batch, seconds[0] * 1e3,
-             flops / seconds[0] * 1e-9);
+  const double flops = 2.0 * static_cast<double>(options.batch * data.pixels * layer.in *
+                                                 layer.out * layer.kernel * layer.kernel);
+  fmt::print("| {:11} | {} | {:3} | {:3} | {:3} | {:2} | {} | {:8.3f} | {:5.0f} |", layer.net,
+             layer.kernel, layer.in, layer.out, layer.size, layer.count, options.batch,
+             seconds[0] * 1e3, flops / seconds[0] * 1e-9);
   for (size_t i = 0; i < ours.size(); ++i) {
     ours[i]->run(0);
     const ErrorOfScale error = error_of(layer, options.batch, data);
@@ -265,11 +282,11 @@ void compare(const Layer& layer, const Options& options) {
 int main(int argc, char** argv) {
   using namespace trainyard::bench;
   const Options options = parse(argc, argv);
-  fmt::print("| network | in | out | size | layers | batch | oneDNN ms | GFLOP/s |");
+  fmt::print("| network | window | in | out | size | layers | batch | oneDNN ms | GFLOP/s |");
   for (const char edge : options.tiles) {
     fmt::print(" F{} ms | GFLOP/s | ratio | max error | mean error |", edge);
   }
-  fmt::print("\n|---|---|---|---|---|---|---|---|");
+  fmt::print("\n|---|---|---|---|---|---|---|---|---|");
   for (size_t i = 0; i < options.tiles.size(); ++i) fmt::print("---|---|---|---|---|");
   fmt::print("\n");
   for (const Layer& layer : kLayers) {

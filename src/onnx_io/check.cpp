@@ -1,14 +1,15 @@
 #include "onnx_io/check.h"
 
-#include <algorithm>
-#include <limits>
+#include <memory>
 
 #include <onnx/checker.h>
 #include <onnx/shape_inference/implementation.h>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "onnx_io/payload.h"
 #include "onnx_io/proto.h"
+#include "onnx_io/tensor_reader.h"
 
 namespace trainyard::onnx_io {
 namespace {
@@ -48,12 +49,10 @@ std::string first_line(std::string_view text) {
 }
 
 // The checker stops at the first thing it finds, so nodes are asked one by one.
-void ask_checker_about_nodes(const onnx::ModelProto& model, const std::string& folder,
-                             CheckReport& report) {
+void ask_checker_about_nodes(const onnx::ModelProto& model, CheckReport& report) {
   onnx::checker::CheckerContext context;
   context.set_ir_version(static_cast<int>(model.ir_version()));
   context.set_opset_imports(opsets_of(model));
-  context.set_model_dir(folder);
   const onnx::checker::LexicalScopeContext scope;
   for (const auto& node : model.graph().node()) {
     try {
@@ -64,13 +63,12 @@ void ask_checker_about_nodes(const onnx::ModelProto& model, const std::string& f
   }
 }
 
-void ask_checker(const onnx::ModelProto& model, const std::filesystem::path& path,
-                 CheckReport& report) {
+void ask_checker(const onnx::ModelProto& model, CheckReport& report) {
   const size_t before = report.findings.size();
-  ask_checker_about_nodes(model, path.parent_path().string(), report);
+  ask_checker_about_nodes(model, report);
   if (report.findings.size() > before) return;
   try {
-    onnx::checker::check_model(path.string());
+    onnx::checker::check_model(model);
   } catch (const std::exception& problem) {
     report.findings.push_back({"onnx checker", "", first_line(problem.what())});
   }
@@ -92,25 +90,69 @@ void ask_shape_inference(onnx::ModelProto& model, CheckReport& report) {
   }
 }
 
+// Small tensors get their numbers back, which shape inference looks at; large ones keep a token in
+// their place, since the judges only ask whether there are any. External data has been checked by
+// the importer.
+void restore_numbers(onnx::TensorProto& proto, TensorReader& tensors) {
+  constexpr int64_t kLargestRestored = 1 << 16;
+  int64_t bytes = 1;
+  for (const int64_t d : proto.dims()) {
+    if (__builtin_mul_overflow(bytes, d, &bytes)) return;
+  }
+  const bool external = proto.data_location() == onnx::TensorProto::EXTERNAL;
+  try {
+    if (bytes <= kLargestRestored) {
+      const Tensor tensor = tensors.read(proto);
+      proto.set_raw_data(tensor.data(), static_cast<size_t>(tensor.num_bytes()));
+    } else if (external) {
+      proto.set_raw_data("token");
+    }
+  } catch (const Error&) {
+    return;  // the importer has said so already
+  }
+  proto.clear_external_data();
+  proto.clear_data_location();
+}
+
+// The model without its weights; false if it is none.
+bool read_for_judges(const std::shared_ptr<MappedFile>& file, const std::filesystem::path& path,
+                     onnx::ModelProto& model) {
+  SplitFile split;
+  try {
+    split = split_file(file->bytes(), Root::kModel);
+  } catch (const Error&) {
+    return false;  // the importer has said so already
+  }
+  if (!model.ParseFromArray(split.description.data(), static_cast<int>(split.description.size()))) {
+    return false;
+  }
+  TensorReader tensors(std::move(split.payloads), file,
+                       path.has_parent_path() ? path.parent_path() : ".");
+  auto* graph = model.mutable_graph();
+  for (auto& tensor : *graph->mutable_initializer()) restore_numbers(tensor, tensors);
+  for (auto& node : *graph->mutable_node()) {
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_t()) restore_numbers(*attribute.mutable_t(), tensors);
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 CheckReport check_model(const std::filesystem::path& path, const ImportOptions& options) {
   CheckReport report;
-  const MappedFile file(path);
+  const auto file = std::make_shared<MappedFile>(path);
   const OwnVerdict verdict = ask_importer(path, options, report);
   onnx::ModelProto model;
-  const size_t size = file.bytes().size();
-  if (size > static_cast<size_t>(std::numeric_limits<int>::max()) ||
-      !model.ParseFromArray(file.bytes().data(), static_cast<int>(size))) {
-    return report;
-  }
+  if (!read_for_judges(file, path, model)) return report;
   report.ir_version = model.ir_version();
   for (const auto& import : model.opset_import()) {
     if (import.domain().empty() || import.domain() == "ai.onnx") report.opset = import.version();
   }
   report.num_nodes = model.graph().node_size();
   report.num_initializers = model.graph().initializer_size();
-  ask_checker(model, path, report);
+  ask_checker(model, report);
   if (verdict != OwnVerdict::kWrong) ask_shape_inference(model, report);
   return report;
 }

@@ -27,8 +27,9 @@ void check_arity(const NodeView& node, const OpDef& op) {
 
 void check_attributes(const NodeView& node, const OpDef& op) {
   for (const auto& [name, attribute] : node.node().attributes) {
-    const auto spec = std::find_if(op.attributes.begin(), op.attributes.end(),
-                                   [&](const AttrSpec& s) { return s.name == name; });
+    const auto spec =
+        std::find_if(op.attributes.begin(), op.attributes.end(),
+                     [&wanted = name](const AttrSpec& s) { return s.name == wanted; });
     if (spec == op.attributes.end()) {
       std::vector<std::string> names;
       for (const AttrSpec& known : op.attributes) names.emplace_back(known.name);

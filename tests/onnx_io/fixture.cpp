@@ -17,6 +17,23 @@ onnx::AttributeProto* add_attribute(onnx::NodeProto* node, const std::string& na
   return attribute;
 }
 
+void set_type(onnx::ValueInfoProto* info, const std::string& name,
+              const std::vector<std::string>& dims, int type) {
+  info->set_name(name);
+  auto* tensor = info->mutable_type()->mutable_tensor_type();
+  tensor->set_elem_type(type);
+  auto* shape = tensor->mutable_shape();
+  for (const std::string& dim : dims) {
+    auto* added = shape->add_dim();
+    if (dim == "?") continue;
+    if (std::isdigit(static_cast<unsigned char>(dim.back())) != 0) {
+      added->set_dim_value(std::stoll(dim));
+    } else {
+      added->set_dim_param(dim);
+    }
+  }
+}
+
 }  // namespace
 
 onnx::ModelProto empty_model(int64_t opset) {
@@ -37,26 +54,12 @@ onnx::ModelProto relu_model() {
 
 void add_input(onnx::ModelProto& model, const std::string& name,
                const std::vector<std::string>& dims, int type) {
-  auto* input = model.mutable_graph()->add_input();
-  input->set_name(name);
-  auto* tensor = input->mutable_type()->mutable_tensor_type();
-  tensor->set_elem_type(type);
-  auto* shape = tensor->mutable_shape();
-  for (const std::string& dim : dims) {
-    auto* added = shape->add_dim();
-    if (dim == "?") continue;
-    if (std::isdigit(static_cast<unsigned char>(dim.back())) != 0) {
-      added->set_dim_value(std::stoll(dim));
-    } else {
-      added->set_dim_param(dim);
-    }
-  }
+  set_type(model.mutable_graph()->add_input(), name, dims, type);
 }
 
-void add_output(onnx::ModelProto& model, const std::string& name, int type) {
-  auto* output = model.mutable_graph()->add_output();
-  output->set_name(name);
-  output->mutable_type()->mutable_tensor_type()->set_elem_type(type);
+void add_output(onnx::ModelProto& model, const std::string& name,
+                const std::vector<std::string>& dims) {
+  set_type(model.mutable_graph()->add_output(), name, dims, onnx::TensorProto::FLOAT);
 }
 
 onnx::NodeProto* add_node(onnx::ModelProto& model, const std::string& op,

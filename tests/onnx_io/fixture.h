@@ -18,7 +18,7 @@ onnx::ModelProto relu_model();
 void add_input(onnx::ModelProto& model, const std::string& name,
                const std::vector<std::string>& dims, int type = onnx::TensorProto::FLOAT);
 void add_output(onnx::ModelProto& model, const std::string& name,
-                int type = onnx::TensorProto::FLOAT);
+                const std::vector<std::string>& dims = {"?", "?"});
 onnx::NodeProto* add_node(onnx::ModelProto& model, const std::string& op,
                           const std::vector<std::string>& inputs,
                           const std::vector<std::string>& outputs, const std::string& name = "");

@@ -1,4 +1,4 @@
-// 3x3 convolution of stride 1 by Winograd's minimal filtering.
+// 3x3 and 5x5 convolution of stride 1 by Winograd's minimal filtering.
 #include "kernels/native/winograd.h"
 
 #include <algorithm>
@@ -13,28 +13,35 @@
 namespace trainyard::kernels::native {
 namespace {
 
-// Writes G g G^T of every filter into its panel. In double: the error of the whole is then that of
-// the data's transforms alone.
-template <int kOutputs>
+// G g G^T of one square filter, to out[point * point_stride]. In double: the error of the whole is
+// then that of the data's transforms alone.
+template <int kOutputs, int kPoints>
+void transform_filter(const float* g, float* out, int64_t point_stride) {
+  constexpr int kTaps = kPoints - kOutputs + 1;
+  for (int i = 0; i < kPoints; ++i) {
+    double row[kTaps] = {};
+    for (int y = 0; y < kTaps; ++y) {
+      const double factor = winograd_filter<kPoints>(i, y, kTaps);
+      for (int x = 0; x < kTaps; ++x) row[x] += factor * double{g[y * kTaps + x]};
+    }
+    for (int j = 0; j < kPoints; ++j, out += point_stride) {
+      double u = 0;
+      for (int x = 0; x < kTaps; ++x) u += winograd_filter<kPoints>(j, x, kTaps) * row[x];
+      *out = static_cast<float>(u);
+    }
+  }
+}
+
+template <int kOutputs, int kPoints>
 void pack_weights(const WinogradShape& shape, const float* weights, float* packed) {
-  using Transform = Winograd<kOutputs>;
-  constexpr int kPoints = Transform::kPoints;
-  for (int64_t k = 0; k < shape.out_channels; ++k) {
+  for (int64_t first = 0; first < shape.out_channels; first += kPanelWidth) {
+    const int64_t end = std::min(first + kPanelWidth, shape.out_channels);
+    float* panel = packed + first * kPoints * kPoints * shape.in_channels;
     for (int64_t c = 0; c < shape.in_channels; ++c) {
-      const float* g = weights + (k * shape.in_channels + c) * 9;
-      for (int i = 0; i < kPoints; ++i) {
-        double row[3];
-        for (int x = 0; x < 3; ++x) {
-          row[x] = 0;
-          for (int y = 0; y < 3; ++y) row[x] += Transform::kFilter[i][y] * double{g[y * 3 + x]};
-        }
-        for (int j = 0; j < kPoints; ++j) {
-          double u = 0;
-          for (int x = 0; x < 3; ++x) u += Transform::kFilter[j][x] * row[x];
-          const int64_t panel = k / kPanelWidth * (kPoints * kPoints) + i * kPoints + j;
-          packed[(panel * shape.in_channels + c) * kPanelWidth + k % kPanelWidth] =
-              static_cast<float>(u);
-        }
+      for (int64_t k = first; k < end; ++k) {
+        const float* filter = weights + (k * shape.in_channels + c) * shape.kernel * shape.kernel;
+        transform_filter<kOutputs, kPoints>(filter, panel + c * kPanelWidth + k - first,
+                                            shape.in_channels * kPanelWidth);
       }
     }
   }
@@ -71,12 +78,9 @@ struct TilePosition {
   }
 };
 
-template <int kOutputs>
+template <int kOutputs, int kPoints>
 class Steps {
  public:
-  using Transform = Winograd<kOutputs>;
-  static constexpr int kPoints = Transform::kPoints;
-
   explicit Steps(const Run& run) : run_(run), shape_(run.shape), plan_(run.plan) {}
 
   // v[point][block][tile][8] = B^T d B for the given tiles and blocks of input channels.
@@ -145,7 +149,7 @@ class Steps {
       __m256 result[kPoints];
       if (kWhole || (left <= j && j < right)) {
         for (int i = 0; i < kPoints; ++i) column[i] = _mm256_load_ps(rows[i] + j * kBlock);
-        Transform::input(column, result);
+        WinogradInput<kPoints>::transform(column, result);
         for (int i = 0; i < kPoints; ++i) columns[i][j] = result[i];
       } else {
         for (int i = 0; i < kPoints; ++i) columns[i][j] = _mm256_setzero_ps();
@@ -153,7 +157,7 @@ class Steps {
     }
     for (int i = 0; i < kPoints; ++i) {
       __m256 result[kPoints];
-      Transform::input(columns[i], result);
+      WinogradInput<kPoints>::transform(columns[i], result);
       for (int j = 0; j < kPoints; ++j) {
         _mm256_store_ps(v, result[j]);
         v += plan_.v_stride;
@@ -192,7 +196,7 @@ class Steps {
       for (int i = 0; i < kPoints; ++i) {
         column[i] = _mm256_load_ps(m + (i * kPoints + j) * plan_.m_stride);
       }
-      Transform::output(column, result);
+      winograd_output(column, result);
       for (int i = 0; i < kOutputs; ++i) half[i][j] = result[i];
     }
     const __m256 low = splat(run_.activation.low);
@@ -201,7 +205,7 @@ class Steps {
     for (int i = 0; i < kOutputs; ++i) {
       if (!kWhole && i >= rows) return;
       __m256 result[kOutputs];
-      Transform::output(half[i], result);
+      winograd_output(half[i], result);
       const int64_t at = offset + i * row_stride;
       for (int j = 0; j < kOutputs; ++j) {
         if (!kWhole && j >= columns) break;
@@ -217,10 +221,10 @@ class Steps {
   const WinogradPlan& plan_;
 };
 
-template <int kOutputs>
+template <int kOutputs, int kPoints>
 void run_steps(const Run& run, float* scratch, int threads) {
   const WinogradPlan& plan = run.plan;
-  const Steps<kOutputs> steps(run);
+  const Steps<kOutputs, kPoints> steps(run);
   if (plan.split_panels) {
     float* v = scratch;
     float* products = scratch + plan.v_floats();
@@ -247,6 +251,34 @@ void run_steps(const Run& run, float* scratch, int threads) {
   });
 }
 
+struct Kernels {
+  int64_t tile;
+  int64_t kernel;
+  void (*pack)(const WinogradShape& shape, const float* weights, float* packed);
+  void (*run)(const Run& run, float* scratch, int threads);
+};
+
+template <int kOutputs, int kTaps>
+constexpr Kernels make_kernels() {
+  constexpr int kPoints = kOutputs + kTaps - 1;
+  return {kOutputs, kTaps, pack_weights<kOutputs, kPoints>, run_steps<kOutputs, kPoints>};
+}
+
+constexpr Kernels kKernels[] = {make_kernels<2, 3>(), make_kernels<4, 3>(), make_kernels<6, 3>(),
+                                make_kernels<2, 5>(), make_kernels<4, 5>()};
+
+const Kernels& kernels_for(const WinogradShape& shape, WinogradTile tile) {
+  for (const Kernels& kernels : kKernels) {
+    if (kernels.tile == static_cast<int64_t>(tile) && kernels.kernel == shape.kernel) {
+      return kernels;
+    }
+  }
+  throw_error(
+      "Winograd convolution has 2x2, 4x4 and 6x6 tiles for a 3x3 window, 2x2 and 4x4 for 5x5; "
+      "asked for {0}x{0} and {1}x{1}",
+      static_cast<int>(tile), shape.kernel);
+}
+
 }  // namespace
 
 WinogradConv::WinogradConv(const WinogradShape& shape, WinogradTile tile, const float* weights,
@@ -265,17 +297,7 @@ WinogradConv::WinogradConv(const WinogradShape& shape, WinogradTile tile, const 
   weights_ = PackedBuffer(plan.panels * plan.points * shape.in_channels * kPanelWidth);
   bias_ = PackedBuffer(plan.panels * kPanelWidth);
   if (bias) std::copy_n(bias, shape.out_channels, bias_.data());
-  switch (tile) {
-    case WinogradTile::k2:
-      pack_weights<2>(shape, weights, weights_.data());
-      break;
-    case WinogradTile::k4:
-      pack_weights<4>(shape, weights, weights_.data());
-      break;
-    case WinogradTile::k6:
-      pack_weights<6>(shape, weights, weights_.data());
-      break;
-  }
+  kernels_for(shape, tile).pack(shape, weights, weights_.data());
 }
 
 int64_t WinogradConv::scratch_bytes(int threads) const {
@@ -289,15 +311,7 @@ void WinogradConv::run(const float* src, const float* residual, float* dst, void
                        int threads) const {
   const WinogradPlan plan = plan_winograd(shape_, tile_, threads);
   const Run run = {shape_, plan, weights_.data(), bias_.data(), activation_, src, residual, dst};
-  float* buffer = static_cast<float*>(scratch);
-  switch (tile_) {
-    case WinogradTile::k2:
-      return run_steps<2>(run, buffer, threads);
-    case WinogradTile::k4:
-      return run_steps<4>(run, buffer, threads);
-    case WinogradTile::k6:
-      return run_steps<6>(run, buffer, threads);
-  }
+  kernels_for(shape_, tile_).run(run, static_cast<float*>(scratch), threads);
 }
 
 }  // namespace trainyard::kernels::native

@@ -1,38 +1,53 @@
-// 3x3 convolution of stride 1 by Winograd's minimal filtering: fewer multiplications than the
-// plain sum, so it may go beyond the processor's multiply-add peak.
+// 3x3 and 5x5 convolution of stride 1 by Winograd's minimal filtering: fewer multiplications than
+// the plain sum, so it may go beyond the processor's multiply-add peak.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "kernels/native/activation.h"
 #include "kernels/native/packed_buffer.h"
 
 namespace trainyard::kernels::native {
 
-// A convolution with one group, stride 1, dilation 1 and a 3x3 window.
+// A convolution with one group, stride 1, dilation 1 and a square window.
 struct WinogradShape {
   int64_t batch = 1;
   int64_t in_channels = 0;
   int64_t out_channels = 0;
   int64_t height = 0;  // of the input, without padding
   int64_t width = 0;
+  int64_t kernel = 3;  // or 5
   int64_t pad_top = 1;
   int64_t pad_left = 1;
   int64_t pad_bottom = 1;
   int64_t pad_right = 1;
 
-  int64_t out_height() const { return height + pad_top + pad_bottom - 2; }
-  int64_t out_width() const { return width + pad_left + pad_right - 2; }
+  int64_t out_height() const { return height + pad_top + pad_bottom - kernel + 1; }
+  int64_t out_width() const { return width + pad_left + pad_right - kernel + 1; }
 };
 
 // Edge of the square of outputs computed together. Larger needs fewer multiplications, but more
-// weight memory ((edge + 2)^2 / 9 of the plain weights) and more rounding error.
+// weight memory ((edge + kernel - 1)^2 / kernel^2 of the plain weights) and more rounding error.
+// There is no 6x6 tile for a 5x5 window.
 enum class WinogradTile { k2 = 2, k4 = 4, k6 = 6 };
+
+// The tile that is expected to beat a direct convolution, or nothing if none is. Measured against
+// oneDNN's direct kernels on one core, weights not in cache (bench/results/winograd.md):
+//   3 input channels                     0.83 of its speed: the transforms cost more than they save
+//   from 16 channels, 13x13 and larger   1.6 to 3.0 times its speed with 4x4 tiles
+//   112x112 and larger                   a further 1.05 to 1.08 with 6x6 tiles
+//   7x7, batch 1                         1.3 to 1.6 with 2x2 tiles, 1.2 to 1.35 with 4x4, whose
+//                                        weights take longer to read than to multiply
+//   7x7, batch 8                         2.0 and more with 4x4 tiles
+//   5x5 window                           1.8 (7x7 images) to 4.0 with 4x4 tiles
+std::optional<WinogradTile> winograd_pays(const WinogradShape& shape);
 
 class WinogradConv {
  public:
-  // Transforms and keeps the weights ([out_channels][in_channels][3][3]) and the bias
-  // ([out_channels], or null). Error if the shape is empty, the activation moves zero, or the
+  // Transforms and keeps the weights ([out_channels][in_channels][kernel][kernel]) and the bias
+  // ([out_channels], or null). Error if the shape is empty, there is no such
+  // tile for the window, the activation moves zero, or the
   // processor lacks AVX2 and FMA.
   WinogradConv(const WinogradShape& shape, WinogradTile tile, const float* weights,
                const float* bias, Activation activation);

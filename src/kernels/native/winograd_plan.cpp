@@ -24,12 +24,31 @@ int64_t spread_stride(int64_t floats) {
   return (divide_up(floats, kLine) | 1) * kLine;
 }
 
+// Limits of the measured rule in winograd.h.
+constexpr int64_t kMinChannels = 16;
+constexpr int64_t kManyTiles = 12;
+constexpr int64_t kLargeImage = 96;
+
 }  // namespace
+
+std::optional<WinogradTile> winograd_pays(const WinogradShape& shape) {
+  if (std::min(shape.in_channels, shape.out_channels) < kMinChannels) return std::nullopt;
+  const int64_t smaller_side = std::min(shape.out_height(), shape.out_width());
+  // Even the smallest tiles would be mostly padding.
+  if (smaller_side < 4) return std::nullopt;
+  if (shape.kernel == 5) return WinogradTile::k4;
+  if (shape.kernel != 3) return std::nullopt;
+  if (smaller_side >= kLargeImage) return WinogradTile::k6;
+  const int64_t tiles =
+      shape.batch * divide_up(shape.out_height(), 4) * divide_up(shape.out_width(), 4);
+  return tiles >= kManyTiles ? WinogradTile::k4 : WinogradTile::k2;
+}
 
 WinogradPlan plan_winograd(const WinogradShape& shape, WinogradTile tile, int threads) {
   const int64_t edge = static_cast<int64_t>(tile);
   WinogradPlan plan;
-  plan.points = (edge + 2) * (edge + 2);
+  const int64_t side = edge + shape.kernel - 1;
+  plan.points = side * side;
   plan.tile_rows = divide_up(shape.out_height(), edge);
   plan.tile_columns = divide_up(shape.out_width(), edge);
   plan.tiles = shape.batch * plan.tile_rows * plan.tile_columns;

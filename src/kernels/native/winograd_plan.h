@@ -8,7 +8,7 @@
 namespace trainyard::kernels::native {
 
 struct WinogradPlan {
-  int64_t points = 0;     // multiplications per tile and channel pair: (edge + 2)^2
+  int64_t points = 0;     // multiplications per tile and channel pair: (edge + kernel - 1)^2
   int64_t tile_rows = 0;  // tiles per image, down
   int64_t tile_columns = 0;
   int64_t tiles = 0;       // in the whole batch

@@ -1,8 +1,10 @@
-// The one-dimensional transforms of Winograd's minimal filtering F(m, 3), m = 2, 4, 6.
+// The one-dimensional transforms of Winograd's minimal filtering F(m, r): m outputs of an r-tap
+// filter from m + r - 1 multiplications.
 //
-// y = A^T [(G g) * (B^T d)]: m outputs of a 3-tap filter from m + 2 multiplications. Two dimensions
-// apply each transform to columns, then rows. Interpolation points: 0, 1, -1 (m = 2), then 2, -2
-// (m = 4), then 1/2, -1/2 (m = 6), and infinity. Included by files compiled for AVX2 only.
+// y = A^T [(G g) * (B^T d)]. Data and filter are polynomials evaluated at m + r - 1 points, 0, 1,
+// -1, then 2, -2, then 1/2, -1/2, and infinity; so B depends on the number of points only, and G
+// and A hold powers of the points. Two dimensions apply each transform to columns, then rows.
+// Included by files compiled for AVX2 only.
 #pragma once
 
 #include <immintrin.h>
@@ -18,43 +20,35 @@ inline __m256 plus(__m256 a, __m256 b) {
 inline __m256 minus(__m256 a, __m256 b) {
   return _mm256_sub_ps(a, b);
 }
+inline __m256 times(float factor, __m256 a) {
+  return _mm256_mul_ps(splat(factor), a);
+}
 // factor * a + b
 inline __m256 fused(float factor, __m256 a, __m256 b) {
   return _mm256_fmadd_ps(splat(factor), a, b);
 }
 
-template <int kOutputs>
-struct Winograd;
+// v = B^T d, and the scale of each row of G, by number of points.
+template <int kPoints>
+struct WinogradInput;
 
 template <>
-struct Winograd<2> {
-  static constexpr int kPoints = 4;
-  static constexpr double kFilter[kPoints][3] = {
-      {1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+struct WinogradInput<4> {
+  static constexpr double kScale[] = {1, 0.5, 0.5, 1};
 
-  static void input(const __m256 (&d)[kPoints], __m256 (&v)[kPoints]) {
+  static void transform(const __m256 (&d)[4], __m256 (&v)[4]) {
     v[0] = minus(d[0], d[2]);
     v[1] = plus(d[1], d[2]);
     v[2] = minus(d[2], d[1]);
     v[3] = minus(d[3], d[1]);
   }
-  static void output(const __m256 (&m)[kPoints], __m256 (&y)[2]) {
-    y[0] = plus(plus(m[0], m[1]), m[2]);
-    y[1] = plus(minus(m[1], m[2]), m[3]);
-  }
 };
 
 template <>
-struct Winograd<4> {
-  static constexpr int kPoints = 6;
-  static constexpr double kFilter[kPoints][3] = {{1.0 / 4, 0, 0},
-                                                 {-1.0 / 6, -1.0 / 6, -1.0 / 6},
-                                                 {-1.0 / 6, 1.0 / 6, -1.0 / 6},
-                                                 {1.0 / 24, 1.0 / 12, 1.0 / 6},
-                                                 {1.0 / 24, -1.0 / 12, 1.0 / 6},
-                                                 {0, 0, 1}};
+struct WinogradInput<6> {
+  static constexpr double kScale[] = {1.0 / 4, -1.0 / 6, -1.0 / 6, 1.0 / 24, 1.0 / 24, 1};
 
-  static void input(const __m256 (&d)[kPoints], __m256 (&v)[kPoints]) {
+  static void transform(const __m256 (&d)[6], __m256 (&v)[6]) {
     const __m256 even1 = fused(-4, d[2], d[4]);
     const __m256 odd1 = fused(-4, d[1], d[3]);
     const __m256 even2 = minus(d[4], d[2]);
@@ -66,38 +60,21 @@ struct Winograd<4> {
     v[4] = fused(-2, odd2, even2);
     v[5] = fused(4, d[1], fused(-5, d[3], d[5]));
   }
-  static void output(const __m256 (&m)[kPoints], __m256 (&y)[4]) {
-    const __m256 sum1 = plus(m[1], m[2]);
-    const __m256 difference1 = minus(m[1], m[2]);
-    const __m256 sum2 = plus(m[3], m[4]);
-    const __m256 difference2 = minus(m[3], m[4]);
-    y[0] = plus(m[0], plus(sum1, sum2));
-    y[1] = fused(2, difference2, difference1);
-    y[2] = fused(4, sum2, sum1);
-    y[3] = plus(m[5], fused(8, difference2, difference1));
-  }
 };
 
 template <>
-struct Winograd<6> {
-  static constexpr int kPoints = 8;
-  static constexpr double kFilter[kPoints][3] = {{1, 0, 0},
-                                                 {-2.0 / 9, -2.0 / 9, -2.0 / 9},
-                                                 {-2.0 / 9, 2.0 / 9, -2.0 / 9},
-                                                 {1.0 / 90, 1.0 / 45, 2.0 / 45},
-                                                 {1.0 / 90, -1.0 / 45, 2.0 / 45},
-                                                 {32.0 / 45, 16.0 / 45, 8.0 / 45},
-                                                 {32.0 / 45, -16.0 / 45, 8.0 / 45},
-                                                 {0, 0, 1}};
+struct WinogradInput<8> {
+  static constexpr double kScale[] = {1,        -2.0 / 9,  -2.0 / 9,  1.0 / 90,
+                                      1.0 / 90, 32.0 / 45, 32.0 / 45, 1};
 
-  static void input(const __m256 (&d)[kPoints], __m256 (&v)[kPoints]) {
+  static void transform(const __m256 (&d)[8], __m256 (&v)[8]) {
     const __m256 even1 = fused(-4.25F, d[4], plus(d[2], d[6]));
     const __m256 odd1 = fused(-4.25F, d[3], plus(d[1], d[5]));
     const __m256 even2 = fused(0.25F, d[2], fused(-1.25F, d[4], d[6]));
-    const __m256 odd2 = fused(0.5F, d[1], fused(-2.5F, d[3], fused(2, d[5], splat(0))));
+    const __m256 odd2 = fused(0.5F, d[1], fused(-2.5F, d[3], times(2, d[5])));
     const __m256 even3 = fused(4, d[2], fused(-5, d[4], d[6]));
-    const __m256 odd3 = fused(2, d[1], fused(-2.5F, d[3], fused(0.5F, d[5], splat(0))));
-    v[0] = plus(minus(d[0], d[6]), fused(5.25F, minus(d[4], d[2]), splat(0)));
+    const __m256 odd3 = fused(2, d[1], fused(-2.5F, d[3], times(0.5F, d[5])));
+    v[0] = fused(5.25F, minus(d[4], d[2]), minus(d[0], d[6]));
     v[1] = plus(even1, odd1);
     v[2] = minus(even1, odd1);
     v[3] = plus(even2, odd2);
@@ -106,20 +83,47 @@ struct Winograd<6> {
     v[6] = minus(even3, odd3);
     v[7] = fused(5.25F, minus(d[3], d[5]), minus(d[7], d[1]));
   }
-  static void output(const __m256 (&m)[kPoints], __m256 (&y)[6]) {
-    const __m256 sum1 = plus(m[1], m[2]);
-    const __m256 difference1 = minus(m[1], m[2]);
-    const __m256 sum2 = plus(m[3], m[4]);
-    const __m256 difference2 = minus(m[3], m[4]);
-    const __m256 sum3 = plus(m[5], m[6]);
-    const __m256 difference3 = minus(m[5], m[6]);
-    y[0] = plus(plus(m[0], sum1), plus(sum2, sum3));
-    y[1] = fused(0.5F, difference3, fused(2, difference2, difference1));
-    y[2] = fused(0.25F, sum3, fused(4, sum2, sum1));
-    y[3] = fused(0.125F, difference3, fused(8, difference2, difference1));
-    y[4] = fused(0.0625F, sum3, fused(16, sum2, sum1));
-    y[5] = plus(m[7], fused(0.03125F, difference3, fused(32, difference2, difference1)));
-  }
 };
+
+// The positive points; each stands for itself and its negative, in this order, after zero.
+inline constexpr double kWinogradPairs[] = {1, 2, 0.5};
+
+constexpr double winograd_power(double base, int exponent) {
+  double result = 1;
+  for (int i = 0; i < exponent; ++i) result *= base;
+  return result;
+}
+
+// G[point][tap] of a filter of `taps`.
+template <int kPoints>
+constexpr double winograd_filter(int point, int tap, int taps) {
+  const double scale = WinogradInput<kPoints>::kScale[point];
+  if (point == 0) return tap == 0 ? scale : 0;
+  if (point == kPoints - 1) return tap == taps - 1 ? scale : 0;
+  const double value = kWinogradPairs[(point - 1) / 2] * (point % 2 == 1 ? 1 : -1);
+  return scale * winograd_power(value, tap);
+}
+
+// y = A^T m.
+template <int kOutputs, int kPoints>
+inline void winograd_output(const __m256 (&m)[kPoints], __m256 (&y)[kOutputs]) {
+  constexpr int kPairs = (kPoints - 2) / 2;
+  __m256 sums[kPairs];
+  __m256 differences[kPairs];
+  for (int pair = 0; pair < kPairs; ++pair) {
+    sums[pair] = plus(m[2 * pair + 1], m[2 * pair + 2]);
+    differences[pair] = minus(m[2 * pair + 1], m[2 * pair + 2]);
+  }
+  for (int i = 0; i < kOutputs; ++i) {
+    __m256 value = i % 2 == 0 ? sums[0] : differences[0];
+    for (int pair = 1; pair < kPairs; ++pair) {
+      const auto factor = static_cast<float>(winograd_power(kWinogradPairs[pair], i));
+      value = fused(factor, i % 2 == 0 ? sums[pair] : differences[pair], value);
+    }
+    if (i == 0) value = plus(value, m[0]);
+    if (i == kOutputs - 1) value = plus(value, m[kPoints - 1]);
+    y[i] = value;
+  }
+}
 
 }  // namespace trainyard::kernels::native
