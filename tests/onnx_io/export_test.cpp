@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "ir/printer.h"
+#include "models/model.h"
 #include "onnx_io/check.h"
 #include "onnx_io/fixture.h"
 #include "onnx_io/import.h"
@@ -61,6 +62,25 @@ TEST(Export, ComesBackTheSame) {
   const Graph read = import_model(folder.path() / "m.onnx");
   EXPECT_EQ(structure(read), structure(graph));
   expect_same_numbers(graph, read, 3);
+}
+
+TEST(Export, TheZooComesBackTheSame) {
+  constexpr int64_t kSmall = 2'000'000;  // parameters; the larger ones differ in size alone
+  const TemporaryFolder folder;
+  int tried = 0;
+  for (const models::ModelDef* model : models::all_models()) {
+    const Graph graph = models::build_model(model->name);
+    int64_t numbers = 0;
+    for (const ValueId id : graph.initializers()) {
+      numbers += graph.value(id).type.shape.num_elements();
+    }
+    if (numbers > kSmall) continue;
+    const auto path = folder.path() / (std::string(model->name) + ".onnx");
+    export_model(graph, path);
+    EXPECT_EQ(structure(import_model(path)), structure(graph)) << model->name;
+    ++tried;
+  }
+  EXPECT_GE(tried, 5);
 }
 
 TEST(Export, SatisfiesTheCheckers) {
