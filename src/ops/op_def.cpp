@@ -76,6 +76,13 @@ bool all_inputs_constant(const NodeView& node) {
   return true;
 }
 
+Shape unknown_shape(int64_t rank) {
+  constexpr int64_t kLargestRank = 64;
+  TY_REQUIRE(0 <= rank && rank <= kLargestRank,
+             "a tensor of {} dimensions, at most {} are possible", rank, kLargestRank);
+  return Shape(std::vector<int64_t>(static_cast<size_t>(rank), Shape::kUnknown));
+}
+
 Cost traffic(const NodeView& node) {
   Cost cost;
   for (size_t i = 0; i < node.num_inputs(); ++i) {

@@ -104,6 +104,9 @@ ParamRole param_role(const OpDef& op, size_t input);
 // --- helpers for operator files
 // Every present input known before the run?
 bool all_inputs_constant(const NodeView& node);
+// `rank` dimensions that only data decides. Throws Error for more than any tensor has: a rank may
+// come out of a file.
+Shape unknown_shape(int64_t rank);
 // Bytes of all present inputs and outputs.
 Cost traffic(const NodeView& node);
 // traffic() plus `per_element` FLOPs for each element of output 0.

@@ -14,9 +14,7 @@ std::vector<TensorType> infer_reshape(const NodeView& node) {
   const auto target = node.input_ints(1);
   if (!target.has_value()) {
     TY_REQUIRE(node.input_shape(1).is_static(), "the rank of the new shape is not known");
-    return {
-        {x.dtype, Shape(std::vector<int64_t>(
-                      static_cast<size_t>(node.input_shape(1).num_elements()), Shape::kUnknown))}};
+    return {{x.dtype, unknown_shape(node.input_shape(1).num_elements())}};
   }
   std::vector<int64_t> dims = *target;
   const bool keep_zero = node.attr_int("allowzero", 0) != 0;

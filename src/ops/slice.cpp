@@ -67,8 +67,7 @@ std::vector<TensorType> infer(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   const auto ranges = x.shape.is_static() ? slice_ranges(node, x.shape) : std::nullopt;
   if (ranges) return {{x.dtype, Shape(ranges->counts)}};
-  return {
-      {x.dtype, Shape(std::vector<int64_t>(static_cast<size_t>(x.shape.rank()), Shape::kUnknown))}};
+  return {{x.dtype, unknown_shape(x.shape.rank())}};
 }
 
 std::vector<Tensor> evaluate(const NodeView& node) {

@@ -195,6 +195,17 @@ TEST(BadInput, NestingHasALimit) {
   EXPECT_NE(import_error(model).find("nested too deeply"), std::string::npos);
 }
 
+TEST(BadInput, ARankOfBillionsIsRefused) {
+  onnx::ModelProto model = empty_model();
+  add_input(model, "x", {"1"});
+  add_input(model, "shape", {"2000000000"}, onnx::TensorProto::INT64);
+  add_node(model, "Reshape", {"x", "shape"}, {"y"}, "view");
+  add_output(model, "y");
+  EXPECT_EQ(import_error(model),
+            "test.onnx: node 'view' (Reshape): a tensor of 2000000000 dimensions, at most 64 are "
+            "possible");
+}
+
 TEST(BadInput, MillionsOfEmptyNodesAreRefusedBeforeTheyTakeMemory) {
   std::string graph;
   for (int i = 0; i < 1'100'000; ++i) graph += std::string("\x0a\x00", 2);
