@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
+#include "tensor/dispatch.h"
 
 namespace trainyard::ops {
 namespace {
@@ -19,6 +20,24 @@ Cost cost(const NodeView& node) {
   return elementwise_cost(node, 2);
 }
 
+Routine routine(const NodeView&) {
+  return [](Views inputs, Views outputs) {
+    for_type(inputs[0].dtype, [&]<typename T>(T) {
+      const auto bound = [&](size_t i) {
+        return i < inputs.size() ? inputs[i].as<const T>() : nullptr;
+      };
+      const T* low = bound(1);
+      const T* high = bound(2);
+      for (int64_t i = 0; i < inputs[0].num_elements(); ++i) {
+        T value = inputs[0].as<const T>()[i];
+        if (low != nullptr && value < *low) value = *low;
+        if (high != nullptr && value > *high) value = *high;
+        outputs[0].as<T>()[i] = value;
+      }
+    });
+  };
+}
+
 std::vector<ValueId> gradient(GradContext& grad) {
   std::vector<ValueId> inputs = {grad.y(), grad.dy()};
   for (size_t i = 1; i < grad.node().num_inputs(); ++i) inputs.push_back(grad.x(i));
@@ -27,11 +46,13 @@ std::vector<ValueId> gradient(GradContext& grad) {
 
 }  // namespace
 
+// Inputs: x, low, high.
 extern const OpDef kClip = {.name = "Clip",
                             .kind = OpKind::kActivation,
                             .inputs = {1, 3},
                             .infer = infer,
                             .cost = cost,
+                            .routine = routine,
                             .gradient = gradient};
 
 }  // namespace trainyard::ops

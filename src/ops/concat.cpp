@@ -26,24 +26,19 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {y};
 }
 
-std::vector<Tensor> evaluate(const NodeView& node) {
-  if (!all_inputs_constant(node)) return {};
-  const TensorType& type = node.output_type(0);
-  const int64_t axis = normalize_axis(node.attr_int("axis", 0), type.shape.rank(), "Concat");
-  const std::vector<int64_t> strides = type.shape.strides();
-  Tensor y(type);
-  int64_t offset = 0;
-  for (size_t i = 0; i < node.num_inputs(); ++i) {
-    const Tensor& x = *node.input_constant(i);
-    auto* to = static_cast<std::byte*>(y.data()) +
-               offset * strides[static_cast<size_t>(axis)] * dtype_size(type.dtype);
-    copy_strided(x.shape().dims(), dtype_size(type.dtype), x.data(), x.shape().strides(), to,
-                 strides);
-    offset += x.shape()[axis];
-  }
-  std::vector<Tensor> outputs;
-  outputs.push_back(std::move(y));
-  return outputs;
+Routine routine(const NodeView& node) {
+  const int64_t axis =
+      normalize_axis(node.attr_int("axis", 0), node.input_shape(0).rank(), "Concat");
+  return [axis](Views inputs, Views outputs) {
+    const TensorView& y = outputs[0];
+    const int64_t size = dtype_size(y.dtype);
+    const std::vector<int64_t> strides = y.shape->strides();
+    auto* to = y.as<std::byte>();
+    for (const TensorView& x : inputs) {
+      copy_strided(x.shape->dims(), size, x.data, x.shape->strides(), to, strides);
+      to += (*x.shape)[axis] * strides[static_cast<size_t>(axis)] * size;
+    }
+  };
 }
 
 // Each input gets its slice of dy.
@@ -70,7 +65,7 @@ extern const OpDef kConcat = {.name = "Concat",
                               .inputs = {1, Arity::kMany},
                               .attributes = kAttributes,
                               .infer = infer,
-                              .evaluate = evaluate,
+                              .routine = routine,
                               .gradient = gradient};
 
 }  // namespace trainyard::ops

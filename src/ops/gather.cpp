@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "ops/indexing.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -22,28 +23,24 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {{x.dtype, Shape(std::move(dims))}};
 }
 
-std::vector<Tensor> evaluate(const NodeView& node) {
-  if (!all_inputs_constant(node)) return {};
-  const Tensor& x = *node.input_constant(0);
-  const std::vector<int64_t> indices = to_ints(*node.input_constant(1));
-  const int64_t axis = normalize_axis(node.attr_int("axis", 0), x.shape().rank(), "Gather");
-  const int64_t size = x.shape()[axis];
-  const int64_t outer = x.shape().num_elements(0, axis);
-  const int64_t row = x.shape().num_elements(axis + 1, x.shape().rank()) * dtype_size(x.dtype());
-  Tensor y(node.output_type(0));
-  auto* to = static_cast<std::byte*>(y.data());
-  for (int64_t i = 0; i < outer; ++i) {
-    for (int64_t index : indices) {
-      TY_REQUIRE(-size <= index && index < size, "index {} is outside {} entries", index, size);
-      if (index < 0) index += size;
-      const auto* from = static_cast<const std::byte*>(x.data()) + (i * size + index) * row;
-      std::memcpy(to, from, static_cast<size_t>(row));
-      to += row;
+Routine routine(const NodeView& node) {
+  const int64_t axis =
+      normalize_axis(node.attr_int("axis", 0), node.input_shape(0).rank(), "Gather");
+  return [axis](Views inputs, Views outputs) {
+    const TensorView& x = inputs[0];
+    const std::vector<int64_t> indices = to_ints(inputs[1]);
+    const int64_t size = (*x.shape)[axis];
+    const int64_t outer = x.shape->num_elements(0, axis);
+    const int64_t row = x.shape->num_elements(axis + 1, x.shape->rank()) * dtype_size(x.dtype);
+    auto* to = outputs[0].as<std::byte>();
+    for (int64_t i = 0; i < outer; ++i) {
+      for (const int64_t index : indices) {
+        const auto* from = x.as<const std::byte>() + (i * size + checked_index(index, size)) * row;
+        std::memcpy(to, from, static_cast<size_t>(row));
+        to += row;
+      }
     }
-  }
-  std::vector<Tensor> outputs;
-  outputs.push_back(std::move(y));
-  return outputs;
+  };
 }
 
 // Only the picked slices are read.
@@ -61,6 +58,6 @@ extern const OpDef kGather = {.name = "Gather",
                               .roles = kRoles,
                               .infer = infer,
                               .cost = cost,
-                              .evaluate = evaluate};
+                              .routine = routine};
 
 }  // namespace trainyard::ops

@@ -47,6 +47,34 @@ bool small_and_static(const TensorType& type) {
   return type.shape.is_static() && type.shape.num_elements() <= kLargestKnownValue;
 }
 
+bool can_run_now(const NodeView& node) {
+  for (size_t i = 0; i < node.num_inputs(); ++i) {
+    if (!node.has_input(i)) continue;
+    if (node.input_constant(i) == nullptr || !small_and_static(node.input_type(i))) return false;
+  }
+  return true;
+}
+
+// The outputs, if they are known before the run; empty otherwise.
+std::vector<Tensor> known_outputs(const NodeView& node, const OpDef& op) {
+  std::vector<Tensor> outputs;
+  if (op.routine != nullptr && can_run_now(node)) {
+    std::vector<TensorView> x(node.num_inputs());
+    std::vector<TensorView> y;
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (node.has_input(i)) x[i] = node.input_constant(i)->view();
+    }
+    for (size_t i = 0; i < node.num_outputs(); ++i) {
+      outputs.push_back(node.has_output(i) ? Tensor(node.output_type(i)) : Tensor());
+    }
+    for (const Tensor& output : outputs) y.push_back(output.view());
+    op.routine(node)(x, y);
+  } else if (op.evaluate != nullptr) {
+    outputs = op.evaluate(node);
+  }
+  return outputs;
+}
+
 }  // namespace
 
 std::vector<TensorType> infer_types(const Graph& graph, NodeId id) {
@@ -74,17 +102,24 @@ std::vector<TensorType> infer_types(const Graph& graph, NodeId id) {
 void infer_node(Graph& graph, NodeId id) {
   std::vector<TensorType> types = infer_types(graph, id);
   const NodeView node(graph, id);
-  bool wanted = op_of(node).evaluate != nullptr;
+  bool wanted = true;
   for (size_t i = 0; i < types.size(); ++i) {
     wanted = wanted && small_and_static(types[i]);
-    if (node.has_output(i)) graph.mutable_value(node.output(i)).type = std::move(types[i]);
+    if (!node.has_output(i)) continue;
+    Value& output = graph.mutable_value(node.output(i));
+    output.type = std::move(types[i]);
+    output.constant = nullptr;
   }
   if (!wanted) return;
-  std::vector<Tensor> known = op_of(node).evaluate(node);
-  for (size_t i = 0; i < known.size() && i < node.num_outputs(); ++i) {
-    if (!node.has_output(i)) continue;
-    graph.mutable_value(node.output(i)).constant =
-        std::make_shared<const Tensor>(std::move(known[i]));
+  try {
+    std::vector<Tensor> known = known_outputs(node, op_of(node));
+    for (size_t i = 0; i < known.size(); ++i) {
+      if (!node.has_output(i)) continue;
+      graph.mutable_value(node.output(i)).constant =
+          std::make_shared<const Tensor>(std::move(known[i]));
+    }
+  } catch (const Error& problem) {
+    throw_error("node '{}' ({}): {}", node.name(), node.op(), problem.what());
   }
 }
 

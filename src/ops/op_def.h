@@ -1,4 +1,4 @@
-// What an operator is: every fact about it except how it is computed.
+// What an operator is: every fact about it except how it is computed fast.
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/node_view.h"
+#include "ops/routine.h"
 #include "ops/window.h"
 
 namespace trainyard::ops {
@@ -79,9 +80,11 @@ struct OpDef {
   std::vector<TensorType> (*infer)(const NodeView&) = nullptr;
   // Null: nothing is computed, every input is read and every output written once.
   Cost (*cost)(const NodeView&) = nullptr;
-  // Shape arithmetic: the outputs, if they follow from what is known before the run; empty
-  // otherwise.
+  // Shape arithmetic on inputs that are not all known: the outputs, if they follow from the types;
+  // empty otherwise.
   std::vector<Tensor> (*evaluate)(const NodeView&) = nullptr;
+  // Computes the node, whose types are static. Null: a reference kernel of its own does.
+  Routine (*routine)(const NodeView&) = nullptr;
   // How one output position sees the spatial input; null: position by position.
   std::optional<Window> (*window)(const NodeView&) = nullptr;
   // Values dL/dx, one per input, kNoValue where nothing flows or nobody asked; see ops/gradient.h.

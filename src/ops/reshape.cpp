@@ -62,11 +62,8 @@ std::vector<TensorType> infer_identity(const NodeView& node) {
   return {node.input_type(0)};
 }
 
-std::vector<Tensor> evaluate(const NodeView& node) {
-  const Tensor* x = node.input_constant(0);
-  std::vector<Tensor> outputs;
-  if (x != nullptr) outputs.push_back(x->reshaped(node.output_shape(0)));
-  return outputs;
+Routine routine(const NodeView&) {
+  return copy_elements;
 }
 
 // Nothing moves.
@@ -86,20 +83,20 @@ extern const OpDef kReshape = {.name = "Reshape",
                                .attributes = kReshapeAttributes,
                                .infer = infer_reshape,
                                .cost = cost,
-                               .evaluate = evaluate,
+                               .routine = routine,
                                .gradient = gradient};
 extern const OpDef kFlatten = {.name = "Flatten",
                                .kind = OpKind::kDataMovement,
                                .attributes = kFlattenAttributes,
                                .infer = infer_flatten,
                                .cost = cost,
-                               .evaluate = evaluate,
+                               .routine = routine,
                                .gradient = gradient};
 extern const OpDef kIdentity = {.name = "Identity",
                                 .kind = OpKind::kDataMovement,
                                 .infer = infer_identity,
                                 .cost = cost,
-                                .evaluate = evaluate,
+                                .routine = routine,
                                 .gradient = gradient};
 
 }  // namespace trainyard::ops

@@ -1,5 +1,5 @@
-// The scalar formulas of the element-wise families. Shape arithmetic and the reference kernels
-// share them.
+// The scalar formulas of the element-wise families. Shape arithmetic, the reference kernels and
+// the fast ones share them.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,21 @@
 
 namespace trainyard::ops {
 
+// Wide enough for every integer dtype, and for sums and products of two of them; results are
+// wrapped into the dtype.
+__extension__ using Whole = __int128;
+
 // y = f(x; alpha, beta), where alpha and beta are the operator's attributes, if it has any.
 struct UnaryFunction {
   std::string_view op;
-  double (*apply)(double x, double alpha, double beta);
-  double alpha = 0.0;  // defaults of the attributes
+  double (*real)(double x, double alpha, double beta);  // null: not defined for floats
+  Whole (*whole)(Whole x) = nullptr;                    // null: not defined for integers and bool
+  double alpha = 0.0;                                   // defaults of the attributes
   double beta = 0.0;
+  std::string_view alpha_name = "alpha";
+  std::string_view beta_name = "beta";
   int64_t flops = 1;
+  bool gives_bool = false;
 };
 
 // Null if `op` is not in the family.
@@ -31,10 +39,14 @@ std::vector<ValueId> unary_gradient(GradContext& grad);
 
 struct BinaryFunction {
   std::string_view op;
-  double (*real)(double a, double b);
-  int64_t (*whole)(int64_t a, int64_t b);  // null: not defined for integers
+  double (*real)(double a, double b);          // null: not defined for floats
+  Whole (*whole)(Whole a, Whole b) = nullptr;  // null: not defined for integers and bool
+  bool gives_bool = false;
 };
 
+// Null if `op` is not in the family, or if its formula depends on attributes.
 const BinaryFunction* find_binary(std::string_view op);
+// The formula of a node of the family.
+const BinaryFunction& binary_function(const NodeView& node);
 
 }  // namespace trainyard::ops

@@ -1,4 +1,4 @@
-// Shape: the dimensions [start, end) of the input, as integers.
+// Shape: the dimensions [start, end) of the input, as integers. Size: their product.
 #include <algorithm>
 
 #include "ops/op_def.h"
@@ -30,6 +30,27 @@ std::vector<Tensor> evaluate(const NodeView& node) {
   return outputs;
 }
 
+Routine routine(const NodeView& node) {
+  return [dims = selected(node)](Views, Views outputs) {
+    std::copy(dims.begin(), dims.end(), outputs[0].as<int64_t>());
+  };
+}
+
+std::vector<TensorType> infer_size(const NodeView&) {
+  return {{DType::kI64, Shape{}}};
+}
+
+std::vector<Tensor> evaluate_size(const NodeView& node) {
+  std::vector<Tensor> outputs;
+  const int64_t count = node.input_shape(0).num_elements();
+  if (count != Shape::kUnknown) outputs.push_back(Tensor::scalar(count));
+  return outputs;
+}
+
+Routine routine_size(const NodeView&) {
+  return [](Views inputs, Views outputs) { *outputs[0].as<int64_t>() = inputs[0].num_elements(); };
+}
+
 // The input's data is not read.
 Cost cost(const NodeView&) {
   return {};
@@ -43,6 +64,14 @@ extern const OpDef kShape = {.name = "Shape",
                              .infer = infer,
                              .cost = cost,
                              .evaluate = evaluate,
+                             .routine = routine,
                              .no_gradient = NoGradient::kNever};
+extern const OpDef kSize = {.name = "Size",
+                            .kind = OpKind::kDataMovement,
+                            .infer = infer_size,
+                            .cost = cost,
+                            .evaluate = evaluate_size,
+                            .routine = routine_size,
+                            .no_gradient = NoGradient::kNever};
 
 }  // namespace trainyard::ops

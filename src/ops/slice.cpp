@@ -70,25 +70,21 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {{x.dtype, unknown_shape(x.shape.rank())}};
 }
 
-std::vector<Tensor> evaluate(const NodeView& node) {
-  if (!all_inputs_constant(node)) return {};
-  const Tensor& x = *node.input_constant(0);
-  const SliceRanges ranges = *slice_ranges(node, x.shape());
-  std::vector<int64_t> strides = x.shape().strides();
-  int64_t offset = 0;
-  for (size_t i = 0; i < strides.size(); ++i) {
-    offset += ranges.starts[i] * strides[i];
-    strides[i] *= ranges.steps[i];
-  }
-  Tensor y(node.output_type(0));
-  if (y.num_elements() > 0) {
-    const int64_t size = dtype_size(x.dtype());
-    copy_strided(y.shape().dims(), size, static_cast<const std::byte*>(x.data()) + offset * size,
-                 strides, y.data(), y.shape().strides());
-  }
-  std::vector<Tensor> outputs;
-  outputs.push_back(std::move(y));
-  return outputs;
+Routine routine(const NodeView& node) {
+  return [ranges = *slice_ranges(node, node.input_shape(0))](Views inputs, Views outputs) {
+    const TensorView& x = inputs[0];
+    const TensorView& y = outputs[0];
+    if (y.num_elements() == 0) return;
+    std::vector<int64_t> strides = x.shape->strides();
+    int64_t offset = 0;
+    for (size_t i = 0; i < strides.size(); ++i) {
+      offset += ranges.starts[i] * strides[i];
+      strides[i] *= ranges.steps[i];
+    }
+    const int64_t size = dtype_size(x.dtype);
+    copy_strided(y.shape->dims(), size, x.as<const std::byte>() + offset * size, strides, y.data,
+                 y.shape->strides());
+  };
 }
 
 Cost cost(const NodeView& node) {
@@ -112,7 +108,7 @@ extern const OpDef kSlice = {.name = "Slice",
                              .inputs = {3, 5},
                              .infer = infer,
                              .cost = cost,
-                             .evaluate = evaluate,
+                             .routine = routine,
                              .gradient = gradient};
 
 }  // namespace trainyard::ops

@@ -32,18 +32,15 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {{x.dtype, Shape(std::move(dims))}};
 }
 
-std::vector<Tensor> evaluate(const NodeView& node) {
-  if (!all_inputs_constant(node)) return {};
-  const Tensor& x = *node.input_constant(0);
-  const std::vector<int64_t> own = x.shape().strides();
-  std::vector<int64_t> strides;
-  for (const int64_t axis : permutation(node)) strides.push_back(own[static_cast<size_t>(axis)]);
-  Tensor y(node.output_type(0));
-  copy_strided(y.shape().dims(), dtype_size(y.dtype()), x.data(), strides, y.data(),
-               y.shape().strides());
-  std::vector<Tensor> outputs;
-  outputs.push_back(std::move(y));
-  return outputs;
+Routine routine(const NodeView& node) {
+  return [perm = permutation(node)](Views inputs, Views outputs) {
+    const std::vector<int64_t> own = inputs[0].shape->strides();
+    std::vector<int64_t> strides;
+    for (const int64_t axis : perm) strides.push_back(own[static_cast<size_t>(axis)]);
+    const Shape& shape = *outputs[0].shape;
+    copy_strided(shape.dims(), dtype_size(inputs[0].dtype), inputs[0].data, strides,
+                 outputs[0].data, shape.strides());
+  };
 }
 
 std::vector<ValueId> gradient(GradContext& grad) {
@@ -61,7 +58,7 @@ extern const OpDef kTranspose = {.name = "Transpose",
                                  .kind = OpKind::kDataMovement,
                                  .attributes = kAttributes,
                                  .infer = infer,
-                                 .evaluate = evaluate,
+                                 .routine = routine,
                                  .gradient = gradient};
 
 }  // namespace trainyard::ops

@@ -1,0 +1,20 @@
+// All cases of all operators, by family. A new operator adds its cases to one of these files, or a
+// file and a line here and in cases.cpp.
+#pragma once
+
+#include <vector>
+
+#include "support/op_case.h"
+
+namespace trainyard::testing {
+
+using OpCases = std::vector<OpCase>;
+
+OpCases binary_cases();
+OpCases data_movement_cases();
+OpCases nn_cases();
+OpCases unary_cases();
+
+OpCases all_cases();
+
+}  // namespace trainyard::testing

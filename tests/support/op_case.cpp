@@ -1,0 +1,245 @@
+#include "support/op_case.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "ir/printer.h"
+#include "kernels/kernel_table.h"
+#include "ops/builder.h"
+#include "ops/op_def.h"
+
+namespace trainyard::testing {
+namespace {
+
+// Fast kernels sum in float and in another order than the reference.
+constexpr double kKernelTolerance = 1e-4;
+// Half-precision results are compared to a few units in their last place.
+constexpr double kF16Tolerance = 2e-3;
+constexpr double kBF16Tolerance = 2e-2;
+
+Tensor make_tensor(const OpInput& input, size_t position) {
+  Tensor wide(DType::kF64, input.type.shape);
+  const RandomStream random(/*seed=*/7, position);
+  for (int64_t i = 0; i < wide.num_elements(); ++i) {
+    const auto at = static_cast<size_t>(i);
+    double& value = wide.values<double>()[at];
+    if (!input.values.empty()) {
+      value = input.values[at];
+    } else if (is_float(input.type.dtype)) {
+      value = 4 * random.uniform(at) - 2;
+    } else {
+      value = static_cast<double>(random.below(at, 19)) - 9;
+    }
+  }
+  return cast(wide, input.type.dtype);
+}
+
+struct Prepared {
+  Graph graph;
+  NodeId node;
+  std::vector<Tensor> inputs;  // an empty tensor for an absent one
+};
+
+// With `hide`, values that the case says are known come at run time instead.
+Prepared prepare(const OpCase& c, bool hide) {
+  Prepared p;
+  ops::Builder b(p.graph);
+  std::vector<ValueId> ids;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    const OpInput& input = c.inputs[i];
+    p.inputs.push_back(input.present ? make_tensor(input, i) : Tensor());
+    const std::string name = fmt::format("x{}", i);
+    if (!input.present) {
+      ids.push_back(kNoValue);
+    } else if (input.known && !hide) {
+      ids.push_back(b.constant(name, p.inputs.back().clone()));
+    } else {
+      ids.push_back(b.input(name, input.type));
+    }
+  }
+  const size_t outputs = std::max<size_t>(c.outputs.size(), 1);
+  const std::vector<ValueId> made = b.add_multi(c.op, ids, outputs, c.attributes, "node");
+  p.graph.set_outputs(made);
+  p.node = p.graph.value(made[0]).producer;
+  return p;
+}
+
+std::vector<Tensor> run_kernel(const Prepared& p, const kernels::KernelDef& def) {
+  const NodeView node(p.graph, p.node);
+  const std::unique_ptr<kernels::Kernel> kernel = def.create(node);
+  std::vector<TensorView> x;
+  for (const Tensor& tensor : p.inputs) x.push_back(tensor.view());
+  const std::vector<Shape> shapes = kernel->output_shapes(x);
+  std::vector<Tensor> outputs;
+  std::vector<TensorView> y;
+  for (size_t i = 0; i < node.num_outputs(); ++i) {
+    const Shape& shape = shapes.empty() ? node.output_shape(i) : shapes[i];
+    outputs.emplace_back(node.output_type(i).dtype, shape);
+  }
+  for (const Tensor& tensor : outputs) y.push_back(tensor.view());
+  const Tensor scratch(DType::kU8, Shape{kernel->scratch_bytes()});
+  kernel->run(
+      {x, y, {scratch.view().as<std::byte>(), static_cast<size_t>(kernel->scratch_bytes())}});
+  return outputs;
+}
+
+const kernels::KernelDef& reference_of(const std::string& op) {
+  const auto list = kernels::kernels_of(op);
+  TY_CHECK(!list.empty(), "no kernels for {}", op);
+  return *list.back();
+}
+
+double tolerance_of(DType dtype, double asked) {
+  if (dtype == DType::kF16) return std::max(asked, kF16Tolerance);
+  if (dtype == DType::kBF16) return std::max(asked, kBF16Tolerance);
+  return is_float(dtype) ? asked : 0.0;
+}
+
+bool is_near(double found, double expected, double tolerance) {
+  if (std::isnan(expected)) return std::isnan(found);
+  if (std::isinf(expected)) return found == expected;
+  return std::fabs(found - expected) <= tolerance * (1 + std::fabs(expected));
+}
+
+void expect_values(const Tensor& found, const std::vector<double>& expected, double tolerance,
+                   std::string_view what) {
+  ASSERT_EQ(found.num_elements(), static_cast<int64_t>(expected.size())) << what;
+  for (int64_t i = 0; i < found.num_elements(); ++i) {
+    const double value = element_as_double(found, i);
+    const double wanted = expected[static_cast<size_t>(i)];
+    ASSERT_TRUE(is_near(value, wanted, tolerance_of(found.dtype(), tolerance)))
+        << what << ": element " << i << " is " << value << ", expected " << wanted;
+  }
+}
+
+std::vector<double> to_doubles(const Tensor& tensor) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < tensor.num_elements(); ++i)
+    values.push_back(element_as_double(tensor, i));
+  return values;
+}
+
+void expect_same(const std::vector<Tensor>& found, const std::vector<Tensor>& expected,
+                 double tolerance, std::string_view what) {
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(found[i].type(), expected[i].type()) << what;
+    expect_values(found[i], to_doubles(expected[i]), tolerance, what);
+  }
+}
+
+// What inference said must be what was executed; a dimension may have been open.
+void expect_inferred(const Prepared& p, const std::vector<Tensor>& outputs) {
+  const NodeView node(p.graph, p.node);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    TensorType inferred = node.output_type(i);
+    ASSERT_EQ(inferred.shape.rank(), outputs[i].shape().rank());
+    for (int64_t d = 0; d < inferred.shape.rank(); ++d) {
+      if (inferred.shape[d] == Shape::kUnknown) inferred.shape[d] = outputs[i].shape()[d];
+    }
+    EXPECT_EQ(inferred, outputs[i].type()) << "inferred and executed types of output " << i;
+  }
+}
+
+void expect_sane_cost(const Prepared& p) {
+  const NodeView node(p.graph, p.node);
+  const ops::Cost cost = ops::node_cost(node);
+  EXPECT_GE(cost.flops, 2 * cost.macs);
+  EXPECT_GE(cost.bytes_read, 0);
+  if (cost.flops > 0) {
+    EXPECT_GE(cost.bytes_written, node.output_type(0).num_bytes());
+    EXPECT_GT(cost.bytes_read, 0);
+  }
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, const OpCase& c) {
+  out << c.op << "(";
+  for (const OpInput& input : c.inputs) {
+    out << (input.present ? input.type.to_string() : "-") << " ";
+  }
+  for (const auto& [name, value] : c.attributes) out << name << "=" << attribute_text(value) << " ";
+  return out << ")";
+}
+
+OpInput draw(Shape shape, DType dtype) {
+  return {.type = {dtype, std::move(shape)}, .values = {}};
+}
+
+OpInput given(Shape shape, std::vector<double> values, DType dtype) {
+  return {.type = {dtype, std::move(shape)}, .values = std::move(values)};
+}
+
+OpInput known(Shape shape, std::vector<double> values, DType dtype) {
+  return {.type = {dtype, std::move(shape)}, .values = std::move(values), .known = true};
+}
+
+OpInput known_ints(std::vector<double> values) {
+  const auto count = static_cast<int64_t>(values.size());
+  return known({count}, std::move(values), DType::kI64);
+}
+
+OpInput absent() {
+  return {.type = {}, .values = {}, .present = false};
+}
+
+OpOutput gives(Shape shape, std::vector<double> values, DType dtype) {
+  return {.type = {dtype, std::move(shape)}, .values = std::move(values)};
+}
+
+OpOutput gives_type(Shape shape, DType dtype) {
+  return {.type = {dtype, std::move(shape)}, .values = {}};
+}
+
+Attribute ints(std::vector<int64_t> values) {
+  return values;
+}
+
+Attribute text(std::string_view value) {
+  return std::string(value);
+}
+
+std::vector<Tensor> run_reference(const OpCase& c) {
+  return run_kernel(prepare(c, /*hide=*/false), reference_of(c.op));
+}
+
+void check_case(const OpCase& c) {
+  SCOPED_TRACE(::testing::PrintToString(c));
+  const Prepared p = prepare(c, /*hide=*/false);
+  const std::vector<Tensor> outputs = run_kernel(p, reference_of(c.op));
+  expect_inferred(p, outputs);
+  for (size_t i = 0; i < c.outputs.size(); ++i) {
+    EXPECT_EQ(outputs[i].type(), c.outputs[i].type) << "output " << i;
+    if (!c.outputs[i].values.empty())
+      expect_values(outputs[i], c.outputs[i].values, c.tolerance, "reference");
+  }
+  expect_sane_cost(p);
+
+  const Prepared hidden = prepare(c, /*hide=*/true);
+  const std::vector<Tensor> late = run_kernel(hidden, reference_of(c.op));
+  expect_inferred(hidden, late);
+  expect_same(late, outputs, /*tolerance=*/0, "reference, nothing known before the run");
+
+  const NodeView node(p.graph, p.node);
+  for (const kernels::KernelDef* def : kernels::kernels_of(c.op)) {
+    const bool takes =
+        def->create != nullptr && (def->refuses == nullptr || def->refuses(node).empty());
+    if (!takes || def->library == "reference") continue;
+    expect_same(run_kernel(p, *def), outputs, kKernelTolerance, def->library);
+  }
+}
+
+void expect_rejected(const OpCase& c, std::string_view part) {
+  SCOPED_TRACE(::testing::PrintToString(c));
+  try {
+    run_reference(c);
+    ADD_FAILURE() << "accepted, expected an error with '" << part << "'";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string_view(error.what()).find(part), std::string_view::npos) << error.what();
+  }
+}
+
+}  // namespace trainyard::testing
