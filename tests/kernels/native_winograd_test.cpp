@@ -181,6 +181,37 @@ TEST_P(NativeWinograd, Epilogues) {
   check(shape, GetParam(), 2, {.residual = true, .in_place = true, .activation = kRelu});
 }
 
+// Batches of two images inside tensors of three channel blocks.
+TEST_P(NativeWinograd, PartsOfWiderTensors) {
+  std::mt19937 random(kSeed);
+  constexpr int64_t kPixels = 81;
+  constexpr int64_t kWide = 3 * 8 * kPixels;
+  WinogradShape shape = {.batch = 2, .in_channels = 16, .out_channels = 8, .height = 9, .width = 9};
+  const auto weights = random_floats(16 * 8 * 9, random);
+  const AlignedFloats wide = to_blocked(random_floats(2 * 24 * kPixels, random), 2, 24, kPixels);
+  AlignedFloats dense(2 * 16 * kPixels);
+  for (int64_t image : {0, 1}) {
+    std::copy_n(wide.data() + image * kWide + 8 * kPixels, 16 * kPixels,
+                dense.data() + image * 16 * kPixels);
+  }
+  AlignedFloats expected(2 * 8 * kPixels);
+  AlignedFloats actual(2 * kWide, 5.0F);
+  const auto run = [&](const float* src, float* dst) {
+    const WinogradConv conv(shape, GetParam(), weights.data(), nullptr, kIdentity);
+    AlignedFloats scratch(conv.scratch_bytes(2) / static_cast<int64_t>(sizeof(float)));
+    conv.run(src, nullptr, dst, scratch.data(), 2);
+  };
+  run(dense.data(), expected.data());
+  shape.src_image_stride = kWide;
+  shape.dst_image_stride = kWide;
+  run(wide.data() + 8 * kPixels, actual.data() + 8 * kPixels);
+  for (int64_t i = 0; i < 2 * kWide; ++i) {
+    const int64_t at = i % kWide - 8 * kPixels;
+    const bool part = at >= 0 && at < 8 * kPixels;
+    ASSERT_EQ(actual.data()[i], part ? expected.data()[i / kWide * 8 * kPixels + at] : 5.0F) << i;
+  }
+}
+
 TEST_P(NativeWinograd, SameBitsEveryTime) {
   std::mt19937 random(kSeed);
   const WinogradShape shape = {.in_channels = 24, .out_channels = 32, .height = 20, .width = 20};

@@ -90,7 +90,7 @@ class Steps {
       TilePosition at(plan_, tiles.begin);
       float* out = v + block * tiles.size() * kBlock;
       for (int64_t tile = tiles.begin; tile < tiles.end; ++tile, out += kBlock) {
-        input_tile(run_.src + (at.image * plan_.in_blocks + block) * plane, at, out);
+        input_tile(run_.src + at.image * plan_.src_image + block * plane, at, out);
         at.next(plan_);
       }
     }
@@ -172,7 +172,7 @@ class Steps {
       TilePosition at(plan_, tiles.begin);
       const __m256 bias = _mm256_load_ps(run_.bias + block * kBlock);
       for (int64_t tile = 0; tile < tiles.size(); ++tile, m += kBlock, at.next(plan_)) {
-        const int64_t offset = (at.image * plan_.out_blocks + block) * plane +
+        const int64_t offset = at.image * plan_.dst_image + block * plane +
                                (at.y * out_width + at.x) * kOutputs * kBlock;
         const int64_t rows = shape_.out_height() - at.y * kOutputs;
         const int64_t columns = out_width - at.x * kOutputs;

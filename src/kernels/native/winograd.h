@@ -23,6 +23,12 @@ struct WinogradShape {
   int64_t pad_bottom = 1;
   int64_t pad_right = 1;
 
+  // Floats from one image to the next, a multiple of 8; 0: the images follow each other. Lets src
+  // and dst be parts of wider tensors, such as one operand of a concatenation. The residual lies as
+  // dst.
+  int64_t src_image_stride = 0;
+  int64_t dst_image_stride = 0;
+
   int64_t out_height() const { return height + pad_top + pad_bottom - kernel + 1; }
   int64_t out_width() const { return width + pad_left + pad_right - kernel + 1; }
 };

@@ -54,6 +54,12 @@ WinogradPlan plan_winograd(const WinogradShape& shape, WinogradTile tile, int th
   plan.tiles = shape.batch * plan.tile_rows * plan.tile_columns;
   plan.in_blocks = divide_up(shape.in_channels, kBlock);
   plan.out_blocks = divide_up(shape.out_channels, kBlock);
+  plan.src_image = shape.src_image_stride;
+  if (plan.src_image == 0) plan.src_image = plan.in_blocks * kBlock * shape.height * shape.width;
+  plan.dst_image = shape.dst_image_stride;
+  if (plan.dst_image == 0) {
+    plan.dst_image = plan.out_blocks * kBlock * shape.out_height() * shape.out_width();
+  }
   plan.panels = divide_up(shape.out_channels, kPanelWidth);
 
   const int64_t per_thread = divide_up(plan.tiles, threads);

@@ -14,7 +14,9 @@ struct WinogradPlan {
   int64_t tiles = 0;       // in the whole batch
   int64_t in_blocks = 0;   // of 8 input channels
   int64_t out_blocks = 0;  // of 8 output channels
-  int64_t panels = 0;      // of 16 output channels
+  int64_t src_image = 0;   // floats from one image to the next
+  int64_t dst_image = 0;
+  int64_t panels = 0;  // of 16 output channels
   // True: all threads transform one block of tiles together and each multiplies some panels, so
   // each weight is read by one thread. False: each thread takes its own tiles through all steps.
   bool split_panels = false;
