@@ -40,13 +40,14 @@ enum class WinogradTile { k2 = 2, k4 = 4, k6 = 6 };
 
 // The tile that is expected to beat a direct convolution, or nothing if none is. Measured against
 // oneDNN's direct kernels on one core, weights not in cache (bench/results/winograd.md):
-//   3 input channels                     0.83 of its speed: the transforms cost more than they save
-//   from 16 channels, 13x13 and larger   1.6 to 3.0 times its speed with 4x4 tiles
-//   112x112 and larger                   a further 1.05 to 1.08 with 6x6 tiles
-//   7x7, batch 1                         1.3 to 1.6 with 2x2 tiles, 1.2 to 1.35 with 4x4, whose
-//                                        weights take longer to read than to multiply
-//   7x7, batch 8                         2.0 and more with 4x4 tiles
-//   5x5 window                           1.8 (7x7 images) to 4.0 with 4x4 tiles
+//   3 input channels                     0.6 to 0.8 of its speed: the transforms cost too much
+//   from 16 channels, 13x13 and larger   1.7 to 3.5 times its speed with 4x4 tiles
+//   112x112 and larger                   up to 1.09 times that with 6x6 tiles
+//   7x7, batch 1                         1.4 to 1.7 with 2x2 tiles, about 1.4 with 4x4, whose
+//   weights
+//                                        take longer to read than to multiply
+//   7x7, batch 8                         2.3 to 2.9 with 4x4 tiles
+//   5x5 window                           2.0 (7x7 images) to 4.0 with 4x4 tiles
 std::optional<WinogradTile> winograd_pays(const WinogradShape& shape);
 
 class WinogradConv {

@@ -1,0 +1,136 @@
+// The stem convolution against plain loops: windows, strides, padding, channels, batches, threads.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "kernels/native/cpu.h"
+#include "kernels/native/stem_conv.h"
+#include "kernels/native_conv_reference.h"
+
+namespace trainyard::kernels::native {
+namespace {
+
+constexpr unsigned kSeed = 20240612;
+// Of the largest output: a few hundred roundings of 6e-8 each, most of which cancel.
+constexpr double kTolerance = 2e-6;
+
+void check(const StemShape& shape, int threads, Activation activation) {
+  const ConvCase s = {.batch = shape.batch,
+                      .in_channels = shape.in_channels,
+                      .out_channels = shape.out_channels,
+                      .height = shape.height,
+                      .width = shape.width,
+                      .kernel = shape.kernel,
+                      .stride = shape.stride,
+                      .pad_top = shape.pad_top,
+                      .pad_left = shape.pad_left,
+                      .pad_bottom = shape.pad_bottom,
+                      .pad_right = shape.pad_right};
+  SCOPED_TRACE(fmt::format("threads {} batch {} channels {}->{} {}x{} window {} stride {} seed {}",
+                           threads, s.batch, s.in_channels, s.out_channels, s.height, s.width,
+                           s.kernel, s.stride, kSeed));
+  std::mt19937 random(kSeed);
+  const int64_t pixels = s.out_height() * s.out_width();
+  const auto src = random_floats(s.batch * s.in_channels * s.height * s.width, random);
+  const auto weights = random_floats(s.weight_count(), random);
+  const auto bias = random_floats(s.out_channels, random);
+  const StemConv conv(shape, weights.data(), bias.data(), activation);
+  AlignedFloats out(s.batch * ((s.out_channels + 7) / 8) * 8 * pixels, 99.0F);
+  AlignedFloats scratch(conv.scratch_bytes(threads) / static_cast<int64_t>(sizeof(float)), 7e7F);
+  conv.run(src.data(), out.data(), scratch.data(), threads);
+
+  const auto expected = reference_conv(s, src, weights, bias, {});
+  const auto actual = from_blocked(out, s.batch, s.out_channels, pixels);
+  double scale = 1;
+  for (double value : expected) scale = std::max(scale, std::abs(value));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const double clipped = std::clamp(expected[i], double{activation.low}, double{activation.high});
+    ASSERT_NEAR(actual[i], clipped, kTolerance * scale) << "element " << i;
+  }
+  EXPECT_TRUE(padding_is_zero(out, s.batch, s.out_channels, pixels));
+}
+
+class NativeStemConv : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!cpu_has_avx2_fma()) GTEST_SKIP() << "this processor lacks AVX2 or FMA";
+  }
+};
+
+TEST_F(NativeStemConv, WindowsAndStrides) {
+  for (int64_t kernel : {1, 3, 7, 11}) {
+    for (int64_t stride : {1, 2, 3, 4}) {
+      check({.out_channels = 16, .height = 23, .width = 29, .kernel = kernel, .stride = stride}, 1,
+            kIdentity);
+    }
+  }
+}
+
+TEST_F(NativeStemConv, ChannelsBatchesAndThreads) {
+  for (int64_t in : {1, 3, 4}) {
+    for (int64_t out : {1, 8, 20, 33}) {
+      for (int threads : {1, 2}) {
+        check({.batch = 7,
+               .in_channels = in,
+               .out_channels = out,
+               .height = 9,
+               .width = 8,
+               .kernel = 5,
+               .stride = 2,
+               .pad_top = 2,
+               .pad_left = 2,
+               .pad_bottom = 2,
+               .pad_right = 2},
+              threads, kRelu);
+      }
+    }
+  }
+}
+
+TEST_F(NativeStemConv, UnequalPaddingAndUnusedColumns) {
+  check({.out_channels = 9,
+         .height = 12,
+         .width = 14,
+         .kernel = 11,
+         .stride = 4,
+         .pad_top = 5,
+         .pad_left = 0,
+         .pad_bottom = 1,
+         .pad_right = 7},
+        2, {-1.0F, 2.0F});
+  // Padding wider than the window.
+  check({.out_channels = 8,
+         .height = 2,
+         .width = 2,
+         .kernel = 3,
+         .stride = 2,
+         .pad_top = 6,
+         .pad_left = 7,
+         .pad_bottom = 5,
+         .pad_right = 4},
+        1, kIdentity);
+}
+
+TEST_F(NativeStemConv, RefusesWindowsLargerThanTheImageAndActivationsThatMoveZero) {
+  const std::vector<float> weights(3 * 81, 1.0F);
+  EXPECT_THROW(StemConv({.out_channels = 1, .height = 5, .width = 20, .kernel = 9}, weights.data(),
+                        nullptr, kIdentity),
+               Error);
+  EXPECT_THROW(StemConv({.out_channels = 1, .height = 20, .width = 20, .kernel = 9}, weights.data(),
+                        nullptr, {0.5F, 1.0F}),
+               Error);
+}
+
+TEST(NativeStemConvRule, TakesLargeWindowsOnly) {
+  EXPECT_TRUE(
+      stem_conv_pays({.out_channels = 64, .height = 224, .width = 224, .kernel = 11, .stride = 4}));
+  EXPECT_FALSE(
+      stem_conv_pays({.out_channels = 64, .height = 224, .width = 224, .kernel = 7, .stride = 2}));
+}
+
+}  // namespace
+}  // namespace trainyard::kernels::native
