@@ -23,7 +23,12 @@ constexpr int kOpset = 17;
 constexpr int kIrVersion = 8;
 // Offsets of external data, so that a reader can map each tensor.
 constexpr int64_t kPage = 4096;
-// Smaller tensors stay in the model: shape arithmetic of readers looks for them there.
+// Within the model, so that a reader can use the mapped numbers as they are.
+constexpr uint64_t kAlignment = 64;
+// A field that GraphProto does not have, which every reader passes over.
+constexpr uint32_t kPaddingField = 1000;
+// Smaller tensors are not aligned, and stay in the model: shape arithmetic of readers looks for
+// them there.
 constexpr int64_t kSmallestExternal = 1024;
 
 void check_operators(const Graph& graph) {
@@ -142,7 +147,8 @@ std::string model_header() {
 // they follow `head`.
 struct Entry {
   const Value* value = nullptr;
-  std::string head;  // the fields of TensorProto but raw_data's content
+  std::string padding = {};  // a field of the graph before it, without meaning
+  std::string head;          // the fields of TensorProto but raw_data's content
   bool external = false;
   int64_t offset = 0;
 
@@ -193,9 +199,45 @@ constexpr uint32_t kInitializerField = onnx::GraphProto::kInitializerFieldNumber
 uint64_t graph_size(const std::string& description, const std::vector<Entry>& entries) {
   uint64_t size = description.size();
   for (const Entry& entry : entries) {
-    size += bytes_header_size(kInitializerField, entry.size()) + entry.size();
+    size +=
+        entry.padding.size() + bytes_header_size(kInitializerField, entry.size()) + entry.size();
   }
   return size;
+}
+
+// A field of exactly `size` bytes, or a multiple of the alignment more where none is that short.
+std::string make_padding(uint64_t size) {
+  if (size == 0) return {};
+  const uint64_t header = bytes_header_size(kPaddingField, 0);
+  while (size < header) size += kAlignment;
+  std::string padding;
+  append_bytes_header(padding, kPaddingField, size - header);
+  padding.resize(size, '\0');
+  return padding;
+}
+
+// Pads before each large tensor so that its numbers begin at a multiple of kAlignment in the file.
+void align_entries(const std::string& header, const std::string& description,
+                   std::vector<Entry>& entries) {
+  // The length of the graph stands before it, and padding may make that number a byte longer, which
+  // moves everything. Should it go to and fro, the file is right but not aligned.
+  constexpr int kAttempts = 3;
+  uint64_t length_size = 0;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const uint64_t wanted = bytes_header_size(kGraphField, graph_size(description, entries));
+    if (wanted == length_size) return;
+    length_size = wanted;
+    uint64_t at = header.size() + length_size + description.size();
+    for (Entry& entry : entries) {
+      const uint64_t head = bytes_header_size(kInitializerField, entry.size()) + entry.head.size();
+      const bool large = entry.value->type.num_bytes() >= kSmallestExternal;
+      entry.padding = entry.external || !large
+                          ? std::string()
+                          : make_padding((kAlignment - (at + head) % kAlignment) % kAlignment);
+      at +=
+          entry.padding.size() + bytes_header_size(kInitializerField, entry.size()) + entry.size();
+    }
+  }
 }
 
 std::vector<Entry> inline_entries(const Graph& graph) {
@@ -228,14 +270,15 @@ void write_external(const std::vector<Entry>& entries, AtomicFile& file, WeightW
   }
 }
 
-void write_model(const std::string& description, const std::vector<Entry>& entries,
-                 AtomicFile& file, WeightWriter& weights) {
+void write_model(const std::string& description, std::vector<Entry> entries, AtomicFile& file,
+                 WeightWriter& weights) {
   std::string head = model_header();
+  align_entries(head, description, entries);
   append_bytes_header(head, kGraphField, graph_size(description, entries));
   file.write(head);
   file.write(description);
   for (const Entry& entry : entries) {
-    head.clear();
+    head = entry.padding;
     append_bytes_header(head, kInitializerField, entry.size());
     file.write(head + entry.head);
     if (!entry.external) weights.write(*entry.value, file);
@@ -249,9 +292,11 @@ void export_model(const Graph& graph, const std::filesystem::path& path,
   check_operators(graph);
   const std::string description = graph_without_weights(graph);
   std::vector<Entry> entries = inline_entries(graph);
-  // Header and length of the graph take less than a kilobyte.
-  const uint64_t limit = static_cast<uint64_t>(std::max<int64_t>(options.largest_file - 1024, 0));
-  const bool external = graph_size(description, entries) > limit;
+  // Header and length of the graph take less than a kilobyte, padding less than twice the
+  // alignment.
+  const uint64_t extra = 1024 + 2 * kAlignment * entries.size();
+  const bool external =
+      graph_size(description, entries) + extra > static_cast<uint64_t>(options.largest_file);
   const std::filesystem::path data_path = path.string() + ".data";
   if (external) entries = external_entries(graph, data_path.filename().string());
   int64_t total = 0;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "ir/printer.h"
 #include "models/model.h"
@@ -81,6 +82,24 @@ TEST(Export, TheZooComesBackTheSame) {
     ++tried;
   }
   EXPECT_GE(tried, 5);
+}
+
+TEST(Export, LargeTensorsAreAlignedInTheFile) {
+  const TemporaryFolder folder;
+  Graph graph("aligned");
+  ops::Builder b(graph);
+  graph.set_outputs({b.add("Relu", {b.input("x", {DType::kF32, {1}})})});
+  for (size_t i = 0; i < 70; ++i) {  // names of all lengths, for every remainder
+    b.parameter(std::string(i + 1, 'w'), {300}, init_constant(static_cast<double>(i + 1)));
+  }
+  export_model(graph, folder.path() / "m.onnx");
+  const std::string file = read_file(folder.path() / "m.onnx");
+  for (size_t i = 0; i < 70; ++i) {
+    const std::vector<float> numbers(300, static_cast<float>(i + 1));
+    const std::string bytes(reinterpret_cast<const char*>(numbers.data()), 1200);
+    EXPECT_EQ(file.find(bytes) % 64, 0U) << i;
+  }
+  EXPECT_TRUE(check_model(folder.path() / "m.onnx").findings.empty());
 }
 
 TEST(Export, SatisfiesTheCheckers) {
