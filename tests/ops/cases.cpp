@@ -9,7 +9,9 @@ OpCases all_cases() {
   for (OpCases (*family)() : {
            binary_cases,
            data_movement_cases,
+           indexing_cases,
            nn_cases,
+           reduce_cases,
            unary_cases,
        }) {
     OpCases cases = family();

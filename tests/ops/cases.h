@@ -12,7 +12,9 @@ using OpCases = std::vector<OpCase>;
 
 OpCases binary_cases();
 OpCases data_movement_cases();
+OpCases indexing_cases();
 OpCases nn_cases();
+OpCases reduce_cases();
 OpCases unary_cases();
 
 OpCases all_cases();

@@ -1,0 +1,43 @@
+// Cast: the same values as elements of type `to`. CastLike: of the type of a second tensor.
+#include "ops/dtype_code.h"
+#include "ops/op_def.h"
+
+namespace trainyard::ops {
+namespace {
+
+constexpr AttrSpec kAttributes[] = {{"to", AttrKind::kInt, true}};
+
+std::vector<TensorType> infer_cast(const NodeView& node) {
+  return {{dtype_from_code(node.attr_int("to", 0)), node.input_shape(0)}};
+}
+
+std::vector<TensorType> infer_cast_like(const NodeView& node) {
+  return {{node.input_type(1).dtype, node.input_shape(0)}};
+}
+
+// The second tensor of CastLike is not read.
+Cost cost(const NodeView& node) {
+  return {.bytes_read = node.input_type(0).num_bytes(),
+          .bytes_written = node.output_type(0).num_bytes()};
+}
+
+Routine routine(const NodeView&) {
+  return [](Views inputs, Views outputs) { cast_elements(inputs[0], outputs[0]); };
+}
+
+}  // namespace
+
+extern const OpDef kCast = {.name = "Cast",
+                            .kind = OpKind::kElementwise,
+                            .attributes = kAttributes,
+                            .infer = infer_cast,
+                            .cost = cost,
+                            .routine = routine};
+extern const OpDef kCastLike = {.name = "CastLike",
+                                .kind = OpKind::kElementwise,
+                                .inputs = {2, 2},
+                                .infer = infer_cast_like,
+                                .cost = cost,
+                                .routine = routine};
+
+}  // namespace trainyard::ops

@@ -1,0 +1,56 @@
+// CumSum: running sums along an axis, with or without the element itself, from either end.
+#include "base/error.h"
+#include "ops/op_def.h"
+#include "ops/scalar_functions.h"
+#include "tensor/dispatch.h"
+
+namespace trainyard::ops {
+namespace {
+
+constexpr AttrSpec kAttributes[] = {{"exclusive", AttrKind::kInt}, {"reverse", AttrKind::kInt}};
+
+std::vector<TensorType> infer(const NodeView& node) {
+  TY_REQUIRE(node.input_shape(1).num_elements() == 1, "the axis has shape {}, expected a scalar",
+             node.input_shape(1).to_string());
+  return {node.input_type(0)};
+}
+
+Cost cost(const NodeView& node) {
+  return elementwise_cost(node, 1);
+}
+
+Routine routine(const NodeView& node) {
+  return [exclusive = node.attr_int("exclusive", 0) != 0,
+          reverse = node.attr_int("reverse", 0) != 0](Views inputs, Views outputs) {
+    const Shape& shape = *inputs[0].shape;
+    const int64_t axis = normalize_axis(element_as_int(inputs[1], 0), shape.rank(), "CumSum");
+    const int64_t length = shape[axis];
+    const int64_t step = shape.num_elements(axis + 1, shape.rank());
+    for_type(inputs[0].dtype, [&]<typename T>(T) {
+      using A = std::conditional_t<kIsFloat<T>, double, Whole>;
+      for (int64_t i = 0; i < shape.num_elements(0, axis) * step; ++i) {
+        const int64_t begin = i / step * length * step + i % step;
+        A sum = 0;
+        for (int64_t j = 0; j < length; ++j) {
+          const int64_t at = begin + (reverse ? length - 1 - j : j) * step;
+          const A value = inputs[0].as<const T>()[at];
+          outputs[0].as<T>()[at] = static_cast<T>(exclusive ? sum : sum + value);
+          sum += value;
+        }
+      }
+    });
+  };
+}
+
+}  // namespace
+
+// Inputs: x, axis.
+extern const OpDef kCumSum = {.name = "CumSum",
+                              .kind = OpKind::kReduction,
+                              .inputs = {2, 2},
+                              .attributes = kAttributes,
+                              .infer = infer,
+                              .cost = cost,
+                              .routine = routine};
+
+}  // namespace trainyard::ops

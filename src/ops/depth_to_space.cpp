@@ -1,0 +1,96 @@
+// DepthToSpace spreads channels over blocks of pixels; SpaceToDepth gathers them again.
+#include "base/error.h"
+#include "ops/op_def.h"
+
+namespace trainyard::ops {
+namespace {
+
+constexpr AttrSpec kDepthAttributes[] = {{"blocksize", AttrKind::kInt, true},
+                                         {"mode", AttrKind::kText}};
+constexpr AttrSpec kSpaceAttributes[] = {{"blocksize", AttrKind::kInt, true}};
+
+int64_t block_of(const NodeView& node) {
+  const int64_t block = node.attr_int("blocksize", 0);
+  const Shape& x = node.input_shape(0);
+  TY_REQUIRE(block > 0, "blocksize is {}", block);
+  TY_REQUIRE(x.rank() == 4, "shape {} is not N, C, H, W", x.to_string());
+  return block;
+}
+
+std::vector<TensorType> infer_depth_to_space(const NodeView& node) {
+  TensorType y = node.input_type(0);
+  const int64_t block = block_of(node);
+  const std::string mode = node.attr_text("mode", "DCR");
+  TY_REQUIRE(mode == "DCR" || mode == "CRD", "mode '{}' is not one of DCR, CRD", mode);
+  if (!y.shape.is_static()) return {{y.dtype, Shape(std::vector<int64_t>(4, Shape::kUnknown))}};
+  TY_REQUIRE(y.shape[1] % (block * block) == 0, "{} channels do not make blocks of {}x{}",
+             y.shape[1], block, block);
+  y.shape[1] /= block * block;
+  y.shape[2] *= block;
+  y.shape[3] *= block;
+  return {y};
+}
+
+std::vector<TensorType> infer_space_to_depth(const NodeView& node) {
+  TensorType y = node.input_type(0);
+  const int64_t block = block_of(node);
+  if (!y.shape.is_static()) return {{y.dtype, Shape(std::vector<int64_t>(4, Shape::kUnknown))}};
+  TY_REQUIRE(y.shape[2] % block == 0 && y.shape[3] % block == 0,
+             "pixels of shape {} do not make blocks of {}x{}", y.shape.to_string(), block, block);
+  y.shape[1] *= block * block;
+  y.shape[2] /= block;
+  y.shape[3] /= block;
+  return {y};
+}
+
+// Both are one copy of rank 6 between (n, c, block row, block column, h, w) on the deep side and
+// (n, c, h, block row, w, block column) on the wide side.
+struct Strides {
+  std::vector<int64_t> dims, deep, wide;
+};
+
+Strides block_strides(const Shape& deep, const Shape& wide, int64_t block, bool channel_first) {
+  const int64_t n = wide[0];
+  const int64_t c = wide[1];
+  const int64_t h = deep[2];
+  const int64_t w = deep[3];
+  const int64_t channel = channel_first ? block * block * h * w : h * w;
+  const int64_t cell = channel_first ? h * w : c * h * w;
+  const int64_t row = w * block;
+  return {.dims = {n, c, block, block, h, w},
+          .deep = {deep.num_elements(1, 4), channel, block * cell, cell, w, 1},
+          .wide = {wide.num_elements(1, 4), h * block * row, row, 1, block * row, block}};
+}
+
+Routine routine_depth_to_space(const NodeView& node) {
+  return [block = block_of(node), channel_first = node.attr_text("mode", "DCR") == "CRD"](
+             Views inputs, Views outputs) {
+    const Strides s = block_strides(*inputs[0].shape, *outputs[0].shape, block, channel_first);
+    copy_strided(s.dims, dtype_size(inputs[0].dtype), inputs[0].data, s.deep, outputs[0].data,
+                 s.wide);
+  };
+}
+
+Routine routine_space_to_depth(const NodeView& node) {
+  return [block = block_of(node)](Views inputs, Views outputs) {
+    const Strides s =
+        block_strides(*outputs[0].shape, *inputs[0].shape, block, /*channel_first=*/false);
+    copy_strided(s.dims, dtype_size(inputs[0].dtype), inputs[0].data, s.wide, outputs[0].data,
+                 s.deep);
+  };
+}
+
+}  // namespace
+
+extern const OpDef kDepthToSpace = {.name = "DepthToSpace",
+                                    .kind = OpKind::kDataMovement,
+                                    .attributes = kDepthAttributes,
+                                    .infer = infer_depth_to_space,
+                                    .routine = routine_depth_to_space};
+extern const OpDef kSpaceToDepth = {.name = "SpaceToDepth",
+                                    .kind = OpKind::kDataMovement,
+                                    .attributes = kSpaceAttributes,
+                                    .infer = infer_space_to_depth,
+                                    .routine = routine_space_to_depth};
+
+}  // namespace trainyard::ops

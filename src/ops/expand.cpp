@@ -1,0 +1,30 @@
+// Expand: the input stretched to a shape by broadcasting.
+#include "ops/op_def.h"
+#include "ops/shape_input.h"
+
+namespace trainyard::ops {
+namespace {
+
+std::vector<TensorType> infer(const NodeView& node) {
+  const TensorType& x = node.input_type(0);
+  return {{x.dtype, broadcast_shapes(x.shape, shape_from_input(node, 1))}};
+}
+
+Routine routine(const NodeView&) {
+  return [](Views inputs, Views outputs) {
+    const Shape& shape = *outputs[0].shape;
+    copy_strided(shape.dims(), dtype_size(inputs[0].dtype), inputs[0].data,
+                 broadcast_strides(*inputs[0].shape, shape), outputs[0].data, shape.strides());
+  };
+}
+
+}  // namespace
+
+// Inputs: x, shape.
+extern const OpDef kExpand = {.name = "Expand",
+                              .kind = OpKind::kDataMovement,
+                              .inputs = {2, 2},
+                              .infer = infer,
+                              .routine = routine};
+
+}  // namespace trainyard::ops

@@ -1,0 +1,72 @@
+// Split: the input cut into pieces along `axis`, of the sizes that input 1 gives or all equal.
+#include <numeric>
+
+#include "base/error.h"
+#include "ops/op_def.h"
+
+namespace trainyard::ops {
+namespace {
+
+constexpr AttrSpec kAttributes[] = {{"axis", AttrKind::kInt}};
+
+int64_t axis_of(const NodeView& node) {
+  return normalize_axis(node.attr_int("axis", 0), node.input_shape(0).rank(), "Split");
+}
+
+std::vector<int64_t> piece_sizes(const NodeView& node) {
+  const int64_t size = node.input_shape(0)[axis_of(node)];
+  const auto count = static_cast<int64_t>(node.num_outputs());
+  if (node.has_input(1)) {
+    const auto sizes = node.input_ints(1);
+    if (!sizes) return std::vector<int64_t>(node.num_outputs(), Shape::kUnknown);
+    TY_REQUIRE(static_cast<int64_t>(sizes->size()) == count, "{} sizes for {} outputs",
+               sizes->size(), count);
+    const int64_t total = std::accumulate(sizes->begin(), sizes->end(), int64_t{0});
+    TY_REQUIRE(size == Shape::kUnknown || total == size,
+               "pieces of {} in all are cut from a dimension of {}", total, size);
+    return *sizes;
+  }
+  TY_REQUIRE(size == Shape::kUnknown || size % count == 0,
+             "a dimension of {} cannot be cut into {} equal pieces", size, count);
+  return std::vector<int64_t>(node.num_outputs(),
+                              size == Shape::kUnknown ? Shape::kUnknown : size / count);
+}
+
+std::vector<TensorType> infer(const NodeView& node) {
+  std::vector<TensorType> pieces;
+  for (const int64_t size : piece_sizes(node)) {
+    TY_REQUIRE(size >= Shape::kUnknown, "a piece has size {}", size);
+    pieces.push_back(node.input_type(0));
+    pieces.back().shape[axis_of(node)] = size;
+  }
+  return pieces;
+}
+
+Routine routine(const NodeView& node) {
+  return [axis = axis_of(node), sizes = piece_sizes(node)](Views inputs, Views outputs) {
+    const TensorView& x = inputs[0];
+    const int64_t size = dtype_size(x.dtype);
+    const std::vector<int64_t> strides = x.shape->strides();
+    const auto* from = x.as<const std::byte>();
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].data != nullptr) {
+        const Shape& piece = *outputs[i].shape;
+        copy_strided(piece.dims(), size, from, strides, outputs[i].data, piece.strides());
+      }
+      from += sizes[i] * strides[static_cast<size_t>(axis)] * size;
+    }
+  };
+}
+
+}  // namespace
+
+// Inputs: x, sizes.
+extern const OpDef kSplit = {.name = "Split",
+                             .kind = OpKind::kDataMovement,
+                             .inputs = {1, 2},
+                             .outputs = {1, Arity::kMany},
+                             .attributes = kAttributes,
+                             .infer = infer,
+                             .routine = routine};
+
+}  // namespace trainyard::ops

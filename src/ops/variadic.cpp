@@ -1,0 +1,91 @@
+// The family y = f(x0, x1, …), element by element with broadcasting: Max, Mean, Min, Sum.
+#include "base/error.h"
+#include "ops/op_def.h"
+#include "ops/scalar_functions.h"
+#include "tensor/dispatch.h"
+#include "tensor/walk.h"
+
+namespace trainyard::ops {
+namespace {
+
+std::vector<TensorType> infer(const NodeView& node) {
+  TensorType y = node.input_type(0);
+  for (size_t i = 1; i < node.num_inputs(); ++i) {
+    const TensorType& x = node.input_type(i);
+    TY_REQUIRE(x.dtype == y.dtype, "input {} is {}, input 0 is {}", i, dtype_name(x.dtype),
+               dtype_name(y.dtype));
+    y.shape = broadcast_shapes(y.shape, x.shape);
+  }
+  return {y};
+}
+
+Cost cost(const NodeView& node) {
+  return elementwise_cost(node, static_cast<int64_t>(node.num_inputs()));
+}
+
+template <typename A>
+using Combine = void (*)(A& sum, A x);
+
+template <typename A>
+void take_sum(A& sum, A x) {
+  sum += x;
+}
+
+// What is not a number wins.
+template <typename A>
+void take_max(A& most, A x) {
+  if (x > most || x != x) most = x;
+}
+
+template <typename A>
+void take_min(A& least, A x) {
+  if (x < least || x != x) least = x;
+}
+
+template <typename A>
+Combine<A> combine_of(std::string_view op) {
+  if (op == "Max") return take_max<A>;
+  if (op == "Min") return take_min<A>;
+  return take_sum<A>;
+}
+
+template <typename T>
+void apply(std::string_view op, Views inputs, const TensorView& y) {
+  using A = std::conditional_t<kIsFloat<T>, double, Whole>;
+  const Combine<A> combine = combine_of<A>(op);
+  std::vector<A> results(static_cast<size_t>(y.num_elements()));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::array strides = {broadcast_strides(*inputs[i].shape, *y.shape), y.shape->strides()};
+    walk(*y.shape, strides, [&](const Offsets<2>& at) {
+      A& result = results[static_cast<size_t>(at[1])];
+      const A x = inputs[i].as<const T>()[at[0]];
+      i == 0 ? void(result = x) : combine(result, x);
+    });
+  }
+  const A divisor = op == "Mean" ? static_cast<A>(inputs.size()) : A{1};
+  for (size_t i = 0; i < results.size(); ++i) y.as<T>()[i] = static_cast<T>(results[i] / divisor);
+}
+
+Routine routine(const NodeView& node) {
+  return [op = node.op()](Views inputs, Views outputs) {
+    for_type(outputs[0].dtype, [&]<typename T>(T) { apply<T>(op, inputs, outputs[0]); });
+  };
+}
+
+constexpr OpDef variadic(std::string_view name) {
+  return {.name = name,
+          .kind = OpKind::kElementwise,
+          .inputs = {1, Arity::kMany},
+          .infer = infer,
+          .cost = cost,
+          .routine = routine};
+}
+
+}  // namespace
+
+extern const OpDef kMax = variadic("Max");
+extern const OpDef kMean = variadic("Mean");
+extern const OpDef kMin = variadic("Min");
+extern const OpDef kSum = variadic("Sum");
+
+}  // namespace trainyard::ops
