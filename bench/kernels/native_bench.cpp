@@ -1,5 +1,5 @@
-// Native kernels other than Winograd against oneDNN's: AlexNet's first convolution, fully connected
-// layers on small batches.
+// Native kernels other than Winograd against oneDNN's: first convolutions, MobileNet v2's depthwise
+// layers, fully connected layers on small batches.
 //
 //   native_bench [--threads T] [--seconds S per case]
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <dnnl.hpp>
 #include <fmt/core.h>
 
+#include "kernels/native/depthwise.h"
 #include "kernels/native/packed_linear.h"
 #include "kernels/native/stem_conv.h"
 #include "side_by_side.h"
@@ -21,6 +22,16 @@ using dnnl::memory;
 
 constexpr auto kF32 = memory::data_type::f32;
 constexpr auto kAny = memory::format_tag::any;
+
+struct DepthwiseLayer {
+  int64_t channels;
+  int64_t size;
+  int64_t stride;
+};
+
+constexpr DepthwiseLayer kDepthwise[] = {{32, 112, 1}, {96, 112, 2}, {144, 56, 1}, {144, 56, 2},
+                                         {192, 28, 1}, {192, 28, 2}, {384, 14, 1}, {576, 14, 1},
+                                         {576, 14, 2}, {960, 7, 1}};
 
 dnnl::engine& engine() {
   static dnnl::engine instance(dnnl::engine::kind::cpu, 0);
@@ -95,6 +106,46 @@ void compare_stem(int64_t batch, int64_t kernel, int64_t stride, int64_t pad, in
             4 * outputs, seconds);
 }
 
+void compare_depthwise(const DepthwiseShape& shape, int threads, double budget) {
+  const memory::dims stride = {shape.stride, shape.stride};
+  dnnl::post_ops ops;
+  ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_clip, 0.0F, 6.0F);
+  dnnl::primitive_attr attributes;
+  attributes.set_post_ops(ops);
+  const dnnl::convolution_forward::desc desc(
+      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
+      {{shape.batch, shape.channels, shape.height, shape.width}, kF32, kAny},
+      {{shape.channels, 1, 1, 3, 3}, kF32, kAny}, {{shape.channels}, kF32, memory::format_tag::x},
+      {{shape.batch, shape.channels, shape.out_height(), shape.out_width()}, kF32, kAny}, stride,
+      {1, 1}, {1, 1});
+  const dnnl::convolution_forward::primitive_desc primitive(desc, attributes, engine());
+  const dnnl::convolution_forward conv(primitive);
+  memory src = zeros(primitive.src_desc());
+  memory weights = zeros(primitive.weights_desc());
+  memory bias = zeros(primitive.bias_desc());
+  memory dst = zeros(primitive.dst_desc());
+  const Floats plain = make_floats(shape.channels * 9);
+  const DepthwiseConv ours(shape, plain.get(), nullptr, {0.0F, 6.0F});
+  const auto seconds =
+      time_in_turns({[&](int) {
+                       conv.execute(stream(), {{DNNL_ARG_SRC, src},
+                                               {DNNL_ARG_WEIGHTS, weights},
+                                               {DNNL_ARG_BIAS, bias},
+                                               {DNNL_ARG_DST, dst}});
+                       stream().wait();
+                     },
+                     [&](int) {
+                       ours.run(static_cast<const float*>(src.get_data_handle()),
+                                static_cast<float*>(dst.get_data_handle()), threads);
+                     }},
+                    threads, budget);
+  const auto outputs =
+      static_cast<double>(shape.batch * shape.channels * shape.out_height() * shape.out_width());
+  print_row(fmt::format("depthwise 3x3 stride {}, {} channels, {}x{}, batch {}", shape.stride,
+                        shape.channels, shape.height, shape.width, shape.batch),
+            primitive.impl_info_str(), 18 * outputs, 4 * outputs, seconds);
+}
+
 void compare_linear(const LinearShape& shape, int threads, double budget) {
   const dnnl::inner_product_forward::desc desc(
       dnnl::prop_kind::forward_inference,
@@ -156,6 +207,11 @@ int main(int argc, char** argv) {
     compare_stem(batch, 11, 4, 2, 64, threads, budget);
     compare_stem(batch, 7, 2, 3, 64, threads, budget);
     compare_stem(batch, 3, 2, 1, 32, threads, budget);
+    for (const auto& [channels, size, stride] : kDepthwise) {
+      compare_depthwise(
+          {.batch = batch, .channels = channels, .height = size, .width = size, .stride = stride},
+          threads, budget);
+    }
   }
   for (const int64_t rows : {1, 2, 4, 8, 16, 32}) {
     compare_linear({rows, 9216, 4096}, threads, budget);

@@ -81,11 +81,13 @@ StemConv::StemConv(const StemShape& shape, const float* weights, const float* bi
                    Activation activation)
     : shape_(shape), activation_(activation) {
   TY_REQUIRE(cpu_has_avx2_fma(), "stem convolution needs a processor with AVX2 and FMA");
-  TY_REQUIRE(shape.batch > 0 && shape.in_channels > 0 && shape.out_channels > 0 &&
-                 shape.stride > 0 && shape.out_height() > 0 && shape.out_width() > 0,
-             "stem convolution: empty shape, batch {}, {} -> {} channels, {}x{} outputs",
-             shape.batch, shape.in_channels, shape.out_channels, shape.out_height(),
-             shape.out_width());
+  TY_REQUIRE(
+      shape.batch > 0 && shape.in_channels > 0 && shape.out_channels > 0 && shape.stride > 0 &&
+          shape.height + shape.pad_top + shape.pad_bottom >= shape.kernel &&
+          shape.width + shape.pad_left + shape.pad_right >= shape.kernel,
+      "stem convolution: empty shape, batch {}, {} -> {} channels, {}x{} image, {}x{} window",
+      shape.batch, shape.in_channels, shape.out_channels, shape.height, shape.width, shape.kernel,
+      shape.kernel);
   TY_REQUIRE(activation.low <= 0 && activation.high >= 0,
              "stem convolution: activation range [{}, {}] does not contain zero", activation.low,
              activation.high);

@@ -43,9 +43,7 @@ enum class WinogradTile { k2 = 2, k4 = 4, k6 = 6 };
 //   3 input channels                     0.6 to 0.8 of its speed: the transforms cost too much
 //   from 16 channels, 13x13 and larger   1.7 to 3.5 times its speed with 4x4 tiles
 //   112x112 and larger                   up to 1.09 times that with 6x6 tiles
-//   7x7, batch 1                         1.4 to 1.7 with 2x2 tiles, about 1.4 with 4x4, whose
-//   weights
-//                                        take longer to read than to multiply
+//   7x7, batch 1                         1.4 to 1.7 with 2x2 tiles, 1.4 with 4x4: larger weights
 //   7x7, batch 8                         2.3 to 2.9 with 4x4 tiles
 //   5x5 window                           2.0 (7x7 images) to 4.0 with 4x4 tiles
 std::optional<WinogradTile> winograd_pays(const WinogradShape& shape);
@@ -53,9 +51,8 @@ std::optional<WinogradTile> winograd_pays(const WinogradShape& shape);
 class WinogradConv {
  public:
   // Transforms and keeps the weights ([out_channels][in_channels][kernel][kernel]) and the bias
-  // ([out_channels], or null). Error if the shape is empty, there is no such
-  // tile for the window, the activation moves zero, or the
-  // processor lacks AVX2 and FMA.
+  // ([out_channels], or null). Error if the shape is empty, there is no such tile for the window,
+  // the activation moves zero, or the processor lacks AVX2 and FMA.
   WinogradConv(const WinogradShape& shape, WinogradTile tile, const float* weights,
                const float* bias, Activation activation);
 
