@@ -12,7 +12,6 @@
 #include "onnx_io/import_node.h"
 #include "onnx_io/model_reader.h"
 #include "ops/inference.h"
-#include "ops/op_def.h"
 
 namespace trainyard::onnx_io {
 namespace {
@@ -232,10 +231,6 @@ void Importer::add_node(FileNode& node) {
   // Trailing absent inputs and outputs say nothing.
   while (!out.inputs.empty() && !out.inputs.back().valid()) out.inputs.pop_back();
   while (out.outputs.size() > 1 && out.outputs.back().empty()) out.outputs.pop_back();
-  // A ConstantOfShape that does not fold needs the operator after all.
-  if (ops::find_op(out.op) == nullptr) {
-    throw UnsupportedOperators(fmt::format("this operator is not supported: {}", out.op));
-  }
   emitter_.add(std::move(out));
 }
 

@@ -46,8 +46,7 @@ void check_operators(const onnx::ModelProto& model) {
   for (const auto& node : model.graph().node()) {
     if (!is_default_domain(node.domain())) {
       missing.insert(fmt::format("{} ({})", node.op_type(), node.domain()));
-    } else if (ops::find_op(adapted_op(node.op_type())) == nullptr &&
-               node.op_type() != "ConstantOfShape") {
+    } else if (ops::find_op(adapted_op(node.op_type())) == nullptr) {
       missing.insert(node.op_type());
     }
   }
