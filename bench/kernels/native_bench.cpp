@@ -165,7 +165,8 @@ void compare_linear(const LinearShape& shape, int threads, double budget) {
   std::vector<std::unique_ptr<PackedLinear>> ours;
   for (size_t i = 0; i < copies; ++i) {
     weights.push_back(zeros(primitive.weights_desc()));
-    ours.push_back(std::make_unique<PackedLinear>(shape, plain.get(), shape.inputs, 1, nullptr));
+    ours.push_back(
+        std::make_unique<PackedLinear>(shape, plain.get(), shape.inputs, 1, nullptr, kIdentity));
   }
   const Floats scratch = make_floats(ours[0]->scratch_bytes(threads) / 4);
   const auto seconds = time_in_turns(

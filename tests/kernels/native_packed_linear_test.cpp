@@ -17,7 +17,8 @@ constexpr unsigned kSeed = 20240613;
 // Of the largest output: up to 700 roundings of 6e-8 each, most of which cancel.
 constexpr double kTolerance = 2e-6;
 
-void check(const LinearShape& s, bool transposed, bool with_bias, int threads) {
+void check(const LinearShape& s, bool transposed, bool with_bias, int threads,
+           Activation activation = kIdentity) {
   SCOPED_TRACE(fmt::format("rows {} inputs {} outputs {} transposed {} threads {} seed {}", s.rows,
                            s.inputs, s.outputs, transposed, threads, kSeed));
   std::mt19937 random(kSeed);
@@ -27,7 +28,7 @@ void check(const LinearShape& s, bool transposed, bool with_bias, int threads) {
   const int64_t output_stride = transposed ? 1 : s.inputs;
   const int64_t input_stride = transposed ? s.outputs : 1;
   const PackedLinear linear(s, weights.data(), output_stride, input_stride,
-                            with_bias ? bias.data() : nullptr);
+                            with_bias ? bias.data() : nullptr, activation);
   std::vector<float> y(static_cast<size_t>(s.rows * s.outputs), 99.0F);
   AlignedFloats scratch(linear.scratch_bytes(threads) / static_cast<int64_t>(sizeof(float)), 7e7F);
   linear.run(x.data(), y.data(), scratch.data(), threads);
@@ -46,7 +47,8 @@ void check(const LinearShape& s, bool transposed, bool with_bias, int threads) {
     }
   }
   for (size_t i = 0; i < expected.size(); ++i) {
-    ASSERT_NEAR(y[i], expected[i], kTolerance * scale) << "element " << i;
+    const double clipped = std::clamp(expected[i], double{activation.low}, double{activation.high});
+    ASSERT_NEAR(y[i], clipped, kTolerance * scale) << "element " << i;
   }
 }
 
@@ -69,12 +71,13 @@ TEST_F(NativePackedLinear, OddSizesBatchesAndThreads) {
 
 TEST_F(NativePackedLinear, EitherStorageOrderWithOrWithoutBias) {
   check({3, 40, 50}, /*transposed=*/true, /*with_bias=*/true, 1);
-  check({3, 40, 50}, /*transposed=*/true, /*with_bias=*/false, 2);
+  check({3, 40, 50}, /*transposed=*/true, /*with_bias=*/false, 2, kRelu);
+  check({5, 40, 20}, /*transposed=*/false, /*with_bias=*/true, 2, {-0.5F, 1.0F});
 }
 
 TEST_F(NativePackedLinear, RefusesEmptyShapes) {
   const float weight = 1;
-  EXPECT_THROW(PackedLinear({1, 0, 1}, &weight, 1, 1, nullptr), Error);
+  EXPECT_THROW(PackedLinear({1, 0, 1}, &weight, 1, 1, nullptr, kIdentity), Error);
 }
 
 TEST(NativePackedLinearRule, TakesSmallBatchesOnly) {

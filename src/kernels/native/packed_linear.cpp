@@ -28,8 +28,8 @@ bool packed_linear_pays(const LinearShape& shape) {
 }
 
 PackedLinear::PackedLinear(const LinearShape& shape, const float* weights, int64_t output_stride,
-                           int64_t input_stride, const float* bias)
-    : shape_(shape) {
+                           int64_t input_stride, const float* bias, Activation activation)
+    : shape_(shape), activation_(activation) {
   TY_REQUIRE(cpu_has_avx2_fma(), "packed linear layer needs a processor with AVX2 and FMA");
   TY_REQUIRE(shape.rows > 0 && shape.inputs > 0 && shape.outputs > 0,
              "packed linear layer: empty shape, {} rows, {} inputs, {} outputs", shape.rows,
@@ -72,8 +72,10 @@ void PackedLinear::multiply_panel(const float* blocked, int64_t panel, float* su
   const int64_t width = std::min(kPanelWidth, shape_.outputs - first);
   for (int64_t row = 0; row < shape_.rows; ++row) {
     for (int64_t k = 0; k < width; ++k) {
-      y[row * shape_.outputs + first + k] =
+      const float sum =
           sums[(k / kBlock * shape_.rows + row) * kBlock + k % kBlock] + bias_.data()[first + k];
+      y[row * shape_.outputs + first + k] =
+          std::min(std::max(sum, activation_.low), activation_.high);
     }
   }
 }

@@ -1,8 +1,9 @@
-// A fully connected layer on a small batch, with weights packed once: y = x W^T + b.
+// A fully connected layer on a small batch, with weights packed once: y = activation(x W^T + b).
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/native/activation.h"
 #include "kernels/native/packed_buffer.h"
 
 namespace trainyard::kernels::native {
@@ -24,7 +25,7 @@ class PackedLinear {
   // weights[k * output_stride + c * input_stride], so both storage orders serve. Error if the shape
   // is empty or the processor lacks AVX2 and FMA.
   PackedLinear(const LinearShape& shape, const float* weights, int64_t output_stride,
-               int64_t input_stride, const float* bias);
+               int64_t input_stride, const float* bias, Activation activation);
 
   // Of the buffer run() needs with this many threads.
   int64_t scratch_bytes(int threads) const;
@@ -37,6 +38,7 @@ class PackedLinear {
   void multiply_panel(const float* blocked, int64_t panel, float* sums, float* y) const;
 
   LinearShape shape_;
+  Activation activation_;
   PackedBuffer weights_;  // [panel of 16 outputs][input][16]
   PackedBuffer bias_;     // padded to whole panels
 };
