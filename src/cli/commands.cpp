@@ -4,13 +4,16 @@
 namespace trainyard::cli {
 
 extern const Command kAnalyze;
+extern const Command kBench;
 extern const Command kCheck;
 extern const Command kDevices;
+extern const Command kConformance;
 extern const Command kExport;
 extern const Command kModels;
 extern const Command kPredict;
 extern const Command kReceptiveField;
 extern const Command kValidate;
+extern const Command kRun;
 extern const Command kVersion;
 
 namespace {
@@ -25,6 +28,9 @@ constexpr const Command* kCommands[] = {
     &kDevices,
     &kExport,
     &kCheck,
+    &kRun,
+    &kBench,
+    &kConformance,
     &kVersion,
 };
 // clang-format on

@@ -39,8 +39,13 @@ std::pair<std::string, Shape> parse_shape(const std::string& text) {
   return {text.substr(0, equals), Shape(std::move(dims))};
 }
 
-void ModelArgument::declare(Args& args) {
-  args.positional("MODEL", text_, "a name of 'trainyard models', or a path to an .onnx file");
+void ModelArgument::declare(Args& args, bool required) {
+  const char* const help = "a name of 'trainyard models', or a path to an .onnx file";
+  if (required) {
+    args.positional("MODEL", text_, help);
+  } else {
+    args.optional_positional("MODEL", text_, help);
+  }
   args.option("--batch", batch_, "images in a batch (1 if absent)");
   declare_shape(args);
 }

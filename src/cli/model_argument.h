@@ -16,7 +16,8 @@ namespace trainyard::cli {
 class ModelArgument {
  public:
   // MODEL, --batch, --shape, --classes, --image, --width, --auxiliary. Must outlive parse().
-  void declare(Args& args);
+  // text() is empty if a MODEL that is not required is absent.
+  void declare(Args& args, bool required = true);
 
   // The same without --batch: the network is always built or imported at batch 1.
   void declare_single(Args& args);

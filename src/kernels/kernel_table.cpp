@@ -5,6 +5,18 @@
 
 namespace trainyard::kernels {
 
+namespace native {
+#define KERNEL(name) extern const KernelDef k##name;
+#include "kernels/native_list.def"
+#undef KERNEL
+}  // namespace native
+
+namespace onednn {
+#define KERNEL(name) extern const KernelDef k##name;
+#include "kernels/onednn_list.def"
+#undef KERNEL
+}  // namespace onednn
+
 namespace reference {
 #define OP(name) extern const KernelDef k##name;
 #include "ops/op_list.def"
@@ -15,6 +27,12 @@ namespace {
 
 // The order of the rows is the order of preference.
 constexpr const KernelDef* kTable[] = {
+#define KERNEL(name) &native::k##name,
+#include "kernels/native_list.def"
+#undef KERNEL
+#define KERNEL(name) &onednn::k##name,
+#include "kernels/onednn_list.def"
+#undef KERNEL
 // The reference is last and takes every node.
 #define OP(name) &reference::k##name,
 #include "ops/op_list.def"

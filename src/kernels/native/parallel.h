@@ -1,20 +1,19 @@
-// Runs a function once per thread on OpenMP's pool, which oneDNN uses too.
+// Runs a function once per thread.
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/parallel/parallel.h"
+
 namespace trainyard::kernels::native {
 
-// Calls work(id) for id = 0 … threads - 1, each on its own thread, and waits. work must not throw.
-// Without OpenMP the calls follow each other, with the same result.
+// Calls work(id) for id = 0 … threads - 1, each on its own thread as far as threads() allows, and
+// waits. work must not throw.
 template <typename Work>
 void parallel(int threads, const Work& work) {
-  if (threads <= 1) {
-    work(0);
-    return;
-  }
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-  for (int id = 0; id < threads; ++id) work(id);
+  parallel_for(threads, [&](int64_t begin, int64_t end) {
+    for (int64_t id = begin; id < end; ++id) work(static_cast<int>(id));
+  });
 }
 
 struct Range {

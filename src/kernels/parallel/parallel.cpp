@@ -1,4 +1,4 @@
-#include "kernels/parallel.h"
+#include "kernels/parallel/parallel.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,0 +1,148 @@
+// `trainyard bench MODEL`: measured time of a network, and of the machine itself.
+#include "runtime/bench.h"
+
+#include <chrono>
+#include <map>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/execution_report.h"
+#include "cli/model_argument.h"
+#include "runtime/compiler.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct Flags {
+  ModelArgument model;
+  int64_t threads = 0;
+  int64_t runs = 20;
+  int64_t warmup = 3;
+  bool machine = false;
+  bool profile = false;
+  bool explain = false;
+  bool reference = false;
+  std::string trace;
+  report::Format format = report::Format::kText;
+};
+
+int run_machine(const Flags& flags, std::ostream& out) {
+  const int threads = resolve_threads(flags.threads);
+  const runtime::MachinePeak peak = runtime::measure_peak(threads);
+  report::Document document;
+  report::Table table({{"measured", report::Align::kLeft}, {"value"}});
+  table.add_row(
+      {"multiply-add peak, 1 thread", fmt::format("{:.1f} GFLOP/s", peak.gflops_one_thread)});
+  table.add_row({fmt::format("multiply-add peak, {} threads", threads),
+                 fmt::format("{:.1f} GFLOP/s", peak.gflops)});
+  table.add_row({"memory read", fmt::format("{:.1f} GB/s", peak.memory_gb_per_s)});
+  document.blocks.emplace_back(std::move(table));
+  document.data = Json::object({{"threads", threads},
+                                {"gflops_one_thread", peak.gflops_one_thread},
+                                {"gflops", peak.gflops},
+                                {"memory_gb_per_s", peak.memory_gb_per_s}});
+  out << report::render(document, flags.format);
+  return 0;
+}
+
+int run(const Flags& flags, std::ostream& out) {
+  if (flags.machine) return run_machine(flags, out);
+  TY_REQUIRE(!flags.model.text().empty(), "bench needs a MODEL, or --machine");
+  TY_REQUIRE(flags.runs >= 1 && flags.warmup >= 0, "--runs must be at least 1, --warmup 0 or more");
+  Graph graph = flags.model.load();
+  const int64_t batch = batch_of(graph);
+  runtime::CompileOptions options;
+  options.threads = resolve_threads(flags.threads);
+  options.reference_only = flags.reference;
+  const auto begin = std::chrono::steady_clock::now();
+  const runtime::Executable executable = runtime::compile(std::move(graph), options);
+  const double compile_s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  runtime::ExecutionContext context(executable);
+  runtime::fill_inputs(context, executable, /*seed=*/1);
+  runtime::Profile profile(executable);
+  const bool profiled = flags.profile || !flags.trace.empty();
+  const runtime::Timing timing =
+      runtime::time_runs(context, flags.warmup, flags.runs, profiled ? &profile : nullptr);
+  const int64_t memory = runtime::peak_memory_bytes();
+  const runtime::MachinePeak peak = runtime::measure_peak(executable.threads());
+  if (!flags.trace.empty()) write_file(flags.trace, profile.trace_json());
+
+  double flops = 0;
+  for (const runtime::StepInfo& step : executable.steps()) {
+    flops += static_cast<double>(step.cost.flops);
+  }
+  const double gflops = flops / timing.median_s * 1e-9;
+  const double images = static_cast<double>(batch) / timing.median_s;
+  report::Document document;
+  report::Table table({{"model", report::Align::kLeft},
+                       {"batch"},
+                       {"threads"},
+                       {"median"},
+                       {"p10"},
+                       {"p90"},
+                       {"images/s"},
+                       {"GFLOP/s"},
+                       {"of peak"},
+                       {"peak memory"},
+                       {"compile"}});
+  table.add_row({flags.model.text(), report::count_cell(batch),
+                 report::count_cell(executable.threads()), report::seconds_cell(timing.median_s),
+                 report::seconds_cell(timing.p10_s), report::seconds_cell(timing.p90_s),
+                 report::fixed_cell(images, 1), report::fixed_cell(gflops, 1),
+                 report::percent_cell(gflops / peak.gflops), report::bytes_cell(memory),
+                 report::seconds_cell(compile_s)});
+  document.blocks.emplace_back(std::move(table));
+  if (flags.explain) add_explanation(document, executable);
+  if (flags.profile) add_profile(document, executable, profile, peak.gflops);
+  document.data["model"] = flags.model.text();
+  document.data["batch"] = batch;
+  document.data["threads"] = executable.threads();
+  document.data["median_ms"] = timing.median_s * 1e3;
+  document.data["p10_ms"] = timing.p10_s * 1e3;
+  document.data["p90_ms"] = timing.p90_s * 1e3;
+  document.data["min_ms"] = timing.min_s * 1e3;
+  document.data["runs"] = timing.runs;
+  document.data["images_per_s"] = images;
+  document.data["gflops"] = gflops;
+  document.data["share_of_peak"] = gflops / peak.gflops;
+  document.data["peak_memory_bytes"] = memory;
+  document.data["arena_bytes"] = executable.arena_bytes();
+  document.data["compile_s"] = compile_s;
+  out << report::render(document, flags.format);
+  return 0;
+}
+
+Runner setup(Args& args) {
+  auto flags = std::make_shared<Flags>();
+  flags->model.declare(args, /*required=*/false);
+  args.option("--threads", flags->threads, "threads; 0: all cores");
+  args.option("--runs", flags->runs, "measured runs");
+  args.option("--warmup", flags->warmup, "runs before them");
+  args.flag("--machine", flags->machine, "measure the machine's own peak instead");
+  args.flag("--profile", flags->profile, "time per node and per kind of operator");
+  args.flag("--explain", flags->explain, "which kernel computes each node, and why not another");
+  args.flag("--reference", flags->reference, "reference kernels only, no fusion");
+  args.option("--trace", flags->trace, "write a trace for Perfetto to this file");
+  args.format(flags->format);
+  return [flags](std::ostream& out) { return run(*flags, out); };
+}
+
+}  // namespace
+
+extern const Command kBench = {
+    .name = "bench",
+    .group = "Run",
+    .summary = "Measure latency, throughput and share of this machine's peak",
+    .examples =
+        "  trainyard bench resnet50 --batch 8 --threads 2 --profile\n"
+        "  trainyard bench model.onnx --runs 50 --json\n"
+        "  trainyard bench --machine\n",
+    .setup = setup,
+};
+
+}  // namespace trainyard::cli

@@ -1,0 +1,122 @@
+#include "cli/execution_report.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "kernels/parallel/parallel.h"
+
+namespace trainyard::cli {
+namespace {
+
+constexpr int64_t kMostThreads = 1024;
+
+std::string refusals_text(const runtime::StepInfo& step) {
+  std::string text;
+  for (const runtime::Refusal& refusal : step.refusals) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", refusal.library, refusal.reason);
+  }
+  return text;
+}
+
+double rate(int64_t flops, double seconds) {
+  return seconds > 0 ? static_cast<double>(flops) / seconds * 1e-9 : 0;
+}
+
+struct Sum {
+  int64_t nodes = 0;
+  int64_t flops = 0;
+  double seconds = 0;
+};
+
+}  // namespace
+
+int resolve_threads(int64_t flag) {
+  TY_REQUIRE(0 <= flag && flag <= kMostThreads, "--threads is {}, expected 0 to {}", flag,
+             kMostThreads);
+  return flag == 0 ? kernels::available_cores() : static_cast<int>(flag);
+}
+
+void add_explanation(report::Document& document, const runtime::Executable& executable) {
+  report::Table table({{"node", report::Align::kLeft, 40},
+                       {"operator", report::Align::kLeft},
+                       {"kernel", report::Align::kLeft},
+                       {"result", report::Align::kLeft},
+                       {"refused", report::Align::kLeft, 100}});
+  Json steps = Json::array();
+  for (const runtime::StepInfo& step : executable.steps()) {
+    table.add_row({step.node, step.op, step.kernel, step.output, refusals_text(step)});
+    Json refusals = Json::array();
+    for (const runtime::Refusal& refusal : step.refusals) {
+      refusals.push_back(Json::object({{"library", refusal.library}, {"reason", refusal.reason}}));
+    }
+    steps.push_back(Json::object({{"node", step.node},
+                                  {"operator", step.op},
+                                  {"kernel", step.kernel},
+                                  {"result", step.output},
+                                  {"refused", std::move(refusals)}}));
+  }
+  document.blocks.emplace_back(report::Heading{"Kernels"});
+  document.blocks.emplace_back(std::move(table));
+  document.data["steps"] = std::move(steps);
+}
+
+void add_profile(report::Document& document, const runtime::Executable& executable,
+                 const runtime::Profile& profile, double peak_gflops) {
+  const std::vector<double> seconds = profile.step_seconds();
+  const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  std::map<std::string, Sum> kinds;
+  report::Table nodes({{"node", report::Align::kLeft, 40},
+                       {"operator", report::Align::kLeft},
+                       {"kernel", report::Align::kLeft},
+                       {"result", report::Align::kLeft, 44},
+                       {"time"},
+                       {"share"},
+                       {"GFLOP/s"},
+                       {"of peak"}});
+  Json rows = Json::array();
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    const runtime::StepInfo& step = executable.steps()[i];
+    if (step.kernel == "view") continue;
+    Sum& sum = kinds[step.op + " (" + step.kernel + ")"];
+    sum.nodes += 1;
+    sum.flops += step.cost.flops;
+    sum.seconds += seconds[i];
+    const double gflops = rate(step.cost.flops, seconds[i]);
+    nodes.add_row({step.node, step.op, step.kernel, step.output, report::seconds_cell(seconds[i]),
+                   report::percent_cell(seconds[i] / total), report::fixed_cell(gflops, 1),
+                   report::percent_cell(gflops / peak_gflops)});
+    rows.push_back(Json::object({{"node", step.node},
+                                 {"operator", step.op},
+                                 {"kind", ops::kind_name(step.kind)},
+                                 {"kernel", step.kernel},
+                                 {"seconds", seconds[i]},
+                                 {"gflops", gflops},
+                                 {"share_of_peak", gflops / peak_gflops}}));
+  }
+  std::vector<std::pair<std::string, Sum>> order(kinds.begin(), kinds.end());
+  std::sort(order.begin(), order.end(),
+            [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
+  report::Table by_kind({{"operator (kernel)", report::Align::kLeft},
+                         {"nodes"},
+                         {"time"},
+                         {"share"},
+                         {"GFLOP/s"},
+                         {"of peak"}});
+  for (const auto& [name, sum] : order) {
+    const double gflops = rate(sum.flops, sum.seconds);
+    by_kind.add_row({name, report::count_cell(sum.nodes), report::seconds_cell(sum.seconds),
+                     report::percent_cell(sum.seconds / total), report::fixed_cell(gflops, 1),
+                     report::percent_cell(gflops / peak_gflops)});
+  }
+  document.blocks.emplace_back(report::Heading{"Time by node (mean of the measured runs)"});
+  document.blocks.emplace_back(std::move(nodes));
+  document.blocks.emplace_back(report::Heading{"Time by operator and kernel"});
+  document.blocks.emplace_back(std::move(by_kind));
+  document.data["profile"] = std::move(rows);
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,19 @@
+// What `run` and `bench` say about an executable: chosen kernels and where the time goes.
+#pragma once
+
+#include "report/table.h"
+#include "runtime/executable.h"
+#include "runtime/profile.h"
+
+namespace trainyard::cli {
+
+// --threads: 0 means all cores. Throws Error for a count that makes no sense.
+int resolve_threads(int64_t flag);
+
+// Adds tables to the blocks and "steps" to the data.
+void add_explanation(report::Document& document, const runtime::Executable& executable);
+// Adds tables by node and by kind, and "profile" to the data.
+void add_profile(report::Document& document, const runtime::Executable& executable,
+                 const runtime::Profile& profile, double peak_gflops);
+
+}  // namespace trainyard::cli

@@ -1,0 +1,42 @@
+// Pictures: decoding, resizing, cropping and the normalisation that networks expect.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace trainyard::data {
+
+// Rows of interleaved red, green and blue bytes.
+struct Image {
+  int64_t height = 0;
+  int64_t width = 0;
+  std::vector<uint8_t> pixels;
+};
+
+// JPEG or PNG, told apart by their first bytes; grey is spread over three channels, transparency
+// is dropped. Throws Error naming the file.
+Image read_image(const std::filesystem::path& path);
+// The same for bytes in memory; `origin` names them in errors.
+Image decode_image(std::string_view bytes, std::string_view origin);
+
+// Bilinear, with pixel centres aligned; when shrinking, each pixel averages what it covers.
+Image resize(const Image& image, int64_t height, int64_t width);
+// The middle; the image must be at least that large.
+Image center_crop(const Image& image, int64_t height, int64_t width);
+
+struct Preprocessing {
+  int64_t resize_shorter = 0;  // 0: 256/224 of the crop
+  float mean[3] = {0.485F, 0.456F, 0.406F};
+  float std[3] = {0.229F, 0.224F, 0.225F};
+};
+
+// f32[1, channels, height, width] of (value / 255 - mean) / std: the shorter side resized, the
+// middle cut out. channels is 3, or 1 for the grey of the picture.
+Tensor preprocess(const Image& image, int64_t channels, int64_t height, int64_t width,
+                  const Preprocessing& options);
+
+}  // namespace trainyard::data

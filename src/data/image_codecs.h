@@ -1,0 +1,18 @@
+// The two picture formats, each behind its own library.
+#pragma once
+
+#include <string_view>
+
+#include "data/image.h"
+
+namespace trainyard::data {
+
+// Pictures of more than this many pixels are refused: a small file may ask for any amount of
+// memory.
+inline constexpr int64_t kMostPixels = int64_t{1} << 27;
+
+// Both throw Error beginning with `origin`.
+Image decode_jpeg(std::string_view bytes, std::string_view origin);
+Image decode_png(std::string_view bytes, std::string_view origin);
+
+}  // namespace trainyard::data

@@ -1,0 +1,29 @@
+// PNG by libpng's simplified interface.
+#include <png.h>
+
+#include "base/error.h"
+#include "data/image_codecs.h"
+
+namespace trainyard::data {
+
+Image decode_png(std::string_view bytes, std::string_view origin) {
+  png_image info{};
+  info.version = PNG_IMAGE_VERSION;
+  if (png_image_begin_read_from_memory(&info, bytes.data(), bytes.size()) == 0) {
+    throw_error("{}: the PNG cannot be read: {}", origin, info.message);
+  }
+  Image image{.height = info.height, .width = info.width, .pixels = {}};
+  if (image.height * image.width > kMostPixels) {
+    png_image_free(&info);
+    throw_error("{}: a picture of {} x {} is too large", origin, image.height, image.width);
+  }
+  info.format = PNG_FORMAT_RGB;
+  image.pixels.resize(PNG_IMAGE_SIZE(info));
+  const png_color white = {255, 255, 255};
+  if (png_image_finish_read(&info, &white, image.pixels.data(), 0, nullptr) == 0) {
+    throw_error("{}: the PNG cannot be read: {}", origin, info.message);
+  }
+  return image;
+}
+
+}  // namespace trainyard::data

@@ -1,0 +1,17 @@
+// Loops that show what the processor can do at most.
+#pragma once
+
+#include <cstdint>
+
+namespace trainyard::kernels::native {
+
+// `rounds` rounds of independent multiply-adds on the widest vectors we use, or on plain floats
+// where the processor lacks them.
+void fma_loop(int64_t rounds);
+// Floating-point operations of fma_loop(rounds).
+double fma_loop_flops(int64_t rounds);
+
+// Reads `count` floats in order.
+void sum_loop(const float* values, int64_t count);
+
+}  // namespace trainyard::kernels::native

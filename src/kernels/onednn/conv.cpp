@@ -1,0 +1,153 @@
+// Conv and FusedConv by oneDNN: any groups, strides and dilations, with the sum and the activation
+// done on the way out.
+#include "base/error.h"
+#include "kernels/onednn/dnnl.h"
+#include "ops/op_def.h"
+
+namespace trainyard::kernels::onednn {
+namespace {
+
+using dnnl::convolution_forward;
+using Desc = dnnl::memory::desc;
+
+constexpr size_t kBias = 2;
+constexpr size_t kSum = 3;
+
+std::string_view refuses(const NodeView& node) {
+  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  const int64_t rank = node.input_shape(0).rank();
+  if (rank < 3 || rank > 5) return "only one to three spatial dimensions are implemented";
+  if (node.output_shape(0).num_elements() == 0) return "the output is empty";
+  if (node.has_input(kBias) && node.input_constant(kBias) == nullptr) {
+    return "the bias is not constant";
+  }
+  return "";
+}
+
+// Groups are a dimension of their own: G x O/G x I/G x window.
+dnnl::memory::dims weight_dims(const NodeView& node) {
+  const int64_t group = node.attr_int("group", 1);
+  dnnl::memory::dims dims = to_dims(node.input_shape(1).dims());
+  if (group == 1) return dims;
+  dims[0] /= group;
+  dims.insert(dims.begin(), group);
+  return dims;
+}
+
+convolution_forward::primitive_desc describe(const NodeView& node, const Desc& x, const Desc& y) {
+  const ops::Window window = *ops::op_of(node).window(node);
+  dnnl::memory::dims dilations = to_dims(window.dilations);
+  for (auto& d : dilations) --d;
+  const Desc bias = node.has_input(kBias) ? to_desc(node.input_type(kBias)) : Desc();
+  const convolution_forward::desc desc(
+      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, x,
+      any_desc(weight_dims(node)), bias, y, to_dims(window.strides), dilations,
+      to_dims(window.pads_begin), to_dims(window.pads_end));
+  dnnl::primitive_attr attr = user_scratch_attr();
+  dnnl::post_ops ops;
+  if (node.has_input(kSum)) ops.append_sum();
+  const bool known = append_activation(ops, node.attr_text("activation", ""),
+                                       node.attr_float("activation_alpha", 0.0F),
+                                       node.attr_float("activation_beta", 0.0F));
+  TY_CHECK(known, "activation '{}' reached oneDNN", node.attr_text("activation", ""));
+  attr.set_post_ops(ops);
+  return {desc, attr, engine(), /*allow_empty=*/true};
+}
+
+class Conv final : public OnednnKernel {
+ public:
+  Conv(const NodeView& node, const NodeLayouts& layouts)
+      : pd_(describe(node, to_desc(node.input_type(0), layouts.inputs[0]),
+                     to_desc(node.output_type(0), layouts.outputs[0]))),
+        primitive_(pd_) {
+    const Desc plain(weight_dims(node), dnnl::memory::data_type::f32,
+                     to_dims(Shape(weight_dims(node)).strides()));
+    if (const Tensor* weights = node.input_constant(1)) {
+      weights_ = pack_constant(plain, weights->data(), pd_.weights_desc());
+      holds_weights_ = true;
+    } else {
+      given_weights_ = plain;
+      pack_ = dnnl::reorder(
+          dnnl::reorder::primitive_desc(engine(), plain, engine(), pd_.weights_desc()));
+    }
+    if (const Tensor* bias = node.input_constant(kBias)) {
+      bias_ = pack_constant(pd_.bias_desc(), bias->data(), pd_.bias_desc());
+    }
+  }
+
+  std::unique_ptr<BoundKernel> bind(const KernelArgs& args) const override {
+    auto bound = std::make_unique<BoundPrimitives>();
+    std::byte* scratch = args.scratch.data();
+    dnnl::memory weights;
+    if (holds_weights_) {
+      weights = weights_.memory();
+    } else {
+      weights = memory_at(pd_.weights_desc(), scratch + library_scratch());
+      bound->add(pack_, {{DNNL_ARG_FROM, memory_at(given_weights_, args.inputs[1].data)},
+                         {DNNL_ARG_TO, weights}});
+    }
+    BoundPrimitives::Arguments arguments = {
+        {DNNL_ARG_SRC, memory_at(pd_.src_desc(), args.inputs[0].data)},
+        {DNNL_ARG_WEIGHTS, weights},
+        {DNNL_ARG_DST, memory_at(pd_.dst_desc(), args.outputs[0].data)},
+        {DNNL_ARG_SCRATCHPAD, memory_at(pd_.scratchpad_desc(), scratch)}};
+    if (bias_.data.size() > 0) arguments.emplace_back(DNNL_ARG_BIAS, bias_.memory());
+    bound->add(primitive_, std::move(arguments));
+    return bound;
+  }
+
+  int64_t scratch_bytes() const override {
+    return library_scratch() +
+           (holds_weights_ ? 0 : static_cast<int64_t>(pd_.weights_desc().get_size()));
+  }
+  bool holds_input(size_t input) const override {
+    return input == kBias || (input == 1 && holds_weights_);
+  }
+  std::string detail() const override { return pd_.impl_info_str(); }
+
+ private:
+  int64_t library_scratch() const {
+    const auto size = static_cast<int64_t>(pd_.scratchpad_desc().get_size());
+    const auto alignment = static_cast<int64_t>(Tensor::kAlignment);
+    return (size + alignment - 1) / alignment * alignment;
+  }
+
+  convolution_forward::primitive_desc pd_;
+  convolution_forward primitive_;
+  bool holds_weights_ = false;
+  PackedConstant weights_;
+  PackedConstant bias_;
+  Desc given_weights_;
+  dnnl::reorder pack_;
+};
+
+std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
+  const auto pd = describe(node, any_desc(node.input_type(0)), any_desc(node.output_type(0)));
+  if (!pd || !is_fast(pd.impl_info_str())) return std::nullopt;
+  NodeLayouts wanted;
+  wanted.inputs.resize(inputs.size());
+  wanted.inputs[0] = to_layout(pd.src_desc());
+  wanted.outputs = {to_layout(pd.dst_desc())};
+  if (node.has_input(kSum)) {
+    wanted.inputs[kSum] = wanted.outputs[0];
+    wanted.in_place_input = kSum;
+    wanted.in_place_required = true;
+  }
+  return wanted;
+}
+
+std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+  return std::make_unique<Conv>(node, layouts);
+}
+
+constexpr KernelDef conv_kernel(std::string_view op) {
+  return {
+      .op = op, .library = "onednn", .refuses = refuses, .layouts = layouts, .create_in = create};
+}
+
+}  // namespace
+
+extern const KernelDef kConv = conv_kernel("Conv");
+extern const KernelDef kFusedConv = conv_kernel("FusedConv");
+
+}  // namespace trainyard::kernels::onednn

@@ -1,0 +1,93 @@
+// Activations and elementary functions by oneDNN, in whatever dense layout their input has.
+#include <array>
+
+#include "base/error.h"
+#include "kernels/onednn/same_layout.h"
+#include "ops/activation.h"
+
+namespace trainyard::kernels::onednn {
+namespace {
+
+using dnnl::algorithm;
+using dnnl::eltwise_forward;
+
+struct Row {
+  std::string_view op;
+  algorithm kind;
+  bool keeps_zero;  // f(0) = 0, so that padding stays zero
+};
+
+constexpr std::array<Row, 11> kRows = {{{"Clip", algorithm::eltwise_clip, false},
+                                        {"Elu", algorithm::eltwise_elu, true},
+                                        {"Exp", algorithm::eltwise_exp, false},
+                                        {"HardSwish", algorithm::eltwise_hardswish, true},
+                                        {"LeakyRelu", algorithm::eltwise_relu, true},
+                                        {"Relu", algorithm::eltwise_relu, true},
+                                        {"Sigmoid", algorithm::eltwise_logistic, false},
+                                        {"Softplus", algorithm::eltwise_soft_relu, false},
+                                        {"Sqrt", algorithm::eltwise_sqrt, true},
+                                        {"Tanh", algorithm::eltwise_tanh, true},
+                                        {"Abs", algorithm::eltwise_abs, true}}};
+
+const Row& row_of(const NodeView& node) {
+  for (const Row& row : kRows) {
+    if (row.op == node.op()) return row;
+  }
+  TY_CHECK(false, "{} is not in the table", node.op());
+  return kRows[0];
+}
+
+std::string_view refuses(const NodeView& node) {
+  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_shape(0).rank() == 0 || node.input_shape(0).rank() > 6) {
+    return "only one to six dimensions are implemented";
+  }
+  if (node.input_shape(0).num_elements() == 0) return "the input is empty";
+  if (node.op() == "Clip" && ops::activation_from(node).op.empty()) {
+    return "the bounds are not constant";
+  }
+  return "";
+}
+
+eltwise_forward::primitive_desc describe(const NodeView& node, const Layout& layout) {
+  ops::ActivationSpec parameters = ops::activation_from(node);
+  const eltwise_forward::desc desc(dnnl::prop_kind::forward_inference, row_of(node).kind,
+                                   to_desc(node.input_type(0), layout), parameters.alpha,
+                                   parameters.beta);
+  return {desc, user_scratch_attr(), engine()};
+}
+
+std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
+  const Shape& shape = node.input_shape(0);
+  Layout layout = inputs[0];
+  const int64_t block = shape.rank() >= 2 ? layout.block_of(1) : 1;
+  if (block > 1 && !row_of(node).keeps_zero && shape[1] % block != 0) layout = Layout();
+  NodeLayouts wanted{.inputs = {layout}, .outputs = {layout}, .in_place_input = 0};
+  wanted.inputs.resize(node.num_inputs());
+  return wanted;
+}
+
+std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+  return std::make_unique<SameLayoutKernel<eltwise_forward>>(describe(node, layouts.inputs[0]));
+}
+
+constexpr KernelDef eltwise_kernel(std::string_view op) {
+  return {
+      .op = op, .library = "onednn", .refuses = refuses, .layouts = layouts, .create_in = create};
+}
+
+}  // namespace
+
+extern const KernelDef kAbs = eltwise_kernel("Abs");
+extern const KernelDef kClip = eltwise_kernel("Clip");
+extern const KernelDef kElu = eltwise_kernel("Elu");
+extern const KernelDef kExp = eltwise_kernel("Exp");
+extern const KernelDef kHardSwish = eltwise_kernel("HardSwish");
+extern const KernelDef kLeakyRelu = eltwise_kernel("LeakyRelu");
+extern const KernelDef kRelu = eltwise_kernel("Relu");
+extern const KernelDef kSigmoid = eltwise_kernel("Sigmoid");
+extern const KernelDef kSoftplus = eltwise_kernel("Softplus");
+extern const KernelDef kSqrt = eltwise_kernel("Sqrt");
+extern const KernelDef kTanh = eltwise_kernel("Tanh");
+
+}  // namespace trainyard::kernels::onednn

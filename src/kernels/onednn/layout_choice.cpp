@@ -1,0 +1,15 @@
+#include "kernels/onednn/layout_choice.h"
+
+namespace trainyard::kernels::onednn {
+
+int64_t channel_block() {
+  static const int64_t kBlock = __builtin_cpu_supports("avx512f") != 0 ? 16 : 8;
+  return kBlock;
+}
+
+Layout blocked_like(const Layout& offered, const Shape& shape) {
+  const int64_t block = offered.block_of(1);
+  return Layout::channel_blocks(shape, block > 1 ? block : channel_block());
+}
+
+}  // namespace trainyard::kernels::onednn

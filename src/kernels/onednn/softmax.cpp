@@ -1,0 +1,35 @@
+// Softmax and LogSoftmax by oneDNN.
+#include "kernels/onednn/same_layout.h"
+
+namespace trainyard::kernels::onednn {
+namespace {
+
+std::string_view refuses(const NodeView& node) {
+  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_shape(0).rank() == 0) return "the input is a scalar";
+  if (node.input_shape(0).num_elements() == 0) return "the input is empty";
+  return "";
+}
+
+template <typename Primitive>
+std::unique_ptr<Kernel> create(const NodeView& node) {
+  const auto axis = static_cast<int>(
+      normalize_axis(node.attr_int("axis", -1), node.input_shape(0).rank(), node.op()));
+  const typename Primitive::desc desc(dnnl::prop_kind::forward_inference,
+                                      to_desc(node.input_type(0)), axis);
+  return std::make_unique<SameLayoutKernel<Primitive>>(
+      typename Primitive::primitive_desc(desc, user_scratch_attr(), engine()));
+}
+
+}  // namespace
+
+extern const KernelDef kSoftmax = {.op = "Softmax",
+                                   .library = "onednn",
+                                   .refuses = refuses,
+                                   .create = create<dnnl::softmax_forward>};
+extern const KernelDef kLogSoftmax = {.op = "LogSoftmax",
+                                      .library = "onednn",
+                                      .refuses = refuses,
+                                      .create = create<dnnl::logsoftmax_forward>};
+
+}  // namespace trainyard::kernels::onednn

@@ -1,0 +1,31 @@
+// Graph rewrites. Each is one file and says in one sentence what it does; the results of a network
+// stay the same up to rounding.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace trainyard::passes {
+
+struct PassContext {
+  // The outputs of a node whose inputs are all known; empty if it cannot tell. Kernels are above
+  // this folder, so whoever runs the passes brings them.
+  std::function<std::vector<Tensor>(const Graph&, NodeId)> evaluate;
+};
+
+struct Pass {
+  std::string_view name;
+  // Returns whether it changed the graph, which stays topologically sorted and typed.
+  bool (*run)(Graph&, const PassContext&) = nullptr;
+  // Merges operators into internal ones; the others only drop what is not needed.
+  bool fuses = false;
+};
+
+// In the order they run.
+std::span<const Pass> inference_passes();
+
+}  // namespace trainyard::passes

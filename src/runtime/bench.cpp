@@ -1,0 +1,107 @@
+#include "runtime/bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <sys/resource.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "kernels/native/peak.h"
+#include "kernels/parallel/parallel.h"
+
+namespace trainyard::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// The best of several attempts: interruptions only make a loop slower.
+template <typename F>
+double best_rate(double work, F&& f) {
+  constexpr int kAttempts = 7;
+  double best = 0;
+  for (int i = 0; i < kAttempts; ++i) {
+    const auto begin = Clock::now();
+    f();
+    best = std::max(best, work / seconds_since(begin));
+  }
+  return best;
+}
+
+double fma_rate(int threads) {
+  constexpr int64_t kRounds = 1'000'000;
+  kernels::set_threads(threads);
+  return best_rate(kernels::native::fma_loop_flops(kRounds) * threads, [&] {
+    kernels::parallel_for(threads, [&](int64_t, int64_t) { kernels::native::fma_loop(kRounds); });
+  });
+}
+
+}  // namespace
+
+Timing summarize(std::vector<double> seconds) {
+  TY_CHECK(!seconds.empty(), "nothing was measured");
+  std::sort(seconds.begin(), seconds.end());
+  const auto at = [&](double share) {
+    const auto index = static_cast<size_t>(share * static_cast<double>(seconds.size()));
+    return seconds[std::min(index, seconds.size() - 1)];
+  };
+  return {.median_s = at(0.5),
+          .p10_s = at(0.1),
+          .p90_s = at(0.9),
+          .min_s = seconds[0],
+          .runs = static_cast<int64_t>(seconds.size())};
+}
+
+void fill_inputs(ExecutionContext& context, const Executable& executable, uint64_t seed) {
+  for (size_t i = 0; i < executable.inputs().size(); ++i) {
+    Tensor& input = context.input(i);
+    if (input.dtype() != DType::kF32) continue;  // zeros already
+    const RandomStream stream(seed, hash_text(executable.inputs()[i].name));
+    std::span<float> values = input.values<float>();
+    for (size_t j = 0; j < values.size(); ++j) {
+      values[j] = static_cast<float>(2.0 * stream.uniform(j) - 1.0);
+    }
+  }
+}
+
+Timing time_runs(ExecutionContext& context, int64_t warmup, int64_t runs, Profile* profile) {
+  for (int64_t i = 0; i < warmup; ++i) context.run();
+  std::vector<double> seconds;
+  for (int64_t i = 0; i < runs; ++i) {
+    const auto begin = Clock::now();
+    context.run(profile);
+    seconds.push_back(seconds_since(begin));
+  }
+  return summarize(std::move(seconds));
+}
+
+MachinePeak measure_peak(int threads) {
+  MachinePeak peak;
+  peak.gflops_one_thread = fma_rate(1) * 1e-9;
+  peak.gflops = threads > 1 ? fma_rate(threads) * 1e-9 : peak.gflops_one_thread;
+  // Larger than any cache of the processors this runs on.
+  constexpr int64_t kBytes = int64_t{256} << 20;
+  const Tensor data = Tensor::zeros({DType::kF32, Shape{kBytes / 4}});
+  const float* values = data.values<float>().data();
+  kernels::set_threads(threads);
+  peak.memory_gb_per_s =
+      best_rate(static_cast<double>(kBytes),
+                [&] {
+                  kernels::parallel_for(kBytes / 4, [&](int64_t begin, int64_t end) {
+                    kernels::native::sum_loop(values + begin, end - begin);
+                  });
+                }) *
+      1e-9;
+  return peak;
+}
+
+int64_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<int64_t>(usage.ru_maxrss) * 1024;
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,43 @@
+// Timing: repeated runs of an executable, and what this machine can do at most.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/executable.h"
+#include "runtime/profile.h"
+
+namespace trainyard::runtime {
+
+struct Timing {
+  double median_s = 0;
+  double p10_s = 0;
+  double p90_s = 0;
+  double min_s = 0;
+  int64_t runs = 0;
+};
+
+// The quantiles of some measurements (sorted or not; at least one).
+Timing summarize(std::vector<double> seconds);
+
+// Fills float inputs with numbers in [-1, 1) and integer ones with zeros, the same each time.
+void fill_inputs(ExecutionContext& context, const Executable& executable, uint64_t seed);
+
+// `warmup` runs that do not count, then `runs` that do. `profile` may be null.
+Timing time_runs(ExecutionContext& context, int64_t warmup, int64_t runs, Profile* profile);
+
+// Multiply-adds count as two operations.
+struct MachinePeak {
+  double gflops_one_thread = 0;
+  double gflops = 0;  // all threads
+  double memory_gb_per_s = 0;
+};
+
+// Runs loops of independent multiply-adds in registers, and a read of a large array; takes about
+// half a second.
+MachinePeak measure_peak(int threads);
+
+// The process's largest resident set so far, in bytes.
+int64_t peak_memory_bytes();
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,196 @@
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/error.h"
+#include "kernels/kernel_table.h"
+#include "ops/inference.h"
+#include "runtime/plan.h"
+
+namespace trainyard::runtime {
+namespace {
+
+using kernels::KernelDef;
+using kernels::NodeLayouts;
+
+// Their output is their first input's memory under another shape.
+bool is_view_op(const NodeView& node) {
+  static constexpr std::array<std::string_view, 5> kOps = {"Flatten", "Identity", "Reshape",
+                                                           "Squeeze", "Unsqueeze"};
+  return std::find(kOps.begin(), kOps.end(), node.op()) != kOps.end();
+}
+
+bool has_static_shapes(const NodeView& node) {
+  const auto is_static = [&](ValueId id) {
+    return !id.valid() || node.graph().value(id).type.shape.is_static();
+  };
+  return std::all_of(node.node().inputs.begin(), node.node().inputs.end(), is_static) &&
+         std::all_of(node.node().outputs.begin(), node.node().outputs.end(), is_static);
+}
+
+// Can every input be written as a part of the output? So it is along the channels of a blocked
+// layout, if each part begins at a block.
+bool concat_of_parts(const NodeView& node, std::span<const Layout> inputs) {
+  if (node.op() != "Concat") return false;
+  const Shape& y = node.output_shape(0);
+  if (y.rank() < 3 || y.num_elements() == 0) return false;
+  if (normalize_axis(node.attr_int("axis", 0), y.rank(), node.op()) != 1) return false;
+  const int64_t block = inputs[0].block_of(1);
+  if (block == 1) return false;
+  int64_t channel = 0;
+  for (size_t i = 0; i < node.num_inputs(); ++i) {
+    if (channel % block != 0) return false;
+    channel += node.input_shape(i)[1];
+    if (!same_placement(inputs[i], Layout::channel_blocks(node.input_shape(i), block),
+                        node.input_shape(i))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+class Chooser {
+ public:
+  Chooser(Graph graph, const ChoiceOptions& options) : options_(options) {
+    plan_.graph = std::move(graph);
+  }
+
+  Plan run() {
+    grow();
+    for (const NodeId id : plan_.graph.node_ids()) choose(id);
+    const std::vector<ValueId> outputs(plan_.graph.outputs().begin(), plan_.graph.outputs().end());
+    for (const ValueId id : outputs) make_output_row_major(id);
+    return std::move(plan_);
+  }
+
+ private:
+  void grow() { plan_.layouts.resize(plan_.graph.value_limit()); }
+
+  std::vector<Layout> offered(const NodeView& node) const {
+    std::vector<Layout> layouts;
+    for (const ValueId id : node.node().inputs) {
+      layouts.push_back(id.valid() ? plan_.layout(id) : Layout());
+    }
+    return layouts;
+  }
+
+  void choose(NodeId id) {
+    const NodeView node(plan_.graph, id);
+    const std::vector<Layout> inputs = offered(node);
+    PlannedStep step;
+    step.node = id;
+    step.layouts.inputs.resize(node.num_inputs());
+    step.layouts.outputs.resize(node.num_outputs());
+    if (!has_static_shapes(node)) {
+      step.kind = StepKind::kLate;
+    } else if (is_view_op(node)) {
+      step.kind = StepKind::kView;
+    } else if (concat_of_parts(node, inputs)) {
+      step.kind = StepKind::kView;
+      step.layouts.inputs = inputs;
+      step.layouts.outputs[0] = Layout::channel_blocks(node.output_shape(0), inputs[0].block_of(1));
+    } else {
+      choose_kernel(node, inputs, step);
+    }
+    give_inputs(step);
+    for (size_t i = 0; i < step.layouts.outputs.size(); ++i) {
+      const ValueId output = plan_.graph.node(id).outputs[i];
+      if (output.valid()) plan_.layout(output) = step.layouts.outputs[i];
+    }
+    plan_.steps.push_back(std::move(step));
+  }
+
+  void choose_kernel(const NodeView& node, const std::vector<Layout>& inputs, PlannedStep& step) {
+    for (const KernelDef* def : kernels::kernels_of(node.op())) {
+      if (options_.reference_only && def->library != "reference") continue;
+      const std::string_view reason = def->refuses != nullptr ? def->refuses(node) : "";
+      if (!reason.empty()) {
+        step.refusals.push_back({std::string(def->library), std::string(reason)});
+        continue;
+      }
+      if (def->layouts != nullptr) {
+        std::optional<NodeLayouts> layouts = def->layouts(node, inputs);
+        if (!layouts) {
+          step.refusals.push_back(
+              {std::string(def->library), "the library has no fast implementation"});
+          continue;
+        }
+        step.layouts = std::move(*layouts);
+      }
+      step.def = def;
+      return;
+    }
+    throw_error("node '{}' ({}): no kernel computes it", node.name(), node.op());
+  }
+
+  // Reorders inputs that lie otherwise than the step wants them.
+  void give_inputs(PlannedStep& step) {
+    for (size_t i = 0; i < step.layouts.inputs.size(); ++i) {
+      const ValueId input = plan_.graph.node(step.node).inputs[i];
+      if (!input.valid()) continue;
+      const Shape& shape = plan_.graph.value(input).type.shape;
+      if (!shape.is_static() ||
+          same_placement(plan_.layout(input), step.layouts.inputs[i], shape)) {
+        continue;
+      }
+      plan_.graph.set_node_input(step.node, i, reordered(input, step.layouts.inputs[i]));
+    }
+  }
+
+  ValueId reordered(ValueId from, const Layout& layout) {
+    for (const auto& [to, source] : reorders_) {
+      const Shape& shape = plan_.graph.value(from).type.shape;
+      if (source == from && same_placement(plan_.layout(to), layout, shape)) return to;
+    }
+    PlannedStep step = make_reorder(plan_, from, layout);
+    const ValueId to = plan_.graph.node(step.node).outputs[0];
+    reorders_.emplace(to, from);
+    plan_.steps.push_back(std::move(step));
+    return to;
+  }
+
+  void make_output_row_major(ValueId id) {
+    const Shape& shape = plan_.graph.value(id).type.shape;
+    if (!shape.is_static() || same_placement(plan_.layout(id), Layout(), shape)) return;
+    const ValueId plain = reordered(id, Layout());
+    std::vector<ValueId> outputs(plan_.graph.outputs().begin(), plan_.graph.outputs().end());
+    std::replace(outputs.begin(), outputs.end(), id, plain);
+    plan_.graph.set_outputs(std::move(outputs));
+  }
+
+  Plan plan_;
+  ChoiceOptions options_;
+  std::map<ValueId, ValueId> reorders_;  // reordered value -> where it comes from
+};
+
+}  // namespace
+
+PlannedStep make_reorder(Plan& plan, ValueId from, const Layout& layout) {
+  Graph& graph = plan.graph;
+  const TensorType type = graph.value(from).type;
+  const std::string name = graph.unique_name(graph.value(from).name + ".reordered");
+  const NodeId node = graph.add_node(name, "Reorder", {from}, {}, {&name, 1}, {&type, 1});
+  const ValueId to = graph.node(node).outputs[0];
+  plan.layouts.resize(graph.value_limit());
+  plan.layout(to) = layout;
+  PlannedStep step;
+  step.node = node;
+  step.layouts.inputs = {plan.layout(from)};
+  step.layouts.outputs = {layout};
+  step.layouts.takes_parts = true;
+  for (const KernelDef* def : kernels::kernels_of("Reorder")) {
+    const std::string_view reason =
+        def->refuses != nullptr ? def->refuses({graph, node}) : std::string_view();
+    if (!reason.empty()) continue;
+    step.def = def;
+    break;
+  }
+  TY_CHECK(step.def != nullptr, "nothing reorders {}", name);
+  return step;
+}
+
+Plan choose_kernels(Graph graph, const ChoiceOptions& options) {
+  return Chooser(std::move(graph), options).run();
+}
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,162 @@
+#include "runtime/compiler.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "kernels/parallel/parallel.h"
+#include "ops/inference.h"
+#include "passes/pass.h"
+#include "runtime/late_node.h"
+#include "runtime/memory_plan.h"
+#include "runtime/program.h"
+
+namespace trainyard::runtime {
+namespace {
+
+// Gives every initializer its numbers.
+void materialize(Graph& graph, uint64_t seed) {
+  for (const ValueId id : graph.initializers()) {
+    Value& value = graph.mutable_value(id);
+    if (value.constant != nullptr) continue;
+    Tensor data(value.type);
+    fill_by_rule(value.rule, seed, value.name, data);
+    value.constant = std::make_shared<const Tensor>(std::move(data));
+  }
+}
+
+std::vector<Port> ports(const Graph& graph, std::span<const ValueId> ids) {
+  std::vector<Port> ports;
+  for (const ValueId id : ids) ports.push_back({graph.value(id).name, graph.value(id).type});
+  return ports;
+}
+
+void rewrite(Graph& graph, const CompileOptions& options) {
+  if (options.observer) options.observer("imported", graph);
+  passes::PassContext context;
+  context.evaluate = evaluate_node;
+  for (const passes::Pass& pass : passes::inference_passes()) {
+    if (options.reference_only && pass.fuses) continue;
+    if (pass.run(graph, context) && options.observer) options.observer(pass.name, graph);
+  }
+}
+
+// Frees the constants that only kernels with their own copy use.
+void drop_packed_inputs(Graph& graph, NodeId id, const kernels::Kernel& kernel) {
+  for (size_t i = 0; i < graph.node(id).inputs.size(); ++i) {
+    const ValueId input = graph.node(id).inputs[i];
+    if (!input.valid() || !kernel.holds_input(i)) continue;
+    graph.set_node_input(id, i, kNoValue);
+    Value& value = graph.mutable_value(input);
+    if (value.consumers.empty() && !graph.is_output(input)) value.constant.reset();
+  }
+}
+
+StepInfo describe(const Plan& plan, const PlannedStep& step) {
+  const NodeView node(plan.graph, step.node);
+  StepInfo info;
+  info.node = node.name();
+  info.op = node.op();
+  info.refusals = step.refusals;
+  info.kind = ops::op_of(node).kind;
+  if (step.kind == StepKind::kKernel) info.cost = ops::node_cost(node);
+  if (step.kind == StepKind::kView) info.kernel = "view";
+  if (step.kind == StepKind::kLate) info.kernel = "late";
+  if (node.has_output(0)) {
+    info.output = node.output_type(0).to_string();
+    const Layout& layout = plan.layout(node.output(0));
+    if (!layout.is_row_major()) info.output += " " + layout.to_string(node.output_shape(0));
+  }
+  return info;
+}
+
+ProgramStep create_step(Plan& plan, const PlannedStep& planned) {
+  ProgramStep step;
+  step.node = planned.node;
+  step.kind = planned.kind;
+  if (planned.kind != StepKind::kKernel) return step;
+  const NodeView node(plan.graph, planned.node);
+  step.kernel = planned.def->create_in != nullptr ? planned.def->create_in(node, planned.layouts)
+                                                  : planned.def->create(node);
+  drop_packed_inputs(plan.graph, planned.node, *step.kernel);
+  return step;
+}
+
+// Lifetimes of the buffers (by root value) and of the kernels' scratch memory.
+void plan_arena(Program& program) {
+  const size_t count = program.graph.value_limit();
+  const size_t end = program.steps.size();
+  std::vector<BufferRequest> requests(count, {.bytes = -1, .first = end, .last = 0});
+  const auto touch = [&](ValueId id, size_t when) {
+    if (!id.valid()) return;
+    const ValueId root = program.places[static_cast<size_t>(id.index)].root;
+    const TensorType& type = program.graph.value(root).type;
+    if (!program.graph.value(root).producer.valid() || !type.shape.is_static()) return;
+    BufferRequest& request = requests[static_cast<size_t>(root.index)];
+    request.bytes = program.layouts[static_cast<size_t>(root.index)].span_bytes(type);
+    request.first = std::min(request.first, when);
+    request.last = std::max(request.last, when);
+  };
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    const Node& node = program.graph.node(program.steps[i].node);
+    for (const ValueId id : node.inputs) touch(id, i);
+    for (const ValueId id : node.outputs) touch(id, i);
+  }
+  for (const ValueId id : program.graph.outputs()) touch(id, end);
+
+  std::vector<BufferRequest> used;
+  std::vector<size_t> owner;
+  for (size_t i = 0; i < count; ++i) {
+    if (requests[i].bytes < 0) continue;
+    used.push_back(requests[i]);
+    owner.push_back(i);
+  }
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    const kernels::Kernel* kernel = program.steps[i].kernel.get();
+    if (kernel == nullptr || kernel->scratch_bytes() == 0) continue;
+    used.push_back({.bytes = kernel->scratch_bytes(), .first = i, .last = i});
+    owner.push_back(count + i);
+  }
+  const MemoryPlan memory = plan_memory(used);
+  program.arena_bytes = memory.total_bytes;
+  program.arena_offsets.assign(count, -1);
+  for (size_t i = 0; i < used.size(); ++i) {
+    if (owner[i] < count) {
+      program.arena_offsets[owner[i]] = memory.offsets[i];
+    } else {
+      program.steps[owner[i] - count].scratch_offset = memory.offsets[i];
+    }
+  }
+}
+
+}  // namespace
+
+Executable compile(Graph graph, const CompileOptions& options) {
+  auto program = std::make_shared<Program>();
+  program->threads = options.threads > 0 ? options.threads : kernels::available_cores();
+  kernels::set_threads(program->threads);
+  graph.sort();
+  program->inputs = ports(graph, graph.inputs());
+  program->outputs = ports(graph, graph.outputs());
+  materialize(graph, options.seed);
+  if (options.rewrite) rewrite(graph, options);
+
+  Plan plan = choose_kernels(std::move(graph), {.reference_only = options.reference_only});
+  share_buffers(plan);
+  for (const PlannedStep& planned : plan.steps) {
+    StepInfo info = describe(plan, planned);
+    program->steps.push_back(create_step(plan, planned));
+    if (const kernels::Kernel* kernel = program->steps.back().kernel.get()) {
+      info.kernel = planned.def->library;
+      if (const std::string detail = kernel->detail(); !detail.empty()) info.kernel += " " + detail;
+    }
+    program->infos.push_back(std::move(info));
+  }
+  program->graph = std::move(plan.graph);
+  program->layouts = std::move(plan.layouts);
+  program->places = std::move(plan.places);
+  plan_arena(*program);
+  return Executable(std::move(program));
+}
+
+}  // namespace trainyard::runtime

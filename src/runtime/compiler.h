@@ -1,0 +1,26 @@
+// Turns a graph into something that runs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "ir/graph.h"
+#include "runtime/executable.h"
+
+namespace trainyard::runtime {
+
+struct CompileOptions {
+  int threads = 0;              // 0: all cores
+  bool reference_only = false;  // no fast kernels, no fusion: what the graph means
+  bool rewrite = true;          // run the passes
+  uint64_t seed = 0;            // of initializers without data
+  // Called with "imported", then each pass that changed something, and the graph.
+  std::function<void(std::string_view stage, const Graph&)> observer;
+};
+
+// Takes the graph, so that weights can be freed as soon as kernels have packed them. Throws Error
+// naming a node that cannot be compiled.
+Executable compile(Graph graph, const CompileOptions& options);
+
+}  // namespace trainyard::runtime

@@ -1,0 +1,225 @@
+#include <chrono>
+#include <cstring>
+
+#include "base/error.h"
+#include "kernels/parallel/parallel.h"
+#include "runtime/executable.h"
+#include "runtime/late_node.h"
+#include "runtime/profile.h"
+#include "runtime/program.h"
+
+namespace trainyard::runtime {
+namespace {
+
+using kernels::BoundKernel;
+using kernels::KernelArgs;
+
+// A kernel without anything to prepare, with its arguments kept.
+class PlainBoundKernel final : public BoundKernel {
+ public:
+  PlainBoundKernel(const kernels::Kernel& kernel, std::vector<TensorView> inputs,
+                   std::vector<TensorView> outputs, std::span<std::byte> scratch)
+      : kernel_(kernel),
+        inputs_(std::move(inputs)),
+        outputs_(std::move(outputs)),
+        scratch_(scratch) {}
+
+  void run() override { kernel_.run({inputs_, outputs_, scratch_}); }
+
+ private:
+  const kernels::Kernel& kernel_;
+  std::vector<TensorView> inputs_;
+  std::vector<TensorView> outputs_;
+  std::span<std::byte> scratch_;
+};
+
+}  // namespace
+
+struct ExecutionContext::Impl {
+  explicit Impl(Executable compiled) : executable(std::move(compiled)) {
+    const Program& program = executable.program();
+    // The thread that runs may not be the one that compiled.
+    arena = Tensor(DType::kU8, Shape{program.arena_bytes});
+    for (const Port& port : program.inputs) inputs.push_back(Tensor::zeros(port.type));
+    late.resize(program.graph.value_limit());
+    for (const ProgramStep& step : program.steps) bound.push_back(bind(step));
+    for (size_t i = 0; i < program.graph.outputs().size(); ++i) {
+      outputs.push_back(output_view(program.graph.outputs()[i], program.outputs[i].type));
+    }
+  }
+
+  const Program& program() const { return executable.program(); }
+
+  const Place& place(ValueId id) const { return program().places[static_cast<size_t>(id.index)]; }
+
+  // Null for what only a run brings.
+  void* address(ValueId id) {
+    const Place& at = place(id);
+    const Graph& graph = program().graph;
+    const Value& root = graph.value(at.root);
+    std::byte* base = nullptr;
+    if (root.kind == ValueKind::kInput) {
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        if (graph.inputs()[i] == at.root) base = static_cast<std::byte*>(inputs[i].data());
+      }
+    } else if (root.kind == ValueKind::kInitializer) {
+      base = const_cast<std::byte*>(static_cast<const std::byte*>(root.constant->data()));
+    } else if (const int64_t offset = program().arena_offsets[static_cast<size_t>(at.root.index)];
+               offset >= 0) {
+      base = static_cast<std::byte*>(arena.data()) + offset;
+    }
+    return base == nullptr ? nullptr : base + at.offset;
+  }
+
+  TensorView view(ValueId id) {
+    if (!id.valid()) return {};
+    const TensorType& type = program().graph.value(id).type;
+    return {type.dtype, &type.shape, address(id)};
+  }
+
+  std::unique_ptr<BoundKernel> bind(const ProgramStep& step) {
+    if (step.kind != StepKind::kKernel) return nullptr;
+    const Node& node = program().graph.node(step.node);
+    std::vector<TensorView> in;
+    std::vector<TensorView> out;
+    for (const ValueId id : node.inputs) in.push_back(view(id));
+    for (const ValueId id : node.outputs) out.push_back(view(id));
+    const std::span<std::byte> scratch(static_cast<std::byte*>(arena.data()) + step.scratch_offset,
+                                       static_cast<size_t>(step.kernel->scratch_bytes()));
+    auto prepared = step.kernel->bind({in, out, scratch});
+    if (prepared != nullptr) return prepared;
+    return std::make_unique<PlainBoundKernel>(*step.kernel, std::move(in), std::move(out), scratch);
+  }
+
+  // Shares the memory of the value; a late one is filled in after each run.
+  Tensor output_view(ValueId id, const TensorType& type) {
+    void* data = address(id);
+    if (data == nullptr) return {};
+    return {type, std::shared_ptr<void>(), data};
+  }
+
+  void run_late(const ProgramStep& step) {
+    const Graph& graph = program().graph;
+    const Node& node = graph.node(step.node);
+    std::vector<Tensor> views(node.inputs.size());
+    std::vector<const Tensor*> in(node.inputs.size(), nullptr);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].valid()) continue;
+      const Tensor& made = late[static_cast<size_t>(node.inputs[i].index)];
+      if (made.empty()) {
+        views[i] = output_view(node.inputs[i], graph.value(node.inputs[i]).type);
+      }
+      in[i] = made.empty() ? &views[i] : &made;
+    }
+    std::vector<Tensor> out = run_late_node(graph, step.node, in);
+    for (size_t i = 0; i < out.size(); ++i) {
+      const ValueId id = node.outputs[i];
+      if (!id.valid()) continue;
+      if (void* fixed = address(id)) {
+        TY_REQUIRE(out[i].type() == graph.value(id).type, "'{}' became {}, expected {}",
+                   graph.value(id).name, out[i].type().to_string(),
+                   graph.value(id).type.to_string());
+        std::memcpy(fixed, out[i].data(), static_cast<size_t>(out[i].num_bytes()));
+      } else {
+        late[static_cast<size_t>(id.index)] = std::move(out[i]);
+      }
+    }
+  }
+
+  void run_step(size_t i) {
+    if (bound[i] != nullptr) {
+      bound[i]->run();
+    } else if (program().steps[i].kind == StepKind::kLate) {
+      run_late(program().steps[i]);
+    }
+  }
+
+  Executable executable;
+  Tensor arena;
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;
+  std::vector<Tensor> late;  // by value; what the present run made
+  std::vector<std::unique_ptr<BoundKernel>> bound;
+};
+
+ExecutionContext::ExecutionContext(Executable executable)
+    : impl_(std::make_unique<Impl>(std::move(executable))) {}
+
+ExecutionContext::~ExecutionContext() = default;
+
+Tensor& ExecutionContext::input(size_t index) {
+  return impl_->inputs.at(index);
+}
+
+void ExecutionContext::set_input(size_t index, const Tensor& value) {
+  const Port& port = impl_->program().inputs.at(index);
+  TY_REQUIRE(value.type() == port.type, "input '{}' is {}, expected {}", port.name,
+             value.type().to_string(), port.type.to_string());
+  std::memcpy(impl_->inputs[index].data(), value.data(), static_cast<size_t>(value.num_bytes()));
+}
+
+void ExecutionContext::run(Profile* profile) {
+  Impl& impl = *impl_;
+  kernels::set_threads(impl.program().threads);
+  for (size_t i = 0; i < impl.bound.size(); ++i) {
+    if (profile == nullptr) {
+      impl.run_step(i);
+      continue;
+    }
+    const auto begin = Profile::Clock::now();
+    impl.run_step(i);
+    profile->record(i, begin, Profile::Clock::now());
+  }
+  const std::span<const ValueId> ids = impl.program().graph.outputs();
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const Tensor& made = impl.late[static_cast<size_t>(ids[i].index)];
+    if (!made.empty()) impl.outputs[i] = made.reshaped(made.shape());
+  }
+}
+
+const Tensor& ExecutionContext::output(size_t index) const {
+  return impl_->outputs.at(index);
+}
+
+size_t ExecutionContext::num_outputs() const {
+  return impl_->outputs.size();
+}
+
+std::vector<Tensor> run_once(ExecutionContext& context, std::span<const Tensor> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) context.set_input(i, inputs[i]);
+  context.run();
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < context.num_outputs(); ++i) outputs.push_back(context.output(i).clone());
+  return outputs;
+}
+
+const std::vector<Port>& Executable::inputs() const {
+  return program_->inputs;
+}
+
+const std::vector<Port>& Executable::outputs() const {
+  return program_->outputs;
+}
+
+const std::vector<StepInfo>& Executable::steps() const {
+  return program_->infos;
+}
+
+int Executable::threads() const {
+  return program_->threads;
+}
+
+int64_t Executable::arena_bytes() const {
+  return program_->arena_bytes;
+}
+
+int64_t Executable::constant_bytes() const {
+  int64_t bytes = 0;
+  for (const ValueId id : program_->graph.initializers()) {
+    const auto& constant = program_->graph.value(id).constant;
+    if (constant != nullptr) bytes += constant->num_bytes();
+  }
+  return bytes;
+}
+
+}  // namespace trainyard::runtime

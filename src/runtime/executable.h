@@ -1,0 +1,83 @@
+// A compiled graph and what it takes to run it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ops/op_def.h"
+#include "runtime/plan.h"
+#include "tensor/tensor.h"
+
+namespace trainyard::runtime {
+
+struct Program;
+class Profile;
+
+struct Port {
+  std::string name;
+  TensorType type;  // of an output: dimensions are unknown where only the data decides
+};
+
+// What --explain and --profile say about one step.
+struct StepInfo {
+  std::string node;
+  std::string op;
+  std::string kernel;  // "onednn jit:avx2", "view", "late"
+  std::string output;  // type and layout of the first output
+  std::vector<Refusal> refusals;
+  ops::OpKind kind = ops::OpKind::kOther;
+  ops::Cost cost;
+};
+
+// Immutable and cheap to copy; may be run from several threads at once, each with a context.
+class Executable {
+ public:
+  explicit Executable(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+
+  const std::vector<Port>& inputs() const;
+  const std::vector<Port>& outputs() const;
+  // In the order they run.
+  const std::vector<StepInfo>& steps() const;
+  int threads() const;
+  // Of one context's intermediate results, and of the constants all contexts share (those that
+  // kernels packed for themselves not counted).
+  int64_t arena_bytes() const;
+  int64_t constant_bytes() const;
+  const Program& program() const { return *program_; }
+
+ private:
+  std::shared_ptr<const Program> program_;
+};
+
+// The memory of one run at a time. Not thread-safe; make one per thread.
+class ExecutionContext {
+ public:
+  explicit ExecutionContext(Executable executable);
+  ~ExecutionContext();
+  ExecutionContext(const ExecutionContext&) = delete;
+  ExecutionContext& operator=(const ExecutionContext&) = delete;
+
+  // To be filled before run(); keeps its contents.
+  Tensor& input(size_t index);
+  // Copies `value` into input `index`; throws Error naming the input, the expected and the found
+  // type.
+  void set_input(size_t index, const Tensor& value);
+  // Throws Error for bad data (an index outside a tensor). `profile` may be null.
+  void run(Profile* profile = nullptr);
+  size_t num_outputs() const;
+  // Valid until the next run().
+  const Tensor& output(size_t index) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Sets the inputs, runs, and returns copies of the outputs.
+std::vector<Tensor> run_once(ExecutionContext& context, std::span<const Tensor> inputs);
+
+}  // namespace trainyard::runtime

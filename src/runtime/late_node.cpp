@@ -1,0 +1,76 @@
+#include "runtime/late_node.h"
+
+#include "base/error.h"
+#include "kernels/kernel_table.h"
+#include "ops/inference.h"
+
+namespace trainyard::runtime {
+namespace {
+
+// The same memory; the original stays the owner.
+std::shared_ptr<const Tensor> borrow(const Tensor& tensor) {
+  return {std::shared_ptr<void>(), &tensor};
+}
+
+TensorView view_of(const Tensor& tensor) {
+  return {tensor.dtype(), &tensor.shape(), const_cast<void*>(tensor.data())};
+}
+
+}  // namespace
+
+std::vector<Tensor> run_late_node(const Graph& graph, NodeId id,
+                                  std::span<const Tensor* const> inputs) {
+  const Node& node = graph.node(id);
+  Graph alone("late");
+  std::vector<ValueId> input_ids;
+  std::vector<TensorView> input_views;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool present = inputs[i] != nullptr;
+    input_ids.push_back(present ? alone.add_initializer(fmt::format("x{}", i), borrow(*inputs[i]))
+                                : kNoValue);
+    input_views.push_back(present ? view_of(*inputs[i]) : TensorView{});
+  }
+  std::vector<std::string> names;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    names.push_back(node.outputs[i].valid() ? fmt::format("y{}", i) : "");
+  }
+  const NodeId copy = alone.add_node(node.name, node.op, std::move(input_ids), node.attributes,
+                                     names, std::vector<TensorType>(names.size()));
+  ops::infer_node(alone, copy);
+
+  const auto defs = kernels::kernels_of(node.op);
+  TY_REQUIRE(!defs.empty(), "node '{}' ({}): no kernel computes it", node.name, node.op);
+  const NodeView view(alone, copy);
+  const auto kernel = defs.back()->create(view);
+  const std::vector<Shape> shapes = kernel->output_shapes(input_views);
+  std::vector<Tensor> outputs;
+  std::vector<TensorView> output_views;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (!view.has_output(i)) {
+      outputs.emplace_back();
+      continue;
+    }
+    TensorType type = view.output_type(i);
+    if (i < shapes.size()) type.shape = shapes[i];
+    outputs.emplace_back(std::move(type));
+  }
+  for (const Tensor& output : outputs) {
+    output_views.push_back(output.empty() ? TensorView{} : view_of(output));
+  }
+  Tensor scratch(DType::kU8, Shape{kernel->scratch_bytes()});
+  kernel->run(
+      {input_views,
+       output_views,
+       {static_cast<std::byte*>(scratch.data()), static_cast<size_t>(scratch.num_bytes())}});
+  return outputs;
+}
+
+std::vector<Tensor> evaluate_node(const Graph& graph, NodeId id) {
+  const NodeView node(graph, id);
+  if (kernels::kernels_of(node.op()).empty()) return {};
+  std::vector<const Tensor*> inputs;
+  for (size_t i = 0; i < node.num_inputs(); ++i) inputs.push_back(node.input_constant(i));
+  return run_late_node(graph, id, inputs);
+}
+
+}  // namespace trainyard::runtime

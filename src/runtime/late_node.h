@@ -1,0 +1,19 @@
+// Nodes whose shapes only the data decides: inferred, given a kernel and run with actual tensors.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ir/graph.h"
+#include "tensor/tensor.h"
+
+namespace trainyard::runtime {
+
+// Runs one node by its reference kernel. Absent inputs are null. Throws Error for bad data.
+std::vector<Tensor> run_late_node(const Graph& graph, NodeId node,
+                                  std::span<const Tensor* const> inputs);
+
+// A node whose inputs are all known, for constant folding. Empty if it cannot be evaluated.
+std::vector<Tensor> evaluate_node(const Graph& graph, NodeId node);
+
+}  // namespace trainyard::runtime

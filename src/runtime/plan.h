@@ -1,0 +1,68 @@
+// What the compiler decides about a graph before any kernel exists: which kernel computes which
+// node, how each value lies in memory, and which values share a buffer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "kernels/kernel.h"
+
+namespace trainyard::runtime {
+
+// A kernel that could have computed a node, and why it does not.
+struct Refusal {
+  std::string library;
+  std::string reason;
+};
+
+enum class StepKind : uint8_t {
+  kKernel,
+  kView,  // the outputs are the input's memory, or the inputs are written as parts of the output
+  kLate,  // only the data decides the shapes: kernels are made while running
+};
+
+struct PlannedStep {
+  NodeId node;
+  StepKind kind = StepKind::kKernel;
+  const kernels::KernelDef* def = nullptr;  // kKernel only
+  kernels::NodeLayouts layouts;
+  std::vector<Refusal> refusals;
+};
+
+// Where a value lives: `offset` bytes into the buffer of value `root`.
+struct Place {
+  ValueId root;
+  int64_t offset = 0;
+};
+
+struct Plan {
+  Graph graph;
+  std::vector<PlannedStep> steps;  // in the order they run
+  // By index of the value; entries of values made by no step mean nothing.
+  std::vector<Layout> layouts;
+  std::vector<Place> places;
+
+  Layout& layout(ValueId id) { return layouts[static_cast<size_t>(id.index)]; }
+  const Layout& layout(ValueId id) const { return layouts[static_cast<size_t>(id.index)]; }
+  Place& place(ValueId id) { return places[static_cast<size_t>(id.index)]; }
+  const Place& place(ValueId id) const { return places[static_cast<size_t>(id.index)]; }
+};
+
+struct ChoiceOptions {
+  bool reference_only = false;
+};
+
+// Chooses kernels and layouts node by node and adds Reorder nodes where a consumer wants its input
+// otherwise than it was made. Throws Error naming a node that no kernel takes.
+Plan choose_kernels(Graph graph, const ChoiceOptions& options);
+
+// Lets views and concatenations share memory and marks what is computed in place; adds copies where
+// sharing is not possible but needed. Fills `places`.
+void share_buffers(Plan& plan);
+
+// A new Reorder node that turns `from` into `layout`; the step is not yet in the plan.
+PlannedStep make_reorder(Plan& plan, ValueId from, const Layout& layout);
+
+}  // namespace trainyard::runtime

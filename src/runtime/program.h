@@ -1,0 +1,34 @@
+// The inside of an Executable: everything that is the same for all of its contexts.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kernels/kernel.h"
+#include "runtime/executable.h"
+#include "runtime/plan.h"
+
+namespace trainyard::runtime {
+
+struct ProgramStep {
+  NodeId node;
+  StepKind kind = StepKind::kKernel;
+  std::unique_ptr<kernels::Kernel> kernel;  // kKernel only
+  int64_t scratch_offset = 0;               // in the arena
+};
+
+struct Program {
+  Graph graph;  // after all rewrites; constants that kernels packed are gone
+  std::vector<Layout> layouts;
+  std::vector<Place> places;
+  std::vector<ProgramStep> steps;
+  std::vector<StepInfo> infos;  // one per step
+  // By index of the root value; -1: not in the arena.
+  std::vector<int64_t> arena_offsets;
+  int64_t arena_bytes = 0;
+  int threads = 1;
+  std::vector<Port> inputs;
+  std::vector<Port> outputs;
+};
+
+}  // namespace trainyard::runtime

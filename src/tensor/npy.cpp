@@ -1,0 +1,127 @@
+#include "tensor/npy.h"
+
+#include <array>
+#include <charconv>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+// Data begin at a multiple of this.
+constexpr size_t kHeaderAlignment = 64;
+
+struct Row {
+  std::string_view descr;
+  DType dtype;
+};
+constexpr std::array<Row, 12> kTypes = {{{"<f4", DType::kF32},
+                                         {"<f8", DType::kF64},
+                                         {"<f2", DType::kF16},
+                                         {"|i1", DType::kI8},
+                                         {"<i2", DType::kI16},
+                                         {"<i4", DType::kI32},
+                                         {"<i8", DType::kI64},
+                                         {"|u1", DType::kU8},
+                                         {"<u2", DType::kU16},
+                                         {"<u4", DType::kU32},
+                                         {"<u8", DType::kU64},
+                                         {"|b1", DType::kBool}}};
+
+// The text after 'key': in the header's dictionary.
+std::string_view field(std::string_view header, std::string_view key, std::string_view origin) {
+  const size_t at = header.find(fmt::format("'{}'", key));
+  const size_t colon = at == std::string_view::npos ? at : header.find(':', at);
+  TY_REQUIRE(colon != std::string_view::npos, "{}: the .npy header has no '{}'", origin, key);
+  std::string_view rest = header.substr(colon + 1);
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  return rest;
+}
+
+DType parse_dtype(std::string_view text, std::string_view origin) {
+  for (const Row& row : kTypes) {
+    if (text.starts_with(fmt::format("'{}'", row.descr))) return row.dtype;
+  }
+  throw_error("{}: element type {} is not read", origin, text.substr(0, text.find(',')));
+}
+
+Shape parse_shape(std::string_view text, std::string_view origin) {
+  const size_t close = text.find(')');
+  TY_REQUIRE(text.starts_with('(') && close != std::string_view::npos,
+             "{}: the shape in the .npy header is not a tuple", origin);
+  std::vector<int64_t> dims;
+  const char* at = text.data() + 1;
+  const char* const end = text.data() + close;
+  while (at < end) {
+    if (*at == ' ' || *at == ',') {
+      ++at;
+      continue;
+    }
+    int64_t dim = 0;
+    const auto result = std::from_chars(at, end, dim);
+    TY_REQUIRE(result.ec == std::errc() && dim >= 0, "{}: the shape in the .npy header is {}",
+               origin, text.substr(0, close + 1));
+    dims.push_back(dim);
+    at = result.ptr;
+  }
+  return Shape(std::move(dims));
+}
+
+}  // namespace
+
+Tensor parse_npy(std::string_view bytes, std::string_view origin) {
+  TY_REQUIRE(bytes.starts_with(kMagic) && bytes.size() >= 12, "{}: not a .npy file", origin);
+  const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<uint8_t>(bytes[i])); };
+  const size_t version = byte(6);
+  TY_REQUIRE(1 <= version && version <= 3, "{}: .npy version {} is not read", origin, version);
+  const size_t begin = version == 1 ? 10 : 12;
+  size_t length = byte(8) | byte(9) << 8U;
+  if (version > 1) length |= byte(10) << 16U | byte(11) << 24U;
+  TY_REQUIRE(length <= bytes.size() - begin, "{}: the .npy header is cut short", origin);
+  const std::string_view header = bytes.substr(begin, length);
+  TY_REQUIRE(field(header, "fortran_order", origin).starts_with("False"),
+             "{}: Fortran order is not read; save with numpy.ascontiguousarray", origin);
+  Tensor tensor(TensorType{parse_dtype(field(header, "descr", origin), origin),
+                           parse_shape(field(header, "shape", origin), origin)});
+  const std::string_view data = bytes.substr(begin + length);
+  TY_REQUIRE(static_cast<int64_t>(data.size()) == tensor.num_bytes(),
+             "{}: {} holds {} bytes of data, expected {}", origin, tensor.type().to_string(),
+             data.size(), tensor.num_bytes());
+  std::memcpy(tensor.data(), data.data(), data.size());
+  return tensor;
+}
+
+Tensor read_npy(const std::filesystem::path& path) {
+  return parse_npy(read_file(path, int64_t{1} << 34), path.string());
+}
+
+std::string npy_bytes(const Tensor& tensor) {
+  if (tensor.dtype() == DType::kBF16) return npy_bytes(cast(tensor, DType::kF32));
+  std::string_view descr;
+  for (const Row& row : kTypes) {
+    if (row.dtype == tensor.dtype()) descr = row.descr;
+  }
+  std::string shape = "(";
+  for (const int64_t dim : tensor.shape().dims()) shape += fmt::format("{}, ", dim);
+  shape += ")";
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr, shape);
+  const size_t prefix = kMagic.size() + 4;
+  header.append(kHeaderAlignment - (prefix + header.size() + 1) % kHeaderAlignment, ' ');
+  header += '\n';
+  std::string bytes(kMagic);
+  bytes += {'\1', '\0', static_cast<char>(header.size() & 0xffU),
+            static_cast<char>(header.size() >> 8U)};
+  bytes += header;
+  bytes.append(static_cast<const char*>(tensor.data()), static_cast<size_t>(tensor.num_bytes()));
+  return bytes;
+}
+
+void write_npy(const std::filesystem::path& path, const Tensor& tensor) {
+  write_file(path, npy_bytes(tensor));
+}
+
+}  // namespace trainyard

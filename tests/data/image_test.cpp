@@ -1,0 +1,108 @@
+#include "data/image.h"
+
+#include <cstdio>
+
+#include <jpeglib.h>
+#include <png.h>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace trainyard::data {
+namespace {
+
+Image gradient(int64_t height, int64_t width) {
+  Image image{.height = height, .width = width, .pixels = {}};
+  for (int64_t y = 0; y < height; ++y) {
+    for (int64_t x = 0; x < width; ++x) {
+      image.pixels.push_back(static_cast<uint8_t>(255 * y / height));
+      image.pixels.push_back(static_cast<uint8_t>(255 * x / width));
+      image.pixels.push_back(128);
+    }
+  }
+  return image;
+}
+
+std::string png_of(const Image& image) {
+  png_image info{};
+  info.version = PNG_IMAGE_VERSION;
+  info.format = PNG_FORMAT_RGB;
+  info.height = static_cast<png_uint_32>(image.height);
+  info.width = static_cast<png_uint_32>(image.width);
+  png_alloc_size_t size = 0;
+  png_image_write_to_memory(&info, nullptr, &size, 0, image.pixels.data(), 0, nullptr);
+  std::string bytes(size, '\0');
+  png_image_write_to_memory(&info, bytes.data(), &size, 0, image.pixels.data(), 0, nullptr);
+  bytes.resize(size);
+  return bytes;
+}
+
+std::string jpeg_of(const Image& image) {
+  jpeg_compress_struct info;
+  jpeg_error_mgr errors;
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&info);
+  unsigned char* memory = nullptr;
+  unsigned long size = 0;  // NOLINT(google-runtime-int): libjpeg's type
+  jpeg_mem_dest(&info, &memory, &size);
+  info.image_height = static_cast<JDIMENSION>(image.height);
+  info.image_width = static_cast<JDIMENSION>(image.width);
+  info.input_components = 3;
+  info.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&info);
+  jpeg_set_quality(&info, 100, TRUE);
+  jpeg_start_compress(&info, TRUE);
+  while (info.next_scanline < info.image_height) {
+    auto* row = const_cast<JSAMPLE*>(image.pixels.data() +
+                                     info.next_scanline * static_cast<size_t>(image.width) * 3);
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  std::string bytes(reinterpret_cast<char*>(memory), size);
+  std::free(memory);
+  return bytes;
+}
+
+TEST(Image, PngComesBackExactly) {
+  const Image image = gradient(7, 5);
+  EXPECT_EQ(decode_image(png_of(image), "x").pixels, image.pixels);
+}
+
+TEST(Image, JpegComesBackNearly) {
+  const Image image = gradient(32, 24);
+  const Image decoded = decode_image(jpeg_of(image), "x");
+  ASSERT_EQ(decoded.pixels.size(), image.pixels.size());
+  for (size_t i = 0; i < image.pixels.size(); ++i) {
+    EXPECT_NEAR(decoded.pixels[i], image.pixels[i], 12);  // chroma is stored at half resolution
+  }
+}
+
+TEST(Image, DamagedFilesAreErrors) {
+  const Image image = gradient(16, 16);
+  EXPECT_THROW(decode_image("hello", "x"), Error);
+  EXPECT_THROW(decode_image(png_of(image).substr(0, 60), "x"), Error);
+  EXPECT_THROW(decode_image(jpeg_of(image).substr(0, 20), "x"), Error);
+}
+
+TEST(Image, ResizingKeepsAGradient) {
+  const Image small = resize(gradient(64, 64), 16, 16);
+  for (int64_t x = 0; x < 16; ++x) {
+    EXPECT_NEAR(small.pixels[static_cast<size_t>(x * 3 + 1)], 255.0 * (4.0 * static_cast<double>(x) + 1.5) / 64.0, 3);
+    EXPECT_EQ(small.pixels[static_cast<size_t>(x * 3 + 2)], 128);
+  }
+  EXPECT_EQ(resize(small, 16, 16).pixels, small.pixels);
+}
+
+TEST(Image, PreprocessingCutsAndNormalises) {
+  const Tensor tensor = preprocess(gradient(40, 60), 3, 32, 32, {});
+  EXPECT_EQ(tensor.shape(), (Shape{1, 3, 32, 32}));
+  // The constant blue channel: (128 / 255 - mean) / std.
+  EXPECT_NEAR(tensor.values<float>()[2 * 32 * 32 + 5], (128.0 / 255 - 0.406) / 0.225, 1e-5);
+  EXPECT_EQ(preprocess(gradient(40, 60), 1, 8, 8, {}).shape(), (Shape{1, 1, 8, 8}));
+  EXPECT_THROW(preprocess(gradient(40, 60), 2, 8, 8, {}), Error);
+}
+
+}  // namespace
+}  // namespace trainyard::data
