@@ -1,0 +1,53 @@
+// What the native convolutions and linear layers ask of their nodes.
+#include "kernels/native/conv_node.h"
+
+#include "kernels/native/cpu.h"
+#include "kernels/native/panel_gemm.h"
+#include "ops/activation.h"
+
+namespace trainyard::kernels::native {
+
+bool has_range_activation(const NodeView& node) {
+  const ops::ActivationSpec activation = ops::activation_of(node);
+  return activation.op.empty() || activation.op == "Relu" ||
+         (activation.op == "Clip" && activation.alpha <= 0 && activation.beta >= 0);
+}
+
+std::string_view refuses_conv(const NodeView& node) {
+  if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
+  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_shape(0).rank() != 4) return "only images are implemented";
+  if (node.output_shape(0).num_elements() == 0) return "the output is empty";
+  if (node.input_constant(1) == nullptr) return "the weights are not constant";
+  if (node.has_input(kConvBias) && node.input_constant(kConvBias) == nullptr) {
+    return "the bias is not constant";
+  }
+  if (!has_range_activation(node)) return "the activation is not implemented";
+  return "";
+}
+
+Activation range_activation(const NodeView& node) {
+  const ops::ActivationSpec activation = ops::activation_of(node);
+  if (activation.op == "Relu") return kRelu;
+  if (activation.op == "Clip") return {activation.alpha, activation.beta};
+  return kIdentity;
+}
+
+const float* constant_floats(const NodeView& node, size_t input) {
+  const Tensor* tensor = node.input_constant(input);
+  return tensor == nullptr ? nullptr : tensor->values<float>().data();
+}
+
+NodeLayouts conv_layouts(const NodeView& node, size_t inputs, bool blocked_input) {
+  NodeLayouts wanted;
+  wanted.inputs.resize(inputs);
+  if (blocked_input) wanted.inputs[0] = Layout::channel_blocks(node.input_shape(0), kBlock);
+  wanted.outputs = {Layout::channel_blocks(node.output_shape(0), kBlock)};
+  if (node.has_input(kConvSum)) {
+    wanted.inputs[kConvSum] = wanted.outputs[0];
+    wanted.in_place_input = kConvSum;
+  }
+  return wanted;
+}
+
+}  // namespace trainyard::kernels::native

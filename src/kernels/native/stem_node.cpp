@@ -1,0 +1,77 @@
+// Conv and FusedConv on plain images with a large window.
+#include "kernels/native/conv_node.h"
+#include "kernels/native/stem_conv.h"
+#include "kernels/parallel/parallel.h"
+#include "ops/op_def.h"
+
+namespace trainyard::kernels::native {
+namespace {
+
+StemShape shape_of(const NodeView& node) {
+  const ops::Window window = *ops::op_of(node).window(node);
+  const Shape& x = node.input_shape(0);
+  return {.batch = x[0],
+          .in_channels = x[1],
+          .out_channels = node.output_shape(0)[1],
+          .height = x[2],
+          .width = x[3],
+          .kernel = window.kernel[0],
+          .stride = window.strides[0],
+          .pad_top = window.pads_begin[0],
+          .pad_left = window.pads_begin[1],
+          .pad_bottom = window.pads_end[0],
+          .pad_right = window.pads_end[1]};
+}
+
+std::string_view refuses(const NodeView& node) {
+  if (const std::string_view why = refuses_conv(node); !why.empty()) return why;
+  if (node.attr_int("group", 1) != 1) return "groups are not implemented";
+  if (node.has_input(kConvSum)) return "adding another tensor is not implemented";
+  const ops::Window window = *ops::op_of(node).window(node);
+  if (window.kernel[0] != window.kernel[1] || window.strides[0] != window.strides[1] ||
+      window.dilations != std::vector<int64_t>{1, 1}) {
+    return "only square, dense windows are implemented";
+  }
+  if (!stem_conv_pays(shape_of(node))) return "another kernel is expected to be faster";
+  return "";
+}
+
+class StemKernel final : public Kernel {
+ public:
+  explicit StemKernel(const NodeView& node)
+      : threads_(threads()),
+        conv_(shape_of(node), constant_floats(node, 1), constant_floats(node, kConvBias),
+              range_activation(node)) {}
+
+  void run(const KernelArgs& args) const override {
+    conv_.run(args.inputs[0].as<float>(), args.outputs[0].as<float>(), args.scratch.data(),
+              threads_);
+  }
+  int64_t scratch_bytes() const override { return conv_.scratch_bytes(threads_); }
+  bool holds_input(size_t input) const override { return input == 1 || input == kConvBias; }
+  std::string detail() const override { return "stem"; }
+
+ private:
+  int threads_;
+  StemConv conv_;
+};
+
+std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
+  return conv_layouts(node, inputs.size(), /*blocked_input=*/false);
+}
+
+std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& /*layouts*/) {
+  return std::make_unique<StemKernel>(node);
+}
+
+}  // namespace
+
+extern const KernelDef kStemConv = {
+    .op = "Conv", .library = "native", .refuses = refuses, .layouts = layouts, .create_in = create};
+extern const KernelDef kStemFusedConv = {.op = "FusedConv",
+                                         .library = "native",
+                                         .refuses = refuses,
+                                         .layouts = layouts,
+                                         .create_in = create};
+
+}  // namespace trainyard::kernels::native
