@@ -1,6 +1,7 @@
 // Conv and FusedConv by Winograd's minimal filtering, where that is expected to beat the plain sum.
 #include "base/error.h"
 #include "kernels/native/conv_node.h"
+#include "kernels/native/panel_gemm.h"
 #include "kernels/native/winograd.h"
 #include "kernels/parallel/parallel.h"
 #include "ops/op_def.h"
@@ -8,24 +9,39 @@
 namespace trainyard::kernels::native {
 namespace {
 
+int64_t groups_of(const NodeView& node) {
+  return node.attr_int("group", 1);
+}
+
+// Of one group; the others' channels lie between its images.
 WinogradShape winograd_shape(const NodeView& node) {
   const ops::Window window = *ops::op_of(node).window(node);
+  const int64_t groups = groups_of(node);
   const Shape& x = node.input_shape(0);
-  return {.batch = x[0],
-          .in_channels = x[1],
-          .out_channels = node.input_shape(1)[0],
-          .height = x[2],
-          .width = x[3],
-          .kernel = window.kernel[0],
-          .pad_top = window.pads_begin[0],
-          .pad_left = window.pads_begin[1],
-          .pad_bottom = window.pads_end[0],
-          .pad_right = window.pads_end[1]};
+  WinogradShape shape = {.batch = x[0],
+                         .in_channels = x[1] / groups,
+                         .out_channels = node.input_shape(1)[0] / groups,
+                         .height = x[2],
+                         .width = x[3],
+                         .kernel = window.kernel[0],
+                         .pad_top = window.pads_begin[0],
+                         .pad_left = window.pads_begin[1],
+                         .pad_bottom = window.pads_end[0],
+                         .pad_right = window.pads_end[1]};
+  if (groups > 1) {
+    shape.src_image_stride = x[1] * x[2] * x[3];
+    shape.dst_image_stride = node.input_shape(1)[0] * shape.out_height() * shape.out_width();
+  }
+  return shape;
 }
 
 std::string_view refuses(const NodeView& node) {
   if (const std::string_view why = refuses_conv(node); !why.empty()) return why;
-  if (node.attr_int("group", 1) != 1) return "groups are not implemented";
+  const int64_t groups = groups_of(node);
+  if (groups > 1 && (node.input_shape(0)[1] / groups % kBlock != 0 ||
+                     node.input_shape(1)[0] / groups % kBlock != 0)) {
+    return "groups that do not fill blocks of channels are not implemented";
+  }
   const ops::Window window = *ops::op_of(node).window(node);
   if (window.strides != std::vector<int64_t>{1, 1} ||
       window.dilations != std::vector<int64_t>{1, 1} || window.kernel[0] != window.kernel[1] ||
@@ -39,18 +55,32 @@ std::string_view refuses(const NodeView& node) {
 class WinogradKernel final : public Kernel {
  public:
   explicit WinogradKernel(const NodeView& node)
-      : tile_(*winograd_pays(winograd_shape(node))),
+      : shape_(winograd_shape(node)),
+        tile_(*winograd_pays(shape_)),
         threads_(threads()),
-        has_sum_(node.has_input(kConvSum)),
-        conv_(winograd_shape(node), tile_, constant_floats(node, 1),
-              constant_floats(node, kConvBias), range_activation(node)) {}
+        has_sum_(node.has_input(kConvSum)) {
+    const float* weights = constant_floats(node, 1);
+    const float* bias = constant_floats(node, kConvBias);
+    const int64_t filter = shape_.in_channels * shape_.kernel * shape_.kernel;
+    for (int64_t group = 0; group < groups_of(node); ++group) {
+      const int64_t first = group * shape_.out_channels;
+      groups_.emplace_back(shape_, tile_, weights + first * filter,
+                           bias == nullptr ? nullptr : bias + first, range_activation(node));
+    }
+  }
 
   void run(const KernelArgs& args) const override {
+    const float* x = args.inputs[0].as<float>();
+    const float* sum = has_sum_ ? args.inputs[kConvSum].as<float>() : nullptr;
     float* y = args.outputs[0].as<float>();
-    conv_.run(args.inputs[0].as<float>(), has_sum_ ? args.inputs[kConvSum].as<float>() : nullptr, y,
-              args.scratch.data(), threads_);
+    for (const WinogradConv& group : groups_) {
+      group.run(x, sum, y, args.scratch.data(), threads_);
+      x += shape_.in_channels * shape_.height * shape_.width;
+      y += shape_.out_channels * shape_.out_height() * shape_.out_width();
+      if (sum != nullptr) sum += shape_.out_channels * shape_.out_height() * shape_.out_width();
+    }
   }
-  int64_t scratch_bytes() const override { return conv_.scratch_bytes(threads_); }
+  int64_t scratch_bytes() const override { return groups_[0].scratch_bytes(threads_); }
   bool holds_input(size_t input) const override { return input == 1 || input == kConvBias; }
   std::string detail() const override {
     const auto edge = static_cast<int>(tile_);
@@ -58,10 +88,11 @@ class WinogradKernel final : public Kernel {
   }
 
  private:
+  WinogradShape shape_;
   WinogradTile tile_;
   int threads_;
   bool has_sum_;
-  WinogradConv conv_;
+  std::vector<WinogradConv> groups_;
 };
 
 std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
