@@ -12,6 +12,7 @@ extern const Command kExport;
 extern const Command kModels;
 extern const Command kPredict;
 extern const Command kReceptiveField;
+extern const Command kSweep;
 extern const Command kValidate;
 extern const Command kRun;
 extern const Command kVersion;
@@ -24,6 +25,7 @@ constexpr const Command* kCommands[] = {
     &kAnalyze,
     &kReceptiveField,
     &kPredict,
+    &kSweep,
     &kValidate,
     &kDevices,
     &kExport,

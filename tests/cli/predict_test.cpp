@@ -57,6 +57,19 @@ TEST(PredictCommand, SaysWhatIsDoneWithAnUnevenBatch) {
   EXPECT_NE(outcome.out.find("does not divide by 3 workers"), std::string::npos);
 }
 
+TEST(SweepCommand, ReadsAFileAndPrintsTheFrontOfEachNetwork) {
+  const auto path = std::filesystem::temp_directory_path() / "trainyard_sweep_test.yaml";
+  write_file(path, "models: [lenet5, alexnet]\ndevices: [k80, v100]\nworkers: [1, 8]\n");
+  const Outcome all = run({"sweep", path.string(), "--json"});
+  EXPECT_EQ(Json::parse(all.out, "output").at("rows").items().size(), 8u);
+  const Outcome front = run({"sweep", path.string(), "--pareto", "time,cost", "--format", "csv"});
+  EXPECT_NE(front.out.find("lenet5"), std::string::npos);
+  EXPECT_NE(front.out.find("alexnet"), std::string::npos);
+  write_file(path, "models: [lenet5]\ndevices: [k8]\n");
+  EXPECT_EQ(run({"sweep", path.string()}).code, 2);
+  std::filesystem::remove(path);
+}
+
 TEST(DevicesCommand, ListsAndShows) {
   EXPECT_NE(run({"devices"}).out.find("titan-x-maxwell"), std::string::npos);
   const Outcome shown = run({"devices", "show", "k80", "--json"});
