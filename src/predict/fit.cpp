@@ -26,7 +26,7 @@ double most(std::string_view field) {
   if (field == "conv" || field == "gemm" || field == "memory" || field == "fourier") return 0.95;
   return field == "winograd" ? 4.0 : 1e6;
 }
-constexpr double kDeviceFreedom = 0.2;
+constexpr double kDeviceFreedom = 0.25;
 // What a measured row is worth: differences of this size are noise.
 constexpr double kRowNoise = 0.08;
 // Rows that no parameters explain must not bend the rest.
@@ -45,10 +45,9 @@ class Problem {
  public:
   Problem(const Stack& prior, std::span<const FitRow> rows) : prior_(prior), rows_(rows) {
     std::set<std::string> classes;
-    std::set<std::string> devices;
     for (const FitRow& row : rows) {
       classes.insert(std::string(device_class(*row.device)));
-      devices.insert(row.device->id);
+      devices_[row.device->id] = row.device;
     }
     for (const std::string& name : classes) {
       for (const EfficiencyField& field : efficiency_fields()) {
@@ -57,9 +56,10 @@ class Problem {
       }
     }
     // With one device its factor and the class's efficiency are the same number.
-    if (devices.size() > 1) {
-      for (const std::string& id : devices) {
-        parameters_.push_back({"", nullptr, id, std::log(prior.factor_for(id)), kDeviceFreedom});
+    if (devices_.size() > 1) {
+      for (const auto& [id, device] : devices_) {
+        const double factor = prior.factor_for(id, device->kind);
+        parameters_.push_back({"", nullptr, id, std::log(factor), kDeviceFreedom});
       }
     }
   }
@@ -91,6 +91,22 @@ class Problem {
     return stack;
   }
 
+  // With what devices of one kind have in common, for those that were not measured.
+  Stack result(const double* x) const {
+    Stack fitted = stack(x);
+    std::map<std::string, std::pair<double, double>> kinds;
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      if (parameters_[i].field != nullptr) continue;
+      auto& [sum, count] = kinds[devices_.at(parameters_[i].device)->kind];
+      sum += x[i];
+      count += 1;
+    }
+    for (const auto& [kind, sum] : kinds) {
+      fitted.device_factor[kind] = std::exp(sum.first / sum.second);
+    }
+    return fitted;
+  }
+
   void residuals(const double* x, double* out) const {
     const Stack candidate = stack(x);
     for (const FitRow& row : rows_) {
@@ -107,6 +123,7 @@ class Problem {
  private:
   Stack prior_;
   std::span<const FitRow> rows_;
+  std::map<std::string, const Device*> devices_;
   std::vector<Parameter> parameters_;
 };
 
@@ -147,7 +164,7 @@ Stack fit_stack(const Stack& prior, std::span<const FitRow> rows) {
   ceres::Solver::Summary summary;
   ceres::Solve(options, &solver, &summary);
   TY_CHECK(summary.IsSolutionUsable(), "{}", summary.message);
-  return problem.stack(x.data());
+  return problem.result(x.data());
 }
 
 }  // namespace trainyard::predict

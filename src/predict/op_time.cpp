@@ -12,6 +12,8 @@ namespace {
 // Products are cut into tiles of this size; what is left over runs at the cost of a whole tile.
 constexpr double kColumnTile = 64;
 constexpr double kRowTile = 32;
+// Below this many rows a matrix product is done by kernels for vectors, which wait for memory only.
+constexpr double kVectorRows = 8;
 // Sums that are split to keep the device busy where there are few outputs.
 constexpr double kSplitDepth = 512;
 // Spectra of real tiles of one of these sides, half of which is stored.
@@ -75,7 +77,7 @@ Roofline::Roofline(const Device& device, const Stack& stack, Precision precision
   if ((precision == Precision::kTf32 && device.tf32 > 0) || precision == Precision::kInt8) {
     product_peak_ *= efficiency_.matrix;
   }
-  product_peak_ *= stack.factor_for(device.id);
+  product_peak_ *= stack.factor_for(device.id, device.kind);
   peak_ = device.peak(precision);
 }
 
@@ -121,8 +123,10 @@ PassTime Roofline::product(const OpProfile& op, const Product& p, double batch,
                            double share) const {
   const double sums = p.outputs * std::max(1.0, p.inner / kSplitDepth);
   const double busy = sums / (sums + efficiency_.occupancy * lanes_);
-  const double shape = tile_share(p.columns, kColumnTile) * tile_share(p.rows, kRowTile) * p.inner /
-                       (p.inner + efficiency_.depth) * busy;
+  const bool vectors = !op.is_conv && p.rows < kVectorRows;
+  const double shape = vectors ? 1.0
+                               : tile_share(p.columns, kColumnTile) * tile_share(p.rows, kRowTile) *
+                                     p.inner / (p.inner + efficiency_.depth) * busy;
   const double base = op.is_conv ? efficiency_.conv : efficiency_.gemm;
   const double speed = product_peak_ * base * share;
   double compute = p.flops / (speed * shape);

@@ -13,17 +13,20 @@ namespace trainyard::predict {
 // The few numbers that say how a stack uses one class of device (GPU or CPU). Shares are of the
 // published peaks. docs/predict.md defines each one.
 struct Efficiency {
-  double conv = 0.6;      // share of peak of a large convolution as a matrix product
-  double gemm = 0.6;      // share of peak of a large matrix product
-  double memory = 0.7;    // share of the bandwidth
+  double conv = 0.5;      // share of peak of a large convolution as a matrix product
+  double gemm = 0.7;      // share of peak of a large matrix product
+  double memory = 0.6;    // share of the bandwidth
   double gradient = 1.0;  // speed of gradient products relative to the forward one
-  double winograd = 1.5;  // speed-up over the matrix product where minimal filtering applies
-  double fourier = 0.3;   // share of `conv` that products of spectra reach
-  double matrix = 0.5;    // share of `conv` that matrix units reach, of their own peak
-  double depth = 32;      // inner size at which half of the speed is reached
-  double launch_us = 10;  // the host's time to issue one kernel
-  double occupancy = 8;   // outputs per lane at which half of the speed is reached
+  double winograd = 2.2;  // speed-up over the matrix product where minimal filtering applies
+  double fourier = 0.4;   // share of `conv` that products of spectra reach
+  double matrix = 0.4;    // share of `conv` that matrix units reach, of their own peak
+  double depth = 40;      // inner size at which half of the speed is reached
+  double launch_us = 12;  // the host's time to issue one kernel
+  double occupancy = 12;  // outputs per lane at which half of the speed is reached
 };
+
+// Where a fit starts for a class of device: what a stack of middling quality reaches.
+Efficiency prior_efficiency(std::string_view device_class);
 
 // Names and accessors, for catalogs and for fitting.
 struct EfficiencyField {
@@ -50,13 +53,14 @@ struct Stack {
   double inside_share = 1;
 
   std::map<std::string, Efficiency, std::less<>> efficiency;  // by class: "gpu", "cpu"
-  // Speed of one device relative to its class, where rows for it were fitted.
+  // Speed relative to the published peak, by device where rows for it were fitted, otherwise by
+  // kind of device.
   std::map<std::string, double, std::less<>> device_factor;
   std::string fitted_to;  // the rows the numbers come from
 
   // Throws Error if the stack has no figures for this class of device.
   const Efficiency& for_class(std::string_view device_class) const;
-  double factor_for(std::string_view device) const;
+  double factor_for(std::string_view device, std::string_view kind) const;
 };
 
 }  // namespace trainyard::predict

@@ -213,7 +213,7 @@ std::map<std::string, Stack> Validation::fit_stacks(std::span<const Item> items)
     if (const auto found = done.find(id); found != done.end()) return found->second;
     Stack prior = catalog_.stack(id);
     prior.device_factor.clear();
-    for (auto& [name, efficiency] : prior.efficiency) efficiency = Efficiency{};
+    for (auto& [name, efficiency] : prior.efficiency) efficiency = prior_efficiency(name);
     if (!prior.inherits.empty()) {
       const Stack& parent = fit_one(prior.inherits);
       for (auto& [name, efficiency] : prior.efficiency) {
@@ -266,19 +266,18 @@ std::vector<Score> Validation::leave_one_out(Group group) const {
   std::vector<Score> scores;
   for (const std::string& name : names) {
     std::vector<Item> others;
-    std::set<std::string> wanted;
+    std::set<std::pair<std::string, std::string_view>> fitted_pairs;
     for (const Item& item : items_) {
-      if (item.subject == Subject::kScaling) continue;
-      if (name_of(item) == name) {
-        wanted.insert(item.row->framework);
-      } else {
-        others.push_back(item);
-      }
+      if (item.subject == Subject::kScaling || name_of(item) == name) continue;
+      others.push_back(item);
+      fitted_pairs.emplace(item.row->framework, device_class(*item.device));
     }
     Catalog fitted = catalog_;
     for (auto& [id, stack] : fit_stacks(others)) fitted.replace(std::move(stack));
     for (const Item& item : items_) {
       if (item.subject == Subject::kScaling || name_of(item) != name) continue;
+      // Where nothing of the stack is left there is nothing to predict from.
+      if (!fitted_pairs.contains({item.row->framework, device_class(*item.device)})) continue;
       scores.push_back({item.row, item.subject, *item.row->images_per_s, predict(item, fitted),
                         paleo_speed(item, fitted.stack(item.row->framework))});
     }

@@ -58,7 +58,7 @@ class Validation {
   // The catalog with every stack fitted to the rows, parents before the stacks that inherit.
   Catalog fit() const;
   // One-device training and inference rows, each predicted by stacks fitted without the rows of
-  // its device or its network.
+  // its device or its network. Rows of stacks that were measured on nothing else are left out.
   std::vector<Score> leave_one_out(Group group) const;
 
  private:

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "models/model.h"
 #include "predict/validate.h"
 
@@ -78,6 +79,11 @@ TEST(Validation, FitsAndScoresAFileOfOwnRows) {
               fitted.stack("torch-cudnn5.1").for_class("gpu").conv, 1e-3);
 }
 
+// One row of the overview table of docs/results/validation.md.
+std::string overview_row(std::string_view name, const Summary& s) {
+  return fmt::format("| {} | {} | {:.1f} % |", name, s.rows, s.mape * 100);
+}
+
 // The bounds are the project's promises; docs/results/validation.md has the figures.
 TEST(Validation, PublishedRowsArePredictedWithinTheStatedErrors) {
   constexpr double kTrainingMape = 0.10;
@@ -93,6 +99,13 @@ TEST(Validation, PublishedRowsArePredictedWithinTheStatedErrors) {
   EXPECT_LE(summarize(by_subject[Subject::kScaling]).mape, kScalingMape);
   EXPECT_LE(summarize(by_subject[Subject::kInference]).mape, kInferenceMape);
   EXPECT_GT(by_subject[Subject::kTraining].size(), 200u);
+  const std::string page = read_file(TY_DOCS_DIR "/results/validation.md");
+  for (const auto& [subject, scores] : by_subject) {
+    const std::string row = overview_row(subject_name(subject), summarize(scores));
+    EXPECT_NE(page.find(row), std::string::npos)
+        << row << "\nis not on the page; make it again: trainyard validate --leave-one-out "
+        << "--format md > docs/results/validation.md";
+  }
 }
 
 }  // namespace
