@@ -54,6 +54,11 @@ std::vector<float> NodeView::attr_floats(std::string_view name, std::vector<floa
   return found != nullptr ? *found : fallback;
 }
 
+std::vector<std::string> NodeView::attr_texts(std::string_view name) const {
+  const auto* found = attr<std::vector<std::string>>(name, AttrKind::kTexts);
+  return found != nullptr ? *found : std::vector<std::string>();
+}
+
 const Tensor* NodeView::attr_tensor(std::string_view name) const {
   const auto* found = attr<std::shared_ptr<const Tensor>>(name, AttrKind::kTensor);
   return found != nullptr ? found->get() : nullptr;

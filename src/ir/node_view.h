@@ -45,7 +45,8 @@ class NodeView {
   std::string attr_text(std::string_view name, std::string_view fallback) const;
   std::vector<int64_t> attr_ints(std::string_view name, std::vector<int64_t> fallback) const;
   std::vector<float> attr_floats(std::string_view name, std::vector<float> fallback) const;
-  const Tensor* attr_tensor(std::string_view name) const;  // null if absent
+  std::vector<std::string> attr_texts(std::string_view name) const;  // empty if absent
+  const Tensor* attr_tensor(std::string_view name) const;            // null if absent
 
  private:
   template <typename T>

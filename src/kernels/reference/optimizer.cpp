@@ -1,0 +1,140 @@
+// Momentum, Adagrad and Adam: one step of each.
+#include <cmath>
+
+#include "kernels/reference/operands.h"
+#include "kernels/reference/reference.h"
+
+namespace trainyard::kernels::reference {
+namespace {
+
+constexpr size_t kFirstTensor = 2;
+
+// The operands of one element: groups of inputs and outputs follow each other tensor by tensor.
+class Element {
+ public:
+  Element(const KernelArgs& args, size_t tensors, size_t tensor, int64_t i)
+      : args_(args), tensors_(tensors), tensor_(tensor), i_(i) {}
+
+  double input(size_t group) const {
+    return float_at(args_.inputs[kFirstTensor + group * tensors_ + tensor_], i_);
+  }
+  void set_output(size_t group, double value) const {
+    store_float(args_.outputs[group * tensors_ + tensor_], i_, value);
+  }
+
+ private:
+  const KernelArgs& args_;
+  size_t tensors_;
+  size_t tensor_;
+  int64_t i_;
+};
+
+// Calls update(element) for all elements of all tensors.
+template <typename F>
+void for_each_element(const KernelArgs& args, size_t groups, F&& update) {
+  const size_t tensors = (args.inputs.size() - kFirstTensor) / groups;
+  for (size_t t = 0; t < tensors; ++t) {
+    const int64_t count = args.inputs[kFirstTensor + t].num_elements();
+    for (int64_t i = 0; i < count; ++i) update(Element(args, tensors, t, i));
+  }
+}
+
+double learning_rate(const KernelArgs& args) {
+  return float_at(args.inputs[0], 0);
+}
+
+int64_t update_count(const KernelArgs& args) {
+  return *args.inputs[1].as<int64_t>();
+}
+
+class Momentum final : public Kernel {
+ public:
+  explicit Momentum(const NodeView& node)
+      : alpha_(node.attr_float("alpha", 0)),
+        beta_(node.attr_float("beta", 0)),
+        norm_(node.attr_float("norm_coefficient", 0)),
+        nesterov_(node.attr_text("mode", "") == "nesterov") {}
+
+  void run(const KernelArgs& args) const override {
+    const double rate = learning_rate(args);
+    const double beta = update_count(args) > 0 ? beta_ : 1.0;
+    for_each_element(args, 3, [&](const Element& e) {
+      const double x = e.input(0);
+      const double gradient = norm_ * x + e.input(1);
+      const double momentum = alpha_ * e.input(2) + beta * gradient;
+      e.set_output(0, x - rate * (nesterov_ ? gradient + alpha_ * momentum : momentum));
+      e.set_output(1, momentum);
+    });
+  }
+
+ private:
+  double alpha_;
+  double beta_;
+  double norm_;
+  bool nesterov_;
+};
+
+class Adagrad final : public Kernel {
+ public:
+  explicit Adagrad(const NodeView& node)
+      : decay_(node.attr_float("decay_factor", 0)),
+        epsilon_(node.attr_float("epsilon", 1e-6F)),
+        norm_(node.attr_float("norm_coefficient", 0)) {}
+
+  void run(const KernelArgs& args) const override {
+    const double rate =
+        learning_rate(args) / (1 + static_cast<double>(update_count(args)) * decay_);
+    for_each_element(args, 3, [&](const Element& e) {
+      const double x = e.input(0);
+      const double gradient = norm_ * x + e.input(1);
+      const double squares = e.input(2) + gradient * gradient;
+      e.set_output(0, x - rate * gradient / (std::sqrt(squares) + epsilon_));
+      e.set_output(1, squares);
+    });
+  }
+
+ private:
+  double decay_;
+  double epsilon_;
+  double norm_;
+};
+
+class Adam final : public Kernel {
+ public:
+  explicit Adam(const NodeView& node)
+      : alpha_(node.attr_float("alpha", 0.9F)),
+        beta_(node.attr_float("beta", 0.999F)),
+        epsilon_(node.attr_float("epsilon", 1e-6F)),
+        norm_(node.attr_float("norm_coefficient", 0)),
+        norm_post_(node.attr_float("norm_coefficient_post", 0)) {}
+
+  void run(const KernelArgs& args) const override {
+    const auto count = static_cast<double>(update_count(args));
+    double rate = learning_rate(args);
+    if (count > 0) rate *= std::sqrt(1 - std::pow(beta_, count)) / (1 - std::pow(alpha_, count));
+    for_each_element(args, 4, [&](const Element& e) {
+      const double x = e.input(0);
+      const double gradient = norm_ * x + e.input(1);
+      const double mean = alpha_ * e.input(2) + (1 - alpha_) * gradient;
+      const double square = beta_ * e.input(3) + (1 - beta_) * gradient * gradient;
+      e.set_output(0, (1 - norm_post_) * (x - rate * mean / (std::sqrt(square) + epsilon_)));
+      e.set_output(1, mean);
+      e.set_output(2, square);
+    });
+  }
+
+ private:
+  double alpha_;
+  double beta_;
+  double epsilon_;
+  double norm_;
+  double norm_post_;
+};
+
+}  // namespace
+
+extern const KernelDef kMomentum = reference_kernel<Momentum>("Momentum");
+extern const KernelDef kAdagrad = reference_kernel<Adagrad>("Adagrad");
+extern const KernelDef kAdam = reference_kernel<Adam>("Adam");
+
+}  // namespace trainyard::kernels::reference

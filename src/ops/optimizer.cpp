@@ -1,0 +1,113 @@
+// Momentum, Adagrad and Adam (ai.onnx.preview.training): one optimizer step for any number of
+// tensors. Inputs are the learning rate, the update count, then all tensors, all their gradients
+// and all their states; outputs are the new tensors and the new states.
+#include "base/error.h"
+#include "ops/op_def.h"
+
+namespace trainyard::ops {
+namespace {
+
+constexpr AttrSpec kMomentumAttributes[] = {{"alpha", AttrKind::kFloat, true},
+                                            {"beta", AttrKind::kFloat, true},
+                                            {"mode", AttrKind::kText, true},
+                                            {"norm_coefficient", AttrKind::kFloat, true}};
+constexpr AttrSpec kAdagradAttributes[] = {{"decay_factor", AttrKind::kFloat},
+                                           {"epsilon", AttrKind::kFloat},
+                                           {"norm_coefficient", AttrKind::kFloat}};
+constexpr AttrSpec kAdamAttributes[] = {{"alpha", AttrKind::kFloat},
+                                        {"beta", AttrKind::kFloat},
+                                        {"epsilon", AttrKind::kFloat},
+                                        {"norm_coefficient", AttrKind::kFloat},
+                                        {"norm_coefficient_post", AttrKind::kFloat}};
+constexpr size_t kFirstTensor = 2;
+
+// `groups` counts tensor, gradient and states of one updated tensor.
+std::vector<TensorType> infer(const NodeView& node, size_t groups) {
+  const size_t operands = node.num_inputs() - kFirstTensor;
+  TY_REQUIRE(operands % groups == 0,
+             "{} inputs follow rate and count, expected {} for each tensor: the tensor, its "
+             "gradient and its states",
+             operands, groups);
+  const size_t tensors = operands / groups;
+  TY_REQUIRE(node.num_outputs() == tensors * (groups - 1), "it has {} outputs, expected {}",
+             node.num_outputs(), tensors * (groups - 1));
+  TY_REQUIRE(node.input_shape(0).num_elements() == 1 && is_float(node.input_type(0).dtype),
+             "the learning rate is {}, expected one float", node.input_type(0).to_string());
+  TY_REQUIRE(node.input_type(1).dtype == DType::kI64 && node.input_shape(1).num_elements() == 1,
+             "the update count is {}, expected one i64", node.input_type(1).to_string());
+  std::vector<TensorType> types;
+  for (size_t i = 0; i < operands; ++i) {
+    const TensorType& x = node.input_type(kFirstTensor + i % tensors);
+    TY_REQUIRE(node.input_type(kFirstTensor + i) == x, "input {} is {}, expected {}",
+               kFirstTensor + i, node.input_type(kFirstTensor + i).to_string(), x.to_string());
+    // Outputs are the inputs without the gradients.
+    if (i / tensors != 1) types.push_back(x);
+  }
+  return types;
+}
+
+std::vector<TensorType> infer_momentum(const NodeView& node) {
+  const std::string mode = node.attr_text("mode", "");
+  TY_REQUIRE(mode == "standard" || mode == "nesterov", "mode '{}' is not one of standard, nesterov",
+             mode);
+  return infer(node, 3);
+}
+
+std::vector<TensorType> infer_adagrad(const NodeView& node) {
+  return infer(node, 3);
+}
+
+std::vector<TensorType> infer_adam(const NodeView& node) {
+  return infer(node, 4);
+}
+
+Cost step_cost(const NodeView& node, int64_t per_element) {
+  Cost cost = traffic(node);
+  for (size_t i = 0; i < node.num_outputs(); ++i) {
+    if (node.has_output(i)) cost.flops += per_element * node.output_shape(i).num_elements();
+  }
+  return cost;
+}
+
+// Eight per element, in two outputs: regularise (2), momentum (3), update (2), Nesterov (1).
+Cost cost_momentum(const NodeView& node) {
+  return step_cost(node, 4);
+}
+
+// Ten per element, in two outputs: regularise (2), square and add (2), root and epsilon (2),
+// scale, divide and update (4).
+Cost cost_adagrad(const NodeView& node) {
+  return step_cost(node, 5);
+}
+
+// Fifteen per element, in three outputs: regularise (2), means (3 + 4), root and epsilon (2),
+// scale, divide, update and shrink (4).
+Cost cost_adam(const NodeView& node) {
+  return step_cost(node, 5);
+}
+
+}  // namespace
+
+extern const OpDef kMomentum = {.name = "Momentum",
+                                .kind = OpKind::kOptimizer,
+                                .inputs = {5, Arity::kMany},
+                                .outputs = {2, Arity::kMany},
+                                .attributes = kMomentumAttributes,
+                                .infer = infer_momentum,
+                                .cost = cost_momentum};
+extern const OpDef kAdagrad = {.name = "Adagrad",
+                               .kind = OpKind::kOptimizer,
+                               .inputs = {5, Arity::kMany},
+                               .outputs = {2, Arity::kMany},
+                               .attributes = kAdagradAttributes,
+                               .infer = infer_adagrad,
+                               .cost = cost_adagrad};
+extern const OpDef kAdam = {.name = "Adam",
+                            .kind = OpKind::kOptimizer,
+                            .inputs = {6, Arity::kMany},
+                            .outputs = {3, Arity::kMany},
+                            .attributes = kAdamAttributes,
+                            .infer = infer_adam,
+                            .cost = cost_adam};
+
+}  // namespace trainyard::ops
