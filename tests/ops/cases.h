@@ -11,10 +11,19 @@ namespace trainyard::testing {
 using OpCases = std::vector<OpCase>;
 
 OpCases binary_cases();
+OpCases convolution_cases();
 OpCases data_movement_cases();
 OpCases indexing_cases();
+OpCases linear_cases();
+OpCases loss_cases();
 OpCases nn_cases();
+OpCases normalization_cases();
+OpCases optimizer_cases();
+OpCases pooling_cases();
+OpCases quantization_cases();
+OpCases recurrent_cases();
 OpCases reduce_cases();
+OpCases sampling_cases();
 OpCases unary_cases();
 
 OpCases all_cases();

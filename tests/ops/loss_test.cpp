@@ -1,0 +1,56 @@
+// Cases of the classification losses.
+#include <gtest/gtest.h>
+
+#include "ops/cases.h"
+
+namespace trainyard::testing {
+namespace {
+
+constexpr const char* kNll = "NegativeLogLikelihoodLoss";
+
+// Losses 2 (class 1, weight 3) and 3 (class 0, weight 1).
+OpCase likelihood(Attributes attributes, OpOutput y) {
+  return {.op = kNll,
+          .inputs = {given({2, 2}, {-1, -2, -3, -4}), given({2}, {1, 0}, DType::kI64),
+                     given({2}, {1, 3})},
+          .attributes = std::move(attributes),
+          .outputs = {std::move(y)}};
+}
+
+}  // namespace
+
+OpCases loss_cases() {
+  return {
+      likelihood({}, gives({}, {2.25})),
+      likelihood({{"reduction", text("sum")}}, gives({}, {9})),
+      likelihood({{"reduction", text("none")}}, gives({2}, {6, 3})),
+      likelihood({{"ignore_index", int64_t{1}}}, gives({}, {3})),
+      likelihood({{"ignore_index", int64_t{1}}, {"reduction", text("none")}}, gives({2}, {0, 3})),
+      // An ignored target need not be a class; i32 targets, two positions an image.
+      {.op = kNll,
+       .inputs = {given({1, 2, 2}, {-1, -2, -3, -4}), given({1, 2}, {-100, 1}, DType::kI32)},
+       .attributes = {{"ignore_index", int64_t{-100}}},
+       .outputs = {gives({}, {4})}},
+      {.op = "SoftmaxCrossEntropyLoss",
+       .inputs = {given({1, 2}, {1000, 1000}), given({1}, {0}, DType::kI64)},
+       .attributes = {{"reduction", text("none")}},
+       .outputs = {gives({1}, {0.6931472}), gives({1, 2}, {-0.6931472, -0.6931472})}},
+  };
+}
+
+TEST(ClassificationLoss, RefusesTargetsThatAreNoClass) {
+  expect_rejected({.op = kNll, .inputs = {draw({1, 2}), given({1}, {2}, DType::kI64)}},
+                  "target 2 at position 0 is not one of the 2 classes");
+}
+
+TEST(ClassificationLoss, RefusesOperandsThatDoNotFit) {
+  expect_rejected({.op = kNll, .inputs = {draw({4, 2}), draw({2}, DType::kI64)}},
+                  "targets have shape 2, expected 4");
+  expect_rejected({.op = kNll, .inputs = {draw({4, 2}), draw({4})}},
+                  "targets are f32, expected i32 or i64");
+  expect_rejected({.op = kNll, .inputs = {draw({4, 2}), draw({4}, DType::kI64), draw({3})}},
+                  "weights are f32[3], expected f32[2]");
+  expect_rejected(likelihood({{"reduction", text("max")}}, {}), "reduction 'max'");
+}
+
+}  // namespace trainyard::testing

@@ -1,0 +1,71 @@
+// Cases of the optimizers.
+#include <gtest/gtest.h>
+
+#include "ops/cases.h"
+
+namespace trainyard::testing {
+namespace {
+
+OpCase step(const char* op, double rate, double count, std::vector<OpInput> tensors,
+            Attributes attributes, std::vector<OpOutput> outputs) {
+  std::vector<OpInput> inputs = {given({}, {rate}), given({}, {count}, DType::kI64)};
+  for (OpInput& tensor : tensors) inputs.push_back(std::move(tensor));
+  return {.op = op,
+          .inputs = std::move(inputs),
+          .attributes = std::move(attributes),
+          .outputs = std::move(outputs)};
+}
+
+OpInput one(double value) {
+  return given({1}, {value});
+}
+
+OpOutput becomes(double value) {
+  return gives({1}, {value});
+}
+
+Attributes momentum(std::string_view mode) {
+  return {{"alpha", 0.5F}, {"beta", 0.9F}, {"mode", text(mode)}, {"norm_coefficient", 0.0F}};
+}
+
+}  // namespace
+
+OpCases optimizer_cases() {
+  return {
+      // beta counts from the second step on.
+      step("Momentum", 0.1, 0, {one(1), one(2), one(3)}, momentum("standard"),
+           {becomes(0.65), becomes(3.5)}),
+      step("Momentum", 0.1, 1, {one(1), one(2), one(3)}, momentum("standard"),
+           {becomes(0.67), becomes(3.3)}),
+      step("Momentum", 0.1, 0, {one(1), one(2), one(3)}, momentum("nesterov"),
+           {becomes(0.625), becomes(3.5)}),
+      // Two tensors: both, their gradients, their states.
+      step("Momentum", 1, 0, {one(1), one(2), one(3), one(4), one(0), one(0)}, momentum("standard"),
+           {becomes(-2), becomes(-2), becomes(3), becomes(4)}),
+      step("Adagrad", 1, 1, {one(1), one(3), one(16)}, {{"decay_factor", 1.0F}, {"epsilon", 0.0F}},
+           {becomes(0.7), becomes(25)}),
+      step("Adagrad", 1, 0, {one(1), one(2), one(16)},
+           {{"norm_coefficient", 1.0F}, {"epsilon", 0.0F}}, {becomes(0.4), becomes(25)}),
+      step("Adam", 0.1, 0, {one(1), one(2), one(0), one(0)},
+           {{"alpha", 0.0F}, {"beta", 0.0F}, {"epsilon", 0.0F}, {"norm_coefficient_post", 0.5F}},
+           {becomes(0.45), becomes(2), becomes(4)}),
+      // The first step after the start has size `rate` whatever the gradient.
+      step("Adam", 0.1, 1, {one(1), one(20), one(0), one(0)},
+           {{"alpha", 0.5F}, {"beta", 0.75F}, {"epsilon", 0.0F}},
+           {becomes(0.9), becomes(10), becomes(100)}),
+  };
+}
+
+TEST(Optimizer, RefusesIncompleteGroups) {
+  expect_rejected(step("Momentum", 1, 0, {one(1), one(2), one(3), one(4)}, momentum("standard"),
+                       {becomes(0), becomes(0)}),
+                  "4 inputs follow rate and count, expected 3 for each tensor");
+  expect_rejected(step("Momentum", 1, 0, {one(1), draw({2}), one(3)}, momentum("standard"),
+                       {becomes(0), becomes(0)}),
+                  "input 3 is f32[2], expected f32[1]");
+  expect_rejected(
+      step("Momentum", 1, 0, {one(1), one(2), one(3)}, momentum("heavy"), {becomes(0), becomes(0)}),
+      "mode 'heavy'");
+}
+
+}  // namespace trainyard::testing
