@@ -34,6 +34,42 @@ dnnl::memory::dims weight_dims(const NodeView& node) {
   return dims;
 }
 
+// Batch 1 in the same blocks: how one image of a part of a larger buffer lies.
+Desc image_desc(TensorType type, const Layout& layout) {
+  type.shape[0] = 1;
+  return to_desc(type, Layout::channel_blocks(type.shape, layout.block_of(1)));
+}
+
+bool is_part(const Shape& shape, const Layout& layout) {
+  return layout.block_of(1) > 1 &&
+         !same_placement(layout, Layout::channel_blocks(shape, layout.block_of(1)), shape);
+}
+
+// The library's fast kernels want dense batches, so parts are computed image by image.
+struct Operands {
+  Desc x;
+  Desc y;
+  int64_t calls = 1;
+  int64_t x_stride = 0;  // bytes between images; 0 for one call
+  int64_t y_stride = 0;
+};
+
+Operands operands(const NodeView& node, const NodeLayouts& layouts) {
+  const TensorType& x = node.input_type(0);
+  const TensorType& y = node.output_type(0);
+  if (!is_part(x.shape, layouts.inputs[0]) && !is_part(y.shape, layouts.outputs[0])) {
+    return {.x = to_desc(x, layouts.inputs[0]), .y = to_desc(y, layouts.outputs[0])};
+  }
+  const auto stride = [](const TensorType& type, const Layout& layout) {
+    return layout.outer_strides(type.shape)[0] * dtype_size(type.dtype);
+  };
+  return {.x = image_desc(x, layouts.inputs[0]),
+          .y = image_desc(y, layouts.outputs[0]),
+          .calls = x.shape[0],
+          .x_stride = stride(x, layouts.inputs[0]),
+          .y_stride = stride(y, layouts.outputs[0])};
+}
+
 convolution_forward::primitive_desc describe(const NodeView& node, const Desc& x, const Desc& y) {
   const ops::Window window = *ops::op_of(node).window(node);
   dnnl::memory::dims dilations = to_dims(window.dilations);
@@ -57,8 +93,8 @@ convolution_forward::primitive_desc describe(const NodeView& node, const Desc& x
 class Conv final : public OnednnKernel {
  public:
   Conv(const NodeView& node, const NodeLayouts& layouts)
-      : pd_(describe(node, to_desc(node.input_type(0), layouts.inputs[0]),
-                     to_desc(node.output_type(0), layouts.outputs[0]))),
+      : operands_(operands(node, layouts)),
+        pd_(describe(node, operands_.x, operands_.y)),
         primitive_(pd_) {
     const Desc plain(weight_dims(node), dnnl::memory::data_type::f32,
                      to_dims(Shape(weight_dims(node)).strides()));
@@ -86,13 +122,17 @@ class Conv final : public OnednnKernel {
       bound->add(pack_, {{DNNL_ARG_FROM, memory_at(given_weights_, args.inputs[1].data)},
                          {DNNL_ARG_TO, weights}});
     }
-    BoundPrimitives::Arguments arguments = {
-        {DNNL_ARG_SRC, memory_at(pd_.src_desc(), args.inputs[0].data)},
-        {DNNL_ARG_WEIGHTS, weights},
-        {DNNL_ARG_DST, memory_at(pd_.dst_desc(), args.outputs[0].data)},
-        {DNNL_ARG_SCRATCHPAD, memory_at(pd_.scratchpad_desc(), scratch)}};
-    if (bias_.data.size() > 0) arguments.emplace_back(DNNL_ARG_BIAS, bias_.memory());
-    bound->add(primitive_, std::move(arguments));
+    for (int64_t call = 0; call < operands_.calls; ++call) {
+      std::byte* x = args.inputs[0].as<std::byte>() + call * operands_.x_stride;
+      std::byte* y = args.outputs[0].as<std::byte>() + call * operands_.y_stride;
+      BoundPrimitives::Arguments arguments = {
+          {DNNL_ARG_SRC, memory_at(pd_.src_desc(), x)},
+          {DNNL_ARG_WEIGHTS, weights},
+          {DNNL_ARG_DST, memory_at(pd_.dst_desc(), y)},
+          {DNNL_ARG_SCRATCHPAD, memory_at(pd_.scratchpad_desc(), scratch)}};
+      if (bias_.data.size() > 0) arguments.emplace_back(DNNL_ARG_BIAS, bias_.memory());
+      bound->add(primitive_, std::move(arguments));
+    }
     return bound;
   }
 
@@ -112,6 +152,7 @@ class Conv final : public OnednnKernel {
     return (size + alignment - 1) / alignment * alignment;
   }
 
+  Operands operands_;
   convolution_forward::primitive_desc pd_;
   convolution_forward primitive_;
   bool holds_weights_ = false;
@@ -128,6 +169,7 @@ std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout>
   wanted.inputs.resize(inputs.size());
   wanted.inputs[0] = to_layout(pd.src_desc());
   wanted.outputs = {to_layout(pd.dst_desc())};
+  wanted.takes_parts = wanted.inputs[0].block_of(1) > 1 && wanted.outputs[0].block_of(1) > 1;
   if (node.has_input(kSum)) {
     wanted.inputs[kSum] = wanted.outputs[0];
     wanted.in_place_input = kSum;

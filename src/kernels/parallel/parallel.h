@@ -13,6 +13,12 @@ int threads();
 // Cores this process may run on.
 int available_cores();
 
+// To be called first thing in main(). The pool's threads spin while they wait for work, by default
+// so long that on a busy machine most of the time goes into spinning; the length can only be set
+// in the environment, before the program starts. So this sets it and starts the program again,
+// once. Whoever sets GOMP_SPINCOUNT or OMP_WAIT_POLICY is obeyed.
+void shorten_spinning(char** argv);
+
 using RangeFunction = void (*)(void* context, int64_t begin, int64_t end);
 void parallel_ranges(int64_t count, RangeFunction function, void* context);
 
