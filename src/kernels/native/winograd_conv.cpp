@@ -18,21 +18,16 @@ WinogradShape winograd_shape(const NodeView& node) {
   const ops::Window window = *ops::op_of(node).window(node);
   const int64_t groups = groups_of(node);
   const Shape& x = node.input_shape(0);
-  WinogradShape shape = {.batch = x[0],
-                         .in_channels = x[1] / groups,
-                         .out_channels = node.input_shape(1)[0] / groups,
-                         .height = x[2],
-                         .width = x[3],
-                         .kernel = window.kernel[0],
-                         .pad_top = window.pads_begin[0],
-                         .pad_left = window.pads_begin[1],
-                         .pad_bottom = window.pads_end[0],
-                         .pad_right = window.pads_end[1]};
-  if (groups > 1) {
-    shape.src_image_stride = x[1] * x[2] * x[3];
-    shape.dst_image_stride = node.input_shape(1)[0] * shape.out_height() * shape.out_width();
-  }
-  return shape;
+  return {.batch = x[0],
+          .in_channels = x[1] / groups,
+          .out_channels = node.input_shape(1)[0] / groups,
+          .height = x[2],
+          .width = x[3],
+          .kernel = window.kernel[0],
+          .pad_top = window.pads_begin[0],
+          .pad_left = window.pads_begin[1],
+          .pad_bottom = window.pads_end[0],
+          .pad_right = window.pads_end[1]};
 }
 
 std::string_view refuses(const NodeView& node) {
@@ -54,11 +49,13 @@ std::string_view refuses(const NodeView& node) {
 
 class WinogradKernel final : public Kernel {
  public:
-  explicit WinogradKernel(const NodeView& node)
+  WinogradKernel(const NodeView& node, const NodeLayouts& layouts)
       : shape_(winograd_shape(node)),
         tile_(*winograd_pays(shape_)),
         threads_(threads()),
         has_sum_(node.has_input(kConvSum)) {
+    shape_.src_image_stride = layouts.inputs[0].strides()[0];
+    shape_.dst_image_stride = layouts.outputs[0].strides()[0];
     const float* weights = constant_floats(node, 1);
     const float* bias = constant_floats(node, kConvBias);
     const int64_t filter = shape_.in_channels * shape_.kernel * shape_.kernel;
@@ -96,11 +93,14 @@ class WinogradKernel final : public Kernel {
 };
 
 std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
-  return conv_layouts(node, inputs.size(), /*blocked_input=*/true);
+  NodeLayouts wanted = conv_layouts(node, inputs.size(), /*blocked_input=*/true);
+  // The added tensor is read with the result's strides.
+  wanted.takes_parts = !node.has_input(kConvSum);
+  return wanted;
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& /*layouts*/) {
-  return std::make_unique<WinogradKernel>(node);
+std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+  return std::make_unique<WinogradKernel>(node, layouts);
 }
 
 constexpr KernelDef winograd_kernel(std::string_view op) {
