@@ -14,6 +14,10 @@ constexpr double kColumnTile = 64;
 constexpr double kRowTile = 32;
 // Below this many rows a matrix product is done by kernels for vectors, which wait for memory only.
 constexpr double kVectorRows = 8;
+// Groups of fewer filters than this (depthwise convolutions) are computed directly, without tiles,
+// at this share of a product's speed: what is loaded is used for few sums.
+constexpr double kDirectColumns = 8;
+constexpr double kDirectShare = 0.125;
 // Sums that are split to keep the device busy where there are few outputs.
 constexpr double kSplitDepth = 512;
 // Spectra of real tiles of one of these sides, half of which is stored.
@@ -119,14 +123,18 @@ PassTime Roofline::fourier(const OpProfile& op, double batch, double speed) cons
           ConvAlgorithm::kFourier, 4};
 }
 
+double Roofline::shape_share(const OpProfile& op, const Product& p, double busy) const {
+  if (!op.is_conv && p.rows < kVectorRows) return 1;
+  if (op.groups > 1 && op.columns < kDirectColumns) return kDirectShare * busy;
+  return tile_share(p.columns, kColumnTile) * tile_share(p.rows, kRowTile) * p.inner /
+         (p.inner + efficiency_.depth) * busy;
+}
+
 PassTime Roofline::product(const OpProfile& op, const Product& p, double batch,
                            double share) const {
   const double sums = p.outputs * std::max(1.0, p.inner / kSplitDepth);
   const double busy = sums / (sums + efficiency_.occupancy * lanes_);
-  const bool vectors = !op.is_conv && p.rows < kVectorRows;
-  const double shape = vectors ? 1.0
-                               : tile_share(p.columns, kColumnTile) * tile_share(p.rows, kRowTile) *
-                                     p.inner / (p.inner + efficiency_.depth) * busy;
+  const double shape = shape_share(op, p, busy);
   const double base = op.is_conv ? efficiency_.conv : efficiency_.gemm;
   const double speed = product_peak_ * base * share;
   double compute = p.flops / (speed * shape);

@@ -53,6 +53,8 @@ class Roofline {
     double elements;  // through memory, at least
     double outputs;   // independent sums, which keep the lanes busy
   };
+  // How much of a product's speed its shape allows.
+  double shape_share(const OpProfile& op, const Product& p, double busy) const;
   PassTime product(const OpProfile& op, const Product& p, double batch, double share) const;
   PassTime traffic(double elements) const;
   // Speed-up of minimal filtering over the product; 1 where it does not apply.

@@ -1,22 +1,11 @@
 #include "base/csv.h"
 
-#include <functional>
-
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "support/error_message.h"
 
 namespace trainyard {
 namespace {
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Csv, ReadsQuotedFieldsAndSkipsComments) {
   const CsvTable table =

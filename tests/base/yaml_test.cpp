@@ -1,22 +1,11 @@
 #include "base/yaml.h"
 
-#include <functional>
-
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "support/error_message.h"
 
 namespace trainyard {
 namespace {
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Yaml, ReadsScalarsMapsAndLists) {
   const auto document = YamlDocument::parse(

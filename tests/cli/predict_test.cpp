@@ -37,6 +37,18 @@ TEST(PredictCommand, PaleoLayersPeakAndFormats) {
   EXPECT_NE(peak.out.find("Lu et al."), std::string::npos);
 }
 
+TEST(PredictCommand, AnExportedFileIsPredictedLikeTheNetwork) {
+  const auto path = std::filesystem::temp_directory_path() / "trainyard_predict_test.onnx";
+  ASSERT_EQ(run({"export", "lenet5", "-o", path.string()}).code, 0);
+  const auto speed = [](const std::string& model) {
+    const Outcome outcome = run({"predict", model, "--device", "v100", "--json"});
+    const Json json = Json::parse(outcome.out, "output");
+    return json.at("rows").items()[0].at("images_per_s").as_number();
+  };
+  EXPECT_NEAR(speed(path.string()), speed("lenet5"), 1e-6 * speed("lenet5"));
+  std::filesystem::remove(path);
+}
+
 TEST(PredictCommand, WrongRequestsExitWithTwoAndHelp) {
   EXPECT_EQ(run({"predict", "vgg16", "--device", "k8"}).code, 2);
   EXPECT_NE(run({"predict", "vgg16", "--device", "k8"}).err.find("k80"), std::string::npos);

@@ -1,22 +1,11 @@
 #include "predict/catalog.h"
 
-#include <functional>
-
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "support/error_message.h"
 
 namespace trainyard::predict {
 namespace {
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Catalog, BuiltInEntriesAreCompleteAndCited) {
   const Catalog catalog = Catalog::built_in();

@@ -1,14 +1,13 @@
 #include "predict/measurements.h"
 
-#include <functional>
 #include <map>
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "models/model.h"
 #include "predict/validate.h"
+#include "support/error_message.h"
 
 namespace trainyard::predict {
 namespace {
@@ -16,15 +15,6 @@ namespace {
 constexpr const char* kHeader =
     "source,framework,mode,device,gpus,gpus_per_host,network,model,batch_per_gpu,precision,comm,"
     "images_per_s,note\n";
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 std::vector<Measurement> read(const std::string& rows) {
   return read_measurements(kHeader + rows, "m.csv");

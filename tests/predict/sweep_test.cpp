@@ -1,23 +1,12 @@
 #include "predict/sweep.h"
 
-#include <functional>
-
 #include <gtest/gtest.h>
 
-#include "base/error.h"
 #include "models/model.h"
+#include "support/error_message.h"
 
 namespace trainyard::predict {
 namespace {
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 constexpr const char* kSpec =
     "models: [resnet50, vgg16]\ndevices: [k80, v100]\nworkers: [1, 4, 16]\nbatch: [32, 64]\n"
