@@ -30,6 +30,8 @@ struct ConformanceOptions {
 // absolute part, 1e-7, asks sums of f32 products near zero for more than f32 holds.
 inline constexpr double kRelativeTolerance = 1e-3;
 inline constexpr double kAbsoluteTolerance = 1e-5;
+// One unit in the last place of bf16: the test data truncate where we round.
+inline constexpr double kBF16RelativeTolerance = 1.0 / 128;
 
 // Empty if the tensors agree, otherwise how they differ. Integers must be equal; NaN equals NaN.
 std::string difference(const Tensor& got, const Tensor& expected);
