@@ -1,0 +1,64 @@
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "support/run_program.h"
+#include "tensor/npy.h"
+
+namespace trainyard::cli {
+namespace {
+
+std::filesystem::path scratch(const std::string& name) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "trainyard_run_test";
+  std::filesystem::create_directories(folder);
+  return folder / name;
+}
+
+TEST(Run, GivesTheBestClassesAndWritesOutputs) {
+  const auto folder = scratch("outputs");
+  std::filesystem::remove_all(folder);
+  const Outcome result =
+      run({"run", "lenet5", "--top", "3", "--json", "--output", folder.string()});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json data = Json::parse(result.out, "stdout");
+  const Json& output = data.at("outputs").items().at(0);
+  EXPECT_EQ(output.at("top").items().size(), 3U);
+  const auto file = folder / (output.at("name").as_string() + ".npy");
+  EXPECT_EQ(read_npy(file).type().to_string(), output.at("type").as_string());
+}
+
+TEST(Run, AWrongInputIsARequestError) {
+  const auto file = scratch("wrong.npy");
+  write_npy(file, Tensor::zeros({DType::kF32, {1, 1, 3, 3}}));
+  const Outcome shape = run({"run", "lenet5", "--input", file.string()});
+  EXPECT_EQ(shape.code, 2);
+  EXPECT_NE(shape.err.find("is f32[1,1,3,3], expected f32["), std::string::npos) << shape.err;
+  const Outcome name = run({"run", "lenet5", "--input", "nothing=" + file.string()});
+  EXPECT_EQ(name.code, 2);
+  EXPECT_NE(name.err.find("the model has no input 'nothing'"), std::string::npos) << name.err;
+  EXPECT_EQ(run({"run", "lenet5", "--threads", "-1"}).code, 2);
+}
+
+TEST(Run, ExplainsAndDumps) {
+  const auto folder = scratch("dump");
+  std::filesystem::remove_all(folder);
+  const Outcome result = run({"run", "lenet5", "--explain", "--json", "--dump", folder.string()});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_FALSE(Json::parse(result.out, "stdout").at("steps").items().empty());
+  EXPECT_TRUE(std::filesystem::exists(folder / "00_imported.txt"));
+}
+
+TEST(Bench, PrintsTheKeysOfItsContract) {
+  const Outcome result = run({"bench", "lenet5", "--runs", "2", "--warmup", "0", "--json"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json data = Json::parse(result.out, "stdout");
+  for (const std::string key : {"model", "batch", "threads", "median_ms", "p10_ms", "p90_ms",
+                                "images_per_s", "gflops", "share_of_peak", "peak_memory_bytes"}) {
+    EXPECT_NE(data.find(key), nullptr) << key;
+  }
+  EXPECT_EQ(run({"bench"}).code, 2);
+}
+
+}  // namespace
+}  // namespace trainyard::cli
