@@ -1,9 +1,11 @@
-# ty_module(NAME [DIR dir] [DEPS modules…] [LIBS third-party…])
+# ty_module(NAME [OWN_FLAGS] [DIR dir] [DEPS modules…] [LIBS third-party…])
 #
 # One static library per folder of src/. DEPS are the folders it may include (tools/check_layers.py
 # checks the includes themselves); LIBS stay private, so a third-party header reaches one folder only.
+#
+# OWN_FLAGS: it is compiled with flags that others are not, so it cannot share the precompiled header.
 function(ty_module NAME)
-  cmake_parse_arguments(ARG "" "DIR" "DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_FLAGS" "DIR" "DEPS;LIBS" ${ARGN})
   if(NOT ARG_DIR)
     set(ARG_DIR ${NAME})
   endif()
@@ -12,4 +14,7 @@ function(ty_module NAME)
   add_library(${target} STATIC ${sources})
   list(TRANSFORM ARG_DEPS PREPEND ty_)
   target_link_libraries(${target} PUBLIC ty_flags fmt::fmt ${ARG_DEPS} PRIVATE ${ARG_LIBS})
+  if(NOT ARG_OWN_FLAGS)
+    ty_precompile(${target})
+  endif()
 endfunction()
