@@ -20,18 +20,17 @@ class Json {
   using Member = std::pair<std::string, Json>;
   using Object = std::vector<Member>;
 
-  Json() = default;                            // null
-  Json(std::nullptr_t) {}                      // NOLINT(google-explicit-constructor)
-  Json(bool value) : value_(value) {}          // NOLINT(google-explicit-constructor)
-  Json(int value) : value_(int64_t{value}) {}  // NOLINT(google-explicit-constructor)
-  Json(int64_t value) : value_(value) {}       // NOLINT(google-explicit-constructor)
-  Json(uint64_t value)
-      : value_(static_cast<int64_t>(value)) {}                // NOLINT(google-explicit-constructor)
-  Json(double value) : value_(value) {}                       // NOLINT(google-explicit-constructor)
-  Json(const char* text) : value_(std::string(text)) {}       // NOLINT(google-explicit-constructor)
-  Json(std::string_view text) : value_(std::string(text)) {}  // NOLINT(google-explicit-constructor)
-  Json(std::string text) : value_(std::move(text)) {}         // NOLINT(google-explicit-constructor)
-  Json(Array items) : value_(std::move(items)) {}             // NOLINT(google-explicit-constructor)
+  Json() = default;  // null
+  Json(std::nullptr_t) {}
+  Json(bool value) : value_(value) {}
+  Json(int value) : value_(int64_t{value}) {}
+  Json(int64_t value) : value_(value) {}
+  Json(uint64_t value) : value_(static_cast<int64_t>(value)) {}
+  Json(double value) : value_(value) {}
+  Json(const char* text) : value_(std::string(text)) {}
+  Json(std::string_view text) : value_(std::string(text)) {}
+  Json(std::string text) : value_(std::move(text)) {}
+  Json(Array items) : value_(std::move(items)) {}
 
   static Json array() { return Json(Array{}); }
   static Json object();

@@ -23,10 +23,9 @@ struct Cell {
   std::string text;
   std::string raw;
 
-  Cell(std::string words)
-      : text(words), raw(std::move(words)) {}                 // NOLINT(google-explicit-constructor)
-  Cell(const char* words) : Cell(std::string(words)) {}       // NOLINT(google-explicit-constructor)
-  Cell(std::string_view words) : Cell(std::string(words)) {}  // NOLINT(google-explicit-constructor)
+  Cell(std::string words) : text(words), raw(std::move(words)) {}
+  Cell(const char* words) : Cell(std::string(words)) {}
+  Cell(std::string_view words) : Cell(std::string(words)) {}
   Cell(std::string shown, std::string exact) : text(std::move(shown)), raw(std::move(exact)) {}
 };
 
