@@ -16,8 +16,7 @@ namespace trainyard::models {
 struct Extent {
   int64_t height;
   int64_t width;
-  constexpr Extent(int64_t both)  // NOLINT(google-explicit-constructor)
-      : height(both), width(both) {}
+  constexpr Extent(int64_t both) : height(both), width(both) {}
   constexpr Extent(int64_t h, int64_t w) : height(h), width(w) {}
 };
 
