@@ -36,7 +36,10 @@ class GradContext {
   ValueId add(std::string_view op, std::vector<ValueId> inputs, Attributes attributes = {}) {
     return builder_.add(op, std::move(inputs), std::move(attributes));
   }
-  ValueId scalar(float value) { return builder_.constant_scalar("scalar", value); }
+  // Of the element type of input 0.
+  ValueId scalar(double value) {
+    return builder_.constant("scalar", cast(Tensor::scalar(value), node().input_type(0).dtype));
+  }
   ValueId ints(std::span<const int64_t> values) { return builder_.constant_ints("ints", values); }
   ValueId reshape(ValueId value, const Shape& shape) {
     return add("Reshape", {value, ints(shape.dims())});

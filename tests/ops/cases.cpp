@@ -11,6 +11,7 @@ OpCases all_cases() {
            convolution_cases,
            data_movement_cases,
            indexing_cases,
+           internal_cases,
            linear_cases,
            loss_cases,
            nn_cases,

@@ -14,6 +14,7 @@ OpCases binary_cases();
 OpCases convolution_cases();
 OpCases data_movement_cases();
 OpCases indexing_cases();
+OpCases internal_cases();
 OpCases linear_cases();
 OpCases loss_cases();
 OpCases nn_cases();
