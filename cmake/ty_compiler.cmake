@@ -14,7 +14,8 @@ target_compile_options(ty_flags INTERFACE
   -fno-math-errno -fno-trapping-math)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 warns of its own std::string and std::variant once it has inlined enough (GCC bugs 105651, 105329).
-  target_compile_options(ty_flags INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
+  target_compile_options(ty_flags INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread
+    -Wno-array-bounds)
 endif()
 target_include_directories(ty_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
 
