@@ -2,10 +2,9 @@
 
 #include <cstdio>
 
+#include <gtest/gtest.h>
 #include <jpeglib.h>
 #include <png.h>
-
-#include <gtest/gtest.h>
 
 #include "base/error.h"
 
@@ -89,7 +88,8 @@ TEST(Image, DamagedFilesAreErrors) {
 TEST(Image, ResizingKeepsAGradient) {
   const Image small = resize(gradient(64, 64), 16, 16);
   for (int64_t x = 0; x < 16; ++x) {
-    EXPECT_NEAR(small.pixels[static_cast<size_t>(x * 3 + 1)], 255.0 * (4.0 * static_cast<double>(x) + 1.5) / 64.0, 3);
+    EXPECT_NEAR(small.pixels[static_cast<size_t>(x * 3 + 1)],
+                255.0 * (4.0 * static_cast<double>(x) + 1.5) / 64.0, 3);
     EXPECT_EQ(small.pixels[static_cast<size_t>(x * 3 + 2)], 128);
   }
   EXPECT_EQ(resize(small, 16, 16).pixels, small.pixels);

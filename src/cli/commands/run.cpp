@@ -59,8 +59,8 @@ bool is_picture(const std::string& file) {
 
 Tensor read_input(const std::string& file, const runtime::Port& port, const Flags& flags) {
   if (!is_picture(file)) {
-    TY_REQUIRE(file.ends_with(".npy"),
-               "input '{}': '{}' is none of F.npy, F.jpg, F.png and random", port.name, file);
+    TY_REQUIRE(file.ends_with(".npy"), "input '{}': '{}' is none of F.npy, F.jpg, F.png and random",
+               port.name, file);
     return read_npy(file);
   }
   const Shape& shape = port.type.shape;
@@ -164,7 +164,7 @@ runtime::CompileOptions compile_options(const Flags& flags) {
     std::filesystem::create_directories(flags.dump);
     auto count = std::make_shared<int>(0);
     options.observer = [folder = std::filesystem::path(flags.dump), count](std::string_view stage,
-                                                                          const Graph& graph) {
+                                                                           const Graph& graph) {
       write_file(folder / fmt::format("{:02}_{}.txt", (*count)++, stage), print_graph(graph));
     };
   }
@@ -190,8 +190,7 @@ int run(const Flags& flags, std::ostream& out) {
   document.data["outputs"] = std::move(outputs);
   if (flags.explain) add_explanation(document, executable);
   if (flags.profile) {
-    add_profile(document, executable, profile,
-                runtime::measure_peak(executable.threads()).gflops);
+    add_profile(document, executable, profile, runtime::measure_peak(executable.threads()).gflops);
   }
   if (!flags.trace.empty()) write_file(flags.trace, profile.trace_json());
   if (!flags.output.empty()) {
@@ -235,9 +234,10 @@ extern const Command kRun = {
     .name = "run",
     .group = "Run",
     .summary = "Run a network on arrays, pictures or random numbers",
-    .examples = "  trainyard run resnet50 --input cat.jpg --labels imagenet.txt\n"
-                "  trainyard run model.onnx --input data=x.npy --output results\n"
-                "  trainyard run model.onnx --explain --dump passes\n",
+    .examples =
+        "  trainyard run resnet50 --input cat.jpg --labels imagenet.txt\n"
+        "  trainyard run model.onnx --input data=x.npy --output results\n"
+        "  trainyard run model.onnx --explain --dump passes\n",
     .setup = setup,
 };
 

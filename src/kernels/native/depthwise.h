@@ -1,5 +1,6 @@
 // 3x3 depthwise convolution: every channel has its own filter. On one core 1.2 to 2.3 times as fast
-// as oneDNN on MobileNet v2, and at par where memory is the limit (bench/results/native_kernels.md).
+// as oneDNN on MobileNet v2, and at par where memory is the limit
+// (bench/results/native_kernels.md).
 #pragma once
 
 #include <cstdint>

@@ -38,17 +38,15 @@ class Fused final : public Kernel {
 
 }  // namespace
 
-extern const KernelDef kFusedConv = {
-    .op = "FusedConv",
-    .library = "reference",
-    .create = [](const NodeView& node) -> std::unique_ptr<Kernel> {
-      return std::make_unique<Fused>(node, kConv);
-    }};
-extern const KernelDef kFusedGemm = {
-    .op = "FusedGemm",
-    .library = "reference",
-    .create = [](const NodeView& node) -> std::unique_ptr<Kernel> {
-      return std::make_unique<Fused>(node, kGemm);
-    }};
+extern const KernelDef kFusedConv = {.op = "FusedConv",
+                                     .library = "reference",
+                                     .create = [](const NodeView& node) -> std::unique_ptr<Kernel> {
+                                       return std::make_unique<Fused>(node, kConv);
+                                     }};
+extern const KernelDef kFusedGemm = {.op = "FusedGemm",
+                                     .library = "reference",
+                                     .create = [](const NodeView& node) -> std::unique_ptr<Kernel> {
+                                       return std::make_unique<Fused>(node, kGemm);
+                                     }};
 
 }  // namespace trainyard::kernels::reference

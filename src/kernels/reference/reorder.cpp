@@ -15,8 +15,7 @@ class Reorder final : public Kernel {
         to_(layouts.outputs[0]) {}
 
   void run(const KernelArgs& args) const override {
-    std::memset(args.outputs[0].data, 0,
-                static_cast<size_t>(to_.span_elements(shape_)) * element_);
+    std::memset(args.outputs[0].data, 0, static_cast<size_t>(to_.span_elements(shape_)) * element_);
     std::vector<int64_t> index(static_cast<size_t>(shape_.rank()), 0);
     for (int64_t i = 0; i < shape_.num_elements(); ++i) {
       int64_t rest = i;
