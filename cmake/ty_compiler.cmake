@@ -6,7 +6,7 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 # Debug is meant to be run: checks and symbols, but fast enough for the whole test suite.
 set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")
-set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 
 add_library(ty_flags INTERFACE)
 target_compile_options(ty_flags INTERFACE

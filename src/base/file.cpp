@@ -3,6 +3,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <iterator>
+#include <map>
+#include <mutex>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +14,17 @@
 
 namespace trainyard {
 namespace {
+
+// Where files are mapped, by address.
+struct Mappings {
+  std::mutex mutex;
+  std::map<uintptr_t, size_t> sizes;
+};
+
+Mappings& mappings() {
+  static Mappings all;
+  return all;
+}
 
 // The largest single write the kernel takes is just under 2 GiB.
 constexpr size_t kWriteChunk = size_t{1} << 30;
@@ -100,10 +114,27 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   TY_REQUIRE(address != MAP_FAILED, "{}: cannot be mapped: {}", path.string(),
              std::strerror(errno));
   data_ = static_cast<const std::byte*>(address);
+  const std::scoped_lock lock(mappings().mutex);
+  mappings().sizes.emplace(reinterpret_cast<uintptr_t>(data_), size_);
 }
 
 MappedFile::~MappedFile() {
+  const std::scoped_lock lock(mappings().mutex);
+  mappings().sizes.erase(reinterpret_cast<uintptr_t>(data_));
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+void release_mapped_pages(const void* data, size_t bytes) {
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const uintptr_t first = (begin + page - 1) / page * page;
+  const uintptr_t last = (begin + bytes) / page * page;
+  const std::scoped_lock lock(mappings().mutex);
+  const auto next = mappings().sizes.upper_bound(begin);
+  if (next == mappings().sizes.begin() || first >= last) return;
+  const auto& [start, size] = *std::prev(next);
+  if (begin + bytes > start + size) return;
+  ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
 }  // namespace trainyard

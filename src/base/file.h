@@ -54,4 +54,8 @@ class MappedFile {
   size_t size_ = 0;
 };
 
+// Gives the memory of whole pages in this range back to the system if they belong to a mapped file,
+// which is read again when they are touched. Does nothing for other memory.
+void release_mapped_pages(const void* data, size_t bytes);
+
 }  // namespace trainyard

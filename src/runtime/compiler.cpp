@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "kernels/parallel/parallel.h"
 #include "ops/inference.h"
 #include "passes/pass.h"
@@ -48,7 +49,9 @@ void drop_packed_inputs(Graph& graph, NodeId id, const kernels::Kernel& kernel) 
     if (!input.valid() || !kernel.holds_input(i)) continue;
     graph.set_node_input(id, i, kNoValue);
     Value& value = graph.mutable_value(input);
-    if (value.consumers.empty() && !graph.is_output(input)) value.constant.reset();
+    if (!value.consumers.empty() || graph.is_output(input) || value.constant == nullptr) continue;
+    release_mapped_pages(value.constant->data(), static_cast<size_t>(value.constant->num_bytes()));
+    value.constant.reset();
   }
 }
 

@@ -44,6 +44,17 @@ TEST_F(FileTest, AnAbandonedWriteLeavesTheOldFileAndNothingElse) {
   EXPECT_EQ(entries(), 1U);
 }
 
+TEST_F(FileTest, ReleasedPagesAreReadAgainAndOtherMemoryIsLeftAlone) {
+  constexpr size_t kBytes = 1 << 16;
+  write_file(folder_ / "a", std::string(kBytes, 'x'));
+  const MappedFile mapped(folder_ / "a");
+  release_mapped_pages(mapped.bytes().data(), kBytes);
+  EXPECT_EQ(static_cast<char>(mapped.bytes()[kBytes / 2]), 'x');
+  const std::string own(kBytes, 'y');
+  release_mapped_pages(own.data(), own.size());
+  EXPECT_EQ(own[kBytes / 2], 'y');
+}
+
 TEST_F(FileTest, SaysWhatIsWrong) {
   EXPECT_THROW(read_file(folder_ / "missing"), Error);
   EXPECT_THROW(read_file(folder_), Error);

@@ -1,6 +1,8 @@
 // Cases of the operators that make, spread, pick and place elements by indices and shapes.
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <memory>
 
 #include <gtest/gtest.h>
 
@@ -21,6 +23,7 @@ Attribute code(DType dtype) {
 namespace {
 
 OpCases first_cases() {
+  const auto nine = std::make_shared<const Tensor>(Tensor::of_ints(std::array{int64_t{9}}));
   return {
       {.op = "Cast",
        .inputs = {given({3}, {-1.7, 0, 2.5})},

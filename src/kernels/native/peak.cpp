@@ -1,6 +1,7 @@
 #include "kernels/native/peak.h"
 
 #include <immintrin.h>
+#include <initializer_list>
 
 #include "kernels/native/cpu.h"
 
@@ -19,17 +20,28 @@ void keep(float value) {
 
 void fma_loop(int64_t rounds) {
   if (cpu_has_avx2_fma()) {
-    __m256 sums[kSums];
-    for (__m256& sum : sums) sum = _mm256_set1_ps(1.0F);
     const __m256 factor = _mm256_set1_ps(0.999F);
-    for (int64_t i = 0; i < rounds; ++i) {
-#pragma GCC unroll 12
-      for (__m256& sum : sums) {
-        sum = _mm256_fmadd_ps(sum, factor, factor);
-        asm volatile("" : "+x"(sum));
-      }
+    __m256 a = factor, b = factor, c = factor, d = factor, e = factor, f = factor;
+    __m256 g = factor, h = factor, i = factor, j = factor, k = factor, l = factor;
+    // Named one by one, since an array of sums would go through memory.
+    for (int64_t round = 0; round < rounds; ++round) {
+      a = _mm256_fmadd_ps(a, factor, factor);
+      b = _mm256_fmadd_ps(b, factor, factor);
+      c = _mm256_fmadd_ps(c, factor, factor);
+      d = _mm256_fmadd_ps(d, factor, factor);
+      e = _mm256_fmadd_ps(e, factor, factor);
+      f = _mm256_fmadd_ps(f, factor, factor);
+      g = _mm256_fmadd_ps(g, factor, factor);
+      h = _mm256_fmadd_ps(h, factor, factor);
+      i = _mm256_fmadd_ps(i, factor, factor);
+      j = _mm256_fmadd_ps(j, factor, factor);
+      k = _mm256_fmadd_ps(k, factor, factor);
+      l = _mm256_fmadd_ps(l, factor, factor);
+      // All are the same number: without this the compiler would compute one of them.
+      asm volatile("" : "+x"(a), "+x"(b), "+x"(c), "+x"(d), "+x"(e), "+x"(f));
+      asm volatile("" : "+x"(g), "+x"(h), "+x"(i), "+x"(j), "+x"(k), "+x"(l));
     }
-    for (const __m256& sum : sums) keep(_mm256_cvtss_f32(sum));
+    for (const __m256& sum : {a, b, c, d, e, f, g, h, i, j, k, l}) keep(_mm256_cvtss_f32(sum));
     return;
   }
   float sums[kSums];

@@ -36,13 +36,20 @@ Desc plain_weights(const NodeView& node) {
           transposed ? dnnl::memory::dims{inputs, 1} : dnnl::memory::dims{1, outputs}};
 }
 
+// One row times the matrix reads each weight once, so any layout will do: the weights stay where
+// they are.
+bool uses_weights_in_place(const NodeView& node) {
+  return node.input_shape(0)[0] == 1 && node.attr_int("transB", 0) != 0;
+}
+
 inner_product_forward::primitive_desc describe(const NodeView& node) {
   const Desc bias = node.has_input(2) ? Desc({node.output_shape(0)[1]},
                                              dnnl::memory::data_type::f32, dnnl::memory::dims{1})
                                       : Desc();
   const inner_product_forward::desc desc(
       dnnl::prop_kind::forward_inference, to_desc(node.input_type(0)),
-      any_desc(plain_weights(node).dims()), bias, to_desc(node.output_type(0)));
+      uses_weights_in_place(node) ? plain_weights(node) : any_desc(plain_weights(node).dims()),
+      bias, to_desc(node.output_type(0)));
   dnnl::primitive_attr attr = user_scratch_attr();
   dnnl::post_ops ops;
   const bool known = append_activation(ops, node.attr_text("activation", ""),
@@ -55,11 +62,11 @@ inner_product_forward::primitive_desc describe(const NodeView& node) {
 
 class Gemm final : public OnednnKernel {
  public:
-  explicit Gemm(const NodeView& node)
-      : pd_(describe(node)),
-        primitive_(pd_),
-        weights_(pack_constant(plain_weights(node), node.input_constant(1)->data(),
-                               pd_.weights_desc())) {
+  explicit Gemm(const NodeView& node) : pd_(describe(node)), primitive_(pd_) {
+    if (!uses_weights_in_place(node)) {
+      weights_ =
+          pack_constant(plain_weights(node), node.input_constant(1)->data(), pd_.weights_desc());
+    }
     if (const Tensor* bias = node.input_constant(2)) {
       bias_ = pack_constant(pd_.bias_desc(), bias->data(), pd_.bias_desc());
     }
@@ -69,7 +76,8 @@ class Gemm final : public OnednnKernel {
     auto bound = std::make_unique<BoundPrimitives>();
     BoundPrimitives::Arguments arguments = {
         {DNNL_ARG_SRC, memory_at(pd_.src_desc(), args.inputs[0].data)},
-        {DNNL_ARG_WEIGHTS, weights_.memory()},
+        {DNNL_ARG_WEIGHTS,
+         holds_input(1) ? weights_.memory() : memory_at(pd_.weights_desc(), args.inputs[1].data)},
         {DNNL_ARG_DST, memory_at(pd_.dst_desc(), args.outputs[0].data)},
         {DNNL_ARG_SCRATCHPAD, memory_at(pd_.scratchpad_desc(), args.scratch.data())}};
     if (bias_.data.size() > 0) arguments.emplace_back(DNNL_ARG_BIAS, bias_.memory());
@@ -79,7 +87,9 @@ class Gemm final : public OnednnKernel {
   int64_t scratch_bytes() const override {
     return static_cast<int64_t>(pd_.scratchpad_desc().get_size());
   }
-  bool holds_input(size_t input) const override { return input == 1 || input == 2; }
+  bool holds_input(size_t input) const override {
+    return (input == 1 && weights_.data.size() > 0) || input == 2;
+  }
   std::string detail() const override { return pd_.impl_info_str(); }
 
  private:
