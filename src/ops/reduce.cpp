@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 #include "ops/scalar_functions.h"
 #include "tensor/dispatch.h"
@@ -184,13 +185,34 @@ Routine routine(const NodeView& node) {
   };
 }
 
-constexpr OpDef reduction(std::string_view name) {
+// Every element of a sum gets the sum's dy; of a mean, its share.
+std::vector<ValueId> gradient(GradContext& grad) {
+  const auto reduced = reduced_axes(grad.node());
+  TY_REQUIRE(reduced.has_value(), "the axes are not known before the run");
+  const Shape x = grad.x_shape(0);
+  Shape kept = x;
+  int64_t count = 1;
+  for (int64_t i = 0; i < x.rank(); ++i) {
+    if (!(*reduced)[static_cast<size_t>(i)]) continue;
+    count *= x[i];
+    kept[i] = 1;
+  }
+  ValueId dy = grad.reshape(grad.dy(), kept);
+  if (grad.node().op() == "ReduceMean") {
+    dy = grad.add("Div", {dy, grad.scalar(static_cast<double>(count))});
+  }
+  return {grad.add("Expand", {dy, grad.ints(x.dims())}), kNoValue};
+}
+
+constexpr OpDef reduction(std::string_view name,
+                          std::vector<ValueId> (*rule)(GradContext&) = nullptr) {
   return {.name = name,
           .kind = OpKind::kReduction,
           .attributes = kAttributes,
           .infer = infer,
           .cost = cost,
-          .routine = routine};
+          .routine = routine,
+          .gradient = rule};
 }
 
 }  // namespace
@@ -200,7 +222,7 @@ extern const OpDef kReduceL2 = reduction("ReduceL2");
 extern const OpDef kReduceLogSum = reduction("ReduceLogSum");
 extern const OpDef kReduceLogSumExp = reduction("ReduceLogSumExp");
 extern const OpDef kReduceMax = reduction("ReduceMax");
-extern const OpDef kReduceMean = reduction("ReduceMean");
+extern const OpDef kReduceMean = reduction("ReduceMean", gradient);
 extern const OpDef kReduceMin = reduction("ReduceMin");
 extern const OpDef kReduceProd = reduction("ReduceProd");
 // Inputs: x, axes.
@@ -210,7 +232,8 @@ extern const OpDef kReduceSum = {.name = "ReduceSum",
                                  .attributes = kSumAttributes,
                                  .infer = infer,
                                  .cost = cost,
-                                 .routine = routine};
+                                 .routine = routine,
+                                 .gradient = gradient};
 extern const OpDef kReduceSumSquare = reduction("ReduceSumSquare");
 
 }  // namespace trainyard::ops

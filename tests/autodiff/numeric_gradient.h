@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,11 @@ struct GradientCase {
   double low = -1.0;
   double high = 1.0;
 };
+
+// What GoogleTest prints of a case.
+inline void PrintTo(const GradientCase& c, std::ostream* out) {  // NOLINT: GoogleTest's spelling
+  *out << c.name;
+}
 
 // The loss is a random combination of the network's output elements; every input's gradient is
 // compared.
