@@ -1,7 +1,7 @@
 // Conv and FusedConv by oneDNN: any groups, strides and dilations, with the sum and the activation
 // done on the way out.
 #include "base/error.h"
-#include "kernels/onednn/dnnl.h"
+#include "kernels/onednn/conv_desc.h"
 #include "ops/op_def.h"
 
 namespace trainyard::kernels::onednn {
@@ -18,20 +18,16 @@ std::string_view refuses(const NodeView& node) {
   const int64_t rank = node.input_shape(0).rank();
   if (rank < 3 || rank > 5) return "only one to three spatial dimensions are implemented";
   if (node.output_shape(0).num_elements() == 0) return "the output is empty";
-  if (node.has_input(kBias) && node.input_constant(kBias) == nullptr) {
-    return "the bias is not constant";
-  }
   return "";
 }
 
-// Groups are a dimension of their own: G x O/G x I/G x window.
-dnnl::memory::dims weight_dims(const NodeView& node) {
-  const int64_t group = node.attr_int("group", 1);
-  dnnl::memory::dims dims = to_dims(node.input_shape(1).dims());
-  if (group == 1) return dims;
-  dims[0] /= group;
-  dims.insert(dims.begin(), group);
-  return dims;
+int64_t group_of(const NodeView& node) {
+  return node.attr_int("group", 1);
+}
+
+// Weights that change between runs lie as the library wants them, where there is a layout for it.
+bool takes_packed_weights(const NodeView& node) {
+  return node.input_constant(1) == nullptr && shares_weight_layout(group_of(node));
 }
 
 // Batch 1 in the same blocks: how one image of a part of a larger buffer lies.
@@ -70,15 +66,13 @@ Operands operands(const NodeView& node, const NodeLayouts& layouts) {
           .y_stride = stride(y, layouts.outputs[0])};
 }
 
-convolution_forward::primitive_desc describe(const NodeView& node, const Desc& x, const Desc& y) {
-  const ops::Window window = *ops::op_of(node).window(node);
-  dnnl::memory::dims dilations = to_dims(window.dilations);
-  for (auto& d : dilations) --d;
+convolution_forward::primitive_desc describe(const NodeView& node, const Desc& x, const Desc& w,
+                                             const Desc& y) {
+  const ConvWindow window(*ops::op_of(node).window(node));
   const Desc bias = node.has_input(kBias) ? to_desc(node.input_type(kBias)) : Desc();
   const convolution_forward::desc desc(
-      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, x,
-      any_desc(weight_dims(node)), bias, y, to_dims(window.strides), dilations,
-      to_dims(window.pads_begin), to_dims(window.pads_end));
+      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, x, w, bias, y,
+      window.strides, window.dilations, window.pads_begin, window.pads_end);
   dnnl::primitive_attr attr = user_scratch_attr();
   dnnl::post_ops ops;
   if (node.has_input(kSum)) ops.append_sum();
@@ -90,22 +84,28 @@ convolution_forward::primitive_desc describe(const NodeView& node, const Desc& x
   return {desc, attr, engine(), /*allow_empty=*/true};
 }
 
+Desc any_weights(const NodeView& node) {
+  return any_desc(weight_dims(node.input_shape(1), group_of(node)));
+}
+
 class Conv final : public OnednnKernel {
  public:
   Conv(const NodeView& node, const NodeLayouts& layouts)
       : operands_(operands(node, layouts)),
-        pd_(describe(node, operands_.x, operands_.y)),
+        given_weights_(takes_packed_weights(node)
+                           ? to_desc(node.input_type(1), layouts.inputs[1])
+                           : plain_weights(node.input_shape(1), group_of(node))),
+        pd_(describe(node, operands_.x,
+                     takes_packed_weights(node) ? given_weights_ : any_weights(node), operands_.y)),
         primitive_(pd_) {
-    const Desc plain(weight_dims(node), dnnl::memory::data_type::f32,
-                     to_dims(Shape(weight_dims(node)).strides()));
     if (const Tensor* weights = node.input_constant(1)) {
-      weights_ = pack_constant(plain, weights->data(), pd_.weights_desc());
+      weights_ = pack_constant(given_weights_, weights->data(), pd_.weights_desc());
       holds_weights_ = true;
-    } else {
-      given_weights_ = plain;
+    } else if (!takes_packed_weights(node)) {
       pack_ = dnnl::reorder(
-          dnnl::reorder::primitive_desc(engine(), plain, engine(), pd_.weights_desc()));
+          dnnl::reorder::primitive_desc(engine(), given_weights_, engine(), pd_.weights_desc()));
     }
+    has_bias_ = node.has_input(kBias);
     if (const Tensor* bias = node.input_constant(kBias)) {
       bias_ = pack_constant(pd_.bias_desc(), bias->data(), pd_.bias_desc());
     }
@@ -114,14 +114,7 @@ class Conv final : public OnednnKernel {
   std::unique_ptr<BoundKernel> bind(const KernelArgs& args) const override {
     auto bound = std::make_unique<BoundPrimitives>();
     std::byte* scratch = args.scratch.data();
-    dnnl::memory weights;
-    if (holds_weights_) {
-      weights = weights_.memory();
-    } else {
-      weights = memory_at(pd_.weights_desc(), scratch + library_scratch());
-      bound->add(pack_, {{DNNL_ARG_FROM, memory_at(given_weights_, args.inputs[1].data)},
-                         {DNNL_ARG_TO, weights}});
-    }
+    const dnnl::memory weights = weights_for(args, *bound);
     for (int64_t call = 0; call < operands_.calls; ++call) {
       std::byte* x = args.inputs[0].as<std::byte>() + call * operands_.x_stride;
       std::byte* y = args.outputs[0].as<std::byte>() + call * operands_.y_stride;
@@ -130,44 +123,57 @@ class Conv final : public OnednnKernel {
           {DNNL_ARG_WEIGHTS, weights},
           {DNNL_ARG_DST, memory_at(pd_.dst_desc(), y)},
           {DNNL_ARG_SCRATCHPAD, memory_at(pd_.scratchpad_desc(), scratch)}};
-      if (bias_.data.size() > 0) arguments.emplace_back(DNNL_ARG_BIAS, bias_.memory());
+      if (has_bias_) {
+        arguments.emplace_back(DNNL_ARG_BIAS,
+                               holds_input(kBias)
+                                   ? bias_.memory()
+                                   : memory_at(pd_.bias_desc(), args.inputs[kBias].data));
+      }
       bound->add(primitive_, std::move(arguments));
     }
     return bound;
   }
 
   int64_t scratch_bytes() const override {
-    return library_scratch() +
-           (holds_weights_ ? 0 : static_cast<int64_t>(pd_.weights_desc().get_size()));
+    return library_scratch() + (pack_ ? aligned_bytes(pd_.weights_desc().get_size()) : 0);
   }
   bool holds_input(size_t input) const override {
-    return input == kBias || (input == 1 && holds_weights_);
+    return (input == kBias && bias_.data.size() > 0) || (input == 1 && holds_weights_);
   }
   std::string detail() const override { return pd_.impl_info_str(); }
 
  private:
-  int64_t library_scratch() const {
-    const auto size = static_cast<int64_t>(pd_.scratchpad_desc().get_size());
-    const auto alignment = static_cast<int64_t>(Tensor::kAlignment);
-    return (size + alignment - 1) / alignment * alignment;
+  int64_t library_scratch() const { return aligned_bytes(pd_.scratchpad_desc().get_size()); }
+
+  // The weights as the primitive wants them, packed in scratch memory if need be.
+  dnnl::memory weights_for(const KernelArgs& args, BoundPrimitives& bound) const {
+    if (holds_weights_) return weights_.memory();
+    dnnl::memory given = memory_at(given_weights_, args.inputs[1].data);
+    if (!pack_) return given;
+    dnnl::memory packed = memory_at(pd_.weights_desc(), args.scratch.data() + library_scratch());
+    bound.add(pack_, {{DNNL_ARG_FROM, given}, {DNNL_ARG_TO, packed}});
+    return packed;
   }
 
   Operands operands_;
+  Desc given_weights_;
   convolution_forward::primitive_desc pd_;
   convolution_forward primitive_;
   bool holds_weights_ = false;
+  bool has_bias_ = false;
   PackedConstant weights_;
   PackedConstant bias_;
-  Desc given_weights_;
-  dnnl::reorder pack_;
+  dnnl::reorder pack_;  // empty if the weights come as the library wants them
 };
 
 std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
-  const auto pd = describe(node, any_desc(node.input_type(0)), any_desc(node.output_type(0)));
+  const auto pd = describe(node, any_desc(node.input_type(0)), any_weights(node),
+                           any_desc(node.output_type(0)));
   if (!pd || !is_fast(pd.impl_info_str())) return std::nullopt;
   NodeLayouts wanted;
   wanted.inputs.resize(inputs.size());
   wanted.inputs[0] = to_layout(pd.src_desc());
+  if (takes_packed_weights(node)) wanted.inputs[1] = to_layout(pd.weights_desc());
   wanted.outputs = {to_layout(pd.dst_desc())};
   wanted.takes_parts = wanted.inputs[0].block_of(1) > 1 && wanted.outputs[0].block_of(1) > 1;
   if (node.has_input(kSum)) {

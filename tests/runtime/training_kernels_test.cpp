@@ -1,0 +1,174 @@
+// The kernels of a training step, whose weights change between runs, against the reference.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "ops/builder.h"
+#include "runtime/graph_runner.h"
+
+namespace trainyard::runtime {
+namespace {
+
+using ops::Builder;
+using Ints = std::vector<int64_t>;
+
+struct ConvCase {
+  int64_t batch, channels, height, width, filters, kernel, stride, pad, group, dilation;
+
+  std::string text() const {
+    return fmt::format("{}x{}x{}x{} to {}, kernel {} stride {} pad {} group {} dilation {}", batch,
+                       channels, height, width, filters, kernel, stride, pad, group, dilation);
+  }
+};
+
+const std::vector<ConvCase>& cases() {
+  static const std::vector<ConvCase> kCases = {
+      // batch, channels, height, width, filters, kernel, stride, pad, group, dilation
+      {1, 3, 19, 23, 16, 7, 2, 3, 1, 1},  {7, 3, 12, 12, 24, 3, 1, 1, 1, 1},
+      {2, 3, 17, 18, 32, 3, 2, 1, 1, 1},  {7, 1, 12, 12, 6, 5, 1, 0, 1, 1},
+      {7, 6, 12, 12, 16, 5, 1, 0, 1, 1},  {1, 16, 14, 14, 32, 3, 1, 1, 1, 1},
+      {7, 16, 7, 9, 8, 3, 1, 1, 1, 1},    {1, 24, 13, 11, 40, 3, 2, 1, 1, 1},
+      {2, 16, 15, 15, 16, 5, 1, 2, 1, 1}, {1, 32, 14, 14, 64, 1, 1, 0, 1, 1},
+      {7, 32, 5, 5, 24, 1, 2, 0, 1, 1},   {1, 12, 9, 9, 20, 3, 1, 1, 1, 1},
+      {1, 17, 8, 8, 9, 1, 1, 0, 1, 1},    {1, 32, 14, 14, 32, 3, 1, 1, 32, 1},
+      {7, 24, 9, 9, 24, 3, 2, 1, 24, 1},  {1, 20, 9, 9, 20, 3, 1, 1, 20, 1},
+      {2, 20, 10, 8, 20, 3, 2, 1, 20, 1}, {1, 16, 1, 1, 16, 3, 2, 1, 16, 1},
+      {7, 16, 2, 3, 16, 3, 1, 1, 16, 1},  {1, 16, 12, 12, 16, 5, 1, 2, 16, 1},
+      {1, 32, 8, 8, 64, 3, 1, 1, 2, 1},   {1, 24, 8, 8, 36, 1, 1, 0, 3, 1},
+      {7, 12, 8, 8, 24, 3, 1, 1, 4, 1},   {1, 16, 17, 17, 16, 3, 1, 2, 1, 2},
+      {1, 8, 30, 4, 16, 3, 1, 1, 1, 1},   {1, 64, 1, 1, 32, 1, 1, 0, 1, 1},
+      {2, 48, 27, 27, 48, 3, 1, 1, 1, 1}, {3, 32, 4, 4, 40, 3, 1, 1, 1, 1},
+      {7, 20, 9, 6, 28, 3, 1, 0, 1, 1},   {1, 24, 11, 14, 24, 3, 1, 2, 1, 1},
+      {2, 64, 8, 8, 64, 3, 1, 1, 1, 1},   {64, 16, 4, 4, 16, 3, 1, 1, 1, 1},
+      {2, 32, 14, 14, 64, 3, 1, 1, 2, 1}, {1, 16, 33, 31, 16, 3, 1, 1, 1, 1},
+  };
+  return kCases;
+}
+
+Attributes attributes(const ConvCase& c) {
+  return {{"strides", Ints{c.stride, c.stride}},
+          {"pads", Ints{c.pad, c.pad, c.pad, c.pad}},
+          {"group", c.group},
+          {"dilations", Ints{c.dilation, c.dilation}}};
+}
+
+TensorType image_type(const ConvCase& c) {
+  return {DType::kF32, {c.batch, c.channels, c.height, c.width}};
+}
+TensorType weight_type(const ConvCase& c) {
+  return {DType::kF32, {c.filters, c.channels / c.group, c.kernel, c.kernel}};
+}
+
+Graph forward_graph(const ConvCase& c, bool bias) {
+  Graph graph;
+  Builder b(graph);
+  const ValueId x = b.input("x", image_type(c));
+  const ValueId w = b.input("w", weight_type(c));
+  std::vector<ValueId> inputs = {x, w};
+  if (bias) inputs.push_back(b.input("b", {DType::kF32, {c.filters}}));
+  graph.set_outputs({b.add("Conv", inputs, attributes(c))});
+  return graph;
+}
+
+// The shape of dy is that of the convolution's result.
+TensorType result_type(const ConvCase& c) {
+  const Graph forward = forward_graph(c, false);
+  return forward.value(forward.outputs()[0]).type;
+}
+
+Graph input_gradient_graph(const ConvCase& c) {
+  Graph graph;
+  Builder b(graph);
+  const ValueId dy = b.input("dy", result_type(c));
+  const ValueId w = b.input("w", weight_type(c));
+  Attributes attrs = attributes(c);
+  attrs["input_shape"] = image_type(c).shape.vector();
+  graph.set_outputs({b.add("ConvGradInput", {dy, w}, attrs)});
+  return graph;
+}
+
+Graph weight_gradient_graph(const ConvCase& c) {
+  Graph graph;
+  Builder b(graph);
+  const ValueId x = b.input("x", image_type(c));
+  const ValueId dy = b.input("dy", result_type(c));
+  Attributes attrs = attributes(c);
+  attrs["weight_shape"] = weight_type(c).shape.vector();
+  graph.set_outputs({b.add("ConvGradWeight", {x, dy}, attrs)});
+  return graph;
+}
+
+std::string kernel_of(const Graph& graph, std::string_view op) {
+  const Executable executable = compile_graph(graph, /*reference=*/false);
+  for (const StepInfo& step : executable.steps()) {
+    if (step.op == op) return step.kernel;
+  }
+  return "";
+}
+
+void expect_same(const Graph& graph, std::string_view op, const std::string& what) {
+  SCOPED_TRACE(fmt::format("{} of {} by {}", op, what, kernel_of(graph, op)));
+  const std::vector<Tensor> reference = run_graph(graph, /*reference=*/true);
+  for (const int threads : {1, 2}) {
+    const std::vector<Tensor> fast = run_graph(graph, /*reference=*/false, threads);
+    ASSERT_EQ(fast.size(), reference.size());
+    EXPECT_LE(relative_error(fast[0], reference[0]), kSumTolerance) << threads << " threads";
+  }
+}
+
+TEST(TrainingKernels, ConvolutionForward) {
+  for (const ConvCase& c : cases()) {
+    expect_same(forward_graph(c, false), "Conv", c.text());
+    expect_same(forward_graph(c, true), "Conv", c.text() + " with bias");
+  }
+}
+
+TEST(TrainingKernels, ConvolutionGradientOfTheInput) {
+  for (const ConvCase& c : cases()) {
+    expect_same(input_gradient_graph(c), "ConvGradInput", c.text());
+  }
+}
+
+TEST(TrainingKernels, ConvolutionGradientOfTheWeights) {
+  for (const ConvCase& c : cases()) {
+    expect_same(weight_gradient_graph(c), "ConvGradWeight", c.text());
+  }
+}
+
+TEST(TrainingKernels, ConvolutionsHaveFastKernels) {
+  for (const ConvCase& c : cases()) {
+    if (c.channels < 8 || (c.group > 1 && c.group < c.channels)) continue;
+    SCOPED_TRACE(c.text());
+    EXPECT_NE(kernel_of(forward_graph(c, true), "Conv"), "reference");
+    EXPECT_NE(kernel_of(input_gradient_graph(c), "ConvGradInput"), "reference");
+    EXPECT_NE(kernel_of(weight_gradient_graph(c), "ConvGradWeight"), "reference");
+  }
+}
+
+TEST(TrainingKernels, ConvolutionInOneAndThreeDimensions) {
+  for (const int64_t rank : {1, 3}) {
+    Ints x_dims = {2, 16};
+    Ints w_dims = {24, 16};
+    Ints y_dims = {2, 24};
+    for (int64_t i = 0; i < rank; ++i) {
+      x_dims.push_back(7 + i);
+      w_dims.push_back(3);
+      y_dims.push_back(5 + i);
+    }
+    Graph graph;
+    Builder b(graph);
+    const ValueId x = b.input("x", {DType::kF32, Shape(x_dims)});
+    const ValueId w = b.input("w", {DType::kF32, Shape(w_dims)});
+    const ValueId dy = b.input("dy", {DType::kF32, Shape(y_dims)});
+    graph.set_outputs({b.add("Conv", {x, w}),
+                       b.add("ConvGradInput", {dy, w}, {{"input_shape", x_dims}}),
+                       b.add("ConvGradWeight", {x, dy}, {{"weight_shape", w_dims}})});
+    const std::vector<Tensor> fast = run_graph(graph, /*reference=*/false);
+    const std::vector<Tensor> reference = run_graph(graph, /*reference=*/true);
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_LE(relative_error(fast[i], reference[i]), kSumTolerance) << rank << " dimensions";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::runtime
