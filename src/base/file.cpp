@@ -39,6 +39,22 @@ int open_for_reading(const std::filesystem::path& path, struct stat& info) {
   return fd;
 }
 
+// How many bytes were written; fewer than asked for where errno says why.
+size_t write_all(int fd, const char* from, size_t bytes) {
+  size_t done = 0;
+  while (done < bytes) {
+    const ssize_t put = ::write(fd, from + done, std::min(bytes - done, kWriteChunk));
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) break;
+    done += static_cast<size_t>(put);
+  }
+  return done;
+}
+
+[[noreturn]] void fail_to_write(const std::filesystem::path& path) {
+  throw_failure("{}: cannot be written: {}", path.string(), std::strerror(errno));
+}
+
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path, int64_t max_bytes) {
@@ -71,7 +87,7 @@ void write_file(const std::filesystem::path& path, std::string_view content) {
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   std::string name = path_.string() + ".XXXXXX";
   fd_ = ::mkstemp(name.data());
-  if (fd_ < 0) throw_failure("{}: cannot be written: {}", path_.string(), std::strerror(errno));
+  if (fd_ < 0) fail_to_write(path_);
   temporary_ = name;
 }
 
@@ -82,15 +98,14 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(const void* data, size_t bytes) {
-  const auto* from = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t put = ::write(fd_, from, std::min(bytes, kWriteChunk));
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) throw_failure("{}: cannot be written: {}", path_.string(), std::strerror(errno));
-    from += put;
-    bytes -= static_cast<size_t>(put);
-    position_ += put;
-  }
+  const size_t written = write_all(fd_, static_cast<const char*>(data), bytes);
+  if (written < bytes) fail_to_write(path_);
+  position_ += static_cast<int64_t>(bytes);
+}
+
+void AtomicFile::sync() {
+  // Some file systems have nothing to wait for and say so with EINVAL.
+  if (::fsync(fd_) != 0 && errno != EINVAL) fail_to_write(path_);
 }
 
 void AtomicFile::commit() {
@@ -103,6 +118,28 @@ void AtomicFile::commit() {
     ::unlink(temporary_.c_str());
     throw_failure("{}: cannot be written: {}", path_.string(), std::strerror(reason));
   }
+}
+
+AppendFile::AppendFile(std::filesystem::path path) : path_(std::move(path)) {
+  constexpr mode_t kEveryoneReads = 0644;
+  fd_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, kEveryoneReads);
+  if (fd_ < 0) fail_to_write(path_);
+  size_ = ::lseek(fd_, 0, SEEK_END);
+}
+
+AppendFile::~AppendFile() {
+  ::close(fd_);
+}
+
+void AppendFile::append(std::string_view record) {
+  if (write_all(fd_, record.data(), record.size()) < record.size()) {
+    const int reason = errno;
+    // Where even this fails, readers skip the torn record.
+    const bool taken_back = ::ftruncate(fd_, size_) == 0;
+    throw_failure("{}: cannot be written: {}{}", path_.string(), std::strerror(reason),
+                  taken_back ? "" : " (its last record is incomplete)");
+  }
+  size_ += static_cast<int64_t>(record.size());
 }
 
 MappedFile::MappedFile(const std::filesystem::path& path) {

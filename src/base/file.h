@@ -30,6 +30,8 @@ class AtomicFile {
   void write(const void* data, size_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
   int64_t position() const { return position_; }
+  // Waits until the bytes are on the disk, so that a power cut after commit() loses nothing.
+  void sync();
   void commit();
 
  private:
@@ -37,6 +39,24 @@ class AtomicFile {
   std::filesystem::path temporary_;
   int fd_ = -1;
   int64_t position_ = 0;
+};
+
+// A file that grows by whole records, each handed to the system at once, so that a killed process
+// leaves at most one record torn. A record that does not fit is taken back.
+class AppendFile {
+ public:
+  // Creates the file if it is not there. Throws Failure if it cannot be written.
+  explicit AppendFile(std::filesystem::path path);
+  ~AppendFile();
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
+
+  void append(std::string_view record);
+
+ private:
+  std::filesystem::path path_;
+  int fd_ = -1;
+  int64_t size_ = 0;
 };
 
 // A read-only mapping of a whole file; the pages are shared with the page cache.

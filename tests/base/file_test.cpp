@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "support/file_size_limit.h"
 
 namespace trainyard {
 namespace {
@@ -39,6 +40,31 @@ TEST_F(FileTest, AnAbandonedWriteLeavesTheOldFileAndNothingElse) {
   {
     AtomicFile file(folder_ / "a");
     file.write("new and unfinished");
+  }
+  EXPECT_EQ(read_file(folder_ / "a"), "old");
+  EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(FileTest, AppendsBehindWhatIsThereAndTakesBackWhatDoesNotFit) {
+  { AppendFile(folder_ / "a").append("one\n"); }
+  AppendFile file(folder_ / "a");
+  file.append("two\n");
+  EXPECT_EQ(read_file(folder_ / "a"), "one\ntwo\n");
+  {
+    const FileSizeLimit limit(10);
+    EXPECT_THROW(file.append("three\n"), Failure);
+  }
+  EXPECT_EQ(read_file(folder_ / "a"), "one\ntwo\n");
+  file.append("four\n");
+  EXPECT_EQ(read_file(folder_ / "a"), "one\ntwo\nfour\n");
+  EXPECT_THROW(AppendFile(folder_ / "no" / "folder"), Failure);
+}
+
+TEST_F(FileTest, AFullDiskLeavesTheOldFileAndNothingElse) {
+  write_file(folder_ / "a", "old");
+  {
+    const FileSizeLimit limit(10);
+    EXPECT_THROW(write_file(folder_ / "a", std::string(100, 'x')), Failure);
   }
   EXPECT_EQ(read_file(folder_ / "a"), "old");
   EXPECT_EQ(entries(), 1U);
