@@ -1,18 +1,11 @@
 // Turns a network as it is used into the network as it is trained.
 #pragma once
 
-#include <utility>
 #include <vector>
 
-#include "ir/graph.h"
+#include "ir/state_update.h"
 
 namespace trainyard::autodiff {
-
-// A value that the next step starts from: `from` is an initializer, `to` what it becomes.
-struct StateUpdate {
-  ValueId from;
-  ValueId to;
-};
 
 // BatchNormalization takes its statistics from the batch (BatchNormTraining) and Dropout drops.
 // Returns how the running statistics move.

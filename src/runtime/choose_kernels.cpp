@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "kernels/kernel_table.h"
@@ -51,8 +52,11 @@ bool concat_of_parts(const NodeView& node, std::span<const Layout> inputs) {
 
 class Chooser {
  public:
-  Chooser(Graph graph, const ChoiceOptions& options) : options_(options) {
+  Chooser(Graph graph, std::vector<StateUpdate> states, const ChoiceOptions& options)
+      : options_(options) {
     plan_.graph = std::move(graph);
+    plan_.states = std::move(states);
+    for (const StateUpdate& state : plan_.states) undecided_.insert(state.from);
   }
 
   Plan run() {
@@ -60,6 +64,7 @@ class Chooser {
     for (const NodeId id : plan_.graph.node_ids()) choose(id);
     const std::vector<ValueId> outputs(plan_.graph.outputs().begin(), plan_.graph.outputs().end());
     for (const ValueId id : outputs) make_output_row_major(id);
+    for (StateUpdate& state : plan_.states) keep_layout(state);
     return std::move(plan_);
   }
 
@@ -129,6 +134,7 @@ class Chooser {
       const ValueId input = plan_.graph.node(step.node).inputs[i];
       if (!input.valid()) continue;
       const Shape& shape = plan_.graph.value(input).type.shape;
+      if (undecided_.erase(input) > 0) plan_.layout(input) = step.layouts.inputs[i];
       if (!shape.is_static() ||
           same_placement(plan_.layout(input), step.layouts.inputs[i], shape)) {
         continue;
@@ -158,8 +164,15 @@ class Chooser {
     plan_.graph.set_outputs(std::move(outputs));
   }
 
+  void keep_layout(StateUpdate& state) {
+    const Shape& shape = plan_.graph.value(state.from).type.shape;
+    if (same_placement(plan_.layout(state.from), plan_.layout(state.to), shape)) return;
+    state.to = reordered(state.to, Layout(plan_.layout(state.from)));
+  }
+
   Plan plan_;
   ChoiceOptions options_;
+  std::set<ValueId> undecided_;          // states nobody has read yet
   std::map<ValueId, ValueId> reorders_;  // reordered value -> where it comes from
 };
 
@@ -189,8 +202,8 @@ PlannedStep make_reorder(Plan& plan, ValueId from, const Layout& layout) {
   return step;
 }
 
-Plan choose_kernels(Graph graph, const ChoiceOptions& options) {
-  return Chooser(std::move(graph), options).run();
+Plan choose_kernels(Graph graph, std::vector<StateUpdate> states, const ChoiceOptions& options) {
+  return Chooser(std::move(graph), std::move(states), options).run();
 }
 
 }  // namespace trainyard::runtime

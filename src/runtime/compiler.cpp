@@ -15,11 +15,13 @@
 namespace trainyard::runtime {
 namespace {
 
-// Gives every initializer its numbers.
-void materialize(Graph& graph, uint64_t seed) {
+// Gives every initializer but the states its numbers.
+void materialize(Graph& graph, uint64_t seed, const std::vector<StateUpdate>& states) {
+  for (const StateUpdate& state : states) graph.mutable_value(state.from).constant.reset();
   for (const ValueId id : graph.initializers()) {
     Value& value = graph.mutable_value(id);
-    if (value.constant != nullptr) continue;
+    const auto is_it = [&](const StateUpdate& state) { return state.from == id; };
+    if (value.constant != nullptr || std::any_of(states.begin(), states.end(), is_it)) continue;
     Tensor data(value.type);
     fill_by_rule(value.rule, seed, value.name, data);
     value.constant = std::make_shared<const Tensor>(std::move(data));
@@ -41,6 +43,28 @@ void rewrite(Graph& graph, const CompileOptions& options) {
     if (pass.run(graph, context) && options.observer) options.observer(pass.name, graph);
   }
 }
+
+// While passes run, new values of states are outputs, so that edits do not lose sight of them.
+class StatesAsOutputs {
+ public:
+  StatesAsOutputs(Graph& graph, std::vector<StateUpdate>& states)
+      : graph_(graph), states_(states), own_outputs_(graph.outputs().size()) {
+    std::vector<ValueId> all(graph.outputs().begin(), graph.outputs().end());
+    for (const StateUpdate& state : states_) all.push_back(state.to);
+    graph_.set_outputs(std::move(all));
+  }
+  void restore() {
+    std::vector<ValueId> all(graph_.outputs().begin(), graph_.outputs().end());
+    for (size_t i = 0; i < states_.size(); ++i) states_[i].to = all[own_outputs_ + i];
+    all.resize(own_outputs_);
+    graph_.set_outputs(std::move(all));
+  }
+
+ private:
+  Graph& graph_;
+  std::vector<StateUpdate>& states_;
+  size_t own_outputs_;
+};
 
 // Frees the constants that only kernels with their own copy use.
 void drop_packed_inputs(Graph& graph, NodeId id, const kernels::Kernel& kernel) {
@@ -141,10 +165,20 @@ Executable compile(Graph graph, const CompileOptions& options) {
   graph.sort();
   program->inputs = ports(graph, graph.inputs());
   program->outputs = ports(graph, graph.outputs());
-  materialize(graph, options.seed);
-  if (options.rewrite) rewrite(graph, options);
+  std::vector<StateUpdate> states = options.states;
+  for (const StateUpdate& state : states) {
+    program->state_values.push_back(state.from);
+    program->states.push_back({graph.value(state.from).name, graph.value(state.from).type});
+  }
+  materialize(graph, options.seed, states);
+  if (options.rewrite) {
+    StatesAsOutputs outputs(graph, states);
+    rewrite(graph, options);
+    outputs.restore();
+  }
 
-  Plan plan = choose_kernels(std::move(graph), {.reference_only = options.reference_only});
+  Plan plan = choose_kernels(std::move(graph), std::move(states),
+                             {.reference_only = options.reference_only});
   share_buffers(plan);
   for (const PlannedStep& planned : plan.steps) {
     StepInfo info = describe(plan, planned);

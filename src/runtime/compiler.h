@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <vector>
 
-#include "ir/graph.h"
+#include "ir/state_update.h"
 #include "runtime/executable.h"
 
 namespace trainyard::runtime {
@@ -15,6 +16,9 @@ struct CompileOptions {
   bool reference_only = false;  // no fast kernels, no fusion: what the graph means
   bool rewrite = true;          // run the passes
   uint64_t seed = 0;            // of initializers without data
+  // Initializers that each run replaces. Their numbers are not taken from the graph: a context
+  // starts with zeros, and set_state() fills them.
+  std::vector<StateUpdate> states;
   // Called with "imported", then each pass that changed something, and the graph.
   std::function<void(std::string_view stage, const Graph&)> observer;
 };

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -7,6 +8,7 @@
 #include "runtime/late_node.h"
 #include "runtime/profile.h"
 #include "runtime/program.h"
+#include "tensor/layout_copy.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -41,6 +43,10 @@ struct ExecutionContext::Impl {
     // The thread that runs may not be the one that compiled.
     arena = Tensor(DType::kU8, Shape{program.arena_bytes});
     for (const Port& port : program.inputs) inputs.push_back(Tensor::zeros(port.type));
+    for (size_t i = 0; i < program.states.size(); ++i) {
+      const int64_t bytes = state_layout(i).span_bytes(program.states[i].type);
+      states.push_back(Tensor::zeros({DType::kU8, Shape{bytes}}));
+    }
     late.resize(program.graph.value_limit());
     for (const ProgramStep& step : program.steps) bound.push_back(bind(step));
     for (size_t i = 0; i < program.graph.outputs().size(); ++i) {
@@ -52,6 +58,17 @@ struct ExecutionContext::Impl {
 
   const Place& place(ValueId id) const { return program().places[static_cast<size_t>(id.index)]; }
 
+  const Layout& state_layout(size_t i) const {
+    return program().layouts[static_cast<size_t>(program().state_values[i].index)];
+  }
+
+  std::byte* state_data(ValueId id) {
+    const std::vector<ValueId>& ids = program().state_values;
+    const auto found = std::find(ids.begin(), ids.end(), id);
+    TY_CHECK(found != ids.end(), "'{}' has no data", program().graph.value(id).name);
+    return static_cast<std::byte*>(states[static_cast<size_t>(found - ids.begin())].data());
+  }
+
   // Null for what only a run brings.
   void* address(ValueId id) {
     const Place& at = place(id);
@@ -62,6 +79,8 @@ struct ExecutionContext::Impl {
       for (size_t i = 0; i < inputs.size(); ++i) {
         if (graph.inputs()[i] == at.root) base = static_cast<std::byte*>(inputs[i].data());
       }
+    } else if (root.kind == ValueKind::kInitializer && root.constant == nullptr) {
+      base = state_data(at.root);
     } else if (root.kind == ValueKind::kInitializer) {
       base = const_cast<std::byte*>(static_cast<const std::byte*>(root.constant->data()));
     } else if (const int64_t offset = program().arena_offsets[static_cast<size_t>(at.root.index)];
@@ -138,7 +157,8 @@ struct ExecutionContext::Impl {
   Tensor arena;
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
-  std::vector<Tensor> late;  // by value; what the present run made
+  std::vector<Tensor> states;  // bytes, each in its own layout
+  std::vector<Tensor> late;    // by value; what the present run made
   std::vector<std::unique_ptr<BoundKernel>> bound;
 };
 
@@ -158,10 +178,29 @@ void ExecutionContext::set_input(size_t index, const Tensor& value) {
   std::memcpy(impl_->inputs[index].data(), value.data(), static_cast<size_t>(value.num_bytes()));
 }
 
+void ExecutionContext::set_state(size_t index, const Tensor& value) {
+  const Port& port = impl_->program().states.at(index);
+  TY_REQUIRE(value.type() == port.type, "state '{}' is {}, expected {}", port.name,
+             value.type().to_string(), port.type.to_string());
+  copy_between_layouts(port.type, value.data(), Layout(), impl_->states[index].data(),
+                       impl_->state_layout(index));
+}
+
+Tensor ExecutionContext::state(size_t index) const {
+  Tensor value(impl_->program().states.at(index).type);
+  copy_between_layouts(value.type(), impl_->states[index].data(), impl_->state_layout(index),
+                       value.data(), Layout());
+  return value;
+}
+
 void ExecutionContext::run(Profile* profile) {
+  run_steps(0, impl_->bound.size(), profile);
+}
+
+void ExecutionContext::run_steps(size_t begin_step, size_t end_step, Profile* profile) {
   Impl& impl = *impl_;
   kernels::set_threads(impl.program().threads);
-  for (size_t i = 0; i < impl.bound.size(); ++i) {
+  for (size_t i = begin_step; i < end_step; ++i) {
     if (profile == nullptr) {
       impl.run_step(i);
       continue;
@@ -203,6 +242,19 @@ const std::vector<Port>& Executable::outputs() const {
 
 const std::vector<StepInfo>& Executable::steps() const {
   return program_->infos;
+}
+
+const std::vector<Port>& Executable::states() const {
+  return program_->states;
+}
+
+int64_t Executable::state_bytes() const {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < program_->states.size(); ++i) {
+    const auto value = static_cast<size_t>(program_->state_values[i].index);
+    bytes += program_->layouts[value].span_bytes(program_->states[i].type);
+  }
+  return bytes;
 }
 
 int Executable::threads() const {

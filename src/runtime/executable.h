@@ -40,6 +40,8 @@ class Executable {
 
   const std::vector<Port>& inputs() const;
   const std::vector<Port>& outputs() const;
+  // What a context keeps from one run to the next (CompileOptions::states).
+  const std::vector<Port>& states() const;
   // In the order they run.
   const std::vector<StepInfo>& steps() const;
   int threads() const;
@@ -47,6 +49,7 @@ class Executable {
   // kernels packed for themselves not counted).
   int64_t arena_bytes() const;
   int64_t constant_bytes() const;
+  int64_t state_bytes() const;
   const Program& program() const { return *program_; }
 
  private:
@@ -66,8 +69,13 @@ class ExecutionContext {
   // Copies `value` into input `index`; throws Error naming the input, the expected and the found
   // type.
   void set_input(size_t index, const Tensor& value);
+  // States are zero until set; both sides are row-major. Throws Error as set_input() does.
+  void set_state(size_t index, const Tensor& value);
+  Tensor state(size_t index) const;
   // Throws Error for bad data (an index outside a tensor). `profile` may be null.
   void run(Profile* profile = nullptr);
+  // A part of the steps, [begin, end); results are complete after the last.
+  void run_steps(size_t begin, size_t end, Profile* profile = nullptr);
   size_t num_outputs() const;
   // Valid until the next run().
   const Tensor& output(size_t index) const;

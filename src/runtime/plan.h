@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/graph.h"
+#include "ir/state_update.h"
 #include "kernels/kernel.h"
 
 namespace trainyard::runtime {
@@ -43,6 +43,7 @@ struct Plan {
   // By index of the value; entries of values made by no step mean nothing.
   std::vector<Layout> layouts;
   std::vector<Place> places;
+  std::vector<StateUpdate> states;
 
   Layout& layout(ValueId id) { return layouts[static_cast<size_t>(id.index)]; }
   const Layout& layout(ValueId id) const { return layouts[static_cast<size_t>(id.index)]; }
@@ -56,10 +57,14 @@ struct ChoiceOptions {
 
 // Chooses kernels and layouts node by node and adds Reorder nodes where a consumer wants its input
 // otherwise than it was made. Throws Error naming a node that no kernel takes.
-Plan choose_kernels(Graph graph, const ChoiceOptions& options);
+//
+// An initializer that is a state has no layout of its own: the first step that reads it decides,
+// and what it becomes is brought into the same layout.
+Plan choose_kernels(Graph graph, std::vector<StateUpdate> states, const ChoiceOptions& options);
 
-// Lets views and concatenations share memory and marks what is computed in place; adds copies where
-// sharing is not possible but needed. Fills `places`.
+// Lets views and concatenations share memory and marks what is computed in place; lets the new
+// value of a state overwrite the old one. Adds copies where sharing is not possible but needed.
+// Fills `places`.
 void share_buffers(Plan& plan);
 
 // A new Reorder node that turns `from` into `layout`; the step is not yet in the plan.

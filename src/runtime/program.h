@@ -29,6 +29,9 @@ struct Program {
   int threads = 1;
   std::vector<Port> inputs;
   std::vector<Port> outputs;
+  // Values that contexts hold and that a run changes; ports in the same order.
+  std::vector<ValueId> state_values;
+  std::vector<Port> states;
 };
 
 }  // namespace trainyard::runtime

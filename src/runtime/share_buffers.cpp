@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "ops/op_def.h"
 #include "runtime/plan.h"
 
 namespace trainyard::runtime {
@@ -18,6 +19,7 @@ class Sharer {
     place_new_values();
     place_concat_parts();
     place_views();
+    place_states();
     share_in_place();
   }
 
@@ -118,6 +120,49 @@ class Sharer {
       const Node& node = plan_.graph.node(step.node);
       plan_.place(node.outputs[0]) = plan_.place(node.inputs[0]);
     }
+  }
+
+  // --- the new value of a state written over the old one
+
+  void place_states() {
+    std::vector<PlannedStep> copies;
+    for (StateUpdate& state : plan_.states) {
+      TY_REQUIRE(plan_.graph.value(plan_.place(state.to).root).producer.valid(),
+                 "the new value of '{}' is not computed", plan_.graph.value(state.from).name);
+      if (!can_replace(state)) {
+        copies.push_back(make_reorder(plan_, state.to, Layout(plan_.layout(state.from))));
+        state.to = plan_.graph.node(copies.back().node).outputs[0];
+        place_new_values();
+      }
+      plan_.place(state.to) = {.root = state.from};
+    }
+    for (PlannedStep& copy : copies) plan_.steps.push_back(std::move(copy));
+  }
+
+  // The producer must be one that reads an element before it writes it, and the last to read the
+  // old value.
+  bool can_replace(const StateUpdate& state) const {
+    const Value& to = plan_.graph.value(state.to);
+    if (!to.producer.valid() || plan_.place(state.to).root != state.to) return false;
+    if (plan_.graph.is_output(state.to)) return false;
+    const Node& producer = plan_.graph.node(to.producer);
+    const ops::OpKind kind = ops::op_of({plan_.graph, to.producer}).kind;
+    const bool element_wise = kind == ops::OpKind::kOptimizer ||
+                              kind == ops::OpKind::kElementwise ||
+                              producer.op == "BatchNormTraining";
+    if (!element_wise) return false;
+    bool made = false;
+    for (const PlannedStep& step : plan_.steps) {
+      if (made && reads(step, state.from)) return false;
+      made = made || step.node == to.producer;
+    }
+    return true;
+  }
+
+  bool reads(const PlannedStep& step, ValueId root) const {
+    const std::vector<ValueId>& inputs = plan_.graph.node(step.node).inputs;
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](ValueId id) { return id.valid() && plan_.place(id).root == root; });
   }
 
   // --- results written over an input

@@ -175,7 +175,7 @@ TEST(TrainingMode, NormalisationUpdatesItsStatisticsAndDropoutDrops) {
   }
   graph.set_outputs(
       {b.add("Dropout", {b.add("BatchNormalization", inputs, {}, "bn")}, {}, "drop")});
-  const std::vector<autodiff::StateUpdate> updates = autodiff::to_training_mode(graph);
+  const std::vector<StateUpdate> updates = autodiff::to_training_mode(graph);
   ASSERT_EQ(updates.size(), 2U);
   EXPECT_EQ(updates[0].from, inputs[3]);
   EXPECT_EQ(updates[1].from, inputs[4]);

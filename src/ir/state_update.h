@@ -1,0 +1,14 @@
+// What a graph remembers from one run to the next.
+#pragma once
+
+#include "ir/graph.h"
+
+namespace trainyard {
+
+// A value that the next run starts from: `from` is an initializer, `to` what it becomes.
+struct StateUpdate {
+  ValueId from;
+  ValueId to;
+};
+
+}  // namespace trainyard

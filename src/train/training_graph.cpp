@@ -1,0 +1,260 @@
+#include "train/training_graph.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "autodiff/differentiate.h"
+#include "autodiff/training_mode.h"
+#include "base/error.h"
+#include "ops/builder.h"
+#include "ops/op_def.h"
+
+namespace trainyard::train {
+namespace {
+
+struct Parameter {
+  ValueId value;
+  bool is_matrix = false;  // a weight of more than one dimension: not a bias, not a scale
+};
+
+bool begins_with_any(const std::string& name, const std::vector<std::string>& prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [&](const std::string& prefix) { return name.starts_with(prefix); });
+}
+
+// In the order in which the network uses them.
+std::vector<Parameter> trainable_parameters(const Graph& graph,
+                                            const std::vector<std::string>& frozen) {
+  std::vector<Parameter> parameters;
+  for (const NodeId id : graph.node_ids()) {
+    const NodeView node(graph, id);
+    const ops::OpDef& op = ops::op_of(node);
+    for (size_t i = 0; i < node.num_inputs(); ++i) {
+      const ops::ParamRole role = ops::param_role(op, i);
+      if (role != ops::ParamRole::kWeight && role != ops::ParamRole::kBias) continue;
+      if (!node.has_input(i)) continue;
+      const Value& value = node.input_value(i);
+      if (value.kind != ValueKind::kInitializer || !is_float(value.type.dtype)) continue;
+      const auto is_it = [&](const Parameter& p) { return p.value == node.input(i); };
+      if (begins_with_any(value.name, frozen) ||
+          std::any_of(parameters.begin(), parameters.end(), is_it)) {
+        continue;
+      }
+      parameters.push_back({node.input(i), value.type.shape.rank() > 1});
+    }
+  }
+  return parameters;
+}
+
+// A network that ends in Softmax is trained on what goes into it.
+ValueId scores_of(const Graph& graph, ValueId output) {
+  const Value& value = graph.value(output);
+  if (value.producer.valid() && graph.node(value.producer).op == "Softmax") {
+    output = graph.node(value.producer).inputs[0];
+  }
+  const Value& scores = graph.value(output);
+  TY_REQUIRE(scores.type.shape.rank() == 2 && is_float(scores.type.dtype),
+             "output '{}' is {}, expected scores of classes: batch x classes", scores.name,
+             scores.type.to_string());
+  return output;
+}
+
+class Maker {
+ public:
+  Maker(Graph model, const TrainingOptions& options)
+      : options_(options), graph_(std::move(model)), builder_(graph_) {}
+
+  TrainingGraph run() {
+    parameters_ = trainable_parameters(graph_, options_.frozen);
+    TY_REQUIRE(!parameters_.empty(), "the network has no parameters to train{}",
+               options_.frozen.empty() ? "" : " that are not frozen");
+    std::vector<StateUpdate> statistics = autodiff::to_training_mode(graph_);
+    add_losses();
+    add_gradients();
+    rate_ = builder_.input("learning_rate", {DType::kF32, {}});
+    updates_ = builder_.input("updates", {DType::kI64, {}});
+    add_updates();
+
+    TrainingGraph result;
+    result.num_parameters = static_cast<int64_t>(parameters_.size());
+    result.num_statistics = static_cast<int64_t>(statistics.size());
+    result.states = std::move(new_parameters_);
+    for (const std::vector<StateUpdate>* more : {&statistics, &optimizer_states_, &accumulated_}) {
+      result.states.insert(result.states.end(), more->begin(), more->end());
+    }
+    graph_.set_outputs({loss_, correct_});
+    drop_unused(result.states);
+    graph_.sort();
+    result.graph = std::move(graph_);
+    return result;
+  }
+
+ private:
+  void add_losses() {
+    const std::vector<ValueId> outputs(graph_.outputs().begin(), graph_.outputs().end());
+    TY_REQUIRE(!outputs.empty(), "the network has no outputs");
+    const ValueId scores = scores_of(graph_, outputs[0]);
+    const int64_t batch = graph_.value(scores).type.shape[0];
+    labels_ = builder_.input("labels", {DType::kI64, {batch}});
+    builder_.set_prefix("loss.");
+    loss_ = classification_loss(scores);
+    for (size_t i = 1; i < outputs.size(); ++i) {
+      const ValueId extra = classification_loss(scores_of(graph_, outputs[i]));
+      const ValueId weight = builder_.constant_scalar(
+          "auxiliary_weight", static_cast<float>(options_.auxiliary_weight));
+      loss_ = builder_.add("Add", {loss_, builder_.add("Mul", {extra, weight})});
+    }
+    const ValueId guess =
+        builder_.add("ArgMax", {scores}, {{"axis", int64_t{1}}, {"keepdims", int64_t{0}}});
+    const ValueId hits = builder_.add("Cast", {builder_.add("Equal", {guess, labels_})},
+                                      {{"to", int64_t{kOnnxInt64}}});
+    correct_ = builder_.add("ReduceSum", {hits}, {{"keepdims", int64_t{0}}});
+  }
+
+  ValueId classification_loss(ValueId scores) {
+    const int64_t classes = graph_.value(scores).type.shape[1];
+    const ValueId log = builder_.add("LogSoftmax", {scores}, {{"axis", int64_t{1}}});
+    const std::vector<float> values = {0.0F, -1.0F};
+    const ValueId hot =
+        builder_.add("OneHot", {labels_, builder_.constant("classes", Tensor::scalar(classes)),
+                                builder_.constant("values", Tensor::of<float>({2}, values))});
+    const ValueId picked = builder_.add("Mul", {log, hot});
+    const ValueId sum = builder_.add("ReduceSum", {picked}, {{"keepdims", int64_t{0}}});
+    const auto batch = static_cast<float>(graph_.value(scores).type.shape[0]);
+    return builder_.add("Mul", {sum, builder_.constant_scalar("share", 1.0F / batch)});
+  }
+
+  void add_gradients() {
+    std::vector<ValueId> values;
+    for (const Parameter& p : parameters_) values.push_back(p.value);
+    gradients_ = autodiff::differentiate(graph_, loss_, values);
+    // What the loss does not depend on stays as it is.
+    for (size_t i = parameters_.size(); i-- > 0;) {
+      if (gradients_[i].valid()) continue;
+      parameters_.erase(parameters_.begin() + static_cast<ptrdiff_t>(i));
+      gradients_.erase(gradients_.begin() + static_cast<ptrdiff_t>(i));
+    }
+    if (options_.accumulate == 1) return;
+    builder_.set_prefix(kGradientPrefix);
+    const ValueId share =
+        builder_.constant_scalar("share", 1.0F / static_cast<float>(options_.accumulate));
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      const ValueId sum = add_state(kAccumulatedPrefix, parameters_[i].value);
+      const ValueId part = builder_.add("Mul", {gradients_[i], share});
+      gradients_[i] = builder_.add("Add", {sum, part});
+      accumulated_.push_back({sum, gradients_[i]});
+    }
+  }
+
+  ValueId add_state(std::string_view prefix, ValueId of) {
+    const Value& value = graph_.value(of);
+    return builder_.parameter(std::string(prefix) + value.name, value.type.shape, init_constant(0),
+                              value.type.dtype);
+  }
+
+  void add_updates() {
+    builder_.set_prefix(kUpdatePrefix);
+    std::vector<size_t> decayed;
+    std::vector<size_t> others;
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      const bool decays = options_.optimizer.decay_all || parameters_[i].is_matrix;
+      (decays ? decayed : others).push_back(i);
+    }
+    new_parameters_.resize(parameters_.size());
+    if (!decayed.empty()) add_update(decayed, options_.optimizer.weight_decay);
+    if (!others.empty()) add_update(others, 0);
+  }
+
+  struct Node {
+    std::string op;
+    Attributes attributes;
+    std::vector<std::string> states;  // prefixes of the names
+  };
+
+  Node optimizer_node(double decay) const {
+    const OptimizerOptions& o = options_.optimizer;
+    const auto f = [](double v) { return static_cast<float>(v); };
+    if (o.kind == "sgd") {
+      return {"Momentum",
+              {{"alpha", f(o.momentum)},
+               {"beta", 1.0F},
+               {"mode", std::string(o.nesterov ? "nesterov" : "standard")},
+               {"norm_coefficient", f(decay)}},
+              {"momentum."}};
+    }
+    if (o.kind == "adam") {
+      return {"Adam",
+              {{"alpha", f(o.beta1)},
+               {"beta", f(o.beta2)},
+               {"epsilon", f(o.epsilon)},
+               {"norm_coefficient", f(decay)}},
+              {"mean.", "square."}};
+    }
+    throw_error("unknown optimizer '{}'; known: {}", o.kind, fmt::join(optimizer_names(), ", "));
+  }
+
+  void add_update(const std::vector<size_t>& which, double decay) {
+    const Node node = optimizer_node(decay);
+    std::vector<ValueId> inputs = {rate_, updates_};
+    for (const size_t i : which) inputs.push_back(parameters_[i].value);
+    for (const size_t i : which) inputs.push_back(gradients_[i]);
+    const size_t first_state = optimizer_states_.size();
+    for (const std::string& prefix : node.states) {
+      for (const size_t i : which) {
+        const ValueId state = add_state(prefix, parameters_[i].value);
+        inputs.push_back(state);
+        optimizer_states_.push_back({state, kNoValue});
+      }
+    }
+    const size_t outputs = which.size() * (1 + node.states.size());
+    const std::vector<ValueId> made =
+        builder_.add_multi(node.op, std::move(inputs), outputs, node.attributes);
+    for (size_t i = 0; i < which.size(); ++i) {
+      new_parameters_[which[i]] = {parameters_[which[i]].value, made[i]};
+    }
+    for (size_t i = which.size(); i < outputs; ++i) {
+      optimizer_states_[first_state + i - which.size()].to = made[i];
+    }
+  }
+
+  // Nodes nobody needs, such as a final Softmax.
+  void drop_unused(const std::vector<StateUpdate>& states) {
+    const std::vector<NodeId> ids = graph_.node_ids();
+    for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
+      const auto is_used = [&](ValueId value) {
+        return value.valid() &&
+               (!graph_.value(value).consumers.empty() || graph_.is_output(value) ||
+                std::any_of(states.begin(), states.end(),
+                            [&](const StateUpdate& state) { return state.to == value; }));
+      };
+      const std::vector<ValueId>& outputs = graph_.node(*id).outputs;
+      if (std::none_of(outputs.begin(), outputs.end(), is_used)) graph_.erase_node(*id);
+    }
+  }
+
+  static constexpr int64_t kOnnxInt64 = 7;  // TensorProto.INT64
+
+  const TrainingOptions& options_;
+  Graph graph_;
+  ops::Builder builder_;
+  std::vector<Parameter> parameters_;
+  std::vector<ValueId> gradients_;  // one per parameter
+  ValueId labels_, loss_, correct_, rate_, updates_;
+  std::vector<StateUpdate> new_parameters_, optimizer_states_, accumulated_;
+};
+
+}  // namespace
+
+const std::vector<std::string>& optimizer_names() {
+  static const std::vector<std::string> kNames = {"sgd", "adam"};
+  return kNames;
+}
+
+TrainingGraph make_training_graph(Graph model, const TrainingOptions& options) {
+  TY_REQUIRE(options.accumulate >= 1, "gradients of {} runs cannot be added up",
+             options.accumulate);
+  return Maker(std::move(model), options).run();
+}
+
+}  // namespace trainyard::train

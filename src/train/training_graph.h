@@ -1,0 +1,59 @@
+// From a network to the graph of one training step: forward, loss, backward and the update of every
+// parameter, all as nodes of one graph.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/state_update.h"
+
+namespace trainyard::train {
+
+struct OptimizerOptions {
+  std::string kind = "sgd";  // one of optimizer_names()
+  double momentum = 0.9;     // sgd, lars
+  bool nesterov = false;     // sgd
+  double beta1 = 0.9;        // adam, adamw
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+  bool decay_all = true;  // false: biases and normalisation parameters do not decay
+};
+const std::vector<std::string>& optimizer_names();
+
+struct TrainingOptions {
+  OptimizerOptions optimizer;
+  // Parameters whose name begins with one of these stay as they are and cost no gradient work.
+  std::vector<std::string> frozen;
+  // Gradients of this many runs are added up before an update.
+  int64_t accumulate = 1;
+  // Weight of the losses of the second and further outputs (auxiliary heads).
+  double auxiliary_weight = 0.3;
+};
+
+// Inputs: the network's own (the images first), `labels` (i64, one class per image; negative: not
+// counted), `learning_rate` (f32), `updates` (i64: how many updates there have been, counted from
+// 1), and `step` (i64) where dropout needs a number that differs from run to run.
+// Outputs: the mean loss, and how many images the first output classifies correctly (i64).
+struct TrainingGraph {
+  Graph graph;
+  // Parameters, then running statistics, then what the optimizer keeps (`momentum.<parameter>`, …)
+  // and gradients that are being added up (`accumulated.<parameter>`).
+  std::vector<StateUpdate> states;
+  int64_t num_parameters = 0;  // of the states
+  int64_t num_statistics = 0;
+};
+
+// Throws Error if the network cannot be trained: no parameters, outputs that are not scores of
+// classes, an operator without gradient.
+TrainingGraph make_training_graph(Graph model, const TrainingOptions& options);
+
+inline constexpr const char* kAccumulatedPrefix = "accumulated.";
+
+// The first step that belongs to the update rather than to the gradients is the one of the first
+// node with this prefix.
+inline constexpr const char* kUpdatePrefix = "update.";
+inline constexpr const char* kGradientPrefix = "grad.";
+
+}  // namespace trainyard::train
