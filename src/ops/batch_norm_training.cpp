@@ -1,19 +1,32 @@
 // Batch normalisation while training, with the batch's statistics as outputs so that backward need
 // not take them again, and its gradient.
 //
-// BatchNormTraining: (x, scale, bias, running_mean, running_var) ->
-//   (y, mean, variance, running_mean', running_var'), running' = running * momentum + batch * (1 -
-//   momentum).
-// BatchNormGrad: (x, scale, mean, variance, dy) -> (dx, dscale, dbias).
+// BatchNormTraining: (x, scale, bias, running_mean, running_var, residual?) ->
+//   (y, mean, variance, running_mean', running_var'), y = activation(normalised + residual),
+//   running' = running * momentum + batch * (1 - momentum).
+// BatchNormGrad: (x, scale, mean, variance, dy, bias?, y?) -> (dx, dscale, dbias, dresidual?). With
+//   an activation it needs to know where y lies: from y, or, where nothing was added, from x and
+//   bias.
 #include "base/error.h"
+#include "ops/activation.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"epsilon", AttrKind::kFloat}, {"momentum", AttrKind::kFloat}};
-constexpr AttrSpec kGradAttributes[] = {{"epsilon", AttrKind::kFloat}};
+constexpr AttrSpec kAttributes[] = {{"activation", AttrKind::kText},
+                                    {"activation_alpha", AttrKind::kFloat},
+                                    {"activation_beta", AttrKind::kFloat},
+                                    {"epsilon", AttrKind::kFloat},
+                                    {"momentum", AttrKind::kFloat}};
+constexpr AttrSpec kGradAttributes[] = {{"activation", AttrKind::kText},
+                                        {"activation_alpha", AttrKind::kFloat},
+                                        {"activation_beta", AttrKind::kFloat},
+                                        {"epsilon", AttrKind::kFloat}};
+constexpr size_t kResidual = 5;
+constexpr size_t kGradBias = 5;
+constexpr size_t kGradY = 6;
 constexpr ParamRole kRoles[] = {ParamRole::kNone, ParamRole::kWeight, ParamRole::kBias,
                                 ParamRole::kStatistic, ParamRole::kStatistic};
 
@@ -26,41 +39,67 @@ void require_channels(const NodeView& node, size_t first, size_t last) {
   }
 }
 
+void require_like_x(const NodeView& node, size_t i, std::string_view what) {
+  TY_REQUIRE(node.input_type(i) == node.input_type(0), "{} is {}, expected {}", what,
+             node.input_type(i).to_string(), node.input_type(0).to_string());
+}
+
+// Those whose gradient follows from y alone.
+void require_clamp(const NodeView& node) {
+  const std::string op = node.attr_text("activation", "");
+  TY_REQUIRE(op.empty() || op == "Relu" || op == "Clip", "activation '{}' is not one of Relu, Clip",
+             op);
+}
+
 std::vector<TensorType> infer(const NodeView& node) {
   require_channels(node, 1, 4);
+  require_clamp(node);
+  if (node.has_input(kResidual)) require_like_x(node, kResidual, "the residual");
   const TensorType& channel = node.input_type(1);
   return {node.input_type(0), channel, channel, channel, channel};
 }
 
 std::vector<TensorType> infer_grad(const NodeView& node) {
   require_channels(node, 1, 3);
-  TY_REQUIRE(node.input_shape(4) == node.input_shape(0), "dy has shape {}, expected {}",
-             node.input_shape(4).to_string(), node.input_shape(0).to_string());
-  return {node.input_type(0), node.input_type(1), node.input_type(1)};
+  require_like_x(node, 4, "dy");
+  require_clamp(node);
+  if (node.has_input(kGradBias)) require_channels(node, kGradBias, kGradBias);
+  if (node.has_input(kGradY)) require_like_x(node, kGradY, "y");
+  TY_REQUIRE(!node.has_attr("activation") || node.has_input(kGradBias) || node.has_input(kGradY),
+             "with an activation it needs bias or y");
+  return {node.input_type(0), node.input_type(1), node.input_type(1), node.input_type(0)};
 }
 
 // Mean (1), variance (3), normalise and scale (3) per element.
 Cost cost(const NodeView& node) {
-  return elementwise_cost(node, 7);
+  const int64_t sum = node.has_input(kResidual) ? 1 : 0;
+  return elementwise_cost(node, 7 + sum + activation_flops(node));
 }
 // Two sums (4), then the combination (5) per element.
 Cost cost_grad(const NodeView& node) {
-  return elementwise_cost(node, 9);
+  return elementwise_cost(node, 9 + activation_flops(node));
 }
 
 std::vector<ValueId> gradient(GradContext& grad) {
-  const float epsilon = grad.node().attr_float("epsilon", 1e-5F);
+  const bool activates = grad.node().has_attr("activation");
+  const bool adds = grad.node().has_input(kResidual);
+  Attributes attributes = grad.attributes();
+  attributes.erase("momentum");
+  std::vector<ValueId> inputs = {grad.x(0), grad.x(1), grad.y(1), grad.y(2), grad.dy()};
+  if (activates) inputs.push_back(adds ? kNoValue : grad.x(2));
+  if (activates && adds) inputs.push_back(grad.y());
+  // Without an activation what was added gets dy as it is.
+  const bool masks_residual = activates && adds && grad.wants(kResidual);
   const std::vector<ValueId> all = grad.builder().add_multi(
-      "BatchNormGrad", {grad.x(0), grad.x(1), grad.y(1), grad.y(2), grad.dy()}, 3,
-      {{"epsilon", epsilon}});
-  return {all[0], all[1], all[2], kNoValue, kNoValue};
+      "BatchNormGrad", inputs, masks_residual ? 4 : 3, std::move(attributes));
+  return {all[0], all[1], all[2], kNoValue, kNoValue, masks_residual ? all[3] : grad.dy()};
 }
 
 }  // namespace
 
 extern const OpDef kBatchNormTraining = {.name = "BatchNormTraining",
                                          .kind = OpKind::kNormalization,
-                                         .inputs = {5, 5},
+                                         .inputs = {5, 6},
                                          .outputs = {5, 5},
                                          .attributes = kAttributes,
                                          .roles = kRoles,
@@ -69,8 +108,8 @@ extern const OpDef kBatchNormTraining = {.name = "BatchNormTraining",
                                          .gradient = gradient};
 extern const OpDef kBatchNormGrad = {.name = "BatchNormGrad",
                                      .kind = OpKind::kNormalization,
-                                     .inputs = {5, 5},
-                                     .outputs = {3, 3},
+                                     .inputs = {5, 7},
+                                     .outputs = {3, 4},
                                      .attributes = kGradAttributes,
                                      .infer = infer_grad,
                                      .cost = cost_grad};

@@ -10,6 +10,7 @@
 #include "kernels/kernel_table.h"
 #include "ops/builder.h"
 #include "ops/op_def.h"
+#include "support/layout_run.h"
 
 namespace trainyard::testing {
 namespace {
@@ -130,6 +131,18 @@ void expect_same(const std::vector<Tensor>& found, const std::vector<Tensor>& ex
   }
 }
 
+void expect_same_in_layouts(const Prepared& p, const kernels::KernelDef& def,
+                            const std::vector<Tensor>& expected) {
+  for (const Offer offer : {Offer::kRowMajor, Offer::kBlocksOf8}) {
+    const std::optional<LayoutRun> found = run_in_layouts({p.graph, p.node}, def, p.inputs, offer);
+    if (!found) continue;
+    const std::string what = fmt::format("{}, offered {}", def.library,
+                                         offer == Offer::kRowMajor ? "row-major" : "blocks");
+    expect_same(found->outputs, expected, kKernelTolerance, what);
+    EXPECT_EQ(found->stained_padding, 0) << what;
+  }
+}
+
 // What inference said must be what was executed; a dimension may have been open.
 void expect_inferred(const Prepared& p, const std::vector<Tensor>& outputs) {
   const NodeView node(p.graph, p.node);
@@ -225,11 +238,21 @@ void check_case(const OpCase& c) {
 
   const NodeView node(p.graph, p.node);
   for (const kernels::KernelDef* def : kernels::kernels_of(c.op)) {
-    const bool takes =
-        def->create != nullptr && (def->refuses == nullptr || def->refuses(node).empty());
+    const bool takes = def->refuses == nullptr || def->refuses(node).empty();
     if (!takes || def->library == "reference") continue;
-    expect_same(run_kernel(p, *def), outputs, kKernelTolerance, def->library);
+    if (def->create != nullptr) {
+      expect_same(run_kernel(p, *def), outputs, kKernelTolerance, def->library);
+    } else if (def->layouts != nullptr) {
+      expect_same_in_layouts(p, *def, outputs);
+    }
   }
+}
+
+bool is_fast(const OpCase& c) {
+  const Prepared p = prepare(c, /*hide=*/false);
+  const kernels::KernelDef& first = *kernels::kernels_of(c.op).front();
+  return first.library != "reference" &&
+         (first.refuses == nullptr || first.refuses({p.graph, p.node}).empty());
 }
 
 void expect_rejected(const OpCase& c, std::string_view part) {

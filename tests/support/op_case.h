@@ -51,9 +51,13 @@ Attribute text(std::string_view value);
 // - the types inference gives are those that are executed, and the expected ones;
 // - the reference kernel gives the expected values, also when nothing is known before the run and
 //   shapes are found out in the run;
-// - every other kernel that takes the node agrees with the reference;
+// - every other kernel that takes the node agrees with the reference, row-major and in blocks of
+//   channels, whose padding stays zero;
 // - the cost counts no byte or operation below zero, and at least the output of what computes.
 void check_case(const OpCase& c);
+
+// Does a kernel other than the reference take the node first?
+bool is_fast(const OpCase& c);
 
 // Inference or the run refuses the case with an Error whose text contains `part`.
 void expect_rejected(const OpCase& c, std::string_view part);

@@ -17,17 +17,15 @@ struct Row {
   bool keeps_zero;  // f(0) = 0, so that padding stays zero
 };
 
-constexpr std::array<Row, 11> kRows = {{{"Clip", algorithm::eltwise_clip, false},
-                                        {"Elu", algorithm::eltwise_elu, true},
-                                        {"Exp", algorithm::eltwise_exp, false},
-                                        {"HardSwish", algorithm::eltwise_hardswish, true},
-                                        {"LeakyRelu", algorithm::eltwise_relu, true},
-                                        {"Relu", algorithm::eltwise_relu, true},
-                                        {"Sigmoid", algorithm::eltwise_logistic, false},
-                                        {"Softplus", algorithm::eltwise_soft_relu, false},
-                                        {"Sqrt", algorithm::eltwise_sqrt, true},
-                                        {"Tanh", algorithm::eltwise_tanh, true},
-                                        {"Abs", algorithm::eltwise_abs, true}}};
+constexpr std::array<Row, 9> kRows = {{{"Elu", algorithm::eltwise_elu, true},
+                                       {"Exp", algorithm::eltwise_exp, false},
+                                       {"HardSwish", algorithm::eltwise_hardswish, true},
+                                       {"LeakyRelu", algorithm::eltwise_relu, true},
+                                       {"Sigmoid", algorithm::eltwise_logistic, false},
+                                       {"Softplus", algorithm::eltwise_soft_relu, false},
+                                       {"Sqrt", algorithm::eltwise_sqrt, true},
+                                       {"Tanh", algorithm::eltwise_tanh, true},
+                                       {"Abs", algorithm::eltwise_abs, true}}};
 
 const Row& row_of(const NodeView& node) {
   for (const Row& row : kRows) {
@@ -43,9 +41,6 @@ std::string_view refuses(const NodeView& node) {
     return "only one to six dimensions are implemented";
   }
   if (node.input_shape(0).num_elements() == 0) return "the input is empty";
-  if (node.op() == "Clip" && ops::activation_from(node).op.empty()) {
-    return "the bounds are not constant";
-  }
   return "";
 }
 
@@ -62,9 +57,7 @@ std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout>
   Layout layout = inputs[0];
   const int64_t block = shape.rank() >= 2 ? layout.block_of(1) : 1;
   if (block > 1 && !row_of(node).keeps_zero && shape[1] % block != 0) layout = Layout();
-  NodeLayouts wanted{.inputs = {layout}, .outputs = {layout}, .in_place_input = 0};
-  wanted.inputs.resize(node.num_inputs());
-  return wanted;
+  return NodeLayouts{.inputs = {layout}, .outputs = {layout}, .in_place_input = 0};
 }
 
 std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
@@ -79,12 +72,10 @@ constexpr KernelDef eltwise_kernel(std::string_view op) {
 }  // namespace
 
 extern const KernelDef kAbs = eltwise_kernel("Abs");
-extern const KernelDef kClip = eltwise_kernel("Clip");
 extern const KernelDef kElu = eltwise_kernel("Elu");
 extern const KernelDef kExp = eltwise_kernel("Exp");
 extern const KernelDef kHardSwish = eltwise_kernel("HardSwish");
 extern const KernelDef kLeakyRelu = eltwise_kernel("LeakyRelu");
-extern const KernelDef kRelu = eltwise_kernel("Relu");
 extern const KernelDef kSigmoid = eltwise_kernel("Sigmoid");
 extern const KernelDef kSoftplus = eltwise_kernel("Softplus");
 extern const KernelDef kSqrt = eltwise_kernel("Sqrt");

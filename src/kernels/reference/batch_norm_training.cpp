@@ -1,8 +1,11 @@
 // BatchNormTraining and BatchNormGrad, one channel at a time.
 #include <cmath>
+#include <limits>
 
 #include "kernels/reference/moments.h"
+#include "kernels/reference/operands.h"
 #include "kernels/reference/reference.h"
+#include "ops/activation.h"
 
 namespace trainyard::kernels::reference {
 namespace {
@@ -16,7 +19,9 @@ void for_each_in_channel(const Shape& shape, int64_t channel, F&& visit) {
 class BatchNormTraining final : public Kernel {
  public:
   explicit BatchNormTraining(const NodeView& node)
-      : epsilon_(node.attr_float("epsilon", 1e-5F)), momentum_(node.attr_float("momentum", 0.9F)) {}
+      : epsilon_(node.attr_float("epsilon", 1e-5F)),
+        momentum_(node.attr_float("momentum", 0.9F)),
+        activation_(ops::activation_of(node)) {}
 
   void run(const KernelArgs& args) const override {
     for_float_type(args.inputs[0].dtype, [&]<typename T>(T) { run_as<T>(args); });
@@ -32,8 +37,11 @@ class BatchNormTraining final : public Kernel {
     for (int64_t c = 0; c < shape[1]; ++c) {
       const Moments batch = channel_moments<T>(args.inputs[0], c);
       const double factor = in(1, c) / std::sqrt(batch.variance + epsilon_);
+      const bool adds = input_or_none(args, 5).data != nullptr;
       for_each_in_channel(shape, c, [&](int64_t i) {
-        args.outputs[0].as<T>()[i] = static_cast<T>((in(0, i) - batch.mean) * factor + in(2, c));
+        const double normalised = (in(0, i) - batch.mean) * factor + in(2, c);
+        args.outputs[0].as<T>()[i] =
+            static_cast<T>(activation_(normalised + (adds ? in(5, i) : 0.0)));
       });
       const auto running = [&](size_t i, double now) {
         return in(i, c) * momentum_ + now * (1.0 - momentum_);
@@ -47,13 +55,21 @@ class BatchNormTraining final : public Kernel {
 
   double epsilon_;
   double momentum_;
+  ops::ActivationSpec activation_;
 };
 
 // With xhat = (x - mean) / s, s = sqrt(variance + epsilon), and means taken over the channel:
-// dx = scale / s * (dy - mean(dy) - xhat * mean(dy * xhat)).
+// dx = scale / s * (dz - mean(dz) - xhat * mean(dz * xhat)), dz being dy where y is strictly inside
+// the activation's bounds.
 class BatchNormGrad final : public Kernel {
  public:
-  explicit BatchNormGrad(const NodeView& node) : epsilon_(node.attr_float("epsilon", 1e-5F)) {}
+  explicit BatchNormGrad(const NodeView& node) : epsilon_(node.attr_float("epsilon", 1e-5F)) {
+    const ops::ActivationSpec activation = ops::activation_of(node);
+    if (activation.op == "Relu") low_ = 0.0;
+    if (activation.op != "Clip") return;
+    low_ = activation.alpha;
+    high_ = activation.beta;
+  }
 
   void run(const KernelArgs& args) const override {
     for_float_type(args.inputs[0].dtype, [&]<typename T>(T) { run_as<T>(args); });
@@ -70,16 +86,24 @@ class BatchNormGrad final : public Kernel {
     for (int64_t c = 0; c < shape[1]; ++c) {
       const double deviation = std::sqrt(in(3, c) + epsilon_);
       const auto normalised = [&](int64_t i) { return (in(0, i) - in(2, c)) / deviation; };
+      const auto dz = [&](int64_t i) {
+        const bool has_y = input_or_none(args, 6).data != nullptr;
+        if (!has_y && input_or_none(args, 5).data == nullptr) return in(4, i);
+        const double y = has_y ? in(6, i) : normalised(i) * in(1, c) + in(5, c);
+        return low_ < y && y < high_ ? in(4, i) : 0.0;
+      };
       double dscale = 0;
       double dbias = 0;
       for_each_in_channel(shape, c, [&](int64_t i) {
-        dscale += in(4, i) * normalised(i);
-        dbias += in(4, i);
+        dscale += dz(i) * normalised(i);
+        dbias += dz(i);
       });
       const double factor = in(1, c) / deviation;
+      T* residual = output_or_none(args, 3).as<T>();
       for_each_in_channel(shape, c, [&](int64_t i) {
         args.outputs[0].as<T>()[i] =
-            static_cast<T>(factor * (in(4, i) - dbias / count - normalised(i) * dscale / count));
+            static_cast<T>(factor * (dz(i) - dbias / count - normalised(i) * dscale / count));
+        if (residual != nullptr) residual[i] = static_cast<T>(dz(i));
       });
       args.outputs[1].as<T>()[c] = static_cast<T>(dscale);
       args.outputs[2].as<T>()[c] = static_cast<T>(dbias);
@@ -87,6 +111,8 @@ class BatchNormGrad final : public Kernel {
   }
 
   double epsilon_;
+  double low_ = -std::numeric_limits<double>::infinity();
+  double high_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace

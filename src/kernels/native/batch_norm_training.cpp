@@ -1,0 +1,165 @@
+// BatchNormTraining on blocks of eight channels: one pass for the statistics and one for the
+// result, block by block, so that the second finds a block in the cache.
+#include <immintrin.h>
+
+#include "kernels/kernel.h"
+#include "kernels/native/channel_sums.h"
+#include "kernels/native/clamp.h"
+#include "kernels/native/cpu.h"
+#include "kernels/native/flat.h"
+
+namespace trainyard::kernels::native {
+namespace {
+
+std::string_view refuses(const NodeView& node) {
+  if (const std::string_view reason = refuses_channel_sums(node); !reason.empty()) return reason;
+  return refuses_clamp(node, node.input_shape(0)[1]);
+}
+
+class BatchNormTraining final : public Kernel {
+ public:
+  BatchNormTraining(const NodeView& node, const NodeLayouts& layouts)
+      : channels_(node.input_shape(0)[1]),
+        x_(planes_of(node.input_shape(0), layouts.inputs[0])),
+        y_(planes_of(node.input_shape(0), layouts.outputs[0])),
+        epsilon_(node.attr_float("epsilon", 1e-5F)),
+        momentum_(node.attr_float("momentum", 0.9F)),
+        clamp_(clamp_of(node)) {
+    if (node.has_input(kResidual)) {
+      residual_ = planes_of(node.input_shape(0), layouts.inputs[kResidual]);
+    }
+  }
+
+  void run(const KernelArgs& args) const override {
+    const auto sums = [&](int64_t image, int64_t plane, Sums& partial) {
+      sum_piece(args, image, plane, partial);
+    };
+    const auto finish = [&](int64_t plane, const Sums& total, Factors& factors) {
+      find_statistics(args, plane, total, factors);
+    };
+    const auto apply = [&](int64_t image, int64_t plane, const Factors& factors) {
+      if (args.inputs.size() > kResidual && args.inputs[kResidual].data != nullptr) {
+        normalise<true>(args, image, plane, factors);
+      } else {
+        normalise<false>(args, image, plane, factors);
+      }
+    };
+    run_channel_sums<Factors>(x_.images, x_.planes, args.scratch, sums, finish, apply);
+  }
+
+  int64_t scratch_bytes() const override {
+    return channel_sums_scratch<Factors>(x_.images, x_.planes);
+  }
+
+ private:
+  static constexpr size_t kResidual = 5;
+
+  struct Factors {
+    float mean[kLanes];
+    float factor[kLanes];
+    float bias[kLanes];
+  };
+
+  // The first position of the first image: near the mean, so that the sum of squares around it
+  // does not cancel.
+  const float* shift(const KernelArgs& args, int64_t plane) const {
+    return args.inputs[0].as<float>() + plane * x_.plane_elements();
+  }
+
+  void sum_piece(const KernelArgs& args, int64_t image, int64_t plane, Sums& partial) const {
+    const float* x =
+        args.inputs[0].as<float>() + image * x_.image_stride + plane * x_.plane_elements();
+    const __m256 k = _mm256_loadu_ps(shift(args, plane));
+    for_each_chunk(x_.positions, [&](int64_t begin, int64_t end) {
+      LaneSums sums;
+      sums.run(begin, end, [&](int64_t at, __m256* out) {
+        const __m256 v = _mm256_sub_ps(_mm256_loadu_ps(x + at), k);
+        out[0] = _mm256_add_ps(out[0], v);
+        out[1] = _mm256_fmadd_ps(v, v, out[1]);
+      });
+      sums.add_to(partial);
+    });
+  }
+
+  void find_statistics(const KernelArgs& args, int64_t plane, const Sums& total,
+                       Factors& factors) const {
+    const auto count = static_cast<double>(x_.images * x_.positions);
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      const int64_t c = plane * kLanes + lane;
+      if (c >= channels_) {
+        factors.mean[lane] = factors.factor[lane] = factors.bias[lane] = 0.0F;
+        continue;
+      }
+      const double offset = total.of[0][lane] / count;
+      const double mean = shift(args, plane)[lane] + offset;
+      const double variance = std::max(0.0, total.of[1][lane] / count - offset * offset);
+      factors.mean[lane] = static_cast<float>(mean);
+      factors.factor[lane] =
+          static_cast<float>(args.inputs[1].as<float>()[c] / std::sqrt(variance + epsilon_));
+      factors.bias[lane] = args.inputs[2].as<float>()[c];
+      store(args, 1, c, mean);
+      store(args, 2, c, variance);
+      store(args, 3, c, args.inputs[3].as<float>()[c] * momentum_ + mean * (1 - momentum_));
+      store(args, 4, c, args.inputs[4].as<float>()[c] * momentum_ + variance * (1 - momentum_));
+    }
+  }
+
+  static void store(const KernelArgs& args, size_t output, int64_t c, double value) {
+    float* to = args.outputs[output].as<float>();
+    if (to != nullptr) to[c] = static_cast<float>(value);
+  }
+
+  template <bool kAdds>
+  void normalise(const KernelArgs& args, int64_t image, int64_t plane,
+                 const Factors& factors) const {
+    const int64_t at = plane * x_.plane_elements();
+    const float* x = args.inputs[0].as<float>() + image * x_.image_stride + at;
+    const float* residual = nullptr;
+    if (kAdds) {
+      residual = args.inputs[kResidual].as<float>() + image * residual_.image_stride + at;
+    }
+    float* y = args.outputs[0].as<float>() + image * y_.image_stride + at;
+    const __m256 mean = _mm256_loadu_ps(factors.mean);
+    const __m256 factor = _mm256_loadu_ps(factors.factor);
+    const __m256 bias = _mm256_loadu_ps(factors.bias);
+    const ClampVectors clamp(clamp_);
+    for (int64_t i = 0; i < x_.plane_elements(); i += kLanes) {
+      const __m256 v = _mm256_sub_ps(_mm256_loadu_ps(x + i), mean);
+      __m256 result = _mm256_fmadd_ps(v, factor, bias);
+      if (kAdds) result = _mm256_add_ps(result, _mm256_loadu_ps(residual + i));
+      _mm256_storeu_ps(y + i, clamp(result));
+    }
+  }
+
+  int64_t channels_;
+  Planes x_;
+  Planes y_;
+  Planes residual_;
+  double epsilon_;
+  double momentum_;
+  Activation clamp_;
+};
+
+std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> /*inputs*/) {
+  const Layout blocks = Layout::channel_blocks(node.input_shape(0), kLanes);
+  NodeLayouts wanted{.inputs = {blocks, {}, {}, {}, {}},
+                     .outputs = {blocks, {}, {}, {}, {}},
+                     .takes_parts = true,
+                     .in_place_input = 0};
+  wanted.inputs.resize(node.num_inputs(), blocks);
+  return wanted;
+}
+
+std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+  return std::make_unique<BatchNormTraining>(node, layouts);
+}
+
+}  // namespace
+
+extern const KernelDef kBatchNormTraining = {.op = "BatchNormTraining",
+                                             .library = "native",
+                                             .refuses = refuses,
+                                             .layouts = layouts,
+                                             .create_in = create};
+
+}  // namespace trainyard::kernels::native

@@ -1,0 +1,142 @@
+// Relu and Clip, and their gradients, in whatever blocks of channels their operands have.
+#include "kernels/native/clamp.h"
+
+#include "kernels/kernel.h"
+#include "kernels/native/elementwise.h"
+
+namespace trainyard::kernels::native {
+namespace {
+
+constexpr int64_t kVector = 8;
+
+std::string_view refuses(const NodeView& node) {
+  if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
+  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  return "";
+}
+
+// Inputs from `first` on are the bounds of Clip and ClipGrad; Relu has none.
+Activation bounds_of(const KernelArgs& args, bool relu, size_t first) {
+  if (relu) return kRelu;
+  Activation bounds;
+  const auto given = [&](size_t i) {
+    return i < args.inputs.size() && args.inputs[i].data != nullptr;
+  };
+  if (given(first)) bounds.low = *args.inputs[first].as<float>();
+  if (given(first + 1)) bounds.high = *args.inputs[first + 1].as<float>();
+  return bounds;
+}
+
+class Forward final : public Kernel {
+ public:
+  Forward(const NodeView& node, const NodeLayouts& layouts)
+      : relu_(node.op() == "Relu"),
+        runs_(node.input_shape(0), std::vector{layouts.inputs[0], layouts.outputs[0]}) {}
+
+  void run(const KernelArgs& args) const override {
+    const Activation bounds = bounds_of(args, relu_, 1);
+    const ClampVectors clamp(bounds);
+    runs_.for_each([&](int64_t image, int64_t first, int64_t count) {
+      const float* x = args.inputs[0].as<float>() + runs_.offset(0, image, first);
+      float* y = args.outputs[0].as<float>() + runs_.offset(1, image, first);
+      int64_t i = 0;
+      for (; i + kVector <= count; i += kVector) {
+        _mm256_storeu_ps(y + i, clamp(_mm256_loadu_ps(x + i)));
+      }
+      for (; i < count; ++i) {
+        const float above = x[i] < bounds.low ? bounds.low : x[i];
+        y[i] = above > bounds.high ? bounds.high : above;
+      }
+    });
+  }
+
+ private:
+  bool relu_;
+  ElementRuns runs_;
+};
+
+// Inputs: y, dy, bounds.
+class Backward final : public Kernel {
+ public:
+  Backward(const NodeView& node, const NodeLayouts& layouts)
+      : relu_(node.op() == "ReluGrad"),
+        runs_(node.input_shape(0),
+              std::vector{layouts.inputs[0], layouts.inputs[1], layouts.outputs[0]}) {}
+
+  void run(const KernelArgs& args) const override {
+    const Activation bounds = bounds_of(args, relu_, 2);
+    const ClampVectors clamp(bounds);
+    runs_.for_each([&](int64_t image, int64_t first, int64_t count) {
+      const float* y = args.inputs[0].as<float>() + runs_.offset(0, image, first);
+      const float* dy = args.inputs[1].as<float>() + runs_.offset(1, image, first);
+      float* dx = args.outputs[0].as<float>() + runs_.offset(2, image, first);
+      int64_t i = 0;
+      for (; i + kVector <= count; i += kVector) {
+        const __m256 passes = clamp.passes(_mm256_loadu_ps(y + i));
+        _mm256_storeu_ps(dx + i, _mm256_and_ps(_mm256_loadu_ps(dy + i), passes));
+      }
+      for (; i < count; ++i) dx[i] = bounds.low < y[i] && y[i] < bounds.high ? dy[i] : 0.0F;
+    });
+  }
+
+ private:
+  bool relu_;
+  ElementRuns runs_;
+};
+
+// Is zero known to stay zero?
+bool keeps_zero(const NodeView& node) {
+  const ops::ActivationSpec spec = ops::activation_from(node);
+  return !spec.op.empty() && spec(0.0) == 0.0;
+}
+
+std::optional<NodeLayouts> forward_layouts(const NodeView& node, std::span<const Layout> inputs) {
+  const Layout layout =
+      common_layout(node.input_shape(0), inputs.first(1), /*fit=*/keeps_zero(node));
+  NodeLayouts wanted{.inputs = {layout},
+                     .outputs = {layout},
+                     .takes_parts = !layout.is_row_major(),
+                     .in_place_input = 0};
+  wanted.inputs.resize(node.num_inputs());
+  return wanted;
+}
+
+std::optional<NodeLayouts> backward_layouts(const NodeView& node, std::span<const Layout> inputs) {
+  const Layout layout = common_layout(node.input_shape(0), inputs.first(2), /*fit=*/true);
+  NodeLayouts wanted{.inputs = {layout, layout},
+                     .outputs = {layout},
+                     .takes_parts = !layout.is_row_major(),
+                     .in_place_input = 1};
+  wanted.inputs.resize(node.num_inputs());
+  return wanted;
+}
+
+template <typename K>
+std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+  return std::make_unique<K>(node, layouts);
+}
+
+constexpr KernelDef forward_kernel(std::string_view op) {
+  return {.op = op,
+          .library = "native",
+          .refuses = refuses,
+          .layouts = forward_layouts,
+          .create_in = create<Forward>};
+}
+
+constexpr KernelDef backward_kernel(std::string_view op) {
+  return {.op = op,
+          .library = "native",
+          .refuses = refuses,
+          .layouts = backward_layouts,
+          .create_in = create<Backward>};
+}
+
+}  // namespace
+
+extern const KernelDef kClip = forward_kernel("Clip");
+extern const KernelDef kClipGrad = backward_kernel("ClipGrad");
+extern const KernelDef kReluForward = forward_kernel("Relu");
+extern const KernelDef kReluGrad = backward_kernel("ReluGrad");
+
+}  // namespace trainyard::kernels::native

@@ -1,0 +1,56 @@
+// The fast optimizers beside the reference: several tensors of odd sizes and layouts.
+#include <gtest/gtest.h>
+
+#include "support/op_case.h"
+
+namespace trainyard::testing {
+namespace {
+
+const std::vector<Shape> kTensors = {{3, 5, 3, 3}, {7}, {}, {35, 480}, {0}};
+
+OpInput positive(const Shape& shape) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < shape.num_elements(); ++i) {
+    values.push_back(0.01 * static_cast<double>(i % 17));
+  }
+  OpInput input = given(shape, values);
+  return input;
+}
+
+OpCase step(const char* op, size_t states, double count, Attributes attributes) {
+  OpCase c{.op = op,
+           .inputs = {given({}, {0.125}), given({}, {count}, DType::kI64)},
+           .attributes = std::move(attributes)};
+  for (size_t group = 0; group < 2 + states; ++group) {
+    for (const Shape& shape : kTensors) {
+      // The last state of Adam is a mean of squares.
+      c.inputs.push_back(group == 3 ? positive(shape) : draw(shape));
+      if (group != 1) c.outputs.push_back(gives_type(shape));
+    }
+  }
+  return c;
+}
+
+TEST(NativeOptimizer, MomentumEqualsTheReference) {
+  for (const char* mode : {"standard", "nesterov"}) {
+    for (const double count : {0.0, 3.0}) {
+      const OpCase c = step(
+          "Momentum", 1, count,
+          {{"alpha", 0.9F}, {"beta", 0.8F}, {"mode", text(mode)}, {"norm_coefficient", 1e-2F}});
+      EXPECT_TRUE(is_fast(c));
+      check_case(c);
+    }
+  }
+}
+
+TEST(NativeOptimizer, AdamEqualsTheReference) {
+  for (const double count : {0.0, 1.0, 20.0}) {
+    const OpCase c =
+        step("Adam", 2, count, {{"norm_coefficient", 1e-2F}, {"norm_coefficient_post", 1e-3F}});
+    EXPECT_TRUE(is_fast(c));
+    check_case(c);
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::testing
