@@ -1,0 +1,150 @@
+#include "data/augment.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace trainyard::data {
+
+extern const StepDef kCrop;
+extern const StepDef kFlip;
+extern const StepDef kPad;
+
+namespace {
+
+// clang-format off
+constexpr const StepDef* kSteps[] = {
+    &kCrop,
+    &kFlip,
+    &kPad,
+};
+// clang-format on
+
+constexpr std::string_view kNormalize = "normalize";
+
+const StepDef& find_step(std::string_view name) {
+  std::vector<std::string> names;
+  std::vector<std::string> usages;
+  for (const StepDef* step : kSteps) {
+    if (step->name == name) return *step;
+    names.emplace_back(step->name);
+    usages.emplace_back(step->usage);
+  }
+  TY_REQUIRE(name != kNormalize, "augmentation 'normalize' must be the last step");
+  names.emplace_back(kNormalize);
+  throw_error("there is no augmentation '{}'; there are {} and normalize[:MEANS:STDS].{}", name,
+              join(usages, ", "), did_you_mean(name, names));
+}
+
+// "name" or "name:arguments"
+struct Word {
+  std::string text;
+  std::string name;
+  std::string arguments;
+};
+
+std::vector<Word> parse_words(std::string_view text) {
+  std::vector<Word> words;
+  if (text.empty()) return words;
+  for (std::string& part : split(text, ',')) {
+    const size_t colon = part.find(':');
+    Word word{.text = part, .name = part.substr(0, colon), .arguments = {}};
+    if (colon != std::string::npos) word.arguments = part.substr(colon + 1);
+    words.push_back(std::move(word));
+  }
+  return words;
+}
+
+// Of pictures with `channels` channels: a grey set's numbers hold for all.
+Normalization spread(Normalization normalization, int64_t channels) {
+  const auto wanted = static_cast<size_t>(channels);
+  if (normalization.mean.size() == 1) {
+    normalization.mean.resize(wanted, normalization.mean[0]);
+    normalization.std.resize(wanted, normalization.std[0]);
+  }
+  TY_REQUIRE(normalization.mean.size() == wanted,
+             "augmentation 'normalize' has numbers for {} channels, the pictures have {}",
+             normalization.mean.size(), channels);
+  return normalization;
+}
+
+std::vector<uint8_t> bytes_of_mean(const std::optional<Normalization>& normalization) {
+  std::vector<uint8_t> fill;
+  if (!normalization) return fill;
+  for (const float mean : normalization->mean) {
+    fill.push_back(static_cast<uint8_t>(std::lround(255 * mean)));
+  }
+  return fill;
+}
+
+uint64_t key_of(const Draw& draw) {
+  const uint64_t epoch = mix_bits(mix_bits(draw.seed) + static_cast<uint64_t>(draw.epoch));
+  return mix_bits(epoch + static_cast<uint64_t>(draw.sample));
+}
+
+}  // namespace
+
+Augmentations::Augmentations(std::string_view text, const Dataset& dataset)
+    : output_(dataset.shape()) {
+  std::vector<Word> words = parse_words(text);
+  if (!words.empty() && words.back().name == kNormalize) {
+    const Word& word = words.back();
+    normalization_ =
+        word.arguments.empty()
+            ? measure_normalization(dataset)
+            : Normalization::parse(word.arguments, fmt::format("augmentation '{}'", word.text));
+    words.pop_back();
+  }
+  const std::vector<uint8_t> fill = bytes_of_mean(normalization_);
+  for (const Word& word : words) {
+    const StepDef& def = find_step(word.name);
+    steps_.push_back(def.make(
+        {word.arguments, fmt::format("augmentation '{}' ({})", word.text, def.usage), fill}));
+    output_ = steps_.back()->output(output_);
+  }
+  TY_REQUIRE(output_.is_fixed(),
+             "{}: the pictures differ in size; add resize:HxW or resized_crop:HxW to the "
+             "augmentation",
+             dataset.source());
+  if (normalization_) normalization_ = spread(*std::move(normalization_), output_.channels);
+  converter_.emplace(output_.channels, normalization_ ? &*normalization_ : nullptr);
+}
+
+std::string Augmentations::text() const {
+  std::vector<std::string> words;
+  for (const auto& step : steps_) words.push_back(step->text());
+  if (normalization_) words.push_back("normalize:" + normalization_->to_string());
+  return join(words, ",");
+}
+
+std::string Augmentations::evaluation_text() const {
+  std::vector<std::string> words;
+  for (const auto& step : steps_) {
+    if (std::string word = step->evaluation_text(); !word.empty()) words.push_back(word);
+  }
+  if (normalization_) words.push_back("normalize:" + normalization_->to_string());
+  return join(words, ",");
+}
+
+PixelView Augmentations::bytes(const Dataset& dataset, const Draw& draw,
+                               Workspace& workspace) const {
+  PixelView picture = dataset.pixels(draw.sample, workspace.sample);
+  const uint64_t key = key_of(draw);
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    Pixels& first = workspace.steps[0];
+    Pixels& free = picture.data == first.bytes.data() ? workspace.steps[1] : first;
+    picture = steps_[i]->apply(picture, free, RandomStream(key, i));
+  }
+  return picture;
+}
+
+void Augmentations::floats(const Dataset& dataset, const Draw& draw, Workspace& workspace,
+                           float* out) const {
+  const PixelView picture = bytes(dataset, draw, workspace);
+  TY_REQUIRE(picture.shape == output_, "{}: the picture is {}, expected {}",
+             dataset.sample_name(draw.sample), picture.shape.to_string(), output_.to_string());
+  converter_->convert(picture, out);
+}
+
+}  // namespace trainyard::data

@@ -1,0 +1,59 @@
+// Augmentation: a chain of steps from the bytes of a sample to the floats a network sees.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/augment_step.h"
+#include "data/dataset.h"
+#include "data/normalization.h"
+
+namespace trainyard::data {
+
+// One thread's memory for pictures on their way.
+struct Workspace {
+  Pixels sample;
+  Pixels steps[2];
+};
+
+// Which draw of random choices: the same sample in another epoch is drawn anew.
+struct Draw {
+  uint64_t seed = 0;
+  int64_t epoch = 0;
+  int64_t sample = 0;
+};
+
+// Immutable; may be used by several threads at once, each with its own workspace.
+class Augmentations {
+ public:
+  // Steps separated by commas, such as "crop:4,flip,cutout:16x1,normalize"; empty: none. See
+  // docs/data.md. `normalize` without numbers measures `dataset`, so it is the training set that
+  // belongs here; text() then holds the numbers. Throws Error for an unknown step, wrong numbers,
+  // or pictures that differ in size at the end.
+  Augmentations(std::string_view text, const Dataset& dataset);
+
+  const PictureShape& output() const { return output_; }
+  // The steps with every number, so that the same text gives the same floats on any set.
+  std::string text() const;
+  // The steps without what is random, to judge a network by.
+  std::string evaluation_text() const;
+
+  // The bytes after the last step before normalisation; in the set's memory or in `workspace`.
+  PixelView bytes(const Dataset& dataset, const Draw& draw, Workspace& workspace) const;
+  // output().elements() floats.
+  void floats(const Dataset& dataset, const Draw& draw, Workspace& workspace, float* out) const;
+
+  const std::optional<Normalization>& normalization() const { return normalization_; }
+
+ private:
+  std::vector<std::shared_ptr<const Step>> steps_;
+  std::optional<Normalization> normalization_;
+  PictureShape output_;
+  std::optional<FloatConverter> converter_;
+};
+
+}  // namespace trainyard::data

@@ -1,0 +1,46 @@
+// One step of augmentation. Each lives in augment_<name>.cpp; augment.cpp lists them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/random.h"
+#include "data/pixels.h"
+
+namespace trainyard::data {
+
+// Immutable; apply() may be called by several threads at once.
+class Step {
+ public:
+  Step() = default;
+  virtual ~Step() = default;
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+
+  // The shape that comes out. Throws Error if such pictures cannot be taken.
+  virtual PictureShape output(const PictureShape& in) const = 0;
+  // Either `in`, if there is nothing to do, or a picture in `out`. Every random choice comes from
+  // `random`, which belongs to this step of this sample in this epoch.
+  virtual PixelView apply(const PixelView& in, Pixels& out, const RandomStream& random) const = 0;
+  // As it is written.
+  virtual std::string text() const = 0;
+  // What stands in its place when a network is judged, where nothing is random; empty: nothing.
+  virtual std::string evaluation_text() const { return text(); }
+};
+
+struct StepArguments {
+  std::string_view text;      // what follows the colon; empty: nothing
+  std::string what;           // how errors begin
+  std::vector<uint8_t> fill;  // per channel, what becomes zero when normalised
+};
+
+struct StepDef {
+  std::string_view name;
+  std::string_view usage;
+  std::unique_ptr<const Step> (*make)(const StepArguments&);
+};
+
+}  // namespace trainyard::data

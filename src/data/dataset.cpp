@@ -1,0 +1,179 @@
+#include "data/dataset.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "data/numbers.h"
+#include "data/readers.h"
+
+namespace trainyard::data {
+namespace {
+
+constexpr const char* kDebianFashionMnist = "/usr/share/datasets/fashion-mnist";
+constexpr int64_t kMostClasses = 1 << 20;
+constexpr int64_t kMostSamples = int64_t{1} << 32;
+
+struct Option {
+  std::string key;
+  std::string value;
+};
+
+// "name:place,key=value,...", where name and place may be missing.
+struct Spec {
+  std::string text;
+  std::string name;
+  std::string place;
+  std::vector<Option> options;
+};
+
+const std::vector<std::string>& known_names() {
+  static const std::vector<std::string> names = {"fashion-mnist", "mnist", "cifar10", "cifar100",
+                                                 "synthetic"};
+  return names;
+}
+
+bool is_known(const std::string& name) {
+  return std::find(known_names().begin(), known_names().end(), name) != known_names().end();
+}
+
+Spec parse_spec(std::string_view text) {
+  Spec spec{.text = std::string(text), .name = {}, .place = {}, .options = {}};
+  std::vector<std::string> parts = split(text, ',');
+  // Options stand at the end; a comma elsewhere belongs to the place.
+  while (parts.size() > 1 && parts.back().find('=') != std::string::npos) {
+    const size_t equals = parts.back().find('=');
+    spec.options.insert(spec.options.begin(),
+                        {parts.back().substr(0, equals), parts.back().substr(equals + 1)});
+    parts.pop_back();
+  }
+  const std::string head = join(parts, ",");
+  const size_t colon = head.find(':');
+  if (is_known(head.substr(0, colon))) {
+    spec.name = head.substr(0, colon);
+    if (colon != std::string::npos) spec.place = head.substr(colon + 1);
+  } else {
+    spec.place = head;
+  }
+  return spec;
+}
+
+void allow_options(const Spec& spec, const std::vector<std::string>& keys) {
+  for (const Option& option : spec.options) {
+    const bool known = std::find(keys.begin(), keys.end(), option.key) != keys.end();
+    TY_REQUIRE(known, "data set '{}': there is no option '{}'{}.{}", spec.text, option.key,
+               keys.empty() ? "" : ", there are " + join(keys, ", "),
+               did_you_mean(option.key, keys));
+  }
+}
+
+std::filesystem::path require_place(const Spec& spec) {
+  TY_REQUIRE(!spec.place.empty(), "data set '{}': say where it is, as {}:DIR", spec.text,
+             spec.name);
+  TY_REQUIRE(std::filesystem::is_directory(spec.place), "data set '{}': {} is not a folder",
+             spec.text, spec.place);
+  return spec.place;
+}
+
+std::unique_ptr<Dataset> open_fashion_mnist(const Spec& spec, Split split) {
+  allow_options(spec, {});
+  if (spec.place.empty()) {
+    TY_REQUIRE(
+        std::filesystem::is_directory(kDebianFashionMnist),
+        "data set 'fashion-mnist': there is no {}; install Debian's dataset-fashion-mnist, or "
+        "say fashion-mnist:DIR",
+        kDebianFashionMnist);
+  }
+  return open_idx(
+      spec.place.empty() ? std::filesystem::path(kDebianFashionMnist) : require_place(spec), split,
+      {"t-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag",
+       "ankle boot"});
+}
+
+std::unique_ptr<Dataset> open_mnist(const Spec& spec, Split split) {
+  allow_options(spec, {"classes"});
+  int64_t classes = 10;
+  for (const Option& option : spec.options) {
+    classes = parse_whole(option.value, 1, 256, fmt::format("data set '{}': classes", spec.text));
+  }
+  return open_idx(require_place(spec), split, numbered_classes(classes));
+}
+
+// "CxHxW"
+PictureShape parse_shape(const Spec& spec) {
+  const std::vector<std::string> parts = split(spec.place, 'x');
+  TY_REQUIRE(parts.size() == 3, "data set '{}': the shape '{}' is not CxHxW, such as 3x32x32",
+             spec.text, spec.place);
+  const std::string what = fmt::format("data set '{}': the shape", spec.text);
+  return {parse_whole(parts[0], 1, kLargestSide, what),
+          parse_whole(parts[1], 1, kLargestSide, what),
+          parse_whole(parts[2], 1, kLargestSide, what)};
+}
+
+std::unique_ptr<Dataset> open_synthetic(const Spec& spec, Split split) {
+  constexpr int64_t kMostBytes = int64_t{1} << 32;
+  allow_options(spec, {"classes", "size", "seed"});
+  SyntheticOptions options;
+  if (!spec.place.empty()) options.shape = parse_shape(spec);
+  for (const Option& option : spec.options) {
+    const std::string what = fmt::format("data set '{}': {}", spec.text, option.key);
+    if (option.key == "classes") {
+      options.classes = parse_whole(option.value, 1, kMostClasses, what);
+    } else if (option.key == "size") {
+      options.size = parse_whole(option.value, 1, kMostSamples, what);
+    } else {
+      options.seed = static_cast<uint64_t>(parse_whole(option.value, 0, INT64_MAX, what));
+    }
+  }
+  TY_REQUIRE(options.shape.plane() * options.shape.channels <= kMostBytes / options.classes,
+             "data set '{}': the {} classes of {} need more than 4 GiB", spec.text, options.classes,
+             options.shape.to_string());
+  return make_synthetic(options, split);
+}
+
+// What the files in the folder say it is.
+std::unique_ptr<Dataset> open_folder(const Spec& spec, Split split) {
+  const std::filesystem::path folder = spec.place;
+  TY_REQUIRE(std::filesystem::is_directory(folder),
+             "data set '{}': neither a folder nor one of {}.{}", spec.text,
+             join(known_names(), ", "),
+             did_you_mean(spec.place.substr(0, spec.place.find(':')), known_names()));
+  if (is_idx_folder(folder)) return open_mnist(spec, split);
+  allow_options(spec, {});
+  if (is_cifar10_folder(folder)) return open_cifar10(folder, split);
+  if (is_cifar100_folder(folder)) return open_cifar100(folder, split);
+  throw_error(
+      "{}: no IDX files (train-images-idx3-ubyte) and no CIFAR files (data_batch_1.bin, "
+      "train.bin)",
+      folder.string());
+}
+
+}  // namespace
+
+std::string_view split_name(Split split) {
+  return split == Split::kTrain ? "train" : "test";
+}
+
+std::vector<std::string> numbered_classes(int64_t count) {
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < count; ++i) names.push_back(fmt::format("{}", i));
+  return names;
+}
+
+std::string Dataset::sample_name(int64_t index) const {
+  return fmt::format("sample {} of {}", index, source());
+}
+
+std::unique_ptr<Dataset> open_dataset(std::string_view text, Split split) {
+  const Spec spec = parse_spec(text);
+  if (spec.name == "fashion-mnist") return open_fashion_mnist(spec, split);
+  if (spec.name == "mnist") return open_mnist(spec, split);
+  if (spec.name == "synthetic") return open_synthetic(spec, split);
+  if (spec.name.empty()) return open_folder(spec, split);
+  allow_options(spec, {});
+  return spec.name == "cifar10" ? open_cifar10(require_place(spec), split)
+                                : open_cifar100(require_place(spec), split);
+}
+
+}  // namespace trainyard::data

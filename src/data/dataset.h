@@ -1,0 +1,64 @@
+// Labelled pictures, and how they are named on the command line.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/pixels.h"
+
+namespace trainyard::data {
+
+enum class Split : uint8_t { kTrain, kTest };
+
+// "train" or "test".
+std::string_view split_name(Split split);
+
+struct DatasetInfo {
+  PictureShape shape;  // of every sample
+  std::vector<std::string> class_names;
+  std::string source;  // for people: format, place and split
+};
+
+// Samples are immutable; every function may be called by several threads at once.
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+  Dataset(const Dataset&) = delete;
+  Dataset& operator=(const Dataset&) = delete;
+
+  virtual int64_t size() const = 0;
+  // In [0, number of classes).
+  virtual int64_t label(int64_t index) const = 0;
+  // The picture, in memory of the set or in `room`, which the caller lends and may use again
+  // afterwards. Throws Error if the sample cannot be read.
+  virtual PixelView pixels(int64_t index, Pixels& room) const = 0;
+  // Where sample `index` comes from.
+  virtual std::string sample_name(int64_t index) const;
+
+  const PictureShape& shape() const { return info_.shape; }
+  const std::vector<std::string>& class_names() const { return info_.class_names; }
+  int64_t num_classes() const { return static_cast<int64_t>(info_.class_names.size()); }
+  const std::string& source() const { return info_.source; }
+
+ protected:
+  explicit Dataset(DatasetInfo info) : info_(std::move(info)) {}
+
+ private:
+  DatasetInfo info_;
+};
+
+// Opens what `spec` names:
+//   fashion-mnist[:DIR]   IDX files, by default those of Debian's package
+//   mnist:DIR[,classes=N] IDX files (names as MNIST's, .gz or not)
+//   cifar10:DIR, cifar100:DIR   the binary versions
+//   folder:DIR            DIR/train/CLASS/*.jpg and DIR/test (or val)/CLASS/*.jpg; also .png
+//   synthetic[:CxHxW][,classes=N][,size=N][,seed=N]
+//   DIR                   any of the above, told by the files in it
+// Files are checked here, the pictures of a folder when they are read. Throws Error naming file,
+// byte, what was expected and what was found.
+std::unique_ptr<Dataset> open_dataset(std::string_view spec, Split split);
+
+}  // namespace trainyard::data

@@ -1,0 +1,96 @@
+// Batches, made ahead of time by worker threads.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "data/augment.h"
+#include "data/dataset.h"
+#include "data/sampler.h"
+#include "tensor/tensor.h"
+
+namespace trainyard::data {
+
+// The label of places that a short last batch leaves empty.
+inline constexpr int64_t kNoLabel = -1;
+
+struct Batch {
+  Tensor images;      // f32[batch, channels, height, width]
+  Tensor labels;      // i64[batch]
+  int64_t index = 0;  // in the epoch
+  int64_t valid = 0;  // samples in it; the places after them hold zeros and kNoLabel
+};
+
+struct LoaderOptions {
+  int64_t batch = 1;
+  bool shuffle = false;
+  uint64_t seed = 1;               // of the order and of the augmentations
+  int64_t workers = 1;             // threads; 0: batches are made by whoever asks for them
+  std::string augmentations = {};  // see Augmentations
+  int64_t rank = 0;                // see Sampler
+  int64_t world = 1;
+  bool drop_last = false;
+};
+
+// To be used by one thread. The batches depend on the data set and on the options, not on the
+// number of workers. After the first batches nothing is allocated unless pictures are decoded.
+class Loader {
+ public:
+  // The data set must outlive the loader.
+  Loader(const Dataset& dataset, const LoaderOptions& options);
+  ~Loader();
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  int64_t num_batches() const { return sampler_.num_batches(); }
+  const Augmentations& augmentations() const { return augmentations_; }
+
+  // Gives up what is left of the epoch and begins another at batch `first_batch`.
+  void start_epoch(int64_t epoch, int64_t first_batch = 0);
+  // The next batch, which is valid until the next call; null at the end of the epoch. Throws what
+  // reading a sample threw.
+  const Batch* next();
+  // How long next() has waited since start_epoch().
+  double wait_seconds() const { return wait_seconds_; }
+
+ private:
+  struct Slot {
+    Batch batch;
+    bool ready = false;
+    std::exception_ptr problem;
+  };
+
+  Slot& slot_of(int64_t index) { return slots_[static_cast<size_t>(index) % slots_.size()]; }
+  // Without the lock: only the claimant touches the slot.
+  void fill(Batch& batch, int64_t index, Workspace& workspace) const;
+  void work();
+  bool may_claim() const;
+
+  const Dataset& dataset_;
+  LoaderOptions options_;
+  Augmentations augmentations_;
+  Sampler sampler_;  // written by start_epoch() when no worker is busy
+  int64_t epoch_ = 0;
+  double wait_seconds_ = 0;
+  Workspace own_workspace_;  // for no workers
+
+  // Batch i lives in slot i % slots. Guarded by the mutex; what a slot holds belongs to the worker
+  // that claimed it until it is ready, then to the consumer until it asks for the next.
+  std::mutex mutex_;
+  std::condition_variable work_changed_;
+  std::condition_variable batch_ready_;
+  std::vector<Slot> slots_;
+  int64_t claimed_ = 0;   // batches before it are made or being made
+  int64_t released_ = 0;  // batches before it are no longer used
+  int64_t consumed_ = 0;  // batches before it were given out
+  int64_t busy_ = 0;      // workers making a batch
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace trainyard::data

@@ -1,0 +1,44 @@
+#include "data/sampler.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace trainyard::data {
+
+Sampler::Sampler(const SamplerOptions& options)
+    : options_(options), order_(static_cast<size_t>(options.size)) {
+  TY_REQUIRE(options.batch > 0, "the batch is {}, expected at least 1", options.batch);
+  TY_REQUIRE(0 <= options.rank && options.rank < options.world, "rank {} is outside 0 to {}",
+             options.rank, options.world - 1);
+  TY_REQUIRE(options.batch <= INT64_MAX / options.world, "a batch of {} on {} workers is too large",
+             options.batch, options.world);
+  const int64_t round = options.batch * options.world;
+  num_batches_ = options.size / round;
+  if (!options.drop_last && options.size % round != 0) ++num_batches_;
+  TY_REQUIRE(num_batches_ > 0,
+             "the {} samples do not fill one batch of {} on {} workers; make the batch smaller",
+             options.size, options.batch, options.world);
+  start_epoch(0);
+}
+
+void Sampler::start_epoch(int64_t epoch) {
+  std::iota(order_.begin(), order_.end(), 0);
+  if (!options_.shuffle) return;
+  const RandomStream random(options_.seed, mix_bits(static_cast<uint64_t>(epoch)));
+  for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random.below(i, i)]);
+}
+
+std::span<const int64_t> Sampler::samples(int64_t index) const {
+  const int64_t round = options_.batch * options_.world;
+  const int64_t first = index * round;
+  const int64_t count = std::min(round, options_.size - first);
+  const int64_t begin = count * options_.rank / options_.world;
+  const int64_t end = count * (options_.rank + 1) / options_.world;
+  return std::span<const int64_t>(order_).subspan(static_cast<size_t>(first + begin),
+                                                  static_cast<size_t>(end - begin));
+}
+
+}  // namespace trainyard::data

@@ -1,0 +1,39 @@
+// Which samples form which batch.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace trainyard::data {
+
+struct SamplerOptions {
+  int64_t size = 0;   // of the data set
+  int64_t batch = 1;  // of one worker
+  bool shuffle = false;
+  uint64_t seed = 1;
+  int64_t rank = 0;  // which of the workers this is
+  int64_t world = 1;
+  bool drop_last = false;
+};
+
+// The epoch's order is a permutation that depends on seed and epoch alone. It is cut into rounds of
+// world * batch samples, of which worker r takes the r-th batch: what a round holds does not depend
+// on how many workers share it. The rest at the end is dropped, or dealt out as evenly as can be.
+class Sampler {
+ public:
+  explicit Sampler(const SamplerOptions& options);
+
+  void start_epoch(int64_t epoch);
+  // The same for every rank.
+  int64_t num_batches() const { return num_batches_; }
+  // The samples of this worker's batch `index`: `batch` of them, fewer (even none) in the last.
+  std::span<const int64_t> samples(int64_t index) const;
+
+ private:
+  SamplerOptions options_;
+  int64_t num_batches_ = 0;
+  std::vector<int64_t> order_;
+};
+
+}  // namespace trainyard::data
