@@ -55,24 +55,28 @@ Timing summarize(std::vector<double> seconds) {
           .runs = static_cast<int64_t>(seconds.size())};
 }
 
-void fill_inputs(ExecutionContext& context, const Executable& executable, uint64_t seed) {
-  for (size_t i = 0; i < executable.inputs().size(); ++i) {
-    Tensor& input = context.input(i);
-    if (input.dtype() != DType::kF32) continue;  // zeros already
-    const RandomStream stream(seed, hash_text(executable.inputs()[i].name));
-    std::span<float> values = input.values<float>();
-    for (size_t j = 0; j < values.size(); ++j) {
-      values[j] = static_cast<float>(2.0 * stream.uniform(j) - 1.0);
-    }
+void fill_random(Tensor& tensor, uint64_t seed) {
+  const RandomStream stream(seed);
+  std::span<float> values = tensor.values<float>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(2.0 * stream.uniform(i) - 1.0);
   }
 }
 
-Timing time_runs(ExecutionContext& context, int64_t warmup, int64_t runs, Profile* profile) {
-  for (int64_t i = 0; i < warmup; ++i) context.run();
+void fill_inputs(ExecutionContext& context, const Executable& executable, uint64_t seed) {
+  for (size_t i = 0; i < executable.inputs().size(); ++i) {
+    if (context.input(i).dtype() != DType::kF32) continue;  // zeros already
+    fill_random(context.input(i), seed ^ hash_text(executable.inputs()[i].name));
+  }
+}
+
+Timing time_runs(const std::function<void(Profile*)>& run, int64_t warmup, int64_t runs,
+                 Profile* profile) {
+  for (int64_t i = 0; i < warmup; ++i) run(nullptr);
   std::vector<double> seconds;
   for (int64_t i = 0; i < runs; ++i) {
     const auto begin = Clock::now();
-    context.run(profile);
+    run(profile);
     seconds.push_back(seconds_since(begin));
   }
   return summarize(std::move(seconds));

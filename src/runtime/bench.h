@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "runtime/executable.h"
@@ -20,11 +21,16 @@ struct Timing {
 // The quantiles of some measurements (sorted or not; at least one).
 Timing summarize(std::vector<double> seconds);
 
-// Fills float inputs with numbers in [-1, 1) and integer ones with zeros, the same each time.
+// Fills a float tensor with numbers in [-1, 1), the same each time.
+void fill_random(Tensor& tensor, uint64_t seed);
+
+// Fills float inputs with fill_random() and integer ones with zeros.
 void fill_inputs(ExecutionContext& context, const Executable& executable, uint64_t seed);
 
-// `warmup` runs that do not count, then `runs` that do. `profile` may be null.
-Timing time_runs(ExecutionContext& context, int64_t warmup, int64_t runs, Profile* profile);
+// Calls run(null) `warmup` times, which do not count, then run(profile) `runs` times, which do.
+// `profile` may be null.
+Timing time_runs(const std::function<void(Profile*)>& run, int64_t warmup, int64_t runs,
+                 Profile* profile);
 
 // Multiply-adds count as two operations.
 struct MachinePeak {

@@ -72,8 +72,8 @@ class Maker {
     std::vector<StateUpdate> statistics = autodiff::to_training_mode(graph_);
     add_losses();
     add_gradients();
-    rate_ = builder_.input("learning_rate", {DType::kF32, {}});
-    updates_ = builder_.input("updates", {DType::kI64, {}});
+    rate_ = builder_.input(kRateInput, {DType::kF32, {}});
+    updates_ = builder_.input(kUpdatesInput, {DType::kI64, {}});
     add_updates();
 
     TrainingGraph result;
@@ -96,7 +96,7 @@ class Maker {
     TY_REQUIRE(!outputs.empty(), "the network has no outputs");
     const ValueId scores = scores_of(graph_, outputs[0]);
     const int64_t batch = graph_.value(scores).type.shape[0];
-    labels_ = builder_.input("labels", {DType::kI64, {batch}});
+    labels_ = builder_.input(kLabelsInput, {DType::kI64, {batch}});
     builder_.set_prefix("loss.");
     loss_ = classification_loss(scores);
     for (size_t i = 1; i < outputs.size(); ++i) {
@@ -139,11 +139,13 @@ class Maker {
     builder_.set_prefix(kGradientPrefix);
     const ValueId share =
         builder_.constant_scalar("share", 1.0F / static_cast<float>(options_.accumulate));
+    const ValueId continues = builder_.input(kContinuesInput, {DType::kF32, {}});
     for (size_t i = 0; i < parameters_.size(); ++i) {
-      const ValueId sum = add_state(kAccumulatedPrefix, parameters_[i].value);
+      const ValueId state = add_state(kAccumulatedPrefix, parameters_[i].value);
+      const ValueId before = builder_.add("Mul", {state, continues});
       const ValueId part = builder_.add("Mul", {gradients_[i], share});
-      gradients_[i] = builder_.add("Add", {sum, part});
-      accumulated_.push_back({sum, gradients_[i]});
+      gradients_[i] = builder_.add("Add", {before, part});
+      accumulated_.push_back({state, gradients_[i]});
     }
   }
 

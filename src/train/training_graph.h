@@ -32,9 +32,15 @@ struct TrainingOptions {
   double auxiliary_weight = 0.3;
 };
 
-// Inputs: the network's own (the images first), `labels` (i64, one class per image; negative: not
-// counted), `learning_rate` (f32), `updates` (i64: how many updates there have been, counted from
-// 1), and `step` (i64) where dropout needs a number that differs from run to run.
+inline constexpr const char* kLabelsInput = "labels";
+inline constexpr const char* kRateInput = "learning_rate";
+inline constexpr const char* kUpdatesInput = "updates";
+inline constexpr const char* kContinuesInput = "continues";
+
+// Inputs: the network's own (the images first), `labels` (i64, one class per image; -1: not
+// counted), `learning_rate` (f32), `updates` (i64: the number of this update, from 1), `step` (i64)
+// where dropout needs a number that differs from run to run, and `continues` (f32: 0 in the first
+// of the runs whose gradients are added up, 1 in the others) where there are several.
 // Outputs: the mean loss, and how many images the first output classifies correctly (i64).
 struct TrainingGraph {
   Graph graph;
@@ -51,9 +57,8 @@ TrainingGraph make_training_graph(Graph model, const TrainingOptions& options);
 
 inline constexpr const char* kAccumulatedPrefix = "accumulated.";
 
-// The first step that belongs to the update rather than to the gradients is the one of the first
-// node with this prefix.
-inline constexpr const char* kUpdatePrefix = "update.";
+// Nodes of the backward pass and of the update are named so, and come in this order.
 inline constexpr const char* kGradientPrefix = "grad.";
+inline constexpr const char* kUpdatePrefix = "update.";
 
 }  // namespace trainyard::train

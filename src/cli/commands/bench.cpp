@@ -2,8 +2,8 @@
 #include "runtime/bench.h"
 
 #include <chrono>
-#include <map>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -13,6 +13,7 @@
 #include "cli/execution_report.h"
 #include "cli/model_argument.h"
 #include "runtime/compiler.h"
+#include "train/training_step.h"
 
 namespace trainyard::cli {
 namespace {
@@ -23,6 +24,7 @@ struct Flags {
   int64_t runs = 20;
   int64_t warmup = 3;
   bool machine = false;
+  bool train = false;
   bool profile = false;
   bool explain = false;
   bool reference = false;
@@ -49,10 +51,25 @@ int run_machine(const Flags& flags, std::ostream& out) {
   return 0;
 }
 
-int run(const Flags& flags, std::ostream& out) {
-  if (flags.machine) return run_machine(flags, out);
-  TY_REQUIRE(!flags.model.text().empty(), "bench needs a MODEL, or --machine");
-  TY_REQUIRE(flags.runs >= 1 && flags.warmup >= 0, "--runs must be at least 1, --warmup 0 or more");
+// What was measured of a network, in use or in training.
+struct Measured {
+  runtime::Executable executable;
+  runtime::Profile profile;
+  runtime::Timing timing = {};
+  double compile_s = 0;
+  int64_t batch = 1;
+  std::optional<train::PhaseSeconds> phases = {};  // medians; training only
+};
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+runtime::Profile* profile_if_asked(const Flags& flags, runtime::Profile& profile) {
+  return flags.profile || !flags.trace.empty() ? &profile : nullptr;
+}
+
+Measured measure_inference(const Flags& flags) {
   Graph graph = flags.model.load();
   const int64_t batch = batch_of(graph);
   runtime::CompileOptions options;
@@ -60,24 +77,81 @@ int run(const Flags& flags, std::ostream& out) {
   options.reference_only = flags.reference;
   const auto begin = std::chrono::steady_clock::now();
   const runtime::Executable executable = runtime::compile(std::move(graph), options);
-  const double compile_s =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double compile_s = seconds_since(begin);
   runtime::ExecutionContext context(executable);
   runtime::fill_inputs(context, executable, /*seed=*/1);
-  runtime::Profile profile(executable);
-  const bool profiled = flags.profile || !flags.trace.empty();
-  const runtime::Timing timing =
-      runtime::time_runs(context, flags.warmup, flags.runs, profiled ? &profile : nullptr);
+  Measured measured{.executable = executable,
+                    .profile = runtime::Profile(executable),
+                    .compile_s = compile_s,
+                    .batch = batch};
+  measured.timing =
+      runtime::time_runs([&](runtime::Profile* profile) { context.run(profile); }, flags.warmup,
+                         flags.runs, profile_if_asked(flags, measured.profile));
+  return measured;
+}
+
+// Images and labels stay the same; the learning rate is small enough for any network to survive.
+Measured measure_training(const Flags& flags) {
+  constexpr double kRate = 1e-4;
+  const Graph graph = flags.model.load();
+  train::StepOptions options;
+  options.threads = resolve_threads(flags.threads);
+  options.reference_only = flags.reference;
+  const auto begin = std::chrono::steady_clock::now();
+  train::TrainingStep step(graph, options);
+  const double compile_s = seconds_since(begin);
+  runtime::fill_random(step.images(), /*seed=*/1);
+  Measured measured{.executable = step.executable(),
+                    .profile = runtime::Profile(step.executable()),
+                    .compile_s = compile_s,
+                    .batch = batch_of(graph)};
+  std::vector<double> forward;
+  std::vector<double> backward;
+  std::vector<double> update;
+  const auto run_step = [&](runtime::Profile* profile) {
+    step.run(kRate, profile);
+    forward.push_back(step.seconds().forward);
+    backward.push_back(step.seconds().backward);
+    update.push_back(step.seconds().update);
+  };
+  measured.timing = runtime::time_runs(run_step, flags.warmup, flags.runs,
+                                       profile_if_asked(flags, measured.profile));
+  measured.phases = {.forward = runtime::summarize(forward).median_s,
+                     .backward = runtime::summarize(backward).median_s,
+                     .update = runtime::summarize(update).median_s};
+  return measured;
+}
+
+void add_phases(report::Document& document, const train::PhaseSeconds& phases, double step_s) {
+  report::Table table({{"part of the step", report::Align::kLeft}, {"median"}, {"share"}});
+  const std::pair<const char*, double> rows[] = {
+      {"forward", phases.forward}, {"backward", phases.backward}, {"update", phases.update}};
+  for (const auto& [name, seconds] : rows) {
+    table.add_row({name, report::seconds_cell(seconds), report::percent_cell(seconds / step_s)});
+    document.data[std::string(name) + "_ms"] = seconds * 1e3;
+  }
+  // The same images are used again and again.
+  document.data["data_ms"] = 0.0;
+  document.blocks.emplace_back(std::move(table));
+}
+
+int run(const Flags& flags, std::ostream& out) {
+  if (flags.machine) return run_machine(flags, out);
+  TY_REQUIRE(!flags.model.text().empty(), "bench needs a MODEL, or --machine");
+  TY_REQUIRE(flags.runs >= 1 && flags.warmup >= 0, "--runs must be at least 1, --warmup 0 or more");
+  const Measured measured = flags.train ? measure_training(flags) : measure_inference(flags);
+  const runtime::Executable& executable = measured.executable;
+  const runtime::Timing& timing = measured.timing;
   const int64_t memory = runtime::peak_memory_bytes();
   const runtime::MachinePeak peak = runtime::measure_peak(executable.threads());
-  if (!flags.trace.empty()) write_file(flags.trace, profile.trace_json());
+  if (!flags.trace.empty()) write_file(flags.trace, measured.profile.trace_json());
 
   double flops = 0;
   for (const runtime::StepInfo& step : executable.steps()) {
     flops += static_cast<double>(step.cost.flops);
   }
   const double gflops = flops / timing.median_s * 1e-9;
-  const double images = static_cast<double>(batch) / timing.median_s;
+  const double images = static_cast<double>(measured.batch) / timing.median_s;
   report::Document document;
   report::Table table({{"model", report::Align::kLeft},
                        {"batch"},
@@ -90,17 +164,19 @@ int run(const Flags& flags, std::ostream& out) {
                        {"of peak"},
                        {"peak memory"},
                        {"compile"}});
-  table.add_row({flags.model.text(), report::count_cell(batch),
+  table.add_row({flags.model.text(), report::count_cell(measured.batch),
                  report::count_cell(executable.threads()), report::seconds_cell(timing.median_s),
                  report::seconds_cell(timing.p10_s), report::seconds_cell(timing.p90_s),
                  report::fixed_cell(images, 1), report::fixed_cell(gflops, 1),
                  report::percent_cell(gflops / peak.gflops), report::bytes_cell(memory),
-                 report::seconds_cell(compile_s)});
+                 report::seconds_cell(measured.compile_s)});
   document.blocks.emplace_back(std::move(table));
+  if (measured.phases) add_phases(document, *measured.phases, timing.median_s);
   if (flags.explain) add_explanation(document, executable);
-  if (flags.profile) add_profile(document, executable, profile, peak.gflops);
+  if (flags.profile) add_profile(document, executable, measured.profile, peak.gflops);
   document.data["model"] = flags.model.text();
-  document.data["batch"] = batch;
+  document.data["mode"] = flags.train ? "train" : "infer";
+  document.data["batch"] = measured.batch;
   document.data["threads"] = executable.threads();
   document.data["median_ms"] = timing.median_s * 1e3;
   document.data["p10_ms"] = timing.p10_s * 1e3;
@@ -112,7 +188,8 @@ int run(const Flags& flags, std::ostream& out) {
   document.data["share_of_peak"] = gflops / peak.gflops;
   document.data["peak_memory_bytes"] = memory;
   document.data["arena_bytes"] = executable.arena_bytes();
-  document.data["compile_s"] = compile_s;
+  document.data["state_bytes"] = executable.state_bytes();
+  document.data["compile_s"] = measured.compile_s;
   out << report::render(document, flags.format);
   return 0;
 }
@@ -123,6 +200,7 @@ Runner setup(Args& args) {
   args.option("--threads", flags->threads, "threads; 0: all cores");
   args.option("--runs", flags->runs, "measured runs");
   args.option("--warmup", flags->warmup, "runs before them");
+  args.flag("--train", flags->train, "measure a training step: forward, backward and SGD update");
   args.flag("--machine", flags->machine, "measure the machine's own peak instead");
   args.flag("--profile", flags->profile, "time per node and per kind of operator");
   args.flag("--explain", flags->explain, "which kernel computes each node, and why not another");
@@ -141,6 +219,7 @@ extern const Command kBench = {
     .examples =
         "  trainyard bench resnet50 --batch 8 --threads 2 --profile\n"
         "  trainyard bench model.onnx --runs 50 --json\n"
+        "  trainyard bench resnet18-cifar --train --batch 64\n"
         "  trainyard bench --machine\n",
     .setup = setup,
 };

@@ -1,0 +1,106 @@
+#include "train/training_step.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.h"
+#include "runtime/compiler.h"
+#include "runtime/profile.h"
+
+namespace trainyard::train {
+namespace {
+
+runtime::Executable compile_step(const TrainingGraph& made, const StepOptions& options) {
+  runtime::CompileOptions compile;
+  compile.threads = options.threads;
+  compile.seed = options.seed;
+  compile.reference_only = options.reference_only;
+  compile.states = made.states;
+  return runtime::compile(made.graph, compile);
+}
+
+size_t find_input(const runtime::Executable& executable, std::string_view name) {
+  const std::vector<runtime::Port>& inputs = executable.inputs();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].name == name) return i;
+  }
+  return SIZE_MAX;
+}
+
+// The first step whose node has the prefix; the number of steps if there is none.
+size_t first_with_prefix(const runtime::Executable& executable, std::string_view prefix) {
+  const std::vector<runtime::StepInfo>& steps = executable.steps();
+  const auto found = std::find_if(steps.begin(), steps.end(), [&](const runtime::StepInfo& step) {
+    return step.node.starts_with(prefix);
+  });
+  return static_cast<size_t>(found - steps.begin());
+}
+
+}  // namespace
+
+TrainingStep::TrainingStep(const Graph& model, const StepOptions& options)
+    : TrainingStep(model, make_training_graph(model, options.training), options) {}
+
+TrainingStep::TrainingStep(const Graph& model, const TrainingGraph& made,
+                           const StepOptions& options)
+    : accumulate_(options.training.accumulate),
+      executable_(compile_step(made, options)),
+      context_(executable_),
+      num_model_states_(static_cast<size_t>(made.num_parameters + made.num_statistics)),
+      labels_(find_input(executable_, kLabelsInput)),
+      rate_(find_input(executable_, kRateInput)),
+      update_count_(find_input(executable_, kUpdatesInput)),
+      step_(find_input(executable_, "step")),
+      continues_(find_input(executable_, kContinuesInput)),
+      backward_begin_(first_with_prefix(executable_, kGradientPrefix)),
+      update_begin_(first_with_prefix(executable_, kUpdatePrefix)) {
+  for (size_t i = 0; i < num_model_states_; ++i) {
+    const ValueId id = model.find_value(states()[i].name);
+    TY_CHECK(id.valid(), "'{}' is not in the network", states()[i].name);
+    context_.set_state(i, *initializer_data(model.value(id), options.seed));
+  }
+}
+
+void TrainingStep::set_scalar(size_t input, double value) {
+  if (input == SIZE_MAX) return;
+  Tensor& tensor = context_.input(input);
+  if (tensor.dtype() == DType::kI64) {
+    tensor.values<int64_t>()[0] = static_cast<int64_t>(value);
+  } else {
+    tensor.values<float>()[0] = static_cast<float>(value);
+  }
+}
+
+double TrainingStep::run_phase(size_t begin, size_t end, runtime::Profile* profile) {
+  const auto start = std::chrono::steady_clock::now();
+  context_.run_steps(begin, end, profile);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void TrainingStep::run(double learning_rate, runtime::Profile* profile) {
+  set_scalar(rate_, learning_rate);
+  set_scalar(update_count_, static_cast<double>(updates_ + 1));
+  set_scalar(step_, static_cast<double>(steps_));
+  set_scalar(continues_, steps_ % accumulate_ == 0 ? 0 : 1);
+  seconds_ = {.forward = run_phase(0, backward_begin_, profile),
+              .backward = run_phase(backward_begin_, update_begin_, profile)};
+  ++steps_;
+  if (steps_ % accumulate_ != 0) return;
+  seconds_.update = run_phase(update_begin_, executable_.steps().size(), profile);
+  ++updates_;
+}
+
+void TrainingStep::set_progress(int64_t steps, int64_t updates) {
+  steps_ = steps;
+  updates_ = updates;
+}
+
+void TrainingStep::copy_weights_to(Graph& model) const {
+  for (size_t i = 0; i < num_model_states_; ++i) {
+    const ValueId id = model.find_value(states()[i].name);
+    TY_CHECK(id.valid(), "'{}' is not in the network", states()[i].name);
+    model.mutable_value(id).constant = std::make_shared<const Tensor>(state(i));
+  }
+}
+
+}  // namespace trainyard::train
