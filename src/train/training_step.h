@@ -12,7 +12,7 @@
 namespace trainyard::train {
 
 struct StepOptions {
-  TrainingOptions training;
+  TrainingOptions training = {};
   int threads = 0;  // 0: all cores
   uint64_t seed = 1;
   bool reference_only = false;
