@@ -27,5 +27,7 @@ struct Pass {
 
 // In the order they run.
 std::span<const Pass> inference_passes();
+// For a graph in training mode, before it is differentiated: what they make has gradient rules.
+std::span<const Pass> training_passes();
 
 }  // namespace trainyard::passes

@@ -1,4 +1,4 @@
-// The passes of an inference graph, in the order they run.
+// The passes of a graph that is used and of one that is trained, in the order they run.
 #include "passes/pass.h"
 
 namespace trainyard::passes {
@@ -8,6 +8,7 @@ bool fold_constants(Graph& graph, const PassContext& context);
 bool fold_padding(Graph& graph, const PassContext& context);
 bool fold_affine(Graph& graph, const PassContext& context);
 bool fuse_matmul_bias(Graph& graph, const PassContext& context);
+bool fuse_normalization(Graph& graph, const PassContext& context);
 bool fuse_sum(Graph& graph, const PassContext& context);
 bool fuse_activation(Graph& graph, const PassContext& context);
 bool remove_dead(Graph& graph, const PassContext& context);
@@ -26,10 +27,18 @@ constexpr Pass kInference[] = {
     {.name = "remove_dead", .run = remove_dead},
 };
 
+constexpr Pass kTraining[] = {
+    {.name = "fuse_normalization", .run = fuse_normalization, .fuses = true},
+};
+
 }  // namespace
 
 std::span<const Pass> inference_passes() {
   return kInference;
+}
+
+std::span<const Pass> training_passes() {
+  return kTraining;
 }
 
 }  // namespace trainyard::passes

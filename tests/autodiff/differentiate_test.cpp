@@ -53,11 +53,18 @@ std::vector<GradientCase> cases() {
     const ValueId variance = b.parameter("variance", {3}, init_constant(2), DType::kF64);
     return b.add("BatchNormalization", {x[0], x[1], x[2], mean, variance});
   };
-  const auto norm_training = [](ops::Builder& b, const Inputs& x) {
-    const ValueId mean = b.parameter("mean", {3}, init_constant(0), DType::kF64);
-    const ValueId variance = b.parameter("variance", {3}, init_constant(1), DType::kF64);
-    return b.add_multi("BatchNormTraining", {x[0], x[1], x[2], mean, variance}, 5)[0];
+  const auto norm_training = [](Attributes attributes) {
+    return [=](ops::Builder& b, const Inputs& x) {
+      const ValueId mean = b.parameter("mean", {3}, init_constant(0), DType::kF64);
+      const ValueId variance = b.parameter("variance", {3}, init_constant(1), DType::kF64);
+      std::vector<ValueId> inputs = {x[0], x[1], x[2], mean, variance};
+      if (x.size() > 3) inputs.push_back(x[3]);
+      return b.add_multi("BatchNormTraining", inputs, 5, attributes)[0];
+    };
   };
+  const Attributes relu = {{"activation", std::string("Relu")}};
+  const Attributes bounds = {
+      {"activation", std::string("Clip")}, {"activation_alpha", -0.25F}, {"activation_beta", 0.5F}};
   return {
       {"add", {{2, 3}, {3}}, node("Add")},
       {"sub", {{2, 1}, {2, 3}}, node("Sub")},
@@ -111,7 +118,11 @@ std::vector<GradientCase> cases() {
        {{2, 3, 4}},
        node("ReduceMean", {{"axes", ints({0, 2})}, {"keepdims", int64_t{0}}})},
       {"batch norm", {{2, 3, 4}, {3}, {3}}, norm},
-      {"batch norm in training", {{2, 3, 4}, {3}, {3}}, norm_training},
+      {"batch norm in training", {{2, 3, 4}, {3}, {3}}, norm_training({})},
+      {"batch norm and relu", {{2, 3, 4}, {3}, {3}}, norm_training(relu)},
+      {"batch norm and clip", {{2, 3, 4}, {3}, {3}}, norm_training(bounds)},
+      {"batch norm and sum", {{2, 3, 4}, {3}, {3}, {2, 3, 4}}, norm_training({})},
+      {"batch norm and sum and relu", {{2, 3, 4}, {3}, {3}, {2, 3, 4}}, norm_training(relu)},
       {"dropout", {{9}}, dropout},
   };
 }

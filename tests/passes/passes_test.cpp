@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "ir/node_view.h"
 #include "ir/printer.h"
 #include "ops/builder.h"
 #include "ops/inference.h"
@@ -12,11 +13,13 @@ using ops::Builder;
 using Ints = std::vector<int64_t>;
 
 void run_pass(Graph& graph, std::string_view name) {
-  for (const Pass& pass : inference_passes()) {
-    if (pass.name != name) continue;
-    pass.run(graph, {});
-    EXPECT_TRUE(ops::verify_graph(graph).empty()) << ops::verify_graph(graph)[0];
-    return;
+  for (const auto passes : {inference_passes(), training_passes()}) {
+    for (const Pass& pass : passes) {
+      if (pass.name != name) continue;
+      pass.run(graph, {});
+      EXPECT_TRUE(ops::verify_graph(graph).empty()) << ops::verify_graph(graph)[0];
+      return;
+    }
   }
   FAIL() << "no pass " << name;
 }
@@ -153,6 +156,36 @@ TEST(Passes, MatMulAndBiasBecomeGemm) {
   graph.set_outputs({b.add("Add", {floats(b, "c", {4}, 1), product})});
   run_pass(graph, "fuse_matmul_bias");
   EXPECT_EQ(nodes_of(graph), "  matmul : f32[2,4] = Gemm(x, w, c)\n");
+}
+
+// x -> norm -> +x -> relu -> norm -> clip; the last result of a normalisation is used twice.
+TEST(Passes, NormalisationsInTrainingTakeResidualAndActivation) {
+  Graph graph;
+  Builder b(graph);
+  const ValueId x = b.input("x", {DType::kF32, {2, 3, 4}});
+  const auto norm = [&](ValueId from, const std::string& name) {
+    std::vector<ValueId> inputs = {from};
+    for (const char* part : {".scale", ".bias", ".mean", ".variance"}) {
+      inputs.push_back(b.parameter(name + part, {3}, init_constant(1)));
+    }
+    return b.add_multi("BatchNormTraining", inputs, 5, {}, name)[0];
+  };
+  const ValueId shortcut = norm(x, "shortcut");
+  const ValueId sum = b.add("Add", {norm(x, "main"), shortcut});
+  const ValueId middle = b.add("Relu", {sum});
+  const ValueId bounded = b.add("Clip", {norm(middle, "second"), b.constant_scalar("low", 0.0F),
+                                         b.constant_scalar("high", 6.0F)});
+  const ValueId shared = norm(bounded, "third");
+  graph.set_outputs({b.add("Add", {b.add("Relu", {shared}), shared})});
+  run_pass(graph, "fuse_normalization");
+  const auto node = [&](const char* name) { return NodeView(graph, graph.find_node(name)); };
+  EXPECT_EQ(graph.num_nodes(), 6);
+  EXPECT_EQ(node("main").input(5), shortcut);
+  EXPECT_EQ(node("main").attr_text("activation", ""), "Relu");
+  EXPECT_FALSE(node("shortcut").has_attr("activation"));
+  EXPECT_EQ(node("second").attr_text("activation", ""), "Clip");
+  EXPECT_EQ(node("second").attr_float("activation_beta", 0), 6.0F);
+  EXPECT_FALSE(node("third").has_attr("activation"));
 }
 
 }  // namespace
