@@ -13,17 +13,46 @@ bool has_range_activation(const NodeView& node) {
          (activation.op == "Clip" && activation.alpha <= 0 && activation.beta >= 0);
 }
 
-std::string_view refuses_conv(const NodeView& node) {
+namespace {
+
+std::string_view refuses_image(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   if (node.input_shape(0).rank() != 4) return "only images are implemented";
   if (node.output_shape(0).num_elements() == 0) return "the output is empty";
+  return "";
+}
+
+}  // namespace
+
+std::string_view refuses_conv(const NodeView& node) {
+  if (const std::string_view why = refuses_image(node); !why.empty()) return why;
   if (node.input_constant(1) == nullptr) return "the weights are not constant";
   if (node.has_input(kConvBias) && node.input_constant(kConvBias) == nullptr) {
     return "the bias is not constant";
   }
   if (!has_range_activation(node)) return "the activation is not implemented";
   return "";
+}
+
+std::string_view refuses_changing_conv(const NodeView& node) {
+  if (const std::string_view why = refuses_image(node); !why.empty()) return why;
+  if (node.input_constant(1) != nullptr) return "the weights are constant";
+  if (!has_range_activation(node)) return "the activation is not implemented";
+  return "";
+}
+
+std::string_view refuses_conv_gradient(const NodeView& node) {
+  if (const std::string_view why = refuses_image(node); !why.empty()) return why;
+  if (node.input_shape(0).num_elements() == 0 || node.input_shape(1).num_elements() == 0) {
+    return "an input is empty";
+  }
+  return "";
+}
+
+Layout blocked_weights(const Shape& shape) {
+  static constexpr int64_t kOrder[] = {0, 1, 2, 3};
+  return Layout::dense(shape, kOrder, {{1, kBlock}, {0, kBlock}});
 }
 
 Activation range_activation(const NodeView& node) {

@@ -14,6 +14,14 @@ inline constexpr size_t kConvSum = 3;
 // Why no native convolution takes the node; empty if some may: two spatial dimensions, f32,
 // constant weights and bias, and an activation that is a range around zero.
 std::string_view refuses_conv(const NodeView& node);
+// The same with weights that change between runs, and maybe so the bias.
+std::string_view refuses_changing_conv(const NodeView& node);
+// The same of ConvGradInput and ConvGradWeight.
+std::string_view refuses_conv_gradient(const NodeView& node);
+
+// OIhw8i8o: how changing weights lie, and their gradients. oneDNN's forward convolution wants them
+// so too.
+Layout blocked_weights(const Shape& shape);
 
 // Whether a node's activation is none, Relu or a Clip around zero, and which range that is. Only
 // such leave zero at zero, so that padding channels stay zero.

@@ -7,8 +7,7 @@
 #include "kernels/native/cpu.h"
 #include "kernels/native/panel_gemm.h"
 #include "kernels/native/parallel.h"
-#include "kernels/native/winograd_plan.h"
-#include "kernels/native/winograd_transform.h"
+#include "kernels/native/winograd_input.h"
 
 namespace trainyard::kernels::native {
 namespace {
@@ -59,42 +58,10 @@ struct Run {
   float* dst;
 };
 
-struct TilePosition {
-  int64_t image;
-  int64_t y;  // in tiles
-  int64_t x;
-
-  TilePosition(const WinogradPlan& plan, int64_t tile)
-      : image(tile / (plan.tile_rows * plan.tile_columns)),
-        y(tile / plan.tile_columns % plan.tile_rows),
-        x(tile % plan.tile_columns) {}
-
-  void next(const WinogradPlan& plan) {
-    if (++x < plan.tile_columns) return;
-    x = 0;
-    if (++y < plan.tile_rows) return;
-    y = 0;
-    ++image;
-  }
-};
-
 template <int kOutputs, int kPoints>
 class Steps {
  public:
   explicit Steps(const Run& run) : run_(run), shape_(run.shape), plan_(run.plan) {}
-
-  // v[point][block][tile][8] = B^T d B for the given tiles and blocks of input channels.
-  void transform_input(Range tiles, Range blocks, float* v) const {
-    const int64_t plane = shape_.height * shape_.width * kBlock;
-    for (int64_t block = blocks.begin; block < blocks.end; ++block) {
-      TilePosition at(plan_, tiles.begin);
-      float* out = v + block * tiles.size() * kBlock;
-      for (int64_t tile = tiles.begin; tile < tiles.end; ++tile, out += kBlock) {
-        input_tile(run_.src + at.image * plan_.src_image + block * plane, at, out);
-        at.next(plan_);
-      }
-    }
-  }
 
   // Products and outputs of the given tiles, whose transformed input is v, for some panels.
   void multiply(Range tiles, Range panels, const float* v, float* m) const {
@@ -120,47 +87,6 @@ class Steps {
                    shape_.in_channels, next,
                    m + point * plan_.m_stride + (panel - panels.begin) * kPanelWidth * rows,
                    rows * kBlock);
-      }
-    }
-  }
-
-  void input_tile(const float* plane, const TilePosition& at, float* v) const {
-    const int64_t y = at.y * kOutputs - shape_.pad_top;
-    const int64_t x = at.x * kOutputs - shape_.pad_left;
-    const float* rows[kPoints];
-    for (int i = 0; i < kPoints; ++i) rows[i] = plane + ((y + i) * shape_.width + x) * kBlock;
-    if (y >= 0 && x >= 0 && y + kPoints <= shape_.height && x + kPoints <= shape_.width) {
-      transform_tile<true>(rows, 0, kPoints, v);
-      return;
-    }
-    alignas(32) static constexpr float kZeroRow[kPoints * kBlock] = {};
-    for (int i = 0; i < kPoints; ++i) {
-      if (y + i < 0 || y + i >= shape_.height) rows[i] = kZeroRow;
-    }
-    transform_tile<false>(rows, -x, shape_.width - x, v);
-  }
-
-  // Columns before `left` and from `right` on count as zero unless kWhole.
-  template <bool kWhole>
-  void transform_tile(const float* (&rows)[kPoints], int64_t left, int64_t right, float* v) const {
-    __m256 columns[kPoints][kPoints];
-    for (int j = 0; j < kPoints; ++j) {
-      __m256 column[kPoints];
-      __m256 result[kPoints];
-      if (kWhole || (left <= j && j < right)) {
-        for (int i = 0; i < kPoints; ++i) column[i] = _mm256_load_ps(rows[i] + j * kBlock);
-        WinogradInput<kPoints>::transform(column, result);
-        for (int i = 0; i < kPoints; ++i) columns[i][j] = result[i];
-      } else {
-        for (int i = 0; i < kPoints; ++i) columns[i][j] = _mm256_setzero_ps();
-      }
-    }
-    for (int i = 0; i < kPoints; ++i) {
-      __m256 result[kPoints];
-      WinogradInput<kPoints>::transform(columns[i], result);
-      for (int j = 0; j < kPoints; ++j) {
-        _mm256_store_ps(v, result[j]);
-        v += plan_.v_stride;
       }
     }
   }
@@ -224,15 +150,15 @@ class Steps {
 template <int kOutputs, int kPoints>
 void run_steps(const Run& run, float* scratch, int threads) {
   const WinogradPlan& plan = run.plan;
+  const InputTiles<kOutputs, kPoints> input(run.shape, plan, run.src, plan.v_stride);
   const Steps<kOutputs, kPoints> steps(run);
   if (plan.split_panels) {
     float* v = scratch;
     float* products = scratch + plan.v_floats();
     for (int64_t begin = 0; begin < plan.tiles; begin += plan.block_tiles) {
       const Range tiles = {begin, std::min(begin + plan.block_tiles, plan.tiles)};
-      parallel(threads, [&](int id) {
-        steps.transform_input(tiles, part_of(plan.in_blocks, threads, id), v);
-      });
+      parallel(threads,
+               [&](int id) { input.transform(tiles, part_of(plan.in_blocks, threads, id), v); });
       parallel(threads, [&](int id) {
         steps.multiply(tiles, part_of(plan.panels, threads, id), v,
                        products + id * plan.m_floats());
@@ -245,7 +171,7 @@ void run_steps(const Run& run, float* scratch, int threads) {
     const Range mine = part_of(plan.tiles, threads, id);
     for (int64_t begin = mine.begin; begin < mine.end; begin += plan.block_tiles) {
       const Range tiles = {begin, std::min(begin + plan.block_tiles, mine.end)};
-      steps.transform_input(tiles, {0, plan.in_blocks}, v);
+      input.transform(tiles, {0, plan.in_blocks}, v);
       steps.multiply(tiles, {0, plan.panels}, v, v + plan.v_floats());
     }
   });
@@ -281,8 +207,8 @@ const Kernels& kernels_for(const WinogradShape& shape, WinogradTile tile) {
 
 }  // namespace
 
-WinogradConv::WinogradConv(const WinogradShape& shape, WinogradTile tile, const float* weights,
-                           const float* bias, Activation activation)
+WinogradProduct::WinogradProduct(const WinogradShape& shape, WinogradTile tile,
+                                 Activation activation)
     : shape_(shape), tile_(tile), activation_(activation) {
   TY_REQUIRE(cpu_has_avx2_fma(), "Winograd convolution needs a processor with AVX2 and FMA");
   TY_REQUIRE(shape.batch > 0 && shape.in_channels > 0 && shape.out_channels > 0 &&
@@ -293,25 +219,44 @@ WinogradConv::WinogradConv(const WinogradShape& shape, WinogradTile tile, const 
   TY_REQUIRE(activation.low <= 0 && activation.high >= 0,
              "Winograd convolution: activation range [{}, {}] does not contain zero",
              activation.low, activation.high);
-  const WinogradPlan plan = plan_winograd(shape, tile, 1);
-  weights_ = PackedBuffer(plan.panels * plan.points * shape.in_channels * kPanelWidth);
-  bias_ = PackedBuffer(plan.panels * kPanelWidth);
-  if (bias) std::copy_n(bias, shape.out_channels, bias_.data());
-  kernels_for(shape, tile).pack(shape, weights, weights_.data());
+  kernels_for(shape, tile);
 }
 
-int64_t WinogradConv::scratch_bytes(int threads) const {
+int64_t WinogradProduct::weight_floats() const {
+  const WinogradPlan plan = plan_winograd(shape_, tile_, 1);
+  return plan.panels * plan.points * shape_.in_channels * kPanelWidth;
+}
+
+int64_t WinogradProduct::bias_floats() const {
+  return plan_winograd(shape_, tile_, 1).panels * kPanelWidth;
+}
+
+int64_t WinogradProduct::scratch_bytes(int threads) const {
   const WinogradPlan plan = plan_winograd(shape_, tile_, threads);
   const int64_t inputs = plan.split_panels ? 1 : threads;
   return (inputs * plan.v_floats() + threads * plan.m_floats()) *
          static_cast<int64_t>(sizeof(float));
 }
 
+void WinogradProduct::run(const WinogradOperands& operands, void* scratch, int threads) const {
+  const WinogradPlan plan = plan_winograd(shape_, tile_, threads);
+  const Run run = {shape_,      plan,         operands.weights,  operands.bias,
+                   activation_, operands.src, operands.residual, operands.dst};
+  kernels_for(shape_, tile_).run(run, static_cast<float*>(scratch), threads);
+}
+
+WinogradConv::WinogradConv(const WinogradShape& shape, WinogradTile tile, const float* weights,
+                           const float* bias, Activation activation)
+    : product_(shape, tile, activation),
+      weights_(product_.weight_floats()),
+      bias_(product_.bias_floats()) {
+  if (bias) std::copy_n(bias, shape.out_channels, bias_.data());
+  kernels_for(shape, tile).pack(shape, weights, weights_.data());
+}
+
 void WinogradConv::run(const float* src, const float* residual, float* dst, void* scratch,
                        int threads) const {
-  const WinogradPlan plan = plan_winograd(shape_, tile_, threads);
-  const Run run = {shape_, plan, weights_.data(), bias_.data(), activation_, src, residual, dst};
-  kernels_for(shape_, tile_).run(run, static_cast<float*>(scratch), threads);
+  product_.run({weights_.data(), bias_.data(), src, residual, dst}, scratch, threads);
 }
 
 }  // namespace trainyard::kernels::native

@@ -2,32 +2,14 @@
 #include "base/error.h"
 #include "kernels/native/conv_node.h"
 #include "kernels/native/panel_gemm.h"
-#include "kernels/native/winograd.h"
+#include "kernels/native/winograd_node.h"
 #include "kernels/parallel/parallel.h"
-#include "ops/op_def.h"
 
 namespace trainyard::kernels::native {
 namespace {
 
 int64_t groups_of(const NodeView& node) {
   return node.attr_int("group", 1);
-}
-
-// Of one group; the others' channels lie between its images.
-WinogradShape winograd_shape(const NodeView& node) {
-  const ops::Window window = *ops::op_of(node).window(node);
-  const int64_t groups = groups_of(node);
-  const Shape& x = node.input_shape(0);
-  return {.batch = x[0],
-          .in_channels = x[1] / groups,
-          .out_channels = node.input_shape(1)[0] / groups,
-          .height = x[2],
-          .width = x[3],
-          .kernel = window.kernel[0],
-          .pad_top = window.pads_begin[0],
-          .pad_left = window.pads_begin[1],
-          .pad_bottom = window.pads_end[0],
-          .pad_right = window.pads_end[1]};
 }
 
 std::string_view refuses(const NodeView& node) {
@@ -37,20 +19,15 @@ std::string_view refuses(const NodeView& node) {
                      node.input_shape(1)[0] / groups % kBlock != 0)) {
     return "groups that do not fill blocks of channels are not implemented";
   }
-  const ops::Window window = *ops::op_of(node).window(node);
-  if (window.strides != std::vector<int64_t>{1, 1} ||
-      window.dilations != std::vector<int64_t>{1, 1} || window.kernel[0] != window.kernel[1] ||
-      (window.kernel[0] != 3 && window.kernel[0] != 5)) {
-    return "only windows of 3x3 and 5x5 with stride 1 are implemented";
-  }
-  if (!winograd_pays(winograd_shape(node))) return "the plain sum is expected to be faster";
+  if (!is_winograd_window(*ops::op_of(node).window(node))) return kNotWinogradWindow;
+  if (!winograd_pays(forward_shape(node))) return "the plain sum is expected to be faster";
   return "";
 }
 
 class WinogradKernel final : public Kernel {
  public:
   WinogradKernel(const NodeView& node, const NodeLayouts& layouts)
-      : shape_(winograd_shape(node)),
+      : shape_(forward_shape(node)),
         tile_(*winograd_pays(shape_)),
         threads_(threads()),
         has_sum_(node.has_input(kConvSum)) {

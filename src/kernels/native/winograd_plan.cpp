@@ -44,6 +44,13 @@ std::optional<WinogradTile> winograd_pays(const WinogradShape& shape) {
   return tiles >= kManyTiles ? WinogradTile::k4 : WinogradTile::k2;
 }
 
+std::optional<WinogradTile> changing_winograd_pays(const WinogradShape& shape) {
+  const std::optional<WinogradTile> tile = winograd_pays(shape);
+  // Small tiles are for few of them, and then the weights' transform is most of the work.
+  if (tile == WinogradTile::k2) return std::nullopt;
+  return tile;
+}
+
 WinogradPlan plan_winograd(const WinogradShape& shape, WinogradTile tile, int threads) {
   const int64_t edge = static_cast<int64_t>(tile);
   WinogradPlan plan;

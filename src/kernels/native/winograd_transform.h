@@ -104,6 +104,28 @@ constexpr double winograd_filter(int point, int tap, int taps) {
   return scale * winograd_power(value, tap);
 }
 
+// u = G g.
+template <int kTaps, int kPoints>
+inline void winograd_filter_transform(const __m256 (&g)[kTaps], __m256 (&u)[kPoints]) {
+  using Input = WinogradInput<kPoints>;
+  u[0] = times(static_cast<float>(Input::kScale[0]), g[0]);
+  u[kPoints - 1] = times(static_cast<float>(Input::kScale[kPoints - 1]), g[kTaps - 1]);
+  for (int pair = 0; pair < (kPoints - 2) / 2; ++pair) {
+    const double scale = Input::kScale[2 * pair + 1];
+    const auto factor = [&](int tap) {
+      return static_cast<float>(scale * winograd_power(kWinogradPairs[pair], tap));
+    };
+    __m256 even = times(factor(0), g[0]);
+    __m256 odd = times(factor(1), g[1]);
+    for (int tap = 2; tap < kTaps; ++tap) {
+      __m256& sum = tap % 2 == 0 ? even : odd;
+      sum = fused(factor(tap), g[tap], sum);
+    }
+    u[2 * pair + 1] = plus(even, odd);
+    u[2 * pair + 2] = minus(even, odd);
+  }
+}
+
 // y = A^T m.
 template <int kOutputs, int kPoints>
 inline void winograd_output(const __m256 (&m)[kPoints], __m256 (&y)[kOutputs]) {
