@@ -1,0 +1,137 @@
+#include "train/schedule.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <numbers>
+#include <string>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace trainyard::train {
+namespace {
+
+using Kind = Schedule::Kind;
+
+struct Row {
+  std::string_view name;
+  Kind kind;
+  std::vector<std::string> settings;  // besides those of the warm-up
+};
+
+const std::array<Row, 5>& rows() {
+  static const std::array<Row, 5> kRows = {{{"constant", Kind::kConstant, {}},
+                                            {"step", Kind::kStep, {"gamma"}},
+                                            {"multistep", Kind::kMultiStep, {"gamma"}},
+                                            {"cosine", Kind::kCosine, {"end"}},
+                                            {"polynomial", Kind::kPolynomial, {"power", "end"}}}};
+  return kRows;
+}
+
+const Row& find_row(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Row& row : rows()) {
+    if (row.name == name) return row;
+    names.emplace_back(row.name);
+  }
+  throw_error("no learning-rate schedule '{}'.{} Schedules: {}", name, did_you_mean(name, names),
+              join(names, ", "));
+}
+
+double parse_number(const std::string& text, std::string_view schedule) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, number);
+  TY_REQUIRE(result.ec == std::errc() && result.ptr == end && std::isfinite(number) && number >= 0,
+             "schedule '{}': expected a number from 0, found '{}'", schedule, text);
+  return number;
+}
+
+void set(Schedule& schedule, const Row& row, const std::string& setting, std::string_view text) {
+  const size_t equals = setting.find('=');
+  const std::string key = setting.substr(0, equals);
+  std::vector<std::string> known = row.settings;
+  known.insert(known.end(), {"warmup", "warmup_from"});
+  TY_REQUIRE(std::find(known.begin(), known.end(), key) != known.end(),
+             "schedule '{}': {} has no setting '{}'.{} Settings: {}", text, row.name, key,
+             did_you_mean(key, known), join(known, ", "));
+  TY_REQUIRE(equals != std::string::npos, "schedule '{}': expected {}=number", text, key);
+  const double value = parse_number(setting.substr(equals + 1), text);
+  if (key == "gamma") schedule.gamma = value;
+  if (key == "power") schedule.power = value;
+  if (key == "end") schedule.end = value;
+  if (key == "warmup") schedule.warmup = value;
+  if (key == "warmup_from") schedule.warmup_from = value;
+}
+
+// The share of the rate without the warm-up.
+double share(const Schedule& schedule, double epoch, double epochs) {
+  const double length = epochs - schedule.warmup;
+  const double progress =
+      length > 0 ? std::clamp((epoch - schedule.warmup) / length, 0.0, 1.0) : 0.0;
+  switch (schedule.kind) {
+    case Kind::kConstant:
+      return 1;
+    case Kind::kStep:
+      return std::pow(schedule.gamma, std::floor(epoch / schedule.period));
+    case Kind::kMultiStep: {
+      const auto passed =
+          std::upper_bound(schedule.milestones.begin(), schedule.milestones.end(), epoch) -
+          schedule.milestones.begin();
+      return std::pow(schedule.gamma, static_cast<double>(passed));
+    }
+    case Kind::kCosine:
+      return schedule.end + (1 - schedule.end) * (1 + std::cos(std::numbers::pi * progress)) / 2;
+    case Kind::kPolynomial:
+      return schedule.end + (1 - schedule.end) * std::pow(1 - progress, schedule.power);
+  }
+  TY_CHECK(false, "unknown kind of schedule");
+}
+
+}  // namespace
+
+Schedule parse_schedule(std::string_view text) {
+  const std::vector<std::string> parts = split(text, ';');
+  const size_t colon = parts[0].find(':');
+  const Row& row = find_row(parts[0].substr(0, colon));
+  Schedule schedule;
+  schedule.kind = row.kind;
+  std::vector<double> epochs;
+  if (colon != std::string::npos) {
+    for (const std::string& epoch : split(std::string_view(parts[0]).substr(colon + 1), ',')) {
+      epochs.push_back(parse_number(epoch, text));
+    }
+  }
+  if (row.kind == Kind::kStep) {
+    TY_REQUIRE(epochs.size() == 1 && epochs[0] > 0,
+               "schedule '{}': expected the epochs between falls, as in step:30", text);
+    schedule.period = epochs[0];
+  } else if (row.kind == Kind::kMultiStep) {
+    TY_REQUIRE(!epochs.empty() && std::adjacent_find(epochs.begin(), epochs.end(),
+                                                     std::greater_equal<>()) == epochs.end(),
+               "schedule '{}': expected rising epochs, as in multistep:15,25", text);
+    schedule.milestones = std::move(epochs);
+  } else {
+    TY_REQUIRE(colon == std::string::npos, "schedule '{}': {} takes no epochs", text, row.name);
+  }
+  for (size_t i = 1; i < parts.size(); ++i) set(schedule, row, parts[i], text);
+  return schedule;
+}
+
+double learning_rate(const Schedule& schedule, double base_rate, double epoch, double epochs) {
+  if (epoch >= schedule.warmup) return base_rate * share(schedule, epoch, epochs);
+  const double top = share(schedule, schedule.warmup, epochs);
+  const double risen = epoch / schedule.warmup;
+  return base_rate * (schedule.warmup_from + (top - schedule.warmup_from) * risen);
+}
+
+double scale_with_batch(double base_rate, int64_t batch, int64_t base_batch) {
+  TY_REQUIRE(batch > 0 && base_batch > 0,
+             "a learning rate is scaled from one batch to another, found {} and {}", base_batch,
+             batch);
+  return base_rate * static_cast<double>(batch) / static_cast<double>(base_batch);
+}
+
+}  // namespace trainyard::train
