@@ -1,5 +1,6 @@
 #include "base/yaml.h"
 
+#include <algorithm>
 #include <charconv>
 #include <set>
 
@@ -139,13 +140,14 @@ std::vector<YamlView> YamlView::items() const {
 }
 
 void YamlView::only(std::initializer_list<std::string_view> allowed) const {
+  only(std::vector<std::string>(allowed.begin(), allowed.end()));
+}
+
+void YamlView::only(std::span<const std::string> allowed) const {
   for (const auto& [key, view] : members()) {
-    bool known = false;
-    for (const std::string_view name : allowed) known = known || name == key;
-    if (known) continue;
-    const std::vector<std::string> names(allowed.begin(), allowed.end());
-    view.fail(fmt::format("no such field.{} Fields here: {}", did_you_mean(key, names),
-                          join(names, ", ")));
+    if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
+    view.fail(fmt::format("no such field.{} Fields here: {}", did_you_mean(key, allowed),
+                          join(allowed, ", ")));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -53,6 +54,7 @@ class YamlView {
   std::vector<YamlView> items() const;
   // Throws naming the nearest allowed key if there is a member outside `allowed`.
   void only(std::initializer_list<std::string_view> allowed) const;
+  void only(std::span<const std::string> allowed) const;
 
   double number() const;
   double positive() const;
