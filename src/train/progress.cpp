@@ -1,0 +1,110 @@
+#include "train/progress.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <fmt/core.h>
+
+#include "base/text.h"
+#include "train/machine_facts.h"
+
+namespace trainyard::train {
+namespace {
+
+constexpr double kTerminalInterval = 0.2;
+constexpr double kLineInterval = 10;
+constexpr int64_t kBarWidth = 20;
+constexpr size_t kUsualWidth = 80;
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+size_t terminal_width() {
+  winsize size{};
+  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : kUsualWidth;
+}
+
+std::string bar(int64_t done, int64_t all) {
+  const auto filled = static_cast<size_t>(kBarWidth * done / std::max<int64_t>(all, 1));
+  return "[" + std::string(filled, '#') + std::string(kBarWidth - filled, ' ') + "] ";
+}
+
+// Fractions of a second are no estimate.
+std::string time_left(double seconds) {
+  constexpr double kMinutes = 120;
+  return seconds < kMinutes ? fmt::format("{:.0f} s", seconds) : seconds_text(seconds);
+}
+
+}  // namespace
+
+Progress::Mode Progress::mode_for_stderr(bool quiet) {
+  if (quiet) return Mode::kQuiet;
+  return ::isatty(STDERR_FILENO) != 0 ? Mode::kTerminal : Mode::kLines;
+}
+
+Progress::Progress(std::ostream& out, Mode mode, std::function<double()> clock)
+    : out_(out),
+      mode_(mode),
+      clock_(clock ? std::move(clock) : steady_seconds),
+      begin_(clock_()),
+      drawn_(begin_) {}
+
+Progress::~Progress() {
+  clear();
+  out_.flush();
+}
+
+void Progress::step(const StepReport& report) {
+  ++steps_done_;
+  images_ += report.images;
+  waited_ += report.wait_seconds;
+  if (mode_ == Mode::kQuiet) return;
+  const double now = clock_();
+  if (now - drawn_ < (mode_ == Mode::kTerminal ? kTerminalInterval : kLineInterval)) return;
+  const std::string text = line(report, now);
+  if (mode_ == Mode::kTerminal) {
+    // A line that wraps could not be rewritten.
+    clear();
+    out_ << text.substr(0, terminal_width() - 1) << std::flush;
+    line_open_ = true;
+  } else {
+    out_ << text << std::endl;
+  }
+  drawn_ = now;
+  images_ = 0;
+  waited_ = 0;
+}
+
+void Progress::note(std::string_view text) {
+  if (mode_ == Mode::kQuiet) return;
+  clear();
+  out_ << text << std::endl;
+}
+
+std::string Progress::line(const StepReport& report, double now) const {
+  const double seconds = now - drawn_;
+  const int64_t left = (report.epochs - report.epoch) * report.steps + report.steps - report.step;
+  const double left_seconds =
+      static_cast<double>(left) * (now - begin_) / static_cast<double>(steps_done_);
+  std::string text = fmt::format("epoch {}/{} ", report.epoch, report.epochs);
+  if (mode_ == Mode::kTerminal) text += bar(report.step, report.steps);
+  text += fmt::format("step {}/{} loss {:.4f}", report.step, report.steps, report.loss);
+  if (!std::isnan(report.accuracy)) text += fmt::format(" acc {:.2f}%", 100 * report.accuracy);
+  text += fmt::format(" {} images/s wait {:.1f}% ETA {} mem {}",
+                      si(static_cast<double>(images_) / seconds), 100 * waited_ / seconds,
+                      time_left(left_seconds), bytes_text(static_cast<double>(resident_bytes())));
+  return text;
+}
+
+void Progress::clear() {
+  if (!line_open_) return;
+  out_ << "\r\x1b[K";
+  line_open_ = false;
+}
+
+}  // namespace trainyard::train

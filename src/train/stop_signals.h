@@ -1,0 +1,19 @@
+// Ctrl-C and SIGTERM as a wish to stop: the work ends its step and saves; the second signal ends
+// the process at once.
+#pragma once
+
+namespace trainyard::train {
+
+// While one lives, the first SIGINT or SIGTERM only sets requested(). One at a time; a new one
+// starts unrequested. The handlers of before come back with its end.
+class StopSignals {
+ public:
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  bool requested() const;
+};
+
+}  // namespace trainyard::train

@@ -1,0 +1,72 @@
+#include "train/progress.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+namespace trainyard::train {
+namespace {
+
+class ProgressTest : public testing::Test {
+ protected:
+  // 30 steps of 2 epochs, one second each, then a note.
+  std::string run(Progress::Mode mode) {
+    now_ = 100;
+    out_.str("");
+    {
+      Progress progress(out_, mode, [this] { return now_; });
+      for (int64_t step = 1; step <= 30; ++step) {
+        now_ += 1;
+        progress.step({.epoch = 1,
+                       .epochs = 2,
+                       .step = step,
+                       .steps = 40,
+                       .images = 128,
+                       .loss = 2.5,
+                       .accuracy = 0.1234,
+                       .wait_seconds = 0.05});
+      }
+      progress.note("epoch 1 done");
+    }
+    return out_.str();
+  }
+
+  double now_ = 0;
+  std::ostringstream out_;
+};
+
+TEST_F(ProgressTest, ElsewhereALineNowAndThen) {
+  const std::string text = run(Progress::Mode::kLines);
+  // 30 steps took 30 s, so 10 of this epoch and 40 of the next take 50 s.
+  const std::string last =
+      "epoch 1/2 step 30/40 loss 2.5000 acc 12.34% 128 images/s wait 5.0% ETA 50 s mem ";
+  EXPECT_NE(text.find(last), std::string::npos) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4) << text;
+  EXPECT_EQ(text.find('\r'), std::string::npos);
+  EXPECT_TRUE(text.ends_with("\nepoch 1 done\n"));
+}
+
+TEST_F(ProgressTest, OnATerminalOneLineIsRewritten) {
+  const std::string text = run(Progress::Mode::kTerminal);
+  EXPECT_TRUE(text.starts_with("epoch 1/2 [                    ] step 1/40")) << text;
+  EXPECT_NE(text.find("\r\x1b[Kepoch 1/2 [###############     ] step 30/40"), std::string::npos);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\r'), 30);
+  EXPECT_TRUE(text.ends_with("\r\x1b[Kepoch 1 done\n"));
+}
+
+TEST_F(ProgressTest, QuietIsSilent) {
+  EXPECT_EQ(run(Progress::Mode::kQuiet), "");
+  EXPECT_EQ(Progress::mode_for_stderr(/*quiet=*/true), Progress::Mode::kQuiet);
+}
+
+TEST_F(ProgressTest, AnUnknownAccuracyIsNotShown) {
+  Progress progress(out_, Progress::Mode::kLines, [this] { return now_; });
+  now_ = 20;
+  progress.step({.step = 1, .steps = 1, .images = 1});
+  EXPECT_EQ(out_.str().find("acc"), std::string::npos);
+  EXPECT_NE(out_.str().find("ETA 0 s"), std::string::npos) << out_.str();
+}
+
+}  // namespace
+}  // namespace trainyard::train
