@@ -1,0 +1,110 @@
+// The pieces of a run directory together: a process that is killed at any moment and resumed leaves
+// what an uninterrupted one leaves.
+#include <chrono>
+#include <csignal>
+#include <set>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "support/temporary_folder.h"
+#include "train/checkpoint.h"
+#include "train/metrics.h"
+#include "train/run_directory.h"
+
+namespace trainyard::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kSteps = 120;
+constexpr int64_t kStepsPerCheckpoint = 7;
+
+// Stands for training: each step changes every element and depends on all before it.
+void run_to_the_end(const fs::path& root) {
+  const bool resumed = fs::exists(root / "run" / "config.yaml");
+  const RunDirectory run = resumed ? RunDirectory::resume(root, "run")
+                                   : RunDirectory::create(root, "run", "net", "none");
+  if (!resumed) write_file(run.config(), "{}\n");
+  CheckpointFolder checkpoints(run.checkpoints(), 2);
+  Tensor weights = Tensor::zeros({DType::kF32, Shape{4096}});
+  CheckpointInfo info = {.model = "net", .config_hash = "", .values = {{"sum", 0.0}}};
+  if (const auto latest = checkpoints.latest()) {
+    const Checkpoint checkpoint(*latest);
+    checkpoint.require_fits("net", "", std::vector<NamedType>{{"weights", weights.type()}});
+    weights = checkpoint.tensor("weights").clone();
+    info = checkpoint.info();
+  }
+  MetricsWriter metrics(run.metrics(), info.step);
+  const std::vector<StateTensor> state = {
+      {"weights", weights.type(), [&] { return weights.clone(); }}};
+  while (info.step < kSteps) {
+    ++info.step;
+    for (float& w : weights.values<float>()) w = w * 0.9F + 1.0F / static_cast<float>(info.step);
+    info.values["sum"] += static_cast<double>(weights.values<float>()[0]);
+    metrics.append(Json::object({{"step", info.step}, {"sum", info.values["sum"]}}));
+    if (info.step % kStepsPerCheckpoint == 0 || info.step == kSteps) {
+      checkpoints.save(info, state, /*best=*/info.step == kStepsPerCheckpoint);
+    }
+  }
+}
+
+// Whether the process came to its end before it was killed.
+bool run_and_kill(const fs::path& root, std::chrono::microseconds after) {
+  const pid_t child = fork();
+  if (child == 0) {
+    try {
+      run_to_the_end(root);
+    } catch (const std::exception& problem) {
+      std::fputs(problem.what(), stderr);
+      _exit(1);
+    }
+    _exit(0);
+  }
+  std::this_thread::sleep_for(after);
+  kill(child, SIGKILL);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_FALSE(WIFEXITED(status) && WEXITSTATUS(status) != 0);
+  return WIFEXITED(status);
+}
+
+// The first file that is not one of a run's own, such as a temporary one.
+std::string stray_file(const fs::path& folder) {
+  const std::set<std::string> known = {"", ".yaml", ".json", ".jsonl", ".safetensors"};
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!known.contains(entry.path().extension().string())) return entry.path().string();
+  }
+  return "";
+}
+
+TEST(Resume, KilledAtAnyMomentItEndsLikeAnUninterruptedRun) {
+  constexpr uint64_t kSeed = 11;
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  const TemporaryFolder whole("resume_test_whole");
+  run_to_the_end(whole.path());
+  const TemporaryFolder killed("resume_test_killed");
+  const RandomStream random(kSeed);
+  // A first kill may come before the run directory is complete; such a run is begun anew.
+  int kills = 0;
+  for (uint64_t i = 0; i < 200; ++i) {
+    const auto after = std::chrono::microseconds(1000 + random.below(i, 30000));
+    if (run_and_kill(killed.path(), after)) break;
+    ++kills;
+    if (!fs::exists(killed.path() / "run" / "config.yaml")) fs::remove_all(killed.path() / "run");
+  }
+  run_to_the_end(killed.path());
+  EXPECT_GT(kills, 0);
+  EXPECT_EQ(stray_file(killed.path() / "run"), "");
+  for (const char* file :
+       {"metrics.jsonl", "checkpoints/latest.safetensors", "checkpoints/best.safetensors"}) {
+    EXPECT_EQ(read_file(killed.path() / "run" / file), read_file(whole.path() / "run" / file))
+        << file;
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::train
