@@ -104,16 +104,14 @@ constexpr double winograd_filter(int point, int tap, int taps) {
   return scale * winograd_power(value, tap);
 }
 
-// u = G g.
-template <int kTaps, int kPoints>
-inline void winograd_filter_transform(const __m256 (&g)[kTaps], __m256 (&u)[kPoints]) {
-  using Input = WinogradInput<kPoints>;
-  u[0] = times(static_cast<float>(Input::kScale[0]), g[0]);
-  u[kPoints - 1] = times(static_cast<float>(Input::kScale[kPoints - 1]), g[kTaps - 1]);
+// Values of the polynomial with coefficients g at the points, each times scale(point).
+template <int kTaps, int kPoints, typename Scale>
+inline void winograd_evaluate(const __m256 (&g)[kTaps], __m256 (&u)[kPoints], Scale scale) {
+  u[0] = times(static_cast<float>(scale(0)), g[0]);
+  u[kPoints - 1] = times(static_cast<float>(scale(kPoints - 1)), g[kTaps - 1]);
   for (int pair = 0; pair < (kPoints - 2) / 2; ++pair) {
-    const double scale = Input::kScale[2 * pair + 1];
     const auto factor = [&](int tap) {
-      return static_cast<float>(scale * winograd_power(kWinogradPairs[pair], tap));
+      return static_cast<float>(scale(2 * pair + 1) * winograd_power(kWinogradPairs[pair], tap));
     };
     __m256 even = times(factor(0), g[0]);
     __m256 odd = times(factor(1), g[1]);
@@ -124,6 +122,53 @@ inline void winograd_filter_transform(const __m256 (&g)[kTaps], __m256 (&u)[kPoi
     u[2 * pair + 1] = plus(even, odd);
     u[2 * pair + 2] = minus(even, odd);
   }
+}
+
+// The transpose of that: one sum per tap.
+template <int kTaps, int kPoints, typename Scale>
+inline void winograd_gather(const __m256 (&m)[kPoints], __m256 (&y)[kTaps], Scale scale) {
+  constexpr int kPairs = (kPoints - 2) / 2;
+  __m256 sums[kPairs];
+  __m256 differences[kPairs];
+  for (int pair = 0; pair < kPairs; ++pair) {
+    sums[pair] = plus(m[2 * pair + 1], m[2 * pair + 2]);
+    differences[pair] = minus(m[2 * pair + 1], m[2 * pair + 2]);
+  }
+  for (int i = 0; i < kTaps; ++i) {
+    const auto factor = [&](int pair) {
+      return static_cast<float>(scale(2 * pair + 1) * winograd_power(kWinogradPairs[pair], i));
+    };
+    const auto& terms = i % 2 == 0 ? sums : differences;
+    __m256 value = times(factor(0), terms[0]);
+    for (int pair = 1; pair < kPairs; ++pair) value = fused(factor(pair), terms[pair], value);
+    if (i == 0) value = fused(static_cast<float>(scale(0)), m[0], value);
+    if (i == kTaps - 1)
+      value = fused(static_cast<float>(scale(kPoints - 1)), m[kPoints - 1], value);
+    y[i] = value;
+  }
+}
+
+template <int kPoints>
+constexpr double winograd_scale(int point) {
+  return WinogradInput<kPoints>::kScale[point];
+}
+
+// u = G g.
+template <int kTaps, int kPoints>
+inline void winograd_filter_transform(const __m256 (&g)[kTaps], __m256 (&u)[kPoints]) {
+  winograd_evaluate(g, u, winograd_scale<kPoints>);
+}
+
+// g = G^T u: from the gradient of the transformed filter to that of the filter.
+template <int kTaps, int kPoints>
+inline void winograd_filter_gradient(const __m256 (&u)[kPoints], __m256 (&g)[kTaps]) {
+  winograd_gather(u, g, winograd_scale<kPoints>);
+}
+
+// m = A y: from the gradient of the outputs to that of the products.
+template <int kOutputs, int kPoints>
+inline void winograd_output_gradient(const __m256 (&y)[kOutputs], __m256 (&m)[kPoints]) {
+  winograd_evaluate(y, m, [](int) { return 1.0; });
 }
 
 // y = A^T m.
