@@ -1,5 +1,6 @@
 #include "data/augment.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -7,9 +8,15 @@
 
 namespace trainyard::data {
 
+extern const StepDef kCenter;
+extern const StepDef kChannels;
 extern const StepDef kCrop;
+extern const StepDef kCutout;
 extern const StepDef kFlip;
+extern const StepDef kJitter;
 extern const StepDef kPad;
+extern const StepDef kResize;
+extern const StepDef kResizedCrop;
 
 namespace {
 
@@ -17,7 +24,13 @@ namespace {
 constexpr const StepDef* kSteps[] = {
     &kCrop,
     &kFlip,
+    &kCutout,
     &kPad,
+    &kResize,
+    &kCenter,
+    &kResizedCrop,
+    &kJitter,
+    &kChannels,
 };
 // clang-format on
 
@@ -85,6 +98,26 @@ uint64_t key_of(const Draw& draw) {
 
 }  // namespace
 
+std::string fitting_steps(const PictureShape& from, const PictureShape& to) {
+  std::vector<std::string> words;
+  if (from.channels != to.channels) words.push_back(fmt::format("channels:{}", to.channels));
+  const std::string size = fmt::format("{}x{}", to.height, to.width);
+  // Up to an eighth of the target on all sides together: 28 to 32.
+  const auto nearly = [](int64_t side, int64_t target) {
+    return side <= target && target - side <= target / 8;
+  };
+  if (!from.is_fixed()) {
+    words.push_back(fmt::format("resize:{},center:{}", std::max(to.height, to.width), size));
+  } else if (from.height == to.height && from.width == to.width) {
+    return join(words, ",");
+  } else if (nearly(from.height, to.height) && nearly(from.width, to.width)) {
+    words.push_back("pad:" + size);
+  } else {
+    words.push_back("resize:" + size);
+  }
+  return join(words, ",");
+}
+
 Augmentations::Augmentations(std::string_view text, const Dataset& dataset)
     : output_(dataset.shape()) {
   std::vector<Word> words = parse_words(text);
@@ -131,10 +164,14 @@ PixelView Augmentations::bytes(const Dataset& dataset, const Draw& draw,
                                Workspace& workspace) const {
   PixelView picture = dataset.pixels(draw.sample, workspace.sample);
   const uint64_t key = key_of(draw);
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    Pixels& first = workspace.steps[0];
-    Pixels& free = picture.data == first.bytes.data() ? workspace.steps[1] : first;
-    picture = steps_[i]->apply(picture, free, RandomStream(key, i));
+  try {
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      Pixels& first = workspace.steps[0];
+      Pixels& free = picture.data == first.bytes.data() ? workspace.steps[1] : first;
+      picture = steps_[i]->apply(picture, free, RandomStream(key, i));
+    }
+  } catch (const Error& error) {
+    throw_error("{}: {}", dataset.sample_name(draw.sample), error.what());
   }
   return picture;
 }

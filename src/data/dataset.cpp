@@ -29,8 +29,8 @@ struct Spec {
 };
 
 const std::vector<std::string>& known_names() {
-  static const std::vector<std::string> names = {"fashion-mnist", "mnist", "cifar10", "cifar100",
-                                                 "synthetic"};
+  static const std::vector<std::string> names = {"fashion-mnist", "mnist",  "cifar10",
+                                                 "cifar100",      "folder", "synthetic"};
   return names;
 }
 
@@ -143,9 +143,10 @@ std::unique_ptr<Dataset> open_folder(const Spec& spec, Split split) {
   allow_options(spec, {});
   if (is_cifar10_folder(folder)) return open_cifar10(folder, split);
   if (is_cifar100_folder(folder)) return open_cifar100(folder, split);
+  if (is_image_folder(folder)) return open_image_folder(folder, split);
   throw_error(
-      "{}: no IDX files (train-images-idx3-ubyte) and no CIFAR files (data_batch_1.bin, "
-      "train.bin)",
+      "{}: found neither IDX files (train-images-idx3-ubyte) nor CIFAR files (data_batch_1.bin, "
+      "train.bin) nor a folder of pictures per class",
       folder.string());
 }
 
@@ -172,8 +173,10 @@ std::unique_ptr<Dataset> open_dataset(std::string_view text, Split split) {
   if (spec.name == "synthetic") return open_synthetic(spec, split);
   if (spec.name.empty()) return open_folder(spec, split);
   allow_options(spec, {});
-  return spec.name == "cifar10" ? open_cifar10(require_place(spec), split)
-                                : open_cifar100(require_place(spec), split);
+  const std::filesystem::path folder = require_place(spec);
+  if (spec.name == "cifar10") return open_cifar10(folder, split);
+  if (spec.name == "cifar100") return open_cifar100(folder, split);
+  return open_image_folder(folder, split);
 }
 
 }  // namespace trainyard::data

@@ -54,7 +54,7 @@ class Dataset {
 //   fashion-mnist[:DIR]   IDX files, by default those of Debian's package
 //   mnist:DIR[,classes=N] IDX files (names as MNIST's, .gz or not)
 //   cifar10:DIR, cifar100:DIR   the binary versions
-//   folder:DIR            DIR/train/CLASS/*.jpg and DIR/test (or val)/CLASS/*.jpg; also .png
+//   folder:DIR            DIR/train/CLASS/*.jpg and DIR/val (or test)/CLASS/*.jpg; also .png
 //   synthetic[:CxHxW][,classes=N][,size=N][,seed=N]
 //   DIR                   any of the above, told by the files in it
 // Files are checked here, the pictures of a folder when they are read. Throws Error naming file,

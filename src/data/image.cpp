@@ -6,40 +6,12 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "data/image_codecs.h"
+#include "data/resample.h"
 
 namespace trainyard::data {
 namespace {
 
 constexpr int64_t kChannels = 3;
-
-// How one output position is made of input positions along one axis.
-struct Taps {
-  int64_t first = 0;
-  std::vector<float> weights;
-};
-
-// A triangle as wide as the scale when shrinking, of width one when growing.
-std::vector<Taps> resize_taps(int64_t from, int64_t to) {
-  const double scale = static_cast<double>(from) / static_cast<double>(to);
-  const double radius = std::max(1.0, scale);
-  std::vector<Taps> all;
-  for (int64_t i = 0; i < to; ++i) {
-    const double center = (static_cast<double>(i) + 0.5) * scale;
-    const auto first = std::max<int64_t>(0, static_cast<int64_t>(std::floor(center - radius)));
-    const auto last = std::min(from, static_cast<int64_t>(std::ceil(center + radius)));
-    Taps taps{.first = first, .weights = {}};
-    double sum = 0;
-    for (int64_t j = first; j < last; ++j) {
-      const double distance = std::fabs(static_cast<double>(j) + 0.5 - center) / radius;
-      const double weight = std::max(0.0, 1.0 - distance);
-      taps.weights.push_back(static_cast<float>(weight));
-      sum += weight;
-    }
-    for (float& weight : taps.weights) weight = static_cast<float>(weight / sum);
-    all.push_back(std::move(taps));
-  }
-  return all;
-}
 
 }  // namespace
 
@@ -55,37 +27,13 @@ Image read_image(const std::filesystem::path& path) {
 
 Image resize(const Image& image, int64_t height, int64_t width) {
   TY_REQUIRE(height > 0 && width > 0, "cannot resize a picture to {} x {}", height, width);
-  const std::vector<Taps> columns = resize_taps(image.width, width);
-  const std::vector<Taps> rows = resize_taps(image.height, height);
-  std::vector<float> narrowed(static_cast<size_t>(image.height * width * kChannels));
-  for (int64_t y = 0; y < image.height; ++y) {
-    for (int64_t x = 0; x < width; ++x) {
-      const Taps& taps = columns[static_cast<size_t>(x)];
-      for (int64_t c = 0; c < kChannels; ++c) {
-        float sum = 0;
-        for (size_t t = 0; t < taps.weights.size(); ++t) {
-          const int64_t from = taps.first + static_cast<int64_t>(t);
-          sum += taps.weights[t] *
-                 image.pixels[static_cast<size_t>((y * image.width + from) * kChannels + c)];
-        }
-        narrowed[static_cast<size_t>((y * width + x) * kChannels + c)] = sum;
-      }
-    }
-  }
   Image out{.height = height, .width = width, .pixels = {}};
   out.pixels.resize(static_cast<size_t>(height * width * kChannels));
-  for (int64_t y = 0; y < height; ++y) {
-    const Taps& taps = rows[static_cast<size_t>(y)];
-    for (int64_t i = 0; i < width * kChannels; ++i) {
-      float sum = 0;
-      for (size_t t = 0; t < taps.weights.size(); ++t) {
-        const int64_t from = taps.first + static_cast<int64_t>(t);
-        sum += taps.weights[t] * narrowed[static_cast<size_t>(from * width * kChannels + i)];
-      }
-      out.pixels[static_cast<size_t>(y * width * kChannels + i)] =
-          static_cast<uint8_t>(std::clamp(std::lround(sum), 0L, 255L));
-    }
-  }
+  resample({.data = image.pixels.data(),
+            .height = image.height,
+            .width = image.width,
+            .stride = image.width * kChannels},
+           kChannels, height, width, out.pixels.data());
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Image {
 Image read_image(const std::filesystem::path& path);
 // The same for bytes in memory; `origin` names them in errors.
 Image decode_image(std::string_view bytes, std::string_view origin);
+// A PNG file.
+std::string encode_png(const Image& image);
 
 // Bilinear, with pixel centres aligned; when shrinking, each pixel averages what it covers.
 Image resize(const Image& image, int64_t height, int64_t width);

@@ -3,6 +3,8 @@
 #include <cstdio>
 
 #include <jpeglib.h>
+// After jpeglib.h, which it needs.
+#include <jerror.h>
 
 #include "base/error.h"
 #include "data/image_codecs.h"
@@ -15,6 +17,7 @@ struct ErrorManager {
   jpeg_error_mgr base;
   std::jmp_buf escape;
   char message[JMSG_LENGTH_MAX];
+  bool damaged;
 };
 
 void on_error(j_common_ptr info) {
@@ -25,6 +28,15 @@ void on_error(j_common_ptr info) {
 
 void on_message(j_common_ptr /*info*/) {}
 
+// libjpeg goes on with grey where data is missing, and only warns.
+void on_warning(j_common_ptr info, int level) {
+  const int code = info->err->msg_code;
+  if (level >= 0 || (code != JWRN_JPEG_EOF && code != JWRN_HIT_MARKER)) return;
+  auto* manager = reinterpret_cast<ErrorManager*>(info->err);
+  if (!manager->damaged) info->err->format_message(info, manager->message);
+  manager->damaged = true;
+}
+
 // Everything with a destructor lives in the caller: longjmp skips destructors of this frame.
 bool decode(std::string_view bytes, Image& image, ErrorManager& errors,
             std::vector<JSAMPLE*>& rows) {
@@ -32,6 +44,7 @@ bool decode(std::string_view bytes, Image& image, ErrorManager& errors,
   info.err = jpeg_std_error(&errors.base);
   errors.base.error_exit = on_error;
   errors.base.output_message = on_message;
+  errors.base.emit_message = on_warning;
   jpeg_create_decompress(&info);
   if (setjmp(errors.escape) != 0) {
     jpeg_destroy_decompress(&info);
@@ -64,7 +77,7 @@ Image decode_jpeg(std::string_view bytes, std::string_view origin) {
   Image image;
   ErrorManager errors{};
   std::vector<JSAMPLE*> rows;
-  if (!decode(bytes, image, errors, rows)) {
+  if (!decode(bytes, image, errors, rows) || errors.damaged) {
     throw_error("{}: the JPEG cannot be read: {}", origin, errors.message);
   }
   TY_REQUIRE(!image.pixels.empty(), "{}: a picture of {} x {} is too large", origin, image.height,

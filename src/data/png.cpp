@@ -26,4 +26,21 @@ Image decode_png(std::string_view bytes, std::string_view origin) {
   return image;
 }
 
+std::string encode_png(const Image& image) {
+  png_image info{};
+  info.version = PNG_IMAGE_VERSION;
+  info.format = PNG_FORMAT_RGB;
+  info.height = static_cast<png_uint_32>(image.height);
+  info.width = static_cast<png_uint_32>(image.width);
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(info);
+  std::string bytes(size, '\0');
+  if (png_image_write_to_memory(&info, bytes.data(), &size, 0, image.pixels.data(), 0, nullptr) ==
+      0) {
+    throw_failure("a PNG of {} x {} cannot be written: {}", image.height, image.width,
+                  info.message);
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
 }  // namespace trainyard::data

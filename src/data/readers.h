@@ -26,6 +26,11 @@ std::unique_ptr<Dataset> open_cifar100(const std::filesystem::path& folder, Spli
 bool is_cifar10_folder(const std::filesystem::path& folder);
 bool is_cifar100_folder(const std::filesystem::path& folder);
 
+// DIR/train/CLASS/*.jpg and DIR/val (or test)/CLASS/*.jpg, or DIR/CLASS/*.jpg for training alone;
+// .jpeg and .png too. Always three channels, and sizes as they come.
+std::unique_ptr<Dataset> open_image_folder(const std::filesystem::path& folder, Split split);
+bool is_image_folder(const std::filesystem::path& folder);
+
 struct SyntheticOptions {
   PictureShape shape = {3, 32, 32};
   int64_t classes = 10;

@@ -1,5 +1,7 @@
 #include "data/augment.h"
 
+#include <algorithm>
+#include <array>
 #include <map>
 
 #include <gtest/gtest.h>
@@ -70,6 +72,99 @@ TEST(Augment, PadPutsThePictureInTheMiddle) {
             (std::vector<uint8_t>{0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0}));
 }
 
+TEST(Augment, CutoutFillsASquareWithTheMean) {
+  const Ramp set({3, 16, 16});
+  const Augmentations steps("cutout:4x1,normalize:0.5/0.2/0:0.1/0.1/0.1", set);
+  Pixels room;
+  const PixelView plain = set.pixels(0, room);
+  int64_t most = 0;
+  for (int64_t epoch = 0; epoch < 50; ++epoch) {
+    const std::vector<uint8_t> bytes = bytes_of(steps, set, {1, epoch, 3});
+    int64_t changed = 0;
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      if (bytes[i] == plain.data[i]) continue;
+      ++changed;
+      EXPECT_EQ(bytes[i], (std::array<int, 3>{128, 51, 0}[i / 256]));
+    }
+    EXPECT_LE(changed, 3 * 16);
+    EXPECT_GE(changed, 3 * 4 - 2);  // in a corner; a byte may have had the colour before
+    most = std::max(most, changed);
+  }
+  EXPECT_GE(most, 3 * 16 - 3);
+}
+
+TEST(Augment, ResizeStretchesOrKeepsTheRatio) {
+  const Ramp set({1, 4, 8});
+  EXPECT_EQ(Augmentations("resize:6x5", set).output(), (PictureShape{1, 6, 5}));
+  EXPECT_EQ(Augmentations("resize:6", set).output(), (PictureShape{1, 6, 12}));
+  EXPECT_EQ(bytes_of(Augmentations("resize:4x8", set), set, {}).size(), 32U);
+  // Each pixel of the half is the weighted mean of what it covers: rows 1 to 8, 9 to 16, ...
+  const std::vector<uint8_t> half = bytes_of(Augmentations("resize:2x4", set), set, {});
+  EXPECT_NEAR(half[1], 8, 1);
+  EXPECT_NEAR(half[4 + 1], 22, 3);
+}
+
+TEST(Augment, CenterTakesTheMiddle) {
+  const Ramp set({1, 3, 4});
+  EXPECT_EQ(bytes_of(Augmentations("center:1x2", set), set, {}), (std::vector<uint8_t>{6, 7}));
+}
+
+TEST(Augment, ResizedCropStaysInsideThePicture) {
+  const Ramp set({1, 10, 12});
+  const Augmentations steps("resized_crop:5x5", set);
+  EXPECT_EQ(steps.evaluation_text(), "resize:6,center:5x5");
+  std::map<std::vector<uint8_t>, int> seen;
+  for (int64_t epoch = 0; epoch < 50; ++epoch) {
+    const std::vector<uint8_t> bytes = bytes_of(steps, set, {1, epoch, 0});
+    ++seen[bytes];
+    for (size_t i = 0; i < 25; ++i) {
+      EXPECT_GE(bytes[i], 1);
+      EXPECT_LE(bytes[i], 120);
+      // The ramp grows to the right and downwards, and so does every piece of it.
+      if (i % 5 != 0) {
+        EXPECT_GE(bytes[i], bytes[i - 1]);
+      }
+      if (i >= 5) {
+        EXPECT_GE(bytes[i], bytes[i - 5]);
+      }
+    }
+  }
+  EXPECT_GT(seen.size(), 30U);
+  // A picture too narrow for any ratio gives its middle.
+  const Ramp narrow({1, 1, 100});
+  EXPECT_EQ(bytes_of(Augmentations("resized_crop:1x1:1", narrow), narrow, {}).size(), 1U);
+}
+
+TEST(Augment, JitterOfNothingChangesNothing) {
+  const Ramp set({3, 4, 4});
+  Pixels room;
+  const PixelView plain = set.pixels(0, room);
+  const std::vector<uint8_t> before(plain.data, plain.data + plain.shape.elements());
+  EXPECT_EQ(bytes_of(Augmentations("jitter:0/0/0", set), set, {}), before);
+  const Augmentations strong("jitter:0.5/0.5/0.5/0.1", set);
+  EXPECT_NE(bytes_of(strong, set, {1, 0, 0}), before);
+  EXPECT_NE(bytes_of(strong, set, {1, 0, 0}), bytes_of(strong, set, {1, 1, 0}));
+  EXPECT_EQ(strong.text(), "jitter:0.5/0.5/0.5/0.1");
+  EXPECT_EQ(strong.evaluation_text(), "");
+}
+
+TEST(Augment, ChannelsSpreadAndMix) {
+  const Ramp grey({1, 1, 2});
+  EXPECT_EQ(bytes_of(Augmentations("channels:3", grey), grey, {}),
+            (std::vector<uint8_t>{1, 2, 1, 2, 1, 2}));
+  const Ramp colour({3, 1, 1});  // 0.299 * 1 + 0.587 * 2 + 0.114 * 3 = 1.815
+  EXPECT_EQ(bytes_of(Augmentations("channels:1", colour), colour, {}), (std::vector<uint8_t>{2}));
+}
+
+TEST(Augment, StepsThatMakePicturesFitANetwork) {
+  EXPECT_EQ(fitting_steps({1, 28, 28}, {1, 32, 32}), "pad:32x32");
+  EXPECT_EQ(fitting_steps({1, 28, 28}, {3, 32, 32}), "channels:3,pad:32x32");
+  EXPECT_EQ(fitting_steps({3, 32, 32}, {3, 32, 32}), "");
+  EXPECT_EQ(fitting_steps({1, 32, 32}, {3, 32, 32}), "channels:3");
+  EXPECT_EQ(fitting_steps({3, 32, 32}, {3, 224, 224}), "resize:224x224");
+  EXPECT_EQ(fitting_steps({3, 0, 0}, {3, 224, 224}), "resize:224,center:224x224");
+}
+
 TEST(Augment, NormalizeMeasuresTheSetAndWritesTheNumbersDown) {
   const Ramp set({1, 1, 3});  // 1, 2, 3: mean 2, deviation sqrt(2/3)
   const Augmentations steps("normalize", set);
@@ -101,6 +196,10 @@ TEST(Augment, SaysWhatIsWrong) {
   EXPECT_NE(refusal("normalize:0.5/0.5:0.1/0.1").find("2 channels, the pictures have 3"),
             std::string::npos);
   EXPECT_NE(refusal("normalize:0.5:0").find("'0' is not a number"), std::string::npos);
+  EXPECT_NE(refusal("center:5x5").find("are too small"), std::string::npos);
+  EXPECT_NE(refusal("cutout:4x0").find("'0' is not a whole number from 1"), std::string::npos);
+  EXPECT_NE(refusal("jitter:0.1").find("1 numbers, expected 3 or 4"), std::string::npos);
+  EXPECT_NE(refusal("channels:2").find("neither 1 nor 3"), std::string::npos);
   EXPECT_NE(refusal("flip,,crop:1").find("no augmentation ''"), std::string::npos);
 }
 

@@ -223,7 +223,7 @@ TEST(OpenDataset, SaysWhatIsWrongWithAName) {
   expect_refusal("synthetic:0x3x3", {"'0' is not a whole number from 1"});
   expect_refusal("synthetic,clases=3", {"no option 'clases'", "Did you mean classes"});
   expect_refusal("synthetic,size=many", {"size: 'many' is not a whole number"});
-  expect_refusal(scratch_folder("nothing").string(), {"no IDX files"});
+  expect_refusal(scratch_folder("nothing").string(), {"neither IDX files"});
 }
 
 }  // namespace

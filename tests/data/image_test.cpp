@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 #include <jpeglib.h>
-#include <png.h>
 
 #include "base/error.h"
 
@@ -21,20 +20,6 @@ Image gradient(int64_t height, int64_t width) {
     }
   }
   return image;
-}
-
-std::string png_of(const Image& image) {
-  png_image info{};
-  info.version = PNG_IMAGE_VERSION;
-  info.format = PNG_FORMAT_RGB;
-  info.height = static_cast<png_uint_32>(image.height);
-  info.width = static_cast<png_uint_32>(image.width);
-  png_alloc_size_t size = 0;
-  png_image_write_to_memory(&info, nullptr, &size, 0, image.pixels.data(), 0, nullptr);
-  std::string bytes(size, '\0');
-  png_image_write_to_memory(&info, bytes.data(), &size, 0, image.pixels.data(), 0, nullptr);
-  bytes.resize(size);
-  return bytes;
 }
 
 std::string jpeg_of(const Image& image) {
@@ -66,7 +51,7 @@ std::string jpeg_of(const Image& image) {
 
 TEST(Image, PngComesBackExactly) {
   const Image image = gradient(7, 5);
-  EXPECT_EQ(decode_image(png_of(image), "x").pixels, image.pixels);
+  EXPECT_EQ(decode_image(encode_png(image), "x").pixels, image.pixels);
 }
 
 TEST(Image, JpegComesBackNearly) {
@@ -81,8 +66,10 @@ TEST(Image, JpegComesBackNearly) {
 TEST(Image, DamagedFilesAreErrors) {
   const Image image = gradient(16, 16);
   EXPECT_THROW(decode_image("hello", "x"), Error);
-  EXPECT_THROW(decode_image(png_of(image).substr(0, 60), "x"), Error);
-  EXPECT_THROW(decode_image(jpeg_of(image).substr(0, 20), "x"), Error);
+  EXPECT_THROW(decode_image(encode_png(image).substr(0, 60), "x"), Error);
+  const std::string jpeg = jpeg_of(image);
+  EXPECT_THROW(decode_image(jpeg.substr(0, 20), "x"), Error);
+  EXPECT_THROW(decode_image(jpeg.substr(0, jpeg.size() - 40), "x"), Error);  // pixels missing
 }
 
 TEST(Image, ResizingKeepsAGradient) {

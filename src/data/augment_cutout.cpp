@@ -1,0 +1,76 @@
+// cutout:L[xN]: N squares of side L, anywhere and cut off at the border, in the colour that
+// normalisation makes zero (black if nothing is normalised).
+#include <algorithm>
+#include <cstring>
+
+#include "data/augment_step.h"
+#include "data/numbers.h"
+
+namespace trainyard::data {
+namespace {
+
+constexpr int64_t kMostSquares = 1000;
+
+class Cutout final : public Step {
+ public:
+  Cutout(int64_t length, int64_t count, std::vector<uint8_t> fill)
+      : length_(length), count_(count), fill_(std::move(fill)) {}
+
+  PictureShape output(const PictureShape& in) const override { return in; }
+
+  PixelView apply(const PixelView& in, Pixels& out, const RandomStream& random) const override {
+    out.reshape(in.shape);
+    std::memcpy(out.bytes.data(), in.data, out.bytes.size());
+    for (int64_t i = 0; i < count_; ++i) {
+      const auto index = static_cast<uint64_t>(2 * i);
+      const auto [top, bottom] = span(random, index, in.shape.height);
+      const auto [left, right] = span(random, index + 1, in.shape.width);
+      for (int64_t c = 0; c < in.shape.channels; ++c) {
+        for (int64_t y = top; y < bottom; ++y) {
+          std::memset(out.row(c, y) + left, fill(c), static_cast<size_t>(right - left));
+        }
+      }
+    }
+    return out.view();
+  }
+
+  std::string text() const override { return fmt::format("cutout:{}x{}", length_, count_); }
+  std::string evaluation_text() const override { return ""; }
+
+ private:
+  struct Span {
+    int64_t begin;
+    int64_t end;
+  };
+
+  // The middle of the square is anywhere in the picture.
+  Span span(const RandomStream& random, uint64_t index, int64_t side) const {
+    const auto middle = static_cast<int64_t>(random.below(index, static_cast<uint64_t>(side)));
+    const int64_t begin = middle - length_ / 2;
+    return {std::max<int64_t>(0, begin), std::min(side, begin + length_)};
+  }
+  uint8_t fill(int64_t channel) const {
+    if (fill_.empty()) return 0;
+    return fill_[std::min(fill_.size() - 1, static_cast<size_t>(channel))];
+  }
+
+  int64_t length_;
+  int64_t count_;
+  std::vector<uint8_t> fill_;
+};
+
+std::unique_ptr<const Step> make(const StepArguments& arguments) {
+  const size_t by = arguments.text.find('x');
+  const int64_t count = by == std::string_view::npos ? 1
+                                                     : parse_whole(arguments.text.substr(by + 1), 1,
+                                                                   kMostSquares, arguments.what);
+  return std::make_unique<Cutout>(
+      parse_whole(arguments.text.substr(0, by), 1, kLargestSide, arguments.what), count,
+      arguments.fill);
+}
+
+}  // namespace
+
+extern const StepDef kCutout = {"cutout", "cutout:LENGTH[xCOUNT]", make};
+
+}  // namespace trainyard::data

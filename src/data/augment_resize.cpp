@@ -1,0 +1,57 @@
+// resize:HxW stretches to that size; resize:S makes the shorter side S and keeps the ratio.
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "data/augment_step.h"
+#include "data/numbers.h"
+#include "data/resample.h"
+
+namespace trainyard::data {
+namespace {
+
+class Resize final : public Step {
+ public:
+  Resize(Size size, bool shorter) : size_(size), shorter_(shorter) {}
+
+  PictureShape output(const PictureShape& in) const override {
+    if (!shorter_) return {in.channels, size_.height, size_.width};
+    if (!in.is_fixed()) return in;
+    const int64_t shorter = std::min(in.height, in.width);
+    const auto scaled = [&](int64_t side) {
+      return std::max<int64_t>(size_.height, (side * size_.height + shorter / 2) / shorter);
+    };
+    return {in.channels, scaled(in.height), scaled(in.width)};
+  }
+
+  PixelView apply(const PixelView& in, Pixels& out, const RandomStream& /*random*/) const override {
+    const PictureShape to = output(in.shape);
+    if (to == in.shape) return in;
+    out.reshape(to);
+    for (int64_t c = 0; c < to.channels; ++c) {
+      resample({in.row(c, 0), in.shape.height, in.shape.width, in.shape.width}, 1, to.height,
+               to.width, out.row(c, 0));
+    }
+    return out.view();
+  }
+
+  std::string text() const override {
+    return shorter_ ? fmt::format("resize:{}", size_.height)
+                    : fmt::format("resize:{}x{}", size_.height, size_.width);
+  }
+
+ private:
+  Size size_;
+  bool shorter_;
+};
+
+std::unique_ptr<const Step> make(const StepArguments& arguments) {
+  const bool shorter = arguments.text.find('x') == std::string_view::npos;
+  return std::make_unique<Resize>(parse_size(arguments.text, arguments.what), shorter);
+}
+
+}  // namespace
+
+extern const StepDef kResize = {"resize", "resize:HxW or resize:SHORTER", make};
+
+}  // namespace trainyard::data

@@ -1,0 +1,121 @@
+// A folder per class with JPEG and PNG pictures, decoded when they are asked for.
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "data/image.h"
+#include "data/readers.h"
+
+namespace trainyard::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kChannels = 3;
+
+bool is_picture(const fs::path& path) {
+  std::string extension = path.extension().string();
+  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
+}
+
+// Sorted by name: the order of a directory differs from machine to machine.
+std::vector<std::string> class_folders(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_directory() && !name.starts_with(".")) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> pictures(const fs::path& folder) {
+  std::vector<std::string> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.is_regular_file() && is_picture(entry.path())) files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+struct File {
+  std::string path;
+  int64_t label = 0;
+};
+
+class ImageFolder final : public Dataset {
+ public:
+  ImageFolder(DatasetInfo info, std::vector<File> files)
+      : Dataset(std::move(info)), files_(std::move(files)) {}
+
+  int64_t size() const override { return static_cast<int64_t>(files_.size()); }
+  int64_t label(int64_t index) const override { return files_[static_cast<size_t>(index)].label; }
+  std::string sample_name(int64_t index) const override {
+    return files_[static_cast<size_t>(index)].path;
+  }
+  PixelView pixels(int64_t index, Pixels& room) const override {
+    const Image image = read_image(files_[static_cast<size_t>(index)].path);
+    room.reshape({kChannels, image.height, image.width});
+    const int64_t plane = room.shape.plane();
+    for (int64_t c = 0; c < kChannels; ++c) {
+      const uint8_t* from = image.pixels.data() + c;
+      uint8_t* to = room.row(c, 0);
+      for (int64_t i = 0; i < plane; ++i) to[i] = from[i * kChannels];
+    }
+    return room.view();
+  }
+
+ private:
+  std::vector<File> files_;
+};
+
+// Where the split is: DIR/train, DIR/val or DIR/test; a folder of classes alone is for training.
+fs::path split_folder(const fs::path& folder, Split split) {
+  if (!fs::is_directory(folder / "train")) {
+    TY_REQUIRE(split == Split::kTrain,
+               "{}: there is no test split; expected folders train and val (or test) in it",
+               folder.string());
+    return folder;
+  }
+  if (split == Split::kTrain) return folder / "train";
+  for (const char* name : {"val", "test"}) {
+    if (fs::is_directory(folder / name)) return folder / name;
+  }
+  throw_error("{}: there is neither val nor test beside train", folder.string());
+}
+
+}  // namespace
+
+std::unique_ptr<Dataset> open_image_folder(const fs::path& folder, Split split) {
+  // The training split says what the classes are.
+  const fs::path train = split_folder(folder, Split::kTrain);
+  const std::vector<std::string> names = class_folders(train);
+  TY_REQUIRE(!names.empty(), "{}: expected a folder per class, found none", train.string());
+  const fs::path place = split_folder(folder, split);
+  std::vector<File> files;
+  for (const std::string& name : class_folders(place)) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    TY_REQUIRE(found != names.end(), "{}: class '{}' is not among the {} classes of {}.{}",
+               place.string(), name, names.size(), train.string(), did_you_mean(name, names));
+    const std::vector<std::string> paths = pictures(place / name);
+    TY_REQUIRE(!paths.empty(), "{}: no .jpg, .jpeg or .png file in it", (place / name).string());
+    for (const std::string& path : paths) files.push_back({path, found - names.begin()});
+  }
+  TY_REQUIRE(!files.empty(), "{}: expected a folder per class, found none", place.string());
+  DatasetInfo info{
+      .shape = {kChannels, 0, 0},
+      .class_names = names,
+      .source = fmt::format("pictures in {}, {} split", place.string(), split_name(split))};
+  return std::make_unique<ImageFolder>(std::move(info), std::move(files));
+}
+
+bool is_image_folder(const fs::path& folder) {
+  for (const std::string& name : class_folders(folder)) {
+    if (name == "train" || !pictures(folder / name).empty()) return true;
+  }
+  return false;
+}
+
+}  // namespace trainyard::data

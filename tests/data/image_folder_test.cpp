@@ -1,0 +1,111 @@
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "data/dataset.h"
+#include "data/fixture.h"
+#include "data/image.h"
+#include "data/loader.h"
+#include "data/statistics.h"
+#include "support/error_message.h"
+
+namespace trainyard::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write_picture(const fs::path& path, int64_t height, int64_t width, uint8_t red) {
+  fs::create_directories(path.parent_path());
+  Image image{.height = height, .width = width, .pixels = {}};
+  for (int64_t i = 0; i < height * width; ++i)
+    image.pixels.insert(image.pixels.end(), {red, 20, 30});
+  write_file(path, encode_png(image));
+}
+
+// cat: 2 pictures, dog: 1; one of each for testing.
+fs::path write_folder(const std::string& name) {
+  const fs::path folder = scratch_folder(name);
+  write_picture(folder / "train/cat/b.png", 6, 9, 100);
+  write_picture(folder / "train/cat/a.PNG", 5, 8, 110);
+  write_picture(folder / "train/dog/c.png", 4, 4, 200);
+  write_picture(folder / "val/cat/d.png", 4, 4, 120);
+  write_picture(folder / "val/dog/e.png", 4, 4, 210);
+  write_file(folder / "train/cat/notes.txt", "not a picture");
+  return folder;
+}
+
+TEST(ImageFolder, ReadsClassesInOrderOfName) {
+  const fs::path folder = write_folder("pictures");
+  const auto set = open_dataset(folder.string(), Split::kTrain);
+  EXPECT_EQ(set->class_names(), (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_EQ(set->size(), 3);
+  EXPECT_EQ(set->label(2), 1);
+  EXPECT_EQ(set->shape().to_string(), "3x?x?");
+  Pixels room;
+  const PixelView picture = set->pixels(0, room);  // a.PNG
+  EXPECT_EQ(picture.shape, (PictureShape{3, 5, 8}));
+  EXPECT_EQ(*picture.row(0, 4), 110);
+  EXPECT_EQ(*picture.row(2, 4), 30);
+  EXPECT_EQ(open_dataset("folder:" + folder.string(), Split::kTest)->size(), 2);
+}
+
+TEST(ImageFolder, LoadsAtOneSize) {
+  const fs::path folder = write_folder("pictures_loader");
+  const auto set = open_dataset(folder.string(), Split::kTrain);
+  EXPECT_NE(message_of([&] { Loader(*set, {.batch = 2}); }).find("differ in size"),
+            std::string::npos);
+  Loader loader(*set, {.batch = 3, .augmentations = "resize:4,center:4x4"});
+  loader.start_epoch(0);
+  const Batch* batch = loader.next();
+  EXPECT_EQ(batch->images.shape(), (Shape{3, 3, 4, 4}));
+  EXPECT_FLOAT_EQ(batch->images.values<float>()[0], 110.0F / 255.0F);
+  Loader large(*set, {.batch = 3, .augmentations = "center:5x5"});
+  large.start_epoch(0);
+  const std::string message = message_of([&] { large.next(); });
+  EXPECT_NE(message.find("dog/c.png"), std::string::npos) << message;
+  EXPECT_NE(message.find("too small"), std::string::npos) << message;
+}
+
+TEST(ImageFolder, StatisticsListUnreadableFiles) {
+  const fs::path folder = write_folder("pictures_bad");
+  const std::string good = read_file(folder / "train/cat/b.png");
+  write_file(folder / "train/cat/b.png", good.substr(0, good.size() / 2));
+  write_file(folder / "train/dog/z.jpg", "hello");
+  const Statistics all = measure_statistics(*open_dataset(folder.string(), Split::kTrain));
+  EXPECT_EQ(all.samples, 2);
+  EXPECT_EQ(all.class_counts, (std::vector<int64_t>{2, 2}));
+  ASSERT_EQ(all.unreadable.size(), 2U);
+  EXPECT_NE(all.unreadable[0].find("cat/b.png"), std::string::npos) << all.unreadable[0];
+  EXPECT_NE(all.unreadable[1].find("dog/z.jpg"), std::string::npos) << all.unreadable[1];
+  EXPECT_EQ(all.min_height, 4);
+  EXPECT_EQ(all.max_width, 8);
+  EXPECT_DOUBLE_EQ(all.mean[2], 30);
+  EXPECT_DOUBLE_EQ(all.std[2], 0);
+  EXPECT_NEAR(all.mean[0], (40.0 * 110 + 16.0 * 200) / 56, 1e-9);
+}
+
+TEST(ImageFolder, SaysWhatIsMissing) {
+  const fs::path folder = write_folder("pictures_missing");
+  fs::create_directories(folder / "val/dgo");
+  EXPECT_NE(message_of([&] {
+              open_dataset(folder.string(), Split::kTest);
+            }).find("class 'dgo' is not among the 2 classes"),
+            std::string::npos);
+  fs::create_directories(folder / "train/empty");
+  EXPECT_NE(message_of([&] { open_dataset(folder.string(), Split::kTrain); }).find("no .jpg"),
+            std::string::npos);
+  fs::remove_all(folder / "val");
+  fs::remove_all(folder / "train/empty");
+  EXPECT_NE(message_of([&] {
+              open_dataset(folder.string(), Split::kTest);
+            }).find("neither val nor test beside train"),
+            std::string::npos);
+  const fs::path flat = folder / "train";
+  EXPECT_EQ(open_dataset(flat.string(), Split::kTrain)->size(), 3);
+  EXPECT_NE(message_of([&] { open_dataset(flat.string(), Split::kTest); }).find("no test split"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace trainyard::data
