@@ -56,7 +56,7 @@ Attribute text(std::string_view value);
 // - the cost counts no byte or operation below zero, and at least the output of what computes.
 void check_case(const OpCase& c);
 
-// Does a kernel other than the reference take the node first?
+// Does a kernel other than the reference take the node?
 bool is_fast(const OpCase& c);
 
 // Inference or the run refuses the case with an Error whose text contains `part`.

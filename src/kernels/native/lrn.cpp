@@ -4,47 +4,20 @@
 #include "kernels/kernel.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/flat.h"
+#include "kernels/native/lrn_window.h"
 #include "kernels/parallel/parallel.h"
 
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr int64_t kVector = 8;
-constexpr int64_t kSize = 5;
-constexpr float kExponent = 0.75F;
-
-std::string_view refuses(const NodeView& node) {
-  if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
-  if (node.input_shape(0).rank() != 4) return "only images are implemented";
-  if (node.input_shape(0).num_elements() == 0) return "the input is empty";
-  if (node.attr_int("size", 1) != kSize) return "only windows of five channels are implemented";
-  if (node.attr_float("beta", kExponent) != kExponent) return "only beta 0.75 is implemented";
-  return "";
-}
-
-// Channels c + kBy of the sixteen in (low, high), for c in low; kBy is 1 to 3.
-template <int kBy>
-__m256 later(__m256 low, __m256 high) {
-  const __m256i a = _mm256_castps_si256(low);
-  const __m256i b = _mm256_permute2x128_si256(a, _mm256_castps_si256(high), 0x21);
-  return _mm256_castsi256_ps(_mm256_alignr_epi8(b, a, 4 * kBy));
-}
-
-// Channels c - kBy, for c in high.
-template <int kBy>
-__m256 earlier(__m256 low, __m256 high) {
-  const __m256i b = _mm256_castps_si256(high);
-  const __m256i a = _mm256_permute2x128_si256(_mm256_castps_si256(low), b, 0x21);
-  return _mm256_castsi256_ps(_mm256_alignr_epi8(b, a, 16 - 4 * kBy));
-}
+constexpr int64_t kVector = kLrnVector;
 
 class Lrn final : public Kernel {
  public:
   Lrn(const NodeView& node, const NodeLayouts& layouts)
       : x_(planes_of(node.input_shape(0), layouts.inputs[0])),
         y_(planes_of(node.input_shape(0), layouts.outputs[0])),
-        alpha_(node.attr_float("alpha", 0.0001F) / static_cast<float>(kSize)),
+        alpha_(node.attr_float("alpha", 0.0001F) / static_cast<float>(kLrnSize)),
         bias_(node.attr_float("bias", 1.0F)) {}
 
   void run(const KernelArgs& args) const override {
@@ -73,9 +46,7 @@ class Lrn final : public Kernel {
       const __m256 own = _mm256_mul_ps(v, v);
       const __m256 before = plane > 0 ? square(x + i - step) : _mm256_setzero_ps();
       const __m256 after = plane + 1 < x_.planes ? square(x + i + step) : _mm256_setzero_ps();
-      const __m256 near = _mm256_add_ps(earlier<1>(before, own), later<1>(own, after));
-      const __m256 far = _mm256_add_ps(earlier<2>(before, own), later<2>(own, after));
-      const __m256 sum = _mm256_add_ps(own, _mm256_add_ps(near, far));
+      const __m256 sum = sum_of_five(before, own, after);
       const __m256 root = _mm256_sqrt_ps(_mm256_fmadd_ps(sum, alpha, bias));
       // s^(3/4) = sqrt(s) * sqrt(sqrt(s))
       const __m256 power = _mm256_mul_ps(root, _mm256_sqrt_ps(root));
@@ -100,7 +71,10 @@ std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts)
 
 }  // namespace
 
-extern const KernelDef kLRN = {
-    .op = "LRN", .library = "native", .refuses = refuses, .layouts = layouts, .create_in = create};
+extern const KernelDef kLRN = {.op = "LRN",
+                               .library = "native",
+                               .refuses = refuses_lrn,
+                               .layouts = layouts,
+                               .create_in = create};
 
 }  // namespace trainyard::kernels::native

@@ -1,11 +1,11 @@
 // MaxPool, AveragePool and their global forms on images in blocks of eight channels.
-#include <algorithm>
 #include <immintrin.h>
 #include <limits>
 
 #include "kernels/kernel.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/flat.h"
+#include "kernels/native/pool_window.h"
 #include "kernels/parallel/parallel.h"
 #include "ops/op_def.h"
 
@@ -30,17 +30,6 @@ std::string_view refuses(const NodeView& node) {
     }
   }
   return "";
-}
-
-struct Extent {
-  int64_t begin;
-  int64_t end;
-};
-
-// The part of window `i` along one axis that lies in the image.
-Extent inside(int64_t i, int64_t stride, int64_t pad, int64_t kernel, int64_t size) {
-  const int64_t begin = i * stride - pad;
-  return {std::max<int64_t>(0, begin), std::min(size, begin + kernel)};
 }
 
 class Pool final : public Kernel {

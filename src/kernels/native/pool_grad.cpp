@@ -1,0 +1,184 @@
+// MaxPoolGrad and AveragePoolGrad on images in blocks of eight channels: plane by plane, so that
+// windows that overlap add to what is in the cache.
+#include <immintrin.h>
+#include <limits>
+#include <vector>
+
+#include "kernels/kernel.h"
+#include "kernels/native/cpu.h"
+#include "kernels/native/flat.h"
+#include "kernels/native/pool_window.h"
+#include "kernels/parallel/parallel.h"
+#include "ops/window.h"
+
+namespace trainyard::kernels::native {
+namespace {
+
+constexpr int64_t kVector = 8;
+
+ops::Window window_of(const NodeView& node, const Shape& x) {
+  return ops::resolve_window(node, x, node.attr_ints("kernel_shape", {}));
+}
+
+std::string_view refuses(const NodeView& node) {
+  if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
+  const Shape& x = node.output_shape(0);
+  if (node.output_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (x.rank() != 4) return "only images are implemented";
+  if (x.num_elements() == 0) return "the image is empty";
+  const ops::Window window = window_of(node, x);
+  if (window.dilations != std::vector<int64_t>{1, 1}) return "dilated windows are not implemented";
+  for (size_t i = 0; i < 2; ++i) {
+    // So that every window meets the image.
+    if (window.pads_begin[i] >= window.kernel[i] || window.pads_end[i] >= window.kernel[i]) {
+      return "padding as large as the window is not implemented";
+    }
+  }
+  return "";
+}
+
+// A window along one axis, and its factor of the share of dy that each element gets.
+struct Tap {
+  Extent extent;
+  float share;
+};
+
+std::vector<Tap> taps_of(const NodeView& node, const ops::Window& window, size_t axis,
+                         int64_t size) {
+  const bool averages = node.op() == "AveragePoolGrad";
+  const bool counts_padding = node.attr_int("count_include_pad", 0) != 0;
+  std::vector<Tap> taps;
+  for (int64_t i = 0; i < window.output[axis]; ++i) {
+    const int64_t pad = window.pads_begin[axis];
+    const Extent extent = inside(i, window.strides[axis], pad, window.kernel[axis], size);
+    const int64_t begin = i * window.strides[axis] - pad;
+    // With the part in the padding, but not what ceil_mode adds beyond.
+    const int64_t padded =
+        std::min(begin + window.kernel[axis], size + window.pads_end[axis]) - begin;
+    const auto count = static_cast<float>(counts_padding ? padded : extent.size());
+    taps.push_back({extent, averages ? 1.0F / count : 1.0F});
+  }
+  return taps;
+}
+
+// The first of the largest elements takes all.
+struct ToLargest {
+  static constexpr size_t kDy = 1;
+
+  static void add(const float* x, float* dx, __m256 share, int64_t rows, int64_t columns,
+                  int64_t line) {
+    __m256 largest = _mm256_set1_ps(-std::numeric_limits<float>::infinity());
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < columns; ++c) {
+        largest = _mm256_max_ps(largest, _mm256_loadu_ps(x + r * line + c * kVector));
+      }
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < columns; ++c) {
+        const int64_t at = r * line + c * kVector;
+        const __m256 found = _mm256_cmp_ps(_mm256_loadu_ps(x + at), largest, _CMP_EQ_OQ);
+        const __m256 sum = _mm256_add_ps(_mm256_loadu_ps(dx + at), _mm256_and_ps(share, found));
+        _mm256_storeu_ps(dx + at, sum);
+        // What has been given is gone.
+        share = _mm256_andnot_ps(found, share);
+      }
+    }
+  }
+};
+
+// All take the same.
+struct ToAll {
+  static constexpr size_t kDy = 0;
+
+  static void add(const float* /*x*/, float* dx, __m256 share, int64_t rows, int64_t columns,
+                  int64_t line) {
+    for (int64_t r = 0; r < rows; ++r) {
+      float* at = dx + r * line;
+      for (int64_t c = 0; c < columns; ++c, at += kVector) {
+        _mm256_storeu_ps(at, _mm256_add_ps(_mm256_loadu_ps(at), share));
+      }
+    }
+  }
+};
+
+template <typename Spread>
+class PoolGrad final : public Kernel {
+ public:
+  PoolGrad(const NodeView& node, const NodeLayouts& layouts)
+      : x_(planes_of(node.input_shape(0), layouts.inputs[0])),
+        dy_(planes_of(node.input_shape(Spread::kDy), layouts.inputs[Spread::kDy])),
+        dx_(planes_of(node.output_shape(0), layouts.outputs[0])),
+        width_(node.output_shape(0)[3]) {
+    const ops::Window window = window_of(node, node.output_shape(0));
+    down_ = taps_of(node, window, 0, node.output_shape(0)[2]);
+    across_ = taps_of(node, window, 1, width_);
+  }
+
+  void run(const KernelArgs& args) const override {
+    parallel_for(dx_.images * dx_.planes, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t image = i / dx_.planes;
+        const int64_t plane = i % dx_.planes;
+        const auto at = [&](const TensorView& view, const Planes& planes) {
+          return view.as<float>() + image * planes.image_stride + plane * planes.plane_elements();
+        };
+        float* dx = at(args.outputs[0], dx_);
+        const float* x = Spread::kDy == 1 ? at(args.inputs[0], x_) : dx;
+        run_plane(x, at(args.inputs[Spread::kDy], dy_), dx);
+      }
+    });
+  }
+
+ private:
+  void run_plane(const float* x, const float* dy, float* dx) const {
+    std::fill_n(dx, dx_.plane_elements(), 0.0F);
+    for (const Tap& row : down_) {
+      for (const Tap& column : across_) {
+        const int64_t first = (row.extent.begin * width_ + column.extent.begin) * kVector;
+        const __m256 share =
+            _mm256_mul_ps(_mm256_loadu_ps(dy), _mm256_set1_ps(row.share * column.share));
+        Spread::add(x + first, dx + first, share, row.extent.size(), column.extent.size(),
+                    width_ * kVector);
+        dy += kVector;
+      }
+    }
+  }
+
+  Planes x_;
+  Planes dy_;
+  Planes dx_;
+  int64_t width_;
+  std::vector<Tap> down_;
+  std::vector<Tap> across_;
+};
+
+std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> /*inputs*/) {
+  NodeLayouts wanted{.inputs = {},
+                     .outputs = {Layout::channel_blocks(node.output_shape(0), kVector)},
+                     .takes_parts = true};
+  for (size_t i = 0; i < node.num_inputs(); ++i) {
+    wanted.inputs.push_back(Layout::channel_blocks(node.input_shape(i), kVector));
+  }
+  return wanted;
+}
+
+template <typename Spread>
+std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+  return std::make_unique<PoolGrad<Spread>>(node, layouts);
+}
+
+template <typename Spread>
+constexpr KernelDef pool_grad(std::string_view op) {
+  return {.op = op,
+          .library = "native",
+          .refuses = refuses,
+          .layouts = layouts,
+          .create_in = create<Spread>};
+}
+
+}  // namespace
+
+extern const KernelDef kAveragePoolGrad = pool_grad<ToAll>("AveragePoolGrad");
+extern const KernelDef kMaxPoolGrad = pool_grad<ToLargest>("MaxPoolGrad");
+
+}  // namespace trainyard::kernels::native
