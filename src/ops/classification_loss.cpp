@@ -1,7 +1,10 @@
 // NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: the loss of scores (N x C x …) against
 // class indices (N x …), each class with a weight, some targets ignored. Output 1 of the latter:
 // log-softmax.
+//
+// …LossGrad: dx from (x, targets, dloss, weights?), with the attributes of the loss.
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -10,7 +13,11 @@ namespace {
 constexpr AttrSpec kAttributes[] = {{"ignore_index", AttrKind::kInt},
                                     {"reduction", AttrKind::kText}};
 
-std::vector<TensorType> infer(const NodeView& node) {
+constexpr size_t kWeights = 2;
+constexpr size_t kLossGradient = 2;  // and the weights after it
+
+// The type of the loss; `weights` is their position.
+TensorType check_operands(const NodeView& node, size_t weights) {
   const TensorType& x = node.input_type(0);
   const TensorType& target = node.input_type(1);
   TY_REQUIRE(x.shape.rank() >= 2, "scores have shape {}, expected N x C x …", x.shape.to_string());
@@ -20,29 +27,67 @@ std::vector<TensorType> infer(const NodeView& node) {
              target.shape.to_string(), Shape(dims).to_string(), x.shape.to_string());
   TY_REQUIRE(target.dtype == DType::kI32 || target.dtype == DType::kI64,
              "targets are {}, expected i32 or i64", dtype_name(target.dtype));
-  if (node.has_input(2)) {
-    TY_REQUIRE(node.input_type(2) == (TensorType{x.dtype, {x.shape[1]}}),
-               "weights are {}, expected {}", node.input_type(2).to_string(),
+  if (node.has_input(weights)) {
+    TY_REQUIRE(node.input_type(weights) == (TensorType{x.dtype, {x.shape[1]}}),
+               "weights are {}, expected {}", node.input_type(weights).to_string(),
                TensorType{x.dtype, {x.shape[1]}}.to_string());
   }
   const std::string reduction = node.attr_text("reduction", "mean");
   TY_REQUIRE(reduction == "none" || reduction == "mean" || reduction == "sum",
              "reduction '{}' is not one of none, mean, sum", reduction);
-  return {{x.dtype, reduction == "none" ? target.shape : Shape{}}, x};
+  return {x.dtype, reduction == "none" ? target.shape : Shape{}};
 }
 
-// Per target: a multiplication by its weight, and two additions for loss and weight.
+std::vector<TensorType> infer(const NodeView& node) {
+  return {check_operands(node, kWeights), node.input_type(0)};
+}
+
+std::vector<TensorType> infer_grad(const NodeView& node) {
+  const TensorType loss = check_operands(node, kLossGradient + 1);
+  TY_REQUIRE(node.input_type(kLossGradient) == loss, "dloss is {}, expected {}",
+             node.input_type(kLossGradient).to_string(), loss.to_string());
+  return {node.input_type(0)};
+}
+
+// Per target: a multiplication by its weight, and two additions for loss and weight; as many for
+// its gradient.
 Cost cost(const NodeView& node) {
   Cost cost = traffic(node);
   cost.flops = 3 * node.input_shape(1).num_elements();
   return cost;
 }
 
-// Per score: compare, subtract, exp, add and subtract; then as above.
+// Per score: compare, subtract, exp, add and subtract (or multiply by a share); then as above.
 Cost cost_softmax(const NodeView& node) {
   Cost total = cost(node);
   total.flops += 5 * node.input_shape(0).num_elements();
   return total;
+}
+
+ValueId loss_gradient(GradContext& grad) {
+  std::vector<ValueId> inputs = {grad.x(0), grad.x(1), grad.dy()};
+  if (grad.node().has_input(kWeights)) inputs.push_back(grad.x(kWeights));
+  return grad.add(grad.node().op() + "Grad", std::move(inputs), grad.attributes());
+}
+
+std::vector<ValueId> gradient(GradContext& grad) {
+  TY_REQUIRE(!grad.wants(kWeights), "the weights of the classes have no gradient");
+  return {loss_gradient(grad), kNoValue, kNoValue};
+}
+
+// Output 1, the log-softmax, may be used too: dx = dy - exp(y) * sum(dy).
+std::vector<ValueId> gradient_softmax(GradContext& grad) {
+  TY_REQUIRE(!grad.wants(kWeights), "the weights of the classes have no gradient");
+  std::vector<ValueId> parts;
+  if (grad.dy(0).valid()) parts.push_back(loss_gradient(grad));
+  if (grad.node().num_outputs() > 1 && grad.dy(1).valid()) {
+    const int64_t axis = 1;
+    const ValueId sum =
+        grad.add("ReduceSum", {grad.dy(1), grad.ints({&axis, 1})}, {{"keepdims", int64_t{1}}});
+    const ValueId share = grad.add("Mul", {grad.add("Exp", {grad.y(1)}), sum});
+    parts.push_back(grad.add("Sub", {grad.dy(1), share}));
+  }
+  return {parts.size() == 2 ? grad.add("Add", parts) : parts[0], kNoValue, kNoValue};
 }
 
 }  // namespace
@@ -52,13 +97,27 @@ extern const OpDef kNegativeLogLikelihoodLoss = {.name = "NegativeLogLikelihoodL
                                                  .inputs = {2, 3},
                                                  .attributes = kAttributes,
                                                  .infer = infer,
-                                                 .cost = cost};
+                                                 .cost = cost,
+                                                 .gradient = gradient};
+extern const OpDef kNegativeLogLikelihoodLossGrad = {.name = "NegativeLogLikelihoodLossGrad",
+                                                     .kind = OpKind::kLoss,
+                                                     .inputs = {3, 4},
+                                                     .attributes = kAttributes,
+                                                     .infer = infer_grad,
+                                                     .cost = cost};
 extern const OpDef kSoftmaxCrossEntropyLoss = {.name = "SoftmaxCrossEntropyLoss",
                                                .kind = OpKind::kLoss,
                                                .inputs = {2, 3},
                                                .outputs = {1, 2},
                                                .attributes = kAttributes,
                                                .infer = infer,
-                                               .cost = cost_softmax};
+                                               .cost = cost_softmax,
+                                               .gradient = gradient_softmax};
+extern const OpDef kSoftmaxCrossEntropyLossGrad = {.name = "SoftmaxCrossEntropyLossGrad",
+                                                   .kind = OpKind::kLoss,
+                                                   .inputs = {3, 4},
+                                                   .attributes = kAttributes,
+                                                   .infer = infer_grad,
+                                                   .cost = cost_softmax};
 
 }  // namespace trainyard::ops

@@ -65,7 +65,27 @@ std::vector<GradientCase> cases() {
   const Attributes relu = {{"activation", std::string("Relu")}};
   const Attributes bounds = {
       {"activation", std::string("Clip")}, {"activation_alpha", -0.25F}, {"activation_beta", 0.5F}};
+  const auto loss = [](const std::string& op, Attributes attributes, size_t outputs) {
+    return [=](ops::Builder& b, const Inputs& x) {
+      const std::vector<int64_t> labels = {2, 0, 1, 1, -1, 0};
+      const std::vector<double> weights = {0.5, 2.0, 1.0};
+      Attributes all = attributes;
+      all["ignore_index"] = int64_t{-1};
+      const ValueId targets = b.constant("targets", Tensor::of<int64_t>({2, 3}, labels));
+      const ValueId weight = b.constant("weights", Tensor::of<double>({3}, weights));
+      return b.add_multi(op, {x[0], targets, weight}, outputs, all).back();
+    };
+  };
+  const auto reduced_by = [](const char* how) {
+    return Attributes{{"reduction", std::string(how)}};
+  };
   return {
+      {"nll mean", {{2, 3, 3}}, loss("NegativeLogLikelihoodLoss", {}, 1)},
+      {"nll none", {{2, 3, 3}}, loss("NegativeLogLikelihoodLoss", reduced_by("none"), 1)},
+      {"cross entropy mean", {{2, 3, 3}}, loss("SoftmaxCrossEntropyLoss", {}, 1)},
+      {"cross entropy sum", {{2, 3, 3}}, loss("SoftmaxCrossEntropyLoss", reduced_by("sum"), 1)},
+      {"cross entropy none", {{2, 3, 3}}, loss("SoftmaxCrossEntropyLoss", reduced_by("none"), 1)},
+      {"cross entropy log softmax", {{2, 3, 3}}, loss("SoftmaxCrossEntropyLoss", {}, 2)},
       {"add", {{2, 3}, {3}}, node("Add")},
       {"sub", {{2, 1}, {2, 3}}, node("Sub")},
       {"mul", {{2, 3}, {}}, node("Mul")},

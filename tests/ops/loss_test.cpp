@@ -35,6 +35,16 @@ OpCases loss_cases() {
        .inputs = {given({1, 2}, {1000, 1000}), given({1}, {0}, DType::kI64)},
        .attributes = {{"reduction", text("none")}},
        .outputs = {gives({1}, {0.6931472}), gives({1, 2}, {-0.6931472, -0.6931472})}},
+      // Weights 3 and 1 of 4 in all.
+      {.op = "NegativeLogLikelihoodLossGrad",
+       .inputs = {draw({2, 2}), given({2}, {1, 0}, DType::kI64), given({}, {8}),
+                  given({2}, {1, 3})},
+       .outputs = {gives({2, 2}, {0, -6, -2, 0})}},
+      {.op = "SoftmaxCrossEntropyLossGrad",
+       .inputs = {given({2, 2}, {1000, 1000, 0, 0}), given({2}, {0, 7}, DType::kI64),
+                  given({2}, {2, 3})},
+       .attributes = {{"reduction", text("none")}, {"ignore_index", int64_t{7}}},
+       .outputs = {gives({2, 2}, {-1, 1, 0, 0})}},
   };
 }
 
@@ -51,6 +61,9 @@ TEST(ClassificationLoss, RefusesOperandsThatDoNotFit) {
   expect_rejected({.op = kNll, .inputs = {draw({4, 2}), draw({4}, DType::kI64), draw({3})}},
                   "weights are f32[3], expected f32[2]");
   expect_rejected(likelihood({{"reduction", text("max")}}, {}), "reduction 'max'");
+  expect_rejected({.op = "NegativeLogLikelihoodLossGrad",
+                   .inputs = {draw({4, 2}), draw({4}, DType::kI64), draw({4})}},
+                  "dloss is f32[4], expected f32[]");
 }
 
 }  // namespace trainyard::testing
