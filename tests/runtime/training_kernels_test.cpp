@@ -181,5 +181,30 @@ TEST(TrainingKernels, ConvolutionInOneAndThreeDimensions) {
   }
 }
 
+TEST(TrainingKernels, LinearLayersWithChangingOperands) {
+  for (const int64_t batch : {1, 7, 33}) {
+    for (const auto& [in, out] : {std::pair<int64_t, int64_t>{64, 32}, {37, 19}, {300, 10}}) {
+      Graph graph;
+      Builder b(graph);
+      const ValueId x = b.input("x", {DType::kF32, {batch, in}});
+      const ValueId w = b.input("w", {DType::kF32, {out, in}});
+      const ValueId bias = b.input("b", {DType::kF32, {out}});
+      const ValueId dy = b.input("dy", {DType::kF32, {batch, out}});
+      const int64_t yes = 1;
+      graph.set_outputs({b.add("Gemm", {x, w, bias}, {{"transB", yes}}),
+                         b.add("Gemm", {x, w}, {{"transB", yes}, {"alpha", 0.5F}}),
+                         b.add("Gemm", {dy, w}), b.add("Gemm", {dy, x}, {{"transA", yes}}),
+                         b.add("Gemm", {w, dy}, {{"transA", yes}, {"transB", yes}})});
+      EXPECT_NE(kernel_of(graph, "Gemm"), "reference");
+      const std::vector<Tensor> reference = run_graph(graph, /*reference=*/true);
+      const std::vector<Tensor> fast = run_graph(graph, /*reference=*/false);
+      for (size_t i = 0; i < fast.size(); ++i) {
+        EXPECT_LE(relative_error(fast[i], reference[i]), kSumTolerance)
+            << "product " << i << " of batch " << batch << ", " << in << " to " << out;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace trainyard::runtime

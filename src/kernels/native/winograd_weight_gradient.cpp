@@ -223,7 +223,7 @@ int64_t spread_stride(int64_t floats) {
 
 // Few tiles make the sums' traffic dominate, many make the transforms overflow the caches.
 constexpr int64_t kTransformFloats = 512 << 10;
-constexpr int64_t kFewestTiles = 64;
+constexpr int64_t kFewestTiles = 128;
 constexpr int64_t kMostTiles = 512;
 constexpr int64_t kInGroup = 4;
 constexpr int64_t kOutGroup = 6;

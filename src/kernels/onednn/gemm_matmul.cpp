@@ -1,0 +1,93 @@
+// Gemm and FusedGemm by oneDNN's matrix product: operands that change, either one transposed. They
+// are read where they lie; nothing is packed between runs.
+#include "base/error.h"
+#include "kernels/onednn/dnnl.h"
+
+namespace trainyard::kernels::onednn {
+namespace {
+
+using Desc = dnnl::memory::desc;
+
+std::string_view refuses(const NodeView& node) {
+  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.output_shape(0).num_elements() == 0 || node.input_shape(0).num_elements() == 0) {
+    return "an operand is empty";
+  }
+  if (!node.has_input(2)) return "";
+  if (node.attr_float("alpha", 1.0F) != 1.0F || node.attr_float("beta", 1.0F) != 1.0F) {
+    return "factors together with a bias are not implemented";
+  }
+  const Shape& bias = node.input_shape(2);
+  if (bias.num_elements() != node.output_shape(0)[1] || bias.dim(-1) != bias.num_elements()) {
+    return "the bias is not one number per column";
+  }
+  return "";
+}
+
+// A row-major matrix, or its transpose.
+Desc matrix(const Shape& shape, bool transposed) {
+  const int64_t rows = shape[0];
+  const int64_t columns = shape[1];
+  const auto f32 = dnnl::memory::data_type::f32;
+  if (transposed) return {{columns, rows}, f32, dnnl::memory::dims{1, columns}};
+  return {{rows, columns}, f32, dnnl::memory::dims{columns, 1}};
+}
+
+dnnl::matmul::primitive_desc describe(const NodeView& node) {
+  const Shape& y = node.output_shape(0);
+  const Desc a = matrix(node.input_shape(0), node.attr_int("transA", 0) != 0);
+  const Desc b = matrix(node.input_shape(1), node.attr_int("transB", 0) != 0);
+  const Desc bias = node.has_input(2) ? matrix(Shape{1, y[1]}, /*transposed=*/false) : Desc();
+  dnnl::primitive_attr attr = user_scratch_attr();
+  const float alpha = node.attr_float("alpha", 1.0F);
+  if (alpha != 1.0F) attr.set_output_scales(0, {alpha});
+  dnnl::post_ops ops;
+  const bool known = append_activation(ops, node.attr_text("activation", ""),
+                                       node.attr_float("activation_alpha", 0.0F),
+                                       node.attr_float("activation_beta", 0.0F));
+  TY_CHECK(known, "activation '{}' reached oneDNN", node.attr_text("activation", ""));
+  attr.set_post_ops(ops);
+  return {{a, b, bias, matrix(y, /*transposed=*/false)}, attr, engine()};
+}
+
+class GemmByMatMul final : public OnednnKernel {
+ public:
+  explicit GemmByMatMul(const NodeView& node)
+      : pd_(describe(node)), primitive_(pd_), has_bias_(node.has_input(2)) {}
+
+  std::unique_ptr<BoundKernel> bind(const KernelArgs& args) const override {
+    auto bound = std::make_unique<BoundPrimitives>();
+    BoundPrimitives::Arguments arguments = {
+        {DNNL_ARG_SRC, memory_at(pd_.src_desc(), args.inputs[0].data)},
+        {DNNL_ARG_WEIGHTS, memory_at(pd_.weights_desc(), args.inputs[1].data)},
+        {DNNL_ARG_DST, memory_at(pd_.dst_desc(), args.outputs[0].data)},
+        {DNNL_ARG_SCRATCHPAD, memory_at(pd_.scratchpad_desc(), args.scratch.data())}};
+    if (has_bias_) {
+      arguments.emplace_back(DNNL_ARG_BIAS, memory_at(pd_.bias_desc(), args.inputs[2].data));
+    }
+    bound->add(primitive_, std::move(arguments));
+    return bound;
+  }
+  int64_t scratch_bytes() const override {
+    return static_cast<int64_t>(pd_.scratchpad_desc().get_size());
+  }
+  std::string detail() const override { return pd_.impl_info_str(); }
+
+ private:
+  dnnl::matmul::primitive_desc pd_;
+  dnnl::matmul primitive_;
+  bool has_bias_;
+};
+
+std::unique_ptr<Kernel> create(const NodeView& node) {
+  return std::make_unique<GemmByMatMul>(node);
+}
+
+}  // namespace
+
+extern const KernelDef kGemmByMatMul = {
+    .op = "Gemm", .library = "onednn", .refuses = refuses, .create = create};
+extern const KernelDef kFusedGemmByMatMul = {
+    .op = "FusedGemm", .library = "onednn", .refuses = refuses, .create = create};
+
+}  // namespace trainyard::kernels::onednn
