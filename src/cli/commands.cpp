@@ -6,6 +6,7 @@ namespace trainyard::cli {
 extern const Command kAnalyze;
 extern const Command kBench;
 extern const Command kCheck;
+extern const Command kData;
 extern const Command kDevices;
 extern const Command kConformance;
 extern const Command kExport;
@@ -33,6 +34,7 @@ constexpr const Command* kCommands[] = {
     &kRun,
     &kBench,
     &kConformance,
+    &kData,
     &kVersion,
 };
 // clang-format on

@@ -47,7 +47,8 @@ Matrix hue(double turns) {
 }
 
 uint8_t to_byte(float value) {
-  return static_cast<uint8_t>(std::clamp(value + 0.5F, 0.0F, 255.0F));
+  // Clamped as whole numbers, which is vectorised; a negative fraction is cut off to zero.
+  return static_cast<uint8_t>(std::clamp(static_cast<int>(value + 0.5F), 0, 255));
 }
 
 double mean_of_plane(const uint8_t* bytes, int64_t length) {

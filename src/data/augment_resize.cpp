@@ -28,10 +28,13 @@ class Resize final : public Step {
     const PictureShape to = output(in.shape);
     if (to == in.shape) return in;
     out.reshape(to);
-    for (int64_t c = 0; c < to.channels; ++c) {
-      resample({in.row(c, 0), in.shape.height, in.shape.width, in.shape.width}, 1, to.height,
-               to.width, out.row(c, 0));
-    }
+    resample({.data = in.data,
+              .height = in.shape.height,
+              .width = in.shape.width,
+              .stride = in.shape.width,
+              .planes = to.channels,
+              .plane_stride = in.shape.plane()},
+             to.height, to.width, out.bytes.data());
     return out.view();
   }
 

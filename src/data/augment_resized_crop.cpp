@@ -36,10 +36,13 @@ class ResizedCrop final : public Step {
   PixelView apply(const PixelView& in, Pixels& out, const RandomStream& random) const override {
     const Piece piece = draw(in.shape, random);
     out.reshape(output(in.shape));
-    for (int64_t c = 0; c < in.shape.channels; ++c) {
-      resample({in.row(c, piece.top) + piece.left, piece.height, piece.width, in.shape.width}, 1,
-               size_.height, size_.width, out.row(c, 0));
-    }
+    resample({.data = in.row(0, piece.top) + piece.left,
+              .height = piece.height,
+              .width = piece.width,
+              .stride = in.shape.width,
+              .planes = in.shape.channels,
+              .plane_stride = in.shape.plane()},
+             size_.height, size_.width, out.bytes.data());
     return out.view();
   }
 

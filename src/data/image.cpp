@@ -32,8 +32,9 @@ Image resize(const Image& image, int64_t height, int64_t width) {
   resample({.data = image.pixels.data(),
             .height = image.height,
             .width = image.width,
-            .stride = image.width * kChannels},
-           kChannels, height, width, out.pixels.data());
+            .stride = image.width * kChannels,
+            .channels = kChannels},
+           height, width, out.pixels.data());
   return out;
 }
 

@@ -1,0 +1,252 @@
+// `trainyard data inspect SPEC` and `trainyard data show SPEC`: what a data set holds, and what
+// augmentation makes of it.
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "data/augment.h"
+#include "data/dataset.h"
+#include "data/sheet.h"
+#include "data/statistics.h"
+
+namespace trainyard::cli {
+namespace {
+
+constexpr int64_t kDefaultPictures = 8;
+constexpr int64_t kMostPictures = 1000;
+
+struct Flags {
+  std::string action;
+  std::string spec;
+  std::string split = "train";
+  std::string sheet;
+  std::string augment;
+  std::string output;
+  std::optional<int64_t> per_class;
+  std::optional<int64_t> samples;
+  std::optional<int64_t> draws;
+  std::optional<int64_t> seed;
+  report::Format format = report::Format::kText;
+};
+
+int64_t pictures(const std::optional<int64_t>& asked, std::string_view flag) {
+  const int64_t count = asked.value_or(kDefaultPictures);
+  TY_REQUIRE(1 <= count && count <= kMostPictures, "{} is {}, expected 1 to {}", flag, count,
+             kMostPictures);
+  return count;
+}
+
+std::unique_ptr<data::Dataset> open(const Flags& flags) {
+  return data::open_dataset(flags.spec,
+                            flags.split == "train" ? data::Split::kTrain : data::Split::kTest);
+}
+
+// A row per class with evenly spaced samples of it; what cannot be read is left white.
+void write_class_sheet(const Flags& flags, const data::Dataset& set,
+                       const data::Statistics& statistics) {
+  const int64_t columns = pictures(flags.per_class, "--per-class");
+  data::Sheet sheet(set.num_classes(), columns, set.shape());
+  std::vector<int64_t> met(static_cast<size_t>(set.num_classes()));
+  std::vector<int64_t> placed(static_cast<size_t>(set.num_classes()));
+  data::Pixels room;
+  for (int64_t i = 0; i < set.size(); ++i) {
+    const auto label = static_cast<size_t>(set.label(i));
+    const int64_t shown = std::min(columns, statistics.class_counts[label]);
+    if (placed[label] == shown ||
+        met[label]++ != placed[label] * statistics.class_counts[label] / shown) {
+      continue;
+    }
+    const int64_t column = placed[label]++;
+    try {
+      sheet.place(set.label(i), column, set.pixels(i, room));
+    } catch (const Error&) {
+      continue;  // it is among statistics.unreadable
+    }
+  }
+  write_file(flags.sheet, data::encode_png(sheet.image()));
+}
+
+report::Table class_table(const data::Dataset& set, const data::Statistics& statistics) {
+  report::Table table({{"class"}, {"name", report::Align::kLeft, 40}, {"samples"}, {"share"}});
+  for (size_t i = 0; i < statistics.class_counts.size(); ++i) {
+    const int64_t count = statistics.class_counts[i];
+    table.add_row(
+        {fmt::format("{}", i), set.class_names()[i], report::count_cell(count),
+         report::percent_cell(static_cast<double>(count) / static_cast<double>(set.size()))});
+  }
+  return table;
+}
+
+report::Table channel_table(const data::Statistics& statistics) {
+  report::Table table({{"channel"}, {"mean"}, {"std"}, {"mean / 255"}, {"std / 255"}});
+  for (size_t c = 0; c < statistics.mean.size(); ++c) {
+    table.add_row({fmt::format("{}", c), report::fixed_cell(statistics.mean[c], 3),
+                   report::fixed_cell(statistics.std[c], 3),
+                   report::fixed_cell(statistics.mean[c] / 255, 4),
+                   report::fixed_cell(statistics.std[c] / 255, 4)});
+  }
+  return table;
+}
+
+std::string sizes_text(const data::Dataset& set, const data::Statistics& statistics) {
+  if (set.shape().is_fixed()) return "of " + set.shape().to_string();
+  return fmt::format("of {} channels, {} to {} high and {} to {} wide", set.shape().channels,
+                     statistics.min_height, statistics.max_height, statistics.min_width,
+                     statistics.max_width);
+}
+
+Json inspect_json(const data::Dataset& set, const data::Statistics& statistics) {
+  Json classes = Json::array();
+  for (size_t i = 0; i < statistics.class_counts.size(); ++i) {
+    classes.push_back(
+        Json::object({{"name", set.class_names()[i]}, {"samples", statistics.class_counts[i]}}));
+  }
+  return Json::object(
+      {{"source", set.source()},
+       {"samples", set.size()},
+       {"channels", set.shape().channels},
+       {"height",
+        Json::array_of(std::vector<int64_t>{statistics.min_height, statistics.max_height})},
+       {"width", Json::array_of(std::vector<int64_t>{statistics.min_width, statistics.max_width})},
+       {"mean", Json::array_of(statistics.mean)},
+       {"std", Json::array_of(statistics.std)},
+       {"classes", std::move(classes)},
+       {"unreadable", Json::array_of(statistics.unreadable)}});
+}
+
+int inspect(const Flags& flags, std::ostream& out) {
+  TY_REQUIRE(flags.augment.empty() && flags.output.empty() && !flags.samples && !flags.draws &&
+                 !flags.seed,
+             "--augment, --output, --samples, --draws and --seed belong to `data show`");
+  TY_REQUIRE(!flags.per_class || !flags.sheet.empty(), "--per-class needs --sheet F.png");
+  const auto set = open(flags);
+  const data::Statistics statistics = data::measure_statistics(*set);
+  report::Document document;
+  document.data = inspect_json(*set, statistics);
+  const auto say = [&](std::string text) {
+    document.blocks.emplace_back(report::Paragraph{std::move(text)});
+  };
+  say(fmt::format("{}: {} samples {} in {} classes", set->source(), with_commas(set->size()),
+                  sizes_text(*set, statistics), set->num_classes()));
+  document.blocks.emplace_back(class_table(*set, statistics));
+  document.blocks.emplace_back(channel_table(statistics));
+  if (!statistics.unreadable.empty()) {
+    say(fmt::format("{} samples cannot be read:\n  {}",
+                    with_commas(static_cast<int64_t>(statistics.unreadable.size())),
+                    join(statistics.unreadable, "\n  ")));
+  }
+  if (!flags.sheet.empty()) {
+    write_class_sheet(flags, *set, statistics);
+    document.data["sheet"] = flags.sheet;
+    say(fmt::format("wrote {}: a row per class, in the order above", flags.sheet));
+  }
+  out << report::render(document, flags.format);
+  return 0;
+}
+
+// What the network sees, as bytes: normalised values from -2 to 2 fill the range.
+data::PixelView visible(const data::Augmentations& steps, const data::Dataset& set,
+                        const data::Draw& draw, data::Workspace& workspace, data::Pixels& room) {
+  if (!steps.normalization()) return steps.bytes(set, draw, workspace);
+  constexpr float kHalfRange = 2;
+  std::vector<float> floats(static_cast<size_t>(steps.output().elements()));
+  steps.floats(set, draw, workspace, floats.data());
+  room.reshape(steps.output());
+  for (size_t i = 0; i < floats.size(); ++i) {
+    const float share = (floats[i] + kHalfRange) / (2 * kHalfRange);
+    room.bytes[i] = static_cast<uint8_t>(std::clamp(255 * share + 0.5F, 0.0F, 255.0F));
+  }
+  return room.view();
+}
+
+std::string or_none(const std::string& text) {
+  return text.empty() ? "none" : text;
+}
+
+int show(const Flags& flags, std::ostream& out) {
+  TY_REQUIRE(flags.sheet.empty() && !flags.per_class,
+             "--sheet and --per-class belong to `data inspect`; `data show` writes to --output");
+  TY_REQUIRE(!flags.output.empty(), "say where the picture goes, as --output F.png");
+  const auto set = open(flags);
+  const data::Augmentations steps(flags.augment, *set);
+  const int64_t rows = std::min(set->size(), pictures(flags.samples, "--samples"));
+  const int64_t columns = pictures(flags.draws, "--draws");
+  data::Sheet sheet(rows, columns, steps.output());
+  data::Workspace workspace;
+  data::Pixels room;
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t column = 0; column < columns; ++column) {
+      const data::Draw draw{.seed = static_cast<uint64_t>(flags.seed.value_or(1)),
+                            .epoch = column,
+                            .sample = row * set->size() / rows};
+      sheet.place(row, column, visible(steps, *set, draw, workspace, room));
+    }
+  }
+  write_file(flags.output, data::encode_png(sheet.image()));
+  report::Document document;
+  document.blocks.emplace_back(report::Paragraph{
+      fmt::format("{}\naugmentation: {}\nevaluation:   {}\nwrote {}: {} samples in rows, {} draws "
+                  "of each, {}",
+                  set->source(), or_none(steps.text()), or_none(steps.evaluation_text()),
+                  flags.output, rows, columns, steps.output().to_string())});
+  document.data = Json::object({{"source", set->source()},
+                                {"augment", steps.text()},
+                                {"evaluation", steps.evaluation_text()},
+                                {"shape", steps.output().to_string()},
+                                {"samples", rows},
+                                {"draws", columns},
+                                {"output", flags.output}});
+  out << report::render(document, flags.format);
+  return 0;
+}
+
+int run(const Flags& flags, std::ostream& out) {
+  if (flags.action == "inspect") return inspect(flags, out);
+  if (flags.action == "show") return show(flags, out);
+  const std::vector<std::string> actions = {"inspect", "show"};
+  throw_error("expected `data inspect SPEC` or `data show SPEC`, found `data {}`.{}", flags.action,
+              did_you_mean(flags.action, actions));
+}
+
+Runner setup(Args& args) {
+  auto flags = std::make_shared<Flags>();
+  args.positional("ACTION", flags->action,
+                  "inspect: classes, counts, sizes, mean and deviation, unreadable files; show: "
+                  "samples as augmentation makes them");
+  args.positional("SPEC", flags->spec,
+                  "fashion-mnist, mnist:DIR, cifar10:DIR, cifar100:DIR, folder:DIR, "
+                  "synthetic:CxHxW,classes=N,size=N, or DIR");
+  args.choice("--split", flags->split, {"train", "test"}, "which samples");
+  args.option("--sheet", flags->sheet, "inspect: write a PNG with samples of each class");
+  args.option("--per-class", flags->per_class, "inspect: samples of each class on it (8)");
+  args.option("--augment", flags->augment,
+              "show: steps such as crop:4,flip,cutout:16x1,normalize (docs/data.md)");
+  args.option("-o,--output", flags->output, "show: the PNG to write");
+  args.option("--samples", flags->samples, "show: rows, one sample each (8)");
+  args.option("--draws", flags->draws, "show: columns, one draw of the random choices each (8)");
+  args.option("--seed", flags->seed, "show: of the random choices (1)");
+  args.format(flags->format);
+  return [flags](std::ostream& out) { return run(*flags, out); };
+}
+
+}  // namespace
+
+extern const Command kData = {
+    .name = "data",
+    .group = "Train",
+    .summary = "What a data set holds, and what augmentation makes of it",
+    .examples =
+        "  trainyard data inspect fashion-mnist --sheet classes.png\n"
+        "  trainyard data inspect cifar10:cifar-10-batches-bin --split test --json\n"
+        "  trainyard data show fashion-mnist --augment crop:4,flip,cutout:8x1 -o shown.png\n"
+        "  trainyard data show pictures --augment resized_crop:64,jitter:0.4/0.4/0.4 -o "
+        "shown.png\n",
+    .setup = setup,
+};
+
+}  // namespace trainyard::cli
