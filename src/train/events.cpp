@@ -104,7 +104,6 @@ EventWriter::EventWriter(const std::filesystem::path& folder, int64_t last_step)
   std::string first = event(0);
   put_bytes(first, kEventFileVersion, "brain.Event:2");
   file_.append(record(first));
-  if (last_step == 0) return;
   std::string session;
   put_number(session, kSessionStatus, kSessionStart);
   std::string start = event(last_step + 1);

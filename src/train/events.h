@@ -18,7 +18,7 @@ struct Scalar {
 // Each process writes a file of its own; TensorBoard reads all files of a folder as one run.
 class EventWriter {
  public:
-  // A run that goes on behind `last_step` (0: a new run) tells TensorBoard to forget the later
+  // The run goes on behind `last_step` (0: from the beginning): TensorBoard is told to forget later
   // steps of earlier files. Throws Failure if the file cannot be written.
   EventWriter(const std::filesystem::path& folder, int64_t last_step);
 

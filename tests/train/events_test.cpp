@@ -98,13 +98,14 @@ TEST(Events, ANewRunHasAVersionAndScalars) {
   writer.write(300, std::vector<Scalar>{{"train/loss", 0.25}, {"train/accuracy", 0.5}});
 
   const std::vector<std::string> records = read_records(writer.path());
-  ASSERT_EQ(records.size(), 2U);
+  ASSERT_EQ(records.size(), 3U);
   EXPECT_EQ(field(records[0], 3), "brain.Event:2");
-  EXPECT_EQ(field(records[1], 2), "300");
-  const std::string wall_time = field(records[1], 1);
+  EXPECT_EQ(field(records[1], 2), "1");
+  EXPECT_EQ(field(records[2], 2), "300");
+  const std::string wall_time = field(records[2], 1);
   std::string_view wall_bytes = wall_time;
   EXPECT_GT(take<double>(wall_bytes), 1.7e9);
-  const auto values = fields(field(records[1], 5));
+  const auto values = fields(field(records[2], 5));
   ASSERT_EQ(values.count(1), 2U);
   const std::string& loss = values.begin()->second;
   EXPECT_EQ(field(loss, 1), "train/loss");
