@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "autodiff/numeric_gradient.h"
+#include "support/numeric_gradient.h"
 #include "autodiff/training_mode.h"
 #include "base/error.h"
 #include "ir/printer.h"

@@ -1,4 +1,4 @@
-#include "autodiff/numeric_gradient.h"
+#include "support/numeric_gradient.h"
 
 #include <algorithm>
 #include <cmath>
