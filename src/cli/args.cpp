@@ -15,6 +15,7 @@ struct Args::Impl {
   CLI::App app;
   std::string command;
   std::string examples;
+  std::set<std::string>* given = nullptr;
 };
 
 Args::Args(std::string_view command, std::string_view summary, std::string_view examples)
@@ -107,6 +108,10 @@ void Args::format(report::Format& target) {
       "--json", [&target] { target = report::Format::kJson; }, "The same as --format json");
 }
 
+void Args::given(std::set<std::string>& target) {
+  impl_->given = &target;
+}
+
 bool Args::parse(std::span<const std::string> arguments) {
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
@@ -124,6 +129,12 @@ bool Args::parse(std::span<const std::string> arguments) {
   } catch (const CLI::ParseError& problem) {
     throw_error("{}: {}. See 'trainyard {} --help'", impl_->command, problem.what(),
                 impl_->command);
+  }
+  if (impl_->given != nullptr) {
+    for (const CLI::Option* option : impl_->app.get_options()) {
+      if (option->count() == 0) continue;
+      for (const std::string& name : option->get_lnames()) impl_->given->insert(name);
+    }
   }
   return true;
 }

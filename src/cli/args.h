@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,9 @@ class Args {
   void flag(const std::string& flag, bool& target, const std::string& help);
   // --format text|md|csv|json and --json.
   void format(report::Format& target);
+
+  // Filled by parse() with the names of the flags that were given, without hyphens in front.
+  void given(std::set<std::string>& target);
 
   // False if help was asked for, which is then in help().
   bool parse(std::span<const std::string> arguments);

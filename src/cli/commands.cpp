@@ -16,6 +16,7 @@ extern const Command kReceptiveField;
 extern const Command kSweep;
 extern const Command kValidate;
 extern const Command kRun;
+extern const Command kTrain;
 extern const Command kVersion;
 
 namespace {
@@ -33,6 +34,7 @@ constexpr const Command* kCommands[] = {
     &kCheck,
     &kRun,
     &kBench,
+    &kTrain,
     &kConformance,
     &kData,
     &kVersion,

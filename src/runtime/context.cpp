@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 
 #include "base/error.h"
@@ -153,6 +154,18 @@ struct ExecutionContext::Impl {
     }
   }
 
+  // Padding of blocked layouts included: it is zero.
+  bool is_finite(ValueId id) {
+    if (!id.valid()) return true;
+    const TensorType& type = program().graph.value(id).type;
+    const void* data = type.dtype == DType::kF32 ? address(id) : nullptr;
+    if (data == nullptr) return true;
+    const Layout& layout = program().layouts[static_cast<size_t>(id.index)];
+    const auto* values = static_cast<const float*>(data);
+    const auto finite = [](float value) { return std::isfinite(value); };
+    return std::all_of(values, values + layout.span_elements(type.shape), finite);
+  }
+
   Executable executable;
   Tensor arena;
   std::vector<Tensor> inputs;
@@ -214,6 +227,19 @@ void ExecutionContext::run_steps(size_t begin_step, size_t end_step, Profile* pr
     const Tensor& made = impl.late[static_cast<size_t>(ids[i].index)];
     if (!made.empty()) impl.outputs[i] = made.reshaped(made.shape());
   }
+}
+
+std::string ExecutionContext::find_non_finite(size_t begin, size_t end) {
+  Impl& impl = *impl_;
+  kernels::set_threads(impl.program().threads);
+  for (size_t i = begin; i < end; ++i) {
+    impl.run_step(i);
+    const Node& node = impl.program().graph.node(impl.program().steps[i].node);
+    for (const ValueId id : node.outputs) {
+      if (!impl.is_finite(id)) return node.name;
+    }
+  }
+  return "";
 }
 
 const Tensor& ExecutionContext::output(size_t index) const {

@@ -76,6 +76,9 @@ class ExecutionContext {
   void run(Profile* profile = nullptr);
   // A part of the steps, [begin, end); results are complete after the last.
   void run_steps(size_t begin, size_t end, Profile* profile = nullptr);
+  // Runs the same steps and returns the name of the first node that makes a NaN or an infinity;
+  // "" if none does.
+  std::string find_non_finite(size_t begin, size_t end);
   size_t num_outputs() const;
   // Valid until the next run().
   const Tensor& output(size_t index) const;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "ops/builder.h"
 #include "ops/op_def.h"
+#include "passes/pass.h"
 
 namespace trainyard::train {
 namespace {
@@ -70,6 +71,7 @@ class Maker {
     TY_REQUIRE(!parameters_.empty(), "the network has no parameters to train{}",
                options_.frozen.empty() ? "" : " that are not frozen");
     std::vector<StateUpdate> statistics = autodiff::to_training_mode(graph_);
+    for (const passes::Pass& pass : passes::training_passes()) pass.run(graph_, {});
     add_losses();
     add_gradients();
     rate_ = builder_.input(kRateInput, {DType::kF32, {}});
@@ -113,16 +115,8 @@ class Maker {
   }
 
   ValueId classification_loss(ValueId scores) {
-    const int64_t classes = graph_.value(scores).type.shape[1];
-    const ValueId log = builder_.add("LogSoftmax", {scores}, {{"axis", int64_t{1}}});
-    const std::vector<float> values = {0.0F, -1.0F};
-    const ValueId hot =
-        builder_.add("OneHot", {labels_, builder_.constant("classes", Tensor::scalar(classes)),
-                                builder_.constant("values", Tensor::of<float>({2}, values))});
-    const ValueId picked = builder_.add("Mul", {log, hot});
-    const ValueId sum = builder_.add("ReduceSum", {picked}, {{"keepdims", int64_t{0}}});
-    const auto batch = static_cast<float>(graph_.value(scores).type.shape[0]);
-    return builder_.add("Mul", {sum, builder_.constant_scalar("share", 1.0F / batch)});
+    return builder_.add("SoftmaxCrossEntropyLoss", {scores, labels_},
+                        {{"ignore_index", kIgnoredLabel}, {"reduction", std::string("mean")}});
   }
 
   void add_gradients() {
@@ -183,7 +177,7 @@ class Maker {
                {"beta", 1.0F},
                {"mode", std::string(o.nesterov ? "nesterov" : "standard")},
                {"norm_coefficient", f(decay)}},
-              {"momentum."}};
+              {"optimizer.momentum."}};
     }
     if (o.kind == "adam") {
       return {"Adam",
@@ -191,7 +185,7 @@ class Maker {
                {"beta", f(o.beta2)},
                {"epsilon", f(o.epsilon)},
                {"norm_coefficient", f(decay)}},
-              {"mean.", "square."}};
+              {"optimizer.mean.", "optimizer.square."}};
     }
     throw_error("unknown optimizer '{}'; known: {}", o.kind, fmt::join(optimizer_names(), ", "));
   }
@@ -236,6 +230,7 @@ class Maker {
   }
 
   static constexpr int64_t kOnnxInt64 = 7;  // TensorProto.INT64
+  static constexpr int64_t kIgnoredLabel = -1;
 
   const TrainingOptions& options_;
   Graph graph_;

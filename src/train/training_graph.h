@@ -44,8 +44,9 @@ inline constexpr const char* kContinuesInput = "continues";
 // Outputs: the mean loss, and how many images the first output classifies correctly (i64).
 struct TrainingGraph {
   Graph graph;
-  // Parameters, then running statistics, then what the optimizer keeps (`momentum.<parameter>`, …)
-  // and gradients that are being added up (`accumulated.<parameter>`).
+  // Parameters, then running statistics, then what the optimizer keeps
+  // (`optimizer.momentum.<parameter>`, …) and gradients that are being added up
+  // (`optimizer.accumulated.<parameter>`).
   std::vector<StateUpdate> states;
   int64_t num_parameters = 0;  // of the states
   int64_t num_statistics = 0;
@@ -55,7 +56,7 @@ struct TrainingGraph {
 // classes, an operator without gradient.
 TrainingGraph make_training_graph(Graph model, const TrainingOptions& options);
 
-inline constexpr const char* kAccumulatedPrefix = "accumulated.";
+inline constexpr const char* kAccumulatedPrefix = "optimizer.accumulated.";
 
 // Nodes of the backward pass and of the update are named so, and come in this order.
 inline constexpr const char* kGradientPrefix = "grad.";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "base/error.h"
 #include "runtime/compiler.h"
@@ -84,10 +85,32 @@ void TrainingStep::run(double learning_rate, runtime::Profile* profile) {
   set_scalar(continues_, steps_ % accumulate_ == 0 ? 0 : 1);
   seconds_ = {.forward = run_phase(0, backward_begin_, profile),
               .backward = run_phase(backward_begin_, update_begin_, profile)};
+  require_finite_loss();
   ++steps_;
   if (steps_ % accumulate_ != 0) return;
   seconds_.update = run_phase(update_begin_, executable_.steps().size(), profile);
   ++updates_;
+}
+
+// Before the update, so that the weights that led here are still there.
+void TrainingStep::require_finite_loss() {
+  if (std::isfinite(loss())) return;
+  for (size_t i = 0; i < num_model_states_; ++i) {
+    const Tensor values = state(i);
+    const auto finite = [](float value) { return std::isfinite(value); };
+    const std::span<const float> all = values.values<float>();
+    if (std::all_of(all.begin(), all.end(), finite)) continue;
+    throw_failure(
+        "step {}: the loss is {}; '{}' is not finite. Try a lower learning rate, a "
+        "warm-up or gradient clipping",
+        steps_, loss(), states()[i].name);
+  }
+  const double bad = loss();
+  const std::string node = context_.find_non_finite(0, backward_begin_);
+  throw_failure(
+      "step {}: the loss is {}; the first result that is not finite is that of node "
+      "'{}'. Try a lower learning rate, a warm-up or gradient clipping",
+      steps_, bad, node);
 }
 
 void TrainingStep::set_progress(int64_t steps, int64_t updates) {

@@ -35,7 +35,7 @@ class TrainingStep {
   Tensor& labels() { return context_.input(labels_); }
 
   // One batch through forward and backward, and an update after every `accumulate` of them.
-  // `profile` may be null.
+  // `profile` may be null. Throws Failure if the loss is not finite, naming the first bad tensor.
   void run(double learning_rate, runtime::Profile* profile = nullptr);
 
   // Of the last run.
@@ -63,6 +63,7 @@ class TrainingStep {
  private:
   TrainingStep(const Graph& model, const TrainingGraph& made, const StepOptions& options);
   void set_scalar(size_t input, double value);
+  void require_finite_loss();
   double run_phase(size_t begin, size_t end, runtime::Profile* profile);
 
   int64_t accumulate_;
@@ -70,7 +71,7 @@ class TrainingStep {
   runtime::ExecutionContext context_;
   size_t num_model_states_;
   size_t labels_, rate_, update_count_;
-  size_t step_ = SIZE_MAX;      // input; only with dropout
+  size_t step_ = SIZE_MAX;       // input; only with dropout
   size_t continues_ = SIZE_MAX;  // input; only when gradients are added up
   size_t backward_begin_ = 0;    // steps of the executable
   size_t update_begin_ = 0;

@@ -1,0 +1,87 @@
+#include "train/train_config.h"
+
+#include "base/error.h"
+#include "train/schedule.h"
+
+namespace trainyard::train {
+namespace {
+
+void add_deciding(Settings& settings, TrainConfig& c) {
+  settings.add("model", &c.model, "a name of 'trainyard models', or a path to an .onnx file");
+  settings.add("data", &c.data, "the data set; see 'trainyard data --help'");
+  settings.add("augment", &c.augment, "steps from picture to input, such as crop:4,flip,normalize");
+  settings.add("classes", &c.classes, "classes of a built-in network; 0: those of the data");
+  settings.add("image", &c.image,
+               "height and width of a built-in network's input; 0: those of the data");
+  settings.add("width", &c.width, "width multiplier of a built-in network");
+  settings.add("weights", &c.weights, "start from the parameters in this safetensors file");
+  settings.add("freeze", &c.freeze,
+               "parameters whose names begin so stay as they are (comma-separated)");
+  settings.add("epochs", &c.epochs, "passes over the data");
+  settings.add("batch", &c.batch, "images in a step");
+  settings.add("accumulate", &c.accumulate, "steps whose gradients are added up for one update");
+  settings.add("optimizer", &c.optimizer, "sgd, adam, adamw or lars");
+  settings.add("learning_rate", &c.learning_rate, "the rate that the schedule starts from");
+  settings.add("schedule", &c.schedule,
+               "constant, step:N, multistep:A,B, cosine, polynomial; ;warmup=E");
+  settings.add("momentum", &c.momentum, "of sgd and lars");
+  settings.add("nesterov", &c.nesterov, "Nesterov's form of momentum");
+  settings.add("weight_decay", &c.weight_decay, "pull of the parameters towards zero");
+  settings.add("decay_all", &c.decay_all, "biases and normalisation parameters decay too");
+  settings.add("auxiliary_weight", &c.auxiliary_weight, "of the losses of auxiliary outputs");
+  settings.add("seed", &c.seed, "of weights, order, augmentation and dropout");
+  settings.add("threads", &c.threads, "0: all cores");
+}
+
+// How a run is carried out and when it ends.
+void add_others(Settings& settings, TrainConfig& c) {
+  settings.add("data_workers", &c.data_workers, "threads that prepare batches");
+  settings.add("max_steps", &c.max_steps, "stop after so many steps; 0: after the epochs");
+  settings.add("target_accuracy", &c.target_accuracy,
+               "stop when the test accuracy reaches it (0 to 1)");
+  settings.add("checkpoint_every", &c.checkpoint_every,
+               "steps between checkpoints; 0: after each epoch");
+  settings.add("keep_checkpoints", &c.keep_checkpoints, "how many of the last ones to keep");
+}
+
+}  // namespace
+
+Settings settings_of(TrainConfig& config) {
+  Settings settings;
+  add_deciding(settings, config);
+  add_others(settings, config);
+  return settings;
+}
+
+void check(const TrainConfig& config) {
+  const auto at_least = [](std::string_view name, int64_t value, int64_t least) {
+    TY_REQUIRE(value >= least, "{} is {}, expected {} or more", name, value, least);
+  };
+  at_least("epochs", config.epochs, 1);
+  at_least("batch", config.batch, 1);
+  at_least("accumulate", config.accumulate, 1);
+  at_least("threads", config.threads, 0);
+  at_least("data_workers", config.data_workers, 0);
+  at_least("max_steps", config.max_steps, 0);
+  at_least("seed", config.seed, 0);
+  at_least("checkpoint_every", config.checkpoint_every, 0);
+  at_least("keep_checkpoints", config.keep_checkpoints, 1);
+  TY_REQUIRE(config.learning_rate > 0, "learning_rate is {}, expected more than 0",
+             config.learning_rate);
+  TY_REQUIRE(config.weight_decay >= 0, "weight_decay is {}, expected 0 or more",
+             config.weight_decay);
+  TY_REQUIRE(0 <= config.momentum && config.momentum < 1, "momentum is {}, expected 0 to 1",
+             config.momentum);
+  TY_REQUIRE(0 <= config.target_accuracy && config.target_accuracy <= 1,
+             "target_accuracy is {}, expected 0 to 1 (0.9 is 90 %)", config.target_accuracy);
+  parse_schedule(config.schedule);
+}
+
+std::string config_hash(const TrainConfig& config) {
+  TrainConfig copy = config;
+  Settings settings;
+  add_deciding(settings, copy);
+  return settings.hash();
+}
+
+}  // namespace trainyard::train

@@ -1,0 +1,51 @@
+// Everything that decides a training run: the same names as flags, in a YAML file and in the run
+// directory's config.yaml.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "train/settings.h"
+
+namespace trainyard::train {
+
+struct TrainConfig {
+  std::string model = "lenet5";
+  std::string data = "fashion-mnist";
+  std::string augment = "normalize";
+  int64_t classes = 0;  // 0: as many as the data has
+  int64_t image = 0;    // 0: the size of the pictures
+  double width = 1.0;
+  std::string weights;  // safetensors to start from
+  std::string freeze;   // prefixes of parameter names, separated by commas
+
+  int64_t epochs = 5;
+  int64_t batch = 128;
+  int64_t accumulate = 1;
+  std::string optimizer = "sgd";
+  double learning_rate = 0.05;
+  std::string schedule = "cosine";
+  double momentum = 0.9;
+  bool nesterov = false;
+  double weight_decay = 0;
+  bool decay_all = false;
+  double auxiliary_weight = 0.3;
+
+  int64_t seed = 1;
+  int64_t threads = 0;
+  int64_t data_workers = 1;
+  int64_t max_steps = 0;  // 0: all epochs
+  double target_accuracy = 0;
+
+  int64_t checkpoint_every = 0;  // steps; 0: after each epoch only
+  int64_t keep_checkpoints = 2;
+};
+
+// Names and explains every field; the settings point into `config`, which must outlive them.
+Settings settings_of(TrainConfig& config);
+// Throws Error for numbers that make no sense, naming the field.
+void check(const TrainConfig& config);
+// Of the fields that decide the numbers: a run cannot go on with other values of these.
+std::string config_hash(const TrainConfig& config);
+
+}  // namespace trainyard::train

@@ -1,0 +1,57 @@
+// Trains a network and leaves a run directory behind.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "data/dataset.h"
+#include "ir/graph.h"
+#include "train/evaluate.h"
+#include "train/progress.h"
+#include "train/run_directory.h"
+#include "train/train_config.h"
+
+namespace trainyard::train {
+
+// After each epoch.
+struct EpochReport {
+  int64_t epoch = 0;  // from 1
+  int64_t step = 0;
+  double train_loss = 0;
+  double train_accuracy = 0;
+  double train_seconds = 0;  // of this epoch, without the test
+  double wait_seconds = 0;   // for data
+  double images_per_s = 0;
+  double seconds = 0;  // since the run began, tests included, resumed parts added up
+  Evaluation test;
+  bool best = false;
+};
+
+struct TrainHooks {
+  std::function<void(const StepReport&)> on_step;  // after each step
+  std::function<void(const EpochReport&)> on_epoch;
+  // Asked after each step; true: save a checkpoint and stop.
+  std::function<bool()> should_stop;
+};
+
+struct TrainResult {
+  std::vector<EpochReport> epochs;  // those of this process
+  int64_t steps = 0;
+  double best_top1 = 0;
+  bool interrupted = false;
+  std::optional<double> seconds_to_target;
+};
+
+// `model` has the batch and the input shape of the configuration and, if it does not start from
+// scratch, its weights. Goes on from the latest checkpoint if the directory has one: the weights at
+// the end are those of an uninterrupted run, bit by bit. Writes metrics.jsonl, event files,
+// checkpoints, and at the end model.onnx and model.safetensors. Throws Failure if the loss is no
+// longer finite, naming the step and the first node with a bad result; the last checkpoint is then
+// still there.
+TrainResult train(const TrainConfig& config, const Graph& model, const data::Dataset& training,
+                  const data::Dataset& test, const RunDirectory& directory,
+                  const TrainHooks& hooks);
+
+}  // namespace trainyard::train

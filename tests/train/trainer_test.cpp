@@ -1,0 +1,127 @@
+// Whole runs on synthetic data: they learn, leave their files, and go on bit by bit.
+#include "train/trainer.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "models/model.h"
+#include "support/temporary_folder.h"
+#include "train/metrics.h"
+
+namespace trainyard::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+TrainConfig small_config() {
+  TrainConfig config;
+  config.model = "lenet5";
+  config.data = "synthetic:1x28x28,classes=4,size=96";
+  config.augment = "crop:2,flip,normalize";
+  config.epochs = 3;
+  config.batch = 16;
+  config.threads = 2;
+  return config;
+}
+
+TrainResult run(const TrainConfig& config, const RunDirectory& directory, int64_t stop_after = 0) {
+  const auto training = data::open_dataset(config.data, data::Split::kTrain);
+  const auto test = data::open_dataset(config.data, data::Split::kTest);
+  const Graph model = models::build_model(config.model, {.batch = config.batch, .classes = 4});
+  int64_t steps = 0;
+  TrainHooks hooks;
+  hooks.should_stop = [&] { return ++steps == stop_after; };
+  return train(config, model, *training, *test, directory, hooks);
+}
+
+std::string weights(const fs::path& folder) {
+  return read_file(folder / "model.safetensors");
+}
+
+TEST(Trainer, LearnsAndLeavesItsFiles) {
+  const TemporaryFolder folder("trainer");
+  const auto directory = RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
+  const TrainConfig config = small_config();
+  const TrainResult result = run(config, directory);
+  ASSERT_EQ(result.epochs.size(), 3U);
+  EXPECT_EQ(result.steps, 3 * 6);
+  EXPECT_LT(result.epochs.back().train_loss, result.epochs.front().train_loss);
+  EXPECT_FALSE(result.interrupted);
+  for (const char* file : {"model.onnx", "model.safetensors", "metrics.jsonl"}) {
+    EXPECT_TRUE(fs::exists(directory.path() / file)) << file;
+  }
+  const std::vector<Json> lines = read_metrics(directory.metrics());
+  EXPECT_EQ(lines.size(), 3U * 6 + 3);
+  int64_t tested = 0;
+  for (const int64_t count : result.epochs.back().test.confusion) tested += count;
+  EXPECT_EQ(tested, result.epochs.back().test.images);
+}
+
+TEST(Trainer, StoppedAnywhereItGoesOnBitByBit) {
+  const TemporaryFolder folder("trainer");
+  TrainConfig config = small_config();
+  config.accumulate = 2;
+  const auto whole = RunDirectory::create(folder.path(), "whole", "lenet5", "synthetic");
+  run(config, whole);
+  // In the middle of an epoch, between the parts of an update, and at the end of an epoch.
+  for (const int64_t stop_after : {2, 5, 6}) {
+    const std::string name = "parts" + std::to_string(stop_after);
+    {
+      const auto parts = RunDirectory::create(folder.path(), name, "lenet5", "synthetic");
+      write_file(parts.config(), settings_of(config).to_yaml());
+      run(config, parts, stop_after);
+    }
+    const auto parts = RunDirectory::resume(folder.path(), name);
+    run(config, parts);
+    EXPECT_EQ(weights(whole.path()), weights(parts.path())) << "stopped after " << stop_after;
+    EXPECT_EQ(read_metrics(parts.metrics()).size(), read_metrics(whole.metrics()).size());
+  }
+}
+
+TEST(Trainer, StopsAtTheTarget) {
+  const TemporaryFolder folder("trainer");
+  const auto directory = RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
+  TrainConfig config = small_config();
+  config.target_accuracy = 0.01;
+  const TrainResult result = run(config, directory);
+  EXPECT_EQ(result.epochs.size(), 1U);
+  EXPECT_TRUE(result.seconds_to_target.has_value());
+}
+
+TEST(Trainer, AnotherConfigurationDoesNotGoOn) {
+  const TemporaryFolder folder("trainer");
+  const auto directory = RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
+  TrainConfig config = small_config();
+  run(config, directory, 3);
+  config.learning_rate = 0.01;
+  EXPECT_THROW(run(config, directory), Error);
+}
+
+TEST(Trainer, LossThatIsNotFiniteNamesStepAndTensor) {
+  const TemporaryFolder folder("trainer");
+  const auto directory = RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
+  TrainConfig config = small_config();
+  config.learning_rate = 3e38;
+  try {
+    run(config, directory);
+    FAIL() << "went on";
+  } catch (const Failure& failure) {
+    EXPECT_NE(std::string(failure.what()).find("step "), std::string::npos) << failure.what();
+    EXPECT_NE(std::string(failure.what()).find("not finite"), std::string::npos) << failure.what();
+  }
+}
+
+TEST(Trainer, PicturesOfAnotherSizeAreRefused) {
+  const TemporaryFolder folder("trainer");
+  const auto directory = RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
+  TrainConfig config = small_config();
+  config.data = "synthetic:3x28x28,classes=4,size=96";
+  EXPECT_THROW(run(config, directory), Error);
+}
+
+}  // namespace
+}  // namespace trainyard::train
