@@ -1,6 +1,11 @@
-// Momentum, Adagrad and Adam (ai.onnx.preview.training): one optimizer step for any number of
-// tensors. Inputs are the learning rate, the update count, then all tensors, all their gradients
-// and all their states; outputs are the new tensors and the new states.
+// Momentum, Adagrad and Adam (ai.onnx.preview.training), AdamW and Lars: one optimizer step for any
+// number of tensors. Inputs are the learning rate, the update count, then all tensors, all their
+// gradients and all their states; outputs are the new tensors and the new states.
+//
+// AdamW (Loshchilov and Hutter): Adam with weights that shrink by rate * weight_decay instead of a
+// regularised gradient, its means corrected by the count, which is 1 at the first update.
+// Lars (You, Gitman and Ginsburg): momentum with a rate of its own for each tensor, trust *
+// |x| / (|g| + weight_decay * |x|).
 #include "base/error.h"
 #include "ops/op_def.h"
 
@@ -19,6 +24,13 @@ constexpr AttrSpec kAdamAttributes[] = {{"alpha", AttrKind::kFloat},
                                         {"epsilon", AttrKind::kFloat},
                                         {"norm_coefficient", AttrKind::kFloat},
                                         {"norm_coefficient_post", AttrKind::kFloat}};
+constexpr AttrSpec kAdamWAttributes[] = {{"alpha", AttrKind::kFloat},
+                                         {"beta", AttrKind::kFloat},
+                                         {"epsilon", AttrKind::kFloat},
+                                         {"weight_decay", AttrKind::kFloat}};
+constexpr AttrSpec kLarsAttributes[] = {{"alpha", AttrKind::kFloat, true},
+                                        {"trust", AttrKind::kFloat},
+                                        {"weight_decay", AttrKind::kFloat}};
 constexpr size_t kFirstTensor = 2;
 
 // `groups` counts tensor, gradient and states of one updated tensor.
@@ -53,11 +65,13 @@ std::vector<TensorType> infer_momentum(const NodeView& node) {
   return infer(node, 3);
 }
 
-std::vector<TensorType> infer_adagrad(const NodeView& node) {
+// Of those with one state.
+std::vector<TensorType> infer_three(const NodeView& node) {
   return infer(node, 3);
 }
 
-std::vector<TensorType> infer_adam(const NodeView& node) {
+// Of those with two.
+std::vector<TensorType> infer_four(const NodeView& node) {
   return infer(node, 4);
 }
 
@@ -77,6 +91,12 @@ Cost cost_momentum(const NodeView& node) {
 // Ten per element, in two outputs: regularise (2), square and add (2), root and epsilon (2),
 // scale, divide and update (4).
 Cost cost_adagrad(const NodeView& node) {
+  return step_cost(node, 5);
+}
+
+// Ten per element, in two outputs: two squares and their sums (4), regularise (2), momentum and
+// rate (3), update (1).
+Cost cost_lars(const NodeView& node) {
   return step_cost(node, 5);
 }
 
@@ -100,14 +120,29 @@ extern const OpDef kAdagrad = {.name = "Adagrad",
                                .inputs = {5, Arity::kMany},
                                .outputs = {2, Arity::kMany},
                                .attributes = kAdagradAttributes,
-                               .infer = infer_adagrad,
+                               .infer = infer_three,
                                .cost = cost_adagrad};
 extern const OpDef kAdam = {.name = "Adam",
                             .kind = OpKind::kOptimizer,
                             .inputs = {6, Arity::kMany},
                             .outputs = {3, Arity::kMany},
                             .attributes = kAdamAttributes,
-                            .infer = infer_adam,
+                            .infer = infer_four,
                             .cost = cost_adam};
+
+extern const OpDef kAdamW = {.name = "AdamW",
+                             .kind = OpKind::kOptimizer,
+                             .inputs = {6, Arity::kMany},
+                             .outputs = {3, Arity::kMany},
+                             .attributes = kAdamWAttributes,
+                             .infer = infer_four,
+                             .cost = cost_adam};
+extern const OpDef kLars = {.name = "Lars",
+                            .kind = OpKind::kOptimizer,
+                            .inputs = {5, Arity::kMany},
+                            .outputs = {2, Arity::kMany},
+                            .attributes = kLarsAttributes,
+                            .infer = infer_three,
+                            .cost = cost_lars};
 
 }  // namespace trainyard::ops

@@ -52,5 +52,32 @@ TEST(NativeOptimizer, AdamEqualsTheReference) {
   }
 }
 
+TEST(NativeOptimizer, AdamWEqualsTheReference) {
+  for (const double count : {1.0, 20.0}) {
+    const OpCase c = step("AdamW", 2, count, {{"weight_decay", 0.1F}});
+    EXPECT_TRUE(is_fast(c));
+    check_case(c);
+  }
+}
+
+TEST(NativeOptimizer, LarsEqualsTheReference) {
+  const OpCase c = step("Lars", 1, 1, {{"alpha", 0.9F}, {"trust", 0.02F}, {"weight_decay", 0.1F}});
+  EXPECT_TRUE(is_fast(c));
+  check_case(c);
+}
+
+TEST(NativeOptimizer, ClipByGlobalNormEqualsTheReference) {
+  for (const float limit : {2.0F, 1000.0F}) {
+    OpCase c{.op = "ClipByGlobalNorm", .inputs = {}, .attributes = {{"max_norm", limit}}};
+    for (const Shape& shape : kTensors) {
+      c.inputs.push_back(draw(shape));
+      c.outputs.push_back(gives_type(shape));
+    }
+    c.outputs.push_back(gives_type({}));
+    EXPECT_TRUE(is_fast(c));
+    check_case(c);
+  }
+}
+
 }  // namespace
 }  // namespace trainyard::testing

@@ -53,7 +53,32 @@ OpCases optimizer_cases() {
       step("Adam", 0.1, 1, {one(1), one(20), one(0), one(0)},
            {{"alpha", 0.5F}, {"beta", 0.75F}, {"epsilon", 0.0F}},
            {becomes(0.9), becomes(10), becomes(100)}),
+      // As above, but the weight shrinks by a twentieth first.
+      step("AdamW", 0.1, 1, {one(1), one(20), one(0), one(0)},
+           {{"alpha", 0.5F}, {"beta", 0.75F}, {"epsilon", 0.0F}, {"weight_decay", 0.5F}},
+           {becomes(0.85), becomes(10), becomes(100)}),
+      // The first tensor's rate is 0.5 * 5 / (10 + 2 * 5) = 1/8, the second's 1.
+      step("Lars", 1, 0,
+           {given({2}, {3, 4}), one(0), given({2}, {6, 8}), one(3), given({2}, {0, 1}), one(2)},
+           {{"alpha", 0.5F}, {"trust", 0.5F}, {"weight_decay", 2.0F}},
+           {gives({2}, {1.5, 1.5}), becomes(-4), gives({2}, {1.5, 2.5}), becomes(4)}),
+      {.op = "ClipByGlobalNorm",
+       .inputs = {given({2}, {3, 4}), given({1, 1}, {12})},
+       .attributes = {{"max_norm", 6.5F}},
+       .outputs = {gives({2}, {1.5, 2}), gives({1, 1}, {6}), gives({}, {13})}},
+      {.op = "ClipByGlobalNorm",
+       .inputs = {given({2}, {3, 4})},
+       .attributes = {{"max_norm", 6.0F}},
+       .outputs = {gives({2}, {3, 4}), gives({}, {5})}},
   };
+}
+
+TEST(ClipByGlobalNorm, RefusesALimitThatIsNotPositive) {
+  expect_rejected({.op = "ClipByGlobalNorm",
+                   .inputs = {draw({2})},
+                   .attributes = {{"max_norm", 0.0F}},
+                   .outputs = {gives_type({2}), gives_type({})}},
+                  "max_norm 0 is not positive");
 }
 
 TEST(Optimizer, RefusesIncompleteGroups) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/node_view.h"
+#include "kernels/kernel.h"
 #include "tensor/layout.h"
 
 namespace trainyard::kernels::native {
@@ -30,6 +31,25 @@ inline std::vector<Chunk> chunks_of(const NodeView& node, const std::vector<Layo
     }
   }
   return chunks;
+}
+
+// Of an optimizer's inputs: the rate and the count come before.
+inline constexpr size_t kFirstTensor = 2;
+
+// Everything lies as the tensors do: what is element by element has no opinion. `groups` counts
+// tensor, gradient and states of one tensor.
+inline NodeLayouts optimizer_layouts(const NodeView& node, std::span<const Layout> inputs,
+                                     size_t groups) {
+  const size_t tensors = (node.num_inputs() - kFirstTensor) / groups;
+  NodeLayouts wanted;
+  wanted.inputs.resize(kFirstTensor);
+  for (size_t i = 0; i < tensors * groups; ++i) {
+    wanted.inputs.push_back(inputs[kFirstTensor + i % tensors]);
+  }
+  for (size_t i = 0; i < node.num_outputs(); ++i) {
+    wanted.outputs.push_back(inputs[kFirstTensor + i % tensors]);
+  }
+  return wanted;
 }
 
 }  // namespace trainyard::kernels::native

@@ -1,5 +1,5 @@
-// Momentum and Adam on vectors: one pass over all tensors, each element read and written once. New
-// tensors and states may lie where the old ones do.
+// Momentum, Adam and AdamW on vectors: one pass over all tensors, each element read and written
+// once. New tensors and states may lie where the old ones do.
 #include <cmath>
 #include <immintrin.h>
 
@@ -12,7 +12,6 @@ namespace trainyard::kernels::native {
 namespace {
 
 constexpr int64_t kVector = 8;
-constexpr size_t kFirstTensor = 2;
 
 std::string_view refuses(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
@@ -160,19 +159,47 @@ class Adam {
   float norm_post_;
 };
 
-// Everything lies as the tensors do; what is element by element has no opinion.
+class AdamW {
+ public:
+  static constexpr size_t kGroups = 4;
+
+  explicit AdamW(const NodeView& node)
+      : alpha_(node.attr_float("alpha", 0.9F)),
+        beta_(node.attr_float("beta", 0.999F)),
+        epsilon_(node.attr_float("epsilon", 1e-8F)),
+        decay_(node.attr_float("weight_decay", 0)) {}
+
+  auto step(float rate, int64_t count) const {
+    const auto n = static_cast<double>(count);
+    const double mean_share = count > 0 ? 1 - std::pow(double{alpha_}, n) : 1.0;
+    const double square_share = count > 0 ? 1 - std::pow(double{beta_}, n) : 1.0;
+    const __m256 r = _mm256_set1_ps(static_cast<float>(rate / mean_share));
+    const __m256 root_share = _mm256_set1_ps(static_cast<float>(1 / std::sqrt(square_share)));
+    const __m256 alpha = _mm256_set1_ps(alpha_);
+    const __m256 beta = _mm256_set1_ps(beta_);
+    const __m256 new_mean = _mm256_set1_ps(1 - alpha_);
+    const __m256 new_square = _mm256_set1_ps(1 - beta_);
+    const __m256 epsilon = _mm256_set1_ps(epsilon_);
+    const __m256 kept = _mm256_set1_ps(1 - rate * decay_);
+    return [=](const __m256* in, __m256* out) {
+      out[1] = _mm256_fmadd_ps(alpha, in[2], _mm256_mul_ps(new_mean, in[1]));
+      out[2] = _mm256_fmadd_ps(beta, in[3], _mm256_mul_ps(new_square, _mm256_mul_ps(in[1], in[1])));
+      const __m256 root = _mm256_fmadd_ps(_mm256_sqrt_ps(out[2]), root_share, epsilon);
+      const __m256 move = _mm256_div_ps(_mm256_mul_ps(r, out[1]), root);
+      out[0] = _mm256_fmsub_ps(kept, in[0], move);
+    };
+  }
+
+ private:
+  float alpha_;
+  float beta_;
+  float epsilon_;
+  float decay_;
+};
+
 template <typename Optimizer>
 std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
-  const size_t tensors = (node.num_inputs() - kFirstTensor) / Optimizer::kGroups;
-  NodeLayouts wanted;
-  wanted.inputs.resize(kFirstTensor);
-  for (size_t i = 0; i < tensors * Optimizer::kGroups; ++i) {
-    wanted.inputs.push_back(inputs[kFirstTensor + i % tensors]);
-  }
-  for (size_t i = 0; i < node.num_outputs(); ++i) {
-    wanted.outputs.push_back(inputs[kFirstTensor + i % tensors]);
-  }
-  return wanted;
+  return optimizer_layouts(node, inputs, Optimizer::kGroups);
 }
 
 template <typename Optimizer>
@@ -192,6 +219,7 @@ constexpr KernelDef optimizer_kernel(std::string_view op) {
 }  // namespace
 
 extern const KernelDef kAdam = optimizer_kernel<Adam>("Adam");
+extern const KernelDef kAdamW = optimizer_kernel<AdamW>("AdamW");
 extern const KernelDef kMomentum = optimizer_kernel<Momentum>("Momentum");
 
 }  // namespace trainyard::kernels::native

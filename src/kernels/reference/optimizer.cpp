@@ -1,4 +1,4 @@
-// Momentum, Adagrad and Adam: one step of each.
+// Momentum, Adagrad, Adam, AdamW, Lars: one step of each; and ClipByGlobalNorm.
 #include <cmath>
 
 #include "kernels/reference/operands.h"
@@ -131,10 +131,109 @@ class Adam final : public Kernel {
   double norm_post_;
 };
 
+class AdamW final : public Kernel {
+ public:
+  explicit AdamW(const NodeView& node)
+      : alpha_(node.attr_float("alpha", 0.9F)),
+        beta_(node.attr_float("beta", 0.999F)),
+        epsilon_(node.attr_float("epsilon", 1e-8F)),
+        decay_(node.attr_float("weight_decay", 0)) {}
+
+  void run(const KernelArgs& args) const override {
+    const auto count = static_cast<double>(update_count(args));
+    const double rate = learning_rate(args);
+    const double mean_share = count > 0 ? 1 - std::pow(alpha_, count) : 1.0;
+    const double square_share = count > 0 ? 1 - std::pow(beta_, count) : 1.0;
+    for_each_element(args, 4, [&](const Element& e) {
+      const double gradient = e.input(1);
+      const double mean = alpha_ * e.input(2) + (1 - alpha_) * gradient;
+      const double square = beta_ * e.input(3) + (1 - beta_) * gradient * gradient;
+      const double move = mean / mean_share / (std::sqrt(square / square_share) + epsilon_);
+      e.set_output(0, (1 - rate * decay_) * e.input(0) - rate * move);
+      e.set_output(1, mean);
+      e.set_output(2, square);
+    });
+  }
+
+ private:
+  double alpha_;
+  double beta_;
+  double epsilon_;
+  double decay_;
+};
+
+double sum_of_squares(const TensorView& tensor) {
+  double sum = 0;
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    sum += float_at(tensor, i) * float_at(tensor, i);
+  }
+  return sum;
+}
+
+class Lars final : public Kernel {
+ public:
+  explicit Lars(const NodeView& node)
+      : alpha_(node.attr_float("alpha", 0)),
+        trust_(node.attr_float("trust", 1e-3F)),
+        decay_(node.attr_float("weight_decay", 0)) {}
+
+  void run(const KernelArgs& args) const override {
+    const size_t tensors = (args.inputs.size() - kFirstTensor) / 3;
+    for (size_t t = 0; t < tensors; ++t) {
+      const TensorView& x = args.inputs[kFirstTensor + t];
+      const double rate =
+          learning_rate(args) * own_rate(x, args.inputs[kFirstTensor + tensors + t]);
+      for (int64_t i = 0; i < x.num_elements(); ++i) {
+        const Element e(args, tensors, t, i);
+        const double momentum = alpha_ * e.input(2) + rate * (e.input(1) + decay_ * e.input(0));
+        e.set_output(0, e.input(0) - momentum);
+        e.set_output(1, momentum);
+      }
+    }
+  }
+
+ private:
+  // 1 where a norm is zero.
+  double own_rate(const TensorView& x, const TensorView& gradient) const {
+    const double size = std::sqrt(sum_of_squares(x));
+    const double slope = std::sqrt(sum_of_squares(gradient));
+    return size > 0 && slope > 0 ? trust_ * size / (slope + decay_ * size) : 1.0;
+  }
+
+  double alpha_;
+  double trust_;
+  double decay_;
+};
+
+class ClipByGlobalNorm final : public Kernel {
+ public:
+  explicit ClipByGlobalNorm(const NodeView& node) : limit_(node.attr_float("max_norm", 0)) {}
+
+  void run(const KernelArgs& args) const override {
+    double sum = 0;
+    for (const TensorView& tensor : args.inputs) sum += sum_of_squares(tensor);
+    const double norm = std::sqrt(sum);
+    const double factor = norm > limit_ ? limit_ / norm : 1.0;
+    for (size_t t = 0; t < args.inputs.size(); ++t) {
+      for (int64_t i = 0; i < args.inputs[t].num_elements(); ++i) {
+        store_float(args.outputs[t], i, factor * float_at(args.inputs[t], i));
+      }
+    }
+    store_float(args.outputs[args.inputs.size()], 0, norm);
+  }
+
+ private:
+  double limit_;
+};
+
 }  // namespace
 
 extern const KernelDef kMomentum = reference_kernel<Momentum>("Momentum");
 extern const KernelDef kAdagrad = reference_kernel<Adagrad>("Adagrad");
 extern const KernelDef kAdam = reference_kernel<Adam>("Adam");
+
+extern const KernelDef kAdamW = reference_kernel<AdamW>("AdamW");
+extern const KernelDef kLars = reference_kernel<Lars>("Lars");
+extern const KernelDef kClipByGlobalNorm = reference_kernel<ClipByGlobalNorm>("ClipByGlobalNorm");
 
 }  // namespace trainyard::kernels::reference
