@@ -1,0 +1,79 @@
+// ConvGradWeight of the first convolution of an image network.
+#include "kernels/native/conv_node.h"
+#include "kernels/native/panel_gemm.h"
+#include "kernels/native/stem_weight_gradient.h"
+#include "kernels/parallel/parallel.h"
+#include "ops/conv.h"
+
+namespace trainyard::kernels::native {
+namespace {
+
+ops::Window window_of(const NodeView& node) {
+  return ops::conv_window(node, node.input_shape(0), node.output_shape(0));
+}
+
+StemShape shape_of(const NodeView& node) {
+  const ops::Window window = window_of(node);
+  const Shape& x = node.input_shape(0);
+  return {.batch = x[0],
+          .in_channels = x[1],
+          .out_channels = node.output_shape(0)[0],
+          .height = x[2],
+          .width = x[3],
+          .kernel = window.kernel[0],
+          .stride = window.strides[0],
+          .pad_top = window.pads_begin[0],
+          .pad_left = window.pads_begin[1],
+          .pad_bottom = window.pads_end[0],
+          .pad_right = window.pads_end[1]};
+}
+
+std::string_view refuses(const NodeView& node) {
+  if (const std::string_view why = refuses_conv_gradient(node); !why.empty()) return why;
+  if (node.attr_int("group", 1) != 1) return "groups are not implemented";
+  const ops::Window window = window_of(node);
+  if (window.kernel[0] != window.kernel[1] || window.strides[0] != window.strides[1] ||
+      window.dilations != std::vector<int64_t>{1, 1}) {
+    return "only square windows without dilation are implemented";
+  }
+  if (!stem_weight_gradient_pays(shape_of(node))) return "another kernel is expected to be faster";
+  return "";
+}
+
+class StemWeightKernel final : public Kernel {
+ public:
+  explicit StemWeightKernel(const NodeView& node) : gradient_(shape_of(node), threads()) {}
+
+  void run(const KernelArgs& args) const override {
+    gradient_.run(args.inputs[0].as<float>(), args.inputs[1].as<float>(),
+                  args.outputs[0].as<float>(), args.scratch.data());
+  }
+  int64_t scratch_bytes() const override { return gradient_.scratch_bytes(); }
+  std::string detail() const override { return "stem"; }
+
+ private:
+  StemWeightGradient gradient_;
+};
+
+// The weights' gradient in Ohwi8o, as oneDNN's forward convolution has the weights.
+std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> /*inputs*/) {
+  static constexpr int64_t kOrder[] = {0, 2, 3, 1};
+  NodeLayouts wanted;
+  wanted.inputs = {Layout(), Layout::channel_blocks(node.input_shape(1), kBlock)};
+  wanted.outputs = {Layout::dense(node.output_shape(0), kOrder, {{0, kBlock}})};
+  return wanted;
+}
+
+std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& /*layouts*/) {
+  return std::make_unique<StemWeightKernel>(node);
+}
+
+}  // namespace
+
+extern const KernelDef kStemConvGradWeight = {.op = "ConvGradWeight",
+                                              .library = "native",
+                                              .refuses = refuses,
+                                              .layouts = layouts,
+                                              .create_in = create};
+
+}  // namespace trainyard::kernels::native
