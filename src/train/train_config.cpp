@@ -28,6 +28,8 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("nesterov", &c.nesterov, "Nesterov's form of momentum");
   settings.add("weight_decay", &c.weight_decay, "pull of the parameters towards zero");
   settings.add("decay_all", &c.decay_all, "biases and normalisation parameters decay too");
+  settings.add("clip_norm", &c.clip_norm, "largest common norm of the gradients; 0: any");
+  settings.add("label_smoothing", &c.label_smoothing, "share of a label spread over all classes");
   settings.add("auxiliary_weight", &c.auxiliary_weight, "of the losses of auxiliary outputs");
   settings.add("seed", &c.seed, "of weights, order, augmentation and dropout");
   settings.add("threads", &c.threads, "0: all cores");
@@ -70,6 +72,9 @@ void check(const TrainConfig& config) {
              config.learning_rate);
   TY_REQUIRE(config.weight_decay >= 0, "weight_decay is {}, expected 0 or more",
              config.weight_decay);
+  TY_REQUIRE(config.clip_norm >= 0, "clip_norm is {}, expected 0 or more", config.clip_norm);
+  TY_REQUIRE(0 <= config.label_smoothing && config.label_smoothing < 1,
+             "label_smoothing is {}, expected 0 to 1", config.label_smoothing);
   TY_REQUIRE(0 <= config.momentum && config.momentum < 1, "momentum is {}, expected 0 to 1",
              config.momentum);
   TY_REQUIRE(0 <= config.target_accuracy && config.target_accuracy <= 1,

@@ -29,6 +29,8 @@ struct TrainConfig {
   bool nesterov = false;
   double weight_decay = 0;
   bool decay_all = false;
+  double clip_norm = 0;
+  double label_smoothing = 0;
   double auxiliary_weight = 0.3;
 
   int64_t seed = 1;

@@ -29,6 +29,7 @@ StepOptions step_options(const TrainConfig& config) {
   TrainingOptions& training = options.training;
   training.accumulate = config.accumulate;
   training.auxiliary_weight = config.auxiliary_weight;
+  training.label_smoothing = config.label_smoothing;
   if (!config.freeze.empty()) training.frozen = split(config.freeze, ',');
   OptimizerOptions& optimizer = training.optimizer;
   optimizer.kind = config.optimizer;
@@ -36,6 +37,7 @@ StepOptions step_options(const TrainConfig& config) {
   optimizer.nesterov = config.nesterov;
   optimizer.weight_decay = config.weight_decay;
   optimizer.decay_all = config.decay_all;
+  optimizer.clip_norm = config.clip_norm;
   return options;
 }
 

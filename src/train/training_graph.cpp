@@ -10,6 +10,7 @@
 #include "ops/builder.h"
 #include "ops/op_def.h"
 #include "passes/pass.h"
+#include "train/loss.h"
 
 namespace trainyard::train {
 namespace {
@@ -107,16 +108,14 @@ class Maker {
           "auxiliary_weight", static_cast<float>(options_.auxiliary_weight));
       loss_ = builder_.add("Add", {loss_, builder_.add("Mul", {extra, weight})});
     }
-    const ValueId guess =
-        builder_.add("ArgMax", {scores}, {{"axis", int64_t{1}}, {"keepdims", int64_t{0}}});
-    const ValueId hits = builder_.add("Cast", {builder_.add("Equal", {guess, labels_})},
-                                      {{"to", int64_t{kOnnxInt64}}});
-    correct_ = builder_.add("ReduceSum", {hits}, {{"keepdims", int64_t{0}}});
+    correct_ = add_correct(builder_, scores, labels_);
   }
 
   ValueId classification_loss(ValueId scores) {
-    return builder_.add("SoftmaxCrossEntropyLoss", {scores, labels_},
-                        {{"ignore_index", kIgnoredLabel}, {"reduction", std::string("mean")}});
+    LossOptions loss;
+    loss.label_smoothing = options_.label_smoothing;
+    if (options_.label_smoothing == 0) loss.ignore_index = kIgnoredLabel;
+    return add_loss(builder_, loss, scores, labels_);
   }
 
   void add_gradients() {
@@ -151,6 +150,13 @@ class Maker {
 
   void add_updates() {
     builder_.set_prefix(kUpdatePrefix);
+    if (options_.optimizer.clip_norm > 0) {
+      std::vector<ValueId> clipped =
+          builder_.add_multi("ClipByGlobalNorm", gradients_, gradients_.size() + 1,
+                             {{"max_norm", static_cast<float>(options_.optimizer.clip_norm)}});
+      clipped.pop_back();
+      gradients_ = std::move(clipped);
+    }
     std::vector<size_t> decayed;
     std::vector<size_t> others;
     for (size_t i = 0; i < parameters_.size(); ++i) {
@@ -186,6 +192,19 @@ class Maker {
                {"epsilon", f(o.epsilon)},
                {"norm_coefficient", f(decay)}},
               {"optimizer.mean.", "optimizer.square."}};
+    }
+    if (o.kind == "adamw") {
+      return {"AdamW",
+              {{"alpha", f(o.beta1)},
+               {"beta", f(o.beta2)},
+               {"epsilon", f(o.epsilon)},
+               {"weight_decay", f(decay)}},
+              {"optimizer.mean.", "optimizer.square."}};
+    }
+    if (o.kind == "lars") {
+      return {"Lars",
+              {{"alpha", f(o.momentum)}, {"trust", f(o.trust)}, {"weight_decay", f(decay)}},
+              {"optimizer.momentum."}};
     }
     throw_error("unknown optimizer '{}'; known: {}", o.kind, fmt::join(optimizer_names(), ", "));
   }
@@ -229,7 +248,6 @@ class Maker {
     }
   }
 
-  static constexpr int64_t kOnnxInt64 = 7;  // TensorProto.INT64
   static constexpr int64_t kIgnoredLabel = -1;
 
   const TrainingOptions& options_;
@@ -244,7 +262,7 @@ class Maker {
 }  // namespace
 
 const std::vector<std::string>& optimizer_names() {
-  static const std::vector<std::string> kNames = {"sgd", "adam"};
+  static const std::vector<std::string> kNames = {"sgd", "adam", "adamw", "lars"};
   return kNames;
 }
 

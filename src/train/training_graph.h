@@ -19,11 +19,14 @@ struct OptimizerOptions {
   double epsilon = 1e-8;
   double weight_decay = 0;
   bool decay_all = true;  // false: biases and normalisation parameters do not decay
+  double trust = 0.001;   // lars
+  double clip_norm = 0;   // scale gradients down to this common norm; 0: leave them
 };
 const std::vector<std::string>& optimizer_names();
 
 struct TrainingOptions {
   OptimizerOptions optimizer;
+  double label_smoothing = 0;
   // Parameters whose name begins with one of these stay as they are and cost no gradient work.
   std::vector<std::string> frozen;
   // Gradients of this many runs are added up before an update.
@@ -38,10 +41,11 @@ inline constexpr const char* kUpdatesInput = "updates";
 inline constexpr const char* kContinuesInput = "continues";
 
 // Inputs: the network's own (the images first), `labels` (i64, one class per image; -1: not
-// counted), `learning_rate` (f32), `updates` (i64: the number of this update, from 1), `step` (i64)
-// where dropout needs a number that differs from run to run, and `continues` (f32: 0 in the first
-// of the runs whose gradients are added up, 1 in the others) where there are several.
-// Outputs: the mean loss, and how many images the first output classifies correctly (i64).
+// counted, unless labels are smoothed), `learning_rate` (f32), `updates` (i64: the number of this
+// update, from 1), `step` (i64) where dropout needs a number that differs from run to run, and
+// `continues` (f32: 0 in the first of the runs whose gradients are added up, 1 in the others) where
+// there are several. Outputs: the mean loss, and how many images the first output classifies
+// correctly (i64).
 struct TrainingGraph {
   Graph graph;
   // Parameters, then running statistics, then what the optimizer keeps

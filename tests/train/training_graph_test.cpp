@@ -111,12 +111,16 @@ double largest_difference(const Tensor& a, const Tensor& b) {
 TEST(TrainingGraph, LossFallsAndFastKernelsFollowTheReference) {
   // Sums of f32 in another order, carried through three updates.
   constexpr double kTolerance = 1e-4;
-  for (const char* optimizer : {"sgd", "adam"}) {
+  for (const char* optimizer : {"sgd", "adam", "adamw", "lars"}) {
     TrainingOptions options;
+    options.label_smoothing = 0.05;
+    options.optimizer.clip_norm = 2;
+    options.optimizer.trust = 0.1;
     options.optimizer.kind = optimizer;
     options.optimizer.weight_decay = 1e-3;
     options.optimizer.decay_all = false;
-    const double rate = options.optimizer.kind == "sgd" ? 0.1 : 0.01;
+    const bool is_adam = options.optimizer.kind.starts_with("adam");
+    const double rate = is_adam ? 0.01 : 0.1;
     const TrainingGraph made = make_training_graph(small_network(false), options);
     Step fast(made, false, rate);
     Step reference(made, true, rate);
