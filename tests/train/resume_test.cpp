@@ -86,13 +86,18 @@ TEST(Resume, KilledAtAnyMomentItEndsLikeAnUninterruptedRun) {
   constexpr uint64_t kSeed = 11;
   SCOPED_TRACE("seed " + std::to_string(kSeed));
   const TemporaryFolder whole("resume_test_whole");
+  const auto begin = std::chrono::steady_clock::now();
   run_to_the_end(whole.path());
+  const std::chrono::duration<double, std::micro> whole_time =
+      std::chrono::steady_clock::now() - begin;
   const TemporaryFolder killed("resume_test_killed");
   const RandomStream random(kSeed);
   // A first kill may come before the run directory is complete; such a run is begun anew.
   int kills = 0;
   for (uint64_t i = 0; i < 200; ++i) {
-    const auto after = std::chrono::microseconds(1000 + random.below(i, 30000));
+    // Before half of the time a whole run takes, so that the first at least does not escape.
+    const double share = 0.05 + 0.45 * random.uniform(i);
+    const auto after = std::chrono::microseconds(static_cast<int64_t>(share * whole_time.count()));
     if (run_and_kill(killed.path(), after)) break;
     ++kills;
     if (!fs::exists(killed.path() / "run" / "config.yaml")) fs::remove_all(killed.path() / "run");
