@@ -95,8 +95,7 @@ int64_t divide_up(int64_t a, int64_t b) {
 
 }  // namespace
 
-DepthwiseConv::DepthwiseConv(const DepthwiseShape& shape, const float* weights, const float* bias,
-                             Activation activation)
+DepthwiseProduct::DepthwiseProduct(const DepthwiseShape& shape, Activation activation)
     : shape_(shape), activation_(activation) {
   TY_REQUIRE(cpu_has_avx2_fma(), "depthwise convolution needs a processor with AVX2 and FMA");
   TY_REQUIRE(shape.stride == 1 || shape.stride == 2,
@@ -109,25 +108,34 @@ DepthwiseConv::DepthwiseConv(const DepthwiseShape& shape, const float* weights, 
   TY_REQUIRE(activation.low <= 0 && activation.high >= 0,
              "depthwise convolution: activation range [{}, {}] does not contain zero",
              activation.low, activation.high);
-  weights_ = PackedBuffer(divide_up(shape.channels, kBlock) * kPacked);
   zeros_ = PackedBuffer(shape.width * kBlock);
-  for (int64_t c = 0; c < shape.channels; ++c) {
-    float* packed = weights_.data() + c / kBlock * kPacked + c % kBlock;
-    for (int64_t tap = 0; tap < kTaps; ++tap) packed[tap * kBlock] = weights[c * kTaps + tap];
-    if (bias) packed[kTaps * kBlock] = bias[c];
+}
+
+int64_t DepthwiseProduct::packed_floats() const {
+  return divide_up(shape_.channels, kBlock) * kPacked;
+}
+
+void DepthwiseProduct::pack(const float* weights, const float* bias, bool turned,
+                            float* packed) const {
+  std::fill_n(packed, packed_floats(), 0.0F);
+  for (int64_t c = 0; c < shape_.channels; ++c) {
+    float* to = packed + c / kBlock * kPacked + c % kBlock;
+    for (int64_t tap = 0; tap < kTaps; ++tap) {
+      to[(turned ? kTaps - 1 - tap : tap) * kBlock] = weights[c * kTaps + tap];
+    }
+    if (bias) to[kTaps * kBlock] = bias[c];
   }
 }
 
 // Output rows [begin, end) of one image's block of channels.
 template <int kStride>
-void DepthwiseConv::convolve_rows(const float* src, int64_t plane, int64_t begin, int64_t end,
-                                  float* dst) const {
+void DepthwiseProduct::convolve_rows(const float* packed, const float* src, int64_t plane,
+                                     int64_t begin, int64_t end, float* dst) const {
   const int64_t out_width = shape_.out_width();
   const int64_t row_floats = shape_.width * kBlock;
   const float* in = src + plane * shape_.height * row_floats;
   float* out = dst + (plane * shape_.out_height() + begin) * out_width * kBlock;
-  const Filter filter(weights_.data() + plane % divide_up(shape_.channels, kBlock) * kPacked,
-                      activation_);
+  const Filter filter(packed + plane % divide_up(shape_.channels, kBlock) * kPacked, activation_);
   // Outputs whose windows lie inside the rows: [first, last).
   const int64_t first = std::min(out_width, divide_up(shape_.pad_left, kStride));
   const int64_t room = shape_.width + shape_.pad_left - 3;
@@ -157,7 +165,7 @@ void DepthwiseConv::convolve_rows(const float* src, int64_t plane, int64_t begin
   }
 }
 
-void DepthwiseConv::run(const float* src, float* dst, int threads) const {
+void DepthwiseProduct::run(const float* packed, const float* src, float* dst, int threads) const {
   const int64_t out_height = shape_.out_height();
   const int64_t planes = shape_.batch * divide_up(shape_.channels, kBlock);
   parallel(threads, [&](int id) {
@@ -167,9 +175,9 @@ void DepthwiseConv::run(const float* src, float* dst, int threads) const {
       const int64_t end = std::min(mine.end, (plane + 1) * out_height);
       const int64_t y = row % out_height;
       if (shape_.stride == 1) {
-        convolve_rows<1>(src, plane, y, y + end - row, dst);
+        convolve_rows<1>(packed, src, plane, y, y + end - row, dst);
       } else {
-        convolve_rows<2>(src, plane, y, y + end - row, dst);
+        convolve_rows<2>(packed, src, plane, y, y + end - row, dst);
       }
       row = end;
     }
