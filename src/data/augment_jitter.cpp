@@ -48,6 +48,7 @@ Matrix hue(double turns) {
 
 uint8_t to_byte(float value) {
   // Clamped as whole numbers, which is vectorised; a negative fraction is cut off to zero.
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings)
   return static_cast<uint8_t>(std::clamp(static_cast<int>(value + 0.5F), 0, 255));
 }
 

@@ -24,7 +24,7 @@ struct Layout {
 };
 
 const Layout& cifar10() {
-  static const Layout layout = {
+  static const Layout kLayout = {
       "CIFAR-10",
       {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
        "data_batch_5.bin"},
@@ -32,13 +32,13 @@ const Layout& cifar10() {
       "batches.meta.txt",
       1,
       {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}};
-  return layout;
+  return kLayout;
 }
 
 const Layout& cifar100() {
-  static const Layout layout = {
+  static const Layout kLayout = {
       "CIFAR-100", {"train.bin"}, "test.bin", "fine_label_names.txt", 2, numbered_classes(100)};
-  return layout;
+  return kLayout;
 }
 
 std::vector<std::string> class_names(const Layout& layout, const std::filesystem::path& folder) {

@@ -29,9 +29,9 @@ struct Spec {
 };
 
 const std::vector<std::string>& known_names() {
-  static const std::vector<std::string> names = {"fashion-mnist", "mnist",  "cifar10",
-                                                 "cifar100",      "folder", "synthetic"};
-  return names;
+  static const std::vector<std::string> kNames = {"fashion-mnist", "mnist",  "cifar10",
+                                                  "cifar100",      "folder", "synthetic"};
+  return kNames;
 }
 
 bool is_known(const std::string& name) {

@@ -64,7 +64,7 @@ std::filesystem::path find_file(const std::filesystem::path& folder, Split split
   const std::string stem = (split == Split::kTrain ? "train-" : "t10k-") + kind;
   for (const char separator : {'-', '.'}) {
     for (const char* suffix : {"", ".gz"}) {
-      const std::filesystem::path path =
+      std::filesystem::path path =
           folder / (stem + separator + (kind == "images" ? "idx3" : "idx1") + "-ubyte" + suffix);
       if (std::filesystem::exists(path)) return path;
     }
@@ -74,7 +74,7 @@ std::filesystem::path find_file(const std::filesystem::path& folder, Split split
 
 std::filesystem::path require_file(const std::filesystem::path& folder, Split split,
                                    const std::string& kind) {
-  const std::filesystem::path path = find_file(folder, split, kind);
+  std::filesystem::path path = find_file(folder, split, kind);
   TY_REQUIRE(!path.empty(), "{}: there is no {}-{}-{}-ubyte, with or without .gz", folder.string(),
              split == Split::kTrain ? "train" : "t10k", kind, kind == "images" ? "idx3" : "idx1");
   return path;

@@ -113,7 +113,7 @@ std::string cifar_record(std::vector<uint8_t> labels, uint8_t value) {
 }
 
 fs::path write_cifar10(const std::string& name) {
-  const fs::path folder = scratch_folder(name);
+  fs::path folder = scratch_folder(name);
   for (int i = 1; i <= 5; ++i) {
     write_file(folder / fmt::format("data_batch_{}.bin", i),
                cifar_record({static_cast<uint8_t>(i)}, static_cast<uint8_t>(i * 10)) +

@@ -8,7 +8,7 @@
 namespace trainyard::data {
 
 std::filesystem::path scratch_folder(const std::string& name) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / "trainyard_data_test" / name;
+  auto folder = std::filesystem::path(testing::TempDir()) / "trainyard_data_test" / name;
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   return folder;
@@ -38,7 +38,7 @@ std::string gzip_bytes(std::string_view content) {
 }
 
 std::filesystem::path write_idx_folder(const std::string& name, int64_t count) {
-  const auto folder = scratch_folder(name);
+  auto folder = scratch_folder(name);
   for (const std::string split : {"train", "t10k"}) {
     const int64_t pictures = split == "train" ? count : 1;
     std::vector<uint8_t> pixels;

@@ -25,7 +25,7 @@ void write_picture(const fs::path& path, int64_t height, int64_t width, uint8_t 
 
 // cat: 2 pictures, dog: 1; one of each for testing.
 fs::path write_folder(const std::string& name) {
-  const fs::path folder = scratch_folder(name);
+  fs::path folder = scratch_folder(name);
   write_picture(folder / "train/cat/b.png", 6, 9, 100);
   write_picture(folder / "train/cat/a.PNG", 5, 8, 110);
   write_picture(folder / "train/dog/c.png", 4, 4, 200);
