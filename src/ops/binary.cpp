@@ -176,6 +176,21 @@ std::vector<ValueId> gradient_pow(GradContext& grad) {
   return summed(grad, da, db);
 }
 
+// y = x where x > 0, otherwise x * slope.
+std::vector<ValueId> gradient_prelu(GradContext& grad) {
+  const ValueId positive = grad.add("Greater", {grad.x(0), grad.scalar(0)});
+  ValueId dx = kNoValue;
+  ValueId dslope = kNoValue;
+  if (grad.wants(0)) {
+    dx = grad.add("Where", {positive, grad.dy(), grad.add("Mul", {grad.dy(), grad.x(1)})});
+  }
+  if (grad.wants(1)) {
+    const ValueId product = grad.add("Mul", {grad.dy(), grad.x(0)});
+    dslope = grad.add("Where", {positive, grad.scalar(0), product});
+  }
+  return summed(grad, dx, dslope);
+}
+
 using GradientRule = std::vector<ValueId> (*)(GradContext&);
 
 constexpr OpDef binary(std::string_view name, std::span<const ParamRole> roles = {},
@@ -232,7 +247,7 @@ extern const OpDef kLessOrEqual = predicate("LessOrEqual");
 extern const OpDef kMod = binary("Mod", {}, nullptr, kModAttributes);
 extern const OpDef kMul = binary("Mul", kScaleRoles, gradient_mul);
 extern const OpDef kOr = predicate("Or");
-extern const OpDef kPRelu = binary("PRelu", kSlopeRoles);
+extern const OpDef kPRelu = binary("PRelu", kSlopeRoles, gradient_prelu);
 extern const OpDef kPow = binary("Pow", {}, gradient_pow);
 extern const OpDef kSub = binary("Sub", kAddRoles, gradient_sub);
 extern const OpDef kXor = predicate("Xor");

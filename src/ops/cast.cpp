@@ -1,5 +1,6 @@
 // Cast: the same values as elements of type `to`. CastLike: of the type of a second tensor.
 #include "ops/dtype_code.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -25,6 +26,12 @@ Routine routine(const NodeView&) {
   return [](Views inputs, Views outputs) { cast_elements(inputs[0], outputs[0]); };
 }
 
+std::vector<ValueId> gradient(GradContext& grad) {
+  std::vector<ValueId> dx(grad.node().num_inputs(), kNoValue);
+  if (grad.wants(0)) dx[0] = grad.add("CastLike", {grad.dy(), grad.x(0)});
+  return dx;
+}
+
 }  // namespace
 
 extern const OpDef kCast = {.name = "Cast",
@@ -32,12 +39,14 @@ extern const OpDef kCast = {.name = "Cast",
                             .attributes = kAttributes,
                             .infer = infer_cast,
                             .cost = cost,
-                            .routine = routine};
+                            .routine = routine,
+                            .gradient = gradient};
 extern const OpDef kCastLike = {.name = "CastLike",
                                 .kind = OpKind::kElementwise,
                                 .inputs = {2, 2},
                                 .infer = infer_cast_like,
                                 .cost = cost,
-                                .routine = routine};
+                                .routine = routine,
+                                .gradient = gradient};
 
 }  // namespace trainyard::ops

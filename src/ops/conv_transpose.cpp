@@ -1,6 +1,7 @@
 // ConvTranspose: every input element spreads its weighted kernel over the output; the transpose of
 // Conv as a linear map.
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -45,6 +46,31 @@ Cost cost(const NodeView& node) {
   return cost;
 }
 
+// It is the gradient of a convolution by its input, so its own gradients are that convolution of
+// dy, and that convolution's gradient by its weights.
+std::vector<ValueId> gradient(GradContext& grad) {
+  const Window window = resolve_transposed_window(grad.node(), grad.x_shape(0), grad.x_shape(1));
+  std::vector<int64_t> pads = window.pads_begin;
+  pads.insert(pads.end(), window.pads_end.begin(), window.pads_end.end());
+  Attributes attributes = {{"dilations", window.dilations},
+                           {"group", grad.node().attr_int("group", 1)},
+                           {"kernel_shape", window.kernel},
+                           {"pads", pads},
+                           {"strides", window.strides}};
+  std::vector<ValueId> dx(grad.node().num_inputs(), kNoValue);
+  if (grad.wants(0)) dx[0] = grad.add("Conv", {grad.dy(), grad.x(1)}, attributes);
+  if (grad.wants(1)) {
+    attributes["weight_shape"] = grad.x_shape(1).vector();
+    dx[1] = grad.add("ConvGradWeight", {grad.dy(), grad.x(0)}, attributes);
+  }
+  if (grad.wants(2)) {
+    std::vector<int64_t> axes = {0};
+    for (int64_t i = 2; i < grad.x_shape(0).rank(); ++i) axes.push_back(i);
+    dx[2] = grad.add("ReduceSum", {grad.dy(), grad.ints(axes)}, {{"keepdims", int64_t{0}}});
+  }
+  return dx;
+}
+
 }  // namespace
 
 extern const OpDef kConvTranspose = {.name = "ConvTranspose",
@@ -53,6 +79,7 @@ extern const OpDef kConvTranspose = {.name = "ConvTranspose",
                                      .attributes = kAttributes,
                                      .roles = kRoles,
                                      .infer = infer,
-                                     .cost = cost};
+                                     .cost = cost,
+                                     .gradient = gradient};
 
 }  // namespace trainyard::ops

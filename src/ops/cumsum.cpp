@@ -1,5 +1,6 @@
 // CumSum: running sums along an axis, with or without the element itself, from either end.
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 #include "ops/scalar_functions.h"
 #include "tensor/dispatch.h"
@@ -42,6 +43,13 @@ Routine routine(const NodeView& node) {
   };
 }
 
+// Running sums of dy from the other end.
+std::vector<ValueId> gradient(GradContext& grad) {
+  Attributes attributes = grad.attributes();
+  attributes["reverse"] = int64_t{grad.node().attr_int("reverse", 0) == 0};
+  return {grad.add("CumSum", {grad.dy(), grad.x(1)}, std::move(attributes)), kNoValue};
+}
+
 }  // namespace
 
 // Inputs: x, axis.
@@ -51,6 +59,7 @@ extern const OpDef kCumSum = {.name = "CumSum",
                               .attributes = kAttributes,
                               .infer = infer,
                               .cost = cost,
-                              .routine = routine};
+                              .routine = routine,
+                              .gradient = gradient};
 
 }  // namespace trainyard::ops

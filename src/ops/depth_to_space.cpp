@@ -1,5 +1,6 @@
 // DepthToSpace spreads channels over blocks of pixels; SpaceToDepth gathers them again.
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -80,17 +81,36 @@ Routine routine_space_to_depth(const NodeView& node) {
   };
 }
 
+// Blocks of pixels go back to where they came from: (n, c, h, row, w, column) to (n, c, row,
+// column, h, w) or, channels last among the parts, (n, row, column, c, h, w).
+std::vector<ValueId> gradient_depth_to_space(GradContext& grad) {
+  const Shape x = grad.x_shape(0);
+  const Shape y = grad.node().output_shape(0);
+  const int64_t block = block_of(grad.node());
+  const bool channel_first = grad.node().attr_text("mode", "DCR") == "CRD";
+  const ValueId parts = grad.reshape(grad.dy(), Shape{y[0], y[1], x[2], block, x[3], block});
+  const std::vector<int64_t> order = channel_first ? std::vector<int64_t>{0, 1, 3, 5, 2, 4}
+                                                   : std::vector<int64_t>{0, 3, 5, 1, 2, 4};
+  return {grad.reshape(grad.add("Transpose", {parts}, {{"perm", order}}), x)};
+}
+
+std::vector<ValueId> gradient_space_to_depth(GradContext& grad) {
+  return {grad.add("DepthToSpace", {grad.dy()}, grad.attributes())};
+}
+
 }  // namespace
 
 extern const OpDef kDepthToSpace = {.name = "DepthToSpace",
                                     .kind = OpKind::kDataMovement,
                                     .attributes = kDepthAttributes,
                                     .infer = infer_depth_to_space,
-                                    .routine = routine_depth_to_space};
+                                    .routine = routine_depth_to_space,
+                                    .gradient = gradient_depth_to_space};
 extern const OpDef kSpaceToDepth = {.name = "SpaceToDepth",
                                     .kind = OpKind::kDataMovement,
                                     .attributes = kSpaceAttributes,
                                     .infer = infer_space_to_depth,
-                                    .routine = routine_space_to_depth};
+                                    .routine = routine_space_to_depth,
+                                    .gradient = gradient_space_to_depth};
 
 }  // namespace trainyard::ops

@@ -1,4 +1,5 @@
 // Expand: the input stretched to a shape by broadcasting.
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 #include "ops/shape_input.h"
 
@@ -18,6 +19,10 @@ Routine routine(const NodeView&) {
   };
 }
 
+std::vector<ValueId> gradient(GradContext& grad) {
+  return {grad.sum_to(grad.dy(), grad.x_shape(0)), kNoValue};
+}
+
 }  // namespace
 
 // Inputs: x, shape.
@@ -25,6 +30,7 @@ extern const OpDef kExpand = {.name = "Expand",
                               .kind = OpKind::kDataMovement,
                               .inputs = {2, 2},
                               .infer = infer,
-                              .routine = routine};
+                              .routine = routine,
+                              .gradient = gradient};
 
 }  // namespace trainyard::ops

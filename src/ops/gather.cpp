@@ -1,7 +1,9 @@
 // Gather: slices of the data along `axis`, picked by index.
 #include <cstring>
+#include <numeric>
 
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/indexing.h"
 #include "ops/op_def.h"
 
@@ -49,6 +51,30 @@ Cost cost(const NodeView& node) {
   return {.bytes_read = bytes + node.input_type(1).num_bytes(), .bytes_written = bytes};
 }
 
+// Slices of dy are added where they came from, with the gathered axis in front meanwhile.
+std::vector<ValueId> gradient(GradContext& grad) {
+  const Shape x = grad.x_shape(0);
+  const Shape indices = grad.x_shape(1);
+  const int64_t axis = normalize_axis(grad.node().attr_int("axis", 0), x.rank(), "Gather");
+  std::vector<int64_t> to_front(static_cast<size_t>(grad.node().output_shape(0).rank()));
+  std::iota(to_front.begin(), to_front.end(), 0);
+  std::rotate(to_front.begin(), to_front.begin() + axis, to_front.begin() + axis + indices.rank());
+  std::vector<int64_t> dims = x.vector();
+  std::rotate(dims.begin(), dims.begin() + axis, dims.begin() + axis + 1);
+  std::vector<int64_t> back(static_cast<size_t>(x.rank()));
+  std::iota(back.begin(), back.end(), 0);
+  std::rotate(back.begin(), back.begin() + 1, back.begin() + axis + 1);
+
+  std::vector<int64_t> tuples = indices.vector();
+  tuples.push_back(1);
+  ValueId dy = grad.dy();
+  if (axis != 0) dy = grad.add("Transpose", {dy}, {{"perm", to_front}});
+  const ValueId sum = grad.add(
+      "ScatterND", {grad.zeros(Shape(dims)), grad.reshape(grad.x(1), Shape(std::move(tuples))), dy},
+      {{"reduction", std::string("add")}});
+  return {axis == 0 ? sum : grad.add("Transpose", {sum}, {{"perm", back}}), kNoValue};
+}
+
 }  // namespace
 
 extern const OpDef kGather = {.name = "Gather",
@@ -58,6 +84,7 @@ extern const OpDef kGather = {.name = "Gather",
                               .roles = kRoles,
                               .infer = infer,
                               .cost = cost,
-                              .routine = routine};
+                              .routine = routine,
+                              .gradient = gradient};
 
 }  // namespace trainyard::ops

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/indexing.h"
 #include "ops/op_def.h"
 #include "tensor/walk.h"
@@ -85,6 +86,32 @@ Routine routine_scatter(const NodeView& node) {
   };
 }
 
+std::vector<ValueId> gradient_gather(GradContext& grad) {
+  Attributes attributes = grad.attributes();
+  attributes["reduction"] = std::string("add");
+  return {grad.add("ScatterElements", {grad.zeros(grad.x_shape(0)), grad.x(1), grad.dy()},
+                   std::move(attributes)),
+          kNoValue};
+}
+
+// What was overwritten has no part in the result; what was added to has.
+std::vector<ValueId> gradient_scatter(GradContext& grad) {
+  const std::string reduction = grad.node().attr_text("reduction", "none");
+  TY_REQUIRE(reduction == "none" || reduction == "add",
+             "the gradient of reduction '{}' is not implemented", reduction);
+  const Attributes axis = {{"axis", grad.node().attr_int("axis", 0)}};
+  std::vector<ValueId> dx(3, kNoValue);
+  if (grad.wants(0)) {
+    dx[0] = grad.dy();
+    if (reduction == "none") {
+      dx[0] =
+          grad.add("ScatterElements", {grad.dy(), grad.x(1), grad.zeros(grad.x_shape(2))}, axis);
+    }
+  }
+  if (grad.wants(2)) dx[2] = grad.add("GatherElements", {grad.dy(), grad.x(1)}, axis);
+  return dx;
+}
+
 }  // namespace
 
 // Inputs: data, indices.
@@ -94,13 +121,15 @@ extern const OpDef kGatherElements = {.name = "GatherElements",
                                       .attributes = kGatherAttributes,
                                       .infer = infer_gather,
                                       .cost = cost_gather,
-                                      .routine = routine_gather};
+                                      .routine = routine_gather,
+                                      .gradient = gradient_gather};
 // Inputs: data, indices, updates.
 extern const OpDef kScatterElements = {.name = "ScatterElements",
                                        .kind = OpKind::kDataMovement,
                                        .inputs = {3, 3},
                                        .attributes = kScatterAttributes,
                                        .infer = infer_scatter,
-                                       .routine = routine_scatter};
+                                       .routine = routine_scatter,
+                                       .gradient = gradient_scatter};
 
 }  // namespace trainyard::ops

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/indexing.h"
 #include "ops/op_def.h"
 
@@ -93,6 +94,30 @@ Routine routine_scatter(const NodeView& node) {
   };
 }
 
+std::vector<ValueId> gradient_gather(GradContext& grad) {
+  TY_REQUIRE(grad.node().attr_int("batch_dims", 0) == 0,
+             "the gradient with batch_dims is not implemented");
+  return {grad.add("ScatterND", {grad.zeros(grad.x_shape(0)), grad.x(1), grad.dy()},
+                   {{"reduction", std::string("add")}}),
+          kNoValue};
+}
+
+// What was overwritten has no part in the result; what was added to has.
+std::vector<ValueId> gradient_scatter(GradContext& grad) {
+  const std::string reduction = grad.node().attr_text("reduction", "none");
+  TY_REQUIRE(reduction == "none" || reduction == "add",
+             "the gradient of reduction '{}' is not implemented", reduction);
+  std::vector<ValueId> dx(3, kNoValue);
+  if (grad.wants(0)) {
+    dx[0] = grad.dy();
+    if (reduction == "none") {
+      dx[0] = grad.add("ScatterND", {grad.dy(), grad.x(1), grad.zeros(grad.x_shape(2))});
+    }
+  }
+  if (grad.wants(2)) dx[2] = grad.add("GatherND", {grad.dy(), grad.x(1)});
+  return dx;
+}
+
 }  // namespace
 
 // Inputs: data, indices.
@@ -102,13 +127,15 @@ extern const OpDef kGatherND = {.name = "GatherND",
                                 .attributes = kGatherAttributes,
                                 .infer = infer_gather,
                                 .cost = cost_gather,
-                                .routine = routine_gather};
+                                .routine = routine_gather,
+                                .gradient = gradient_gather};
 // Inputs: data, indices, updates.
 extern const OpDef kScatterND = {.name = "ScatterND",
                                  .kind = OpKind::kDataMovement,
                                  .inputs = {3, 3},
                                  .attributes = kScatterAttributes,
                                  .infer = infer_scatter,
-                                 .routine = routine_scatter};
+                                 .routine = routine_scatter,
+                                 .gradient = gradient_scatter};
 
 }  // namespace trainyard::ops

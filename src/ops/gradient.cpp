@@ -1,6 +1,16 @@
 #include "ops/gradient.h"
 
+#include "base/error.h"
+
 namespace trainyard::ops {
+
+ValueId GradContext::scalar(double value) {
+  for (const ValueId dy : output_grads_) {
+    if (!dy.valid()) continue;
+    return builder_.constant("scalar", cast(Tensor::scalar(value), builder_.type(dy).dtype));
+  }
+  TY_CHECK(false, "no gradient flows into node '{}'", node().name());
+}
 
 ValueId GradContext::sum_to(ValueId value, const Shape& to) {
   const Shape from = builder_.shape(value);

@@ -36,16 +36,19 @@ class GradContext {
   ValueId add(std::string_view op, std::vector<ValueId> inputs, Attributes attributes = {}) {
     return builder_.add(op, std::move(inputs), std::move(attributes));
   }
-  // Of the element type of input 0.
-  ValueId scalar(double value) {
-    return builder_.constant("scalar", cast(Tensor::scalar(value), node().input_type(0).dtype));
-  }
+  // Of the element type of dy.
+  ValueId scalar(double value);
+  ValueId zeros(const Shape& shape) { return add("Expand", {scalar(0), ints(shape.dims())}); }
   ValueId ints(std::span<const int64_t> values) { return builder_.constant_ints("ints", values); }
   ValueId reshape(ValueId value, const Shape& shape) {
     return add("Reshape", {value, ints(shape.dims())});
   }
   // Sums `value` over the dimensions along which a tensor of shape `to` was broadcast.
   ValueId sum_to(ValueId value, const Shape& to);
+  // Over `axes`, which stay with size 1.
+  ValueId mean_over(ValueId value, const std::vector<int64_t>& axes) {
+    return add("ReduceMean", {value}, {{"axes", axes}, {"keepdims", int64_t{1}}});
+  }
 
  private:
   Builder& builder_;

@@ -2,6 +2,7 @@
 // variance are those of one channel of one image.
 #include "base/error.h"
 #include "ops/op_def.h"
+#include "ops/standardize.h"
 
 namespace trainyard::ops {
 namespace {
@@ -26,6 +27,31 @@ Cost cost(const NodeView& node) {
   return elementwise_cost(node, 7);
 }
 
+std::vector<ValueId> gradient(GradContext& grad) {
+  const Shape x = grad.x_shape(0);
+  std::vector<int64_t> axes;
+  Shape channels = x;
+  channels[0] = 1;
+  for (int64_t i = 2; i < x.rank(); ++i) {
+    axes.push_back(i);
+    channels[i] = 1;
+  }
+  const Standardized s =
+      standardize(grad, grad.x(0), axes, double{grad.node().attr_float("epsilon", 1e-5F)});
+  // To one number per channel.
+  const auto sum = [&](ValueId value) {
+    return grad.reshape(grad.sum_to(value, channels), Shape{x[1]});
+  };
+  std::vector<ValueId> dx(3, kNoValue);
+  if (grad.wants(0)) {
+    const ValueId scale = grad.reshape(grad.x(1), channels);
+    dx[0] = standardize_gradient(grad, s, grad.add("Mul", {grad.dy(), scale}));
+  }
+  if (grad.wants(1)) dx[1] = sum(grad.add("Mul", {grad.dy(), s.value}));
+  if (grad.wants(2)) dx[2] = sum(grad.dy());
+  return dx;
+}
+
 }  // namespace
 
 extern const OpDef kInstanceNormalization = {.name = "InstanceNormalization",
@@ -34,6 +60,7 @@ extern const OpDef kInstanceNormalization = {.name = "InstanceNormalization",
                                              .attributes = kAttributes,
                                              .roles = kRoles,
                                              .infer = infer,
-                                             .cost = cost};
+                                             .cost = cost,
+                                             .gradient = gradient};
 
 }  // namespace trainyard::ops

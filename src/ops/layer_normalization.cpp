@@ -2,6 +2,7 @@
 // are those of the dimensions from `axis` on. Outputs 1 and 2 are mean and 1 / sqrt(var + epsilon).
 #include "base/error.h"
 #include "ops/op_def.h"
+#include "ops/standardize.h"
 
 namespace trainyard::ops {
 namespace {
@@ -36,6 +37,27 @@ Cost cost(const NodeView& node) {
   return elementwise_cost(node, node.has_input(2) ? 8 : 7);
 }
 
+std::vector<ValueId> gradient(GradContext& grad) {
+  TY_REQUIRE(grad.dy(0).valid(), "gradients of mean and deviation are not implemented");
+  const Shape x = grad.x_shape(0);
+  std::vector<int64_t> axes;
+  for (int64_t i = normalize_axis(grad.node().attr_int("axis", -1), x.rank(), grad.node().op());
+       i < x.rank(); ++i) {
+    axes.push_back(i);
+  }
+  const Standardized s =
+      standardize(grad, grad.x(0), axes, double{grad.node().attr_float("epsilon", 1e-5F)});
+  std::vector<ValueId> dx(grad.node().num_inputs(), kNoValue);
+  if (grad.wants(0)) {
+    dx[0] = standardize_gradient(grad, s, grad.add("Mul", {grad.dy(), grad.x(1)}));
+  }
+  if (grad.wants(1)) {
+    dx[1] = grad.sum_to(grad.add("Mul", {grad.dy(), s.value}), grad.x_shape(1));
+  }
+  if (grad.wants(2)) dx[2] = grad.sum_to(grad.dy(), grad.x_shape(2));
+  return dx;
+}
+
 }  // namespace
 
 extern const OpDef kLayerNormalization = {.name = "LayerNormalization",
@@ -45,6 +67,7 @@ extern const OpDef kLayerNormalization = {.name = "LayerNormalization",
                                           .attributes = kAttributes,
                                           .roles = kRoles,
                                           .infer = infer,
-                                          .cost = cost};
+                                          .cost = cost,
+                                          .gradient = gradient};
 
 }  // namespace trainyard::ops

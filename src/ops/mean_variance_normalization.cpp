@@ -1,6 +1,7 @@
 // MeanVarianceNormalization: y = (x - mean) / (sqrt(var) + 1e-9) over `axes`.
 #include "base/error.h"
 #include "ops/op_def.h"
+#include "ops/standardize.h"
 
 namespace trainyard::ops {
 namespace {
@@ -20,12 +21,21 @@ Cost cost(const NodeView& node) {
   return elementwise_cost(node, 6);
 }
 
+// As if the small number stood under the root: they differ where the deviation is as small.
+std::vector<ValueId> gradient(GradContext& grad) {
+  constexpr double kUnderRoot = 1e-18;
+  const Standardized s =
+      standardize(grad, grad.x(0), grad.node().attr_ints("axes", {0, 2, 3}), kUnderRoot);
+  return {standardize_gradient(grad, s, grad.dy())};
+}
+
 }  // namespace
 
 extern const OpDef kMeanVarianceNormalization = {.name = "MeanVarianceNormalization",
                                                  .kind = OpKind::kNormalization,
                                                  .attributes = kAttributes,
                                                  .infer = infer,
-                                                 .cost = cost};
+                                                 .cost = cost,
+                                                 .gradient = gradient};
 
 }  // namespace trainyard::ops

@@ -185,23 +185,76 @@ Routine routine(const NodeView& node) {
   };
 }
 
+// What the rules see: y and dy with the reduced dimensions kept as 1.
+struct Kept {
+  Shape shape;
+  std::vector<int64_t> axes;  // the reduced ones
+  int64_t count = 1;          // elements of x per element of y
+  ValueId y, dy;
+
+  explicit Kept(GradContext& grad) : shape(grad.x_shape(0)) {
+    const auto reduced = reduced_axes(grad.node());
+    TY_REQUIRE(reduced.has_value(), "the axes are not known before the run");
+    for (int64_t i = 0; i < shape.rank(); ++i) {
+      if (!(*reduced)[static_cast<size_t>(i)]) continue;
+      axes.push_back(i);
+      count *= shape[i];
+      shape[i] = 1;
+    }
+    const auto keep = [&](ValueId value) {
+      return grad.builder().shape(value) == shape ? value : grad.reshape(value, shape);
+    };
+    y = keep(grad.y());
+    dy = keep(grad.dy());
+  }
+};
+
 // Every element of a sum gets the sum's dy; of a mean, its share.
-std::vector<ValueId> gradient(GradContext& grad) {
-  const auto reduced = reduced_axes(grad.node());
-  TY_REQUIRE(reduced.has_value(), "the axes are not known before the run");
-  const Shape x = grad.x_shape(0);
-  Shape kept = x;
-  int64_t count = 1;
-  for (int64_t i = 0; i < x.rank(); ++i) {
-    if (!(*reduced)[static_cast<size_t>(i)]) continue;
-    count *= x[i];
-    kept[i] = 1;
-  }
-  ValueId dy = grad.reshape(grad.dy(), kept);
+std::vector<ValueId> gradient_sum(GradContext& grad) {
+  const Kept kept(grad);
+  ValueId dy = kept.dy;
   if (grad.node().op() == "ReduceMean") {
-    dy = grad.add("Div", {dy, grad.scalar(static_cast<double>(count))});
+    dy = grad.add("Div", {dy, grad.scalar(static_cast<double>(kept.count))});
   }
-  return {grad.add("Expand", {dy, grad.ints(x.dims())}), kNoValue};
+  return {grad.add("Expand", {dy, grad.ints(grad.x_shape(0).dims())}), kNoValue};
+}
+
+std::vector<ValueId> gradient_l1(GradContext& grad) {
+  return {grad.add("Mul", {Kept(grad).dy, grad.add("Sign", {grad.x(0)})})};
+}
+
+// dx = dy * x / y
+std::vector<ValueId> gradient_l2(GradContext& grad) {
+  const Kept kept(grad);
+  return {grad.add("Mul", {grad.add("Div", {kept.dy, kept.y}), grad.x(0)})};
+}
+
+std::vector<ValueId> gradient_square(GradContext& grad) {
+  const ValueId twice = grad.add("Mul", {Kept(grad).dy, grad.scalar(2)});
+  return {grad.add("Mul", {twice, grad.x(0)})};
+}
+
+// dx = dy / sum(x) = dy * exp(-y)
+std::vector<ValueId> gradient_log_sum(GradContext& grad) {
+  const Kept kept(grad);
+  const ValueId share = grad.add("Mul", {kept.dy, grad.add("Exp", {grad.add("Neg", {kept.y})})});
+  return {grad.add("Expand", {share, grad.ints(grad.x_shape(0).dims())})};
+}
+
+// dx = dy * exp(x - y)
+std::vector<ValueId> gradient_log_sum_exp(GradContext& grad) {
+  const Kept kept(grad);
+  return {grad.add("Mul", {kept.dy, grad.add("Exp", {grad.add("Sub", {grad.x(0), kept.y})})})};
+}
+
+// Equal extremes share dy evenly.
+std::vector<ValueId> gradient_extreme(GradContext& grad) {
+  const Kept kept(grad);
+  const ValueId found = grad.add("Equal", {grad.x(0), kept.y});
+  const ValueId ones = grad.add("CastLike", {found, grad.dy()});
+  const ValueId count =
+      grad.add("ReduceSum", {ones, grad.ints(kept.axes)}, {{"keepdims", int64_t{1}}});
+  return {grad.add("Mul", {grad.add("Div", {kept.dy, count}), ones})};
 }
 
 constexpr OpDef reduction(std::string_view name,
@@ -217,13 +270,13 @@ constexpr OpDef reduction(std::string_view name,
 
 }  // namespace
 
-extern const OpDef kReduceL1 = reduction("ReduceL1");
-extern const OpDef kReduceL2 = reduction("ReduceL2");
-extern const OpDef kReduceLogSum = reduction("ReduceLogSum");
-extern const OpDef kReduceLogSumExp = reduction("ReduceLogSumExp");
-extern const OpDef kReduceMax = reduction("ReduceMax");
-extern const OpDef kReduceMean = reduction("ReduceMean", gradient);
-extern const OpDef kReduceMin = reduction("ReduceMin");
+extern const OpDef kReduceL1 = reduction("ReduceL1", gradient_l1);
+extern const OpDef kReduceL2 = reduction("ReduceL2", gradient_l2);
+extern const OpDef kReduceLogSum = reduction("ReduceLogSum", gradient_log_sum);
+extern const OpDef kReduceLogSumExp = reduction("ReduceLogSumExp", gradient_log_sum_exp);
+extern const OpDef kReduceMax = reduction("ReduceMax", gradient_extreme);
+extern const OpDef kReduceMean = reduction("ReduceMean", gradient_sum);
+extern const OpDef kReduceMin = reduction("ReduceMin", gradient_extreme);
 extern const OpDef kReduceProd = reduction("ReduceProd");
 // Inputs: x, axes.
 extern const OpDef kReduceSum = {.name = "ReduceSum",
@@ -233,7 +286,7 @@ extern const OpDef kReduceSum = {.name = "ReduceSum",
                                  .infer = infer,
                                  .cost = cost,
                                  .routine = routine,
-                                 .gradient = gradient};
-extern const OpDef kReduceSumSquare = reduction("ReduceSumSquare");
+                                 .gradient = gradient_sum};
+extern const OpDef kReduceSumSquare = reduction("ReduceSumSquare", gradient_square);
 
 }  // namespace trainyard::ops

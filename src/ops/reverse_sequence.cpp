@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -44,6 +45,11 @@ Routine routine(const NodeView& node) {
   };
 }
 
+// It undoes itself.
+std::vector<ValueId> gradient(GradContext& grad) {
+  return {grad.add("ReverseSequence", {grad.dy(), grad.x(1)}, grad.attributes()), kNoValue};
+}
+
 }  // namespace
 
 // Inputs: x, sequence_lens.
@@ -52,6 +58,7 @@ extern const OpDef kReverseSequence = {.name = "ReverseSequence",
                                        .inputs = {2, 2},
                                        .attributes = kAttributes,
                                        .infer = infer,
-                                       .routine = routine};
+                                       .routine = routine,
+                                       .gradient = gradient};
 
 }  // namespace trainyard::ops

@@ -43,20 +43,24 @@ std::vector<ValueId> gradient_log_softmax(GradContext& grad) {
   return {grad.add("Sub", {grad.dy(), share})};
 }
 
-constexpr OpDef softmax(std::string_view name, Cost (*cost_function)(const NodeView&),
-                        std::vector<ValueId> (*gradient)(GradContext&)) {
+constexpr OpDef softmax(std::string_view name, std::vector<ValueId> (*gradient)(GradContext&)) {
   return {.name = name,
           .kind = OpKind::kActivation,
           .attributes = kAttributes,
           .infer = infer,
-          .cost = cost_function,
+          .cost = cost,
           .gradient = gradient};
 }
 
 }  // namespace
 
-extern const OpDef kSoftmax = softmax("Softmax", cost, gradient_softmax);
-extern const OpDef kLogSoftmax = softmax("LogSoftmax", cost, gradient_log_softmax);
-extern const OpDef kHardmax = softmax("Hardmax", cost_hardmax, nullptr);
+extern const OpDef kSoftmax = softmax("Softmax", gradient_softmax);
+extern const OpDef kLogSoftmax = softmax("LogSoftmax", gradient_log_softmax);
+extern const OpDef kHardmax = {.name = "Hardmax",
+                               .kind = OpKind::kActivation,
+                               .attributes = kAttributes,
+                               .infer = infer,
+                               .cost = cost_hardmax,
+                               .no_gradient = NoGradient::kNever};
 
 }  // namespace trainyard::ops

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -58,6 +59,17 @@ Routine routine(const NodeView& node) {
   };
 }
 
+// A piece that nothing depends on has zeros.
+std::vector<ValueId> gradient(GradContext& grad) {
+  std::vector<ValueId> pieces;
+  for (size_t i = 0; i < grad.node().num_outputs(); ++i) {
+    Shape shape = grad.x_shape(0);
+    shape[axis_of(grad.node())] = piece_sizes(grad.node())[i];
+    pieces.push_back(grad.dy(i).valid() ? grad.dy(i) : grad.zeros(shape));
+  }
+  return {grad.add("Concat", pieces, {{"axis", axis_of(grad.node())}}), kNoValue};
+}
+
 }  // namespace
 
 // Inputs: x, sizes.
@@ -67,6 +79,7 @@ extern const OpDef kSplit = {.name = "Split",
                              .outputs = {1, Arity::kMany},
                              .attributes = kAttributes,
                              .infer = infer,
-                             .routine = routine};
+                             .routine = routine,
+                             .gradient = gradient};
 
 }  // namespace trainyard::ops

@@ -1,5 +1,6 @@
 // Squeeze drops dimensions of size 1, Unsqueeze inserts them; the elements stay where they are.
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -72,6 +73,10 @@ Cost cost(const NodeView&) {
   return {};
 }
 
+std::vector<ValueId> gradient(GradContext& grad) {
+  return {grad.reshape(grad.dy(), grad.x_shape(0)), kNoValue};
+}
+
 }  // namespace
 
 // Inputs: x, axes.
@@ -80,12 +85,14 @@ extern const OpDef kSqueeze = {.name = "Squeeze",
                                .inputs = {1, 2},
                                .infer = infer_squeeze,
                                .cost = cost,
-                               .routine = routine};
+                               .routine = routine,
+                               .gradient = gradient};
 extern const OpDef kUnsqueeze = {.name = "Unsqueeze",
                                  .kind = OpKind::kDataMovement,
                                  .inputs = {2, 2},
                                  .infer = infer_unsqueeze,
                                  .cost = cost,
-                                 .routine = routine};
+                                 .routine = routine,
+                                 .gradient = gradient};
 
 }  // namespace trainyard::ops

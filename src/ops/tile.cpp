@@ -1,5 +1,6 @@
 // Tile: the input, repeated along each dimension.
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -46,6 +47,20 @@ Routine routine(const NodeView&) {
   };
 }
 
+// Each dimension of dy is (repeat, element); the repeats are summed.
+std::vector<ValueId> gradient(GradContext& grad) {
+  const Shape x = grad.x_shape(0);
+  const Shape y = grad.node().output_shape(0);
+  std::vector<int64_t> dims;
+  std::vector<int64_t> repeats;
+  for (int64_t d = 0; d < x.rank(); ++d) {
+    dims.insert(dims.end(), {x[d] == 0 ? 0 : y[d] / x[d], x[d]});
+    repeats.push_back(2 * d);
+  }
+  const ValueId parts = grad.reshape(grad.dy(), Shape(std::move(dims)));
+  return {grad.add("ReduceSum", {parts, grad.ints(repeats)}, {{"keepdims", int64_t{0}}}), kNoValue};
+}
+
 }  // namespace
 
 // Inputs: x, repeats.
@@ -53,6 +68,7 @@ extern const OpDef kTile = {.name = "Tile",
                             .kind = OpKind::kDataMovement,
                             .inputs = {2, 2},
                             .infer = infer,
-                            .routine = routine};
+                            .routine = routine,
+                            .gradient = gradient};
 
 }  // namespace trainyard::ops

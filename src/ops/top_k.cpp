@@ -1,6 +1,7 @@
 // TopK: the k largest (or smallest) elements along `axis` and where they are. Of equal elements the
 // one with the lower index comes first.
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -37,6 +38,14 @@ Cost cost(const NodeView& node) {
   return cost;
 }
 
+// dy goes back to where the elements were; the positions are output 1.
+std::vector<ValueId> gradient(GradContext& grad) {
+  const int64_t axis = grad.node().attr_int("axis", -1);
+  return {grad.add("ScatterElements", {grad.zeros(grad.x_shape(0)), grad.y(1), grad.dy()},
+                   {{"axis", axis}}),
+          kNoValue};
+}
+
 }  // namespace
 
 extern const OpDef kTopK = {.name = "TopK",
@@ -45,6 +54,7 @@ extern const OpDef kTopK = {.name = "TopK",
                             .outputs = {2, 2},
                             .attributes = kAttributes,
                             .infer = infer,
-                            .cost = cost};
+                            .cost = cost,
+                            .gradient = gradient};
 
 }  // namespace trainyard::ops

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "ops/dtype_code.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 #include "tensor/dispatch.h"
 
@@ -35,6 +36,13 @@ Routine routine_trilu(const NodeView& node) {
   };
 }
 
+// The same triangle of dy.
+std::vector<ValueId> gradient_trilu(GradContext& grad) {
+  std::vector<ValueId> inputs = {grad.dy()};
+  if (grad.node().has_input(1)) inputs.push_back(grad.x(1));
+  return {grad.add("Trilu", inputs, grad.attributes()), kNoValue};
+}
+
 std::vector<TensorType> infer_eye(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   TY_REQUIRE(x.shape.rank() == 2, "shape {} is not a matrix", x.shape.to_string());
@@ -65,7 +73,8 @@ extern const OpDef kTrilu = {.name = "Trilu",
                              .inputs = {1, 2},
                              .attributes = kTriluAttributes,
                              .infer = infer_trilu,
-                             .routine = routine_trilu};
+                             .routine = routine_trilu,
+                             .gradient = gradient_trilu};
 extern const OpDef kEyeLike = {.name = "EyeLike",
                                .kind = OpKind::kDataMovement,
                                .attributes = kEyeAttributes,

@@ -164,6 +164,14 @@ constexpr OpDef unary(std::string_view name, OpKind kind,
           .gradient = unary_gradient};
 }
 
+// Constant but for jumps, or not a float.
+constexpr OpDef step(std::string_view name, std::span<const AttrSpec> attributes = {}) {
+  OpDef op = unary(name, OpKind::kElementwise, attributes);
+  op.gradient = nullptr;
+  op.no_gradient = NoGradient::kNever;
+  return op;
+}
+
 constexpr OpDef activation(std::string_view name, std::span<const AttrSpec> attributes = {}) {
   return unary(name, OpKind::kActivation, attributes);
 }
@@ -198,30 +206,30 @@ extern const OpDef kAsin = elementwise("Asin");
 extern const OpDef kAsinh = elementwise("Asinh");
 extern const OpDef kAtan = elementwise("Atan");
 extern const OpDef kAtanh = elementwise("Atanh");
-extern const OpDef kCeil = elementwise("Ceil");
+extern const OpDef kCeil = step("Ceil");
 extern const OpDef kCelu = activation("Celu", kAlpha);
 extern const OpDef kCos = elementwise("Cos");
 extern const OpDef kCosh = elementwise("Cosh");
 extern const OpDef kElu = activation("Elu", kAlpha);
 extern const OpDef kErf = elementwise("Erf");
 extern const OpDef kExp = elementwise("Exp");
-extern const OpDef kFloor = elementwise("Floor");
+extern const OpDef kFloor = step("Floor");
 extern const OpDef kHardSigmoid = activation("HardSigmoid", kAlphaBeta);
 extern const OpDef kHardSwish = activation("HardSwish");
-extern const OpDef kIsInf = elementwise("IsInf", kIsInfAttributes);
-extern const OpDef kIsNaN = elementwise("IsNaN");
+extern const OpDef kIsInf = step("IsInf", kIsInfAttributes);
+extern const OpDef kIsNaN = step("IsNaN");
 extern const OpDef kLeakyRelu = activation("LeakyRelu", kAlpha);
 extern const OpDef kLog = elementwise("Log");
 extern const OpDef kMish = activation("Mish");
 extern const OpDef kNeg = elementwise("Neg");
-extern const OpDef kNot = elementwise("Not");
+extern const OpDef kNot = step("Not");
 extern const OpDef kReciprocal = elementwise("Reciprocal");
 extern const OpDef kRelu = activation("Relu");
-extern const OpDef kRound = elementwise("Round");
+extern const OpDef kRound = step("Round");
 extern const OpDef kSelu = activation("Selu", kAlphaGamma);
 extern const OpDef kShrink = activation("Shrink", kShrinkAttributes);
 extern const OpDef kSigmoid = activation("Sigmoid");
-extern const OpDef kSign = elementwise("Sign");
+extern const OpDef kSign = step("Sign");
 extern const OpDef kSin = elementwise("Sin");
 extern const OpDef kSinh = elementwise("Sinh");
 extern const OpDef kSoftplus = activation("Softplus");

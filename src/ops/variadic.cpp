@@ -1,5 +1,6 @@
 // The family y = f(x0, x1, …), element by element with broadcasting: Max, Mean, Min, Sum.
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 #include "ops/scalar_functions.h"
 #include "tensor/dispatch.h"
@@ -72,20 +73,48 @@ Routine routine(const NodeView& node) {
   };
 }
 
-constexpr OpDef variadic(std::string_view name) {
+std::vector<ValueId> gradient_sum(GradContext& grad) {
+  ValueId share = grad.dy();
+  const size_t count = grad.node().num_inputs();
+  if (grad.node().op() == "Mean") {
+    share = grad.add("Div", {share, grad.scalar(static_cast<double>(count))});
+  }
+  std::vector<ValueId> dx(count, kNoValue);
+  for (size_t i = 0; i < count; ++i) {
+    if (grad.wants(i)) dx[i] = grad.sum_to(share, grad.x_shape(i));
+  }
+  return dx;
+}
+
+// The first operand that equals the result takes dy.
+std::vector<ValueId> gradient_extreme(GradContext& grad) {
+  std::vector<ValueId> dx(grad.node().num_inputs(), kNoValue);
+  ValueId rest = grad.dy();
+  for (size_t i = 0; i < dx.size(); ++i) {
+    const ValueId chosen = grad.add("Equal", {grad.x(i), grad.y()});
+    if (grad.wants(i)) {
+      dx[i] = grad.sum_to(grad.add("Where", {chosen, rest, grad.scalar(0)}), grad.x_shape(i));
+    }
+    if (i + 1 < dx.size()) rest = grad.add("Where", {chosen, grad.scalar(0), rest});
+  }
+  return dx;
+}
+
+constexpr OpDef variadic(std::string_view name, std::vector<ValueId> (*gradient)(GradContext&)) {
   return {.name = name,
           .kind = OpKind::kElementwise,
           .inputs = {1, Arity::kMany},
           .infer = infer,
           .cost = cost,
-          .routine = routine};
+          .routine = routine,
+          .gradient = gradient};
 }
 
 }  // namespace
 
-extern const OpDef kMax = variadic("Max");
-extern const OpDef kMean = variadic("Mean");
-extern const OpDef kMin = variadic("Min");
-extern const OpDef kSum = variadic("Sum");
+extern const OpDef kMax = variadic("Max", gradient_extreme);
+extern const OpDef kMean = variadic("Mean", gradient_sum);
+extern const OpDef kMin = variadic("Min", gradient_extreme);
+extern const OpDef kSum = variadic("Sum", gradient_sum);
 
 }  // namespace trainyard::ops

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 #include "tensor/walk.h"
 
@@ -39,6 +40,18 @@ Routine routine(const NodeView&) {
   };
 }
 
+std::vector<ValueId> gradient(GradContext& grad) {
+  std::vector<ValueId> dx(3, kNoValue);
+  const ValueId zero = grad.scalar(0);
+  if (grad.wants(1)) {
+    dx[1] = grad.sum_to(grad.add("Where", {grad.x(0), grad.dy(), zero}), grad.x_shape(1));
+  }
+  if (grad.wants(2)) {
+    dx[2] = grad.sum_to(grad.add("Where", {grad.x(0), zero, grad.dy()}), grad.x_shape(2));
+  }
+  return dx;
+}
+
 }  // namespace
 
 extern const OpDef kWhere = {.name = "Where",
@@ -46,6 +59,7 @@ extern const OpDef kWhere = {.name = "Where",
                              .inputs = {3, 3},
                              .infer = infer,
                              .cost = cost,
-                             .routine = routine};
+                             .routine = routine,
+                             .gradient = gradient};
 
 }  // namespace trainyard::ops
