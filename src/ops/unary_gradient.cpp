@@ -138,7 +138,9 @@ constexpr Row kRules[] = {
      }},
     {"Sigmoid",
      [](GradContext& g) {
-       return times_dy(g, g.add("Mul", {g.y(), g.add("Sub", {g.scalar(1), g.y()})}));
+       // dy y - dy y y: zero stays zero, so that padding in blocks does too.
+       const ValueId product = times_dy(g, g.y());
+       return g.add("Sub", {product, g.add("Mul", {product, g.y()})});
      }},
     {"Sin", [](GradContext& g) { return times_dy(g, g.add("Cos", {g.x(0)})); }},
     {"Sinh", [](GradContext& g) { return times_dy(g, g.add("Cosh", {g.x(0)})); }},
@@ -153,7 +155,10 @@ constexpr Row kRules[] = {
        return g.add("Div", {g.add("Mul", {g.dy(), g.scalar(0.5F)}), g.y()});
      }},
     {"Tan", [](GradContext& g) { return times_dy(g, one_plus_square(g, g.y(), 1)); }},
-    {"Tanh", [](GradContext& g) { return times_dy(g, one_plus_square(g, g.y(), -1)); }},
+    {"Tanh",
+     [](GradContext& g) {
+       return g.add("Sub", {g.dy(), g.add("Mul", {times_dy(g, g.y()), g.y()})});
+     }},
     {"ThresholdedRelu",
      [](GradContext& g) {
        return where(g, g.add("Greater", {g.x(0), alpha(g)}));

@@ -121,6 +121,37 @@ TEST(FastKernels, Activations) {
   }
 }
 
+// Near and far from zero, where it is computed in two ways, and beyond.
+TEST(FastKernels, TanhIsPreciseEverywhere) {
+  Graph graph;
+  Builder b(graph);
+  const ValueId x = b.input("x", {DType::kF32, {2011}});
+  const ValueId scaled = b.add("Mul", {x, b.constant("ten", Tensor::scalar(10.0F))});
+  graph.set_outputs({b.add("Tanh", {x}), b.add("Tanh", {scaled}),
+                     b.add("Tanh", {b.add("Mul", {scaled, scaled})})});
+  EXPECT_NE(kernel_of(graph, "Tanh").find("native"), std::string::npos);
+  const std::vector<Tensor> fast = run_graph(graph, /*reference=*/false);
+  const std::vector<Tensor> reference = run_graph(graph, /*reference=*/true);
+  constexpr float kFourUnits = 4 * 1.2e-7F;
+  for (size_t i = 0; i < fast.size(); ++i) {
+    for (int64_t j = 0; j < fast[i].num_elements(); ++j) {
+      const double exact = element_as_double(reference[i], j);
+      EXPECT_NEAR(element_as_double(fast[i], j), exact, std::fabs(exact) * double{kFourUnits});
+    }
+  }
+}
+
+TEST(FastKernels, ConvolutionWithTanh) {
+  for (const int64_t channels : {6, 16}) {
+    Graph graph;
+    Builder b(graph);
+    const ValueId x = b.input("x", {DType::kF32, {3, 8, 9, 7}});
+    const ValueId w = b.constant("w", random_tensor({channels, 8, 5, 5}, 3));
+    graph.set_outputs({b.add("Tanh", {b.add("Conv", {x, w})})});
+    expect_same(graph, fmt::format("tanh of {} channels", channels));
+  }
+}
+
 TEST(FastKernels, Pooling) {
   for (const std::string op : {"MaxPool", "AveragePool"}) {
     for (const int64_t channels : {3, 16, 21}) {

@@ -1,6 +1,8 @@
 // Conv and FusedConv by oneDNN: any groups, strides and dilations, with the sum and the activation
 // done on the way out.
 #include "base/error.h"
+#include "kernels/native/cpu.h"
+#include "kernels/native/tanh.h"
 #include "kernels/onednn/conv_desc.h"
 #include "ops/op_def.h"
 
@@ -66,6 +68,11 @@ Operands operands(const NodeView& node, const NodeLayouts& layouts) {
           .y_stride = stride(y, layouts.outputs[0])};
 }
 
+// The library's tanh is several times slower than the convolution of a small window.
+bool does_tanh_itself(const NodeView& node) {
+  return node.attr_text("activation", "") == "Tanh" && native::cpu_has_avx2_fma();
+}
+
 convolution_forward::primitive_desc describe(const NodeView& node, const Desc& x, const Desc& w,
                                              const Desc& y) {
   const ConvWindow window(*ops::op_of(node).window(node));
@@ -76,9 +83,10 @@ convolution_forward::primitive_desc describe(const NodeView& node, const Desc& x
   dnnl::primitive_attr attr = user_scratch_attr();
   dnnl::post_ops ops;
   if (node.has_input(kSum)) ops.append_sum();
-  const bool known = append_activation(ops, node.attr_text("activation", ""),
-                                       node.attr_float("activation_alpha", 0.0F),
-                                       node.attr_float("activation_beta", 0.0F));
+  const bool known =
+      does_tanh_itself(node) || append_activation(ops, node.attr_text("activation", ""),
+                                                  node.attr_float("activation_alpha", 0.0F),
+                                                  node.attr_float("activation_beta", 0.0F));
   TY_CHECK(known, "activation '{}' reached oneDNN", node.attr_text("activation", ""));
   attr.set_post_ops(ops);
   return {desc, attr, engine(), /*allow_empty=*/true};
@@ -87,6 +95,27 @@ convolution_forward::primitive_desc describe(const NodeView& node, const Desc& x
 Desc any_weights(const NodeView& node) {
   return any_desc(weight_dims(node.input_shape(1), group_of(node)));
 }
+
+// The convolution, then tanh of each image (or of the whole batch).
+class BoundWithTanh final : public BoundKernel {
+ public:
+  BoundWithTanh(std::unique_ptr<BoundKernel> conv, const TensorView& y, const Operands& operands)
+      : conv_(std::move(conv)), y_(y.as<std::byte>()), operands_(operands) {}
+
+  void run() override {
+    conv_->run();
+    const auto count = static_cast<int64_t>(operands_.y.get_size() / sizeof(float));
+    for (int64_t call = 0; call < operands_.calls; ++call) {
+      auto* y = reinterpret_cast<float*>(y_ + call * operands_.y_stride);
+      native::tanh_of(y, count, y);
+    }
+  }
+
+ private:
+  std::unique_ptr<BoundKernel> conv_;
+  std::byte* y_;
+  const Operands& operands_;
+};
 
 class Conv final : public OnednnKernel {
  public:
@@ -106,6 +135,7 @@ class Conv final : public OnednnKernel {
           dnnl::reorder::primitive_desc(engine(), given_weights_, engine(), pd_.weights_desc()));
     }
     has_bias_ = node.has_input(kBias);
+    does_tanh_ = does_tanh_itself(node);
     if (const Tensor* bias = node.input_constant(kBias)) {
       bias_ = pack_constant(pd_.bias_desc(), bias->data(), pd_.bias_desc());
     }
@@ -130,6 +160,9 @@ class Conv final : public OnednnKernel {
                                    : memory_at(pd_.bias_desc(), args.inputs[kBias].data));
       }
       bound->add(primitive_, std::move(arguments));
+    }
+    if (does_tanh_) {
+      return std::make_unique<BoundWithTanh>(std::move(bound), args.outputs[0], operands_);
     }
     return bound;
   }
@@ -161,6 +194,7 @@ class Conv final : public OnednnKernel {
   convolution_forward primitive_;
   bool holds_weights_ = false;
   bool has_bias_ = false;
+  bool does_tanh_ = false;
   PackedConstant weights_;
   PackedConstant bias_;
   dnnl::reorder pack_;  // empty if the weights come as the library wants them
