@@ -206,5 +206,36 @@ TEST(TrainingKernels, LinearLayersWithChangingOperands) {
   }
 }
 
+// As shortcuts of residual networks without weights do: every second position, more channels.
+TEST(TrainingKernels, SlicesAndPadsOfBlocks) {
+  struct Case {
+    int64_t channels;
+    Ints pads;
+  };
+  for (const Case& c :
+       {Case{16, {0, 8, 0, 0, 0, 8, 0, 0}}, Case{16, {0, -8, 1, 0, 0, 8, 0, -1}},
+        Case{13, {0, 0, 2, 1, 0, 0, -1, 3}}, Case{24, {0, 0, -1, -1, 0, -8, -1, 0}}}) {
+    Graph graph;
+    Builder b(graph);
+    const ValueId x = b.input("x", {DType::kF32, {3, 8, 9, 10}});
+    const ValueId w = b.constant("w", random_tensor({c.channels, 8, 1, 1}, 3));
+    const ValueId blocks = b.add("Conv", {x, w});
+    const auto ints = [&](const Ints& values) { return b.constant_ints("ints", values); };
+    const std::vector<ValueId> ranges = {ints({0, 1}), ints({9, 10}), ints({2, 3}), ints({2, 3})};
+    const ValueId slice = b.add("Slice", {blocks, ranges[0], ranges[1], ranges[2], ranges[3]});
+    const ValueId spread = b.add("SliceGrad", {slice, ranges[0], ranges[1], ranges[2], ranges[3]},
+                                 {{"input_shape", b.shape(blocks).vector()}});
+    graph.set_outputs({slice, spread, b.add("Pad", {blocks, ints(c.pads)})});
+    for (const std::string op : {"Slice", "SliceGrad", "Pad"}) {
+      EXPECT_EQ(kernel_of(graph, op), "native") << op;
+    }
+    const std::vector<Tensor> fast = run_graph(graph, /*reference=*/false);
+    const std::vector<Tensor> reference = run_graph(graph, /*reference=*/true);
+    for (size_t i = 0; i < fast.size(); ++i) {
+      EXPECT_LE(relative_error(fast[i], reference[i]), kSumTolerance) << "output " << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace trainyard::runtime
