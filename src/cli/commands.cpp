@@ -13,6 +13,7 @@ extern const Command kExport;
 extern const Command kModels;
 extern const Command kPredict;
 extern const Command kReceptiveField;
+extern const Command kStaleness;
 extern const Command kSweep;
 extern const Command kValidate;
 extern const Command kRun;
@@ -35,6 +36,7 @@ constexpr const Command* kCommands[] = {
     &kRun,
     &kBench,
     &kTrain,
+    &kStaleness,
     &kConformance,
     &kData,
     &kVersion,

@@ -1,0 +1,113 @@
+// `trainyard staleness`: how stale the gradients of asynchronous learners are.
+#include "dist/staleness.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "report/table.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> learners;
+  report::Format format = report::Format::kText;
+};
+
+std::vector<double> parse_times(const std::string& text) {
+  std::vector<double> times;
+  for (const std::string& part : split(text, ',')) {
+    double time = 0;
+    const char* end = part.data() + part.size();
+    const auto [stop, failure] = std::from_chars(part.data(), end, time);
+    TY_REQUIRE(failure == std::errc() && stop == end,
+               "--learner {}: '{}' is no number; expected times such as 1,2.5,4", text, part);
+    times.push_back(time);
+  }
+  return times;
+}
+
+// Columns of the timeline, without the learner's name.
+constexpr int64_t kTimelineWidth = 64;
+
+// A line per learner: the digit (or +, from 10) is the staleness of the gradient written there.
+std::string timeline(const std::vector<dist::GradientEvent>& events, size_t learners) {
+  const double last = events.back().time;
+  std::vector<std::string> lines(learners, std::string(kTimelineWidth + 1, '-'));
+  for (const dist::GradientEvent& event : events) {
+    const auto column = static_cast<size_t>(std::lround(event.time / last * kTimelineWidth));
+    const char mark = event.staleness < 10 ? static_cast<char>('0' + event.staleness) : '+';
+    lines[static_cast<size_t>(event.learner - 1)][column] = mark;
+  }
+  std::string text;
+  for (size_t l = 0; l < learners; ++l) text += fmt::format("learner {:<3} |{}\n", l + 1, lines[l]);
+  text += fmt::format("{:<11} 0{:>{}}\n", "time", last, kTimelineWidth);
+  return text;
+}
+
+report::Document document_of(const std::vector<dist::GradientEvent>& events, size_t learners) {
+  using report::count_cell;
+  report::Document document;
+  document.data = Json::object({{"gradients", Json::array()}});
+  report::Table table({{"learner"}, {"gradient"}, {"read at"}, {"written at"}, {"staleness"}});
+  std::vector<dist::GradientEvent> sorted = events;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.learner < b.learner; });
+  int64_t most = 0;
+  int64_t total = 0;
+  for (const dist::GradientEvent& event : sorted) {
+    table.add_row({count_cell(event.learner), count_cell(event.index),
+                   fmt::format("{}", event.read_time), fmt::format("{}", event.time),
+                   count_cell(event.staleness)});
+    document.data["gradients"].push_back(Json::object({{"learner", event.learner},
+                                                       {"index", event.index},
+                                                       {"time", event.time},
+                                                       {"staleness", event.staleness}}));
+    most = std::max(most, event.staleness);
+    total += event.staleness;
+  }
+  document.blocks.emplace_back(report::Paragraph{timeline(events, learners)});
+  document.blocks.emplace_back(std::move(table));
+  document.blocks.emplace_back(report::Paragraph{
+      fmt::format("{} updates, staleness {:.2f} on average, {} at most.", events.size(),
+                  static_cast<double>(total) / static_cast<double>(events.size()), most)});
+  return document;
+}
+
+int run(const Options& options, std::ostream& out) {
+  TY_REQUIRE(!options.learners.empty(),
+             "no learner is given; expected --learner with the times of its gradients, as "
+             "--learner 1,2,3,4 --learner 2.5,5");
+  std::vector<std::vector<double>> learners;
+  for (const std::string& text : options.learners) learners.push_back(parse_times(text));
+  const auto events = dist::gradient_staleness(learners);
+  out << report::render(document_of(events, learners.size()), options.format);
+  return 0;
+}
+
+Runner setup(Args& args) {
+  auto options = std::make_shared<Options>();
+  args.repeated("--learner", options->learners,
+                "times at which one learner writes its gradients, as 1,2,3,4; once per learner");
+  args.format(options->format);
+  return [options](std::ostream& out) { return run(*options, out); };
+}
+
+}  // namespace
+
+extern const Command kStaleness = {
+    .name = "staleness",
+    .group = "Train",
+    .summary = "Staleness of the gradients of asynchronous learners",
+    .examples =
+        "  trainyard staleness --learner 1,2,3,4 --learner 2.5,5\n"
+        "  trainyard staleness --learner 1,2,3,4 --learner 2.5,5 --json\n",
+    .setup = setup,
+};
+
+}  // namespace trainyard::cli
