@@ -54,9 +54,7 @@ class BatchNormGrad final : public Kernel {
     }
   }
 
-  int64_t scratch_bytes() const override {
-    return channel_sums_scratch<Factors>(x_.images, x_.planes);
-  }
+  int64_t scratch_bytes() const override { return channel_sums_scratch<Factors>(x_); }
 
  private:
   // dx = factor * (dz - mean_dz - (x - mean) * slope), z = (x - mean) * factor + bias.
@@ -71,7 +69,7 @@ class BatchNormGrad final : public Kernel {
   template <Mask kMask, bool kStores>
   void run_with(const KernelArgs& args) const {
     run_channel_sums<Factors>(
-        x_.images, x_.planes, args.scratch,
+        x_, args.scratch,
         [&](int64_t image, int64_t plane, Sums& partial) {
           sum_piece<kMask, kStores>(args, image, plane, partial);
         },

@@ -44,12 +44,10 @@ class BatchNormTraining final : public Kernel {
         normalise<false>(args, image, plane, factors);
       }
     };
-    run_channel_sums<Factors>(x_.images, x_.planes, args.scratch, sums, finish, apply);
+    run_channel_sums<Factors>(x_, args.scratch, sums, finish, apply);
   }
 
-  int64_t scratch_bytes() const override {
-    return channel_sums_scratch<Factors>(x_.images, x_.planes);
-  }
+  int64_t scratch_bytes() const override { return channel_sums_scratch<Factors>(x_); }
 
  private:
   static constexpr size_t kResidual = 5;
@@ -123,12 +121,32 @@ class BatchNormTraining final : public Kernel {
     const __m256 factor = _mm256_loadu_ps(factors.factor);
     const __m256 bias = _mm256_loadu_ps(factors.bias);
     const ClampVectors clamp(clamp_);
-    for (int64_t i = 0; i < x_.plane_elements(); i += kLanes) {
+    const auto at_position = [&](int64_t i) {
       const __m256 v = _mm256_sub_ps(_mm256_loadu_ps(x + i), mean);
       __m256 result = _mm256_fmadd_ps(v, factor, bias);
       if (kAdds) result = _mm256_add_ps(result, _mm256_loadu_ps(residual + i));
-      _mm256_storeu_ps(y + i, clamp(result));
+      return clamp(result);
+    };
+    if (streams(args, y)) {
+      for (int64_t i = 0; i < x_.plane_elements(); i += kLanes) {
+        _mm256_stream_ps(y + i, at_position(i));
+      }
+      _mm_sfence();
+    } else {
+      for (int64_t i = 0; i < x_.plane_elements(); i += kLanes) {
+        _mm256_storeu_ps(y + i, at_position(i));
+      }
     }
+  }
+
+  // A result that does not fit into the caches is written past them: a line that is written as a
+  // whole need not be read first.
+  bool streams(const KernelArgs& args, const float* y) const {
+    constexpr int64_t kTooLarge = int64_t{32} << 20;
+    constexpr uintptr_t kAligned = sizeof(__m256) - 1;
+    return y_.images * y_.image_elements() * static_cast<int64_t>(sizeof(float)) > kTooLarge &&
+           args.inputs[0].data != args.outputs[0].data &&
+           (reinterpret_cast<uintptr_t>(y) & kAligned) == 0;
   }
 
   int64_t channels_;

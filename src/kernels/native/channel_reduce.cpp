@@ -31,7 +31,7 @@ class OfBlocks final : public Kernel {
 
   void run(const KernelArgs& args) const override {
     run_channel_sums<Nothing>(
-        x_.images, x_.planes, args.scratch,
+        x_, args.scratch,
         [&](int64_t image, int64_t plane, Sums& partial) {
           const float* x =
               args.inputs[0].as<float>() + image * x_.image_stride + plane * x_.plane_elements();
@@ -52,9 +52,7 @@ class OfBlocks final : public Kernel {
         [](int64_t, int64_t, const Nothing&) {});
   }
 
-  int64_t scratch_bytes() const override {
-    return channel_sums_scratch<Nothing>(x_.images, x_.planes);
-  }
+  int64_t scratch_bytes() const override { return channel_sums_scratch<Nothing>(x_); }
 
  private:
   struct Nothing {};

@@ -11,6 +11,7 @@
 
 #include "ir/node_view.h"
 #include "kernels/native/cpu.h"
+#include "kernels/native/flat.h"
 #include "kernels/parallel/parallel.h"
 
 namespace trainyard::kernels::native {
@@ -28,6 +29,12 @@ inline std::string_view refuses_channel_sums(const NodeView& node) {
 // Two sums for each channel of a block.
 struct Sums {
   double of[2][kLanes] = {};
+
+  void add(const Sums& other) {
+    for (int which = 0; which < 2; ++which) {
+      for (int64_t lane = 0; lane < kLanes; ++lane) of[which][lane] += other.of[which][lane];
+    }
+  }
 };
 
 // Calls f(begin, end) for chunks of a plane that are short enough to sum in float.
@@ -72,70 +79,91 @@ class LaneSums {
                             {_mm256_setzero_ps(), _mm256_setzero_ps()}};
 };
 
-// Block by block where there are enough blocks to keep the threads evenly busy: then the second
-// pass finds a block in the cache.
-inline bool by_blocks(int64_t planes) {
+// Planes are worked on in groups: as many as it takes to read a few pages in a row, where planes
+// are small.
+inline constexpr int64_t kMostPlanes = 16;
+inline int64_t planes_per_group(const Planes& x) {
+  constexpr int64_t kRun = 4096;  // elements
+  return std::clamp<int64_t>(kRun / x.plane_elements(), 1, kMostPlanes);
+}
+
+// Group by group where there are enough to keep the threads evenly busy: then the second pass finds
+// a group in the cache.
+inline bool by_groups(int64_t groups) {
   constexpr int64_t kEven = 8;
   const int64_t threads = kernels::threads();
-  return planes % threads == 0 || planes >= kEven * threads;
+  return groups % threads == 0 || groups >= kEven * threads;
 }
 
 template <typename Factors>
-int64_t channel_sums_scratch(int64_t images, int64_t planes) {
-  return static_cast<int64_t>(sizeof(Sums)) * images * planes +
-         static_cast<int64_t>(sizeof(Factors)) * planes;
+int64_t channel_sums_scratch(const Planes& x) {
+  return static_cast<int64_t>(sizeof(Sums)) * x.images * x.planes +
+         static_cast<int64_t>(sizeof(Factors)) * x.planes;
 }
 
 // sum_piece(image, plane, Sums&) adds to zeros; finish(plane, const Sums&, Factors&); apply(image,
 // plane, const Factors&). The parts of images are added in order, whatever the threads.
 template <typename Factors, typename SumPiece, typename Finish, typename Apply>
-void run_channel_sums(int64_t images, int64_t planes, std::span<std::byte> scratch,
-                      const SumPiece& sum_piece, const Finish& finish, const Apply& apply) {
-  const auto total_of = [&](int64_t plane, auto&& part_of_image) {
-    Sums total;
-    for (int64_t image = 0; image < images; ++image) {
-      const Sums part = part_of_image(image);
-      for (int which = 0; which < 2; ++which) {
-        for (int64_t lane = 0; lane < kLanes; ++lane) {
-          total.of[which][lane] += part.of[which][lane];
+void run_by_groups(const Planes& x, const SumPiece& sum_piece, const Finish& finish,
+                   const Apply& apply) {
+  const int64_t most = planes_per_group(x);
+  parallel_for((x.planes + most - 1) / most, [&](int64_t begin, int64_t end) {
+    for (int64_t group = begin; group < end; ++group) {
+      const int64_t first = group * most;
+      const int64_t count = std::min(most, x.planes - first);
+      Sums totals[kMostPlanes];
+      Factors factors[kMostPlanes];
+      for (int64_t image = 0; image < x.images; ++image) {
+        for (int64_t i = 0; i < count; ++i) {
+          Sums part;
+          sum_piece(image, first + i, part);
+          totals[i].add(part);
         }
       }
-    }
-    Factors factors;
-    finish(plane, total, factors);
-    return factors;
-  };
-  if (by_blocks(planes)) {
-    parallel_for(planes, [&](int64_t begin, int64_t end) {
-      for (int64_t plane = begin; plane < end; ++plane) {
-        const Factors factors = total_of(plane, [&](int64_t image) {
-          Sums part;
-          sum_piece(image, plane, part);
-          return part;
-        });
-        // The last images are the likeliest to be in the cache still.
-        for (int64_t image = images; image-- > 0;) apply(image, plane, factors);
+      for (int64_t i = 0; i < count; ++i) finish(first + i, totals[i], factors[i]);
+      // The last images are the likeliest to be in the cache still.
+      for (int64_t image = x.images; image-- > 0;) {
+        for (int64_t i = 0; i < count; ++i) apply(image, first + i, factors[i]);
       }
-    });
-    return;
-  }
+    }
+  });
+}
+
+// The same in three steps over all images and planes.
+template <typename Factors, typename SumPiece, typename Finish, typename Apply>
+void run_by_pieces(const Planes& x, std::span<std::byte> scratch, const SumPiece& sum_piece,
+                   const Finish& finish, const Apply& apply) {
   auto* parts = reinterpret_cast<Sums*>(scratch.data());
-  auto* all_factors = reinterpret_cast<Factors*>(parts + images * planes);
-  parallel_for(images * planes, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      parts[i] = Sums{};
-      sum_piece(i % images, i / images, parts[i]);
-    }
+  auto* factors = reinterpret_cast<Factors*>(parts + x.images * x.planes);
+  const auto for_each_piece = [&](const auto& f) {
+    parallel_for(x.images * x.planes, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) f(i / x.planes, i % x.planes, i);
+    });
+  };
+  for_each_piece([&](int64_t image, int64_t plane, int64_t i) {
+    parts[i] = Sums{};
+    sum_piece(image, plane, parts[i]);
   });
-  parallel_for(planes, [&](int64_t begin, int64_t end) {
+  parallel_for(x.planes, [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane) {
-      all_factors[plane] =
-          total_of(plane, [&](int64_t image) { return parts[plane * images + image]; });
+      Sums total;
+      for (int64_t image = 0; image < x.images; ++image) total.add(parts[image * x.planes + plane]);
+      finish(plane, total, factors[plane]);
     }
   });
-  parallel_for(images * planes, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) apply(i % images, i / images, all_factors[i / images]);
-  });
+  for_each_piece(
+      [&](int64_t image, int64_t plane, int64_t) { apply(image, plane, factors[plane]); });
+}
+
+template <typename Factors, typename SumPiece, typename Finish, typename Apply>
+void run_channel_sums(const Planes& x, std::span<std::byte> scratch, const SumPiece& sum_piece,
+                      const Finish& finish, const Apply& apply) {
+  const int64_t most = planes_per_group(x);
+  if (by_groups((x.planes + most - 1) / most)) {
+    run_by_groups<Factors>(x, sum_piece, finish, apply);
+  } else {
+    run_by_pieces<Factors>(x, scratch, sum_piece, finish, apply);
+  }
 }
 
 }  // namespace trainyard::kernels::native
