@@ -16,9 +16,6 @@ enum class Rule : uint8_t {
   kOutput,
   kInput,
   kInputAndStatistics,
-  kInputAndCopy,
-  kIndices,
-  kMask,
   kNothing,
 };
 
@@ -37,21 +34,21 @@ constexpr Row kRows[] = {
     {"Concat", Rule::kNothing},
     {"Conv", Rule::kOtherFactors},
     {"ConvTranspose", Rule::kOtherFactors},
-    {"Dropout", Rule::kMask},
+    {"Dropout", Rule::kNothing},
     {"Elu", Rule::kOutput},
     {"Exp", Rule::kOutput},
     {"Expand", Rule::kNothing},
     {"Gemm", Rule::kOtherFactors},
     {"GlobalAveragePool", Rule::kNothing},
-    {"GlobalMaxPool", Rule::kIndices},
+    {"GlobalMaxPool", Rule::kInput},
     {"HardSigmoid", Rule::kOutput},
     {"InstanceNormalization", Rule::kInput},
-    {"LRN", Rule::kInputAndCopy},
+    {"LRN", Rule::kInput},
     {"LayerNormalization", Rule::kInput},
     {"LeakyRelu", Rule::kOutput},
     {"LogSoftmax", Rule::kOutput},
     {"MatMul", Rule::kOtherFactors},
-    {"MaxPool", Rule::kIndices},
+    {"MaxPool", Rule::kInput},
     {"Mul", Rule::kOtherFactors},
     {"Neg", Rule::kNothing},
     {"Pad", Rule::kNothing},
@@ -104,19 +101,7 @@ class Collector {
     for (const ValueId id : node_.node().outputs) keep(id);
   }
 
-  void keep_per_element(int64_t bytes) {
-    const Shape& y = node_.output_shape(0);
-    if (y.is_static()) keep_bytes(y.num_elements() * bytes);
-  }
-
   void keep_bytes(int64_t bytes) { kept_.extra_bytes += bytes; }
-
-  void keep_indices() {
-    constexpr int64_t kOneByteIndices = 256;
-    const auto window = ops::op_of(node_).window(node_);
-    const bool small = window && window->kernel_elements() <= kOneByteIndices;
-    keep_per_element(small ? 1 : 4);
-  }
 
   Kept take() { return std::move(kept_); }
 
@@ -148,16 +133,6 @@ Kept kept_for_backward(const NodeView& node, const std::vector<bool>& trained) {
     case Rule::kInputAndStatistics:
       collector.keep(node.input(0));
       collector.keep_bytes(2 * node.input_type(1).num_bytes());
-      break;
-    case Rule::kInputAndCopy:
-      collector.keep(node.input(0));
-      collector.keep_per_element(dtype_size(node.output_type(0).dtype));
-      break;
-    case Rule::kIndices:
-      collector.keep_indices();
-      break;
-    case Rule::kMask:
-      collector.keep_per_element(1);
       break;
     case Rule::kNothing:
       break;

@@ -6,10 +6,8 @@
 //   other functions of one input  the input
 //   BatchNormalization            the input, mean and deviation of each channel
 //   other normalizations          the input
-//   LRN                           the input and one number per element
-//   MaxPool, GlobalMaxPool        one index per output (1 byte where the window has up to 256
-//                                 elements, else 4)
-//   Dropout                       a mask of 1 byte per element
+//   LRN, MaxPool, GlobalMaxPool   the input, from which backward finds sums and maxima again
+//   Dropout                       nothing: its generator gives the same numbers again
 //   Add, Sub, Neg, averages, reductions to sums or means, copies and views    nothing
 //   everything else               all inputs and outputs
 //
@@ -25,7 +23,7 @@ namespace trainyard::analysis {
 
 struct Kept {
   std::vector<ValueId> values;  // never initializers
-  int64_t extra_bytes = 0;      // masks, indices and statistics that are no value of the graph
+  int64_t extra_bytes = 0;      // statistics that are no value of the graph
 };
 
 // `trained` says of each value (by index) whether a gradient flows to it.

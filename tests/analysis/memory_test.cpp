@@ -83,15 +83,15 @@ TEST(Memory, AnOutputIsNotOverwritten) {
 
 TEST(Memory, KeptForBackwardByHand) {
   const MemoryUse use = analyze_memory(small_net(1));
-  // conv: the image; relu: its output; pool: an index of one byte per output; fc: the pooled map.
-  EXPECT_EQ(use.kept_for_backward, kImage + kConv + 64 + kPool);
+  // conv: the image; relu and the pool: relu's output; fc: the pooled map.
+  EXPECT_EQ(use.kept_for_backward, kImage + kConv + kPool);
 }
 
 TEST(Memory, TrainingPeakByHand) {
   const MemoryUse use = analyze_memory(small_net(1));
-  // Backward of the pool: image, relu's output, indices, and the logits that belong to the caller;
-  // the pooled map is gone, its gradient and that of relu's output are there.
-  EXPECT_EQ(use.training.bytes, kImage + kConv + 64 + kLogits + kPool + kConv);
+  // Backward of the pool: image, relu's output, and the logits that belong to the caller; the
+  // pooled map is gone, its gradient and that of relu's output are there.
+  EXPECT_EQ(use.training.bytes, kImage + kConv + kLogits + kPool + kConv);
   EXPECT_EQ(use.training.node, "pool");
   EXPECT_TRUE(use.training.backward);
   EXPECT_EQ(use.training_total(Optimizer::kAdam),
@@ -160,13 +160,13 @@ TEST_F(KeptTest, ProductsKeepBothFactors) {
   EXPECT_EQ(kept("Mul", {x_, x_}).values.size(), 1U);
 }
 
-TEST_F(KeptTest, PoolingKeepsIndicesAndDropoutAMask) {
-  const Kept small = kept("MaxPool", {x_}, {{"kernel_shape", std::vector<int64_t>{2, 2}}});
-  EXPECT_TRUE(small.values.empty());
-  EXPECT_EQ(small.extra_bytes, 2 * 7 * 7);
+TEST_F(KeptTest, PoolingKeepsItsInputAndDropoutNothing) {
+  const Kept pool = kept("MaxPool", {x_}, {{"kernel_shape", std::vector<int64_t>{2, 2}}});
+  EXPECT_EQ(pool.values, std::vector<ValueId>{x_});
+  EXPECT_EQ(pool.extra_bytes, 0);
   const Kept all = kept("Dropout", {x_});
   EXPECT_TRUE(all.values.empty());
-  EXPECT_EQ(all.extra_bytes, 2 * 64);
+  EXPECT_EQ(all.extra_bytes, 0);
 }
 
 TEST_F(KeptTest, NormalizationKeepsItsInputAndStatistics) {
@@ -175,7 +175,7 @@ TEST_F(KeptTest, NormalizationKeepsItsInputAndStatistics) {
   EXPECT_EQ(batch.extra_bytes, 2 * 4 * 2);
   const Kept local = kept("LRN", {x_}, {{"size", int64_t{5}}});
   EXPECT_EQ(local.values, std::vector<ValueId>{x_});
-  EXPECT_EQ(local.extra_bytes, 4 * 2 * 64);
+  EXPECT_EQ(local.extra_bytes, 0);
 }
 
 TEST_F(KeptTest, UnlistedOperatorsKeepEverything) {
