@@ -59,7 +59,7 @@ TEST(NativeGradient, OfMaxPoolGoesToTheFirstOfEquals) {
               .outputs = {gives({1, 1, 2, 3}, {0, 5, 0, 0, 0, 0})}});
 }
 
-TEST(NativeGradient, OfAveragePoolEqualsTheReference) {
+TEST(NativeGradient, OfAveragePoolAndItselfEqualTheReference) {
   for (const Shape& x : kImages) {
     for (const PoolForm& form : kPools) {
       for (const int64_t counts_padding : {0, 1}) {

@@ -22,7 +22,6 @@ std::string_view refuses(const NodeView& node) {
   if (node.has_output(1)) return "the positions of the maxima are not given";
   const ops::Window window = *ops::op_of(node).window(node);
   if (window.dilations != std::vector<int64_t>{1, 1}) return "dilated windows are not implemented";
-  if (node.attr_int("count_include_pad", 0) != 0) return "counted padding is not implemented";
   for (size_t i = 0; i < 2; ++i) {
     // So that every window meets the image.
     if (window.pads_begin[i] >= window.kernel[i] || window.pads_end[i] >= window.kernel[i]) {
@@ -40,7 +39,8 @@ class Pool final : public Kernel {
         y_(planes_of(node.output_shape(0), layouts.outputs[0])),
         height_(node.input_shape(0)[2]),
         width_(node.input_shape(0)[3]),
-        largest_(node.op() == "MaxPool" || node.op() == "GlobalMaxPool") {}
+        largest_(node.op() == "MaxPool" || node.op() == "GlobalMaxPool"),
+        counts_padding_(node.attr_int("count_include_pad", 0) != 0) {}
 
   void run(const KernelArgs& args) const override {
     const int64_t rows = window_.output[0];
@@ -64,11 +64,9 @@ class Pool final : public Kernel {
  private:
   template <bool kLargest>
   void run_row(const float* x, float* y, int64_t row) const {
-    const Extent down =
-        inside(row, window_.strides[0], window_.pads_begin[0], window_.kernel[0], height_);
+    const Extent down = inside(window_, 0, row, height_);
     for (int64_t column = 0; column < window_.output[1]; ++column, y += kVector) {
-      const Extent across =
-          inside(column, window_.strides[1], window_.pads_begin[1], window_.kernel[1], width_);
+      const Extent across = inside(window_, 1, column, width_);
       __m256 result =
           kLargest ? _mm256_set1_ps(-std::numeric_limits<float>::infinity()) : _mm256_setzero_ps();
       for (int64_t r = down.begin; r < down.end; ++r) {
@@ -80,7 +78,9 @@ class Pool final : public Kernel {
         }
       }
       if (!kLargest) {
-        const int64_t count = (down.end - down.begin) * (across.end - across.begin);
+        const int64_t count = counts_padding_ ? size_with_padding(window_, 0, row, height_) *
+                                                    size_with_padding(window_, 1, column, width_)
+                                              : down.size() * across.size();
         result = _mm256_div_ps(result, _mm256_set1_ps(static_cast<float>(count)));
       }
       _mm256_storeu_ps(y, result);
@@ -93,6 +93,7 @@ class Pool final : public Kernel {
   int64_t height_;
   int64_t width_;
   bool largest_;
+  bool counts_padding_;
 };
 
 std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> /*inputs*/) {

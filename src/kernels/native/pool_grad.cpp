@@ -49,13 +49,9 @@ std::vector<Tap> taps_of(const NodeView& node, const ops::Window& window, size_t
   const bool counts_padding = node.attr_int("count_include_pad", 0) != 0;
   std::vector<Tap> taps;
   for (int64_t i = 0; i < window.output[axis]; ++i) {
-    const int64_t pad = window.pads_begin[axis];
-    const Extent extent = inside(i, window.strides[axis], pad, window.kernel[axis], size);
-    const int64_t begin = i * window.strides[axis] - pad;
-    // With the part in the padding, but not what ceil_mode adds beyond.
-    const int64_t padded =
-        std::min(begin + window.kernel[axis], size + window.pads_end[axis]) - begin;
-    const auto count = static_cast<float>(counts_padding ? padded : extent.size());
+    const Extent extent = inside(window, axis, i, size);
+    const auto count = static_cast<float>(counts_padding ? size_with_padding(window, axis, i, size)
+                                                         : extent.size());
     taps.push_back({extent, averages ? 1.0F / count : 1.0F});
   }
   return taps;
