@@ -4,9 +4,9 @@
 // BatchNormTraining: (x, scale, bias, running_mean, running_var, residual?) ->
 //   (y, mean, variance, running_mean', running_var'), y = activation(normalised + residual),
 //   running' = running * momentum + batch * (1 - momentum).
-// BatchNormGrad: (x, scale, mean, variance, dy, bias?, y?) -> (dx, dscale, dbias, dresidual?). With
-//   an activation it needs to know where y lies: from y, or, where nothing was added, from x and
-//   bias.
+// BatchNormGrad: (x, scale, mean, variance, dy, bias?, y?, dy'?) -> (dx, dscale, dbias,
+//   dresidual?). With an activation it needs to know where y lies: from y, or, where nothing was
+//   added, from x and bias. dy' is a second part of dy, to be added to it.
 #include "base/error.h"
 #include "ops/activation.h"
 #include "ops/gradient.h"
@@ -27,6 +27,7 @@ constexpr AttrSpec kGradAttributes[] = {{"activation", AttrKind::kText},
 constexpr size_t kResidual = 5;
 constexpr size_t kGradBias = 5;
 constexpr size_t kGradY = 6;
+constexpr size_t kGradMoreDy = 7;
 constexpr ParamRole kRoles[] = {ParamRole::kNone, ParamRole::kWeight, ParamRole::kBias,
                                 ParamRole::kStatistic, ParamRole::kStatistic};
 
@@ -65,6 +66,7 @@ std::vector<TensorType> infer_grad(const NodeView& node) {
   require_clamp(node);
   if (node.has_input(kGradBias)) require_channels(node, kGradBias, kGradBias);
   if (node.has_input(kGradY)) require_like_x(node, kGradY, "y");
+  if (node.has_input(kGradMoreDy)) require_like_x(node, kGradMoreDy, "the second part of dy");
   TY_REQUIRE(!node.has_attr("activation") || node.has_input(kGradBias) || node.has_input(kGradY),
              "with an activation it needs bias or y");
   return {node.input_type(0), node.input_type(1), node.input_type(1), node.input_type(0)};
@@ -77,7 +79,8 @@ Cost cost(const NodeView& node) {
 }
 // Two sums (4), then the combination (5) per element.
 Cost cost_grad(const NodeView& node) {
-  return elementwise_cost(node, 9 + activation_flops(node));
+  const int64_t sum = node.has_input(kGradMoreDy) ? 1 : 0;
+  return elementwise_cost(node, 9 + sum + activation_flops(node));
 }
 
 std::vector<ValueId> gradient(GradContext& grad) {
@@ -108,7 +111,7 @@ extern const OpDef kBatchNormTraining = {.name = "BatchNormTraining",
                                          .gradient = gradient};
 extern const OpDef kBatchNormGrad = {.name = "BatchNormGrad",
                                      .kind = OpKind::kNormalization,
-                                     .inputs = {5, 7},
+                                     .inputs = {5, 8},
                                      .outputs = {3, 4},
                                      .attributes = kGradAttributes,
                                      .infer = infer_grad,

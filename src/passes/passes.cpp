@@ -7,6 +7,7 @@ bool drop_identities(Graph& graph, const PassContext& context);
 bool fold_constants(Graph& graph, const PassContext& context);
 bool fold_padding(Graph& graph, const PassContext& context);
 bool fold_affine(Graph& graph, const PassContext& context);
+bool fuse_gradient_sum(Graph& graph, const PassContext& context);
 bool fuse_matmul_bias(Graph& graph, const PassContext& context);
 bool fuse_normalization(Graph& graph, const PassContext& context);
 bool fuse_sum(Graph& graph, const PassContext& context);
@@ -24,6 +25,7 @@ constexpr Pass kInference[] = {
     {.name = "fold_affine", .run = fold_affine, .fuses = true},
     {.name = "fuse_sum", .run = fuse_sum, .fuses = true},
     {.name = "fuse_activation", .run = fuse_activation, .fuses = true},
+    {.name = "fuse_gradient_sum", .run = fuse_gradient_sum, .fuses = true},
     {.name = "remove_dead", .run = remove_dead},
 };
 

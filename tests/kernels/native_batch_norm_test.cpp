@@ -83,6 +83,15 @@ TEST(NativeBatchNorm, BackwardEqualsTheReference) {
   }
 }
 
+TEST(NativeBatchNorm, BackwardOfASumEqualsTheReference) {
+  for (const Shape& shape : kShapes) {
+    OpCase c = backward(shape, kForms[4]);
+    c.inputs.push_back(draw(shape));
+    EXPECT_TRUE(is_fast(c));
+    check_case(c);
+  }
+}
+
 // A mean a thousand times the deviation: sums of squares around zero would lose all digits.
 TEST(NativeBatchNorm, TheVarianceSurvivesALargeMean) {
   const Shape shape = {4, 8, 9, 9};

@@ -158,6 +158,24 @@ TEST(Passes, MatMulAndBiasBecomeGemm) {
   EXPECT_EQ(nodes_of(graph), "  matmul : f32[2,4] = Gemm(x, w, c)\n");
 }
 
+TEST(Passes, GradientsOfNormalisationsAddTwoGradients) {
+  Graph graph;
+  Builder b(graph);
+  const TensorType type{DType::kF32, {2, 3, 4}};
+  const ValueId x = b.input("x", type);
+  const ValueId one = b.input("one", type);
+  const ValueId two = b.input("two", type);
+  const ValueId channel = floats(b, "channel", {3}, 1);
+  const ValueId dy = b.add("Add", {one, two});
+  graph.set_outputs(b.add_multi("BatchNormGrad", {x, channel, channel, channel, dy, kNoValue, x}, 4,
+                                {{"activation", std::string("Relu")}}, "norm"));
+  run_pass(graph, "fuse_gradient_sum");
+  const NodeView norm(graph, graph.find_node("norm"));
+  EXPECT_EQ(graph.num_nodes(), 1);
+  EXPECT_EQ(norm.input(4), one);
+  EXPECT_EQ(norm.input(7), two);
+}
+
 // x -> norm -> +x -> relu -> norm -> clip; the last result of a normalisation is used twice.
 TEST(Passes, NormalisationsInTrainingTakeResidualAndActivation) {
   Graph graph;

@@ -11,7 +11,7 @@
 namespace trainyard::kernels::native {
 namespace {
 
-enum Input : size_t { kX, kScale, kMean, kVariance, kDy, kBias, kY };
+enum Input : size_t { kX, kScale, kMean, kVariance, kDy, kBias, kY, kMoreDy };
 enum Output : size_t { kDx, kDScale, kDBias, kDSum };
 
 // Where the gradient passes the activation.
@@ -23,6 +23,9 @@ enum class Mask : uint8_t {
 
 std::string_view refuses(const NodeView& node) {
   if (const std::string_view reason = refuses_channel_sums(node); !reason.empty()) return reason;
+  if (node.has_input(kMoreDy) && !node.has_output(kDSum)) {
+    return "a sum of gradients is taken only where it is kept";
+  }
   return refuses_clamp(node, node.input_shape(0)[1]);
 }
 
@@ -38,6 +41,9 @@ class BatchNormGrad final : public Kernel {
         stores_sum_gradient_(node.has_output(kDSum)) {
     if (node.has_attr("activation")) mask_ = node.has_input(kY) ? Mask::kFromY : Mask::kAgain;
     if (mask_ == Mask::kFromY) y_ = planes_of(node.input_shape(0), layouts.inputs[kY]);
+    if (node.has_input(kMoreDy)) {
+      more_dy_ = planes_of(node.input_shape(0), layouts.inputs[kMoreDy]);
+    }
     if (stores_sum_gradient_) {
       dsum_ = planes_of(node.input_shape(0), layouts.outputs[kDSum]);
     }
@@ -47,7 +53,9 @@ class BatchNormGrad final : public Kernel {
     if (mask_ == Mask::kNone) run_with<Mask::kNone, false>(args);
     if (mask_ == Mask::kAgain) run_with<Mask::kAgain, false>(args);
     if (mask_ != Mask::kFromY) return;
-    if (stores_sum_gradient_) {
+    if (stores_sum_gradient_ && more_dy_.image_stride != 0) {
+      run_with<Mask::kFromY, true, true>(args);
+    } else if (stores_sum_gradient_) {
       run_with<Mask::kFromY, true>(args);
     } else {
       run_with<Mask::kFromY, false>(args);
@@ -66,12 +74,12 @@ class BatchNormGrad final : public Kernel {
     float slope[kLanes];
   };
 
-  template <Mask kMask, bool kStores>
+  template <Mask kMask, bool kStores, bool kAdds = false>
   void run_with(const KernelArgs& args) const {
     run_channel_sums<Factors>(
         x_, args.scratch,
         [&](int64_t image, int64_t plane, Sums& partial) {
-          sum_piece<kMask, kStores>(args, image, plane, partial);
+          sum_piece<kMask, kStores, kAdds>(args, image, plane, partial);
         },
         [&](int64_t plane, const Sums& total, Factors& factors) {
           factors = forward_factors(args, plane);
@@ -103,6 +111,7 @@ class BatchNormGrad final : public Kernel {
     const float* x;
     const float* dy;
     const float* y = nullptr;
+    const float* more_dy = nullptr;
     float* dx;
     float* dsum = nullptr;
   };
@@ -115,6 +124,9 @@ class BatchNormGrad final : public Kernel {
     if (mask_ == Mask::kFromY) {
       p.y = args.inputs[kY].as<float>() + image * y_.image_stride + at;
     }
+    if (more_dy_.image_stride != 0) {
+      p.more_dy = args.inputs[kMoreDy].as<float>() + image * more_dy_.image_stride + at;
+    }
     if (stores_sum_gradient_) {
       p.dsum = args.outputs[kDSum].as<float>() + image * dsum_.image_stride + at;
     }
@@ -122,17 +134,18 @@ class BatchNormGrad final : public Kernel {
   }
 
   // The gradient of what went into the activation.
-  template <Mask kMask>
+  template <Mask kMask, bool kAdds = false>
   static __m256 masked(const ClampVectors& clamp, const Piece& p, int64_t at, __m256 centered,
                        __m256 factor, __m256 bias) {
-    const __m256 dy = _mm256_loadu_ps(p.dy + at);
+    __m256 dy = _mm256_loadu_ps(p.dy + at);
+    if (kAdds) dy = _mm256_add_ps(dy, _mm256_loadu_ps(p.more_dy + at));
     if (kMask == Mask::kNone) return dy;
     const __m256 y =
         kMask == Mask::kFromY ? _mm256_loadu_ps(p.y + at) : _mm256_fmadd_ps(centered, factor, bias);
     return _mm256_and_ps(dy, clamp.passes(y));
   }
 
-  template <Mask kMask, bool kStores>
+  template <Mask kMask, bool kStores, bool kAdds>
   void sum_piece(const KernelArgs& args, int64_t image, int64_t plane, Sums& partial) const {
     const Piece p = piece(args, image, plane);
     const Factors factors = forward_factors(args, plane);
@@ -144,7 +157,7 @@ class BatchNormGrad final : public Kernel {
       LaneSums sums;
       sums.run(begin, end, [&](int64_t at, __m256* out) {
         const __m256 centered = _mm256_sub_ps(_mm256_loadu_ps(p.x + at), mean);
-        const __m256 dz = masked<kMask>(clamp, p, at, centered, factor, bias);
+        const __m256 dz = masked<kMask, kAdds>(clamp, p, at, centered, factor, bias);
         if (kStores) _mm256_storeu_ps(p.dsum + at, dz);
         out[0] = _mm256_add_ps(out[0], dz);
         out[1] = _mm256_fmadd_ps(dz, centered, out[1]);
@@ -192,6 +205,7 @@ class BatchNormGrad final : public Kernel {
   Planes dx_;
   Planes y_;
   Planes dsum_;
+  Planes more_dy_;  // without a stride if there is none
   double epsilon_;
   Activation clamp_;
   bool stores_sum_gradient_;
@@ -204,7 +218,7 @@ std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout>
       .inputs = {}, .outputs = {}, .takes_parts = true, .in_place_input = static_cast<int>(kDy)};
   wanted.inputs.resize(node.num_inputs());
   wanted.outputs.resize(node.num_outputs());
-  for (const size_t i : {kX, kDy, kY}) {
+  for (const size_t i : {kX, kDy, kY, kMoreDy}) {
     if (i < node.num_inputs()) wanted.inputs[i] = blocks;
   }
   for (const size_t i : {kDx, kDSum}) {

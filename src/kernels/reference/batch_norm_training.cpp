@@ -86,11 +86,14 @@ class BatchNormGrad final : public Kernel {
     for (int64_t c = 0; c < shape[1]; ++c) {
       const double deviation = std::sqrt(in(3, c) + epsilon_);
       const auto normalised = [&](int64_t i) { return (in(0, i) - in(2, c)) / deviation; };
+      const auto dy = [&](int64_t i) {
+        return in(4, i) + (input_or_none(args, 7).data != nullptr ? in(7, i) : 0.0);
+      };
       const auto dz = [&](int64_t i) {
         const bool has_y = input_or_none(args, 6).data != nullptr;
-        if (!has_y && input_or_none(args, 5).data == nullptr) return in(4, i);
+        if (!has_y && input_or_none(args, 5).data == nullptr) return dy(i);
         const double y = has_y ? in(6, i) : normalised(i) * in(1, c) + in(5, c);
-        return low_ < y && y < high_ ? in(4, i) : 0.0;
+        return low_ < y && y < high_ ? dy(i) : 0.0;
       };
       double dscale = 0;
       double dbias = 0;
