@@ -72,38 +72,35 @@ struct EpochSums {
   }
 };
 
-class Run {
- public:
-  Run(const TrainConfig& config, const Graph& model, const data::Dataset& training,
-      const data::Dataset& test, const RunDirectory& directory, const TrainHooks& hooks)
+}  // namespace
+
+struct Trainer::Impl {
+  Impl(const TrainConfig& config, const Graph& model, const data::Dataset& training,
+       const data::Dataset& test)
       : config_(config),
         schedule_(parse_schedule(config.schedule)),
         model_(model),
-        directory_(directory),
-        hooks_(hooks),
         step_(model, step_options(config)),
         loader_(training, training_loader(config)),
-        test_loader_(test, test_loader(config, loader_.augmentations())),
-        checkpoints_(directory.checkpoints(), config.keep_checkpoints) {
-    TY_REQUIRE(loader_.num_batches() > 0, "the data set has {} images, fewer than the batch of {}",
-               training.size(), config.batch);
+        test_loader_(test, test_loader(config, loader_.augmentations())) {
     check_shapes();
+  }
+
+  TrainResult run(const RunDirectory& directory, const TrainHooks& hooks) {
+    hooks_ = hooks;
+    checkpoints_.emplace(directory.checkpoints(), config_.keep_checkpoints);
     restore();
     metrics_.emplace(directory.metrics(), info_.step);
     events_.emplace(directory.path(), info_.step);
-  }
-
-  TrainResult run() {
-    const auto begin = Clock::now();
     seconds_before_ = info_.values["seconds"];
-    begin_ = begin;
+    begin_ = Clock::now();
     while (info_.epoch < config_.epochs && !result_.interrupted && !target_reached() &&
            !out_of_steps()) {
       run_epoch();
     }
     result_.steps = info_.step;
     result_.best_top1 = info_.values["best_top1"];
-    if (!result_.interrupted) write_model();
+    if (!result_.interrupted) write_model(directory.path());
     return std::move(result_);
   }
 
@@ -264,14 +261,14 @@ class Run {
       const runtime::Port& port = step_.states()[i];
       state.push_back({port.name, port.type, [this, i] { return step_.state(i); }});
     }
-    checkpoints_.save(info_, state, best);
+    checkpoints_->save(info_, state, best);
   }
 
   void restore() {
     info_.model = config_.model;
     info_.config_hash = config_hash(config_);
     info_.seed = static_cast<uint64_t>(config_.seed);
-    const auto latest = checkpoints_.latest();
+    const auto latest = checkpoints_->latest();
     if (!latest) return;
     const Checkpoint checkpoint(*latest);
     checkpoint.require_fits(config_.model, info_.config_hash, state_types());
@@ -285,14 +282,13 @@ class Run {
     step_.set_progress(info_.step, static_cast<int64_t>(info_.values["updates"]));
   }
 
-  void write_model() {
+  void write_model(const std::filesystem::path& folder) {
     Graph trained = model_;
     step_.copy_weights_to(trained);
-    onnx_io::export_model(trained, directory_.path() / "model.onnx", {});
+    onnx_io::export_model(trained, folder / "model.onnx", {});
     std::vector<NamedType> types = state_types();
     types.resize(step_.num_model_states());
-    SafetensorsWriter writer(directory_.path() / "model.safetensors", types,
-                             {{"model", config_.model}});
+    SafetensorsWriter writer(folder / "model.safetensors", types, {{"model", config_.model}});
     for (size_t i = 0; i < types.size(); ++i) writer.write(step_.state(i));
     writer.commit();
   }
@@ -300,14 +296,13 @@ class Run {
   const TrainConfig& config_;
   Schedule schedule_;
   const Graph& model_;
-  const RunDirectory& directory_;
-  const TrainHooks& hooks_;
   TrainingStep step_;
   data::Loader loader_;
   data::Loader test_loader_;
-  CheckpointFolder checkpoints_;
+  std::optional<CheckpointFolder> checkpoints_;
   std::optional<MetricsWriter> metrics_;
   std::optional<EventWriter> events_;
+  TrainHooks hooks_;
   CheckpointInfo info_;
   EpochSums sums_;
   double seconds_before_ = 0;
@@ -315,12 +310,14 @@ class Run {
   TrainResult result_;
 };
 
-}  // namespace
+Trainer::Trainer(const TrainConfig& config, const Graph& model, const data::Dataset& training,
+                 const data::Dataset& test)
+    : impl_(std::make_unique<Impl>(config, model, training, test)) {}
 
-TrainResult train(const TrainConfig& config, const Graph& model, const data::Dataset& training,
-                  const data::Dataset& test, const RunDirectory& directory,
-                  const TrainHooks& hooks) {
-  return Run(config, model, training, test, directory, hooks).run();
+Trainer::~Trainer() = default;
+
+TrainResult Trainer::run(const RunDirectory& directory, const TrainHooks& hooks) {
+  return impl_->run(directory, hooks);
 }
 
 }  // namespace trainyard::train

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -44,14 +45,27 @@ struct TrainResult {
   std::optional<double> seconds_to_target;
 };
 
-// `model` has the batch and the input shape of the configuration and, if it does not start from
-// scratch, its weights. Goes on from the latest checkpoint if the directory has one: the weights at
-// the end are those of an uninterrupted run, bit by bit. Writes metrics.jsonl, event files,
-// checkpoints, and at the end model.onnx and model.safetensors. Throws Failure if the loss is no
-// longer finite, naming the step and the first node with a bad result; the last checkpoint is then
-// still there.
-TrainResult train(const TrainConfig& config, const Graph& model, const data::Dataset& training,
-                  const data::Dataset& test, const RunDirectory& directory,
-                  const TrainHooks& hooks);
+class Trainer {
+ public:
+  // `model` has the batch and the input shape of the configuration and, if it does not start from
+  // scratch, its weights; all arguments must outlive the trainer. Throws Error for what does not
+  // fit together, before anything is written.
+  Trainer(const TrainConfig& config, const Graph& model, const data::Dataset& training,
+          const data::Dataset& test);
+  ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // To be called once. Goes on from the latest checkpoint if the directory has one: the weights at
+  // the end are those of an uninterrupted run, bit by bit. Writes metrics.jsonl, event files,
+  // checkpoints, and at the end model.onnx and model.safetensors. Throws Failure if the loss is no
+  // longer finite, naming the step and the first bad result; the last checkpoint is then still
+  // there.
+  TrainResult run(const RunDirectory& directory, const TrainHooks& hooks);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 }  // namespace trainyard::train

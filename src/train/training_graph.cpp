@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "autodiff/differentiate.h"
 #include "autodiff/training_mode.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "ops/builder.h"
 #include "ops/op_def.h"
 #include "passes/pass.h"
@@ -206,7 +205,8 @@ class Maker {
               {{"alpha", f(o.momentum)}, {"trust", f(o.trust)}, {"weight_decay", f(decay)}},
               {"optimizer.momentum."}};
     }
-    throw_error("unknown optimizer '{}'; known: {}", o.kind, fmt::join(optimizer_names(), ", "));
+    throw_error("there is no optimizer '{}'; known: {}.{}", o.kind, join(optimizer_names(), ", "),
+                did_you_mean(o.kind, optimizer_names()));
   }
 
   void add_update(const std::vector<size_t>& which, double decay) {

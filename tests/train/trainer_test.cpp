@@ -35,7 +35,7 @@ TrainResult run(const TrainConfig& config, const RunDirectory& directory, int64_
   int64_t steps = 0;
   TrainHooks hooks;
   hooks.should_stop = [&] { return ++steps == stop_after; };
-  return train(config, model, *training, *test, directory, hooks);
+  return Trainer(config, model, *training, *test).run(directory, hooks);
 }
 
 std::string weights(const fs::path& folder) {

@@ -157,6 +157,7 @@ int run(Flags& flags, std::ostream& out) {
   const auto test = data::open_dataset(config.data, data::Split::kTest);
   Graph model = build_network(config, *training);
   if (!config.weights.empty()) load_weights(config.weights, model);
+  train::Trainer trainer(config, model, *training, *test);
   const train::RunDirectory directory = open_directory(flags);
   write_file(directory.config(), train::settings_of(flags.config).to_yaml());
 
@@ -164,8 +165,7 @@ int run(Flags& flags, std::ostream& out) {
   progress.note(
       fmt::format("{} on {} -> {}", config.model, training->source(), directory.path().string()));
   const train::StopSignals signals;
-  const train::TrainResult result =
-      train::train(config, model, *training, *test, directory, hooks_of(progress, signals));
+  const train::TrainResult result = trainer.run(directory, hooks_of(progress, signals));
   const std::string path = directory.path().string();
   if (result.interrupted) {
     progress.note(fmt::format("Stopped after step {}. Go on with: trainyard train --resume {}",

@@ -1,0 +1,152 @@
+// `trainyard train` as people use it: flags and files, resuming, a process killed for real.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/random.h"
+#include "support/run_program.h"
+#include "support/temporary_folder.h"
+
+namespace trainyard::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+// A small run; `more` adds flags or gives others' values.
+Words train_words(const fs::path& root, const Words& more) {
+  const std::pair<std::string, std::string> usual[] = {
+      {"--model", "lenet5"}, {"--data", "synthetic:1x28x28,classes=4,size=64"},
+      {"--runs", root},      {"--batch", "16"},
+      {"--epochs", "2"},     {"--threads", "2"}};
+  Words words = {"train", "--quiet", "--json"};
+  for (const auto& [flag, value] : usual) {
+    if (std::find(more.begin(), more.end(), flag) == more.end()) {
+      words.insert(words.end(), {flag, value});
+    }
+  }
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::string weights(const fs::path& folder) {
+  return read_file(folder / "model.safetensors");
+}
+
+TEST(Train, ConfigOfARunRepeatsItExactly) {
+  const TemporaryFolder folder("train_cli");
+  const Outcome first = run(train_words(
+      folder.path(), {"--name", "first", "--augment", "crop:2,flip,normalize", "--seed", "5"}));
+  ASSERT_EQ(first.code, 0) << first.err;
+  const Json json = Json::parse(first.out, "train");
+  EXPECT_EQ(json.at("epochs").items().size(), 2U);
+  EXPECT_EQ(json.at("steps").as_int(), 8);
+  const Outcome again = run({"train", "--config", folder / "first/config.yaml", "--runs",
+                             folder.path(), "--name", "again", "--quiet"});
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(weights(folder / "first"), weights(folder / "again"));
+}
+
+TEST(Train, WrongRequestsAreAnsweredAndLeaveNothing) {
+  const TemporaryFolder folder("train_cli");
+  const fs::path root = folder / "runs";
+  const std::pair<Words, const char*> cases[] = {
+      {{"--learning-rat", "1"}, "--learning-rate"},
+      {{"--learning-rate", "-1"}, "learning_rate is -1"},
+      {{"--schedule", "cosin"}, "cosine"},
+      {{"--optimizer", "sdg"}, "sgd"},
+      {{"--epochs", "0"}, "epochs is 0"},
+      {{"--data", "fashion-mist"}, "fashion-mnist"},
+      {{"--augment", "flop"}, "flip"},
+      {{"--batch", "1000"}, "do not fill one batch"},
+      {{"--target-accuracy", "90"}, "0.9 is 90 %"},
+  };
+  for (const auto& [words, expected] : cases) {
+    const Outcome outcome = run(train_words(root, words));
+    EXPECT_EQ(outcome.code, 2) << words[0];
+    EXPECT_NE(outcome.err.find(expected), std::string::npos) << outcome.err;
+  }
+  const fs::path config = folder / "wrong.yaml";
+  write_file(config, "epochs: 2\nlearning_rat: 0.1\n");
+  const Outcome outcome = run({"train", "--config", config, "--runs", root});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("learning_rate"), std::string::npos) << outcome.err;
+  EXPECT_FALSE(fs::exists(root) && !fs::is_empty(root)) << "a refused run left a folder";
+}
+
+// Exit code, or -1 if the process was killed after `limit`.
+int run_and_kill(const Words& words, std::chrono::milliseconds limit) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::vector<char*> arguments = {const_cast<char*>(TY_PROGRAM)};
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    const int null = open("/dev/null", O_WRONLY);
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    execv(TY_PROGRAM, arguments.data());
+    _exit(127);
+  }
+  const auto end = std::chrono::steady_clock::now() + limit;
+  int status = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      continue;
+    }
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    return -1;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+TEST(Train, KilledAtAnyMomentAndResumedItEndsWithTheSameBits) {
+  constexpr uint64_t kSeed = 3;
+  constexpr std::chrono::seconds kPatience{120};
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  const TemporaryFolder folder("train_kill");
+  const Words settings = {"--epochs", "12",        "--checkpoint-every",
+                          "1",        "--augment", "crop:2,flip,normalize"};
+  Words whole = train_words(folder.path(), settings);
+  whole.insert(whole.end(), {"--name", "whole"});
+  const auto begin = std::chrono::steady_clock::now();
+  ASSERT_EQ(run_and_kill(whole, kPatience), 0);
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - begin);
+
+  const RandomStream random(kSeed);
+  int kills = 0;
+  int code = -1;
+  for (uint64_t i = 0; code != 0 && i < 100; ++i) {
+    const bool begun = fs::exists(folder / "killed/config.yaml");
+    if (!begun) fs::remove_all(folder / "killed");
+    Words words = train_words(folder.path(), settings);
+    if (begun) {
+      words = {"train", "--runs", folder.path(), "--resume", "killed", "--quiet"};
+    } else {
+      words.insert(words.end(), {"--name", "killed"});
+    }
+    // Half of a whole run's time on average, so that some are killed and the run comes to its end.
+    const auto limit =
+        std::chrono::milliseconds(10 + random.below(i, static_cast<uint64_t>(took.count())));
+    code = run_and_kill(words, i < 12 ? limit : kPatience);
+    if (code == -1) ++kills;
+    ASSERT_TRUE(code == 0 || code == -1) << "exit code " << code;
+  }
+  EXPECT_EQ(code, 0);
+  EXPECT_GT(kills, 0);
+  EXPECT_EQ(weights(folder / "whole"), weights(folder / "killed"));
+}
+
+}  // namespace
+}  // namespace trainyard::cli
