@@ -27,7 +27,7 @@ LEVEL = {folder: level for level, folders in enumerate(LAYERS) for folder in fol
 # Third-party headers -> the only place that may include them.
 THIRD_PARTY = {
     r"dnnl": "kernels/onednn/",
-    r"mpi\.h": "dist/",
+    r"mpi\.h": "dist/mpi/",
     r"(onnx|google)/": "onnx_io/",
     r"(Eigen|ceres)/": "predict/",
     r"(jpeglib|png|zlib)\.h": "data/",

@@ -1,0 +1,75 @@
+// The ranks of a job and how they reach each other. Transports implement it: one process, threads
+// of one process, MPI (dist/mpi).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dist/elements.h"
+
+namespace trainyard::dist {
+
+// Memory that the ranks of one host all see: a part for each of them, in the order of their ranks,
+// all of one size, aligned to cache lines.
+class SharedWindow {
+ public:
+  virtual ~SharedWindow() = default;
+  virtual std::span<std::byte> part(int64_t member) const = 0;
+};
+
+struct Outgoing {
+  int64_t to = 0;
+  std::span<const std::byte> bytes;
+};
+
+struct Incoming {
+  int64_t from = 0;
+  std::span<std::byte> bytes;
+};
+
+// One rank's end. Used by one thread at a time. Messages between two ranks arrive in the order in
+// which they were sent, and sender and receiver agree on the size. Every wait has a limit, after
+// which it throws Failure with the rank that was waited for.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int64_t rank() const { return rank_; }
+  int64_t size() const { return static_cast<int64_t>(hosts_.size()); }
+  // The host of each rank, as a number.
+  std::span<const int64_t> hosts() const { return hosts_; }
+  // The ranks on the host of this one, itself among them, ascending.
+  std::vector<int64_t> host_members() const;
+
+  double limit_s() const { return limit_s_; }
+  void set_limit_s(double seconds) { limit_s_ = seconds; }
+
+  // Sends and receives at the same time; either may be null.
+  virtual void exchange(const Outgoing* out, const Incoming* in) = 0;
+  void send(int64_t to, std::span<const std::byte> bytes);
+  void receive(int64_t from, std::span<std::byte> bytes);
+  // Returns once every rank has called it.
+  void barrier();
+
+  // Called by all ranks with the same size, in the same order; so is the end of a window.
+  virtual std::unique_ptr<SharedWindow> open_window(int64_t bytes) = 0;
+
+  // Whether the transport has an all-reduce of its own, which is otherwise InternalError.
+  virtual bool has_library() const { return false; }
+  virtual void library_all_reduce(Elements data);
+
+ protected:
+  Communicator(int64_t rank, std::vector<int64_t> hosts) : rank_(rank), hosts_(std::move(hosts)) {}
+
+ private:
+  int64_t rank_ = 0;
+  std::vector<int64_t> hosts_;
+  double limit_s_ = 60;
+};
+
+}  // namespace trainyard::dist

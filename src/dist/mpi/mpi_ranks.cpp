@@ -1,0 +1,219 @@
+#include "dist/mpi/mpi_ranks.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+
+#include <mpi.h>
+
+#include "base/error.h"
+#include "dist/wait.h"
+
+namespace trainyard::dist {
+namespace {
+
+// Throws Failure with the library's words.
+void check(int code, const char* doing) {
+  if (code == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> words{};
+  int length = 0;
+  MPI_Error_string(code, words.data(), &length);
+  throw_failure("MPI failed to {}: {}", doing, words.data());
+}
+
+class MpiWindow : public SharedWindow {
+ public:
+  MpiWindow(MPI_Comm host, int64_t bytes) {
+    // Parts begin at pages of their own.
+    MPI_Info info = MPI_INFO_NULL;
+    check(MPI_Info_create(&info), "describe a window");
+    MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    void* mine = nullptr;
+    const int code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(std::max<int64_t>(bytes, 1)), 1,
+                                             info, host, &mine, &window_);
+    MPI_Info_free(&info);
+    check(code, "allocate shared memory (is /dev/shm large enough?)");
+    int members = 0;
+    MPI_Comm_size(host, &members);
+    for (int m = 0; m < members; ++m) {
+      MPI_Aint size = 0;
+      int unit = 0;
+      void* part = nullptr;
+      check(MPI_Win_shared_query(window_, m, &size, &unit, &part), "find shared memory");
+      parts_.emplace_back(static_cast<std::byte*>(part), static_cast<size_t>(bytes));
+    }
+  }
+  ~MpiWindow() override {
+    // A rank that fails ends the job without waiting for the others.
+    if (std::uncaught_exceptions() == 0) MPI_Win_free(&window_);
+  }
+  MpiWindow(const MpiWindow&) = delete;
+  MpiWindow& operator=(const MpiWindow&) = delete;
+
+  std::span<std::byte> part(int64_t member) const override {
+    return parts_[static_cast<size_t>(member)];
+  }
+
+ private:
+  MPI_Win window_ = MPI_WIN_NULL;
+  std::vector<std::span<std::byte>> parts_;
+};
+
+class MpiRank : public Communicator {
+ public:
+  MpiRank(int64_t rank, std::vector<int64_t> hosts, MPI_Comm world, MPI_Comm host)
+      : Communicator(rank, std::move(hosts)), world_(world), host_(host) {}
+
+  void exchange(const Outgoing* out, const Incoming* in) override {
+    const std::span<const std::byte> sent = out != nullptr ? out->bytes : decltype(out->bytes){};
+    const std::span<std::byte> got = in != nullptr ? in->bytes : decltype(in->bytes){};
+    // An empty message is a message too: the first round always runs.
+    for (size_t at = 0; at == 0 || at < std::max(sent.size(), got.size()); at += kMostBytes) {
+      const bool sends = out != nullptr && (at == 0 || at < sent.size());
+      const bool receives = in != nullptr && (at == 0 || at < got.size());
+      exchange_piece(sends ? out->to : -1, piece(sent, at), receives ? in->from : -1,
+                     piece(got, at));
+    }
+  }
+
+  std::unique_ptr<SharedWindow> open_window(int64_t bytes) override {
+    return std::make_unique<MpiWindow>(host_, bytes);
+  }
+
+  bool has_library() const override { return true; }
+
+  void library_all_reduce(Elements data) override {
+    const MPI_Datatype type = data.dtype == DType::kF64 ? MPI_DOUBLE : MPI_FLOAT;
+    for (int64_t begin = 0; begin < data.count; begin += kMostBytes) {
+      const Elements part = data.range(begin, std::min<int64_t>(data.count, begin + kMostBytes));
+      check(MPI_Allreduce(MPI_IN_PLACE, part.data, static_cast<int>(part.count), type, MPI_SUM,
+                          world_),
+            "all-reduce");
+    }
+  }
+
+ private:
+  // MPI counts in int.
+  static constexpr int64_t kMostBytes = int64_t{1} << 30;
+  static constexpr int kTag = 1;
+
+  template <typename Byte>
+  static std::span<Byte> piece(std::span<Byte> bytes, size_t at) {
+    if (at >= bytes.size()) return {};
+    return bytes.subspan(at, std::min<size_t>(kMostBytes, bytes.size() - at));
+  }
+
+  void exchange_piece(int64_t to, std::span<const std::byte> sent, int64_t from,
+                      std::span<std::byte> got) {
+    std::array<MPI_Request, 2> requests = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    if (from >= 0) {
+      check(MPI_Irecv(got.data(), static_cast<int>(got.size()), MPI_BYTE, static_cast<int>(from),
+                      kTag, world_, &requests[0]),
+            "receive");
+    }
+    if (to >= 0) {
+      check(MPI_Isend(sent.data(), static_cast<int>(sent.size()), MPI_BYTE, static_cast<int>(to),
+                      kTag, world_, &requests[1]),
+            "send");
+    }
+    std::array<MPI_Status, 2> states{};
+    std::array<bool, 2> done = {from < 0, to < 0};
+    const bool finished = poll_until(limit_s(), kSpins, [&] {
+      for (size_t i = 0; i < 2; ++i) {
+        if (done[i]) continue;
+        int flag = 0;
+        check(MPI_Test(&requests[i], &flag, &states[i]), i == 0 ? "receive" : "send");
+        done[i] = flag != 0;
+      }
+      return done[0] && done[1];
+    });
+    if (!finished) complain(done[0], to, sent.size(), from, got.size());
+    if (from >= 0) check_size(states[0], from, got.size());
+  }
+
+  [[noreturn]] void complain(bool received, int64_t to, size_t sent, int64_t from,
+                             size_t got) const {
+    if (!received) {
+      throw_failure("rank {} waited {} s for {} bytes from rank {}", rank(), limit_s(), got, from);
+    }
+    throw_failure("rank {} waited {} s for rank {} to take {} bytes", rank(), limit_s(), to, sent);
+  }
+
+  void check_size(const MPI_Status& status, int64_t from, size_t wanted) const {
+    int count = 0;
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    if (static_cast<size_t>(count) != wanted) {
+      throw_failure("rank {} expected {} bytes from rank {}, which sent {}", rank(), wanted, from,
+                    count);
+    }
+  }
+
+  // Each poll lets the library work; a few before others get the core.
+  static constexpr int kSpins = 100;
+
+  MPI_Comm world_ = MPI_COMM_NULL;
+  MPI_Comm host_ = MPI_COMM_NULL;
+};
+
+// A host is named by its lowest rank.
+std::vector<int64_t> find_hosts(MPI_Comm world, MPI_Comm host, int rank, int size) {
+  int64_t first = rank;
+  check(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT64_T, MPI_MIN, host), "find the hosts");
+  std::vector<int64_t> hosts(static_cast<size_t>(size));
+  check(MPI_Allgather(&first, 1, MPI_INT64_T, hosts.data(), 1, MPI_INT64_T, world),
+        "find the hosts");
+  return hosts;
+}
+
+int run_body(const std::function<int(Communicator&)>& body) {
+  MPI_Comm world = MPI_COMM_WORLD;
+  check(MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN), "set up");
+  int rank = 0;
+  int size = 1;
+  check(MPI_Comm_rank(world, &rank), "set up");
+  check(MPI_Comm_size(world, &size), "set up");
+  MPI_Comm host = MPI_COMM_NULL;
+  check(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host),
+        "find the ranks of this host");
+  int code = 0;
+  {
+    MpiRank comm(rank, find_hosts(world, host, rank, size), world, host);
+    code = body(comm);
+  }
+  MPI_Comm_free(&host);
+  return code;
+}
+
+[[noreturn]] void end_job(int code, const char* why) {
+  std::cerr << "trainyard: " << why << std::endl;
+  MPI_Abort(MPI_COMM_WORLD, code);
+  std::abort();
+}
+
+}  // namespace
+
+bool launched_as_rank() {
+  constexpr const char* kSigns[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"};
+  return std::any_of(std::begin(kSigns), std::end(kSigns),
+                     [](const char* sign) { return std::getenv(sign) != nullptr; });
+}
+
+int run_as_mpi_rank(const std::function<int(Communicator&)>& body) {
+  int level = 0;
+  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "start");
+  try {
+    const int code = run_body(body);
+    MPI_Finalize();
+    return code;
+  } catch (const Error& error) {
+    end_job(2, error.what());
+  } catch (const Failure& failure) {
+    end_job(1, failure.what());
+  } catch (const std::exception& bug) {
+    end_job(3, bug.what());
+  }
+}
+
+}  // namespace trainyard::dist

@@ -1,0 +1,21 @@
+// Started by mpirun: checks every all-reduce over MPI. Exit code 0 if nothing is wrong.
+#include <iostream>
+
+#include "dist/mpi/mpi_ranks.h"
+#include "support/all_reduce_checks.h"
+
+int main() {
+  using namespace trainyard::dist;
+  return run_as_mpi_rank([](Communicator& comm) {
+    Collectives collectives(comm);
+    for (const AllReduce* algorithm : all_reduces()) {
+      const std::string wrong = check_all_reduce(collectives, *algorithm);
+      if (!wrong.empty()) {
+        std::cerr << "rank " << comm.rank() << ": " << wrong << '\n';
+        return 1;
+      }
+    }
+    if (comm.rank() == 0) std::cout << "all-reduces are right on " << comm.size() << " ranks\n";
+    return 0;
+  });
+}
