@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "support/numeric_gradient.h"
 #include "autodiff/training_mode.h"
 #include "base/error.h"
 #include "ir/printer.h"
+#include "support/numeric_gradient.h"
 
 namespace trainyard::testing {
 namespace {
