@@ -12,42 +12,7 @@ namespace {
 
 using Inputs = std::vector<ValueId>;
 
-// A network of one node.
-Network node(const std::string& op, Attributes attributes = {}) {
-  return [=](ops::Builder& b, const Inputs& x) { return b.add(op, x, attributes); };
-}
-
-Attribute ints(std::vector<int64_t> values) {
-  return values;
-}
-
-std::vector<GradientCase> cases() {
-  const Attributes window = {
-      {"kernel_shape", ints({3, 3})}, {"pads", ints({1, 1, 1, 1})}, {"strides", ints({2, 2})}};
-  const auto slice = [](ops::Builder& b, const Inputs& x) {
-    return b.add("Slice", {x[0], b.constant_ints("s", std::array<int64_t, 2>{0, 3}),
-                           b.constant_ints("e", std::array<int64_t, 2>{5, -9}),
-                           b.constant_ints("a", std::array<int64_t, 2>{0, 1}),
-                           b.constant_ints("t", std::array<int64_t, 2>{2, -1})});
-  };
-  const auto pad = [](ops::Builder& b, const Inputs& x) {
-    return b.add("Pad", {x[0], b.constant_ints("p", std::array<int64_t, 4>{1, 0, 2, 1})});
-  };
-  const auto clip = [](ops::Builder& b, const Inputs& x) {
-    return b.add("Clip", {x[0], b.constant("low", Tensor::scalar(-0.5)),
-                          b.constant("high", Tensor::scalar(0.25))});
-  };
-  const auto reshape = [](ops::Builder& b, const Inputs& x) {
-    return b.add("Reshape", {x[0], b.constant_ints("to", std::array<int64_t, 2>{3, -1})});
-  };
-  const auto dropout = [](ops::Builder& b, const Inputs& x) {
-    return b.add("DropoutTraining", {x[0], b.constant("step", Tensor::scalar(int64_t{3}))},
-                 {{"ratio", 0.4F}, {"seed", int64_t{5}}});
-  };
-  // Used twice, so that two parts of a gradient are summed.
-  const auto twice = [](ops::Builder& b, const Inputs& x) {
-    return b.add("Mul", {b.add("Tanh", {x[0]}), b.add("Sigmoid", {x[0]})});
-  };
+std::vector<GradientCase> normalization_and_loss_cases() {
   const auto norm = [](ops::Builder& b, const Inputs& x) {
     const ValueId mean = b.parameter("mean", {3}, init_constant(0), DType::kF64);
     const ValueId variance = b.parameter("variance", {3}, init_constant(2), DType::kF64);
@@ -86,6 +51,43 @@ std::vector<GradientCase> cases() {
       {"cross entropy sum", {{2, 3, 3}}, loss("SoftmaxCrossEntropyLoss", reduced_by("sum"), 1)},
       {"cross entropy none", {{2, 3, 3}}, loss("SoftmaxCrossEntropyLoss", reduced_by("none"), 1)},
       {"cross entropy log softmax", {{2, 3, 3}}, loss("SoftmaxCrossEntropyLoss", {}, 2)},
+      {"batch norm", {{2, 3, 4}, {3}, {3}}, norm},
+      {"batch norm in training", {{2, 3, 4}, {3}, {3}}, norm_training({})},
+      {"batch norm and relu", {{2, 3, 4}, {3}, {3}}, norm_training(relu)},
+      {"batch norm and clip", {{2, 3, 4}, {3}, {3}}, norm_training(bounds)},
+      {"batch norm and sum", {{2, 3, 4}, {3}, {3}, {2, 3, 4}}, norm_training({})},
+      {"batch norm and sum and relu", {{2, 3, 4}, {3}, {3}, {2, 3, 4}}, norm_training(relu)},
+  };
+}
+
+std::vector<GradientCase> cases() {
+  const Attributes window = {
+      {"kernel_shape", ints({3, 3})}, {"pads", ints({1, 1, 1, 1})}, {"strides", ints({2, 2})}};
+  const auto slice = [](ops::Builder& b, const Inputs& x) {
+    return b.add("Slice", {x[0], b.constant_ints("s", std::array<int64_t, 2>{0, 3}),
+                           b.constant_ints("e", std::array<int64_t, 2>{5, -9}),
+                           b.constant_ints("a", std::array<int64_t, 2>{0, 1}),
+                           b.constant_ints("t", std::array<int64_t, 2>{2, -1})});
+  };
+  const auto pad = [](ops::Builder& b, const Inputs& x) {
+    return b.add("Pad", {x[0], b.constant_ints("p", std::array<int64_t, 4>{1, 0, 2, 1})});
+  };
+  const auto clip = [](ops::Builder& b, const Inputs& x) {
+    return b.add("Clip", {x[0], b.constant("low", Tensor::scalar(-0.5)),
+                          b.constant("high", Tensor::scalar(0.25))});
+  };
+  const auto reshape = [](ops::Builder& b, const Inputs& x) {
+    return b.add("Reshape", {x[0], b.constant_ints("to", std::array<int64_t, 2>{3, -1})});
+  };
+  const auto dropout = [](ops::Builder& b, const Inputs& x) {
+    return b.add("DropoutTraining", {x[0], b.constant("step", Tensor::scalar(int64_t{3}))},
+                 {{"ratio", 0.4F}, {"seed", int64_t{5}}});
+  };
+  // Used twice, so that two parts of a gradient are summed.
+  const auto twice = [](ops::Builder& b, const Inputs& x) {
+    return b.add("Mul", {b.add("Tanh", {x[0]}), b.add("Sigmoid", {x[0]})});
+  };
+  return {
       {"add", {{2, 3}, {3}}, node("Add")},
       {"sub", {{2, 1}, {2, 3}}, node("Sub")},
       {"mul", {{2, 3}, {}}, node("Mul")},
@@ -137,12 +139,6 @@ std::vector<GradientCase> cases() {
       {"reduce mean",
        {{2, 3, 4}},
        node("ReduceMean", {{"axes", ints({0, 2})}, {"keepdims", int64_t{0}}})},
-      {"batch norm", {{2, 3, 4}, {3}, {3}}, norm},
-      {"batch norm in training", {{2, 3, 4}, {3}, {3}}, norm_training({})},
-      {"batch norm and relu", {{2, 3, 4}, {3}, {3}}, norm_training(relu)},
-      {"batch norm and clip", {{2, 3, 4}, {3}, {3}}, norm_training(bounds)},
-      {"batch norm and sum", {{2, 3, 4}, {3}, {3}, {2, 3, 4}}, norm_training({})},
-      {"batch norm and sum and relu", {{2, 3, 4}, {3}, {3}, {2, 3, 4}}, norm_training(relu)},
       {"dropout", {{9}}, dropout},
   };
 }
@@ -153,11 +149,9 @@ TEST_P(GradientTest, EqualsTheCentralDifference) {
   check_gradient(GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(Rule, GradientTest, ::testing::ValuesIn(cases()), [](const auto& row) {
-  std::string name = row.param.name;
-  std::replace(name.begin(), name.end(), ' ', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Rule, GradientTest, ::testing::ValuesIn(cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(NormalizationAndLoss, GradientTest,
+                         ::testing::ValuesIn(normalization_and_loss_cases()), name_of);
 
 TEST(Differentiate, AFrozenParameterCostsNothing) {
   Graph graph;

@@ -13,14 +13,6 @@ namespace {
 
 using Inputs = std::vector<ValueId>;
 
-Network node(const std::string& op, Attributes attributes = {}) {
-  return [=](ops::Builder& b, const Inputs& x) { return b.add(op, x, attributes); };
-}
-
-Attribute ints(std::vector<int64_t> values) {
-  return values;
-}
-
 Attribute text(const char* value) {
   return std::string(value);
 }
@@ -168,12 +160,6 @@ class RuleTest : public ::testing::TestWithParam<GradientCase> {};
 
 TEST_P(RuleTest, EqualsTheCentralDifference) {
   check_gradient(GetParam());
-}
-
-std::string name_of(const ::testing::TestParamInfo<GradientCase>& row) {
-  std::string name = row.param.name;
-  std::replace(name.begin(), name.end(), ' ', '_');
-  return name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Elementary, RuleTest, ::testing::ValuesIn(elementary_cases()), name_of);

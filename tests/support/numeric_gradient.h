@@ -1,10 +1,13 @@
 // Checks gradients by central differences, in f64 on the reference kernels.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <ostream>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "ops/builder.h"
 
@@ -21,6 +24,22 @@ struct GradientCase {
   double low = -1.0;
   double high = 1.0;
 };
+
+// A network of one node.
+inline Network node(const std::string& op, Attributes attributes = {}) {
+  return [=](ops::Builder& b, const std::vector<ValueId>& x) { return b.add(op, x, attributes); };
+}
+
+inline Attribute ints(std::vector<int64_t> values) {
+  return values;
+}
+
+// What GoogleTest calls a test of a case.
+inline std::string name_of(const ::testing::TestParamInfo<GradientCase>& row) {
+  std::string name = row.param.name;
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
+}
 
 // What GoogleTest prints of a case.
 inline void PrintTo(const GradientCase& c, std::ostream* out) {  // NOLINT: GoogleTest's spelling
