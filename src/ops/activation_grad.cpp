@@ -1,4 +1,5 @@
-// ReluGrad and ClipGrad: dx = dy where low < y < high, else 0; from y, so that x need not be kept.
+// Gradients of activations from y, so that x need not be kept. ReluGrad and ClipGrad: dx = dy where
+// low < y < high, else 0; SigmoidGrad: dx = dy * y * (1 - y); TanhGrad: dx = dy * (1 - y * y).
 // Inputs: y, dy and, for ClipGrad, low and high (either bound may be absent).
 #include "base/error.h"
 #include "ops/op_def.h"
@@ -13,10 +14,12 @@ std::vector<TensorType> infer(const NodeView& node) {
 }
 
 Cost cost(const NodeView& node) {
+  const bool clamps = node.op() == "ReluGrad" || node.op() == "ClipGrad";
+  if (!clamps) return elementwise_cost(node, 3);
   return elementwise_cost(node, node.op() == "ReluGrad" ? 1 : 2);
 }
 
-constexpr OpDef clamp_gradient(std::string_view name, int most_inputs) {
+constexpr OpDef activation_gradient(std::string_view name, int most_inputs) {
   return {.name = name,
           .kind = OpKind::kActivation,
           .inputs = {2, most_inputs},
@@ -26,7 +29,9 @@ constexpr OpDef clamp_gradient(std::string_view name, int most_inputs) {
 
 }  // namespace
 
-extern const OpDef kReluGrad = clamp_gradient("ReluGrad", 2);
-extern const OpDef kClipGrad = clamp_gradient("ClipGrad", 4);
+extern const OpDef kSigmoidGrad = activation_gradient("SigmoidGrad", 2);
+extern const OpDef kTanhGrad = activation_gradient("TanhGrad", 2);
+extern const OpDef kReluGrad = activation_gradient("ReluGrad", 2);
+extern const OpDef kClipGrad = activation_gradient("ClipGrad", 4);
 
 }  // namespace trainyard::ops

@@ -138,9 +138,7 @@ constexpr Row kRules[] = {
      }},
     {"Sigmoid",
      [](GradContext& g) {
-       // dy y - dy y y: zero stays zero, so that padding in blocks does too.
-       const ValueId product = times_dy(g, g.y());
-       return g.add("Sub", {product, g.add("Mul", {product, g.y()})});
+       return g.add("SigmoidGrad", {g.y(), g.dy()});
      }},
     {"Sin", [](GradContext& g) { return times_dy(g, g.add("Cos", {g.x(0)})); }},
     {"Sinh", [](GradContext& g) { return times_dy(g, g.add("Cosh", {g.x(0)})); }},
@@ -157,7 +155,7 @@ constexpr Row kRules[] = {
     {"Tan", [](GradContext& g) { return times_dy(g, one_plus_square(g, g.y(), 1)); }},
     {"Tanh",
      [](GradContext& g) {
-       return g.add("Sub", {g.dy(), g.add("Mul", {times_dy(g, g.y()), g.y()})});
+       return g.add("TanhGrad", {g.y(), g.dy()});
      }},
     {"ThresholdedRelu",
      [](GradContext& g) {

@@ -172,8 +172,8 @@ TEST(Rules, OperatorsWithoutOneAreThese) {
   const std::vector<std::string> expected = {
       // gradients themselves: there are no second derivatives
       "AveragePoolGrad", "BatchNormGrad", "ClipGrad", "ConvGradInput", "ConvGradWeight", "LRNGrad",
-      "MaxPoolGrad", "NegativeLogLikelihoodLossGrad", "ReluGrad", "SliceGrad",
-      "SoftmaxCrossEntropyLossGrad",
+      "MaxPoolGrad", "NegativeLogLikelihoodLossGrad", "ReluGrad", "SigmoidGrad", "SliceGrad",
+      "SoftmaxCrossEntropyLossGrad", "TanhGrad",
       // optimizers
       "Adagrad", "Adam", "AdamW", "ClipByGlobalNorm", "Lars", "Momentum",
       // made by the compiler, after differentiation

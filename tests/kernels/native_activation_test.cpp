@@ -20,6 +20,13 @@ TEST(NativeActivation, ReluAndItsGradientEqualTheReference) {
   }
 }
 
+TEST(NativeActivation, SmoothGradientsEqualTheReference) {
+  for (const Shape& shape : kShapes) {
+    check_fast({.op = "SigmoidGrad", .inputs = {draw(shape), draw(shape)}});
+    check_fast({.op = "TanhGrad", .inputs = {draw(shape), draw(shape)}});
+  }
+}
+
 // The second pair would make padding one.
 TEST(NativeActivation, ClipAndItsGradientEqualTheReference) {
   for (const Shape& shape : kShapes) {

@@ -1,4 +1,5 @@
-// Relu and Clip, and their gradients, in whatever blocks of channels their operands have.
+// Relu and Clip, and the gradients of these, Sigmoid and Tanh, in whatever blocks of channels their
+// operands have.
 #include "kernels/native/clamp.h"
 
 #include "kernels/kernel.h"
@@ -84,6 +85,34 @@ class Backward final : public Kernel {
   ElementRuns runs_;
 };
 
+// Inputs: y, dy. dx = dy * slope(y).
+template <typename Slope>
+class SmoothBackward final : public Kernel {
+ public:
+  SmoothBackward(const NodeView& node, const NodeLayouts& layouts)
+      : runs_(node.input_shape(0),
+              std::vector{layouts.inputs[0], layouts.inputs[1], layouts.outputs[0]}) {}
+
+  void run(const KernelArgs& args) const override {
+    runs_.for_each([&](int64_t image, int64_t first, int64_t count) {
+      const float* y = args.inputs[0].as<float>() + runs_.offset(0, image, first);
+      const float* dy = args.inputs[1].as<float>() + runs_.offset(1, image, first);
+      float* dx = args.outputs[0].as<float>() + runs_.offset(2, image, first);
+      for (int64_t i = 0; i < count; ++i) dx[i] = dy[i] * Slope::of(y[i]);
+    });
+  }
+
+ private:
+  ElementRuns runs_;
+};
+
+struct SigmoidSlope {
+  static float of(float y) { return y * (1.0F - y); }
+};
+struct TanhSlope {
+  static float of(float y) { return 1.0F - y * y; }
+};
+
 // Is zero known to stay zero?
 bool keeps_zero(const NodeView& node) {
   const ops::ActivationSpec spec = ops::activation_from(node);
@@ -124,19 +153,22 @@ constexpr KernelDef forward_kernel(std::string_view op) {
           .create_in = create<Forward>};
 }
 
+template <typename K>
 constexpr KernelDef backward_kernel(std::string_view op) {
   return {.op = op,
           .library = "native",
           .refuses = refuses,
           .layouts = backward_layouts,
-          .create_in = create<Backward>};
+          .create_in = create<K>};
 }
 
 }  // namespace
 
 extern const KernelDef kClip = forward_kernel("Clip");
-extern const KernelDef kClipGrad = backward_kernel("ClipGrad");
+extern const KernelDef kClipGrad = backward_kernel<Backward>("ClipGrad");
 extern const KernelDef kReluForward = forward_kernel("Relu");
-extern const KernelDef kReluGrad = backward_kernel("ReluGrad");
+extern const KernelDef kReluGrad = backward_kernel<Backward>("ReluGrad");
+extern const KernelDef kSigmoidGrad = backward_kernel<SmoothBackward<SigmoidSlope>>("SigmoidGrad");
+extern const KernelDef kTanhGrad = backward_kernel<SmoothBackward<TanhSlope>>("TanhGrad");
 
 }  // namespace trainyard::kernels::native

@@ -1,4 +1,5 @@
-// ReluGrad and ClipGrad: dy passes where the output is strictly between the bounds.
+// ReluGrad and ClipGrad: dy passes where the output is strictly between the bounds. SigmoidGrad and
+// TanhGrad: dy times a slope that follows from the output.
 #include <limits>
 
 #include "kernels/reference/operands.h"
@@ -38,9 +39,31 @@ class ClipGrad final : public Kernel {
   }
 };
 
+// dx = dy * slope(y)
+template <double (*kSlope)(double)>
+class SlopeGrad final : public Kernel {
+ public:
+  explicit SlopeGrad(const NodeView&) {}
+  void run(const KernelArgs& args) const override {
+    for (int64_t i = 0; i < args.inputs[0].num_elements(); ++i) {
+      const double slope = kSlope(float_at(args.inputs[0], i));
+      store_float(args.outputs[0], i, slope * float_at(args.inputs[1], i));
+    }
+  }
+};
+
+double sigmoid_slope(double y) {
+  return y * (1 - y);
+}
+double tanh_slope(double y) {
+  return 1 - y * y;
+}
+
 }  // namespace
 
 extern const KernelDef kReluGrad = reference_kernel<ReluGrad>("ReluGrad");
+extern const KernelDef kSigmoidGrad = reference_kernel<SlopeGrad<sigmoid_slope>>("SigmoidGrad");
+extern const KernelDef kTanhGrad = reference_kernel<SlopeGrad<tanh_slope>>("TanhGrad");
 extern const KernelDef kClipGrad = reference_kernel<ClipGrad>("ClipGrad");
 
 }  // namespace trainyard::kernels::reference
