@@ -253,6 +253,8 @@ void compare(const Layer& layer, const std::string& op, const Options& options) 
   if (candidates.size() == 2) {
     fmt::print(" {:4.2f} | {:.0e} |", seconds[0] / seconds[1],
                difference(*ours, *theirs, node.output_shape(0)));
+  } else {
+    fmt::print(" | |");
   }
   fmt::print("\n");
   std::fflush(stdout);

@@ -1,5 +1,6 @@
 // Gradients of a 3x3 depthwise convolution. Measured on one core against oneDNN
-// (bench/results/training_conv.md).
+// (bench/results/training_conv.md): of the input 1.2 to 4.3 times as fast, of the weights 0.8 (7x7
+// images) to 1.9 times.
 #pragma once
 
 #include "kernels/native/depthwise.h"

@@ -48,7 +48,7 @@ enum class WinogradTile { k2 = 2, k4 = 4, k6 = 6 };
 //   5x5 window                           2.0 (7x7 images) to 4.0 with 4x4 tiles
 std::optional<WinogradTile> winograd_pays(const WinogradShape& shape);
 // The same if the weights are transformed in every run. Measured on one core
-// (bench/results/training_conv.md): 1.6 (512 channels, 7x7, batch 8) to 3.3 times oneDNN's speed.
+// (bench/results/training_conv.md): 1.4 (16 channels) to 4 times oneDNN's speed.
 std::optional<WinogradTile> changing_winograd_pays(const WinogradShape& shape);
 
 // What one run works on. src, residual and dst are in nChw8c (channels padded with zeros to a

@@ -10,7 +10,7 @@
 namespace trainyard::kernels::native {
 
 // Whether that is expected to beat a direct computation. Measured against oneDNN's direct kernels
-// on one core (bench/results/training_conv.md).
+// on one core (bench/results/training_conv.md): 1.5 (16 channels) to 5 times its speed.
 bool winograd_weight_gradient_pays(const WinogradShape& shape);
 
 class WinogradWeightGradient {
