@@ -5,6 +5,7 @@ namespace trainyard::cli {
 
 extern const Command kAnalyze;
 extern const Command kBench;
+extern const Command kCalibrate;
 extern const Command kCheck;
 extern const Command kData;
 extern const Command kDevices;
@@ -31,6 +32,7 @@ constexpr const Command* kCommands[] = {
     &kSweep,
     &kValidate,
     &kDevices,
+    &kCalibrate,
     &kExport,
     &kCheck,
     &kRun,

@@ -1,5 +1,6 @@
 #include "predict/catalog.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 
@@ -8,6 +9,7 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "predict/embedded.h"
+#include "predict/this_machine.h"
 
 namespace trainyard::predict {
 namespace {
@@ -18,7 +20,7 @@ constexpr double kGibi = 1024.0 * 1024.0 * 1024.0;
 Device read_device(const std::string& id, const YamlView& view) {
   view.only({"name", "kind", "fp32_gflops", "fp64_gflops", "fp16_gflops", "tf32_gflops",
              "fp16_tensor_gflops", "int8_gops", "memory_gb", "bandwidth_gbps", "clock_mhz", "cores",
-             "inside", "paleo", "source"});
+             "inside", "stack", "paleo", "source"});
   Device device;
   device.id = id;
   device.name = view.text_or("name", id);
@@ -34,6 +36,7 @@ Device read_device(const std::string& id, const YamlView& view) {
   device.clock_hz = view.at("clock_mhz").positive() * 1e6;
   device.cores = static_cast<int64_t>(view.number_or("cores", 0));
   device.inside = view.text_or("inside", "pcie3");
+  device.stack = view.text_or("stack", "");
   device.source = view.at("source").text();
   if (const auto paleo = view.find("paleo")) {
     const std::vector<YamlView> figures = paleo->items();
@@ -85,7 +88,7 @@ Efficiency read_efficiency(const YamlView& view) {
 Stack read_stack(const std::string& id, const YamlView& view) {
   view.only({"name", "inherits", "winograd", "fourier", "image_by_image", "matrix_units", "paleo",
              "paleo_source", "overlaps", "bucket_mb", "network_share", "inside_share", "gpu", "cpu",
-             "devices", "fitted_to"});
+             "devices", "fitted_to", "measured"});
   Stack stack;
   stack.id = id;
   stack.name = view.text_or("name", id);
@@ -119,6 +122,9 @@ Stack read_stack(const std::string& id, const YamlView& view) {
     }
   }
   stack.fitted_to = view.text_or("fitted_to", "");
+  if (const auto measured = view.find("measured")) {
+    stack.measured = std::make_shared<const MeasuredCosts>(read_measured_costs(*measured));
+  }
   return stack;
 }
 
@@ -183,19 +189,27 @@ Catalog Catalog::built_in() {
 Catalog Catalog::load(std::span<const std::string> files) {
   Catalog catalog = built_in();
   std::set<std::filesystem::path> own;
-  if (const char* home = std::getenv("HOME")) {
-    const auto folder = std::filesystem::path(home) / ".config/trainyard";
-    std::error_code absent;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, absent)) {
-      if (entry.path().extension() == ".yaml") own.insert(entry.path());
-    }
+  std::error_code absent;
+  for (const auto& entry : std::filesystem::directory_iterator(user_catalog_folder(), absent)) {
+    if (entry.path().extension() == ".yaml") own.insert(entry.path());
   }
   for (const auto& path : own) catalog.add(read_file(path), path.string());
   for (const std::string& file : files) catalog.add(read_file(file), file);
   return catalog;
 }
 
+std::filesystem::path user_catalog_folder() {
+  const char* const home = std::getenv("HOME");
+  return home != nullptr ? std::filesystem::path(home) / ".config/trainyard"
+                         : std::filesystem::path();
+}
+
 const Device& Catalog::device(std::string_view id) const {
+  const auto known = [&](const Device& device) { return device.id == id; };
+  TY_REQUIRE(id != kThisMachine || std::any_of(devices_.begin(), devices_.end(), known),
+             "device '{}' is this machine, which has not been measured yet; run `trainyard "
+             "calibrate` once",
+             kThisMachine);
   return find(devices_, id, "device", "`trainyard devices` lists them.");
 }
 
@@ -208,6 +222,7 @@ const Stack& Catalog::stack(std::string_view id) const {
 }
 
 const Stack& Catalog::default_stack(const Device& device) const {
+  if (!device.stack.empty()) return stack(device.stack);
   if (device.is_cpu()) return stack("mxnet-1.2");
   const bool early = device.kind == "kepler" || device.kind == "maxwell" || device.kind == "pascal";
   return stack(early ? "tensorflow-1.1" : "pytorch");

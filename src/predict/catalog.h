@@ -51,6 +51,9 @@ class Catalog {
   std::vector<Stack> stacks_;
 };
 
+// ~/.config/trainyard, whose YAML files extend every catalog; empty without a home.
+std::filesystem::path user_catalog_folder();
+
 // "cpu" or "gpu": which figures of a stack apply.
 std::string_view device_class(const Device& device);
 

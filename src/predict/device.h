@@ -36,6 +36,7 @@ struct Device {
   double clock_hz = 0;
   int64_t cores = 0;   // of a CPU
   std::string inside;  // link to the other devices of a host
+  std::string stack;   // the software stack to assume; empty: what suits its kind
   std::optional<paleo::Machine> paleo;
   std::string source;
 

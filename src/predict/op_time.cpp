@@ -60,7 +60,8 @@ std::string_view algorithm_name(ConvAlgorithm algorithm) {
 }
 
 Roofline::Roofline(const Device& device, const Stack& stack, Precision precision)
-    : efficiency_(stack.for_class(device_class(device))),
+    : measured_(stack.measured),
+      efficiency_(measured_ ? Efficiency{} : stack.for_class(device_class(device))),
       winograd_(stack.winograd),
       fourier_(stack.fourier),
       image_by_image_(stack.image_by_image),
@@ -68,10 +69,16 @@ Roofline::Roofline(const Device& device, const Stack& stack, Precision precision
       bytes_per_s_(device.bytes_per_s * efficiency_.memory),
       element_(bytes_per_element(precision)),
       lanes_(device.fp32 / (2 * device.clock_hz)),
-      launch_(efficiency_.launch_us * 1e-6),
+      launch_(measured_ ? 0 : efficiency_.launch_us * 1e-6),
       synchronous_(device.is_cpu()) {
   TY_REQUIRE(peak_ > 0, "the catalog has no {} peak for device '{}'; give one with --catalog",
              precision_name(precision), device.id);
+  TY_REQUIRE(!measured_ || device.stack == stack.id,
+             "software stack '{}' was measured on one machine and cannot be moved to device '{}'",
+             stack.id, device.id);
+  TY_REQUIRE(!measured_ || precision == Precision::kFp32,
+             "device '{}' was measured in fp32; there are no figures for {}", device.id,
+             precision_name(precision));
   // Without matrix units half precision is stored but computed at the vector units' own rate.
   const double vector_half = device.fp16 > 0 ? device.fp16 : device.fp32;
   const bool has_matrix = precision == Precision::kFp16 && device.fp16_matrix > 0;
@@ -181,7 +188,24 @@ PassTime Roofline::forward(const OpProfile& op, double batch) const {
   return time;
 }
 
+PassTime Roofline::measured(const OpProfile& op, double batch, Phase phase, bool weights) const {
+  PassTime time;
+  double computing = 0;
+  for (const Term& term : operator_terms(op, batch, phase)) {
+    if ((term.pass == Pass::kWeights) != weights) continue;
+    const double flops = measured_->of(term.family, term.pass)[0] * term.flops;
+    time.seconds += measured_->time(term);
+    computing += flops;
+    if (term.family == Family::kWinograd) time.algorithm = ConvAlgorithm::kWinograd;
+  }
+  if (time.seconds > 0) {
+    time.bound = computing > time.seconds / 2 ? Bound::kCompute : Bound::kMemory;
+  }
+  return time;
+}
+
 PassTime Roofline::inference(const OpProfile& op, double batch) const {
+  if (measured_) return measured(op, batch, Phase::kInference, /*weights=*/false);
   if (op.work == Work::kProduct) return forward(op, batch);
   if (op.forward_inference == 0) return {};
   return traffic(op.forward_inference * batch);
@@ -189,6 +213,12 @@ PassTime Roofline::inference(const OpProfile& op, double batch) const {
 
 OpTime Roofline::training(const OpProfile& op, double batch) const {
   OpTime time;
+  if (measured_) {
+    time.forward = measured(op, batch, Phase::kForward, /*weights=*/false);
+    time.data_gradient = measured(op, batch, Phase::kBackward, /*weights=*/false);
+    time.weight_gradient = measured(op, batch, Phase::kBackward, /*weights=*/true);
+    return time;
+  }
   if (op.work == Work::kTraffic) {
     time.forward = traffic(op.forward_training * batch);
     time.data_gradient = traffic(op.backward * batch);
@@ -230,6 +260,7 @@ OpTime Roofline::gradients(const OpProfile& op, double batch) const {
 }
 
 double Roofline::update_seconds(double parameters) const {
+  if (measured_) return measured_->time(update_term(parameters));
   // Weight, gradient and momentum in; weight and momentum out; in single precision or better.
   constexpr double kElements = 5;
   return kElements * parameters * std::max(4.0, element_) / bytes_per_s_;

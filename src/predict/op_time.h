@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "predict/device.h"
@@ -65,6 +66,10 @@ class Roofline {
   // `pass` of one image, done for each image of a batch in turn.
   void repeat(PassTime& pass, const OpProfile& op, double batch) const;
   OpTime gradients(const OpProfile& op, double batch) const;
+  // The same questions answered by measured costs.
+  PassTime measured(const OpProfile& op, double batch, Phase phase, bool weights) const;
+
+  std::shared_ptr<const MeasuredCosts> measured_;  // null: by efficiencies
 
   Efficiency efficiency_;
   bool winograd_;

@@ -1,6 +1,7 @@
 #include "predict/profile.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "analysis/memory.h"
@@ -81,6 +82,7 @@ OpProfile profile_node(const NodeView& node) {
   op.kind = ops::kind_name(def.kind);
   if (is_view(node)) return op;
   op.macs = static_cast<double>(cost.macs);
+  op.flops = static_cast<double>(cost.flops);
   op.input = activation_inputs(node);
   op.output = static_cast<double>(node.output_shape(0).num_elements());
   for (size_t i = 0; i < node.num_inputs(); ++i) {
@@ -111,6 +113,30 @@ OpProfile profile_node(const NodeView& node) {
   return op;
 }
 
+bool is_norm(const OpProfile& op) {
+  return op.op == "BatchNormalization";
+}
+
+// `made_by`: the operator behind each value so far.
+Chain chain_of(const NodeView& node, const OpProfile& op,
+               const std::map<ValueId, const OpProfile*>& made_by) {
+  const bool can_follow = is_norm(op) || op.kind == ops::kind_name(ops::OpKind::kActivation) ||
+                          op.kind == ops::kind_name(ops::OpKind::kElementwise);
+  Chain best = Chain::kNone;
+  if (!can_follow) return best;
+  for (size_t i = 0; i < node.num_inputs(); ++i) {
+    if (!node.has_input(i) || node.input_value(i).consumers.size() != 1) continue;
+    const auto found = made_by.find(node.node().inputs[i]);
+    if (found == made_by.end()) continue;
+    const OpProfile& before = *found->second;
+    Chain chain = before.chain;
+    if (before.work == Work::kProduct) chain = Chain::kProduct;
+    if (is_norm(before)) chain = Chain::kNorm;
+    best = std::max(best, chain);
+  }
+  return best;
+}
+
 }  // namespace
 
 NetworkProfile profile_graph(const Graph& graph) {
@@ -123,11 +149,19 @@ NetworkProfile profile_graph(const Graph& graph) {
                graph.value(id).name, shape.to_string());
     profile.input += static_cast<double>(shape.num_elements());
   }
-  for (const NodeId id : graph.node_ids()) {
-    OpProfile op = profile_node(NodeView(graph, id));
+  const std::vector<NodeId> nodes = graph.node_ids();
+  profile.ops.reserve(nodes.size());  // made_by points into it
+  std::map<ValueId, const OpProfile*> made_by;
+  for (const NodeId id : nodes) {
+    const NodeView node(graph, id);
+    OpProfile op = profile_node(node);
     profile.macs += op.macs;
     if (op.weights > 0) profile.parameter_tensors += op.has_bias ? 2 : 1;
-    if (op.work != Work::kView) profile.ops.push_back(std::move(op));
+    if (op.work == Work::kView) continue;
+    op.chain = chain_of(node, op, made_by);
+    const ValueId output = graph.node(id).outputs[0];
+    op.uses = static_cast<double>(graph.value(output).consumers.size());
+    made_by[output] = &profile.ops.emplace_back(std::move(op));
   }
   const analysis::MemoryUse memory = analysis::analyze_memory(graph);
   profile.training_bytes = static_cast<double>(memory.training.bytes);
@@ -139,10 +173,10 @@ NetworkProfile profile_graph(const Graph& graph) {
 
 NetworkProfile merged(const NetworkProfile& profile) {
   const auto key = [](const OpProfile& op) {
-    return std::tie(op.work, op.is_conv, op.macs, op.input, op.output, op.weights, op.has_bias,
-                    op.data_gradient, op.rows, op.columns, op.inner, op.groups, op.input_rows,
-                    op.kernel_h, op.kernel_w, op.stride, op.forward_inference, op.forward_training,
-                    op.backward);
+    return std::tie(op.work, op.op, op.chain, op.uses, op.is_conv, op.macs, op.input, op.output,
+                    op.weights, op.has_bias, op.data_gradient, op.rows, op.columns, op.inner,
+                    op.groups, op.input_rows, op.kernel_h, op.kernel_w, op.stride, op.output_h,
+                    op.output_w, op.forward_inference, op.forward_training, op.backward);
   };
   NetworkProfile out = profile;
   out.ops.clear();

@@ -15,6 +15,10 @@ namespace trainyard::predict {
 // kTraffic: everything that is bound by memory. kView: costs nothing.
 enum class Work : uint8_t { kProduct, kTraffic, kView };
 
+// What an engine that fuses computes an element-wise operator or a normalisation along with: the
+// product or the normalisation whose result nobody else uses.
+enum class Chain : uint8_t { kNone, kProduct, kNorm };
+
 // One node. Sizes are elements (not bytes) of one image unless they say otherwise.
 struct OpProfile {
   std::string name;
@@ -25,11 +29,14 @@ struct OpProfile {
   double count = 1;  // operators like this one, in a merged profile
 
   double macs = 0;
+  double flops = 0;
   double input = 0;
   double output = 0;
   double weights = 0;  // trainable elements, whatever the batch
   bool has_bias = false;
   bool data_gradient = true;  // false where the input is data
+  Chain chain = Chain::kNone;
+  double uses = 1;  // of the first output
 
   // The product rows x inner times inner x columns, in `groups` copies.
   double rows = 0;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "predict/measured.h"
 #include "predict/paleo/cost.h"
 
 namespace trainyard::predict {
@@ -57,6 +59,8 @@ struct Stack {
   // kind of device.
   std::map<std::string, double, std::less<>> device_factor;
   std::string fitted_to;  // the rows the numbers come from
+  // Of a stack that was measured by operators on one machine, in place of efficiencies.
+  std::shared_ptr<const MeasuredCosts> measured;
 
   // Throws Error if the stack has no figures for this class of device.
   const Efficiency& for_class(std::string_view device_class) const;

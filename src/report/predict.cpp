@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
+#include "report/calibration.h"
 
 namespace trainyard::report {
 namespace {
@@ -313,6 +314,13 @@ Document device_document(const predict::Catalog& catalog, const predict::Device&
                                                     {"source", price.source}}));
   }
   if (prices.num_rows() > 0) document.blocks.emplace_back(std::move(prices));
+  if (const auto& measured = catalog.default_stack(device).measured) {
+    document.blocks.emplace_back(
+        Paragraph{fmt::format("Measured on it, with a cache of {:g} MB between near and far:",
+                              measured->cache_bytes / 1e6)});
+    document.blocks.emplace_back(measured_costs_table(*measured, device));
+    document.data["costs"] = measured_costs_json(*measured);
+  }
   return document;
 }
 

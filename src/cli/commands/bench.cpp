@@ -1,9 +1,7 @@
 // `trainyard bench MODEL`: measured time of a network, and of the machine itself.
 #include "runtime/bench.h"
 
-#include <chrono>
 #include <memory>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -11,9 +9,8 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/execution_report.h"
+#include "cli/measure_network.h"
 #include "cli/model_argument.h"
-#include "runtime/compiler.h"
-#include "train/training_step.h"
 
 namespace trainyard::cli {
 namespace {
@@ -51,75 +48,14 @@ int run_machine(const Flags& flags, std::ostream& out) {
   return 0;
 }
 
-// What was measured of a network, in use or in training.
-struct Measured {
-  runtime::Executable executable;
-  runtime::Profile profile;
-  runtime::Timing timing = {};
-  double compile_s = 0;
-  int64_t batch = 1;
-  std::optional<train::PhaseSeconds> phases = {};  // medians; training only
-};
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-runtime::Profile* profile_if_asked(const Flags& flags, runtime::Profile& profile) {
-  return flags.profile || !flags.trace.empty() ? &profile : nullptr;
-}
-
-Measured measure_inference(const Flags& flags) {
-  Graph graph = flags.model.load();
-  const int64_t batch = batch_of(graph);
-  runtime::CompileOptions options;
-  options.threads = resolve_threads(flags.threads);
-  options.reference_only = flags.reference;
-  const auto begin = std::chrono::steady_clock::now();
-  const runtime::Executable executable = runtime::compile(std::move(graph), options);
-  const double compile_s = seconds_since(begin);
-  runtime::ExecutionContext context(executable);
-  runtime::fill_inputs(context, executable, /*seed=*/1);
-  Measured measured{.executable = executable,
-                    .profile = runtime::Profile(executable),
-                    .compile_s = compile_s,
-                    .batch = batch};
-  measured.timing =
-      runtime::time_runs([&](runtime::Profile* profile) { context.run(profile); }, flags.warmup,
-                         flags.runs, profile_if_asked(flags, measured.profile));
-  return measured;
-}
-
-// Images and labels stay the same; the learning rate is small enough for any network to survive.
-Measured measure_training(const Flags& flags) {
-  constexpr double kRate = 1e-4;
-  const Graph graph = flags.model.load();
-  train::StepOptions options;
-  options.threads = resolve_threads(flags.threads);
-  options.reference_only = flags.reference;
-  const auto begin = std::chrono::steady_clock::now();
-  train::TrainingStep step(graph, options);
-  const double compile_s = seconds_since(begin);
-  runtime::fill_random(step.images(), /*seed=*/1);
-  Measured measured{.executable = step.executable(),
-                    .profile = runtime::Profile(step.executable()),
-                    .compile_s = compile_s,
-                    .batch = batch_of(graph)};
-  std::vector<double> forward;
-  std::vector<double> backward;
-  std::vector<double> update;
-  const auto run_step = [&](runtime::Profile* profile) {
-    step.run(kRate, profile);
-    forward.push_back(step.seconds().forward);
-    backward.push_back(step.seconds().backward);
-    update.push_back(step.seconds().update);
-  };
-  measured.timing = runtime::time_runs(run_step, flags.warmup, flags.runs,
-                                       profile_if_asked(flags, measured.profile));
-  measured.phases = {.forward = runtime::summarize(forward).median_s,
-                     .backward = runtime::summarize(backward).median_s,
-                     .update = runtime::summarize(update).median_s};
-  return measured;
+Measured measure(const Flags& flags) {
+  const MeasureOptions options{.threads = resolve_threads(flags.threads),
+                               .warmup = flags.warmup,
+                               .runs = flags.runs,
+                               .reference_only = flags.reference,
+                               .profile = flags.profile || !flags.trace.empty()};
+  return flags.train ? measure_training(flags.model.load(), options)
+                     : measure_inference(flags.model.load(), options);
 }
 
 void add_phases(report::Document& document, const train::PhaseSeconds& phases, double step_s) {
@@ -139,7 +75,7 @@ int run(const Flags& flags, std::ostream& out) {
   if (flags.machine) return run_machine(flags, out);
   TY_REQUIRE(!flags.model.text().empty(), "bench needs a MODEL, or --machine");
   TY_REQUIRE(flags.runs >= 1 && flags.warmup >= 0, "--runs must be at least 1, --warmup 0 or more");
-  const Measured measured = flags.train ? measure_training(flags) : measure_inference(flags);
+  const Measured measured = measure(flags);
   const runtime::Executable& executable = measured.executable;
   const runtime::Timing& timing = measured.timing;
   const int64_t memory = runtime::peak_memory_bytes();

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/model_argument.h"
+#include "cli/validate_this.h"
 #include "report/validation.h"
 
 namespace trainyard::cli {
@@ -16,12 +17,18 @@ struct Options {
   std::string measurements;
   bool leave_out = false;
   std::string fit;
+  bool this_machine = false;
+  ThisMachineOptions machine;
   std::vector<std::string> catalogs;
   report::Format format = report::Format::kText;
 };
 
 int run(const Options& options, std::ostream& out) {
-  predict::Catalog catalog = predict::Catalog::load(options.catalogs);
+  const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
+  if (options.this_machine) {
+    out << report::render(validate_this_machine(catalog, options.machine), options.format);
+    return 0;
+  }
   const std::vector<predict::Measurement> rows =
       options.measurements.empty()
           ? predict::published_measurements()
@@ -54,6 +61,11 @@ Runner setup(Args& args) {
             "also score each row by fits without its network, and without its device (minutes)");
   args.option("--fit", options->fit,
               "fit the software stacks to the rows and write them as a catalog file");
+  args.flag("--this", options->this_machine,
+            "run networks on this machine and score `--device this` on them (minutes)");
+  args.repeated("--network", options->machine.networks,
+                "with --this: a network to run, instead of the usual five");
+  args.option("--runs", options->machine.runs, "with --this: measured runs of each");
   args.repeated("--catalog", options->catalogs,
                 "a YAML file that adds to or overrides the catalog");
   args.format(options->format);
@@ -69,7 +81,8 @@ extern const Command kValidate = {
     .examples =
         "  trainyard validate\n"
         "  trainyard validate --leave-one-out --format md > docs/results/validation.md\n"
-        "  trainyard validate --measurements mine.csv --fit mine.yaml\n",
+        "  trainyard validate --measurements mine.csv --fit mine.yaml\n"
+        "  trainyard calibrate && trainyard validate --this\n",
     .setup = setup,
 };
 

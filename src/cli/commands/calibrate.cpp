@@ -1,0 +1,135 @@
+// `trainyard calibrate`: measures this machine for `--device this`.
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/execution_report.h"
+#include "predict/catalog.h"
+#include "predict/this_machine.h"
+#include "report/calibration.h"
+#include "train/calibration.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct Options {
+  int64_t threads = 0;
+  double seconds = 70;
+  std::string output;
+  bool quick = false;
+  report::Format format = report::Format::kText;
+};
+
+// One line that is rewritten on a terminal, a line every tenth elsewhere.
+class ProgressLine {
+ public:
+  void show(double share, std::string_view what) {
+    const int percent = static_cast<int>(std::floor(100 * share));
+    if (terminal_) {
+      std::cerr << fmt::format("\r{:3} % {:<60}", percent, what) << (share >= 1 ? "\n" : "")
+                << std::flush;
+    } else if (percent / 10 != last_ / 10 || last_ < 0) {
+      std::cerr << fmt::format("{:3} % {}\n", percent, what);
+    }
+    last_ = percent;
+  }
+
+ private:
+  bool terminal_ = ::isatty(STDERR_FILENO) != 0;
+  int last_ = -1;
+};
+
+std::filesystem::path target(const Options& options) {
+  if (!options.output.empty()) return options.output;
+  const std::filesystem::path folder = predict::user_catalog_folder();
+  TY_REQUIRE(!folder.empty(),
+             "HOME is not set, so there is no place for the profile; name a file "
+             "with --output");
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) throw_failure("cannot make folder {}: {}", folder.string(), failed.message());
+  return folder / fmt::format("{}.yaml", predict::kThisMachine);
+}
+
+report::Document document_of(const train::Calibration& calibration, const std::string& path) {
+  const predict::MeasuredCosts& costs = *calibration.stack.measured;
+  report::Document document;
+  report::Table table({{"measured", report::Align::kLeft}, {"value"}});
+  table.add_row({"multiply-add peak, 1 thread",
+                 fmt::format("{:.1f} GFLOP/s", calibration.peak.gflops_one_thread)});
+  table.add_row({fmt::format("multiply-add peak, {} threads", calibration.device.cores),
+                 fmt::format("{:.1f} GFLOP/s", calibration.peak.gflops)});
+  table.add_row({"memory read", fmt::format("{:.1f} GB/s", calibration.peak.memory_gb_per_s)});
+  table.add_row({"cache that fits the samples", fmt::format("{:g} MB", costs.cache_bytes / 1e6)});
+  Json scaling = Json::array();
+  for (const train::ThreadScaling& item : calibration.scaling) {
+    const double speedup = item.seconds_one / item.seconds_all;
+    table.add_row({fmt::format("{}: {} threads over 1", item.what, calibration.device.cores),
+                   fmt::format("{:.2f}", speedup)});
+    scaling.push_back(Json::object({{"what", item.what}, {"speedup", speedup}}));
+  }
+  document.blocks.emplace_back(std::move(table));
+  document.blocks.emplace_back(
+      report::measured_costs_table(costs, calibration.device, calibration.samples));
+  document.blocks.emplace_back(report::Paragraph{
+      fmt::format("{} samples; written to {}. `--device {}` now means this machine.",
+                  calibration.samples.size(), path, predict::kThisMachine)});
+  document.data = Json::object({{"file", path},
+                                {"threads", calibration.device.cores},
+                                {"gflops_one_thread", calibration.peak.gflops_one_thread},
+                                {"gflops", calibration.peak.gflops},
+                                {"memory_gb_per_s", calibration.peak.memory_gb_per_s},
+                                {"cache_mb", costs.cache_bytes / 1e6}});
+  document.data["thread_scaling"] = std::move(scaling);
+  document.data["costs"] = report::measured_costs_json(costs);
+  document.data["samples"] = report::samples_json(calibration.samples, costs);
+  return document;
+}
+
+int run(const Options& options, std::ostream& out) {
+  TY_REQUIRE(options.seconds > 0, "--seconds is {}, expected more than 0", options.seconds);
+  train::CalibrationOptions calibration;
+  calibration.threads = resolve_threads(options.threads);
+  calibration.seconds = options.seconds;
+  if (options.quick) calibration.graphs = train::quick_calibration_graphs();
+  if (options.quick) calibration.seconds = std::min(options.seconds, 0.2);
+  const std::filesystem::path path = target(options);
+  ProgressLine line;
+  calibration.progress = [&](double share, std::string_view what) { line.show(share, what); };
+  const train::Calibration result = train::calibrate(calibration);
+  write_file(path, predict::machine_yaml(result.device, result.stack));
+  out << report::render(document_of(result, path.string()), options.format);
+  return 0;
+}
+
+Runner setup(Args& args) {
+  auto options = std::make_shared<Options>();
+  args.option("--threads", options->threads, "threads; 0: all cores");
+  args.option("--seconds", options->seconds, "time for measured runs; compiling comes on top");
+  args.option("--output", options->output,
+              "the file to write (~/.config/trainyard/this.yaml if absent)");
+  args.flag("--quick", options->quick, "a few tiny graphs, to see it work; not for predictions");
+  args.format(options->format);
+  return [options](std::ostream& out) { return run(*options, out); };
+}
+
+}  // namespace
+
+extern const Command kCalibrate = {
+    .name = "calibrate",
+    .group = "Predict",
+    .summary = "Measure this machine, so that --device this predicts it",
+    .examples =
+        "  trainyard calibrate\n"
+        "  trainyard predict resnet50 --device this --batch 8 --inference\n"
+        "  trainyard validate --this\n",
+    .setup = setup,
+};
+
+}  // namespace trainyard::cli
