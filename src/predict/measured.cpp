@@ -110,11 +110,11 @@ Term traffic_term(const OpProfile& op, double batch, Pass pass) {
 }
 
 void add_backward(const OpProfile& op, double batch, std::vector<Term>& terms) {
-  if (op.uses > 1) {
+  if (op.uses > 1 && (op.data_gradient || op.weights > 0)) {
     terms.push_back({Family::kForks, Pass::kData, 0, (op.uses + 1) * op.output * batch * kElement});
   }
   if (op.work != Work::kProduct) {
-    terms.push_back(traffic_term(op, batch, Pass::kData));
+    if (op.data_gradient) terms.push_back(traffic_term(op, batch, Pass::kData));
     return;
   }
   if (!op.is_conv) {
@@ -169,7 +169,7 @@ std::string_view pass_name(Pass pass) {
 Amounts Term::amounts(double cache_bytes) const {
   const double far =
       bytes > 0 ? std::clamp(std::log2(bytes / cache_bytes) / 2 + 0.5, 0.0, 1.0) : 0.0;
-  return {flops, bytes * (1 - far), bytes * far, weights, kernels};
+  return {flops, bytes, bytes * far, weights, kernels};
 }
 
 double MeasuredCosts::time(const Term& term) const {

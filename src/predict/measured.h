@@ -44,9 +44,9 @@ enum class Pass : uint8_t { kInference, kForward, kData, kWeights };
 inline constexpr size_t kPasses = static_cast<size_t>(Pass::kWeights) + 1;
 std::string_view pass_name(Pass pass);
 
-// What costs time: FLOPs of the algorithm that is used, bytes of activations whose operator's
-// working set is within the cache (near) or beyond it (far), bytes of weights, kernels.
-enum class Amount : uint8_t { kFlops, kNear, kFar, kWeights, kKernels };
+// What costs time: FLOPs of the algorithm that is used, bytes of activations, those of them whose
+// operator's working set is beyond the cache (what these cost more), bytes of weights, kernels.
+enum class Amount : uint8_t { kFlops, kBytes, kFar, kWeights, kKernels };
 inline constexpr size_t kAmounts = static_cast<size_t>(Amount::kKernels) + 1;
 using Amounts = std::array<double, kAmounts>;
 
@@ -59,7 +59,7 @@ struct Term {
   double weights = 0;  // bytes
   double kernels = 1;
 
-  // Bytes turn from near to far ones where the working set passes the cache, over a factor of four.
+  // Bytes become far ones where the working set passes the cache, over a factor of four.
   Amounts amounts(double cache_bytes) const;
 };
 

@@ -91,19 +91,15 @@ SparseRow sparse(const MeasuredSample& sample, double cache_bytes) {
   return row;
 }
 
-// Rates of bytes that no sample had: the other kind's, at memory speed or slower.
+// Bytes that no sample had move at memory speed; far ones not faster than that.
 void fill_unseen(const NonNegative& problem, double bytes_per_s, std::vector<double>& rates) {
   for (size_t first = 0; first < kColumns; first += kAmounts) {
-    const size_t near = first + static_cast<size_t>(Amount::kNear);
+    double& bytes = rates[first + static_cast<size_t>(Amount::kBytes)];
     const size_t far = first + static_cast<size_t>(Amount::kFar);
-    const bool near_seen = problem.seen(near);
-    const bool far_seen = problem.seen(far);
-    if (!near_seen && !far_seen) {
-      rates[near] = rates[far] = 1 / bytes_per_s;
-    } else if (!far_seen && rates[near] > 0) {
-      rates[far] = std::max(rates[near], 1 / bytes_per_s);
-    } else if (!near_seen) {
-      rates[near] = rates[far];
+    if (!problem.seen(first + static_cast<size_t>(Amount::kBytes))) {
+      bytes = 1 / bytes_per_s;
+    } else if (!problem.seen(far) && bytes > 0) {
+      rates[far] = std::max(0.0, 1 / bytes_per_s - bytes);
     }
   }
 }

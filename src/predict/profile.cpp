@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "analysis/memory.h"
@@ -93,7 +94,6 @@ OpProfile profile_node(const NodeView& node) {
     op.weights += static_cast<double>(node.input_shape(i).num_elements());
     op.has_bias = op.has_bias || role == ops::ParamRole::kBias;
   }
-  op.data_gradient = node.input_value(0).kind != ValueKind::kInput;
   const auto window = def.window != nullptr ? def.window(node) : std::nullopt;
   if (def.kind == ops::OpKind::kConvolution && window) {
     op.work = Work::kProduct;
@@ -126,7 +126,7 @@ Chain chain_of(const NodeView& node, const OpProfile& op,
   if (!can_follow) return best;
   for (size_t i = 0; i < node.num_inputs(); ++i) {
     if (!node.has_input(i) || node.input_value(i).consumers.size() != 1) continue;
-    const auto found = made_by.find(node.node().inputs[i]);
+    const auto found = made_by.find(node.input(i));
     if (found == made_by.end()) continue;
     const OpProfile& before = *found->second;
     Chain chain = before.chain;
@@ -135,6 +135,14 @@ Chain chain_of(const NodeView& node, const OpProfile& op,
     best = std::max(best, chain);
   }
   return best;
+}
+
+// `trained`: the values so far that depend on something trainable.
+bool depends_on(const NodeView& node, const std::set<ValueId>& trained) {
+  for (size_t i = 0; i < node.num_inputs(); ++i) {
+    if (node.has_input(i) && trained.contains(node.input(i))) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -152,9 +160,14 @@ NetworkProfile profile_graph(const Graph& graph) {
   const std::vector<NodeId> nodes = graph.node_ids();
   profile.ops.reserve(nodes.size());  // made_by points into it
   std::map<ValueId, const OpProfile*> made_by;
+  std::set<ValueId> trained;
   for (const NodeId id : nodes) {
     const NodeView node(graph, id);
     OpProfile op = profile_node(node);
+    op.data_gradient = depends_on(node, trained);
+    if (op.data_gradient || op.weights > 0) {
+      trained.insert(graph.node(id).outputs.begin(), graph.node(id).outputs.end());
+    }
     profile.macs += op.macs;
     if (op.weights > 0) profile.parameter_tensors += op.has_bias ? 2 : 1;
     if (op.work == Work::kView) continue;

@@ -34,7 +34,7 @@ struct OpProfile {
   double output = 0;
   double weights = 0;  // trainable elements, whatever the batch
   bool has_bias = false;
-  bool data_gradient = true;  // false where the input is data
+  bool data_gradient = true;  // false where nothing before it is trained
   Chain chain = Chain::kNone;
   double uses = 1;  // of the first output
 

@@ -10,17 +10,15 @@
 namespace trainyard::predict {
 namespace {
 
-// How a rate is written: as speed, which people know, or as time.
-struct RateField {
-  std::string_view name;
-  double scale;  // value = 1 / (rate * scale), for kernels rate * scale
-};
-constexpr std::array<RateField, kAmounts> kRates = {{{"gflops", 1e9},
-                                                     {"near_gbps", 1e9},
-                                                     {"far_gbps", 1e9},
-                                                     {"weights_gbps", 1e9},
-                                                     {"kernel_us", 1e6}}};
-constexpr size_t kKernelRate = static_cast<size_t>(Amount::kKernels);
+// How rates are written: as speeds, which people know, and a kernel as time. Far bytes have their
+// whole cost here.
+constexpr std::array<std::string_view, kAmounts> kRates = {"gflops", "near_gbps", "far_gbps",
+                                                           "weights_gbps", "kernel_us"};
+constexpr auto kBytesRate = static_cast<size_t>(Amount::kBytes);
+constexpr auto kFarRate = static_cast<size_t>(Amount::kFar);
+constexpr auto kKernelRate = static_cast<size_t>(Amount::kKernels);
+constexpr double kGiga = 1e9;
+constexpr double kMicro = 1e-6;
 
 // A double-quoted scalar.
 std::string quoted(std::string_view text) {
@@ -32,14 +30,14 @@ std::string quoted(std::string_view text) {
   return out + "\"";
 }
 
-std::string rates_yaml(const Amounts& rates) {
+std::string rates_yaml(Amounts rates) {
+  rates[kFarRate] += rates[kBytesRate];
   std::string out = "{";
   for (size_t i = 0; i < kAmounts; ++i) {
     if (rates[i] <= 0) continue;
-    const double value =
-        i == kKernelRate ? rates[i] * kRates[i].scale : 1 / (rates[i] * kRates[i].scale);
+    const double value = i == kKernelRate ? rates[i] / kMicro : 1 / (rates[i] * kGiga);
     if (out.size() > 1) out += ", ";
-    out += fmt::format("{}: {:.6g}", kRates[i].name, value);
+    out += fmt::format("{}: {:.6g}", kRates[i], value);
   }
   return out + "}";
 }
@@ -47,15 +45,15 @@ std::string rates_yaml(const Amounts& rates) {
 Amounts read_rates(const YamlView& view) {
   Amounts rates = {};
   for (const auto& [key, value] : view.members()) {
-    bool known = false;
-    for (size_t i = 0; i < kAmounts; ++i) {
-      if (kRates[i].name != key) continue;
-      const double number = value.positive();
-      rates[i] = i == kKernelRate ? number / kRates[i].scale : 1 / (number * kRates[i].scale);
-      known = true;
+    const auto found = std::find(kRates.begin(), kRates.end(), key);
+    if (found == kRates.end()) {
+      value.fail("expected gflops, near_gbps, far_gbps, weights_gbps or kernel_us");
     }
-    if (!known) value.fail("expected gflops, near_gbps, far_gbps, weights_gbps or kernel_us");
+    const auto i = static_cast<size_t>(found - kRates.begin());
+    const double number = value.positive();
+    rates[i] = i == kKernelRate ? number * kMicro : 1 / (number * kGiga);
   }
+  rates[kFarRate] = std::max(0.0, rates[kFarRate] - rates[kBytesRate]);
   return rates;
 }
 

@@ -19,9 +19,12 @@ double rate_of(const predict::Amounts& rates, Amount amount) {
 }
 
 // Giga per second; "-" where it costs nothing.
-Cell speed_cell(const predict::Amounts& rates, Amount amount) {
-  const double rate = rate_of(rates, amount);
+Cell speed_cell(double rate) {
   return rate > 0 ? fixed_cell(1e-9 / rate, 1) : Cell("-");
+}
+
+double far_rate(const predict::Amounts& rates) {
+  return rate_of(rates, Amount::kBytes) + rate_of(rates, Amount::kFar);
 }
 
 template <typename F>
@@ -56,11 +59,11 @@ Table measured_costs_table(const predict::MeasuredCosts& costs, const predict::D
     std::vector<Cell> cells = {
         predict::family_name(family),
         predict::pass_name(pass),
-        speed_cell(rates, Amount::kFlops),
+        speed_cell(per_flop),
         per_flop > 0 ? percent_cell(1 / (per_flop * device.fp32)) : Cell("-"),
-        speed_cell(rates, Amount::kNear),
-        speed_cell(rates, Amount::kFar),
-        speed_cell(rates, Amount::kWeights),
+        speed_cell(rate_of(rates, Amount::kBytes)),
+        speed_cell(far_rate(rates)),
+        speed_cell(rate_of(rates, Amount::kWeights)),
         fixed_cell(rate_of(rates, Amount::kKernels) * 1e6, 1)};
     if (!samples.empty()) {
       const predict::FamilyError error = predict::family_error(samples, costs, family, pass);
@@ -78,8 +81,8 @@ Json measured_costs_json(const predict::MeasuredCosts& costs) {
     out.push_back(Json::object({{"family", predict::family_name(family)},
                                 {"pass", predict::pass_name(pass)},
                                 {"s_per_flop", rate_of(rates, Amount::kFlops)},
-                                {"s_per_near_byte", rate_of(rates, Amount::kNear)},
-                                {"s_per_far_byte", rate_of(rates, Amount::kFar)},
+                                {"s_per_near_byte", rate_of(rates, Amount::kBytes)},
+                                {"s_per_far_byte", far_rate(rates)},
                                 {"s_per_weight_byte", rate_of(rates, Amount::kWeights)},
                                 {"s_per_kernel", rate_of(rates, Amount::kKernels)}}));
   });

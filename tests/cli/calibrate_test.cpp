@@ -11,7 +11,7 @@ namespace trainyard::cli {
 namespace {
 
 TEST(CalibrateCommand, MakesThisMachineADevice) {
-  const TemporaryFolder home;
+  const TemporaryFolder home("calibrate");
   setenv("HOME", home.path().c_str(), 1);
   const Outcome before = run({"predict", "lenet5", "--device", "this"});
   EXPECT_EQ(before.code, 2);
