@@ -17,6 +17,8 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("weights", &c.weights, "start from the parameters in this safetensors file");
   settings.add("freeze", &c.freeze,
                "parameters whose names begin so stay as they are (comma-separated)");
+  settings.add("recompute", &c.recompute,
+               "blocks computed again in backward to save memory: beginnings of node names");
   settings.add("epochs", &c.epochs, "passes over the data");
   settings.add("batch", &c.batch, "images in a step");
   settings.add("accumulate", &c.accumulate, "steps whose gradients are added up for one update");

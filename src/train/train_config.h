@@ -16,8 +16,9 @@ struct TrainConfig {
   int64_t classes = 0;  // 0: as many as the data has
   int64_t image = 0;    // 0: the size of the pictures
   double width = 1.0;
-  std::string weights;  // safetensors to start from
-  std::string freeze;   // prefixes of parameter names, separated by commas
+  std::string weights;    // safetensors to start from
+  std::string freeze;     // prefixes of parameter names, separated by commas
+  std::string recompute;  // prefixes of node names, separated by commas
 
   int64_t epochs = 5;
   int64_t batch = 128;

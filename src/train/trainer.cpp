@@ -31,6 +31,7 @@ StepOptions step_options(const TrainConfig& config) {
   training.auxiliary_weight = config.auxiliary_weight;
   training.label_smoothing = config.label_smoothing;
   if (!config.freeze.empty()) training.frozen = split(config.freeze, ',');
+  if (!config.recompute.empty()) training.recompute = split(config.recompute, ',');
   OptimizerOptions& optimizer = training.optimizer;
   optimizer.kind = config.optimizer;
   optimizer.momentum = config.momentum;

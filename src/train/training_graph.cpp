@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autodiff/differentiate.h"
+#include "autodiff/recompute.h"
 #include "autodiff/training_mode.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -120,7 +121,11 @@ class Maker {
   void add_gradients() {
     std::vector<ValueId> values;
     for (const Parameter& p : parameters_) values.push_back(p.value);
+    const auto forward_nodes = static_cast<size_t>(graph_.num_nodes());
     gradients_ = autodiff::differentiate(graph_, loss_, values);
+    if (!options_.recompute.empty()) {
+      autodiff::recompute_blocks(graph_, forward_nodes, options_.recompute);
+    }
     // What the loss does not depend on stays as it is.
     for (size_t i = parameters_.size(); i-- > 0;) {
       if (gradients_[i].valid()) continue;

@@ -29,6 +29,9 @@ struct TrainingOptions {
   double label_smoothing = 0;
   // Parameters whose name begins with one of these stay as they are and cost no gradient work.
   std::vector<std::string> frozen;
+  // Blocks of nodes, by the beginning of their names, whose results are computed again for the
+  // backward pass instead of being kept.
+  std::vector<std::string> recompute;
   // Gradients of this many runs are added up before an update.
   int64_t accumulate = 1;
   // Weight of the losses of the second and further outputs (auxiliary heads).

@@ -1,9 +1,13 @@
 // The memory that analysis predicts for training, against what a compiled step takes.
 #include "analysis/memory.h"
 
+#include <cstring>
+
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "models/model.h"
+#include "runtime/bench.h"
 #include "train/training_step.h"
 
 namespace trainyard::train {
@@ -24,6 +28,29 @@ TEST(TrainingMemory, AnalysisAgreesWithTheCompiledStep) {
         static_cast<double>(step.executable().arena_bytes() + step.executable().state_bytes());
     EXPECT_NEAR(predicted / measured, 1.0, kTolerance) << name;
   }
+}
+
+TEST(TrainingMemory, RecomputingBlocksSavesMemoryAndKeepsTheBits) {
+  const Graph model = models::build_model("resnet18-cifar", {.batch = 8});
+  StepOptions options{.threads = 2};
+  TrainingStep plain(model, options);
+  for (const char* block : {"layer1.0.", "layer1.1.", "layer2.0.", "layer2.1."}) {
+    options.training.recompute.emplace_back(block);
+  }
+  TrainingStep again(model, options);
+  EXPECT_LT(again.executable().arena_bytes(), plain.executable().arena_bytes() * 17 / 20);
+  for (TrainingStep* step : {&plain, &again}) {
+    runtime::fill_random(step->images(), 3);
+    for (int i = 0; i < 2; ++i) step->run(0.1);
+  }
+  for (size_t i = 0; i < plain.states().size(); ++i) {
+    const Tensor a = plain.state(i);
+    const Tensor b = again.state(i);
+    ASSERT_EQ(std::memcmp(a.data(), b.data(), static_cast<size_t>(a.num_bytes())), 0)
+        << plain.states()[i].name;
+  }
+  options.training.recompute = {"layer9."};
+  EXPECT_THROW(TrainingStep(model, options), Error);
 }
 
 }  // namespace
