@@ -3,6 +3,7 @@
 
 namespace trainyard::cli {
 
+extern const Command kAllReduce;
 extern const Command kAnalyze;
 extern const Command kBench;
 extern const Command kCalibrate;
@@ -38,6 +39,7 @@ constexpr const Command* kCommands[] = {
     &kRun,
     &kBench,
     &kTrain,
+    &kAllReduce,
     &kStaleness,
     &kConformance,
     &kData,

@@ -62,7 +62,21 @@ constexpr CollectivePlan reduce_broadcast_plan(int64_t n) {
   return {2 * (n - 1), 2.0 * static_cast<double>(n - 1)};
 }
 
-// The same with a server that is no member: n messages in, n out.
+// n members of one host sum in shared memory: two meetings; the share is of all bytes through
+// memory, as each message is read once and written once.
+constexpr CollectivePlan shared_memory_plan(int64_t n) {
+  if (n < 2) return {};
+  return {2, 2.0 * static_cast<double>(n)};
+}
+
+// The part of a hierarchical all-reduce inside a host of n members, in shared memory: three
+// meetings; each share is read from all and written to one, then read and written by the others.
+constexpr CollectivePlan shared_shares_plan(int64_t n) {
+  if (n < 2) return {};
+  return {3, 3.0 * static_cast<double>(n) - 1.0};
+}
+
+// Reduction to a server that is no member: n messages in, n out.
 constexpr CollectivePlan central_plan(int64_t n) {
   if (n < 2) return {};
   return {2 * n, 2.0 * static_cast<double>(n)};

@@ -32,6 +32,9 @@ class Collectives {
   // Rank `root`'s elements to all.
   void broadcast(Elements data, int64_t root);
 
+  // Returns once all ranks of this host have called it; they meet in shared memory.
+  void meet() { host_.meet(0); }
+
   // Every rank's value, in the order of ranks.
   std::vector<double> all_gather(double value);
 

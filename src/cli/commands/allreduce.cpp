@@ -1,0 +1,185 @@
+// `trainyard allreduce`: times the ways to sum over ranks, beside MPI's own and the predictions.
+#include <algorithm>
+#include <charconv>
+#include <iostream>
+#include <memory>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "dist/all_reduce_bench.h"
+#include "dist/launch.h"
+#include "dist/mpi/mpi_ranks.h"
+#include "report/all_reduce.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct Options {
+  std::vector<int64_t> workers = {2};
+  std::string sizes = "1K..256M";
+  std::string algorithm = "all";
+  double seconds = 0.3;
+  report::Format format = report::Format::kText;
+  std::set<std::string> given;
+};
+
+constexpr int64_t kMostWorkers = 1024;
+constexpr int64_t kMostBytes = int64_t{16} << 30;
+constexpr int64_t kItem = 4;
+// From one size of a range to the next.
+constexpr int64_t kStep = 4;
+
+int64_t parse_size(const std::string& text) {
+  int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, number);
+  const std::string unit(stop, end);
+  const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : -1;
+  TY_REQUIRE(failure == std::errc() && shift >= 0,
+             "--sizes: '{}' is no size; expected bytes, or 64K, 4M, 1G", text);
+  TY_REQUIRE(number >= 0 && number <= kMostBytes >> shift, "--sizes: {} is not in 0..16G", text);
+  const int64_t bytes = number << shift;
+  TY_REQUIRE(bytes % kItem == 0, "--sizes: {} is no multiple of 4, the bytes of a float32", text);
+  return bytes;
+}
+
+// "1K..256M,3K": ranges in steps of 4x, and single sizes.
+std::vector<int64_t> parse_sizes(const std::string& text) {
+  std::vector<int64_t> sizes;
+  for (const std::string& part : split(text, ',')) {
+    const size_t dots = part.find("..");
+    if (dots == std::string::npos) {
+      sizes.push_back(parse_size(part));
+      continue;
+    }
+    const int64_t first = parse_size(part.substr(0, dots));
+    const int64_t last = parse_size(part.substr(dots + 2));
+    TY_REQUIRE(first > 0 && first <= last, "--sizes: {} is no range that grows from above 0", part);
+    for (int64_t bytes = first; bytes <= last; bytes *= kStep) sizes.push_back(bytes);
+  }
+  return sizes;
+}
+
+std::vector<const dist::AllReduce*> parse_algorithms(const std::string& text) {
+  if (text == "all") return {dist::all_reduces().begin(), dist::all_reduces().end()};
+  std::vector<const dist::AllReduce*> algorithms;
+  for (const std::string& name : split(text, ',')) {
+    algorithms.push_back(&dist::find_all_reduce(name));
+  }
+  return algorithms;
+}
+
+void check(const Options& options) {
+  TY_REQUIRE(!options.workers.empty(), "--workers is empty; expected numbers such as 2,4");
+  for (const int64_t workers : options.workers) {
+    TY_REQUIRE(workers >= 1 && workers <= kMostWorkers, "--workers: {} is not in 1..{}", workers,
+               kMostWorkers);
+  }
+  TY_REQUIRE(options.seconds > 0 && options.seconds <= 3600, "--seconds is {}, expected 0 to 3600",
+             options.seconds);
+  parse_sizes(options.sizes);
+  parse_algorithms(options.algorithm);
+}
+
+report::AllReduceJob describe_job(dist::Collectives& collectives) {
+  const dist::Communicator& comm = collectives.comm();
+  return {comm.size(), static_cast<int64_t>(comm.host_members().size()),
+          dist::measure_fabric(collectives)};
+}
+
+// One rank's part; the answer is complete on every rank.
+Json measure(const Options& options, dist::Collectives& collectives) {
+  const report::AllReduceJob job = describe_job(collectives);
+  const std::vector<int64_t> sizes = parse_sizes(options.sizes);
+  const auto memory = collectives.allocate(*std::max_element(sizes.begin(), sizes.end()));
+  Json rows = Json::array();
+  for (const int64_t bytes : sizes) {
+    const std::span<float> data(reinterpret_cast<float*>(memory.data()),
+                                static_cast<size_t>(bytes / kItem));
+    for (const dist::AllReduce* algorithm : parse_algorithms(options.algorithm)) {
+      const dist::ReduceContext& context = collectives.context();
+      if (algorithm->available != nullptr && !algorithm->available(context)) continue;
+      const dist::Timing timing =
+          dist::time_all_reduce(collectives, data, *algorithm, options.seconds);
+      const dist::AllReduce& stands_for = dist::resolve_all_reduce(*algorithm, context, bytes);
+      rows.push_back(report::all_reduce_row(job, bytes, algorithm->name, stands_for.name, timing));
+    }
+    if (collectives.comm().rank() == 0) {
+      std::cerr << fmt::format("{} ranks, {}: done\n", job.workers,
+                               bytes_text(static_cast<double>(bytes)));
+    }
+  }
+  Json data = Json::object();
+  data["rows"] = std::move(rows);
+  data["fabrics"].push_back(report::fabric_json(job));
+  return data;
+}
+
+int run_rank(const Options& options, std::ostream& out) {
+  return dist::run_as_mpi_rank([&](dist::Communicator& comm) {
+    if (options.given.contains("workers")) {
+      TY_REQUIRE(options.workers.size() == 1 && options.workers[0] == comm.size(),
+                 "--workers differs from the {} ranks that the launcher started; leave it out",
+                 comm.size());
+    }
+    dist::Collectives collectives(comm);
+    Json data = measure(options, collectives);
+    if (comm.rank() == 0) {
+      out << report::render(report::all_reduce_document(std::move(data)), options.format);
+    }
+    return 0;
+  });
+}
+
+int run_jobs(const Options& options, std::ostream& out) {
+  Json data = Json::object({{"rows", Json::array()}, {"fabrics", Json::array()}});
+  for (const int64_t workers : options.workers) {
+    const std::vector<std::string> arguments = {"allreduce",
+                                                "--sizes",
+                                                options.sizes,
+                                                "--algorithm",
+                                                options.algorithm,
+                                                "--seconds",
+                                                fmt::format("{}", options.seconds),
+                                                "--json"};
+    const Json job = Json::parse(dist::run_as_ranks(workers, arguments), "output of the ranks");
+    for (const char* key : {"rows", "fabrics"}) {
+      for (const Json& item : job.at(key).items()) data[key].push_back(item);
+    }
+  }
+  out << report::render(report::all_reduce_document(std::move(data)), options.format);
+  return 0;
+}
+
+Runner setup(Args& args) {
+  auto options = std::make_shared<Options>();
+  args.option("--workers", options->workers, "ranks, one job after another, as 2,4");
+  args.option("--sizes", options->sizes,
+              "bytes of the message: 1K..256M in steps of 4x, or 64K,4M,1G");
+  args.option("--algorithm", options->algorithm,
+              "all, or some of reduce-broadcast, tree, ring, butterfly, hierarchical, shared, mpi "
+              "(the library's own), auto");
+  args.option("--seconds", options->seconds, "time to repeat each measurement for");
+  args.format(options->format);
+  args.given(options->given);
+  return [options](std::ostream& out) {
+    check(*options);
+    return dist::launched_as_rank() ? run_rank(*options, out) : run_jobs(*options, out);
+  };
+}
+
+}  // namespace
+
+extern const Command kAllReduce = {
+    .name = "allreduce",
+    .group = "Train",
+    .summary = "Time all-reduce algorithms over ranks beside MPI's own",
+    .examples =
+        "  trainyard allreduce --workers 2,4 --sizes 1K..256M --algorithm all\n"
+        "  trainyard allreduce --workers 4 --sizes 4M --algorithm shared,mpi --json\n"
+        "  mpirun -n 8 --hostfile hosts trainyard allreduce --sizes 1M..64M\n",
+    .setup = setup,
+};
+
+}  // namespace trainyard::cli

@@ -1,0 +1,104 @@
+#include "dist/launch.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace trainyard::dist {
+namespace {
+
+constexpr int kWrongRequest = 2;
+
+std::vector<std::string> command_line(int64_t ranks, std::span<const std::string> arguments) {
+  // Workers have threads of their own, so ranks are not bound to one core.
+  std::vector<std::string> words = {"mpirun",          "--quiet",   "-n",  std::to_string(ranks),
+                                    "--oversubscribe", "--bind-to", "none"};
+  words.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
+}
+
+// In containers and on test machines everything runs as root, which mpirun refuses by itself.
+std::vector<std::string> environment() {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    variables.emplace_back(*variable);
+  }
+  if (geteuid() == 0) {
+    variables.emplace_back("OMPI_ALLOW_RUN_AS_ROOT=1");
+    variables.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
+  }
+  return variables;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> result;
+  for (std::string& word : words) result.push_back(word.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+// The process, and the end of the pipe that its output comes from.
+std::pair<pid_t, int> start(std::vector<std::string> words) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw_failure("no pipe: {}", std::strerror(errno));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  std::vector<std::string> variables = environment();
+  pid_t process = 0;
+  const int code = posix_spawnp(&process, words[0].c_str(), &actions, nullptr,
+                                pointers(words).data(), pointers(variables).data());
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  if (code != 0) {
+    close(ends[0]);
+    throw_failure("mpirun cannot be started: {}; it is part of Open MPI (openmpi-bin)",
+                  std::strerror(code));
+  }
+  return {process, ends[0]};
+}
+
+std::string read_all(int from) {
+  std::string text;
+  std::array<char, 4096> buffer{};
+  while (true) {
+    const ssize_t got = read(from, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(buffer.data(), static_cast<size_t>(got));
+  }
+  close(from);
+  return text;
+}
+
+int wait_for(pid_t process) {
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+std::string run_as_ranks(int64_t ranks, std::span<const std::string> arguments) {
+  const auto [process, output] = start(command_line(ranks, arguments));
+  std::string text = read_all(output);
+  const int code = wait_for(process);
+  TY_REQUIRE(code != kWrongRequest, "the {} ranks refused the request (see above)", ranks);
+  if (code != 0) throw_failure("the job of {} ranks ended with exit code {}", ranks, code);
+  return text;
+}
+
+}  // namespace trainyard::dist
