@@ -2,6 +2,7 @@
 // windows that overlap add to what is in the cache.
 #include <immintrin.h>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/kernel.h"
@@ -58,11 +59,29 @@ std::vector<Tap> taps_of(const NodeView& node, const ops::Window& window, size_t
 }
 
 // The first of the largest elements takes all.
-struct ToLargest {
+class ToLargest {
+ public:
   static constexpr size_t kDy = 1;
 
   static void add(const float* x, float* dx, __m256 share, int64_t rows, int64_t columns,
                   int64_t line) {
+    // The usual windows without loops.
+    if (rows == 2 && columns == 2) {
+      add_of(x, dx, share, Fixed<2>(), Fixed<2>(), line);
+    } else if (rows == 3 && columns == 3) {
+      add_of(x, dx, share, Fixed<3>(), Fixed<3>(), line);
+    } else {
+      add_of(x, dx, share, rows, columns, line);
+    }
+  }
+
+ private:
+  template <int64_t kSize>
+  using Fixed = std::integral_constant<int64_t, kSize>;
+
+  template <typename Rows, typename Columns>
+  static void add_of(const float* x, float* dx, __m256 share, Rows rows, Columns columns,
+                     int64_t line) {
     __m256 largest = _mm256_set1_ps(-std::numeric_limits<float>::infinity());
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t c = 0; c < columns; ++c) {
@@ -127,8 +146,16 @@ class PoolGrad final : public Kernel {
 
  private:
   void run_plane(const float* x, const float* dy, float* dx) const {
-    std::fill_n(dx, dx_.plane_elements(), 0.0F);
+    // Rows become zero just before the first window adds to them, and stay in the cache till the
+    // last has.
+    int64_t zeroed = 0;
+    const auto zero_until = [&](int64_t row) {
+      if (row <= zeroed) return;
+      std::fill_n(dx + zeroed * width_ * kVector, (row - zeroed) * width_ * kVector, 0.0F);
+      zeroed = row;
+    };
     for (const Tap& row : down_) {
+      zero_until(row.extent.end);
       for (const Tap& column : across_) {
         const int64_t first = (row.extent.begin * width_ + column.extent.begin) * kVector;
         const __m256 share =
@@ -138,6 +165,7 @@ class PoolGrad final : public Kernel {
         dy += kVector;
       }
     }
+    zero_until(dx_.positions / width_);
   }
 
   Planes x_;
