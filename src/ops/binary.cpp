@@ -191,6 +191,16 @@ std::vector<ValueId> gradient_prelu(GradContext& grad) {
   return summed(grad, dx, dslope);
 }
 
+// y = a - b * n with a whole number n that jumps only: db = -dy * n, n = (a - y) / b.
+std::vector<ValueId> gradient_mod(GradContext& grad) {
+  ValueId db = kNoValue;
+  if (grad.wants(1)) {
+    const ValueId n = grad.add("Div", {grad.add("Sub", {grad.x(0), grad.y()}), grad.x(1)});
+    db = grad.add("Neg", {grad.add("Mul", {grad.dy(), n})});
+  }
+  return summed(grad, grad.wants(0) ? grad.dy() : kNoValue, db);
+}
+
 using GradientRule = std::vector<ValueId> (*)(GradContext&);
 
 constexpr OpDef binary(std::string_view name, std::span<const ParamRole> roles = {},
@@ -204,6 +214,13 @@ constexpr OpDef binary(std::string_view name, std::span<const ParamRole> roles =
           .cost = cost,
           .routine = routine,
           .gradient = gradient};
+}
+
+// Only of integers.
+constexpr OpDef whole(std::string_view name, std::span<const AttrSpec> attributes) {
+  OpDef op = binary(name, {}, nullptr, attributes);
+  op.no_gradient = NoGradient::kNever;
+  return op;
 }
 
 // What gives bool does not change with its inputs.
@@ -237,14 +254,14 @@ const BinaryFunction& binary_function(const NodeView& node) {
 
 extern const OpDef kAdd = binary("Add", kAddRoles, gradient_add);
 extern const OpDef kAnd = predicate("And");
-extern const OpDef kBitShift = binary("BitShift", {}, nullptr, kShiftAttributes);
+extern const OpDef kBitShift = whole("BitShift", kShiftAttributes);
 extern const OpDef kDiv = binary("Div", kScaleRoles, gradient_div);
 extern const OpDef kEqual = predicate("Equal");
 extern const OpDef kGreater = predicate("Greater");
 extern const OpDef kGreaterOrEqual = predicate("GreaterOrEqual");
 extern const OpDef kLess = predicate("Less");
 extern const OpDef kLessOrEqual = predicate("LessOrEqual");
-extern const OpDef kMod = binary("Mod", {}, nullptr, kModAttributes);
+extern const OpDef kMod = binary("Mod", {}, gradient_mod, kModAttributes);
 extern const OpDef kMul = binary("Mul", kScaleRoles, gradient_mul);
 extern const OpDef kOr = predicate("Or");
 extern const OpDef kPRelu = binary("PRelu", kSlopeRoles, gradient_prelu);

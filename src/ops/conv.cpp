@@ -156,7 +156,8 @@ extern const OpDef kConvInteger = {.name = "ConvInteger",
                                    .roles = kIntegerRoles,
                                    .infer = infer_integer,
                                    .cost = cost_integer,
-                                   .window = window};
+                                   .window = window,
+                                   .no_gradient = NoGradient::kNever};
 extern const OpDef kQLinearConv = {.name = "QLinearConv",
                                    .kind = OpKind::kConvolution,
                                    .inputs = {8, 9},
@@ -164,6 +165,7 @@ extern const OpDef kQLinearConv = {.name = "QLinearConv",
                                    .roles = kQLinearRoles,
                                    .infer = infer_qlinear,
                                    .cost = cost_qlinear,
-                                   .window = window};
+                                   .window = window,
+                                   .no_gradient = NoGradient::kNever};
 
 }  // namespace trainyard::ops

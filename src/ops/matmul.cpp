@@ -139,12 +139,14 @@ extern const OpDef kMatMulInteger = {.name = "MatMulInteger",
                                      .inputs = {2, 4},
                                      .roles = kRoles,
                                      .infer = infer_integer,
-                                     .cost = cost};
+                                     .cost = cost,
+                                     .no_gradient = NoGradient::kNever};
 extern const OpDef kQLinearMatMul = {.name = "QLinearMatMul",
                                      .kind = OpKind::kLinear,
                                      .inputs = {8, 8},
                                      .roles = kQLinearRoles,
                                      .infer = infer_qlinear,
-                                     .cost = cost_qlinear};
+                                     .cost = cost_qlinear,
+                                     .no_gradient = NoGradient::kNever};
 
 }  // namespace trainyard::ops

@@ -126,6 +126,7 @@ extern const OpDef kNonMaxSuppression = {.name = "NonMaxSuppression",
                                          .inputs = {2, 5},
                                          .attributes = kAttributes,
                                          .infer = infer,
-                                         .cost = cost};
+                                         .cost = cost,
+                                         .no_gradient = NoGradient::kNever};
 
 }  // namespace trainyard::ops

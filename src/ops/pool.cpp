@@ -132,6 +132,33 @@ std::vector<ValueId> gradient_global_average(GradContext& grad) {
   return {grad.add("AveragePoolGrad", {grad.dy()}, std::move(attributes))};
 }
 
+// y = (sum of |x|^p)^(1/p): dx = sign(x) * |x|^(p - 1) * spread(dy * y^(1 - p)).
+ValueId lp_share(GradContext& grad, double p) {
+  return grad.add("Mul", {grad.dy(), grad.add("Pow", {grad.y(), grad.scalar(1 - p)})});
+}
+ValueId lp_slope(GradContext& grad, double p) {
+  const ValueId size = grad.add("Pow", {grad.add("Abs", {grad.x(0)}), grad.scalar(p - 1)});
+  return grad.add("Mul", {size, grad.add("Sign", {grad.x(0)})});
+}
+
+// Spreading is what the gradient of an average over whole windows does, times their size.
+std::vector<ValueId> gradient_lp(GradContext& grad) {
+  const auto p = static_cast<double>(grad.node().attr_int("p", 2));
+  Attributes attributes = grad.attributes();
+  attributes.erase("p");
+  attributes["count_include_pad"] = int64_t{1};
+  attributes["input_shape"] = grad.x_shape(0).vector();
+  const auto size = static_cast<double>(pool_window(grad.node()).kernel_elements());
+  const ValueId share = grad.add("Mul", {lp_share(grad, p), grad.scalar(size)});
+  const ValueId spread = grad.add("AveragePoolGrad", {share}, std::move(attributes));
+  return {grad.add("Mul", {spread, lp_slope(grad, p)})};
+}
+
+std::vector<ValueId> gradient_global_lp(GradContext& grad) {
+  const auto p = static_cast<double>(grad.node().attr_int("p", 2));
+  return {grad.add("Mul", {lp_slope(grad, p), lp_share(grad, p)})};
+}
+
 constexpr OpDef global_pool(std::string_view name, std::vector<ValueId> (*gradient)(GradContext&)) {
   return {.name = name,
           .kind = OpKind::kPooling,
@@ -163,13 +190,15 @@ extern const OpDef kLpPool = {.name = "LpPool",
                               .attributes = kLpAttributes,
                               .infer = infer_lp,
                               .cost = cost_lp,
-                              .window = window};
+                              .window = window,
+                              .gradient = gradient_lp};
 extern const OpDef kGlobalLpPool = {.name = "GlobalLpPool",
                                     .kind = OpKind::kPooling,
                                     .attributes = kGlobalLpAttributes,
                                     .infer = infer_global_lp,
                                     .cost = cost_global_lp,
-                                    .window = window_global};
+                                    .window = window_global,
+                                    .gradient = gradient_global_lp};
 extern const OpDef kGlobalMaxPool = global_pool("GlobalMaxPool", gradient_global_max);
 extern const OpDef kGlobalAveragePool = global_pool("GlobalAveragePool", gradient_global_average);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -19,6 +20,7 @@ constexpr AttrSpec kAttributes[] = {{"coordinate_transformation_mode", AttrKind:
 constexpr size_t kRegion = 1;
 constexpr size_t kScales = 2;
 constexpr size_t kSizes = 3;
+constexpr size_t kGradient = 4;  // of ResizeGrad
 
 void require_one_of(const NodeView& node, std::string_view name, std::string_view fallback,
                     std::initializer_list<std::string_view> choices) {
@@ -116,6 +118,32 @@ Cost cost(const NodeView& node) {
   return cost;
 }
 
+// ResizeGrad: dx from dy (input 4), the other inputs and the attributes as Resize's; of x only the
+// shape counts.
+std::vector<TensorType> infer_grad(const NodeView& node) {
+  const auto sizes = resize_sizes(node);
+  TY_REQUIRE(sizes.has_value(), "the sizes are not known before the run");
+  TY_REQUIRE(node.has_input(kGradient) && node.input_shape(kGradient) == sizes->output,
+             "dy has another shape than {}", sizes->output.to_string());
+  return {node.input_type(0)};
+}
+
+Cost cost_grad(const NodeView& node) {
+  const int64_t read = node.input_type(kGradient).num_bytes();
+  return {.bytes_read = read, .bytes_written = node.output_type(0).num_bytes()};
+}
+
+std::vector<ValueId> gradient(GradContext& grad) {
+  std::vector<ValueId> inputs = {grad.x(0)};
+  for (size_t i = 1; i < kGradient; ++i) {
+    inputs.push_back(grad.node().has_input(i) ? grad.x(i) : kNoValue);
+  }
+  inputs.push_back(grad.dy());
+  std::vector<ValueId> dx(grad.node().num_inputs(), kNoValue);
+  dx[0] = grad.add("ResizeGrad", std::move(inputs), grad.attributes());
+  return dx;
+}
+
 }  // namespace
 
 std::optional<ResizeSizes> resize_sizes(const NodeView& node) {
@@ -132,11 +160,18 @@ std::optional<ResizeSizes> resize_sizes(const NodeView& node) {
   return by_scales(x, *scales, region);
 }
 
+extern const OpDef kResizeGrad = {.name = "ResizeGrad",
+                                  .kind = OpKind::kDataMovement,
+                                  .inputs = {1, 5},
+                                  .attributes = kAttributes,
+                                  .infer = infer_grad,
+                                  .cost = cost_grad};
 extern const OpDef kResize = {.name = "Resize",
                               .kind = OpKind::kDataMovement,
                               .inputs = {1, 4},
                               .attributes = kAttributes,
                               .infer = infer,
-                              .cost = cost};
+                              .cost = cost,
+                              .gradient = gradient};
 
 }  // namespace trainyard::ops

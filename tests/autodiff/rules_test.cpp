@@ -59,6 +59,7 @@ std::vector<GradientCase> elementary_cases() {
       {"softsign", {{7}}, node("Softsign")},
       {"tan", {{7}}, node("Tan")},
       {"thresholded relu", {{9}}, node("ThresholdedRelu", {{"alpha", 0.25F}})},
+      {"mod", {{2, 3}, {3}}, node("Mod", {{"fmod", int64_t{1}}}), 0.3, 2},
       {"prelu", {{2, 3, 2}, {3, 1}}, node("PRelu")},
       {"sum", {{2, 3}, {3}, {2, 1}}, node("Sum")},
       {"mean", {{2, 3}, {3}, {2, 1}}, node("Mean")},
@@ -97,6 +98,13 @@ std::vector<GradientCase> reduction_cases() {
          const int64_t k = 2;
          return b.add_multi("TopK", {x[0], b.constant_ints("k", {&k, 1})}, 2)[0];
        }},
+      {"lp pool",
+       {{1, 2, 5, 5}},
+       node("LpPool", {{"p", int64_t{3}},
+                       {"kernel_shape", ints({3, 2})},
+                       {"strides", ints({2, 1})},
+                       {"pads", ints({1, 0, 1, 1})}})},
+      {"global lp pool", {{2, 3, 4}}, node("GlobalLpPool")},
       {"layer norm",
        {{2, 3, 4}, {3, 4}, {4}},
        node("LayerNormalization", {{"axis", int64_t{1}}, {"epsilon", 0.01F}})},
@@ -109,8 +117,17 @@ std::vector<GradientCase> reduction_cases() {
   };
 }
 
+Network resized(std::vector<int64_t> sizes, Attributes attributes) {
+  return [=](ops::Builder& b, const Inputs& x) {
+    return b.add("Resize", {x[0], kNoValue, kNoValue, b.constant_ints("sizes", sizes)}, attributes);
+  };
+}
+
 std::vector<GradientCase> movement_cases() {
   return {
+      {"resize nearest", {{1, 2, 3, 2}}, resized({1, 2, 5, 4}, {})},
+      {"resize linear", {{1, 1, 3, 4}}, resized({1, 1, 6, 3}, {{"mode", text("linear")}})},
+      {"resize cubic", {{1, 1, 4, 3}}, resized({1, 1, 7, 6}, {{"mode", text("cubic")}})},
       {"expand", {{2, 1}}, with_ints("Expand", {{3, 2, 4}})},
       {"squeeze", {{2, 1, 3}}, with_ints("Squeeze", {{1}})},
       {"unsqueeze", {{2, 3}}, with_ints("Unsqueeze", {{0, 3}})},
@@ -172,18 +189,17 @@ TEST(Rules, OperatorsWithoutOneAreThese) {
   const std::vector<std::string> expected = {
       // gradients themselves: there are no second derivatives
       "AveragePoolGrad", "BatchNormGrad", "ClipGrad", "ConvGradInput", "ConvGradWeight", "LRNGrad",
-      "MaxPoolGrad", "NegativeLogLikelihoodLossGrad", "ReluGrad", "SigmoidGrad", "SliceGrad",
-      "SoftmaxCrossEntropyLossGrad", "TanhGrad",
+      "MaxPoolGrad", "NegativeLogLikelihoodLossGrad", "ReluGrad", "ResizeGrad", "SigmoidGrad",
+      "SliceGrad", "SoftmaxCrossEntropyLossGrad", "TanhGrad",
       // optimizers
       "Adagrad", "Adam", "AdamW", "ClipByGlobalNorm", "Lars", "Momentum",
       // made by the compiler, after differentiation
       "FusedConv", "FusedGemm", "Reorder", "ScaleShift",
-      // quantised or integer
-      "BitShift", "ConvInteger", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger",
-      "QLinearConv", "QLinearMatMul", "QuantizeLinear",
+      // quantised
+      "DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear",
       // not written
-      "Compress", "Det", "GRU", "GlobalLpPool", "GridSample", "LSTM", "LpPool", "MaxRoiPool",
-      "MaxUnpool", "Mod", "NonMaxSuppression", "RNN", "ReduceProd", "Resize", "RoiAlign"};
+      "Compress", "Det", "GRU", "GridSample", "LSTM", "MaxRoiPool", "MaxUnpool", "RNN",
+      "ReduceProd", "RoiAlign"};
   std::vector<std::string> found;
   for (const ops::OpDef* op : ops::all_ops()) {
     if (op->gradient == nullptr && op->no_gradient != ops::NoGradient::kNever) {

@@ -1,4 +1,5 @@
 // Resize, dimension by dimension: each output position is a weighted mean of a few input positions.
+// ResizeGrad gives dy back to them by the same weights.
 #include "ops/resize.h"
 
 #include <array>
@@ -37,21 +38,39 @@ class Resize final : public Kernel {
   }
 
   void run(const KernelArgs& args) const override {
+    const std::vector<std::vector<Taps>> taps = all_taps(args);
+    for_one_of<float, double, F16, BF16, uint8_t, int8_t, int32_t, int64_t>(
+        args.inputs[0].dtype, "Resize", [&]<typename T>(T) {
+          const T* x = args.inputs[0].as<T>();
+          T* y = args.outputs[0].as<T>();
+          for_each_output(taps, [&](const Chosen& chosen, bool outside) {
+            *y++ = static_cast<T>(outside ? extrapolation_ : weighted(x, chosen, 0));
+          });
+        });
+  }
+
+  // Adds dy (input 4) to zeros in `dx`, in the order of the elements.
+  void run_back(const KernelArgs& args, std::vector<double>& dx) const {
+    int64_t next = 0;
+    for_each_output(all_taps(args), [&](const Chosen& chosen, bool outside) {
+      const double dy = float_at(args.inputs[4], next++);
+      if (!outside) give_back(dx.data(), chosen, 0, dy);
+    });
+  }
+
+ private:
+  using Chosen = std::vector<const Taps*>;  // one for each dimension
+
+  std::vector<std::vector<Taps>> all_taps(const KernelArgs& args) const {
     std::vector<std::vector<Taps>> taps(strides_.size());
     for (size_t d = 0; d < taps.size(); ++d) {
       for (int64_t i = 0; i < sizes_.output[static_cast<int64_t>(d)]; ++i) {
         taps[d].push_back(taps_at(d, position(d, static_cast<double>(i), args)));
       }
     }
-    for_one_of<float, double, F16, BF16, uint8_t, int8_t, int32_t, int64_t>(
-        args.inputs[0].dtype, "Resize", [&]<typename T>(T) {
-          T* y = args.outputs[0].as<T>();
-          sample<T>(args.inputs[0].as<T>(), taps,
-                    [&](double value) { *y++ = static_cast<T>(value); });
-        });
+    return taps;
   }
 
- private:
   // Where output position i of dimension d lies in the input.
   double position(size_t d, double i, const KernelArgs& args) const {
     const auto last = static_cast<double>(input_[static_cast<int64_t>(d)] - 1);
@@ -114,10 +133,10 @@ class Resize final : public Kernel {
     return nearest_mode_ == "round_prefer_ceil" ? std::floor(x + 0.5) : std::ceil(x - 0.5);
   }
 
-  // Calls emit(value) for each output element in order.
-  template <typename T, typename Emit>
-  void sample(const T* x, const std::vector<std::vector<Taps>>& taps, Emit&& emit) const {
-    std::vector<const Taps*> chosen(taps.size());
+  // Calls visit(taps, outside) for each output element in order.
+  template <typename Visit>
+  void for_each_output(const std::vector<std::vector<Taps>>& taps, const Visit& visit) const {
+    Chosen chosen(taps.size());
     for (int64_t i = 0; i < sizes_.output.num_elements(); ++i) {
       int64_t rest = i;
       bool outside = false;
@@ -127,18 +146,28 @@ class Resize final : public Kernel {
         outside = outside || chosen[d]->outside;
         rest /= size;
       }
-      emit(outside ? extrapolation_ : weighted(x, chosen, 0));
+      visit(chosen, outside);
     }
   }
 
   template <typename T>
-  double weighted(const T* x, const std::vector<const Taps*>& chosen, size_t d) const {
+  double weighted(const T* x, const Chosen& chosen, size_t d) const {
     if (d == chosen.size()) return static_cast<double>(*x);
     double sum = 0;
     for (size_t k = 0; k < static_cast<size_t>(chosen[d]->count); ++k) {
       sum += chosen[d]->weight[k] * weighted(x + chosen[d]->index[k] * strides_[d], chosen, d + 1);
     }
     return sum;
+  }
+
+  void give_back(double* dx, const Chosen& chosen, size_t d, double dy) const {
+    if (d == chosen.size()) {
+      *dx += dy;
+      return;
+    }
+    for (size_t k = 0; k < static_cast<size_t>(chosen[d]->count); ++k) {
+      give_back(dx + chosen[d]->index[k] * strides_[d], chosen, d + 1, dy * chosen[d]->weight[k]);
+    }
   }
 
   std::string mode_;
@@ -152,8 +181,26 @@ class Resize final : public Kernel {
   ops::ResizeSizes sizes_;
 };
 
+class ResizeGrad final : public Kernel {
+ public:
+  explicit ResizeGrad(const NodeView& node) : forward_(node) {}
+
+  void run(const KernelArgs& args) const override {
+    const TensorView& dx = args.outputs[0];
+    std::vector<double> sums(static_cast<size_t>(dx.num_elements()), 0.0);
+    forward_.run_back(args, sums);
+    for (int64_t i = 0; i < dx.num_elements(); ++i) {
+      store_float(dx, i, sums[static_cast<size_t>(i)]);
+    }
+  }
+
+ private:
+  Resize forward_;
+};
+
 }  // namespace
 
 extern const KernelDef kResize = reference_kernel<Resize>("Resize");
+extern const KernelDef kResizeGrad = reference_kernel<ResizeGrad>("ResizeGrad");
 
 }  // namespace trainyard::kernels::reference
