@@ -14,8 +14,7 @@ struct Timing {
   double least_s = 0;
 };
 
-// What the ranks reach when all of them are busy at once: medians, but for the memory, where the
-// best pass counts, as it bounds the others.
+// What the ranks reach when all of them are busy at once: the best of repeated measurements.
 struct Fabric {
   double message_latency_s = 0;    // a message to the next rank and one from the previous
   double message_bytes_per_s = 0;  // one direction of one rank

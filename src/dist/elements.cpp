@@ -1,20 +1,56 @@
 #include "dist/elements.h"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 
 #include "base/error.h"
 
 namespace trainyard::dist {
 namespace {
 
-// Elements summed at a time: the running sum stays in the first-level cache.
-constexpr int64_t kBlock = 512;
-
 template <typename T>
 void add_values(T* __restrict into, const T* __restrict from, int64_t count) {
   for (int64_t i = 0; i < count; ++i) into[i] += from[i];
 }
+
+// Sixteen bytes, wherever they lie: the parts may overlap or not, the compiler need not find out.
+template <typename T>
+struct Vector {
+  typedef T Type __attribute__((vector_size(16), aligned(alignof(T)), may_alias));
+  static constexpr int64_t kLength = 16 / sizeof(T);
+};
+
+// The i-th value of each of N parts, one after another: all are read before `store` is called.
+template <int N, typename Value, typename Pointers, typename Store>
+inline void sum_at(const Pointers& parts, int64_t i, Store store) {
+  Value sum = *reinterpret_cast<const Value*>(parts[0] + i);
+  for (int p = 1; p < N; ++p) sum += *reinterpret_cast<const Value*>(parts[p] + i);
+  store(sum);
+}
+
+// One pass over N parts, for numbers of parts known when compiling: every line is touched once.
+template <int N, typename T>
+void sum_in_place_n(std::span<std::byte* const> bytes, int64_t count) {
+  std::array<T*, N> parts{};
+  for (int p = 0; p < N; ++p) parts[p] = reinterpret_cast<T*>(bytes[p]);
+  using Wide = typename Vector<T>::Type;
+  constexpr int64_t kStep = Vector<T>::kLength;
+  int64_t i = 0;
+  for (; i + kStep <= count; i += kStep) {
+    sum_at<N, Wide>(parts, i, [&](const Wide& sum) {
+      for (int p = 0; p < N; ++p) *reinterpret_cast<Wide*>(parts[p] + i) = sum;
+    });
+  }
+  for (; i < count; ++i) {
+    sum_at<N, T>(parts, i, [&](T sum) {
+      for (int p = 0; p < N; ++p) parts[p][i] = sum;
+    });
+  }
+}
+
+// Elements summed at a time otherwise: the running sum stays in the first-level cache, and each
+// part is read for long enough to be fetched ahead.
+constexpr int64_t kBlock = 2048;
 
 template <typename T>
 void sum_block(T* __restrict sum, std::span<const std::byte* const> parts, int64_t begin,
@@ -36,22 +72,11 @@ void sum_parts_of(T* out, std::span<const std::byte* const> parts, int64_t count
   }
 }
 
-// Two parts need no running sum: one pass reads both and writes both.
-template <typename T>
-void sum_two(T* __restrict a, T* __restrict b, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    const T sum = a[i] + b[i];
-    a[i] = sum;
-    b[i] = sum;
-  }
-}
-
 template <typename T>
 void sum_in_place_of(std::span<std::byte* const> parts, int64_t count) {
-  if (parts.size() == 2) {
-    sum_two(reinterpret_cast<T*>(parts[0]), reinterpret_cast<T*>(parts[1]), count);
-    return;
-  }
+  if (parts.size() == 2) return sum_in_place_n<2, T>(parts, count);
+  if (parts.size() == 3) return sum_in_place_n<3, T>(parts, count);
+  if (parts.size() == 4) return sum_in_place_n<4, T>(parts, count);
   T sum[kBlock];
   for (int64_t begin = 0; begin < count; begin += kBlock) {
     const int64_t length = std::min(kBlock, count - begin);

@@ -9,10 +9,11 @@ namespace trainyard::dist {
 namespace {
 
 // Up to here one meeting and a little double work beat two meetings.
-constexpr int64_t kStagedBytes = 64 * 1024;
+constexpr int64_t kStagedBytes = 2 * 1024;
 // What a rank claims at a time: long enough to stream, short enough that a rank that is late, or
 // was put aside by the system, leaves little for the others to wait for.
-constexpr int64_t kClaimBytes = 128 * 1024;
+constexpr int64_t kLeastClaimBytes = 4 * 1024;
+constexpr int64_t kMostClaimBytes = 128 * 1024;
 
 bool available(const ReduceContext& context) {
   return context.host.members() == context.comm.size();
@@ -34,7 +35,9 @@ void sum_staged(SharedHost& host, Elements data) {
 // Each piece is read once from every part and written once to every part, by whoever is free.
 void sum_in_window(SharedHost& host, Elements data, std::vector<std::byte*> parts) {
   const auto bytes = static_cast<int64_t>(data.bytes().size());
-  const int64_t claim = kClaimBytes / data.item();
+  const int64_t pages = bytes / host.members() / kLeastClaimBytes;
+  const int64_t claim =
+      std::clamp(pages * kLeastClaimBytes, kLeastClaimBytes, kMostClaimBytes) / data.item();
   host.start_tickets();
   host.meet(bytes);
   for (int64_t begin = host.ticket() * claim; begin < data.count; begin = host.ticket() * claim) {

@@ -77,8 +77,10 @@ Table table_of(const Json::Array& rows, int64_t workers) {
 }
 
 std::string words_of(const Json& fabric) {
+  if (fabric.at("workers").as_int() == 1) return "One rank alone has nothing to add.";
   return fmt::format(
-      "Measured with all ranks busy: messages {:.1f} us and {:.2f} GB/s, meetings in shared memory "
+      "The best measured with all ranks busy: messages {:.1f} us and {:.2f} GB/s, meetings in "
+      "shared memory "
       "{:.1f} us, memory {:.1f} GB/s (reading and writing). Predictions are made of these. Bound: "
       "every message is read and written once, {} x its bytes through memory; messages that stay "
       "in "
