@@ -1,4 +1,6 @@
 // Reductions along axes: sums, means, extremes, products, norms and their logarithms.
+#include "ops/reduce.h"
+
 #include <cmath>
 #include <limits>
 
@@ -92,12 +94,15 @@ struct AxesRule {
   }
 };
 
-// No value if the axes are not known before the run.
+}  // namespace
+
 std::optional<std::vector<bool>> reduced_axes(const NodeView& node) {
   const auto input = node.input_ints(1);
   if (node.has_input(1) && !input) return std::nullopt;
   return AxesRule(node).reduced(node.input_shape(0).rank(), input ? &*input : nullptr);
 }
+
+namespace {
 
 std::vector<TensorType> infer(const NodeView& node) {
   const TensorType& x = node.input_type(0);

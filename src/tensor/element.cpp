@@ -34,6 +34,31 @@ To read_element(const TensorView& view, int64_t index) {
                   [&]<typename T>(T) { return convert<To>(view.as<const T>()[index]); });
 }
 
+struct CopyLoop {
+  int64_t count;
+  int64_t from;  // elements between neighbours
+  int64_t to;
+};
+
+// `loops` from inner to outer.
+template <typename T>
+void copy_loops(std::span<const CopyLoop> loops, const std::byte* from, std::byte* to) {
+  constexpr auto kSize = static_cast<int64_t>(sizeof(T));
+  const CopyLoop& outer = loops.back();
+  if (loops.size() > 1) {
+    for (int64_t i = 0; i < outer.count; ++i) {
+      copy_loops<T>(loops.first(loops.size() - 1), from + i * outer.from * kSize,
+                    to + i * outer.to * kSize);
+    }
+  } else if (outer.from == 1 && outer.to == 1) {
+    std::memcpy(to, from, static_cast<size_t>(outer.count * kSize));
+  } else {
+    for (int64_t i = 0; i < outer.count; ++i) {
+      std::memcpy(to + i * outer.to * kSize, from + i * outer.from * kSize, sizeof(T));
+    }
+  }
+}
+
 }  // namespace
 
 double element_as_double(const TensorView& view, int64_t index) {
@@ -71,27 +96,35 @@ Tensor cast(const Tensor& tensor, DType to) {
 void copy_strided(std::span<const int64_t> dims, int64_t element_size, const void* from,
                   std::span<const int64_t> from_strides, void* to,
                   std::span<const int64_t> to_strides) {
+  for (const int64_t count : dims) {
+    if (count == 0) return;
+  }
+  // Innermost first; neighbours that lie dense in both places become one loop.
+  std::vector<CopyLoop> loops = {{1, 1, 1}};
+  for (size_t i = dims.size(); i-- > 0;) {
+    CopyLoop& inner = loops.back();
+    if (dims[i] == 1) continue;
+    if (from_strides[i] == inner.count * inner.from && to_strides[i] == inner.count * inner.to) {
+      inner.count *= dims[i];
+    } else {
+      loops.push_back({dims[i], from_strides[i], to_strides[i]});
+    }
+  }
+  // A loop over nothing dense is the first real one.
+  if (loops.size() > 1 && loops[0].count == 1) loops.erase(loops.begin());
   const auto* source = static_cast<const std::byte*>(from);
   auto* target = static_cast<std::byte*>(to);
-  const auto size = static_cast<size_t>(element_size);
-  if (dims.empty()) {
-    std::memcpy(target, source, size);
-    return;
-  }
-  const int64_t count = dims[0];
-  const int64_t from_step = from_strides[0] * element_size;
-  const int64_t to_step = to_strides[0] * element_size;
-  if (dims.size() == 1 && from_strides[0] == 1 && to_strides[0] == 1) {
-    std::memcpy(target, source, size * static_cast<size_t>(count));
-    return;
-  }
-  for (int64_t i = 0; i < count; ++i) {
-    if (dims.size() == 1) {
-      std::memcpy(target + i * to_step, source + i * from_step, size);
-    } else {
-      copy_strided(dims.subspan(1), element_size, source + i * from_step, from_strides.subspan(1),
-                   target + i * to_step, to_strides.subspan(1));
-    }
+  switch (element_size) {
+    case 1:
+      return copy_loops<uint8_t>(loops, source, target);
+    case 2:
+      return copy_loops<uint16_t>(loops, source, target);
+    case 4:
+      return copy_loops<uint32_t>(loops, source, target);
+    case 8:
+      return copy_loops<uint64_t>(loops, source, target);
+    default:
+      TY_CHECK(false, "elements of {} bytes", element_size);
   }
 }
 

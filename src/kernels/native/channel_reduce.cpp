@@ -2,6 +2,7 @@
 #include "kernels/kernel.h"
 #include "kernels/native/channel_sums.h"
 #include "kernels/native/flat.h"
+#include "ops/reduce.h"
 
 namespace trainyard::kernels::native {
 namespace {
@@ -12,14 +13,10 @@ std::string_view refuses(const NodeView& node) {
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   if (x.rank() < 2) return "data without channels are not implemented";
   if (x.num_elements() == 0) return "the input is empty";
-  const auto axes = node.input_ints(1);
-  if (!axes) return "the axes are not known before the run";
-  std::vector<bool> reduced(static_cast<size_t>(x.rank()), false);
-  for (const int64_t axis : *axes) {
-    reduced[static_cast<size_t>(normalize_axis(axis, x.rank(), node.op()))] = true;
-  }
-  for (size_t i = 0; i < reduced.size(); ++i) {
-    if (reduced[i] == (i == 1)) return "only sums to one number per channel are implemented";
+  const auto reduced = ops::reduced_axes(node);
+  if (!reduced) return "the axes are not known before the run";
+  for (size_t i = 0; i < reduced->size(); ++i) {
+    if ((*reduced)[i] == (i == 1)) return "only sums to one number per channel are implemented";
   }
   return "";
 }
