@@ -64,8 +64,8 @@ class LossMaker {
   // (1 - e) * (-log p of the target) + e * (-mean of log p over the classes).
   ValueId of_indices() {
     const double e = options_.label_smoothing;
-    TY_REQUIRE(e == 0 || (options_.class_weights.empty() && !options_.ignore_index),
-               "label smoothing does not go with class weights or an ignored index");
+    TY_REQUIRE(e == 0 || options_.class_weights.empty(),
+               "label smoothing does not go with class weights");
     std::vector<ValueId> inputs = {scores_, targets_};
     if (!options_.class_weights.empty()) inputs.push_back(class_weights());
     Attributes attributes = {{"reduction", std::string("mean")}};
@@ -73,7 +73,20 @@ class LossMaker {
     const std::vector<ValueId> made = b_.add_multi("SoftmaxCrossEntropyLoss", std::move(inputs),
                                                    e > 0 ? 2 : 1, std::move(attributes));
     if (e == 0) return made[0];
-    return b_.add("Sub", {scaled(made[0], 1 - e), scaled(mean(made[1]), e)});
+    const ValueId evenly = options_.ignore_index ? mean_of_counted(made[1]) : mean(made[1]);
+    return b_.add("Sub", {scaled(made[0], 1 - e), scaled(evenly, e)});
+  }
+
+  // The mean over the classes of all rows but those that are ignored.
+  ValueId mean_of_counted(ValueId log_p) {
+    const ValueId ignored = b_.constant(
+        "ignored", cast(Tensor::scalar(*options_.ignore_index), b_.type(targets_).dtype));
+    const ValueId counts = b_.add("Not", {b_.add("Equal", {targets_, ignored})});
+    const ValueId share = b_.add("CastLike", {counts, scores_});
+    const ValueId rows =
+        b_.add("ReduceMean", {log_p},
+               {{"axes", std::vector<int64_t>{kClassAxis}}, {"keepdims", int64_t{0}}});
+    return b_.add("Div", {sum(b_.add("Mul", {rows, share})), sum(share)});
   }
 
   ValueId of_probabilities() {

@@ -114,7 +114,7 @@ class Maker {
   ValueId classification_loss(ValueId scores) {
     LossOptions loss;
     loss.label_smoothing = options_.label_smoothing;
-    if (options_.label_smoothing == 0) loss.ignore_index = kIgnoredLabel;
+    loss.ignore_index = kIgnoredLabel;
     return add_loss(builder_, loss, scores, labels_);
   }
 

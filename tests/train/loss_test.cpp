@@ -69,6 +69,12 @@ TEST(Loss, LabelSmoothingMixesInTheUniformDistribution) {
   EXPECT_NEAR(loss_of(smooth, Tensor::of<double>({2, 3}, hot)), expected, kTolerance);
 }
 
+TEST(Loss, LabelSmoothingLeavesIgnoredRowsOut) {
+  const double evenly = (log_probability(0, 0) + log_probability(0, 1) + log_probability(0, 2)) / 3;
+  EXPECT_NEAR(loss_of({.label_smoothing = 0.3, .ignore_index = -1}, labels_of({2, -1})),
+              -0.7 * log_probability(0, 2) - 0.3 * evenly, kTolerance);
+}
+
 TEST(Loss, Regression) {
   const Tensor targets = Tensor::of<double>({2, 3}, Values{1, 2, 3, -1, 3, 0});
   EXPECT_NEAR(loss_of({.kind = "mse"}, targets), (9 + 0.25) / 6, kTolerance);
@@ -117,6 +123,11 @@ TEST(Loss, EveryLossHasAGradient) {
   testing::check_gradient({"smooth", {{2, 3}}, [](ops::Builder& b, const std::vector<ValueId>& x) {
                              const ValueId targets = b.constant("targets", labels_of({2, 0}));
                              return add_loss(b, {.label_smoothing = 0.2}, x[0], targets);
+                           }});
+  testing::check_gradient({"padded", {{2, 3}}, [](ops::Builder& b, const std::vector<ValueId>& x) {
+                             const ValueId targets = b.constant("targets", labels_of({2, -1}));
+                             return add_loss(b, {.label_smoothing = 0.2, .ignore_index = -1}, x[0],
+                                             targets);
                            }});
 }
 
