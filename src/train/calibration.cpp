@@ -21,8 +21,6 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Interruptions only make a step slower, but a network is not all best moments either.
-constexpr double kQuantile = 0.25;
 constexpr int64_t kLeastRounds = 3;
 constexpr int64_t kMostRounds = 25;
 
@@ -87,13 +85,11 @@ class Subject {
     }
   }
 
+  // Medians, as `bench` has them of networks.
   std::vector<double> typical() const {
     std::vector<double> out;
-    for (std::vector<double> times : times_) {
-      TY_CHECK(!times.empty(), "graph '{}' was not measured", name_);
-      const auto at = static_cast<ptrdiff_t>(kQuantile * static_cast<double>(times.size()));
-      std::nth_element(times.begin(), times.begin() + at, times.end());
-      out.push_back(times[static_cast<size_t>(at)]);
+    for (const std::vector<double>& times : times_) {
+      out.push_back(runtime::summarize(times).median_s);
     }
     return out;
   }
