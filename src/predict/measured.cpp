@@ -111,7 +111,8 @@ Term traffic_term(const OpProfile& op, double batch, Pass pass) {
 
 void add_backward(const OpProfile& op, double batch, std::vector<Term>& terms) {
   if (op.uses > 1 && (op.data_gradient || op.weights > 0)) {
-    terms.push_back({Family::kForks, Pass::kData, 0, (op.uses + 1) * op.output * batch * kElement});
+    const Family family = op.chain == Chain::kNorm ? Family::kForksAfterNorm : Family::kForks;
+    terms.push_back({family, Pass::kData, 0, (op.uses + 1) * op.output * batch * kElement});
   }
   if (op.work != Work::kProduct) {
     if (op.data_gradient) terms.push_back(traffic_term(op, batch, Pass::kData));
@@ -156,6 +157,7 @@ std::string_view family_name(Family family) {
                                                                      "other",
                                                                      "bias",
                                                                      "forks",
+                                                                     "forks_after_norm",
                                                                      "update"};
   return kNames[static_cast<size_t>(family)];
 }

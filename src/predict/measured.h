@@ -32,8 +32,9 @@ enum class Family : uint8_t {
   kResponseNorm,
   kConcat,
   kOther,
-  kBias,    // gradients of biases
-  kForks,   // sums of the gradients of a value with several uses
+  kBias,   // gradients of biases
+  kForks,  // sums of the gradients of a value with several uses, likewise
+  kForksAfterNorm,
   kUpdate,  // momentum SGD
 };
 inline constexpr size_t kFamilies = static_cast<size_t>(Family::kUpdate) + 1;

@@ -93,7 +93,9 @@ SparseRow sparse(const MeasuredSample& sample, double cache_bytes) {
 
 // Bytes that no sample had move at memory speed; far ones not faster than that.
 void fill_unseen(const NonNegative& problem, double bytes_per_s, std::vector<double>& rates) {
-  for (size_t first = 0; first < kColumns; first += kAmounts) {
+  constexpr size_t kGradientsOnly = static_cast<size_t>(Family::kBias) * kPasses * kAmounts;
+  for (size_t first = 0; first < kGradientsOnly; first += kAmounts) {
+    if (first / kAmounts % kPasses == static_cast<size_t>(Pass::kWeights)) continue;
     double& bytes = rates[first + static_cast<size_t>(Amount::kBytes)];
     const size_t far = first + static_cast<size_t>(Amount::kFar);
     if (!problem.seen(first + static_cast<size_t>(Amount::kBytes))) {

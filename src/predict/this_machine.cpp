@@ -86,10 +86,12 @@ std::string machine_yaml(const Device& device, const Stack& stack) {
   out +=
       fmt::format("      cache_mb: {:.6g}\n      families:\n", stack.measured->cache_bytes / 1e6);
   for (size_t f = 0; f < kFamilies; ++f) {
+    if (stack.measured->seconds[f] == std::array<Amounts, kPasses>{}) continue;
     out += fmt::format("        {}:\n", family_name(static_cast<Family>(f)));
     for (size_t p = 0; p < kPasses; ++p) {
-      out += fmt::format("          {}: {}\n", pass_name(static_cast<Pass>(p)),
-                         rates_yaml(stack.measured->seconds[f][p]));
+      const Amounts& rates = stack.measured->seconds[f][p];
+      if (rates == Amounts{}) continue;
+      out += fmt::format("          {}: {}\n", pass_name(static_cast<Pass>(p)), rates_yaml(rates));
     }
   }
   return out;

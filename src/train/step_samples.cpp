@@ -29,7 +29,7 @@ Role role_of_gradient(const runtime::StepInfo& step, const OpProfile& op) {
 Role role_of_term(const Term& term, const OpProfile& op, Phase phase) {
   if (phase != Phase::kBackward) return Role::kForward;
   if (term.family == Family::kBias) return Role::kBias;
-  if (term.family == Family::kForks) return Role::kForks;
+  if (term.family == Family::kForks || term.family == Family::kForksAfterNorm) return Role::kForks;
   if (op.work != predict::Work::kProduct) return Role::kRest;
   return term.pass == Pass::kWeights ? Role::kWeights : Role::kData;
 }
@@ -97,7 +97,9 @@ class Collector {
   }
 
   void add_term(size_t op, const Term& term, Role role) {
-    const auto* const found = find(op, role);
+    const auto* found = find(op, role);
+    // The gradient of what comes before may do the sum as it reads.
+    if (found == nullptr && role == Role::kForks) found = find(op, Role::kRest);
     if (found == nullptr) {
       samples_.push_back({{term}, 0});
       return;
