@@ -185,7 +185,8 @@ predict::Device describe(const runtime::MachinePeak& peak, int threads) {
   const Json facts = machine_facts();
   predict::Device device;
   device.id = predict::kThisMachine;
-  device.name = fmt::format("{}, {} threads", facts.at("processor").as_string(), threads);
+  device.name = fmt::format("{}, {} thread{}", facts.at("processor").as_string(), threads,
+                            threads == 1 ? "" : "s");
   device.kind = "cpu";
   device.fp32 = peak.gflops * 1e9;
   device.bytes_per_s = peak.memory_gb_per_s * 1e9;
