@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "base/error.h"
 
@@ -13,39 +14,35 @@ void add_values(T* __restrict into, const T* __restrict from, int64_t count) {
   for (int64_t i = 0; i < count; ++i) into[i] += from[i];
 }
 
-// Sixteen bytes, wherever they lie: the parts may overlap or not, the compiler need not find out.
+// Sixteen bytes of numbers, added together.
 template <typename T>
 struct Vector {
-  typedef T Type __attribute__((vector_size(16), aligned(alignof(T)), may_alias));
-  static constexpr int64_t kLength = 16 / sizeof(T);
+  typedef T Type __attribute__((vector_size(16)));
 };
 
-// The i-th value of each of N parts, one after another: all are read before `store` is called.
-template <int N, typename Value, typename Pointers, typename Store>
-inline void sum_at(const Pointers& parts, int64_t i, Store store) {
-  Value sum = *reinterpret_cast<const Value*>(parts[0] + i);
-  for (int p = 1; p < N; ++p) sum += *reinterpret_cast<const Value*>(parts[p] + i);
-  store(sum);
+// The sum of what lies at element i of N parts, aligned or not, goes to element i of each.
+template <typename Value, size_t N, typename T>
+inline void sum_at(const std::array<T*, N>& parts, int64_t i) {
+  Value sum;
+  std::memcpy(&sum, parts[0] + i, sizeof(Value));
+  for (size_t p = 1; p < N; ++p) {
+    Value next;
+    std::memcpy(&next, parts[p] + i, sizeof(Value));
+    sum += next;
+  }
+  for (size_t p = 0; p < N; ++p) std::memcpy(parts[p] + i, &sum, sizeof(Value));
 }
 
 // One pass over N parts, for numbers of parts known when compiling: every line is touched once.
-template <int N, typename T>
+template <size_t N, typename T>
 void sum_in_place_n(std::span<std::byte* const> bytes, int64_t count) {
   std::array<T*, N> parts{};
-  for (int p = 0; p < N; ++p) parts[p] = reinterpret_cast<T*>(bytes[p]);
+  for (size_t p = 0; p < N; ++p) parts[p] = reinterpret_cast<T*>(bytes[p]);
   using Wide = typename Vector<T>::Type;
-  constexpr int64_t kStep = Vector<T>::kLength;
+  constexpr int64_t kStep = sizeof(Wide) / sizeof(T);
   int64_t i = 0;
-  for (; i + kStep <= count; i += kStep) {
-    sum_at<N, Wide>(parts, i, [&](const Wide& sum) {
-      for (int p = 0; p < N; ++p) *reinterpret_cast<Wide*>(parts[p] + i) = sum;
-    });
-  }
-  for (; i < count; ++i) {
-    sum_at<N, T>(parts, i, [&](T sum) {
-      for (int p = 0; p < N; ++p) parts[p][i] = sum;
-    });
-  }
+  for (; i + kStep <= count; i += kStep) sum_at<Wide>(parts, i);
+  for (; i < count; ++i) sum_at<T>(parts, i);
 }
 
 // Elements summed at a time otherwise: the running sum stays in the first-level cache, and each
