@@ -35,6 +35,9 @@ Role role_of_term(const Term& term, const OpProfile& op, Phase phase) {
 }
 
 class Collector {
+  using Key = std::pair<size_t, Role>;
+  using Owned = std::map<Key, std::vector<size_t>>;
+
  public:
   Collector(const predict::NetworkProfile& profile, double batch,
             std::span<const runtime::StepInfo> steps, std::span<const double> seconds)
@@ -86,8 +89,7 @@ class Collector {
 
   // The steps with this role of the operator, or of the one that it was computed along with. The
   // latter stands before it in the profile.
-  const std::pair<const std::pair<size_t, Role>, std::vector<size_t>>* find(size_t op,
-                                                                            Role role) const {
+  const Owned::value_type* find(size_t op, Role role) const {
     while (true) {
       const auto found = owned_.find({op, role});
       if (found != owned_.end()) return &*found;
@@ -118,8 +120,8 @@ class Collector {
   double batch_;
   std::span<const runtime::StepInfo> steps_;
   std::span<const double> seconds_;
-  std::map<std::pair<size_t, Role>, std::vector<size_t>> owned_;  // steps by operator and role
-  std::map<std::pair<size_t, Role>, size_t> rows_;                // samples by the same
+  Owned owned_;                 // steps by operator and role
+  std::map<Key, size_t> rows_;  // samples by the same
   std::vector<MeasuredSample> samples_;
 };
 
