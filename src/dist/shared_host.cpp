@@ -33,11 +33,13 @@ bool reached(uint64_t a, uint64_t b) {
   return ((a - b) & kMeetingMask) <= kMeetingMask / 2;
 }
 
-// A moment at most: about what a cache line takes a few times over. With fewer cores than members
+// A moment at most: what a cache line takes a few times over. With fewer cores than members
 // somebody else needs this one.
 int spins_for(size_t members) {
-  return members <= std::thread::hardware_concurrency() ? 2000 : 0;
+  return members <= std::thread::hardware_concurrency() ? 100 : 0;
 }
+
+constexpr size_t kPage = 4096;
 
 }  // namespace
 
@@ -54,7 +56,18 @@ SharedHost::SharedHost(Communicator& comm)
 }
 
 std::span<std::byte> SharedHost::allocate(int64_t bytes) {
-  return windows_.emplace_back(comm_.open_window(bytes))->part(me_);
+  const SharedWindow& window = *windows_.emplace_back(comm_.open_window(bytes));
+  const std::span<std::byte> mine = window.part(me_);
+  std::fill(mine.begin(), mine.end(), std::byte{});
+  meet(bytes);
+  for (int64_t m = 0; m < members(); ++m) {
+    const std::span<std::byte> part = window.part(m);
+    for (size_t at = 0; at < part.size(); at += kPage) {
+      static_cast<void>(*static_cast<const volatile std::byte*>(&part[at]));
+    }
+  }
+  meet(bytes);
+  return mine;
 }
 
 std::optional<std::vector<std::byte*>> SharedHost::parts_of(std::span<const std::byte> mine) const {

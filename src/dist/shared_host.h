@@ -20,7 +20,8 @@ class SharedHost {
   // The rank of each member.
   const std::vector<int64_t>& ranks() const { return ranks_; }
 
-  // This rank's part of a new window. It lives as long as this object.
+  // This rank's part of a new window, zeroed. It lives as long as this object. Its pages are with
+  // the rank that owns them and mapped by all, so that no reduction has to wait for that.
   std::span<std::byte> allocate(int64_t bytes);
 
   // If `mine` lies in this rank's part of a window: the same place in every member's part.
