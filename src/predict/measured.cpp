@@ -60,9 +60,11 @@ Term product_term(const OpProfile& op, double batch, Pass pass) {
   } else if (op.groups > 1 && op.columns < kBlock) {
     term.family = Family::kDepthwise;
     flops = 2 * op.macs * batch;
+    weights = 0;  // too few to matter, here and in stems
   } else if (op.groups == 1 && channels < kBlock) {
     term.family = Family::kStem;
     flops = 2 * op.rows * batch * op.inner * blocked(op.columns);
+    weights = 0;
   } else if (area == 1) {
     term.family = Family::kPoint;
   } else if (const auto tiles = winograd(op, batch, pass != Pass::kInference)) {
