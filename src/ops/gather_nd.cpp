@@ -31,9 +31,9 @@ int64_t tuple_length(const NodeView& node, int64_t batch_dims) {
 Shape picked_shape(const NodeView& node, int64_t batch_dims) {
   const Shape& data = node.input_shape(0);
   const Shape& indices = node.input_shape(1);
+  const int64_t indexed = batch_dims + tuple_length(node, batch_dims);  // refuses scalars
   std::vector<int64_t> dims(indices.dims().begin(), indices.dims().end() - 1);
-  dims.insert(dims.end(), data.dims().begin() + batch_dims + tuple_length(node, batch_dims),
-              data.dims().end());
+  dims.insert(dims.end(), data.dims().begin() + indexed, data.dims().end());
   return Shape(std::move(dims));
 }
 

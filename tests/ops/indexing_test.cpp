@@ -155,6 +155,11 @@ TEST(GatherND, RefusesAnIndexOutside) {
                   "index -3 is outside 2 entries");
 }
 
+TEST(ScatterND, RefusesIndicesWithoutTuples) {
+  expect_rejected({.op = "ScatterND", .inputs = {draw({4}), given({}, {1}, kI64), draw({4})}},
+                  "indices scalar");
+}
+
 TEST(ScatterND, RefusesUpdatesOfAnotherShape) {
   expect_rejected(
       {.op = "ScatterND", .inputs = {draw({4}), given({2, 1}, {3, 0}, kI64), draw({3})}},
