@@ -12,9 +12,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "onnx_io/proto.h"
-#include "onnx_io/tensor_reader.h"
 #include "onnx_io/weight_writer.h"
 #include "onnx_io/wire.h"
+#include "ops/dtype_code.h"
 
 namespace trainyard::onnx_io {
 namespace {
@@ -51,9 +51,13 @@ void check_operators(const Graph& graph) {
              graph.name(), kOpset, join(names, ", "));
 }
 
+int32_t element_type(DType dtype) {
+  return static_cast<int32_t>(ops::dtype_code(dtype));
+}
+
 void set_tensor(const Tensor& tensor, onnx::TensorProto& proto) {
   for (const int64_t d : tensor.shape().dims()) proto.add_dims(d);
-  proto.set_data_type(dtype_to_onnx(tensor.dtype()));
+  proto.set_data_type(element_type(tensor.dtype()));
   proto.set_raw_data(tensor.data(), static_cast<size_t>(tensor.num_bytes()));
 }
 
@@ -107,7 +111,7 @@ void add_node(const Graph& graph, const Node& node, onnx::GraphProto& out) {
 void set_value_info(const Value& value, onnx::ValueInfoProto* info) {
   info->set_name(value.name);
   auto* tensor = info->mutable_type()->mutable_tensor_type();
-  tensor->set_elem_type(dtype_to_onnx(value.type.dtype));
+  tensor->set_elem_type(element_type(value.type.dtype));
   auto* shape = tensor->mutable_shape();
   for (const int64_t d : value.type.shape.dims()) {
     auto* dim = shape->add_dim();
@@ -160,7 +164,7 @@ struct Entry {
 onnx::TensorProto tensor_head(const Value& value) {
   onnx::TensorProto proto;
   for (const int64_t d : value.type.shape.dims()) proto.add_dims(d);
-  proto.set_data_type(dtype_to_onnx(value.type.dtype));
+  proto.set_data_type(element_type(value.type.dtype));
   proto.set_name(value.name);
   return proto;
 }

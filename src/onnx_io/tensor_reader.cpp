@@ -1,31 +1,16 @@
 #include "onnx_io/tensor_reader.h"
 
-#include <array>
 #include <charconv>
 #include <cstring>
 
 #include "base/error.h"
 #include "onnx_io/proto.h"
+#include "ops/dtype_code.h"
 
 namespace trainyard::onnx_io {
 namespace {
 
 using onnx::TensorProto;
-
-struct TypePair {
-  DType ours;
-  int32_t theirs;
-};
-
-constexpr TypePair kTypes[] = {
-    {DType::kF32, TensorProto::FLOAT},   {DType::kF64, TensorProto::DOUBLE},
-    {DType::kF16, TensorProto::FLOAT16}, {DType::kBF16, TensorProto::BFLOAT16},
-    {DType::kI8, TensorProto::INT8},     {DType::kI16, TensorProto::INT16},
-    {DType::kI32, TensorProto::INT32},   {DType::kI64, TensorProto::INT64},
-    {DType::kU8, TensorProto::UINT8},    {DType::kU16, TensorProto::UINT16},
-    {DType::kU32, TensorProto::UINT32},  {DType::kU64, TensorProto::UINT64},
-    {DType::kBool, TensorProto::BOOL},
-};
 
 TensorType declared_type(const TensorProto& proto) {
   TensorType type{require_dtype(proto.data_type()), {}};
@@ -105,23 +90,8 @@ int64_t parse_count(const std::string& key, const std::string& text) {
 
 }  // namespace
 
-std::optional<DType> dtype_from_onnx(int32_t data_type) {
-  for (const TypePair& pair : kTypes) {
-    if (pair.theirs == data_type) return pair.ours;
-  }
-  return std::nullopt;
-}
-
-int32_t dtype_to_onnx(DType dtype) {
-  for (const TypePair& pair : kTypes) {
-    if (pair.ours == dtype) return pair.theirs;
-  }
-  TY_CHECK(false, "{} has no ONNX type", dtype_name(dtype));
-  return 0;
-}
-
 DType require_dtype(int32_t data_type) {
-  const auto dtype = dtype_from_onnx(data_type);
+  const auto dtype = ops::find_dtype(data_type);
   if (!dtype) {
     const bool named = onnx::TensorProto_DataType_IsValid(data_type);
     throw_error(

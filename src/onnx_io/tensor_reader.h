@@ -16,11 +16,7 @@ class TensorProto;
 
 namespace trainyard::onnx_io {
 
-// The element type for a number of TensorProto.DataType; none for strings, complex numbers and
-// numbers that mean nothing.
-std::optional<DType> dtype_from_onnx(int32_t data_type);
-int32_t dtype_to_onnx(DType dtype);
-// dtype_from_onnx(), or Error naming the type.
+// The element type for a number of TensorProto.DataType, or Error naming it.
 DType require_dtype(int32_t data_type);
 
 class TensorReader {

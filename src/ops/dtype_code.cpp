@@ -16,11 +16,17 @@ constexpr std::pair<int64_t, DType> kCodes[] = {
 
 }  // namespace
 
-DType dtype_from_code(int64_t code) {
+std::optional<DType> find_dtype(int64_t code) {
   for (const auto& [known, dtype] : kCodes) {
     if (known == code) return dtype;
   }
-  throw_error("element type {} of ONNX is not supported", code);
+  return std::nullopt;
+}
+
+DType dtype_from_code(int64_t code) {
+  const std::optional<DType> dtype = find_dtype(code);
+  TY_REQUIRE(dtype, "element type {} of ONNX is not supported", code);
+  return *dtype;
 }
 
 int64_t dtype_code(DType dtype) {

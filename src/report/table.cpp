@@ -14,17 +14,31 @@ namespace {
 constexpr size_t kTerminalWidth = 100;
 constexpr size_t kNarrowestColumn = 12;
 
-// Width on a terminal: UTF-8 continuation bytes take no column.
+// The first byte of a character in UTF-8, not one of those that continue it.
+bool starts_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
+}
+
+// Width on a terminal, taking a column for each character.
 size_t width_of(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
-  }));
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), starts_character));
+}
+
+// Where the character after the first `count` begins.
+size_t byte_after(std::string_view text, size_t count) {
+  size_t at = 0;
+  for (; at < text.size(); ++at) {
+    if (starts_character(text[at]) && count-- == 0) break;
+  }
+  return at;
 }
 
 std::string shortened(const std::string& text, size_t widest) {
-  if (widest == 0 || width_of(text) <= widest) return text;
+  const size_t width = width_of(text);
+  if (widest == 0 || width <= widest) return text;
   const size_t keep = widest - 1;
-  return text.substr(0, keep - keep / 2) + "…" + text.substr(text.size() - keep / 2);
+  const size_t tail = byte_after(text, width - keep / 2);
+  return text.substr(0, byte_after(text, keep - keep / 2)) + "…" + text.substr(tail);
 }
 
 std::string padded(const std::string& text, size_t width, Align align) {

@@ -18,12 +18,15 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// The best of several attempts: interruptions only make a loop slower.
+// The best of many attempts: interruptions only make a loop slower. They go on for so long because
+// threads begin on the core of the thread that started them, and it takes the system some
+// hundredths of a second to spread them.
 template <typename F>
 double best_rate(double work, F&& f) {
-  constexpr int kAttempts = 7;
+  constexpr double kSeconds = 0.2;
   double best = 0;
-  for (int i = 0; i < kAttempts; ++i) {
+  const auto start = Clock::now();
+  while (seconds_since(start) < kSeconds) {
     const auto begin = Clock::now();
     f();
     best = std::max(best, work / seconds_since(begin));

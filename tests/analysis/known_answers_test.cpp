@@ -83,8 +83,8 @@ TEST(KnownAnswers, InceptionModules) {
   EXPECT_EQ(reduced.totals.cost.macs, 354'418'688);
 }
 
-// Araujo et al., Computing Receptive Fields of Convolutional Neural Networks (Distill 2019),
-// table of popular networks: the last layer that is still a map.
+// Araujo et al., Computing Receptive Fields of Convolutional Neural Networks (Distill 2019), and
+// their tables at github.com/google-research/receptive_field: the last layer that is still a map.
 TEST(KnownAnswers, ReceptiveFieldsOfTheLastMap) {
   const auto last_field = [](std::string_view model) {
     double size = 0;

@@ -1,25 +1,10 @@
-#include <sstream>
-
 #include <gtest/gtest.h>
 
 #include "base/json.h"
-#include "cli/command.h"
+#include "support/run_program.h"
 
 namespace trainyard::cli {
 namespace {
-
-struct Outcome {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
-
-Outcome run(const std::vector<std::string>& arguments) {
-  std::ostringstream out;
-  std::ostringstream err;
-  const int code = run_program(arguments, out, err);
-  return {code, out.str(), err.str()};
-}
 
 Json run_json(std::vector<std::string> arguments) {
   arguments.emplace_back("--json");

@@ -22,6 +22,15 @@ TEST(Table, TextAlignsAndShortens) {
             "tota…all  1,234,567\n");
 }
 
+TEST(Table, ShortensBetweenCharacters) {
+  Table table({{"layer", Align::kLeft, 8}});
+  table.add_row({"Übergrößenträger"});
+  const std::string text = table.to_text();
+  EXPECT_EQ(text.substr(text.rfind("─") + 4), "Über…ger\n");
+  table.add_row({"ééééééßßßßßß"});
+  EXPECT_NE(table.to_text().find("éééé…ßßß\n"), std::string::npos) << table.to_text();
+}
+
 TEST(Table, CsvKeepsExactValuesAndQuotes) {
   EXPECT_EQ(small_table().to_csv(),
             "layer,params\nfeatures.0.weight,1792\n\"total, all\",1234567\n");
