@@ -8,6 +8,12 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 
+# ty_optimise_lightly(TARGET): a fifth less compile time for what is not measured. The level may differ from
+# that of the precompiled header; only -O0 may not.
+function(ty_optimise_lightly TARGET)
+  target_compile_options(${TARGET} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 add_library(ty_flags INTERFACE)
 target_compile_options(ty_flags INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Werror
@@ -38,7 +44,11 @@ if(TY_CCACHE)
     # What ccache asks for to cache files that use a precompiled header.
     set(CMAKE_CXX_COMPILER_LAUNCHER
       ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${TY_CCACHE})
-    target_compile_options(ty_flags INTERFACE -fpch-preprocess)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(ty_flags INTERFACE -fpch-preprocess)
+    else()
+      target_compile_options(ty_flags INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
+    endif()
   endif()
 endif()
 
