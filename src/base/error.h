@@ -28,30 +28,34 @@ class InternalError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
+// Compiled once, since nearly every function can throw.
+[[noreturn]] void throw_error_text(fmt::string_view format, fmt::format_args args);
+[[noreturn]] void throw_failure_text(fmt::string_view format, fmt::format_args args);
+[[noreturn]] void throw_internal_error(const char* file, int line, const char* condition,
+                                       const std::string& message);
+
 template <typename... Args>
 [[noreturn]] void throw_error(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(fmt::format(format, std::forward<Args>(args)...));
+  throw_error_text(format, fmt::make_format_args(args...));
 }
 
 template <typename... Args>
 [[noreturn]] void throw_failure(fmt::format_string<Args...> format, Args&&... args) {
-  throw Failure(fmt::format(format, std::forward<Args>(args)...));
+  throw_failure_text(format, fmt::make_format_args(args...));
 }
 
 }  // namespace trainyard
 
 // TY_REQUIRE: what the caller must get right; the message says what was expected and what was
 // found.
-#define TY_REQUIRE(condition, ...)                                        \
-  do {                                                                    \
-    if (!(condition)) throw ::trainyard::Error(fmt::format(__VA_ARGS__)); \
+#define TY_REQUIRE(condition, ...)                           \
+  do {                                                       \
+    if (!(condition)) ::trainyard::throw_error(__VA_ARGS__); \
   } while (false)
 
 // TY_CHECK: what we must get right ourselves.
-#define TY_CHECK(condition, ...)                                                            \
-  do {                                                                                      \
-    if (!(condition))                                                                       \
-      throw ::trainyard::InternalError(fmt::format("{}:{}: {} does not hold: {}", __FILE__, \
-                                                   __LINE__, #condition,                    \
-                                                   fmt::format(__VA_ARGS__)));              \
+#define TY_CHECK(condition, ...)                                                                   \
+  do {                                                                                             \
+    if (!(condition))                                                                              \
+      ::trainyard::throw_internal_error(__FILE__, __LINE__, #condition, fmt::format(__VA_ARGS__)); \
   } while (false)

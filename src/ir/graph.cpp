@@ -6,6 +6,17 @@
 
 namespace trainyard {
 
+Graph::Graph(std::string name) : name_(std::move(name)) {}
+Graph::Graph(const Graph&) = default;
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(const Graph&) = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::~Graph() = default;
+
+void Graph::set_outputs(std::vector<ValueId> outputs) {
+  outputs_ = std::move(outputs);
+}
+
 ValueId Graph::add_value(Value value) {
   const ValueId id{static_cast<int32_t>(values_.size())};
   const bool fresh = value_by_name_.emplace(value.name, id).second;

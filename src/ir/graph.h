@@ -58,7 +58,13 @@ struct Node {
 
 class Graph {
  public:
-  explicit Graph(std::string name = "graph") : name_(std::move(name)) {}
+  // Not inline, as every file that has a graph would compile them again.
+  explicit Graph(std::string name = "graph");
+  Graph(const Graph&);
+  Graph(Graph&&) noexcept;
+  Graph& operator=(const Graph&);
+  Graph& operator=(Graph&&) noexcept;
+  ~Graph();
 
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
@@ -72,7 +78,7 @@ class Graph {
   NodeId add_node(std::string name, std::string op, std::vector<ValueId> inputs,
                   Attributes attributes, std::span<const std::string> output_names,
                   std::span<const TensorType> output_types);
-  void set_outputs(std::vector<ValueId> outputs) { outputs_ = std::move(outputs); }
+  void set_outputs(std::vector<ValueId> outputs);
 
   // --- reading
   std::span<const ValueId> inputs() const { return inputs_; }

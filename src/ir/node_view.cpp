@@ -19,6 +19,10 @@ std::optional<std::vector<int64_t>> NodeView::input_ints(size_t i) const {
   return to_ints(*constant);
 }
 
+bool NodeView::has_attr(std::string_view name) const {
+  return node().attributes.contains(name);
+}
+
 template <typename T>
 const T* NodeView::attr(std::string_view name, AttrKind kind) const {
   const auto found = node().attributes.find(name);

@@ -39,7 +39,7 @@ class NodeView {
   // The same as integers; no value if the input is absent or not known.
   std::optional<std::vector<int64_t>> input_ints(size_t i) const;
 
-  bool has_attr(std::string_view name) const { return node().attributes.contains(name); }
+  bool has_attr(std::string_view name) const;
   int64_t attr_int(std::string_view name, int64_t fallback) const;
   float attr_float(std::string_view name, float fallback) const;
   std::string attr_text(std::string_view name, std::string_view fallback) const;

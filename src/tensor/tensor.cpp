@@ -29,6 +29,10 @@ Tensor::Tensor(TensorType type) : type_(std::move(type)) {
 Tensor::Tensor(TensorType type, std::shared_ptr<void> owner, void* data)
     : type_(std::move(type)), owner_(std::move(owner)), data_(data) {}
 
+Tensor Tensor::of_ints(std::span<const int64_t> values) {
+  return of<int64_t>(Shape{static_cast<int64_t>(values.size())}, values);
+}
+
 Tensor Tensor::zeros(TensorType type) {
   Tensor tensor(std::move(type));
   std::memset(tensor.data(), 0, static_cast<size_t>(tensor.num_bytes()));

@@ -100,9 +100,7 @@ class Tensor {
   static Tensor scalar(T value) {
     return of<T>(Shape{}, std::span<const T>(&value, 1));
   }
-  static Tensor of_ints(std::span<const int64_t> values) {
-    return of<int64_t>(Shape{static_cast<int64_t>(values.size())}, values);
-  }
+  static Tensor of_ints(std::span<const int64_t> values);
   static Tensor zeros(TensorType type);
 
   Tensor(Tensor&&) noexcept = default;
