@@ -1,5 +1,5 @@
-// Precompiled for release builds only: what nearly every file includes. Sources still include what
-// they use; the other presets build without it.
+// Precompiled for release and sanitizer builds: what nearly every file includes. Sources still
+// include what they use; the other presets build without it.
 #pragma once
 
 #include <algorithm>
