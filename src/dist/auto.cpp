@@ -14,7 +14,7 @@ void run(ReduceContext& context, Elements data) {
 
 }  // namespace
 
-extern const AllReduce kAuto = {"auto", "by size, ranks and hosts, from measurements", nullptr,
+extern const AllReduce kAuto = {"auto", "by size, ranks and hosts; measured on one host", nullptr,
                                 run};
 
 }  // namespace trainyard::dist

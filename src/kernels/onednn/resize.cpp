@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "kernels/onednn/dnnl.h"
+#include "kernels/onednn/same_layout.h"
 
 namespace trainyard::kernels::onednn {
 namespace {
@@ -63,29 +63,6 @@ resampling_forward::primitive_desc describe(const NodeView& node, const Layout& 
   return {desc, user_scratch_attr(), engine(), /*allow_empty=*/true};
 }
 
-class Resize final : public OnednnKernel {
- public:
-  Resize(const NodeView& node, const NodeLayouts& layouts)
-      : pd_(describe(node, layouts.inputs[0])), primitive_(pd_) {}
-
-  std::unique_ptr<BoundKernel> bind(const KernelArgs& args) const override {
-    auto bound = std::make_unique<BoundPrimitives>();
-    bound->add(primitive_,
-               {{DNNL_ARG_SRC, memory_at(pd_.src_desc(), args.inputs[0].data)},
-                {DNNL_ARG_DST, memory_at(pd_.dst_desc(), args.outputs[0].data)},
-                {DNNL_ARG_SCRATCHPAD, memory_at(pd_.scratchpad_desc(), args.scratch.data())}});
-    return bound;
-  }
-  int64_t scratch_bytes() const override {
-    return static_cast<int64_t>(pd_.scratchpad_desc().get_size());
-  }
-  std::string detail() const override { return pd_.impl_info_str(); }
-
- private:
-  resampling_forward::primitive_desc pd_;
-  resampling_forward primitive_;
-};
-
 // In the blocks the input comes in.
 std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
   const Shape& x = node.input_shape(0);
@@ -101,7 +78,7 @@ std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout>
 }
 
 std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
-  return std::make_unique<Resize>(node, layouts);
+  return std::make_unique<SameLayoutKernel<resampling_forward>>(describe(node, layouts.inputs[0]));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A kernel around one oneDNN primitive from x to y of the same type and layout.
+// A kernel around one oneDNN primitive from x to y, in the layouts its descriptor names.
 #pragma once
 
 #include "kernels/onednn/dnnl.h"
