@@ -1,7 +1,7 @@
 // MaxPool, AveragePool and their global forms by oneDNN.
 #include "base/error.h"
-#include "kernels/onednn/dnnl.h"
 #include "kernels/onednn/layout_choice.h"
+#include "kernels/onednn/same_layout.h"
 #include "ops/op_def.h"
 
 namespace trainyard::kernels::onednn {
@@ -50,31 +50,6 @@ pooling_forward::primitive_desc describe(const NodeView& node, const Desc& x, co
   return {desc, user_scratch_attr(), engine(), /*allow_empty=*/true};
 }
 
-class Pool final : public OnednnKernel {
- public:
-  Pool(const NodeView& node, const NodeLayouts& layouts)
-      : pd_(describe(node, to_desc(node.input_type(0), layouts.inputs[0]),
-                     to_desc(node.output_type(0), layouts.outputs[0]))),
-        primitive_(pd_) {}
-
-  std::unique_ptr<BoundKernel> bind(const KernelArgs& args) const override {
-    auto bound = std::make_unique<BoundPrimitives>();
-    bound->add(primitive_,
-               {{DNNL_ARG_SRC, memory_at(pd_.src_desc(), args.inputs[0].data)},
-                {DNNL_ARG_DST, memory_at(pd_.dst_desc(), args.outputs[0].data)},
-                {DNNL_ARG_SCRATCHPAD, memory_at(pd_.scratchpad_desc(), args.scratch.data())}});
-    return bound;
-  }
-  int64_t scratch_bytes() const override {
-    return static_cast<int64_t>(pd_.scratchpad_desc().get_size());
-  }
-  std::string detail() const override { return pd_.impl_info_str(); }
-
- private:
-  pooling_forward::primitive_desc pd_;
-  pooling_forward primitive_;
-};
-
 std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
   NodeLayouts wanted;
   wanted.inputs = {blocked_like(inputs[0], node.input_shape(0))};
@@ -86,7 +61,9 @@ std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout>
 }
 
 std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
-  return std::make_unique<Pool>(node, layouts);
+  return std::make_unique<SameLayoutKernel<pooling_forward>>(
+      describe(node, to_desc(node.input_type(0), layouts.inputs[0]),
+               to_desc(node.output_type(0), layouts.outputs[0])));
 }
 
 constexpr KernelDef pool_kernel(std::string_view op) {
