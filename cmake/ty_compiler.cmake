@@ -65,6 +65,17 @@ function(ty_precompile TARGET)
   endif()
 endfunction()
 
+# ty_unity(TARGET): its files in batches, each compiled at once. Files with options of their own stay alone.
+function(ty_unity TARGET)
+  if(TY_UNITY)
+    set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      # Meant for headers; here it fires on a source file that another one includes.
+      target_compile_options(${TARGET} PRIVATE -Wno-subobject-linkage)
+    endif()
+  endif()
+endfunction()
+
 find_program(TY_MOLD mold)
 if(TY_MOLD)
   target_link_options(ty_flags INTERFACE -fuse-ld=mold)

@@ -34,12 +34,12 @@ Json scalar(const YAML::Node& node) {
   return text;
 }
 
-Json convert(const YAML::Node& node, const std::string& origin, int depth) {
+Json from_yaml(const YAML::Node& node, const std::string& origin, int depth) {
   TY_REQUIRE(depth < kMaxDepth, "{}:{}: nested more than {} levels deep", origin,
              node.Mark().line + 1, kMaxDepth);
   if (node.IsSequence()) {
     Json out = Json::array();
-    for (const auto& item : node) out.push_back(convert(item, origin, depth + 1));
+    for (const auto& item : node) out.push_back(from_yaml(item, origin, depth + 1));
     return out;
   }
   if (node.IsMap()) {
@@ -50,7 +50,7 @@ Json convert(const YAML::Node& node, const std::string& origin, int depth) {
       const std::string& key = item.first.Scalar();
       TY_REQUIRE(out.find(key) == nullptr, "{}:{}: key '{}' appears twice", origin,
                  item.first.Mark().line + 1, key);
-      out[key] = convert(item.second, origin, depth + 1);
+      out[key] = from_yaml(item.second, origin, depth + 1);
     }
     return out;
   }
@@ -81,7 +81,7 @@ std::shared_ptr<const YamlDocument> YamlDocument::parse(std::string_view text, s
   document->origin_ = std::move(origin);
   try {
     const YAML::Node root = YAML::Load(std::string(text));
-    document->root_ = convert(root, document->origin_, 0);
+    document->root_ = from_yaml(root, document->origin_, 0);
     record_lines(root, document->root_, document->lines_);
   } catch (const YAML::Exception& problem) {
     throw_error("{}:{}:{}: not valid YAML: {}", document->origin_, problem.mark.line + 1,

@@ -39,12 +39,12 @@ class Center final : public Step {
   Size size_;
 };
 
-std::unique_ptr<const Step> make(const StepArguments& arguments) {
+std::unique_ptr<const Step> make_center(const StepArguments& arguments) {
   return std::make_unique<Center>(parse_size(arguments.text, arguments.what));
 }
 
 }  // namespace
 
-extern const StepDef kCenter = {"center", "center:HxW", make};
+extern const StepDef kCenter = {"center", "center:HxW", make_center};
 
 }  // namespace trainyard::data

@@ -50,7 +50,7 @@ class Channels final : public Step {
   int64_t channels_;
 };
 
-std::unique_ptr<const Step> make(const StepArguments& arguments) {
+std::unique_ptr<const Step> make_channels(const StepArguments& arguments) {
   const int64_t channels = parse_whole(arguments.text, 1, 3, arguments.what);
   TY_REQUIRE(channels != 2, "{}: 2 is neither 1 nor 3", arguments.what);
   return std::make_unique<Channels>(channels);
@@ -58,6 +58,6 @@ std::unique_ptr<const Step> make(const StepArguments& arguments) {
 
 }  // namespace
 
-extern const StepDef kChannels = {"channels", "channels:1 or channels:3", make};
+extern const StepDef kChannels = {"channels", "channels:1 or channels:3", make_channels};
 
 }  // namespace trainyard::data

@@ -43,12 +43,12 @@ class Crop final : public Step {
   int64_t padding_;
 };
 
-std::unique_ptr<const Step> make(const StepArguments& arguments) {
+std::unique_ptr<const Step> make_crop(const StepArguments& arguments) {
   return std::make_unique<Crop>(parse_whole(arguments.text, 0, kLargestSide, arguments.what));
 }
 
 }  // namespace
 
-extern const StepDef kCrop = {"crop", "crop:PADDING", make};
+extern const StepDef kCrop = {"crop", "crop:PADDING", make_crop};
 
 }  // namespace trainyard::data

@@ -59,7 +59,7 @@ class Cutout final : public Step {
   std::vector<uint8_t> fill_;
 };
 
-std::unique_ptr<const Step> make(const StepArguments& arguments) {
+std::unique_ptr<const Step> make_cutout(const StepArguments& arguments) {
   const size_t by = arguments.text.find('x');
   const int64_t count = by == std::string_view::npos ? 1
                                                      : parse_whole(arguments.text.substr(by + 1), 1,
@@ -71,6 +71,6 @@ std::unique_ptr<const Step> make(const StepArguments& arguments) {
 
 }  // namespace
 
-extern const StepDef kCutout = {"cutout", "cutout:LENGTH[xCOUNT]", make};
+extern const StepDef kCutout = {"cutout", "cutout:LENGTH[xCOUNT]", make_cutout};
 
 }  // namespace trainyard::data

@@ -44,13 +44,13 @@ class Flip final : public Step {
   double probability_;
 };
 
-std::unique_ptr<const Step> make(const StepArguments& arguments) {
+std::unique_ptr<const Step> make_flip(const StepArguments& arguments) {
   return std::make_unique<Flip>(
       arguments.text.empty() ? 0.5 : parse_real(arguments.text, 0, 1, arguments.what));
 }
 
 }  // namespace
 
-extern const StepDef kFlip = {"flip", "flip[:PROBABILITY]", make};
+extern const StepDef kFlip = {"flip", "flip[:PROBABILITY]", make_flip};
 
 }  // namespace trainyard::data

@@ -122,7 +122,7 @@ class Jitter final : public Step {
   std::array<double, 4> amounts_;
 };
 
-std::unique_ptr<const Step> make(const StepArguments& arguments) {
+std::unique_ptr<const Step> make_jitter(const StepArguments& arguments) {
   const std::vector<double> amounts = parse_reals(arguments.text, 0, 1, arguments.what);
   TY_REQUIRE(amounts.size() == 3 || amounts.size() == 4, "{}: {} numbers, expected 3 or 4",
              arguments.what, amounts.size());
@@ -134,6 +134,7 @@ std::unique_ptr<const Step> make(const StepArguments& arguments) {
 
 }  // namespace
 
-extern const StepDef kJitter = {"jitter", "jitter:BRIGHTNESS/CONTRAST/SATURATION[/HUE]", make};
+extern const StepDef kJitter = {"jitter", "jitter:BRIGHTNESS/CONTRAST/SATURATION[/HUE]",
+                                make_jitter};
 
 }  // namespace trainyard::data

@@ -38,12 +38,12 @@ class Pad final : public Step {
   Size size_;
 };
 
-std::unique_ptr<const Step> make(const StepArguments& arguments) {
+std::unique_ptr<const Step> make_pad(const StepArguments& arguments) {
   return std::make_unique<Pad>(parse_size(arguments.text, arguments.what));
 }
 
 }  // namespace
 
-extern const StepDef kPad = {"pad", "pad:HxW", make};
+extern const StepDef kPad = {"pad", "pad:HxW", make_pad};
 
 }  // namespace trainyard::data

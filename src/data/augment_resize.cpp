@@ -48,13 +48,13 @@ class Resize final : public Step {
   bool shorter_;
 };
 
-std::unique_ptr<const Step> make(const StepArguments& arguments) {
+std::unique_ptr<const Step> make_resize(const StepArguments& arguments) {
   const bool shorter = arguments.text.find('x') == std::string_view::npos;
   return std::make_unique<Resize>(parse_size(arguments.text, arguments.what), shorter);
 }
 
 }  // namespace
 
-extern const StepDef kResize = {"resize", "resize:HxW or resize:SHORTER", make};
+extern const StepDef kResize = {"resize", "resize:HxW or resize:SHORTER", make_resize};
 
 }  // namespace trainyard::data

@@ -83,7 +83,7 @@ class ResizedCrop final : public Step {
   double least_area_;
 };
 
-std::unique_ptr<const Step> make(const StepArguments& arguments) {
+std::unique_ptr<const Step> make_resized_crop(const StepArguments& arguments) {
   const size_t colon = arguments.text.find(':');
   const double area = colon == std::string_view::npos
                           ? kDefaultArea
@@ -94,6 +94,7 @@ std::unique_ptr<const Step> make(const StepArguments& arguments) {
 
 }  // namespace
 
-extern const StepDef kResizedCrop = {"resized_crop", "resized_crop:HxW[:LEAST_AREA]", make};
+extern const StepDef kResizedCrop = {"resized_crop", "resized_crop:HxW[:LEAST_AREA]",
+                                     make_resized_crop};
 
 }  // namespace trainyard::data

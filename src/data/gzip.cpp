@@ -8,7 +8,7 @@
 namespace trainyard::data {
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 31;
+constexpr size_t kMostUnpacked = size_t{1} << 31;
 constexpr size_t kChunk = size_t{1} << 20;
 // zlib's code for "a gzip header, and the largest window".
 constexpr int kGzipWindow = 16 + MAX_WBITS;
@@ -35,9 +35,9 @@ std::string inflate_all(std::string& packed, const std::string& origin) {
   int state = Z_OK;
   while (state != Z_STREAM_END) {
     const size_t done = content.size();
-    TY_REQUIRE(done < kMostBytes, "{}: more than 2 GiB uncompressed", origin);
+    TY_REQUIRE(done < kMostUnpacked, "{}: more than 2 GiB uncompressed", origin);
     // Doubling, so that growing costs little.
-    content.resize(std::min(kMostBytes, std::max(kChunk, 2 * done)));
+    content.resize(std::min(kMostUnpacked, std::max(kChunk, 2 * done)));
     stream.next_out = reinterpret_cast<Bytef*>(content.data() + done);
     stream.avail_out = static_cast<uInt>(content.size() - done);
     state = inflate(&stream, Z_NO_FLUSH);

@@ -11,7 +11,7 @@ namespace trainyard::data {
 namespace {
 
 constexpr uint8_t kUnsignedByte = 0x08;
-constexpr int64_t kMostBytes = int64_t{1} << 40;
+constexpr int64_t kMostContent = int64_t{1} << 40;
 
 // An IDX file of bytes; `body` is where they begin.
 struct IdxFile {
@@ -47,7 +47,7 @@ IdxFile read_idx(const std::filesystem::path& path, size_t rank, std::string_vie
                "{}: byte {}: dimension {} is {}, expected 1 to {}", file.name, 4 + 4 * d, d, dim,
                kLargestSide);
     file.dims.push_back(dim);
-    TY_REQUIRE(bytes <= kMostBytes / dim, "{}: byte {}: the dimensions ask for more than 1 TiB",
+    TY_REQUIRE(bytes <= kMostContent / dim, "{}: byte {}: the dimensions ask for more than 1 TiB",
                file.name, 4 + 4 * d);
     bytes *= dim;
   }

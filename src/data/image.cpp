@@ -9,12 +9,6 @@
 #include "data/resample.h"
 
 namespace trainyard::data {
-namespace {
-
-constexpr int64_t kChannels = 3;
-
-}  // namespace
-
 Image decode_image(std::string_view bytes, std::string_view origin) {
   if (bytes.starts_with("\xff\xd8\xff")) return decode_jpeg(bytes, origin);
   if (bytes.starts_with("\x89PNG")) return decode_png(bytes, origin);
@@ -28,12 +22,12 @@ Image read_image(const std::filesystem::path& path) {
 Image resize(const Image& image, int64_t height, int64_t width) {
   TY_REQUIRE(height > 0 && width > 0, "cannot resize a picture to {} x {}", height, width);
   Image out{.height = height, .width = width, .pixels = {}};
-  out.pixels.resize(static_cast<size_t>(height * width * kChannels));
+  out.pixels.resize(static_cast<size_t>(height * width * kColors));
   resample({.data = image.pixels.data(),
             .height = image.height,
             .width = image.width,
-            .stride = image.width * kChannels,
-            .channels = kChannels},
+            .stride = image.width * kColors,
+            .channels = kColors},
            height, width, out.pixels.data());
   return out;
 }
@@ -46,15 +40,15 @@ Image center_crop(const Image& image, int64_t height, int64_t width) {
   const int64_t left = (image.width - width) / 2;
   Image out{.height = height, .width = width, .pixels = {}};
   for (int64_t y = 0; y < height; ++y) {
-    const auto begin = image.pixels.begin() + ((top + y) * image.width + left) * kChannels;
-    out.pixels.insert(out.pixels.end(), begin, begin + width * kChannels);
+    const auto begin = image.pixels.begin() + ((top + y) * image.width + left) * kColors;
+    out.pixels.insert(out.pixels.end(), begin, begin + width * kColors);
   }
   return out;
 }
 
 Tensor preprocess(const Image& image, int64_t channels, int64_t height, int64_t width,
                   const Preprocessing& options) {
-  TY_REQUIRE(channels == 1 || channels == kChannels,
+  TY_REQUIRE(channels == 1 || channels == kColors,
              "a picture fills 1 or 3 channels, the input has {}", channels);
   // The share of the picture that evaluation on ImageNet has used since AlexNet.
   constexpr double kResizeShare = 256.0 / 224.0;
@@ -77,8 +71,8 @@ Tensor preprocess(const Image& image, int64_t channels, int64_t height, int64_t 
   float* out = tensor.values<float>().data();
   for (int64_t c = 0; c < channels; ++c) {
     for (int64_t i = 0; i < height * width; ++i) {
-      const uint8_t* pixel = cut.pixels.data() + i * kChannels;
-      const float value = channels == kChannels
+      const uint8_t* pixel = cut.pixels.data() + i * kColors;
+      const float value = channels == kColors
                               ? pixel[c]
                               : 0.299F * pixel[0] + 0.587F * pixel[1] + 0.114F * pixel[2];
       *out++ = (value / 255.0F - options.mean[c]) / options.std[c];

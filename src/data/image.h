@@ -11,6 +11,8 @@
 
 namespace trainyard::data {
 
+inline constexpr int64_t kColors = 3;
+
 // Rows of interleaved red, green and blue bytes.
 struct Image {
   int64_t height = 0;

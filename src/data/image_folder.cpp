@@ -12,8 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kChannels = 3;
-
 bool is_picture(const fs::path& path) {
   std::string extension = path.extension().string();
   for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -57,12 +55,12 @@ class ImageFolder final : public Dataset {
   }
   PixelView pixels(int64_t index, Pixels& room) const override {
     const Image image = read_image(files_[static_cast<size_t>(index)].path);
-    room.reshape({kChannels, image.height, image.width});
+    room.reshape({kColors, image.height, image.width});
     const int64_t plane = room.shape.plane();
-    for (int64_t c = 0; c < kChannels; ++c) {
+    for (int64_t c = 0; c < kColors; ++c) {
       const uint8_t* from = image.pixels.data() + c;
       uint8_t* to = room.row(c, 0);
-      for (int64_t i = 0; i < plane; ++i) to[i] = from[i * kChannels];
+      for (int64_t i = 0; i < plane; ++i) to[i] = from[i * kColors];
     }
     return room.view();
   }
@@ -105,7 +103,7 @@ std::unique_ptr<Dataset> open_image_folder(const fs::path& folder, Split split) 
   }
   TY_REQUIRE(!files.empty(), "{}: expected a folder per class, found none", place.string());
   DatasetInfo info{
-      .shape = {kChannels, 0, 0},
+      .shape = {kColors, 0, 0},
       .class_names = names,
       .source = fmt::format("pictures in {}, {} split", place.string(), split_name(split))};
   return std::make_unique<ImageFolder>(std::move(info), std::move(files));

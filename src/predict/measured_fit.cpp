@@ -10,7 +10,7 @@ constexpr size_t kColumns = kFamilies * kPasses * kAmounts;
 // Shorter times are mostly the clock's and the scheduler's.
 constexpr double kShortest = 20e-6;
 // Relative errors beyond this count by their size, not by its square.
-constexpr double kOutlier = 0.15;
+constexpr double kLinearBeyond = 0.15;
 constexpr int kReweightings = 6;
 constexpr int kSweeps = 400;
 // Keeps rates that the samples cannot tell apart from running away; small beside one sample.
@@ -112,7 +112,7 @@ double loss(const std::vector<SparseRow>& rows, const std::vector<double>& rates
   for (const SparseRow& row : rows) {
     const double error =
         std::fabs(predicted(row, rates) - row.seconds) / std::max(row.seconds, kShortest);
-    sum += error > kOutlier ? kOutlier * (2 * error - kOutlier) : error * error;
+    sum += error > kLinearBeyond ? kLinearBeyond * (2 * error - kLinearBeyond) : error * error;
   }
   return sum;
 }
@@ -132,7 +132,7 @@ Fit fit_with_cache(std::span<const MeasuredSample> samples, double cache_bytes,
     for (SparseRow& row : problem.rows()) {
       const double scale = std::max(row.seconds, kShortest);
       const double error = round == 0 ? 0 : std::fabs(predicted(row, rates) - row.seconds) / scale;
-      row.weight = std::sqrt(error > kOutlier ? kOutlier / error : 1.0) / scale;
+      row.weight = std::sqrt(error > kLinearBeyond ? kLinearBeyond / error : 1.0) / scale;
     }
     problem.solve(rates);
   }

@@ -21,7 +21,7 @@ constexpr double kGiga = 1e9;
 constexpr double kMicro = 1e-6;
 
 // A double-quoted scalar.
-std::string quoted(std::string_view text) {
+std::string yaml_quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -78,11 +78,11 @@ std::string machine_yaml(const Device& device, const Stack& stack) {
       "{:.6g}\n    bandwidth_gbps: {:.6g}\n    clock_mhz: {:.6g}\n    cores: {}\n    stack: {}\n   "
       " "
       "source: {}\n",
-      device.id, quoted(device.name), device.kind, device.fp32 / 1e9,
+      device.id, yaml_quoted(device.name), device.kind, device.fp32 / 1e9,
       device.memory_bytes / (1024.0 * 1024.0 * 1024.0), device.bytes_per_s / 1e9,
-      device.clock_hz / 1e6, device.cores, device.stack, quoted(device.source));
+      device.clock_hz / 1e6, device.cores, device.stack, yaml_quoted(device.source));
   out += fmt::format("stacks:\n  {}:\n    name: {}\n    fitted_to: {}\n    measured:\n", stack.id,
-                     quoted(stack.name), quoted(stack.fitted_to));
+                     yaml_quoted(stack.name), yaml_quoted(stack.fitted_to));
   out +=
       fmt::format("      cache_mb: {:.6g}\n      families:\n", stack.measured->cache_bytes / 1e6);
   for (size_t f = 0; f < kFamilies; ++f) {

@@ -12,7 +12,6 @@ using analysis::Layer;
 using analysis::LayerTable;
 using analysis::share;
 
-constexpr size_t kWidestName = 40;
 constexpr size_t kWidestShape = 16;
 
 // Zero is "-" for people, so that the layers that matter stand out.

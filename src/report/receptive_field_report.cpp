@@ -13,8 +13,6 @@ using analysis::Extent;
 using analysis::LayerField;
 using analysis::StackField;
 
-constexpr size_t kWidestName = 40;
-
 // "7x7", or one number where all dimensions agree and `always_all` is false.
 template <typename Get>
 std::string per_dimension(const std::vector<Extent>& extents, bool always_all, Get get) {

@@ -14,22 +14,22 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 // Data begin at a multiple of this.
 constexpr size_t kHeaderAlignment = 64;
 
-struct Row {
+struct NpyType {
   std::string_view descr;
   DType dtype;
 };
-constexpr std::array<Row, 12> kTypes = {{{"<f4", DType::kF32},
-                                         {"<f8", DType::kF64},
-                                         {"<f2", DType::kF16},
-                                         {"|i1", DType::kI8},
-                                         {"<i2", DType::kI16},
-                                         {"<i4", DType::kI32},
-                                         {"<i8", DType::kI64},
-                                         {"|u1", DType::kU8},
-                                         {"<u2", DType::kU16},
-                                         {"<u4", DType::kU32},
-                                         {"<u8", DType::kU64},
-                                         {"|b1", DType::kBool}}};
+constexpr std::array<NpyType, 12> kTypes = {{{"<f4", DType::kF32},
+                                             {"<f8", DType::kF64},
+                                             {"<f2", DType::kF16},
+                                             {"|i1", DType::kI8},
+                                             {"<i2", DType::kI16},
+                                             {"<i4", DType::kI32},
+                                             {"<i8", DType::kI64},
+                                             {"|u1", DType::kU8},
+                                             {"<u2", DType::kU16},
+                                             {"<u4", DType::kU32},
+                                             {"<u8", DType::kU64},
+                                             {"|b1", DType::kBool}}};
 
 // The text after 'key': in the header's dictionary.
 std::string_view field(std::string_view header, std::string_view key, std::string_view origin) {
@@ -42,7 +42,7 @@ std::string_view field(std::string_view header, std::string_view key, std::strin
 }
 
 DType parse_dtype(std::string_view text, std::string_view origin) {
-  for (const Row& row : kTypes) {
+  for (const NpyType& row : kTypes) {
     if (text.starts_with(fmt::format("'{}'", row.descr))) return row.dtype;
   }
   throw_error("{}: element type {} is not read", origin, text.substr(0, text.find(',')));
@@ -101,7 +101,7 @@ Tensor read_npy(const std::filesystem::path& path) {
 std::string npy_bytes(const Tensor& tensor) {
   if (tensor.dtype() == DType::kBF16) return npy_bytes(cast(tensor, DType::kF32));
   std::string_view descr;
-  for (const Row& row : kTypes) {
+  for (const NpyType& row : kTypes) {
     if (row.dtype == tensor.dtype()) descr = row.descr;
   }
   std::string shape = "(";

@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point begin) {
+double elapsed(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
@@ -136,11 +136,11 @@ void measure_all(const CalibrationOptions& options,
                  const std::vector<std::unique_ptr<Subject>>& subjects) {
   const auto begin = Clock::now();
   for (int64_t round = 0; round < kMostRounds; ++round) {
-    const double used = seconds_since(begin);
+    const double used = elapsed(begin);
     const double per_round = round > 0 ? used / static_cast<double>(round) : 0;
     if (round >= kLeastRounds && used + per_round > options.seconds) break;
     for (const auto& subject : subjects) {
-      const double share = std::min(1.0, seconds_since(begin) / options.seconds);
+      const double share = std::min(1.0, elapsed(begin) / options.seconds);
       report(options, kCompiling + (1 - kCompiling) * share, "measuring " + subject->name());
       subject->measure();
     }

@@ -137,11 +137,11 @@ class LossMaker {
 };
 
 using Make = ValueId (*)(LossMaker&, const LossOptions&);
-struct Row {
+struct LossName {
   std::string_view kind;
   Make make;
 };
-constexpr Row kLosses[] = {
+constexpr LossName kLosses[] = {
     {"cross-entropy", [](LossMaker& m, const LossOptions&) { return m.cross_entropy(); }},
     {"mse", [](LossMaker& m, const LossOptions&) { return m.mean_square(); }},
     {"huber", [](LossMaker& m, const LossOptions&) { return m.huber(1.0); }},
@@ -155,7 +155,7 @@ constexpr Row kLosses[] = {
 const std::vector<std::string>& loss_names() {
   static const std::vector<std::string> kNames = [] {
     std::vector<std::string> names;
-    for (const Row& row : kLosses) names.emplace_back(row.kind);
+    for (const LossName& row : kLosses) names.emplace_back(row.kind);
     return names;
   }();
   return kNames;
@@ -164,7 +164,7 @@ const std::vector<std::string>& loss_names() {
 ValueId add_loss(ops::Builder& builder, const LossOptions& options, ValueId scores,
                  ValueId targets) {
   LossMaker maker(builder, options, scores, targets);
-  for (const Row& row : kLosses) {
+  for (const LossName& row : kLosses) {
     if (row.kind == options.kind) return row.make(maker, options);
   }
   throw_error("unknown loss '{}'; known: {}", options.kind, fmt::join(loss_names(), ", "));

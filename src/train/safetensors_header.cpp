@@ -10,23 +10,23 @@
 namespace trainyard::train {
 namespace {
 
-struct Row {
+struct TypeName {
   std::string_view name;
   DType dtype;
 };
-constexpr std::array<Row, 13> kTypes = {{{"F32", DType::kF32},
-                                         {"F64", DType::kF64},
-                                         {"F16", DType::kF16},
-                                         {"BF16", DType::kBF16},
-                                         {"I8", DType::kI8},
-                                         {"I16", DType::kI16},
-                                         {"I32", DType::kI32},
-                                         {"I64", DType::kI64},
-                                         {"U8", DType::kU8},
-                                         {"U16", DType::kU16},
-                                         {"U32", DType::kU32},
-                                         {"U64", DType::kU64},
-                                         {"BOOL", DType::kBool}}};
+constexpr std::array<TypeName, 13> kTypes = {{{"F32", DType::kF32},
+                                              {"F64", DType::kF64},
+                                              {"F16", DType::kF16},
+                                              {"BF16", DType::kBF16},
+                                              {"I8", DType::kI8},
+                                              {"I16", DType::kI16},
+                                              {"I32", DType::kI32},
+                                              {"I64", DType::kI64},
+                                              {"U8", DType::kU8},
+                                              {"U16", DType::kU16},
+                                              {"U32", DType::kU32},
+                                              {"U64", DType::kU64},
+                                              {"BOOL", DType::kBool}}};
 
 void append_utf8(std::string& out, uint32_t code) {
   const auto tail = [&](uint32_t shift) {
@@ -185,7 +185,7 @@ struct Entry {
 DType parse_dtype(Reader& reader) {
   const size_t at = reader.position();
   const std::string name = reader.string();
-  for (const Row& row : kTypes) {
+  for (const TypeName& row : kTypes) {
     if (row.name == name) return row.dtype;
   }
   reader.fail_at(at, fmt::format("element type '{}' is not read", name));
@@ -273,7 +273,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, int64_t file_b
 }
 
 std::string_view safetensors_dtype(DType dtype) {
-  for (const Row& row : kTypes) {
+  for (const TypeName& row : kTypes) {
     if (row.dtype == dtype) return row.name;
   }
   TY_CHECK(false, "no safetensors name for {}", dtype_name(dtype));

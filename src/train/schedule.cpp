@@ -15,24 +15,25 @@ namespace {
 
 using Kind = Schedule::Kind;
 
-struct Row {
+struct ScheduleName {
   std::string_view name;
   Kind kind;
   std::vector<std::string> settings;  // besides those of the warm-up
 };
 
-const std::array<Row, 5>& rows() {
-  static const std::array<Row, 5> kRows = {{{"constant", Kind::kConstant, {}},
-                                            {"step", Kind::kStep, {"gamma"}},
-                                            {"multistep", Kind::kMultiStep, {"gamma"}},
-                                            {"cosine", Kind::kCosine, {"end"}},
-                                            {"polynomial", Kind::kPolynomial, {"power", "end"}}}};
+const std::array<ScheduleName, 5>& rows() {
+  static const std::array<ScheduleName, 5> kRows = {
+      {{"constant", Kind::kConstant, {}},
+       {"step", Kind::kStep, {"gamma"}},
+       {"multistep", Kind::kMultiStep, {"gamma"}},
+       {"cosine", Kind::kCosine, {"end"}},
+       {"polynomial", Kind::kPolynomial, {"power", "end"}}}};
   return kRows;
 }
 
-const Row& find_row(const std::string& name) {
+const ScheduleName& find_row(const std::string& name) {
   std::vector<std::string> names;
-  for (const Row& row : rows()) {
+  for (const ScheduleName& row : rows()) {
     if (row.name == name) return row;
     names.emplace_back(row.name);
   }
@@ -49,7 +50,8 @@ double parse_number(const std::string& text, std::string_view schedule) {
   return number;
 }
 
-void set(Schedule& schedule, const Row& row, const std::string& setting, std::string_view text) {
+void set(Schedule& schedule, const ScheduleName& row, const std::string& setting,
+         std::string_view text) {
   const size_t equals = setting.find('=');
   const std::string key = setting.substr(0, equals);
   std::vector<std::string> known = row.settings;
@@ -95,7 +97,7 @@ double share(const Schedule& schedule, double epoch, double epochs) {
 Schedule parse_schedule(std::string_view text) {
   const std::vector<std::string> parts = split(text, ';');
   const size_t colon = parts[0].find(':');
-  const Row& row = find_row(parts[0].substr(0, colon));
+  const ScheduleName& row = find_row(parts[0].substr(0, colon));
   Schedule schedule;
   schedule.kind = row.kind;
   std::vector<double> epochs;

@@ -21,14 +21,14 @@ std::string value_text(const Settings::Variable& variable) {
 }
 
 void read_value(const YamlView& view, const Settings::Variable& variable) {
-  struct Reader {
+  struct Assign {
     const YamlView& from;
     void operator()(std::string* text) const { *text = from.text(); }
     void operator()(int64_t* number) const { *number = from.integer(); }
     void operator()(double* number) const { *number = from.number(); }
     void operator()(bool* flag) const { *flag = from.boolean(); }
   };
-  std::visit(Reader{view}, variable);
+  std::visit(Assign{view}, variable);
 }
 
 }  // namespace

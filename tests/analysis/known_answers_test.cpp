@@ -18,7 +18,7 @@ struct ParamsCase {
   int64_t params;
 };
 
-class KnownParams : public testing::TestWithParam<ParamsCase> {};
+class KnownParams : public ::testing::TestWithParam<ParamsCase> {};
 
 TEST_P(KnownParams, Match) {
   EXPECT_EQ(layers_of(GetParam().model).totals.params.trainable(), GetParam().params);

@@ -121,7 +121,7 @@ TEST(Memory, GradientsOfASumAreNotCopied) {
   EXPECT_EQ(use.training.bytes, 5 * kMap);
 }
 
-class KeptTest : public testing::Test {
+class KeptTest : public ::testing::Test {
  protected:
   Kept kept(std::string_view op, std::vector<ValueId> inputs, Attributes attributes = {}) {
     const ValueId y = b_.add(op, std::move(inputs), std::move(attributes));

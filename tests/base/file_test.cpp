@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class FileTest : public testing::Test {
+class FileTest : public ::testing::Test {
  protected:
   FileTest()
       : folder_(fs::temp_directory_path() / ("trainyard_file_test." + std::to_string(getpid()))) {

@@ -31,7 +31,7 @@ std::vector<uint8_t> bytes_of(const Augmentations& steps, const Dataset& set, co
   return {view.data, view.data + view.shape.elements()};
 }
 
-std::string refusal(const std::string& text) {
+std::string step_refusal(const std::string& text) {
   const Ramp set({3, 4, 6});
   return message_of([&] { Augmentations(text, set); });
 }
@@ -188,19 +188,19 @@ TEST(Augment, RandomStepsAreLeftOutOfEvaluation) {
 }
 
 TEST(Augment, SaysWhatIsWrong) {
-  EXPECT_NE(refusal("crpo:4").find("Did you mean crop"), std::string::npos);
-  EXPECT_NE(refusal("normalize,flip").find("must be the last"), std::string::npos);
-  EXPECT_NE(refusal("crop").find("augmentation 'crop' (crop:PADDING): ''"), std::string::npos);
-  EXPECT_NE(refusal("flip:2").find("'2' is not a number from 0 to 1"), std::string::npos);
-  EXPECT_NE(refusal("pad:2x2").find("pictures of 3x4x6 do not fit"), std::string::npos);
-  EXPECT_NE(refusal("normalize:0.5/0.5:0.1/0.1").find("2 channels, the pictures have 3"),
+  EXPECT_NE(step_refusal("crpo:4").find("Did you mean crop"), std::string::npos);
+  EXPECT_NE(step_refusal("normalize,flip").find("must be the last"), std::string::npos);
+  EXPECT_NE(step_refusal("crop").find("augmentation 'crop' (crop:PADDING): ''"), std::string::npos);
+  EXPECT_NE(step_refusal("flip:2").find("'2' is not a number from 0 to 1"), std::string::npos);
+  EXPECT_NE(step_refusal("pad:2x2").find("pictures of 3x4x6 do not fit"), std::string::npos);
+  EXPECT_NE(step_refusal("normalize:0.5/0.5:0.1/0.1").find("2 channels, the pictures have 3"),
             std::string::npos);
-  EXPECT_NE(refusal("normalize:0.5:0").find("'0' is not a number"), std::string::npos);
-  EXPECT_NE(refusal("center:5x5").find("are too small"), std::string::npos);
-  EXPECT_NE(refusal("cutout:4x0").find("'0' is not a whole number from 1"), std::string::npos);
-  EXPECT_NE(refusal("jitter:0.1").find("1 numbers, expected 3 or 4"), std::string::npos);
-  EXPECT_NE(refusal("channels:2").find("neither 1 nor 3"), std::string::npos);
-  EXPECT_NE(refusal("flip,,crop:1").find("no augmentation ''"), std::string::npos);
+  EXPECT_NE(step_refusal("normalize:0.5:0").find("'0' is not a number"), std::string::npos);
+  EXPECT_NE(step_refusal("center:5x5").find("are too small"), std::string::npos);
+  EXPECT_NE(step_refusal("cutout:4x0").find("'0' is not a whole number from 1"), std::string::npos);
+  EXPECT_NE(step_refusal("jitter:0.1").find("1 numbers, expected 3 or 4"), std::string::npos);
+  EXPECT_NE(step_refusal("channels:2").find("neither 1 nor 3"), std::string::npos);
+  EXPECT_NE(step_refusal("flip,,crop:1").find("no augmentation ''"), std::string::npos);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ struct Case {
   int64_t per_host;
 };
 
-class EveryAllReduce : public testing::TestWithParam<Case> {};
+class EveryAllReduce : public ::testing::TestWithParam<Case> {};
 
 TEST_P(EveryAllReduce, SumsOverTheRanks) {
   int64_t checked = 0;

@@ -54,7 +54,7 @@ void check(const DepthwiseShape& shape, int threads, Activation activation) {
   EXPECT_TRUE(padding_is_zero(out, s.batch, s.out_channels, pixels));
 }
 
-class NativeDepthwise : public testing::Test {
+class NativeDepthwise : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!cpu_has_avx2_fma()) GTEST_SKIP() << "this processor lacks AVX2 or FMA";

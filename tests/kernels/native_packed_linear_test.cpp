@@ -52,7 +52,7 @@ void check(const LinearShape& s, bool transposed, bool with_bias, int threads,
   }
 }
 
-class NativePackedLinear : public testing::Test {
+class NativePackedLinear : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!cpu_has_avx2_fma()) GTEST_SKIP() << "this processor lacks AVX2 or FMA";

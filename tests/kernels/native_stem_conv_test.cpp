@@ -54,7 +54,7 @@ void check(const StemShape& shape, int threads, Activation activation) {
   EXPECT_TRUE(padding_is_zero(out, s.batch, s.out_channels, pixels));
 }
 
-class NativeStemConv : public testing::Test {
+class NativeStemConv : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!cpu_has_avx2_fma()) GTEST_SKIP() << "this processor lacks AVX2 or FMA";

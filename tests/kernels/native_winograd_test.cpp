@@ -81,7 +81,7 @@ void check(const WinogradShape& shape, WinogradTile tile, int threads, const Epi
   EXPECT_TRUE(padding_is_zero(out, s.batch, s.out_channels, pixels));
 }
 
-class NativeWinograd : public testing::TestWithParam<WinogradTile> {
+class NativeWinograd : public ::testing::TestWithParam<WinogradTile> {
  protected:
   void SetUp() override {
     if (!cpu_has_avx2_fma()) GTEST_SKIP() << "this processor lacks AVX2 or FMA";

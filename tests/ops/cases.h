@@ -2,11 +2,15 @@
 // file and a line here and in cases.cpp.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "support/op_case.h"
 
 namespace trainyard::testing {
+
+inline constexpr DType kU8 = DType::kU8;
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 using OpCases = std::vector<OpCase>;
 

@@ -6,8 +6,6 @@
 namespace trainyard::testing {
 namespace {
 
-constexpr DType kU8 = DType::kU8;
-
 OpCase conv(Attributes attributes, OpInput x, OpInput w, OpOutput y) {
   return {.op = "Conv",
           .inputs = {std::move(x), std::move(w)},

@@ -4,11 +4,7 @@
 #include "ops/cases.h"
 
 namespace trainyard::testing {
-namespace {
-
-constexpr DType kU8 = DType::kU8;
-
-}  // namespace
+namespace {}  // namespace
 
 OpCases linear_cases() {
   return {

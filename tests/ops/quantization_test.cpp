@@ -6,7 +6,6 @@
 namespace trainyard::testing {
 namespace {
 
-constexpr DType kU8 = DType::kU8;
 constexpr DType kI8 = DType::kI8;
 
 }  // namespace

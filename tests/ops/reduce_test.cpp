@@ -9,8 +9,6 @@
 namespace trainyard::testing {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 // A 2x2 matrix reduced along its rows.
 OpCase rows(const char* op, std::vector<double> y, DType dtype = DType::kF32) {
   return {.op = op,

@@ -10,7 +10,6 @@ namespace trainyard::testing {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 OpCase points(const char* op, std::vector<double> x, std::vector<double> y,
               DType dtype = DType::kF32, Attributes attributes = {}) {

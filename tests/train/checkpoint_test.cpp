@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class CheckpointTest : public testing::Test {
+class CheckpointTest : public ::testing::Test {
  protected:
   static std::vector<StateTensor> state(float value) {
     const auto filled = [value](Shape shape) {

@@ -15,7 +15,7 @@ namespace {
 using Values = std::vector<double>;
 
 // Differs from a sum by hand in rounding only.
-constexpr double kTolerance = 1e-12;
+constexpr double kLossTolerance = 1e-12;
 
 Tensor labels_of(const std::vector<int64_t>& labels) {
   return Tensor::of<int64_t>({static_cast<int64_t>(labels.size())}, labels);
@@ -52,11 +52,11 @@ double loss_of(const LossOptions& options, const Tensor& targets) {
 
 TEST(Loss, CrossEntropyOfIndices) {
   const double plain = -(log_probability(0, 2) + log_probability(1, 0)) / 2;
-  EXPECT_NEAR(loss_of({}, labels_of({2, 0})), plain, kTolerance);
+  EXPECT_NEAR(loss_of({}, labels_of({2, 0})), plain, kLossTolerance);
   EXPECT_NEAR(loss_of({.class_weights = {3, 1, 1}}, labels_of({2, 0})),
-              -(log_probability(0, 2) + 3 * log_probability(1, 0)) / 4, kTolerance);
+              -(log_probability(0, 2) + 3 * log_probability(1, 0)) / 4, kLossTolerance);
   EXPECT_NEAR(loss_of({.ignore_index = -1}, labels_of({2, -1})), -log_probability(0, 2),
-              kTolerance);
+              kLossTolerance);
 }
 
 // Smoothing is cross-entropy against mixed probabilities, however it is computed.
@@ -65,23 +65,24 @@ TEST(Loss, LabelSmoothingMixesInTheUniformDistribution) {
   const Values hot = {0, 0, 1, 1, 0, 0};
   const double expected = loss_of({}, Tensor::of<double>({2, 3}, mixed));
   const LossOptions smooth = {.label_smoothing = 0.3};
-  EXPECT_NEAR(loss_of(smooth, labels_of({2, 0})), expected, kTolerance);
-  EXPECT_NEAR(loss_of(smooth, Tensor::of<double>({2, 3}, hot)), expected, kTolerance);
+  EXPECT_NEAR(loss_of(smooth, labels_of({2, 0})), expected, kLossTolerance);
+  EXPECT_NEAR(loss_of(smooth, Tensor::of<double>({2, 3}, hot)), expected, kLossTolerance);
 }
 
 TEST(Loss, LabelSmoothingLeavesIgnoredRowsOut) {
   const double evenly = (log_probability(0, 0) + log_probability(0, 1) + log_probability(0, 2)) / 3;
   EXPECT_NEAR(loss_of({.label_smoothing = 0.3, .ignore_index = -1}, labels_of({2, -1})),
-              -0.7 * log_probability(0, 2) - 0.3 * evenly, kTolerance);
+              -0.7 * log_probability(0, 2) - 0.3 * evenly, kLossTolerance);
 }
 
 TEST(Loss, Regression) {
   const Tensor targets = Tensor::of<double>({2, 3}, Values{1, 2, 3, -1, 3, 0});
-  EXPECT_NEAR(loss_of({.kind = "mse"}, targets), (9 + 0.25) / 6, kTolerance);
+  EXPECT_NEAR(loss_of({.kind = "mse"}, targets), (9 + 0.25) / 6, kLossTolerance);
   // |d| = 3 is beyond delta, 0.5 is not.
-  EXPECT_NEAR(loss_of({.kind = "huber", .delta = 2}, targets), (2 * 3 - 2 + 0.125) / 6, kTolerance);
+  EXPECT_NEAR(loss_of({.kind = "huber", .delta = 2}, targets), (2 * 3 - 2 + 0.125) / 6,
+              kLossTolerance);
   EXPECT_NEAR(loss_of({.kind = "smooth-l1", .delta = 2}, targets), (2 * 3 - 2 + 0.125) / 12,
-              kTolerance);
+              kLossTolerance);
 }
 
 TEST(Loss, BinaryCrossEntropy) {
@@ -91,12 +92,13 @@ TEST(Loss, BinaryCrossEntropy) {
     const double p = 1 / (1 + std::exp(-kScores[i]));
     expected -= (targets[i] * std::log(p) + (1 - targets[i]) * std::log(1 - p)) / 6;
   }
-  EXPECT_NEAR(loss_of({.kind = "bce"}, Tensor::of<double>({2, 3}, targets)), expected, kTolerance);
+  EXPECT_NEAR(loss_of({.kind = "bce"}, Tensor::of<double>({2, 3}, targets)), expected,
+              kLossTolerance);
 }
 
 TEST(Loss, DivergenceIsZeroBetweenEqualsAndScaledByTheTemperature) {
   const LossOptions warm = {.kind = "kl", .temperature = 2};
-  EXPECT_NEAR(loss_of(warm, Tensor::of<double>({2, 3}, kScores)), 0, kTolerance);
+  EXPECT_NEAR(loss_of(warm, Tensor::of<double>({2, 3}, kScores)), 0, kLossTolerance);
   // Uniform targets: log(1/3) - mean of log softmax(x / 2), times four.
   double expected = 0;
   for (size_t row = 0; row < 2; ++row) {
@@ -108,7 +110,7 @@ TEST(Loss, DivergenceIsZeroBetweenEqualsAndScaledByTheTemperature) {
     }
     expected += 4 * (std::log(sum) - scores / 3 - std::log(3)) / 2;
   }
-  EXPECT_NEAR(loss_of(warm, Tensor::zeros({DType::kF64, {2, 3}})), expected, kTolerance);
+  EXPECT_NEAR(loss_of(warm, Tensor::zeros({DType::kF64, {2, 3}})), expected, kLossTolerance);
 }
 
 TEST(Loss, EveryLossHasAGradient) {

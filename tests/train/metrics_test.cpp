@@ -15,7 +15,7 @@ Json line(int64_t step, double loss) {
   return Json::object({{"step", step}, {"loss", loss}});
 }
 
-class Metrics : public testing::Test {
+class Metrics : public ::testing::Test {
  protected:
   TemporaryFolder folder_{"metrics_test"};
   std::filesystem::path path_ = folder_ / "metrics.jsonl";

@@ -8,7 +8,7 @@
 namespace trainyard::train {
 namespace {
 
-class ProgressTest : public testing::Test {
+class ProgressTest : public ::testing::Test {
  protected:
   // 30 steps of 2 epochs, one second each, then a note.
   std::string run(Progress::Mode mode) {

@@ -11,7 +11,7 @@
 namespace trainyard::train {
 namespace {
 
-class RunDirectoryTest : public testing::Test {
+class RunDirectoryTest : public ::testing::Test {
  protected:
   TemporaryFolder folder_{"run_directory_test"};
   std::filesystem::path root_ = folder_ / "runs";

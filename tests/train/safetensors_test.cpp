@@ -11,7 +11,7 @@
 namespace trainyard::train {
 namespace {
 
-class Safetensors : public testing::Test {
+class Safetensors : public ::testing::Test {
  protected:
   // A file with this header text and so many bytes of data.
   std::filesystem::path file(const std::string& header, size_t data_bytes) const {

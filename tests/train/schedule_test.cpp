@@ -9,7 +9,7 @@ namespace trainyard::train {
 namespace {
 
 // A few roundings of double arithmetic.
-constexpr double kTolerance = 1e-12;
+constexpr double kRateTolerance = 1e-12;
 
 double rate(std::string_view schedule, double epoch) {
   return learning_rate(parse_schedule(schedule), 0.5, epoch, 30);
@@ -22,40 +22,40 @@ TEST(Schedule, Constant) {
 
 TEST(Schedule, FallsAtTheMilestoneAndNotBefore) {
   EXPECT_EQ(rate("multistep:15,25", 14.999), 0.5);
-  EXPECT_NEAR(rate("multistep:15,25", 15), 0.05, kTolerance);
-  EXPECT_NEAR(rate("multistep:15,25", 25), 0.005, kTolerance);
-  EXPECT_NEAR(rate("multistep:15,25;gamma=0.5", 29), 0.125, kTolerance);
+  EXPECT_NEAR(rate("multistep:15,25", 15), 0.05, kRateTolerance);
+  EXPECT_NEAR(rate("multistep:15,25", 25), 0.005, kRateTolerance);
+  EXPECT_NEAR(rate("multistep:15,25;gamma=0.5", 29), 0.125, kRateTolerance);
   EXPECT_EQ(rate("step:10", 9.99), 0.5);
-  EXPECT_NEAR(rate("step:10;gamma=0.2", 20), 0.02, kTolerance);
+  EXPECT_NEAR(rate("step:10;gamma=0.2", 20), 0.02, kRateTolerance);
 }
 
 TEST(Schedule, CosineAndPolynomialReachTheirEnd) {
-  EXPECT_NEAR(rate("cosine", 0), 0.5, kTolerance);
-  EXPECT_NEAR(rate("cosine", 15), 0.25, kTolerance);
-  EXPECT_NEAR(rate("cosine", 30), 0, kTolerance);
-  EXPECT_NEAR(rate("cosine;end=0.1", 30), 0.05, kTolerance);
-  EXPECT_NEAR(rate("polynomial", 6), 0.4, kTolerance);
-  EXPECT_NEAR(rate("polynomial;power=2", 15), 0.125, kTolerance);
-  EXPECT_NEAR(rate("polynomial;power=2;end=0.2", 30), 0.1, kTolerance);
+  EXPECT_NEAR(rate("cosine", 0), 0.5, kRateTolerance);
+  EXPECT_NEAR(rate("cosine", 15), 0.25, kRateTolerance);
+  EXPECT_NEAR(rate("cosine", 30), 0, kRateTolerance);
+  EXPECT_NEAR(rate("cosine;end=0.1", 30), 0.05, kRateTolerance);
+  EXPECT_NEAR(rate("polynomial", 6), 0.4, kRateTolerance);
+  EXPECT_NEAR(rate("polynomial;power=2", 15), 0.125, kRateTolerance);
+  EXPECT_NEAR(rate("polynomial;power=2;end=0.2", 30), 0.1, kRateTolerance);
 }
 
 TEST(Schedule, WarmUpRisesInFrontOfAnyAndMeetsIt) {
   for (const char* name : {"constant", "step:10", "multistep:15,25", "cosine", "polynomial"}) {
     const std::string text = std::string(name) + ";warmup=5;warmup_from=0.2";
-    EXPECT_NEAR(rate(text, 0), 0.1, kTolerance) << text;
-    EXPECT_NEAR(rate(text, 2.5), 0.3, kTolerance) << text;
-    EXPECT_NEAR(rate(text, 5), 0.5, kTolerance) << text;
+    EXPECT_NEAR(rate(text, 0), 0.1, kRateTolerance) << text;
+    EXPECT_NEAR(rate(text, 2.5), 0.3, kRateTolerance) << text;
+    EXPECT_NEAR(rate(text, 5), 0.5, kRateTolerance) << text;
   }
   // The curve begins where the warm-up ends.
-  EXPECT_NEAR(rate("cosine;warmup=10", 20), 0.25, kTolerance);
-  EXPECT_NEAR(rate("multistep:15;warmup=5", 15), 0.05, kTolerance);
+  EXPECT_NEAR(rate("cosine;warmup=10", 20), 0.25, kRateTolerance);
+  EXPECT_NEAR(rate("multistep:15;warmup=5", 15), 0.05, kRateTolerance);
   // A run that ends within its warm-up.
-  EXPECT_NEAR(rate("cosine;warmup=60;warmup_from=0", 30), 0.25, kTolerance);
+  EXPECT_NEAR(rate("cosine;warmup=60;warmup_from=0", 30), 0.25, kRateTolerance);
 }
 
 TEST(Schedule, ScalesWithTheBatch) {
-  EXPECT_NEAR(scale_with_batch(0.1, 1024, 256), 0.4, kTolerance);
-  EXPECT_NEAR(scale_with_batch(0.1, 64, 256), 0.025, kTolerance);
+  EXPECT_NEAR(scale_with_batch(0.1, 1024, 256), 0.4, kRateTolerance);
+  EXPECT_NEAR(scale_with_batch(0.1, 64, 256), 0.025, kRateTolerance);
   EXPECT_THROW(scale_with_batch(0.1, 0, 256), Error);
 }
 

@@ -10,7 +10,7 @@
 namespace trainyard::train {
 namespace {
 
-constexpr int64_t kBatch = 4;
+constexpr int64_t kPictures = 4;
 
 Graph linear_network(int64_t batch) {
   Graph graph;
@@ -31,7 +31,7 @@ std::vector<float> weights_after(TrainingStep& step, int runs) {
 TEST(TrainingStep, SameSeedSameBits) {
   std::vector<std::vector<float>> results;
   for (int i = 0; i < 2; ++i) {
-    TrainingStep step(linear_network(kBatch), {.threads = 2, .seed = 3});
+    TrainingStep step(linear_network(kPictures), {.threads = 2, .seed = 3});
     runtime::fill_random(step.images(), 7);
     results.push_back(weights_after(step, 5));
   }
@@ -41,10 +41,10 @@ TEST(TrainingStep, SameSeedSameBits) {
 // Two halves of a batch, added up, are the batch.
 TEST(TrainingStep, AccumulationEqualsTheLargerBatch) {
   StepOptions options{.threads = 1, .seed = 3};
-  TrainingStep whole(linear_network(2 * kBatch), options);
+  TrainingStep whole(linear_network(2 * kPictures), options);
   runtime::fill_random(whole.images(), 7);
   options.training.accumulate = 2;
-  TrainingStep parts(linear_network(kBatch), options);
+  TrainingStep parts(linear_network(kPictures), options);
   const std::span<const float> images = whole.images().values<float>();
   for (int update = 0; update < 3; ++update) {
     whole.run(0.1);
@@ -68,10 +68,10 @@ TEST(TrainingStep, AccumulationEqualsTheLargerBatch) {
 
 TEST(TrainingStep, GoesOnFromCopiedState) {
   const StepOptions options{.threads = 2, .seed = 3};
-  TrainingStep first(linear_network(kBatch), options);
+  TrainingStep first(linear_network(kPictures), options);
   runtime::fill_random(first.images(), 7);
   first.run(0.1);
-  TrainingStep second(linear_network(kBatch), {.threads = 2, .seed = 99});
+  TrainingStep second(linear_network(kPictures), {.threads = 2, .seed = 99});
   runtime::fill_random(second.images(), 7);
   for (size_t i = 0; i < first.states().size(); ++i) second.set_state(i, first.state(i));
   second.set_progress(first.steps(), first.updates());
@@ -79,7 +79,7 @@ TEST(TrainingStep, GoesOnFromCopiedState) {
 }
 
 TEST(TrainingStep, WeightsGoBackIntoTheNetwork) {
-  Graph model = linear_network(kBatch);
+  Graph model = linear_network(kPictures);
   TrainingStep step(model, {.threads = 1, .seed = 3});
   const std::vector<float> weights = weights_after(step, 2);
   step.copy_weights_to(model);

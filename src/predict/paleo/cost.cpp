@@ -6,9 +6,7 @@
 namespace trainyard::predict::paleo {
 namespace {
 
-constexpr double kFloatBytes = 4;
 constexpr double kComplexBytes = 8;
-constexpr double kGibi = 1024.0 * 1024.0 * 1024.0;
 constexpr int64_t kFftTile = 32;
 
 double real(int64_t value) {

@@ -9,6 +9,9 @@
 
 namespace trainyard::predict::paleo {
 
+inline constexpr double kFloatBytes = 4;
+inline constexpr double kGibi = 1024.0 * 1024.0 * 1024.0;
+
 // PALEO's own description of a device. The clock is only the floor of every term.
 struct Machine {
   double clock_mhz = 1000;

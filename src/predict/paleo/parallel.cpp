@@ -9,8 +9,6 @@
 namespace trainyard::predict::paleo {
 namespace {
 
-constexpr double kFloatBytes = 4;
-constexpr double kGibi = 1024.0 * 1024.0 * 1024.0;
 // Devices of one switch; crossing to another halves the bandwidth.
 constexpr int64_t kDevicesPerGroup = 4;
 
