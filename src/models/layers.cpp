@@ -44,9 +44,13 @@ ValueId Net::image(const ModelOptions& options, int64_t channels) {
 ValueId Net::conv_weight(ValueId x, const std::string& name, const ConvSpec& spec) {
   const int64_t positions = spec.kernel.height * spec.kernel.width;
   const int64_t in = channels(x) / spec.group;
-  const int64_t fan = positions * (style_.fan == Fan::kIn ? in : spec.out / spec.group);
+  const int64_t fan_in = positions * in;
+  const int64_t fan_out = positions * spec.out / spec.group;
+  const InitRule rule = style_.fan == Fan::kBoth
+                            ? init_xavier_uniform(fan_in, fan_out)
+                            : init_he_normal(style_.fan == Fan::kIn ? fan_in : fan_out);
   return builder_.parameter(name + ".weight", {spec.out, in, spec.kernel.height, spec.kernel.width},
-                            init_he_normal(fan));
+                            rule);
 }
 
 ValueId Net::conv(ValueId x, const std::string& name, const ConvSpec& spec) {

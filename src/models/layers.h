@@ -44,8 +44,9 @@ struct SliceSpec {
   int64_t step = 1;
 };
 
-// What He's initialisation of convolutions keeps steady: activations or gradients.
-enum class Fan : uint8_t { kIn, kOut };
+// How convolutions start: by He's rule, which keeps activations (kIn) or gradients (kOut) of
+// rectified layers steady, or by Glorot's, for layers that are linear around zero.
+enum class Fan : uint8_t { kIn, kOut, kBoth };
 
 struct NetStyle {
   Fan fan = Fan::kIn;
@@ -58,8 +59,8 @@ struct NetOutput {
 };
 
 // A network under construction. Layers are named as given, their parameters NAME.weight, NAME.bias
-// and so on (torchvision's habit). Convolutions start from He's normal distribution, linear layers
-// from Glorot's uniform one, biases at zero, normalizations as the identity.
+// and so on (torchvision's habit). Convolutions start as the style says, linear layers from
+// Glorot's uniform distribution, biases at zero, normalizations as the identity.
 class Net {
  public:
   explicit Net(std::string_view name, NetStyle style = {})

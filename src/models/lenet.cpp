@@ -7,7 +7,7 @@ namespace trainyard::models {
 namespace {
 
 Graph build(const ModelOptions& options) {
-  Net net("lenet5");
+  Net net("lenet5", {.fan = Fan::kBoth});
   ValueId x = net.image(options, 1);
   x = net.tanh(net.conv(x, "conv1", {.out = 6, .kernel = 5, .pad = 2}), "conv1.tanh");
   x = net.average_pool(x, "pool1", {.kernel = 2, .stride = 2});

@@ -52,8 +52,8 @@ void fill_totals(const Request& request, double one_worker, Row& row) {
 
 void fill_memory(const Request& request, Row& row) {
   row.memory_bytes =
-      predict_memory(request.network->profile, static_cast<double>(row.batch_per_worker),
-                     request.precision, request.mode);
+      predict_memory(request.network->profile, *request.device,
+                     static_cast<double>(row.batch_per_worker), request.precision, request.mode);
   row.fits = row.memory_bytes <= request.device->memory_bytes;
 }
 

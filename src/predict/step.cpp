@@ -68,14 +68,16 @@ std::vector<LayerTime> predict_layers(const NetworkProfile& profile, const Roofl
   return layers;
 }
 
-double predict_memory(const NetworkProfile& profile, double batch, Precision precision, Mode mode) {
+double predict_memory(const NetworkProfile& profile, const Device& device, double batch,
+                      Precision precision, Mode mode) {
   const double scale = bytes_per_element(precision) / 4;
+  const double runtime = device.is_cpu() ? 0 : kRuntimeBytes;
   if (mode == Mode::kInference) {
-    return profile.weight_bytes * scale + profile.inference_bytes * scale * batch + kRuntimeBytes;
+    return profile.weight_bytes * scale + profile.inference_bytes * scale * batch + runtime;
   }
   // Weights, gradients and momentum stay in single precision at least.
   const double state = 3 * profile.weight_bytes * std::max(1.0, scale);
-  return state + profile.training_bytes * scale * batch + kRuntimeBytes;
+  return state + profile.training_bytes * scale * batch + runtime;
 }
 
 }  // namespace trainyard::predict

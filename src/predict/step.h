@@ -35,7 +35,8 @@ std::vector<LayerTime> predict_layers(const NetworkProfile& profile, const Roofl
                                       double batch, Mode mode);
 
 // Bytes on the device: weights, gradients and optimizer state, values at their peak, and what the
-// runtime takes for itself.
-double predict_memory(const NetworkProfile& profile, double batch, Precision precision, Mode mode);
+// runtime of a GPU takes for itself.
+double predict_memory(const NetworkProfile& profile, const Device& device, double batch,
+                      Precision precision, Mode mode);
 
 }  // namespace trainyard::predict

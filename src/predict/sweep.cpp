@@ -24,6 +24,7 @@ class Bench {
  public:
   Bench(const Network& network, const Device& device, const Stack& stack, Precision precision)
       : network_(network),
+        device_(device),
         stack_(stack),
         precision_(precision),
         roofline_(device, stack, precision) {}
@@ -36,12 +37,13 @@ class Bench {
     alone.step = predict_step(network_.merged, roofline_, images, Mode::kTraining);
     alone.buckets =
         gradient_buckets(network_.profile, roofline_, images, precision_, stack_.bucket_bytes);
-    alone.memory = predict_memory(network_.profile, images, precision_, Mode::kTraining);
+    alone.memory = predict_memory(network_.profile, device_, images, precision_, Mode::kTraining);
     return known_.emplace(batch, std::move(alone)).first->second;
   }
 
  private:
   const Network& network_;
+  const Device& device_;
   const Stack& stack_;
   Precision precision_;
   Roofline roofline_;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "predict/exchange.h"
 #include "predict/predict.h"
+#include "predict/this_machine.h"
 
 namespace trainyard::predict {
 namespace {
@@ -73,6 +74,9 @@ void Validation::add(const Measurement& row) {
   const auto exclude = [&](std::string reason) { excluded_.push_back({&row, std::move(reason)}); };
   if (!row.images_per_s) return exclude("ran out of memory, so there is no speed");
   if (real_data(row)) return exclude("real data: the source's input pipeline is not described");
+  if (row.note.starts_with("repeats")) {
+    return exclude("half precision: the source repeats the speed of single precision");
+  }
   Item item{&row};
   const bool named = row.device != "pascal-unnamed";
   if (named) item.device = &catalog_.device(row.device);
@@ -296,6 +300,7 @@ std::string stacks_yaml(std::span<const Stack> stacks) {
     out += fmt::format("    {}: {}\n", name, value);
   };
   for (const Stack& stack : stacks) {
+    if (stack.id == kThisStack) continue;  // calibrated, not fitted to rows
     out += fmt::format("  {}:\n    name: \"{}\"\n", stack.id, stack.name);
     if (!stack.inherits.empty()) out += fmt::format("    inherits: {}\n", stack.inherits);
     flag("winograd", stack.winograd);

@@ -41,6 +41,8 @@ constexpr Exact kExactParameters[] = {
     // Weights in the ONNX model zoo's bvlc_alexnet, inception_v1 and zfnet512.
     {"alexnet", 60'965'224},
     {"googlenet", 6'998'552},
+    // 11,295,240 of the Caffe and PyTorch ports less the 10,016 biases that normalization undoes.
+    {"inception_bn", 11'285'224},
     {"zfnet512", 87'250'536},
     // The form with a 3x3 stem that CIFAR papers use.
     {"resnet18-cifar", 11'173'962},
