@@ -19,7 +19,8 @@ SamplerOptions sampler_options(const Dataset& dataset, const LoaderOptions& opti
           .seed = options.seed,
           .rank = options.rank,
           .world = options.world,
-          .drop_last = options.drop_last};
+          .drop_last = options.drop_last,
+          .round = options.round};
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -73,8 +74,8 @@ void Loader::start_epoch(int64_t epoch, int64_t first_batch) {
       slot.ready = false;
       slot.problem = nullptr;
     }
-    sampler_.start_epoch(epoch);
-    epoch_ = epoch;
+    epoch_ = options_.freeze_epoch ? 0 : epoch;
+    sampler_.start_epoch(epoch_);
     claimed_ = released_ = consumed_ = first_batch;
     wait_seconds_ = 0;
   }

@@ -34,7 +34,11 @@ struct LoaderOptions {
   std::string augmentations = {};  // see Augmentations
   int64_t rank = 0;                // see Sampler
   int64_t world = 1;
+  int64_t round = 0;
   bool drop_last = false;
+  // Every epoch takes the order and the augmentations of the first: what a sampler does that is not
+  // told the epoch.
+  bool freeze_epoch = false;
 };
 
 // To be used by one thread. The batches depend on the data set and on the options, not on the

@@ -15,9 +15,14 @@ Sampler::Sampler(const SamplerOptions& options)
              options.rank, options.world - 1);
   TY_REQUIRE(options.batch <= INT64_MAX / options.world, "a batch of {} on {} workers is too large",
              options.batch, options.world);
-  const int64_t round = options.batch * options.world;
-  num_batches_ = options.size / round;
-  if (!options.drop_last && options.size % round != 0) ++num_batches_;
+  if (options_.round == 0) options_.round = options.batch * options.world;
+  // In a shorter last round anyone may get the largest share.
+  const int64_t most = options_.drop_last ? share_of(options_.round, options_.rank, options_.world)
+                                          : (options_.round + options_.world - 1) / options_.world;
+  TY_REQUIRE(most <= options_.batch, "a round of {} samples on {} workers needs batches of {}",
+             options_.round, options_.world, most);
+  num_batches_ = options_.size / options_.round;
+  if (!options.drop_last && options_.size % options_.round != 0) ++num_batches_;
   TY_REQUIRE(num_batches_ > 0,
              "the {} samples do not fill one batch of {} on {} workers; make the batch smaller",
              options.size, options.batch, options.world);
@@ -32,13 +37,12 @@ void Sampler::start_epoch(int64_t epoch) {
 }
 
 std::span<const int64_t> Sampler::samples(int64_t index) const {
-  const int64_t round = options_.batch * options_.world;
-  const int64_t first = index * round;
-  const int64_t count = std::min(round, options_.size - first);
+  const int64_t first = index * options_.round;
+  const int64_t count = std::min(options_.round, options_.size - first);
   const int64_t begin = count * options_.rank / options_.world;
-  const int64_t end = count * (options_.rank + 1) / options_.world;
+  const int64_t share = share_of(count, options_.rank, options_.world);
   return std::span<const int64_t>(order_).subspan(static_cast<size_t>(first + begin),
-                                                  static_cast<size_t>(end - begin));
+                                                  static_cast<size_t>(share));
 }
 
 }  // namespace trainyard::data

@@ -15,11 +15,18 @@ struct SamplerOptions {
   int64_t rank = 0;  // which of the workers this is
   int64_t world = 1;
   bool drop_last = false;
+  // Samples of all workers in one step; 0: world * batch. `batch` must hold this worker's share.
+  int64_t round = 0;
 };
 
-// The epoch's order is a permutation that depends on seed and epoch alone. It is cut into rounds of
-// world * batch samples, of which worker r takes the r-th batch: what a round holds does not depend
-// on how many workers share it. The rest at the end is dropped, or dealt out as evenly as can be.
+// How many of `count` samples worker `rank` gets if they are dealt out as evenly as can be.
+constexpr int64_t share_of(int64_t count, int64_t rank, int64_t world) {
+  return count * (rank + 1) / world - count * rank / world;
+}
+
+// The epoch's order is a permutation that depends on seed and epoch alone. It is cut into rounds,
+// of which worker r takes the r-th part: what a round holds does not depend on how many workers
+// share it. The rest at the end is dropped, or dealt out as evenly as can be.
 class Sampler {
  public:
   explicit Sampler(const SamplerOptions& options);

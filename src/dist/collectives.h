@@ -17,7 +17,7 @@ class Collectives {
   Collectives(const Collectives&) = delete;
   Collectives& operator=(const Collectives&) = delete;
 
-  Communicator& comm() { return comm_; }
+  Communicator& comm() const { return comm_; }
   const ReduceContext& context() const { return context_; }
 
   // Memory that the ranks of this host see, of the same size on all ranks; it lives as long as this

@@ -12,6 +12,12 @@ std::vector<int64_t> Communicator::host_members() const {
   return members;
 }
 
+bool Communicator::keep_waiting(int64_t rank, double waited) const {
+  require_all_alive();
+  if (late_) late_(rank, waited);
+  return waited <= limit_s_ && !given_up_;
+}
+
 void Communicator::send(int64_t to, std::span<const std::byte> bytes) {
   const Outgoing out{to, bytes};
   exchange(&out, nullptr);
@@ -24,6 +30,21 @@ void Communicator::receive(int64_t from, std::span<std::byte> bytes) {
 
 void Communicator::library_all_reduce(Elements data) {
   TY_CHECK(has_library(), "no library to reduce {} elements", data.count);
+}
+
+std::string Communicator::share_text(std::string text) {
+  auto size = static_cast<int64_t>(text.size());
+  if (rank_ != 0) {
+    receive(0, std::as_writable_bytes(std::span(&size, 1)));
+    text.resize(static_cast<size_t>(size));
+    receive(0, std::as_writable_bytes(std::span(text)));
+    return text;
+  }
+  for (int64_t r = 1; r < this->size(); ++r) {
+    send(r, std::as_bytes(std::span(&size, 1)));
+    send(r, std::as_bytes(std::span(text)));
+  }
+  return text;
 }
 
 // Dissemination: after round k each rank has heard, directly or not, from 2^(k+1)-1 others.

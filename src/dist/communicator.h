@@ -2,13 +2,17 @@
 // of one process, MPI (dist/mpi).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "dist/elements.h"
+#include "dist/wait.h"
 
 namespace trainyard::dist {
 
@@ -32,7 +36,8 @@ struct Incoming {
 
 // One rank's end. Used by one thread at a time. Messages between two ranks arrive in the order in
 // which they were sent, and sender and receiver agree on the size. Every wait has a limit, after
-// which it throws Failure with the rank that was waited for.
+// which it throws Failure with the rank that was waited for; a rank that is known to have ended is
+// not waited for.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -48,6 +53,25 @@ class Communicator {
 
   double limit_s() const { return limit_s_; }
   void set_limit_s(double seconds) { limit_s_ = seconds; }
+  // How long a wait sleeps between looks; 0: it only offers its core to others. For a rank that
+  // computes while another of its threads waits.
+  void set_nap_s(double seconds) { nap_s_ = seconds; }
+  // Called a few times a second during a wait, with the rank that is waited for and the seconds so
+  // far.
+  using LateHandler = std::function<void(int64_t rank, double seconds)>;
+  void on_late(LateHandler handler) { late_ = std::move(handler); }
+  // What is known of the process of a rank: "process 123 is stopped". Empty: nothing.
+  virtual std::string condition(int64_t /*rank*/) const { return {}; }
+
+  // Polls `ready`, which depends on `rank`; false if the limit was reached. Throws Failure if a
+  // rank has ended.
+  template <typename Ready>
+  bool wait_for(int64_t rank, int spins, Ready&& ready) const {
+    return poll_until(spins, nap_s_, ready,
+                      [&](double waited) { return keep_waiting(rank, waited); });
+  }
+  // Ends a wait that another thread of this rank is in; from now on none lasts.
+  void give_up() { given_up_ = true; }
 
   // Sends and receives at the same time; either may be null.
   virtual void exchange(const Outgoing* out, const Incoming* in) = 0;
@@ -55,6 +79,8 @@ class Communicator {
   void receive(int64_t from, std::span<std::byte> bytes);
   // Returns once every rank has called it.
   void barrier();
+  // Rank 0's text, on every rank.
+  std::string share_text(std::string text);
 
   // Called by all ranks with the same size, in the same order; so is the end of a window.
   virtual std::unique_ptr<SharedWindow> open_window(int64_t bytes) = 0;
@@ -65,11 +91,18 @@ class Communicator {
 
  protected:
   Communicator(int64_t rank, std::vector<int64_t> hosts) : rank_(rank), hosts_(std::move(hosts)) {}
+  // Throws Failure naming the first rank that has ended, as far as that can be known.
+  virtual void require_all_alive() const {}
+  // Asked a few times a second during a wait for `rank`.
+  bool keep_waiting(int64_t rank, double waited) const;
 
  private:
   int64_t rank_ = 0;
   std::vector<int64_t> hosts_;
   double limit_s_ = 60;
+  double nap_s_ = 0;
+  LateHandler late_;
+  std::atomic<bool> given_up_ = false;
 };
 
 }  // namespace trainyard::dist

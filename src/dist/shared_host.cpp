@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "base/error.h"
-#include "dist/wait.h"
 
 namespace trainyard::dist {
 namespace {
@@ -92,11 +91,11 @@ void SharedHost::meet(int64_t bytes) {
     if (m == me_) continue;
     uint64_t seen = 0;
     const std::atomic_ref<uint64_t> arrival = word(*control_, m, kArrival);
-    const bool there = poll_until(comm_.limit_s(), spins_, [&] {
+    const int64_t other = ranks_[static_cast<size_t>(m)];
+    const bool there = comm_.wait_for(other, spins_, [&] {
       seen = arrival.load(std::memory_order_acquire);
       return reached(seen >> kSizeBits, meeting);
     });
-    const int64_t other = ranks_[static_cast<size_t>(m)];
     if (!there) {
       throw_failure("rank {} waited {} s for rank {}, to reduce {} bytes", comm_.rank(),
                     comm_.limit_s(), other, bytes);

@@ -27,16 +27,21 @@ class Hub {
     changed_.notify_all();
   }
 
-  void take(int64_t to, const Incoming& in, double limit_s) {
+  // `keep_waiting` is asked a few times a second, with the seconds so far.
+  void take(int64_t to, const Incoming& in, const std::function<bool(double)>& keep_waiting) {
     std::unique_lock lock(mutex_);
     auto& queue = letters_[{in.from, to}];
-    changed_.wait_for(lock, std::chrono::duration<double>(limit_s),
-                      [&] { return !queue.empty() || gone_.contains(in.from); });
-    if (queue.empty()) {
-      if (gone_.contains(in.from)) throw_failure("rank {}: rank {} has failed", to, in.from);
-      throw_failure("rank {} waited {} s for {} bytes from rank {}", to, limit_s, in.bytes.size(),
-                    in.from);
+    const auto begin = std::chrono::steady_clock::now();
+    while (!changed_.wait_for(lock, kLook, [&] { return !queue.empty() || first_gone_ >= 0; })) {
+      const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
+      lock.unlock();
+      if (!keep_waiting(waited.count())) {
+        throw_failure("rank {} waited {:.1f} s for {} bytes from rank {}", to, waited.count(),
+                      in.bytes.size(), in.from);
+      }
+      lock.lock();
     }
+    if (queue.empty()) throw_failure("rank {}: rank {} has failed", to, first_gone_);
     const std::vector<std::byte> letter = std::move(queue.front());
     queue.pop_front();
     lock.unlock();
@@ -59,10 +64,17 @@ class Hub {
   void fail(int64_t rank, std::exception_ptr reason) {
     {
       const std::lock_guard lock(mutex_);
-      gone_.emplace(rank, reason);
-      if (!first_) first_ = std::move(reason);
+      if (first_gone_ < 0) {
+        first_gone_ = rank;
+        first_ = std::move(reason);
+      }
     }
     changed_.notify_all();
+  }
+
+  void require_all_alive(int64_t rank) const {
+    const std::lock_guard lock(mutex_);
+    if (first_gone_ >= 0) throw_failure("rank {}: rank {} has failed", rank, first_gone_);
   }
 
   void rethrow() const {
@@ -71,12 +83,13 @@ class Hub {
 
  private:
   using Pair = std::pair<int64_t, int64_t>;
+  static constexpr auto kLook = std::chrono::milliseconds(50);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<Pair, std::deque<std::vector<std::byte>>> letters_;
   std::map<Pair, std::shared_ptr<HeapWindow>> windows_;
-  std::map<int64_t, std::exception_ptr> gone_;
+  int64_t first_gone_ = -1;
   std::exception_ptr first_;
 };
 
@@ -96,7 +109,8 @@ class ThreadRank : public Communicator {
 
   void exchange(const Outgoing* out, const Incoming* in) override {
     if (out != nullptr) hub_.post(rank(), *out);
-    if (in != nullptr) hub_.take(rank(), *in, limit_s());
+    if (in == nullptr) return;
+    hub_.take(rank(), *in, [&](double waited) { return keep_waiting(in->from, waited); });
   }
 
   std::unique_ptr<SharedWindow> open_window(int64_t bytes) override {
@@ -104,6 +118,9 @@ class ThreadRank : public Communicator {
     const int64_t host = hosts()[static_cast<size_t>(rank())];
     return std::make_unique<WindowShare>(hub_.window(host, windows_++, members, bytes));
   }
+
+ protected:
+  void require_all_alive() const override { hub_.require_all_alive(rank()); }
 
  private:
   Hub& hub_;

@@ -1,28 +1,36 @@
-// Waiting for another thread or process without sleeping, up to a limit.
+// Waiting for another thread or process, up to a limit.
 #pragma once
 
 #include <chrono>
 #include <sched.h>
+#include <thread>
 
 namespace trainyard::dist {
 
-// Polls `ready` until it is true (the answer is true) or `limit_s` seconds have passed (false). It
-// spins for a moment, then offers the core to others between polls: ranks may outnumber cores.
-template <typename Ready>
-bool poll_until(double limit_s, int spins, Ready&& ready) {
+// Polls `ready` until it is true (the answer is true) or `keep_waiting(seconds so far)`, asked a
+// few times a second, is false (so is the answer). It spins for a moment, then offers the core to
+// others between polls, as ranks may outnumber cores, or sleeps `nap_s` if that is above 0.
+template <typename Ready, typename KeepWaiting>
+bool poll_until(int spins, double nap_s, Ready&& ready, KeepWaiting&& keep_waiting) {
   for (int i = 0; i < spins; ++i) {
     if (ready()) return true;
     __builtin_ia32_pause();
   }
   constexpr int kPollsPerClock = 64;
+  constexpr double kAskEvery = 0.2;
   const auto start = std::chrono::steady_clock::now();
+  double asked = 0;
   while (true) {
-    for (int i = 0; i < kPollsPerClock; ++i) {
+    for (int i = 0; i < (nap_s > 0 ? 1 : kPollsPerClock); ++i) {
       if (ready()) return true;
       sched_yield();
     }
     const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
-    if (waited.count() > limit_s) return false;
+    if (waited.count() - asked > kAskEvery) {
+      asked = waited.count();
+      if (!keep_waiting(asked)) return false;
+    }
+    if (nap_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(nap_s));
   }
 }
 

@@ -50,6 +50,34 @@ bool concat_of_parts(const NodeView& node, std::span<const Layout> inputs) {
   return true;
 }
 
+bool starts_exchange(const Graph& graph, NodeId id) {
+  return graph.node(id).op == "AllReduceStart";
+}
+
+// The order of the graph, but an exchange with other workers starts as soon as what it sends is
+// there.
+std::vector<NodeId> run_order(const Graph& graph) {
+  const std::vector<NodeId> ids = graph.node_ids();
+  std::map<NodeId, size_t> position;
+  std::vector<std::vector<NodeId>> starts(ids.size());  // after the node at this position
+  for (size_t i = 0; i < ids.size(); ++i) {
+    position[ids[i]] = i;
+    if (!starts_exchange(graph, ids[i])) continue;
+    size_t last = 0;
+    for (const ValueId input : graph.node(ids[i]).inputs) {
+      const NodeId producer = graph.value(input).producer;
+      if (producer.valid()) last = std::max(last, position.at(producer));
+    }
+    starts[last].push_back(ids[i]);
+  }
+  std::vector<NodeId> order;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (!starts_exchange(graph, ids[i])) order.push_back(ids[i]);
+    order.insert(order.end(), starts[i].begin(), starts[i].end());
+  }
+  return order;
+}
+
 class Chooser {
  public:
   Chooser(Graph graph, std::vector<StateUpdate> states, const ChoiceOptions& options)
@@ -61,7 +89,7 @@ class Chooser {
 
   Plan run() {
     grow();
-    for (const NodeId id : plan_.graph.node_ids()) choose(id);
+    for (const NodeId id : run_order(plan_.graph)) choose(id);
     const std::vector<ValueId> outputs(plan_.graph.outputs().begin(), plan_.graph.outputs().end());
     for (const ValueId id : outputs) make_output_row_major(id);
     for (StateUpdate& state : plan_.states) keep_layout(state);
@@ -90,6 +118,10 @@ class Chooser {
       step.kind = StepKind::kLate;
     } else if (is_view_op(node)) {
       step.kind = StepKind::kView;
+    } else if (node.op() == "AllReduceStart" || node.op() == "AllReduceWait") {
+      step.kind = node.op() == "AllReduceStart" ? StepKind::kStart : StepKind::kWait;
+      step.layouts.inputs = inputs;
+      step.layouts.outputs = inputs;
     } else if (concat_of_parts(node, inputs)) {
       step.kind = StepKind::kView;
       step.layouts.inputs = inputs;

@@ -89,6 +89,7 @@ StepInfo describe(const Plan& plan, const PlannedStep& step) {
   if (step.kind == StepKind::kKernel) info.cost = ops::node_cost(node);
   if (step.kind == StepKind::kView) info.kernel = "view";
   if (step.kind == StepKind::kLate) info.kernel = "late";
+  if (step.kind == StepKind::kStart || step.kind == StepKind::kWait) info.kernel = "exchange";
   if (node.has_output(0)) {
     info.output = node.output_type(0).to_string();
     const Layout& layout = plan.layout(node.output(0));
@@ -101,12 +102,23 @@ ProgramStep create_step(Plan& plan, const PlannedStep& planned) {
   ProgramStep step;
   step.node = planned.node;
   step.kind = planned.kind;
-  if (planned.kind != StepKind::kKernel) return step;
   const NodeView node(plan.graph, planned.node);
+  if (planned.kind == StepKind::kStart || planned.kind == StepKind::kWait) {
+    step.bucket = static_cast<size_t>(node.attr_int("bucket", 0));
+  }
+  if (planned.kind != StepKind::kKernel) return step;
   step.kernel = planned.def->create_in != nullptr ? planned.def->create_in(node, planned.layouts)
                                                   : planned.def->create(node);
   drop_packed_inputs(plan.graph, planned.node, *step.kernel);
   return step;
+}
+
+void plan_window(Program& program) {
+  program.window_offsets.assign(program.graph.value_limit(), -1);
+  for (const Bucket& bucket : program.buckets) {
+    program.window_offsets[static_cast<size_t>(bucket.root.index)] = program.window_bytes;
+    program.window_bytes += bucket.bytes;
+  }
 }
 
 // Lifetimes of the buffers (by root value) and of the kernels' scratch memory.
@@ -119,6 +131,7 @@ void plan_arena(Program& program) {
     const ValueId root = program.places[static_cast<size_t>(id.index)].root;
     const TensorType& type = program.graph.value(root).type;
     if (!program.graph.value(root).producer.valid() || !type.shape.is_static()) return;
+    if (program.window_offsets[static_cast<size_t>(root.index)] >= 0) return;
     BufferRequest& request = requests[static_cast<size_t>(root.index)];
     request.bytes = program.layouts[static_cast<size_t>(root.index)].span_bytes(type);
     request.first = std::min(request.first, when);
@@ -192,6 +205,8 @@ Executable compile(Graph graph, const CompileOptions& options) {
   program->graph = std::move(plan.graph);
   program->layouts = std::move(plan.layouts);
   program->places = std::move(plan.places);
+  program->buckets = std::move(plan.buckets);
+  plan_window(*program);
   plan_arena(*program);
   return Executable(std::move(program));
 }

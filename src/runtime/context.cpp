@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "kernels/parallel/exchange.h"
 #include "kernels/parallel/parallel.h"
 #include "runtime/executable.h"
 #include "runtime/late_node.h"
@@ -39,8 +40,12 @@ class PlainBoundKernel final : public BoundKernel {
 }  // namespace
 
 struct ExecutionContext::Impl {
-  explicit Impl(Executable compiled) : executable(std::move(compiled)) {
+  Impl(Executable compiled, kernels::Exchange* others)
+      : executable(std::move(compiled)), exchange(others) {
     const Program& program = executable.program();
+    TY_CHECK(exchange != nullptr || program.buckets.empty(), "no way to {} buckets",
+             program.buckets.size());
+    if (program.window_bytes > 0) window = exchange->allocate(program.window_bytes);
     // The thread that runs may not be the one that compiled.
     arena = Tensor(DType::kU8, Shape{program.arena_bytes});
     for (const Port& port : program.inputs) inputs.push_back(Tensor::zeros(port.type));
@@ -84,6 +89,9 @@ struct ExecutionContext::Impl {
       base = state_data(at.root);
     } else if (root.kind == ValueKind::kInitializer) {
       base = const_cast<std::byte*>(static_cast<const std::byte*>(root.constant->data()));
+    } else if (const int64_t sent = program().window_offsets[static_cast<size_t>(at.root.index)];
+               sent >= 0) {
+      base = window.data() + sent;
     } else if (const int64_t offset = program().arena_offsets[static_cast<size_t>(at.root.index)];
                offset >= 0) {
       base = static_cast<std::byte*>(arena.data()) + offset;
@@ -146,11 +154,23 @@ struct ExecutionContext::Impl {
     }
   }
 
+  std::span<float> bucket_values(const Bucket& bucket) {
+    const int64_t offset = program().window_offsets[static_cast<size_t>(bucket.root.index)];
+    return {reinterpret_cast<float*>(window.data() + offset),
+            static_cast<size_t>(bucket.bytes) / sizeof(float)};
+  }
+
   void run_step(size_t i) {
+    const ProgramStep& step = program().steps[i];
     if (bound[i] != nullptr) {
       bound[i]->run();
-    } else if (program().steps[i].kind == StepKind::kLate) {
-      run_late(program().steps[i]);
+    } else if (step.kind == StepKind::kLate) {
+      run_late(step);
+    } else if (step.kind == StepKind::kStart) {
+      exchange->start(static_cast<int64_t>(step.bucket),
+                      bucket_values(program().buckets[step.bucket]));
+    } else if (step.kind == StepKind::kWait) {
+      exchange->wait(static_cast<int64_t>(step.bucket));
     }
   }
 
@@ -167,6 +187,8 @@ struct ExecutionContext::Impl {
   }
 
   Executable executable;
+  kernels::Exchange* exchange;
+  std::span<std::byte> window;  // the exchange's
   Tensor arena;
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
@@ -175,8 +197,8 @@ struct ExecutionContext::Impl {
   std::vector<std::unique_ptr<BoundKernel>> bound;
 };
 
-ExecutionContext::ExecutionContext(Executable executable)
-    : impl_(std::make_unique<Impl>(std::move(executable))) {}
+ExecutionContext::ExecutionContext(Executable executable, kernels::Exchange* exchange)
+    : impl_(std::make_unique<Impl>(std::move(executable), exchange)) {}
 
 ExecutionContext::~ExecutionContext() = default;
 
@@ -213,6 +235,7 @@ void ExecutionContext::run(Profile* profile) {
 void ExecutionContext::run_steps(size_t begin_step, size_t end_step, Profile* profile) {
   Impl& impl = *impl_;
   kernels::set_threads(impl.program().threads);
+  const kernels::ExchangeScope scope(impl.exchange);
   for (size_t i = begin_step; i < end_step; ++i) {
     if (profile == nullptr) {
       impl.run_step(i);
@@ -232,6 +255,8 @@ void ExecutionContext::run_steps(size_t begin_step, size_t end_step, Profile* pr
 std::string ExecutionContext::find_non_finite(size_t begin, size_t end) {
   Impl& impl = *impl_;
   kernels::set_threads(impl.program().threads);
+  // Other workers need not have the same trouble: this one looks for it alone.
+  const kernels::ExchangeScope scope(nullptr);
   for (size_t i = begin; i < end; ++i) {
     impl.run_step(i);
     const Node& node = impl.program().graph.node(impl.program().steps[i].node);
@@ -281,6 +306,21 @@ int64_t Executable::state_bytes() const {
     bytes += program_->layouts[value].span_bytes(program_->states[i].type);
   }
   return bytes;
+}
+
+std::vector<Executable::Message> Executable::messages() const {
+  std::vector<Message> messages(program_->buckets.size());
+  for (const ProgramStep& step : program_->steps) {
+    if (step.kind != StepKind::kStart) continue;
+    Message& message = messages[step.bucket];
+    message.bytes = program_->buckets[step.bucket].bytes;
+    for (const ValueId id : program_->graph.node(step.node).outputs) {
+      const TensorType& type = program_->graph.value(id).type;
+      const Layout& layout = program_->layouts[static_cast<size_t>(id.index)];
+      message.layouts += type.to_string() + " " + layout.to_string(type.shape) + ";";
+    }
+  }
+  return messages;
 }
 
 int Executable::threads() const {

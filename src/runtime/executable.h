@@ -12,6 +12,10 @@
 #include "runtime/plan.h"
 #include "tensor/tensor.h"
 
+namespace trainyard::kernels {
+class Exchange;
+}
+
 namespace trainyard::runtime {
 
 struct Program;
@@ -50,6 +54,12 @@ class Executable {
   int64_t arena_bytes() const;
   int64_t constant_bytes() const;
   int64_t state_bytes() const;
+  // What is summed over workers as one message.
+  struct Message {
+    int64_t bytes = 0;
+    std::string layouts;  // of its parts: workers must agree
+  };
+  std::vector<Message> messages() const;
   const Program& program() const { return *program_; }
 
  private:
@@ -59,7 +69,9 @@ class Executable {
 // The memory of one run at a time. Not thread-safe; make one per thread.
 class ExecutionContext {
  public:
-  explicit ExecutionContext(Executable executable);
+  // `exchange` reaches the other workers of a job and outlives the context; null: there are none,
+  // and the graph must not have AllReduce nodes (TY_CHECKed).
+  explicit ExecutionContext(Executable executable, kernels::Exchange* exchange = nullptr);
   ~ExecutionContext();
   ExecutionContext(const ExecutionContext&) = delete;
   ExecutionContext& operator=(const ExecutionContext&) = delete;

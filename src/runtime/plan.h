@@ -19,8 +19,10 @@ struct Refusal {
 
 enum class StepKind : uint8_t {
   kKernel,
-  kView,  // the outputs are the input's memory, or the inputs are written as parts of the output
-  kLate,  // only the data decides the shapes: kernels are made while running
+  kView,   // the outputs are the input's memory, or the inputs are written as parts of the output
+  kLate,   // only the data decides the shapes: kernels are made while running
+  kStart,  // AllReduceStart
+  kWait,   // AllReduceWait
 };
 
 struct PlannedStep {
@@ -37,6 +39,13 @@ struct Place {
   int64_t offset = 0;
 };
 
+// What one AllReduceStart sends, side by side in memory that the exchange with other workers
+// provides. The root stands for that memory; it is the node's first output.
+struct Bucket {
+  ValueId root;
+  int64_t bytes = 0;
+};
+
 struct Plan {
   Graph graph;
   std::vector<PlannedStep> steps;  // in the order they run
@@ -44,6 +53,7 @@ struct Plan {
   std::vector<Layout> layouts;
   std::vector<Place> places;
   std::vector<StateUpdate> states;
+  std::vector<Bucket> buckets;  // by the number that their nodes carry
 
   Layout& layout(ValueId id) { return layouts[static_cast<size_t>(id.index)]; }
   const Layout& layout(ValueId id) const { return layouts[static_cast<size_t>(id.index)]; }
@@ -63,8 +73,8 @@ struct ChoiceOptions {
 Plan choose_kernels(Graph graph, std::vector<StateUpdate> states, const ChoiceOptions& options);
 
 // Lets views and concatenations share memory and marks what is computed in place; lets the new
-// value of a state overwrite the old one. Adds copies where sharing is not possible but needed.
-// Fills `places`.
+// value of a state overwrite the old one, and what is sent to other workers be made where it is
+// sent from. Adds copies where sharing is not possible but needed. Fills `places` and `buckets`.
 void share_buffers(Plan& plan);
 
 // A new Reorder node that turns `from` into `layout`; the step is not yet in the plan.

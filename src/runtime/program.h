@@ -15,6 +15,7 @@ struct ProgramStep {
   StepKind kind = StepKind::kKernel;
   std::unique_ptr<kernels::Kernel> kernel;  // kKernel only
   int64_t scratch_offset = 0;               // in the arena
+  size_t bucket = 0;                        // kStart and kWait only
 };
 
 struct Program {
@@ -26,6 +27,11 @@ struct Program {
   // By index of the root value; -1: not in the arena.
   std::vector<int64_t> arena_offsets;
   int64_t arena_bytes = 0;
+  // What is sent to other workers, in memory that their exchange provides: buckets follow one
+  // another. By index of the root value; -1: not in it.
+  std::vector<int64_t> window_offsets;
+  std::vector<Bucket> buckets;
+  int64_t window_bytes = 0;
   int threads = 1;
   std::vector<Port> inputs;
   std::vector<Port> outputs;

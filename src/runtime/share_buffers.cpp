@@ -19,6 +19,7 @@ class Sharer {
     place_new_values();
     place_concat_parts();
     place_views();
+    place_buckets();
     place_states();
     share_in_place();
   }
@@ -38,10 +39,16 @@ class Sharer {
 
   void place_concat_parts() {
     for (size_t i = 0; i < plan_.steps.size(); ++i) step_of_[plan_.steps[i].node] = i;
-    std::map<size_t, std::vector<PlannedStep>> copies;  // before which step
+    Copies copies;
     for (size_t i = plan_.steps.size(); i-- > 0;) {
       if (is_concat(plan_.steps[i])) place_parts(i, copies[i]);
     }
+    insert(std::move(copies));
+  }
+
+  using Copies = std::map<size_t, std::vector<PlannedStep>>;  // before which step
+
+  void insert(Copies copies) {
     std::vector<PlannedStep> steps;
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       for (PlannedStep& copy : copies[i]) steps.push_back(std::move(copy));
@@ -120,6 +127,57 @@ class Sharer {
       const Node& node = plan_.graph.node(step.node);
       plan_.place(node.outputs[0]) = plan_.place(node.inputs[0]);
     }
+  }
+
+  // --- what is sent to other workers
+
+  void place_buckets() {
+    Copies copies;
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      if (plan_.steps[i].kind == StepKind::kStart) place_bucket(i, copies[i]);
+    }
+    for (const PlannedStep& step : plan_.steps) {
+      if (step.kind != StepKind::kWait) continue;
+      const Node& node = plan_.graph.node(step.node);
+      for (size_t i = 0; i < node.outputs.size(); ++i) {
+        plan_.place(node.outputs[i]) = plan_.place(node.inputs[i]);
+      }
+    }
+    insert(std::move(copies));
+  }
+
+  void place_bucket(size_t at, std::vector<PlannedStep>& copies) {
+    const NodeId id = plan_.steps[at].node;
+    Bucket bucket{.root = plan_.graph.node(id).outputs[0]};
+    for (size_t i = 0; i < plan_.graph.node(id).inputs.size(); ++i) {
+      ValueId part = plan_.graph.node(id).inputs[i];
+      if (!can_be_sent(part)) {
+        copies.push_back(make_reorder(plan_, part, Layout(plan_.layout(part))));
+        part = plan_.graph.node(copies.back().node).outputs[0];
+        plan_.graph.set_node_input(id, i, part);
+        place_new_values();
+      }
+      const Place place{.root = bucket.root, .offset = bucket.bytes};
+      plan_.place(part) = place;
+      plan_.place(plan_.graph.node(id).outputs[i]) = place;
+      const int64_t bytes = plan_.layout(part).span_bytes(plan_.graph.value(part).type);
+      bucket.bytes += (bytes + Tensor::kAlignment - 1) / Tensor::kAlignment * Tensor::kAlignment;
+    }
+    const auto number = static_cast<size_t>(NodeView(plan_.graph, id).attr_int("bucket", 0));
+    if (plan_.buckets.size() <= number) plan_.buckets.resize(number + 1);
+    plan_.buckets[number] = bucket;
+  }
+
+  // Made by a kernel that may write anywhere, and used by nobody else.
+  bool can_be_sent(ValueId id) const {
+    const Value& value = plan_.graph.value(id);
+    if (!value.producer.valid() || plan_.place(id).root != id) return false;
+    if (plan_.graph.is_output(id) || value.consumers.size() != 1) return false;
+    const auto is_state = [&](const StateUpdate& state) { return state.to == id; };
+    if (std::any_of(plan_.states.begin(), plan_.states.end(), is_state)) return false;
+    const auto made = std::find_if(plan_.steps.begin(), plan_.steps.end(),
+                                   [&](const auto& step) { return step.node == value.producer; });
+    return made->kind == StepKind::kKernel && !made->layouts.in_place_required;
   }
 
   // --- the new value of a state written over the old one

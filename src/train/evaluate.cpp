@@ -63,7 +63,24 @@ Evaluation Evaluator::result() const {
   return result;
 }
 
-Evaluation evaluate(Graph model, data::Loader& loader, int threads) {
+std::vector<double> Evaluator::sums() const {
+  std::vector<double> sums = {loss_, static_cast<double>(top1_), static_cast<double>(top5_),
+                              static_cast<double>(sums_.images)};
+  sums.insert(sums.end(), sums_.confusion.begin(), sums_.confusion.end());
+  return sums;
+}
+
+void Evaluator::set_sums(std::span<const double> sums) {
+  const auto count = [](double value) { return static_cast<int64_t>(value); };
+  loss_ = sums[0];
+  top1_ = count(sums[1]);
+  top5_ = count(sums[2]);
+  sums_.images = count(sums[3]);
+  std::ranges::transform(sums.subspan(4), sums_.confusion.begin(), count);
+}
+
+Evaluation evaluate(Graph model, data::Loader& loader, int threads,
+                    const std::function<void(std::span<double>)>& sum_over_workers) {
   runtime::CompileOptions options;
   options.threads = threads;
   const runtime::Executable executable = runtime::compile(std::move(model), options);
@@ -77,6 +94,11 @@ Evaluation evaluate(Graph model, data::Loader& loader, int threads) {
     context.set_input(0, batch->images);
     context.run();
     evaluator.add(context.output(0), batch->labels, batch->valid);
+  }
+  if (sum_over_workers) {
+    std::vector<double> sums = evaluator.sums();
+    sum_over_workers(sums);
+    evaluator.set_sums(sums);
   }
   return evaluator.result();
 }

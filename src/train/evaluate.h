@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "data/loader.h"
@@ -27,6 +29,9 @@ class Evaluator {
   // Throws Error for a label outside the classes.
   void add(const Tensor& scores, const Tensor& labels, int64_t valid);
   Evaluation result() const;
+  // Everything that is added up, to be summed over workers that test a part each.
+  std::vector<double> sums() const;
+  void set_sums(std::span<const double> sums);
 
  private:
   int64_t classes_;
@@ -38,6 +43,8 @@ class Evaluator {
 
 // Compiles `model` for use (its weights as they are in the graph) and runs one epoch of `loader`,
 // whose batches must have the shape of the model's input. threads = 0: all cores.
-Evaluation evaluate(Graph model, data::Loader& loader, int threads);
+// `sum_over_workers` replaces numbers by their sums over those that test the other parts.
+Evaluation evaluate(Graph model, data::Loader& loader, int threads,
+                    const std::function<void(std::span<double>)>& sum_over_workers = {});
 
 }  // namespace trainyard::train

@@ -61,11 +61,17 @@ std::string Settings::to_yaml() const {
   return text;
 }
 
+std::vector<std::string> Settings::lines() const {
+  std::vector<std::string> lines;
+  for (const Setting& setting : settings_) {
+    lines.push_back(fmt::format("{}: {}", setting.name, value_text(setting.variable)));
+  }
+  return lines;
+}
+
 std::string Settings::hash() const {
   std::string text;
-  for (const Setting& setting : settings_) {
-    text += fmt::format("{}: {}\n", setting.name, value_text(setting.variable));
-  }
+  for (const std::string& line : lines()) text += line + '\n';
   return fmt::format("{:016x}", hash_text(text));
 }
 

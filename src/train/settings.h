@@ -30,6 +30,8 @@ class Settings {
                  const std::set<std::string>& given = {});
   // Every setting with its help; read_yaml restores the same values, bit by bit.
   std::string to_yaml() const;
+  // "name: value" for each setting.
+  std::vector<std::string> lines() const;
   // 16 hexadecimal digits that change with any value.
   std::string hash() const;
 

@@ -6,6 +6,8 @@
 namespace trainyard::train {
 namespace {
 
+constexpr double kMostBucketMb = 16384;
+
 void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("model", &c.model, "a name of 'trainyard models', or a path to an .onnx file");
   settings.add("data", &c.data, "the data set; see 'trainyard data --help'");
@@ -20,10 +22,13 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("recompute", &c.recompute,
                "blocks computed again in backward to save memory: beginnings of node names");
   settings.add("epochs", &c.epochs, "passes over the data");
-  settings.add("batch", &c.batch, "images in a step");
+  settings.add("batch", &c.batch, "images in a step, of all workers together");
   settings.add("accumulate", &c.accumulate, "steps whose gradients are added up for one update");
   settings.add("optimizer", &c.optimizer, "sgd, adam, adamw or lars");
   settings.add("learning_rate", &c.learning_rate, "the rate that the schedule starts from");
+  settings.add(
+      "base_batch", &c.base_batch,
+      "the batch that the learning rate is for: it grows linearly with the batch; 0: fixed");
   settings.add("schedule", &c.schedule,
                "constant, step:N, multistep:A,B, cosine, polynomial; ;warmup=E");
   settings.add("momentum", &c.momentum, "of sgd and lars");
@@ -34,11 +39,22 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("label_smoothing", &c.label_smoothing, "share of a label spread over all classes");
   settings.add("auxiliary_weight", &c.auxiliary_weight, "of the losses of auxiliary outputs");
   settings.add("seed", &c.seed, "of weights, order, augmentation and dropout");
-  settings.add("threads", &c.threads, "0: all cores");
+  settings.add("freeze_epoch_seed", &c.freeze_epoch_seed,
+               "every epoch in the order of the first, to show why the epoch must be set");
+  settings.add("threads", &c.threads, "of each worker; 0: all cores, shared among workers");
 }
 
 // How a run is carried out and when it ends.
 void add_others(Settings& settings, TrainConfig& c) {
+  settings.add("workers", &c.workers, "processes that share each batch");
+  settings.add("all_reduce", &c.all_reduce, "how gradients are summed; see 'trainyard allreduce'");
+  settings.add("bucket_mb", &c.bucket_mb, "MiB of gradients that travel together");
+  settings.add("no_overlap", &c.no_overlap, "sum gradients after backward, not during it");
+  settings.add("broadcast_buffers", &c.broadcast_buffers,
+               "after each epoch all workers take rank 0's running statistics");
+  settings.add("stall_warning", &c.stall_warning,
+               "seconds after which a worker that others wait for is named; 0: never");
+  settings.add("wait_limit", &c.wait_limit, "seconds after which a wait for a worker fails");
   settings.add("data_workers", &c.data_workers, "threads that prepare batches");
   settings.add("max_steps", &c.max_steps, "stop after so many steps; 0: after the epochs");
   settings.add("target_accuracy", &c.target_accuracy,
@@ -70,6 +86,15 @@ void check(const TrainConfig& config) {
   at_least("seed", config.seed, 0);
   at_least("checkpoint_every", config.checkpoint_every, 0);
   at_least("keep_checkpoints", config.keep_checkpoints, 1);
+  at_least("workers", config.workers, 1);
+  at_least("base_batch", config.base_batch, 0);
+  TY_REQUIRE(config.batch >= config.workers, "a batch of {} cannot be shared by {} workers",
+             config.batch, config.workers);
+  TY_REQUIRE(config.bucket_mb > 0 && config.bucket_mb <= kMostBucketMb,
+             "bucket_mb is {}, expected more than 0, at most {}", config.bucket_mb, kMostBucketMb);
+  TY_REQUIRE(config.stall_warning >= 0, "stall_warning is {}, expected 0 or more",
+             config.stall_warning);
+  TY_REQUIRE(config.wait_limit > 0, "wait_limit is {}, expected more than 0", config.wait_limit);
   TY_REQUIRE(config.learning_rate > 0, "learning_rate is {}, expected more than 0",
              config.learning_rate);
   TY_REQUIRE(config.weight_decay >= 0, "weight_decay is {}, expected 0 or more",

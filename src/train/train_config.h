@@ -21,10 +21,11 @@ struct TrainConfig {
   std::string recompute;  // prefixes of node names, separated by commas
 
   int64_t epochs = 5;
-  int64_t batch = 128;
+  int64_t batch = 128;  // of all workers together
   int64_t accumulate = 1;
   std::string optimizer = "sgd";
   double learning_rate = 0.05;
+  int64_t base_batch = 0;  // the batch that the rate is for; 0: whatever the batch is
   std::string schedule = "cosine";
   double momentum = 0.9;
   bool nesterov = false;
@@ -35,10 +36,19 @@ struct TrainConfig {
   double auxiliary_weight = 0.3;
 
   int64_t seed = 1;
+  bool freeze_epoch_seed = false;
   int64_t threads = 0;
   int64_t data_workers = 1;
   int64_t max_steps = 0;  // 0: all epochs
   double target_accuracy = 0;
+
+  int64_t workers = 1;
+  std::string all_reduce = "auto";
+  double bucket_mb = 25;
+  bool no_overlap = false;
+  bool broadcast_buffers = false;
+  double stall_warning = 10;  // seconds
+  double wait_limit = 60;     // seconds
 
   int64_t checkpoint_every = 0;  // steps; 0: after each epoch only
   int64_t keep_checkpoints = 2;

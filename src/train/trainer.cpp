@@ -5,13 +5,13 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "onnx_io/export.h"
 #include "train/checkpoint.h"
 #include "train/events.h"
 #include "train/metrics.h"
+#include "train/replicas.h"
 #include "train/schedule.h"
-#include "train/training_step.h"
+#include "train/worker_options.h"
 
 namespace trainyard::train {
 namespace {
@@ -22,44 +22,24 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-StepOptions step_options(const TrainConfig& config) {
-  StepOptions options;
-  options.threads = static_cast<int>(config.threads);
-  options.seed = static_cast<uint64_t>(config.seed);
-  TrainingOptions& training = options.training;
-  training.accumulate = config.accumulate;
-  training.auxiliary_weight = config.auxiliary_weight;
-  training.label_smoothing = config.label_smoothing;
-  if (!config.freeze.empty()) training.frozen = split(config.freeze, ',');
-  if (!config.recompute.empty()) training.recompute = split(config.recompute, ',');
-  OptimizerOptions& optimizer = training.optimizer;
-  optimizer.kind = config.optimizer;
-  optimizer.momentum = config.momentum;
-  optimizer.nesterov = config.nesterov;
-  optimizer.weight_decay = config.weight_decay;
-  optimizer.decay_all = config.decay_all;
-  optimizer.clip_norm = config.clip_norm;
-  return options;
+ReplicaOptions replica_options(const TrainConfig& config) {
+  return {.all_reduce = config.all_reduce,
+          .overlap = !config.no_overlap,
+          .stall_warning_s = config.stall_warning};
 }
 
-data::LoaderOptions training_loader(const TrainConfig& config) {
-  data::LoaderOptions options;
-  options.batch = config.batch;
-  options.shuffle = true;
-  options.seed = static_cast<uint64_t>(config.seed);
-  options.workers = config.data_workers;
-  options.augmentations = config.augment;
-  options.drop_last = true;
-  return options;
-}
-
-data::LoaderOptions test_loader(const TrainConfig& config, const data::Augmentations& training) {
-  data::LoaderOptions options;
-  options.batch = config.batch;
-  options.workers = config.data_workers;
-  options.augmentations = training.evaluation_text();
-  return options;
-}
+// What a worker tells the others after each step.
+struct WorkerStep {
+  double loss = 0;  // times images
+  double correct = 0;
+  double images = 0;
+  double wants_stop = 0;
+  double compute_ms = 0;  // forward, backward and update without waiting for others
+  double communication_ms = 0;
+  double exposed_ms = 0;  // of the communication, what nothing else was done in
+  double data_ms = 0;
+};
+constexpr size_t kWorkerValues = sizeof(WorkerStep) / sizeof(double);
 
 // What an epoch has added up so far.
 struct EpochSums {
@@ -77,22 +57,36 @@ struct EpochSums {
 
 struct Trainer::Impl {
   Impl(const TrainConfig& config, const Graph& model, const data::Dataset& training,
-       const data::Dataset& test)
+       const data::Dataset& test, dist::Communicator& comm, std::string_view version)
       : config_(config),
         schedule_(parse_schedule(config.schedule)),
+        base_rate_(config.base_batch == 0
+                       ? config.learning_rate
+                       : scale_with_batch(config.learning_rate, config.batch, config.base_batch)),
         model_(model),
-        step_(model, step_options(config)),
-        loader_(training, training_loader(config)),
-        test_loader_(test, test_loader(config, loader_.augmentations())) {
+        replicas_((comm.set_limit_s(config.wait_limit), comm), replica_options(config)),
+        place_(find_place(training, version)),
+        step_(model, step_options(config, place_)),
+        loader_(training, training_loader(config, place_)),
+        test_loader_(test, test_loader(config, place_, loader_.augmentations())) {
     check_shapes();
+    require_same_layouts();
+    name_buckets();
   }
 
-  TrainResult run(const RunDirectory& directory, const TrainHooks& hooks) {
+  TrainResult run(const RunDirectory* directory, const TrainHooks& hooks) {
+    TY_CHECK((directory != nullptr) == replicas_.leads(), "rank {} with or without a directory",
+             replicas_.rank());
     hooks_ = hooks;
-    checkpoints_.emplace(directory.checkpoints(), config_.keep_checkpoints);
+    replicas_.set_warn(hooks.on_warning);
+    if (directory != nullptr)
+      checkpoints_.emplace(directory->checkpoints(), config_.keep_checkpoints);
     restore();
-    metrics_.emplace(directory.metrics(), info_.step);
-    events_.emplace(directory.path(), info_.step);
+    share_start();
+    if (directory != nullptr) {
+      metrics_.emplace(directory->metrics(), info_.step);
+      events_.emplace(directory->path(), info_.step);
+    }
     seconds_before_ = info_.values["seconds"];
     begin_ = Clock::now();
     while (info_.epoch < config_.epochs && !result_.interrupted && !target_reached() &&
@@ -101,18 +95,45 @@ struct Trainer::Impl {
     }
     result_.steps = info_.step;
     result_.best_top1 = info_.values["best_top1"];
-    if (!result_.interrupted) write_model(directory.path());
+    if (!result_.interrupted && directory != nullptr) write_model(directory->path());
     return std::move(result_);
   }
 
  private:
+  // Differences between workers are found before anything is made, and so named by their names.
+  Place find_place(const data::Dataset& training, std::string_view version) {
+    replicas_.require_same(common_facts(config_, model_, training, version));
+    const int threads =
+        config_.threads > 0 ? static_cast<int>(config_.threads) : replicas_.fair_threads();
+    return {replicas_.rank(), replicas_.workers(), threads, &replicas_};
+  }
+
   void check_shapes() {
     const data::PictureShape& picture = loader_.augmentations().output();
-    const Shape expected{config_.batch, picture.channels, picture.height, picture.width};
+    const Shape expected{own_batch(config_, place_), picture.channels, picture.height,
+                         picture.width};
     TY_REQUIRE(step_.images().shape() == expected,
                "the network takes {}, but the data gives {}; add augmentation steps such as "
                "resize, pad or channels, or set --image",
                step_.images().shape().to_string(), expected.to_string());
+  }
+
+  // Sums of gradients in different layouts would go on without a word, with wrong numbers.
+  void require_same_layouts() {
+    std::vector<std::string> facts;
+    for (const auto& message : step_.executable().messages()) {
+      facts.push_back(fmt::format("gradients of {} bytes as {}", message.bytes, message.layouts));
+    }
+    replicas_.require_same(facts);
+  }
+
+  void name_buckets() {
+    std::vector<std::string> names;
+    for (const std::vector<std::string>& parameters : step_.buckets()) {
+      names.push_back(fmt::format("gradients {} ({} to {})", names.size(), parameters.front(),
+                                  parameters.back()));
+    }
+    replicas_.name_buckets(std::move(names));
   }
 
   bool target_reached() const { return result_.seconds_to_target.has_value(); }
@@ -126,8 +147,8 @@ struct Trainer::Impl {
     const int64_t images_before = sums_.images;
     loader_.start_epoch(info_.epoch, info_.epoch_step);
     while (info_.epoch_step < loader_.num_batches()) {
-      run_step();
-      const bool stop = (hooks_.should_stop && hooks_.should_stop()) || out_of_steps();
+      const bool wants_stop = run_step();
+      const bool stop = wants_stop || out_of_steps();
       const bool epoch_ends = info_.epoch_step == loader_.num_batches();
       const bool due = config_.checkpoint_every > 0 && info_.step % config_.checkpoint_every == 0;
       if (!epoch_ends && (stop || due)) save(/*best=*/false);
@@ -143,11 +164,11 @@ struct Trainer::Impl {
     const double epoch =
         static_cast<double>(info_.epoch) +
         static_cast<double>(info_.epoch_step) / static_cast<double>(loader_.num_batches());
-    return learning_rate(schedule_, config_.learning_rate, epoch,
-                         static_cast<double>(config_.epochs));
+    return learning_rate(schedule_, base_rate_, epoch, static_cast<double>(config_.epochs));
   }
 
-  void run_step() {
+  // Whether somebody wants to stop.
+  bool run_step() {
     const auto begin = Clock::now();
     const double waited_before = loader_.wait_seconds();
     const data::Batch* batch = loader_.next();
@@ -155,38 +176,82 @@ struct Trainer::Impl {
     copy(batch->images, step_.images());
     copy(batch->labels, step_.labels());
     const double rate_now = rate();
+    replicas_.take_times();
     step_.run(rate_now);
-    sums_.loss += step_.loss() * static_cast<double>(batch->valid);
-    sums_.correct += step_.correct();
-    sums_.images += batch->valid;
     info_.step += 1;
     info_.epoch_step += 1;
-    info_.samples += batch->valid;
+    const std::vector<WorkerStep> workers =
+        tell_others(batch->valid, loader_.wait_seconds() - waited_before);
+    WorkerStep all;
+    for (const WorkerStep& worker : workers) {
+      all.loss += worker.loss;
+      all.correct += worker.correct;
+      all.images += worker.images;
+      all.wants_stop += worker.wants_stop;
+    }
+    sums_.loss += all.loss;
+    sums_.correct += static_cast<int64_t>(all.correct);
+    sums_.images += static_cast<int64_t>(all.images);
+    info_.samples += static_cast<int64_t>(all.images);
+    if (replicas_.leads()) write_step(workers, all, rate_now, seconds_since(begin));
+    if (hooks_.on_step) {
+      hooks_.on_step({.epoch = info_.epoch + 1,
+                      .epochs = config_.epochs,
+                      .step = info_.epoch_step,
+                      .steps = loader_.num_batches(),
+                      .images = static_cast<int64_t>(all.images),
+                      .loss = sums_.mean_loss(),
+                      .accuracy = sums_.accuracy(),
+                      .wait_seconds = workers.front().data_ms / 1e3});
+    }
+    return all.wants_stop > 0;
+  }
 
-    const double took = seconds_since(begin);
-    const double waited = loader_.wait_seconds() - waited_before;
-    metrics_->append(Json::object(
-        {{"step", info_.step},
-         {"epoch", info_.epoch},
-         {"loss", step_.loss()},
-         {"accuracy", static_cast<double>(step_.correct()) / static_cast<double>(batch->valid)},
-         {"learning_rate", rate_now},
-         {"step_ms", took * 1e3},
-         {"forward_ms", step_.seconds().forward * 1e3},
-         {"backward_ms", step_.seconds().backward * 1e3},
-         {"update_ms", step_.seconds().update * 1e3},
-         {"data_ms", waited * 1e3}}));
-    const Scalar scalars[] = {{"train/loss", step_.loss()}, {"train/learning_rate", rate_now}};
+  // What every worker has to say, by rank.
+  std::vector<WorkerStep> tell_others(int64_t images, double data_seconds) {
+    const ExchangeTimes times = replicas_.take_times();
+    const PhaseSeconds& phases = step_.seconds();
+    const double busy = phases.forward + phases.backward + phases.update - times.exposed_s;
+    std::vector<WorkerStep> workers(static_cast<size_t>(replicas_.workers()));
+    workers[static_cast<size_t>(replicas_.rank())] = {
+        .loss = step_.loss() * static_cast<double>(images),
+        .correct = static_cast<double>(step_.correct()),
+        .images = static_cast<double>(images),
+        .wants_stop = hooks_.should_stop && hooks_.should_stop() ? 1.0 : 0.0,
+        .compute_ms = busy * 1e3,
+        .communication_ms = times.communication_s * 1e3,
+        .exposed_ms = times.exposed_s * 1e3,
+        .data_ms = data_seconds * 1e3};
+    replicas_.sum({&workers[0].loss, workers.size() * kWorkerValues});
+    return workers;
+  }
+
+  void write_step(const std::vector<WorkerStep>& workers, const WorkerStep& all, double rate_now,
+                  double took) {
+    const double loss = all.loss / all.images;
+    Json line = Json::object({{"step", info_.step},
+                              {"epoch", info_.epoch},
+                              {"loss", loss},
+                              {"accuracy", all.correct / all.images},
+                              {"learning_rate", rate_now},
+                              {"step_ms", took * 1e3},
+                              {"forward_ms", step_.seconds().forward * 1e3},
+                              {"backward_ms", step_.seconds().backward * 1e3},
+                              {"update_ms", step_.seconds().update * 1e3},
+                              {"data_ms", workers.front().data_ms}});
+    if (workers.size() > 1) {
+      Json rows = Json::array();
+      for (const WorkerStep& worker : workers) {
+        rows.push_back(Json::object({{"compute_ms", worker.compute_ms},
+                                     {"communication_ms", worker.communication_ms},
+                                     {"exposed_ms", worker.exposed_ms},
+                                     {"data_ms", worker.data_ms}}));
+      }
+      line["workers"] = std::move(rows);
+    }
+    metrics_->append(line);
+    const Scalar scalars[] = {{"train/loss", loss}, {"train/learning_rate", rate_now}};
     events_->write(info_.step, scalars);
-    if (!hooks_.on_step) return;
-    hooks_.on_step({.epoch = info_.epoch + 1,
-                    .epochs = config_.epochs,
-                    .step = info_.epoch_step,
-                    .steps = loader_.num_batches(),
-                    .images = batch->valid,
-                    .loss = sums_.mean_loss(),
-                    .accuracy = sums_.accuracy(),
-                    .wait_seconds = waited});
   }
 
   static void copy(const Tensor& from, Tensor& to) {
@@ -204,13 +269,12 @@ struct Trainer::Impl {
     report.train_seconds = train_seconds;
     report.wait_seconds = loader_.wait_seconds();
     report.images_per_s = static_cast<double>(sums_.images - images_before) / train_seconds;
-    Graph trained = model_;
-    step_.copy_weights_to(trained);
-    report.test = evaluate(std::move(trained), test_loader_, static_cast<int>(config_.threads));
+    report.test = evaluate(model_for_test(), test_loader_, place_.threads,
+                           [&](std::span<double> sums) { replicas_.sum(sums); });
     report.seconds = seconds();
     report.best = report.test.top1 > info_.values["best_top1"];
     if (report.best) info_.values["best_top1"] = report.test.top1;
-    write_epoch(report);
+    if (replicas_.leads()) write_epoch(report);
     info_.epoch += 1;
     info_.epoch_step = 0;
     sums_ = {};
@@ -220,6 +284,28 @@ struct Trainer::Impl {
     }
     if (hooks_.on_epoch) hooks_.on_epoch(report);
     result_.epochs.push_back(std::move(report));
+  }
+
+  // All workers test the same network: rank 0's. Parameters are the same anyway; running statistics
+  // are those of each worker's own images.
+  Graph model_for_test() {
+    Graph trained = model_;
+    step_.copy_weights_to(trained);
+    if (replicas_.workers() == 1) return trained;
+    for (size_t i = step_.num_parameters(); i < step_.num_model_states(); ++i) {
+      Tensor value = broadcast_state(i);
+      if (config_.broadcast_buffers) step_.set_state(i, value);
+      const ValueId id = trained.find_value(step_.states()[i].name);
+      trained.mutable_value(id).constant = std::make_shared<const Tensor>(std::move(value));
+    }
+    return trained;
+  }
+
+  Tensor broadcast_state(size_t i) {
+    Tensor value = step_.state(i);
+    replicas_.broadcast(
+        {static_cast<std::byte*>(value.data()), static_cast<size_t>(value.num_bytes())});
+    return value;
   }
 
   void write_epoch(const EpochReport& report) {
@@ -252,6 +338,7 @@ struct Trainer::Impl {
   }
 
   void save(bool best) {
+    if (!replicas_.leads()) return;
     info_.values["epoch_loss"] = sums_.loss;
     info_.values["epoch_correct"] = static_cast<double>(sums_.correct);
     info_.values["epoch_images"] = static_cast<double>(sums_.images);
@@ -269,7 +356,7 @@ struct Trainer::Impl {
     info_.model = config_.model;
     info_.config_hash = config_hash(config_);
     info_.seed = static_cast<uint64_t>(config_.seed);
-    const auto latest = checkpoints_->latest();
+    const auto latest = checkpoints_ ? checkpoints_->latest() : std::nullopt;
     if (!latest) return;
     const Checkpoint checkpoint(*latest);
     checkpoint.require_fits(config_.model, info_.config_hash, state_types());
@@ -277,10 +364,29 @@ struct Trainer::Impl {
     for (size_t i = 0; i < step_.states().size(); ++i) {
       step_.set_state(i, checkpoint.tensor(step_.states()[i].name));
     }
+  }
+
+  // Everybody starts where rank 0 stands, with its parameters, statistics and optimizer state.
+  void share_start() {
+    std::vector<double> numbers = {
+        static_cast<double>(info_.epoch), static_cast<double>(info_.epoch_step),
+        static_cast<double>(info_.step), static_cast<double>(info_.samples)};
+    const auto names = {"best_top1",  "epoch_correct", "epoch_images",
+                        "epoch_loss", "seconds",       "updates"};
+    for (const char* name : names) numbers.push_back(info_.values[name]);
+    replicas_.broadcast(std::as_writable_bytes(std::span(numbers)));
+    info_.epoch = static_cast<int64_t>(numbers[0]);
+    info_.epoch_step = static_cast<int64_t>(numbers[1]);
+    info_.step = static_cast<int64_t>(numbers[2]);
+    info_.samples = static_cast<int64_t>(numbers[3]);
+    size_t next = 4;
+    for (const char* name : names) info_.values[name] = numbers[next++];
     sums_.loss = info_.values["epoch_loss"];
     sums_.correct = static_cast<int64_t>(info_.values["epoch_correct"]);
     sums_.images = static_cast<int64_t>(info_.values["epoch_images"]);
     step_.set_progress(info_.step, static_cast<int64_t>(info_.values["updates"]));
+    if (replicas_.workers() == 1) return;
+    for (size_t i = 0; i < step_.states().size(); ++i) step_.set_state(i, broadcast_state(i));
   }
 
   void write_model(const std::filesystem::path& folder) {
@@ -296,7 +402,10 @@ struct Trainer::Impl {
 
   const TrainConfig& config_;
   Schedule schedule_;
+  double base_rate_;
   const Graph& model_;
+  Replicas replicas_;
+  Place place_;
   TrainingStep step_;
   data::Loader loader_;
   data::Loader test_loader_;
@@ -312,12 +421,12 @@ struct Trainer::Impl {
 };
 
 Trainer::Trainer(const TrainConfig& config, const Graph& model, const data::Dataset& training,
-                 const data::Dataset& test)
-    : impl_(std::make_unique<Impl>(config, model, training, test)) {}
+                 const data::Dataset& test, dist::Communicator& comm, std::string_view version)
+    : impl_(std::make_unique<Impl>(config, model, training, test, comm, version)) {}
 
 Trainer::~Trainer() = default;
 
-TrainResult Trainer::run(const RunDirectory& directory, const TrainHooks& hooks) {
+TrainResult Trainer::run(const RunDirectory* directory, const TrainHooks& hooks) {
   return impl_->run(directory, hooks);
 }
 

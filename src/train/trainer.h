@@ -5,9 +5,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "data/dataset.h"
+#include "dist/communicator.h"
 #include "ir/graph.h"
 #include "train/evaluate.h"
 #include "train/progress.h"
@@ -35,6 +37,8 @@ struct TrainHooks {
   std::function<void(const EpochReport&)> on_epoch;
   // Asked after each step; true: save a checkpoint and stop.
   std::function<bool()> should_stop;
+  // A worker is late. May be called by another thread.
+  std::function<void(const std::string&)> on_warning;
 };
 
 struct TrainResult {
@@ -45,23 +49,26 @@ struct TrainResult {
   std::optional<double> seconds_to_target;
 };
 
+// One per worker of a job, made and used by all of them at the same time.
 class Trainer {
  public:
-  // `model` has the batch and the input shape of the configuration and, if it does not start from
-  // scratch, its weights; all arguments must outlive the trainer. Throws Error for what does not
-  // fit together, before anything is written.
+  // `model` has this worker's share of the batch, the input shape of the configuration and, if it
+  // does not start from scratch, its weights; all arguments must outlive the trainer. Throws Error
+  // for what does not fit together, here or between the workers (whose `version` of the program
+  // must be the same), before anything is written.
   Trainer(const TrainConfig& config, const Graph& model, const data::Dataset& training,
-          const data::Dataset& test);
+          const data::Dataset& test, dist::Communicator& comm, std::string_view version = "");
   ~Trainer();
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  // To be called once. Goes on from the latest checkpoint if the directory has one: the weights at
-  // the end are those of an uninterrupted run, bit by bit. Writes metrics.jsonl, event files,
-  // checkpoints, and at the end model.onnx and model.safetensors. Throws Failure if the loss is no
-  // longer finite, naming the step and the first bad result; the last checkpoint is then still
-  // there.
-  TrainResult run(const RunDirectory& directory, const TrainHooks& hooks);
+  // To be called once; `directory` is rank 0's, null on the others. Goes on from the latest
+  // checkpoint if the directory has one: the weights at the end are those of an uninterrupted run,
+  // bit by bit. Writes metrics.jsonl, event files, checkpoints, and at the end model.onnx and
+  // model.safetensors. Throws Failure if the loss is no longer finite, naming the step and the
+  // first bad result; the last checkpoint is then still there. `hooks` are called on the rank that
+  // has them; it is enough if one wants to stop.
+  TrainResult run(const RunDirectory* directory, const TrainHooks& hooks);
 
  private:
   struct Impl;

@@ -1,6 +1,7 @@
 #include "train/training_graph.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "autodiff/differentiate.h"
 #include "autodiff/recompute.h"
@@ -75,6 +76,7 @@ class Maker {
     for (const passes::Pass& pass : passes::training_passes()) pass.run(graph_, {});
     add_losses();
     add_gradients();
+    add_exchange();
     rate_ = builder_.input(kRateInput, {DType::kF32, {}});
     updates_ = builder_.input(kUpdatesInput, {DType::kI64, {}});
     add_updates();
@@ -86,6 +88,7 @@ class Maker {
     for (const std::vector<StateUpdate>* more : {&statistics, &optimizer_states_, &accumulated_}) {
       result.states.insert(result.states.end(), more->begin(), more->end());
     }
+    result.buckets = std::move(buckets_);
     graph_.set_outputs({loss_, correct_});
     drop_unused(result.states);
     graph_.sort();
@@ -121,8 +124,13 @@ class Maker {
   void add_gradients() {
     std::vector<ValueId> values;
     for (const Parameter& p : parameters_) values.push_back(p.value);
+    ValueId loss = loss_;
+    if (options_.share != 1) {
+      const ValueId share = builder_.constant_scalar("share", static_cast<float>(options_.share));
+      loss = builder_.add("Mul", {loss_, share});
+    }
     const auto forward_nodes = static_cast<size_t>(graph_.num_nodes());
-    gradients_ = autodiff::differentiate(graph_, loss_, values);
+    gradients_ = autodiff::differentiate(graph_, loss, values);
     if (!options_.recompute.empty()) {
       autodiff::recompute_blocks(graph_, forward_nodes, options_.recompute);
     }
@@ -143,6 +151,54 @@ class Maker {
       const ValueId part = builder_.add("Mul", {gradients_[i], share});
       gradients_[i] = builder_.add("Add", {before, part});
       accumulated_.push_back({state, gradients_[i]});
+    }
+  }
+
+  // Which parameters share a bucket, in the order in which their gradients are made.
+  std::vector<std::vector<size_t>> plan_buckets() {
+    graph_.sort();
+    std::vector<size_t> position(graph_.node_limit(), 0);
+    size_t next = 0;
+    for (const NodeId id : graph_.node_ids()) position[static_cast<size_t>(id.index)] = next++;
+    const auto made = [&](size_t i) {
+      return position[static_cast<size_t>(graph_.value(gradients_[i]).producer.index)];
+    };
+    std::vector<size_t> order(parameters_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return made(a) < made(b); });
+    std::vector<std::vector<size_t>> buckets;
+    int64_t room = 0;
+    for (const size_t i : order) {
+      if (room <= 0) {
+        room = buckets.empty() ? std::min(kFirstBucketBytes, options_.bucket_bytes)
+                               : options_.bucket_bytes;
+        buckets.emplace_back();
+      }
+      buckets.back().push_back(i);
+      room -= graph_.value(gradients_[i]).type.num_bytes();
+    }
+    return buckets;
+  }
+
+  // Gradients that are added up over several runs are exchanged with the update.
+  void add_exchange() {
+    if (options_.bucket_bytes == 0) return;
+    int64_t number = 0;
+    for (const std::vector<size_t>& bucket : plan_buckets()) {
+      std::vector<ValueId> parts;
+      std::vector<std::string> names;
+      for (const size_t i : bucket) {
+        parts.push_back(gradients_[i]);
+        names.push_back(graph_.value(parameters_[i].value).name);
+      }
+      const Attributes attributes = {{"bucket", number++}};
+      builder_.set_prefix(options_.accumulate == 1 ? kGradientPrefix : kUpdatePrefix);
+      parts = builder_.add_multi("AllReduceStart", std::move(parts), bucket.size(), attributes);
+      builder_.set_prefix(kUpdatePrefix);
+      parts = builder_.add_multi("AllReduceWait", std::move(parts), bucket.size(), attributes);
+      for (size_t i = 0; i < bucket.size(); ++i) gradients_[bucket[i]] = parts[i];
+      buckets_.push_back(std::move(names));
     }
   }
 
@@ -262,6 +318,7 @@ class Maker {
   std::vector<ValueId> gradients_;  // one per parameter
   ValueId labels_, loss_, correct_, rate_, updates_;
   std::vector<StateUpdate> new_parameters_, optimizer_states_, accumulated_;
+  std::vector<std::vector<std::string>> buckets_;
 };
 
 }  // namespace

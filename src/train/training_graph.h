@@ -36,7 +36,16 @@ struct TrainingOptions {
   int64_t accumulate = 1;
   // Weight of the losses of the second and further outputs (auxiliary heads).
   double auxiliary_weight = 0.3;
+
+  // Several workers: gradients are those of `share` times the loss, the share of the images of all
+  // workers that this one has, and are summed over the workers in buckets of about this many bytes,
+  // in the order in which backward makes them. 0: one worker.
+  double share = 1;
+  int64_t bucket_bytes = 0;
 };
+
+// The first bucket is full at this size, so that communication begins early.
+inline constexpr int64_t kFirstBucketBytes = int64_t{1} << 20;
 
 inline constexpr const char* kLabelsInput = "labels";
 inline constexpr const char* kRateInput = "learning_rate";
@@ -57,6 +66,8 @@ struct TrainingGraph {
   std::vector<StateUpdate> states;
   int64_t num_parameters = 0;  // of the states
   int64_t num_statistics = 0;
+  // The parameters whose gradients each bucket holds.
+  std::vector<std::vector<std::string>> buckets;
 };
 
 // Throws Error if the network cannot be trained: no parameters, outputs that are not scores of

@@ -45,8 +45,12 @@ TrainingStep::TrainingStep(const Graph& model, const StepOptions& options)
 TrainingStep::TrainingStep(const Graph& model, const TrainingGraph& made,
                            const StepOptions& options)
     : accumulate_(options.training.accumulate),
+      rank_(options.rank),
+      workers_(options.workers),
+      buckets_(made.buckets),
       executable_(compile_step(made, options)),
-      context_(executable_),
+      context_(executable_, options.exchange),
+      num_parameters_(static_cast<size_t>(made.num_parameters)),
       num_model_states_(static_cast<size_t>(made.num_parameters + made.num_statistics)),
       labels_(find_input(executable_, kLabelsInput)),
       rate_(find_input(executable_, kRateInput)),
@@ -81,7 +85,8 @@ double TrainingStep::run_phase(size_t begin, size_t end, runtime::Profile* profi
 void TrainingStep::run(double learning_rate, runtime::Profile* profile) {
   set_scalar(rate_, learning_rate);
   set_scalar(update_count_, static_cast<double>(updates_ + 1));
-  set_scalar(step_, static_cast<double>(steps_));
+  // No two workers drop the same places.
+  set_scalar(step_, static_cast<double>(steps_ * workers_ + rank_));
   set_scalar(continues_, steps_ % accumulate_ == 0 ? 0 : 1);
   seconds_ = {.forward = run_phase(0, backward_begin_, profile),
               .backward = run_phase(backward_begin_, update_begin_, profile)};

@@ -16,6 +16,10 @@ struct StepOptions {
   int threads = 0;  // 0: all cores
   uint64_t seed = 1;
   bool reference_only = false;
+  // Several workers. The exchange outlives the step; null: there is one.
+  kernels::Exchange* exchange = nullptr;
+  int64_t rank = 0;
+  int64_t workers = 1;
 };
 
 struct PhaseSeconds {
@@ -54,11 +58,14 @@ class TrainingStep {
   void set_state(size_t index, const Tensor& value) { context_.set_state(index, value); }
   // The states before this one are parameters and statistics: what the network needs for use.
   size_t num_model_states() const { return num_model_states_; }
+  size_t num_parameters() const { return num_parameters_; }
 
   // Gives the initializers of `model` (the graph this was made from) their present numbers.
   void copy_weights_to(Graph& model) const;
 
   const runtime::Executable& executable() const { return executable_; }
+  // The parameters whose gradients each bucket holds; their bytes are the executable's.
+  const std::vector<std::vector<std::string>>& buckets() const { return buckets_; }
 
  private:
   TrainingStep(const Graph& model, const TrainingGraph& made, const StepOptions& options);
@@ -67,8 +74,12 @@ class TrainingStep {
   double run_phase(size_t begin, size_t end, runtime::Profile* profile);
 
   int64_t accumulate_;
+  int64_t rank_;
+  int64_t workers_;
+  std::vector<std::vector<std::string>> buckets_;
   runtime::Executable executable_;
   runtime::ExecutionContext context_;
+  size_t num_parameters_;
   size_t num_model_states_;
   size_t labels_, rate_, update_count_;
   size_t step_ = SIZE_MAX;       // input; only with dropout

@@ -194,7 +194,7 @@ TEST(Rules, OperatorsWithoutOneAreThese) {
       // optimizers
       "Adagrad", "Adam", "AdamW", "ClipByGlobalNorm", "Lars", "Momentum",
       // made by the compiler, after differentiation
-      "FusedConv", "FusedGemm", "Reorder", "ScaleShift",
+      "AllReduceStart", "AllReduceWait", "FusedConv", "FusedGemm", "Reorder", "ScaleShift",
       // quantised
       "DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear",
       // not written

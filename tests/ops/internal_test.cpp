@@ -7,6 +7,14 @@ namespace trainyard::testing {
 
 OpCases internal_cases() {
   return {
+      {.op = "AllReduceStart",
+       .inputs = {given({2}, {1, 2}), given({1}, {3})},
+       .attributes = {{"bucket", int64_t{0}}},
+       .outputs = {gives({2}, {1, 2}), gives({1}, {3})}},
+      {.op = "AllReduceWait",
+       .inputs = {given({2}, {1, 2}), given({1}, {3})},
+       .attributes = {{"bucket", int64_t{0}}},
+       .outputs = {gives({2}, {1, 2}), gives({1}, {3})}},
       {.op = "FusedConv",
        .inputs = {given({1, 1, 2, 2}, {1, 2, 3, 4}), given({1, 1, 1, 1}, {-1}), given({1}, {2}),
                   given({1, 1, 2, 2}, {0, 0, 5, 0})},

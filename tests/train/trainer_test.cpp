@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "dist/single.h"
 #include "models/model.h"
 #include "support/temporary_folder.h"
 #include "train/metrics.h"
@@ -35,7 +36,8 @@ TrainResult run(const TrainConfig& config, const RunDirectory& directory, int64_
   int64_t steps = 0;
   TrainHooks hooks;
   hooks.should_stop = [&] { return ++steps == stop_after; };
-  return Trainer(config, model, *training, *test).run(directory, hooks);
+  dist::SingleProcess alone;
+  return Trainer(config, model, *training, *test, alone).run(&directory, hooks);
 }
 
 std::string weights(const fs::path& folder) {

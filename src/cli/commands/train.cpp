@@ -10,7 +10,12 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/version.h"
 #include "data/augment.h"
+#include "data/sampler.h"
+#include "dist/launch.h"
+#include "dist/mpi/mpi_ranks.h"
+#include "dist/single.h"
 #include "models/model.h"
 #include "onnx_io/import.h"
 #include "train/checkpoint.h"
@@ -27,6 +32,7 @@ struct Flags {
   std::string root = "runs";
   std::string name;
   std::string resume;
+  int64_t batch_per_worker = 0;
   bool quiet = false;
   report::Format format = report::Format::kText;
 };
@@ -36,21 +42,23 @@ std::string flag_of(std::string name) {
   return name;
 }
 
-void read_config(const std::filesystem::path& path, Flags& flags) {
+void read_config(std::string_view text, const std::string& origin, Flags& flags) {
   std::set<std::string> given;
   for (std::string name : flags.given) {
     std::replace(name.begin(), name.end(), '-', '_');
     given.insert(std::move(name));
   }
   train::Settings settings = train::settings_of(flags.config);
-  settings.read_yaml(read_file(path), path.string(), given);
+  settings.read_yaml(text, origin, given);
 }
 
-Graph build_network(const train::TrainConfig& config, const data::Dataset& training) {
+// `batch` is this worker's share.
+Graph build_network(const train::TrainConfig& config, const data::Dataset& training,
+                    int64_t batch) {
   const data::PictureShape picture = data::Augmentations(config.augment, training).output();
   if (const models::ModelDef* def = models::find_model(config.model)) {
     models::ModelOptions options;
-    options.batch = config.batch;
+    options.batch = batch;
     options.classes = config.classes > 0 ? config.classes : training.num_classes();
     options.image = config.image > 0 ? config.image : picture.height;
     if (options.image == def->image) options.image = 0;
@@ -61,7 +69,7 @@ Graph build_network(const train::TrainConfig& config, const data::Dataset& train
   TY_REQUIRE(std::filesystem::exists(config.model), "there is no network '{}' and no such file",
              config.model);
   onnx_io::ImportOptions options;
-  options.batch = config.batch;
+  options.batch = batch;
   return onnx_io::import_model(config.model, options);
 }
 
@@ -81,8 +89,12 @@ void load_weights(const std::string& path, Graph& model) {
   TY_REQUIRE(found > 0, "{} has no tensor that the network has", path);
 }
 
-train::TrainHooks hooks_of(train::Progress& progress, const train::StopSignals& signals) {
+train::TrainHooks hooks_of(train::Progress& progress, const train::StopSignals& signals,
+                           bool leads) {
   train::TrainHooks hooks;
+  hooks.should_stop = [&] { return signals.requested(); };
+  hooks.on_warning = [](const std::string& text) { std::cerr << "trainyard: " + text + "\n"; };
+  if (!leads) return hooks;
   hooks.on_step = [&](const train::StepReport& report) { progress.step(report); };
   hooks.on_epoch = [&](const train::EpochReport& r) {
     progress.note(fmt::format(
@@ -92,7 +104,6 @@ train::TrainHooks hooks_of(train::Progress& progress, const train::StopSignals& 
         100 * r.test.top5, r.images_per_s, 100 * r.wait_seconds / r.train_seconds,
         r.best ? " *" : ""));
   };
-  hooks.should_stop = [&] { return signals.requested(); };
   return hooks;
 }
 
@@ -142,46 +153,123 @@ train::RunDirectory open_directory(const Flags& flags) {
   return train::RunDirectory::create(flags.root, flags.name, flags.config.model, flags.config.data);
 }
 
-int run(Flags& flags, std::ostream& out) {
-  TY_REQUIRE(flags.resume.empty() || (flags.config_file.empty() && flags.name.empty()),
-             "--resume goes on with a run; --config and --name are for new ones");
-  if (!flags.config_file.empty()) read_config(flags.config_file, flags);
-  if (!flags.resume.empty()) {
-    // Read without holding the directory: errors in the file come first.
-    const auto directory = train::RunDirectory::resume(flags.root, flags.resume);
-    read_config(directory.config(), flags);
+// The text of the file that the settings come from; empty: there is none.
+std::string config_text(const Flags& flags) {
+  if (!flags.config_file.empty()) return read_file(flags.config_file);
+  if (flags.resume.empty()) return {};
+  // Read without holding the directory: errors in the file come first.
+  return read_file(train::RunDirectory::resume(flags.root, flags.resume).config());
+}
+
+// Settings from flags and file. `workers` are those that a launcher started; 0: none did.
+void complete(Flags& flags, const std::string& file_text, int64_t workers) {
+  if (!file_text.empty()) {
+    read_config(file_text, flags.resume.empty() ? flags.config_file : flags.resume, flags);
   }
-  const train::TrainConfig& config = flags.config;
+  train::TrainConfig& config = flags.config;
+  TY_REQUIRE(workers == 0 || !flags.given.contains("workers") || config.workers == workers,
+             "--workers is {}, but the launcher started {}; leave it out", config.workers, workers);
+  if (workers > 0) config.workers = workers;
+  if (flags.given.contains("batch-per-worker")) {
+    TY_REQUIRE(!flags.given.contains("batch"),
+               "--batch is of all workers together; give it or --batch-per-worker");
+    TY_REQUIRE(flags.batch_per_worker >= 1, "--batch-per-worker is {}, expected 1 or more",
+               flags.batch_per_worker);
+    config.batch = flags.batch_per_worker * config.workers;
+  }
   train::check(config);
+}
+
+void print_result(const train::TrainResult& result, const Flags& flags, const std::string& path,
+                  std::ostream& out) {
+  report::Document document = result_document(result, path);
+  out << report::render(document, flags.format);
+  if (flags.format != report::Format::kText) return;
+  out << fmt::format("\nBest top-1 {:.2f} %. Everything is in {}\n", 100 * result.best_top1, path);
+  if (result.seconds_to_target) {
+    out << fmt::format("Accuracy of {:.2f} % reached after {}.\n",
+                       100 * flags.config.target_accuracy, seconds_text(*result.seconds_to_target));
+  }
+}
+
+// One worker's part; rank 0 writes and prints.
+int run_worker(Flags& flags, std::ostream& out, dist::Communicator& comm) {
+  const bool leads = comm.rank() == 0;
+  const train::TrainConfig& config = flags.config;
   const auto training = data::open_dataset(config.data, data::Split::kTrain);
   const auto test = data::open_dataset(config.data, data::Split::kTest);
-  Graph model = build_network(config, *training);
+  Graph model =
+      build_network(config, *training, data::share_of(config.batch, comm.rank(), comm.size()));
   if (!config.weights.empty()) load_weights(config.weights, model);
-  train::Trainer trainer(config, model, *training, *test);
+  train::Trainer trainer(config, model, *training, *test, comm, kVersionText);
+  const train::StopSignals signals;
+  train::Progress progress(std::cerr, train::Progress::mode_for_stderr(flags.quiet || !leads));
+  const train::TrainHooks hooks = hooks_of(progress, signals, leads);
+  if (!leads) return trainer.run(nullptr, hooks).interrupted ? 1 : 0;
+
   const train::RunDirectory directory = open_directory(flags);
   write_file(directory.config(), train::settings_of(flags.config).to_yaml());
-
-  train::Progress progress(std::cerr, train::Progress::mode_for_stderr(flags.quiet));
-  progress.note(
-      fmt::format("{} on {} -> {}", config.model, training->source(), directory.path().string()));
-  const train::StopSignals signals;
-  const train::TrainResult result = trainer.run(directory, hooks_of(progress, signals));
   const std::string path = directory.path().string();
+  progress.note(fmt::format("{} on {}{} -> {}", config.model, training->source(),
+                            comm.size() > 1 ? fmt::format(" by {} workers", comm.size()) : "",
+                            path));
+  const train::TrainResult result = trainer.run(&directory, hooks);
   if (result.interrupted) {
     progress.note(fmt::format("Stopped after step {}. Go on with: trainyard train --resume {}",
                               result.steps, path));
   }
-  report::Document document = result_document(result, path);
-  out << report::render(document, flags.format);
-  if (flags.format == report::Format::kText) {
-    out << fmt::format("\nBest top-1 {:.2f} %. Everything is in {}\n", 100 * result.best_top1,
-                       path);
-    if (result.seconds_to_target) {
-      out << fmt::format("Accuracy of {:.2f} % reached after {}.\n", 100 * config.target_accuracy,
-                         seconds_text(*result.seconds_to_target));
+  print_result(result, flags, path, out);
+  return result.interrupted ? 1 : 0;
+}
+
+// The flags that were given, for the workers.
+std::vector<std::string> worker_arguments(const Flags& flags) {
+  std::vector<std::string> words = {"train"};
+  train::TrainConfig config = flags.config;
+  for (const train::Settings::Setting& setting : train::settings_of(config).all()) {
+    const std::string flag = flag_of(setting.name);
+    if (!flags.given.contains(flag)) continue;
+    words.push_back("--" + flag);
+    if (const auto* text = std::get_if<std::string*>(&setting.variable)) words.push_back(**text);
+    if (const auto* number = std::get_if<int64_t*>(&setting.variable)) {
+      words.push_back(fmt::format("{}", **number));
+    }
+    if (const auto* number = std::get_if<double*>(&setting.variable)) {
+      words.push_back(fmt::format("{}", **number));
     }
   }
-  return result.interrupted ? 1 : 0;
+  const auto add = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {flag, value});
+  };
+  add("--config", flags.config_file);
+  add("--runs", flags.root);
+  add("--name", flags.name);
+  add("--resume", flags.resume);
+  constexpr const char* kFormats[] = {"text", "md", "csv", "json"};  // in the order of Format
+  add("--format", kFormats[static_cast<size_t>(flags.format)]);
+  if (flags.batch_per_worker > 0) add("--batch-per-worker", std::to_string(flags.batch_per_worker));
+  if (flags.quiet) words.emplace_back("--quiet");
+  return words;
+}
+
+int run(Flags& flags, std::ostream& out) {
+  TY_REQUIRE(flags.resume.empty() || (flags.config_file.empty() && flags.name.empty()),
+             "--resume goes on with a run; --config and --name are for new ones");
+  if (dist::launched_as_rank()) {
+    return dist::run_as_mpi_rank([&](dist::Communicator& comm) {
+      // Only rank 0 needs to see the files of the run.
+      const std::string text = comm.share_text(comm.rank() == 0 ? config_text(flags) : "");
+      complete(flags, text, comm.size());
+      return run_worker(flags, out, comm);
+    });
+  }
+  complete(flags, config_text(flags), 0);
+  if (flags.config.workers > 1) {
+    out << dist::run_as_ranks(flags.config.workers, worker_arguments(flags));
+    return 0;
+  }
+  dist::SingleProcess alone;
+  return run_worker(flags, out, alone);
 }
 
 Runner setup(Args& args) {
@@ -199,6 +287,8 @@ Runner setup(Args& args) {
         },
         setting.variable);
   }
+  args.option("--batch-per-worker", flags->batch_per_worker,
+              "in place of --batch: a batch that grows with the workers (weak scaling)");
   args.option("--config", flags->config_file, "settings from this YAML file; flags win");
   args.option("--runs", flags->root, "the folder of run directories");
   args.option("--name", flags->name, "of the run directory; absent: model, data and time");
@@ -220,6 +310,8 @@ extern const Command kTrain = {
         "  trainyard train --model resnet20-cifar --data cifar10:DIR --epochs 30 --batch 128 \\\n"
         "      --augment crop:4,flip,normalize --learning-rate 0.1 --weight-decay 1e-4\n"
         "  trainyard train --config my.yaml --epochs 10\n"
+        "  trainyard train --model resnet20-cifar --data cifar10:DIR --workers 4 --batch 256\n"
+        "  mpirun -n 8 --hostfile hosts trainyard train --model resnet20-cifar --data cifar10:DIR\n"
         "  trainyard train --resume lenet5-fashion-mnist-20260101-120000\n",
     .setup = setup,
 };

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <unistd.h>
 
 #include <mpi.h>
 
 #include "base/error.h"
-#include "dist/wait.h"
+#include "dist/mpi/watch.h"
 
 namespace trainyard::dist {
 namespace {
@@ -22,6 +24,9 @@ void check(int code, const char* doing) {
   MPI_Error_string(code, words.data(), &length);
   throw_failure("MPI failed to {}: {}", doing, words.data());
 }
+
+// Of calls that know no limit themselves, before and after the body.
+constexpr double kSetUpLimit = 60;
 
 // Parts follow one another. At distances of 128 MiB and other high powers of two the same place in
 // all parts competes for the same lines of the caches and sums take four times as long: so the
@@ -59,7 +64,9 @@ class MpiWindow : public SharedWindow {
   }
   ~MpiWindow() override {
     // A rank that fails ends the job without waiting for the others.
-    if (std::uncaught_exceptions() == 0) MPI_Win_free(&window_);
+    if (std::uncaught_exceptions() > 0) return;
+    const Deadline limit(kSetUpLimit, "give up shared memory");
+    MPI_Win_free(&window_);
   }
   MpiWindow(const MpiWindow&) = delete;
   MpiWindow& operator=(const MpiWindow&) = delete;
@@ -75,8 +82,15 @@ class MpiWindow : public SharedWindow {
 
 class MpiRank : public Communicator {
  public:
-  MpiRank(int64_t rank, std::vector<int64_t> hosts, MPI_Comm world, MPI_Comm host)
-      : Communicator(rank, std::move(hosts)), world_(world), host_(host) {}
+  MpiRank(int64_t rank, std::vector<int64_t> hosts, MPI_Comm world, MPI_Comm host,
+          std::vector<pid_t> processes)
+      : Communicator(rank, std::move(hosts)),
+        world_(world),
+        host_(host),
+        processes_(std::move(processes)),
+        board_(host, sizeof(int64_t)) {
+    if (host_members().front() == rank) std::ranges::fill(board_.part(0), std::byte{});
+  }
 
   void exchange(const Outgoing* out, const Incoming* in) override {
     const std::span<const std::byte> sent = out != nullptr ? out->bytes : decltype(out->bytes){};
@@ -91,8 +105,11 @@ class MpiRank : public Communicator {
   }
 
   std::unique_ptr<SharedWindow> open_window(int64_t bytes) override {
+    const Deadline limit(limit_s(), "allocate shared memory");
     return std::make_unique<MpiWindow>(host_, bytes);
   }
+
+  std::string condition(int64_t rank) const override { return processes_.condition(rank); }
 
   bool has_library() const override { return true; }
 
@@ -100,10 +117,26 @@ class MpiRank : public Communicator {
     const MPI_Datatype type = data.dtype == DType::kF64 ? MPI_DOUBLE : MPI_FLOAT;
     for (int64_t begin = 0; begin < data.count; begin += kMostBytes) {
       const Elements part = data.range(begin, std::min<int64_t>(data.count, begin + kMostBytes));
+      const Deadline limit(limit_s(), "all-reduce");
       check(MPI_Allreduce(MPI_IN_PLACE, part.data, static_cast<int>(part.count), type, MPI_SUM,
                           world_),
             "all-reduce");
     }
+  }
+
+ protected:
+  // Whoever sees first that a rank has ended writes it down, so that all name the same one although
+  // those who have seen it end as well.
+  void require_all_alive() const override {
+    const std::atomic_ref<int64_t> noted(*reinterpret_cast<int64_t*>(board_.part(0).data()));
+    int64_t nobody = 0;
+    if (const int64_t ended = processes_.find_ended(); ended >= 0) {
+      noted.compare_exchange_strong(nobody, ended + 1);
+    }
+    const int64_t ended = noted.load() - 1;
+    if (ended < 0) return;
+    throw_failure("rank {} (process {}) has ended unexpectedly; rank {} stops", ended,
+                  processes_.process(ended), rank());
   }
 
  private:
@@ -132,7 +165,7 @@ class MpiRank : public Communicator {
     }
     std::array<MPI_Status, 2> states{};
     std::array<bool, 2> done = {from < 0, to < 0};
-    const bool finished = poll_until(limit_s(), kSpins, [&] {
+    const bool finished = wait_for(from >= 0 ? from : to, kSpins, [&] {
       for (size_t i = 0; i < 2; ++i) {
         if (done[i]) continue;
         int flag = 0;
@@ -167,6 +200,8 @@ class MpiRank : public Communicator {
 
   MPI_Comm world_ = MPI_COMM_NULL;
   MPI_Comm host_ = MPI_COMM_NULL;
+  Processes processes_;
+  MpiWindow board_;  // in the part of the first member: 1 + the first rank that ended
 };
 
 // A host is named by its lowest rank.
@@ -179,6 +214,17 @@ std::vector<int64_t> find_hosts(MPI_Comm world, MPI_Comm host, int rank, int siz
   return hosts;
 }
 
+// Of the ranks on the host of `rank`; 0 for the others.
+std::vector<pid_t> find_processes(MPI_Comm world, int rank, const std::vector<int64_t>& hosts) {
+  const int mine = getpid();
+  std::vector<int> all(hosts.size());
+  check(MPI_Allgather(&mine, 1, MPI_INT, all.data(), 1, MPI_INT, world), "find the processes");
+  for (size_t r = 0; r < all.size(); ++r) {
+    if (hosts[r] != hosts[static_cast<size_t>(rank)]) all[r] = 0;
+  }
+  return {all.begin(), all.end()};
+}
+
 int run_body(const std::function<int(Communicator&)>& body) {
   MPI_Comm world = MPI_COMM_WORLD;
   check(MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN), "set up");
@@ -187,13 +233,17 @@ int run_body(const std::function<int(Communicator&)>& body) {
   check(MPI_Comm_rank(world, &rank), "set up");
   check(MPI_Comm_size(world, &size), "set up");
   MPI_Comm host = MPI_COMM_NULL;
-  check(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host),
-        "find the ranks of this host");
-  int code = 0;
+  std::unique_ptr<MpiRank> comm;
   {
-    MpiRank comm(rank, find_hosts(world, host, rank, size), world, host);
-    code = body(comm);
+    const Deadline limit(kSetUpLimit, "find the ranks of this host");
+    check(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host),
+          "find the ranks of this host");
+    const std::vector<int64_t> hosts = find_hosts(world, host, rank, size);
+    comm = std::make_unique<MpiRank>(rank, hosts, world, host, find_processes(world, rank, hosts));
   }
+  const int code = body(*comm);
+  comm.reset();
+  const Deadline limit(kSetUpLimit, "leave the job");
   MPI_Comm_free(&host);
   return code;
 }
@@ -213,10 +263,14 @@ bool launched_as_rank() {
 }
 
 int run_as_mpi_rank(const std::function<int(Communicator&)>& body) {
-  int level = 0;
-  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "start");
+  {
+    const Deadline limit(kSetUpLimit, "start");
+    int level = 0;
+    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "start");
+  }
   try {
     const int code = run_body(body);
+    const Deadline limit(kSetUpLimit, "end the job");
     MPI_Finalize();
     return code;
   } catch (const Error& error) {

@@ -1,0 +1,85 @@
+#include "train/worker_options.h"
+
+#include "base/text.h"
+#include "data/sampler.h"
+
+namespace trainyard::train {
+
+int64_t own_batch(const TrainConfig& config, const Place& place) {
+  return data::share_of(config.batch, place.rank, place.workers);
+}
+
+// What workers must have in common.
+std::vector<std::string> common_facts(const TrainConfig& config, const Graph& model,
+                                      const data::Dataset& training, std::string_view version) {
+  std::vector<std::string> facts = {fmt::format("version: {}", version)};
+  TrainConfig copy = config;
+  for (const std::string& line : settings_of(copy).lines()) facts.push_back(line);
+  facts.push_back(fmt::format("training images: {}", training.size()));
+  for (const NodeId id : model.node_ids()) {
+    facts.push_back(fmt::format("node {}: {}", model.node(id).name, model.node(id).op));
+  }
+  for (const ValueId id : model.initializers()) {
+    const Value& value = model.value(id);
+    facts.push_back(fmt::format("{}: {}", value.name, value.type.to_string()));
+  }
+  return facts;
+}
+
+StepOptions step_options(const TrainConfig& config, const Place& place) {
+  StepOptions options;
+  options.threads = place.threads;
+  options.seed = static_cast<uint64_t>(config.seed);
+  TrainingOptions& training = options.training;
+  if (place.workers > 1) {
+    options.exchange = place.exchange;
+    options.rank = place.rank;
+    options.workers = place.workers;
+    training.share =
+        static_cast<double>(own_batch(config, place)) / static_cast<double>(config.batch);
+    training.bucket_bytes = static_cast<int64_t>(config.bucket_mb * 1024 * 1024);
+  }
+  training.accumulate = config.accumulate;
+  training.auxiliary_weight = config.auxiliary_weight;
+  training.label_smoothing = config.label_smoothing;
+  if (!config.freeze.empty()) training.frozen = split(config.freeze, ',');
+  if (!config.recompute.empty()) training.recompute = split(config.recompute, ',');
+  OptimizerOptions& optimizer = training.optimizer;
+  optimizer.kind = config.optimizer;
+  optimizer.momentum = config.momentum;
+  optimizer.nesterov = config.nesterov;
+  optimizer.weight_decay = config.weight_decay;
+  optimizer.decay_all = config.decay_all;
+  optimizer.clip_norm = config.clip_norm;
+  return options;
+}
+
+data::LoaderOptions training_loader(const TrainConfig& config, const Place& place) {
+  data::LoaderOptions options;
+  options.batch = own_batch(config, place);
+  options.rank = place.rank;
+  options.world = place.workers;
+  options.round = config.batch;
+  options.freeze_epoch = config.freeze_epoch_seed;
+  options.shuffle = true;
+  options.seed = static_cast<uint64_t>(config.seed);
+  options.workers = config.data_workers;
+  options.augmentations = config.augment;
+  options.drop_last = true;
+  return options;
+}
+
+data::LoaderOptions test_loader(const TrainConfig& config, const Place& place,
+                                const data::Augmentations& training) {
+  data::LoaderOptions options;
+  options.batch = own_batch(config, place);
+  options.rank = place.rank;
+  options.world = place.workers;
+  // Where the batch does not divide evenly, some places stay empty.
+  options.round = config.batch / place.workers * place.workers;
+  options.workers = config.data_workers;
+  options.augmentations = training.evaluation_text();
+  return options;
+}
+
+}  // namespace trainyard::train

@@ -1,0 +1,255 @@
+// Several workers, in threads: they give what one gives, and agree with each other.
+#include <cmath>
+#include <mutex>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "data/sampler.h"
+#include "dist/single.h"
+#include "dist/threads.h"
+#include "models/model.h"
+#include "runtime/bench.h"
+#include "support/temporary_folder.h"
+#include "train/metrics.h"
+#include "train/replicas.h"
+#include "train/safetensors.h"
+#include "train/trainer.h"
+#include "train/training_step.h"
+
+namespace trainyard::train {
+namespace {
+
+// Sums of a batch are made in another order; some updates later the last bits of f32 differ.
+constexpr float kReorderedSums = 2e-5F;
+
+TrainConfig parallel_config() {
+  TrainConfig config;
+  config.model = "lenet5";
+  config.data = "synthetic:1x28x28,classes=4,size=96";
+  config.augment = "crop:2,flip,normalize";
+  config.epochs = 2;
+  config.batch = 24;
+  config.threads = 1;
+  config.stall_warning = 0;
+  config.wait_limit = 20;
+  return config;
+}
+
+// One worker's run; rank 0 in `directory`.
+TrainResult run_rank(const TrainConfig& config, dist::Communicator& comm,
+                     const RunDirectory* directory, const TrainHooks& hooks = {}) {
+  const auto training = data::open_dataset(config.data, data::Split::kTrain);
+  const auto test = data::open_dataset(config.data, data::Split::kTest);
+  const Graph model = models::build_model(
+      config.model,
+      {.batch = data::share_of(config.batch, comm.rank(), comm.size()), .classes = 4});
+  return Trainer(config, model, *training, *test, comm)
+      .run(comm.rank() == 0 ? directory : nullptr, hooks);
+}
+
+TrainResult run_workers(const TrainConfig& config, const RunDirectory& directory,
+                        int64_t stop_after = 0, int64_t per_host = 0) {
+  TrainResult result;
+  dist::run_in_threads({.ranks = config.workers, .per_host = per_host},
+                       [&](dist::Communicator& comm) {
+                         TrainHooks hooks;
+                         int64_t steps = 0;
+                         // Only the last worker wants to.
+                         if (comm.rank() + 1 == comm.size())
+                           hooks.should_stop = [&] { return ++steps == stop_after; };
+                         TrainResult mine = run_rank(config, comm, &directory, hooks);
+                         if (comm.rank() == 0) result = std::move(mine);
+                       });
+  return result;
+}
+
+std::vector<float> trained_weights(const RunDirectory& directory) {
+  const SafetensorsFile file(directory.path() / "model.safetensors");
+  std::vector<float> all;
+  for (const StoredTensor& stored : file.tensors()) {
+    const Tensor tensor = file.tensor(stored.name);
+    all.insert(all.end(), tensor.values<float>().begin(), tensor.values<float>().end());
+  }
+  return all;
+}
+
+float largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  float largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
+  return largest;
+}
+
+struct Finished {
+  std::vector<float> weights;
+  TrainResult result;
+};
+
+Finished run_in(const TemporaryFolder& folder, const std::string& name, const TrainConfig& config,
+                int64_t per_host = 0) {
+  const auto directory = RunDirectory::create(folder.path(), name, "lenet5", "synthetic");
+  Finished run;
+  run.result = run_workers(config, directory, 0, per_host);
+  run.weights = trained_weights(directory);
+  return run;
+}
+
+TEST(DataParallel, AnyNumberOfWorkersGivesWhatOneGives) {
+  const TemporaryFolder folder("parallel");
+  const Finished one = run_in(folder, "one", parallel_config());
+  struct Case {
+    int64_t workers;
+    int64_t per_host = 0;
+    bool no_overlap = false;
+    double bucket_mb = 25;
+    const char* all_reduce = "auto";
+  };
+  // 24 images on 5 workers are shared unevenly.
+  for (const Case& c : {Case{2}, Case{3}, Case{4}, Case{5}, Case{2, 0, true}, Case{3, 1},
+                        Case{4, 2, false, 0.01}, Case{4, 2, true, 0.01, "ring"}}) {
+    TrainConfig config = parallel_config();
+    config.workers = c.workers;
+    config.no_overlap = c.no_overlap;
+    config.bucket_mb = c.bucket_mb;
+    config.all_reduce = c.all_reduce;
+    const std::string name = fmt::format("{} workers, {} per host, {} MiB, {} {}", c.workers,
+                                         c.per_host, c.bucket_mb, c.all_reduce, c.no_overlap);
+    const Finished many = run_in(folder, name, config, c.per_host);
+    EXPECT_LT(largest_difference(one.weights, many.weights), kReorderedSums) << name;
+    ASSERT_EQ(many.result.epochs.size(), one.result.epochs.size());
+    const EpochReport& a = one.result.epochs.back();
+    const EpochReport& b = many.result.epochs.back();
+    EXPECT_NEAR(a.train_loss, b.train_loss, 1e-4) << name;
+    EXPECT_EQ(a.test.images, b.test.images) << name;
+    EXPECT_NEAR(a.test.loss, b.test.loss, 1e-4) << name;
+    EXPECT_EQ(a.test.confusion, b.test.confusion) << name;
+  }
+}
+
+TEST(DataParallel, AddedUpGradientsAreExchangedWithTheUpdate) {
+  const TemporaryFolder folder("parallel");
+  TrainConfig config = parallel_config();
+  config.accumulate = 2;
+  config.clip_norm = 0.5;
+  const Finished one = run_in(folder, "one", config);
+  config.workers = 2;
+  EXPECT_LT(largest_difference(one.weights, run_in(folder, "two", config).weights), kReorderedSums);
+}
+
+TEST(DataParallel, SameSeedAndWorkersSameBits) {
+  const TemporaryFolder folder("parallel");
+  TrainConfig config = parallel_config();
+  config.workers = 3;
+  EXPECT_EQ(run_in(folder, "a", config).weights, run_in(folder, "b", config).weights);
+}
+
+TEST(DataParallel, StoppedByAnyWorkerItGoesOnBitByBit) {
+  const TemporaryFolder folder("parallel");
+  TrainConfig config = parallel_config();
+  config.workers = 2;
+  const Finished whole = run_in(folder, "whole", config);
+  {
+    const auto parts = RunDirectory::create(folder.path(), "parts", "lenet5", "synthetic");
+    write_file(parts.config(), settings_of(config).to_yaml());
+    EXPECT_TRUE(run_workers(config, parts, 3).interrupted);
+  }
+  const auto parts = RunDirectory::resume(folder.path(), "parts");
+  run_workers(config, parts);
+  EXPECT_EQ(whole.weights, trained_weights(parts));
+  const std::vector<Json> lines = read_metrics(parts.metrics());
+  ASSERT_EQ(lines.size(), 2U * 4 + 2);
+  EXPECT_EQ(lines[0].at("workers").items().size(), 2U);
+}
+
+TEST(DataParallel, AnotherNumberOfWorkersGoesOn) {
+  const TemporaryFolder folder("parallel");
+  TrainConfig config = parallel_config();
+  const Finished one = run_in(folder, "one", config);
+  const auto parts = RunDirectory::create(folder.path(), "parts", "lenet5", "synthetic");
+  config.workers = 4;
+  run_workers(config, parts, 3);
+  config.workers = 3;
+  run_workers(config, parts);
+  EXPECT_LT(largest_difference(one.weights, trained_weights(parts)), kReorderedSums);
+}
+
+TEST(DataParallel, WorkersThatDifferAreRefused) {
+  const TemporaryFolder folder("parallel");
+  const auto directory = RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
+  const auto refusal = [&](auto change) {
+    try {
+      dist::run_in_threads({.ranks = 3}, [&](dist::Communicator& comm) {
+        TrainConfig config = parallel_config();
+        config.workers = 3;
+        if (comm.rank() == 2) change(config);
+        run_rank(config, comm, &directory);
+      });
+    } catch (const Error& error) {
+      return std::string(error.what());
+    } catch (const Failure& failure) {
+      return std::string(failure.what());
+    }
+    return std::string("they went on");
+  };
+  EXPECT_EQ(refusal([](TrainConfig& c) { c.seed = 7; }),
+            "rank 2 has 'seed: 7', but rank 0 has 'seed: 1'; all workers must train the same");
+  EXPECT_NE(refusal([](TrainConfig& c) { c.model = "mlp"; }).find("rank 2 has 'model"),
+            std::string::npos);
+}
+
+TEST(DataParallel, FrozenEpochsRepeatTheFirst) {
+  const TemporaryFolder folder("parallel");
+  TrainConfig config = parallel_config();
+  config.workers = 2;
+  config.learning_rate = 1e-30;
+  const auto losses = [&](const std::string& name) {
+    const auto directory = RunDirectory::create(folder.path(), name, "lenet5", "synthetic");
+    run_workers(config, directory);
+    std::vector<double> found;
+    for (const Json& line : read_metrics(directory.metrics())) {
+      if (line.find("loss") != nullptr) found.push_back(line.at("loss").as_number());
+    }
+    return found;
+  };
+  const std::vector<double> moving = losses("moving");
+  config.freeze_epoch_seed = true;
+  const std::vector<double> frozen = losses("frozen");
+  ASSERT_EQ(frozen.size(), 8U);
+  EXPECT_EQ(frozen[0], moving[0]);
+  EXPECT_EQ(frozen[0], frozen[4]);
+  EXPECT_NE(moving[0], moving[4]);
+}
+
+// After some steps with images of their own all workers hold the same bits, also with a network
+// whose gradients come in blocked layouts and whose batch normalisation is local.
+TEST(DataParallel, ReplicasStayTheSame) {
+  std::vector<std::vector<float>> states(2);
+  std::vector<int64_t> bytes;
+  dist::run_in_threads({.ranks = 2}, [&](dist::Communicator& comm) {
+    Replicas replicas(comm, {});
+    StepOptions options{.threads = 1, .seed = 3, .exchange = &replicas};
+    options.rank = comm.rank();
+    options.workers = 2;
+    options.training.share = 0.5;
+    options.training.bucket_bytes = 200'000;
+    TrainingStep step(models::build_model("resnet20-cifar", {.batch = 2, .classes = 10}), options);
+    for (int i = 0; i < 2; ++i) {
+      runtime::fill_random(step.images(), static_cast<uint64_t>(10 * i + comm.rank()));
+      step.run(0.1);
+    }
+    std::vector<float>& mine = states[static_cast<size_t>(comm.rank())];
+    for (size_t i = 0; i < step.num_parameters(); ++i) {
+      const Tensor state = step.state(i);
+      mine.insert(mine.end(), state.values<float>().begin(), state.values<float>().end());
+    }
+    EXPECT_GT(step.executable().messages().size(), 3U);
+    const ExchangeTimes times = replicas.take_times();
+    EXPECT_GT(times.communication_s, 0);
+  });
+  EXPECT_EQ(states[0], states[1]);
+}
+
+}  // namespace
+}  // namespace trainyard::train
