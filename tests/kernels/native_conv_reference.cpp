@@ -2,6 +2,9 @@
 #include "kernels/native_conv_reference.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include <gtest/gtest.h>
 
 namespace trainyard::kernels::native {
 namespace {
@@ -106,6 +109,19 @@ std::vector<double> reference_conv(const ConvCase& s, const std::vector<float>& 
     }
   }
   return sums;
+}
+
+void expect_blocked(const ConvCase& shape, const AlignedFloats& out,
+                    const std::vector<double>& expected, Activation activation, double tolerance) {
+  const int64_t pixels = shape.out_height() * shape.out_width();
+  const auto actual = from_blocked(out, shape.batch, shape.out_channels, pixels);
+  double scale = 1;
+  for (const double value : expected) scale = std::max(scale, std::abs(value));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const double clipped = std::clamp(expected[i], double{activation.low}, double{activation.high});
+    ASSERT_NEAR(actual[i], clipped, tolerance * scale) << "element " << i;
+  }
+  EXPECT_TRUE(padding_is_zero(out, shape.batch, shape.out_channels, pixels));
 }
 
 }  // namespace trainyard::kernels::native

@@ -5,6 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "kernels/native/activation.h"
+
 namespace trainyard::kernels::native {
 
 struct ConvCase {
@@ -55,5 +57,9 @@ std::vector<double> reference_conv(const ConvCase& shape, const std::vector<floa
                                    const std::vector<float>& weights,
                                    const std::vector<float>& bias,
                                    const std::vector<float>& residual);
+// Expects that the nChw8c output of a convolution is `expected`, clipped to the activation's range;
+// the tolerance is of its largest value.
+void expect_blocked(const ConvCase& shape, const AlignedFloats& out,
+                    const std::vector<double>& expected, Activation activation, double tolerance);
 
 }  // namespace trainyard::kernels::native

@@ -44,14 +44,7 @@ void check(const StemShape& shape, int threads, Activation activation) {
   conv.run(src.data(), out.data(), scratch.data(), threads);
 
   const auto expected = reference_conv(s, src, weights, bias, {});
-  const auto actual = from_blocked(out, s.batch, s.out_channels, pixels);
-  double scale = 1;
-  for (double value : expected) scale = std::max(scale, std::abs(value));
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const double clipped = std::clamp(expected[i], double{activation.low}, double{activation.high});
-    ASSERT_NEAR(actual[i], clipped, kTolerance * scale) << "element " << i;
-  }
-  EXPECT_TRUE(padding_is_zero(out, s.batch, s.out_channels, pixels));
+  expect_blocked(s, out, expected, activation, kTolerance);
 }
 
 class NativeStemConv : public ::testing::Test {

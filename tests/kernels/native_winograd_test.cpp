@@ -70,15 +70,7 @@ void check(const WinogradShape& shape, WinogradTile tile, int threads, const Epi
   conv.run(in.data(), added_data, out.data(), scratch.data(), threads);
 
   const auto expected = reference_conv(s, src, weights, bias, residual);
-  const auto actual = from_blocked(out, s.batch, s.out_channels, pixels);
-  double scale = 1;
-  for (double value : expected) scale = std::max(scale, std::abs(value));
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const double clipped =
-        std::clamp(expected[i], double{epilogue.activation.low}, double{epilogue.activation.high});
-    ASSERT_NEAR(actual[i], clipped, tolerance(shape, tile) * scale) << "element " << i;
-  }
-  EXPECT_TRUE(padding_is_zero(out, s.batch, s.out_channels, pixels));
+  expect_blocked(s, out, expected, epilogue.activation, tolerance(shape, tile));
 }
 
 class NativeWinograd : public ::testing::TestWithParam<WinogradTile> {

@@ -62,6 +62,25 @@ Activation range_activation(const NodeView& node) {
   return kIdentity;
 }
 
+bool square_and_dense(const ops::Window& window) {
+  return window.kernel[0] == window.kernel[1] && window.strides[0] == window.strides[1] &&
+         window.dilations == std::vector<int64_t>{1, 1};
+}
+
+StemShape stem_shape(const Shape& image, int64_t out_channels, const ops::Window& window) {
+  return {.batch = image[0],
+          .in_channels = image[1],
+          .out_channels = out_channels,
+          .height = image[2],
+          .width = image[3],
+          .kernel = window.kernel[0],
+          .stride = window.strides[0],
+          .pad_top = window.pads_begin[0],
+          .pad_left = window.pads_begin[1],
+          .pad_bottom = window.pads_end[0],
+          .pad_right = window.pads_end[1]};
+}
+
 const float* constant_floats(const NodeView& node, size_t input) {
   const Tensor* tensor = node.input_constant(input);
   return tensor == nullptr ? nullptr : tensor->values<float>().data();

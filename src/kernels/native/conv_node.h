@@ -5,6 +5,8 @@
 
 #include "kernels/kernel.h"
 #include "kernels/native/activation.h"
+#include "kernels/native/stem_conv.h"
+#include "ops/window.h"
 
 namespace trainyard::kernels::native {
 
@@ -27,6 +29,10 @@ Layout blocked_weights(const Shape& shape);
 // such leave zero at zero, so that padding channels stay zero.
 bool has_range_activation(const NodeView& node);
 Activation range_activation(const NodeView& node);
+
+bool square_and_dense(const ops::Window& window);
+// Of a convolution with a window that is.
+StemShape stem_shape(const Shape& image, int64_t out_channels, const ops::Window& window);
 
 // Data of a constant f32 input; null if it is absent.
 const float* constant_floats(const NodeView& node, size_t input);

@@ -8,29 +8,15 @@ namespace trainyard::kernels::native {
 namespace {
 
 StemShape shape_of(const NodeView& node) {
-  const ops::Window window = *ops::op_of(node).window(node);
-  const Shape& x = node.input_shape(0);
-  return {.batch = x[0],
-          .in_channels = x[1],
-          .out_channels = node.output_shape(0)[1],
-          .height = x[2],
-          .width = x[3],
-          .kernel = window.kernel[0],
-          .stride = window.strides[0],
-          .pad_top = window.pads_begin[0],
-          .pad_left = window.pads_begin[1],
-          .pad_bottom = window.pads_end[0],
-          .pad_right = window.pads_end[1]};
+  return stem_shape(node.input_shape(0), node.output_shape(0)[1], *ops::op_of(node).window(node));
 }
 
 std::string_view refuses(const NodeView& node) {
   if (const std::string_view why = refuses_conv(node); !why.empty()) return why;
   if (node.attr_int("group", 1) != 1) return "groups are not implemented";
   if (node.has_input(kConvSum)) return "adding another tensor is not implemented";
-  const ops::Window window = *ops::op_of(node).window(node);
-  if (window.kernel[0] != window.kernel[1] || window.strides[0] != window.strides[1] ||
-      window.dilations != std::vector<int64_t>{1, 1}) {
-    return "only square, dense windows are implemented";
+  if (!square_and_dense(*ops::op_of(node).window(node))) {
+    return "only square windows without dilation are implemented";
   }
   if (!stem_conv_pays(shape_of(node))) return "another kernel is expected to be faster";
   return "";

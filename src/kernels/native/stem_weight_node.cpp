@@ -13,27 +13,13 @@ ops::Window window_of(const NodeView& node) {
 }
 
 StemShape shape_of(const NodeView& node) {
-  const ops::Window window = window_of(node);
-  const Shape& x = node.input_shape(0);
-  return {.batch = x[0],
-          .in_channels = x[1],
-          .out_channels = node.output_shape(0)[0],
-          .height = x[2],
-          .width = x[3],
-          .kernel = window.kernel[0],
-          .stride = window.strides[0],
-          .pad_top = window.pads_begin[0],
-          .pad_left = window.pads_begin[1],
-          .pad_bottom = window.pads_end[0],
-          .pad_right = window.pads_end[1]};
+  return stem_shape(node.input_shape(0), node.output_shape(0)[0], window_of(node));
 }
 
 std::string_view refuses(const NodeView& node) {
   if (const std::string_view why = refuses_conv_gradient(node); !why.empty()) return why;
   if (node.attr_int("group", 1) != 1) return "groups are not implemented";
-  const ops::Window window = window_of(node);
-  if (window.kernel[0] != window.kernel[1] || window.strides[0] != window.strides[1] ||
-      window.dilations != std::vector<int64_t>{1, 1}) {
+  if (!square_and_dense(window_of(node))) {
     return "only square windows without dilation are implemented";
   }
   if (!stem_weight_gradient_pays(shape_of(node))) return "another kernel is expected to be faster";
