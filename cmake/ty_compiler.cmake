@@ -15,15 +15,17 @@ function(ty_optimise_lightly TARGET)
 endfunction()
 
 add_library(ty_flags INTERFACE)
-target_compile_options(ty_flags INTERFACE
-  -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Werror
+# Ours alone: programs that use the installed library have flags of their own.
+set(flags -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Werror
   -fno-math-errno -fno-trapping-math)
+target_compile_options(ty_flags INTERFACE "$<BUILD_INTERFACE:${flags}>")
+target_compile_features(ty_flags INTERFACE cxx_std_20)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 warns of its own std::string and std::variant once it has inlined enough (GCC bugs 105651, 105329).
   target_compile_options(ty_flags INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread
     -Wno-array-bounds)
 endif()
-target_include_directories(ty_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_include_directories(ty_flags INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>)
 
 if(TY_SANITIZE)
   target_compile_options(ty_flags INTERFACE

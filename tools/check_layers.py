@@ -20,6 +20,7 @@ LAYERS = [
     ["runtime"],
     ["train", "quant", "detect", "rl", "serve", "jobs"],
     ["report"],
+    ["lab"],
     ["cli"],
 ]
 LEVEL = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}
@@ -33,6 +34,7 @@ THIRD_PARTY = {
     r"(jpeglib|png|zlib)\.h": "data/",
     r"(boost|prometheus)/": "serve/",
     r"CLI/": "cli/args.cpp",
+    r"(jq|jv)\.h": "lab/query.cpp",
     r"(nlohmann|yaml-cpp|spdlog|simdjson)": "base/",
     r"(CL/|cuda)": "device/",
     r"torch/": "kernels/torch/",

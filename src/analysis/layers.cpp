@@ -64,6 +64,9 @@ Layer node_layer(const NodeView& node, const ParamCounts& params) {
   }
   layer.figures.params = params;
   layer.figures.cost = ops::node_cost(node);
+  layer.kernel = node.attr_ints("kernel_shape", {});
+  layer.strides = node.attr_ints("strides", {});
+  layer.pads = node.attr_ints("pads", {});
   return layer;
 }
 

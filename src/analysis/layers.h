@@ -37,6 +37,10 @@ struct Layer {
   std::string_view kind;  // ops::kind_name, or "input"
   Shape output_shape;     // of output 0; scalar if the node has none
   Figures figures;
+  // Of convolutions and pooling; empty for the others and where a file leaves them out.
+  std::vector<int64_t> kernel;
+  std::vector<int64_t> strides;
+  std::vector<int64_t> pads;
   // The output needs no memory of its own: a view, or element-wise over an input that nobody needs
   // any more.
   bool in_place = false;

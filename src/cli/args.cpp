@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "base/shell.h"
 #include "base/text.h"
 
 namespace trainyard::cli {
@@ -16,6 +17,8 @@ struct Args::Impl {
   std::string command;
   std::string examples;
   std::set<std::string>* given = nullptr;
+  report::Format* format = nullptr;
+  std::string html_file;
 };
 
 Args::Args(std::string_view command, std::string_view summary, std::string_view examples)
@@ -101,11 +104,25 @@ void Args::flag(const std::string& flag, bool& target, const std::string& help) 
 }
 
 void Args::format(report::Format& target) {
-  const auto set = [&target](const std::string& name) { target = report::format_from_name(name); };
-  impl_->app.add_option_function<std::string>("--format", set, "Output: text, md, csv or json")
-      ->type_name("text|md|csv|json");
+  impl_->format = &target;
+  const auto set = [&target](const std::string& name) {
+    target.kind = report::format_from_name(name);
+  };
+  impl_->app
+      .add_option_function<std::string>("--format", set, "Output: text, md, csv, json or html")
+      ->type_name("text|md|csv|json|html");
   impl_->app.add_flag_callback(
-      "--json", [&target] { target = report::Format::kJson; }, "The same as --format json");
+      "--json", [&target] { target.kind = report::Format::kJson; }, "The same as --format json");
+  const auto write = [this, &target](const std::string& file) {
+    target.kind = report::Format::kHtml;
+    impl_->html_file = file;
+  };
+  impl_->app.add_option_function<std::string>("--html", write, "Write the result as a page")
+      ->type_name("FILE");
+}
+
+const std::string& Args::html_file() const {
+  return impl_->html_file;
 }
 
 void Args::given(std::set<std::string>& target) {
@@ -119,16 +136,16 @@ bool Args::parse(std::span<const std::string> arguments) {
   } catch (const CLI::CallForHelp&) {
     return false;
   } catch (const CLI::ExtrasError&) {
-    std::vector<std::string> flags;
-    for (const CLI::Option* option : impl_->app.get_options()) {
-      for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
-    }
     const std::string extra = impl_->app.remaining().at(0);
     throw_error("{}: '{}' is not expected.{} See 'trainyard {} --help'", impl_->command, extra,
-                did_you_mean(extra, flags), impl_->command);
+                did_you_mean(extra, flags()), impl_->command);
   } catch (const CLI::ParseError& problem) {
     throw_error("{}: {}. See 'trainyard {} --help'", impl_->command, problem.what(),
                 impl_->command);
+  }
+  if (impl_->format != nullptr) {
+    impl_->format->command = "trainyard " + impl_->command;
+    for (const std::string& word : arguments) impl_->format->command += " " + shell_word(word);
   }
   if (impl_->given != nullptr) {
     for (const CLI::Option* option : impl_->app.get_options()) {
@@ -137,6 +154,14 @@ bool Args::parse(std::span<const std::string> arguments) {
     }
   }
   return true;
+}
+
+std::vector<std::string> Args::flags() const {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : impl_->app.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  }
+  return flags;
 }
 
 std::string Args::help() const {

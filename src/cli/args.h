@@ -43,8 +43,10 @@ class Args {
   void choice(const std::string& flag, std::string& target, const std::vector<std::string>& choices,
               const std::string& help);
   void flag(const std::string& flag, bool& target, const std::string& help);
-  // --format text|md|csv|json and --json.
+  // --format text|md|csv|json|html, --json, and --html FILE, which run_program() acts on.
   void format(report::Format& target);
+  // Of --html; empty: the result goes to stdout.
+  const std::string& html_file() const;
 
   // Filled by parse() with the names of the flags that were given, without hyphens in front.
   void given(std::set<std::string>& target);
@@ -52,6 +54,8 @@ class Args {
   // False if help was asked for, which is then in help().
   bool parse(std::span<const std::string> arguments);
   std::string help() const;
+  // "--batch", "--json", …
+  std::vector<std::string> flags() const;
 
  private:
   struct Impl;

@@ -8,13 +8,17 @@ extern const Command kAnalyze;
 extern const Command kBench;
 extern const Command kCalibrate;
 extern const Command kCheck;
+extern const Command kCompletion;
 extern const Command kData;
 extern const Command kDevices;
 extern const Command kConformance;
+extern const Command kDoctor;
 extern const Command kExport;
+extern const Command kLab;
 extern const Command kModels;
 extern const Command kPredict;
 extern const Command kReceptiveField;
+extern const Command kReport;
 extern const Command kStaleness;
 extern const Command kSweep;
 extern const Command kValidate;
@@ -26,6 +30,9 @@ namespace {
 
 // clang-format off
 constexpr const Command* kCommands[] = {
+    &kLab,
+    &kDoctor,
+    &kReport,
     &kModels,
     &kAnalyze,
     &kReceptiveField,
@@ -43,6 +50,7 @@ constexpr const Command* kCommands[] = {
     &kStaleness,
     &kConformance,
     &kData,
+    &kCompletion,
     &kVersion,
 };
 // clang-format on

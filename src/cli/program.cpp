@@ -4,10 +4,12 @@
 #include <exception>
 #include <map>
 #include <new>
+#include <sstream>
 
 #include <fmt/core.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
 
@@ -23,7 +25,8 @@ std::string overview() {
   std::string text =
       "trainyard: describe a network once; analyse, predict, run, train and export it.\n"
       "\nUsage: trainyard COMMAND [ARGUMENTS…]     MODEL is a built-in name or a path to an .onnx "
-      "file\n";
+      "file\n"
+      "New here? trainyard lab run tour\n";
   std::string_view group;
   for (const Command* command : all_commands()) {
     if (command->group != group) {
@@ -32,7 +35,7 @@ std::string overview() {
     }
     text += fmt::format("  {:<18} {}\n", command->name, command->summary);
   }
-  return text + "\n'trainyard COMMAND --help' shows the arguments and examples of one command.\n";
+  return text + "\n'trainyard help COMMAND' shows the arguments and examples of one command.\n";
 }
 
 const Command& find_command(const std::string& name) {
@@ -61,7 +64,12 @@ int dispatch(std::span<const std::string> arguments, std::ostream& out) {
     out << args.help();
     return kDone;
   }
-  return runner(out);
+  if (args.html_file().empty()) return runner(out);
+  std::ostringstream page;
+  const int code = runner(page);
+  write_file(args.html_file(), page.str());
+  out << args.html_file() << "\n";
+  return code;
 }
 
 }  // namespace

@@ -76,6 +76,26 @@ Table table_of(const Json::Array& rows, int64_t workers) {
   return table;
 }
 
+// Time against the size of the message, a line for each algorithm.
+Chart chart_of(const Json::Array& rows, int64_t workers) {
+  Chart chart{.kind = ChartKind::kLine,
+              .title = fmt::format("All-reduce over {} ranks", workers),
+              .x = {.name = "bytes", .log = true},
+              .y = {.name = "median ms", .log = true}};
+  for (const Json& row : rows) {
+    if (row.at("workers").as_int() != workers) continue;
+    const std::string& name = row.at("algorithm").as_string();
+    const auto is_it = [&](const Series& series) { return series.name == name; };
+    auto series = std::find_if(chart.series.begin(), chart.series.end(), is_it);
+    if (series == chart.series.end()) {
+      series = chart.series.insert(series, {name, Origin::kMeasured, {}});
+    }
+    series->points.push_back(
+        {static_cast<double>(row.at("bytes").as_int()), row.at("median_ms").as_number()});
+  }
+  return chart;
+}
+
 std::string words_of(const Json& fabric) {
   if (fabric.at("workers").as_int() == 1) return "One rank alone has nothing to add.";
   return fmt::format(
@@ -126,6 +146,10 @@ Document all_reduce_document(Json data) {
     document.blocks.emplace_back(Heading{fmt::format("All-reduce of float32, {} ranks", workers)});
     document.blocks.emplace_back(Paragraph{words_of(fabric)});
     document.blocks.emplace_back(table_of(data.at("rows").items(), workers));
+    Chart chart = chart_of(data.at("rows").items(), workers);
+    if (!chart.series.empty() && chart.series[0].points.size() > 1) {
+      document.blocks.emplace_back(std::move(chart));
+    }
   }
   document.data = std::move(data);
   return document;

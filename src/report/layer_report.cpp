@@ -152,6 +152,11 @@ Json layer_json(const Layer& layer, const Figures& totals) {
                             {"kind", layer.kind},
                             {"output_shape", Json::array_of(layer.output_shape.dims())},
                             {"in_place", layer.in_place}});
+  if (!layer.kernel.empty()) {
+    json["kernel"] = Json::array_of(layer.kernel);
+    json["strides"] = Json::array_of(layer.strides);
+    json["pads"] = Json::array_of(layer.pads);
+  }
   return joined(std::move(json), figures_json(layer.figures, totals));
 }
 

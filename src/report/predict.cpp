@@ -108,6 +108,50 @@ Table totals_table(std::span<const predict::Row> rows) {
   return table;
 }
 
+Chart throughput_chart(std::span<const predict::Row> rows) {
+  Chart chart{.kind = ChartKind::kLine,
+              .title = "Predicted throughput",
+              .x = {.name = "workers", .log = true},
+              .y = {.name = "images/s"}};
+  Series predicted{"predicted", Origin::kPredicted, {}};
+  Series ideal{"ideal", Origin::kIdeal, {}};
+  const double single = rows[0].images_per_s / static_cast<double>(rows[0].workers);
+  for (const predict::Row& row : rows) {
+    const auto workers = static_cast<double>(row.workers);
+    predicted.points.push_back({workers, row.images_per_s});
+    ideal.points.push_back({workers, workers * single});
+  }
+  chart.series = {std::move(predicted), std::move(ideal)};
+  return chart;
+}
+
+Chart step_chart(std::span<const predict::Row> rows) {
+  Chart chart{.kind = ChartKind::kStackedBar,
+              .title = "Where a step's time goes",
+              .x = {.name = "workers"},
+              .y = {.name = "ms"}};
+  using Part = double predict::Row::*;
+  const std::pair<const char*, Part> parts[] = {
+      {"forward", &predict::Row::forward},
+      {"backward", &predict::Row::backward},
+      {"update", &predict::Row::update},
+      {"waiting for the network", &predict::Row::exposed_comm},
+      {"waiting for input", &predict::Row::input}};
+  for (const predict::Row& row : rows) {
+    chart.x.categories.push_back(fmt::format("{}", row.workers));
+  }
+  for (const auto& [name, part] : parts) {
+    Series series{name, Origin::kPredicted, {}};
+    double sum = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      series.points.push_back({static_cast<double>(i), rows[i].*part * 1e3});
+      sum += rows[i].*part;
+    }
+    if (sum > 0) chart.series.push_back(std::move(series));
+  }
+  return chart;
+}
+
 }  // namespace
 
 Document prediction_document(const PredictionContext& context, const predict::Request& request,
@@ -119,6 +163,10 @@ Document prediction_document(const PredictionContext& context, const predict::Re
                           training ? "training" : "inference")});
   document.blocks.emplace_back(times_table(rows));
   document.blocks.emplace_back(totals_table(rows));
+  if (rows.size() > 1) {
+    document.blocks.emplace_back(throughput_chart(rows));
+    document.blocks.emplace_back(step_chart(rows));
+  }
   document.data = Json::object({{"network", context.network}, {"device", request.device->id}});
   document.data["model"] = request.model == predict::Model::kPaleo ? "paleo" : "trainyard";
   document.data["stack"] = request.stack->id;

@@ -1,12 +1,14 @@
 #include "report/table.h"
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "report/html.h"
 
 namespace trainyard::report {
 namespace {
@@ -17,11 +19,6 @@ constexpr size_t kNarrowestColumn = 12;
 // The first byte of a character in UTF-8, not one of those that continue it.
 bool starts_character(char c) {
   return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
-}
-
-// Width on a terminal, taking a column for each character.
-size_t width_of(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), starts_character));
 }
 
 // Where the character after the first `count` begins.
@@ -41,11 +38,6 @@ std::string shortened(const std::string& text, size_t widest) {
   return text.substr(0, byte_after(text, keep - keep / 2)) + "…" + text.substr(tail);
 }
 
-std::string padded(const std::string& text, size_t width, Align align) {
-  const std::string fill(width - std::min(width, width_of(text)), ' ');
-  return align == Align::kLeft ? text + fill : fill + text;
-}
-
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -62,12 +54,13 @@ void trim_right(std::string& line) {
 
 }  // namespace
 
-Format format_from_name(std::string_view name) {
-  if (name == "text") return Format::kText;
-  if (name == "md") return Format::kMarkdown;
-  if (name == "csv") return Format::kCsv;
-  if (name == "json") return Format::kJson;
-  throw_error("format '{}' is not one of text, md, csv, json", name);
+size_t width_of(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), starts_character));
+}
+
+std::string padded(const std::string& text, size_t width, Align align) {
+  const std::string fill(width - std::min(width, width_of(text)), ' ');
+  return align == Align::kLeft ? text + fill : fill + text;
 }
 
 Cell count_cell(int64_t number) {
@@ -104,17 +97,37 @@ void Table::add_rule() {
   rows_.emplace_back();
 }
 
-std::vector<size_t> Table::natural_widths() const {
-  std::vector<size_t> widths;
-  for (size_t c = 0; c < columns_.size(); ++c) {
-    size_t width = width_of(columns_[c].name);
-    for (const auto& row : rows_) {
-      if (!row.empty())
-        width = std::max(width, width_of(shortened(row[c].text, columns_[c].widest)));
-    }
-    widths.push_back(width);
+std::vector<bool> Table::best_rows(size_t column) const {
+  std::vector<bool> best(rows_.size(), false);
+  const Best wanted = columns_[column].best;
+  if (wanted == Best::kNone) return best;
+  std::vector<std::pair<double, size_t>> numbers;
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    if (rows_[r].empty()) continue;
+    const std::string& raw = rows_[r][column].raw;
+    double number = 0;
+    const auto [end, failure] = std::from_chars(raw.data(), raw.data() + raw.size(), number);
+    if (failure == std::errc() && end == raw.data() + raw.size()) numbers.emplace_back(number, r);
   }
-  return widths;
+  if (numbers.size() < 2) return best;
+  const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
+  const double number = wanted == Best::kLowest ? low->first : high->first;
+  for (const auto& [value, row] : numbers) best[row] = value == number;
+  return best;
+}
+
+std::vector<std::vector<std::string>> Table::marked(std::string_view before,
+                                                    std::string_view after) const {
+  std::vector<std::vector<std::string>> texts(rows_.size());
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    const std::vector<bool> best = best_rows(c);
+    for (size_t r = 0; r < rows_.size(); ++r) {
+      if (rows_[r].empty()) continue;
+      const std::string& text = rows_[r][c].text;
+      texts[r].push_back(best[r] ? fmt::format("{}{}{}", before, text, after) : text);
+    }
+  }
+  return texts;
 }
 
 // Two spaces between columns, or one if the table is too wide for that; then shorter text.
@@ -133,7 +146,16 @@ std::string Table::fit(std::vector<size_t>& widths) const {
 }
 
 std::string Table::to_text() const {
-  std::vector<size_t> widths = natural_widths();
+  // In front, so that the digits of a column stay under each other.
+  const auto texts = marked("*", "");
+  std::vector<size_t> widths;
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    size_t width = width_of(columns_[c].name);
+    for (const auto& row : texts) {
+      if (!row.empty()) width = std::max(width, width_of(shortened(row[c], columns_[c].widest)));
+    }
+    widths.push_back(width);
+  }
   const std::string gap = fit(widths);
   const auto line = [&](const auto& text_of) {
     std::string out;
@@ -151,10 +173,10 @@ std::string Table::to_text() const {
   }
   rule += "\n";
   std::string out = line([&](size_t c) { return columns_[c].name; }) + rule;
-  for (const auto& row : rows_) {
+  for (const auto& row : texts) {
     out += row.empty() ? rule : line([&](size_t c) {
       const bool may_shorten = columns_[c].widest > 0;
-      return may_shorten ? shortened(row[c].text, widths[c]) : row[c].text;
+      return may_shorten ? shortened(row[c], widths[c]) : row[c];
     });
   }
   return out;
@@ -166,10 +188,10 @@ std::string Table::to_markdown() const {
   out += "\n|";
   for (const Column& column : columns_) out += column.align == Align::kLeft ? " --- |" : " ---: |";
   out += "\n";
-  for (const auto& row : rows_) {
+  for (const auto& row : marked("**", "**")) {
     if (row.empty()) continue;
     out += "|";
-    for (const Cell& cell : row) out += " " + cell.text + " |";
+    for (const std::string& text : row) out += " " + text + " |";
     out += "\n";
   }
   return out;
@@ -191,53 +213,36 @@ std::string Table::to_csv() const {
   return out;
 }
 
-namespace {
-
-struct TextRenderer {
-  std::string operator()(const Heading& heading) const {
-    return heading.text + "\n" + std::string(width_of(heading.text), '=') + "\n";
+std::string Table::to_html(std::string_view caption) const {
+  std::string out = "<div class=\"scroll\" tabindex=\"0\"><table>\n";
+  if (!caption.empty()) out += "<caption>" + html_escaped(caption) + "</caption>\n";
+  out += "<thead><tr>";
+  const auto style = [&](size_t c) { return columns_[c].align == Align::kLeft ? "l" : "r"; };
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    out += fmt::format("<th scope=\"col\" class=\"{}\">{}</th>", style(c),
+                       html_escaped(columns_[c].name));
   }
-  std::string operator()(const Paragraph& paragraph) const { return paragraph.text + "\n"; }
-  std::string operator()(const Table& table) const { return table.to_text(); }
-};
-
-struct MarkdownRenderer {
-  std::string operator()(const Heading& heading) const { return "## " + heading.text + "\n"; }
-  std::string operator()(const Paragraph& paragraph) const { return paragraph.text + "\n"; }
-  std::string operator()(const Table& table) const { return table.to_markdown(); }
-};
-
-template <typename Renderer>
-std::string render_blocks(const Document& document) {
-  std::string out;
-  for (const auto& block : document.blocks) {
-    if (!out.empty()) out += "\n";
-    out += std::visit(Renderer{}, block);
-  }
-  return out;
-}
-
-}  // namespace
-
-std::string render(const Document& document, Format format) {
-  switch (format) {
-    case Format::kText:
-      return render_blocks<TextRenderer>(document);
-    case Format::kMarkdown:
-      return render_blocks<MarkdownRenderer>(document);
-    case Format::kJson:
-      return document.data.dump() + "\n";
-    case Format::kCsv:
-      break;
-  }
-  std::string out;
-  for (const auto& block : document.blocks) {
-    if (const auto* table = std::get_if<Table>(&block)) {
-      if (!out.empty()) out += "\n";
-      out += table->to_csv();
+  out += "</tr></thead>\n<tbody>\n";
+  std::vector<std::vector<bool>> best;
+  for (size_t c = 0; c < columns_.size(); ++c) best.push_back(best_rows(c));
+  bool ruled = false;
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    if (rows_[r].empty()) {
+      ruled = true;
+      continue;
     }
+    out += ruled ? "<tr class=\"ruled\">" : "<tr>";
+    ruled = false;
+    for (size_t c = 0; c < columns_.size(); ++c) {
+      const Cell& cell = rows_[r][c];
+      out += fmt::format("<td class=\"{}{}\"", style(c), best[c][r] ? " best" : "");
+      // What sorting and downloads take.
+      if (cell.raw != cell.text) out += fmt::format(" data-raw=\"{}\"", html_escaped(cell.raw));
+      out += fmt::format(">{}</td>", html_escaped(cell.text));
+    }
+    out += "</tr>\n";
   }
-  return out;
+  return out + "</tbody></table></div>\n";
 }
 
 }  // namespace trainyard::report

@@ -8,13 +8,24 @@
 #include <vector>
 
 #include "base/json.h"
+#include "report/chart.h"
 
 namespace trainyard::report {
 
-enum class Format : uint8_t { kText, kMarkdown, kCsv, kJson };
+// How a document leaves the program. HTML says which command made it.
+struct Format {
+  enum Kind : uint8_t { kText, kMarkdown, kCsv, kJson, kHtml };
 
-// Throws Error for anything but text, md, csv, json.
-Format format_from_name(std::string_view name);
+  Format(Kind chosen = kText) : kind(chosen) {}
+  bool operator==(Kind other) const { return kind == other; }
+
+  Kind kind;
+  std::string command = {};
+};
+
+// Throws Error for anything but text, md, csv, json, html.
+Format::Kind format_from_name(std::string_view name);
+std::string_view format_name(Format::Kind kind);
 
 enum class Align : uint8_t { kLeft, kRight };
 
@@ -36,6 +47,9 @@ Cell fixed_cell(double number, int digits);       // 3.14
 Cell percent_cell(double share, int digits = 1);  // 0.993 -> 99.3 %
 Cell seconds_cell(double seconds);                // 4.56 ms; raw in seconds
 
+// Which number of a column is marked.
+enum class Best : uint8_t { kNone, kLowest, kHighest };
+
 struct Column {
   std::string name;
   Align align = Align::kRight;
@@ -43,7 +57,13 @@ struct Column {
   // be wider than a terminal; 0: never. CSV and JSON are not shortened.
   size_t widest = 0;
   std::string key = {};  // the name in CSV; empty: as it is
+  Best best = Best::kNone;
 };
+
+// Width on a terminal, taking a column for each character.
+size_t width_of(std::string_view text);
+// Filled with spaces to a width on a terminal.
+std::string padded(const std::string& text, size_t width, Align align);
 
 class Table {
  public:
@@ -58,9 +78,15 @@ class Table {
   std::string to_text() const;
   std::string to_markdown() const;
   std::string to_csv() const;
+  // A <table>; `caption` may be empty.
+  std::string to_html(std::string_view caption) const;
 
  private:
-  std::vector<size_t> natural_widths() const;
+  // Of the cells of `column`, the rows that hold its best number.
+  std::vector<bool> best_rows(size_t column) const;
+  // Cells as people read them, the best one marked by these.
+  std::vector<std::vector<std::string>> marked(std::string_view before,
+                                               std::string_view after) const;
   std::string fit(std::vector<size_t>& widths) const;
 
   std::vector<Column> columns_;
@@ -70,17 +96,48 @@ class Table {
 struct Heading {
   std::string text;
 };
+
+// Answers stand out; code keeps its line breaks. Text may have `code` and **strong** words; a text
+// that begins with "- " is an item of a list.
+enum class Tone : uint8_t { kPlain, kAnswer, kCode };
 struct Paragraph {
   std::string text;
+  Tone tone = Tone::kPlain;
 };
+
+// In pixels of the picture.
+struct Box {
+  double left = 0;
+  double top = 0;
+  double width = 0;
+  double height = 0;
+  std::string label;
+};
+
+struct Picture {
+  std::string png;  // the bytes of the file
+  std::string caption;
+  std::vector<Box> boxes = {};
+};
+
+// What made the document, so that it can be made again.
+struct Provenance {
+  std::string command;
+  Json configuration = {};  // an object, or null
+  Json machine = {};        // an object, or null
+};
+
+using Block = std::variant<Heading, Paragraph, Table, Chart, Picture, Provenance>;
 
 // Blocks for people, data for programs.
 struct Document {
-  std::vector<std::variant<Heading, Paragraph, Table>> blocks;
+  std::vector<Block> blocks;
   Json data;
+  std::string title = {};  // of the page; absent: its first heading
+  std::string lead = {};   // a sentence or two under the title
 };
 
-// CSV holds the tables alone, JSON the data alone.
-std::string render(const Document& document, Format format);
+// CSV holds the tables alone, JSON the data alone. HTML is a page that needs no other file.
+std::string render(const Document& document, const Format& format);
 
 }  // namespace trainyard::report

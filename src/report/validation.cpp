@@ -122,6 +122,28 @@ void add_caveats(const ValidationResult& result, Document& document) {
   document.data["caveats"] = Json::array_of(caveats);
 }
 
+// Every row as a point; on the line the prediction is right.
+Chart chart_of(const ValidationResult& result) {
+  Chart chart{.kind = ChartKind::kScatter,
+              .title = "Predicted against measured",
+              .x = {.name = "measured images/s", .log = true},
+              .y = {.name = "predicted images/s", .log = true},
+              .caption = "Each point is a published measurement."};
+  double low = 1e300;
+  double high = 0;
+  for (const Subject subject : kSubjects) {
+    Series series{std::string(predict::subject_name(subject)), Origin::kMeasured, {}};
+    for (const Score& score : of_subject(result.scores, subject)) {
+      series.points.push_back({score.measured, score.predicted});
+      low = std::min(low, score.measured);
+      high = std::max(high, score.measured);
+    }
+    if (!series.points.empty()) chart.series.push_back(std::move(series));
+  }
+  chart.series.push_back({"exact", Origin::kIdeal, {{low, low}, {high, high}}});
+  return chart;
+}
+
 using KeyOf = std::function<std::string(const Score&)>;
 
 void add_groups(const ValidationResult& result, const std::string& title, const std::string& key,
@@ -224,6 +246,7 @@ Document validation_document(const ValidationResult& result) {
       "both in images/s. Scaling takes the measured speed of one device as given. PALEO is run "
       "with one GPU's own peak and bandwidth and the platform percent of peak of its paper."});
   add_overview(result, document);
+  if (!result.scores.empty()) document.blocks.emplace_back(chart_of(result));
   add_caveats(result, document);
   add_groups(
       result, "By source", "source", [](const Score& s) { return s.row->source; }, document);

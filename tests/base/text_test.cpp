@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
+#include "base/shell.h"
+
 namespace trainyard {
 namespace {
 
@@ -27,6 +30,16 @@ TEST(Text, NearestNamesRankSlipsAndContinuations) {
 TEST(Text, SplitKeepsEmptyParts) {
   EXPECT_EQ(split("a,,b", ','), (std::vector<std::string>{"a", "", "b"}));
   EXPECT_EQ(join(split("a,,b", ','), ","), "a,,b");
+}
+
+TEST(Shell, WordsSurviveTheWayThereAndBack) {
+  const std::vector<std::string> words = {"train", "--name", "", "it's \"two\" words",
+                                          "a\\b",  "k=1,2"};
+  std::string line;
+  for (const std::string& word : words) line += shell_word(word) + " ";
+  EXPECT_EQ(shell_words(line), words);
+  EXPECT_EQ(shell_words("a  \"b c\"\\ d"), (std::vector<std::string>{"a", "b c d"}));
+  EXPECT_THROW(shell_words("a 'b"), Error);
 }
 
 }  // namespace

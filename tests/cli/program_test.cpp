@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "cli/command.h"
 #include "support/run_program.h"
+#include "support/temporary_folder.h"
 
 namespace trainyard::cli {
 namespace {
@@ -38,6 +40,42 @@ TEST(Program, VersionAsJson) {
   const Outcome outcome = run({"version", "--json"});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_FALSE(Json::parse(outcome.out, "output").at("version").as_string().empty());
+}
+
+TEST(Program, WritesAPageOfAnyResult) {
+  const TemporaryFolder folder("page");
+  const std::string file = (folder.path() / "page.html").string();
+  const Outcome outcome = run({"receptive-field", "3", "3", "--html", file});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, file + "\n");
+  const std::string page = read_file(file);
+  EXPECT_TRUE(page.starts_with("<!doctype html>"));
+  EXPECT_NE(page.find("$ trainyard receptive-field 3 3 --html"), std::string::npos);
+  EXPECT_EQ(run({"receptive-field", "3", "--html", "/nowhere/page.html"}).code, 1);
+}
+
+TEST(Program, DoctorSaysWhatToDoAboutWhatIsMissing) {
+  const Outcome outcome = run({"doctor", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json data = Json::parse(outcome.out, "output");
+  EXPECT_GE(data.at("findings").items().size(), 9U);
+  for (const Json& finding : data.at("findings").items()) {
+    const bool good = finding.at("health").as_string() == "ok";
+    EXPECT_NE(good, !finding.at("advice").as_string().empty()) << finding.dump();
+    EXPECT_FALSE(finding.at("found").as_string().empty());
+  }
+}
+
+TEST(Program, CompletionKnowsCommandsFlagsAndNames) {
+  for (const char* shell : {"bash", "zsh"}) {
+    const Outcome outcome = run({"completion", shell});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    for (const char* word : {"analyze) flags='--help", "--learning-rate", "resnet50", "k80", "tour",
+                             "complete -o filenames -F _trainyard trainyard"}) {
+      EXPECT_NE(outcome.out.find(word), std::string::npos) << word;
+    }
+  }
+  EXPECT_EQ(run({"completion", "fish"}).code, 2);
 }
 
 TEST(Program, UnknownFormatIsAWrongRequest) {

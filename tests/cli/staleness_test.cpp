@@ -22,7 +22,7 @@ TEST(StalenessCommand, GivesEachGradient) {
 TEST(StalenessCommand, DrawsATimeline) {
   const Outcome outcome = run({"staleness", "--learner", "1,2,3,4", "--learner", "2.5,5"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("learner 2   |"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("learner 2 │"), std::string::npos) << outcome.out;
 }
 
 TEST(StalenessCommand, RefusesWhatIsNoSchedule) {

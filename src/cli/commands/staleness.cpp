@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <memory>
 
 #include "base/error.h"
@@ -32,22 +31,28 @@ std::vector<double> parse_times(const std::string& text) {
   return times;
 }
 
-// Columns of the timeline, without the learner's name.
-constexpr int64_t kTimelineWidth = 64;
-
-// A line per learner: the digit (or +, from 10) is the staleness of the gradient written there.
-std::string timeline(const std::vector<dist::GradientEvent>& events, size_t learners) {
-  const double last = events.back().time;
-  std::vector<std::string> lines(learners, std::string(kTimelineWidth + 1, '-'));
-  for (const dist::GradientEvent& event : events) {
-    const auto column = static_cast<size_t>(std::lround(event.time / last * kTimelineWidth));
-    const char mark = event.staleness < 10 ? static_cast<char>('0' + event.staleness) : '+';
-    lines[static_cast<size_t>(event.learner - 1)][column] = mark;
+// A lane per learner; each span is a gradient from its read to its write.
+report::Chart timeline(const std::vector<dist::GradientEvent>& events, size_t learners) {
+  report::Chart chart{.kind = report::ChartKind::kTimeline,
+                      .title = "Gradients from read to write, with their staleness",
+                      .x = {.name = "s"},
+                      .y = {.name = "learner"}};
+  for (size_t l = 0; l < learners; ++l) {
+    chart.y.categories.push_back(fmt::format("learner {}", l + 1));
   }
-  std::string text;
-  for (size_t l = 0; l < learners; ++l) text += fmt::format("learner {:<3} |{}\n", l + 1, lines[l]);
-  text += fmt::format("{:<11} 0{:>{}}\n", "time", last, kTimelineWidth);
-  return text;
+  report::Series fresh{"fresh", report::Origin::kPlain, {}};
+  report::Series stale{"stale", report::Origin::kPlain, {}};
+  for (const dist::GradientEvent& event : events) {
+    (event.staleness == 0 ? fresh : stale)
+        .points.push_back({.y = static_cast<double>(event.learner - 1),
+                           .low = event.read_time,
+                           .high = event.time,
+                           .label = fmt::format("{}", event.staleness)});
+  }
+  for (report::Series* series : {&fresh, &stale}) {
+    if (!series->points.empty()) chart.series.push_back(std::move(*series));
+  }
+  return chart;
 }
 
 report::Document document_of(const std::vector<dist::GradientEvent>& events, size_t learners) {
@@ -66,12 +71,13 @@ report::Document document_of(const std::vector<dist::GradientEvent>& events, siz
                    count_cell(event.staleness)});
     document.data["gradients"].push_back(Json::object({{"learner", event.learner},
                                                        {"index", event.index},
+                                                       {"read_time", event.read_time},
                                                        {"time", event.time},
                                                        {"staleness", event.staleness}}));
     most = std::max(most, event.staleness);
     total += event.staleness;
   }
-  document.blocks.emplace_back(report::Paragraph{timeline(events, learners)});
+  document.blocks.emplace_back(timeline(events, learners));
   document.blocks.emplace_back(std::move(table));
   document.blocks.emplace_back(report::Paragraph{
       fmt::format("{} updates, staleness {:.2f} on average, {} at most.", events.size(),

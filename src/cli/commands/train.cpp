@@ -245,8 +245,7 @@ std::vector<std::string> worker_arguments(const Flags& flags) {
   add("--runs", flags.root);
   add("--name", flags.name);
   add("--resume", flags.resume);
-  constexpr const char* kFormats[] = {"text", "md", "csv", "json"};  // in the order of Format
-  add("--format", kFormats[static_cast<size_t>(flags.format)]);
+  add("--format", std::string(report::format_name(flags.format.kind)));
   if (flags.batch_per_worker > 0) add("--batch-per-worker", std::to_string(flags.batch_per_worker));
   if (flags.quiet) words.emplace_back("--quiet");
   return words;

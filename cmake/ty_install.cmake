@@ -1,0 +1,33 @@
+# ty_install(): `cmake --install` puts the program, the libraries, their headers and find_package(trainyard) in place.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+function(ty_install)
+  get_property(modules GLOBAL PROPERTY TY_MODULES)
+  # What programs link: every folder but the command line.
+  add_library(trainyard_library INTERFACE)
+  target_link_libraries(trainyard_library INTERFACE ${modules})
+  set_target_properties(trainyard_library PROPERTIES EXPORT_NAME trainyard)
+  set(package ${CMAKE_INSTALL_LIBDIR}/cmake/trainyard)
+  install(TARGETS trainyard RUNTIME)
+  install(TARGETS trainyard_library ty_flags ${modules} EXPORT trainyard
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/trainyard
+    INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/trainyard)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/trainyard
+    FILES_MATCHING PATTERN "*.h" PATTERN cli EXCLUDE)
+  install(EXPORT trainyard NAMESPACE trainyard:: FILE trainyardTargets.cmake DESTINATION ${package})
+  file(WRITE ${CMAKE_BINARY_DIR}/generated/trainyardConfig.cmake
+"# Written by cmake/ty_install.cmake.
+include(CMakeFindDependencyMacro)
+foreach(package IN ITEMS fmt yaml-cpp nlohmann_json Ceres ONNX Protobuf)
+  find_dependency(\${package})
+endforeach()
+set(MPI_CXX_SKIP_MPICXX ON)
+find_dependency(MPI COMPONENTS CXX)
+include(\${CMAKE_CURRENT_LIST_DIR}/trainyardTargets.cmake)
+")
+  write_basic_package_version_file(${CMAKE_BINARY_DIR}/generated/trainyardConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+  install(FILES ${CMAKE_BINARY_DIR}/generated/trainyardConfig.cmake
+    ${CMAKE_BINARY_DIR}/generated/trainyardConfigVersion.cmake DESTINATION ${package})
+endfunction()

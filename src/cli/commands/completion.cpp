@@ -1,0 +1,126 @@
+// `trainyard completion`: what the shell needs to complete command lines.
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "lab/lab_file.h"
+#include "models/model.h"
+#include "predict/catalog.h"
+
+namespace trainyard::cli {
+namespace {
+
+constexpr const char* kScript = R"SH(# Completion of trainyard: eval "$(trainyard completion bash)"
+_trainyard() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} flags words=''
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W '@commands@' -- "$word"))
+    return
+  fi
+  case "$before" in
+    --format) COMPREPLY=($(compgen -W 'text md csv json html' -- "$word")); return ;;
+    --model) COMPREPLY=($(compgen -W '@models@' -- "$word") $(compgen -f -- "$word")); return ;;
+    --device) COMPREPLY=($(compgen -W '@devices@' -- "$word")); return ;;
+  esac
+  case "${COMP_WORDS[1]}" in
+    help) flags=''; words='@commands@' ;;
+@cases@    *) return ;;
+  esac
+  case "$word" in
+    -*) COMPREPLY=($(compgen -W "$flags" -- "$word")) ;;
+    *) COMPREPLY=($(compgen -W "$words" -- "$word") $(compgen -f -- "$word")) ;;
+  esac
+}
+complete -o filenames -F _trainyard trainyard
+)SH";
+
+std::vector<std::string> devices() {
+  std::vector<std::string> names;
+  const predict::Catalog catalog = predict::Catalog::load({});
+  for (const predict::Device& device : catalog.devices()) names.push_back(device.id);
+  return names;
+}
+
+// Words that may follow a command besides its flags.
+std::vector<std::string> words_of(std::string_view command) {
+  std::vector<std::string> words;
+  if (command == "lab") words = {"list", "show", "run"};
+  if (command == "data") words = {"inspect", "show", "fashion-mnist", "mnist", "cifar10"};
+  if (command == "completion") words = {"bash", "zsh"};
+  if (command == "help") {
+    for (const Command* each : all_commands()) words.emplace_back(each->name);
+  }
+  if (command == "lab") {
+    for (std::string& name : lab::lab_names()) words.push_back(std::move(name));
+  }
+  for (const char* takes_models : {"analyze", "predict", "run", "bench", "export", "models"}) {
+    if (command != takes_models) continue;
+    for (const models::ModelDef* model : models::all_models()) words.emplace_back(model->name);
+  }
+  return words;
+}
+
+std::string flags_of(const Command& command) {
+  Args args(command.name, command.summary, command.examples);
+  const Runner unused = command.setup(args);
+  return join(args.flags(), " ");
+}
+
+std::string bash() {
+  std::vector<std::string> names = {"help"};
+  std::string cases;
+  for (const Command* command : all_commands()) {
+    names.emplace_back(command->name);
+    cases += fmt::format("    {}) flags='{}'; words='{}' ;;\n", command->name, flags_of(*command),
+                         join(words_of(command->name), " "));
+  }
+  std::string models;
+  for (const models::ModelDef* model : models::all_models()) {
+    models += fmt::format("{}{}", models.empty() ? "" : " ", model->name);
+  }
+  std::string script = kScript;
+  for (const auto& [name, text] :
+       {std::pair<std::string, std::string>{"@commands@", join(names, " ")},
+        {"@models@", models},
+        {"@devices@", join(devices(), " ")},
+        {"@cases@", cases}}) {
+    for (size_t at = script.find(name); at != std::string::npos; at = script.find(name, at)) {
+      script.replace(at, name.size(), text);
+    }
+  }
+  return script;
+}
+
+Runner setup(Args& args) {
+  auto shell = std::make_shared<std::string>();
+  args.positional("SHELL", *shell, "bash or zsh");
+  return [shell](std::ostream& out) {
+    TY_REQUIRE(*shell == "bash" || *shell == "zsh", "completion: '{}' is neither bash nor zsh",
+               *shell);
+    if (*shell == "zsh") {
+      out << "# Completion of trainyard for zsh: eval \"$(trainyard completion zsh)\"\n"
+             "autoload -Uz +X compinit && compinit\n"
+             "autoload -Uz +X bashcompinit && bashcompinit\n";
+    }
+    out << bash();
+    return 0;
+  };
+}
+
+}  // namespace
+
+extern const Command kCompletion = {
+    .name = "completion",
+    .group = "About",
+    .summary = "Completion of command lines, for bash and zsh",
+    .examples =
+        "  trainyard completion bash > /etc/bash_completion.d/trainyard\n"
+        "  eval \"$(trainyard completion zsh)\"\n",
+    .setup = setup,
+};
+
+}  // namespace trainyard::cli

@@ -1,0 +1,157 @@
+// `trainyard lab`: whole experiments that end in a report.
+#include <iostream>
+#include <memory>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/shell.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "lab/run_lab.h"
+#include "train/stop_signals.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct Flags {
+  std::string action;
+  std::string name;
+  lab::Choices choices;
+  std::string runs = "runs";
+  bool again = false;
+  report::Format format = report::Format::kText;
+};
+
+report::Document list_document() {
+  report::Document document;
+  document.title = "Labs";
+  report::Table table({{"lab", report::Align::kLeft},
+                       {"what it answers", report::Align::kLeft, 70},
+                       {"--quick"},
+                       {"full"}});
+  document.data["labs"] = Json::array();
+  for (const std::string& name : lab::lab_names()) {
+    const lab::Lab lab = lab::load_lab(name);
+    table.add_row({name, lab.title, lab.quick_time, lab.full_time});
+    document.data["labs"].push_back(Json::object({{"name", name},
+                                                  {"title", lab.title},
+                                                  {"question", lab.question},
+                                                  {"quick_time", lab.quick_time},
+                                                  {"full_time", lab.full_time}}));
+  }
+  document.blocks.emplace_back(std::move(table));
+  document.blocks.emplace_back(report::Paragraph{
+      "Times are on two cores. `trainyard lab show NAME` shows what a lab runs; `trainyard lab run "
+      "NAME --quick` runs it."});
+  return document;
+}
+
+std::filesystem::path directory_of(const Flags& flags, const lab::Lab& lab) {
+  return std::filesystem::path(flags.runs) / lab.name;
+}
+
+report::Document show_document(const Flags& flags, const lab::Lab& lab) {
+  report::Document document;
+  document.title = lab.title;
+  document.lead = lab.question;
+  const Json settings = lab::settings_of(lab, flags.choices);
+  document.data =
+      Json::object({{"name", lab.name}, {"settings", settings}, {"commands", Json::array()}});
+  report::Table values({{"setting", report::Align::kLeft}, {"value", report::Align::kLeft}});
+  for (const auto& [name, value] : settings.members()) {
+    values.add_row({name, value.is_string() ? value.as_string() : value.dump(-1)});
+  }
+  if (values.num_rows() > 0) {
+    document.blocks.emplace_back(report::Heading{"Settings (--set NAME=VALUE)"});
+    document.blocks.emplace_back(std::move(values));
+  }
+  document.blocks.emplace_back(report::Heading{"Commands"});
+  report::Table commands({{"result", report::Align::kLeft},
+                          {"command", report::Align::kLeft},
+                          {"done", report::Align::kLeft}});
+  const std::filesystem::path directory = directory_of(flags, lab);
+  for (const lab::Cell& cell : lab::cells_of(lab, flags.choices, directory)) {
+    std::vector<std::string> words = {"trainyard"};
+    for (const std::string& word : cell.words) words.push_back(shell_word(word));
+    const bool done = lab::is_done(cell, directory);
+    commands.add_row({cell.step, join(words, " "), done ? "yes" : ""});
+    document.data["commands"].push_back(
+        Json::object({{"step", cell.step}, {"words", Json::array_of(cell.words)}, {"done", done}}));
+  }
+  document.blocks.emplace_back(std::move(commands));
+  return document;
+}
+
+int run_lab(const Flags& flags, const lab::Lab& lab, std::ostream& out) {
+  const train::StopSignals signals;
+  const std::filesystem::path directory = directory_of(flags, lab);
+  std::filesystem::create_directories(directory);
+  lab::LabRun run{.lab = &lab,
+                  .choices = flags.choices,
+                  .directory = directory,
+                  .again = flags.again,
+                  .log = &std::cerr,
+                  .terminal = isatty(STDERR_FILENO) != 0,
+                  .should_stop = [&] { return signals.requested(); }};
+  run.command = [&](std::span<const std::string> words, const auto& tick) {
+    return lab::run_this_program(words, directory / "log.txt", tick);
+  };
+  const Json data = lab::run_cells(run);
+  const report::Document document = lab::lab_document(lab, data, flags.format.command);
+  const std::filesystem::path page = directory / "report.html";
+  write_file(page, report::render(document, report::Format::kHtml));
+  out << report::render(document, flags.format);
+  if (flags.format == report::Format::kText) {
+    out << fmt::format("\nThe report with its charts: {}\n", page.string());
+  }
+  return 0;
+}
+
+int run(const Flags& flags, std::ostream& out) {
+  if (flags.action == "list") {
+    out << report::render(list_document(), flags.format);
+    return 0;
+  }
+  const std::vector<std::string> actions = {"list", "show", "run"};
+  TY_REQUIRE(flags.action == "show" || flags.action == "run",
+             "lab: '{}' is not one of list, show, run.{}", flags.action,
+             did_you_mean(flags.action, actions));
+  TY_REQUIRE(!flags.name.empty(), "lab {}: a name is missing; 'trainyard lab list' lists them",
+             flags.action);
+  const lab::Lab lab = lab::load_lab(flags.name);
+  if (flags.action == "run") return run_lab(flags, lab, out);
+  out << report::render(show_document(flags, lab), flags.format);
+  return 0;
+}
+
+Runner setup(Args& args) {
+  auto flags = std::make_shared<Flags>();
+  args.positional("ACTION", flags->action, "list, show or run");
+  args.optional_positional("NAME", flags->name, "a lab of the list, or a file of your own");
+  args.flag("--quick", flags->choices.quick, "a small version, about two minutes on two cores");
+  args.repeated("--set", flags->choices.set, "change a setting, as batch=64 or workers=1,2,4");
+  args.option("--runs", flags->runs, "the folder of results");
+  args.flag("--again", flags->again, "measure everything again");
+  args.format(flags->format);
+  return [flags](std::ostream& out) { return run(*flags, out); };
+}
+
+}  // namespace
+
+extern const Command kLab = {
+    .name = "lab",
+    .group = "Start here",
+    .summary = "Whole experiments that end in a report with charts",
+    .examples =
+        "  trainyard lab list\n"
+        "  trainyard lab run tour\n"
+        "  trainyard lab show paleo-scaling\n"
+        "  trainyard lab run paleo-scaling --quick --set batch=64\n"
+        "  trainyard lab run my.yaml\n",
+    .setup = setup,
+};
+
+}  // namespace trainyard::cli

@@ -1,0 +1,51 @@
+// `trainyard report DIR…`: what training runs left behind, as a page.
+#include <filesystem>
+#include <memory>
+
+#include "base/file.h"
+#include "cli/command.h"
+#include "report/runs.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct Flags {
+  std::vector<std::string> directories;
+  report::Format format = report::Format::kText;
+};
+
+int run(const Flags& flags, std::ostream& out) {
+  const std::vector<std::filesystem::path> directories(flags.directories.begin(),
+                                                       flags.directories.end());
+  report::Document document = report::runs_document(directories);
+  std::get<report::Provenance>(document.blocks.back()).command = flags.format.command;
+  out << report::render(document, flags.format);
+  // The page of one run belongs to what the run left.
+  if (directories.size() == 1 && flags.format == report::Format::kText) {
+    const std::filesystem::path page = directories[0] / "report.html";
+    write_file(page, report::render(document, report::Format::kHtml));
+    out << "\nThe report with its charts: " << page.string() << "\n";
+  }
+  return 0;
+}
+
+Runner setup(Args& args) {
+  auto flags = std::make_shared<Flags>();
+  args.positionals("DIR", flags->directories, "run directories of 'trainyard train'");
+  args.format(flags->format);
+  return [flags](std::ostream& out) { return run(*flags, out); };
+}
+
+}  // namespace
+
+extern const Command kReport = {
+    .name = "report",
+    .group = "Start here",
+    .summary = "Curves and figures of training runs, side by side",
+    .examples =
+        "  trainyard report runs/lenet5-fashion-mnist-20260101-120000\n"
+        "  trainyard report runs/small-batch runs/large-batch --html compared.html\n",
+    .setup = setup,
+};
+
+}  // namespace trainyard::cli

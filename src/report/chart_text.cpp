@@ -1,0 +1,371 @@
+// Charts in a terminal: points and lines in braille dots, bars in blocks, maps in shades.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "report/chart.h"
+#include "report/table.h"
+
+namespace trainyard::report {
+namespace {
+
+constexpr int kColumns = 72;
+constexpr int kRows = 14;
+constexpr int kDotColumns = 2;  // of a braille character
+constexpr int kDotRows = 4;
+constexpr size_t kMostMarked = 40;  // points of a series that get a mark each
+constexpr std::array<std::string_view, 8> kMarks = {"●", "○", "▲", "△", "■", "□", "◆", "◇"};
+constexpr std::array<std::string_view, 6> kFills = {"█", "▓", "▒", "░", "▞", "▚"};
+constexpr std::array<std::string_view, 9> kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
+
+std::string number(double value) {
+  const double size = std::fabs(value);
+  if (size >= 1e3) return si(value);
+  return fmt::format("{:.3g}", value);
+}
+
+std::string repeated(std::string_view piece, int64_t times) {
+  std::string out;
+  for (int64_t i = 0; i < times; ++i) out += piece;
+  return out;
+}
+
+std::string line_of(std::string text) {
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text + "\n";
+}
+
+// Numbers to [0, 1].
+class Scale {
+ public:
+  Scale(std::vector<double> values, bool log, bool from_zero) : log_(log) {
+    std::erase_if(values, [&](double v) { return !std::isfinite(v) || (log && v <= 0); });
+    if (values.empty()) values = {log ? 1.0 : 0.0};
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    low_ = from_zero && !log && *low > 0 && *low < 0.5 * *high ? 0 : *low;
+    high_ = *high;
+    if (low_ == high_) {
+      low_ = log ? low_ / 2 : std::min(low_, 0.0);
+      high_ = log ? high_ * 2 : std::max(high_, low_ + 1);
+    }
+  }
+
+  bool shows(double v) const { return std::isfinite(v) && (!log_ || v > 0); }
+  double place(double v) const { return (bent(v) - bent(low_)) / (bent(high_) - bent(low_)); }
+  double at(double place) const {
+    const double v = bent(low_) + place * (bent(high_) - bent(low_));
+    return log_ ? std::pow(10.0, v) : v;
+  }
+
+ private:
+  double bent(double v) const { return log_ ? std::log10(v) : v; }
+
+  bool log_;
+  double low_ = 0;
+  double high_ = 1;
+};
+
+// Dots, with characters that lie over them.
+class Canvas {
+ public:
+  void dot(double x, double y) {
+    const int column = std::clamp(static_cast<int>(std::lround(x * (kDotColumns * kColumns - 1))),
+                                  0, kDotColumns * kColumns - 1);
+    const int row = std::clamp(static_cast<int>(std::lround((1 - y) * (kDotRows * kRows - 1))), 0,
+                               kDotRows * kRows - 1);
+    constexpr std::array<std::array<uint8_t, kDotRows>, kDotColumns> kBits = {
+        {{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}}};
+    dots_[row / kDotRows][column / kDotColumns] |= kBits[column % kDotColumns][row % kDotRows];
+  }
+
+  void line(double x0, double y0, double x1, double y1) {
+    const int steps = static_cast<int>(std::ceil(std::max(
+        std::fabs(x1 - x0) * kDotColumns * kColumns, std::fabs(y1 - y0) * kDotRows * kRows)));
+    for (int i = 0; i <= steps; ++i) {
+      const double t = steps > 0 ? static_cast<double>(i) / steps : 0;
+      dot(x0 + t * (x1 - x0), y0 + t * (y1 - y0));
+    }
+  }
+
+  void mark(double x, double y, std::string_view mark) {
+    const auto column = std::clamp<int64_t>(std::lround(x * (kColumns - 1)), 0, kColumns - 1);
+    const auto row = std::clamp<int64_t>(std::lround((1 - y) * (kRows - 1)), 0, kRows - 1);
+    marks_[row][column] = mark;
+  }
+
+  std::string row(int row) const {
+    std::string out;
+    for (int column = 0; column < kColumns; ++column) {
+      if (!marks_[row][column].empty()) {
+        out += marks_[row][column];
+      } else if (dots_[row][column] == 0) {
+        out += ' ';
+      } else {
+        // U+2800 and up in UTF-8.
+        const uint8_t bits = dots_[row][column];
+        out += '\xe2';
+        out += static_cast<char>(0xa0 | (bits >> 6));
+        out += static_cast<char>(0x80 | (bits & 0x3f));
+      }
+    }
+    return out;
+  }
+
+ private:
+  std::array<std::array<uint8_t, kColumns>, kRows> dots_{};
+  std::array<std::array<std::string_view, kColumns>, kRows> marks_{};
+};
+
+template <typename F>
+std::vector<double> collect(const Chart& chart, F&& number_of) {
+  std::vector<double> values;
+  for (const Series& series : chart.series) {
+    for (const ChartPoint& point : series.points) values.push_back(number_of(point));
+  }
+  return values;
+}
+
+std::string legend(const Chart& chart, std::span<const std::string_view> signs) {
+  if (chart.series.size() < 2 && chart.series[0].name.empty()) return "";
+  std::string out;
+  for (size_t s = 0; s < chart.series.size(); ++s) {
+    out += fmt::format("{}{} {}", out.empty() ? "" : "   ", signs[s % signs.size()],
+                       chart.series[s].name);
+  }
+  return line_of(out);
+}
+
+void draw(const Chart& chart, const Scale& x, const Scale& y, Canvas& canvas) {
+  for (size_t s = 0; s < chart.series.size(); ++s) {
+    const std::vector<ChartPoint>& points = chart.series[s].points;
+    const ChartPoint* previous = nullptr;
+    for (const ChartPoint& p : points) {
+      if (!x.shows(p.x) || !y.shows(p.y)) continue;
+      if (chart.kind == ChartKind::kLine && previous != nullptr) {
+        canvas.line(x.place(previous->x), y.place(previous->y), x.place(p.x), y.place(p.y));
+      }
+      previous = &p;
+    }
+    for (size_t i = 0; i < points.size(); ++i) {
+      const ChartPoint& p = points[i];
+      if (!x.shows(p.x) || !y.shows(p.y)) continue;
+      const bool few = points.size() <= kMostMarked;
+      if (few || i + 1 == points.size()) {
+        canvas.mark(x.place(p.x), y.place(p.y), kMarks[s % kMarks.size()]);
+      } else if (chart.kind == ChartKind::kScatter) {
+        canvas.dot(x.place(p.x), y.place(p.y));
+      }
+    }
+  }
+}
+
+std::string plot(const Chart& chart) {
+  const Scale x(collect(chart, [](const ChartPoint& p) { return p.x; }), chart.x.log, false);
+  const Scale y(collect(chart, [](const ChartPoint& p) { return p.y; }), chart.y.log, true);
+  Canvas canvas;
+  draw(chart, x, y, canvas);
+  constexpr int kTickEvery = 4;
+  constexpr size_t kLabel = 8;
+  std::string out = line_of("  " + chart.y.name);
+  for (int row = 0; row < kRows; ++row) {
+    const bool tick = row % kTickEvery == 0 || row == kRows - 1;
+    const std::string label =
+        tick ? number(y.at(1 - static_cast<double>(row) / (kRows - 1))) : std::string();
+    out += line_of(padded(label, kLabel, Align::kRight) + (tick ? " ┤" : " │") + canvas.row(row));
+  }
+  out += padded("", kLabel, Align::kRight) + " └" + repeated("─", kColumns) + "\n";
+  const std::string low = number(x.at(0));
+  const std::string middle = number(x.at(0.5));
+  const std::string high = number(x.at(1));
+  out += line_of(fmt::format("{:{}}{}{:^{}}{}  {}", "", kLabel + 2, low, middle,
+                             kColumns - static_cast<int>(low.size() + high.size()), high,
+                             chart.x.name));
+  return out + legend(chart, kMarks);
+}
+
+std::string bar(double share, int width) {
+  const auto eighths = std::clamp<int64_t>(std::lround(share * width * 8), 0, width * 8);
+  return repeated("█", eighths / 8) + std::string(kEighths[static_cast<size_t>(eighths % 8)]);
+}
+
+constexpr int kBarColumns = 50;
+
+size_t widest(const std::vector<std::string>& words) {
+  size_t most = 0;
+  for (const std::string& word : words) most = std::max(most, width_of(word));
+  return most;
+}
+
+// Of bars: 0 at the left; the share of the widest bar.
+double bar_share(const Axis& axis, double value, const Scale& scale) {
+  if (!scale.shows(value)) return 0;
+  // On a log axis the shortest bar is still seen.
+  constexpr double kShortest = 0.05;
+  return axis.log ? kShortest + (1 - kShortest) * scale.place(value)
+                  : std::max(0.0, value / scale.at(1));
+}
+
+std::string bars(const Chart& chart) {
+  std::vector<double> values = collect(chart, [](const ChartPoint& p) { return p.y; });
+  const Scale scale(values, chart.y.log, true);
+  std::vector<std::string> names;
+  for (const Series& series : chart.series) names.push_back(series.name);
+  const bool several = chart.series.size() > 1;
+  const size_t category_width = widest(chart.x.categories);
+  const size_t name_width = several ? widest(names) : 0;
+  std::string out = line_of("  " + chart.y.name);
+  for (size_t c = 0; c < chart.x.categories.size(); ++c) {
+    bool first = true;
+    for (const Series& series : chart.series) {
+      for (const ChartPoint& p : series.points) {
+        if (static_cast<size_t>(p.x) != c || std::isnan(p.y)) continue;
+        const std::string head =
+            padded(first ? chart.x.categories[c] : "", category_width, Align::kLeft);
+        const std::string name =
+            several ? " " + padded(series.name, name_width, Align::kLeft) : std::string();
+        out += line_of(fmt::format("{}{} │{} {}", head, name,
+                                   bar(bar_share(chart.y, p.y, scale), kBarColumns), number(p.y)));
+        first = false;
+      }
+    }
+  }
+  return out;
+}
+
+std::string stacked_bars(const Chart& chart) {
+  std::vector<double> totals(chart.x.categories.size(), 0);
+  for (const Series& series : chart.series) {
+    for (const ChartPoint& p : series.points) {
+      const auto c = static_cast<size_t>(p.x);
+      if (c < totals.size() && std::isfinite(p.y)) totals[c] += p.y;
+    }
+  }
+  const double most = totals.empty() ? 1 : *std::max_element(totals.begin(), totals.end());
+  std::string out = line_of("  " + chart.y.name);
+  const size_t width = widest(chart.x.categories);
+  for (size_t c = 0; c < totals.size(); ++c) {
+    std::string line = padded(chart.x.categories[c], width, Align::kLeft) + " │";
+    double sum = 0;
+    int64_t drawn = 0;
+    for (size_t s = 0; s < chart.series.size(); ++s) {
+      for (const ChartPoint& p : chart.series[s].points) {
+        if (static_cast<size_t>(p.x) != c || !std::isfinite(p.y)) continue;
+        sum += p.y;
+        const int64_t end = std::lround(sum / most * kBarColumns);
+        line += repeated(kFills[s % kFills.size()], end - drawn);
+        drawn = std::max(drawn, end);
+      }
+    }
+    out += line_of(line + " " + number(totals[c]));
+  }
+  return out + legend(chart, kFills);
+}
+
+std::string histogram(const Chart& chart) {
+  const Scale scale(collect(chart, [](const ChartPoint& p) { return p.y; }), chart.y.log, true);
+  std::string out;
+  for (const Series& series : chart.series) {
+    if (!series.name.empty()) out += series.name + "\n";
+    for (const ChartPoint& p : series.points) {
+      out += line_of(fmt::format("{:>9} … {:<9} │{} {}", number(p.low), number(p.high),
+                                 bar(bar_share(chart.y, p.y, scale), kBarColumns), number(p.y)));
+    }
+  }
+  return out;
+}
+
+std::string heat_map(const Chart& chart) {
+  const Scale scale(collect(chart, [](const ChartPoint& p) { return p.value; }), false, false);
+  constexpr std::array<std::string_view, 5> kShades = {" ", "░", "▒", "▓", "█"};
+  const size_t width = widest(chart.y.categories);
+  size_t cell = std::max<size_t>(6, widest(chart.x.categories));
+  for (const double v : collect(chart, [](const ChartPoint& p) { return p.value; })) {
+    cell = std::max(cell, width_of(number(v)) + 1);
+  }
+  std::string out = padded("", width, Align::kLeft);
+  for (const std::string& name : chart.x.categories) out += " " + padded(name, cell, Align::kRight);
+  out = line_of(out);
+  for (size_t row = 0; row < chart.y.categories.size(); ++row) {
+    std::string line = padded(chart.y.categories[row], width, Align::kLeft);
+    for (size_t column = 0; column < chart.x.categories.size(); ++column) {
+      std::string text;
+      for (const Series& series : chart.series) {
+        for (const ChartPoint& p : series.points) {
+          if (static_cast<size_t>(p.x) != column || static_cast<size_t>(p.y) != row) continue;
+          if (!std::isfinite(p.value)) continue;
+          const auto shade = static_cast<size_t>(std::lround(scale.place(p.value) * 4));
+          text = std::string(kShades[std::min<size_t>(shade, 4)]) + number(p.value);
+        }
+      }
+      line += " " + padded(text, cell, Align::kRight);
+    }
+    out += line_of(line);
+  }
+  return out;
+}
+
+std::string timeline(const Chart& chart) {
+  std::vector<double> ends = collect(chart, [](const ChartPoint& p) { return p.high; });
+  ends.push_back(0);
+  const double last = *std::max_element(ends.begin(), ends.end());
+  const auto column_of = [&](double time) {
+    return last > 0 ? std::lround(time / last * kColumns) : 0;
+  };
+  const size_t width = widest(chart.y.categories);
+  std::string out;
+  for (size_t lane = 0; lane < chart.y.categories.size(); ++lane) {
+    std::vector<std::string> cells(kColumns + 1, " ");
+    for (size_t s = 0; s < chart.series.size(); ++s) {
+      for (const ChartPoint& p : chart.series[s].points) {
+        if (static_cast<size_t>(p.y) != lane) continue;
+        const int64_t begin = column_of(p.low);
+        const int64_t end = std::max<int64_t>(column_of(p.high), begin + 1);
+        for (int64_t i = begin; i < end; ++i) {
+          cells[static_cast<size_t>(i)] =
+              i + 1 == end ? "▌" : std::string(kFills[s % kFills.size()]);
+        }
+        if (width_of(p.label) == 1 && end - begin > 2) {
+          cells[static_cast<size_t>((begin + end) / 2)] = p.label;
+        }
+      }
+    }
+    std::string line = padded(chart.y.categories[lane], width, Align::kLeft) + " │";
+    for (const std::string& piece : cells) line += piece;
+    out += line_of(line);
+  }
+  out += padded("", width, Align::kLeft) + " └" + repeated("─", kColumns) + "\n";
+  out += line_of(fmt::format("{}  0{:>{}} {}", padded("", width, Align::kLeft), number(last),
+                             kColumns - 1, chart.x.name));
+  return out + legend(chart, kFills);
+}
+
+}  // namespace
+
+std::string chart_text(const Chart& chart) {
+  std::string out = chart.title + "\n";
+  bool empty = true;
+  for (const Series& series : chart.series) empty = empty && series.points.empty();
+  if (empty) return out + "(no data)\n";
+  switch (chart.kind) {
+    case ChartKind::kLine:
+    case ChartKind::kScatter:
+      return out + plot(chart);
+    case ChartKind::kBar:
+      return out + bars(chart);
+    case ChartKind::kStackedBar:
+      return out + stacked_bars(chart);
+    case ChartKind::kHistogram:
+      return out + histogram(chart);
+    case ChartKind::kHeatMap:
+      return out + heat_map(chart);
+    case ChartKind::kTimeline:
+      return out + timeline(chart);
+  }
+  return out;
+}
+
+}  // namespace trainyard::report

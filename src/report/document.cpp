@@ -1,0 +1,165 @@
+// Documents in each format.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "report/html.h"
+#include "report/table.h"
+
+namespace trainyard::report {
+namespace {
+
+constexpr std::array<std::string_view, 5> kFormatNames = {"text", "md", "csv", "json", "html"};
+
+std::string provenance_lines(const Provenance& provenance) {
+  std::string out;
+  if (!provenance.command.empty()) out += "Made by: " + provenance.command + "\n";
+  const auto list = [&](std::string_view what, const Json& object) {
+    if (!object.is_object() || object.members().empty()) return;
+    std::vector<std::string> words;
+    for (const auto& [key, value] : object.members()) {
+      words.push_back(key + " " + (value.is_string() ? value.as_string() : value.dump(-1)));
+    }
+    out += fmt::format("{}: {}\n", what, join(words, ", "));
+  };
+  list("Settings", provenance.configuration);
+  list("Machine", provenance.machine);
+  return out;
+}
+
+std::string picture_words(const Picture& picture) {
+  return fmt::format("[{}; the picture is in the HTML report]\n", picture.caption);
+}
+
+// Lines of at most a terminal's width, broken between words.
+std::string wrapped(std::string_view text) {
+  constexpr size_t kWidth = 100;
+  std::string out;
+  size_t column = 0;
+  for (const std::string& line : split(text, '\n')) {
+    if (!out.empty()) out += '\n';
+    if (width_of(line) <= kWidth) {
+      out += line;
+      continue;
+    }
+    column = 0;
+    for (const std::string& word : split(line, ' ')) {
+      const size_t width = width_of(word);
+      if (column > 0 && column + 1 + width > kWidth) {
+        out += '\n';
+        column = 0;
+      } else if (column > 0) {
+        out += ' ';
+        column += 1;
+      }
+      out += word;
+      column += width;
+    }
+  }
+  return out;
+}
+
+struct TextRenderer {
+  std::string operator()(const Heading& heading) const {
+    return heading.text + "\n" + std::string(width_of(heading.text), '=') + "\n";
+  }
+  std::string operator()(const Paragraph& paragraph) const {
+    if (paragraph.tone == Tone::kCode) return paragraph.text + "\n";
+    return wrapped((paragraph.tone == Tone::kAnswer ? "=> " : "") + paragraph.text) + "\n";
+  }
+  std::string operator()(const Table& table) const { return table.to_text(); }
+  std::string operator()(const Chart& chart) const {
+    return chart_text(chart) + (chart.caption.empty() ? "" : wrapped(chart.caption) + "\n");
+  }
+  std::string operator()(const Picture& picture) const { return picture_words(picture); }
+  std::string operator()(const Provenance& provenance) const {
+    return wrapped(provenance_lines(provenance));
+  }
+};
+
+struct MarkdownRenderer {
+  std::string operator()(const Heading& heading) const { return "## " + heading.text + "\n"; }
+  std::string operator()(const Paragraph& paragraph) const {
+    if (paragraph.tone == Tone::kCode) return "```\n" + paragraph.text + "\n```\n";
+    return (paragraph.tone == Tone::kAnswer ? "> " : "") + paragraph.text + "\n";
+  }
+  std::string operator()(const Table& table) const { return table.to_markdown(); }
+  std::string operator()(const Chart& chart) const {
+    return "```\n" + chart_text(chart) + "```\n" +
+           (chart.caption.empty() ? "" : "\n" + chart.caption + "\n");
+  }
+  std::string operator()(const Picture& picture) const { return picture_words(picture); }
+  std::string operator()(const Provenance& provenance) const {
+    return provenance_lines(provenance);
+  }
+};
+
+bool is_item(const Block& block) {
+  const auto* paragraph = std::get_if<Paragraph>(&block);
+  return paragraph != nullptr && paragraph->text.starts_with("- ");
+}
+
+template <typename Renderer>
+std::string render_blocks(const Document& document) {
+  std::string out;
+  bool after_item = false;
+  for (const Block& block : document.blocks) {
+    if (!out.empty() && !(after_item && is_item(block))) out += "\n";
+    out += std::visit(Renderer{}, block);
+    after_item = is_item(block);
+  }
+  return out;
+}
+
+std::string csv(const Document& document) {
+  std::string out;
+  for (const Block& block : document.blocks) {
+    if (const auto* table = std::get_if<Table>(&block)) {
+      if (!out.empty()) out += "\n";
+      out += table->to_csv();
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Format::Kind format_from_name(std::string_view name) {
+  for (size_t i = 0; i < kFormatNames.size(); ++i) {
+    if (kFormatNames[i] == name) return static_cast<Format::Kind>(i);
+  }
+  throw_error("format '{}' is not one of text, md, csv, json, html", name);
+}
+
+std::string_view format_name(Format::Kind kind) {
+  return kFormatNames[kind];
+}
+
+std::string render(const Document& document, const Format& format) {
+  switch (format.kind) {
+    case Format::kText:
+    case Format::kMarkdown: {
+      const bool text = format == Format::kText;
+      std::string head;
+      if (!document.title.empty()) {
+        head = text ? TextRenderer{}(Heading{document.title}) : "# " + document.title + "\n";
+      }
+      if (!document.lead.empty())
+        head += "\n" + (text ? wrapped(document.lead) : document.lead) + "\n";
+      if (!head.empty() && !document.blocks.empty()) head += "\n";
+      return head + (text ? render_blocks<TextRenderer>(document)
+                          : render_blocks<MarkdownRenderer>(document));
+    }
+    case Format::kJson:
+      return document.data.dump() + "\n";
+    case Format::kCsv:
+      return csv(document);
+    case Format::kHtml:
+      return html_page(document, format.command);
+  }
+  return "";
+}
+
+}  // namespace trainyard::report

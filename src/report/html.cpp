@@ -1,0 +1,302 @@
+#include "report/html.h"
+
+#include <algorithm>
+#include <cctype>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "train/machine_facts.h"
+
+namespace trainyard::report {
+namespace {
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t bits = 0;
+    for (size_t k = 0; k < 3; ++k) {
+      bits = bits << 8U | (i + k < bytes.size() ? static_cast<uint8_t>(bytes[i + k]) : 0U);
+    }
+    for (size_t k = 0; k < 4; ++k) {
+      out += i + k <= bytes.size() ? kDigits[bits >> (18 - 6 * k) & 63U] : '=';
+    }
+  }
+  return out;
+}
+
+// Width and height stand in the first chunk of every PNG file.
+std::pair<uint32_t, uint32_t> png_size(std::string_view png) {
+  constexpr size_t kWidthAt = 16;
+  TY_CHECK(png.size() >= kWidthAt + 8 && png.substr(1, 3) == "PNG", "a picture is no PNG file");
+  const auto number = [&](size_t at) {
+    uint32_t value = 0;
+    for (size_t i = 0; i < 4; ++i) value = value << 8U | static_cast<uint8_t>(png[at + i]);
+    return value;
+  };
+  return {number(kWidthAt), number(kWidthAt + 4)};
+}
+
+// `code` and **strong** in escaped text.
+std::string with_marks(std::string_view text) {
+  std::string out;
+  bool code = false;
+  bool strong = false;
+  const std::string escaped = html_escaped(text);
+  for (size_t i = 0; i < escaped.size(); ++i) {
+    if (escaped[i] == '`') {
+      out += code ? "</code>" : "<code>";
+      code = !code;
+    } else if (!code && escaped.compare(i, 2, "**") == 0) {
+      out += strong ? "</strong>" : "<strong>";
+      strong = !strong;
+      ++i;
+    } else {
+      out += escaped[i];
+    }
+  }
+  if (code) out += "</code>";
+  if (strong) out += "</strong>";
+  return out;
+}
+
+std::string anchor(std::string_view heading, size_t number) {
+  std::string out;
+  for (const char c : heading) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else if (!out.empty() && out.back() != '-') {
+      out += '-';
+    }
+  }
+  return fmt::format("s{}-{}", number, out);
+}
+
+std::string shown(const Json& value) {
+  return value.is_string() ? value.as_string() : value.dump(-1);
+}
+
+// Turns blocks into the body; charts are collected for the script.
+class Body {
+ public:
+  void operator()(const Heading& heading) {
+    const std::string id = anchor(heading.text, headings_.size() + 1);
+    headings_.emplace_back(id, heading.text);
+    out_ += fmt::format("<h2 id=\"{}\">{}</h2>\n", id, with_marks(heading.text));
+  }
+
+  void operator()(const Paragraph& paragraph) {
+    switch (paragraph.tone) {
+      case Tone::kCode:
+        out_ += "<pre tabindex=\"0\">" + html_escaped(paragraph.text) + "</pre>\n";
+        return;
+      case Tone::kAnswer:
+        out_ += "<div class=\"answer\"><p>" + with_marks(paragraph.text) + "</p></div>\n";
+        return;
+      case Tone::kPlain:
+        out_ += "<p>" + with_marks(paragraph.text) + "</p>\n";
+    }
+  }
+
+  void operator()(const Table& table) {
+    out_ += "<div class=\"table\">\n" + table.to_html("") + "</div>\n";
+  }
+
+  void operator()(const Chart& chart) {
+    const size_t index = charts_.items().size();
+    const bool drawn = !web_script().empty();
+    out_ += fmt::format("<figure class=\"chart\" id=\"chart-{0}\" data-chart=\"{0}\">\n", index);
+    out_ += fmt::format("<figcaption>{}</figcaption>\n", with_marks(chart.title));
+    if (drawn) {
+      out_ += fmt::format(
+          "<div class=\"plot {0}\" role=\"img\" tabindex=\"0\" aria-label=\"{0} chart: {1}. Left "
+          "and right arrow keys move through the values; the data follow as a table.\"></div>\n",
+          chart_kind_name(chart.kind), html_escaped(chart.title));
+    }
+    if (!chart.caption.empty()) {
+      out_ += "<p class=\"caption\">" + with_marks(chart.caption) + "</p>\n";
+    }
+    out_ += fmt::format("<details class=\"data\"{}><summary>Data</summary>\n{}</details>\n",
+                        drawn ? "" : " open", chart_table(chart).to_html(chart.title));
+    out_ += "</figure>\n";
+    charts_.push_back(chart_json(chart));
+  }
+
+  void operator()(const Picture& picture) {
+    const auto [width, height] = png_size(picture.png);
+    out_ += fmt::format(
+        "<figure class=\"picture\"><div class=\"frame\"><img alt=\"{}\" width=\"{}\" "
+        "height=\"{}\" src=\"data:image/png;base64,{}\">",
+        html_escaped(picture.caption), width, height, base64(picture.png));
+    if (!picture.boxes.empty()) {
+      out_ += fmt::format("<svg viewBox=\"0 0 {} {}\" aria-hidden=\"true\">", width, height);
+      for (const Box& box : picture.boxes) {
+        out_ += fmt::format(
+            "<rect x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\"/><text x=\"{0}\" y=\"{1}\" "
+            "dy=\"-0.3em\">{4}</text>",
+            box.left, box.top, box.width, box.height, html_escaped(box.label));
+      }
+      out_ += "</svg>";
+    }
+    out_ += "</div><figcaption>" + with_marks(picture.caption) + "</figcaption></figure>\n";
+  }
+
+  void operator()(const Provenance& provenance) {
+    (*this)(Heading{"How this was made"});
+    if (!provenance.command.empty()) {
+      out_ += "<pre class=\"command\" tabindex=\"0\">$ " + html_escaped(provenance.command) +
+              "</pre>\n";
+    }
+    facts("Settings", provenance.configuration);
+    facts("Machine", provenance.machine);
+  }
+
+  void item(std::string_view text) { out_ += "<li>" + with_marks(text) + "</li>\n"; }
+  void open_list() { out_ += "<ul>\n"; }
+  void close_list() { out_ += "</ul>\n"; }
+
+  const std::string& html() const { return out_; }
+  const Json& charts() const { return charts_; }
+  const std::vector<std::pair<std::string, std::string>>& headings() const { return headings_; }
+
+ private:
+  void facts(std::string_view what, const Json& object) {
+    if (!object.is_object() || object.members().empty()) return;
+    out_ += fmt::format("<details class=\"facts\" open><summary>{}</summary><dl>\n", what);
+    for (const auto& [key, value] : object.members()) {
+      out_ += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", html_escaped(key),
+                          html_escaped(shown(value)));
+    }
+    out_ += "</dl></details>\n";
+  }
+
+  std::string out_;
+  Json charts_ = Json::array();
+  std::vector<std::pair<std::string, std::string>> headings_;
+};
+
+// The items of a list: each begins with "- ", here or in a line of its own.
+std::vector<std::string> items_of(const Block& block) {
+  const auto* paragraph = std::get_if<Paragraph>(&block);
+  if (paragraph == nullptr || !paragraph->text.starts_with("- ")) return {};
+  std::vector<std::string> items;
+  for (const std::string& line : split(paragraph->text, '\n')) {
+    if (line.starts_with("- ")) {
+      items.push_back(line.substr(2));
+    } else {
+      items.back() += " " + line;
+    }
+  }
+  return items;
+}
+
+void add_blocks(std::span<const Block> blocks, Body& body) {
+  bool in_list = false;
+  for (const Block& block : blocks) {
+    const std::vector<std::string> items = items_of(block);
+    if (!items.empty() && !in_list) body.open_list();
+    if (items.empty() && in_list) body.close_list();
+    in_list = !items.empty();
+    for (const std::string& item : items) body.item(item);
+    if (!in_list) std::visit(body, block);
+  }
+  if (in_list) body.close_list();
+}
+
+// "</script>" in the data must not end the script.
+std::string in_script(std::string text) {
+  for (size_t at = text.find("</"); at != std::string::npos; at = text.find("</", at + 3)) {
+    text.replace(at, 2, "<\\/");
+  }
+  return text;
+}
+
+std::string contents(const Body& body) {
+  constexpr size_t kFewest = 3;
+  if (body.headings().size() < kFewest) return "";
+  std::string out = "<nav class=\"contents\" aria-label=\"Contents\"><ol>\n";
+  for (const auto& [id, text] : body.headings()) {
+    out += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", id, with_marks(text));
+  }
+  return out + "</ol></nav>\n";
+}
+
+}  // namespace
+
+std::string html_escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string html_page(const Document& document, const std::string& command) {
+  std::span<const Block> blocks = document.blocks;
+  std::string title = document.title;
+  if (title.empty() && !blocks.empty()) {
+    if (const auto* heading = std::get_if<Heading>(&blocks[0])) {
+      title = heading->text;
+      blocks = blocks.subspan(1);
+    }
+  }
+  // "trainyard staleness" of a longer command.
+  if (title.empty()) title = command.substr(0, command.find(' ', command.find(' ') + 1));
+  if (title.empty()) title = "Report";
+  Body body;
+  add_blocks(blocks, body);
+  const bool told = std::any_of(blocks.begin(), blocks.end(), [](const Block& block) {
+    return std::holds_alternative<Provenance>(block);
+  });
+  if (!told) body(Provenance{.command = command, .machine = train::machine_facts()});
+  const bool plain = web_script().empty() && !body.charts().items().empty();
+
+  std::string out = fmt::format(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"generator\" content=\"trainyard\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>\n",
+      html_escaped(title));
+  out += web_style();
+  out += fmt::format(
+      "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#content\">Skip to the content</a>\n"
+      "<header class=\"top\"><span class=\"brand\">trainyard</span><span class=\"tools\"></span>"
+      "</header>\n<div class=\"layout\">\n{}<main id=\"content\">\n<h1>{}</h1>\n",
+      contents(body), with_marks(title));
+  if (!document.lead.empty()) out += "<p class=\"lead\">" + with_marks(document.lead) + "</p>\n";
+  if (plain) {
+    out +=
+        "<p class=\"notice\">This program was built without Node, so charts are shown as tables. "
+        "Install nodejs and npm and build again to have them drawn.</p>\n";
+  }
+  out += body.html() + "</main>\n</div>\n";
+  if (!web_script().empty()) {
+    out += "<script type=\"application/json\" id=\"charts\">" + in_script(body.charts().dump(-1)) +
+           "</script>\n<script>\n";
+    out += web_script();
+    out += "</script>\n";
+  }
+  return out + "</body>\n</html>\n";
+}
+
+}  // namespace trainyard::report

@@ -1,0 +1,21 @@
+// Documents as one HTML file that needs no other file and no network.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "report/table.h"
+
+namespace trainyard::report {
+
+std::string html_escaped(std::string_view text);
+
+// `command` goes under the title. Charts are drawn by a script in the page; if the program was
+// built without it (no Node), their tables are shown instead, and the page says so.
+std::string html_page(const Document& document, const std::string& command);
+
+// The script and the style of every page, from web/; empty if the program was built without Node.
+std::string_view web_script();
+std::string_view web_style();
+
+}  // namespace trainyard::report

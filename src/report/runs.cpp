@@ -1,0 +1,241 @@
+#include "report/runs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/yaml.h"
+#include "train/metrics.h"
+
+namespace trainyard::report {
+namespace {
+
+struct Run {
+  std::string name;
+  Json config;
+  Json machine;
+  std::vector<Json> steps;
+  std::vector<Json> epochs;
+};
+
+Run read_run(const std::filesystem::path& directory) {
+  const std::filesystem::path config = directory / "config.yaml";
+  TY_REQUIRE(std::filesystem::exists(config),
+             "{} is not the folder of a training run: there is no config.yaml in it",
+             directory.string());
+  Run run;
+  run.name = std::filesystem::weakly_canonical(directory).filename().string();
+  run.config = YamlDocument::parse(read_file(config), config.string())->json();
+  const std::filesystem::path machine = directory / "machine.json";
+  if (std::filesystem::exists(machine)) {
+    run.machine = Json::parse(read_file(machine), machine.string());
+  }
+  for (Json& line : train::read_metrics(directory / "metrics.jsonl")) {
+    if (line.find("test_top1") != nullptr) {
+      run.epochs.push_back(std::move(line));
+    } else if (line.find("loss") != nullptr) {
+      run.steps.push_back(std::move(line));
+    }
+  }
+  TY_REQUIRE(!run.epochs.empty(), "{}: no epoch is finished yet; there is nothing to compare",
+             directory.string());
+  return run;
+}
+
+double number(const Json& line, std::string_view key) {
+  const Json* value = line.find(key);
+  return value != nullptr && value->is_number() ? value->as_number() : kAbsent;
+}
+
+// Runs differ in colour; tests are lines, training is dashed.
+Chart curves(std::span<const Run> runs, std::string title, std::string unit,
+             std::string_view test_key, std::string_view train_key, double factor) {
+  Chart chart{.kind = ChartKind::kLine,
+              .title = std::move(title),
+              .x = {.name = "epoch"},
+              .y = {.name = std::move(unit)}};
+  for (const Run& run : runs) {
+    Series test{run.name + ", test", Origin::kMeasured, {}, run.name};
+    Series training{run.name + ", training", Origin::kPredicted, {}, run.name};
+    if (runs.size() == 1) {
+      test.name = "test";
+      training.name = "training";
+    }
+    for (const Json& epoch : run.epochs) {
+      test.points.push_back({number(epoch, "epoch"), factor * number(epoch, test_key)});
+      training.points.push_back({number(epoch, "epoch"), factor * number(epoch, train_key)});
+    }
+    chart.series.push_back(std::move(test));
+    chart.series.push_back(std::move(training));
+  }
+  return chart;
+}
+
+// The loss of every step would be a cloud and a large file: means of neighbours are enough.
+Chart step_chart(std::span<const Run> runs) {
+  constexpr size_t kMostPoints = 200;
+  Chart chart{.kind = ChartKind::kLine,
+              .title = "Loss of training, step by step",
+              .x = {.name = "step"},
+              .y = {.name = "loss", .log = true},
+              .caption = "Means over neighbouring steps."};
+  for (const Run& run : runs) {
+    Series series{run.name, Origin::kMeasured, {}, run.name};
+    const size_t stride = (run.steps.size() + kMostPoints - 1) / kMostPoints;
+    for (size_t i = 0; i + stride <= run.steps.size() && stride > 0; i += stride) {
+      double sum = 0;
+      for (size_t k = 0; k < stride; ++k) sum += number(run.steps[i + k], "loss");
+      series.points.push_back(
+          {number(run.steps[i + stride - 1], "step"), sum / static_cast<double>(stride)});
+    }
+    if (!series.points.empty()) chart.series.push_back(std::move(series));
+  }
+  return chart;
+}
+
+Chart time_chart(std::span<const Run> runs) {
+  Chart chart{.kind = ChartKind::kLine,
+              .title = "Accuracy against time",
+              .x = {.name = "seconds since the start"},
+              .y = {.name = "top-1 %"}};
+  for (const Run& run : runs) {
+    Series series{run.name, Origin::kMeasured, {}, run.name};
+    for (const Json& epoch : run.epochs) {
+      series.points.push_back({number(epoch, "seconds"), 100 * number(epoch, "test_top1")});
+    }
+    chart.series.push_back(std::move(series));
+  }
+  return chart;
+}
+
+// Rows are true classes; the diagonal is left out, so that the mistakes are seen.
+Chart confusion_chart(const Run& run) {
+  Chart chart{.kind = ChartKind::kHeatMap,
+              .title = fmt::format("Mistakes of {} in the last test", run.name),
+              .x = {.name = "predicted class"},
+              .y = {.name = "true class"},
+              .caption =
+                  "Rows are the true class, columns what the network said; right answers "
+                  "are left out."};
+  const Json* counts = run.epochs.back().find("confusion");
+  if (counts == nullptr) return chart;
+  const auto classes =
+      static_cast<size_t>(std::lround(std::sqrt(static_cast<double>(counts->items().size()))));
+  constexpr size_t kMostClasses = 20;
+  if (classes > kMostClasses) return chart;
+  Series series{"images", Origin::kMeasured, {}};
+  for (size_t i = 0; i < classes; ++i) {
+    chart.x.categories.push_back(fmt::format("{}", i));
+    chart.y.categories.push_back(fmt::format("{}", i));
+    for (size_t k = 0; k < classes; ++k) {
+      if (i == k) continue;
+      series.points.push_back({.x = static_cast<double>(k),
+                               .y = static_cast<double>(i),
+                               .value = counts->items()[i * classes + k].as_number()});
+    }
+  }
+  if (!series.points.empty()) chart.series.push_back(std::move(series));
+  return chart;
+}
+
+Table final_table(std::span<const Run> runs, Json& data) {
+  const auto column = [](std::string name, Best best) {
+    return Column{std::move(name), Align::kRight, 0, "", best};
+  };
+  Table table({{"run", Align::kLeft},
+               {"model", Align::kLeft},
+               {"epochs"},
+               {"batch"},
+               column("train loss", Best::kLowest),
+               column("test loss", Best::kLowest),
+               column("top-1", Best::kHighest),
+               column("best top-1", Best::kHighest),
+               column("images/s", Best::kHighest),
+               column("time", Best::kLowest)});
+  for (const Run& run : runs) {
+    const Json& last = run.epochs.back();
+    double best = 0;
+    double speed = 0;
+    for (const Json& epoch : run.epochs) {
+      best = std::max(best, number(epoch, "test_top1"));
+      speed += number(epoch, "images_per_s") / static_cast<double>(run.epochs.size());
+    }
+    const Json* model = run.config.find("model");
+    table.add_row({run.name, model != nullptr ? model->as_string() : "-",
+                   count_cell(std::llround(number(last, "epoch"))),
+                   count_cell(std::llround(number(run.config, "batch"))),
+                   fixed_cell(number(last, "train_loss"), 4),
+                   fixed_cell(number(last, "test_loss"), 4),
+                   percent_cell(number(last, "test_top1"), 2), percent_cell(best, 2),
+                   fixed_cell(speed, 0), seconds_cell(number(last, "seconds"))});
+    data.push_back(Json::object({{"name", run.name},
+                                 {"config", run.config},
+                                 {"epochs", Json::array_of(run.epochs)},
+                                 {"best_top1", best},
+                                 {"images_per_s", speed}}));
+  }
+  return table;
+}
+
+// Only what differs; empty for one run.
+Table differences(std::span<const Run> runs) {
+  std::vector<Column> columns = {{"setting", Align::kLeft}};
+  for (const Run& run : runs) columns.push_back({run.name, Align::kLeft});
+  Table table(std::move(columns));
+  for (const auto& [key, unused] : runs[0].config.members()) {
+    std::set<std::string> values;
+    std::vector<Cell> row = {key};
+    for (const Run& run : runs) {
+      const Json* value = run.config.find(key);
+      const std::string text = value == nullptr     ? "-"
+                               : value->is_string() ? value->as_string()
+                                                    : value->dump(-1);
+      values.insert(text);
+      row.emplace_back(text);
+    }
+    if (values.size() > 1) table.add_row(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace
+
+Document runs_document(std::span<const std::filesystem::path> directories) {
+  std::vector<Run> runs;
+  for (const std::filesystem::path& directory : directories) runs.push_back(read_run(directory));
+  Document document;
+  document.title = runs.size() == 1 ? "Training run " + runs[0].name
+                                    : fmt::format("{} training runs", runs.size());
+  Json list = Json::array();
+  document.blocks.emplace_back(Heading{"At the end"});
+  document.blocks.emplace_back(final_table(runs, list));
+  document.blocks.emplace_back(Heading{"Curves"});
+  document.blocks.emplace_back(
+      curves(runs, "Accuracy", "top-1 %", "test_top1", "train_accuracy", 100));
+  document.blocks.emplace_back(curves(runs, "Loss", "loss", "test_loss", "train_loss", 1));
+  const auto add = [&](Chart chart) {
+    if (!chart.series.empty()) document.blocks.emplace_back(std::move(chart));
+  };
+  add(step_chart(runs));
+  if (runs[0].epochs.size() > 1) add(time_chart(runs));
+  for (const Run& run : runs) add(confusion_chart(run));
+  if (runs.size() > 1) {
+    document.blocks.emplace_back(Heading{"Settings that differ"});
+    Table table = differences(runs);
+    if (table.num_rows() > 0) {
+      document.blocks.emplace_back(std::move(table));
+    } else {
+      document.blocks.emplace_back(Paragraph{"None: these are repetitions."});
+    }
+  }
+  document.blocks.emplace_back(
+      Provenance{.command = {}, .configuration = runs[0].config, .machine = runs[0].machine});
+  document.data = Json::object({{"runs", std::move(list)}});
+  return document;
+}
+
+}  // namespace trainyard::report

@@ -1,0 +1,206 @@
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "lab/embedded.h"
+#include "lab/query.h"
+#include "lab/run_lab.h"
+#include "support/error_message.h"
+#include "support/temporary_folder.h"
+
+namespace trainyard::lab {
+namespace {
+
+TEST(Query, AnswersInJq) {
+  const Json input = Json::parse(R"({"rows": [{"n": 1, "t": 8.0}, {"n": 2, "t": 5.0}]})", "input");
+  EXPECT_EQ(Query(".rows | min_by(.t).n", "test").one(input).as_int(), 2);
+  EXPECT_EQ(fill_in("at {{ .rows[0].t / .rows[1].t | fixed(2) }} and {{ .rows | length }}", input,
+                    "test"),
+            "at 1.60 and 2");
+}
+
+TEST(Query, PreludeWritesNumbersForPeople) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"3.14159 | fixed(2)", "3.14"},
+      {"0.005 | fixed(2)", "0.01"},
+      {"-1.5 | fixed(1)", "-1.5"},
+      {"12 | fixed(0)", "12"},
+      {"null | fixed(1)", "-"},
+      {"0.993 | percent(1)", "99.3 %"},
+      {"1234567 | commas", "1,234,567"},
+      {"25557032 | si", "25.6M"},
+      {"0.0123 | seconds_text", "12.3 ms"},
+      {"67108864 | bytes_text", "64 MiB"},
+      {"[\"a\", \"b\", \"c\"] | listed", "a, b and c"},
+      {"[[11, 10], [9, 10]] | mean_error | fixed(2)", "0.10"}};
+  for (const auto& [program, expected] : cases) {
+    EXPECT_EQ(Query(program, "test").one(Json()).as_string(), expected) << program;
+  }
+}
+
+TEST(Query, SaysWhereAProgramIsWrong) {
+  EXPECT_NE(message_of([] { Query(".a |", "my.yaml:7"); }).find("my.yaml:7"), std::string::npos);
+  const std::string failed = message_of([] {
+    Query(".a + 1", "my.yaml:7").one(Json::object({{"a", "x"}}));
+  });
+  EXPECT_NE(failed.find("my.yaml:7"), std::string::npos) << failed;
+  EXPECT_THROW(Query("empty", "x").one(Json()), Error);
+  EXPECT_THROW(fill_in("{{ 1", Json(), "x"), Error);
+}
+
+constexpr const char* kLab = R"(
+title: Sums
+question: What is the sum?
+settings:
+  a: [1, 2]
+  b: 10
+  name: two words
+quick: {a: [1]}
+steps:
+  - name: sums
+    run: "add {a1} {b} --name {name}"
+    each: {a1: "{a}", sign: [plus, minus]}
+  - {name: rest, run: "more {*name}", quick: false}
+report:
+  - heading: "Sums of {{ .sums | length }}"
+  - answer: "The largest is {{ [.sums[].result.sum] | max }}."
+  - when: '.rest | length > 5'
+    text: never
+  - table:
+      rows: '[.sums[] | {a: .a1, sum: .result.sum}] + [null, {a: "total", sum: 1.5}]'
+      columns:
+        - {key: a}
+        - {key: sum, format: fixed 1, best: highest}
+  - chart:
+      kind: bar
+      title: Sums
+      y: {name: sum}
+      series:
+        - {name: sums, origin: measured, points: '[.sums[] | [.sign + (.a1 | tostring), .result.sum]]'}
+)";
+
+class LabTest : public ::testing::Test {
+ protected:
+  LabTest() : folder_("lab") {
+    write_file(folder_ / "sums.yaml", kLab);
+    lab_ = load_lab((folder_ / "sums.yaml").string());
+  }
+
+  Json run(const Choices& choices) {
+    LabRun run{.lab = &lab_,
+               .choices = choices,
+               .directory = folder_ / "out",
+               .log = &log_,
+               .should_stop = [] { return false; }};
+    run.command = [&](std::span<const std::string> words, const auto&) -> Outcome {
+      commands_.emplace_back(words.begin(), words.end());
+      if (words[1] == fail_at_) return {.code = 2, .out = {}, .error = "no such number"};
+      const int64_t sum = words[0] == "add" ? std::stoll(words[1]) + std::stoll(words[2]) : 0;
+      return {.code = 0, .out = Json::object({{"sum", sum}}).dump(), .error = {}};
+    };
+    return run_cells(run);
+  }
+
+  TemporaryFolder folder_;
+  Lab lab_;
+  std::ostringstream log_;
+  std::vector<std::vector<std::string>> commands_;
+  std::string fail_at_;
+};
+
+TEST_F(LabTest, ExpandsTheMatrix) {
+  run({});
+  ASSERT_EQ(commands_.size(), 5U);
+  EXPECT_EQ(commands_[0],
+            (std::vector<std::string>{"add", "1", "10", "--name", "two words", "--json"}));
+  EXPECT_EQ(commands_[2][1], "2");
+  EXPECT_EQ(commands_[4], (std::vector<std::string>{"more", "two", "words", "--json"}));
+}
+
+TEST_F(LabTest, VariablesChangeTogetherAndMayBeComputed) {
+  write_file(folder_ / "pairs.yaml", R"(
+title: Pairs
+question: What?
+settings: {rate: 0.5}
+steps:
+  - name: pairs
+    run: "add {n} {scaled}"
+    each: {n: [1, 4], how: [{name: plain, scaled: 7}, {name: linear, scaled: "=.rate * .n"}]}
+report: []
+)");
+  const Lab lab = load_lab((folder_ / "pairs.yaml").string());
+  const std::vector<Cell> cells = cells_of(lab, {}, "runs");
+  ASSERT_EQ(cells.size(), 4U);
+  EXPECT_EQ(cells[2].words, (std::vector<std::string>{"add", "4", "7"}));
+  EXPECT_EQ(cells[3].words, (std::vector<std::string>{"add", "4", "2"}));
+  EXPECT_EQ(cells[3].variables.at("name").as_string(), "linear");
+}
+
+TEST_F(LabTest, QuickAndSetChangeSettings) {
+  run({.quick = true, .set = {"b=5"}});
+  ASSERT_EQ(commands_.size(), 2U);
+  EXPECT_EQ(commands_[0][2], "5");
+  EXPECT_THROW(settings_of(lab_, {.set = {"c=5"}}), Error);
+  EXPECT_THROW(settings_of(lab_, {.set = {"b"}}), Error);
+  EXPECT_EQ(settings_of(lab_, {.set = {"a=3,4"}}).at("a").items()[1].as_int(), 4);
+}
+
+TEST_F(LabTest, GoesOnWhereItStopped) {
+  fail_at_ = "2";
+  EXPECT_THROW(run({}), Failure);
+  EXPECT_EQ(commands_.size(), 3U);
+  fail_at_.clear();
+  run({});
+  EXPECT_EQ(commands_.size(), 3U + 3U);  // the two that were done are not run again
+  EXPECT_NE(log_.str().find("[1/5] add 1 10 --name 'two words': done before"), std::string::npos)
+      << log_.str();
+  run({.set = {"b=11"}});
+  EXPECT_EQ(commands_.size(), 6U + 4U);  // other words, other results
+}
+
+TEST_F(LabTest, FillsTheReport) {
+  const Json data = run({});
+  const report::Document document = lab_document(lab_, data, "trainyard lab run sums.yaml");
+  const std::string text = report::render(document, report::Format::kText);
+  for (const char* piece : {"Sums of 4", "=> The largest is 12.", "total    1.5", "*12.0", "plus1",
+                            "Made by: trainyard lab run sums.yaml", "Settings: a [1,2], b 10"}) {
+    EXPECT_NE(text.find(piece), std::string::npos) << piece << "\n" << text;
+  }
+  EXPECT_EQ(text.find("never"), std::string::npos);
+}
+
+TEST_F(LabTest, SaysLineAndFieldOfWhatIsWrong) {
+  const auto wrong = [&](std::string text, const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+    write_file(folder_ / "wrong.yaml", text);
+    return message_of([&] {
+      const Lab lab = load_lab((folder_ / "wrong.yaml").string());
+      lab_ = lab;
+      lab_document(lab, run({}), "");
+    });
+  };
+  EXPECT_NE(wrong(kLab, "question:", "qestion:").find("wrong.yaml:"), std::string::npos);
+  EXPECT_NE(wrong(kLab, "{b} --name", "{c} --name").find("no setting 'c'"), std::string::npos);
+  EXPECT_NE(wrong(kLab, "kind: bar", "kind: pie").find("'pie'"), std::string::npos);
+  EXPECT_NE(wrong(kLab, "fixed 1", "fxed 1").find("no format 'fxed 1'"), std::string::npos);
+  EXPECT_NE(wrong(kLab, "best: highest", "best: most").find("neither lowest nor highest"),
+            std::string::npos);
+  EXPECT_NE(message_of([] { load_lab("tuor"); }).find("Did you mean tour?"), std::string::npos);
+}
+
+// Labs that are built in: they parse, and each command and setting in them exists.
+TEST(Labs, BuiltInOnesExpand) {
+  EXPECT_GE(lab_names().size(), 7U);
+  for (const std::string& name : lab_names()) {
+    const Lab lab = load_lab(name);
+    EXPECT_FALSE(lab.quick_time.empty()) << name;
+    for (const bool quick : {false, true}) {
+      EXPECT_FALSE(cells_of(lab, {.quick = quick, .set = {}}, "runs").empty()) << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::lab

@@ -1,0 +1,22 @@
+# Installs the packages of package-lock.json if they are not there, and bundles the script (run by cmake/ty_web.cmake).
+file(SHA256 ${WEB}/package-lock.json wanted)
+set(stamp ${WEB}/node_modules/.installed)
+set(found "")
+if(EXISTS ${stamp})
+  file(READ ${stamp} found)
+endif()
+set(failure 0)
+if(NOT found STREQUAL wanted)
+  execute_process(COMMAND ${NPM} ci --no-audit --no-fund --loglevel=error WORKING_DIRECTORY ${WEB}
+    RESULT_VARIABLE failure OUTPUT_QUIET)
+  if(failure EQUAL 0)
+    file(WRITE ${stamp} ${wanted})
+  endif()
+endif()
+if(failure EQUAL 0)
+  execute_process(COMMAND ${NODE} build.mjs ${OUTPUT} WORKING_DIRECTORY ${WEB} COMMAND_ERROR_IS_FATAL ANY)
+else()
+  message(WARNING "npm ci failed in web/: HTML reports will show tables in place of charts. "
+    "With a network, remove ${OUTPUT} and build again.")
+  file(WRITE ${OUTPUT} "")
+endif()

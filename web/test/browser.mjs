@@ -1,0 +1,125 @@
+// Opens real reports in headless Chromium, from disk: node test/browser.mjs TRAINYARD REPORT_PAGE OUTPUT_FOLDER
+// Ends with 77 (skipped, for ctest) where there is no Chromium or playwright-core.
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const SKIPPED = 77;
+const [trainyard, reportPage, output] = process.argv.slice(2);
+
+function skip(reason) {
+  console.log(`skipped: ${reason}`);
+  process.exit(SKIPPED);
+}
+
+const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+if (!executablePath) skip('there is no Chromium (Debian: chromium)');
+let chromium;
+try {
+  ({ chromium } = await import('playwright-core'));
+} catch {
+  skip('the packages of web/ are not installed (npm ci in web/)');
+}
+
+let failures = 0;
+function check(condition, what) {
+  console.log(`${condition ? 'ok  ' : 'FAIL'} ${what}`);
+  if (!condition) failures += 1;
+}
+
+/** Pages of several commands, and one with every element that reports have. */
+function makePages() {
+  mkdirSync(output, { recursive: true });
+  const page = (name) => join(output, `${name}.html`);
+  const run = (...words) => execFileSync(trainyard, words, { stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync(reportPage, [page('elements')]);
+  run('predict', 'resnet50', '--workers', '1,2,4,8', '--html', page('predict'));
+  run('lab', 'run', 'cnn-architectures', '--runs', output);
+  run('staleness', '--learner', '1,2,3,4', '--learner', '2.5,5', '--html', page('staleness'));
+  return [page('elements'), page('predict'), join(output, 'cnn-architectures', 'report.html'), page('staleness')];
+}
+
+const WIDTHS = { wide: { width: 1400, height: 900 }, narrow: { width: 390, height: 844 } };
+
+async function checkPage(context, file, width) {
+  const page = await context.newPage();
+  await page.setViewportSize(WIDTHS[width]);
+  const problems = [];
+  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && problems.push(message.text()));
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('request', (request) => request.url().startsWith('http') && problems.push(`asked for ${request.url()}`));
+  await page.goto(pathToFileURL(file).href);
+  const name = `${file.replace(`${output}/`, '')}, ${width}`;
+  const facts = await page.evaluate(() => ({
+    title: document.querySelector('h1')?.textContent ?? '',
+    plots: [...document.querySelectorAll('.plot')].map((plot) => plot.querySelectorAll('svg path, svg rect').length),
+    charts: document.querySelectorAll('figure.chart').length,
+    tables: [...document.querySelectorAll('figure.chart')].filter((figure) => figure.querySelector('details table tbody tr')).length,
+    overflow: document.documentElement.scrollWidth - innerWidth,
+    unnamed: [...document.querySelectorAll('button, a, img')].filter((e) => !(e.textContent || e.getAttribute('aria-label') || e.getAttribute('alt'))).length,
+  }));
+  check(facts.title !== '' && problems.length === 0, `${name}: renders without complaint ${problems.join('; ')}`);
+  check(facts.charts === facts.plots.length && facts.plots.every((marks) => marks > 3), `${name}: ${facts.charts} charts have marks`);
+  check(facts.tables === facts.charts, `${name}: every chart has its data as a table`);
+  check(facts.overflow <= 0, `${name}: nothing is wider than the window (${facts.overflow} px)`);
+  check(facts.unnamed === 0, `${name}: every control has a name`);
+  await page.screenshot({ path: file.replace(/\.html$/, `-${width}.png`), fullPage: true });
+  return page;
+}
+
+async function downloaded(page, label) {
+  const [download] = await Promise.all([page.waitForEvent('download'), page.locator('figure.chart').first().getByRole('button', { name: label }).click()]);
+  return readFileSync(await download.path());
+}
+
+async function checkActions(page) {
+  const csv = (await downloaded(page, 'CSV')).toString();
+  const rows = await page.locator('figure.chart').first().locator('tbody tr').count();
+  check(csv.trim().split('\n').length === rows + 1, 'the CSV of a chart has a line per row of its table');
+  check((await downloaded(page, 'SVG')).toString().startsWith('<svg'), 'the SVG of a chart is SVG');
+  check((await downloaded(page, 'PNG')).subarray(1, 4).toString() === 'PNG', 'the PNG of a chart is PNG');
+
+  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const before = await background();
+  await page.getByRole('button', { name: 'Change between light and dark' }).click();
+  check((await background()) !== before, 'light and dark change places');
+  await page.screenshot({ path: join(output, 'elements-dark.png'), fullPage: true });
+  await page.getByRole('button', { name: 'Change between light and dark' }).click();
+
+  await page.locator('.plot').first().focus();
+  await page.keyboard.press('ArrowRight');
+  const tip = await page.locator('.plot').first().evaluate((plot) => plot.lastElementChild?.textContent ?? '');
+  check(tip !== '', `arrow keys show the values of a chart ("${tip}")`);
+
+  const table = page.locator('.table table').first();
+  const column = () => table.locator('tbody tr td:last-child').allTextContents();
+  const original = await column();
+  await table.locator('th button').last().click();
+  const sorted = await column();
+  const numbers = sorted.map((text) => Number(text.replace(/[^0-9.]/g, '')));
+  check(sorted.join() !== original.join() && numbers.every((n, i) => i === 0 || numbers[i - 1] <= n), 'a table sorts by a column');
+  await page.emulateMedia({ media: 'print' });
+  const printed = await page.evaluate(() => getComputedStyle(document.querySelector('header')).display);
+  check(printed === 'none', 'on paper there are no controls');
+}
+
+const pages = makePages();
+const profile = mkdtempSync(join(tmpdir(), 'trainyard-browser-'));
+const context = await chromium.launchPersistentContext(profile, {
+  executablePath, headless: true, acceptDownloads: true,
+  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run'],
+});
+try {
+  for (const width of Object.keys(WIDTHS)) {
+    for (const file of pages) await (await checkPage(context, file, width)).close();
+  }
+  const page = await checkPage(context, pages[0], 'wide');
+  await checkActions(page);
+} finally {
+  await context.close();
+  rmSync(profile, { recursive: true, force: true });
+}
+console.log(failures === 0 ? 'all is well' : `${failures} failed`);
+process.exit(failures === 0 ? 0 : 1);
