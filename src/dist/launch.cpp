@@ -2,10 +2,12 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,9 +59,14 @@ std::pair<pid_t, int> start(std::vector<std::string> words) {
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   std::vector<std::string> variables = environment();
+  // A group of its own: Ctrl-C is for this process, which tells the ranks what they should do.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   pid_t process = 0;
-  const int code = posix_spawnp(&process, words[0].c_str(), &actions, nullptr,
+  const int code = posix_spawnp(&process, words[0].c_str(), &actions, &attributes,
                                 pointers(words).data(), pointers(variables).data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   if (code != 0) {
@@ -70,10 +77,19 @@ std::pair<pid_t, int> start(std::vector<std::string> words) {
   return {process, ends[0]};
 }
 
-std::string read_all(int from) {
+// Reads until the other end is closed.
+std::string read_all(int from, pid_t process, const std::function<bool()>& wants_stop) {
+  constexpr int kLookMs = 100;
   std::string text;
   std::array<char, 4096> buffer{};
+  bool told = false;
   while (true) {
+    if (!told && wants_stop()) {
+      told = true;
+      kill(process, SIGUSR1);
+    }
+    pollfd ready{.fd = from, .events = POLLIN, .revents = 0};
+    if (poll(&ready, 1, kLookMs) <= 0) continue;
     const ssize_t got = read(from, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
@@ -92,13 +108,20 @@ int wait_for(pid_t process) {
 
 }  // namespace
 
-std::string run_as_ranks(int64_t ranks, std::span<const std::string> arguments) {
+JobEnd run_job(int64_t ranks, std::span<const std::string> arguments,
+               const std::function<bool()>& wants_stop) {
   const auto [process, output] = start(command_line(ranks, arguments));
-  std::string text = read_all(output);
-  const int code = wait_for(process);
-  TY_REQUIRE(code != kWrongRequest, "the {} ranks refused the request (see above)", ranks);
-  if (code != 0) throw_failure("the job of {} ranks ended with exit code {}", ranks, code);
-  return text;
+  JobEnd end;
+  end.output = read_all(output, process, wants_stop);
+  end.code = wait_for(process);
+  TY_REQUIRE(end.code != kWrongRequest, "the {} ranks refused the request (see above)", ranks);
+  return end;
+}
+
+std::string run_as_ranks(int64_t ranks, std::span<const std::string> arguments) {
+  JobEnd end = run_job(ranks, arguments, [] { return false; });
+  if (end.code != 0) throw_failure("the job of {} ranks ended with exit code {}", ranks, end.code);
+  return std::move(end.output);
 }
 
 }  // namespace trainyard::dist

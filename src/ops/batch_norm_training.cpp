@@ -7,6 +7,8 @@
 // BatchNormGrad: (x, scale, mean, variance, dy, bias?, y?, dy'?) -> (dx, dscale, dbias,
 //   dresidual?). With an activation it needs to know where y lies: from y, or, where nothing was
 //   added, from x and bias. dy' is a second part of dy, to be added to it.
+// With all_images, the images of all workers of a job, statistics and the sums of the gradient are
+// taken over the images of all of them; dscale and dbias are then this worker's share of the sums.
 #include "base/error.h"
 #include "ops/activation.h"
 #include "ops/gradient.h"
@@ -15,14 +17,14 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"activation", AttrKind::kText},
-                                    {"activation_alpha", AttrKind::kFloat},
-                                    {"activation_beta", AttrKind::kFloat},
-                                    {"epsilon", AttrKind::kFloat},
-                                    {"momentum", AttrKind::kFloat}};
+constexpr AttrSpec kAttributes[] = {
+    {"activation", AttrKind::kText},       {"activation_alpha", AttrKind::kFloat},
+    {"activation_beta", AttrKind::kFloat}, {"all_images", AttrKind::kInt},
+    {"epsilon", AttrKind::kFloat},         {"momentum", AttrKind::kFloat}};
 constexpr AttrSpec kGradAttributes[] = {{"activation", AttrKind::kText},
                                         {"activation_alpha", AttrKind::kFloat},
                                         {"activation_beta", AttrKind::kFloat},
+                                        {"all_images", AttrKind::kInt},
                                         {"epsilon", AttrKind::kFloat}};
 constexpr size_t kResidual = 5;
 constexpr size_t kGradBias = 5;

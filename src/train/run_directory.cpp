@@ -32,11 +32,6 @@ std::string plain(std::string_view name) {
   return text;
 }
 
-std::string default_name(std::string_view model, std::string_view data) {
-  return fmt::format("{}-{}-{:%Y%m%d-%H%M%S}", plain(model), plain(data),
-                     fmt::localtime(std::time(nullptr)));
-}
-
 std::vector<std::string> runs_under(const fs::path& root) {
   std::vector<std::string> names;
   std::error_code problem;
@@ -63,6 +58,11 @@ bool make_folder(const fs::path& path) {
 
 }  // namespace
 
+std::string default_run_name(std::string_view model, std::string_view data) {
+  return fmt::format("{}-{}-{:%Y%m%d-%H%M%S}", plain(model), plain(data),
+                     fmt::localtime(std::time(nullptr)));
+}
+
 RunDirectory::RunDirectory(fs::path path) : path_(std::move(path)) {
   fd_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   TY_REQUIRE(fd_ >= 0, "{}: cannot be opened: {}", path_.string(), std::strerror(errno));
@@ -86,7 +86,7 @@ RunDirectory RunDirectory::create(const fs::path& root, std::string_view name,
   if (problem) fail_to_create(root, problem);
   fs::path path = root / name;
   if (name.empty()) {
-    const std::string base = default_name(model, data);
+    const std::string base = default_run_name(model, data);
     path = root / base;
     for (int number = 2; !make_folder(path); ++number) {
       path = root / fmt::format("{}-{}", base, number);

@@ -7,6 +7,9 @@
 
 namespace trainyard::train {
 
+// What a run is called that is given no name: model-data-date-time.
+std::string default_run_name(std::string_view model, std::string_view data);
+
 // One process at a time holds a run directory, as long as this object lives; nothing is left in the
 // folder by that.
 class RunDirectory {

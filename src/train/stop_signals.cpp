@@ -8,7 +8,7 @@
 namespace trainyard::train {
 namespace {
 
-constexpr std::array<int, 2> kSignals = {SIGINT, SIGTERM};
+constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGUSR1};
 
 volatile std::sig_atomic_t was_requested = 0;
 bool one_lives = false;

@@ -1,10 +1,10 @@
-// Ctrl-C and SIGTERM as a wish to stop: the work ends its step and saves; the second signal ends
-// the process at once.
+// Ctrl-C, SIGTERM and SIGUSR1 (which mpirun passes on to its ranks) as a wish to stop: the work
+// ends its step and saves; the second signal ends the process at once.
 #pragma once
 
 namespace trainyard::train {
 
-// While one lives, the first SIGINT or SIGTERM only sets requested(). One at a time; a new one
+// While one lives, the first of these signals only sets requested(). One at a time; a new one
 // starts unrequested. The handlers of before come back with its end.
 class StopSignals {
  public:

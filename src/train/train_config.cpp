@@ -38,6 +38,8 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("clip_norm", &c.clip_norm, "largest common norm of the gradients; 0: any");
   settings.add("label_smoothing", &c.label_smoothing, "share of a label spread over all classes");
   settings.add("auxiliary_weight", &c.auxiliary_weight, "of the losses of auxiliary outputs");
+  settings.add("sync_bn", &c.sync_bn,
+               "batch normalisation over the images of all workers, not of each");
   settings.add("seed", &c.seed, "of weights, order, augmentation and dropout");
   settings.add("freeze_epoch_seed", &c.freeze_epoch_seed,
                "every epoch in the order of the first, to show why the epoch must be set");

@@ -33,6 +33,7 @@ struct TrainConfig {
   bool decay_all = false;
   double clip_norm = 0;
   double label_smoothing = 0;
+  bool sync_bn = false;
   double auxiliary_weight = 0.3;
 
   int64_t seed = 1;

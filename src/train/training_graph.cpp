@@ -74,6 +74,7 @@ class Maker {
                options_.frozen.empty() ? "" : " that are not frozen");
     std::vector<StateUpdate> statistics = autodiff::to_training_mode(graph_);
     for (const passes::Pass& pass : passes::training_passes()) pass.run(graph_, {});
+    synchronise_normalisation();
     add_losses();
     add_gradients();
     add_exchange();
@@ -97,6 +98,14 @@ class Maker {
   }
 
  private:
+  void synchronise_normalisation() {
+    if (options_.sync_images == 0) return;
+    for (const NodeId id : graph_.node_ids()) {
+      trainyard::Node& node = graph_.mutable_node(id);
+      if (node.op == "BatchNormTraining") node.attributes["all_images"] = options_.sync_images;
+    }
+  }
+
   void add_losses() {
     const std::vector<ValueId> outputs(graph_.outputs().begin(), graph_.outputs().end());
     TY_REQUIRE(!outputs.empty(), "the network has no outputs");

@@ -42,6 +42,8 @@ struct TrainingOptions {
   // in the order in which backward makes them. 0: one worker.
   double share = 1;
   int64_t bucket_bytes = 0;
+  // Batch normalisation over the images of all workers, which are so many; 0: each over its own.
+  int64_t sync_images = 0;
 };
 
 // The first bucket is full at this size, so that communication begins early.

@@ -37,6 +37,7 @@ StepOptions step_options(const TrainConfig& config, const Place& place) {
     options.workers = place.workers;
     training.share =
         static_cast<double>(own_batch(config, place)) / static_cast<double>(config.batch);
+    if (config.sync_bn) training.sync_images = config.batch;
     training.bucket_bytes = static_cast<int64_t>(config.bucket_mb * 1024 * 1024);
   }
   training.accumulate = config.accumulate;

@@ -222,6 +222,55 @@ TEST(DataParallel, FrozenEpochsRepeatTheFirst) {
   EXPECT_NE(moving[0], moving[4]);
 }
 
+// Weights after two steps of a network with batch normalisation, of `workers` that share six
+// images.
+std::vector<float> normalised_weights(int64_t workers, bool sync, bool reference) {
+  std::vector<float> result;
+  constexpr int64_t kImages = 6;
+  dist::run_in_threads({.ranks = workers}, [&](dist::Communicator& comm) {
+    Replicas replicas(comm, {});
+    const int64_t share = data::share_of(kImages, comm.rank(), workers);
+    StepOptions options{.threads = 1, .seed = 3, .reference_only = reference};
+    if (workers > 1) {
+      options.exchange = &replicas;
+      options.training.share = static_cast<double>(share) / kImages;
+      options.training.bucket_bytes = 200'000;
+      options.training.sync_images = sync ? kImages : 0;
+    }
+    const models::ModelOptions network{.batch = share, .classes = 10, .image = 8};
+    TrainingStep step(models::build_model("resnet20-cifar", network), options);
+    Tensor all(DType::kF32, Shape{kImages, 3, 8, 8});
+    for (uint64_t i = 0; i < 2; ++i) {
+      runtime::fill_random(all, i);
+      const int64_t per_image = all.num_elements() / kImages;
+      const float* mine = all.values<float>().data() + kImages * comm.rank() / workers * per_image;
+      std::copy_n(mine, share * per_image, step.images().values<float>().begin());
+      step.run(0.1);
+    }
+    if (comm.rank() + 1 != workers) return;
+    for (size_t i = 0; i < step.num_model_states(); ++i) {
+      const Tensor state = step.state(i);
+      result.insert(result.end(), state.values<float>().begin(), state.values<float>().end());
+    }
+  });
+  return result;
+}
+
+TEST(DataParallel, SynchronisedNormalisationIsThatOfTheWholeBatch) {
+  // Nineteen layers of normalisation over a few images amplify the last bits.
+  constexpr float kAmplified = 2e-3F;
+  for (const bool reference : {false, true}) {
+    const std::vector<float> one = normalised_weights(1, false, reference);
+    for (const int64_t workers : {2, 3, 4}) {
+      if (reference && workers > 2) continue;
+      const std::vector<float> sync = normalised_weights(workers, true, reference);
+      EXPECT_LT(largest_difference(one, sync), kAmplified) << workers << " " << reference;
+      const std::vector<float> local = normalised_weights(workers, false, reference);
+      EXPECT_GT(largest_difference(one, local), 10 * kAmplified) << workers << " " << reference;
+    }
+  }
+}
+
 // After some steps with images of their own all workers hold the same bits, also with a network
 // whose gradients come in blocked layouts and whose batch normalisation is local.
 TEST(DataParallel, ReplicasStayTheSame) {

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/communication_report.h"
 #include "cli/version.h"
 #include "data/augment.h"
 #include "data/sampler.h"
@@ -33,6 +34,9 @@ struct Flags {
   std::string name;
   std::string resume;
   int64_t batch_per_worker = 0;
+  int64_t restarts = 0;
+  bool elastic = false;
+  bool explain_comm = false;
   bool quiet = false;
   report::Format format = report::Format::kText;
 };
@@ -222,6 +226,19 @@ int run_worker(Flags& flags, std::ostream& out, dist::Communicator& comm) {
   return result.interrupted ? 1 : 0;
 }
 
+// What workers would tell each other, without starting them.
+int explain_communication(const Flags& flags, std::ostream& out) {
+  const train::TrainConfig& config = flags.config;
+  const auto training = data::open_dataset(config.data, data::Split::kTrain);
+  const Graph model =
+      build_network(config, *training, data::share_of(config.batch, 0, config.workers));
+  TY_REQUIRE(config.workers > 1, "one worker tells nobody anything; add --workers N");
+  out << report::render(
+      communication_document(train::plan_communication(config, model), train::omissions(config)),
+      flags.format);
+  return 0;
+}
+
 // The flags that were given, for the workers.
 std::vector<std::string> worker_arguments(const Flags& flags) {
   std::vector<std::string> words = {"train"};
@@ -251,10 +268,53 @@ std::vector<std::string> worker_arguments(const Flags& flags) {
   return words;
 }
 
+// From the last checkpoint, if the run got so far that it can go on.
+void prepare_restart(Flags& flags) {
+  if (flags.resume.empty()) {
+    const std::filesystem::path path = std::filesystem::path(flags.root) / flags.name;
+    if (!std::filesystem::exists(path / "config.yaml")) {
+      flags.name += "-again";
+      return;
+    }
+    flags.resume = path.string();
+  }
+  flags.name.clear();
+  flags.config_file.clear();
+  // The batch of the whole stays what it was.
+  flags.batch_per_worker = 0;
+}
+
+int run_workers(Flags& flags, std::ostream& out) {
+  TY_REQUIRE(flags.restarts >= 0, "--restarts is {}, expected 0 or more", flags.restarts);
+  train::TrainConfig& config = flags.config;
+  if (flags.resume.empty() && flags.name.empty()) {
+    flags.name = train::default_run_name(config.model, config.data);
+  }
+  flags.given.insert("workers");
+  const train::StopSignals signals;
+  for (int64_t restart = 0;; ++restart) {
+    const dist::JobEnd end =
+        dist::run_job(config.workers, worker_arguments(flags), [&] { return signals.requested(); });
+    if (end.code == 0 || signals.requested()) {
+      out << end.output;
+      return end.code == 0 ? 0 : 1;
+    }
+    if (restart == flags.restarts) {
+      throw_failure("the job of {} workers ended with exit code {}", config.workers, end.code);
+    }
+    prepare_restart(flags);
+    if (flags.elastic && config.workers > 1) config.workers -= 1;
+    std::cerr << fmt::format(
+        "trainyard: restart {} of {} with {} workers from the last checkpoint\n", restart + 1,
+        flags.restarts, config.workers);
+  }
+}
+
 int run(Flags& flags, std::ostream& out) {
   TY_REQUIRE(flags.resume.empty() || (flags.config_file.empty() && flags.name.empty()),
              "--resume goes on with a run; --config and --name are for new ones");
   if (dist::launched_as_rank()) {
+    TY_REQUIRE(flags.restarts == 0, "--restarts needs --workers: a launcher starts its own jobs");
     return dist::run_as_mpi_rank([&](dist::Communicator& comm) {
       // Only rank 0 needs to see the files of the run.
       const std::string text = comm.share_text(comm.rank() == 0 ? config_text(flags) : "");
@@ -263,10 +323,8 @@ int run(Flags& flags, std::ostream& out) {
     });
   }
   complete(flags, config_text(flags), 0);
-  if (flags.config.workers > 1) {
-    out << dist::run_as_ranks(flags.config.workers, worker_arguments(flags));
-    return 0;
-  }
+  if (flags.explain_comm) return explain_communication(flags, out);
+  if (flags.config.workers > 1) return run_workers(flags, out);
   dist::SingleProcess alone;
   return run_worker(flags, out, alone);
 }
@@ -288,6 +346,11 @@ Runner setup(Args& args) {
   }
   args.option("--batch-per-worker", flags->batch_per_worker,
               "in place of --batch: a batch that grows with the workers (weak scaling)");
+  args.option("--restarts", flags->restarts,
+              "how often a job that failed is started again from its last checkpoint");
+  args.flag("--elastic", flags->elastic, "... with one worker less each time");
+  args.flag("--explain-comm", flags->explain_comm,
+            "list what the workers would tell each other, with bytes, and train nothing");
   args.option("--config", flags->config_file, "settings from this YAML file; flags win");
   args.option("--runs", flags->root, "the folder of run directories");
   args.option("--name", flags->name, "of the run directory; absent: model, data and time");
@@ -310,6 +373,9 @@ extern const Command kTrain = {
         "      --augment crop:4,flip,normalize --learning-rate 0.1 --weight-decay 1e-4\n"
         "  trainyard train --config my.yaml --epochs 10\n"
         "  trainyard train --model resnet20-cifar --data cifar10:DIR --workers 4 --batch 256\n"
+        "  trainyard train --model lenet5 --data fashion-mnist --workers 4 --restarts 2 --elastic\n"
+        "  trainyard train --model resnet20-cifar --data synthetic:3x32x32 --workers 4 "
+        "--explain-comm\n"
         "  mpirun -n 8 --hostfile hosts trainyard train --model resnet20-cifar --data cifar10:DIR\n"
         "  trainyard train --resume lenet5-fashion-mnist-20260101-120000\n",
     .setup = setup,

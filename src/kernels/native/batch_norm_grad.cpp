@@ -37,6 +37,7 @@ class BatchNormGrad final : public Kernel {
         dy_(planes_of(node.input_shape(0), layouts.inputs[kDy])),
         dx_(planes_of(node.input_shape(0), layouts.outputs[kDx])),
         epsilon_(node.attr_float("epsilon", 1e-5F)),
+        all_images_(node.attr_int("all_images", 0)),
         clamp_(clamp_of(node)),
         stores_sum_gradient_(node.has_output(kDSum)) {
     if (node.has_attr("activation")) mask_ = node.has_input(kY) ? Mask::kFromY : Mask::kAgain;
@@ -77,7 +78,7 @@ class BatchNormGrad final : public Kernel {
   template <Mask kMask, bool kStores, bool kAdds = false>
   void run_with(const KernelArgs& args) const {
     run_channel_sums<Factors>(
-        x_, args.scratch,
+        x_, args.scratch, exchange(),
         [&](int64_t image, int64_t plane, Sums& partial) {
           sum_piece<kMask, kStores, kAdds>(args, image, plane, partial);
         },
@@ -89,6 +90,9 @@ class BatchNormGrad final : public Kernel {
           find_dx<kMask, kStores>(args, image, plane, factors);
         });
   }
+
+  // With the other workers; null: the sums are this one's own.
+  Exchange* exchange() const { return all_images_ > 0 ? current_exchange : nullptr; }
 
   Factors forward_factors(const KernelArgs& args, int64_t plane) const {
     Factors factors = {};
@@ -167,15 +171,17 @@ class BatchNormGrad final : public Kernel {
   }
 
   void finish(const KernelArgs& args, int64_t plane, const Sums& total, Factors& factors) const {
-    const auto count = static_cast<double>(x_.images * x_.positions);
+    const int64_t images = exchange() != nullptr ? all_images_ : x_.images;
+    const auto count = static_cast<double>(images * x_.positions);
+    const double share = static_cast<double>(x_.images) / static_cast<double>(images);
     for (int64_t lane = 0; lane < kLanes && plane * kLanes + lane < channels_; ++lane) {
       const int64_t c = plane * kLanes + lane;
       const double power = variance(args, c) + epsilon_;
       factors.mean_dz[lane] = static_cast<float>(total.of[0][lane] / count);
       factors.slope[lane] = static_cast<float>(total.of[1][lane] / power / count);
       args.outputs[kDScale].as<float>()[c] =
-          static_cast<float>(total.of[1][lane] / std::sqrt(power));
-      args.outputs[kDBias].as<float>()[c] = static_cast<float>(total.of[0][lane]);
+          static_cast<float>(share * total.of[1][lane] / std::sqrt(power));
+      args.outputs[kDBias].as<float>()[c] = static_cast<float>(share * total.of[0][lane]);
     }
   }
 
@@ -207,6 +213,7 @@ class BatchNormGrad final : public Kernel {
   Planes dsum_;
   Planes more_dy_;  // without a stride if there is none
   double epsilon_;
+  int64_t all_images_;
   Activation clamp_;
   bool stores_sum_gradient_;
   Mask mask_ = Mask::kNone;

@@ -24,6 +24,7 @@ class BatchNormTraining final : public Kernel {
         y_(planes_of(node.input_shape(0), layouts.outputs[0])),
         epsilon_(node.attr_float("epsilon", 1e-5F)),
         momentum_(node.attr_float("momentum", 0.9F)),
+        all_images_(node.attr_int("all_images", 0)),
         clamp_(clamp_of(node)) {
     if (node.has_input(kResidual)) {
       residual_ = planes_of(node.input_shape(0), layouts.inputs[kResidual]);
@@ -44,7 +45,7 @@ class BatchNormTraining final : public Kernel {
         normalise<false>(args, image, plane, factors);
       }
     };
-    run_channel_sums<Factors>(x_, args.scratch, sums, finish, apply);
+    run_channel_sums<Factors>(x_, args.scratch, exchange(), sums, finish, apply);
   }
 
   int64_t scratch_bytes() const override { return channel_sums_scratch<Factors>(x_); }
@@ -58,16 +59,30 @@ class BatchNormTraining final : public Kernel {
     float bias[kLanes];
   };
 
-  // The first position of the first image: near the mean, so that the sum of squares around it
-  // does not cancel.
-  const float* shift(const KernelArgs& args, int64_t plane) const {
-    return args.inputs[0].as<float>() + plane * x_.plane_elements();
+  // With the other workers; null: the statistics are this one's own.
+  Exchange* exchange() const { return all_images_ > 0 ? current_exchange : nullptr; }
+
+  struct Shift {
+    float of[kLanes] = {};
+  };
+  // Near the mean, so that the sum of squares around it does not cancel: the first position of the
+  // first image, or, as all workers must take the same, the running mean.
+  Shift shift(const KernelArgs& args, int64_t plane) const {
+    Shift shift;
+    if (exchange() == nullptr) {
+      std::copy_n(args.inputs[0].as<float>() + plane * x_.plane_elements(), kLanes, shift.of);
+    } else {
+      const int64_t first = plane * kLanes;
+      std::copy_n(args.inputs[3].as<float>() + first, std::min(kLanes, channels_ - first),
+                  shift.of);
+    }
+    return shift;
   }
 
   void sum_piece(const KernelArgs& args, int64_t image, int64_t plane, Sums& partial) const {
     const float* x =
         args.inputs[0].as<float>() + image * x_.image_stride + plane * x_.plane_elements();
-    const __m256 k = _mm256_loadu_ps(shift(args, plane));
+    const __m256 k = _mm256_loadu_ps(shift(args, plane).of);
     for_each_chunk(x_.positions, [&](int64_t begin, int64_t end) {
       LaneSums sums;
       sums.run(begin, end, [&](int64_t at, __m256* out) {
@@ -81,7 +96,9 @@ class BatchNormTraining final : public Kernel {
 
   void find_statistics(const KernelArgs& args, int64_t plane, const Sums& total,
                        Factors& factors) const {
-    const auto count = static_cast<double>(x_.images * x_.positions);
+    const int64_t images = exchange() != nullptr ? all_images_ : x_.images;
+    const auto count = static_cast<double>(images * x_.positions);
+    const Shift around = shift(args, plane);
     for (int64_t lane = 0; lane < kLanes; ++lane) {
       const int64_t c = plane * kLanes + lane;
       if (c >= channels_) {
@@ -89,7 +106,7 @@ class BatchNormTraining final : public Kernel {
         continue;
       }
       const double offset = total.of[0][lane] / count;
-      const double mean = shift(args, plane)[lane] + offset;
+      const double mean = around.of[lane] + offset;
       const double variance = std::max(0.0, total.of[1][lane] / count - offset * offset);
       factors.mean[lane] = static_cast<float>(mean);
       factors.factor[lane] =
@@ -155,6 +172,7 @@ class BatchNormTraining final : public Kernel {
   Planes residual_;
   double epsilon_;
   double momentum_;
+  int64_t all_images_;
   Activation clamp_;
 };
 

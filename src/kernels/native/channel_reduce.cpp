@@ -28,7 +28,7 @@ class OfBlocks final : public Kernel {
 
   void run(const KernelArgs& args) const override {
     run_channel_sums<Nothing>(
-        x_, args.scratch,
+        x_, args.scratch, /*exchange=*/nullptr,
         [&](int64_t image, int64_t plane, Sums& partial) {
           const float* x =
               args.inputs[0].as<float>() + image * x_.image_stride + plane * x_.plane_elements();

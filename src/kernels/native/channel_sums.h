@@ -12,6 +12,7 @@
 #include "ir/node_view.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/flat.h"
+#include "kernels/parallel/exchange.h"
 #include "kernels/parallel/parallel.h"
 
 namespace trainyard::kernels::native {
@@ -129,10 +130,11 @@ void run_by_groups(const Planes& x, const SumPiece& sum_piece, const Finish& fin
   });
 }
 
-// The same in three steps over all images and planes.
+// The same in three steps over all images and planes. `exchange` adds the sums of other workers;
+// null: there are none.
 template <typename Factors, typename SumPiece, typename Finish, typename Apply>
-void run_by_pieces(const Planes& x, std::span<std::byte> scratch, const SumPiece& sum_piece,
-                   const Finish& finish, const Apply& apply) {
+void run_by_pieces(const Planes& x, std::span<std::byte> scratch, Exchange* exchange,
+                   const SumPiece& sum_piece, const Finish& finish, const Apply& apply) {
   auto* parts = reinterpret_cast<Sums*>(scratch.data());
   auto* factors = reinterpret_cast<Factors*>(parts + x.images * x.planes);
   const auto for_each_piece = [&](const auto& f) {
@@ -144,25 +146,32 @@ void run_by_pieces(const Planes& x, std::span<std::byte> scratch, const SumPiece
     parts[i] = Sums{};
     sum_piece(image, plane, parts[i]);
   });
+  // The total of a plane takes the place of its first part.
   parallel_for(x.planes, [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane) {
-      Sums total;
-      for (int64_t image = 0; image < x.images; ++image) total.add(parts[image * x.planes + plane]);
-      finish(plane, total, factors[plane]);
+      for (int64_t image = 1; image < x.images; ++image) {
+        parts[plane].add(parts[image * x.planes + plane]);
+      }
     }
+  });
+  if (exchange != nullptr) {
+    exchange->sum({&parts[0].of[0][0], static_cast<size_t>(2 * kLanes * x.planes)});
+  }
+  parallel_for(x.planes, [&](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end; ++plane) finish(plane, parts[plane], factors[plane]);
   });
   for_each_piece(
       [&](int64_t image, int64_t plane, int64_t) { apply(image, plane, factors[plane]); });
 }
 
 template <typename Factors, typename SumPiece, typename Finish, typename Apply>
-void run_channel_sums(const Planes& x, std::span<std::byte> scratch, const SumPiece& sum_piece,
-                      const Finish& finish, const Apply& apply) {
+void run_channel_sums(const Planes& x, std::span<std::byte> scratch, Exchange* exchange,
+                      const SumPiece& sum_piece, const Finish& finish, const Apply& apply) {
   const int64_t most = planes_per_group(x);
-  if (by_groups((x.planes + most - 1) / most)) {
+  if (exchange == nullptr && by_groups((x.planes + most - 1) / most)) {
     run_by_groups<Factors>(x, sum_piece, finish, apply);
   } else {
-    run_by_pieces<Factors>(x, scratch, sum_piece, finish, apply);
+    run_by_pieces<Factors>(x, scratch, exchange, sum_piece, finish, apply);
   }
 }
 

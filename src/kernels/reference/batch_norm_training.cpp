@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/parallel/exchange.h"
 #include "kernels/reference/moments.h"
 #include "kernels/reference/operands.h"
 #include "kernels/reference/reference.h"
@@ -16,13 +17,46 @@ void for_each_in_channel(const Shape& shape, int64_t channel, F&& visit) {
   for (int64_t i = 0; i < channel_size(shape); ++i) visit(channel_element(shape, channel, i));
 }
 
+// Two sums for each channel, over the images of this worker or of all.
+class ChannelSums {
+ public:
+  explicit ChannelSums(const NodeView& node)
+      : channels_(node.input_shape(0)[1]),
+        images_(node.input_shape(0)[0]),
+        all_images_(node.attr_int("all_images", 0)) {}
+
+  int64_t scratch_bytes() const { return 2 * channels_ * static_cast<int64_t>(sizeof(double)); }
+  // The images that are summed over.
+  int64_t images() const { return exchange() != nullptr ? all_images_ : images_; }
+  double share() const { return static_cast<double>(images_) / static_cast<double>(images()); }
+
+  // sum(channel, a, b) sets the two sums of this worker.
+  template <typename Sum>
+  std::span<const double> run(const KernelArgs& args, Sum&& sum) const {
+    auto* sums = reinterpret_cast<double*>(args.scratch.data());
+    for (int64_t c = 0; c < channels_; ++c) sum(c, sums[2 * c], sums[2 * c + 1]);
+    const std::span<double> all(sums, static_cast<size_t>(2 * channels_));
+    if (exchange() != nullptr) exchange()->sum(all);
+    return all;
+  }
+
+ private:
+  Exchange* exchange() const { return all_images_ > 0 ? current_exchange : nullptr; }
+
+  int64_t channels_;
+  int64_t images_;
+  int64_t all_images_;
+};
+
 class BatchNormTraining final : public Kernel {
  public:
   explicit BatchNormTraining(const NodeView& node)
-      : epsilon_(node.attr_float("epsilon", 1e-5F)),
+      : sums_(node),
+        epsilon_(node.attr_float("epsilon", 1e-5F)),
         momentum_(node.attr_float("momentum", 0.9F)),
         activation_(ops::activation_of(node)) {}
 
+  int64_t scratch_bytes() const override { return sums_.scratch_bytes(); }
   void run(const KernelArgs& args) const override {
     for_float_type(args.inputs[0].dtype, [&]<typename T>(T) { run_as<T>(args); });
   }
@@ -34,8 +68,21 @@ class BatchNormTraining final : public Kernel {
     const auto in = [&](size_t i, int64_t c) {
       return static_cast<double>(args.inputs[i].as<T>()[c]);
     };
+    // Around the running mean, which all workers share, so that variances do not cancel.
+    const auto own = static_cast<double>(channel_size(shape));
+    const std::span<const double> sums =
+        sums_.run(args, [&](int64_t c, double& first, double& second) {
+          const Moments moments = channel_moments<T>(args.inputs[0], c);
+          const double offset = moments.mean - in(3, c);
+          first = own * offset;
+          second = own * (moments.variance + offset * offset);
+        });
+    const double count = own / sums_.share();
     for (int64_t c = 0; c < shape[1]; ++c) {
-      const Moments batch = channel_moments<T>(args.inputs[0], c);
+      const double offset = sums[static_cast<size_t>(2 * c)] / count;
+      const Moments batch{.mean = in(3, c) + offset,
+                          .variance = std::max(
+                              0.0, sums[static_cast<size_t>(2 * c + 1)] / count - offset * offset)};
       const double factor = in(1, c) / std::sqrt(batch.variance + epsilon_);
       const bool adds = input_or_none(args, 5).data != nullptr;
       for_each_in_channel(shape, c, [&](int64_t i) {
@@ -53,6 +100,7 @@ class BatchNormTraining final : public Kernel {
     }
   }
 
+  ChannelSums sums_;
   double epsilon_;
   double momentum_;
   ops::ActivationSpec activation_;
@@ -63,7 +111,8 @@ class BatchNormTraining final : public Kernel {
 // the activation's bounds.
 class BatchNormGrad final : public Kernel {
  public:
-  explicit BatchNormGrad(const NodeView& node) : epsilon_(node.attr_float("epsilon", 1e-5F)) {
+  explicit BatchNormGrad(const NodeView& node)
+      : sums_(node), epsilon_(node.attr_float("epsilon", 1e-5F)) {
     const ops::ActivationSpec activation = ops::activation_of(node);
     if (activation.op == "Relu") low_ = 0.0;
     if (activation.op != "Clip") return;
@@ -71,6 +120,7 @@ class BatchNormGrad final : public Kernel {
     high_ = activation.beta;
   }
 
+  int64_t scratch_bytes() const override { return sums_.scratch_bytes(); }
   void run(const KernelArgs& args) const override {
     for_float_type(args.inputs[0].dtype, [&]<typename T>(T) { run_as<T>(args); });
   }
@@ -79,40 +129,45 @@ class BatchNormGrad final : public Kernel {
   template <typename T>
   void run_as(const KernelArgs& args) const {
     const Shape& shape = *args.inputs[0].shape;
-    const auto count = static_cast<double>(shape[0] * shape.num_elements(2, shape.rank()));
     const auto in = [&](size_t i, int64_t at) {
       return static_cast<double>(args.inputs[i].as<T>()[at]);
     };
+    const auto normalised = [&](int64_t c, int64_t i) {
+      return (in(0, i) - in(2, c)) / std::sqrt(in(3, c) + epsilon_);
+    };
+    const auto dz = [&](int64_t c, int64_t i) {
+      const double dy = in(4, i) + (input_or_none(args, 7).data != nullptr ? in(7, i) : 0.0);
+      const bool has_y = input_or_none(args, 6).data != nullptr;
+      if (!has_y && input_or_none(args, 5).data == nullptr) return dy;
+      const double y = has_y ? in(6, i) : normalised(c, i) * in(1, c) + in(5, c);
+      return low_ < y && y < high_ ? dy : 0.0;
+    };
+    const std::span<const double> sums =
+        sums_.run(args, [&](int64_t c, double& dscale, double& dbias) {
+          dscale = dbias = 0;
+          for_each_in_channel(shape, c, [&](int64_t i) {
+            dscale += dz(c, i) * normalised(c, i);
+            dbias += dz(c, i);
+          });
+        });
+    const auto count = static_cast<double>(sums_.images() * shape.num_elements(2, shape.rank()));
+    T* residual = output_or_none(args, 3).as<T>();
     for (int64_t c = 0; c < shape[1]; ++c) {
-      const double deviation = std::sqrt(in(3, c) + epsilon_);
-      const auto normalised = [&](int64_t i) { return (in(0, i) - in(2, c)) / deviation; };
-      const auto dy = [&](int64_t i) {
-        return in(4, i) + (input_or_none(args, 7).data != nullptr ? in(7, i) : 0.0);
-      };
-      const auto dz = [&](int64_t i) {
-        const bool has_y = input_or_none(args, 6).data != nullptr;
-        if (!has_y && input_or_none(args, 5).data == nullptr) return dy(i);
-        const double y = has_y ? in(6, i) : normalised(i) * in(1, c) + in(5, c);
-        return low_ < y && y < high_ ? dy(i) : 0.0;
-      };
-      double dscale = 0;
-      double dbias = 0;
+      const double dscale = sums[static_cast<size_t>(2 * c)];
+      const double dbias = sums[static_cast<size_t>(2 * c + 1)];
+      const double factor = in(1, c) / std::sqrt(in(3, c) + epsilon_);
       for_each_in_channel(shape, c, [&](int64_t i) {
-        dscale += dz(i) * normalised(i);
-        dbias += dz(i);
+        const double slope = normalised(c, i) * dscale / count;
+        const double passed = dz(c, i);
+        args.outputs[0].as<T>()[i] = static_cast<T>(factor * (passed - dbias / count - slope));
+        if (residual != nullptr) residual[i] = static_cast<T>(passed);
       });
-      const double factor = in(1, c) / deviation;
-      T* residual = output_or_none(args, 3).as<T>();
-      for_each_in_channel(shape, c, [&](int64_t i) {
-        args.outputs[0].as<T>()[i] =
-            static_cast<T>(factor * (dz(i) - dbias / count - normalised(i) * dscale / count));
-        if (residual != nullptr) residual[i] = static_cast<T>(dz(i));
-      });
-      args.outputs[1].as<T>()[c] = static_cast<T>(dscale);
-      args.outputs[2].as<T>()[c] = static_cast<T>(dbias);
+      args.outputs[1].as<T>()[c] = static_cast<T>(sums_.share() * dscale);
+      args.outputs[2].as<T>()[c] = static_cast<T>(sums_.share() * dbias);
     }
   }
 
+  ChannelSums sums_;
   double epsilon_;
   double low_ = -std::numeric_limits<double>::infinity();
   double high_ = std::numeric_limits<double>::infinity();

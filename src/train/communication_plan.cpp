@@ -1,0 +1,136 @@
+#include "train/communication_plan.h"
+
+#include <cmath>
+
+#include "dist/collective_plan.h"
+#include "ir/node_view.h"
+#include "train/worker_options.h"
+
+namespace trainyard::train {
+namespace {
+
+using When = CommunicationItem::When;
+
+class Planner {
+ public:
+  Planner(const TrainConfig& config, const Graph& model)
+      : config_(config),
+        classes_(model.value(model.outputs()[0]).type.shape[1]),
+        made_(make_training_graph(
+            model, step_options(config, {.rank = 0, .workers = config.workers}).training)) {}
+
+  std::vector<CommunicationItem> run() {
+    if (config_.workers == 1) return {};
+    start();
+    step();
+    epoch();
+    return std::move(items_);
+  }
+
+ private:
+  void broadcast(When when, std::string what, int64_t bytes) {
+    // Rank 0 sends to the root of each subtree.
+    items_.push_back({when, std::move(what), "broadcast from rank 0", bytes,
+                      bytes * dist::ceil_log2(config_.workers)});
+  }
+
+  void sum(When when, std::string what, int64_t bytes) {
+    const double share = dist::ring_plan(config_.workers).share;
+    items_.push_back({when, std::move(what), "all-reduce", bytes,
+                      static_cast<int64_t>(std::ceil(share * static_cast<double>(bytes)))});
+  }
+
+  int64_t bytes_of(ValueId id) const { return made_.graph.value(id).type.num_bytes(); }
+
+  int64_t state_bytes(int64_t begin, int64_t end) const {
+    int64_t bytes = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      bytes += bytes_of(made_.states[static_cast<size_t>(i)].from);
+    }
+    return bytes;
+  }
+
+  void start() {
+    const auto all = static_cast<int64_t>(made_.states.size());
+    const int64_t model = made_.num_parameters + made_.num_statistics;
+    broadcast(When::kStart, "initial parameters", state_bytes(0, made_.num_parameters));
+    if (made_.num_statistics > 0) {
+      broadcast(When::kStart, "running statistics", state_bytes(made_.num_parameters, model));
+    }
+    if (all > model) broadcast(When::kStart, "optimizer state", state_bytes(model, all));
+    constexpr int64_t kNumbers = 10;  // step, epoch, sums so far …
+    broadcast(When::kStart, "where the run stands", kNumbers * 8);
+  }
+
+  void step() {
+    // Forward, and again backward, for every layer.
+    for (const NodeId id : made_.graph.node_ids()) {
+      const NodeView node(made_.graph, id);
+      if (!node.has_attr("all_images")) continue;
+      // The sums of a layer are those of whole blocks of eight channels.
+      constexpr int64_t kBlock = 8;
+      const int64_t channels = (node.input_shape(0)[1] + kBlock - 1) / kBlock * kBlock;
+      sum(When::kStep, fmt::format("sums of {}", node.name()), 2 * channels * 8);
+    }
+    for (size_t i = 0; i < made_.buckets.size(); ++i) {
+      const std::vector<std::string>& names = made_.buckets[i];
+      int64_t bytes = 0;
+      for (const std::string& name : names) bytes += bytes_of(made_.graph.find_value(name));
+      sum(When::kStep,
+          names.size() == 1 ? fmt::format("gradients {}: {}", i, names[0])
+                            : fmt::format("gradients {}: {} to {}", i, names.front(), names.back()),
+          bytes);
+    }
+    constexpr int64_t kNumbers = 8;  // loss, counts and times of one worker
+    sum(When::kStep, "loss, accuracy, times, wish to stop", config_.workers * kNumbers * 8);
+  }
+
+  void epoch() {
+    if (made_.num_statistics > 0) {
+      broadcast(When::kEpoch, "running statistics, for the test",
+                state_bytes(made_.num_parameters, made_.num_parameters + made_.num_statistics));
+    }
+    sum(When::kEpoch, "test loss, counts and confusion matrix", 8 * (4 + classes_ * classes_));
+  }
+
+  const TrainConfig& config_;
+  int64_t classes_;
+  TrainingGraph made_;
+  std::vector<CommunicationItem> items_;
+};
+
+}  // namespace
+
+std::vector<CommunicationItem> plan_communication(const TrainConfig& config, const Graph& model) {
+  return Planner(config, model).run();
+}
+
+std::vector<Omission> omissions(const TrainConfig& config) {
+  return {
+      {"initial parameters",
+       "Workers that drew other weights add gradients of different functions: each replica follows "
+       "a direction that is nobody's, and they never meet. The same seed hides it until one worker "
+       "loads other weights."},
+      {"running statistics of batch normalisation",
+       fmt::format(
+           "Each worker has those of its own images{}, so each tests, and would save, another "
+           "network. Gradients do not show it: training looks right and the test depends on the "
+           "rank.",
+           config.sync_bn ? " without --sync-bn" : "")},
+      {"statistics of the batch in batch normalisation",
+       "Each worker normalises with the few images of its share: the result is not that of the "
+       "whole batch, and noisy below about 16 images per worker. --sync-bn sums them."},
+      {"optimizer state, after a restart",
+       "Momentum that starts at zero on some workers and goes on at others: equal gradients, "
+       "different steps, replicas that drift apart."},
+      {"the epoch, for the order of images",
+       "Every epoch deals the same images to the same worker in the same batches "
+       "(--freeze-epoch-seed shows it); with seeds that differ between workers some images are "
+       "seen twice in an epoch and others never."},
+      {"loss and accuracy",
+       "Rank 0 reports those of its own share; decisions based on them (stop, best) may differ "
+       "between workers, and one that stops alone leaves the others waiting."},
+  };
+}
+
+}  // namespace trainyard::train

@@ -1,0 +1,33 @@
+// Everything that workers of a run tell each other, before it is started.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "train/train_config.h"
+
+namespace trainyard::train {
+
+struct CommunicationItem {
+  enum class When : uint8_t { kStart, kStep, kEpoch };
+
+  When when = When::kStart;
+  std::string what;
+  std::string how;         // "all-reduce", "broadcast from rank 0"
+  int64_t bytes = 0;       // of the message, without padding of layouts
+  int64_t sent_bytes = 0;  // by the busiest worker: a ring for sums, a tree for broadcasts
+};
+
+// In the order in which it happens; empty for one worker. `model` has rank 0's share of the batch.
+std::vector<CommunicationItem> plan_communication(const TrainConfig& config, const Graph& model);
+
+// What goes wrong if workers exchange gradients and nothing else.
+struct Omission {
+  std::string left_out;
+  std::string effect;
+};
+std::vector<Omission> omissions(const TrainConfig& config);
+
+}  // namespace trainyard::train

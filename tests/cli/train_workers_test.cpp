@@ -1,0 +1,235 @@
+// Runs of several processes, some of which are killed or stopped.
+#include <chrono>
+#include <csignal>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "support/run_program.h"
+#include "support/temporary_folder.h"
+#include "train/checkpoint.h"
+#include "train/metrics.h"
+
+namespace trainyard::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Seconds = std::chrono::duration<double>;
+using Clock = std::chrono::steady_clock;
+
+// A run of the program with workers; its words go to a file.
+class WorkerJob {
+ public:
+  WorkerJob(const fs::path& root, const std::vector<std::string>& more, std::string name = "run")
+      : root_(root), name_(std::move(name)), words_(root / (name_ + ".stderr")) {
+    std::vector<std::string> words = {
+        TY_PROGRAM,    "train",  "--model",
+        "lenet5",      "--data", "synthetic:1x28x28,classes=4,size=96",
+        "--batch",     "24",     "--runs",
+        root.string(), "--name", name_,
+        "--quiet",     "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    process_ = fork();
+    if (process_ == 0) {
+      std::vector<char*> arguments;
+      for (std::string& word : words) arguments.push_back(word.data());
+      arguments.push_back(nullptr);
+      const int file = open(words_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+      dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+      dup2(file, STDERR_FILENO);
+      execv(TY_PROGRAM, arguments.data());
+      _exit(127);
+    }
+  }
+  ~WorkerJob() {
+    if (process_ > 0) {
+      kill(process_, SIGKILL);
+      waitpid(process_, nullptr, 0);
+    }
+  }
+  WorkerJob(const WorkerJob&) = delete;
+  WorkerJob& operator=(const WorkerJob&) = delete;
+
+  fs::path directory() const { return root_ / name_; }
+  pid_t process() const { return process_; }
+  std::string words() const { return fs::exists(words_) ? read_file(words_) : ""; }
+
+  // The process of a rank, once there is a checkpoint.
+  pid_t rank(int64_t rank) const {
+    const fs::path latest = directory() / "checkpoints" / "latest.safetensors";
+    EXPECT_TRUE(eventually([&] { return fs::exists(latest); })) << words();
+    const std::string sign = "OMPI_COMM_WORLD_RANK=" + std::to_string(rank);
+    for (const fs::directory_entry& entry : fs::directory_iterator("/proc")) {
+      std::error_code problem;
+      if (fs::read_symlink(entry.path() / "exe", problem) != fs::path(TY_PROGRAM)) continue;
+      if (!holds(entry.path() / "cmdline", root_.string())) continue;
+      if (holds(entry.path() / "environ", sign)) return std::stoi(entry.path().filename());
+    }
+    ADD_FAILURE() << "there is no rank " << rank;
+    return 0;
+  }
+
+  // The exit code; -1 if it does not end.
+  int wait(Seconds limit = Seconds(60)) {
+    int status = 0;
+    const bool ended =
+        eventually([&] { return waitpid(process_, &status, WNOHANG) == process_; }, limit);
+    if (!ended) return -1;
+    process_ = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  template <typename Condition>
+  static bool eventually(Condition condition, Seconds limit = Seconds(60)) {
+    const auto end = Clock::now() + limit;
+    while (!condition()) {
+      if (Clock::now() > end) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return true;
+  }
+
+ private:
+  static bool holds(const fs::path& file, const std::string& text) {
+    std::ifstream in(file, std::ios::binary);
+    const std::string all((std::istreambuf_iterator<char>(in)), {});
+    // Words end with a zero.
+    return all.find(text + '\0') != std::string::npos;
+  }
+
+  fs::path root_;
+  std::string name_;
+  fs::path words_;
+  pid_t process_ = 0;
+};
+
+// Without end, for this purpose.
+const std::vector<std::string> kLong = {"--epochs", "100000", "--checkpoint-every", "2"};
+
+std::vector<std::string> joined(std::vector<std::string> a, const std::vector<std::string>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+TEST(TrainWorkers, AKilledWorkerEndsTheRunAndIsNamedByAll) {
+  const TemporaryFolder folder("workers");
+  WorkerJob job(folder.path(), joined(kLong, {"--workers", "3"}));
+  const pid_t victim = job.rank(1);
+  ASSERT_EQ(kill(victim, SIGKILL), 0);
+  EXPECT_EQ(job.wait(Seconds(10)), 1) << job.words();
+  for (const int rank : {0, 2}) {
+    const std::string notice = "rank 1 (process " + std::to_string(victim) +
+                               ") has ended unexpectedly; rank " + std::to_string(rank) + " stops";
+    EXPECT_NE(job.words().find(notice), std::string::npos) << job.words();
+  }
+  const train::Checkpoint checkpoint(job.directory() / "checkpoints" / "latest.safetensors");
+  EXPECT_GE(checkpoint.info().step, 2);
+}
+
+TEST(TrainWorkers, RestartsGoOnBitByBit) {
+  const TemporaryFolder folder("workers");
+  const std::vector<std::string> settings = {"--epochs", "20",        "--checkpoint-every",
+                                             "2",        "--workers", "2"};
+  WorkerJob whole(folder.path(), settings, "whole");
+  ASSERT_EQ(whole.wait(), 0) << whole.words();
+  WorkerJob killed(folder.path(), joined(settings, {"--restarts", "1"}), "killed");
+  kill(killed.rank(1), SIGKILL);
+  ASSERT_EQ(killed.wait(), 0) << killed.words();
+  EXPECT_NE(killed.words().find("restart 1 of 1 with 2 workers"), std::string::npos);
+  EXPECT_EQ(read_file(whole.directory() / "model.safetensors"),
+            read_file(killed.directory() / "model.safetensors"));
+}
+
+TEST(TrainWorkers, AnElasticRunGoesOnWithTheSurvivors) {
+  const TemporaryFolder folder("workers");
+  WorkerJob job(folder.path(), {"--epochs", "20", "--checkpoint-every", "2", "--workers", "3",
+                                "--restarts", "1", "--elastic"});
+  kill(job.rank(0), SIGKILL);
+  ASSERT_EQ(job.wait(), 0) << job.words();
+  EXPECT_NE(job.words().find("restart 1 of 1 with 2 workers"), std::string::npos);
+  const std::vector<Json> lines = train::read_metrics(job.directory() / "metrics.jsonl");
+  EXPECT_EQ(lines[lines.size() - 2].at("workers").items().size(), 2U);
+  EXPECT_EQ(lines.back().at("step").as_int(), 20 * 4);
+}
+
+TEST(TrainWorkers, AStoppedWorkerIsNamedWithWhatItIsLateFor) {
+  const TemporaryFolder folder("workers");
+  WorkerJob job(folder.path(),
+                joined(kLong, {"--workers", "2", "--stall-warning", "0.5", "--wait-limit", "3"}));
+  const pid_t victim = job.rank(1);
+  kill(victim, SIGSTOP);
+  const std::string name = fmt::format("rank 1 (process {} is stopped) at: ", victim);
+  EXPECT_TRUE(WorkerJob::eventually([&] { return job.words().find(name) != std::string::npos; },
+                                    Seconds(10)))
+      << job.words();
+  // It may go on: nothing is lost.
+  kill(victim, SIGCONT);
+  const auto steps = [&] { return train::read_metrics(job.directory() / "metrics.jsonl").size(); };
+  const size_t before = steps();
+  EXPECT_TRUE(WorkerJob::eventually([&] { return steps() > before + 10; })) << job.words();
+  // It does not.
+  kill(victim, SIGSTOP);
+  EXPECT_EQ(job.wait(Seconds(15)), 1) << job.words();
+  EXPECT_NE(job.words().find("rank 0 waited 3 s for"), std::string::npos) << job.words();
+}
+
+TEST(TrainWorkers, AnInterruptSavesAndStopsAllWorkers) {
+  const TemporaryFolder folder("workers");
+  WorkerJob job(folder.path(), joined(kLong, {"--workers", "2"}));
+  job.rank(1);
+  kill(job.process(), SIGINT);
+  EXPECT_EQ(job.wait(Seconds(20)), 1) << job.words();
+  // Another number of epochs is another run: its checkpoint is there, and refused.
+  const Outcome resumed =
+      run({"train", "--resume", job.directory(), "--workers", "1", "--epochs", "1", "--quiet"});
+  EXPECT_EQ(resumed.code, 2) << resumed.err;
+}
+
+TEST(TrainWorkers, WorkersWithOtherSettingsAreRefused) {
+  const TemporaryFolder folder("workers");
+  const std::string each = fmt::format(
+      "-n 1 {} train --model lenet5 --data synthetic:1x28x28,classes=4,size=96 --batch 24 --runs "
+      "{} "
+      "--quiet --seed ",
+      TY_PROGRAM, folder.path().string());
+  const std::string command = fmt::format(
+      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --quiet "
+      "--oversubscribe {} 1 : {} 2 > {} 2>&1",
+      each, each, (folder.path() / "words").string());
+  const int status = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  EXPECT_NE(
+      read_file(folder.path() / "words").find("rank 1 has 'seed: 2', but rank 0 has 'seed: 1'"),
+      std::string::npos)
+      << read_file(folder.path() / "words");
+}
+
+TEST(TrainWorkers, ExplainsWhatCrossesTheNetwork) {
+  const Outcome outcome =
+      run({"train", "--model", "resnet20-cifar", "--data", "synthetic:3x32x32,classes=10,size=512",
+           "--workers", "4", "--sync-bn", "--explain-comm", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json data = Json::parse(outcome.out, "output");
+  // 269,722 parameters (He et al. 2015, table 6: 0.27M).
+  int64_t gradients = 0;
+  int64_t parameters = 0;
+  for (const Json& message : data.at("messages").items()) {
+    const std::string what = message.at("what").as_string();
+    if (what.starts_with("gradients")) gradients += message.at("bytes").as_int();
+    if (what == "initial parameters") parameters = message.at("bytes").as_int();
+  }
+  EXPECT_EQ(gradients, 4 * 269'722);
+  EXPECT_EQ(parameters, gradients);
+  EXPECT_EQ(data.at("only_gradients").items().size(), 6U);
+}
+
+}  // namespace
+}  // namespace trainyard::cli
