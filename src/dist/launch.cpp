@@ -21,10 +21,11 @@ namespace {
 
 constexpr int kWrongRequest = 2;
 
-std::vector<std::string> command_line(int64_t ranks, std::span<const std::string> arguments) {
-  // Workers have threads of their own, so ranks are not bound to one core.
-  std::vector<std::string> words = {"mpirun",          "--quiet",   "-n",  std::to_string(ranks),
-                                    "--oversubscribe", "--bind-to", "none"};
+std::vector<std::string> command_line(int64_t ranks, std::span<const std::string> arguments,
+                                      Binding binding) {
+  std::vector<std::string> words = {"mpirun", "--quiet", "-n", std::to_string(ranks),
+                                    "--oversubscribe"};
+  if (binding == Binding::kNone) words.insert(words.end(), {"--bind-to", "none"});
   words.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
   words.insert(words.end(), arguments.begin(), arguments.end());
   return words;
@@ -109,8 +110,8 @@ int wait_for(pid_t process) {
 }  // namespace
 
 JobEnd run_job(int64_t ranks, std::span<const std::string> arguments,
-               const std::function<bool()>& wants_stop) {
-  const auto [process, output] = start(command_line(ranks, arguments));
+               const std::function<bool()>& wants_stop, Binding binding) {
+  const auto [process, output] = start(command_line(ranks, arguments, binding));
   JobEnd end;
   end.output = read_all(output, process, wants_stop);
   end.code = wait_for(process);
@@ -118,8 +119,9 @@ JobEnd run_job(int64_t ranks, std::span<const std::string> arguments,
   return end;
 }
 
-std::string run_as_ranks(int64_t ranks, std::span<const std::string> arguments) {
-  JobEnd end = run_job(ranks, arguments, [] { return false; });
+std::string run_as_ranks(int64_t ranks, std::span<const std::string> arguments, Binding binding) {
+  JobEnd end = run_job(
+      ranks, arguments, [] { return false; }, binding);
   if (end.code != 0) throw_failure("the job of {} ranks ended with exit code {}", ranks, end.code);
   return std::move(end.output);
 }

@@ -8,6 +8,12 @@ int main() {
   using namespace trainyard::dist;
   return run_as_mpi_rank([](Communicator& comm) {
     Collectives collectives(comm);
+    // Kernels write gradients into windows by whole vectors.
+    const auto memory = collectives.allocate(1000);
+    if (reinterpret_cast<uintptr_t>(memory.data()) % 64 != 0) {
+      std::cerr << "rank " << comm.rank() << ": a window is not aligned\n";
+      return 1;
+    }
     for (const AllReduce* algorithm : all_reduces()) {
       const std::string wrong = check_all_reduce(collectives, *algorithm);
       if (!wrong.empty()) {

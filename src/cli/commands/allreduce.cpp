@@ -143,7 +143,8 @@ int run_jobs(const Options& options, std::ostream& out) {
                                                 "--seconds",
                                                 fmt::format("{}", options.seconds),
                                                 "--json"};
-    const Json job = Json::parse(dist::run_as_ranks(workers, arguments), "output of the ranks");
+    const std::string output = dist::run_as_ranks(workers, arguments, dist::Binding::kLibrary);
+    const Json job = Json::parse(output, "output of the ranks");
     for (const char* key : {"rows", "fabrics"}) {
       for (const Json& item : job.at(key).items()) data[key].push_back(item);
     }

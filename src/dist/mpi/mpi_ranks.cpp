@@ -35,6 +35,16 @@ constexpr int64_t kPage = 4096;
 constexpr int64_t kRoundPages = 64;
 constexpr int64_t kExtraPages = 17;
 
+// MPI's own data stand in front of a part, so it begins anywhere. Segments are mapped at pages:
+// what is aligned here is so for all ranks.
+constexpr uintptr_t kPartAlignment = 128;
+
+std::byte* aligned(void* part) {
+  const auto address = reinterpret_cast<uintptr_t>(part);
+  const uintptr_t rest = address % kPartAlignment;
+  return static_cast<std::byte*>(part) + (rest == 0 ? 0 : kPartAlignment - rest);
+}
+
 int64_t staggered(int64_t bytes) {
   const int64_t pages = (bytes + kPage - 1) / kPage;
   return ((pages + kRoundPages - 1) / kRoundPages * kRoundPages + kExtraPages) * kPage;
@@ -48,8 +58,9 @@ class MpiWindow : public SharedWindow {
     check(MPI_Info_create(&info), "describe a window");
     MPI_Info_set(info, "alloc_shared_noncontig", "true");
     void* mine = nullptr;
-    const int code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(staggered(bytes)), 1, info, host,
-                                             &mine, &window_);
+    const int64_t room = staggered(bytes + static_cast<int64_t>(kPartAlignment));
+    const int code =
+        MPI_Win_allocate_shared(static_cast<MPI_Aint>(room), 1, info, host, &mine, &window_);
     MPI_Info_free(&info);
     check(code, "allocate shared memory (is /dev/shm large enough?)");
     int members = 0;
@@ -59,7 +70,7 @@ class MpiWindow : public SharedWindow {
       int unit = 0;
       void* part = nullptr;
       check(MPI_Win_shared_query(window_, m, &size, &unit, &part), "find shared memory");
-      parts_.emplace_back(static_cast<std::byte*>(part), static_cast<size_t>(bytes));
+      parts_.emplace_back(aligned(part), static_cast<size_t>(bytes));
     }
   }
   ~MpiWindow() override {
