@@ -62,7 +62,7 @@ function axis(chart: Chart, which: 'x' | 'y', palette: Palette, upright: boolean
     name: data.name,
     nameLocation: upright ? 'end' : 'middle',
     nameGap: upright ? 12 : 30,
-    nameTextStyle: { color: palette.soft, fontSize: 12, align: upright ? 'left' : 'center', padding: upright ? [0, 0, 0, -30] : 0 },
+    nameTextStyle: { color: palette.soft, fontSize: 12, align: upright ? 'left' : 'center', padding: upright ? [0, 0, 0, -14] : 0 },
     axisLine: { show: !upright || !!data.categories, lineStyle: { color: palette.line } },
     axisTick: { show: false },
     axisLabel: { color: palette.soft, fontSize: 12, hideOverlap: true },
@@ -70,7 +70,7 @@ function axis(chart: Chart, which: 'x' | 'y', palette: Palette, upright: boolean
   };
   if (data.categories) {
     return { ...common, type: 'category', data: data.categories, splitLine: { show: false },
-      axisLabel: { ...common.axisLabel, width: upright ? 150 : undefined, overflow: upright ? 'truncate' : undefined } };
+      axisLabel: { ...common.axisLabel, interval: 0, width: upright ? 150 : undefined, overflow: upright ? 'truncate' : undefined } };
   }
   const label = { ...common.axisLabel, formatter: (value: number) => compact(value) };
   if (data.log) {
