@@ -20,6 +20,7 @@ extern const Command kPredict;
 extern const Command kReceptiveField;
 extern const Command kReport;
 extern const Command kStaleness;
+extern const Command kScale;
 extern const Command kSweep;
 extern const Command kValidate;
 extern const Command kRun;
@@ -46,6 +47,7 @@ constexpr const Command* kCommands[] = {
     &kRun,
     &kBench,
     &kTrain,
+    &kScale,
     &kAllReduce,
     &kStaleness,
     &kConformance,

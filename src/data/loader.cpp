@@ -37,8 +37,7 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
   TY_REQUIRE(0 <= options.workers && options.workers <= kMostWorkers,
              "{} data workers, expected 0 to {}", options.workers, kMostWorkers);
   const PictureShape& shape = augmentations_.output();
-  const int64_t slots = options.workers == 0 ? 1 : options.workers + kExtraSlots;
-  for (int64_t i = 0; i < slots; ++i) {
+  for (int64_t i = 0; i < slots(options.workers); ++i) {
     Slot& slot = slots_.emplace_back();
     slot.batch.images =
         Tensor(DType::kF32, Shape{options.batch, shape.channels, shape.height, shape.width});
@@ -47,6 +46,10 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
   // Nothing to do before start_epoch().
   claimed_ = released_ = consumed_ = num_batches();
   for (int64_t i = 0; i < options.workers; ++i) threads_.emplace_back([this] { work(); });
+}
+
+int64_t Loader::slots(int64_t workers) {
+  return workers == 0 ? 1 : workers + kExtraSlots;
 }
 
 Loader::~Loader() {
@@ -99,6 +102,13 @@ const Batch* Loader::next() {
   wait_seconds_ += seconds_since(start);
   if (slot.problem) std::rethrow_exception(std::exchange(slot.problem, nullptr));
   return &slot.batch;
+}
+
+const Batch& Loader::make(int64_t index) {
+  TY_CHECK(threads_.empty() && 0 <= index && index < num_batches(), "batch {} of {}", index,
+           num_batches());
+  fill(slots_[0].batch, index, own_workspace_);
+  return slots_[0].batch;
 }
 
 void Loader::work() {

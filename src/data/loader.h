@@ -51,6 +51,9 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
+  // How many batches are in memory at once, with so many threads.
+  static int64_t slots(int64_t workers);
+
   int64_t num_batches() const { return sampler_.num_batches(); }
   const Augmentations& augmentations() const { return augmentations_; }
 
@@ -59,6 +62,9 @@ class Loader {
   // The next batch, which is valid until the next call; null at the end of the epoch. Throws what
   // reading a sample threw.
   const Batch* next();
+  // Any batch of the epoch, valid until the next call; for loaders without threads (TY_CHECKed),
+  // whose owner does not take the batches one after the other.
+  const Batch& make(int64_t index);
   // How long next() has waited since start_epoch().
   double wait_seconds() const { return wait_seconds_; }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -77,6 +78,9 @@ class Communicator {
   virtual void exchange(const Outgoing* out, const Incoming* in) = 0;
   void send(int64_t to, std::span<const std::byte> bytes);
   void receive(int64_t from, std::span<std::byte> bytes);
+  // Whose message can be received now, of those in `from`; waits up to `seconds` for one to come.
+  // Looks at them in turn, so that none is passed over. Throws Failure if a rank has ended.
+  virtual std::optional<int64_t> find_message(std::span<const int64_t> from, double seconds) = 0;
   // Returns once every rank has called it.
   void barrier();
   // Rank 0's text, on every rank.

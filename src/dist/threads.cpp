@@ -52,6 +52,24 @@ class Hub {
     std::copy(letter.begin(), letter.end(), in.bytes.begin());
   }
 
+  // Starts looking behind `last`, the answer before.
+  std::optional<int64_t> find(int64_t to, std::span<const int64_t> from, int64_t last,
+                              double seconds) {
+    std::optional<int64_t> found;
+    const auto look = [&] {
+      for (const int64_t rank : from) {
+        const auto letters = letters_.find({rank, to});
+        if (letters == letters_.end() || letters->second.empty()) continue;
+        if (!found || (*found <= last && rank > last)) found = rank;
+      }
+      return found || first_gone_ >= 0;
+    };
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::duration<double>(seconds), look);
+    if (!found && first_gone_ >= 0) throw_failure("rank {}: rank {} has failed", to, first_gone_);
+    return found;
+  }
+
   // The `sequence`-th window of a host; whoever asks first makes it.
   std::shared_ptr<HeapWindow> window(int64_t host, int64_t sequence, int64_t members,
                                      int64_t bytes) {
@@ -113,6 +131,12 @@ class ThreadRank : public Communicator {
     hub_.take(rank(), *in, [&](double waited) { return keep_waiting(in->from, waited); });
   }
 
+  std::optional<int64_t> find_message(std::span<const int64_t> from, double seconds) override {
+    const auto found = hub_.find(rank(), from, last_found_, seconds);
+    if (found) last_found_ = *found;
+    return found;
+  }
+
   std::unique_ptr<SharedWindow> open_window(int64_t bytes) override {
     const auto members = static_cast<int64_t>(host_members().size());
     const int64_t host = hosts()[static_cast<size_t>(rank())];
@@ -125,6 +149,7 @@ class ThreadRank : public Communicator {
  private:
   Hub& hub_;
   int64_t windows_ = 0;
+  int64_t last_found_ = -1;
 };
 
 }  // namespace

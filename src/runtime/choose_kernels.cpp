@@ -197,6 +197,7 @@ class Chooser {
   }
 
   void keep_layout(StateUpdate& state) {
+    if (!state.to.valid()) return;
     const Shape& shape = plan_.graph.value(state.from).type.shape;
     if (same_placement(plan_.layout(state.from), plan_.layout(state.to), shape)) return;
     state.to = reordered(state.to, Layout(plan_.layout(state.from)));

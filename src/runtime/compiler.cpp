@@ -50,12 +50,17 @@ class StatesAsOutputs {
   StatesAsOutputs(Graph& graph, std::vector<StateUpdate>& states)
       : graph_(graph), states_(states), own_outputs_(graph.outputs().size()) {
     std::vector<ValueId> all(graph.outputs().begin(), graph.outputs().end());
-    for (const StateUpdate& state : states_) all.push_back(state.to);
+    for (const StateUpdate& state : states_) {
+      if (state.to.valid()) all.push_back(state.to);
+    }
     graph_.set_outputs(std::move(all));
   }
   void restore() {
     std::vector<ValueId> all(graph_.outputs().begin(), graph_.outputs().end());
-    for (size_t i = 0; i < states_.size(); ++i) states_[i].to = all[own_outputs_ + i];
+    size_t next = own_outputs_;
+    for (StateUpdate& state : states_) {
+      if (state.to.valid()) state.to = all[next++];
+    }
     all.resize(own_outputs_);
     graph_.set_outputs(std::move(all));
   }

@@ -185,6 +185,7 @@ class Sharer {
   void place_states() {
     std::vector<PlannedStep> copies;
     for (StateUpdate& state : plan_.states) {
+      if (!state.to.valid()) continue;
       TY_REQUIRE(plan_.graph.value(plan_.place(state.to).root).producer.valid(),
                  "the new value of '{}' is not computed", plan_.graph.value(state.from).name);
       if (!can_replace(state)) {

@@ -1,6 +1,7 @@
 #include "train/train_config.h"
 
 #include "base/error.h"
+#include "train/parameter_server.h"
 #include "train/schedule.h"
 
 namespace trainyard::train {
@@ -40,6 +41,16 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("auxiliary_weight", &c.auxiliary_weight, "of the losses of auxiliary outputs");
   settings.add("sync_bn", &c.sync_bn,
                "batch normalisation over the images of all workers, not of each");
+  settings.add(
+      "servers", &c.servers,
+      "parameter servers that hold the weights; 0: workers sum gradients among themselves");
+  settings.add("sync", &c.sync,
+               "with servers: sync (mean of all workers), async (each gradient as it comes), ssp "
+               "(async, within a bound)");
+  settings.add("staleness_bound", &c.staleness_bound,
+               "of ssp: gradients that a worker may be ahead of the slowest");
+  settings.add("staleness_aware", &c.staleness_aware,
+               "with servers: the rate of a gradient is divided by its staleness");
   settings.add("seed", &c.seed, "of weights, order, augmentation and dropout");
   settings.add("freeze_epoch_seed", &c.freeze_epoch_seed,
                "every epoch in the order of the first, to show why the epoch must be set");
@@ -58,6 +69,7 @@ void add_others(Settings& settings, TrainConfig& c) {
                "seconds after which a worker that others wait for is named; 0: never");
   settings.add("wait_limit", &c.wait_limit, "seconds after which a wait for a worker fails");
   settings.add("data_workers", &c.data_workers, "threads that prepare batches");
+  settings.add("slow", &c.slow, "with servers: workers made slower, as 1:2.5");
   settings.add("max_steps", &c.max_steps, "stop after so many steps; 0: after the epochs");
   settings.add("target_accuracy", &c.target_accuracy,
                "stop when the test accuracy reaches it (0 to 1)");
@@ -109,6 +121,13 @@ void check(const TrainConfig& config) {
   TY_REQUIRE(0 <= config.target_accuracy && config.target_accuracy <= 1,
              "target_accuracy is {}, expected 0 to 1 (0.9 is 90 %)", config.target_accuracy);
   parse_schedule(config.schedule);
+  if (config.servers != 0) {
+    check_servers(config);
+  } else {
+    TY_REQUIRE(config.sync == "sync" && config.slow.empty() && config.staleness_bound == 0 &&
+                   !config.staleness_aware,
+               "sync, slow, staleness_bound and staleness_aware need parameter servers (servers)");
+  }
 }
 
 std::string config_hash(const TrainConfig& config) {

@@ -44,6 +44,11 @@ struct TrainConfig {
   double target_accuracy = 0;
 
   int64_t workers = 1;
+  int64_t servers = 0;  // 0: workers sum their gradients among themselves
+  std::string sync = "sync";
+  int64_t staleness_bound = 0;
+  bool staleness_aware = false;
+  std::string slow;
   std::string all_reduce = "auto";
   double bucket_mb = 25;
   bool no_overlap = false;

@@ -1,15 +1,14 @@
 #include "train/trainer.h"
 
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 
 #include "base/error.h"
-#include "onnx_io/export.h"
 #include "train/checkpoint.h"
 #include "train/events.h"
 #include "train/metrics.h"
 #include "train/replicas.h"
+#include "train/run_parts.h"
 #include "train/schedule.h"
 #include "train/worker_options.h"
 
@@ -60,16 +59,15 @@ struct Trainer::Impl {
        const data::Dataset& test, dist::Communicator& comm, std::string_view version)
       : config_(config),
         schedule_(parse_schedule(config.schedule)),
-        base_rate_(config.base_batch == 0
-                       ? config.learning_rate
-                       : scale_with_batch(config.learning_rate, config.batch, config.base_batch)),
+        base_rate_(base_rate(config)),
         model_(model),
         replicas_((comm.set_limit_s(config.wait_limit), comm), replica_options(config)),
         place_(find_place(training, version)),
         step_(model, step_options(config, place_)),
         loader_(training, training_loader(config, place_)),
         test_loader_(test, test_loader(config, place_, loader_.augmentations())) {
-    check_shapes();
+    require_input_shape(step_.images().shape(), own_batch(config_, place_),
+                        loader_.augmentations());
     require_same_layouts();
     name_buckets();
   }
@@ -95,7 +93,13 @@ struct Trainer::Impl {
     }
     result_.steps = info_.step;
     result_.best_top1 = info_.values["best_top1"];
-    if (!result_.interrupted && directory != nullptr) write_model(directory->path());
+    if (!result_.interrupted && directory != nullptr) {
+      Graph trained = model_;
+      step_.copy_weights_to(trained);
+      std::vector<NamedType> types = state_types();
+      types.resize(step_.num_model_states());
+      write_model(directory->path(), config_.model, trained, types);
+    }
     return std::move(result_);
   }
 
@@ -106,16 +110,6 @@ struct Trainer::Impl {
     const int threads =
         config_.threads > 0 ? static_cast<int>(config_.threads) : replicas_.fair_threads();
     return {replicas_.rank(), replicas_.workers(), threads, &replicas_};
-  }
-
-  void check_shapes() {
-    const data::PictureShape& picture = loader_.augmentations().output();
-    const Shape expected{own_batch(config_, place_), picture.channels, picture.height,
-                         picture.width};
-    TY_REQUIRE(step_.images().shape() == expected,
-               "the network takes {}, but the data gives {}; add augmentation steps such as "
-               "resize, pad or channels, or set --image",
-               step_.images().shape().to_string(), expected.to_string());
   }
 
   // Sums of gradients in different layouts would go on without a word, with wrong numbers.
@@ -173,8 +167,7 @@ struct Trainer::Impl {
     const double waited_before = loader_.wait_seconds();
     const data::Batch* batch = loader_.next();
     TY_CHECK(batch != nullptr, "the epoch ended early");
-    copy(batch->images, step_.images());
-    copy(batch->labels, step_.labels());
+    copy_batch(*batch, step_.images(), step_.labels());
     const double rate_now = rate();
     replicas_.take_times();
     step_.run(rate_now);
@@ -254,12 +247,6 @@ struct Trainer::Impl {
     events_->write(info_.step, scalars);
   }
 
-  static void copy(const Tensor& from, Tensor& to) {
-    TY_CHECK(from.type() == to.type(), "batch of {}, expected {}", from.type().to_string(),
-             to.type().to_string());
-    std::memcpy(to.data(), from.data(), static_cast<size_t>(from.num_bytes()));
-  }
-
   void end_epoch(double train_seconds, int64_t images_before) {
     EpochReport report;
     report.epoch = info_.epoch + 1;
@@ -274,7 +261,7 @@ struct Trainer::Impl {
     report.seconds = seconds();
     report.best = report.test.top1 > info_.values["best_top1"];
     if (report.best) info_.values["best_top1"] = report.test.top1;
-    if (replicas_.leads()) write_epoch(report);
+    if (replicas_.leads()) write_epoch(report, *metrics_, *events_);
     info_.epoch += 1;
     info_.epoch_step = 0;
     sums_ = {};
@@ -306,27 +293,6 @@ struct Trainer::Impl {
     replicas_.broadcast(
         {static_cast<std::byte*>(value.data()), static_cast<size_t>(value.num_bytes())});
     return value;
-  }
-
-  void write_epoch(const EpochReport& report) {
-    metrics_->append(Json::object({{"step", report.step},
-                                   {"epoch", report.epoch},
-                                   {"train_loss", report.train_loss},
-                                   {"train_accuracy", report.train_accuracy},
-                                   {"train_s", report.train_seconds},
-                                   {"wait_s", report.wait_seconds},
-                                   {"images_per_s", report.images_per_s},
-                                   {"seconds", report.seconds},
-                                   {"test_loss", report.test.loss},
-                                   {"test_top1", report.test.top1},
-                                   {"test_top5", report.test.top5},
-                                   {"confusion", Json::array_of(report.test.confusion)}}));
-    const Scalar scalars[] = {{"test/loss", report.test.loss},
-                              {"test/top1", report.test.top1},
-                              {"test/top5", report.test.top5},
-                              {"train/accuracy", report.train_accuracy},
-                              {"train/images_per_s", report.images_per_s}};
-    events_->write(report.step, scalars);
   }
 
   // --- checkpoints
@@ -387,17 +353,6 @@ struct Trainer::Impl {
     step_.set_progress(info_.step, static_cast<int64_t>(info_.values["updates"]));
     if (replicas_.workers() == 1) return;
     for (size_t i = 0; i < step_.states().size(); ++i) step_.set_state(i, broadcast_state(i));
-  }
-
-  void write_model(const std::filesystem::path& folder) {
-    Graph trained = model_;
-    step_.copy_weights_to(trained);
-    onnx_io::export_model(trained, folder / "model.onnx", {});
-    std::vector<NamedType> types = state_types();
-    types.resize(step_.num_model_states());
-    SafetensorsWriter writer(folder / "model.safetensors", types, {{"model", config_.model}});
-    for (size_t i = 0; i < types.size(); ++i) writer.write(step_.state(i));
-    writer.commit();
   }
 
   const TrainConfig& config_;

@@ -12,14 +12,10 @@
 #include "ops/op_def.h"
 #include "passes/pass.h"
 #include "train/loss.h"
+#include "train/update_nodes.h"
 
 namespace trainyard::train {
 namespace {
-
-struct Parameter {
-  ValueId value;
-  bool is_matrix = false;  // a weight of more than one dimension: not a bias, not a scale
-};
 
 bool begins_with_any(const std::string& name, const std::vector<std::string>& prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(),
@@ -27,9 +23,9 @@ bool begins_with_any(const std::string& name, const std::vector<std::string>& pr
 }
 
 // In the order in which the network uses them.
-std::vector<Parameter> trainable_parameters(const Graph& graph,
-                                            const std::vector<std::string>& frozen) {
-  std::vector<Parameter> parameters;
+std::vector<ValueId> trainable_parameters(const Graph& graph,
+                                          const std::vector<std::string>& frozen) {
+  std::vector<ValueId> parameters;
   for (const NodeId id : graph.node_ids()) {
     const NodeView node(graph, id);
     const ops::OpDef& op = ops::op_of(node);
@@ -39,12 +35,11 @@ std::vector<Parameter> trainable_parameters(const Graph& graph,
       if (!node.has_input(i)) continue;
       const Value& value = node.input_value(i);
       if (value.kind != ValueKind::kInitializer || !is_float(value.type.dtype)) continue;
-      const auto is_it = [&](const Parameter& p) { return p.value == node.input(i); };
       if (begins_with_any(value.name, frozen) ||
-          std::any_of(parameters.begin(), parameters.end(), is_it)) {
+          std::find(parameters.begin(), parameters.end(), node.input(i)) != parameters.end()) {
         continue;
       }
-      parameters.push_back({node.input(i), value.type.shape.rank() > 1});
+      parameters.push_back(node.input(i));
     }
   }
   return parameters;
@@ -69,39 +64,54 @@ class Maker {
       : options_(options), graph_(std::move(model)), builder_(graph_) {}
 
   TrainingGraph run() {
+    forward_and_backward();
+    add_exchange();
+    const UpdateNodes updates =
+        add_update_nodes(builder_, options_.optimizer, parameters_, gradients_);
+    graph_.set_outputs({loss_, correct_});
+    return result({&updates.parameters, &statistics_, &updates.optimizer, &accumulated_});
+  }
+
+  TrainingGraph run_gradients() {
+    forward_and_backward();
+    std::vector<StateUpdate> parameters;
+    for (const ValueId id : parameters_) parameters.push_back({id, kNoValue});
+    std::vector<ValueId> outputs = {loss_, correct_};
+    outputs.insert(outputs.end(), gradients_.begin(), gradients_.end());
+    graph_.set_outputs(std::move(outputs));
+    return result({&parameters, &statistics_});
+  }
+
+ private:
+  void forward_and_backward() {
     parameters_ = trainable_parameters(graph_, options_.frozen);
     TY_REQUIRE(!parameters_.empty(), "the network has no parameters to train{}",
                options_.frozen.empty() ? "" : " that are not frozen");
-    std::vector<StateUpdate> statistics = autodiff::to_training_mode(graph_);
+    statistics_ = autodiff::to_training_mode(graph_);
     for (const passes::Pass& pass : passes::training_passes()) pass.run(graph_, {});
     synchronise_normalisation();
     add_losses();
     add_gradients();
-    add_exchange();
-    rate_ = builder_.input(kRateInput, {DType::kF32, {}});
-    updates_ = builder_.input(kUpdatesInput, {DType::kI64, {}});
-    add_updates();
+  }
 
+  TrainingGraph result(std::initializer_list<const std::vector<StateUpdate>*> states) {
     TrainingGraph result;
     result.num_parameters = static_cast<int64_t>(parameters_.size());
-    result.num_statistics = static_cast<int64_t>(statistics.size());
-    result.states = std::move(new_parameters_);
-    for (const std::vector<StateUpdate>* more : {&statistics, &optimizer_states_, &accumulated_}) {
-      result.states.insert(result.states.end(), more->begin(), more->end());
+    result.num_statistics = static_cast<int64_t>(statistics_.size());
+    for (const std::vector<StateUpdate>* some : states) {
+      result.states.insert(result.states.end(), some->begin(), some->end());
     }
     result.buckets = std::move(buckets_);
-    graph_.set_outputs({loss_, correct_});
     drop_unused(result.states);
     graph_.sort();
     result.graph = std::move(graph_);
     return result;
   }
 
- private:
   void synchronise_normalisation() {
     if (options_.sync_images == 0) return;
     for (const NodeId id : graph_.node_ids()) {
-      trainyard::Node& node = graph_.mutable_node(id);
+      Node& node = graph_.mutable_node(id);
       if (node.op == "BatchNormTraining") node.attributes["all_images"] = options_.sync_images;
     }
   }
@@ -131,15 +141,13 @@ class Maker {
   }
 
   void add_gradients() {
-    std::vector<ValueId> values;
-    for (const Parameter& p : parameters_) values.push_back(p.value);
     ValueId loss = loss_;
     if (options_.share != 1) {
       const ValueId share = builder_.constant_scalar("share", static_cast<float>(options_.share));
       loss = builder_.add("Mul", {loss_, share});
     }
     const auto forward_nodes = static_cast<size_t>(graph_.num_nodes());
-    gradients_ = autodiff::differentiate(graph_, loss, values);
+    gradients_ = autodiff::differentiate(graph_, loss, parameters_);
     if (!options_.recompute.empty()) {
       autodiff::recompute_blocks(graph_, forward_nodes, options_.recompute);
     }
@@ -155,7 +163,7 @@ class Maker {
         builder_.constant_scalar("share", 1.0F / static_cast<float>(options_.accumulate));
     const ValueId continues = builder_.input(kContinuesInput, {DType::kF32, {}});
     for (size_t i = 0; i < parameters_.size(); ++i) {
-      const ValueId state = add_state(kAccumulatedPrefix, parameters_[i].value);
+      const ValueId state = add_state(builder_, kAccumulatedPrefix, parameters_[i]);
       const ValueId before = builder_.add("Mul", {state, continues});
       const ValueId part = builder_.add("Mul", {gradients_[i], share});
       gradients_[i] = builder_.add("Add", {before, part});
@@ -199,7 +207,7 @@ class Maker {
       std::vector<std::string> names;
       for (const size_t i : bucket) {
         parts.push_back(gradients_[i]);
-        names.push_back(graph_.value(parameters_[i].value).name);
+        names.push_back(graph_.value(parameters_[i]).name);
       }
       const Attributes attributes = {{"bucket", number++}};
       builder_.set_prefix(options_.accumulate == 1 ? kGradientPrefix : kUpdatePrefix);
@@ -208,98 +216,6 @@ class Maker {
       parts = builder_.add_multi("AllReduceWait", std::move(parts), bucket.size(), attributes);
       for (size_t i = 0; i < bucket.size(); ++i) gradients_[bucket[i]] = parts[i];
       buckets_.push_back(std::move(names));
-    }
-  }
-
-  ValueId add_state(std::string_view prefix, ValueId of) {
-    const Value& value = graph_.value(of);
-    return builder_.parameter(std::string(prefix) + value.name, value.type.shape, init_constant(0),
-                              value.type.dtype);
-  }
-
-  void add_updates() {
-    builder_.set_prefix(kUpdatePrefix);
-    if (options_.optimizer.clip_norm > 0) {
-      std::vector<ValueId> clipped =
-          builder_.add_multi("ClipByGlobalNorm", gradients_, gradients_.size() + 1,
-                             {{"max_norm", static_cast<float>(options_.optimizer.clip_norm)}});
-      clipped.pop_back();
-      gradients_ = std::move(clipped);
-    }
-    std::vector<size_t> decayed;
-    std::vector<size_t> others;
-    for (size_t i = 0; i < parameters_.size(); ++i) {
-      const bool decays = options_.optimizer.decay_all || parameters_[i].is_matrix;
-      (decays ? decayed : others).push_back(i);
-    }
-    new_parameters_.resize(parameters_.size());
-    if (!decayed.empty()) add_update(decayed, options_.optimizer.weight_decay);
-    if (!others.empty()) add_update(others, 0);
-  }
-
-  struct Node {
-    std::string op;
-    Attributes attributes;
-    std::vector<std::string> states;  // prefixes of the names
-  };
-
-  Node optimizer_node(double decay) const {
-    const OptimizerOptions& o = options_.optimizer;
-    const auto f = [](double v) { return static_cast<float>(v); };
-    if (o.kind == "sgd") {
-      return {"Momentum",
-              {{"alpha", f(o.momentum)},
-               {"beta", 1.0F},
-               {"mode", std::string(o.nesterov ? "nesterov" : "standard")},
-               {"norm_coefficient", f(decay)}},
-              {"optimizer.momentum."}};
-    }
-    if (o.kind == "adam") {
-      return {"Adam",
-              {{"alpha", f(o.beta1)},
-               {"beta", f(o.beta2)},
-               {"epsilon", f(o.epsilon)},
-               {"norm_coefficient", f(decay)}},
-              {"optimizer.mean.", "optimizer.square."}};
-    }
-    if (o.kind == "adamw") {
-      return {"AdamW",
-              {{"alpha", f(o.beta1)},
-               {"beta", f(o.beta2)},
-               {"epsilon", f(o.epsilon)},
-               {"weight_decay", f(decay)}},
-              {"optimizer.mean.", "optimizer.square."}};
-    }
-    if (o.kind == "lars") {
-      return {"Lars",
-              {{"alpha", f(o.momentum)}, {"trust", f(o.trust)}, {"weight_decay", f(decay)}},
-              {"optimizer.momentum."}};
-    }
-    throw_error("there is no optimizer '{}'; known: {}.{}", o.kind, join(optimizer_names(), ", "),
-                did_you_mean(o.kind, optimizer_names()));
-  }
-
-  void add_update(const std::vector<size_t>& which, double decay) {
-    const Node node = optimizer_node(decay);
-    std::vector<ValueId> inputs = {rate_, updates_};
-    for (const size_t i : which) inputs.push_back(parameters_[i].value);
-    for (const size_t i : which) inputs.push_back(gradients_[i]);
-    const size_t first_state = optimizer_states_.size();
-    for (const std::string& prefix : node.states) {
-      for (const size_t i : which) {
-        const ValueId state = add_state(prefix, parameters_[i].value);
-        inputs.push_back(state);
-        optimizer_states_.push_back({state, kNoValue});
-      }
-    }
-    const size_t outputs = which.size() * (1 + node.states.size());
-    const std::vector<ValueId> made =
-        builder_.add_multi(node.op, std::move(inputs), outputs, node.attributes);
-    for (size_t i = 0; i < which.size(); ++i) {
-      new_parameters_[which[i]] = {parameters_[which[i]].value, made[i]};
-    }
-    for (size_t i = which.size(); i < outputs; ++i) {
-      optimizer_states_[first_state + i - which.size()].to = made[i];
     }
   }
 
@@ -323,24 +239,24 @@ class Maker {
   const TrainingOptions& options_;
   Graph graph_;
   ops::Builder builder_;
-  std::vector<Parameter> parameters_;
+  std::vector<ValueId> parameters_;
   std::vector<ValueId> gradients_;  // one per parameter
-  ValueId labels_, loss_, correct_, rate_, updates_;
-  std::vector<StateUpdate> new_parameters_, optimizer_states_, accumulated_;
+  ValueId labels_, loss_, correct_;
+  std::vector<StateUpdate> statistics_, accumulated_;
   std::vector<std::vector<std::string>> buckets_;
 };
 
 }  // namespace
 
-const std::vector<std::string>& optimizer_names() {
-  static const std::vector<std::string> kNames = {"sgd", "adam", "adamw", "lars"};
-  return kNames;
-}
-
 TrainingGraph make_training_graph(Graph model, const TrainingOptions& options) {
   TY_REQUIRE(options.accumulate >= 1, "gradients of {} runs cannot be added up",
              options.accumulate);
   return Maker(std::move(model), options).run();
+}
+
+TrainingGraph make_gradient_graph(Graph model, const TrainingOptions& options) {
+  TY_REQUIRE(options.accumulate == 1, "gradients that leave the graph are not added up in it");
+  return Maker(std::move(model), options).run_gradients();
 }
 
 }  // namespace trainyard::train

@@ -76,6 +76,11 @@ struct TrainingGraph {
 // classes, an operator without gradient.
 TrainingGraph make_training_graph(Graph model, const TrainingOptions& options);
 
+// Forward and backward alone, for those whose parameters are updated elsewhere: inputs as above but
+// for learning_rate and updates; outputs are followed by the gradients, in the order of the
+// parameters; the states are parameters, which runs leave as they are, and running statistics.
+TrainingGraph make_gradient_graph(Graph model, const TrainingOptions& options);
+
 inline constexpr const char* kAccumulatedPrefix = "optimizer.accumulated.";
 
 // Nodes of the backward pass and of the update are named so, and come in this order.

@@ -128,6 +128,29 @@ TEST(AllReduce, WaitsHaveALimitAndNameTheRank) {
   }
 }
 
+TEST(FindMessage, FindsWhatWasSent) {
+  for (const int64_t ranks : {1, 2, 5}) {
+    run_in_threads({.ranks = ranks}, [](Communicator& comm) {
+      EXPECT_EQ(check_find_message(comm), "") << "rank " << comm.rank();
+    });
+  }
+}
+
+TEST(FindMessage, ARankThatFailedIsNamed) {
+  std::string said;
+  const auto body = [&](Communicator& comm) {
+    if (comm.rank() == 1) throw_failure("broken");
+    const int64_t from = 1;
+    try {
+      comm.find_message({&from, 1}, 20);
+    } catch (const Failure& failure) {
+      said = failure.what();
+    }
+  };
+  EXPECT_THROW(run_in_threads({.ranks = 2}, body), Failure);
+  EXPECT_NE(said.find("rank 1"), std::string::npos) << said;
+}
+
 TEST(AllReduce, DifferentSizesAreRefused) {
   for (const char* algorithm : {"ring", "shared", "tree"}) {
     const std::string said = complaint(algorithm, [&](Collectives& collectives) {

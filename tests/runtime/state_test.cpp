@@ -102,6 +102,25 @@ TEST(State, FiltersLieAsTheirKernelsWantThem) {
   EXPECT_LE(relative_error(results[1], results[0]), kSumTolerance);
 }
 
+TEST(State, OnlyItsOwnerReplacesOneWithoutANewValue) {
+  Graph graph;
+  Builder b(graph);
+  const ValueId x = b.input("x", {DType::kF32, {4}});
+  const ValueId kept = b.parameter("kept", {4}, init_constant(0));
+  const ValueId sum = b.parameter("sum", {4}, init_constant(0));
+  const ValueId next = b.add("Add", {sum, x});
+  graph.set_outputs({b.add("Mul", {next, kept})});
+  ExecutionContext context(compile_states(graph, {{kept, kNoValue}, {sum, next}}));
+  const std::vector<float> twos(4, 2.0F);
+  context.set_input(0, Tensor::of<float>({4}, twos));
+  context.set_state(0, Tensor::of<float>({4}, twos));
+  for (int i = 1; i <= 2; ++i) {
+    context.run();
+    EXPECT_EQ(first(context.state(0)), 2.0F);
+    EXPECT_EQ(first(context.output(0)), static_cast<float>(4 * i));
+  }
+}
+
 TEST(State, WrongTypeIsRefusedByName) {
   Graph graph;
   Builder b(graph);

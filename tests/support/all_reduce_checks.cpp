@@ -116,4 +116,33 @@ std::string check_all_reduce(Collectives& collectives, const AllReduce& algorith
   return wrong;
 }
 
+std::string check_find_message(Communicator& comm) {
+  constexpr int64_t kMessages = 3;
+  constexpr double kLimit = 20;
+  std::string wrong;
+  std::byte go{};
+  if (comm.rank() > 0) {
+    comm.receive(0, {&go, 1});
+    for (int64_t i = 0; i < kMessages; ++i) {
+      const int64_t value = comm.rank() * kMessages + i;
+      comm.send(0, std::as_bytes(std::span(&value, 1)));
+    }
+  } else {
+    std::vector<int64_t> from;
+    for (int64_t r = 1; r < comm.size(); ++r) from.push_back(r);
+    if (comm.find_message(from, 0)) wrong = "a message was found that nobody sent";
+    for (const int64_t rank : from) comm.send(rank, {&go, 1});
+    std::vector<int64_t> got(from.size());
+    for (size_t i = 0; i < kMessages * from.size() && wrong.empty(); ++i) {
+      const auto rank = comm.find_message(from, kLimit);
+      if (!rank) return "no message was found";
+      int64_t value = 0;
+      comm.receive(*rank, std::as_writable_bytes(std::span(&value, 1)));
+      const int64_t wanted = *rank * kMessages + got[static_cast<size_t>(*rank - 1)]++;
+      if (value != wanted) wrong = "rank " + std::to_string(*rank) + " sent something else";
+    }
+  }
+  return wrong;
+}
+
 }  // namespace trainyard::dist

@@ -13,4 +13,8 @@ namespace trainyard::dist {
 // the answer is the first thing found wrong, empty if nothing is.
 std::string check_all_reduce(Collectives& collectives, const AllReduce& algorithm);
 
+// Every rank sends rank 0 some messages, which it takes in the order in which they can be found.
+// The answer as above.
+std::string check_find_message(Communicator& comm);
+
 }  // namespace trainyard::dist

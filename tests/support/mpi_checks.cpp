@@ -14,6 +14,10 @@ int main() {
       std::cerr << "rank " << comm.rank() << ": a window is not aligned\n";
       return 1;
     }
+    if (const std::string wrong = check_find_message(comm); !wrong.empty()) {
+      std::cerr << "rank " << comm.rank() << ": " << wrong << '\n';
+      return 1;
+    }
     for (const AllReduce* algorithm : all_reduces()) {
       const std::string wrong = check_all_reduce(collectives, *algorithm);
       if (!wrong.empty()) {

@@ -1,13 +1,11 @@
 // `trainyard allreduce`: times the ways to sum over ranks, beside MPI's own and the predictions.
-#include <algorithm>
-#include <charconv>
-#include <iostream>
 #include <memory>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/all_reduce_measurement.h"
+#include "cli/bytes_argument.h"
 #include "cli/command.h"
-#include "dist/all_reduce_bench.h"
 #include "dist/launch.h"
 #include "dist/mpi/mpi_ranks.h"
 #include "report/all_reduce.h"
@@ -31,15 +29,8 @@ constexpr int64_t kItem = 4;
 constexpr int64_t kStep = 4;
 
 int64_t parse_size(const std::string& text) {
-  int64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, number);
-  const std::string unit(stop, end);
-  const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : -1;
-  TY_REQUIRE(failure == std::errc() && shift >= 0,
-             "--sizes: '{}' is no size; expected bytes, or 64K, 4M, 1G", text);
-  TY_REQUIRE(number >= 0 && number <= kMostBytes >> shift, "--sizes: {} is not in 0..16G", text);
-  const int64_t bytes = number << shift;
+  const int64_t bytes = parse_bytes(text, "--sizes");
+  TY_REQUIRE(bytes <= kMostBytes, "--sizes: {} is not in 0..16G", text);
   TY_REQUIRE(bytes % kItem == 0, "--sizes: {} is no multiple of 4, the bytes of a float32", text);
   return bytes;
 }
@@ -82,40 +73,6 @@ void check(const Options& options) {
   parse_algorithms(options.algorithm);
 }
 
-report::AllReduceJob describe_job(dist::Collectives& collectives) {
-  const dist::Communicator& comm = collectives.comm();
-  return {comm.size(), static_cast<int64_t>(comm.host_members().size()),
-          dist::measure_fabric(collectives)};
-}
-
-// One rank's part; the answer is complete on every rank.
-Json measure(const Options& options, dist::Collectives& collectives) {
-  const report::AllReduceJob job = describe_job(collectives);
-  const std::vector<int64_t> sizes = parse_sizes(options.sizes);
-  const auto memory = collectives.allocate(*std::max_element(sizes.begin(), sizes.end()));
-  Json rows = Json::array();
-  for (const int64_t bytes : sizes) {
-    const std::span<float> data(reinterpret_cast<float*>(memory.data()),
-                                static_cast<size_t>(bytes / kItem));
-    for (const dist::AllReduce* algorithm : parse_algorithms(options.algorithm)) {
-      const dist::ReduceContext& context = collectives.context();
-      if (algorithm->available != nullptr && !algorithm->available(context)) continue;
-      const dist::Timing timing =
-          dist::time_all_reduce(collectives, data, *algorithm, options.seconds);
-      const dist::AllReduce& stands_for = dist::resolve_all_reduce(*algorithm, context, bytes);
-      rows.push_back(report::all_reduce_row(job, bytes, algorithm->name, stands_for.name, timing));
-    }
-    if (collectives.comm().rank() == 0) {
-      std::cerr << fmt::format("{} ranks, {}: done\n", job.workers,
-                               bytes_text(static_cast<double>(bytes)));
-    }
-  }
-  Json data = Json::object();
-  data["rows"] = std::move(rows);
-  data["fabrics"].push_back(report::fabric_json(job));
-  return data;
-}
-
 int run_rank(const Options& options, std::ostream& out) {
   return dist::run_as_mpi_rank([&](dist::Communicator& comm) {
     if (options.given.contains("workers")) {
@@ -124,7 +81,8 @@ int run_rank(const Options& options, std::ostream& out) {
                  comm.size());
     }
     dist::Collectives collectives(comm);
-    Json data = measure(options, collectives);
+    Json data = measure_all_reduces(collectives, parse_sizes(options.sizes),
+                                    parse_algorithms(options.algorithm), options.seconds);
     if (comm.rank() == 0) {
       out << report::render(report::all_reduce_document(std::move(data)), options.format);
     }

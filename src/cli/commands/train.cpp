@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -11,14 +12,13 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/communication_report.h"
+#include "cli/server_report.h"
+#include "cli/training_network.h"
 #include "cli/version.h"
-#include "data/augment.h"
 #include "data/sampler.h"
 #include "dist/launch.h"
 #include "dist/mpi/mpi_ranks.h"
 #include "dist/single.h"
-#include "models/model.h"
-#include "onnx_io/import.h"
 #include "train/checkpoint.h"
 #include "train/stop_signals.h"
 #include "train/trainer.h"
@@ -54,27 +54,6 @@ void read_config(std::string_view text, const std::string& origin, Flags& flags)
   }
   train::Settings settings = train::settings_of(flags.config);
   settings.read_yaml(text, origin, given);
-}
-
-// `batch` is this worker's share.
-Graph build_network(const train::TrainConfig& config, const data::Dataset& training,
-                    int64_t batch) {
-  const data::PictureShape picture = data::Augmentations(config.augment, training).output();
-  if (const models::ModelDef* def = models::find_model(config.model)) {
-    models::ModelOptions options;
-    options.batch = batch;
-    options.classes = config.classes > 0 ? config.classes : training.num_classes();
-    options.image = config.image > 0 ? config.image : picture.height;
-    if (options.image == def->image) options.image = 0;
-    options.width = config.width;
-    options.auxiliary = def->has_auxiliary && config.auxiliary_weight > 0;
-    return models::build_model(config.model, options);
-  }
-  TY_REQUIRE(std::filesystem::exists(config.model), "there is no network '{}' and no such file",
-             config.model);
-  onnx_io::ImportOptions options;
-  options.batch = batch;
-  return onnx_io::import_model(config.model, options);
 }
 
 // Puts the tensors of a safetensors file into the network's initializers of the same names.
@@ -165,15 +144,17 @@ std::string config_text(const Flags& flags) {
   return read_file(train::RunDirectory::resume(flags.root, flags.resume).config());
 }
 
-// Settings from flags and file. `workers` are those that a launcher started; 0: none did.
-void complete(Flags& flags, const std::string& file_text, int64_t workers) {
+// Settings from flags and file. `ranks` are those that a launcher started; 0: none did.
+void complete(Flags& flags, const std::string& file_text, int64_t ranks) {
   if (!file_text.empty()) {
     read_config(file_text, flags.resume.empty() ? flags.config_file : flags.resume, flags);
   }
   train::TrainConfig& config = flags.config;
+  const int64_t workers = ranks == 0 ? 0 : ranks - config.servers;
+  TY_REQUIRE(workers >= 0, "{} servers are more than the {} ranks", config.servers, ranks);
   TY_REQUIRE(workers == 0 || !flags.given.contains("workers") || config.workers == workers,
              "--workers is {}, but the launcher started {}; leave it out", config.workers, workers);
-  if (workers > 0) config.workers = workers;
+  if (ranks > 0) config.workers = workers;
   if (flags.given.contains("batch-per-worker")) {
     TY_REQUIRE(!flags.given.contains("batch"),
                "--batch is of all workers together; give it or --batch-per-worker");
@@ -184,9 +165,11 @@ void complete(Flags& flags, const std::string& file_text, int64_t workers) {
   train::check(config);
 }
 
-void print_result(const train::TrainResult& result, const Flags& flags, const std::string& path,
-                  std::ostream& out) {
+void print_result(const train::ServerTrainResult& served, const Flags& flags,
+                  const std::string& path, std::ostream& out) {
+  const train::TrainResult& result = served.training;
   report::Document document = result_document(result, path);
+  add_server_report(flags.config, served, document);
   out << report::render(document, flags.format);
   if (flags.format != report::Format::kText) return;
   out << fmt::format("\nBest top-1 {:.2f} %. Everything is in {}\n", 100 * result.best_top1, path);
@@ -202,27 +185,35 @@ int run_worker(Flags& flags, std::ostream& out, dist::Communicator& comm) {
   const train::TrainConfig& config = flags.config;
   const auto training = data::open_dataset(config.data, data::Split::kTrain);
   const auto test = data::open_dataset(config.data, data::Split::kTest);
-  Graph model =
-      build_network(config, *training, data::share_of(config.batch, comm.rank(), comm.size()));
+  // A server does not compute; its share is like any other.
+  Graph model = build_training_network(
+      config, *training,
+      data::share_of(config.batch, std::min(comm.rank(), config.workers - 1), config.workers));
   if (!config.weights.empty()) load_weights(config.weights, model);
-  train::Trainer trainer(config, model, *training, *test, comm, kVersionText);
+  std::optional<train::Trainer> trainer;
+  if (config.servers == 0) trainer.emplace(config, model, *training, *test, comm, kVersionText);
   const train::StopSignals signals;
   train::Progress progress(std::cerr, train::Progress::mode_for_stderr(flags.quiet || !leads));
   const train::TrainHooks hooks = hooks_of(progress, signals, leads);
-  if (!leads) return trainer.run(nullptr, hooks).interrupted ? 1 : 0;
+  const auto train_here = [&](const train::RunDirectory* directory) -> train::ServerTrainResult {
+    if (trainer) return {trainer->run(directory, hooks), {}, {}};
+    return train::train_with_servers(comm, config, model, *training, *test, directory, hooks);
+  };
+  if (!leads) return train_here(nullptr).training.interrupted ? 1 : 0;
 
   const train::RunDirectory directory = open_directory(flags);
   write_file(directory.config(), train::settings_of(flags.config).to_yaml());
   const std::string path = directory.path().string();
   progress.note(fmt::format("{} on {}{} -> {}", config.model, training->source(),
-                            comm.size() > 1 ? fmt::format(" by {} workers", comm.size()) : "",
+                            comm.size() > 1 ? fmt::format(" by {} workers", config.workers) : "",
                             path));
-  const train::TrainResult result = trainer.run(&directory, hooks);
+  const train::ServerTrainResult served = train_here(&directory);
+  const train::TrainResult& result = served.training;
   if (result.interrupted) {
     progress.note(fmt::format("Stopped after step {}. Go on with: trainyard train --resume {}",
                               result.steps, path));
   }
-  print_result(result, flags, path, out);
+  print_result(served, flags, path, out);
   return result.interrupted ? 1 : 0;
 }
 
@@ -231,7 +222,8 @@ int explain_communication(const Flags& flags, std::ostream& out) {
   const train::TrainConfig& config = flags.config;
   const auto training = data::open_dataset(config.data, data::Split::kTrain);
   const Graph model =
-      build_network(config, *training, data::share_of(config.batch, 0, config.workers));
+      build_training_network(config, *training, data::share_of(config.batch, 0, config.workers));
+  TY_REQUIRE(config.servers == 0, "--explain-comm is about workers that sum among themselves");
   TY_REQUIRE(config.workers > 1, "one worker tells nobody anything; add --workers N");
   out << report::render(
       communication_document(train::plan_communication(config, model), train::omissions(config)),
@@ -293,8 +285,8 @@ int run_workers(Flags& flags, std::ostream& out) {
   flags.given.insert("workers");
   const train::StopSignals signals;
   for (int64_t restart = 0;; ++restart) {
-    const dist::JobEnd end =
-        dist::run_job(config.workers, worker_arguments(flags), [&] { return signals.requested(); });
+    const dist::JobEnd end = dist::run_job(config.workers + config.servers, worker_arguments(flags),
+                                           [&] { return signals.requested(); });
     if (end.code == 0 || signals.requested()) {
       out << end.output;
       return end.code == 0 ? 0 : 1;
@@ -324,7 +316,7 @@ int run(Flags& flags, std::ostream& out) {
   }
   complete(flags, config_text(flags), 0);
   if (flags.explain_comm) return explain_communication(flags, out);
-  if (flags.config.workers > 1) return run_workers(flags, out);
+  if (flags.config.workers > 1 || flags.config.servers > 0) return run_workers(flags, out);
   dist::SingleProcess alone;
   return run_worker(flags, out, alone);
 }
@@ -377,6 +369,8 @@ extern const Command kTrain = {
         "  trainyard train --model resnet20-cifar --data synthetic:3x32x32 --workers 4 "
         "--explain-comm\n"
         "  mpirun -n 8 --hostfile hosts trainyard train --model resnet20-cifar --data cifar10:DIR\n"
+        "  trainyard train --model lenet5 --workers 4 --servers 1 --sync async --slow 1:2.5\n"
+        "  trainyard train --model lenet5 --workers 4 --servers 2 --sync ssp --staleness-bound 3\n"
         "  trainyard train --resume lenet5-fashion-mnist-20260101-120000\n",
     .setup = setup,
 };

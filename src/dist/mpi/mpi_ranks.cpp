@@ -115,6 +115,30 @@ class MpiRank : public Communicator {
     }
   }
 
+  std::optional<int64_t> find_message(std::span<const int64_t> from, double seconds) override {
+    const auto look = [&] {
+      for (size_t i = 0; i < from.size(); ++i) {
+        const int64_t rank = from[looked_at_++ % from.size()];
+        int flag = 0;
+        check(MPI_Iprobe(static_cast<int>(rank), kTag, world_, &flag, MPI_STATUS_IGNORE), "look");
+        if (flag != 0) return rank;
+      }
+      return int64_t{-1};
+    };
+    // Such a wait may last as long as others compute: it leaves them the core.
+    constexpr double kNap = 50e-6;
+    int64_t found = look();
+    if (found < 0 && seconds > 0) {
+      poll_until(
+          0, kNap, [&] { return (found = look()) >= 0; },
+          [&](double waited) {
+            require_all_alive();
+            return waited < seconds;
+          });
+    }
+    return found < 0 ? std::nullopt : std::optional(found);
+  }
+
   std::unique_ptr<SharedWindow> open_window(int64_t bytes) override {
     const Deadline limit(limit_s(), "allocate shared memory");
     return std::make_unique<MpiWindow>(host_, bytes);
@@ -213,6 +237,7 @@ class MpiRank : public Communicator {
   MPI_Comm host_ = MPI_COMM_NULL;
   Processes processes_;
   MpiWindow board_;  // in the part of the first member: 1 + the first rank that ended
+  size_t looked_at_ = 0;
 };
 
 // A host is named by its lowest rank.

@@ -1,0 +1,260 @@
+// `trainyard scale`: how training time follows workers and batch.
+#include "report/scale.h"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/all_reduce_measurement.h"
+#include "cli/bytes_argument.h"
+#include "cli/command.h"
+#include "cli/training_network.h"
+#include "dist/launch.h"
+#include "dist/mpi/mpi_ranks.h"
+#include "predict/predict.h"
+#include "predict/this_machine.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct Options {
+  train::TrainConfig config;
+  std::vector<int64_t> batches = {32, 128, 512};
+  std::vector<int64_t> workers = {1, 2, 4};
+  int64_t steps = 0;
+  double epochs = 10;
+  double price = 0;
+  double seconds = 0.3;
+  std::string memory;
+  std::string device = std::string(predict::kThisMachine);
+  std::vector<std::string> catalogs;
+  report::Format format = report::Format::kText;
+};
+
+constexpr int64_t kMostWorkers = 1024;
+
+void check_options(const Options& options) {
+  TY_REQUIRE(!options.batches.empty() && !options.workers.empty(),
+             "--batches and --workers need at least one number each");
+  for (const int64_t batch : options.batches) {
+    TY_REQUIRE(batch >= 1, "--batches: {} is not 1 or more", batch);
+  }
+  for (const int64_t workers : options.workers) {
+    TY_REQUIRE(1 <= workers && workers <= kMostWorkers, "--workers: {} is not in 1..{}", workers,
+               kMostWorkers);
+  }
+  TY_REQUIRE(options.config.threads >= 1, "--threads is {}, expected 1 or more",
+             options.config.threads);
+  TY_REQUIRE(options.steps >= 0, "--steps is {}, expected 0 or more", options.steps);
+  TY_REQUIRE(options.epochs > 0, "--epochs is {}, expected more than 0", options.epochs);
+  TY_REQUIRE(options.price >= 0, "--price is {}, expected dollars per hour", options.price);
+}
+
+// --- one rank of a job
+
+int run_rank(const Options& options, std::ostream& out) {
+  return dist::run_as_mpi_rank([&](dist::Communicator& comm) {
+    const auto training = data::open_dataset(options.config.data, data::Split::kTrain);
+    Json points = Json::array();
+    int64_t gradient_bytes = 0;
+    for (const int64_t batch : options.batches) {
+      train::TrainConfig config = options.config;
+      config.batch = batch * comm.size();
+      const Graph model = build_training_network(config, *training, batch);
+      const train::ScalePoint point =
+          train::measure_scale_point(comm, config, model, *training, {.steps = options.steps});
+      gradient_bytes = point.gradient_bytes;
+      points.push_back(report::scale_point_json(point));
+      if (comm.rank() == 0) {
+        std::cerr << fmt::format("{} workers, batch {}: {} a step\n", comm.size(), batch,
+                                 seconds_text(point.step_s));
+      }
+    }
+    Json data = Json::object();
+    data["points"] = std::move(points);
+    data["images"] = training->size();
+    if (comm.size() > 1) {
+      dist::Collectives collectives(comm);
+      const auto all = dist::all_reduces();
+      data["all_reduce"] = measure_all_reduces(collectives, {gradient_bytes},
+                                               {all.begin(), all.end()}, options.seconds);
+    }
+    if (comm.rank() == 0) out << data.dump() << '\n';
+    return 0;
+  });
+}
+
+// --- the jobs
+
+Json run_job(const Options& options, int64_t workers, const std::vector<int64_t>& batches,
+             int64_t steps) {
+  const train::TrainConfig& c = options.config;
+  std::vector<std::string> list;
+  for (const int64_t batch : batches) list.push_back(std::to_string(batch));
+  const std::vector<std::string> arguments = {"scale",
+                                              "--model",
+                                              c.model,
+                                              "--data",
+                                              c.data,
+                                              "--augment",
+                                              c.augment,
+                                              "--batches",
+                                              join(list, ","),
+                                              "--steps",
+                                              std::to_string(steps),
+                                              "--threads",
+                                              std::to_string(c.threads),
+                                              "--all-reduce",
+                                              c.all_reduce,
+                                              "--seconds",
+                                              fmt::format("{}", options.seconds)};
+  return Json::parse(dist::run_as_ranks(workers, arguments), "output of the ranks");
+}
+
+Graph network_of(const Options& options, const data::Dataset& training, int64_t batch) {
+  Graph graph = build_training_network(options.config, training, batch);
+  graph.sort();
+  return graph;
+}
+
+report::LargestBatch find_largest(const Options& options, const data::Dataset& training) {
+  report::LargestBatch largest;
+  largest.limit_bytes = parse_bytes(options.memory, "--memory");
+  const auto predicted = [&](int64_t batch) {
+    train::TrainConfig config = options.config;
+    config.batch = batch;
+    return train::planned_memory(config, build_training_network(config, training, batch));
+  };
+  int64_t fits = 0;
+  int64_t too_many = 1;
+  // An epoch must hold at least one batch.
+  while (too_many <= training.size() && predicted(too_many) <= largest.limit_bytes) {
+    fits = too_many;
+    too_many *= 2;
+  }
+  too_many = std::min(too_many, training.size() + 1);
+  while (too_many - fits > 1) {
+    const int64_t middle = fits + (too_many - fits) / 2;
+    (predicted(middle) <= largest.limit_bytes ? fits : too_many) = middle;
+  }
+  largest.batch = fits;
+  if (largest.batch == 0) return largest;
+  largest.predicted_bytes = predicted(largest.batch);
+  const Json job = run_job(options, 1, {largest.batch}, 1);
+  largest.measured_bytes = job.at("points").items()[0].at("memory_bytes").as_int();
+  return largest;
+}
+
+void predict_steps(const Options& options, const data::Dataset& training,
+                   report::ScaleReport& report) {
+  const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
+  const auto devices = catalog.devices();
+  const auto found =
+      std::find_if(devices.begin(), devices.end(),
+                   [&](const predict::Device& device) { return device.id == options.device; });
+  if (found == devices.end()) {
+    report.prediction_note = fmt::format(
+        "None: there is no device '{}'. `trainyard calibrate --threads {}` measures this machine.",
+        options.device, report.threads);
+    return;
+  }
+  report.prediction_note = fmt::format("By `trainyard predict --device {}` ({}), without data I/O.",
+                                       found->id, found->name);
+  if (found->id == predict::kThisMachine && found->cores != report.threads) {
+    report.prediction_note += fmt::format(
+        " It was measured with {} threads, but a worker has {}: errors are those of that, too. "
+        "`trainyard calibrate --threads {} --output FILE` and --catalog FILE fit.",
+        found->cores, report.threads, report.threads);
+  }
+  predict::Networks networks([&](const std::string&) { return network_of(options, training, 1); });
+  predict::Request request;
+  request.device = &*found;
+  request.stack = &catalog.default_stack(*found);
+  request.network = &networks.get(options.config.model);
+  request.workers = options.workers;
+  request.cluster.per_host = *std::max_element(options.workers.begin(), options.workers.end());
+  request.cluster.inside = catalog.link(found->inside);
+  request.cluster.between = request.cluster.inside;
+  request.cluster.comm = &predict::find_comm_model("auto");
+  request.dataset_images = static_cast<double>(training.size());
+  for (const int64_t batch : options.batches) {
+    request.batch = batch;
+    for (const predict::Row& row : predict::predict(request)) {
+      report.predictions.push_back({row.workers, batch, row.step});
+    }
+  }
+}
+
+int run_jobs(const Options& options, std::ostream& out) {
+  const auto training = data::open_dataset(options.config.data, data::Split::kTrain);
+  report::ScaleReport report;
+  report.model = options.config.model;
+  report.data = training->source();
+  report.whole_epochs = options.steps == 0;
+  report.threads = options.config.threads;
+  report.settings = {training->size(), options.epochs, options.price};
+  for (const int64_t workers : options.workers) {
+    const Json job = run_job(options, workers, options.batches, options.steps);
+    for (const Json& point : job.at("points").items()) {
+      report.points.push_back(report::scale_point_from_json(point));
+    }
+    const Json* reduced = job.find("all_reduce");
+    if (reduced == nullptr) continue;
+    for (const char* key : {"rows", "fabrics"}) {
+      for (const Json& item : reduced->at(key).items()) report.all_reduce[key].push_back(item);
+    }
+  }
+  predict_steps(options, *training, report);
+  if (!options.memory.empty()) report.largest = find_largest(options, *training);
+  out << report::render(report::scale_document(report), options.format);
+  return 0;
+}
+
+Runner setup(Args& args) {
+  auto options = std::make_shared<Options>();
+  train::TrainConfig& config = options->config;
+  config.threads = 1;
+  args.option("--model", config.model, "a name of 'trainyard models', or a path to an .onnx file");
+  args.option("--data", config.data, "the data set; see 'trainyard data --help'");
+  args.option("--augment", config.augment, "steps from picture to input");
+  args.option("--batches", options->batches, "images of one worker in a step, as 32,128,512");
+  args.option("--workers", options->workers, "numbers of workers, as 1,2,4");
+  args.option("--steps", options->steps,
+              "steps to warm up and as many to measure; 0: an epoch each");
+  args.option("--threads", config.threads, "of one worker");
+  args.option("--all-reduce", config.all_reduce, "how gradients are summed");
+  args.option("--epochs", options->epochs, "of the whole training, for time and cost");
+  args.option("--price", options->price, "dollars per worker and hour");
+  args.option("--memory", options->memory,
+              "find the largest batch that fits in so many bytes, as 2G, and run it");
+  args.option("--device", options->device, "whose prediction to show beside the measurement");
+  args.repeated("--catalog", options->catalogs, "more devices, from YAML files");
+  args.option("--seconds", options->seconds, "time to repeat each all-reduce for");
+  args.format(options->format);
+  return [options](std::ostream& out) {
+    check_options(*options);
+    return dist::launched_as_rank() ? run_rank(*options, out) : run_jobs(*options, out);
+  };
+}
+
+}  // namespace
+
+extern const Command kScale = {
+    .name = "scale",
+    .group = "Train",
+    .summary = "Measure how training time follows workers and batch",
+    .examples =
+        "  trainyard scale --model lenet5 --data fashion-mnist --batches 32,128,512 --workers "
+        "1,2,4\n"
+        "  trainyard scale --model resnet18-cifar --data synthetic:3x32x32,size=50000 --batches 32 "
+        "\\\n"
+        "      --workers 1,2 --steps 20 --json\n"
+        "  trainyard scale --model resnet20-cifar --data cifar10:DIR --memory 1G --price 0.05\n",
+    .setup = setup,
+};
+
+}  // namespace trainyard::cli

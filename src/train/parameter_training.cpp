@@ -1,0 +1,426 @@
+#include "train/parameter_training.h"
+
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "base/error.h"
+#include "kernels/parallel/parallel.h"
+#include "train/checkpoint.h"
+#include "train/parameter_worker.h"
+#include "train/run_parts.h"
+#include "train/worker_options.h"
+
+namespace trainyard::train {
+namespace {
+
+// The settings of one gradient: a share of the batch, and of the host's cores.
+TrainConfig of_one_worker(const TrainConfig& config, const ServerOptions& options,
+                          const dist::Communicator& comm) {
+  TrainConfig own = config;
+  own.batch = config.batch / options.workers;
+  own.data_workers = 0;
+  if (own.threads == 0) {
+    const std::vector<int64_t> here = comm.host_members();
+    const auto workers = std::count_if(here.begin(), here.end(),
+                                       [&](int64_t rank) { return rank < options.workers; });
+    own.threads = std::max<int64_t>(1, kernels::available_cores() / std::max<int64_t>(1, workers));
+  }
+  return own;
+}
+
+// Batches of an epoch: whole rounds if workers go in step.
+int64_t batches_per_epoch(const ServerOptions& options, int64_t batches) {
+  if (options.mode != ServerMode::kSync) return batches;
+  const int64_t rounds = batches / options.workers;
+  TY_REQUIRE(rounds > 0, "the {} batches of an epoch are fewer than the {} workers", batches,
+             options.workers);
+  return rounds * options.workers;
+}
+
+int64_t gradients_per_update(const ServerOptions& options) {
+  return options.mode == ServerMode::kSync ? options.workers : 1;
+}
+
+// What rank 0 tells the other workers before each epoch.
+struct Order {
+  int64_t go_on = 0;
+  int64_t epoch = 0;
+  int64_t tickets = 0;
+};
+
+class WorkerRun {
+ public:
+  // `config` is of one worker, `hash` of all.
+  WorkerRun(dist::Communicator& comm, const TrainConfig& config, std::string hash,
+            const ServerOptions& options, const Graph& model, GradientStep& step,
+            data::Loader& loader, const ShardMap& map)
+      : comm_(comm),
+        config_(config),
+        hash_(std::move(hash)),
+        options_(options),
+        model_(model),
+        step_(step),
+        loader_(loader),
+        client_(comm, options, map),
+        map_(map) {}
+
+  // Workers but the first.
+  void follow() {
+    while (true) {
+      const Order order = wait_for_order();
+      if (order.go_on == 0) break;
+      compute(order, nullptr);
+      send_statistics();
+    }
+    client_.finish();
+  }
+
+  // Worker 0.
+  ServerTrainResult lead(const data::Dataset& test, const RunDirectory& directory,
+                         const TrainHooks& hooks) {
+    data::Loader test_loader(test, train::test_loader(config_, Place{}, loader_.augmentations()));
+    checkpoints_.emplace(directory.checkpoints(), config_.keep_checkpoints);
+    result_.workers.resize(static_cast<size_t>(options_.workers));
+    for (size_t s = 0; s < map_.parameters.size(); ++s) {
+      ServerReport& server = result_.servers.emplace_back();
+      for (size_t i = 0; i < map_.parameters[s].size(); ++i) {
+        server.elements += map_.states[s][i].type.shape.num_elements();
+      }
+    }
+    restore();
+    MetricsWriter metrics(directory.metrics(), info_.step);
+    EventWriter events(directory.path(), info_.step);
+    const double seconds_before = info_.values["seconds"];
+    const Stopwatch watch;
+    TrainResult& training = result_.training;
+    while (info_.epoch < config_.epochs && !training.interrupted && !training.seconds_to_target &&
+           tickets() > 0) {
+      const Order order{1, info_.epoch, tickets()};
+      send_order(order);
+      const Stopwatch epoch_watch;
+      const Answer ended = compute(order, &hooks);
+      EpochReport report = sum_up(ended, epoch_watch.seconds());
+      note_records(metrics);
+      mean_statistics();
+      training.interrupted = ended.stopped != 0;
+      if (ended.gradients < order.tickets) break;
+      info_.step = info_.step + ended.gradients / gradients_per_update(options_);
+      info_.samples += ended.images;
+      report.step = info_.step;
+      end_epoch(report, test_loader, seconds_before + watch.seconds());
+      write_epoch(report, metrics, events);
+      if (hooks.on_epoch) hooks.on_epoch(report);
+      training.epochs.push_back(std::move(report));
+    }
+    training.steps = info_.step;
+    training.best_top1 = info_.values["best_top1"];
+    if (!training.interrupted) write_result(directory);
+    send_order({});
+    client_.finish();
+    return std::move(result_);
+  }
+
+ private:
+  // --- every worker
+
+  Order wait_for_order() {
+    constexpr int64_t kFirst = 0;
+    const double limit = comm_.limit_s() * kBetweenEpochs;
+    if (!comm_.find_message({&kFirst, 1}, limit)) {
+      throw_failure("rank {} has waited {} s for rank 0 to begin the next epoch", comm_.rank(),
+                    limit);
+    }
+    const auto order = receive_message<Order>(comm_, kFirst);
+    std::vector<float> values(static_cast<size_t>(statistics_elements()));
+    comm_.receive(kFirst, std::as_writable_bytes(std::span(values)));
+    set_statistics(values);
+    return order;
+  }
+
+  Answer compute(const Order& order, const TrainHooks* hooks) {
+    loader_.start_epoch(order.epoch);
+    int64_t own = 0;
+    data_s_ = 0;
+    reported_images_ = 0;
+    while (true) {
+      const Stopwatch pull_watch;
+      const Answer answer = client_.pull(order.epoch, order.tickets, step_);
+      const double waited = pull_watch.seconds();
+      if (hooks != nullptr && own > 0) report_step(order, answer, *hooks);
+      if (answer.ticket == kNoTicket) break;
+      const Stopwatch watch;
+      const data::Batch& batch = loader_.make(answer.ticket);
+      copy_batch(batch, step_.images(), step_.labels());
+      data_s_ += watch.seconds();
+      step_.run(order.epoch * order.tickets + answer.ticket);
+      slow_down(watch.seconds());
+      Request request;
+      request.loss = step_.loss();
+      request.correct = step_.correct();
+      request.images = batch.valid;
+      request.compute_s = watch.seconds();
+      request.wait_s = waited;
+      request.stop = hooks != nullptr && hooks->should_stop && hooks->should_stop() ? 1 : 0;
+      client_.push(request, step_);
+      ++own;
+    }
+    return client_.end_epoch(order.epoch);
+  }
+
+  void slow_down(double seconds) const {
+    const auto found = options_.slow.find(comm_.rank());
+    if (found == options_.slow.end()) return;
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds * (found->second - 1)));
+  }
+
+  void report_step(const Order& order, const Answer& answer, const TrainHooks& hooks) {
+    if (!hooks.on_step) return;
+    const auto images = static_cast<double>(std::max<int64_t>(1, answer.images));
+    hooks.on_step({.epoch = order.epoch + 1,
+                   .epochs = config_.epochs,
+                   .step = answer.gradients,
+                   .steps = order.tickets,
+                   .images = answer.images - std::exchange(reported_images_, answer.images),
+                   .loss = answer.loss / images,
+                   .accuracy = static_cast<double>(answer.correct) / images});
+  }
+
+  // --- running statistics
+
+  int64_t statistics_elements() const {
+    int64_t sum = 0;
+    for (size_t i = step_.num_parameters(); i < step_.states().size(); ++i) {
+      sum += step_.states()[i].type.shape.num_elements();
+    }
+    return sum;
+  }
+
+  std::vector<float> statistics() const {
+    std::vector<float> values;
+    for (size_t i = step_.num_parameters(); i < step_.states().size(); ++i) {
+      pack(step_.state(i), values);
+    }
+    return values;
+  }
+
+  void set_statistics(std::span<const float> values) {
+    for (size_t i = step_.num_parameters(); i < step_.states().size(); ++i) {
+      step_.set_state(i, unpack(step_.states()[i].type, values));
+    }
+  }
+
+  void send_statistics() {
+    const std::vector<float> values = statistics();
+    comm_.send(0, std::as_bytes(std::span(values)));
+  }
+
+  void mean_statistics() {
+    std::vector<float> mean = statistics();
+    std::vector<float> other(mean.size());
+    for (int64_t w = 1; w < options_.workers; ++w) {
+      comm_.receive(w, std::as_writable_bytes(std::span(other)));
+      for (size_t i = 0; i < mean.size(); ++i) mean[i] += other[i];
+    }
+    for (float& value : mean) value /= static_cast<float>(options_.workers);
+    set_statistics(mean);
+  }
+
+  void send_order(const Order& order) {
+    const std::vector<float> values = statistics();
+    for (int64_t w = 1; w < options_.workers; ++w) {
+      send_message(comm_, w, order);
+      comm_.send(w, std::as_bytes(std::span(values)));
+    }
+  }
+
+  // --- worker 0
+
+  int64_t tickets() const {
+    const int64_t whole = batches_per_epoch(options_, loader_.num_batches());
+    if (config_.max_steps == 0) return whole;
+    return std::min(whole, (config_.max_steps - info_.step) * gradients_per_update(options_));
+  }
+
+  EpochReport sum_up(const Answer& ended, double seconds) const {
+    const auto images = static_cast<double>(std::max<int64_t>(1, ended.images));
+    EpochReport report;
+    report.epoch = info_.epoch + 1;
+    report.train_loss = ended.loss / images;
+    report.train_accuracy = static_cast<double>(ended.correct) / images;
+    report.train_seconds = seconds;
+    report.wait_seconds = data_s_;
+    report.images_per_s = static_cast<double>(ended.images) / seconds;
+    return report;
+  }
+
+  void note_records(MetricsWriter& metrics) {
+    StalenessCount epoch;
+    int64_t step = info_.step;
+    for (size_t s = 0; s < result_.servers.size(); ++s) {
+      for (const PushRecord& r : client_.records(static_cast<int64_t>(s))) {
+        result_.servers[s].staleness.add(r.staleness);
+        if (s > 0) continue;
+        WorkerReport& worker = result_.workers[static_cast<size_t>(r.worker)];
+        worker.staleness.add(r.staleness);
+        worker.most_ahead = std::max(worker.most_ahead, r.lead);
+        worker.compute_s += r.compute_s;
+        worker.wait_s += r.wait_s;
+        epoch.add(r.staleness);
+        step = r.update;
+        metrics.append(Json::object(
+            {{"step", r.update},
+             {"epoch", info_.epoch},
+             {"worker", r.worker},
+             {"loss", r.loss},
+             {"accuracy", static_cast<double>(r.correct) / static_cast<double>(r.images)},
+             {"learning_rate", r.rate},
+             {"staleness", r.staleness},
+             {"ahead", r.lead},
+             {"step_ms", r.compute_s * 1e3},
+             {"pull_ms", r.wait_s * 1e3}}));
+      }
+    }
+    metrics.append(Json::object({{"step", step},
+                                 {"epoch", info_.epoch + 1},
+                                 {"staleness_mean", epoch.mean()},
+                                 {"staleness_max", epoch.maximum()},
+                                 {"staleness_histogram", Json::array_of(epoch.histogram())}}));
+  }
+
+  void end_epoch(EpochReport& report, data::Loader& test_loader, double seconds) {
+    read_servers();
+    Graph trained = trained_model();
+    const Stopwatch watch;
+    report.test = evaluate(std::move(trained), test_loader, static_cast<int>(config_.threads));
+    report.seconds = seconds + watch.seconds();
+    report.best = report.test.top1 > info_.values["best_top1"];
+    if (report.best) info_.values["best_top1"] = report.test.top1;
+    if (config_.target_accuracy > 0 && report.test.top1 >= config_.target_accuracy) {
+      result_.training.seconds_to_target = report.seconds;
+    }
+    info_.epoch += 1;
+    info_.values["seconds"] = report.seconds;
+    std::vector<StateTensor> state;
+    for (const auto& [name, tensor] : saved_) {
+      state.push_back({name, tensor.type(), [&tensor = tensor] { return tensor.clone(); }});
+    }
+    checkpoints_->save(info_, state, report.best);
+  }
+
+  // Everything that changes in training, by name.
+  void read_servers() {
+    saved_.clear();
+    client_.get_state([&](const NamedType& state, Tensor tensor) {
+      saved_.emplace(state.name, std::move(tensor));
+    });
+    for (size_t i = step_.num_parameters(); i < step_.states().size(); ++i) {
+      saved_.emplace(step_.states()[i].name, step_.state(i));
+    }
+  }
+
+  Graph trained_model() const {
+    Graph trained = model_;
+    for (const NamedType& state : step_.states()) {
+      const ValueId id = trained.find_value(state.name);
+      trained.mutable_value(id).constant =
+          std::make_shared<const Tensor>(saved_.at(state.name).clone());
+    }
+    return trained;
+  }
+
+  void write_result(const RunDirectory& directory) {
+    if (saved_.empty()) read_servers();
+    write_model(directory.path(), config_.model, trained_model(), step_.states());
+  }
+
+  void restore() {
+    info_.model = config_.model;
+    info_.config_hash = hash_;
+    info_.seed = static_cast<uint64_t>(config_.seed);
+    const auto latest = checkpoints_->latest();
+    if (!latest) {
+      client_.set_state(0, [&](const NamedType& state) {
+        const ValueId id = model_.find_value(state.name);
+        if (!id.valid()) return Tensor::zeros(state.type);
+        return initializer_data(model_.value(id), info_.seed)->clone();
+      });
+      return;
+    }
+    const Checkpoint checkpoint(*latest);
+    std::vector<NamedType> types(
+        step_.states().begin() + static_cast<ptrdiff_t>(step_.num_parameters()),
+        step_.states().end());
+    for (const std::vector<NamedType>& states : map_.states) {
+      types.insert(types.end(), states.begin(), states.end());
+    }
+    checkpoint.require_fits(config_.model, info_.config_hash, types);
+    info_ = checkpoint.info();
+    for (size_t i = step_.num_parameters(); i < step_.states().size(); ++i) {
+      step_.set_state(i, checkpoint.tensor(step_.states()[i].name));
+    }
+    client_.set_state(info_.step,
+                      [&](const NamedType& state) { return checkpoint.tensor(state.name); });
+  }
+
+  dist::Communicator& comm_;
+  const TrainConfig& config_;
+  std::string hash_;
+  const ServerOptions& options_;
+  const Graph& model_;
+  GradientStep& step_;
+  data::Loader& loader_;
+  ServerClient client_;
+  const ShardMap& map_;
+  double data_s_ = 0;
+  // Worker 0.
+  std::optional<CheckpointFolder> checkpoints_;
+  CheckpointInfo info_;
+  std::map<std::string, Tensor> saved_;
+  int64_t reported_images_ = 0;
+  ServerTrainResult result_;
+};
+
+}  // namespace
+
+ServerTrainResult train_with_servers(dist::Communicator& comm, const TrainConfig& config,
+                                     const Graph& model, const data::Dataset& training,
+                                     const data::Dataset& test, const RunDirectory* directory,
+                                     const TrainHooks& hooks) {
+  const ServerOptions options = server_options(config);
+  TY_REQUIRE(comm.size() == options.workers + options.servers,
+             "{} workers and {} servers need as many ranks; there are {}", options.workers,
+             options.servers, comm.size());
+  comm.set_limit_s(config.wait_limit);
+  const TrainConfig own = of_one_worker(config, options, comm);
+  const StepOptions step_settings = step_options(own, {.threads = static_cast<int>(own.threads)});
+  const OptimizerOptions& optimizer = step_settings.training.optimizer;
+  data::Loader loader(training, training_loader(own, Place{}));
+  if (comm.rank() >= options.workers) {
+    // What to serve follows from the network alone; nothing of it is compiled here.
+    const std::vector<NamedType> parameters = trained_parameters(model, step_settings.training);
+    const ShardMap map = map_shards(parameters, optimizer, options.servers);
+    const auto server = static_cast<size_t>(comm.rank() - options.workers);
+    const RatePlan rates{
+        parse_schedule(config.schedule),
+        base_rate(options.mode == ServerMode::kSync ? config : own),
+        static_cast<double>(config.epochs),
+        batches_per_epoch(options, loader.num_batches()) / gradients_per_update(options)};
+    serve_shard(comm, options, std::span(map.states[server]).first(map.parameters[server].size()),
+                optimizer, rates);
+    return {};
+  }
+  GradientStep step(model, step_settings);
+  require_input_shape(step.images().shape(), own.batch, loader.augmentations());
+  const ShardMap map =
+      map_shards(std::span(step.states()).first(step.num_parameters()), optimizer, options.servers);
+  WorkerRun run(comm, own, config_hash(config), options, model, step, loader, map);
+  if (comm.rank() > 0) {
+    run.follow();
+    return {};
+  }
+  TY_CHECK(directory != nullptr, "rank 0 needs a run directory");
+  return run.lead(test, *directory, hooks);
+}
+
+}  // namespace trainyard::train

@@ -1,0 +1,30 @@
+// What every way of training shares: batches, and what a run writes.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "data/loader.h"
+#include "train/events.h"
+#include "train/metrics.h"
+#include "train/safetensors.h"
+#include "train/trainer.h"
+
+namespace trainyard::train {
+
+// The learning rate that the schedule starts from: that of the settings, scaled to their batch.
+double base_rate(const TrainConfig& config);
+
+// Throws Error unless a network whose input is `input` takes batches of these pictures.
+void require_input_shape(const Shape& input, int64_t batch, const data::Augmentations& pictures);
+void copy_batch(const data::Batch& batch, Tensor& images, Tensor& labels);
+
+void write_epoch(const EpochReport& report, MetricsWriter& metrics, EventWriter& events);
+
+// model.onnx and model.safetensors; the latter has the initializers of `trained` that `states`
+// names.
+void write_model(const std::filesystem::path& folder, const std::string& name, const Graph& trained,
+                 std::span<const NamedType> states);
+
+}  // namespace trainyard::train

@@ -1,0 +1,244 @@
+#include "train/scaling.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "runtime/bench.h"
+#include "runtime/compiler.h"
+#include "train/replicas.h"
+#include "train/run_parts.h"
+#include "train/stopwatch.h"
+#include "train/worker_options.h"
+
+namespace trainyard::train {
+namespace {
+
+// Weights move, but not so that a run on random labels could diverge.
+constexpr double kRate = 1e-6;
+
+// Sums over steps; doubles only, so that they can be added up over ranks.
+struct Sums {
+  double step_s = 0;
+  double data_s = 0;
+  double compute_s = 0;
+  double communication_s = 0;
+  double exposed_s = 0;
+  double median_s = 0;  // of a step without data I/O
+};
+constexpr size_t kSums = sizeof(Sums) / sizeof(double);
+
+class Measurement {
+ public:
+  // `replicas` null: each worker for itself.
+  Measurement(const TrainConfig& config, const Graph& model, const data::Dataset& training,
+              const Place& place, Replicas* replicas)
+      : replicas_(replicas),
+        step_(model, step_options(config, place)),
+        loader_(training, training_loader(config, place)) {
+    require_input_shape(step_.images().shape(), own_batch(config, place), loader_.augmentations());
+  }
+
+  TrainingStep& step() { return step_; }
+  int64_t steps_per_epoch() const { return loader_.num_batches(); }
+
+  Sums run(int64_t steps) {
+    Sums sums;
+    std::vector<double> each;
+    for (int64_t i = 0; i < steps; ++i) {
+      const Stopwatch watch;
+      const data::Batch* batch = next_batch();
+      copy_batch(*batch, step_.images(), step_.labels());
+      const double data_s = watch.seconds();
+      if (replicas_ != nullptr) replicas_->take_times();
+      step_.run(kRate);
+      const PhaseSeconds& phases = step_.seconds();
+      ExchangeTimes times;
+      if (replicas_ != nullptr) times = replicas_->take_times();
+      sums.compute_s += phases.forward + phases.backward + phases.update - times.exposed_s;
+      sums.communication_s += times.communication_s;
+      sums.exposed_s += times.exposed_s;
+      sums.data_s += data_s;
+      sums.step_s += watch.seconds();
+      each.push_back(watch.seconds() - data_s);
+    }
+    sums.median_s = runtime::summarize(std::move(each)).median_s;
+    return sums;
+  }
+
+ private:
+  const data::Batch* next_batch() {
+    if (const data::Batch* batch = started_ ? loader_.next() : nullptr) return batch;
+    started_ = true;
+    loader_.start_epoch(epoch_++);
+    return loader_.next();
+  }
+
+  Replicas* replicas_;
+  TrainingStep step_;
+  data::Loader loader_;
+  bool started_ = false;
+  int64_t epoch_ = 0;
+};
+
+// Time per step of workers that compute at the same time without talking.
+double measure_independent(dist::Collectives& collectives, const TrainConfig& config,
+                           const Graph& model, const data::Dataset& training, int threads,
+                           int64_t steps) {
+  TrainConfig own = config;
+  own.batch = config.batch / collectives.comm().size();
+  Measurement alone(own, model, training, {.threads = threads}, nullptr);
+  alone.run(steps);
+  collectives.comm().barrier();
+  double mean = 0;
+  for (const double other : collectives.all_gather(alone.run(steps).median_s)) mean += other;
+  return mean / static_cast<double>(collectives.comm().size());
+}
+
+}  // namespace
+
+ScalePoint measure_scale_point(dist::Communicator& comm, const TrainConfig& config,
+                               const Graph& model, const data::Dataset& training,
+                               const ScaleTask& task) {
+  TY_REQUIRE(config.batch % comm.size() == 0, "a batch of {} for {} workers is uneven",
+             config.batch, comm.size());
+  ScalePoint point;
+  point.workers = comm.size();
+  point.batch = config.batch / comm.size();
+  int threads = static_cast<int>(config.threads);
+  const int64_t memory_before = runtime::peak_memory_bytes();
+  {
+    Replicas replicas(comm, {.all_reduce = config.all_reduce, .overlap = !config.no_overlap});
+    if (threads == 0) threads = replicas.fair_threads();
+    Measurement together(config, model, training,
+                         {replicas.rank(), replicas.workers(), threads, &replicas}, &replicas);
+    point.steps = task.steps > 0 ? task.steps : together.steps_per_epoch();
+    together.run(point.steps);
+    comm.barrier();
+    Sums sums = together.run(point.steps);
+    if (replicas.workers() > 1) replicas.sum({&sums.step_s, kSums});
+    const auto count = static_cast<double>(point.steps * point.workers);
+    point.step_s = sums.step_s / count;
+    point.data_s = sums.data_s / count;
+    point.compute_s = sums.compute_s / count;
+    point.communication_s = sums.communication_s / count;
+    point.exposed_s = sums.exposed_s / count;
+    point.median_s = sums.median_s / static_cast<double>(point.workers);
+    for (const auto& message : together.step().executable().messages()) {
+      point.gradient_bytes += message.bytes;
+    }
+    point.memory_bytes = runtime::peak_memory_bytes() - memory_before;
+  }
+  if (task.independent && comm.size() > 1) {
+    dist::Collectives collectives(comm);
+    point.independent_s =
+        measure_independent(collectives, config, model, training, threads, point.steps);
+  }
+  return point;
+}
+
+namespace {
+
+std::vector<int64_t> worker_counts(std::span<const ScalePoint> points) {
+  std::vector<int64_t> counts;
+  for (const ScalePoint& point : points) counts.push_back(point.workers);
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+struct StepTimeAt {
+  double seconds = 0;
+  bool measured = true;
+};
+
+// The time of a step at a batch per worker.
+std::optional<StepTimeAt> step_time(std::span<const ScalePoint> points, int64_t workers,
+                                    int64_t batch) {
+  const ScalePoint* below = nullptr;
+  const ScalePoint* above = nullptr;
+  for (const ScalePoint& point : points) {
+    if (point.workers != workers) continue;
+    if (point.batch == batch) return StepTimeAt{point.step_s, true};
+    if (point.batch < batch && (below == nullptr || point.batch > below->batch)) below = &point;
+    if (point.batch > batch && (above == nullptr || point.batch < above->batch)) above = &point;
+  }
+  if (below == nullptr || above == nullptr) return std::nullopt;
+  const double share =
+      static_cast<double>(batch - below->batch) / static_cast<double>(above->batch - below->batch);
+  return StepTimeAt{below->step_s + share * (above->step_s - below->step_s), false};
+}
+
+ScaleRow make_row(int64_t workers, int64_t batch, StepTimeAt time, const ScaleSettings& settings) {
+  ScaleRow row;
+  row.workers = workers;
+  row.batch = batch;
+  row.global_batch = workers * batch;
+  row.measured = time.measured;
+  row.step_s = time.seconds;
+  row.images_per_s = static_cast<double>(row.global_batch) / row.step_s;
+  row.epoch_s = static_cast<double>(settings.images) / row.images_per_s;
+  row.train_s = row.epoch_s * settings.epochs;
+  row.cost_usd = row.train_s / 3600 * settings.usd_per_hour * static_cast<double>(workers);
+  return row;
+}
+
+void compare_with_one(std::vector<ScaleRow>& rows) {
+  if (rows.empty() || rows.front().workers != 1) {
+    rows.clear();
+    return;
+  }
+  const double alone = rows.front().epoch_s;
+  for (ScaleRow& row : rows) {
+    row.speedup = alone / row.epoch_s;
+    row.efficiency = row.speedup / static_cast<double>(row.workers);
+  }
+}
+
+}  // namespace
+
+std::vector<ScaleRow> weak_scaling(std::span<const ScalePoint> points, int64_t batch,
+                                   const ScaleSettings& settings) {
+  std::vector<ScaleRow> rows;
+  for (const int64_t workers : worker_counts(points)) {
+    const auto time = step_time(points, workers, batch);
+    if (time && time->measured) rows.push_back(make_row(workers, batch, *time, settings));
+  }
+  compare_with_one(rows);
+  return rows;
+}
+
+std::vector<ScaleRow> strong_scaling(std::span<const ScalePoint> points, int64_t global_batch,
+                                     const ScaleSettings& settings) {
+  std::vector<ScaleRow> rows;
+  for (const int64_t workers : worker_counts(points)) {
+    if (global_batch % workers != 0) continue;
+    const int64_t batch = global_batch / workers;
+    const auto time = step_time(points, workers, batch);
+    if (time) rows.push_back(make_row(workers, batch, *time, settings));
+  }
+  compare_with_one(rows);
+  return rows;
+}
+
+ScaleLoss scale_loss(const ScalePoint& alone, const ScalePoint& together) {
+  return {alone.median_s, together.independent_s, together.median_s};
+}
+
+int64_t planned_memory(const TrainConfig& config, const Graph& model) {
+  const StepOptions options = step_options(config, {.threads = static_cast<int>(config.threads)});
+  const TrainingGraph made = make_training_graph(model, options.training);
+  runtime::CompileOptions compile;
+  compile.threads = options.threads;
+  compile.seed = options.seed;
+  compile.states = made.states;
+  const runtime::Executable executable = runtime::compile(made.graph, compile);
+  int64_t inputs = 0;
+  for (const runtime::Port& input : executable.inputs()) inputs += input.type.num_bytes();
+  // The batch in use, and those that are prepared meanwhile.
+  const int64_t batches = 1 + data::Loader::slots(config.data_workers);
+  return executable.arena_bytes() + executable.state_bytes() + executable.constant_bytes() +
+         batches * inputs;
+}
+
+}  // namespace trainyard::train

@@ -1,0 +1,100 @@
+// How training time changes with workers and batch: measured steps, and what follows from them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "data/dataset.h"
+#include "dist/communicator.h"
+#include "ir/graph.h"
+#include "train/train_config.h"
+
+namespace trainyard::train {
+
+// One measured pair of workers and batch: means over steps and workers, in seconds.
+struct ScalePoint {
+  int64_t workers = 1;
+  int64_t batch = 1;  // of one worker
+  int64_t steps = 0;
+  double step_s = 0;           // everything
+  double data_s = 0;           // of these, waiting for and copying the batch
+  double compute_s = 0;        // forward, backward and update without waiting for sums
+  double communication_s = 0;  // sums of gradients under way, hidden behind computation or not
+  double exposed_s = 0;        // of these, what the worker waited for
+  double median_s = 0;         // of the steps without data I/O
+  // The median of the same workers at the same time, each for itself, nothing sent; 0: not
+  // measured.
+  double independent_s = 0;
+  int64_t gradient_bytes = 0;  // of one worker and step
+  // What the largest resident set of the process grew by; right for the first point of a process.
+  int64_t memory_bytes = 0;
+
+  double images_per_s() const { return static_cast<double>(workers * batch) / step_s; }
+  double without_data_s() const { return step_s - data_s; }
+};
+
+struct ScaleTask {
+  int64_t steps = 0;  // to warm up, and as many to measure; 0: an epoch each
+  bool independent = true;
+};
+
+// Called by all ranks of a job at the same time; the answer is the same on each. The configuration
+// has the batch of all workers; `model` has this rank's share of it. Weights change as in training,
+// at a rate that is too small to matter.
+ScalePoint measure_scale_point(dist::Communicator& comm, const TrainConfig& config,
+                               const Graph& model, const data::Dataset& training,
+                               const ScaleTask& task);
+
+// What a point means for a whole training.
+struct ScaleSettings {
+  int64_t images = 0;  // of an epoch
+  double epochs = 1;
+  double usd_per_hour = 0;  // of one worker
+};
+
+struct ScaleRow {
+  int64_t workers = 1;
+  int64_t batch = 1;  // of one worker
+  int64_t global_batch = 1;
+  bool measured = true;  // false: between measured batches
+  double step_s = 0;
+  double images_per_s = 0;
+  double epoch_s = 0;
+  double speedup = 1;     // of the epoch, against one worker of the same kind of scaling
+  double efficiency = 1;  // speed-up per worker
+  double train_s = 0;     // all epochs
+  double cost_usd = 0;
+};
+
+// The same batch for every worker: the work of a step grows with the workers. Efficiency is then
+// the time of a step with one worker over that with n. Workers ascending; empty without a point of
+// one worker.
+std::vector<ScaleRow> weak_scaling(std::span<const ScalePoint> points, int64_t batch,
+                                   const ScaleSettings& settings);
+
+// The same batch for all together: each of n workers has 1/n of it. A share that was not measured
+// lies between the two measured batches around it, on a straight line; rows whose share is outside
+// of all measured ones, or no whole number, are left out.
+std::vector<ScaleRow> strong_scaling(std::span<const ScalePoint> points, int64_t global_batch,
+                                     const ScaleSettings& settings);
+
+// Where the time goes that a step takes longer with n workers than with one.
+struct ScaleLoss {
+  double alone_s = 0;
+  double independent_s = 0;
+  double together_s = 0;
+  double efficiency() const { return alone_s / together_s; }
+  // Of the step together: what is lost because workers share caches and memory, and because they
+  // talk to and wait for each other.
+  double contention() const { return (independent_s - alone_s) / together_s; }
+  double communication() const { return (together_s - independent_s) / together_s; }
+};
+// Of medians, without data I/O. `alone` is the point of one worker.
+ScaleLoss scale_loss(const ScalePoint& alone, const ScalePoint& together);
+
+// Bytes that training `model` (of the configuration's batch) takes by the plan of the engine:
+// values, parameters and their state, constants and batches. Kernels' own copies are not counted.
+int64_t planned_memory(const TrainConfig& config, const Graph& model);
+
+}  // namespace trainyard::train

@@ -1,0 +1,151 @@
+#include "train/update_nodes.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "train/safetensors.h"
+
+namespace trainyard::train {
+namespace {
+
+struct OptimizerNode {
+  std::string op;
+  Attributes attributes;
+  std::vector<std::string> states;  // prefixes of the names
+};
+
+OptimizerNode optimizer_node(const OptimizerOptions& o, double decay) {
+  const auto f = [](double v) { return static_cast<float>(v); };
+  if (o.kind == "sgd") {
+    return {"Momentum",
+            {{"alpha", f(o.momentum)},
+             {"beta", 1.0F},
+             {"mode", std::string(o.nesterov ? "nesterov" : "standard")},
+             {"norm_coefficient", f(decay)}},
+            {"optimizer.momentum."}};
+  }
+  if (o.kind == "adam") {
+    return {"Adam",
+            {{"alpha", f(o.beta1)},
+             {"beta", f(o.beta2)},
+             {"epsilon", f(o.epsilon)},
+             {"norm_coefficient", f(decay)}},
+            {"optimizer.mean.", "optimizer.square."}};
+  }
+  if (o.kind == "adamw") {
+    return {"AdamW",
+            {{"alpha", f(o.beta1)},
+             {"beta", f(o.beta2)},
+             {"epsilon", f(o.epsilon)},
+             {"weight_decay", f(decay)}},
+            {"optimizer.mean.", "optimizer.square."}};
+  }
+  if (o.kind == "lars") {
+    return {"Lars",
+            {{"alpha", f(o.momentum)}, {"trust", f(o.trust)}, {"weight_decay", f(decay)}},
+            {"optimizer.momentum."}};
+  }
+  throw_error("there is no optimizer '{}'; known: {}.{}", o.kind, join(optimizer_names(), ", "),
+              did_you_mean(o.kind, optimizer_names()));
+}
+
+class UpdateMaker {
+ public:
+  UpdateMaker(ops::Builder& builder, const OptimizerOptions& options,
+              std::span<const ValueId> parameters, std::vector<ValueId> gradients)
+      : builder_(builder),
+        options_(options),
+        parameters_(parameters),
+        gradients_(std::move(gradients)) {}
+
+  UpdateNodes run() {
+    rate_ = builder_.input(kRateInput, {DType::kF32, {}});
+    updates_ = builder_.input(kUpdatesInput, {DType::kI64, {}});
+    builder_.set_prefix(kUpdatePrefix);
+    if (options_.clip_norm > 0) {
+      std::vector<ValueId> clipped =
+          builder_.add_multi("ClipByGlobalNorm", gradients_, gradients_.size() + 1,
+                             {{"max_norm", static_cast<float>(options_.clip_norm)}});
+      clipped.pop_back();
+      gradients_ = std::move(clipped);
+    }
+    std::vector<size_t> decayed;
+    std::vector<size_t> others;
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      const bool is_matrix = builder_.graph().value(parameters_[i]).type.shape.rank() > 1;
+      (options_.decay_all || is_matrix ? decayed : others).push_back(i);
+    }
+    made_.parameters.resize(parameters_.size());
+    if (!decayed.empty()) add_update(decayed, options_.weight_decay);
+    if (!others.empty()) add_update(others, 0);
+    return std::move(made_);
+  }
+
+ private:
+  void add_update(const std::vector<size_t>& which, double decay) {
+    const OptimizerNode node = optimizer_node(options_, decay);
+    std::vector<ValueId> inputs = {rate_, updates_};
+    for (const size_t i : which) inputs.push_back(parameters_[i]);
+    for (const size_t i : which) inputs.push_back(gradients_[i]);
+    const size_t first_state = made_.optimizer.size();
+    for (const std::string& prefix : node.states) {
+      for (const size_t i : which) {
+        const ValueId state = add_state(builder_, prefix, parameters_[i]);
+        inputs.push_back(state);
+        made_.optimizer.push_back({state, kNoValue});
+      }
+    }
+    const size_t outputs = which.size() * (1 + node.states.size());
+    const std::vector<ValueId> results =
+        builder_.add_multi(node.op, std::move(inputs), outputs, node.attributes);
+    for (size_t i = 0; i < which.size(); ++i) {
+      made_.parameters[which[i]] = {parameters_[which[i]], results[i]};
+    }
+    for (size_t i = which.size(); i < outputs; ++i) {
+      made_.optimizer[first_state + i - which.size()].to = results[i];
+    }
+  }
+
+  ops::Builder& builder_;
+  const OptimizerOptions& options_;
+  std::span<const ValueId> parameters_;
+  std::vector<ValueId> gradients_;
+  ValueId rate_, updates_;
+  UpdateNodes made_;
+};
+
+}  // namespace
+
+const std::vector<std::string>& optimizer_names() {
+  static const std::vector<std::string> kNames = {"sgd", "adam", "adamw", "lars"};
+  return kNames;
+}
+
+ValueId add_state(ops::Builder& builder, std::string_view prefix, ValueId of) {
+  const Value& value = builder.graph().value(of);
+  return builder.parameter(std::string(prefix) + value.name, value.type.shape, init_constant(0),
+                           value.type.dtype);
+}
+
+UpdateNodes add_update_nodes(ops::Builder& builder, const OptimizerOptions& options,
+                             std::span<const ValueId> parameters, std::vector<ValueId> gradients) {
+  return UpdateMaker(builder, options, parameters, std::move(gradients)).run();
+}
+
+TrainingGraph make_update_graph(std::span<const NamedType> parameters,
+                                const OptimizerOptions& options) {
+  TrainingGraph result;
+  ops::Builder builder(result.graph);
+  std::vector<ValueId> values;
+  std::vector<ValueId> gradients;
+  for (const NamedType& p : parameters) {
+    values.push_back(builder.parameter(p.name, p.type.shape, init_constant(0), p.type.dtype));
+    gradients.push_back(builder.input("gradient." + p.name, p.type));
+  }
+  UpdateNodes made = add_update_nodes(builder, options, values, std::move(gradients));
+  result.num_parameters = static_cast<int64_t>(parameters.size());
+  result.states = std::move(made.parameters);
+  result.states.insert(result.states.end(), made.optimizer.begin(), made.optimizer.end());
+  return result;
+}
+
+}  // namespace trainyard::train
