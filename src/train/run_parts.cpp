@@ -39,6 +39,7 @@ void write_epoch(const EpochReport& report, MetricsWriter& metrics, EventWriter&
                                {"train_accuracy", report.train_accuracy},
                                {"train_s", report.train_seconds},
                                {"wait_s", report.wait_seconds},
+                               {"exposed_s", report.exposed_seconds},
                                {"images_per_s", report.images_per_s},
                                {"seconds", report.seconds},
                                {"test_loss", report.test.loss},

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <utility>
 
 #include "base/error.h"
 #include "train/checkpoint.h"
@@ -181,6 +182,7 @@ struct Trainer::Impl {
       all.correct += worker.correct;
       all.images += worker.images;
       all.wants_stop += worker.wants_stop;
+      exposed_seconds_ += worker.exposed_ms / 1e3 / static_cast<double>(workers.size());
     }
     sums_.loss += all.loss;
     sums_.correct += static_cast<int64_t>(all.correct);
@@ -255,6 +257,7 @@ struct Trainer::Impl {
     report.train_accuracy = sums_.accuracy();
     report.train_seconds = train_seconds;
     report.wait_seconds = loader_.wait_seconds();
+    report.exposed_seconds = std::exchange(exposed_seconds_, 0.0);
     report.images_per_s = static_cast<double>(sums_.images - images_before) / train_seconds;
     report.test = evaluate(model_for_test(), test_loader_, place_.threads,
                            [&](std::span<double> sums) { replicas_.sum(sums); });
@@ -370,6 +373,7 @@ struct Trainer::Impl {
   TrainHooks hooks_;
   CheckpointInfo info_;
   EpochSums sums_;
+  double exposed_seconds_ = 0;  // of this epoch and process
   double seconds_before_ = 0;
   Clock::time_point begin_ = Clock::now();
   TrainResult result_;

@@ -24,8 +24,9 @@ struct EpochReport {
   int64_t step = 0;
   double train_loss = 0;
   double train_accuracy = 0;
-  double train_seconds = 0;  // of this epoch, without the test
-  double wait_seconds = 0;   // for data
+  double train_seconds = 0;    // of this epoch, without the test
+  double wait_seconds = 0;     // for data
+  double exposed_seconds = 0;  // communication that nothing was computed in, mean of the workers
   double images_per_s = 0;
   double seconds = 0;  // since the run began, tests included, resumed parts added up
   Evaluation test;

@@ -271,6 +271,28 @@ TEST(DataParallel, SynchronisedNormalisationIsThatOfTheWholeBatch) {
   }
 }
 
+// Kernels write gradients where they are sent from: workers copy nothing that one would not.
+TEST(DataParallel, GradientsAreNotCopied) {
+  const auto copies = [](const std::string& model, int64_t workers) {
+    int64_t count = 0;
+    dist::run_in_threads({.ranks = workers}, [&](dist::Communicator& comm) {
+      Replicas replicas(comm, {});
+      StepOptions options{.threads = 1};
+      if (workers > 1) options.exchange = &replicas;
+      options.training.bucket_bytes = workers > 1 ? 1 << 20 : 0;
+      const TrainingStep step(models::build_model(model, {.batch = 2, .classes = 10}), options);
+      if (comm.rank() != 0) return;
+      for (const runtime::StepInfo& info : step.executable().steps()) {
+        if (info.op == "Reorder") ++count;
+      }
+    });
+    return count;
+  };
+  for (const char* model : {"lenet5", "resnet20-cifar", "resnet18-cifar"}) {
+    EXPECT_EQ(copies(model, 2), copies(model, 1)) << model;
+  }
+}
+
 // After some steps with images of their own all workers hold the same bits, also with a network
 // whose gradients come in blocked layouts and whose batch normalisation is local.
 TEST(DataParallel, ReplicasStayTheSame) {
@@ -294,6 +316,15 @@ TEST(DataParallel, ReplicasStayTheSame) {
       mine.insert(mine.end(), state.values<float>().begin(), state.values<float>().end());
     }
     EXPECT_GT(step.executable().messages().size(), 3U);
+    // The first sum is under way during most of backward.
+    const std::vector<runtime::StepInfo>& steps = step.executable().steps();
+    const auto position = [&](auto matches) {
+      return std::find_if(steps.begin(), steps.end(), matches) - steps.begin();
+    };
+    const auto first = position([](const auto& info) { return info.op == "AllReduceStart"; });
+    const auto begin = position([](const auto& info) { return info.node.starts_with("grad."); });
+    const auto end = position([](const auto& info) { return info.op == "AllReduceWait"; });
+    EXPECT_LT(first - begin, (end - begin) / 2);
     const ExchangeTimes times = replicas.take_times();
     EXPECT_GT(times.communication_s, 0);
   });

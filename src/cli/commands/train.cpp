@@ -82,9 +82,12 @@ train::TrainHooks hooks_of(train::Progress& progress, const train::StopSignals& 
   hooks.on_epoch = [&](const train::EpochReport& r) {
     progress.note(fmt::format(
         "epoch {:>3}: loss {:.4f}, accuracy {:.2f} %; test loss {:.4f}, top-1 {:.2f} %, top-5 "
-        "{:.2f} %; {:.0f} images/s, {:.1f} % waiting for data{}",
+        "{:.2f} %; {:.0f} images/s, {:.1f} % waiting for data{}{}",
         r.epoch, r.train_loss, 100 * r.train_accuracy, r.test.loss, 100 * r.test.top1,
         100 * r.test.top5, r.images_per_s, 100 * r.wait_seconds / r.train_seconds,
+        r.exposed_seconds > 0
+            ? fmt::format(", {:.1f} % for workers", 100 * r.exposed_seconds / r.train_seconds)
+            : "",
         r.best ? " *" : ""));
   };
   return hooks;
@@ -119,6 +122,7 @@ report::Document result_document(const train::TrainResult& result, const std::st
                                  {"images_per_s", r.images_per_s},
                                  {"train_s", r.train_seconds},
                                  {"wait_s", r.wait_seconds},
+                                 {"exposed_s", r.exposed_seconds},
                                  {"seconds", r.seconds}}));
   }
   document.blocks.emplace_back(std::move(table));
