@@ -78,7 +78,11 @@ std::string anchor(std::string_view heading, size_t number) {
 }
 
 std::string shown(const Json& value) {
-  return value.is_string() ? value.as_string() : value.dump(-1);
+  if (value.is_string()) return value.as_string();
+  if (!value.is_array()) return value.dump(-1);
+  std::vector<std::string> parts;
+  for (const Json& item : value.items()) parts.push_back(shown(item));
+  return join(parts, ", ");
 }
 
 // Turns blocks into the body; charts are collected for the script.
