@@ -19,6 +19,7 @@
 #include "dist/launch.h"
 #include "dist/mpi/mpi_ranks.h"
 #include "dist/single.h"
+#include "report/runs.h"
 #include "train/checkpoint.h"
 #include "train/stop_signals.h"
 #include "train/trainer.h"
@@ -216,6 +217,11 @@ int run_worker(Flags& flags, std::ostream& out, dist::Communicator& comm) {
   if (result.interrupted) {
     progress.note(fmt::format("Stopped after step {}. Go on with: trainyard train --resume {}",
                               result.steps, path));
+  }
+  if (!result.epochs.empty()) {
+    const std::filesystem::path mine[] = {directory.path()};
+    write_file(directory.path() / "report.html",
+               report::render(report::runs_document(mine), report::Format::kHtml));
   }
   print_result(served, flags, path, out);
   return result.interrupted ? 1 : 0;
