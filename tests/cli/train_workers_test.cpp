@@ -193,6 +193,40 @@ TEST(TrainWorkers, AnInterruptSavesAndStopsAllWorkers) {
   EXPECT_EQ(resumed.code, 2) << resumed.err;
 }
 
+// Ranks 0 and 1 are workers, 2 is the server.
+TEST(TrainServers, KilledAndStoppedRanksAreNamed) {
+  struct Case {
+    int signal;
+    int rank;
+  };
+  for (const auto& [signal, rank] :
+       {Case{SIGKILL, 1}, Case{SIGKILL, 2}, Case{SIGSTOP, 1}, Case{SIGSTOP, 2}}) {
+    const TemporaryFolder folder("servers");
+    WorkerJob job(folder.path(), {"--epochs", "100000", "--threads", "1", "--workers", "2",
+                                  "--servers", "1", "--sync", "async", "--wait-limit", "1"});
+    const pid_t victim = job.rank(rank);
+    ASSERT_EQ(kill(victim, signal), 0);
+    EXPECT_EQ(job.wait(Seconds(30)), 1) << job.words();
+    const std::string words = job.words();
+    const bool named = words.find("rank " + std::to_string(rank)) != std::string::npos ||
+                       words.find("worker " + std::to_string(rank)) != std::string::npos;
+    EXPECT_TRUE(named) << words;
+  }
+}
+
+TEST(TrainServers, RestartsGoOnBitByBit) {
+  const TemporaryFolder folder("servers");
+  const std::vector<std::string> settings = {"--epochs",  "20", "--threads", "1",
+                                             "--workers", "2",  "--servers", "2"};
+  WorkerJob whole(folder.path(), settings, "whole");
+  ASSERT_EQ(whole.wait(), 0) << whole.words();
+  WorkerJob killed(folder.path(), joined(settings, {"--restarts", "1"}), "killed");
+  kill(killed.rank(3), SIGKILL);
+  ASSERT_EQ(killed.wait(), 0) << killed.words();
+  EXPECT_EQ(read_file(whole.directory() / "model.safetensors"),
+            read_file(killed.directory() / "model.safetensors"));
+}
+
 TEST(TrainWorkers, WorkersWithOtherSettingsAreRefused) {
   const TemporaryFolder folder("workers");
   const std::string each = fmt::format(

@@ -2,6 +2,7 @@
 #include "report/scale.h"
 
 #include <algorithm>
+#include <functional>
 #include <iostream>
 #include <memory>
 
@@ -121,31 +122,45 @@ Graph network_of(const Options& options, const data::Dataset& training, int64_t 
   return graph;
 }
 
+// The largest batch for which the engine plans at most `bytes`.
+int64_t largest_planned(const std::function<int64_t(int64_t)>& planned, int64_t bytes,
+                        int64_t images) {
+  int64_t fits = 0;
+  int64_t too_many = 1;
+  // An epoch must hold at least one batch.
+  while (too_many <= images && planned(too_many) <= bytes) {
+    fits = too_many;
+    too_many *= 2;
+  }
+  too_many = std::min(too_many, images + 1);
+  while (too_many - fits > 1) {
+    const int64_t middle = fits + (too_many - fits) / 2;
+    (planned(middle) <= bytes ? fits : too_many) = middle;
+  }
+  return fits;
+}
+
+// What libraries take beyond the plan shows when it runs; the next try leaves room for that.
 report::LargestBatch find_largest(const Options& options, const data::Dataset& training) {
+  constexpr int kTries = 3;
   report::LargestBatch largest;
   largest.limit_bytes = parse_bytes(options.memory, "--memory");
-  const auto predicted = [&](int64_t batch) {
+  const auto planned = [&](int64_t batch) {
     train::TrainConfig config = options.config;
     config.batch = batch;
     return train::planned_memory(config, build_training_network(config, training, batch));
   };
-  int64_t fits = 0;
-  int64_t too_many = 1;
-  // An epoch must hold at least one batch.
-  while (too_many <= training.size() && predicted(too_many) <= largest.limit_bytes) {
-    fits = too_many;
-    too_many *= 2;
+  int64_t room = largest.limit_bytes;
+  for (int i = 0; i < kTries; ++i) {
+    largest.batch = largest_planned(planned, room, training.size());
+    if (largest.batch == 0) return largest;
+    largest.predicted_bytes = planned(largest.batch);
+    const Json job = run_job(options, 1, {largest.batch}, 1);
+    largest.measured_bytes = job.at("points").items()[0].at("memory_bytes").as_int();
+    if (largest.measured_bytes <= largest.limit_bytes) break;
+    const int64_t beyond = largest.measured_bytes - largest.predicted_bytes;
+    room = std::min(room - 1, largest.limit_bytes - beyond);
   }
-  too_many = std::min(too_many, training.size() + 1);
-  while (too_many - fits > 1) {
-    const int64_t middle = fits + (too_many - fits) / 2;
-    (predicted(middle) <= largest.limit_bytes ? fits : too_many) = middle;
-  }
-  largest.batch = fits;
-  if (largest.batch == 0) return largest;
-  largest.predicted_bytes = predicted(largest.batch);
-  const Json job = run_job(options, 1, {largest.batch}, 1);
-  largest.measured_bytes = job.at("points").items()[0].at("memory_bytes").as_int();
   return largest;
 }
 
