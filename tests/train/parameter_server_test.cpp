@@ -16,7 +16,7 @@
 namespace trainyard::train {
 namespace {
 
-constexpr int64_t kClasses = 4;
+constexpr int64_t kPictureClasses = 4;
 
 TrainConfig small_config(int64_t batch, int64_t workers = 1, int64_t servers = 0,
                          const char* sync = "sync", const char* slow = "") {
@@ -40,8 +40,8 @@ struct Job {
       : config(std::move(settings)),
         training(data::open_dataset(config.data, data::Split::kTrain)),
         test(data::open_dataset(config.data, data::Split::kTest)),
-        model(models::build_model(config.model,
-                                  {.batch = config.batch / config.workers, .classes = kClasses})),
+        model(models::build_model(
+            config.model, {.batch = config.batch / config.workers, .classes = kPictureClasses})),
         directory(RunDirectory::create(folder.path(), "a", config.model, "synthetic")) {}
 
   ServerTrainResult with_servers(const TrainHooks& hooks = {}) {
