@@ -82,7 +82,8 @@ function axis(chart: Chart, which: 'x' | 'y', palette: Palette, upright: boolean
     return { ...common, type: 'log', logBase: two ? 2 : 10, axisLabel: label, minorSplitLine: { show: false }, ...ends };
   }
   // Differences are what people look at: the axis begins at 0 unless the values are close together.
-  return { ...common, type: 'value', axisLabel: label, scale: closeTogether(chart, which) };
+  const whole = which === 'x' && numbersOf(chart, 'x').every(Number.isInteger) ? { minInterval: 1 } : {};
+  return { ...common, type: 'value', axisLabel: label, scale: closeTogether(chart, which), ...whole };
 }
 
 function closeTogether(chart: Chart, which: 'x' | 'y'): boolean {

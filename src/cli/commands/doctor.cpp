@@ -45,8 +45,8 @@ std::string_view health_name(Health health) {
 std::optional<std::string> on_path(const std::string& program) {
   const char* path = std::getenv("PATH");
   for (const std::string& folder : split(path != nullptr ? path : "", ':')) {
-    const std::string file = folder + "/" + program;
-    if (access(file.c_str(), X_OK) == 0) return file;
+    const std::filesystem::path file = std::filesystem::path(folder) / program;
+    if (access(file.c_str(), X_OK) == 0) return file.string();
   }
   return {};
 }
