@@ -20,11 +20,14 @@ namespace trainyard::dist {
 namespace {
 
 constexpr int kWrongRequest = 2;
+constexpr int kNotFound = 127;
 
 std::vector<std::string> command_line(int64_t ranks, std::span<const std::string> arguments,
                                       Binding binding) {
-  std::vector<std::string> words = {"mpirun", "--quiet", "-n", std::to_string(ranks),
-                                    "--oversubscribe"};
+  // mpirun is told when this process is killed, and ends its ranks.
+  std::vector<std::string> words = {
+      "setpriv", "--pdeathsig",         "TERM",           "mpirun", "--quiet",
+      "-n",      std::to_string(ranks), "--oversubscribe"};
   if (binding == Binding::kNone) words.insert(words.end(), {"--bind-to", "none"});
   words.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -72,8 +75,7 @@ std::pair<pid_t, int> start(std::vector<std::string> words) {
   close(ends[1]);
   if (code != 0) {
     close(ends[0]);
-    throw_failure("mpirun cannot be started: {}; it is part of Open MPI (openmpi-bin)",
-                  std::strerror(code));
+    throw_failure("setpriv cannot be started: {}; it is part of util-linux", std::strerror(code));
   }
   return {process, ends[0]};
 }
@@ -115,6 +117,8 @@ JobEnd run_job(int64_t ranks, std::span<const std::string> arguments,
   JobEnd end;
   end.output = read_all(output, process, wants_stop);
   end.code = wait_for(process);
+  if (end.code == kNotFound)
+    throw_failure("there is no mpirun; it is part of Open MPI (openmpi-bin)");
   TY_REQUIRE(end.code != kWrongRequest, "the {} ranks refused the request (see above)", ranks);
   return end;
 }

@@ -28,7 +28,11 @@ int64_t Shape::num_elements(int64_t begin, int64_t end) const {
 
 std::vector<int64_t> Shape::strides() const {
   std::vector<int64_t> strides(dims_.size(), 1);
-  for (size_t i = dims_.size(); i-- > 1;) strides[i - 1] = strides[i] * dims_[i];
+  for (size_t i = dims_.size(); i-- > 1;) {
+    // A zero in front would hide this from num_elements().
+    const bool overflow = __builtin_mul_overflow(strides[i], dims_[i], &strides[i - 1]);
+    TY_REQUIRE(!overflow, "a tensor of shape {} has too many elements", to_string());
+  }
   return strides;
 }
 

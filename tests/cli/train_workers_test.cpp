@@ -194,6 +194,15 @@ TEST(TrainWorkers, AnInterruptSavesAndStopsAllWorkers) {
 }
 
 // Ranks 0 and 1 are workers, 2 is the server.
+TEST(TrainWorkers, AKilledParentLeavesNobodyBehind) {
+  const TemporaryFolder root("workers");
+  WorkerJob job(root.path(), {"--workers", "2", "--epochs", "100000"});
+  const pid_t rank = job.rank(1);
+  kill(job.process(), SIGKILL);
+  EXPECT_EQ(job.wait(), 128 + SIGKILL);
+  EXPECT_TRUE(WorkerJob::eventually([&] { return kill(rank, 0) != 0; }, Seconds(20)));
+}
+
 TEST(TrainServers, KilledAndStoppedRanksAreNamed) {
   struct Case {
     int signal;
@@ -203,7 +212,7 @@ TEST(TrainServers, KilledAndStoppedRanksAreNamed) {
        {Case{SIGKILL, 1}, Case{SIGKILL, 2}, Case{SIGSTOP, 1}, Case{SIGSTOP, 2}}) {
     const TemporaryFolder folder("servers");
     WorkerJob job(folder.path(), {"--epochs", "100000", "--threads", "1", "--workers", "2",
-                                  "--servers", "1", "--sync", "async", "--wait-limit", "1"});
+                                  "--servers", "1", "--sync", "async", "--wait-limit", "4"});
     const pid_t victim = job.rank(rank);
     ASSERT_EQ(kill(victim, signal), 0);
     EXPECT_EQ(job.wait(Seconds(30)), 1) << job.words();

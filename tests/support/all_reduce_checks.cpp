@@ -55,7 +55,8 @@ template <typename T>
 bool same_everywhere(Collectives& collectives, std::span<const T> found) {
   std::vector<T> first(found.begin(), found.end());
   collectives.broadcast(Elements::of(std::span<T>(first)), 0);
-  const bool same = std::memcmp(first.data(), found.data(), found.size_bytes()) == 0;
+  const bool same =
+      found.empty() || std::memcmp(first.data(), found.data(), found.size_bytes()) == 0;
   for (const double equal : collectives.all_gather(same ? 1 : 0)) {
     if (equal == 0) return false;
   }

@@ -19,6 +19,7 @@ TEST(Shape, BroadcastsAsNumPy) {
 
 TEST(Shape, RefusesToOverflow) {
   EXPECT_THROW((void)(Shape{int64_t{1} << 40, int64_t{1} << 40}).num_elements(), Error);
+  EXPECT_THROW((void)(Shape{0, int64_t{1} << 40, int64_t{1} << 40}).strides(), Error);
   EXPECT_THROW((void)(TensorType{DType::kF64, {int64_t{1} << 61}}).num_bytes(), Error);
 }
 
