@@ -1,14 +1,12 @@
-# ty_module(NAME [OWN_FLAGS] [COLD] [ALIKE] [DIR dir] [DEPS modules…] [LIBS third-party…])
+# ty_module(NAME [OWN_FLAGS] [COLD] [DIR dir] [DEPS modules…] [LIBS third-party…])
 #
 # One static library per folder of src/. DEPS are the folders it may include (tools/check_layers.py
 # checks the includes themselves); LIBS stay private, so a third-party header reaches one folder only.
 #
 # OWN_FLAGS: it is compiled with flags that others are not, so it cannot share the precompiled header.
 # COLD: its time does not show in any figure, so release builds optimise it lightly and build faster.
-# ALIKE: its files are variations on one pattern and repeat each other's local names, so that TY_UNITY
-# cannot join them.
 function(ty_module NAME)
-  cmake_parse_arguments(ARG "OWN_FLAGS;COLD;ALIKE" "DIR" "DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_FLAGS;COLD" "DIR" "DEPS;LIBS" ${ARGN})
   if(NOT ARG_DIR)
     set(ARG_DIR ${NAME})
   endif()
@@ -21,9 +19,7 @@ function(ty_module NAME)
   if(NOT ARG_OWN_FLAGS)
     ty_precompile(${target})
   endif()
-  if(NOT ARG_ALIKE)
-    ty_unity(${target})
-  endif()
+  ty_unity(${target})
   if(ARG_COLD)
     ty_optimise_lightly(${target})
   endif()

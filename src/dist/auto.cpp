@@ -7,7 +7,7 @@ extern const AllReduce kAuto;
 
 namespace {
 
-void run(ReduceContext& context, Elements data) {
+void run_auto(ReduceContext& context, Elements data) {
   const auto bytes = static_cast<int64_t>(data.bytes().size());
   resolve_all_reduce(kAuto, context, bytes).run(context, data);
 }
@@ -15,6 +15,6 @@ void run(ReduceContext& context, Elements data) {
 }  // namespace
 
 extern const AllReduce kAuto = {"auto", "by size, ranks and hosts; measured on one host", nullptr,
-                                run};
+                                run_auto};
 
 }  // namespace trainyard::dist

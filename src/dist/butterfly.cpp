@@ -34,7 +34,7 @@ void halve_and_double(ReduceContext& context, const Group& group, Elements data,
 }
 
 // The first 2·surplus ranks form pairs; the odd one of each works for both.
-void run(ReduceContext& context, Elements data) {
+void run_butterfly(ReduceContext& context, Elements data) {
   const Group group = Group::world(context.comm);
   const int64_t power = floor_power_of_two(group.size());
   const int64_t surplus = group.size() - power;
@@ -58,6 +58,6 @@ void run(ReduceContext& context, Elements data) {
 }  // namespace
 
 extern const AllReduce kButterfly = {"butterfly", "recursive halving, then recursive doubling",
-                                     nullptr, run};
+                                     nullptr, run_butterfly};
 
 }  // namespace trainyard::dist

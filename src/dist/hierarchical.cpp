@@ -93,7 +93,7 @@ void in_window(ReduceContext& context, const Shares& shares, Elements data,
   host.meet(bytes);
 }
 
-void run(ReduceContext& context, Elements data) {
+void run_hierarchical(ReduceContext& context, Elements data) {
   const Shares shares = plan_shares(context);
   if (const auto parts = context.host.parts_of(data.bytes())) {
     in_window(context, shares, data, *parts);
@@ -105,6 +105,6 @@ void run(ReduceContext& context, Elements data) {
 }  // namespace
 
 extern const AllReduce kHierarchical = {
-    "hierarchical", "inside the hosts first, then a ring between them", nullptr, run};
+    "hierarchical", "inside the hosts first, then a ring between them", nullptr, run_hierarchical};
 
 }  // namespace trainyard::dist

@@ -10,7 +10,7 @@ namespace trainyard::dist {
 
 // Ranks with several threads should not be bound to one core; to compare with the library's own
 // speed, they should be where it puts them.
-enum class Binding : uint8_t { kNone, kLibrary };
+enum class Binding : uint8_t { kNone, kDefault };
 
 // Runs this program with `arguments` as `ranks` processes under mpirun and returns what they wrote
 // to stdout; their stderr is ours. Ranks may outnumber cores. Throws Error if the job ended with

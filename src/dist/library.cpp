@@ -4,16 +4,16 @@
 namespace trainyard::dist {
 namespace {
 
-bool available(const ReduceContext& context) {
+bool available_library(const ReduceContext& context) {
   return context.comm.has_library();
 }
 
-void run(ReduceContext& context, Elements data) {
+void run_library(ReduceContext& context, Elements data) {
   context.comm.library_all_reduce(data);
 }
 
 }  // namespace
 
-extern const AllReduce kLibrary = {"mpi", "the MPI library's own", available, run};
+extern const AllReduce kLibrary = {"mpi", "the MPI library's own", available_library, run_library};
 
 }  // namespace trainyard::dist

@@ -4,7 +4,7 @@
 namespace trainyard::dist {
 namespace {
 
-void run(ReduceContext& context, Elements data) {
+void run_reduce_broadcast(ReduceContext& context, Elements data) {
   const Group group = Group::world(context.comm);
   if (group.me() != 0) {
     group.send(0, data);
@@ -21,7 +21,8 @@ void run(ReduceContext& context, Elements data) {
 
 }  // namespace
 
-extern const AllReduce kReduceBroadcast = {
-    "reduce-broadcast", "one rank adds up and sends the sum to each", nullptr, run};
+extern const AllReduce kReduceBroadcast = {"reduce-broadcast",
+                                           "one rank adds up and sends the sum to each", nullptr,
+                                           run_reduce_broadcast};
 
 }  // namespace trainyard::dist

@@ -4,7 +4,7 @@
 namespace trainyard::dist {
 namespace {
 
-void run(ReduceContext& context, Elements data) {
+void run_ring(ReduceContext& context, Elements data) {
   const Group group = Group::world(context.comm);
   const int64_t longest = (data.count + group.size() - 1) / group.size();
   ring_reduce_scatter(group, data, context.scratch(data.range(0, longest)));
@@ -37,6 +37,6 @@ void ring_all_gather(const Group& group, Elements data) {
 }
 
 extern const AllReduce kRing = {"ring", "reduce-scatter and all-gather around a ring", nullptr,
-                                run};
+                                run_ring};
 
 }  // namespace trainyard::dist

@@ -15,7 +15,7 @@ constexpr int64_t kStagedBytes = 2 * 1024;
 constexpr int64_t kLeastClaimBytes = 4 * 1024;
 constexpr int64_t kMostClaimBytes = 128 * 1024;
 
-bool available(const ReduceContext& context) {
+bool available_shared(const ReduceContext& context) {
   return context.host.members() == context.comm.size();
 }
 
@@ -48,7 +48,7 @@ void sum_in_window(SharedHost& host, Elements data, std::vector<std::byte*> part
   host.meet(bytes);
 }
 
-void run(ReduceContext& context, Elements data) {
+void run_shared(ReduceContext& context, Elements data) {
   if (context.host.members() == 1) return;
   const auto bytes = data.bytes();
   if (static_cast<int64_t>(bytes.size()) > kStagedBytes) {
@@ -62,7 +62,7 @@ void run(ReduceContext& context, Elements data) {
 
 }  // namespace
 
-extern const AllReduce kShared = {"shared", "in memory that the ranks of the host share", available,
-                                  run};
+extern const AllReduce kShared = {"shared", "in memory that the ranks of the host share",
+                                  available_shared, run_shared};
 
 }  // namespace trainyard::dist

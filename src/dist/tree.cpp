@@ -4,7 +4,7 @@
 namespace trainyard::dist {
 namespace {
 
-void run(ReduceContext& context, Elements data) {
+void run_tree(ReduceContext& context, Elements data) {
   const Group group = Group::world(context.comm);
   const Elements other = context.scratch(data);
   for (int64_t distance = 1; distance < group.size(); distance *= 2) {
@@ -34,6 +34,6 @@ void tree_broadcast(const Group& group, Elements data, int64_t root) {
 }
 
 extern const AllReduce kTree = {"tree", "whole messages up a binomial tree and down again", nullptr,
-                                run};
+                                run_tree};
 
 }  // namespace trainyard::dist

@@ -11,7 +11,7 @@ ValueId normalize_and_pool(Net& net, ValueId x, const std::string& number) {
   return net.max_pool(x, "pool" + number, {.kernel = 3, .stride = 2});
 }
 
-Graph build(const ModelOptions& options) {
+Graph build_alexnet(const ModelOptions& options) {
   Net net("alexnet");
   ValueId x = net.image(options);
   x = net.conv_relu(x, "conv1", {.out = 96, .kernel = 11, .stride = 4});
@@ -40,6 +40,6 @@ extern const ModelDef kAlexnet = {
               .where = "NIPS 2012"},
     .image = 227,
     .smallest_image = 67,
-    .build = build};
+    .build = build_alexnet};
 
 }  // namespace trainyard::models

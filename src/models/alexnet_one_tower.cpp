@@ -5,7 +5,7 @@
 namespace trainyard::models {
 namespace {
 
-Graph build(const ModelOptions& options) {
+Graph build_alexnet_one_tower(const ModelOptions& options) {
   Net net("alexnet-one-tower");
   ValueId x = net.image(options);
   x = net.conv(x, "features.0", {.out = 64, .kernel = 11, .stride = 4, .pad = 2});
@@ -33,6 +33,6 @@ extern const ModelDef kAlexnetOneTower = {
               .title = "One weird trick for parallelizing convolutional neural networks",
               .where = "arXiv:1404.5997"},
     .smallest_image = 63,
-    .build = build};
+    .build = build_alexnet_one_tower};
 
 }  // namespace trainyard::models

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kGrowth = 32;
 constexpr int64_t kBottleneck = 4 * kGrowth;
-constexpr std::array<int, 4> kDepths = {6, 12, 24, 16};
+constexpr std::array<int, 4> kDensenetDepths = {6, 12, 24, 16};
 
 // New maps, appended to all maps so far.
 ValueId dense_layer(Net& net, ValueId x, const std::string& name) {
@@ -26,19 +26,19 @@ ValueId transition(Net& net, ValueId x, const std::string& name) {
   return net.average_pool(x, name + ".pool", {.kernel = 2, .stride = 2});
 }
 
-Graph build(const ModelOptions& options) {
+Graph build_densenet(const ModelOptions& options) {
   Net net("densenet121");
   ValueId x = net.image(options);
   x = net.conv_norm(x, "features.conv0", "features.norm0",
                     {.out = 64, .kernel = 7, .stride = 2, .pad = 3});
   x = net.relu(x, "features.relu0");
   x = net.max_pool(x, "features.pool0", {.kernel = 3, .stride = 2, .pad = 1});
-  for (size_t block = 0; block < kDepths.size(); ++block) {
+  for (size_t block = 0; block < kDensenetDepths.size(); ++block) {
     const std::string number = std::to_string(block + 1);
-    for (int i = 1; i <= kDepths[block]; ++i) {
+    for (int i = 1; i <= kDensenetDepths[block]; ++i) {
       x = dense_layer(net, x, "features.denseblock" + number + ".denselayer" + std::to_string(i));
     }
-    if (block + 1 < kDepths.size()) x = transition(net, x, "features.transition" + number);
+    if (block + 1 < kDensenetDepths.size()) x = transition(net, x, "features.transition" + number);
   }
   x = net.relu(net.batch_norm(x, "features.norm5"), "relu");
   x = net.flatten(net.global_average(x, "avgpool"), "flatten");
@@ -53,6 +53,6 @@ extern const ModelDef kDensenet121 = {.name = "densenet121",
                                                 .title = "Densely Connected Convolutional Networks",
                                                 .where = "CVPR 2017, arXiv:1608.06993"},
                                       .smallest_image = 29,
-                                      .build = build};
+                                      .build = build_densenet};
 
 }  // namespace trainyard::models

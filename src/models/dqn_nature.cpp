@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kFrames = 4;
 
-Graph build(const ModelOptions& options) {
+Graph build_dqn_nature(const ModelOptions& options) {
   Net net("dqn-nature");
   ValueId x = net.image(options, kFrames);
   x = net.conv_relu(x, "conv1", {.out = 32, .kernel = 8, .stride = 4});
@@ -30,6 +30,6 @@ extern const ModelDef kDqnNature = {
     .image = 84,
     .classes = 18,
     .smallest_image = 36,
-    .build = build};
+    .build = build_dqn_nature};
 
 }  // namespace trainyard::models

@@ -15,7 +15,7 @@ struct Widths {
   int64_t pool;
 };
 
-constexpr PoolSpec kHalve = {.kernel = 3, .stride = 2, .ceil = true};
+constexpr PoolSpec kInceptionBnHalve = {.kernel = 3, .stride = 2, .ceil = true};
 
 class InceptionBn {
  public:
@@ -43,10 +43,10 @@ class InceptionBn {
 
   ValueId stem(ValueId x) {
     x = conv(x, "conv1", {.out = 64, .kernel = 7, .stride = 2, .pad = 3});
-    x = net_.max_pool(x, "pool1", kHalve);
+    x = net_.max_pool(x, "pool1", kInceptionBnHalve);
     x = conv(x, "conv2_reduce", {.out = 64});
     x = conv(x, "conv2", {.out = 192, .kernel = 3, .pad = 1});
-    return net_.max_pool(x, "pool2", kHalve);
+    return net_.max_pool(x, "pool2", kInceptionBnHalve);
   }
 
   ValueId branch3x3(ValueId x, const std::string& name, const Widths& w, int64_t stride) {

@@ -35,8 +35,6 @@ Graph build_reduced(const ModelOptions& options) {
   return net.finish({{net.concat({b1, b2, b3, b4}, "concat"), "output"}});
 }
 
-using BuildFunction = Graph (*)(const ModelOptions&);
-
 constexpr ModelDef module(std::string_view name, std::string_view summary, BuildFunction function) {
   return {.name = name,
           .summary = summary,

@@ -6,7 +6,7 @@
 namespace trainyard::models {
 namespace {
 
-Graph build(const ModelOptions& options) {
+Graph build_lenet(const ModelOptions& options) {
   Net net("lenet5", {.fan = Fan::kBoth});
   ValueId x = net.image(options, 1);
   x = net.tanh(net.conv(x, "conv1", {.out = 6, .kernel = 5, .pad = 2}), "conv1.tanh");
@@ -31,6 +31,6 @@ extern const ModelDef kLenet5 = {
     .image = 28,
     .classes = 10,
     .smallest_image = 12,
-    .build = build};
+    .build = build_lenet};
 
 }  // namespace trainyard::models

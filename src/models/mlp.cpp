@@ -12,7 +12,7 @@ int64_t units(int64_t paper, double width) {
   return std::max<int64_t>(1, std::llround(static_cast<double>(paper) * width));
 }
 
-Graph build(const ModelOptions& options) {
+Graph build_mlp(const ModelOptions& options) {
   Net net("mlp");
   ValueId x = net.flatten(net.image(options, 1), "flatten");
   x = net.relu(net.linear(x, "fc1", units(300, options.width)), "fc1.relu");
@@ -33,6 +33,6 @@ extern const ModelDef kMlp = {
     .classes = 10,
     .smallest_image = 1,
     .has_width = true,
-    .build = build};
+    .build = build_mlp};
 
 }  // namespace trainyard::models

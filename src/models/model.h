@@ -27,6 +27,8 @@ struct Paper {
 // Only string views, numbers and a function pointer, so that the table is constant-initialised.
 // The graph has one input, "image" (f32, N x C x H x W), and unless the summary says otherwise one
 // output, "logits" (N x classes, before softmax).
+using BuildFunction = Graph (*)(const ModelOptions&);
+
 struct ModelDef {
   std::string_view name;
   std::string_view summary;
@@ -39,7 +41,7 @@ struct ModelDef {
   bool has_width = false;
   bool has_auxiliary = false;
   // Called by build_model() only, with every option checked and filled in.
-  Graph (*build)(const ModelOptions&) = nullptr;
+  BuildFunction build = nullptr;
 };
 
 // Null if there is no such model.

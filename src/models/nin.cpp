@@ -11,7 +11,7 @@ ValueId mlpconv(Net& net, ValueId x, const std::string& name, const ConvSpec& sp
   return net.conv_relu(x, name + ".cccp2", {.out = last});
 }
 
-Graph build(const ModelOptions& options) {
+Graph build_nin(const ModelOptions& options) {
   Net net("nin");
   const PoolSpec pool = {.kernel = 3, .stride = 2, .ceil = true};
   ValueId x = net.image(options);
@@ -35,6 +35,6 @@ extern const ModelDef kNin = {.name = "nin",
                                         .title = "Network In Network",
                                         .where = "ICLR 2014, arXiv:1312.4400"},
                               .smallest_image = 55,
-                              .build = build};
+                              .build = build_nin};
 
 }  // namespace trainyard::models

@@ -4,7 +4,7 @@
 namespace trainyard::models {
 namespace {
 
-Graph build(const ModelOptions& options) {
+Graph build_overfeat(const ModelOptions& options) {
   Net net("overfeat");
   const PoolSpec pool = {.kernel = 2, .stride = 2};
   ValueId x = net.image(options);
@@ -35,6 +35,6 @@ extern const ModelDef kOverfeat = {
               .where = "ICLR 2014, arXiv:1312.6229"},
     .image = 231,
     .smallest_image = 71,
-    .build = build};
+    .build = build_overfeat};
 
 }  // namespace trainyard::models

@@ -7,18 +7,18 @@
 namespace trainyard::models {
 namespace {
 
-enum class Block : uint8_t { kBasic, kBottleneck };
+enum class ResnetBlock : uint8_t { kBasic, kBottleneck };
 enum class Stem : uint8_t { kImagenet, kCifar };
 
 struct Config {
   std::string_view name;
-  Block block;
+  ResnetBlock block;
   std::array<int64_t, 4> depths;  // blocks of each stage
   Stem stem = Stem::kImagenet;
 };
 
-int64_t expansion(Block block) {
-  return block == Block::kBasic ? 1 : 4;
+int64_t expansion(ResnetBlock block) {
+  return block == ResnetBlock::kBasic ? 1 : 4;
 }
 
 ValueId basic_branch(Net& net, ValueId x, const std::string& name, int64_t planes, int64_t stride) {
@@ -35,14 +35,15 @@ ValueId bottleneck_branch(Net& net, ValueId x, const std::string& name, int64_t 
                     {.out = planes, .kernel = 3, .stride = stride, .pad = 1});
   x = net.relu(x, name + ".relu2");
   return net.conv_norm(x, name + ".conv3", name + ".bn3",
-                       {.out = planes * expansion(Block::kBottleneck)});
+                       {.out = planes * expansion(ResnetBlock::kBottleneck)});
 }
 
-ValueId residual_block(Net& net, ValueId x, const std::string& name, Block block, int64_t planes,
-                       int64_t stride) {
+ValueId residual_block(Net& net, ValueId x, const std::string& name, ResnetBlock block,
+                       int64_t planes, int64_t stride) {
   const int64_t out = planes * expansion(block);
-  const ValueId branch = block == Block::kBasic ? basic_branch(net, x, name, planes, stride)
-                                                : bottleneck_branch(net, x, name, planes, stride);
+  const ValueId branch = block == ResnetBlock::kBasic
+                             ? basic_branch(net, x, name, planes, stride)
+                             : bottleneck_branch(net, x, name, planes, stride);
   if (stride != 1 || net.channels(x) != out) {
     x = net.conv_norm(x, name + ".downsample.0", name + ".downsample.1",
                       {.out = out, .stride = stride});
@@ -50,7 +51,7 @@ ValueId residual_block(Net& net, ValueId x, const std::string& name, Block block
   return net.relu(net.add(branch, x, name + ".add"), name + ".relu");
 }
 
-Graph build(const Config& config, const ModelOptions& options) {
+Graph build_resnet(const Config& config, const ModelOptions& options) {
   Net net(config.name, {.fan = Fan::kOut});
   ValueId x = net.image(options);
   if (config.stem == Stem::kImagenet) {
@@ -71,8 +72,6 @@ Graph build(const Config& config, const ModelOptions& options) {
   return net.finish({{net.linear(x, "fc", options.classes), "logits"}});
 }
 
-using BuildFunction = Graph (*)(const ModelOptions&);
-
 constexpr ModelDef imagenet(const Config& config, std::string_view summary,
                             BuildFunction function) {
   return {.name = config.name,
@@ -92,17 +91,18 @@ constexpr ModelDef cifar(const Config& config, std::string_view summary, BuildFu
   return model;
 }
 
-constexpr Config k18 = {"resnet18", Block::kBasic, {2, 2, 2, 2}};
-constexpr Config k34 = {"resnet34", Block::kBasic, {3, 4, 6, 3}};
-constexpr Config k50 = {"resnet50", Block::kBottleneck, {3, 4, 6, 3}};
-constexpr Config k101 = {"resnet101", Block::kBottleneck, {3, 4, 23, 3}};
-constexpr Config k152 = {"resnet152", Block::kBottleneck, {3, 8, 36, 3}};
-constexpr Config k18Cifar = {"resnet18-cifar", Block::kBasic, {2, 2, 2, 2}, Stem::kCifar};
-constexpr Config k50Cifar = {"resnet50-cifar", Block::kBottleneck, {3, 4, 6, 3}, Stem::kCifar};
+constexpr Config k18 = {"resnet18", ResnetBlock::kBasic, {2, 2, 2, 2}};
+constexpr Config k34 = {"resnet34", ResnetBlock::kBasic, {3, 4, 6, 3}};
+constexpr Config k50 = {"resnet50", ResnetBlock::kBottleneck, {3, 4, 6, 3}};
+constexpr Config k101 = {"resnet101", ResnetBlock::kBottleneck, {3, 4, 23, 3}};
+constexpr Config k152 = {"resnet152", ResnetBlock::kBottleneck, {3, 8, 36, 3}};
+constexpr Config k18Cifar = {"resnet18-cifar", ResnetBlock::kBasic, {2, 2, 2, 2}, Stem::kCifar};
+constexpr Config k50Cifar = {
+    "resnet50-cifar", ResnetBlock::kBottleneck, {3, 4, 6, 3}, Stem::kCifar};
 
 template <const Config& config>
 Graph build_config(const ModelOptions& options) {
-  return build(config, options);
+  return build_resnet(config, options);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ ValueId shortcut(Net& net, ValueId x, const std::string& name, int64_t out, int6
   return net.pad_channels(x, name + ".shortcut.pad", missing / 2, missing - missing / 2);
 }
 
-Graph build(std::string_view name, int64_t blocks, const ModelOptions& options) {
+Graph build_resnet_cifar(std::string_view name, int64_t blocks, const ModelOptions& options) {
   Net net(name);
   ValueId x = net.image(options);
   int64_t size = options.image;
@@ -38,8 +38,6 @@ Graph build(std::string_view name, int64_t blocks, const ModelOptions& options) 
   return net.finish({{net.linear(x, "fc", options.classes), "logits"}});
 }
 
-using BuildFunction = Graph (*)(const ModelOptions&);
-
 constexpr ModelDef resnet_cifar(std::string_view name, std::string_view summary,
                                 BuildFunction function) {
   return {.name = name,
@@ -57,18 +55,18 @@ constexpr ModelDef resnet_cifar(std::string_view name, std::string_view summary,
 
 extern const ModelDef kResnet20Cifar =
     resnet_cifar("resnet20-cifar", "ResNet for CIFAR, 20 layers",
-                 [](const ModelOptions& o) { return build("resnet20-cifar", 3, o); });
+                 [](const ModelOptions& o) { return build_resnet_cifar("resnet20-cifar", 3, o); });
 extern const ModelDef kResnet32Cifar =
     resnet_cifar("resnet32-cifar", "ResNet for CIFAR, 32 layers",
-                 [](const ModelOptions& o) { return build("resnet32-cifar", 5, o); });
+                 [](const ModelOptions& o) { return build_resnet_cifar("resnet32-cifar", 5, o); });
 extern const ModelDef kResnet44Cifar =
     resnet_cifar("resnet44-cifar", "ResNet for CIFAR, 44 layers",
-                 [](const ModelOptions& o) { return build("resnet44-cifar", 7, o); });
+                 [](const ModelOptions& o) { return build_resnet_cifar("resnet44-cifar", 7, o); });
 extern const ModelDef kResnet56Cifar =
     resnet_cifar("resnet56-cifar", "ResNet for CIFAR, 56 layers",
-                 [](const ModelOptions& o) { return build("resnet56-cifar", 9, o); });
-extern const ModelDef kResnet110Cifar =
-    resnet_cifar("resnet110-cifar", "ResNet for CIFAR, 110 layers",
-                 [](const ModelOptions& o) { return build("resnet110-cifar", 18, o); });
+                 [](const ModelOptions& o) { return build_resnet_cifar("resnet56-cifar", 9, o); });
+extern const ModelDef kResnet110Cifar = resnet_cifar(
+    "resnet110-cifar", "ResNet for CIFAR, 110 layers",
+    [](const ModelOptions& o) { return build_resnet_cifar("resnet110-cifar", 18, o); });
 
 }  // namespace trainyard::models

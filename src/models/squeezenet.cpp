@@ -14,7 +14,7 @@ ValueId fire(Net& net, ValueId x, const std::string& name, int64_t squeeze, int6
   return net.concat({small, large}, name + ".concat");
 }
 
-Graph build(const ModelOptions& options) {
+Graph build_squeezenet(const ModelOptions& options) {
   Net net("squeezenet1_0");
   const PoolSpec pool = {.kernel = 3, .stride = 2, .ceil = true};
   ValueId x = net.image(options);
@@ -47,6 +47,6 @@ extern const ModelDef kSqueezenet10 = {
              "SqueezeNet: AlexNet-level accuracy with 50x fewer parameters and <0.5MB model size",
          .where = "arXiv:1602.07360"},
     .smallest_image = 29,
-    .build = build};
+    .build = build_squeezenet};
 
 }  // namespace trainyard::models

@@ -17,7 +17,8 @@ struct Extra {
 };
 constexpr std::array<Extra, 4> kExtras = {{{256, 512}, {128, 256}, {128, 256}, {64, 128}}};
 
-ValueId unit(Net& net, ValueId x, const std::string& name, const ConvSpec& spec) {
+ValueId unit_ssd300_mobilenet_v1(Net& net, ValueId x, const std::string& name,
+                                 const ConvSpec& spec) {
   return net.relu(net.conv_norm(x, name, name + ".bn", spec), name + ".relu");
 }
 
@@ -28,15 +29,16 @@ ValueId head(Net& net, ValueId map, const std::string& name, int64_t numbers) {
   return net.reshape(x, name + ".reshape", {0, -1, numbers});
 }
 
-Graph build(const ModelOptions& options) {
+Graph build_ssd300_mobilenet_v1(const ModelOptions& options) {
   Net net("ssd300-mobilenet_v1");
   const MobilenetV1Maps backbone = mobilenet_v1_maps(net, net.image(options), options.width);
   std::vector<ValueId> maps = {backbone.stride16, backbone.stride32};
   for (size_t i = 0; i < kExtras.size(); ++i) {
     const std::string name = "extras." + std::to_string(i);
-    const ValueId x = unit(net, maps.back(), name + ".reduce", {.out = kExtras[i].reduced});
-    maps.push_back(
-        unit(net, x, name + ".conv", {.out = kExtras[i].out, .kernel = 3, .stride = 2, .pad = 1}));
+    const ValueId x =
+        unit_ssd300_mobilenet_v1(net, maps.back(), name + ".reduce", {.out = kExtras[i].reduced});
+    maps.push_back(unit_ssd300_mobilenet_v1(
+        net, x, name + ".conv", {.out = kExtras[i].out, .kernel = 3, .stride = 2, .pad = 1}));
   }
   std::vector<ValueId> locations;
   std::vector<ValueId> scores;
@@ -60,6 +62,6 @@ extern const ModelDef kSsd300MobilenetV1 = {
     .image = 300,
     .classes = 21,
     .has_width = true,
-    .build = build};
+    .build = build_ssd300_mobilenet_v1};
 
 }  // namespace trainyard::models

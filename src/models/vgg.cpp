@@ -12,7 +12,7 @@ namespace {
 using Depths = std::array<int64_t, 5>;
 constexpr std::array<int64_t, 5> kChannels = {64, 128, 256, 512, 512};
 
-Graph build(std::string_view name, const ModelOptions& options, const Depths& depths) {
+Graph build_vgg(std::string_view name, const ModelOptions& options, const Depths& depths) {
   Net net(name);
   ValueId x = net.image(options);
   int index = 0;
@@ -32,8 +32,6 @@ Graph build(std::string_view name, const ModelOptions& options, const Depths& de
   return net.finish({{net.linear(x, "classifier.6", options.classes), "logits"}});
 }
 
-using BuildFunction = Graph (*)(const ModelOptions&);
-
 constexpr ModelDef vgg(std::string_view name, std::string_view summary, BuildFunction function) {
   return {.name = name,
           .summary = summary,
@@ -47,16 +45,16 @@ constexpr ModelDef vgg(std::string_view name, std::string_view summary, BuildFun
 }  // namespace
 
 extern const ModelDef kVgg11 = vgg("vgg11", "VGG, configuration A", [](const ModelOptions& o) {
-  return build("vgg11", o, {1, 1, 2, 2, 2});
+  return build_vgg("vgg11", o, {1, 1, 2, 2, 2});
 });
 extern const ModelDef kVgg13 = vgg("vgg13", "VGG, configuration B", [](const ModelOptions& o) {
-  return build("vgg13", o, {2, 2, 2, 2, 2});
+  return build_vgg("vgg13", o, {2, 2, 2, 2, 2});
 });
 extern const ModelDef kVgg16 = vgg("vgg16", "VGG, configuration D", [](const ModelOptions& o) {
-  return build("vgg16", o, {2, 2, 3, 3, 3});
+  return build_vgg("vgg16", o, {2, 2, 3, 3, 3});
 });
 extern const ModelDef kVgg19 = vgg("vgg19", "VGG, configuration E", [](const ModelOptions& o) {
-  return build("vgg19", o, {2, 2, 4, 4, 4});
+  return build_vgg("vgg19", o, {2, 2, 4, 4, 4});
 });
 
 }  // namespace trainyard::models

@@ -5,7 +5,7 @@
 namespace trainyard::models {
 namespace {
 
-Graph build(const ModelOptions& options) {
+Graph build_zfnet(const ModelOptions& options) {
   Net net("zfnet512");
   const auto norm = [&net](ValueId x, const std::string& name) {
     return net.local_response_norm(x, name, /*window=*/5, /*k=*/2, /*alpha=*/1e-4, /*beta=*/0.75);
@@ -36,6 +36,6 @@ extern const ModelDef kZfnet512 = {
               .title = "Visualizing and Understanding Convolutional Networks",
               .where = "ECCV 2014, arXiv:1311.2901"},
     .smallest_image = 59,
-    .build = build};
+    .build = build_zfnet};
 
 }  // namespace trainyard::models

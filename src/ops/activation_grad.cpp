@@ -7,13 +7,13 @@
 namespace trainyard::ops {
 namespace {
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_activation_grad(const NodeView& node) {
   TY_REQUIRE(node.input_type(0) == node.input_type(1), "y is {} but dy is {}",
              node.input_type(0).to_string(), node.input_type(1).to_string());
   return {node.input_type(1)};
 }
 
-Cost cost(const NodeView& node) {
+Cost cost_activation_grad(const NodeView& node) {
   const bool clamps = node.op() == "ReluGrad" || node.op() == "ClipGrad";
   if (!clamps) return elementwise_cost(node, 3);
   return elementwise_cost(node, node.op() == "ReluGrad" ? 1 : 2);
@@ -23,8 +23,8 @@ constexpr OpDef activation_gradient(std::string_view name, int most_inputs) {
   return {.name = name,
           .kind = OpKind::kActivation,
           .inputs = {2, most_inputs},
-          .infer = infer,
-          .cost = cost};
+          .infer = infer_activation_grad,
+          .cost = cost_activation_grad};
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"bucket", AttrKind::kInt, true}};
+constexpr AttrSpec kAllReduceAttributes[] = {{"bucket", AttrKind::kInt, true}};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_all_reduce(const NodeView& node) {
   TY_REQUIRE(node.num_outputs() == node.num_inputs(), "it has {} outputs, expected {}",
              node.num_outputs(), node.num_inputs());
   std::vector<TensorType> types;
@@ -41,15 +41,15 @@ extern const OpDef kAllReduceStart = {.name = "AllReduceStart",
                                       .kind = OpKind::kDataMovement,
                                       .inputs = {1, Arity::kMany},
                                       .outputs = {1, Arity::kMany},
-                                      .attributes = kAttributes,
-                                      .infer = infer,
+                                      .attributes = kAllReduceAttributes,
+                                      .infer = infer_all_reduce,
                                       .routine = alone};
 extern const OpDef kAllReduceWait = {.name = "AllReduceWait",
                                      .kind = OpKind::kDataMovement,
                                      .inputs = {1, Arity::kMany},
                                      .outputs = {1, Arity::kMany},
-                                     .attributes = kAttributes,
-                                     .infer = infer,
+                                     .attributes = kAllReduceAttributes,
+                                     .infer = infer_all_reduce,
                                      .cost = wait_cost,
                                      .routine = alone};
 

@@ -6,16 +6,16 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {
+constexpr AttrSpec kArgExtremeAttributes[] = {
     {"axis", AttrKind::kInt}, {"keepdims", AttrKind::kInt}, {"select_last_index", AttrKind::kInt}};
 
-int64_t axis_of(const NodeView& node) {
+int64_t axis_of_arg_extreme(const NodeView& node) {
   return normalize_axis(node.attr_int("axis", 0), node.input_shape(0).rank(), node.op());
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_arg_extreme(const NodeView& node) {
   const Shape& x = node.input_shape(0);
-  const int64_t axis = axis_of(node);
+  const int64_t axis = axis_of_arg_extreme(node);
   TY_REQUIRE(x[axis] != 0, "axis {} of shape {} has no elements", axis, x.to_string());
   std::vector<int64_t> dims = x.vector();
   if (node.attr_int("keepdims", 1) != 0) {
@@ -26,14 +26,14 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {{DType::kI64, Shape(std::move(dims))}};
 }
 
-Cost cost(const NodeView& node) {
+Cost cost_arg_extreme(const NodeView& node) {
   Cost cost = traffic(node);
   cost.flops = node.input_shape(0).num_elements();
   return cost;
 }
 
-Routine routine(const NodeView& node) {
-  return [axis = axis_of(node), largest = node.op() == "ArgMax",
+Routine routine_arg_extreme(const NodeView& node) {
+  return [axis = axis_of_arg_extreme(node), largest = node.op() == "ArgMax",
           last = node.attr_int("select_last_index", 0) != 0](Views inputs, Views outputs) {
     const TensorView& x = inputs[0];
     const int64_t length = (*x.shape)[axis];
@@ -57,10 +57,10 @@ Routine routine(const NodeView& node) {
 constexpr OpDef arg_extreme(std::string_view name) {
   return {.name = name,
           .kind = OpKind::kReduction,
-          .attributes = kAttributes,
-          .infer = infer,
-          .cost = cost,
-          .routine = routine,
+          .attributes = kArgExtremeAttributes,
+          .infer = infer_arg_extreme,
+          .cost = cost_arg_extreme,
+          .routine = routine_arg_extreme,
           .no_gradient = NoGradient::kNever};
 }
 

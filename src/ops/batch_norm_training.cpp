@@ -17,7 +17,7 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {
+constexpr AttrSpec kBatchNormTrainingAttributes[] = {
     {"activation", AttrKind::kText},       {"activation_alpha", AttrKind::kFloat},
     {"activation_beta", AttrKind::kFloat}, {"all_images", AttrKind::kInt},
     {"epsilon", AttrKind::kFloat},         {"momentum", AttrKind::kFloat}};
@@ -30,8 +30,9 @@ constexpr size_t kResidual = 5;
 constexpr size_t kGradBias = 5;
 constexpr size_t kGradY = 6;
 constexpr size_t kGradMoreDy = 7;
-constexpr ParamRole kRoles[] = {ParamRole::kNone, ParamRole::kWeight, ParamRole::kBias,
-                                ParamRole::kStatistic, ParamRole::kStatistic};
+constexpr ParamRole kBatchNormTrainingRoles[] = {ParamRole::kNone, ParamRole::kWeight,
+                                                 ParamRole::kBias, ParamRole::kStatistic,
+                                                 ParamRole::kStatistic};
 
 void require_channels(const NodeView& node, size_t first, size_t last) {
   const Shape& x = node.input_shape(0);
@@ -54,7 +55,7 @@ void require_clamp(const NodeView& node) {
              op);
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_batch_norm_training(const NodeView& node) {
   require_channels(node, 1, 4);
   require_clamp(node);
   if (node.has_input(kResidual)) require_like_x(node, kResidual, "the residual");
@@ -62,7 +63,7 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {node.input_type(0), channel, channel, channel, channel};
 }
 
-std::vector<TensorType> infer_grad(const NodeView& node) {
+std::vector<TensorType> infer_grad_batch_norm_training(const NodeView& node) {
   require_channels(node, 1, 3);
   require_like_x(node, 4, "dy");
   require_clamp(node);
@@ -75,17 +76,17 @@ std::vector<TensorType> infer_grad(const NodeView& node) {
 }
 
 // Mean (1), variance (3), normalise and scale (3) per element.
-Cost cost(const NodeView& node) {
+Cost cost_batch_norm_training(const NodeView& node) {
   const int64_t sum = node.has_input(kResidual) ? 1 : 0;
   return elementwise_cost(node, 7 + sum + activation_flops(node));
 }
 // Two sums (4), then the combination (5) per element.
-Cost cost_grad(const NodeView& node) {
+Cost cost_grad_batch_norm_training(const NodeView& node) {
   const int64_t sum = node.has_input(kGradMoreDy) ? 1 : 0;
   return elementwise_cost(node, 9 + sum + activation_flops(node));
 }
 
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_batch_norm_training(GradContext& grad) {
   const bool activates = grad.node().has_attr("activation");
   const bool adds = grad.node().has_input(kResidual);
   Attributes attributes = grad.attributes();
@@ -106,17 +107,17 @@ extern const OpDef kBatchNormTraining = {.name = "BatchNormTraining",
                                          .kind = OpKind::kNormalization,
                                          .inputs = {5, 6},
                                          .outputs = {5, 5},
-                                         .attributes = kAttributes,
-                                         .roles = kRoles,
-                                         .infer = infer,
-                                         .cost = cost,
-                                         .gradient = gradient};
+                                         .attributes = kBatchNormTrainingAttributes,
+                                         .roles = kBatchNormTrainingRoles,
+                                         .infer = infer_batch_norm_training,
+                                         .cost = cost_batch_norm_training,
+                                         .gradient = gradient_batch_norm_training};
 extern const OpDef kBatchNormGrad = {.name = "BatchNormGrad",
                                      .kind = OpKind::kNormalization,
                                      .inputs = {5, 8},
                                      .outputs = {3, 4},
                                      .attributes = kGradAttributes,
-                                     .infer = infer_grad,
-                                     .cost = cost_grad};
+                                     .infer = infer_grad_batch_norm_training,
+                                     .cost = cost_grad_batch_norm_training};
 
 }  // namespace trainyard::ops

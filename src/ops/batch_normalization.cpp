@@ -9,13 +9,14 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"epsilon", AttrKind::kFloat},
-                                    {"momentum", AttrKind::kFloat},
-                                    {"training_mode", AttrKind::kInt}};
-constexpr ParamRole kRoles[] = {ParamRole::kNone, ParamRole::kWeight, ParamRole::kBias,
-                                ParamRole::kStatistic, ParamRole::kStatistic};
+constexpr AttrSpec kBatchNormalizationAttributes[] = {{"epsilon", AttrKind::kFloat},
+                                                      {"momentum", AttrKind::kFloat},
+                                                      {"training_mode", AttrKind::kInt}};
+constexpr ParamRole kBatchNormalizationRoles[] = {ParamRole::kNone, ParamRole::kWeight,
+                                                  ParamRole::kBias, ParamRole::kStatistic,
+                                                  ParamRole::kStatistic};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_batch_normalization(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   TY_REQUIRE(x.shape.rank() >= 2, "input has shape {}, expected N x C x …", x.shape.to_string());
   for (size_t i = 1; i < 5; ++i) {
@@ -29,13 +30,13 @@ std::vector<TensorType> infer(const NodeView& node) {
 }
 
 // Inference is one multiply-add per element; training also takes mean, variance and normalises.
-Cost cost(const NodeView& node) {
+Cost cost_batch_normalization(const NodeView& node) {
   return elementwise_cost(node, node.attr_int("training_mode", 0) != 0 ? 7 : 2);
 }
 
 // With fixed statistics the operator is affine: xhat = (x - mean) / sqrt(var + epsilon), y = scale
 // * xhat + bias.
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_batch_normalization(GradContext& grad) {
   TY_REQUIRE(grad.node().attr_int("training_mode", 0) == 0,
              "differentiate BatchNormTraining instead, which keeps the batch's statistics");
   const Shape x = grad.x_shape(0);
@@ -69,10 +70,10 @@ extern const OpDef kBatchNormalization = {.name = "BatchNormalization",
                                           .kind = OpKind::kNormalization,
                                           .inputs = {5, 5},
                                           .outputs = {1, 3},
-                                          .attributes = kAttributes,
-                                          .roles = kRoles,
-                                          .infer = infer,
-                                          .cost = cost,
-                                          .gradient = gradient};
+                                          .attributes = kBatchNormalizationAttributes,
+                                          .roles = kBatchNormalizationRoles,
+                                          .infer = infer_batch_normalization,
+                                          .cost = cost_batch_normalization,
+                                          .gradient = gradient_batch_normalization};
 
 }  // namespace trainyard::ops

@@ -44,7 +44,7 @@ W floor_mod(W a, W b) {
 constexpr int kMostBits = 64;
 
 // Integer division by zero has no answer; as in NumPy it gives zero.
-constexpr BinaryFunction kFunctions[] = {
+constexpr BinaryFunction kBinaryFunctions[] = {
     {"Add", [](D a, D b) { return a + b; }, [](W a, W b) { return a + b; }},
     {"And", nullptr, [](W a, W b) { return W(a != 0 && b != 0); }, true},
     {"Div", [](D a, D b) { return a / b; }, [](W a, W b) { return b == 0 ? W{0} : a / b; }},
@@ -75,7 +75,7 @@ constexpr BinaryFunction kShiftRight = {
     "BitShift", nullptr,
     [](W a, W b) { return b < 0 || b >= kMostBits ? W{0} : a >> static_cast<int>(b); }};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_binary(const NodeView& node) {
   const BinaryFunction& f = binary_function(node);
   const TensorType& a = node.input_type(0);
   const TensorType& b = node.input_type(1);
@@ -87,12 +87,13 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {{f.gives_bool ? DType::kBool : a.dtype, broadcast_shapes(a.shape, b.shape)}};
 }
 
-Cost cost(const NodeView& node) {
+Cost cost_binary(const NodeView& node) {
   return elementwise_cost(node, 1);
 }
 
 template <typename X, typename Y>
-void apply(const BinaryFunction& f, const TensorView& a, const TensorView& b, const TensorView& y) {
+void apply_binary(const BinaryFunction& f, const TensorView& a, const TensorView& b,
+                  const TensorView& y) {
   const Shape& shape = *y.shape;
   const std::array strides = {broadcast_strides(*a.shape, shape),
                               broadcast_strides(*b.shape, shape), shape.strides()};
@@ -110,7 +111,7 @@ void apply(const BinaryFunction& f, const TensorView& a, const TensorView& b, co
 void apply_same_types(const BinaryFunction& f, const TensorView& a, const TensorView& b,
                       const TensorView& y) {
   for_type(a.dtype, [&]<typename T>(T) {
-    f.gives_bool ? apply<T, bool>(f, a, b, y) : apply<T, T>(f, a, b, y);
+    f.gives_bool ? apply_binary<T, bool>(f, a, b, y) : apply_binary<T, T>(f, a, b, y);
   });
 }
 
@@ -127,7 +128,7 @@ void apply_mixed_types(const BinaryFunction& f, const TensorView& a, const Tenso
   cast_elements(wide_y.view(), y);
 }
 
-Routine routine(const NodeView& node) {
+Routine routine_binary(const NodeView& node) {
   return [&f = binary_function(node)](Views x, Views y) {
     (x[0].dtype == x[1].dtype ? apply_same_types : apply_mixed_types)(f, x[0], x[1], y[0]);
   };
@@ -210,9 +211,9 @@ constexpr OpDef binary(std::string_view name, std::span<const ParamRole> roles =
           .inputs = {2, 2},
           .attributes = attributes,
           .roles = roles,
-          .infer = infer,
-          .cost = cost,
-          .routine = routine,
+          .infer = infer_binary,
+          .cost = cost_binary,
+          .routine = routine_binary,
           .gradient = gradient};
 }
 
@@ -233,7 +234,7 @@ constexpr OpDef predicate(std::string_view name) {
 }  // namespace
 
 const BinaryFunction* find_binary(std::string_view op) {
-  for (const BinaryFunction& function : kFunctions) {
+  for (const BinaryFunction& function : kBinaryFunctions) {
     if (function.op == op) return &function;
   }
   return nullptr;

@@ -6,7 +6,7 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"to", AttrKind::kInt, true}};
+constexpr AttrSpec kCastAttributes[] = {{"to", AttrKind::kInt, true}};
 
 std::vector<TensorType> infer_cast(const NodeView& node) {
   return {{dtype_from_code(node.attr_int("to", 0)), node.input_shape(0)}};
@@ -17,16 +17,16 @@ std::vector<TensorType> infer_cast_like(const NodeView& node) {
 }
 
 // The second tensor of CastLike is not read.
-Cost cost(const NodeView& node) {
+Cost cost_cast(const NodeView& node) {
   return {.bytes_read = node.input_type(0).num_bytes(),
           .bytes_written = node.output_type(0).num_bytes()};
 }
 
-Routine routine(const NodeView&) {
+Routine routine_cast(const NodeView&) {
   return [](Views inputs, Views outputs) { cast_elements(inputs[0], outputs[0]); };
 }
 
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_cast(GradContext& grad) {
   std::vector<ValueId> dx(grad.node().num_inputs(), kNoValue);
   if (grad.wants(0)) dx[0] = grad.add("CastLike", {grad.dy(), grad.x(0)});
   return dx;
@@ -36,17 +36,17 @@ std::vector<ValueId> gradient(GradContext& grad) {
 
 extern const OpDef kCast = {.name = "Cast",
                             .kind = OpKind::kElementwise,
-                            .attributes = kAttributes,
+                            .attributes = kCastAttributes,
                             .infer = infer_cast,
-                            .cost = cost,
-                            .routine = routine,
-                            .gradient = gradient};
+                            .cost = cost_cast,
+                            .routine = routine_cast,
+                            .gradient = gradient_cast};
 extern const OpDef kCastLike = {.name = "CastLike",
                                 .kind = OpKind::kElementwise,
                                 .inputs = {2, 2},
                                 .infer = infer_cast_like,
-                                .cost = cost,
-                                .routine = routine,
-                                .gradient = gradient};
+                                .cost = cost_cast,
+                                .routine = routine_cast,
+                                .gradient = gradient_cast};
 
 }  // namespace trainyard::ops

@@ -10,8 +10,8 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"ignore_index", AttrKind::kInt},
-                                    {"reduction", AttrKind::kText}};
+constexpr AttrSpec kClassificationLossAttributes[] = {{"ignore_index", AttrKind::kInt},
+                                                      {"reduction", AttrKind::kText}};
 
 constexpr size_t kWeights = 2;
 constexpr size_t kLossGradient = 2;  // and the weights after it
@@ -38,11 +38,11 @@ TensorType check_operands(const NodeView& node, size_t weights) {
   return {x.dtype, reduction == "none" ? target.shape : Shape{}};
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_classification_loss(const NodeView& node) {
   return {check_operands(node, kWeights), node.input_type(0)};
 }
 
-std::vector<TensorType> infer_grad(const NodeView& node) {
+std::vector<TensorType> infer_grad_classification_loss(const NodeView& node) {
   const TensorType loss = check_operands(node, kLossGradient + 1);
   TY_REQUIRE(node.input_type(kLossGradient) == loss, "dloss is {}, expected {}",
              node.input_type(kLossGradient).to_string(), loss.to_string());
@@ -51,7 +51,7 @@ std::vector<TensorType> infer_grad(const NodeView& node) {
 
 // Per target: a multiplication by its weight, and two additions for loss and weight; as many for
 // its gradient.
-Cost cost(const NodeView& node) {
+Cost cost_classification_loss(const NodeView& node) {
   Cost cost = traffic(node);
   cost.flops = 3 * node.input_shape(1).num_elements();
   return cost;
@@ -59,7 +59,7 @@ Cost cost(const NodeView& node) {
 
 // Per score: compare, subtract, exp, add and subtract (or multiply by a share); then as above.
 Cost cost_softmax(const NodeView& node) {
-  Cost total = cost(node);
+  Cost total = cost_classification_loss(node);
   total.flops += 5 * node.input_shape(0).num_elements();
   return total;
 }
@@ -70,13 +70,13 @@ ValueId loss_gradient(GradContext& grad) {
   return grad.add(grad.node().op() + "Grad", std::move(inputs), grad.attributes());
 }
 
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_classification_loss(GradContext& grad) {
   TY_REQUIRE(!grad.wants(kWeights), "the weights of the classes have no gradient");
   return {loss_gradient(grad), kNoValue, kNoValue};
 }
 
 // Output 1, the log-softmax, may be used too: dx = dy - exp(y) * sum(dy).
-std::vector<ValueId> gradient_softmax(GradContext& grad) {
+std::vector<ValueId> gradient_cross_entropy(GradContext& grad) {
   TY_REQUIRE(!grad.wants(kWeights), "the weights of the classes have no gradient");
   std::vector<ValueId> parts;
   if (grad.dy(0).valid()) parts.push_back(loss_gradient(grad));
@@ -95,29 +95,29 @@ std::vector<ValueId> gradient_softmax(GradContext& grad) {
 extern const OpDef kNegativeLogLikelihoodLoss = {.name = "NegativeLogLikelihoodLoss",
                                                  .kind = OpKind::kLoss,
                                                  .inputs = {2, 3},
-                                                 .attributes = kAttributes,
-                                                 .infer = infer,
-                                                 .cost = cost,
-                                                 .gradient = gradient};
+                                                 .attributes = kClassificationLossAttributes,
+                                                 .infer = infer_classification_loss,
+                                                 .cost = cost_classification_loss,
+                                                 .gradient = gradient_classification_loss};
 extern const OpDef kNegativeLogLikelihoodLossGrad = {.name = "NegativeLogLikelihoodLossGrad",
                                                      .kind = OpKind::kLoss,
                                                      .inputs = {3, 4},
-                                                     .attributes = kAttributes,
-                                                     .infer = infer_grad,
-                                                     .cost = cost};
+                                                     .attributes = kClassificationLossAttributes,
+                                                     .infer = infer_grad_classification_loss,
+                                                     .cost = cost_classification_loss};
 extern const OpDef kSoftmaxCrossEntropyLoss = {.name = "SoftmaxCrossEntropyLoss",
                                                .kind = OpKind::kLoss,
                                                .inputs = {2, 3},
                                                .outputs = {1, 2},
-                                               .attributes = kAttributes,
-                                               .infer = infer,
+                                               .attributes = kClassificationLossAttributes,
+                                               .infer = infer_classification_loss,
                                                .cost = cost_softmax,
-                                               .gradient = gradient_softmax};
+                                               .gradient = gradient_cross_entropy};
 extern const OpDef kSoftmaxCrossEntropyLossGrad = {.name = "SoftmaxCrossEntropyLossGrad",
                                                    .kind = OpKind::kLoss,
                                                    .inputs = {3, 4},
-                                                   .attributes = kAttributes,
-                                                   .infer = infer_grad,
+                                                   .attributes = kClassificationLossAttributes,
+                                                   .infer = infer_grad_classification_loss,
                                                    .cost = cost_softmax};
 
 }  // namespace trainyard::ops

@@ -7,7 +7,7 @@
 namespace trainyard::ops {
 namespace {
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_clip(const NodeView& node) {
   for (size_t i = 1; i < 3; ++i) {
     if (!node.has_input(i)) continue;
     TY_REQUIRE(node.input_shape(i).num_elements() == 1, "bound {} has shape {}, expected a scalar",
@@ -16,11 +16,11 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {node.input_type(0)};
 }
 
-Cost cost(const NodeView& node) {
+Cost cost_clip(const NodeView& node) {
   return elementwise_cost(node, 2);
 }
 
-Routine routine(const NodeView&) {
+Routine routine_clip(const NodeView&) {
   return [](Views inputs, Views outputs) {
     for_type(inputs[0].dtype, [&]<typename T>(T) {
       const auto bound = [&](size_t i) {
@@ -38,7 +38,7 @@ Routine routine(const NodeView&) {
   };
 }
 
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_clip(GradContext& grad) {
   std::vector<ValueId> inputs = {grad.y(), grad.dy()};
   for (size_t i = 1; i < grad.node().num_inputs(); ++i) inputs.push_back(grad.x(i));
   return {grad.add("ClipGrad", std::move(inputs)), kNoValue, kNoValue};
@@ -50,9 +50,9 @@ std::vector<ValueId> gradient(GradContext& grad) {
 extern const OpDef kClip = {.name = "Clip",
                             .kind = OpKind::kActivation,
                             .inputs = {1, 3},
-                            .infer = infer,
-                            .cost = cost,
-                            .routine = routine,
-                            .gradient = gradient};
+                            .infer = infer_clip,
+                            .cost = cost_clip,
+                            .routine = routine_clip,
+                            .gradient = gradient_clip};
 
 }  // namespace trainyard::ops

@@ -7,9 +7,9 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"max_norm", AttrKind::kFloat, true}};
+constexpr AttrSpec kClipByGlobalNormAttributes[] = {{"max_norm", AttrKind::kFloat, true}};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_clip_by_global_norm(const NodeView& node) {
   const float limit = node.attr_float("max_norm", 0);
   TY_REQUIRE(limit > 0, "max_norm {} is not positive", limit);
   TY_REQUIRE(node.num_outputs() == node.num_inputs() + 1, "it has {} outputs, expected {}",
@@ -26,7 +26,7 @@ std::vector<TensorType> infer(const NodeView& node) {
 }
 
 // Square, add and scale each element.
-Cost cost(const NodeView& node) {
+Cost cost_clip_by_global_norm(const NodeView& node) {
   Cost cost = traffic(node);
   for (size_t i = 0; i < node.num_inputs(); ++i) {
     cost.flops += 3 * node.input_shape(i).num_elements();
@@ -40,8 +40,8 @@ extern const OpDef kClipByGlobalNorm = {.name = "ClipByGlobalNorm",
                                         .kind = OpKind::kOptimizer,
                                         .inputs = {1, Arity::kMany},
                                         .outputs = {2, Arity::kMany},
-                                        .attributes = kAttributes,
-                                        .infer = infer,
-                                        .cost = cost};
+                                        .attributes = kClipByGlobalNormAttributes,
+                                        .infer = infer_clip_by_global_norm,
+                                        .cost = cost_clip_by_global_norm};
 
 }  // namespace trainyard::ops

@@ -9,7 +9,7 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"axis", AttrKind::kInt}};
+constexpr AttrSpec kCompressAttributes[] = {{"axis", AttrKind::kInt}};
 
 // The axis in the shape that is really cut, which is flat if there is none.
 struct Cut {
@@ -24,7 +24,7 @@ Cut cut_of(const NodeView& node) {
   return {.axis = normalize_axis(node.attr_int("axis", 0), node.input_shape(0).rank(), "Compress")};
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_compress(const NodeView& node) {
   TY_REQUIRE(node.input_type(1).dtype == DType::kBool, "the condition is {}, expected bool",
              dtype_name(node.input_type(1).dtype));
   const Cut cut = cut_of(node);
@@ -40,7 +40,7 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {y};
 }
 
-Routine routine(const NodeView& node) {
+Routine routine_compress(const NodeView& node) {
   return [cut = cut_of(node)](Views inputs, Views outputs) {
     const Shape x = cut.shape(*inputs[0].shape);
     const int64_t length = x[cut.axis];
@@ -63,8 +63,8 @@ Routine routine(const NodeView& node) {
 extern const OpDef kCompress = {.name = "Compress",
                                 .kind = OpKind::kDataMovement,
                                 .inputs = {2, 2},
-                                .attributes = kAttributes,
-                                .infer = infer,
-                                .routine = routine};
+                                .attributes = kCompressAttributes,
+                                .infer = infer_compress,
+                                .routine = routine_compress};
 
 }  // namespace trainyard::ops

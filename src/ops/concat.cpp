@@ -6,9 +6,9 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"axis", AttrKind::kInt, true}};
+constexpr AttrSpec kConcatAttributes[] = {{"axis", AttrKind::kInt, true}};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_concat(const NodeView& node) {
   TensorType y = node.input_type(0);
   const int64_t axis = normalize_axis(node.attr_int("axis", 0), y.shape.rank(), "Concat");
   for (size_t i = 1; i < node.num_inputs(); ++i) {
@@ -26,7 +26,7 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {y};
 }
 
-Routine routine(const NodeView& node) {
+Routine routine_concat(const NodeView& node) {
   const int64_t axis =
       normalize_axis(node.attr_int("axis", 0), node.input_shape(0).rank(), "Concat");
   return [axis](Views inputs, Views outputs) {
@@ -42,7 +42,7 @@ Routine routine(const NodeView& node) {
 }
 
 // Each input gets its slice of dy.
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_concat(GradContext& grad) {
   const int64_t axis =
       normalize_axis(grad.node().attr_int("axis", 0), grad.x_shape(0).rank(), "Concat");
   std::vector<ValueId> dx(grad.node().num_inputs(), kNoValue);
@@ -63,9 +63,9 @@ std::vector<ValueId> gradient(GradContext& grad) {
 extern const OpDef kConcat = {.name = "Concat",
                               .kind = OpKind::kDataMovement,
                               .inputs = {1, Arity::kMany},
-                              .attributes = kAttributes,
-                              .infer = infer,
-                              .routine = routine,
-                              .gradient = gradient};
+                              .attributes = kConcatAttributes,
+                              .infer = infer_concat,
+                              .routine = routine_concat,
+                              .gradient = gradient_concat};
 
 }  // namespace trainyard::ops

@@ -8,9 +8,9 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"value", AttrKind::kTensor}};
+constexpr AttrSpec kConstantOfShapeAttributes[] = {{"value", AttrKind::kTensor}};
 
-Tensor value_of(const NodeView& node) {
+Tensor value_of_constant_of_shape(const NodeView& node) {
   const Tensor* value = node.attr_tensor("value");
   if (value == nullptr) return Tensor::scalar(0.0F);
   TY_REQUIRE(value->num_elements() == 1, "value has {} elements, expected one",
@@ -18,12 +18,13 @@ Tensor value_of(const NodeView& node) {
   return value->clone();
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
-  return {{value_of(node).dtype(), shape_from_input(node, 0)}};
+std::vector<TensorType> infer_constant_of_shape(const NodeView& node) {
+  return {{value_of_constant_of_shape(node).dtype(), shape_from_input(node, 0)}};
 }
 
-Routine routine(const NodeView& node) {
-  return [value = std::make_shared<const Tensor>(value_of(node))](Views, Views outputs) {
+Routine routine_constant_of_shape(const NodeView& node) {
+  return [value = std::make_shared<const Tensor>(value_of_constant_of_shape(node))](Views,
+                                                                                    Views outputs) {
     const auto size = static_cast<size_t>(value->num_bytes());
     auto* to = outputs[0].as<std::byte>();
     for (int64_t i = 0; i < outputs[0].num_elements(); ++i, to += size) {
@@ -36,9 +37,9 @@ Routine routine(const NodeView& node) {
 
 extern const OpDef kConstantOfShape = {.name = "ConstantOfShape",
                                        .kind = OpKind::kDataMovement,
-                                       .attributes = kAttributes,
-                                       .infer = infer,
-                                       .routine = routine,
+                                       .attributes = kConstantOfShapeAttributes,
+                                       .infer = infer_constant_of_shape,
+                                       .routine = routine_constant_of_shape,
                                        .no_gradient = NoGradient::kNever};
 
 }  // namespace trainyard::ops

@@ -20,16 +20,16 @@ Window conv_window(const NodeView& node, const Shape& x, const Shape& w) {
 
 namespace {
 
-constexpr AttrSpec kAttributes[] = {
+constexpr AttrSpec kConvAttributes[] = {
     {"auto_pad", AttrKind::kText}, {"dilations", AttrKind::kInts},
     {"group", AttrKind::kInt},     {"kernel_shape", AttrKind::kInts},
     {"pads", AttrKind::kInts},     {"strides", AttrKind::kInts}};
-constexpr ParamRole kRoles[] = {ParamRole::kNone, ParamRole::kWeight, ParamRole::kBias};
+constexpr ParamRole kConvRoles[] = {ParamRole::kNone, ParamRole::kWeight, ParamRole::kBias};
 constexpr ParamRole kIntegerRoles[] = {ParamRole::kNone, ParamRole::kWeight};
 // x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias
-constexpr ParamRole kQLinearRoles[] = {ParamRole::kNone,   ParamRole::kNone, ParamRole::kNone,
-                                       ParamRole::kWeight, ParamRole::kNone, ParamRole::kNone,
-                                       ParamRole::kNone,   ParamRole::kNone, ParamRole::kBias};
+constexpr ParamRole kConvQLinearRoles[] = {ParamRole::kNone,   ParamRole::kNone, ParamRole::kNone,
+                                           ParamRole::kWeight, ParamRole::kNone, ParamRole::kNone,
+                                           ParamRole::kNone,   ParamRole::kNone, ParamRole::kBias};
 
 size_t weights_position(const NodeView& node) {
   return node.op() == "QLinearConv" ? 3 : 1;
@@ -58,14 +58,14 @@ Shape conv_shape(const NodeView& node, size_t bias) {
   return window_output_shape(x[0], w[0], own_window(node));
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_conv(const NodeView& node) {
   const DType x = node.input_type(0).dtype;
   const DType w = node.input_type(1).dtype;
   TY_REQUIRE(w == x, "weights are {} but the input is {}", dtype_name(w), dtype_name(x));
   return {{x, conv_shape(node, 2)}};
 }
 
-std::vector<TensorType> infer_integer(const NodeView& node) {
+std::vector<TensorType> infer_integer_conv(const NodeView& node) {
   constexpr size_t kNoBias = 4;
   const Shape y = conv_shape(node, kNoBias);
   require_eight_bits(node, {0, 1});
@@ -74,7 +74,7 @@ std::vector<TensorType> infer_integer(const NodeView& node) {
   return {{DType::kI32, y}};
 }
 
-std::vector<TensorType> infer_qlinear(const NodeView& node) {
+std::vector<TensorType> infer_qlinear_conv(const NodeView& node) {
   const Shape y = conv_shape(node, 8);
   const int64_t channels = node.input_shape(3)[0];
   require_eight_bits(node, {0, 3, 7});
@@ -101,7 +101,7 @@ Cost conv_cost(const NodeView& node, int64_t per_output) {
   return cost;
 }
 
-Cost cost(const NodeView& node) {
+Cost cost_conv(const NodeView& node) {
   return conv_cost(node, node.has_input(2) ? 1 : 0);
 }
 
@@ -110,15 +110,15 @@ Cost cost_integer(const NodeView& node) {
 }
 
 // Each output element is also scaled, rounded and shifted.
-Cost cost_qlinear(const NodeView& node) {
+Cost cost_qlinear_conv(const NodeView& node) {
   return conv_cost(node, node.has_input(8) ? 4 : 3);
 }
 
-std::optional<Window> window(const NodeView& node) {
+std::optional<Window> window_conv(const NodeView& node) {
   return own_window(node);
 }
 
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_conv(GradContext& grad) {
   std::vector<ValueId> dx(grad.node().num_inputs(), kNoValue);
   Attributes attributes = grad.attributes();
   if (grad.wants(0)) {
@@ -143,29 +143,29 @@ std::vector<ValueId> gradient(GradContext& grad) {
 extern const OpDef kConv = {.name = "Conv",
                             .kind = OpKind::kConvolution,
                             .inputs = {2, 3},
-                            .attributes = kAttributes,
-                            .roles = kRoles,
-                            .infer = infer,
-                            .cost = cost,
-                            .window = window,
-                            .gradient = gradient};
+                            .attributes = kConvAttributes,
+                            .roles = kConvRoles,
+                            .infer = infer_conv,
+                            .cost = cost_conv,
+                            .window = window_conv,
+                            .gradient = gradient_conv};
 extern const OpDef kConvInteger = {.name = "ConvInteger",
                                    .kind = OpKind::kConvolution,
                                    .inputs = {2, 4},
-                                   .attributes = kAttributes,
+                                   .attributes = kConvAttributes,
                                    .roles = kIntegerRoles,
-                                   .infer = infer_integer,
+                                   .infer = infer_integer_conv,
                                    .cost = cost_integer,
-                                   .window = window,
+                                   .window = window_conv,
                                    .no_gradient = NoGradient::kNever};
 extern const OpDef kQLinearConv = {.name = "QLinearConv",
                                    .kind = OpKind::kConvolution,
                                    .inputs = {8, 9},
-                                   .attributes = kAttributes,
-                                   .roles = kQLinearRoles,
-                                   .infer = infer_qlinear,
-                                   .cost = cost_qlinear,
-                                   .window = window,
+                                   .attributes = kConvAttributes,
+                                   .roles = kConvQLinearRoles,
+                                   .infer = infer_qlinear_conv,
+                                   .cost = cost_qlinear_conv,
+                                   .window = window_conv,
                                    .no_gradient = NoGradient::kNever};
 
 }  // namespace trainyard::ops

@@ -22,8 +22,8 @@ constexpr AttrSpec kWeightAttributes[] = {{"auto_pad", AttrKind::kText},
                                           {"strides", AttrKind::kInts},
                                           {"weight_shape", AttrKind::kInts, true}};
 
-void require_output_gradient(const Shape& dy, const Shape& x, const Shape& w,
-                             const Window& window) {
+void require_output_gradient_conv_grad(const Shape& dy, const Shape& x, const Shape& w,
+                                       const Window& window) {
   const Shape expected = window_output_shape(x[0], w[0], window);
   TY_REQUIRE(dy == expected, "dy has shape {}, expected {}", dy.to_string(), expected.to_string());
 }
@@ -31,14 +31,14 @@ void require_output_gradient(const Shape& dy, const Shape& x, const Shape& w,
 std::vector<TensorType> infer_input(const NodeView& node) {
   const Shape x(node.attr_ints("input_shape", {}));
   const Shape& w = node.input_shape(1);
-  require_output_gradient(node.input_shape(0), x, w, conv_window(node, x, w));
+  require_output_gradient_conv_grad(node.input_shape(0), x, w, conv_window(node, x, w));
   return {{node.input_type(0).dtype, x}};
 }
 
 std::vector<TensorType> infer_weight(const NodeView& node) {
   const Shape w(node.attr_ints("weight_shape", {}));
   const Shape& x = node.input_shape(0);
-  require_output_gradient(node.input_shape(1), x, w, conv_window(node, x, w));
+  require_output_gradient_conv_grad(node.input_shape(1), x, w, conv_window(node, x, w));
   return {{node.input_type(0).dtype, w}};
 }
 

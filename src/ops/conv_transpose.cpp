@@ -7,14 +7,15 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {
+constexpr AttrSpec kConvTransposeAttributes[] = {
     {"auto_pad", AttrKind::kText},       {"dilations", AttrKind::kInts},
     {"group", AttrKind::kInt},           {"kernel_shape", AttrKind::kInts},
     {"output_padding", AttrKind::kInts}, {"output_shape", AttrKind::kInts},
     {"pads", AttrKind::kInts},           {"strides", AttrKind::kInts}};
-constexpr ParamRole kRoles[] = {ParamRole::kNone, ParamRole::kWeight, ParamRole::kBias};
+constexpr ParamRole kConvTransposeRoles[] = {ParamRole::kNone, ParamRole::kWeight,
+                                             ParamRole::kBias};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_conv_transpose(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   const TensorType& w = node.input_type(1);
   TY_REQUIRE(x.shape.rank() >= 3, "input has shape {}, expected N x C x spatial",
@@ -38,7 +39,7 @@ std::vector<TensorType> infer(const NodeView& node) {
 }
 
 // One MAC per input element and weight it meets; a bias adds one FLOP per output element.
-Cost cost(const NodeView& node) {
+Cost cost_conv_transpose(const NodeView& node) {
   Cost cost = traffic(node);
   const Shape& w = node.input_shape(1);
   cost.macs = node.input_shape(0).num_elements() * w.num_elements(1, w.rank());
@@ -48,7 +49,7 @@ Cost cost(const NodeView& node) {
 
 // It is the gradient of a convolution by its input, so its own gradients are that convolution of
 // dy, and that convolution's gradient by its weights.
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_conv_transpose(GradContext& grad) {
   const Window window = resolve_transposed_window(grad.node(), grad.x_shape(0), grad.x_shape(1));
   std::vector<int64_t> pads = window.pads_begin;
   pads.insert(pads.end(), window.pads_end.begin(), window.pads_end.end());
@@ -76,10 +77,10 @@ std::vector<ValueId> gradient(GradContext& grad) {
 extern const OpDef kConvTranspose = {.name = "ConvTranspose",
                                      .kind = OpKind::kConvolution,
                                      .inputs = {2, 3},
-                                     .attributes = kAttributes,
-                                     .roles = kRoles,
-                                     .infer = infer,
-                                     .cost = cost,
-                                     .gradient = gradient};
+                                     .attributes = kConvTransposeAttributes,
+                                     .roles = kConvTransposeRoles,
+                                     .infer = infer_conv_transpose,
+                                     .cost = cost_conv_transpose,
+                                     .gradient = gradient_conv_transpose};
 
 }  // namespace trainyard::ops

@@ -8,19 +8,20 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"exclusive", AttrKind::kInt}, {"reverse", AttrKind::kInt}};
+constexpr AttrSpec kCumsumAttributes[] = {{"exclusive", AttrKind::kInt},
+                                          {"reverse", AttrKind::kInt}};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_cumsum(const NodeView& node) {
   TY_REQUIRE(node.input_shape(1).num_elements() == 1, "the axis has shape {}, expected a scalar",
              node.input_shape(1).to_string());
   return {node.input_type(0)};
 }
 
-Cost cost(const NodeView& node) {
+Cost cost_cumsum(const NodeView& node) {
   return elementwise_cost(node, 1);
 }
 
-Routine routine(const NodeView& node) {
+Routine routine_cumsum(const NodeView& node) {
   return [exclusive = node.attr_int("exclusive", 0) != 0,
           reverse = node.attr_int("reverse", 0) != 0](Views inputs, Views outputs) {
     const Shape& shape = *inputs[0].shape;
@@ -44,7 +45,7 @@ Routine routine(const NodeView& node) {
 }
 
 // Running sums of dy from the other end.
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_cumsum(GradContext& grad) {
   Attributes attributes = grad.attributes();
   attributes["reverse"] = int64_t{grad.node().attr_int("reverse", 0) == 0};
   return {grad.add("CumSum", {grad.dy(), grad.x(1)}, std::move(attributes)), kNoValue};
@@ -56,10 +57,10 @@ std::vector<ValueId> gradient(GradContext& grad) {
 extern const OpDef kCumSum = {.name = "CumSum",
                               .kind = OpKind::kReduction,
                               .inputs = {2, 2},
-                              .attributes = kAttributes,
-                              .infer = infer,
-                              .cost = cost,
-                              .routine = routine,
-                              .gradient = gradient};
+                              .attributes = kCumsumAttributes,
+                              .infer = infer_cumsum,
+                              .cost = cost_cumsum,
+                              .routine = routine_cumsum,
+                              .gradient = gradient_cumsum};
 
 }  // namespace trainyard::ops

@@ -5,7 +5,7 @@
 namespace trainyard::ops {
 namespace {
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_det(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   TY_REQUIRE(x.shape.rank() >= 2 && x.shape.dim(-1) == x.shape.dim(-2),
              "input has shape {}, expected square matrices", x.shape.to_string());
@@ -13,7 +13,7 @@ std::vector<TensorType> infer(const NodeView& node) {
 }
 
 // Gaussian elimination: n^3 / 3 MACs a matrix.
-Cost cost(const NodeView& node) {
+Cost cost_det(const NodeView& node) {
   const int64_t n = node.input_shape(0).dim(-1);
   Cost cost = traffic(node);
   cost.macs = node.output_shape(0).num_elements() * n * n * n / 3;
@@ -23,6 +23,7 @@ Cost cost(const NodeView& node) {
 
 }  // namespace
 
-extern const OpDef kDet = {.name = "Det", .kind = OpKind::kLinear, .infer = infer, .cost = cost};
+extern const OpDef kDet = {
+    .name = "Det", .kind = OpKind::kLinear, .infer = infer_det, .cost = cost_det};
 
 }  // namespace trainyard::ops

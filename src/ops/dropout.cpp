@@ -6,15 +6,15 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"seed", AttrKind::kInt}};
+constexpr AttrSpec kDropoutAttributes[] = {{"seed", AttrKind::kInt}};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_dropout(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   return {x, {DType::kBool, x.shape}};
 }
 
 // Where it does not drop; training has DropoutTraining.
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_dropout(GradContext& grad) {
   const bool may_drop = grad.node().has_input(2);
   const auto mode = may_drop ? grad.node().input_ints(2) : std::vector<int64_t>{0};
   TY_REQUIRE(mode && mode->front() == 0, "the gradient of a Dropout that drops is not defined");
@@ -28,8 +28,8 @@ extern const OpDef kDropout = {.name = "Dropout",
                                .kind = OpKind::kDataMovement,
                                .inputs = {1, 3},
                                .outputs = {1, 2},
-                               .attributes = kAttributes,
-                               .infer = infer,
-                               .gradient = gradient};
+                               .attributes = kDropoutAttributes,
+                               .infer = infer_dropout,
+                               .gradient = gradient_dropout};
 
 }  // namespace trainyard::ops

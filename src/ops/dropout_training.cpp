@@ -9,10 +9,10 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"ratio", AttrKind::kFloat, true},
-                                    {"seed", AttrKind::kInt, true}};
+constexpr AttrSpec kDropoutTrainingAttributes[] = {{"ratio", AttrKind::kFloat, true},
+                                                   {"seed", AttrKind::kInt, true}};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_dropout_training(const NodeView& node) {
   const float ratio = node.attr_float("ratio", 0);
   TY_REQUIRE(0 <= ratio && ratio < 1, "ratio {} is outside [0, 1)", ratio);
   TY_REQUIRE(node.input_type(1) == (TensorType{DType::kI64, {}}), "step is {}, expected i64[]",
@@ -21,11 +21,11 @@ std::vector<TensorType> infer(const NodeView& node) {
 }
 
 // Draw, compare, scale.
-Cost cost(const NodeView& node) {
+Cost cost_dropout_training(const NodeView& node) {
   return elementwise_cost(node, 3);
 }
 
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_dropout_training(GradContext& grad) {
   return {grad.add("DropoutTraining", {grad.dy(), grad.x(1)}, grad.attributes()), kNoValue};
 }
 
@@ -34,9 +34,9 @@ std::vector<ValueId> gradient(GradContext& grad) {
 extern const OpDef kDropoutTraining = {.name = "DropoutTraining",
                                        .kind = OpKind::kElementwise,
                                        .inputs = {2, 2},
-                                       .attributes = kAttributes,
-                                       .infer = infer,
-                                       .cost = cost,
-                                       .gradient = gradient};
+                                       .attributes = kDropoutTrainingAttributes,
+                                       .infer = infer_dropout_training,
+                                       .cost = cost_dropout_training,
+                                       .gradient = gradient_dropout_training};
 
 }  // namespace trainyard::ops

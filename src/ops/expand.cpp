@@ -6,12 +6,12 @@
 namespace trainyard::ops {
 namespace {
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_expand(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   return {{x.dtype, broadcast_shapes(x.shape, shape_from_input(node, 1))}};
 }
 
-Routine routine(const NodeView&) {
+Routine routine_expand(const NodeView&) {
   return [](Views inputs, Views outputs) {
     const Shape& shape = *outputs[0].shape;
     copy_strided(shape.dims(), dtype_size(inputs[0].dtype), inputs[0].data,
@@ -19,7 +19,7 @@ Routine routine(const NodeView&) {
   };
 }
 
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_expand(GradContext& grad) {
   return {grad.sum_to(grad.dy(), grad.x_shape(0)), kNoValue};
 }
 
@@ -29,8 +29,8 @@ std::vector<ValueId> gradient(GradContext& grad) {
 extern const OpDef kExpand = {.name = "Expand",
                               .kind = OpKind::kDataMovement,
                               .inputs = {2, 2},
-                              .infer = infer,
-                              .routine = routine,
-                              .gradient = gradient};
+                              .infer = infer_expand,
+                              .routine = routine_expand,
+                              .gradient = gradient_expand};
 
 }  // namespace trainyard::ops

@@ -10,16 +10,16 @@ extern const OpDef kConv;
 
 namespace {
 
-constexpr AttrSpec kAttributes[] = {
+constexpr AttrSpec kFusedConvAttributes[] = {
     {"activation", AttrKind::kText},       {"activation_alpha", AttrKind::kFloat},
     {"activation_beta", AttrKind::kFloat}, {"auto_pad", AttrKind::kText},
     {"dilations", AttrKind::kInts},        {"group", AttrKind::kInt},
     {"kernel_shape", AttrKind::kInts},     {"pads", AttrKind::kInts},
     {"strides", AttrKind::kInts}};
-constexpr ParamRole kRoles[] = {ParamRole::kNone, ParamRole::kWeight, ParamRole::kBias};
+constexpr ParamRole kFusedConvRoles[] = {ParamRole::kNone, ParamRole::kWeight, ParamRole::kBias};
 constexpr size_t kSum = 3;
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_fused_conv(const NodeView& node) {
   std::vector<TensorType> types = kConv.infer(node);
   check_activation(node);
   if (node.has_input(kSum)) {
@@ -29,14 +29,14 @@ std::vector<TensorType> infer(const NodeView& node) {
   return types;
 }
 
-Cost cost(const NodeView& node) {
+Cost cost_fused_conv(const NodeView& node) {
   Cost cost = kConv.cost(node);
   const int64_t extra = (node.has_input(kSum) ? 1 : 0) + activation_flops(node);
   cost.flops += extra * node.output_shape(0).num_elements();
   return cost;
 }
 
-std::optional<Window> window(const NodeView& node) {
+std::optional<Window> window_fused_conv(const NodeView& node) {
   return kConv.window(node);
 }
 
@@ -45,10 +45,10 @@ std::optional<Window> window(const NodeView& node) {
 extern const OpDef kFusedConv = {.name = "FusedConv",
                                  .kind = OpKind::kConvolution,
                                  .inputs = {2, 4},
-                                 .attributes = kAttributes,
-                                 .roles = kRoles,
-                                 .infer = infer,
-                                 .cost = cost,
-                                 .window = window};
+                                 .attributes = kFusedConvAttributes,
+                                 .roles = kFusedConvRoles,
+                                 .infer = infer_fused_conv,
+                                 .cost = cost_fused_conv,
+                                 .window = window_fused_conv};
 
 }  // namespace trainyard::ops

@@ -8,21 +8,21 @@ extern const OpDef kGemm;
 
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"activation", AttrKind::kText},
-                                    {"activation_alpha", AttrKind::kFloat},
-                                    {"activation_beta", AttrKind::kFloat},
-                                    {"alpha", AttrKind::kFloat},
-                                    {"beta", AttrKind::kFloat},
-                                    {"transA", AttrKind::kInt},
-                                    {"transB", AttrKind::kInt}};
-constexpr ParamRole kRoles[] = {ParamRole::kWeight, ParamRole::kWeight, ParamRole::kBias};
+constexpr AttrSpec kFusedGemmAttributes[] = {{"activation", AttrKind::kText},
+                                             {"activation_alpha", AttrKind::kFloat},
+                                             {"activation_beta", AttrKind::kFloat},
+                                             {"alpha", AttrKind::kFloat},
+                                             {"beta", AttrKind::kFloat},
+                                             {"transA", AttrKind::kInt},
+                                             {"transB", AttrKind::kInt}};
+constexpr ParamRole kFusedGemmRoles[] = {ParamRole::kWeight, ParamRole::kWeight, ParamRole::kBias};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_fused_gemm(const NodeView& node) {
   check_activation(node);
   return kGemm.infer(node);
 }
 
-Cost cost(const NodeView& node) {
+Cost cost_fused_gemm(const NodeView& node) {
   Cost cost = kGemm.cost(node);
   cost.flops += activation_flops(node) * node.output_shape(0).num_elements();
   return cost;
@@ -33,9 +33,9 @@ Cost cost(const NodeView& node) {
 extern const OpDef kFusedGemm = {.name = "FusedGemm",
                                  .kind = OpKind::kLinear,
                                  .inputs = {2, 3},
-                                 .attributes = kAttributes,
-                                 .roles = kRoles,
-                                 .infer = infer,
-                                 .cost = cost};
+                                 .attributes = kFusedGemmAttributes,
+                                 .roles = kFusedGemmRoles,
+                                 .infer = infer_fused_gemm,
+                                 .cost = cost_fused_gemm};
 
 }  // namespace trainyard::ops

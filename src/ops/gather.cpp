@@ -10,10 +10,10 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"axis", AttrKind::kInt}};
-constexpr ParamRole kRoles[] = {ParamRole::kWeight};
+constexpr AttrSpec kGatherAttributes[] = {{"axis", AttrKind::kInt}};
+constexpr ParamRole kGatherRoles[] = {ParamRole::kWeight};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_gather(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   const Shape& indices = node.input_shape(1);
   const int64_t axis = normalize_axis(node.attr_int("axis", 0), x.shape.rank(), "Gather");
@@ -25,7 +25,7 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {{x.dtype, Shape(std::move(dims))}};
 }
 
-Routine routine(const NodeView& node) {
+Routine routine_gather(const NodeView& node) {
   const int64_t axis =
       normalize_axis(node.attr_int("axis", 0), node.input_shape(0).rank(), "Gather");
   return [axis](Views inputs, Views outputs) {
@@ -46,13 +46,13 @@ Routine routine(const NodeView& node) {
 }
 
 // Only the picked slices are read.
-Cost cost(const NodeView& node) {
+Cost cost_gather(const NodeView& node) {
   const int64_t bytes = node.output_type(0).num_bytes();
   return {.bytes_read = bytes + node.input_type(1).num_bytes(), .bytes_written = bytes};
 }
 
 // Slices of dy are added where they came from, with the gathered axis in front meanwhile.
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_gather(GradContext& grad) {
   const Shape x = grad.x_shape(0);
   const Shape indices = grad.x_shape(1);
   const int64_t axis = normalize_axis(grad.node().attr_int("axis", 0), x.rank(), "Gather");
@@ -80,11 +80,11 @@ std::vector<ValueId> gradient(GradContext& grad) {
 extern const OpDef kGather = {.name = "Gather",
                               .kind = OpKind::kDataMovement,
                               .inputs = {2, 2},
-                              .attributes = kAttributes,
-                              .roles = kRoles,
-                              .infer = infer,
-                              .cost = cost,
-                              .routine = routine,
-                              .gradient = gradient};
+                              .attributes = kGatherAttributes,
+                              .roles = kGatherRoles,
+                              .infer = infer_gather,
+                              .cost = cost_gather,
+                              .routine = routine_gather,
+                              .gradient = gradient_gather};
 
 }  // namespace trainyard::ops

@@ -11,11 +11,11 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kGatherAttributes[] = {{"axis", AttrKind::kInt}};
-constexpr AttrSpec kScatterAttributes[] = {{"axis", AttrKind::kInt},
-                                           {"reduction", AttrKind::kText}};
+constexpr AttrSpec kGatherElementsAttributes[] = {{"axis", AttrKind::kInt}};
+constexpr AttrSpec kScatterElementsAttributes[] = {{"axis", AttrKind::kInt},
+                                                   {"reduction", AttrKind::kText}};
 
-int64_t axis_of(const NodeView& node) {
+int64_t axis_of_gather_elements(const NodeView& node) {
   const int64_t axis =
       normalize_axis(node.attr_int("axis", 0), node.input_shape(0).rank(), node.op());
   TY_REQUIRE(node.input_shape(1).rank() == node.input_shape(0).rank(),
@@ -49,13 +49,13 @@ void require_inside(const NodeView& node, int64_t axis) {
   }
 }
 
-std::vector<TensorType> infer_gather(const NodeView& node) {
-  require_inside(node, axis_of(node));
+std::vector<TensorType> infer_gather_elements(const NodeView& node) {
+  require_inside(node, axis_of_gather_elements(node));
   return {{node.input_type(0).dtype, node.input_shape(1)}};
 }
 
-Routine routine_gather(const NodeView& node) {
-  return [axis = axis_of(node)](Views inputs, Views outputs) {
+Routine routine_gather_elements(const NodeView& node) {
+  return [axis = axis_of_gather_elements(node)](Views inputs, Views outputs) {
     const int64_t size = dtype_size(inputs[0].dtype);
     for_each_index(inputs[0], inputs[1], axis, [&](int64_t from, int64_t to) {
       std::memcpy(outputs[0].as<std::byte>() + to * size,
@@ -65,20 +65,21 @@ Routine routine_gather(const NodeView& node) {
 }
 
 // Only the picked elements are read.
-Cost cost_gather(const NodeView& node) {
+Cost cost_gather_elements(const NodeView& node) {
   const int64_t bytes = node.output_type(0).num_bytes();
   return {.bytes_read = bytes + node.input_type(1).num_bytes(), .bytes_written = bytes};
 }
 
-std::vector<TensorType> infer_scatter(const NodeView& node) {
-  require_inside(node, axis_of(node));
+std::vector<TensorType> infer_scatter_elements(const NodeView& node) {
+  require_inside(node, axis_of_gather_elements(node));
   require_updates(node, node.input_shape(1));
   (void)scatter_update(node);  // refuses an unknown reduction
   return {node.input_type(0)};
 }
 
-Routine routine_scatter(const NodeView& node) {
-  return [axis = axis_of(node), update = scatter_update(node)](Views inputs, Views outputs) {
+Routine routine_scatter_elements(const NodeView& node) {
+  return [axis = axis_of_gather_elements(node), update = scatter_update(node)](Views inputs,
+                                                                               Views outputs) {
     copy_elements(inputs, outputs);
     for_each_index(inputs[0], inputs[1], axis, [&](int64_t to, int64_t from) {
       update(inputs[2], from, outputs[0], to, /*count=*/1);
@@ -86,7 +87,7 @@ Routine routine_scatter(const NodeView& node) {
   };
 }
 
-std::vector<ValueId> gradient_gather(GradContext& grad) {
+std::vector<ValueId> gradient_gather_elements(GradContext& grad) {
   Attributes attributes = grad.attributes();
   attributes["reduction"] = std::string("add");
   return {grad.add("ScatterElements", {grad.zeros(grad.x_shape(0)), grad.x(1), grad.dy()},
@@ -95,7 +96,7 @@ std::vector<ValueId> gradient_gather(GradContext& grad) {
 }
 
 // What was overwritten has no part in the result; what was added to has.
-std::vector<ValueId> gradient_scatter(GradContext& grad) {
+std::vector<ValueId> gradient_scatter_elements(GradContext& grad) {
   const std::string reduction = grad.node().attr_text("reduction", "none");
   TY_REQUIRE(reduction == "none" || reduction == "add",
              "the gradient of reduction '{}' is not implemented", reduction);
@@ -118,18 +119,18 @@ std::vector<ValueId> gradient_scatter(GradContext& grad) {
 extern const OpDef kGatherElements = {.name = "GatherElements",
                                       .kind = OpKind::kDataMovement,
                                       .inputs = {2, 2},
-                                      .attributes = kGatherAttributes,
-                                      .infer = infer_gather,
-                                      .cost = cost_gather,
-                                      .routine = routine_gather,
-                                      .gradient = gradient_gather};
+                                      .attributes = kGatherElementsAttributes,
+                                      .infer = infer_gather_elements,
+                                      .cost = cost_gather_elements,
+                                      .routine = routine_gather_elements,
+                                      .gradient = gradient_gather_elements};
 // Inputs: data, indices, updates.
 extern const OpDef kScatterElements = {.name = "ScatterElements",
                                        .kind = OpKind::kDataMovement,
                                        .inputs = {3, 3},
-                                       .attributes = kScatterAttributes,
-                                       .infer = infer_scatter,
-                                       .routine = routine_scatter,
-                                       .gradient = gradient_scatter};
+                                       .attributes = kScatterElementsAttributes,
+                                       .infer = infer_scatter_elements,
+                                       .routine = routine_scatter_elements,
+                                       .gradient = gradient_scatter_elements};
 
 }  // namespace trainyard::ops

@@ -10,8 +10,8 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kGatherAttributes[] = {{"batch_dims", AttrKind::kInt}};
-constexpr AttrSpec kScatterAttributes[] = {{"reduction", AttrKind::kText}};
+constexpr AttrSpec kGatherNdAttributes[] = {{"batch_dims", AttrKind::kInt}};
+constexpr AttrSpec kScatterNdAttributes[] = {{"reduction", AttrKind::kText}};
 
 int64_t tuple_length(const NodeView& node, int64_t batch_dims) {
   const Shape& data = node.input_shape(0);
@@ -57,12 +57,12 @@ void for_each_tuple(const TensorView& data, const TensorView& indices, int64_t b
   }
 }
 
-std::vector<TensorType> infer_gather(const NodeView& node) {
+std::vector<TensorType> infer_gather_nd(const NodeView& node) {
   const int64_t batch_dims = node.attr_int("batch_dims", 0);
   return {{node.input_type(0).dtype, picked_shape(node, batch_dims)}};
 }
 
-Routine routine_gather(const NodeView& node) {
+Routine routine_gather_nd(const NodeView& node) {
   return [batch_dims = node.attr_int("batch_dims", 0)](Views inputs, Views outputs) {
     const int64_t size = dtype_size(inputs[0].dtype);
     for_each_tuple(inputs[0], inputs[1], batch_dims, [&](int64_t at, int64_t i, int64_t slice) {
@@ -73,18 +73,18 @@ Routine routine_gather(const NodeView& node) {
 }
 
 // Only the picked slices are read.
-Cost cost_gather(const NodeView& node) {
+Cost cost_gather_nd(const NodeView& node) {
   const int64_t bytes = node.output_type(0).num_bytes();
   return {.bytes_read = bytes + node.input_type(1).num_bytes(), .bytes_written = bytes};
 }
 
-std::vector<TensorType> infer_scatter(const NodeView& node) {
+std::vector<TensorType> infer_scatter_nd(const NodeView& node) {
   require_updates(node, picked_shape(node, /*batch_dims=*/0));
   (void)scatter_update(node);  // refuses an unknown reduction
   return {node.input_type(0)};
 }
 
-Routine routine_scatter(const NodeView& node) {
+Routine routine_scatter_nd(const NodeView& node) {
   return [update = scatter_update(node)](Views inputs, Views outputs) {
     copy_elements(inputs, outputs);
     for_each_tuple(inputs[0], inputs[1], /*batch_dims=*/0,
@@ -94,7 +94,7 @@ Routine routine_scatter(const NodeView& node) {
   };
 }
 
-std::vector<ValueId> gradient_gather(GradContext& grad) {
+std::vector<ValueId> gradient_gather_nd(GradContext& grad) {
   TY_REQUIRE(grad.node().attr_int("batch_dims", 0) == 0,
              "the gradient with batch_dims is not implemented");
   return {grad.add("ScatterND", {grad.zeros(grad.x_shape(0)), grad.x(1), grad.dy()},
@@ -103,7 +103,7 @@ std::vector<ValueId> gradient_gather(GradContext& grad) {
 }
 
 // What was overwritten has no part in the result; what was added to has.
-std::vector<ValueId> gradient_scatter(GradContext& grad) {
+std::vector<ValueId> gradient_scatter_nd(GradContext& grad) {
   const std::string reduction = grad.node().attr_text("reduction", "none");
   TY_REQUIRE(reduction == "none" || reduction == "add",
              "the gradient of reduction '{}' is not implemented", reduction);
@@ -124,18 +124,18 @@ std::vector<ValueId> gradient_scatter(GradContext& grad) {
 extern const OpDef kGatherND = {.name = "GatherND",
                                 .kind = OpKind::kDataMovement,
                                 .inputs = {2, 2},
-                                .attributes = kGatherAttributes,
-                                .infer = infer_gather,
-                                .cost = cost_gather,
-                                .routine = routine_gather,
-                                .gradient = gradient_gather};
+                                .attributes = kGatherNdAttributes,
+                                .infer = infer_gather_nd,
+                                .cost = cost_gather_nd,
+                                .routine = routine_gather_nd,
+                                .gradient = gradient_gather_nd};
 // Inputs: data, indices, updates.
 extern const OpDef kScatterND = {.name = "ScatterND",
                                  .kind = OpKind::kDataMovement,
                                  .inputs = {3, 3},
-                                 .attributes = kScatterAttributes,
-                                 .infer = infer_scatter,
-                                 .routine = routine_scatter,
-                                 .gradient = gradient_scatter};
+                                 .attributes = kScatterNdAttributes,
+                                 .infer = infer_scatter_nd,
+                                 .routine = routine_scatter_nd,
+                                 .gradient = gradient_scatter_nd};
 
 }  // namespace trainyard::ops

@@ -6,11 +6,11 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"alpha", AttrKind::kFloat},
-                                    {"beta", AttrKind::kFloat},
-                                    {"transA", AttrKind::kInt},
-                                    {"transB", AttrKind::kInt}};
-constexpr ParamRole kRoles[] = {ParamRole::kWeight, ParamRole::kWeight, ParamRole::kBias};
+constexpr AttrSpec kGemmAttributes[] = {{"alpha", AttrKind::kFloat},
+                                        {"beta", AttrKind::kFloat},
+                                        {"transA", AttrKind::kInt},
+                                        {"transB", AttrKind::kInt}};
+constexpr ParamRole kGemmRoles[] = {ParamRole::kWeight, ParamRole::kWeight, ParamRole::kBias};
 
 // {M, K, N}
 std::array<int64_t, 3> sizes(const NodeView& node) {
@@ -26,7 +26,7 @@ std::array<int64_t, 3> sizes(const NodeView& node) {
   return {a[at], a[1 - at], b[1 - bt]};
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_gemm(const NodeView& node) {
   const auto [m, k, n] = sizes(node);
   const Shape y{m, n};
   TY_REQUIRE(node.input_type(0).dtype == node.input_type(1).dtype, "operands are {} and {}",
@@ -39,7 +39,7 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {{node.input_type(0).dtype, y}};
 }
 
-Cost cost(const NodeView& node) {
+Cost cost_gemm(const NodeView& node) {
   Cost cost = traffic(node);
   const auto [m, k, n] = sizes(node);
   cost.macs = m * k * n;
@@ -49,7 +49,7 @@ Cost cost(const NodeView& node) {
 
 // With y = a op(A) op(B): d op(A) = a dy op(B)', d op(B) = a op(A)' dy; a transposed operand swaps
 // the factors.
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_gemm(GradContext& grad) {
   const bool at = grad.node().attr_int("transA", 0) != 0;
   const bool bt = grad.node().attr_int("transB", 0) != 0;
   const float alpha = grad.node().attr_float("alpha", 1.0F);
@@ -79,10 +79,10 @@ std::vector<ValueId> gradient(GradContext& grad) {
 extern const OpDef kGemm = {.name = "Gemm",
                             .kind = OpKind::kLinear,
                             .inputs = {2, 3},
-                            .attributes = kAttributes,
-                            .roles = kRoles,
-                            .infer = infer,
-                            .cost = cost,
-                            .gradient = gradient};
+                            .attributes = kGemmAttributes,
+                            .roles = kGemmRoles,
+                            .infer = infer_gemm,
+                            .cost = cost_gemm,
+                            .gradient = gradient_gemm};
 
 }  // namespace trainyard::ops

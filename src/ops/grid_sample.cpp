@@ -6,11 +6,11 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"align_corners", AttrKind::kInt},
-                                    {"mode", AttrKind::kText},
-                                    {"padding_mode", AttrKind::kText}};
+constexpr AttrSpec kGridSampleAttributes[] = {{"align_corners", AttrKind::kInt},
+                                              {"mode", AttrKind::kText},
+                                              {"padding_mode", AttrKind::kText}};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_grid_sample(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   const Shape& grid = node.input_shape(1);
   TY_REQUIRE(x.shape.rank() == 4, "input has shape {}, expected N x C x H x W",
@@ -28,7 +28,7 @@ std::vector<TensorType> infer(const NodeView& node) {
 }
 
 // One MAC per output element and neighbour, 4 or 16 of them; nearest is a copy.
-Cost cost(const NodeView& node) {
+Cost cost_grid_sample(const NodeView& node) {
   const std::string mode = node.attr_text("mode", "bilinear");
   Cost cost = traffic(node);
   if (mode == "nearest") return cost;
@@ -42,8 +42,8 @@ Cost cost(const NodeView& node) {
 extern const OpDef kGridSample = {.name = "GridSample",
                                   .kind = OpKind::kDataMovement,
                                   .inputs = {2, 2},
-                                  .attributes = kAttributes,
-                                  .infer = infer,
-                                  .cost = cost};
+                                  .attributes = kGridSampleAttributes,
+                                  .infer = infer_grid_sample,
+                                  .cost = cost_grid_sample};
 
 }  // namespace trainyard::ops

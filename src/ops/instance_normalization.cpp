@@ -7,10 +7,11 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"epsilon", AttrKind::kFloat}};
-constexpr ParamRole kRoles[] = {ParamRole::kNone, ParamRole::kWeight, ParamRole::kBias};
+constexpr AttrSpec kInstanceNormalizationAttributes[] = {{"epsilon", AttrKind::kFloat}};
+constexpr ParamRole kInstanceNormalizationRoles[] = {ParamRole::kNone, ParamRole::kWeight,
+                                                     ParamRole::kBias};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_instance_normalization(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   TY_REQUIRE(x.shape.rank() >= 3, "input has shape {}, expected N x C x spatial",
              x.shape.to_string());
@@ -23,11 +24,11 @@ std::vector<TensorType> infer(const NodeView& node) {
 }
 
 // Per element: one addition for the mean, three for the variance, then subtract, scale and shift.
-Cost cost(const NodeView& node) {
+Cost cost_instance_normalization(const NodeView& node) {
   return elementwise_cost(node, 7);
 }
 
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_instance_normalization(GradContext& grad) {
   const Shape x = grad.x_shape(0);
   std::vector<int64_t> axes;
   Shape channels = x;
@@ -57,10 +58,10 @@ std::vector<ValueId> gradient(GradContext& grad) {
 extern const OpDef kInstanceNormalization = {.name = "InstanceNormalization",
                                              .kind = OpKind::kNormalization,
                                              .inputs = {3, 3},
-                                             .attributes = kAttributes,
-                                             .roles = kRoles,
-                                             .infer = infer,
-                                             .cost = cost,
-                                             .gradient = gradient};
+                                             .attributes = kInstanceNormalizationAttributes,
+                                             .roles = kInstanceNormalizationRoles,
+                                             .infer = infer_instance_normalization,
+                                             .cost = cost_instance_normalization,
+                                             .gradient = gradient_instance_normalization};
 
 }  // namespace trainyard::ops

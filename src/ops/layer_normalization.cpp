@@ -7,13 +7,14 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {
+constexpr AttrSpec kLayerNormalizationAttributes[] = {
     {"axis", AttrKind::kInt}, {"epsilon", AttrKind::kFloat}, {"stash_type", AttrKind::kInt}};
-constexpr ParamRole kRoles[] = {ParamRole::kNone, ParamRole::kWeight, ParamRole::kBias};
+constexpr ParamRole kLayerNormalizationRoles[] = {ParamRole::kNone, ParamRole::kWeight,
+                                                  ParamRole::kBias};
 // ONNX's number for f32, the only type statistics may be kept in.
 constexpr int64_t kStashFloat = 1;
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_layer_normalization(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   const int64_t axis = normalize_axis(node.attr_int("axis", -1), x.shape.rank(), node.op());
   TY_REQUIRE(node.attr_int("stash_type", kStashFloat) == kStashFloat,
@@ -33,11 +34,11 @@ std::vector<TensorType> infer(const NodeView& node) {
 
 // Per element: one addition for the mean, three for the variance, subtract, scale, scale again and
 // shift.
-Cost cost(const NodeView& node) {
+Cost cost_layer_normalization(const NodeView& node) {
   return elementwise_cost(node, node.has_input(2) ? 8 : 7);
 }
 
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_layer_normalization(GradContext& grad) {
   TY_REQUIRE(grad.dy(0).valid(), "gradients of mean and deviation are not implemented");
   const Shape x = grad.x_shape(0);
   std::vector<int64_t> axes;
@@ -64,10 +65,10 @@ extern const OpDef kLayerNormalization = {.name = "LayerNormalization",
                                           .kind = OpKind::kNormalization,
                                           .inputs = {2, 3},
                                           .outputs = {1, 3},
-                                          .attributes = kAttributes,
-                                          .roles = kRoles,
-                                          .infer = infer,
-                                          .cost = cost,
-                                          .gradient = gradient};
+                                          .attributes = kLayerNormalizationAttributes,
+                                          .roles = kLayerNormalizationRoles,
+                                          .infer = infer_layer_normalization,
+                                          .cost = cost_layer_normalization,
+                                          .gradient = gradient_layer_normalization};
 
 }  // namespace trainyard::ops

@@ -6,9 +6,9 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"axis", AttrKind::kInt}, {"p", AttrKind::kInt}};
+constexpr AttrSpec kLpNormalizationAttributes[] = {{"axis", AttrKind::kInt}, {"p", AttrKind::kInt}};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_lp_normalization(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   normalize_axis(node.attr_int("axis", -1), x.shape.rank(), node.op());
   const int64_t p = node.attr_int("p", 2);
@@ -17,13 +17,13 @@ std::vector<TensorType> infer(const NodeView& node) {
 }
 
 // Per element: a square or absolute value, an addition and a division.
-Cost cost(const NodeView& node) {
+Cost cost_lp_normalization(const NodeView& node) {
   return elementwise_cost(node, 3);
 }
 
 // With n the norm and n' its slope (y for p = 2, the sign of x for p = 1):
 // dx = (dy - n' * sum(dy * y)) / n.
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_lp_normalization(GradContext& grad) {
   const bool squares = grad.node().attr_int("p", 2) == 2;
   const std::vector<int64_t> axes = {grad.node().attr_int("axis", -1)};
   const ValueId norm = grad.add(squares ? "ReduceL2" : "ReduceL1", {grad.x(0)},
@@ -40,9 +40,9 @@ std::vector<ValueId> gradient(GradContext& grad) {
 
 extern const OpDef kLpNormalization = {.name = "LpNormalization",
                                        .kind = OpKind::kNormalization,
-                                       .attributes = kAttributes,
-                                       .infer = infer,
-                                       .cost = cost,
-                                       .gradient = gradient};
+                                       .attributes = kLpNormalizationAttributes,
+                                       .infer = infer_lp_normalization,
+                                       .cost = cost_lp_normalization,
+                                       .gradient = gradient_lp_normalization};
 
 }  // namespace trainyard::ops

@@ -6,12 +6,12 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"alpha", AttrKind::kFloat},
-                                    {"beta", AttrKind::kFloat},
-                                    {"bias", AttrKind::kFloat},
-                                    {"size", AttrKind::kInt, true}};
+constexpr AttrSpec kLrnAttributes[] = {{"alpha", AttrKind::kFloat},
+                                       {"beta", AttrKind::kFloat},
+                                       {"bias", AttrKind::kFloat},
+                                       {"size", AttrKind::kInt, true}};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_lrn(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   TY_REQUIRE(x.shape.rank() >= 3, "input has shape {}, expected N x C x spatial",
              x.shape.to_string());
@@ -20,11 +20,11 @@ std::vector<TensorType> infer(const NodeView& node) {
 }
 
 // Per element: a square and an addition per neighbour, then scale, add, power, divide.
-Cost cost(const NodeView& node) {
+Cost cost_lrn(const NodeView& node) {
   return elementwise_cost(node, 2 * node.attr_int("size", 1) + 4);
 }
 
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_lrn(GradContext& grad) {
   return {grad.add("LRNGrad", {grad.x(0), grad.dy()}, grad.attributes())};
 }
 
@@ -32,9 +32,9 @@ std::vector<ValueId> gradient(GradContext& grad) {
 
 extern const OpDef kLRN = {.name = "LRN",
                            .kind = OpKind::kNormalization,
-                           .attributes = kAttributes,
-                           .infer = infer,
-                           .cost = cost,
-                           .gradient = gradient};
+                           .attributes = kLrnAttributes,
+                           .infer = infer_lrn,
+                           .cost = cost_lrn,
+                           .gradient = gradient_lrn};
 
 }  // namespace trainyard::ops

@@ -5,19 +5,19 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"alpha", AttrKind::kFloat},
-                                    {"beta", AttrKind::kFloat},
-                                    {"bias", AttrKind::kFloat},
-                                    {"size", AttrKind::kInt, true}};
+constexpr AttrSpec kLrnGradAttributes[] = {{"alpha", AttrKind::kFloat},
+                                           {"beta", AttrKind::kFloat},
+                                           {"bias", AttrKind::kFloat},
+                                           {"size", AttrKind::kInt, true}};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_lrn_grad(const NodeView& node) {
   TY_REQUIRE(node.input_shape(0) == node.input_shape(1), "x has shape {} but dy has {}",
              node.input_shape(0).to_string(), node.input_shape(1).to_string());
   return {node.input_type(0)};
 }
 
 // Two sums over the neighbours (2 each), then powers and products.
-Cost cost(const NodeView& node) {
+Cost cost_lrn_grad(const NodeView& node) {
   return elementwise_cost(node, 4 * node.attr_int("size", 1) + 8);
 }
 
@@ -26,8 +26,8 @@ Cost cost(const NodeView& node) {
 extern const OpDef kLRNGrad = {.name = "LRNGrad",
                                .kind = OpKind::kNormalization,
                                .inputs = {2, 2},
-                               .attributes = kAttributes,
-                               .infer = infer,
-                               .cost = cost};
+                               .attributes = kLrnGradAttributes,
+                               .infer = infer_lrn_grad,
+                               .cost = cost_lrn_grad};
 
 }  // namespace trainyard::ops

@@ -11,10 +11,10 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr ParamRole kRoles[] = {ParamRole::kWeight, ParamRole::kWeight};
+constexpr ParamRole kMatmulRoles[] = {ParamRole::kWeight, ParamRole::kWeight};
 // a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point
-constexpr ParamRole kQLinearRoles[] = {ParamRole::kWeight, ParamRole::kNone, ParamRole::kNone,
-                                       ParamRole::kWeight};
+constexpr ParamRole kMatmulQLinearRoles[] = {ParamRole::kWeight, ParamRole::kNone, ParamRole::kNone,
+                                             ParamRole::kWeight};
 
 // A vector is a one-row matrix on the left and a one-column matrix on the right.
 Shape as_matrix(const Shape& shape, bool left) {
@@ -47,13 +47,13 @@ int64_t count_lines(const Shape& shape, bool rows) {
   return matrix.num_elements(0, matrix.rank() - 2) * matrix.dim(rows ? -2 : -1);
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_matmul(const NodeView& node) {
   TY_REQUIRE(node.input_type(0).dtype == node.input_type(1).dtype, "operands are {} and {}",
              dtype_name(node.input_type(0).dtype), dtype_name(node.input_type(1).dtype));
   return {{node.input_type(0).dtype, product_shape(node.input_shape(0), node.input_shape(1))}};
 }
 
-std::vector<TensorType> infer_integer(const NodeView& node) {
+std::vector<TensorType> infer_integer_matmul(const NodeView& node) {
   const Shape& a = node.input_shape(0);
   const Shape& b = node.input_shape(1);
   const Shape y = product_shape(a, b);
@@ -63,7 +63,7 @@ std::vector<TensorType> infer_integer(const NodeView& node) {
   return {{DType::kI32, y}};
 }
 
-std::vector<TensorType> infer_qlinear(const NodeView& node) {
+std::vector<TensorType> infer_qlinear_matmul(const NodeView& node) {
   const Shape& a = node.input_shape(0);
   const Shape& b = node.input_shape(3);
   const Shape y = product_shape(a, b);
@@ -78,7 +78,7 @@ std::vector<TensorType> infer_qlinear(const NodeView& node) {
 }
 
 // One MAC per output element and element of the summed dimension.
-Cost cost(const NodeView& node) {
+Cost cost_matmul(const NodeView& node) {
   Cost cost = traffic(node);
   cost.macs = node.output_shape(0).num_elements() * node.input_shape(0).dim(-1);
   cost.flops = 2 * cost.macs;
@@ -86,8 +86,8 @@ Cost cost(const NodeView& node) {
 }
 
 // As MatMul; each output element is also scaled, rounded and shifted.
-Cost cost_qlinear(const NodeView& node) {
-  Cost total = cost(node);
+Cost cost_qlinear_matmul(const NodeView& node) {
+  Cost total = cost_matmul(node);
   total.flops += 3 * node.output_shape(0).num_elements();
   return total;
 }
@@ -101,7 +101,7 @@ ValueId transposed(GradContext& grad, ValueId matrix) {
 
 // dA = dy B', dB = A' dy, summed over broadcast batches. Vectors take part as the matrices they
 // stand for.
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_matmul(GradContext& grad) {
   const Shape a = grad.x_shape(0);
   const Shape b = grad.x_shape(1);
   const auto as = [&](ValueId value, const Shape& shape) {
@@ -130,23 +130,23 @@ std::vector<ValueId> gradient(GradContext& grad) {
 extern const OpDef kMatMul = {.name = "MatMul",
                               .kind = OpKind::kLinear,
                               .inputs = {2, 2},
-                              .roles = kRoles,
-                              .infer = infer,
-                              .cost = cost,
-                              .gradient = gradient};
+                              .roles = kMatmulRoles,
+                              .infer = infer_matmul,
+                              .cost = cost_matmul,
+                              .gradient = gradient_matmul};
 extern const OpDef kMatMulInteger = {.name = "MatMulInteger",
                                      .kind = OpKind::kLinear,
                                      .inputs = {2, 4},
-                                     .roles = kRoles,
-                                     .infer = infer_integer,
-                                     .cost = cost,
+                                     .roles = kMatmulRoles,
+                                     .infer = infer_integer_matmul,
+                                     .cost = cost_matmul,
                                      .no_gradient = NoGradient::kNever};
 extern const OpDef kQLinearMatMul = {.name = "QLinearMatMul",
                                      .kind = OpKind::kLinear,
                                      .inputs = {8, 8},
-                                     .roles = kQLinearRoles,
-                                     .infer = infer_qlinear,
-                                     .cost = cost_qlinear,
+                                     .roles = kMatmulQLinearRoles,
+                                     .infer = infer_qlinear_matmul,
+                                     .cost = cost_qlinear_matmul,
                                      .no_gradient = NoGradient::kNever};
 
 }  // namespace trainyard::ops

@@ -8,12 +8,12 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"kernel_shape", AttrKind::kInts, true},
-                                    {"pads", AttrKind::kInts},
-                                    {"strides", AttrKind::kInts}};
+constexpr AttrSpec kMaxUnpoolAttributes[] = {{"kernel_shape", AttrKind::kInts, true},
+                                             {"pads", AttrKind::kInts},
+                                             {"strides", AttrKind::kInts}};
 constexpr size_t kOutputShape = 2;
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_max_unpool(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   const Shape smallest = unpooled_shape(node);
   TY_REQUIRE(node.input_shape(1) == x.shape, "indices have shape {} but the input has {}",
@@ -63,7 +63,7 @@ void require_unpooled(const Shape& smallest, const Shape& wanted) {
 extern const OpDef kMaxUnpool = {.name = "MaxUnpool",
                                  .kind = OpKind::kPooling,
                                  .inputs = {2, 3},
-                                 .attributes = kAttributes,
-                                 .infer = infer};
+                                 .attributes = kMaxUnpoolAttributes,
+                                 .infer = infer_max_unpool};
 
 }  // namespace trainyard::ops

@@ -10,7 +10,7 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"center_point_box", AttrKind::kInt}};
+constexpr AttrSpec kNonMaxSuppressionAttributes[] = {{"center_point_box", AttrKind::kInt}};
 constexpr size_t kMostPerClass = 2;
 constexpr size_t kOverlap = 3;
 constexpr size_t kScore = 4;
@@ -59,7 +59,7 @@ std::vector<int64_t> select_of_class(const float* boxes, const float* scores, in
   return kept;
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_non_max_suppression(const NodeView& node) {
   const TensorType& boxes = node.input_type(0);
   const TensorType& scores = node.input_type(1);
   TY_REQUIRE(boxes.shape.rank() == 3 && boxes.shape[2] == 4,
@@ -83,7 +83,7 @@ std::vector<TensorType> infer(const NodeView& node) {
 
 // What the data decides is not known; counted are the ten FLOPs of comparing each box with one
 // other, for each class.
-Cost cost(const NodeView& node) {
+Cost cost_non_max_suppression(const NodeView& node) {
   constexpr int64_t kFlopsPerPair = 10;
   Cost cost = traffic(node);
   cost.flops = kFlopsPerPair * node.input_shape(1).num_elements();
@@ -124,9 +124,9 @@ std::vector<std::array<int64_t, 3>> select_boxes(const TensorView& boxes, const 
 extern const OpDef kNonMaxSuppression = {.name = "NonMaxSuppression",
                                          .kind = OpKind::kOther,
                                          .inputs = {2, 5},
-                                         .attributes = kAttributes,
-                                         .infer = infer,
-                                         .cost = cost,
+                                         .attributes = kNonMaxSuppressionAttributes,
+                                         .infer = infer_non_max_suppression,
+                                         .cost = cost_non_max_suppression,
                                          .no_gradient = NoGradient::kNever};
 
 }  // namespace trainyard::ops

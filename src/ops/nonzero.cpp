@@ -13,14 +13,14 @@ std::vector<int64_t> nonzero_places(const TensorView& x) {
   return places;
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_nonzero(const NodeView& node) {
   const Tensor* x = node.input_constant(0);
   const int64_t count =
       x == nullptr ? Shape::kUnknown : static_cast<int64_t>(nonzero_places(x->view()).size());
   return {{DType::kI64, Shape{node.input_shape(0).rank(), count}}};
 }
 
-Routine routine(const NodeView&) {
+Routine routine_nonzero(const NodeView&) {
   return [](Views inputs, Views outputs) {
     const Shape& shape = *inputs[0].shape;
     const std::vector<int64_t> places = nonzero_places(inputs[0]);
@@ -38,8 +38,8 @@ Routine routine(const NodeView&) {
 
 extern const OpDef kNonZero = {.name = "NonZero",
                                .kind = OpKind::kDataMovement,
-                               .infer = infer,
-                               .routine = routine,
+                               .infer = infer_nonzero,
+                               .routine = routine_nonzero,
                                .no_gradient = NoGradient::kNever};
 
 }  // namespace trainyard::ops

@@ -8,13 +8,13 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"axis", AttrKind::kInt}};
+constexpr AttrSpec kOneHotAttributes[] = {{"axis", AttrKind::kInt}};
 
-int64_t axis_of(const NodeView& node) {
+int64_t axis_of_one_hot(const NodeView& node) {
   return normalize_axis(node.attr_int("axis", -1), node.input_shape(0).rank() + 1, "OneHot");
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_one_hot(const NodeView& node) {
   TY_REQUIRE(node.input_shape(1).num_elements() == 1, "depth has shape {}, expected a scalar",
              node.input_shape(1).to_string());
   TY_REQUIRE(node.input_shape(2).num_elements() == 2,
@@ -23,12 +23,12 @@ std::vector<TensorType> infer(const NodeView& node) {
   const int64_t size = depth == nullptr ? Shape::kUnknown : element_as_int(*depth, 0);
   TY_REQUIRE(depth == nullptr || size >= 0, "depth is {}", size);
   std::vector<int64_t> dims = node.input_shape(0).vector();
-  dims.insert(dims.begin() + axis_of(node), size);
+  dims.insert(dims.begin() + axis_of_one_hot(node), size);
   return {{node.input_type(2).dtype, Shape(std::move(dims))}};
 }
 
-Routine routine(const NodeView& node) {
-  return [axis = axis_of(node)](Views inputs, Views outputs) {
+Routine routine_one_hot(const NodeView& node) {
+  return [axis = axis_of_one_hot(node)](Views inputs, Views outputs) {
     const Shape& y = *outputs[0].shape;
     const int64_t depth = y[axis];
     const int64_t inner = y.num_elements(axis + 1, y.rank());
@@ -49,9 +49,9 @@ Routine routine(const NodeView& node) {
 extern const OpDef kOneHot = {.name = "OneHot",
                               .kind = OpKind::kDataMovement,
                               .inputs = {3, 3},
-                              .attributes = kAttributes,
-                              .infer = infer,
-                              .routine = routine,
+                              .attributes = kOneHotAttributes,
+                              .infer = infer_one_hot,
+                              .routine = routine_one_hot,
                               .no_gradient = NoGradient::kNever};
 
 }  // namespace trainyard::ops

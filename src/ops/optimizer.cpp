@@ -34,7 +34,7 @@ constexpr AttrSpec kLarsAttributes[] = {{"alpha", AttrKind::kFloat, true},
 constexpr size_t kFirstTensor = 2;
 
 // `groups` counts tensor, gradient and states of one updated tensor.
-std::vector<TensorType> infer(const NodeView& node, size_t groups) {
+std::vector<TensorType> infer_optimizer(const NodeView& node, size_t groups) {
   const size_t operands = node.num_inputs() - kFirstTensor;
   TY_REQUIRE(operands % groups == 0,
              "{} inputs follow rate and count, expected {} for each tensor: the tensor, its "
@@ -62,17 +62,17 @@ std::vector<TensorType> infer_momentum(const NodeView& node) {
   const std::string mode = node.attr_text("mode", "");
   TY_REQUIRE(mode == "standard" || mode == "nesterov", "mode '{}' is not one of standard, nesterov",
              mode);
-  return infer(node, 3);
+  return infer_optimizer(node, 3);
 }
 
 // Of those with one state.
 std::vector<TensorType> infer_three(const NodeView& node) {
-  return infer(node, 3);
+  return infer_optimizer(node, 3);
 }
 
 // Of those with two.
 std::vector<TensorType> infer_four(const NodeView& node) {
-  return infer(node, 4);
+  return infer_optimizer(node, 4);
 }
 
 Cost step_cost(const NodeView& node, int64_t per_element) {

@@ -7,9 +7,9 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"mode", AttrKind::kText}};
+constexpr AttrSpec kPadAttributes[] = {{"mode", AttrKind::kText}};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_pad(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   const std::string mode = node.attr_text("mode", "constant");
   TY_REQUIRE(mode == "constant" || mode == "reflect" || mode == "edge",
@@ -37,7 +37,7 @@ std::vector<TensorType> infer(const NodeView& node) {
 
 // What was padded is cut off again. A border of copies would have to be added back to its
 // originals.
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_pad(GradContext& grad) {
   TY_REQUIRE(grad.node().attr_text("mode", "constant") == "constant",
              "only constant padding has a gradient rule");
   const auto pads = grad.node().input_ints(1);
@@ -56,8 +56,8 @@ std::vector<ValueId> gradient(GradContext& grad) {
 extern const OpDef kPad = {.name = "Pad",
                            .kind = OpKind::kDataMovement,
                            .inputs = {2, 3},
-                           .attributes = kAttributes,
-                           .infer = infer,
-                           .gradient = gradient};
+                           .attributes = kPadAttributes,
+                           .infer = infer_pad,
+                           .gradient = gradient_pad};
 
 }  // namespace trainyard::ops

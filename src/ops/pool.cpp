@@ -6,17 +6,17 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kMaxAttributes[] = {
+constexpr AttrSpec kPoolMaxAttributes[] = {
     {"auto_pad", AttrKind::kText},  {"ceil_mode", AttrKind::kInt},
     {"dilations", AttrKind::kInts}, {"kernel_shape", AttrKind::kInts, true},
     {"pads", AttrKind::kInts},      {"storage_order", AttrKind::kInt},
     {"strides", AttrKind::kInts}};
-constexpr AttrSpec kAverageAttributes[] = {{"auto_pad", AttrKind::kText},
-                                           {"ceil_mode", AttrKind::kInt},
-                                           {"count_include_pad", AttrKind::kInt},
-                                           {"kernel_shape", AttrKind::kInts, true},
-                                           {"pads", AttrKind::kInts},
-                                           {"strides", AttrKind::kInts}};
+constexpr AttrSpec kPoolAverageAttributes[] = {{"auto_pad", AttrKind::kText},
+                                               {"ceil_mode", AttrKind::kInt},
+                                               {"count_include_pad", AttrKind::kInt},
+                                               {"kernel_shape", AttrKind::kInts, true},
+                                               {"pads", AttrKind::kInts},
+                                               {"strides", AttrKind::kInts}};
 constexpr AttrSpec kLpAttributes[] = {{"auto_pad", AttrKind::kText},
                                       {"kernel_shape", AttrKind::kInts, true},
                                       {"p", AttrKind::kInt},
@@ -46,7 +46,7 @@ void require_spatial(const NodeView& node) {
              node.input_shape(0).to_string());
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_pool(const NodeView& node) {
   require_spatial(node);
   const TensorType& x = node.input_type(0);
   const Shape y = window_output_shape(x.shape[0], x.shape[1], pool_window(node));
@@ -60,7 +60,7 @@ void require_norm(const NodeView& node) {
 
 std::vector<TensorType> infer_lp(const NodeView& node) {
   require_norm(node);
-  return infer(node);
+  return infer_pool(node);
 }
 
 std::vector<TensorType> infer_global(const NodeView& node) {
@@ -75,7 +75,7 @@ std::vector<TensorType> infer_global_lp(const NodeView& node) {
 }
 
 // One comparison or addition per window element.
-Cost cost(const NodeView& node) {
+Cost cost_pool(const NodeView& node) {
   return elementwise_cost(node, pool_window(node).kernel_elements());
 }
 
@@ -98,7 +98,7 @@ Cost cost_global_lp(const NodeView& node) {
   return cost;
 }
 
-std::optional<Window> window(const NodeView& node) {
+std::optional<Window> window_pool(const NodeView& node) {
   return pool_window(node);
 }
 std::optional<Window> window_global(const NodeView& node) {
@@ -173,24 +173,24 @@ constexpr OpDef global_pool(std::string_view name, std::vector<ValueId> (*gradie
 extern const OpDef kMaxPool = {.name = "MaxPool",
                                .kind = OpKind::kPooling,
                                .outputs = {1, 2},
-                               .attributes = kMaxAttributes,
-                               .infer = infer,
-                               .cost = cost,
-                               .window = window,
+                               .attributes = kPoolMaxAttributes,
+                               .infer = infer_pool,
+                               .cost = cost_pool,
+                               .window = window_pool,
                                .gradient = gradient_max};
 extern const OpDef kAveragePool = {.name = "AveragePool",
                                    .kind = OpKind::kPooling,
-                                   .attributes = kAverageAttributes,
-                                   .infer = infer,
-                                   .cost = cost,
-                                   .window = window,
+                                   .attributes = kPoolAverageAttributes,
+                                   .infer = infer_pool,
+                                   .cost = cost_pool,
+                                   .window = window_pool,
                                    .gradient = gradient_average};
 extern const OpDef kLpPool = {.name = "LpPool",
                               .kind = OpKind::kPooling,
                               .attributes = kLpAttributes,
                               .infer = infer_lp,
                               .cost = cost_lp,
-                              .window = window,
+                              .window = window_pool,
                               .gradient = gradient_lp};
 extern const OpDef kGlobalLpPool = {.name = "GlobalLpPool",
                                     .kind = OpKind::kPooling,

@@ -8,32 +8,32 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kMaxAttributes[] = {
+constexpr AttrSpec kPoolGradMaxAttributes[] = {
     {"auto_pad", AttrKind::kText},  {"ceil_mode", AttrKind::kInt},
     {"dilations", AttrKind::kInts}, {"kernel_shape", AttrKind::kInts, true},
     {"pads", AttrKind::kInts},      {"strides", AttrKind::kInts}};
-constexpr AttrSpec kAverageAttributes[] = {{"auto_pad", AttrKind::kText},
-                                           {"ceil_mode", AttrKind::kInt},
-                                           {"count_include_pad", AttrKind::kInt},
-                                           {"input_shape", AttrKind::kInts, true},
-                                           {"kernel_shape", AttrKind::kInts, true},
-                                           {"pads", AttrKind::kInts},
-                                           {"strides", AttrKind::kInts}};
+constexpr AttrSpec kPoolGradAverageAttributes[] = {{"auto_pad", AttrKind::kText},
+                                                   {"ceil_mode", AttrKind::kInt},
+                                                   {"count_include_pad", AttrKind::kInt},
+                                                   {"input_shape", AttrKind::kInts, true},
+                                                   {"kernel_shape", AttrKind::kInts, true},
+                                                   {"pads", AttrKind::kInts},
+                                                   {"strides", AttrKind::kInts}};
 
-void require_output_gradient(const NodeView& node, const Shape& x, const Shape& dy) {
+void require_output_gradient_pool_grad(const NodeView& node, const Shape& x, const Shape& dy) {
   const Window window = resolve_window(node, x, node.attr_ints("kernel_shape", {}));
   const Shape expected = window_output_shape(x[0], x[1], window);
   TY_REQUIRE(dy == expected, "dy has shape {}, expected {}", dy.to_string(), expected.to_string());
 }
 
 std::vector<TensorType> infer_max(const NodeView& node) {
-  require_output_gradient(node, node.input_shape(0), node.input_shape(1));
+  require_output_gradient_pool_grad(node, node.input_shape(0), node.input_shape(1));
   return {node.input_type(0)};
 }
 
 std::vector<TensorType> infer_average(const NodeView& node) {
   const Shape x(node.attr_ints("input_shape", {}));
-  require_output_gradient(node, x, node.input_shape(0));
+  require_output_gradient_pool_grad(node, x, node.input_shape(0));
   return {{node.input_type(0).dtype, x}};
 }
 
@@ -56,12 +56,12 @@ Cost cost_average(const NodeView& node) {
 extern const OpDef kMaxPoolGrad = {.name = "MaxPoolGrad",
                                    .kind = OpKind::kPooling,
                                    .inputs = {2, 2},
-                                   .attributes = kMaxAttributes,
+                                   .attributes = kPoolGradMaxAttributes,
                                    .infer = infer_max,
                                    .cost = cost_max};
 extern const OpDef kAveragePoolGrad = {.name = "AveragePoolGrad",
                                        .kind = OpKind::kPooling,
-                                       .attributes = kAverageAttributes,
+                                       .attributes = kPoolGradAverageAttributes,
                                        .infer = infer_average,
                                        .cost = cost_average};
 

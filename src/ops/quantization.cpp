@@ -5,7 +5,8 @@
 namespace trainyard::ops {
 namespace {
 
-void require_count(const NodeView& node, size_t position, int64_t count, std::string_view what) {
+void require_count_quantization(const NodeView& node, size_t position, int64_t count,
+                                std::string_view what) {
   const Shape& shape = node.input_shape(position);
   const int64_t found = shape.num_elements();
   TY_REQUIRE(found == 1 || found == count || found == Shape::kUnknown || count == Shape::kUnknown,
@@ -27,7 +28,7 @@ void require_scale(const NodeView& node, size_t position, int64_t count) {
   const DType dtype = node.input_type(position).dtype;
   TY_REQUIRE(is_float(dtype), "input {}, a scale, is {}, expected f32", position,
              dtype_name(dtype));
-  require_count(node, position, count, "scale");
+  require_count_quantization(node, position, count, "scale");
 }
 
 void require_zero_point(const NodeView& node, size_t position, size_t operand, int64_t count) {
@@ -36,7 +37,7 @@ void require_zero_point(const NodeView& node, size_t position, size_t operand, i
   const DType expected = node.input_type(operand).dtype;
   TY_REQUIRE(dtype == expected, "input {}, a zero point, is {}, expected {}", position,
              dtype_name(dtype), dtype_name(expected));
-  require_count(node, position, count, "zero point");
+  require_count_quantization(node, position, count, "zero point");
 }
 
 }  // namespace trainyard::ops

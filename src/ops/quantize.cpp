@@ -6,7 +6,7 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"axis", AttrKind::kInt}};
+constexpr AttrSpec kQuantizeAttributes[] = {{"axis", AttrKind::kInt}};
 
 // One scale for the tensor, or a vector with one for each position along `axis`.
 void require_scale_along_axis(const NodeView& node) {
@@ -74,13 +74,13 @@ Cost cost_dynamic(const NodeView& node) {
 extern const OpDef kQuantizeLinear = {.name = "QuantizeLinear",
                                       .kind = OpKind::kQuantization,
                                       .inputs = {2, 3},
-                                      .attributes = kAttributes,
+                                      .attributes = kQuantizeAttributes,
                                       .infer = infer_quantize,
                                       .cost = cost_quantize};
 extern const OpDef kDequantizeLinear = {.name = "DequantizeLinear",
                                         .kind = OpKind::kQuantization,
                                         .inputs = {2, 3},
-                                        .attributes = kAttributes,
+                                        .attributes = kQuantizeAttributes,
                                         .infer = infer_dequantize,
                                         .cost = cost_dequantize};
 extern const OpDef kDynamicQuantizeLinear = {.name = "DynamicQuantizeLinear",

@@ -28,7 +28,7 @@ int64_t count_of(const Tensor& start, const Tensor& limit, const Tensor& delta) 
   return static_cast<int64_t>(std::max(count, 0.0));
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_range(const NodeView& node) {
   const DType dtype = node.input_type(0).dtype;
   for (size_t i = 0; i < 3; ++i) {
     const TensorType& x = node.input_type(i);
@@ -43,7 +43,7 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {{dtype, Shape{known ? count_of(*start, *limit, *delta) : Shape::kUnknown}}};
 }
 
-Routine routine(const NodeView&) {
+Routine routine_range(const NodeView&) {
   return [](Views inputs, Views outputs) {
     for_type(outputs[0].dtype, [&]<typename T>(T) {
       using A = std::conditional_t<kIsFloat<T>, double, Whole>;
@@ -62,8 +62,8 @@ Routine routine(const NodeView&) {
 extern const OpDef kRange = {.name = "Range",
                              .kind = OpKind::kDataMovement,
                              .inputs = {3, 3},
-                             .infer = infer,
-                             .routine = routine,
+                             .infer = infer_range,
+                             .routine = routine_range,
                              .no_gradient = NoGradient::kNever};
 
 }  // namespace trainyard::ops

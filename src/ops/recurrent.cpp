@@ -29,9 +29,9 @@ constexpr AttrSpec kLstmAttributes[] = {
     {"direction", AttrKind::kText},          {"hidden_size", AttrKind::kInt},
     {"input_forget", AttrKind::kInt},        {"layout", AttrKind::kInt}};
 // X, W, R, B, sequence_lens, initial_h, initial_c, P
-constexpr ParamRole kRoles[] = {ParamRole::kNone, ParamRole::kWeight, ParamRole::kWeight,
-                                ParamRole::kBias, ParamRole::kNone,   ParamRole::kNone,
-                                ParamRole::kNone, ParamRole::kWeight};
+constexpr ParamRole kRecurrentRoles[] = {ParamRole::kNone, ParamRole::kWeight, ParamRole::kWeight,
+                                         ParamRole::kBias, ParamRole::kNone,   ParamRole::kNone,
+                                         ParamRole::kNone, ParamRole::kWeight};
 constexpr size_t kBias = 3;
 constexpr size_t kLengths = 4;
 constexpr size_t kInitialHidden = 5;
@@ -67,7 +67,7 @@ Shape state_shape(const RecurrentSizes& s) {
   return {s.directions, s.batch, s.hidden};
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_recurrent(const NodeView& node) {
   const RecurrentSizes s = recurrent_sizes(node);
   (void)recurrent_activations(node, s.directions);  // refuses what is not known
   const DType dtype = node.input_type(0).dtype;
@@ -78,7 +78,7 @@ std::vector<TensorType> infer(const NodeView& node) {
 
 // One MAC per weight, step and sequence. Each gate also takes four FLOPs an element: two biases, an
 // activation and its part in the new state.
-Cost cost(const NodeView& node) {
+Cost cost_recurrent(const NodeView& node) {
   const RecurrentSizes s = recurrent_sizes(node);
   const int64_t gate_elements = s.sequence * s.batch * s.directions * s.gates * s.hidden;
   Cost cost = traffic(node);
@@ -123,24 +123,24 @@ extern const OpDef kRNN = {.name = "RNN",
                            .inputs = {3, 6},
                            .outputs = {0, 2},
                            .attributes = kRnnAttributes,
-                           .roles = kRoles,
-                           .infer = infer,
-                           .cost = cost};
+                           .roles = kRecurrentRoles,
+                           .infer = infer_recurrent,
+                           .cost = cost_recurrent};
 extern const OpDef kGRU = {.name = "GRU",
                            .kind = OpKind::kLinear,
                            .inputs = {3, 6},
                            .outputs = {0, 2},
                            .attributes = kGruAttributes,
-                           .roles = kRoles,
-                           .infer = infer,
-                           .cost = cost};
+                           .roles = kRecurrentRoles,
+                           .infer = infer_recurrent,
+                           .cost = cost_recurrent};
 extern const OpDef kLSTM = {.name = "LSTM",
                             .kind = OpKind::kLinear,
                             .inputs = {3, 8},
                             .outputs = {0, 3},
                             .attributes = kLstmAttributes,
-                            .roles = kRoles,
-                            .infer = infer,
-                            .cost = cost};
+                            .roles = kRecurrentRoles,
+                            .infer = infer_recurrent,
+                            .cost = cost_recurrent};
 
 }  // namespace trainyard::ops

@@ -14,7 +14,7 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"axes", AttrKind::kInts}, {"keepdims", AttrKind::kInt}};
+constexpr AttrSpec kReduceAttributes[] = {{"axes", AttrKind::kInts}, {"keepdims", AttrKind::kInt}};
 // ReduceSum takes its axes as an input.
 constexpr AttrSpec kSumAttributes[] = {{"keepdims", AttrKind::kInt},
                                        {"noop_with_empty_axes", AttrKind::kInt}};
@@ -104,7 +104,7 @@ std::optional<std::vector<bool>> reduced_axes(const NodeView& node) {
 
 namespace {
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_reduce(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   const bool keeps = node.attr_int("keepdims", 1) != 0;
   const auto reduced = reduced_axes(node);
@@ -125,7 +125,7 @@ std::vector<TensorType> infer(const NodeView& node) {
 }
 
 // One operation per element read.
-Cost cost(const NodeView& node) {
+Cost cost_reduce(const NodeView& node) {
   Cost cost = traffic(node);
   cost.flops = node.input_shape(0).num_elements();
   return cost;
@@ -180,7 +180,7 @@ void run(std::string_view op, const TensorView& x, const TensorView& y,
   }
 }
 
-Routine routine(const NodeView& node) {
+Routine routine_reduce(const NodeView& node) {
   return [rule = AxesRule(node)](Views inputs, Views outputs) {
     const bool given = inputs.size() > 1 && inputs[1].data != nullptr;
     const std::vector<int64_t> axes = given ? to_ints(inputs[1]) : std::vector<int64_t>{};
@@ -215,7 +215,7 @@ struct Kept {
 };
 
 // Every element of a sum gets the sum's dy; of a mean, its share.
-std::vector<ValueId> gradient_sum(GradContext& grad) {
+std::vector<ValueId> gradient_sum_reduce(GradContext& grad) {
   const Kept kept(grad);
   ValueId dy = kept.dy;
   if (grad.node().op() == "ReduceMean") {
@@ -253,7 +253,7 @@ std::vector<ValueId> gradient_log_sum_exp(GradContext& grad) {
 }
 
 // Equal extremes share dy evenly.
-std::vector<ValueId> gradient_extreme(GradContext& grad) {
+std::vector<ValueId> gradient_extreme_reduce(GradContext& grad) {
   const Kept kept(grad);
   const ValueId found = grad.add("Equal", {grad.x(0), kept.y});
   const ValueId ones = grad.add("CastLike", {found, grad.dy()});
@@ -266,10 +266,10 @@ constexpr OpDef reduction(std::string_view name,
                           std::vector<ValueId> (*rule)(GradContext&) = nullptr) {
   return {.name = name,
           .kind = OpKind::kReduction,
-          .attributes = kAttributes,
-          .infer = infer,
-          .cost = cost,
-          .routine = routine,
+          .attributes = kReduceAttributes,
+          .infer = infer_reduce,
+          .cost = cost_reduce,
+          .routine = routine_reduce,
           .gradient = rule};
 }
 
@@ -279,19 +279,19 @@ extern const OpDef kReduceL1 = reduction("ReduceL1", gradient_l1);
 extern const OpDef kReduceL2 = reduction("ReduceL2", gradient_l2);
 extern const OpDef kReduceLogSum = reduction("ReduceLogSum", gradient_log_sum);
 extern const OpDef kReduceLogSumExp = reduction("ReduceLogSumExp", gradient_log_sum_exp);
-extern const OpDef kReduceMax = reduction("ReduceMax", gradient_extreme);
-extern const OpDef kReduceMean = reduction("ReduceMean", gradient_sum);
-extern const OpDef kReduceMin = reduction("ReduceMin", gradient_extreme);
+extern const OpDef kReduceMax = reduction("ReduceMax", gradient_extreme_reduce);
+extern const OpDef kReduceMean = reduction("ReduceMean", gradient_sum_reduce);
+extern const OpDef kReduceMin = reduction("ReduceMin", gradient_extreme_reduce);
 extern const OpDef kReduceProd = reduction("ReduceProd");
 // Inputs: x, axes.
 extern const OpDef kReduceSum = {.name = "ReduceSum",
                                  .kind = OpKind::kReduction,
                                  .inputs = {1, 2},
                                  .attributes = kSumAttributes,
-                                 .infer = infer,
-                                 .cost = cost,
-                                 .routine = routine,
-                                 .gradient = gradient_sum};
+                                 .infer = infer_reduce,
+                                 .cost = cost_reduce,
+                                 .routine = routine_reduce,
+                                 .gradient = gradient_sum_reduce};
 extern const OpDef kReduceSumSquare = reduction("ReduceSumSquare", gradient_square);
 
 }  // namespace trainyard::ops

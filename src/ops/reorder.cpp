@@ -5,12 +5,13 @@
 namespace trainyard::ops {
 namespace {
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_reorder(const NodeView& node) {
   return {node.input_type(0)};
 }
 
 }  // namespace
 
-extern const OpDef kReorder = {.name = "Reorder", .kind = OpKind::kDataMovement, .infer = infer};
+extern const OpDef kReorder = {
+    .name = "Reorder", .kind = OpKind::kDataMovement, .infer = infer_reorder};
 
 }  // namespace trainyard::ops

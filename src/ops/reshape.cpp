@@ -62,16 +62,16 @@ std::vector<TensorType> infer_identity(const NodeView& node) {
   return {node.input_type(0)};
 }
 
-Routine routine(const NodeView&) {
+Routine routine_reshape(const NodeView&) {
   return copy_elements;
 }
 
 // Nothing moves.
-Cost cost(const NodeView&) {
+Cost cost_reshape(const NodeView&) {
   return {};
 }
 
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_reshape(GradContext& grad) {
   return {grad.reshape(grad.dy(), grad.x_shape(0)), kNoValue};
 }
 
@@ -82,21 +82,21 @@ extern const OpDef kReshape = {.name = "Reshape",
                                .inputs = {2, 2},
                                .attributes = kReshapeAttributes,
                                .infer = infer_reshape,
-                               .cost = cost,
-                               .routine = routine,
-                               .gradient = gradient};
+                               .cost = cost_reshape,
+                               .routine = routine_reshape,
+                               .gradient = gradient_reshape};
 extern const OpDef kFlatten = {.name = "Flatten",
                                .kind = OpKind::kDataMovement,
                                .attributes = kFlattenAttributes,
                                .infer = infer_flatten,
-                               .cost = cost,
-                               .routine = routine,
-                               .gradient = gradient};
+                               .cost = cost_reshape,
+                               .routine = routine_reshape,
+                               .gradient = gradient_reshape};
 extern const OpDef kIdentity = {.name = "Identity",
                                 .kind = OpKind::kDataMovement,
                                 .infer = infer_identity,
-                                .cost = cost,
-                                .routine = routine,
-                                .gradient = gradient};
+                                .cost = cost_reshape,
+                                .routine = routine_reshape,
+                                .gradient = gradient_reshape};
 
 }  // namespace trainyard::ops

@@ -11,12 +11,12 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"coordinate_transformation_mode", AttrKind::kText},
-                                    {"cubic_coeff_a", AttrKind::kFloat},
-                                    {"exclude_outside", AttrKind::kInt},
-                                    {"extrapolation_value", AttrKind::kFloat},
-                                    {"mode", AttrKind::kText},
-                                    {"nearest_mode", AttrKind::kText}};
+constexpr AttrSpec kResizeAttributes[] = {{"coordinate_transformation_mode", AttrKind::kText},
+                                          {"cubic_coeff_a", AttrKind::kFloat},
+                                          {"exclude_outside", AttrKind::kInt},
+                                          {"extrapolation_value", AttrKind::kFloat},
+                                          {"mode", AttrKind::kText},
+                                          {"nearest_mode", AttrKind::kText}};
 constexpr size_t kRegion = 1;
 constexpr size_t kScales = 2;
 constexpr size_t kSizes = 3;
@@ -75,13 +75,14 @@ ResizeSizes by_scales(const Shape& x, const Tensor& scales, const Tensor* region
   return result;
 }
 
-void require_count(const NodeView& node, size_t input, std::string_view what, int64_t count) {
+void require_count_resize(const NodeView& node, size_t input, std::string_view what,
+                          int64_t count) {
   TY_REQUIRE(!is_given(node, input) || node.input_shape(input) == Shape{count},
              "{} have shape {}, expected {} numbers for input of shape {}", what,
              node.input_shape(input).to_string(), count, node.input_shape(0).to_string());
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_resize(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   require_one_of(node, "mode", "nearest", {"nearest", "linear", "cubic"});
   require_one_of(node, "nearest_mode", "round_prefer_floor",
@@ -92,11 +93,11 @@ std::vector<TensorType> infer(const NodeView& node) {
   TY_REQUIRE(is_given(node, kScales) != is_given(node, kSizes),
              "it takes either scales or sizes, found {}",
              is_given(node, kScales) ? "both" : "neither");
-  require_count(node, kScales, "scales", x.shape.rank());
-  require_count(node, kSizes, "sizes", x.shape.rank());
+  require_count_resize(node, kScales, "scales", x.shape.rank());
+  require_count_resize(node, kSizes, "sizes", x.shape.rank());
   if (crops(node)) {
     TY_REQUIRE(is_given(node, kRegion), "tf_crop_and_resize needs the input roi");
-    require_count(node, kRegion, "roi", 2 * x.shape.rank());
+    require_count_resize(node, kRegion, "roi", 2 * x.shape.rank());
   }
   if (const auto sizes = resize_sizes(node)) return {{x.dtype, sizes->output}};
   const std::vector<int64_t> unknown(static_cast<size_t>(x.shape.rank()), Shape::kUnknown);
@@ -105,7 +106,7 @@ std::vector<TensorType> infer(const NodeView& node) {
 
 // Per output element: one MAC for each neighbour it is made of in the resized dimensions; nearest
 // is a copy.
-Cost cost(const NodeView& node) {
+Cost cost_resize(const NodeView& node) {
   const std::string mode = node.attr_text("mode", "nearest");
   Cost cost = traffic(node);
   if (mode == "nearest") return cost;
@@ -120,7 +121,7 @@ Cost cost(const NodeView& node) {
 
 // ResizeGrad: dx from dy (input 4), the other inputs and the attributes as Resize's; of x only the
 // shape counts.
-std::vector<TensorType> infer_grad(const NodeView& node) {
+std::vector<TensorType> infer_grad_resize(const NodeView& node) {
   const auto sizes = resize_sizes(node);
   TY_REQUIRE(sizes.has_value(), "the sizes are not known before the run");
   TY_REQUIRE(node.has_input(kGradient) && node.input_shape(kGradient) == sizes->output,
@@ -128,12 +129,12 @@ std::vector<TensorType> infer_grad(const NodeView& node) {
   return {node.input_type(0)};
 }
 
-Cost cost_grad(const NodeView& node) {
+Cost cost_grad_resize(const NodeView& node) {
   const int64_t read = node.input_type(kGradient).num_bytes();
   return {.bytes_read = read, .bytes_written = node.output_type(0).num_bytes()};
 }
 
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_resize(GradContext& grad) {
   std::vector<ValueId> inputs = {grad.x(0)};
   for (size_t i = 1; i < kGradient; ++i) {
     inputs.push_back(grad.node().has_input(i) ? grad.x(i) : kNoValue);
@@ -163,15 +164,15 @@ std::optional<ResizeSizes> resize_sizes(const NodeView& node) {
 extern const OpDef kResizeGrad = {.name = "ResizeGrad",
                                   .kind = OpKind::kDataMovement,
                                   .inputs = {1, 5},
-                                  .attributes = kAttributes,
-                                  .infer = infer_grad,
-                                  .cost = cost_grad};
+                                  .attributes = kResizeAttributes,
+                                  .infer = infer_grad_resize,
+                                  .cost = cost_grad_resize};
 extern const OpDef kResize = {.name = "Resize",
                               .kind = OpKind::kDataMovement,
                               .inputs = {1, 4},
-                              .attributes = kAttributes,
-                              .infer = infer,
-                              .cost = cost,
-                              .gradient = gradient};
+                              .attributes = kResizeAttributes,
+                              .infer = infer_resize,
+                              .cost = cost_resize,
+                              .gradient = gradient_resize};
 
 }  // namespace trainyard::ops

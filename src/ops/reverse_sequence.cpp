@@ -8,9 +8,10 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"batch_axis", AttrKind::kInt}, {"time_axis", AttrKind::kInt}};
+constexpr AttrSpec kReverseSequenceAttributes[] = {{"batch_axis", AttrKind::kInt},
+                                                   {"time_axis", AttrKind::kInt}};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_reverse_sequence(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   const int64_t batch_axis = node.attr_int("batch_axis", 1);
   const int64_t time_axis = node.attr_int("time_axis", 0);
@@ -24,7 +25,7 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {x};
 }
 
-Routine routine(const NodeView& node) {
+Routine routine_reverse_sequence(const NodeView& node) {
   return [batch_first = node.attr_int("batch_axis", 1) == 0](Views inputs, Views outputs) {
     const Shape& shape = *inputs[0].shape;
     const int64_t batches = shape[batch_first ? 0 : 1];
@@ -46,7 +47,7 @@ Routine routine(const NodeView& node) {
 }
 
 // It undoes itself.
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_reverse_sequence(GradContext& grad) {
   return {grad.add("ReverseSequence", {grad.dy(), grad.x(1)}, grad.attributes()), kNoValue};
 }
 
@@ -56,9 +57,9 @@ std::vector<ValueId> gradient(GradContext& grad) {
 extern const OpDef kReverseSequence = {.name = "ReverseSequence",
                                        .kind = OpKind::kDataMovement,
                                        .inputs = {2, 2},
-                                       .attributes = kAttributes,
-                                       .infer = infer,
-                                       .routine = routine,
-                                       .gradient = gradient};
+                                       .attributes = kReverseSequenceAttributes,
+                                       .infer = infer_reverse_sequence,
+                                       .routine = routine_reverse_sequence,
+                                       .gradient = gradient_reverse_sequence};
 
 }  // namespace trainyard::ops

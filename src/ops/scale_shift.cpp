@@ -7,12 +7,12 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"activation", AttrKind::kText},
-                                    {"activation_alpha", AttrKind::kFloat},
-                                    {"activation_beta", AttrKind::kFloat}};
-constexpr ParamRole kRoles[] = {ParamRole::kNone, ParamRole::kWeight, ParamRole::kBias};
+constexpr AttrSpec kScaleShiftAttributes[] = {{"activation", AttrKind::kText},
+                                              {"activation_alpha", AttrKind::kFloat},
+                                              {"activation_beta", AttrKind::kFloat}};
+constexpr ParamRole kScaleShiftRoles[] = {ParamRole::kNone, ParamRole::kWeight, ParamRole::kBias};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_scale_shift(const NodeView& node) {
   check_activation(node);
   const TensorType& x = node.input_type(0);
   TY_REQUIRE(x.shape.rank() >= 2, "input has shape {}, expected N x C x …", x.shape.to_string());
@@ -24,7 +24,7 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {x};
 }
 
-Cost cost(const NodeView& node) {
+Cost cost_scale_shift(const NodeView& node) {
   return elementwise_cost(node, 2 + activation_flops(node));
 }
 
@@ -33,9 +33,9 @@ Cost cost(const NodeView& node) {
 extern const OpDef kScaleShift = {.name = "ScaleShift",
                                   .kind = OpKind::kNormalization,
                                   .inputs = {3, 3},
-                                  .attributes = kAttributes,
-                                  .roles = kRoles,
-                                  .infer = infer,
-                                  .cost = cost};
+                                  .attributes = kScaleShiftAttributes,
+                                  .roles = kScaleShiftRoles,
+                                  .infer = infer_scale_shift,
+                                  .cost = cost_scale_shift};
 
 }  // namespace trainyard::ops

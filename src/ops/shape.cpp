@@ -6,7 +6,7 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"end", AttrKind::kInt}, {"start", AttrKind::kInt}};
+constexpr AttrSpec kShapeAttributes[] = {{"end", AttrKind::kInt}, {"start", AttrKind::kInt}};
 
 std::vector<int64_t> selected(const NodeView& node) {
   const Shape& x = node.input_shape(0);
@@ -19,7 +19,7 @@ std::vector<int64_t> selected(const NodeView& node) {
   return {x.dims().begin() + start, x.dims().begin() + end};
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_shape(const NodeView& node) {
   return {{DType::kI64, Shape{static_cast<int64_t>(selected(node).size())}}};
 }
 
@@ -30,7 +30,7 @@ std::vector<Tensor> evaluate(const NodeView& node) {
   return outputs;
 }
 
-Routine routine(const NodeView& node) {
+Routine routine_shape(const NodeView& node) {
   return [dims = selected(node)](Views, Views outputs) {
     std::copy(dims.begin(), dims.end(), outputs[0].as<int64_t>());
   };
@@ -52,7 +52,7 @@ Routine routine_size(const NodeView&) {
 }
 
 // The input's data is not read.
-Cost cost(const NodeView&) {
+Cost cost_shape(const NodeView&) {
   return {};
 }
 
@@ -60,16 +60,16 @@ Cost cost(const NodeView&) {
 
 extern const OpDef kShape = {.name = "Shape",
                              .kind = OpKind::kDataMovement,
-                             .attributes = kAttributes,
-                             .infer = infer,
-                             .cost = cost,
+                             .attributes = kShapeAttributes,
+                             .infer = infer_shape,
+                             .cost = cost_shape,
                              .evaluate = evaluate,
-                             .routine = routine,
+                             .routine = routine_shape,
                              .no_gradient = NoGradient::kNever};
 extern const OpDef kSize = {.name = "Size",
                             .kind = OpKind::kDataMovement,
                             .infer = infer_size,
-                            .cost = cost,
+                            .cost = cost_shape,
                             .evaluate = evaluate_size,
                             .routine = routine_size,
                             .no_gradient = NoGradient::kNever};

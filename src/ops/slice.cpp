@@ -63,14 +63,14 @@ std::optional<SliceRanges> slice_ranges(const NodeView& node, const Shape& x) {
 
 namespace {
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_slice(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   const auto ranges = x.shape.is_static() ? slice_ranges(node, x.shape) : std::nullopt;
   if (ranges) return {{x.dtype, Shape(ranges->counts)}};
   return {{x.dtype, unknown_shape(x.shape.rank())}};
 }
 
-Routine routine(const NodeView& node) {
+Routine routine_slice(const NodeView& node) {
   return [ranges = *slice_ranges(node, node.input_shape(0))](Views inputs, Views outputs) {
     const TensorView& x = inputs[0];
     const TensorView& y = outputs[0];
@@ -87,12 +87,12 @@ Routine routine(const NodeView& node) {
   };
 }
 
-Cost cost(const NodeView& node) {
+Cost cost_slice(const NodeView& node) {
   const int64_t bytes = node.output_type(0).num_bytes();
   return {.bytes_read = bytes, .bytes_written = bytes};
 }
 
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_slice(GradContext& grad) {
   std::vector<ValueId> inputs = {grad.dy()};
   for (size_t i = 1; i < grad.node().num_inputs(); ++i) inputs.push_back(grad.x(i));
   std::vector<ValueId> dx(inputs.size(), kNoValue);
@@ -106,9 +106,9 @@ std::vector<ValueId> gradient(GradContext& grad) {
 extern const OpDef kSlice = {.name = "Slice",
                              .kind = OpKind::kDataMovement,
                              .inputs = {3, 5},
-                             .infer = infer,
-                             .cost = cost,
-                             .routine = routine,
-                             .gradient = gradient};
+                             .infer = infer_slice,
+                             .cost = cost_slice,
+                             .routine = routine_slice,
+                             .gradient = gradient_slice};
 
 }  // namespace trainyard::ops

@@ -7,9 +7,9 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"input_shape", AttrKind::kInts, true}};
+constexpr AttrSpec kSliceGradAttributes[] = {{"input_shape", AttrKind::kInts, true}};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_slice_grad(const NodeView& node) {
   const Shape x(node.attr_ints("input_shape", {}));
   const auto ranges = slice_ranges(node, x);
   TY_REQUIRE(ranges.has_value(), "the ranges are not known before the run");
@@ -23,7 +23,7 @@ std::vector<TensorType> infer(const NodeView& node) {
 extern const OpDef kSliceGrad = {.name = "SliceGrad",
                                  .kind = OpKind::kDataMovement,
                                  .inputs = {3, 5},
-                                 .attributes = kAttributes,
-                                 .infer = infer};
+                                 .attributes = kSliceGradAttributes,
+                                 .infer = infer_slice_grad};
 
 }  // namespace trainyard::ops

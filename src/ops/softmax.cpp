@@ -7,16 +7,16 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"axis", AttrKind::kInt}};
+constexpr AttrSpec kSoftmaxAttributes[] = {{"axis", AttrKind::kInt}};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_softmax(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   normalize_axis(node.attr_int("axis", -1), x.shape.rank(), node.op());
   return {x};
 }
 
 // Per element: compare, subtract, exp, add, divide.
-Cost cost(const NodeView& node) {
+Cost cost_softmax(const NodeView& node) {
   return elementwise_cost(node, 5);
 }
 
@@ -46,9 +46,9 @@ std::vector<ValueId> gradient_log_softmax(GradContext& grad) {
 constexpr OpDef softmax(std::string_view name, std::vector<ValueId> (*gradient)(GradContext&)) {
   return {.name = name,
           .kind = OpKind::kActivation,
-          .attributes = kAttributes,
-          .infer = infer,
-          .cost = cost,
+          .attributes = kSoftmaxAttributes,
+          .infer = infer_softmax,
+          .cost = cost_softmax,
           .gradient = gradient};
 }
 
@@ -58,8 +58,8 @@ extern const OpDef kSoftmax = softmax("Softmax", gradient_softmax);
 extern const OpDef kLogSoftmax = softmax("LogSoftmax", gradient_log_softmax);
 extern const OpDef kHardmax = {.name = "Hardmax",
                                .kind = OpKind::kActivation,
-                               .attributes = kAttributes,
-                               .infer = infer,
+                               .attributes = kSoftmaxAttributes,
+                               .infer = infer_softmax,
                                .cost = cost_hardmax,
                                .no_gradient = NoGradient::kNever};
 

@@ -8,14 +8,14 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"axis", AttrKind::kInt}};
+constexpr AttrSpec kSplitAttributes[] = {{"axis", AttrKind::kInt}};
 
-int64_t axis_of(const NodeView& node) {
+int64_t axis_of_split(const NodeView& node) {
   return normalize_axis(node.attr_int("axis", 0), node.input_shape(0).rank(), "Split");
 }
 
 std::vector<int64_t> piece_sizes(const NodeView& node) {
-  const int64_t size = node.input_shape(0)[axis_of(node)];
+  const int64_t size = node.input_shape(0)[axis_of_split(node)];
   const auto count = static_cast<int64_t>(node.num_outputs());
   if (node.has_input(1)) {
     const auto sizes = node.input_ints(1);
@@ -33,18 +33,18 @@ std::vector<int64_t> piece_sizes(const NodeView& node) {
                               size == Shape::kUnknown ? Shape::kUnknown : size / count);
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_split(const NodeView& node) {
   std::vector<TensorType> pieces;
   for (const int64_t size : piece_sizes(node)) {
     TY_REQUIRE(size >= Shape::kUnknown, "a piece has size {}", size);
     pieces.push_back(node.input_type(0));
-    pieces.back().shape[axis_of(node)] = size;
+    pieces.back().shape[axis_of_split(node)] = size;
   }
   return pieces;
 }
 
-Routine routine(const NodeView& node) {
-  return [axis = axis_of(node), sizes = piece_sizes(node)](Views inputs, Views outputs) {
+Routine routine_split(const NodeView& node) {
+  return [axis = axis_of_split(node), sizes = piece_sizes(node)](Views inputs, Views outputs) {
     const TensorView& x = inputs[0];
     const int64_t size = dtype_size(x.dtype);
     const std::vector<int64_t> strides = x.shape->strides();
@@ -60,14 +60,14 @@ Routine routine(const NodeView& node) {
 }
 
 // A piece that nothing depends on has zeros.
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_split(GradContext& grad) {
   std::vector<ValueId> pieces;
   for (size_t i = 0; i < grad.node().num_outputs(); ++i) {
     Shape shape = grad.x_shape(0);
-    shape[axis_of(grad.node())] = piece_sizes(grad.node())[i];
+    shape[axis_of_split(grad.node())] = piece_sizes(grad.node())[i];
     pieces.push_back(grad.dy(i).valid() ? grad.dy(i) : grad.zeros(shape));
   }
-  return {grad.add("Concat", pieces, {{"axis", axis_of(grad.node())}}), kNoValue};
+  return {grad.add("Concat", pieces, {{"axis", axis_of_split(grad.node())}}), kNoValue};
 }
 
 }  // namespace
@@ -77,9 +77,9 @@ extern const OpDef kSplit = {.name = "Split",
                              .kind = OpKind::kDataMovement,
                              .inputs = {1, 2},
                              .outputs = {1, Arity::kMany},
-                             .attributes = kAttributes,
-                             .infer = infer,
-                             .routine = routine,
-                             .gradient = gradient};
+                             .attributes = kSplitAttributes,
+                             .infer = infer_split,
+                             .routine = routine_split,
+                             .gradient = gradient_split};
 
 }  // namespace trainyard::ops

@@ -64,16 +64,16 @@ std::vector<TensorType> infer_unsqueeze(const NodeView& node) {
   return {{x.dtype, Shape(std::move(dims))}};
 }
 
-Routine routine(const NodeView&) {
+Routine routine_squeeze(const NodeView&) {
   return copy_elements;
 }
 
 // Nothing moves.
-Cost cost(const NodeView&) {
+Cost cost_squeeze(const NodeView&) {
   return {};
 }
 
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_squeeze(GradContext& grad) {
   return {grad.reshape(grad.dy(), grad.x_shape(0)), kNoValue};
 }
 
@@ -84,15 +84,15 @@ extern const OpDef kSqueeze = {.name = "Squeeze",
                                .kind = OpKind::kDataMovement,
                                .inputs = {1, 2},
                                .infer = infer_squeeze,
-                               .cost = cost,
-                               .routine = routine,
-                               .gradient = gradient};
+                               .cost = cost_squeeze,
+                               .routine = routine_squeeze,
+                               .gradient = gradient_squeeze};
 extern const OpDef kUnsqueeze = {.name = "Unsqueeze",
                                  .kind = OpKind::kDataMovement,
                                  .inputs = {2, 2},
                                  .infer = infer_unsqueeze,
-                                 .cost = cost,
-                                 .routine = routine,
-                                 .gradient = gradient};
+                                 .cost = cost_squeeze,
+                                 .routine = routine_squeeze,
+                                 .gradient = gradient_squeeze};
 
 }  // namespace trainyard::ops

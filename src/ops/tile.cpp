@@ -6,7 +6,7 @@
 namespace trainyard::ops {
 namespace {
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_tile(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   const auto repeats = node.input_ints(1);
   TensorType y = x;
@@ -26,7 +26,7 @@ std::vector<TensorType> infer(const NodeView& node) {
 }
 
 // A view of rank 2n: each dimension of the output is (repeat, element).
-Routine routine(const NodeView&) {
+Routine routine_tile(const NodeView&) {
   return [](Views inputs, Views outputs) {
     const Shape& x = *inputs[0].shape;
     const Shape& y = *outputs[0].shape;
@@ -48,7 +48,7 @@ Routine routine(const NodeView&) {
 }
 
 // Each dimension of dy is (repeat, element); the repeats are summed.
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_tile(GradContext& grad) {
   const Shape x = grad.x_shape(0);
   const Shape y = grad.node().output_shape(0);
   std::vector<int64_t> dims;
@@ -67,8 +67,8 @@ std::vector<ValueId> gradient(GradContext& grad) {
 extern const OpDef kTile = {.name = "Tile",
                             .kind = OpKind::kDataMovement,
                             .inputs = {2, 2},
-                            .infer = infer,
-                            .routine = routine,
-                            .gradient = gradient};
+                            .infer = infer_tile,
+                            .routine = routine_tile,
+                            .gradient = gradient_tile};
 
 }  // namespace trainyard::ops

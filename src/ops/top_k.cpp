@@ -7,10 +7,10 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {
+constexpr AttrSpec kTopKAttributes[] = {
     {"axis", AttrKind::kInt}, {"largest", AttrKind::kInt}, {"sorted", AttrKind::kInt}};
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_top_k(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   const int64_t axis = normalize_axis(node.attr_int("axis", -1), x.shape.rank(), node.op());
   TY_REQUIRE(node.input_type(1).dtype == DType::kI64 && node.input_shape(1).num_elements() == 1,
@@ -27,7 +27,7 @@ std::vector<TensorType> infer(const NodeView& node) {
 
 // One comparison per input element with the smallest of the k, and k insertions of log2(k)
 // comparisons a line.
-Cost cost(const NodeView& node) {
+Cost cost_top_k(const NodeView& node) {
   const Shape& x = node.input_shape(0);
   const int64_t axis = normalize_axis(node.attr_int("axis", -1), x.rank(), node.op());
   const int64_t kept = node.output_shape(0).num_elements();
@@ -39,7 +39,7 @@ Cost cost(const NodeView& node) {
 }
 
 // dy goes back to where the elements were; the positions are output 1.
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_top_k(GradContext& grad) {
   const int64_t axis = grad.node().attr_int("axis", -1);
   return {grad.add("ScatterElements", {grad.zeros(grad.x_shape(0)), grad.y(1), grad.dy()},
                    {{"axis", axis}}),
@@ -52,9 +52,9 @@ extern const OpDef kTopK = {.name = "TopK",
                             .kind = OpKind::kReduction,
                             .inputs = {2, 2},
                             .outputs = {2, 2},
-                            .attributes = kAttributes,
-                            .infer = infer,
-                            .cost = cost,
-                            .gradient = gradient};
+                            .attributes = kTopKAttributes,
+                            .infer = infer_top_k,
+                            .cost = cost_top_k,
+                            .gradient = gradient_top_k};
 
 }  // namespace trainyard::ops

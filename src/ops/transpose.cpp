@@ -8,7 +8,7 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kAttributes[] = {{"perm", AttrKind::kInts}};
+constexpr AttrSpec kTransposeAttributes[] = {{"perm", AttrKind::kInts}};
 
 std::vector<int64_t> permutation(const NodeView& node) {
   const int64_t rank = node.input_shape(0).rank();
@@ -25,14 +25,14 @@ std::vector<int64_t> permutation(const NodeView& node) {
   return perm;
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_transpose(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   std::vector<int64_t> dims;
   for (const int64_t axis : permutation(node)) dims.push_back(x.shape[axis]);
   return {{x.dtype, Shape(std::move(dims))}};
 }
 
-Routine routine(const NodeView& node) {
+Routine routine_transpose(const NodeView& node) {
   return [perm = permutation(node)](Views inputs, Views outputs) {
     const std::vector<int64_t> own = inputs[0].shape->strides();
     std::vector<int64_t> strides;
@@ -43,7 +43,7 @@ Routine routine(const NodeView& node) {
   };
 }
 
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_transpose(GradContext& grad) {
   const std::vector<int64_t> perm = permutation(grad.node());
   std::vector<int64_t> inverse(perm.size());
   for (size_t i = 0; i < perm.size(); ++i) {
@@ -56,9 +56,9 @@ std::vector<ValueId> gradient(GradContext& grad) {
 
 extern const OpDef kTranspose = {.name = "Transpose",
                                  .kind = OpKind::kDataMovement,
-                                 .attributes = kAttributes,
-                                 .infer = infer,
-                                 .routine = routine,
-                                 .gradient = gradient};
+                                 .attributes = kTransposeAttributes,
+                                 .infer = infer_transpose,
+                                 .routine = routine_transpose,
+                                 .gradient = gradient_transpose};
 
 }  // namespace trainyard::ops

@@ -24,7 +24,7 @@ D softplus(D x) {
   return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));
 }
 
-constexpr UnaryFunction kFunctions[] = {
+constexpr UnaryFunction kUnaryFunctions[] = {
     {.op = "Abs",
      .real = [](D x, D, D) { return std::fabs(x); },
      .whole = [](Whole x) { return x < 0 ? -x : x; }},
@@ -118,7 +118,7 @@ double attr_number(const NodeView& node, std::string_view name, double fallback)
   return node.attr_float(name, 0);
 }
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_unary(const NodeView& node) {
   const UnaryFunction& f = *find_unary(node.op());
   const TensorType& x = node.input_type(0);
   TY_REQUIRE((is_float(x.dtype) ? f.real != nullptr : f.whole != nullptr),
@@ -126,13 +126,13 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {{f.gives_bool ? DType::kBool : x.dtype, x.shape}};
 }
 
-Cost cost(const NodeView& node) {
+Cost cost_unary(const NodeView& node) {
   return elementwise_cost(node, find_unary(node.op())->flops);
 }
 
 template <typename X, typename Y>
-void apply(const UnaryFunction& f, double alpha, double beta, const TensorView& x,
-           const TensorView& y) {
+void apply_unary(const UnaryFunction& f, double alpha, double beta, const TensorView& x,
+                 const TensorView& y) {
   const int64_t count = x.num_elements();
   for (int64_t i = 0; i < count; ++i) {
     if constexpr (kIsFloat<X>) {
@@ -143,12 +143,12 @@ void apply(const UnaryFunction& f, double alpha, double beta, const TensorView& 
   }
 }
 
-Routine routine(const NodeView& node) {
+Routine routine_unary(const NodeView& node) {
   const UnaryFunction& f = *find_unary(node.op());
   return [&f, alpha = unary_alpha(node), beta = unary_beta(node)](Views x, Views y) {
     for_type(x[0].dtype, [&]<typename T>(T) {
-      f.gives_bool ? apply<T, bool>(f, alpha, beta, x[0], y[0])
-                   : apply<T, T>(f, alpha, beta, x[0], y[0]);
+      f.gives_bool ? apply_unary<T, bool>(f, alpha, beta, x[0], y[0])
+                   : apply_unary<T, T>(f, alpha, beta, x[0], y[0]);
     });
   };
 }
@@ -158,9 +158,9 @@ constexpr OpDef unary(std::string_view name, OpKind kind,
   return {.name = name,
           .kind = kind,
           .attributes = attributes,
-          .infer = infer,
-          .cost = cost,
-          .routine = routine,
+          .infer = infer_unary,
+          .cost = cost_unary,
+          .routine = routine_unary,
           .gradient = unary_gradient};
 }
 
@@ -183,7 +183,7 @@ constexpr OpDef elementwise(std::string_view name, std::span<const AttrSpec> att
 }  // namespace
 
 const UnaryFunction* find_unary(std::string_view op) {
-  for (const UnaryFunction& function : kFunctions) {
+  for (const UnaryFunction& function : kUnaryFunctions) {
     if (function.op == op) return &function;
   }
   return nullptr;

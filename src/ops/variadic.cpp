@@ -9,7 +9,7 @@
 namespace trainyard::ops {
 namespace {
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_variadic(const NodeView& node) {
   TensorType y = node.input_type(0);
   for (size_t i = 1; i < node.num_inputs(); ++i) {
     const TensorType& x = node.input_type(i);
@@ -20,7 +20,7 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {y};
 }
 
-Cost cost(const NodeView& node) {
+Cost cost_variadic(const NodeView& node) {
   return elementwise_cost(node, static_cast<int64_t>(node.num_inputs()));
 }
 
@@ -51,7 +51,7 @@ Combine<A> combine_of(std::string_view op) {
 }
 
 template <typename T>
-void apply(std::string_view op, Views inputs, const TensorView& y) {
+void apply_variadic(std::string_view op, Views inputs, const TensorView& y) {
   using A = std::conditional_t<kIsFloat<T>, double, Whole>;
   const Combine<A> combine = combine_of<A>(op);
   std::vector<A> results(static_cast<size_t>(y.num_elements()));
@@ -67,13 +67,13 @@ void apply(std::string_view op, Views inputs, const TensorView& y) {
   for (size_t i = 0; i < results.size(); ++i) y.as<T>()[i] = static_cast<T>(results[i] / divisor);
 }
 
-Routine routine(const NodeView& node) {
+Routine routine_variadic(const NodeView& node) {
   return [op = node.op()](Views inputs, Views outputs) {
-    for_type(outputs[0].dtype, [&]<typename T>(T) { apply<T>(op, inputs, outputs[0]); });
+    for_type(outputs[0].dtype, [&]<typename T>(T) { apply_variadic<T>(op, inputs, outputs[0]); });
   };
 }
 
-std::vector<ValueId> gradient_sum(GradContext& grad) {
+std::vector<ValueId> gradient_sum_variadic(GradContext& grad) {
   ValueId share = grad.dy();
   const size_t count = grad.node().num_inputs();
   if (grad.node().op() == "Mean") {
@@ -87,7 +87,7 @@ std::vector<ValueId> gradient_sum(GradContext& grad) {
 }
 
 // The first operand that equals the result takes dy.
-std::vector<ValueId> gradient_extreme(GradContext& grad) {
+std::vector<ValueId> gradient_extreme_variadic(GradContext& grad) {
   std::vector<ValueId> dx(grad.node().num_inputs(), kNoValue);
   ValueId rest = grad.dy();
   for (size_t i = 0; i < dx.size(); ++i) {
@@ -104,17 +104,17 @@ constexpr OpDef variadic(std::string_view name, std::vector<ValueId> (*gradient)
   return {.name = name,
           .kind = OpKind::kElementwise,
           .inputs = {1, Arity::kMany},
-          .infer = infer,
-          .cost = cost,
-          .routine = routine,
+          .infer = infer_variadic,
+          .cost = cost_variadic,
+          .routine = routine_variadic,
           .gradient = gradient};
 }
 
 }  // namespace
 
-extern const OpDef kMax = variadic("Max", gradient_extreme);
-extern const OpDef kMean = variadic("Mean", gradient_sum);
-extern const OpDef kMin = variadic("Min", gradient_extreme);
-extern const OpDef kSum = variadic("Sum", gradient_sum);
+extern const OpDef kMax = variadic("Max", gradient_extreme_variadic);
+extern const OpDef kMean = variadic("Mean", gradient_sum_variadic);
+extern const OpDef kMin = variadic("Min", gradient_extreme_variadic);
+extern const OpDef kSum = variadic("Sum", gradient_sum_variadic);
 
 }  // namespace trainyard::ops

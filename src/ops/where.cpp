@@ -9,7 +9,7 @@
 namespace trainyard::ops {
 namespace {
 
-std::vector<TensorType> infer(const NodeView& node) {
+std::vector<TensorType> infer_where(const NodeView& node) {
   const TensorType& condition = node.input_type(0);
   const TensorType& x = node.input_type(1);
   const TensorType& y = node.input_type(2);
@@ -20,11 +20,11 @@ std::vector<TensorType> infer(const NodeView& node) {
   return {{x.dtype, broadcast_shapes(condition.shape, broadcast_shapes(x.shape, y.shape))}};
 }
 
-Cost cost(const NodeView& node) {
+Cost cost_where(const NodeView& node) {
   return elementwise_cost(node, 1);
 }
 
-Routine routine(const NodeView&) {
+Routine routine_where(const NodeView&) {
   return [](Views inputs, Views outputs) {
     const Shape& shape = *outputs[0].shape;
     const int64_t size = dtype_size(outputs[0].dtype);
@@ -40,7 +40,7 @@ Routine routine(const NodeView&) {
   };
 }
 
-std::vector<ValueId> gradient(GradContext& grad) {
+std::vector<ValueId> gradient_where(GradContext& grad) {
   std::vector<ValueId> dx(3, kNoValue);
   const ValueId zero = grad.scalar(0);
   if (grad.wants(1)) {
@@ -57,9 +57,9 @@ std::vector<ValueId> gradient(GradContext& grad) {
 extern const OpDef kWhere = {.name = "Where",
                              .kind = OpKind::kElementwise,
                              .inputs = {3, 3},
-                             .infer = infer,
-                             .cost = cost,
-                             .routine = routine,
-                             .gradient = gradient};
+                             .infer = infer_where,
+                             .cost = cost_where,
+                             .routine = routine_where,
+                             .gradient = gradient_where};
 
 }  // namespace trainyard::ops

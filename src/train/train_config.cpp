@@ -1,5 +1,7 @@
 #include "train/train_config.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "train/parameter_server.h"
 #include "train/schedule.h"
@@ -54,11 +56,11 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("seed", &c.seed, "of weights, order, augmentation and dropout");
   settings.add("freeze_epoch_seed", &c.freeze_epoch_seed,
                "every epoch in the order of the first, to show why the epoch must be set");
-  settings.add("threads", &c.threads, "of each worker; 0: all cores, shared among workers");
 }
 
 // How a run is carried out and when it ends.
 void add_others(Settings& settings, TrainConfig& c) {
+  settings.add("threads", &c.threads, "of each worker; 0: all cores, shared among workers");
   settings.add("workers", &c.workers, "processes that share each batch");
   settings.add("all_reduce", &c.all_reduce, "how gradients are summed; see 'trainyard allreduce'");
   settings.add("bucket_mb", &c.bucket_mb, "MiB of gradients that travel together");
@@ -135,6 +137,21 @@ std::string config_hash(const TrainConfig& config) {
   Settings settings;
   add_deciding(settings, copy);
   return settings.hash();
+}
+
+void require_same_course(const TrainConfig& run, const TrainConfig& wanted) {
+  const auto lines = [](TrainConfig config) {
+    Settings settings;
+    add_deciding(settings, config);
+    return settings.lines();
+  };
+  const std::vector<std::string> own = lines(run);
+  const std::vector<std::string> asked = lines(wanted);
+  std::string list;
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (own[i] != asked[i]) list += fmt::format("\n  {}, asked for: {}", own[i], asked[i]);
+  }
+  TY_REQUIRE(list.empty(), "a run goes on with the settings it began with; these differ:{}", list);
 }
 
 }  // namespace trainyard::train

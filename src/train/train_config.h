@@ -66,5 +66,7 @@ Settings settings_of(TrainConfig& config);
 void check(const TrainConfig& config);
 // Of the fields that decide the numbers: a run cannot go on with other values of these.
 std::string config_hash(const TrainConfig& config);
+// Throws Error with the fields that decide the numbers and differ.
+void require_same_course(const TrainConfig& run, const TrainConfig& wanted);
 
 }  // namespace trainyard::train

@@ -110,6 +110,22 @@ int run_and_kill(const Words& words, std::chrono::milliseconds limit) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
+TEST(Train, ARunGoesOnWithItsOwnSettings) {
+  const TemporaryFolder folder("train_course");
+  ASSERT_EQ(run(train_words(folder.path(), {"--name", "one", "--max-steps", "3"})).code, 0);
+  const auto resume = [&](const char* flag, const char* value) {
+    return run({"train", "--runs", folder.path(), "--resume", "one", flag, value, "--quiet"});
+  };
+  const std::string before = read_file(folder / "one/config.yaml");
+  const Outcome other = resume("--learning-rate", "0.5");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("learning_rate: 0.05, asked for: learning_rate: 0.5"), std::string::npos)
+      << other.err;
+  EXPECT_EQ(read_file(folder / "one/config.yaml"), before);
+  // How it is carried out may change.
+  EXPECT_EQ(resume("--threads", "1").code, 0);
+}
+
 TEST(Train, KilledAtAnyMomentAndResumedItEndsWithTheSameBits) {
   constexpr uint64_t kSeed = 3;
   constexpr std::chrono::seconds kPatience{120};

@@ -212,7 +212,7 @@ TEST(TrainServers, KilledAndStoppedRanksAreNamed) {
        {Case{SIGKILL, 1}, Case{SIGKILL, 2}, Case{SIGSTOP, 1}, Case{SIGSTOP, 2}}) {
     const TemporaryFolder folder("servers");
     WorkerJob job(folder.path(), {"--epochs", "100000", "--threads", "1", "--workers", "2",
-                                  "--servers", "1", "--sync", "async", "--wait-limit", "4"});
+                                  "--servers", "1", "--sync", "async", "--wait-limit", "6"});
     const pid_t victim = job.rank(rank);
     ASSERT_EQ(kill(victim, signal), 0);
     EXPECT_EQ(job.wait(Seconds(30)), 1) << job.words();

@@ -7,8 +7,9 @@ namespace trainyard::testing {
 namespace {
 
 // Odd and even channel blocks, one image and seven, planes that are no multiple of a chunk.
-const std::vector<Shape> kShapes = {{2, 8, 3, 3},    {1, 3, 5, 7}, {7, 20, 4, 5},  {1, 129, 2, 2},
-                                    {2, 16, 17, 19}, {4, 16, 6},   {2, 9, 2, 3, 2}};
+const std::vector<Shape> kBatchNormShapes = {{2, 8, 3, 3},   {1, 3, 5, 7},    {7, 20, 4, 5},
+                                             {1, 129, 2, 2}, {2, 16, 17, 19}, {4, 16, 6},
+                                             {2, 9, 2, 3, 2}};
 
 struct Form {
   const char* activation;  // empty: none
@@ -30,7 +31,7 @@ Attributes attributes_of(const Form& form) {
   return attributes;
 }
 
-OpInput positive(int64_t channels) {
+OpInput positive_batch_norm(int64_t channels) {
   std::vector<double> values;
   for (int64_t c = 0; c < channels; ++c) values.push_back(0.5 + static_cast<double>(c % 5));
   return given({channels}, values);
@@ -40,7 +41,7 @@ OpCase forward(const Shape& shape, const Form& form) {
   const int64_t channels = shape[1];
   OpCase c{.op = "BatchNormTraining",
            .inputs = {draw(shape), draw({channels}), draw({channels}), draw({channels}),
-                      positive(channels)},
+                      positive_batch_norm(channels)},
            .attributes = attributes_of(form),
            .outputs = {gives_type(shape), gives_type({channels}), gives_type({channels}),
                        gives_type({channels}), gives_type({channels})}};
@@ -51,11 +52,11 @@ OpCase forward(const Shape& shape, const Form& form) {
 
 OpCase backward(const Shape& shape, const Form& form) {
   const int64_t channels = shape[1];
-  OpCase c{
-      .op = "BatchNormGrad",
-      .inputs = {draw(shape), draw({channels}), draw({channels}), positive(channels), draw(shape)},
-      .attributes = attributes_of(form),
-      .outputs = {gives_type(shape), gives_type({channels}), gives_type({channels})}};
+  OpCase c{.op = "BatchNormGrad",
+           .inputs = {draw(shape), draw({channels}), draw({channels}),
+                      positive_batch_norm(channels), draw(shape)},
+           .attributes = attributes_of(form),
+           .outputs = {gives_type(shape), gives_type({channels}), gives_type({channels})}};
   if (*form.activation == '\0') return c;
   c.inputs.push_back(form.residual ? absent() : draw({channels}));
   if (form.residual) {
@@ -66,7 +67,7 @@ OpCase backward(const Shape& shape, const Form& form) {
 }
 
 TEST(NativeBatchNorm, ForwardEqualsTheReference) {
-  for (const Shape& shape : kShapes) {
+  for (const Shape& shape : kBatchNormShapes) {
     for (const Form& form : kForms) {
       EXPECT_TRUE(is_fast(forward(shape, form)));
       check_case(forward(shape, form));
@@ -75,7 +76,7 @@ TEST(NativeBatchNorm, ForwardEqualsTheReference) {
 }
 
 TEST(NativeBatchNorm, BackwardEqualsTheReference) {
-  for (const Shape& shape : kShapes) {
+  for (const Shape& shape : kBatchNormShapes) {
     for (const Form& form : kForms) {
       EXPECT_TRUE(is_fast(backward(shape, form)));
       check_case(backward(shape, form));
@@ -84,7 +85,7 @@ TEST(NativeBatchNorm, BackwardEqualsTheReference) {
 }
 
 TEST(NativeBatchNorm, BackwardOfASumEqualsTheReference) {
-  for (const Shape& shape : kShapes) {
+  for (const Shape& shape : kBatchNormShapes) {
     OpCase c = backward(shape, kForms[4]);
     c.inputs.push_back(draw(shape));
     EXPECT_TRUE(is_fast(c));

@@ -13,11 +13,11 @@
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr unsigned kSeed = 20240614;
+constexpr unsigned kDepthwiseSeed = 20240614;
 // Of the largest output: ten roundings of 6e-8 each.
-constexpr double kTolerance = 6e-7;
+constexpr double kDepthwiseTolerance = 6e-7;
 
-void check(const DepthwiseShape& shape, int threads, Activation activation) {
+void check_depthwise(const DepthwiseShape& shape, int threads, Activation activation) {
   const ConvCase s = {.batch = shape.batch,
                       .in_channels = shape.channels,
                       .out_channels = shape.channels,
@@ -32,8 +32,8 @@ void check(const DepthwiseShape& shape, int threads, Activation activation) {
   SCOPED_TRACE(
       fmt::format("threads {} batch {} channels {} {}x{} stride {} pads {} {} {} {} seed {}",
                   threads, s.batch, s.in_channels, s.height, s.width, s.stride, s.pad_top,
-                  s.pad_left, s.pad_bottom, s.pad_right, kSeed));
-  std::mt19937 random(kSeed);
+                  s.pad_left, s.pad_bottom, s.pad_right, kDepthwiseSeed));
+  std::mt19937 random(kDepthwiseSeed);
   const int64_t pixels = s.out_height() * s.out_width();
   const auto src = random_floats(s.batch * s.in_channels * s.height * s.width, random);
   const auto weights = random_floats(s.weight_count(), random);
@@ -44,7 +44,7 @@ void check(const DepthwiseShape& shape, int threads, Activation activation) {
   conv.run(in.data(), out.data(), threads);
 
   const auto expected = reference_conv(s, src, weights, bias, {});
-  expect_blocked(s, out, expected, activation, kTolerance);
+  expect_blocked(s, out, expected, activation, kDepthwiseTolerance);
 }
 
 class NativeDepthwise : public ::testing::Test {
@@ -58,7 +58,8 @@ TEST_F(NativeDepthwise, EverySmallImageSize) {
   for (int64_t stride : {1, 2}) {
     for (int64_t height : {1, 2, 3, 7, 8}) {
       for (int64_t width = 1; width <= 13; ++width) {
-        check({.channels = 8, .height = height, .width = width, .stride = stride}, 1, kIdentity);
+        check_depthwise({.channels = 8, .height = height, .width = width, .stride = stride}, 1,
+                        kIdentity);
       }
     }
   }
@@ -68,15 +69,15 @@ TEST_F(NativeDepthwise, EveryPaddingOfTheColumns) {
   for (int64_t stride : {1, 2}) {
     for (int64_t left = 0; left <= 4; ++left) {
       for (int64_t right = 0; right <= 4; ++right) {
-        check({.channels = 3,
-               .height = 5,
-               .width = 3,
-               .stride = stride,
-               .pad_top = right,
-               .pad_left = left,
-               .pad_bottom = left,
-               .pad_right = right},
-              1, kIdentity);
+        check_depthwise({.channels = 3,
+                         .height = 5,
+                         .width = 3,
+                         .stride = stride,
+                         .pad_top = right,
+                         .pad_left = left,
+                         .pad_bottom = left,
+                         .pad_right = right},
+                        1, kIdentity);
       }
     }
   }
@@ -86,8 +87,9 @@ TEST_F(NativeDepthwise, ChannelsBatchesAndThreads) {
   for (int64_t channels : {1, 8, 13, 24}) {
     for (int64_t batch : {1, 7}) {
       for (int threads : {1, 2}) {
-        check({.batch = batch, .channels = channels, .height = 9, .width = 14, .stride = 2},
-              threads, {0.0F, 6.0F});
+        check_depthwise(
+            {.batch = batch, .channels = channels, .height = 9, .width = 14, .stride = 2}, threads,
+            {0.0F, 6.0F});
       }
     }
   }

@@ -6,7 +6,7 @@
 namespace trainyard::testing {
 namespace {
 
-void check_fast(const OpCase& c) {
+void check_fast_gradient(const OpCase& c) {
   EXPECT_TRUE(is_fast(c)) << c;
   check_case(c);
 }
@@ -44,19 +44,20 @@ const std::vector<Shape> kImages = {{1, 3, 7, 8}, {7, 20, 6, 5}, {2, 16, 9, 11}}
 TEST(NativeGradient, OfMaxPoolEqualsTheReference) {
   for (const Shape& x : kImages) {
     for (const PoolForm& form : kPools) {
-      check_fast({.op = "MaxPoolGrad",
-                  .inputs = {draw(x), draw(pooled(x, form))},
-                  .attributes = pool_attributes(form)});
+      check_fast_gradient({.op = "MaxPoolGrad",
+                           .inputs = {draw(x), draw(pooled(x, form))},
+                           .attributes = pool_attributes(form)});
     }
   }
 }
 
 // Of equal elements the first takes all.
 TEST(NativeGradient, OfMaxPoolGoesToTheFirstOfEquals) {
-  check_fast({.op = "MaxPoolGrad",
-              .inputs = {given({1, 1, 2, 3}, {1, 5, 5, 5, 0, 5}), given({1, 1, 1, 2}, {2, 3})},
-              .attributes = {{"kernel_shape", ints({2, 2})}},
-              .outputs = {gives({1, 1, 2, 3}, {0, 5, 0, 0, 0, 0})}});
+  check_fast_gradient(
+      {.op = "MaxPoolGrad",
+       .inputs = {given({1, 1, 2, 3}, {1, 5, 5, 5, 0, 5}), given({1, 1, 1, 2}, {2, 3})},
+       .attributes = {{"kernel_shape", ints({2, 2})}},
+       .outputs = {gives({1, 1, 2, 3}, {0, 5, 0, 0, 0, 0})}});
 }
 
 TEST(NativeGradient, OfAveragePoolAndItselfEqualTheReference) {
@@ -66,7 +67,7 @@ TEST(NativeGradient, OfAveragePoolAndItselfEqualTheReference) {
         Attributes attributes = pool_attributes(form);
         attributes["input_shape"] = x.vector();
         attributes["count_include_pad"] = counts_padding;
-        check_fast(
+        check_fast_gradient(
             {.op = "AveragePoolGrad", .inputs = {draw(pooled(x, form))}, .attributes = attributes});
       }
     }
@@ -75,45 +76,45 @@ TEST(NativeGradient, OfAveragePoolAndItselfEqualTheReference) {
 
 TEST(NativeGradient, OfLrnEqualsTheReference) {
   for (const Shape& x : {Shape{1, 3, 5, 7}, Shape{3, 20, 6, 6}, Shape{2, 32, 3, 3}}) {
-    check_fast({.op = "LRNGrad",
-                .inputs = {draw(x), draw(x)},
-                .attributes = {{"size", int64_t{5}}, {"alpha", 0.5F}, {"bias", 2.0F}}});
+    check_fast_gradient({.op = "LRNGrad",
+                         .inputs = {draw(x), draw(x)},
+                         .attributes = {{"size", int64_t{5}}, {"alpha", 0.5F}, {"bias", 2.0F}}});
   }
 }
 
 TEST(NativeGradient, DropoutEqualsTheReference) {
   for (const Shape& x : {Shape{19}, Shape{7, 13}, Shape{1, 3, 5, 7}, Shape{7, 20, 4, 5}}) {
-    check_fast({.op = "DropoutTraining",
-                .inputs = {draw(x), given({}, {3}, DType::kI64)},
-                .attributes = {{"ratio", 0.3F}, {"seed", int64_t{11}}}});
+    check_fast_gradient({.op = "DropoutTraining",
+                         .inputs = {draw(x), given({}, {3}, DType::kI64)},
+                         .attributes = {{"ratio", 0.3F}, {"seed", int64_t{11}}}});
   }
 }
 
 TEST(NativeGradient, SlicesOfChannelsEqualTheReference) {
   for (const int64_t end : {16, 19, 24}) {
     for (const Shape& x : {Shape{1, 24, 3, 3}, Shape{7, 24, 5}}) {
-      check_fast({.op = "Slice",
-                  .inputs = {draw(x), known_ints({8}), known_ints({static_cast<double>(end)}),
-                             known_ints({1})}});
+      check_fast_gradient({.op = "Slice",
+                           .inputs = {draw(x), known_ints({8}),
+                                      known_ints({static_cast<double>(end)}), known_ints({1})}});
     }
   }
 }
 
 TEST(NativeGradient, SumsOfManyEqualTheReference) {
   for (const Shape& x : {Shape{5}, Shape{1, 3, 5, 7}, Shape{7, 20, 4, 5}, Shape{2, 16, 17, 19}}) {
-    check_fast({.op = "Sum", .inputs = {draw(x), draw(x), draw(x), draw(x)}});
+    check_fast_gradient({.op = "Sum", .inputs = {draw(x), draw(x), draw(x), draw(x)}});
   }
 }
 
 TEST(NativeGradient, SumsPerChannelEqualTheReference) {
   for (const Shape& x : {Shape{1, 3, 5, 7}, Shape{7, 20, 4, 5}, Shape{2, 16, 17, 19}}) {
     for (const int64_t keep : {0, 1}) {
-      check_fast({.op = "ReduceSum",
-                  .inputs = {draw(x), known_ints({0, 2, -1})},
-                  .attributes = {{"keepdims", keep}}});
+      check_fast_gradient({.op = "ReduceSum",
+                           .inputs = {draw(x), known_ints({0, 2, -1})},
+                           .attributes = {{"keepdims", keep}}});
     }
   }
-  check_fast({.op = "ReduceSum", .inputs = {draw({9, 131}), known_ints({0})}});
+  check_fast_gradient({.op = "ReduceSum", .inputs = {draw({9, 131}), known_ints({0})}});
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 
 const std::vector<Shape> kTensors = {{3, 5, 3, 3}, {7}, {}, {35, 480}, {0}};
 
-OpInput positive(const Shape& shape) {
+OpInput positive_optimizer(const Shape& shape) {
   std::vector<double> values;
   for (int64_t i = 0; i < shape.num_elements(); ++i) {
     values.push_back(0.01 * static_cast<double>(i % 17));
@@ -24,7 +24,7 @@ OpCase step(const char* op, size_t states, double count, Attributes attributes) 
   for (size_t group = 0; group < 2 + states; ++group) {
     for (const Shape& shape : kTensors) {
       // The last state of Adam is a mean of squares.
-      c.inputs.push_back(group == 3 ? positive(shape) : draw(shape));
+      c.inputs.push_back(group == 3 ? positive_optimizer(shape) : draw(shape));
       if (group != 1) c.outputs.push_back(gives_type(shape));
     }
   }

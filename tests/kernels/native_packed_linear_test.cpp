@@ -13,15 +13,15 @@
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr unsigned kSeed = 20240613;
+constexpr unsigned kPackedLinearSeed = 20240613;
 // Of the largest output: up to 700 roundings of 6e-8 each, most of which cancel.
-constexpr double kTolerance = 2e-6;
+constexpr double kPackedLinearTolerance = 2e-6;
 
-void check(const LinearShape& s, bool transposed, bool with_bias, int threads,
-           Activation activation = kIdentity) {
+void check_packed_linear(const LinearShape& s, bool transposed, bool with_bias, int threads,
+                         Activation activation = kIdentity) {
   SCOPED_TRACE(fmt::format("rows {} inputs {} outputs {} transposed {} threads {} seed {}", s.rows,
-                           s.inputs, s.outputs, transposed, threads, kSeed));
-  std::mt19937 random(kSeed);
+                           s.inputs, s.outputs, transposed, threads, kPackedLinearSeed));
+  std::mt19937 random(kPackedLinearSeed);
   const auto x = random_floats(s.rows * s.inputs, random);
   const auto weights = random_floats(s.inputs * s.outputs, random);
   const auto bias = random_floats(s.outputs, random);
@@ -48,7 +48,7 @@ void check(const LinearShape& s, bool transposed, bool with_bias, int threads,
   }
   for (size_t i = 0; i < expected.size(); ++i) {
     const double clipped = std::clamp(expected[i], double{activation.low}, double{activation.high});
-    ASSERT_NEAR(y[i], clipped, kTolerance * scale) << "element " << i;
+    ASSERT_NEAR(y[i], clipped, kPackedLinearTolerance * scale) << "element " << i;
   }
 }
 
@@ -63,16 +63,17 @@ TEST_F(NativePackedLinear, OddSizesBatchesAndThreads) {
   for (int64_t rows : {1, 2, 7, 8, 13}) {
     for (int64_t inputs : {1, 8, 29, 256, 700}) {
       for (int64_t outputs : {1, 16, 37}) {
-        for (int threads : {1, 2}) check({rows, inputs, outputs}, false, true, threads);
+        for (int threads : {1, 2})
+          check_packed_linear({rows, inputs, outputs}, false, true, threads);
       }
     }
   }
 }
 
 TEST_F(NativePackedLinear, EitherStorageOrderWithOrWithoutBias) {
-  check({3, 40, 50}, /*transposed=*/true, /*with_bias=*/true, 1);
-  check({3, 40, 50}, /*transposed=*/true, /*with_bias=*/false, 2, kRelu);
-  check({5, 40, 20}, /*transposed=*/false, /*with_bias=*/true, 2, {-0.5F, 1.0F});
+  check_packed_linear({3, 40, 50}, /*transposed=*/true, /*with_bias=*/true, 1);
+  check_packed_linear({3, 40, 50}, /*transposed=*/true, /*with_bias=*/false, 2, kRelu);
+  check_packed_linear({5, 40, 20}, /*transposed=*/false, /*with_bias=*/true, 2, {-0.5F, 1.0F});
 }
 
 TEST_F(NativePackedLinear, RefusesEmptyShapes) {

@@ -14,11 +14,11 @@
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr unsigned kSeed = 20240612;
+constexpr unsigned kStemConvSeed = 20240612;
 // Of the largest output: a few hundred roundings of 6e-8 each, most of which cancel.
-constexpr double kTolerance = 2e-6;
+constexpr double kStemConvTolerance = 2e-6;
 
-void check(const StemShape& shape, int threads, Activation activation) {
+void check_stem_conv(const StemShape& shape, int threads, Activation activation) {
   const ConvCase s = {.batch = shape.batch,
                       .in_channels = shape.in_channels,
                       .out_channels = shape.out_channels,
@@ -32,8 +32,8 @@ void check(const StemShape& shape, int threads, Activation activation) {
                       .pad_right = shape.pad_right};
   SCOPED_TRACE(fmt::format("threads {} batch {} channels {}->{} {}x{} window {} stride {} seed {}",
                            threads, s.batch, s.in_channels, s.out_channels, s.height, s.width,
-                           s.kernel, s.stride, kSeed));
-  std::mt19937 random(kSeed);
+                           s.kernel, s.stride, kStemConvSeed));
+  std::mt19937 random(kStemConvSeed);
   const int64_t pixels = s.out_height() * s.out_width();
   const auto src = random_floats(s.batch * s.in_channels * s.height * s.width, random);
   const auto weights = random_floats(s.weight_count(), random);
@@ -44,7 +44,7 @@ void check(const StemShape& shape, int threads, Activation activation) {
   conv.run(src.data(), out.data(), scratch.data(), threads);
 
   const auto expected = reference_conv(s, src, weights, bias, {});
-  expect_blocked(s, out, expected, activation, kTolerance);
+  expect_blocked(s, out, expected, activation, kStemConvTolerance);
 }
 
 class NativeStemConv : public ::testing::Test {
@@ -57,8 +57,9 @@ class NativeStemConv : public ::testing::Test {
 TEST_F(NativeStemConv, WindowsAndStrides) {
   for (int64_t kernel : {1, 3, 7, 11}) {
     for (int64_t stride : {1, 2, 3, 4}) {
-      check({.out_channels = 16, .height = 23, .width = 29, .kernel = kernel, .stride = stride}, 1,
-            kIdentity);
+      check_stem_conv(
+          {.out_channels = 16, .height = 23, .width = 29, .kernel = kernel, .stride = stride}, 1,
+          kIdentity);
     }
   }
 }
@@ -67,45 +68,45 @@ TEST_F(NativeStemConv, ChannelsBatchesAndThreads) {
   for (int64_t in : {1, 3, 4}) {
     for (int64_t out : {1, 8, 20, 33}) {
       for (int threads : {1, 2}) {
-        check({.batch = 7,
-               .in_channels = in,
-               .out_channels = out,
-               .height = 9,
-               .width = 8,
-               .kernel = 5,
-               .stride = 2,
-               .pad_top = 2,
-               .pad_left = 2,
-               .pad_bottom = 2,
-               .pad_right = 2},
-              threads, kRelu);
+        check_stem_conv({.batch = 7,
+                         .in_channels = in,
+                         .out_channels = out,
+                         .height = 9,
+                         .width = 8,
+                         .kernel = 5,
+                         .stride = 2,
+                         .pad_top = 2,
+                         .pad_left = 2,
+                         .pad_bottom = 2,
+                         .pad_right = 2},
+                        threads, kRelu);
       }
     }
   }
 }
 
 TEST_F(NativeStemConv, UnequalPaddingAndUnusedColumns) {
-  check({.out_channels = 9,
-         .height = 12,
-         .width = 14,
-         .kernel = 11,
-         .stride = 4,
-         .pad_top = 5,
-         .pad_left = 0,
-         .pad_bottom = 1,
-         .pad_right = 7},
-        2, {-1.0F, 2.0F});
+  check_stem_conv({.out_channels = 9,
+                   .height = 12,
+                   .width = 14,
+                   .kernel = 11,
+                   .stride = 4,
+                   .pad_top = 5,
+                   .pad_left = 0,
+                   .pad_bottom = 1,
+                   .pad_right = 7},
+                  2, {-1.0F, 2.0F});
   // Padding wider than the window.
-  check({.out_channels = 8,
-         .height = 2,
-         .width = 2,
-         .kernel = 3,
-         .stride = 2,
-         .pad_top = 6,
-         .pad_left = 7,
-         .pad_bottom = 5,
-         .pad_right = 4},
-        1, kIdentity);
+  check_stem_conv({.out_channels = 8,
+                   .height = 2,
+                   .width = 2,
+                   .kernel = 3,
+                   .stride = 2,
+                   .pad_top = 6,
+                   .pad_left = 7,
+                   .pad_bottom = 5,
+                   .pad_right = 4},
+                  1, kIdentity);
 }
 
 TEST_F(NativeStemConv, RefusesWindowsLargerThanTheImageAndActivationsThatMoveZero) {

@@ -14,7 +14,7 @@
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr unsigned kSeed = 20240611;
+constexpr unsigned kWinogradSeed = 20240611;
 
 // Of the largest output. With 4, 6 and 8 points per dimension the transforms scale up and down
 // again by growing factors, and float carries 6e-8; the measured maxima are a few times below
@@ -31,7 +31,8 @@ struct Epilogue {
   Activation activation = kIdentity;
 };
 
-void check(const WinogradShape& shape, WinogradTile tile, int threads, const Epilogue& epilogue) {
+void check_winograd(const WinogradShape& shape, WinogradTile tile, int threads,
+                    const Epilogue& epilogue) {
   const ConvCase s = {.batch = shape.batch,
                       .in_channels = shape.in_channels,
                       .out_channels = shape.out_channels,
@@ -45,8 +46,8 @@ void check(const WinogradShape& shape, WinogradTile tile, int threads, const Epi
   SCOPED_TRACE(fmt::format("F{} threads {} batch {} channels {}->{} {}x{} pads {} {} {} {} seed {}",
                            static_cast<int>(tile), threads, s.batch, s.in_channels, s.out_channels,
                            s.height, s.width, s.pad_top, s.pad_left, s.pad_bottom, s.pad_right,
-                           kSeed));
-  std::mt19937 random(kSeed);
+                           kWinogradSeed));
+  std::mt19937 random(kWinogradSeed);
   const int64_t pixels = s.out_height() * s.out_width();
   const auto src = random_floats(s.batch * s.in_channels * s.height * s.width, random);
   const auto weights = random_floats(s.weight_count(), random);
@@ -83,8 +84,9 @@ class NativeWinograd : public ::testing::TestWithParam<WinogradTile> {
 TEST_P(NativeWinograd, EverySmallImageSize) {
   for (int64_t height = 1; height <= 15; ++height) {
     for (int64_t width : {1, 2, 5, 8, 13, 14}) {
-      check({.in_channels = 8, .out_channels = 16, .height = height, .width = width}, GetParam(),
-            /*threads=*/1, {});
+      check_winograd({.in_channels = 8, .out_channels = 16, .height = height, .width = width},
+                     GetParam(),
+                     /*threads=*/1, {});
     }
   }
 }
@@ -93,49 +95,50 @@ TEST_P(NativeWinograd, ChannelsThatDoNotFillBlocks) {
   for (int64_t in : {1, 3, 8, 13, 24, 67}) {
     for (int64_t out : {1, 8, 15, 24, 33}) {
       for (int threads : {1, 2}) {
-        check({.in_channels = in, .out_channels = out, .height = 9, .width = 11}, GetParam(),
-              threads, {});
+        check_winograd({.in_channels = in, .out_channels = out, .height = 9, .width = 11},
+                       GetParam(), threads, {});
       }
     }
   }
 }
 
 TEST_P(NativeWinograd, UnequalAndWidePadding) {
-  check({.in_channels = 5,
-         .out_channels = 9,
-         .height = 10,
-         .width = 7,
-         .pad_top = 0,
-         .pad_left = 0,
-         .pad_bottom = 0,
-         .pad_right = 0},
-        GetParam(), 1, {});
-  check({.in_channels = 5,
-         .out_channels = 9,
-         .height = 10,
-         .width = 7,
-         .pad_top = 3,
-         .pad_left = 0,
-         .pad_bottom = 2,
-         .pad_right = 1},
-        GetParam(), 2, {});
+  check_winograd({.in_channels = 5,
+                  .out_channels = 9,
+                  .height = 10,
+                  .width = 7,
+                  .pad_top = 0,
+                  .pad_left = 0,
+                  .pad_bottom = 0,
+                  .pad_right = 0},
+                 GetParam(), 1, {});
+  check_winograd({.in_channels = 5,
+                  .out_channels = 9,
+                  .height = 10,
+                  .width = 7,
+                  .pad_top = 3,
+                  .pad_left = 0,
+                  .pad_bottom = 2,
+                  .pad_right = 1},
+                 GetParam(), 2, {});
   // Wider than a tile: some tiles see padding only.
-  check({.in_channels = 4,
-         .out_channels = 8,
-         .height = 2,
-         .width = 3,
-         .pad_top = 9,
-         .pad_left = 10,
-         .pad_bottom = 8,
-         .pad_right = 11},
-        GetParam(), 1, {});
+  check_winograd({.in_channels = 4,
+                  .out_channels = 8,
+                  .height = 2,
+                  .width = 3,
+                  .pad_top = 9,
+                  .pad_left = 10,
+                  .pad_bottom = 8,
+                  .pad_right = 11},
+                 GetParam(), 1, {});
 }
 
 TEST_P(NativeWinograd, BatchesAndThreads) {
   for (int64_t batch : {1, 2, 7}) {
     for (int threads : {1, 2, 3}) {
-      check({.batch = batch, .in_channels = 16, .out_channels = 48, .height = 14, .width = 14},
-            GetParam(), threads, {});
+      check_winograd(
+          {.batch = batch, .in_channels = 16, .out_channels = 48, .height = 14, .width = 14},
+          GetParam(), threads, {});
     }
   }
 }
@@ -144,38 +147,39 @@ TEST_P(NativeWinograd, FiveByFiveWindow) {
   if (GetParam() == WinogradTile::k6) GTEST_SKIP() << "there is no such tile";
   for (int64_t height : {1, 4, 7, 14, 27}) {
     for (int64_t channels : {3, 16, 29}) {
-      check({.batch = 2,
-             .in_channels = channels,
-             .out_channels = 24,
-             .height = height,
-             .width = 9,
-             .kernel = 5,
-             .pad_top = 2,
-             .pad_left = 2,
-             .pad_bottom = 2,
-             .pad_right = 1},
-            GetParam(), 2, {.activation = kRelu});
+      check_winograd({.batch = 2,
+                      .in_channels = channels,
+                      .out_channels = 24,
+                      .height = height,
+                      .width = 9,
+                      .kernel = 5,
+                      .pad_top = 2,
+                      .pad_left = 2,
+                      .pad_bottom = 2,
+                      .pad_right = 1},
+                     GetParam(), 2, {.activation = kRelu});
     }
   }
 }
 
 TEST_P(NativeWinograd, ManyTilesTakeSeveralBlocks) {
-  check({.in_channels = 40, .out_channels = 40, .height = 61, .width = 59}, GetParam(), 2, {});
+  check_winograd({.in_channels = 40, .out_channels = 40, .height = 61, .width = 59}, GetParam(), 2,
+                 {});
 }
 
 TEST_P(NativeWinograd, Epilogues) {
   const WinogradShape shape = {
       .batch = 2, .in_channels = 9, .out_channels = 20, .height = 13, .width = 10};
-  check(shape, GetParam(), 1, {.bias = false});
-  check(shape, GetParam(), 1, {.activation = kRelu});
-  check(shape, GetParam(), 1, {.activation = {-0.5F, 2.0F}});
-  check(shape, GetParam(), 2, {.residual = true});
-  check(shape, GetParam(), 2, {.residual = true, .in_place = true, .activation = kRelu});
+  check_winograd(shape, GetParam(), 1, {.bias = false});
+  check_winograd(shape, GetParam(), 1, {.activation = kRelu});
+  check_winograd(shape, GetParam(), 1, {.activation = {-0.5F, 2.0F}});
+  check_winograd(shape, GetParam(), 2, {.residual = true});
+  check_winograd(shape, GetParam(), 2, {.residual = true, .in_place = true, .activation = kRelu});
 }
 
 // Batches of two images inside tensors of three channel blocks.
 TEST_P(NativeWinograd, PartsOfWiderTensors) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kWinogradSeed);
   constexpr int64_t kPixels = 81;
   constexpr int64_t kWide = 3 * 8 * kPixels;
   WinogradShape shape = {.batch = 2, .in_channels = 16, .out_channels = 8, .height = 9, .width = 9};
@@ -205,7 +209,7 @@ TEST_P(NativeWinograd, PartsOfWiderTensors) {
 }
 
 TEST_P(NativeWinograd, SameBitsEveryTime) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kWinogradSeed);
   const WinogradShape shape = {.in_channels = 24, .out_channels = 32, .height = 20, .width = 20};
   const auto weights = random_floats(24 * 32 * 9, random);
   const AlignedFloats in = to_blocked(random_floats(24 * 400, random), 1, 24, 400);
@@ -217,7 +221,7 @@ TEST_P(NativeWinograd, SameBitsEveryTime) {
     conv.run(in.data(), nullptr, out.data(), scratch.data(), threads);
     const auto actual = from_blocked(out, 1, 32, 400);
     if (first.empty()) first = actual;
-    EXPECT_EQ(first, actual) << threads << " threads, seed " << kSeed;
+    EXPECT_EQ(first, actual) << threads << " threads, seed " << kWinogradSeed;
   }
 }
 

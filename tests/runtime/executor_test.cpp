@@ -13,12 +13,12 @@ namespace trainyard::runtime {
 namespace {
 
 using ops::Builder;
-using Ints = std::vector<int64_t>;
+using ExecutorInts = std::vector<int64_t>;
 
 ValueId conv(Builder& b, ValueId x, int64_t filters, int64_t kernel, uint64_t seed) {
   const ValueId w = b.constant("w", random_tensor({filters, b.shape(x)[1], kernel, kernel}, seed));
   const int64_t pad = kernel / 2;
-  return b.add("Conv", {x, w}, {{"pads", Ints{pad, pad, pad, pad}}});
+  return b.add("Conv", {x, w}, {{"pads", ExecutorInts{pad, pad, pad, pad}}});
 }
 
 // Branches, nested concatenation, a residual whose input is used again, views and a reduction.
@@ -33,8 +33,8 @@ Graph branching_graph(int64_t batch) {
   const ValueId second = b.add("Concat", {first, d, a}, {{"axis", int64_t{1}}});
   const ValueId e = conv(b, second, 56, 1, 4);
   const ValueId sum = b.add("Relu", {b.add("Add", {e, second})});
-  const ValueId pooled =
-      b.add("MaxPool", {sum}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
+  const ValueId pooled = b.add(
+      "MaxPool", {sum}, {{"kernel_shape", ExecutorInts{2, 2}}, {"strides", ExecutorInts{2, 2}}});
   const ValueId flat = b.add("Flatten", {b.add("GlobalAveragePool", {pooled})});
   graph.set_outputs({flat, b.add("Sigmoid", {second})});
   return graph;

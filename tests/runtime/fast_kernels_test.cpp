@@ -9,9 +9,9 @@ namespace trainyard::runtime {
 namespace {
 
 using ops::Builder;
-using Ints = std::vector<int64_t>;
+using FastKernelsInts = std::vector<int64_t>;
 
-std::string kernel_of(const Graph& graph, std::string_view op) {
+std::string kernel_of_fast_kernels(const Graph& graph, std::string_view op) {
   const Executable executable = compile_graph(graph, /*reference=*/false);
   for (const StepInfo& step : executable.steps()) {
     if (step.op == op) return step.kernel;
@@ -19,7 +19,7 @@ std::string kernel_of(const Graph& graph, std::string_view op) {
   return "";
 }
 
-void expect_same(const Graph& graph, const std::string& what) {
+void expect_same_fast_kernels(const Graph& graph, const std::string& what) {
   SCOPED_TRACE(what);
   const std::vector<Tensor> fast = run_graph(graph, /*reference=*/false);
   const std::vector<Tensor> reference = run_graph(graph, /*reference=*/true);
@@ -29,11 +29,11 @@ void expect_same(const Graph& graph, const std::string& what) {
   }
 }
 
-struct ConvCase {
+struct FastKernelsConvCase {
   int64_t batch, channels, height, width, filters, kernel, stride, pad, group, dilation;
 };
 
-Graph conv_graph(const ConvCase& c, bool bias, bool relu, bool residual) {
+Graph conv_graph(const FastKernelsConvCase& c, bool bias, bool relu, bool residual) {
   Graph graph;
   Builder b(graph);
   const ValueId x = b.input("x", {DType::kF32, {c.batch, c.channels, c.height, c.width}});
@@ -42,10 +42,10 @@ Graph conv_graph(const ConvCase& c, bool bias, bool relu, bool residual) {
   std::vector<ValueId> inputs = {x, w};
   if (bias) inputs.push_back(b.constant("b", random_tensor({c.filters}, 8)));
   ValueId y = b.add("Conv", inputs,
-                    {{"strides", Ints{c.stride, c.stride}},
-                     {"pads", Ints{c.pad, c.pad, c.pad, c.pad}},
+                    {{"strides", FastKernelsInts{c.stride, c.stride}},
+                     {"pads", FastKernelsInts{c.pad, c.pad, c.pad, c.pad}},
                      {"group", c.group},
-                     {"dilations", Ints{c.dilation, c.dilation}}});
+                     {"dilations", FastKernelsInts{c.dilation, c.dilation}}});
   if (residual) y = b.add("Add", {y, b.input("r", b.type(y))});
   if (relu) y = b.add("Relu", {y});
   graph.set_outputs({y});
@@ -53,7 +53,7 @@ Graph conv_graph(const ConvCase& c, bool bias, bool relu, bool residual) {
 }
 
 TEST(FastKernels, Convolution) {
-  const std::vector<ConvCase> cases = {
+  const std::vector<FastKernelsConvCase> cases = {
       // batch, channels, height, width, filters, kernel, stride, pad, group, dilation
       {1, 3, 19, 23, 16, 7, 2, 3, 1, 1},   {7, 3, 12, 12, 24, 3, 1, 1, 1, 1},
       {1, 16, 14, 14, 32, 3, 1, 1, 1, 1},  {7, 16, 7, 9, 8, 3, 1, 1, 1, 1},
@@ -68,16 +68,17 @@ TEST(FastKernels, Convolution) {
       {2, 32, 14, 14, 64, 3, 1, 1, 2, 1},  {3, 32, 15, 15, 96, 5, 1, 2, 2, 1},
       {2, 3, 40, 37, 24, 11, 4, 2, 1, 1},  {7, 20, 9, 9, 20, 3, 2, 1, 20, 1},
   };
-  for (const ConvCase& c : cases) {
+  for (const FastKernelsConvCase& c : cases) {
     for (const bool fused : {false, true}) {
-      expect_same(
+      expect_same_fast_kernels(
           conv_graph(c, fused, fused, fused),
           fmt::format("{}x{}x{}x{} to {}, kernel {} stride {} pad {} group {} dilation {}{}",
                       c.batch, c.channels, c.height, c.width, c.filters, c.kernel, c.stride, c.pad,
                       c.group, c.dilation, fused ? " fused" : ""));
     }
   }
-  EXPECT_NE(kernel_of(conv_graph(cases[2], true, true, false), "FusedConv"), "reference");
+  EXPECT_NE(kernel_of_fast_kernels(conv_graph(cases[2], true, true, false), "FusedConv"),
+            "reference");
 }
 
 TEST(FastKernels, ConvolutionInOneAndThreeDimensions) {
@@ -93,7 +94,7 @@ TEST(FastKernels, ConvolutionInOneAndThreeDimensions) {
     const ValueId x = b.input("x", {DType::kF32, Shape(x_dims)});
     const ValueId w = b.constant("w", random_tensor(Shape(w_dims), 3));
     graph.set_outputs({b.add("Conv", {x, w})});
-    expect_same(graph, fmt::format("{} spatial dimensions", rank));
+    expect_same_fast_kernels(graph, fmt::format("{} spatial dimensions", rank));
   }
 }
 
@@ -103,7 +104,7 @@ TEST(FastKernels, ConvolutionWithWeightsThatAreComputed) {
   const ValueId x = b.input("x", {DType::kF32, {2, 16, 9, 9}});
   const ValueId w = b.input("w", {DType::kF32, {24, 16, 3, 3}});
   graph.set_outputs({b.add("Conv", {x, w})});
-  expect_same(graph, "computed weights");
+  expect_same_fast_kernels(graph, "computed weights");
 }
 
 TEST(FastKernels, Activations) {
@@ -116,7 +117,7 @@ TEST(FastKernels, Activations) {
       const ValueId w = b.constant("w", random_tensor({channels, 16, 3, 3}, 3));
       const ValueId conv = b.add("Conv", {x, w});
       graph.set_outputs({b.add(op, {x}), b.add(op, {conv}), b.add("Relu", {conv})});
-      expect_same(graph, op);
+      expect_same_fast_kernels(graph, op);
     }
   }
 }
@@ -129,7 +130,7 @@ TEST(FastKernels, TanhIsPreciseEverywhere) {
   const ValueId scaled = b.add("Mul", {x, b.constant("ten", Tensor::scalar(10.0F))});
   graph.set_outputs({b.add("Tanh", {x}), b.add("Tanh", {scaled}),
                      b.add("Tanh", {b.add("Mul", {scaled, scaled})})});
-  EXPECT_NE(kernel_of(graph, "Tanh").find("native"), std::string::npos);
+  EXPECT_NE(kernel_of_fast_kernels(graph, "Tanh").find("native"), std::string::npos);
   const std::vector<Tensor> fast = run_graph(graph, /*reference=*/false);
   const std::vector<Tensor> reference = run_graph(graph, /*reference=*/true);
   constexpr float kFourUnits = 4 * 1.2e-7F;
@@ -148,7 +149,7 @@ TEST(FastKernels, ConvolutionWithTanh) {
     const ValueId x = b.input("x", {DType::kF32, {3, 8, 9, 7}});
     const ValueId w = b.constant("w", random_tensor({channels, 8, 5, 5}, 3));
     graph.set_outputs({b.add("Tanh", {b.add("Conv", {x, w})})});
-    expect_same(graph, fmt::format("tanh of {} channels", channels));
+    expect_same_fast_kernels(graph, fmt::format("tanh of {} channels", channels));
   }
 }
 
@@ -161,12 +162,12 @@ TEST(FastKernels, Pooling) {
           Builder b(graph);
           const ValueId x = b.input("x", {DType::kF32, {3, channels, 13, 10}});
           graph.set_outputs({b.add(op, {x},
-                                   {{"kernel_shape", Ints{3, 3}},
-                                    {"strides", Ints{2, 2}},
-                                    {"pads", Ints{pad, pad, pad, pad}},
+                                   {{"kernel_shape", FastKernelsInts{3, 3}},
+                                    {"strides", FastKernelsInts{2, 2}},
+                                    {"pads", FastKernelsInts{pad, pad, pad, pad}},
                                     {"ceil_mode", ceil}})});
-          expect_same(graph,
-                      fmt::format("{} of {} channels, ceil {}, pad {}", op, channels, ceil, pad));
+          expect_same_fast_kernels(
+              graph, fmt::format("{} of {} channels, ceil {}, pad {}", op, channels, ceil, pad));
         }
       }
     }
@@ -175,7 +176,7 @@ TEST(FastKernels, Pooling) {
     Graph graph;
     Builder b(graph);
     graph.set_outputs({b.add(op, {b.input("x", {DType::kF32, {7, 20, 6, 5}})})});
-    expect_same(graph, op);
+    expect_same_fast_kernels(graph, op);
   }
 }
 
@@ -192,7 +193,8 @@ TEST(FastKernels, MatrixProducts) {
         const ValueId y = b.add("Gemm", {x, w, c}, {{"transB", transposed}});
         graph.set_outputs(
             {b.add("Relu", {y}), b.add("MatMul", {x, b.input("m", {DType::kF32, {in, 5}})})});
-        expect_same(graph, fmt::format("{} x {} x {}, transB {}", batch, in, out, transposed));
+        expect_same_fast_kernels(
+            graph, fmt::format("{} x {} x {}, transB {}", batch, in, out, transposed));
       }
     }
   }
@@ -206,7 +208,7 @@ TEST(FastKernels, SoftmaxAndLrn) {
     graph.set_outputs({b.add("Softmax", {x}, {{"axis", axis}}),
                        b.add("LogSoftmax", {x}, {{"axis", axis}}),
                        b.add("LRN", {x}, {{"size", int64_t{5}}})});
-    expect_same(graph, fmt::format("axis {}", axis));
+    expect_same_fast_kernels(graph, fmt::format("axis {}", axis));
   }
 }
 
@@ -224,7 +226,7 @@ TEST(FastKernels, ArithmeticFollowsBlockedLayouts) {
       graph.set_outputs({b.add(op, {conv, other}), b.add(op, {conv, gate}),
                          b.add(op, {gate, other}), b.add(op, {conv, one}),
                          b.add("Relu", {b.add(op, {x, x})})});
-      expect_same(graph, fmt::format("{} of {} channels", op, channels));
+      expect_same_fast_kernels(graph, fmt::format("{} of {} channels", op, channels));
     }
   }
 }
@@ -248,7 +250,7 @@ TEST(FastKernels, NormalisationAndScaling) {
     const ValueId conv = b.add("Conv", {b.add("Relu", {before}), w});
     const ValueId after = b.add("BatchNormalization", {conv, scale, shift, mean, variance});
     graph.set_outputs({after, before});
-    expect_same(graph, fmt::format("{} channels", channels));
+    expect_same_fast_kernels(graph, fmt::format("{} channels", channels));
   }
 }
 

@@ -10,7 +10,7 @@ namespace trainyard::runtime {
 namespace {
 
 using ops::Builder;
-using Ints = std::vector<int64_t>;
+using FastMovementInts = std::vector<int64_t>;
 
 // Compares with the reference and returns the kernel of the last step.
 std::string check(const Graph& graph, const std::string& what) {
@@ -30,9 +30,9 @@ std::string check(const Graph& graph, const std::string& what) {
 
 TEST(FastMovement, Reductions) {
   const Shape shape{7, 5, 9, 37};
-  const Ints axes[] = {{3}, {2, 3}, {1}, {0}, {0, 1, 2, 3}, {1, 2}};
+  const FastMovementInts axes[] = {{3}, {2, 3}, {1}, {0}, {0, 1, 2, 3}, {1, 2}};
   for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceSumSquare"}) {
-    for (const Ints& reduced : axes) {
+    for (const FastMovementInts& reduced : axes) {
       Graph graph;
       Builder b(graph);
       const ValueId x = b.input("x", {DType::kF32, shape});
@@ -46,10 +46,10 @@ TEST(FastMovement, Reductions) {
 }
 
 TEST(FastMovement, Transposition) {
-  const std::pair<Shape, Ints> cases[] = {{{5, 7}, {1, 0}},
-                                          {{3, 4, 5}, {2, 0, 1}},
-                                          {{7, 3, 9, 11}, {0, 2, 3, 1}},
-                                          {{1, 9, 4, 4, 3}, {4, 3, 2, 1, 0}}};
+  const std::pair<Shape, FastMovementInts> cases[] = {{{5, 7}, {1, 0}},
+                                                      {{3, 4, 5}, {2, 0, 1}},
+                                                      {{7, 3, 9, 11}, {0, 2, 3, 1}},
+                                                      {{1, 9, 4, 4, 3}, {4, 3, 2, 1, 0}}};
   for (const auto& [shape, perm] : cases) {
     Graph graph;
     Builder b(graph);
@@ -102,10 +102,10 @@ TEST(FastMovement, TransposedConvolution) {
           b.constant("w", random_tensor({c.channels, c.filters / c.group, c.kernel, c.kernel}, 3))};
       if (bias) inputs.push_back(b.constant("b", random_tensor({c.filters}, 4)));
       graph.set_outputs({b.add("ConvTranspose", inputs,
-                               {{"strides", Ints{c.stride, c.stride}},
-                                {"pads", Ints{c.pad, c.pad, c.pad, c.pad}},
-                                {"dilations", Ints{c.dilation, c.dilation}},
-                                {"output_padding", Ints{c.extra, c.extra}},
+                               {{"strides", FastMovementInts{c.stride, c.stride}},
+                                {"pads", FastMovementInts{c.pad, c.pad, c.pad, c.pad}},
+                                {"dilations", FastMovementInts{c.dilation, c.dilation}},
+                                {"output_padding", FastMovementInts{c.extra, c.extra}},
                                 {"group", c.group}})});
       const std::string kernel =
           check(graph, fmt::format("{} -> {}, kernel {}", c.channels, c.filters, c.kernel));

@@ -9,9 +9,9 @@ namespace trainyard::runtime {
 namespace {
 
 using ops::Builder;
-using Ints = std::vector<int64_t>;
+using TrainingKernelsInts = std::vector<int64_t>;
 
-struct ConvCase {
+struct TrainingKernelsConvCase {
   int64_t batch, channels, height, width, filters, kernel, stride, pad, group, dilation;
 
   std::string text() const {
@@ -20,8 +20,8 @@ struct ConvCase {
   }
 };
 
-const std::vector<ConvCase>& cases() {
-  static const std::vector<ConvCase> kCases = {
+const std::vector<TrainingKernelsConvCase>& cases() {
+  static const std::vector<TrainingKernelsConvCase> kCases = {
       // batch, channels, height, width, filters, kernel, stride, pad, group, dilation
       {1, 3, 19, 23, 16, 7, 2, 3, 1, 1},  {7, 3, 12, 12, 24, 3, 1, 1, 1, 1},
       {2, 3, 17, 18, 32, 3, 2, 1, 1, 1},  {7, 1, 12, 12, 6, 5, 1, 0, 1, 1},
@@ -45,21 +45,21 @@ const std::vector<ConvCase>& cases() {
   return kCases;
 }
 
-Attributes attributes(const ConvCase& c) {
-  return {{"strides", Ints{c.stride, c.stride}},
-          {"pads", Ints{c.pad, c.pad, c.pad, c.pad}},
+Attributes attributes(const TrainingKernelsConvCase& c) {
+  return {{"strides", TrainingKernelsInts{c.stride, c.stride}},
+          {"pads", TrainingKernelsInts{c.pad, c.pad, c.pad, c.pad}},
           {"group", c.group},
-          {"dilations", Ints{c.dilation, c.dilation}}};
+          {"dilations", TrainingKernelsInts{c.dilation, c.dilation}}};
 }
 
-TensorType image_type(const ConvCase& c) {
+TensorType image_type(const TrainingKernelsConvCase& c) {
   return {DType::kF32, {c.batch, c.channels, c.height, c.width}};
 }
-TensorType weight_type(const ConvCase& c) {
+TensorType weight_type(const TrainingKernelsConvCase& c) {
   return {DType::kF32, {c.filters, c.channels / c.group, c.kernel, c.kernel}};
 }
 
-Graph forward_graph(const ConvCase& c, bool bias) {
+Graph forward_graph(const TrainingKernelsConvCase& c, bool bias) {
   Graph graph;
   Builder b(graph);
   const ValueId x = b.input("x", image_type(c));
@@ -71,12 +71,12 @@ Graph forward_graph(const ConvCase& c, bool bias) {
 }
 
 // The shape of dy is that of the convolution's result.
-TensorType result_type(const ConvCase& c) {
+TensorType result_type(const TrainingKernelsConvCase& c) {
   const Graph forward = forward_graph(c, false);
   return forward.value(forward.outputs()[0]).type;
 }
 
-Graph input_gradient_graph(const ConvCase& c) {
+Graph input_gradient_graph(const TrainingKernelsConvCase& c) {
   Graph graph;
   Builder b(graph);
   const ValueId dy = b.input("dy", result_type(c));
@@ -87,7 +87,7 @@ Graph input_gradient_graph(const ConvCase& c) {
   return graph;
 }
 
-Graph weight_gradient_graph(const ConvCase& c) {
+Graph weight_gradient_graph(const TrainingKernelsConvCase& c) {
   Graph graph;
   Builder b(graph);
   const ValueId x = b.input("x", image_type(c));
@@ -98,7 +98,7 @@ Graph weight_gradient_graph(const ConvCase& c) {
   return graph;
 }
 
-std::string kernel_of(const Graph& graph, std::string_view op) {
+std::string kernel_of_training_kernels(const Graph& graph, std::string_view op) {
   const Executable executable = compile_graph(graph, /*reference=*/false);
   for (const StepInfo& step : executable.steps()) {
     if (step.op == op) return step.kernel;
@@ -106,8 +106,9 @@ std::string kernel_of(const Graph& graph, std::string_view op) {
   return "";
 }
 
-void expect_same(const Graph& graph, std::string_view op, const std::string& what) {
-  SCOPED_TRACE(fmt::format("{} of {} by {}", op, what, kernel_of(graph, op)));
+void expect_same_training_kernels(const Graph& graph, std::string_view op,
+                                  const std::string& what) {
+  SCOPED_TRACE(fmt::format("{} of {} by {}", op, what, kernel_of_training_kernels(graph, op)));
   const std::vector<Tensor> reference = run_graph(graph, /*reference=*/true);
   for (const int threads : {1, 2}) {
     const std::vector<Tensor> fast = run_graph(graph, /*reference=*/false, threads);
@@ -117,38 +118,39 @@ void expect_same(const Graph& graph, std::string_view op, const std::string& wha
 }
 
 TEST(TrainingKernels, ConvolutionForward) {
-  for (const ConvCase& c : cases()) {
-    expect_same(forward_graph(c, false), "Conv", c.text());
-    expect_same(forward_graph(c, true), "Conv", c.text() + " with bias");
+  for (const TrainingKernelsConvCase& c : cases()) {
+    expect_same_training_kernels(forward_graph(c, false), "Conv", c.text());
+    expect_same_training_kernels(forward_graph(c, true), "Conv", c.text() + " with bias");
   }
 }
 
 TEST(TrainingKernels, ConvolutionGradientOfTheInput) {
-  for (const ConvCase& c : cases()) {
-    expect_same(input_gradient_graph(c), "ConvGradInput", c.text());
+  for (const TrainingKernelsConvCase& c : cases()) {
+    expect_same_training_kernels(input_gradient_graph(c), "ConvGradInput", c.text());
   }
 }
 
 TEST(TrainingKernels, ConvolutionGradientOfTheWeights) {
-  for (const ConvCase& c : cases()) {
-    expect_same(weight_gradient_graph(c), "ConvGradWeight", c.text());
+  for (const TrainingKernelsConvCase& c : cases()) {
+    expect_same_training_kernels(weight_gradient_graph(c), "ConvGradWeight", c.text());
   }
 }
 
 TEST(TrainingKernels, ConvolutionsHaveFastKernels) {
-  for (const ConvCase& c : cases()) {
+  for (const TrainingKernelsConvCase& c : cases()) {
     if (c.channels < 8 || (c.group > 1 && c.group < c.channels)) continue;
     SCOPED_TRACE(c.text());
-    EXPECT_NE(kernel_of(forward_graph(c, true), "Conv"), "reference");
-    EXPECT_NE(kernel_of(input_gradient_graph(c), "ConvGradInput"), "reference");
-    EXPECT_NE(kernel_of(weight_gradient_graph(c), "ConvGradWeight"), "reference");
+    EXPECT_NE(kernel_of_training_kernels(forward_graph(c, true), "Conv"), "reference");
+    EXPECT_NE(kernel_of_training_kernels(input_gradient_graph(c), "ConvGradInput"), "reference");
+    EXPECT_NE(kernel_of_training_kernels(weight_gradient_graph(c), "ConvGradWeight"), "reference");
   }
 }
 
 TEST(TrainingKernels, WeightGradientsDoNotDependOnTheThreads) {
-  for (const ConvCase& c : cases()) {
+  for (const TrainingKernelsConvCase& c : cases()) {
     const Graph graph = weight_gradient_graph(c);
-    if (kernel_of(graph, "ConvGradWeight").find("native") == std::string::npos) continue;
+    if (kernel_of_training_kernels(graph, "ConvGradWeight").find("native") == std::string::npos)
+      continue;
     const std::vector<Tensor> one = run_graph(graph, /*reference=*/false, 1);
     const std::vector<Tensor> two = run_graph(graph, /*reference=*/false, 2);
     EXPECT_EQ(relative_error(two[0], one[0]), 0.0) << c.text();
@@ -157,9 +159,9 @@ TEST(TrainingKernels, WeightGradientsDoNotDependOnTheThreads) {
 
 TEST(TrainingKernels, ConvolutionInOneAndThreeDimensions) {
   for (const int64_t rank : {1, 3}) {
-    Ints x_dims = {2, 16};
-    Ints w_dims = {24, 16};
-    Ints y_dims = {2, 24};
+    TrainingKernelsInts x_dims = {2, 16};
+    TrainingKernelsInts w_dims = {24, 16};
+    TrainingKernelsInts y_dims = {2, 24};
     for (int64_t i = 0; i < rank; ++i) {
       x_dims.push_back(7 + i);
       w_dims.push_back(3);
@@ -195,7 +197,7 @@ TEST(TrainingKernels, LinearLayersWithChangingOperands) {
                          b.add("Gemm", {x, w}, {{"transB", yes}, {"alpha", 0.5F}}),
                          b.add("Gemm", {dy, w}), b.add("Gemm", {dy, x}, {{"transA", yes}}),
                          b.add("Gemm", {w, dy}, {{"transA", yes}, {"transB", yes}})});
-      EXPECT_NE(kernel_of(graph, "Gemm"), "reference");
+      EXPECT_NE(kernel_of_training_kernels(graph, "Gemm"), "reference");
       const std::vector<Tensor> reference = run_graph(graph, /*reference=*/true);
       const std::vector<Tensor> fast = run_graph(graph, /*reference=*/false);
       for (size_t i = 0; i < fast.size(); ++i) {
@@ -210,7 +212,7 @@ TEST(TrainingKernels, LinearLayersWithChangingOperands) {
 TEST(TrainingKernels, SlicesAndPadsOfBlocks) {
   struct Case {
     int64_t channels;
-    Ints pads;
+    TrainingKernelsInts pads;
   };
   for (const Case& c :
        {Case{16, {0, 8, 0, 0, 0, 8, 0, 0}}, Case{16, {0, -8, 1, 0, 0, 8, 0, -1}},
@@ -220,14 +222,16 @@ TEST(TrainingKernels, SlicesAndPadsOfBlocks) {
     const ValueId x = b.input("x", {DType::kF32, {3, 8, 9, 10}});
     const ValueId w = b.constant("w", random_tensor({c.channels, 8, 1, 1}, 3));
     const ValueId blocks = b.add("Conv", {x, w});
-    const auto ints = [&](const Ints& values) { return b.constant_ints("ints", values); };
+    const auto ints = [&](const TrainingKernelsInts& values) {
+      return b.constant_ints("ints", values);
+    };
     const std::vector<ValueId> ranges = {ints({0, 1}), ints({9, 10}), ints({2, 3}), ints({2, 3})};
     const ValueId slice = b.add("Slice", {blocks, ranges[0], ranges[1], ranges[2], ranges[3]});
     const ValueId spread = b.add("SliceGrad", {slice, ranges[0], ranges[1], ranges[2], ranges[3]},
                                  {{"input_shape", b.shape(blocks).vector()}});
     graph.set_outputs({slice, spread, b.add("Pad", {blocks, ints(c.pads)})});
     for (const std::string op : {"Slice", "SliceGrad", "Pad"}) {
-      EXPECT_EQ(kernel_of(graph, op), "native") << op;
+      EXPECT_EQ(kernel_of_training_kernels(graph, op), "native") << op;
     }
     const std::vector<Tensor> fast = run_graph(graph, /*reference=*/false);
     const std::vector<Tensor> reference = run_graph(graph, /*reference=*/true);

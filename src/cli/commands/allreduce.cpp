@@ -13,7 +13,7 @@
 namespace trainyard::cli {
 namespace {
 
-struct Options {
+struct AllreduceOptions {
   std::vector<int64_t> workers = {2};
   std::string sizes = "1K..256M";
   std::string algorithm = "all";
@@ -22,7 +22,7 @@ struct Options {
   std::set<std::string> given;
 };
 
-constexpr int64_t kMostWorkers = 1024;
+constexpr int64_t kAllreduceMostWorkers = 1024;
 constexpr int64_t kMostBytes = int64_t{16} << 30;
 constexpr int64_t kItem = 4;
 // From one size of a range to the next.
@@ -61,11 +61,11 @@ std::vector<const dist::AllReduce*> parse_algorithms(const std::string& text) {
   return algorithms;
 }
 
-void check(const Options& options) {
+void check(const AllreduceOptions& options) {
   TY_REQUIRE(!options.workers.empty(), "--workers is empty; expected numbers such as 2,4");
   for (const int64_t workers : options.workers) {
-    TY_REQUIRE(workers >= 1 && workers <= kMostWorkers, "--workers: {} is not in 1..{}", workers,
-               kMostWorkers);
+    TY_REQUIRE(workers >= 1 && workers <= kAllreduceMostWorkers, "--workers: {} is not in 1..{}",
+               workers, kAllreduceMostWorkers);
   }
   TY_REQUIRE(options.seconds > 0 && options.seconds <= 3600, "--seconds is {}, expected 0 to 3600",
              options.seconds);
@@ -73,7 +73,7 @@ void check(const Options& options) {
   parse_algorithms(options.algorithm);
 }
 
-int run_rank(const Options& options, std::ostream& out) {
+int run_rank_allreduce(const AllreduceOptions& options, std::ostream& out) {
   return dist::run_as_mpi_rank([&](dist::Communicator& comm) {
     if (options.given.contains("workers")) {
       TY_REQUIRE(options.workers.size() == 1 && options.workers[0] == comm.size(),
@@ -90,7 +90,7 @@ int run_rank(const Options& options, std::ostream& out) {
   });
 }
 
-int run_jobs(const Options& options, std::ostream& out) {
+int run_jobs_allreduce(const AllreduceOptions& options, std::ostream& out) {
   Json data = Json::object({{"rows", Json::array()}, {"fabrics", Json::array()}});
   for (const int64_t workers : options.workers) {
     const std::vector<std::string> arguments = {"allreduce",
@@ -101,7 +101,7 @@ int run_jobs(const Options& options, std::ostream& out) {
                                                 "--seconds",
                                                 fmt::format("{}", options.seconds),
                                                 "--json"};
-    const std::string output = dist::run_as_ranks(workers, arguments, dist::Binding::kLibrary);
+    const std::string output = dist::run_as_ranks(workers, arguments, dist::Binding::kDefault);
     const Json job = Json::parse(output, "output of the ranks");
     for (const char* key : {"rows", "fabrics"}) {
       for (const Json& item : job.at(key).items()) data[key].push_back(item);
@@ -111,8 +111,8 @@ int run_jobs(const Options& options, std::ostream& out) {
   return 0;
 }
 
-Runner setup(Args& args) {
-  auto options = std::make_shared<Options>();
+Runner setup_allreduce(Args& args) {
+  auto options = std::make_shared<AllreduceOptions>();
   args.option("--workers", options->workers, "ranks, one job after another, as 2,4");
   args.option("--sizes", options->sizes,
               "bytes of the message: 1K..256M in steps of 4x, or 64K,4M,1G");
@@ -124,7 +124,8 @@ Runner setup(Args& args) {
   args.given(options->given);
   return [options](std::ostream& out) {
     check(*options);
-    return dist::launched_as_rank() ? run_rank(*options, out) : run_jobs(*options, out);
+    return dist::launched_as_rank() ? run_rank_allreduce(*options, out)
+                                    : run_jobs_allreduce(*options, out);
   };
 }
 
@@ -138,7 +139,7 @@ extern const Command kAllReduce = {
         "  trainyard allreduce --workers 2,4 --sizes 1K..256M --algorithm all\n"
         "  trainyard allreduce --workers 4 --sizes 4M --algorithm shared,mpi --json\n"
         "  mpirun -n 8 --hostfile hosts trainyard allreduce --sizes 1M..64M\n",
-    .setup = setup,
+    .setup = setup_allreduce,
 };
 
 }  // namespace trainyard::cli

@@ -10,14 +10,14 @@
 namespace trainyard::cli {
 namespace {
 
-struct Options {
+struct AnalyzeOptions {
   ModelArgument model;
   std::string view = "layers";
   std::string compare;
   report::Format format = report::Format::kText;
 };
 
-report::Document document_of(const Options& options, const Graph& graph) {
+report::Document document_of_analyze(const AnalyzeOptions& options, const Graph& graph) {
   const int64_t batch = batch_of(graph);
   if (options.view == "memory") {
     return report::memory_document(graph.name(), analysis::analyze_memory(graph), batch);
@@ -35,7 +35,7 @@ report::Document document_of(const Options& options, const Graph& graph) {
                                  : report::layers_document(table, batch);
 }
 
-int run(const Options& options, std::ostream& out) {
+int analyze_command(const AnalyzeOptions& options, std::ostream& out) {
   TY_REQUIRE(options.compare.empty() || options.view == "layers",
              "--compare shows totals; it does not go with --view {}", options.view);
   Graph graph = options.model.load();
@@ -45,19 +45,19 @@ int run(const Options& options, std::ostream& out) {
                "--view graph is Graphviz source and has no other format");
     out << print_graphviz(graph);
   } else {
-    out << report::render(document_of(options, graph), options.format);
+    out << report::render(document_of_analyze(options, graph), options.format);
   }
   return 0;
 }
 
-Runner setup(Args& args) {
-  auto options = std::make_shared<Options>();
+Runner setup_analyze(Args& args) {
+  auto options = std::make_shared<AnalyzeOptions>();
   options->model.declare(args);
   args.choice("--view", options->view, {"layers", "kinds", "memory", "receptive-field", "graph"},
               "what to show; graph is Graphviz source");
   args.option("--compare", options->compare, "another MODEL, to compare the totals with");
   args.format(options->format);
-  return [options](std::ostream& out) { return run(*options, out); };
+  return [options](std::ostream& out) { return analyze_command(*options, out); };
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ extern const Command kAnalyze = {
         "  trainyard analyze inception-module-naive --compare inception-module-reduced\n"
         "  trainyard analyze net.onnx --shape data=1,3,224,224 --format csv\n"
         "  trainyard analyze lenet5 --view graph | dot -Tsvg > lenet5.svg\n",
-    .setup = setup,
+    .setup = setup_analyze,
 };
 
 }  // namespace trainyard::cli

@@ -15,7 +15,7 @@
 namespace trainyard::cli {
 namespace {
 
-struct Flags {
+struct BenchFlags {
   ModelArgument model;
   int64_t threads = 0;
   int64_t runs = 20;
@@ -29,7 +29,7 @@ struct Flags {
   report::Format format = report::Format::kText;
 };
 
-int run_machine(const Flags& flags, std::ostream& out) {
+int run_machine(const BenchFlags& flags, std::ostream& out) {
   const int threads = resolve_threads(flags.threads);
   const runtime::MachinePeak peak = runtime::measure_peak(threads);
   report::Document document;
@@ -48,7 +48,7 @@ int run_machine(const Flags& flags, std::ostream& out) {
   return 0;
 }
 
-Measured measure(const Flags& flags) {
+Measured measure(const BenchFlags& flags) {
   const MeasureOptions options{.threads = resolve_threads(flags.threads),
                                .warmup = flags.warmup,
                                .runs = flags.runs,
@@ -71,7 +71,7 @@ void add_phases(report::Document& document, const train::PhaseSeconds& phases, d
   document.blocks.emplace_back(std::move(table));
 }
 
-int run(const Flags& flags, std::ostream& out) {
+int bench_command(const BenchFlags& flags, std::ostream& out) {
   if (flags.machine) return run_machine(flags, out);
   TY_REQUIRE(!flags.model.text().empty(), "bench needs a MODEL, or --machine");
   TY_REQUIRE(flags.runs >= 1 && flags.warmup >= 0, "--runs must be at least 1, --warmup 0 or more");
@@ -130,8 +130,8 @@ int run(const Flags& flags, std::ostream& out) {
   return 0;
 }
 
-Runner setup(Args& args) {
-  auto flags = std::make_shared<Flags>();
+Runner setup_bench(Args& args) {
+  auto flags = std::make_shared<BenchFlags>();
   flags->model.declare(args, /*required=*/false);
   args.option("--threads", flags->threads, "threads; 0: all cores");
   args.option("--runs", flags->runs, "measured runs");
@@ -143,7 +143,7 @@ Runner setup(Args& args) {
   args.flag("--reference", flags->reference, "reference kernels only, no fusion");
   args.option("--trace", flags->trace, "write a trace for Perfetto to this file");
   args.format(flags->format);
-  return [flags](std::ostream& out) { return run(*flags, out); };
+  return [flags](std::ostream& out) { return bench_command(*flags, out); };
 }
 
 }  // namespace
@@ -157,7 +157,7 @@ extern const Command kBench = {
         "  trainyard bench model.onnx --runs 50 --json\n"
         "  trainyard bench resnet18-cifar --train --batch 64\n"
         "  trainyard bench --machine\n",
-    .setup = setup,
+    .setup = setup_bench,
 };
 
 }  // namespace trainyard::cli

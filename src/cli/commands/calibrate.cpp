@@ -18,7 +18,7 @@
 namespace trainyard::cli {
 namespace {
 
-struct Options {
+struct CalibrateOptions {
   int64_t threads = 0;
   double seconds = 70;
   std::string output;
@@ -45,7 +45,7 @@ class ProgressLine {
   int last_ = -1;
 };
 
-std::filesystem::path target(const Options& options) {
+std::filesystem::path target(const CalibrateOptions& options) {
   if (!options.output.empty()) return options.output;
   const std::filesystem::path folder = predict::user_catalog_folder();
   TY_REQUIRE(!folder.empty(),
@@ -57,7 +57,8 @@ std::filesystem::path target(const Options& options) {
   return folder / fmt::format("{}.yaml", predict::kThisMachine);
 }
 
-report::Document document_of(const train::Calibration& calibration, const std::string& path) {
+report::Document document_of_calibrate(const train::Calibration& calibration,
+                                       const std::string& path) {
   const predict::MeasuredCosts& costs = *calibration.stack.measured;
   report::Document document;
   report::Table table({{"measured", report::Align::kLeft}, {"value"}});
@@ -92,7 +93,7 @@ report::Document document_of(const train::Calibration& calibration, const std::s
   return document;
 }
 
-int run(const Options& options, std::ostream& out) {
+int calibrate_command(const CalibrateOptions& options, std::ostream& out) {
   TY_REQUIRE(options.seconds > 0, "--seconds is {}, expected more than 0", options.seconds);
   train::CalibrationOptions calibration;
   calibration.threads = resolve_threads(options.threads);
@@ -104,19 +105,19 @@ int run(const Options& options, std::ostream& out) {
   calibration.progress = [&](double share, std::string_view what) { line.show(share, what); };
   const train::Calibration result = train::calibrate(calibration);
   write_file(path, predict::machine_yaml(result.device, result.stack));
-  out << report::render(document_of(result, path.string()), options.format);
+  out << report::render(document_of_calibrate(result, path.string()), options.format);
   return 0;
 }
 
-Runner setup(Args& args) {
-  auto options = std::make_shared<Options>();
+Runner setup_calibrate(Args& args) {
+  auto options = std::make_shared<CalibrateOptions>();
   args.option("--threads", options->threads, "threads; 0: all cores");
   args.option("--seconds", options->seconds, "time for measured runs; compiling comes on top");
   args.option("--output", options->output,
               "the file to write (~/.config/trainyard/this.yaml if absent)");
   args.flag("--quick", options->quick, "a few tiny graphs, to see it work; not for predictions");
   args.format(options->format);
-  return [options](std::ostream& out) { return run(*options, out); };
+  return [options](std::ostream& out) { return calibrate_command(*options, out); };
 }
 
 }  // namespace
@@ -129,7 +130,7 @@ extern const Command kCalibrate = {
         "  trainyard calibrate\n"
         "  trainyard predict resnet50 --device this --batch 8 --inference\n"
         "  trainyard validate --this\n",
-    .setup = setup,
+    .setup = setup_calibrate,
 };
 
 }  // namespace trainyard::cli

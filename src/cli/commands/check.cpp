@@ -13,7 +13,7 @@ namespace {
 constexpr int kRight = 0;
 constexpr int kWrong = 2;
 
-struct Options {
+struct CheckOptions {
   std::string file;
   std::optional<int64_t> batch;
   std::vector<std::string> shapes;
@@ -30,7 +30,7 @@ report::Table table_of(const onnx_io::CheckReport& report) {
   return table;
 }
 
-report::Document document_of(const std::string& file, const onnx_io::CheckReport& report) {
+report::Document document_of_check(const std::string& file, const onnx_io::CheckReport& report) {
   report::Document document;
   const bool ok = report.findings.empty();
   const std::string size = fmt::format(
@@ -58,22 +58,22 @@ report::Document document_of(const std::string& file, const onnx_io::CheckReport
   return document;
 }
 
-int run(const Options& options, std::ostream& out) {
+int check_command(const CheckOptions& options, std::ostream& out) {
   onnx_io::ImportOptions import;
   import.batch = options.batch;
   for (const std::string& shape : options.shapes) import.shapes.insert(parse_shape(shape));
   const onnx_io::CheckReport report = onnx_io::check_model(options.file, import);
-  out << report::render(document_of(options.file, report), options.format);
+  out << report::render(document_of_check(options.file, report), options.format);
   return report.findings.empty() ? kRight : kWrong;
 }
 
-Runner setup(Args& args) {
-  auto options = std::make_shared<Options>();
+Runner setup_check(Args& args) {
+  auto options = std::make_shared<CheckOptions>();
   args.positional("FILE", options->file, "the .onnx file");
   args.option("--batch", options->batch, "binds an open first dimension (1 if absent)");
   args.repeated("--shape", options->shapes, "shape of an input, as NAME=1,3,224,224");
   args.format(options->format);
-  return [options](std::ostream& out) { return run(*options, out); };
+  return [options](std::ostream& out) { return check_command(*options, out); };
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ extern const Command kCheck = {
     .examples =
         "  trainyard check net.onnx\n"
         "  trainyard check net.onnx --shape image=1,3,480,640 --json\n",
-    .setup = setup,
+    .setup = setup_check,
 };
 
 }  // namespace trainyard::cli

@@ -95,7 +95,7 @@ std::string bash() {
   return script;
 }
 
-Runner setup(Args& args) {
+Runner setup_completion(Args& args) {
   auto shell = std::make_shared<std::string>();
   args.positional("SHELL", *shell, "bash or zsh");
   return [shell](std::ostream& out) {
@@ -120,7 +120,7 @@ extern const Command kCompletion = {
     .examples =
         "  trainyard completion bash > /etc/bash_completion.d/trainyard\n"
         "  eval \"$(trainyard completion zsh)\"\n",
-    .setup = setup,
+    .setup = setup_completion,
 };
 
 }  // namespace trainyard::cli

@@ -15,14 +15,15 @@ namespace {
 using runtime::CaseResult;
 using runtime::Verdict;
 
-struct Flags {
+struct ConformanceFlags {
   std::string folder;
   std::string filter;
   bool reference = false;
   report::Format format = report::Format::kText;
 };
 
-Json to_json(const std::vector<CaseResult>& results, const std::map<Verdict, int64_t>& counts) {
+Json to_json_conformance(const std::vector<CaseResult>& results,
+                         const std::map<Verdict, int64_t>& counts) {
   Json cases = Json::array();
   for (const CaseResult& result : results) {
     cases.push_back(Json::object({{"name", result.name},
@@ -42,7 +43,7 @@ Json to_json(const std::vector<CaseResult>& results, const std::map<Verdict, int
                        {"cases", std::move(cases)}});
 }
 
-int run(const Flags& flags, std::ostream& out) {
+int conformance_command(const ConformanceFlags& flags, std::ostream& out) {
   const std::vector<CaseResult> results = runtime::run_conformance(
       flags.folder, {.reference_only = flags.reference, .filter = flags.filter, .threads = 0});
   std::map<Verdict, int64_t> counts;
@@ -65,18 +66,18 @@ int run(const Flags& flags, std::ostream& out) {
     }
     document.blocks.emplace_back(std::move(table));
   }
-  document.data = to_json(results, counts);
+  document.data = to_json_conformance(results, counts);
   out << report::render(document, flags.format);
   return counts[Verdict::kFailed] == 0 ? 0 : 1;
 }
 
-Runner setup(Args& args) {
-  auto flags = std::make_shared<Flags>();
+Runner setup_conformance(Args& args) {
+  auto flags = std::make_shared<ConformanceFlags>();
   args.positional("DIR", flags->folder, "folder with test cases (model.onnx, test_data_set_*)");
   args.option("--filter", flags->filter, "only cases whose name contains this");
   args.flag("--reference", flags->reference, "reference kernels only, no fusion");
   args.format(flags->format);
-  return [flags](std::ostream& out) { return run(*flags, out); };
+  return [flags](std::ostream& out) { return conformance_command(*flags, out); };
 }
 
 }  // namespace
@@ -88,7 +89,7 @@ extern const Command kConformance = {
     .examples =
         "  trainyard conformance /usr/share/libonnx-testdata/data\n"
         "  trainyard conformance DIR --filter conv --reference\n",
-    .setup = setup,
+    .setup = setup_conformance,
 };
 
 }  // namespace trainyard::cli

@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kDefaultPictures = 8;
 constexpr int64_t kMostPictures = 1000;
 
-struct Flags {
+struct DataFlags {
   std::string action;
   std::string spec;
   std::string split = "train";
@@ -41,13 +41,13 @@ int64_t pictures(const std::optional<int64_t>& asked, std::string_view flag) {
   return count;
 }
 
-std::unique_ptr<data::Dataset> open(const Flags& flags) {
+std::unique_ptr<data::Dataset> open(const DataFlags& flags) {
   return data::open_dataset(flags.spec,
                             flags.split == "train" ? data::Split::kTrain : data::Split::kTest);
 }
 
 // A row per class with evenly spaced samples of it; what cannot be read is left white.
-void write_class_sheet(const Flags& flags, const data::Dataset& set,
+void write_class_sheet(const DataFlags& flags, const data::Dataset& set,
                        const data::Statistics& statistics) {
   const int64_t columns = pictures(flags.per_class, "--per-class");
   data::Sheet sheet(set.num_classes(), columns, set.shape());
@@ -119,7 +119,7 @@ Json inspect_json(const data::Dataset& set, const data::Statistics& statistics) 
        {"unreadable", Json::array_of(statistics.unreadable)}});
 }
 
-int inspect(const Flags& flags, std::ostream& out) {
+int inspect(const DataFlags& flags, std::ostream& out) {
   TY_REQUIRE(flags.augment.empty() && flags.output.empty() && !flags.samples && !flags.draws &&
                  !flags.seed,
              "--augment, --output, --samples, --draws and --seed belong to `data show`");
@@ -168,7 +168,7 @@ std::string or_none(const std::string& text) {
   return text.empty() ? "none" : text;
 }
 
-int show(const Flags& flags, std::ostream& out) {
+int show(const DataFlags& flags, std::ostream& out) {
   TY_REQUIRE(flags.sheet.empty() && !flags.per_class,
              "--sheet and --per-class belong to `data inspect`; `data show` writes to --output");
   TY_REQUIRE(!flags.output.empty(), "say where the picture goes, as --output F.png");
@@ -205,7 +205,7 @@ int show(const Flags& flags, std::ostream& out) {
   return 0;
 }
 
-int run(const Flags& flags, std::ostream& out) {
+int data_command(const DataFlags& flags, std::ostream& out) {
   if (flags.action == "inspect") return inspect(flags, out);
   if (flags.action == "show") return show(flags, out);
   const std::vector<std::string> actions = {"inspect", "show"};
@@ -213,8 +213,8 @@ int run(const Flags& flags, std::ostream& out) {
               did_you_mean(flags.action, actions));
 }
 
-Runner setup(Args& args) {
-  auto flags = std::make_shared<Flags>();
+Runner setup_data(Args& args) {
+  auto flags = std::make_shared<DataFlags>();
   args.positional("ACTION", flags->action,
                   "inspect: classes, counts, sizes, mean and deviation, unreadable files; show: "
                   "samples as augmentation makes them");
@@ -231,7 +231,7 @@ Runner setup(Args& args) {
   args.option("--draws", flags->draws, "show: columns, one draw of the random choices each (8)");
   args.option("--seed", flags->seed, "show: of the random choices (1)");
   args.format(flags->format);
-  return [flags](std::ostream& out) { return run(*flags, out); };
+  return [flags](std::ostream& out) { return data_command(*flags, out); };
 }
 
 }  // namespace
@@ -246,7 +246,7 @@ extern const Command kData = {
         "  trainyard data show fashion-mnist --augment crop:4,flip,cutout:8x1 -o shown.png\n"
         "  trainyard data show pictures --augment resized_crop:64,jitter:0.4/0.4/0.4 -o "
         "shown.png\n",
-    .setup = setup,
+    .setup = setup_data,
 };
 
 }  // namespace trainyard::cli

@@ -8,14 +8,14 @@
 namespace trainyard::cli {
 namespace {
 
-struct Options {
+struct DevicesOptions {
   std::string action;
   std::string device;
   std::vector<std::string> catalogs;
   report::Format format = report::Format::kText;
 };
 
-int run(const Options& options, std::ostream& out) {
+int devices_command(const DevicesOptions& options, std::ostream& out) {
   const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
   report::Document document;
   if (options.action.empty()) {
@@ -30,14 +30,14 @@ int run(const Options& options, std::ostream& out) {
   return 0;
 }
 
-Runner setup(Args& args) {
-  auto options = std::make_shared<Options>();
+Runner setup_devices(Args& args) {
+  auto options = std::make_shared<DevicesOptions>();
   args.optional_positional("ACTION", options->action, "show: one device with its sources");
   args.optional_positional("NAME", options->device, "the device to show");
   args.repeated("--catalog", options->catalogs,
                 "a YAML file that adds to or overrides the catalog");
   args.format(options->format);
-  return [options](std::ostream& out) { return run(*options, out); };
+  return [options](std::ostream& out) { return devices_command(*options, out); };
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ extern const Command kDevices = {
         "  trainyard devices\n"
         "  trainyard devices show k80\n"
         "  trainyard devices --catalog mine.yaml --json\n",
-    .setup = setup,
+    .setup = setup_devices,
 };
 
 }  // namespace trainyard::cli

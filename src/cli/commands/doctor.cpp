@@ -147,7 +147,7 @@ Finding accelerator(std::string what, std::initializer_list<const char*> names) 
                          : "networks run on the processor; GPUs can be predicted"};
 }
 
-int run(const report::Format& format, std::ostream& out) {
+int doctor_command(const report::Format& format, std::ostream& out) {
   const std::vector<Finding> findings = {
       processor(),
       threads(),
@@ -182,10 +182,10 @@ int run(const report::Format& format, std::ostream& out) {
   return 0;
 }
 
-Runner setup(Args& args) {
+Runner setup_doctor(Args& args) {
   auto format = std::make_shared<report::Format>();
   args.format(*format);
-  return [format](std::ostream& out) { return run(*format, out); };
+  return [format](std::ostream& out) { return doctor_command(*format, out); };
 }
 
 }  // namespace
@@ -195,7 +195,7 @@ extern const Command kDoctor = {
     .group = "Start here",
     .summary = "Check this machine and say what is missing",
     .examples = "  trainyard doctor\n  trainyard doctor --json\n",
-    .setup = setup,
+    .setup = setup_doctor,
 };
 
 }  // namespace trainyard::cli

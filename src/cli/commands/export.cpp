@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Options {
+struct ExportArguments {
   ModelArgument model;
   std::string output;
   int64_t seed = 0;
@@ -41,7 +41,7 @@ class Progress {
   Clock::time_point last_ = Clock::now();
 };
 
-report::Document document_of(const std::string& path, const Graph& graph, double seconds) {
+report::Document document_of_export(const std::string& path, const Graph& graph, double seconds) {
   std::vector<std::string> files = {path};
   if (const std::string data = path + ".data"; std::filesystem::exists(data)) files.push_back(data);
   int64_t bytes = 0;
@@ -59,7 +59,7 @@ report::Document document_of(const std::string& path, const Graph& graph, double
   return document;
 }
 
-int run(const Options& options, std::ostream& out) {
+int export_command(const ExportArguments& options, std::ostream& out) {
   TY_REQUIRE(!options.output.empty(), "export: say where to, as in -o {}.onnx",
              std::filesystem::path(options.model.text()).stem().string());
   const Graph graph = options.model.load();
@@ -68,17 +68,18 @@ int run(const Options& options, std::ostream& out) {
   settings.progress = Progress();
   const Clock::time_point start = Clock::now();
   onnx_io::export_model(graph, options.output, settings);
-  out << report::render(document_of(options.output, graph, seconds_since(start)), options.format);
+  out << report::render(document_of_export(options.output, graph, seconds_since(start)),
+                        options.format);
   return 0;
 }
 
-Runner setup(Args& args) {
-  auto options = std::make_shared<Options>();
+Runner setup_export(Args& args) {
+  auto options = std::make_shared<ExportArguments>();
   options->model.declare(args);
   args.option("-o,--output", options->output, "the file to write");
   args.option("--seed", options->seed, "of the weights that are drawn");
   args.format(options->format);
-  return [options](std::ostream& out) { return run(*options, out); };
+  return [options](std::ostream& out) { return export_command(*options, out); };
 }
 
 }  // namespace
@@ -91,7 +92,7 @@ extern const Command kExport = {
         "  trainyard export resnet50 -o resnet50.onnx\n"
         "  trainyard export vgg19 --batch 8 --seed 1 -o vgg19.onnx\n"
         "  trainyard export old.onnx -o opset17.onnx\n",
-    .setup = setup,
+    .setup = setup_export,
 };
 
 }  // namespace trainyard::cli

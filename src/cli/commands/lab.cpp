@@ -16,7 +16,7 @@
 namespace trainyard::cli {
 namespace {
 
-struct Flags {
+struct LabFlags {
   std::string action;
   std::string name;
   lab::Choices choices;
@@ -49,11 +49,11 @@ report::Document list_document() {
   return document;
 }
 
-std::filesystem::path directory_of(const Flags& flags, const lab::Lab& lab) {
+std::filesystem::path directory_of(const LabFlags& flags, const lab::Lab& lab) {
   return std::filesystem::path(flags.runs) / lab.name;
 }
 
-report::Document show_document(const Flags& flags, const lab::Lab& lab) {
+report::Document show_document(const LabFlags& flags, const lab::Lab& lab) {
   report::Document document;
   document.title = lab.title;
   document.lead = lab.question;
@@ -85,7 +85,7 @@ report::Document show_document(const Flags& flags, const lab::Lab& lab) {
   return document;
 }
 
-int run_lab(const Flags& flags, const lab::Lab& lab, std::ostream& out) {
+int run_lab(const LabFlags& flags, const lab::Lab& lab, std::ostream& out) {
   const train::StopSignals signals;
   const std::filesystem::path directory = directory_of(flags, lab);
   std::filesystem::create_directories(directory);
@@ -110,7 +110,7 @@ int run_lab(const Flags& flags, const lab::Lab& lab, std::ostream& out) {
   return 0;
 }
 
-int run(const Flags& flags, std::ostream& out) {
+int lab_command(const LabFlags& flags, std::ostream& out) {
   if (flags.action == "list") {
     out << report::render(list_document(), flags.format);
     return 0;
@@ -127,8 +127,8 @@ int run(const Flags& flags, std::ostream& out) {
   return 0;
 }
 
-Runner setup(Args& args) {
-  auto flags = std::make_shared<Flags>();
+Runner setup_lab(Args& args) {
+  auto flags = std::make_shared<LabFlags>();
   args.positional("ACTION", flags->action, "list, show or run");
   args.optional_positional("NAME", flags->name, "a lab of the list, or a file of your own");
   args.flag("--quick", flags->choices.quick, "a small version, about two minutes on two cores");
@@ -136,7 +136,7 @@ Runner setup(Args& args) {
   args.option("--runs", flags->runs, "the folder of results");
   args.flag("--again", flags->again, "measure everything again");
   args.format(flags->format);
-  return [flags](std::ostream& out) { return run(*flags, out); };
+  return [flags](std::ostream& out) { return lab_command(*flags, out); };
 }
 
 }  // namespace
@@ -151,7 +151,7 @@ extern const Command kLab = {
         "  trainyard lab show paleo-scaling\n"
         "  trainyard lab run paleo-scaling --quick --set batch=64\n"
         "  trainyard lab run my.yaml\n",
-    .setup = setup,
+    .setup = setup_lab,
 };
 
 }  // namespace trainyard::cli

@@ -44,7 +44,7 @@ std::vector<std::string> honoured_options(const models::ModelDef& model) {
   return options;
 }
 
-Json to_json(const Entry& entry) {
+Json to_json_models(const Entry& entry) {
   const models::ModelDef& model = *entry.model;
   Json json = Json::object({{"name", model.name}, {"summary", model.summary}});
   json["input"] = Json::array_of(input_shape(model).dims());
@@ -74,7 +74,7 @@ report::Document list_all() {
 
                    {citation(model->paper), fmt::format("{}: {}. {}", model->paper.authors,
                                                         model->paper.title, model->paper.where)}});
-    document.data["models"].push_back(to_json(entry));
+    document.data["models"].push_back(to_json_models(entry));
   }
   document.blocks.emplace_back(std::move(table));
   document.blocks.emplace_back(report::Paragraph{
@@ -105,11 +105,11 @@ report::Document show_one(const std::string& name) {
   }
   report::Document document;
   document.blocks.emplace_back(std::move(table));
-  document.data = to_json(entry);
+  document.data = to_json_models(entry);
   return document;
 }
 
-Runner setup(Args& args) {
+Runner setup_models(Args& args) {
   struct Flags {
     std::string model;
     report::Format format = report::Format::kText;
@@ -134,7 +134,7 @@ extern const Command kModels = {
         "  trainyard models\n"
         "  trainyard models mobilenet_v2\n"
         "  trainyard models --format csv > zoo.csv\n",
-    .setup = setup,
+    .setup = setup_models,
 };
 
 }  // namespace trainyard::cli

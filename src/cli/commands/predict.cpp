@@ -14,7 +14,7 @@
 namespace trainyard::cli {
 namespace {
 
-struct Options {
+struct PredictOptions {
   ModelArgument network;
   std::string device = "k80";
   std::string stack;
@@ -58,7 +58,7 @@ double dataset_images(const std::string& text) {
   return static_cast<double>(images);
 }
 
-void price_request(const Options& options, const predict::Catalog& catalog,
+void price_request(const PredictOptions& options, const predict::Catalog& catalog,
                    predict::Request& request, std::vector<std::string>& notes) {
   if (options.price) {
     TY_REQUIRE(*options.price >= 0, "--price is {}, expected dollars per hour", *options.price);
@@ -76,7 +76,7 @@ void price_request(const Options& options, const predict::Catalog& catalog,
                               price->per_device(), price->cloud, price->instance, price->date));
 }
 
-predict::Request make_request(const Options& options, const predict::Catalog& catalog,
+predict::Request make_request(const PredictOptions& options, const predict::Catalog& catalog,
                               std::vector<std::string>& notes) {
   predict::Request request;
   request.device = &catalog.device(options.device);
@@ -119,7 +119,7 @@ predict::Request make_request(const Options& options, const predict::Catalog& ca
   return request;
 }
 
-void describe(const Options& options, const predict::Request& request,
+void describe(const PredictOptions& options, const predict::Request& request,
               std::vector<std::string>& notes) {
   if (request.model == predict::Model::kPaleo) {
     notes.push_back(fmt::format("model: PALEO ({}), {:g} % of peak, {:g} % of the network",
@@ -143,7 +143,7 @@ void describe(const Options& options, const predict::Request& request,
   }
 }
 
-int run(const Options& options, std::ostream& out) {
+int predict_command(const PredictOptions& options, std::ostream& out) {
   const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
   report::PredictionContext context;
   predict::Request request = make_request(options, catalog, context.notes);
@@ -173,7 +173,7 @@ int run(const Options& options, std::ostream& out) {
   return 0;
 }
 
-void declare_cluster(Args& args, Options& options) {
+void declare_cluster(Args& args, PredictOptions& options) {
   args.option("--workers", options.workers, "numbers of devices, as 1,2,4,8");
   args.choice("--scaling", options.scaling, {"weak", "strong"},
               "weak: --batch is per worker; strong: of all together");
@@ -186,7 +186,7 @@ void declare_cluster(Args& args, Options& options) {
   args.option("--input", options.input, "images/s that a host can read and decode (0: no limit)");
 }
 
-void declare_paleo(Args& args, Options& options) {
+void declare_paleo(Args& args, PredictOptions& options) {
   args.choice("--model", options.model, {"trainyard", "paleo"}, "the model that predicts");
   args.choice("--variant", options.variant, {"head", "v0"}, "PALEO today, or its first release");
   args.flag("--pipelined", options.pipelined, "PALEO: overlap computation and memory per layer");
@@ -195,8 +195,8 @@ void declare_paleo(Args& args, Options& options) {
               "PALEO: shares of peak, computation and communication, as 0.62,0.72");
 }
 
-Runner setup(Args& args) {
-  auto options = std::make_shared<Options>();
+Runner setup_predict(Args& args) {
+  auto options = std::make_shared<PredictOptions>();
   options->network.declare_single(args);
   args.option("--device", options->device, "a device of 'trainyard devices'");
   args.option("--stack", options->stack, "a software stack of 'trainyard devices'");
@@ -213,7 +213,7 @@ Runner setup(Args& args) {
   args.repeated("--catalog", options->catalogs,
                 "a YAML file that adds to or overrides the catalog");
   args.format(options->format);
-  return [options](std::ostream& out) { return run(*options, out); };
+  return [options](std::ostream& out) { return predict_command(*options, out); };
 }
 
 }  // namespace
@@ -229,7 +229,7 @@ extern const Command kPredict = {
         "  trainyard predict vgg16 --device titan-x-maxwell --batch 16 --layers\n"
         "  trainyard predict resnet50 --device k80 --peak\n"
         "  trainyard predict alexnet --model paleo --device k20x --workers 1,32 --comm tree\n",
-    .setup = setup,
+    .setup = setup_predict,
 };
 
 }  // namespace trainyard::cli

@@ -7,14 +7,14 @@
 namespace trainyard::cli {
 namespace {
 
-struct Options {
+struct ReceptiveFieldOptions {
   std::vector<int64_t> kernels;
   std::vector<int64_t> strides;
   report::Format format = report::Format::kText;
 };
 
-Runner setup(Args& args) {
-  auto options = std::make_shared<Options>();
+Runner setup_receptive_field(Args& args) {
+  auto options = std::make_shared<ReceptiveFieldOptions>();
   args.positionals("KERNEL", options->kernels, "sizes of the filters, from the input on");
   args.option("--strides", options->strides, "their strides, one each (1 if absent)");
   args.format(options->format);
@@ -34,7 +34,7 @@ extern const Command kReceptiveField = {
     .examples =
         "  trainyard receptive-field 5 5 5\n"
         "  trainyard receptive-field 7 3 3 --strides 2,2,1 --json\n",
-    .setup = setup,
+    .setup = setup_receptive_field,
 };
 
 }  // namespace trainyard::cli

@@ -9,12 +9,12 @@
 namespace trainyard::cli {
 namespace {
 
-struct Flags {
+struct ReportFlags {
   std::vector<std::string> directories;
   report::Format format = report::Format::kText;
 };
 
-int run(const Flags& flags, std::ostream& out) {
+int report_command(const ReportFlags& flags, std::ostream& out) {
   const std::vector<std::filesystem::path> directories(flags.directories.begin(),
                                                        flags.directories.end());
   report::Document document = report::runs_document(directories);
@@ -29,11 +29,11 @@ int run(const Flags& flags, std::ostream& out) {
   return 0;
 }
 
-Runner setup(Args& args) {
-  auto flags = std::make_shared<Flags>();
+Runner setup_report(Args& args) {
+  auto flags = std::make_shared<ReportFlags>();
   args.positionals("DIR", flags->directories, "run directories of 'trainyard train'");
   args.format(flags->format);
-  return [flags](std::ostream& out) { return run(*flags, out); };
+  return [flags](std::ostream& out) { return report_command(*flags, out); };
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ extern const Command kReport = {
     .examples =
         "  trainyard report runs/lenet5-fashion-mnist-20260101-120000\n"
         "  trainyard report runs/small-batch runs/large-batch --html compared.html\n",
-    .setup = setup,
+    .setup = setup_report,
 };
 
 }  // namespace trainyard::cli

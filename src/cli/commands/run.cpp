@@ -20,7 +20,7 @@
 namespace trainyard::cli {
 namespace {
 
-struct Flags {
+struct RunFlags {
   ModelArgument model;
   std::vector<std::string> inputs;
   std::string output;
@@ -39,7 +39,7 @@ struct Flags {
   report::Format format = report::Format::kText;
 };
 
-data::Preprocessing preprocessing(const Flags& flags) {
+data::Preprocessing preprocessing(const RunFlags& flags) {
   TY_REQUIRE(flags.mean.size() == 3 && flags.std.size() == 3,
              "--mean and --std take three numbers each, found {} and {}", flags.mean.size(),
              flags.std.size());
@@ -57,7 +57,7 @@ bool is_picture(const std::string& file) {
   return file.ends_with(".jpg") || file.ends_with(".jpeg") || file.ends_with(".png");
 }
 
-Tensor read_input(const std::string& file, const runtime::Port& port, const Flags& flags) {
+Tensor read_input(const std::string& file, const runtime::Port& port, const RunFlags& flags) {
   if (!is_picture(file)) {
     TY_REQUIRE(file.ends_with(".npy"), "input '{}': '{}' is none of F.npy, F.jpg, F.png and random",
                port.name, file);
@@ -72,7 +72,7 @@ Tensor read_input(const std::string& file, const runtime::Port& port, const Flag
 }
 
 // NAME=FILE, or FILE for the only input.
-void give_inputs(const Flags& flags, const runtime::Executable& executable,
+void give_inputs(const RunFlags& flags, const runtime::Executable& executable,
                  runtime::ExecutionContext& context) {
   runtime::fill_inputs(context, executable, static_cast<uint64_t>(flags.seed));
   std::vector<std::string> names;
@@ -126,7 +126,7 @@ bool is_scores(const Tensor& tensor) {
 }
 
 void describe_output(report::Document& document, Json& list, const std::string& name,
-                     const Tensor& tensor, const Flags& flags,
+                     const Tensor& tensor, const RunFlags& flags,
                      const std::vector<std::string>& labels) {
   Json entry = Json::object({{"name", name}, {"type", tensor.type().to_string()}});
   document.blocks.emplace_back(
@@ -156,7 +156,7 @@ std::string file_name(const std::string& name) {
   return (safe.empty() || safe[0] == '.' ? "_" + safe : safe) + ".npy";
 }
 
-runtime::CompileOptions compile_options(const Flags& flags) {
+runtime::CompileOptions compile_options(const RunFlags& flags) {
   runtime::CompileOptions options;
   options.threads = resolve_threads(flags.threads);
   options.reference_only = flags.reference;
@@ -171,7 +171,7 @@ runtime::CompileOptions compile_options(const Flags& flags) {
   return options;
 }
 
-int run(const Flags& flags, std::ostream& out) {
+int run_command(const RunFlags& flags, std::ostream& out) {
   const runtime::Executable executable =
       runtime::compile(flags.model.load(), compile_options(flags));
   runtime::ExecutionContext context(executable);
@@ -204,8 +204,8 @@ int run(const Flags& flags, std::ostream& out) {
   return 0;
 }
 
-Runner setup(Args& args) {
-  auto flags = std::make_shared<Flags>();
+Runner setup_run(Args& args) {
+  auto flags = std::make_shared<RunFlags>();
   flags->model.declare(args);
   args.repeated("--input", flags->inputs,
                 "NAME=F.npy, F.jpg, F.png or random (the default); NAME= may be left out if there "
@@ -225,7 +225,7 @@ Runner setup(Args& args) {
   args.option("--trace", flags->trace, "write a trace for Perfetto to this file");
   args.option("--dump", flags->dump, "folder to print the graph to after each pass");
   args.format(flags->format);
-  return [flags](std::ostream& out) { return run(*flags, out); };
+  return [flags](std::ostream& out) { return run_command(*flags, out); };
 }
 
 }  // namespace
@@ -238,7 +238,7 @@ extern const Command kRun = {
         "  trainyard run resnet50 --input cat.jpg --labels imagenet.txt\n"
         "  trainyard run model.onnx --input data=x.npy --output results\n"
         "  trainyard run model.onnx --explain --dump passes\n",
-    .setup = setup,
+    .setup = setup_run,
 };
 
 }  // namespace trainyard::cli

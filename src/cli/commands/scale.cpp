@@ -22,7 +22,7 @@
 namespace trainyard::cli {
 namespace {
 
-struct Options {
+struct ScaleOptions {
   train::TrainConfig config;
   std::vector<int64_t> batches = {32, 128, 512};
   std::vector<int64_t> workers = {1, 2, 4};
@@ -36,17 +36,17 @@ struct Options {
   report::Format format = report::Format::kText;
 };
 
-constexpr int64_t kMostWorkers = 1024;
+constexpr int64_t kScaleMostWorkers = 1024;
 
-void check_options(const Options& options) {
+void check_options(const ScaleOptions& options) {
   TY_REQUIRE(!options.batches.empty() && !options.workers.empty(),
              "--batches and --workers need at least one number each");
   for (const int64_t batch : options.batches) {
     TY_REQUIRE(batch >= 1, "--batches: {} is not 1 or more", batch);
   }
   for (const int64_t workers : options.workers) {
-    TY_REQUIRE(1 <= workers && workers <= kMostWorkers, "--workers: {} is not in 1..{}", workers,
-               kMostWorkers);
+    TY_REQUIRE(1 <= workers && workers <= kScaleMostWorkers, "--workers: {} is not in 1..{}",
+               workers, kScaleMostWorkers);
   }
   TY_REQUIRE(options.config.threads >= 1, "--threads is {}, expected 1 or more",
              options.config.threads);
@@ -57,7 +57,7 @@ void check_options(const Options& options) {
 
 // --- one rank of a job
 
-int run_rank(const Options& options, std::ostream& out) {
+int run_rank_scale(const ScaleOptions& options, std::ostream& out) {
   return dist::run_as_mpi_rank([&](dist::Communicator& comm) {
     const auto training = data::open_dataset(options.config.data, data::Split::kTrain);
     Json points = Json::array();
@@ -91,7 +91,7 @@ int run_rank(const Options& options, std::ostream& out) {
 
 // --- the jobs
 
-Json run_job(const Options& options, int64_t workers, const std::vector<int64_t>& batches,
+Json run_job(const ScaleOptions& options, int64_t workers, const std::vector<int64_t>& batches,
              int64_t steps) {
   const train::TrainConfig& c = options.config;
   std::vector<std::string> list;
@@ -116,7 +116,7 @@ Json run_job(const Options& options, int64_t workers, const std::vector<int64_t>
   return Json::parse(dist::run_as_ranks(workers, arguments), "output of the ranks");
 }
 
-Graph network_of(const Options& options, const data::Dataset& training, int64_t batch) {
+Graph network_of(const ScaleOptions& options, const data::Dataset& training, int64_t batch) {
   Graph graph = build_training_network(options.config, training, batch);
   graph.sort();
   return graph;
@@ -141,7 +141,7 @@ int64_t largest_planned(const std::function<int64_t(int64_t)>& planned, int64_t 
 }
 
 // What libraries take beyond the plan shows when it runs; the next try leaves room for that.
-report::LargestBatch find_largest(const Options& options, const data::Dataset& training) {
+report::LargestBatch find_largest(const ScaleOptions& options, const data::Dataset& training) {
   constexpr int kTries = 3;
   report::LargestBatch largest;
   largest.limit_bytes = parse_bytes(options.memory, "--memory");
@@ -164,7 +164,7 @@ report::LargestBatch find_largest(const Options& options, const data::Dataset& t
   return largest;
 }
 
-void predict_steps(const Options& options, const data::Dataset& training,
+void predict_steps(const ScaleOptions& options, const data::Dataset& training,
                    report::ScaleReport& report) {
   const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
   const auto devices = catalog.devices();
@@ -204,7 +204,7 @@ void predict_steps(const Options& options, const data::Dataset& training,
   }
 }
 
-int run_jobs(const Options& options, std::ostream& out) {
+int run_jobs_scale(const ScaleOptions& options, std::ostream& out) {
   const auto training = data::open_dataset(options.config.data, data::Split::kTrain);
   report::ScaleReport report;
   report.model = options.config.model;
@@ -229,8 +229,8 @@ int run_jobs(const Options& options, std::ostream& out) {
   return 0;
 }
 
-Runner setup(Args& args) {
-  auto options = std::make_shared<Options>();
+Runner setup_scale(Args& args) {
+  auto options = std::make_shared<ScaleOptions>();
   train::TrainConfig& config = options->config;
   config.threads = 1;
   args.option("--model", config.model, "a name of 'trainyard models', or a path to an .onnx file");
@@ -252,7 +252,7 @@ Runner setup(Args& args) {
   args.format(options->format);
   return [options](std::ostream& out) {
     check_options(*options);
-    return dist::launched_as_rank() ? run_rank(*options, out) : run_jobs(*options, out);
+    return dist::launched_as_rank() ? run_rank_scale(*options, out) : run_jobs_scale(*options, out);
   };
 }
 
@@ -269,7 +269,7 @@ extern const Command kScale = {
         "\\\n"
         "      --workers 1,2 --steps 20 --json\n"
         "  trainyard scale --model resnet20-cifar --data cifar10:DIR --memory 1G --price 0.05\n",
-    .setup = setup,
+    .setup = setup_scale,
 };
 
 }  // namespace trainyard::cli

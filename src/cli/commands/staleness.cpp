@@ -13,7 +13,7 @@
 namespace trainyard::cli {
 namespace {
 
-struct Options {
+struct StalenessOptions {
   std::vector<std::string> learners;
   report::Format format = report::Format::kText;
 };
@@ -55,7 +55,8 @@ report::Chart timeline(const std::vector<dist::GradientEvent>& events, size_t le
   return chart;
 }
 
-report::Document document_of(const std::vector<dist::GradientEvent>& events, size_t learners) {
+report::Document document_of_staleness(const std::vector<dist::GradientEvent>& events,
+                                       size_t learners) {
   using report::count_cell;
   report::Document document;
   document.data = Json::object({{"gradients", Json::array()}});
@@ -85,23 +86,23 @@ report::Document document_of(const std::vector<dist::GradientEvent>& events, siz
   return document;
 }
 
-int run(const Options& options, std::ostream& out) {
+int staleness_command(const StalenessOptions& options, std::ostream& out) {
   TY_REQUIRE(!options.learners.empty(),
              "no learner is given; expected --learner with the times of its gradients, as "
              "--learner 1,2,3,4 --learner 2.5,5");
   std::vector<std::vector<double>> learners;
   for (const std::string& text : options.learners) learners.push_back(parse_times(text));
   const auto events = dist::gradient_staleness(learners);
-  out << report::render(document_of(events, learners.size()), options.format);
+  out << report::render(document_of_staleness(events, learners.size()), options.format);
   return 0;
 }
 
-Runner setup(Args& args) {
-  auto options = std::make_shared<Options>();
+Runner setup_staleness(Args& args) {
+  auto options = std::make_shared<StalenessOptions>();
   args.repeated("--learner", options->learners,
                 "times at which one learner writes its gradients, as 1,2,3,4; once per learner");
   args.format(options->format);
-  return [options](std::ostream& out) { return run(*options, out); };
+  return [options](std::ostream& out) { return staleness_command(*options, out); };
 }
 
 }  // namespace
@@ -113,7 +114,7 @@ extern const Command kStaleness = {
     .examples =
         "  trainyard staleness --learner 1,2,3,4 --learner 2.5,5\n"
         "  trainyard staleness --learner 1,2,3,4 --learner 2.5,5 --json\n",
-    .setup = setup,
+    .setup = setup_staleness,
 };
 
 }  // namespace trainyard::cli

@@ -17,7 +17,7 @@
 namespace trainyard::cli {
 namespace {
 
-struct Options {
+struct SweepOptions {
   std::string file;
   std::string pareto;
   int64_t top = 0;
@@ -28,7 +28,8 @@ struct Options {
 // People read the fastest; programs get everything.
 constexpr int64_t kRowsForPeople = 50;
 
-std::vector<predict::SweepRow> choose(const Options& options, std::vector<predict::SweepRow> rows) {
+std::vector<predict::SweepRow> choose(const SweepOptions& options,
+                                      std::vector<predict::SweepRow> rows) {
   if (!options.pareto.empty()) {
     std::vector<predict::Measure> measures;
     for (const std::string& name : split(options.pareto, ',')) {
@@ -54,7 +55,7 @@ std::vector<predict::SweepRow> choose(const Options& options, std::vector<predic
   return rows;
 }
 
-int run(const Options& options, std::ostream& out) {
+int sweep_command(const SweepOptions& options, std::ostream& out) {
   TY_REQUIRE(options.top >= 0, "--top is {}, expected 1 or more", options.top);
   const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
   const predict::SweepSpec spec = predict::read_sweep(read_file(options.file), options.file);
@@ -72,8 +73,8 @@ int run(const Options& options, std::ostream& out) {
   return 0;
 }
 
-Runner setup(Args& args) {
-  auto options = std::make_shared<Options>();
+Runner setup_sweep(Args& args) {
+  auto options = std::make_shared<SweepOptions>();
   args.positional("FILE", options->file, "YAML: models, devices, workers, batch, comm, scaling, …");
   args.option(
       "--pareto", options->pareto,
@@ -82,7 +83,7 @@ Runner setup(Args& args) {
   args.repeated("--catalog", options->catalogs,
                 "a YAML file that adds to or overrides the catalog");
   args.format(options->format);
-  return [options](std::ostream& out) { return run(*options, out); };
+  return [options](std::ostream& out) { return sweep_command(*options, out); };
 }
 
 }  // namespace
@@ -95,7 +96,7 @@ extern const Command kSweep = {
         "  trainyard sweep grid.yaml --pareto time,cost\n"
         "  trainyard sweep grid.yaml --format csv > grid.csv\n"
         "  trainyard sweep grid.yaml --top 10\n",
-    .setup = setup,
+    .setup = setup_sweep,
 };
 
 }  // namespace trainyard::cli

@@ -27,7 +27,7 @@
 namespace trainyard::cli {
 namespace {
 
-struct Flags {
+struct TrainFlags {
   train::TrainConfig config;
   std::set<std::string> given;
   std::string config_file;
@@ -47,7 +47,7 @@ std::string flag_of(std::string name) {
   return name;
 }
 
-void read_config(std::string_view text, const std::string& origin, Flags& flags) {
+void read_config(std::string_view text, const std::string& origin, TrainFlags& flags) {
   std::set<std::string> given;
   for (std::string name : flags.given) {
     std::replace(name.begin(), name.end(), '-', '_');
@@ -136,13 +136,13 @@ report::Document result_document(const train::TrainResult& result, const std::st
   return document;
 }
 
-train::RunDirectory open_directory(const Flags& flags) {
+train::RunDirectory open_directory(const TrainFlags& flags) {
   if (!flags.resume.empty()) return train::RunDirectory::resume(flags.root, flags.resume);
   return train::RunDirectory::create(flags.root, flags.name, flags.config.model, flags.config.data);
 }
 
 // The text of the file that the settings come from; empty: there is none.
-std::string config_text(const Flags& flags) {
+std::string config_text(const TrainFlags& flags) {
   if (!flags.config_file.empty()) return read_file(flags.config_file);
   if (flags.resume.empty()) return {};
   // Read without holding the directory: errors in the file come first.
@@ -150,7 +150,7 @@ std::string config_text(const Flags& flags) {
 }
 
 // Settings from flags and file. `ranks` are those that a launcher started; 0: none did.
-void complete(Flags& flags, const std::string& file_text, int64_t ranks) {
+void complete(TrainFlags& flags, const std::string& file_text, int64_t ranks) {
   if (!file_text.empty()) {
     read_config(file_text, flags.resume.empty() ? flags.config_file : flags.resume, flags);
   }
@@ -168,9 +168,14 @@ void complete(Flags& flags, const std::string& file_text, int64_t ranks) {
     config.batch = flags.batch_per_worker * config.workers;
   }
   train::check(config);
+  if (!flags.resume.empty()) {
+    train::TrainConfig own;
+    train::settings_of(own).read_yaml(file_text, flags.resume);
+    train::require_same_course(own, config);
+  }
 }
 
-void print_result(const train::ServerTrainResult& served, const Flags& flags,
+void print_result(const train::ServerTrainResult& served, const TrainFlags& flags,
                   const std::string& path, std::ostream& out) {
   const train::TrainResult& result = served.training;
   report::Document document = result_document(result, path);
@@ -185,7 +190,7 @@ void print_result(const train::ServerTrainResult& served, const Flags& flags,
 }
 
 // One worker's part; rank 0 writes and prints.
-int run_worker(Flags& flags, std::ostream& out, dist::Communicator& comm) {
+int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm) {
   const bool leads = comm.rank() == 0;
   const train::TrainConfig& config = flags.config;
   const auto training = data::open_dataset(config.data, data::Split::kTrain);
@@ -228,7 +233,7 @@ int run_worker(Flags& flags, std::ostream& out, dist::Communicator& comm) {
 }
 
 // What workers would tell each other, without starting them.
-int explain_communication(const Flags& flags, std::ostream& out) {
+int explain_communication(const TrainFlags& flags, std::ostream& out) {
   const train::TrainConfig& config = flags.config;
   const auto training = data::open_dataset(config.data, data::Split::kTrain);
   const Graph model =
@@ -242,7 +247,7 @@ int explain_communication(const Flags& flags, std::ostream& out) {
 }
 
 // The flags that were given, for the workers.
-std::vector<std::string> worker_arguments(const Flags& flags) {
+std::vector<std::string> worker_arguments(const TrainFlags& flags) {
   std::vector<std::string> words = {"train"};
   train::TrainConfig config = flags.config;
   for (const train::Settings::Setting& setting : train::settings_of(config).all()) {
@@ -271,7 +276,7 @@ std::vector<std::string> worker_arguments(const Flags& flags) {
 }
 
 // From the last checkpoint, if the run got so far that it can go on.
-void prepare_restart(Flags& flags) {
+void prepare_restart(TrainFlags& flags) {
   if (flags.resume.empty()) {
     const std::filesystem::path path = std::filesystem::path(flags.root) / flags.name;
     if (!std::filesystem::exists(path / "config.yaml")) {
@@ -286,7 +291,7 @@ void prepare_restart(Flags& flags) {
   flags.batch_per_worker = 0;
 }
 
-int run_workers(Flags& flags, std::ostream& out) {
+int run_workers(TrainFlags& flags, std::ostream& out) {
   TY_REQUIRE(flags.restarts >= 0, "--restarts is {}, expected 0 or more", flags.restarts);
   train::TrainConfig& config = flags.config;
   if (flags.resume.empty() && flags.name.empty()) {
@@ -312,7 +317,7 @@ int run_workers(Flags& flags, std::ostream& out) {
   }
 }
 
-int run(Flags& flags, std::ostream& out) {
+int train_command(TrainFlags& flags, std::ostream& out) {
   TY_REQUIRE(flags.resume.empty() || (flags.config_file.empty() && flags.name.empty()),
              "--resume goes on with a run; --config and --name are for new ones");
   if (dist::launched_as_rank()) {
@@ -331,8 +336,8 @@ int run(Flags& flags, std::ostream& out) {
   return run_worker(flags, out, alone);
 }
 
-Runner setup(Args& args) {
-  auto flags = std::make_shared<Flags>();
+Runner setup_train(Args& args) {
+  auto flags = std::make_shared<TrainFlags>();
   const train::Settings settings = train::settings_of(flags->config);
   for (const train::Settings::Setting& setting : settings.all()) {
     const std::string flag = "--" + flag_of(setting.name);
@@ -360,7 +365,7 @@ Runner setup(Args& args) {
   args.flag("--quiet", flags->quiet, "no progress");
   args.given(flags->given);
   args.format(flags->format);
-  return [flags](std::ostream& out) { return run(*flags, out); };
+  return [flags](std::ostream& out) { return train_command(*flags, out); };
 }
 
 }  // namespace
@@ -382,7 +387,7 @@ extern const Command kTrain = {
         "  trainyard train --model lenet5 --workers 4 --servers 1 --sync async --slow 1:2.5\n"
         "  trainyard train --model lenet5 --workers 4 --servers 2 --sync ssp --staleness-bound 3\n"
         "  trainyard train --resume lenet5-fashion-mnist-20260101-120000\n",
-    .setup = setup,
+    .setup = setup_train,
 };
 
 }  // namespace trainyard::cli

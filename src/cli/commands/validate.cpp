@@ -13,7 +13,7 @@
 namespace trainyard::cli {
 namespace {
 
-struct Options {
+struct ValidateOptions {
   std::string measurements;
   bool leave_out = false;
   std::string fit;
@@ -23,7 +23,7 @@ struct Options {
   report::Format format = report::Format::kText;
 };
 
-int run(const Options& options, std::ostream& out) {
+int validate_command(const ValidateOptions& options, std::ostream& out) {
   const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
   if (options.this_machine) {
     out << report::render(validate_this_machine(catalog, options.machine), options.format);
@@ -53,8 +53,8 @@ int run(const Options& options, std::ostream& out) {
   return 0;
 }
 
-Runner setup(Args& args) {
-  auto options = std::make_shared<Options>();
+Runner setup_validate(Args& args) {
+  auto options = std::make_shared<ValidateOptions>();
   args.option("--measurements", options->measurements,
               "a CSV file of your own instead of the published rows (docs/measurements.md)");
   args.flag("--leave-one-out", options->leave_out,
@@ -69,7 +69,7 @@ Runner setup(Args& args) {
   args.repeated("--catalog", options->catalogs,
                 "a YAML file that adds to or overrides the catalog");
   args.format(options->format);
-  return [options](std::ostream& out) { return run(*options, out); };
+  return [options](std::ostream& out) { return validate_command(*options, out); };
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ extern const Command kValidate = {
         "  trainyard validate --leave-one-out --format md > docs/results/validation.md\n"
         "  trainyard validate --measurements mine.csv --fit mine.yaml\n"
         "  trainyard calibrate && trainyard validate --this\n",
-    .setup = setup,
+    .setup = setup_validate,
 };
 
 }  // namespace trainyard::cli

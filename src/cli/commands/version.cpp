@@ -8,7 +8,7 @@
 namespace trainyard::cli {
 namespace {
 
-Runner setup(Args& args) {
+Runner setup_version(Args& args) {
   auto format = std::make_shared<report::Format>(report::Format::kText);
   args.format(*format);
   return [format](std::ostream& out) {
@@ -27,7 +27,7 @@ extern const Command kVersion = {
     .group = "About",
     .summary = "Print the version",
     .examples = "  trainyard version --json\n",
-    .setup = setup,
+    .setup = setup_version,
 };
 
 }  // namespace trainyard::cli

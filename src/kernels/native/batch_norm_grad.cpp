@@ -21,7 +21,7 @@ enum class Mask : uint8_t {
   kFromY,
 };
 
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_batch_norm_grad(const NodeView& node) {
   if (const std::string_view reason = refuses_channel_sums(node); !reason.empty()) return reason;
   if (node.has_input(kMoreDy) && !node.has_output(kDSum)) {
     return "a sum of gradients is taken only where it is kept";
@@ -219,7 +219,8 @@ class BatchNormGrad final : public Kernel {
   Mask mask_ = Mask::kNone;
 };
 
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> /*inputs*/) {
+std::optional<NodeLayouts> layouts_batch_norm_grad(const NodeView& node,
+                                                   std::span<const Layout> /*inputs*/) {
   const Layout blocks = Layout::channel_blocks(node.input_shape(0), kLanes);
   NodeLayouts wanted{
       .inputs = {}, .outputs = {}, .takes_parts = true, .in_place_input = static_cast<int>(kDy)};
@@ -234,7 +235,7 @@ std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout>
   return wanted;
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_batch_norm_grad(const NodeView& node, const NodeLayouts& layouts) {
   return std::make_unique<BatchNormGrad>(node, layouts);
 }
 
@@ -242,8 +243,8 @@ std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts)
 
 extern const KernelDef kBatchNormGrad = {.op = "BatchNormGrad",
                                          .library = "native",
-                                         .refuses = refuses,
-                                         .layouts = layouts,
-                                         .create_in = create};
+                                         .refuses = refuses_batch_norm_grad,
+                                         .layouts = layouts_batch_norm_grad,
+                                         .create_in = create_batch_norm_grad};
 
 }  // namespace trainyard::kernels::native

@@ -11,7 +11,7 @@
 namespace trainyard::kernels::native {
 namespace {
 
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_batch_norm_training(const NodeView& node) {
   if (const std::string_view reason = refuses_channel_sums(node); !reason.empty()) return reason;
   return refuses_clamp(node, node.input_shape(0)[1]);
 }
@@ -176,7 +176,8 @@ class BatchNormTraining final : public Kernel {
   Activation clamp_;
 };
 
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> /*inputs*/) {
+std::optional<NodeLayouts> layouts_batch_norm_training(const NodeView& node,
+                                                       std::span<const Layout> /*inputs*/) {
   const Layout blocks = Layout::channel_blocks(node.input_shape(0), kLanes);
   NodeLayouts wanted{.inputs = {blocks, {}, {}, {}, {}},
                      .outputs = {blocks, {}, {}, {}, {}},
@@ -186,7 +187,8 @@ std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout>
   return wanted;
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_batch_norm_training(const NodeView& node,
+                                                   const NodeLayouts& layouts) {
   return std::make_unique<BatchNormTraining>(node, layouts);
 }
 
@@ -194,8 +196,8 @@ std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts)
 
 extern const KernelDef kBatchNormTraining = {.op = "BatchNormTraining",
                                              .library = "native",
-                                             .refuses = refuses,
-                                             .layouts = layouts,
-                                             .create_in = create};
+                                             .refuses = refuses_batch_norm_training,
+                                             .layouts = layouts_batch_norm_training,
+                                             .create_in = create_batch_norm_training};
 
 }  // namespace trainyard::kernels::native

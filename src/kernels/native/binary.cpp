@@ -22,7 +22,7 @@ Form form_of(const NodeView& node, size_t i) {
   return x.num_elements(2, x.rank()) == 1 ? Form::kPerChannel : Form::kNone;
 }
 
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_binary(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   if (node.num_inputs() != 2) return "only two operands are implemented";
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
@@ -140,7 +140,7 @@ class Binary final : public Kernel {
   int64_t image_stride_[2] = {0, 0};
 };
 
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
+std::optional<NodeLayouts> layouts_binary(const NodeView& node, std::span<const Layout> inputs) {
   const Shape& y = node.output_shape(0);
   const size_t whole = form_of(node, 0) == Form::kSame ? 0 : 1;
   // What is blocked stays so, unless padding would become something other than zero.
@@ -164,13 +164,16 @@ std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout>
   return wanted;
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_binary(const NodeView& node, const NodeLayouts& layouts) {
   return std::make_unique<Binary>(node, layouts);
 }
 
 constexpr KernelDef binary_kernel(std::string_view op) {
-  return {
-      .op = op, .library = "native", .refuses = refuses, .layouts = layouts, .create_in = create};
+  return {.op = op,
+          .library = "native",
+          .refuses = refuses_binary,
+          .layouts = layouts_binary,
+          .create_in = create_binary};
 }
 
 }  // namespace

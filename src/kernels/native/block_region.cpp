@@ -88,7 +88,8 @@ std::string_view refuses_images(const NodeView& node) {
   return "";
 }
 
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
+std::optional<NodeLayouts> layouts_block_region(const NodeView& node,
+                                                std::span<const Layout> inputs) {
   if (inputs[0].block_of(1) != kBlock) return std::nullopt;
   NodeLayouts wanted{.inputs = {Layout::channel_blocks(node.input_shape(0), kBlock)},
                      .outputs = {Layout::channel_blocks(node.output_shape(0), kBlock)}};
@@ -187,17 +188,17 @@ std::unique_ptr<Kernel> create_pad(const NodeView& node, const NodeLayouts& /*la
 extern const KernelDef kPad = {.op = "Pad",
                                .library = "native",
                                .refuses = refuses_pad,
-                               .layouts = layouts,
+                               .layouts = layouts_block_region,
                                .create_in = create_pad};
 extern const KernelDef kPositionSlice = {.op = "Slice",
                                          .library = "native",
                                          .refuses = refuses_slice,
-                                         .layouts = layouts,
+                                         .layouts = layouts_block_region,
                                          .create_in = create_slice};
 extern const KernelDef kPositionSliceGrad = {.op = "SliceGrad",
                                              .library = "native",
                                              .refuses = refuses_slice_gradient,
-                                             .layouts = layouts,
+                                             .layouts = layouts_block_region,
                                              .create_in = create_slice_gradient};
 
 }  // namespace trainyard::kernels::native

@@ -7,7 +7,7 @@
 namespace trainyard::kernels::native {
 namespace {
 
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_channel_reduce(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   const Shape& x = node.input_shape(0);
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
@@ -89,13 +89,14 @@ class OfColumns final : public Kernel {
   int64_t columns_;
 };
 
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> /*inputs*/) {
+std::optional<NodeLayouts> layouts_channel_reduce(const NodeView& node,
+                                                  std::span<const Layout> /*inputs*/) {
   const Shape& x = node.input_shape(0);
   const Layout layout = x.rank() > 2 ? Layout::channel_blocks(x, kLanes) : Layout();
   return NodeLayouts{.inputs = {layout, {}}, .outputs = {{}}, .takes_parts = x.rank() > 2};
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_channel_reduce(const NodeView& node, const NodeLayouts& layouts) {
   if (node.input_shape(0).rank() == 2) return std::make_unique<OfColumns>(node);
   return std::make_unique<OfBlocks>(node, layouts);
 }
@@ -104,8 +105,8 @@ std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts)
 
 extern const KernelDef kChannelReduceSum = {.op = "ReduceSum",
                                             .library = "native",
-                                            .refuses = refuses,
-                                            .layouts = layouts,
-                                            .create_in = create};
+                                            .refuses = refuses_channel_reduce,
+                                            .layouts = layouts_channel_reduce,
+                                            .create_in = create_channel_reduce};
 
 }  // namespace trainyard::kernels::native

@@ -10,9 +10,9 @@
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr int64_t kBlock = 8;
+constexpr int64_t kSliceBlock = 8;
 
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_channel_slice(const NodeView& node) {
   const Shape& x = node.input_shape(0);
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   if (x.rank() < 3) return "data without positions are not implemented";
@@ -26,15 +26,15 @@ std::string_view refuses(const NodeView& node) {
     }
   }
   if (ranges->steps[1] != 1) return "steps are not implemented";
-  if (ranges->starts[1] % kBlock != 0) return "it does not begin at a block of channels";
+  if (ranges->starts[1] % kSliceBlock != 0) return "it does not begin at a block of channels";
   return "";
 }
 
 class ChannelSlice final : public Kernel {
  public:
   ChannelSlice(const NodeView& node, const NodeLayouts& layouts)
-      : first_plane_(ops::slice_ranges(node, node.input_shape(0))->starts[1] / kBlock),
-        lanes_(node.output_shape(0)[1] % kBlock),
+      : first_plane_(ops::slice_ranges(node, node.input_shape(0))->starts[1] / kSliceBlock),
+        lanes_(node.output_shape(0)[1] % kSliceBlock),
         x_(planes_of(node.input_shape(0), layouts.inputs[0])),
         y_(planes_of(node.output_shape(0), layouts.outputs[0])) {}
 
@@ -59,8 +59,8 @@ class ChannelSlice final : public Kernel {
  private:
   // The last block, whose other channels are padding here.
   void copy_lanes(const float* x, float* y) const {
-    for (int64_t at = 0; at < y_.plane_elements(); at += kBlock) {
-      for (int64_t lane = 0; lane < kBlock; ++lane) {
+    for (int64_t at = 0; at < y_.plane_elements(); at += kSliceBlock) {
+      for (int64_t lane = 0; lane < kSliceBlock; ++lane) {
         y[at + lane] = lane < lanes_ ? x[at + lane] : 0.0F;
       }
     }
@@ -72,17 +72,18 @@ class ChannelSlice final : public Kernel {
   Planes y_;
 };
 
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
+std::optional<NodeLayouts> layouts_channel_slice(const NodeView& node,
+                                                 std::span<const Layout> inputs) {
   const Shape& x = node.input_shape(0);
-  if (!has_planes(x, inputs[0]) || inputs[0].block_of(1) != kBlock) return std::nullopt;
-  NodeLayouts wanted{.inputs = {Layout::channel_blocks(x, kBlock)},
-                     .outputs = {Layout::channel_blocks(node.output_shape(0), kBlock)},
+  if (!has_planes(x, inputs[0]) || inputs[0].block_of(1) != kSliceBlock) return std::nullopt;
+  NodeLayouts wanted{.inputs = {Layout::channel_blocks(x, kSliceBlock)},
+                     .outputs = {Layout::channel_blocks(node.output_shape(0), kSliceBlock)},
                      .takes_parts = true};
   wanted.inputs.resize(node.num_inputs());
   return wanted;
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_channel_slice(const NodeView& node, const NodeLayouts& layouts) {
   return std::make_unique<ChannelSlice>(node, layouts);
 }
 
@@ -90,8 +91,8 @@ std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts)
 
 extern const KernelDef kChannelSlice = {.op = "Slice",
                                         .library = "native",
-                                        .refuses = refuses,
-                                        .layouts = layouts,
-                                        .create_in = create};
+                                        .refuses = refuses_channel_slice,
+                                        .layouts = layouts_channel_slice,
+                                        .create_in = create_channel_slice};
 
 }  // namespace trainyard::kernels::native

@@ -8,9 +8,7 @@
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr int64_t kVector = 8;
-
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_clamp(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   return "";
@@ -28,9 +26,9 @@ Activation bounds_of(const KernelArgs& args, bool relu, size_t first) {
   return bounds;
 }
 
-class Forward final : public Kernel {
+class ClampForward final : public Kernel {
  public:
-  Forward(const NodeView& node, const NodeLayouts& layouts)
+  ClampForward(const NodeView& node, const NodeLayouts& layouts)
       : relu_(node.op() == "Relu"),
         runs_(node.input_shape(0), std::vector{layouts.inputs[0], layouts.outputs[0]}) {}
 
@@ -119,7 +117,8 @@ bool keeps_zero(const NodeView& node) {
   return !spec.op.empty() && spec(0.0) == 0.0;
 }
 
-std::optional<NodeLayouts> forward_layouts(const NodeView& node, std::span<const Layout> inputs) {
+std::optional<NodeLayouts> forward_layouts_clamp(const NodeView& node,
+                                                 std::span<const Layout> inputs) {
   const Layout layout =
       common_layout(node.input_shape(0), inputs.first(1), /*fit=*/keeps_zero(node));
   NodeLayouts wanted{.inputs = {layout},
@@ -141,32 +140,32 @@ std::optional<NodeLayouts> backward_layouts(const NodeView& node, std::span<cons
 }
 
 template <typename K>
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_clamp(const NodeView& node, const NodeLayouts& layouts) {
   return std::make_unique<K>(node, layouts);
 }
 
-constexpr KernelDef forward_kernel(std::string_view op) {
+constexpr KernelDef forward_kernel_clamp(std::string_view op) {
   return {.op = op,
           .library = "native",
-          .refuses = refuses,
-          .layouts = forward_layouts,
-          .create_in = create<Forward>};
+          .refuses = refuses_clamp,
+          .layouts = forward_layouts_clamp,
+          .create_in = create_clamp<ClampForward>};
 }
 
 template <typename K>
 constexpr KernelDef backward_kernel(std::string_view op) {
   return {.op = op,
           .library = "native",
-          .refuses = refuses,
+          .refuses = refuses_clamp,
           .layouts = backward_layouts,
-          .create_in = create<K>};
+          .create_in = create_clamp<K>};
 }
 
 }  // namespace
 
-extern const KernelDef kClip = forward_kernel("Clip");
+extern const KernelDef kClip = forward_kernel_clamp("Clip");
 extern const KernelDef kClipGrad = backward_kernel<Backward>("ClipGrad");
-extern const KernelDef kReluForward = forward_kernel("Relu");
+extern const KernelDef kReluForward = forward_kernel_clamp("Relu");
 extern const KernelDef kReluGrad = backward_kernel<Backward>("ReluGrad");
 extern const KernelDef kSigmoidGrad = backward_kernel<SmoothBackward<SigmoidSlope>>("SigmoidGrad");
 extern const KernelDef kTanhGrad = backward_kernel<SmoothBackward<TanhSlope>>("TanhGrad");

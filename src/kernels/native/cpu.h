@@ -1,7 +1,12 @@
-// Whether this processor can run the kernels of this folder.
+// The processors that the kernels of this folder are for.
 #pragma once
 
+#include <cstdint>
+
 namespace trainyard::kernels::native {
+
+// Floats in a register.
+inline constexpr int64_t kVector = 8;
 
 // AVX2 and FMA, which every kernel here is compiled for. Ask before creating one.
 inline bool cpu_has_avx2_fma() {

@@ -12,9 +12,7 @@
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr int64_t kVector = 8;
-
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_cross_entropy(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   if (node.input_shape(0).rank() != 2) return "only rows of scores are implemented";
@@ -67,9 +65,9 @@ struct Keep {
   void one(int64_t i, float e) const { to[i] = e; }
 };
 
-class Rows {
+class CrossEntropyRows {
  public:
-  explicit Rows(const NodeView& node)
+  explicit CrossEntropyRows(const NodeView& node)
       : count(node.input_shape(0)[0]),
         classes(node.input_shape(0)[1]),
         weights_at_(node.op().ends_with("Grad") ? 3 : 2) {
@@ -116,7 +114,7 @@ class CrossEntropy final : public Kernel {
   explicit CrossEntropy(const NodeView& node) : rows_(node) {}
 
   void run(const KernelArgs& args) const override {
-    auto* targets = reinterpret_cast<Rows::Target*>(args.scratch.data());
+    auto* targets = reinterpret_cast<CrossEntropyRows::Target*>(args.scratch.data());
     const double total_weight = rows_.read_targets(args, targets);
     // The weights become losses.
     parallel_for(rows_.count, [&](int64_t begin, int64_t end) {
@@ -137,11 +135,12 @@ class CrossEntropy final : public Kernel {
   }
 
   int64_t scratch_bytes() const override {
-    return rows_.count * static_cast<int64_t>(sizeof(Rows::Target));
+    return rows_.count * static_cast<int64_t>(sizeof(CrossEntropyRows::Target));
   }
 
  private:
-  double run_row(const KernelArgs& args, int64_t row, const Rows::Target& target) const {
+  double run_row(const KernelArgs& args, int64_t row,
+                 const CrossEntropyRows::Target& target) const {
     const float* x = args.inputs[0].as<float>() + row * rows_.classes;
     const float largest = largest_of(x, rows_.classes);
     const double shift =
@@ -157,7 +156,7 @@ class CrossEntropy final : public Kernel {
     return target.weight * (shift - double{x[target.label]});
   }
 
-  Rows rows_;
+  CrossEntropyRows rows_;
 };
 
 class CrossEntropyGrad final : public Kernel {
@@ -165,7 +164,7 @@ class CrossEntropyGrad final : public Kernel {
   explicit CrossEntropyGrad(const NodeView& node) : rows_(node) {}
 
   void run(const KernelArgs& args) const override {
-    auto* targets = reinterpret_cast<Rows::Target*>(args.scratch.data());
+    auto* targets = reinterpret_cast<CrossEntropyRows::Target*>(args.scratch.data());
     const double total_weight = rows_.read_targets(args, targets);
     const double scale = rows_.reduction == Reduction::kMean ? 1.0 / total_weight : 1.0;
     const float* dloss = args.inputs[2].as<float>();
@@ -178,11 +177,11 @@ class CrossEntropyGrad final : public Kernel {
   }
 
   int64_t scratch_bytes() const override {
-    return rows_.count * static_cast<int64_t>(sizeof(Rows::Target));
+    return rows_.count * static_cast<int64_t>(sizeof(CrossEntropyRows::Target));
   }
 
  private:
-  void run_row(const KernelArgs& args, int64_t row, const Rows::Target& target,
+  void run_row(const KernelArgs& args, int64_t row, const CrossEntropyRows::Target& target,
                double scale) const {
     const float* x = args.inputs[0].as<float>() + row * rows_.classes;
     float* dx = args.outputs[0].as<float>() + row * rows_.classes;
@@ -198,11 +197,11 @@ class CrossEntropyGrad final : public Kernel {
     dx[target.label] -= static_cast<float>(share);
   }
 
-  Rows rows_;
+  CrossEntropyRows rows_;
 };
 
 template <typename K>
-std::unique_ptr<Kernel> create(const NodeView& node) {
+std::unique_ptr<Kernel> create_cross_entropy(const NodeView& node) {
   return std::make_unique<K>(node);
 }
 
@@ -210,11 +209,12 @@ std::unique_ptr<Kernel> create(const NodeView& node) {
 
 extern const KernelDef kSoftmaxCrossEntropyLoss = {.op = "SoftmaxCrossEntropyLoss",
                                                    .library = "native",
-                                                   .refuses = refuses,
-                                                   .create = create<CrossEntropy>};
-extern const KernelDef kSoftmaxCrossEntropyLossGrad = {.op = "SoftmaxCrossEntropyLossGrad",
-                                                       .library = "native",
-                                                       .refuses = refuses,
-                                                       .create = create<CrossEntropyGrad>};
+                                                   .refuses = refuses_cross_entropy,
+                                                   .create = create_cross_entropy<CrossEntropy>};
+extern const KernelDef kSoftmaxCrossEntropyLossGrad = {
+    .op = "SoftmaxCrossEntropyLossGrad",
+    .library = "native",
+    .refuses = refuses_cross_entropy,
+    .create = create_cross_entropy<CrossEntropyGrad>};
 
 }  // namespace trainyard::kernels::native

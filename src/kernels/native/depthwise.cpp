@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include "base/error.h"
+#include "base/integers.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/panel_gemm.h"
 #include "kernels/native/parallel.h"
@@ -12,31 +13,30 @@
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr int64_t kTaps = 9;
-constexpr int64_t kPacked = (kTaps + 1) * kBlock;  // floats per block: taps and bias
-
 struct Filter {
   explicit Filter(const float* packed, Activation activation)
-      : bias(_mm256_load_ps(packed + kTaps * kBlock)),
+      : bias(_mm256_load_ps(packed + kDepthwiseTaps * kBlock)),
         low(_mm256_set1_ps(activation.low)),
         high(_mm256_set1_ps(activation.high)) {
-    for (int64_t tap = 0; tap < kTaps; ++tap) taps[tap] = _mm256_load_ps(packed + tap * kBlock);
+    for (int64_t tap = 0; tap < kDepthwiseTaps; ++tap)
+      taps[tap] = _mm256_load_ps(packed + tap * kBlock);
   }
 
   void store(float* out, __m256 sum) const {
     _mm256_store_ps(out, _mm256_min_ps(high, _mm256_max_ps(low, sum)));
   }
 
-  __m256 taps[kTaps];
+  __m256 taps[kDepthwiseTaps];
   __m256 bias, low, high;
 };
 
-using Rows = const float* [3];
+using DepthwiseRows = const float* [3];
 
 // Neighbouring outputs whose windows lie inside the rows. Pixels are template arguments for the
 // reason given in panel_gemm.cpp.
 template <int kStride, int... kPixel>
-inline void convolve_pixels(const Rows& rows, int64_t x, const Filter& filter, float* out) {
+inline void convolve_pixels_depthwise(const DepthwiseRows& rows, int64_t x, const Filter& filter,
+                                      float* out) {
   __m256 sums[] = {(static_cast<void>(kPixel), filter.bias)...};
   const auto add_tap = [&](const float* row, int64_t column, __m256 tap) {
     const float* at = row + (x + column) * kBlock;
@@ -58,7 +58,7 @@ inline void convolve_pixels(const Rows& rows, int64_t x, const Filter& filter, f
 
 // The part of one output's window that lies in columns [kBegin, kEnd) of the three.
 template <int kBegin, int kEnd>
-inline __m256 convolve_columns(const Rows& rows, int64_t x, const Filter& filter) {
+inline __m256 convolve_columns(const DepthwiseRows& rows, int64_t x, const Filter& filter) {
   __m256 sum = filter.bias;
   for (int j = kBegin; j < kEnd; ++j) {
     for (int i = 0; i < 3; ++i) {
@@ -70,7 +70,7 @@ inline __m256 convolve_columns(const Rows& rows, int64_t x, const Filter& filter
 }
 
 // One output whose window leaves the rows on the left or right.
-inline void convolve_edge(const Rows& rows, int64_t x, int64_t width, const Filter& filter,
+inline void convolve_edge(const DepthwiseRows& rows, int64_t x, int64_t width, const Filter& filter,
                           float* out) {
   const int64_t begin = std::clamp<int64_t>(-x, 0, 3);
   const int64_t end = std::clamp<int64_t>(width - x, begin, 3);
@@ -87,10 +87,6 @@ inline void convolve_edge(const Rows& rows, int64_t x, int64_t width, const Filt
     sum = convolve_columns<2, 3>(rows, x, filter);
   }
   filter.store(out, sum);
-}
-
-int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
 }
 
 }  // namespace
@@ -112,18 +108,18 @@ DepthwiseProduct::DepthwiseProduct(const DepthwiseShape& shape, Activation activ
 }
 
 int64_t DepthwiseProduct::packed_floats() const {
-  return divide_up(shape_.channels, kBlock) * kPacked;
+  return divide_up(shape_.channels, kBlock) * kDepthwisePacked;
 }
 
 void DepthwiseProduct::pack(const float* weights, const float* bias, bool turned,
                             float* packed) const {
   std::fill_n(packed, packed_floats(), 0.0F);
   for (int64_t c = 0; c < shape_.channels; ++c) {
-    float* to = packed + c / kBlock * kPacked + c % kBlock;
-    for (int64_t tap = 0; tap < kTaps; ++tap) {
-      to[(turned ? kTaps - 1 - tap : tap) * kBlock] = weights[c * kTaps + tap];
+    float* to = packed + c / kBlock * kDepthwisePacked + c % kBlock;
+    for (int64_t tap = 0; tap < kDepthwiseTaps; ++tap) {
+      to[(turned ? kDepthwiseTaps - 1 - tap : tap) * kBlock] = weights[c * kDepthwiseTaps + tap];
     }
-    if (bias) to[kTaps * kBlock] = bias[c];
+    if (bias) to[kDepthwiseTaps * kBlock] = bias[c];
   }
 }
 
@@ -135,13 +131,14 @@ void DepthwiseProduct::convolve_rows(const float* packed, const float* src, int6
   const int64_t row_floats = shape_.width * kBlock;
   const float* in = src + plane * shape_.height * row_floats;
   float* out = dst + (plane * shape_.out_height() + begin) * out_width * kBlock;
-  const Filter filter(packed + plane % divide_up(shape_.channels, kBlock) * kPacked, activation_);
+  const Filter filter(packed + plane % divide_up(shape_.channels, kBlock) * kDepthwisePacked,
+                      activation_);
   // Outputs whose windows lie inside the rows: [first, last).
   const int64_t first = std::min(out_width, divide_up(shape_.pad_left, kStride));
   const int64_t room = shape_.width + shape_.pad_left - 3;
   const int64_t last = std::clamp(room >= 0 ? room / kStride + 1 : 0, first, out_width);
   for (int64_t y = begin; y < end; ++y, out += out_width * kBlock) {
-    Rows rows;
+    DepthwiseRows rows;
     for (int64_t i = 0; i < 3; ++i) {
       const int64_t row = y * kStride - shape_.pad_top + i;
       rows[i] = row >= 0 && row < shape_.height ? in + row * row_floats : zeros_.data();
@@ -152,12 +149,12 @@ void DepthwiseProduct::convolve_rows(const float* packed, const float* src, int6
       convolve_edge(rows, column(x), shape_.width, filter, out + x * kBlock);
     }
     for (; x + 4 <= last; x += 4) {
-      convolve_pixels<kStride, 0, 1, 2, 3>(rows, column(x), filter, out + x * kBlock);
+      convolve_pixels_depthwise<kStride, 0, 1, 2, 3>(rows, column(x), filter, out + x * kBlock);
     }
     float* rest = out + x * kBlock;
-    if (last - x == 3) convolve_pixels<kStride, 0, 1, 2>(rows, column(x), filter, rest);
-    if (last - x == 2) convolve_pixels<kStride, 0, 1>(rows, column(x), filter, rest);
-    if (last - x == 1) convolve_pixels<kStride, 0>(rows, column(x), filter, rest);
+    if (last - x == 3) convolve_pixels_depthwise<kStride, 0, 1, 2>(rows, column(x), filter, rest);
+    if (last - x == 2) convolve_pixels_depthwise<kStride, 0, 1>(rows, column(x), filter, rest);
+    if (last - x == 1) convolve_pixels_depthwise<kStride, 0>(rows, column(x), filter, rest);
     x = last;
     for (; x < out_width; ++x) {
       convolve_edge(rows, column(x), shape_.width, filter, out + x * kBlock);

@@ -10,6 +10,10 @@
 
 namespace trainyard::kernels::native {
 
+inline constexpr int64_t kDepthwiseTaps = 9;
+// Floats per block of 8 channels: taps and bias.
+inline constexpr int64_t kDepthwisePacked = (kDepthwiseTaps + 1) * 8;
+
 struct DepthwiseShape {
   int64_t batch = 1;
   int64_t channels = 0;

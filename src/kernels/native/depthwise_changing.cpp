@@ -19,16 +19,16 @@ int64_t bytes_of(int64_t floats) {
 
 // --- forward
 
-std::string_view refuses_forward(const NodeView& node) {
+std::string_view refuses_forward_depthwise_changing(const NodeView& node) {
   if (const std::string_view why = refuses_changing_conv(node); !why.empty()) return why;
   if (node.has_input(kConvSum)) return "adding another tensor is not implemented";
   return refuses_depthwise(node, node.input_shape(0), node.input_shape(1),
                            *ops::op_of(node).window(node));
 }
 
-class Forward final : public Kernel {
+class DepthwiseChangingForward final : public Kernel {
  public:
-  explicit Forward(const NodeView& node)
+  explicit DepthwiseChangingForward(const NodeView& node)
       : threads_(threads()),
         has_bias_(node.has_input(kConvBias)),
         product_(depthwise_shape(node.input_shape(0), *ops::op_of(node).window(node)),
@@ -50,20 +50,22 @@ class Forward final : public Kernel {
   DepthwiseProduct product_;
 };
 
-std::optional<NodeLayouts> forward_layouts(const NodeView& node, std::span<const Layout> inputs) {
+std::optional<NodeLayouts> forward_layouts_depthwise_changing(const NodeView& node,
+                                                              std::span<const Layout> inputs) {
   return conv_layouts(node, inputs.size(), /*blocked_input=*/true);
 }
 
-std::unique_ptr<Kernel> create_forward(const NodeView& node, const NodeLayouts& /*layouts*/) {
-  return std::make_unique<Forward>(node);
+std::unique_ptr<Kernel> create_forward_depthwise_changing(const NodeView& node,
+                                                          const NodeLayouts& /*layouts*/) {
+  return std::make_unique<DepthwiseChangingForward>(node);
 }
 
-constexpr KernelDef forward_kernel(std::string_view op) {
+constexpr KernelDef forward_kernel_depthwise_changing(std::string_view op) {
   return {.op = op,
           .library = "native",
-          .refuses = refuses_forward,
-          .layouts = forward_layouts,
-          .create_in = create_forward};
+          .refuses = refuses_forward_depthwise_changing,
+          .layouts = forward_layouts_depthwise_changing,
+          .create_in = create_forward_depthwise_changing};
 }
 
 // --- gradient of the input
@@ -147,9 +149,9 @@ std::string_view refuses_weight_gradient(const NodeView& node) {
                            weight_gradient_window(node));
 }
 
-class WeightGradient final : public Kernel {
+class DepthwiseChangingWeightGradient final : public Kernel {
  public:
-  explicit WeightGradient(const NodeView& node)
+  explicit DepthwiseChangingWeightGradient(const NodeView& node)
       : threads_(threads()),
         shape_(depthwise_shape(node.input_shape(0), weight_gradient_window(node))),
         zeros_(shape_.width * kBlock) {}
@@ -177,13 +179,13 @@ std::optional<NodeLayouts> weight_gradient_layouts(const NodeView& node,
 
 std::unique_ptr<Kernel> create_weight_gradient(const NodeView& node,
                                                const NodeLayouts& /*layouts*/) {
-  return std::make_unique<WeightGradient>(node);
+  return std::make_unique<DepthwiseChangingWeightGradient>(node);
 }
 
 }  // namespace
 
-extern const KernelDef kDepthwiseChangingConv = forward_kernel("Conv");
-extern const KernelDef kDepthwiseChangingFusedConv = forward_kernel("FusedConv");
+extern const KernelDef kDepthwiseChangingConv = forward_kernel_depthwise_changing("Conv");
+extern const KernelDef kDepthwiseChangingFusedConv = forward_kernel_depthwise_changing("FusedConv");
 extern const KernelDef kDepthwiseConvGradInput = {.op = "ConvGradInput",
                                                   .library = "native",
                                                   .refuses = refuses_input_gradient,

@@ -4,18 +4,12 @@
 #include <algorithm>
 #include <immintrin.h>
 
+#include "base/integers.h"
 #include "kernels/native/panel_gemm.h"
 #include "kernels/native/parallel.h"
 
 namespace trainyard::kernels::native {
 namespace {
-
-constexpr int64_t kTaps = 9;
-constexpr int64_t kPacked = (kTaps + 1) * kBlock;
-
-int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 // --- gradient of the input, stride 2
 
@@ -68,11 +62,12 @@ void spread_plane(const DepthwiseShape& shape, const float* packed, const float*
 
 // --- gradient of the weights
 
-using Rows = const float* [3];
+using DepthwiseGradientRows = const float* [3];
 
 // Adds to sums[tap][8] the products of one row of dy with three rows of the input.
 template <int kStride>
-void add_row(const DepthwiseShape& shape, const Rows& rows, const float* dy, float* sums) {
+void add_row_depthwise_gradient(const DepthwiseShape& shape, const DepthwiseGradientRows& rows,
+                                const float* dy, float* sums) {
   const int64_t out_width = shape.out_width();
   // Outputs whose windows lie inside the rows: [first, last).
   const int64_t first = std::min(out_width, divide_up(shape.pad_left, kStride));
@@ -131,17 +126,17 @@ void add_plane(const DepthwiseShape& shape, const float* src, const float* dy, c
                float* total) {
   const int64_t row_floats = shape.width * kBlock;
   for (int64_t begin = 0; begin < shape.out_height(); begin += kRowsTogether) {
-    alignas(32) float sums[kTaps * kBlock] = {};
+    alignas(32) float sums[kDepthwiseTaps * kBlock] = {};
     const int64_t end = std::min(begin + kRowsTogether, shape.out_height());
     for (int64_t y = begin; y < end; ++y) {
-      Rows rows;
+      DepthwiseGradientRows rows;
       for (int64_t i = 0; i < 3; ++i) {
         const int64_t row = y * kStride - shape.pad_top + i;
         rows[i] = row >= 0 && row < shape.height ? src + row * row_floats : zeros;
       }
-      add_row<kStride>(shape, rows, dy + y * shape.out_width() * kBlock, sums);
+      add_row_depthwise_gradient<kStride>(shape, rows, dy + y * shape.out_width() * kBlock, sums);
     }
-    for (int64_t i = 0; i < kTaps * kBlock; ++i) total[i] += sums[i];
+    for (int64_t i = 0; i < kDepthwiseTaps * kBlock; ++i) total[i] += sums[i];
   }
 }
 
@@ -155,7 +150,7 @@ void depthwise_input_gradient_by_two(const DepthwiseShape& shape, const float* p
   parallel(threads, [&](int id) {
     const Range mine = part_of(shape.batch * blocks, threads, id);
     for (int64_t plane = mine.begin; plane < mine.end; ++plane) {
-      spread_plane(shape, packed + plane % blocks * kPacked, dy + plane * dy_plane,
+      spread_plane(shape, packed + plane % blocks * kDepthwisePacked, dy + plane * dy_plane,
                    dx + plane * dx_plane);
     }
   });
@@ -169,7 +164,7 @@ void depthwise_weight_gradient(const DepthwiseShape& shape, const float* src, co
   parallel(threads, [&](int id) {
     const Range mine = part_of(blocks, threads, id);
     for (int64_t block = mine.begin; block < mine.end; ++block) {
-      alignas(32) float total[kTaps * kBlock] = {};
+      alignas(32) float total[kDepthwiseTaps * kBlock] = {};
       for (int64_t image = 0; image < shape.batch; ++image) {
         const int64_t plane = image * blocks + block;
         (shape.stride == 1 ? add_plane<1> : add_plane<2>)(shape, src + plane * src_plane,
@@ -177,8 +172,8 @@ void depthwise_weight_gradient(const DepthwiseShape& shape, const float* src, co
       }
       const int64_t lanes = std::min(kBlock, shape.channels - block * kBlock);
       for (int64_t lane = 0; lane < lanes; ++lane) {
-        for (int64_t tap = 0; tap < kTaps; ++tap) {
-          dw[(block * kBlock + lane) * kTaps + tap] = total[tap * kBlock + lane];
+        for (int64_t tap = 0; tap < kDepthwiseTaps; ++tap) {
+          dw[(block * kBlock + lane) * kDepthwiseTaps + tap] = total[tap * kBlock + lane];
         }
       }
     }

@@ -10,7 +10,7 @@
 namespace trainyard::kernels::native {
 namespace {
 
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_dropout(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   return "";
@@ -65,7 +65,7 @@ class Dropout final : public Kernel {
   uint64_t seed_;
 };
 
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
+std::optional<NodeLayouts> layouts_dropout(const NodeView& node, std::span<const Layout> inputs) {
   const Layout layout = common_layout(node.input_shape(0), inputs.first(1), /*fit=*/true);
   return NodeLayouts{.inputs = {layout, {}},
                      .outputs = {layout},
@@ -73,7 +73,7 @@ std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout>
                      .in_place_input = 0};
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_dropout(const NodeView& node, const NodeLayouts& layouts) {
   return std::make_unique<Dropout>(node, layouts);
 }
 
@@ -81,8 +81,8 @@ std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts)
 
 extern const KernelDef kDropoutTraining = {.op = "DropoutTraining",
                                            .library = "native",
-                                           .refuses = refuses,
-                                           .layouts = layouts,
-                                           .create_in = create};
+                                           .refuses = refuses_dropout,
+                                           .layouts = layouts_dropout,
+                                           .create_in = create_dropout};
 
 }  // namespace trainyard::kernels::native

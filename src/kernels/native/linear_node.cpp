@@ -8,13 +8,13 @@
 namespace trainyard::kernels::native {
 namespace {
 
-LinearShape shape_of(const NodeView& node) {
+LinearShape shape_of_linear_node(const NodeView& node) {
   return {.rows = node.output_shape(0)[0],
           .inputs = node.input_shape(0)[1],
           .outputs = node.output_shape(0)[1]};
 }
 
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_linear_node(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   if (node.output_shape(0).num_elements() == 0 || node.input_shape(0).num_elements() == 0) {
@@ -24,7 +24,8 @@ std::string_view refuses(const NodeView& node) {
   if (node.attr_int("transA", 0) != 0) return "a transposed first operand is not implemented";
   if (node.attr_float("alpha", 1.0F) != 1.0F) return "alpha other than 1 is not implemented";
   if (!has_range_activation(node)) return "the activation is not implemented";
-  if (!packed_linear_pays(shape_of(node))) return "another kernel is expected to be faster";
+  if (!packed_linear_pays(shape_of_linear_node(node)))
+    return "another kernel is expected to be faster";
   if (!node.has_input(2)) return "";
   if (node.attr_float("beta", 1.0F) != 1.0F) return "beta other than 1 is not implemented";
   if (node.input_constant(2) == nullptr) return "the bias is not constant";
@@ -36,7 +37,7 @@ std::string_view refuses(const NodeView& node) {
 }
 
 PackedLinear make_linear(const NodeView& node) {
-  const LinearShape shape = shape_of(node);
+  const LinearShape shape = shape_of_linear_node(node);
   const bool transposed = node.attr_int("transB", 0) != 0;
   return PackedLinear(shape, constant_floats(node, 1), transposed ? shape.inputs : 1,
                       transposed ? 1 : shape.outputs, constant_floats(node, 2),
@@ -60,15 +61,19 @@ class LinearKernel final : public Kernel {
   PackedLinear linear_;
 };
 
-std::unique_ptr<Kernel> create(const NodeView& node) {
+std::unique_ptr<Kernel> create_linear_node(const NodeView& node) {
   return std::make_unique<LinearKernel>(node);
 }
 
 }  // namespace
 
-extern const KernelDef kGemm = {
-    .op = "Gemm", .library = "native", .refuses = refuses, .create = create};
-extern const KernelDef kFusedGemm = {
-    .op = "FusedGemm", .library = "native", .refuses = refuses, .create = create};
+extern const KernelDef kGemm = {.op = "Gemm",
+                                .library = "native",
+                                .refuses = refuses_linear_node,
+                                .create = create_linear_node};
+extern const KernelDef kFusedGemm = {.op = "FusedGemm",
+                                     .library = "native",
+                                     .refuses = refuses_linear_node,
+                                     .create = create_linear_node};
 
 }  // namespace trainyard::kernels::native

@@ -10,8 +10,6 @@
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr int64_t kVector = kLrnVector;
-
 class Lrn final : public Kernel {
  public:
   Lrn(const NodeView& node, const NodeLayouts& layouts)
@@ -60,12 +58,12 @@ class Lrn final : public Kernel {
   float bias_;
 };
 
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> /*inputs*/) {
+std::optional<NodeLayouts> layouts_lrn(const NodeView& node, std::span<const Layout> /*inputs*/) {
   const Layout layout = Layout::channel_blocks(node.input_shape(0), kVector);
   return NodeLayouts{.inputs = {layout}, .outputs = {layout}, .takes_parts = true};
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_lrn(const NodeView& node, const NodeLayouts& layouts) {
   return std::make_unique<Lrn>(node, layouts);
 }
 
@@ -74,7 +72,7 @@ std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts)
 extern const KernelDef kLRN = {.op = "LRN",
                                .library = "native",
                                .refuses = refuses_lrn,
-                               .layouts = layouts,
-                               .create_in = create};
+                               .layouts = layouts_lrn,
+                               .create_in = create_lrn};
 
 }  // namespace trainyard::kernels::native

@@ -11,7 +11,6 @@
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr int64_t kVector = kLrnVector;
 // Positions worked on together, plane by plane.
 constexpr int64_t kStrip = 32;
 
@@ -100,12 +99,13 @@ class LrnGrad final : public Kernel {
   float bias_;
 };
 
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> /*inputs*/) {
+std::optional<NodeLayouts> layouts_lrn_grad(const NodeView& node,
+                                            std::span<const Layout> /*inputs*/) {
   const Layout layout = Layout::channel_blocks(node.input_shape(0), kVector);
   return NodeLayouts{.inputs = {layout, layout}, .outputs = {layout}, .takes_parts = true};
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_lrn_grad(const NodeView& node, const NodeLayouts& layouts) {
   return std::make_unique<LrnGrad>(node, layouts);
 }
 
@@ -114,7 +114,7 @@ std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts)
 extern const KernelDef kLRNGrad = {.op = "LRNGrad",
                                    .library = "native",
                                    .refuses = refuses_lrn,
-                                   .layouts = layouts,
-                                   .create_in = create};
+                                   .layouts = layouts_lrn_grad,
+                                   .create_in = create_lrn_grad};
 
 }  // namespace trainyard::kernels::native

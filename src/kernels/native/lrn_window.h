@@ -9,7 +9,6 @@
 
 namespace trainyard::kernels::native {
 
-inline constexpr int64_t kLrnVector = 8;
 inline constexpr int64_t kLrnSize = 5;
 inline constexpr float kLrnExponent = 0.75F;
 

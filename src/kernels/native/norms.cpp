@@ -13,9 +13,7 @@
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr int64_t kVector = 8;
-
-std::string_view refuses(const NodeView& node, size_t first) {
+std::string_view refuses_norms(const NodeView& node, size_t first) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   for (size_t i = first; i < node.num_inputs(); ++i) {
     if (node.input_type(i).dtype != DType::kF32) return "only f32 is implemented";
@@ -166,7 +164,7 @@ std::optional<NodeLayouts> clip_layouts(const NodeView& /*node*/, std::span<cons
 }
 
 template <typename K>
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_norms(const NodeView& node, const NodeLayouts& layouts) {
   return std::make_unique<K>(node, layouts);
 }
 
@@ -175,15 +173,15 @@ std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts)
 extern const KernelDef kClipByGlobalNorm = {
     .op = "ClipByGlobalNorm",
     .library = "native",
-    .refuses = [](const NodeView& node) { return refuses(node, 0); },
+    .refuses = [](const NodeView& node) { return refuses_norms(node, 0); },
     .layouts = clip_layouts,
-    .create_in = create<ClipByGlobalNorm>};
+    .create_in = create_norms<ClipByGlobalNorm>};
 extern const KernelDef kLars = {
     .op = "Lars",
     .library = "native",
-    .refuses = [](const NodeView& node) { return refuses(node, kFirstTensor); },
+    .refuses = [](const NodeView& node) { return refuses_norms(node, kFirstTensor); },
     .layouts = [](const NodeView& node, std::span<const Layout> inputs)
         -> std::optional<NodeLayouts> { return optimizer_layouts(node, inputs, 3); },
-    .create_in = create<Lars>};
+    .create_in = create_norms<Lars>};
 
 }  // namespace trainyard::kernels::native

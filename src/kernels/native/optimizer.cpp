@@ -11,9 +11,7 @@
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr int64_t kVector = 8;
-
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_optimizer(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   for (size_t i = 0; i < node.num_inputs(); ++i) {
     if (i != 1 && node.input_type(i).dtype != DType::kF32) return "only f32 is implemented";
@@ -198,12 +196,12 @@ class AdamW {
 };
 
 template <typename Optimizer>
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
+std::optional<NodeLayouts> layouts_optimizer(const NodeView& node, std::span<const Layout> inputs) {
   return optimizer_layouts(node, inputs, Optimizer::kGroups);
 }
 
 template <typename Optimizer>
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_optimizer(const NodeView& node, const NodeLayouts& layouts) {
   return std::make_unique<OptimizerKernel<Optimizer>>(node, layouts);
 }
 
@@ -211,9 +209,9 @@ template <typename Optimizer>
 constexpr KernelDef optimizer_kernel(std::string_view op) {
   return {.op = op,
           .library = "native",
-          .refuses = refuses,
-          .layouts = layouts<Optimizer>,
-          .create_in = create<Optimizer>};
+          .refuses = refuses_optimizer,
+          .layouts = layouts_optimizer<Optimizer>,
+          .create_in = create_optimizer<Optimizer>};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/integers.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/panel_gemm.h"
 #include "kernels/native/parallel.h"
@@ -13,11 +14,7 @@ namespace {
 
 // Inputs multiplied at a time: 16 KiB of a panel, which stay in the first-level cache while every
 // group of rows is multiplied by them.
-constexpr int64_t kChunk = 256;
-
-int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
+constexpr int64_t kPackedLinearChunk = 256;
 
 }  // namespace
 
@@ -61,9 +58,9 @@ void PackedLinear::multiply_panel(const float* blocked, int64_t panel, float* su
   const int64_t panel_sums = kPanelWidth * shape_.rows;
   float* part = sums + panel_sums;
   std::fill_n(sums, panel_sums, 0.0F);
-  for (int64_t begin = 0; begin < shape_.inputs; begin += kChunk) {
+  for (int64_t begin = 0; begin < shape_.inputs; begin += kPackedLinearChunk) {
     const float* weights = weights_.data() + (panel * shape_.inputs + begin) * kPanelWidth;
-    const int64_t count = std::min(kChunk, shape_.inputs - begin);
+    const int64_t count = std::min(kPackedLinearChunk, shape_.inputs - begin);
     panel_gemm(blocked + begin * shape_.rows, shape_.rows * kBlock, shape_.rows, weights, count,
                weights + count * kPanelWidth, part, shape_.rows * kBlock);
     for (int64_t i = 0; i < panel_sums; ++i) sums[i] += part[i];

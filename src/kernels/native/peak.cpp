@@ -10,7 +10,6 @@ namespace {
 
 // Two multiply-adds per cycle with a latency of four or five need ten sums in flight.
 constexpr int kSums = 12;
-constexpr int kVector = 8;
 
 void keep(float value) {
   asm volatile("" : : "x"(value));
@@ -53,7 +52,8 @@ void fma_loop(int64_t rounds) {
 }
 
 double fma_loop_flops(int64_t rounds) {
-  return 2.0 * kSums * (cpu_has_avx2_fma() ? kVector : 1) * static_cast<double>(rounds);
+  return 2.0 * kSums * static_cast<double>(cpu_has_avx2_fma() ? kVector : 1) *
+         static_cast<double>(rounds);
 }
 
 void sum_loop(const float* values, int64_t count) {

@@ -12,9 +12,7 @@
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr int64_t kVector = 8;
-
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_pool(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   if (node.input_shape(0).rank() != 4) return "only images are implemented";
@@ -96,19 +94,22 @@ class Pool final : public Kernel {
   bool counts_padding_;
 };
 
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> /*inputs*/) {
+std::optional<NodeLayouts> layouts_pool(const NodeView& node, std::span<const Layout> /*inputs*/) {
   return NodeLayouts{.inputs = {Layout::channel_blocks(node.input_shape(0), kVector)},
                      .outputs = {Layout::channel_blocks(node.output_shape(0), kVector)},
                      .takes_parts = true};
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_pool(const NodeView& node, const NodeLayouts& layouts) {
   return std::make_unique<Pool>(node, layouts);
 }
 
 constexpr KernelDef pool_kernel(std::string_view op) {
-  return {
-      .op = op, .library = "native", .refuses = refuses, .layouts = layouts, .create_in = create};
+  return {.op = op,
+          .library = "native",
+          .refuses = refuses_pool,
+          .layouts = layouts_pool,
+          .create_in = create_pool};
 }
 
 }  // namespace

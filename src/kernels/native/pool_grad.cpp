@@ -15,19 +15,17 @@
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr int64_t kVector = 8;
-
-ops::Window window_of(const NodeView& node, const Shape& x) {
+ops::Window window_of_pool_grad(const NodeView& node, const Shape& x) {
   return ops::resolve_window(node, x, node.attr_ints("kernel_shape", {}));
 }
 
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_pool_grad(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   const Shape& x = node.output_shape(0);
   if (node.output_type(0).dtype != DType::kF32) return "only f32 is implemented";
   if (x.rank() != 4) return "only images are implemented";
   if (x.num_elements() == 0) return "the image is empty";
-  const ops::Window window = window_of(node, x);
+  const ops::Window window = window_of_pool_grad(node, x);
   if (window.dilations != std::vector<int64_t>{1, 1}) return "dilated windows are not implemented";
   for (size_t i = 0; i < 2; ++i) {
     // So that every window meets the image.
@@ -124,7 +122,7 @@ class PoolGrad final : public Kernel {
         dy_(planes_of(node.input_shape(Spread::kDy), layouts.inputs[Spread::kDy])),
         dx_(planes_of(node.output_shape(0), layouts.outputs[0])),
         width_(node.output_shape(0)[3]) {
-    const ops::Window window = window_of(node, node.output_shape(0));
+    const ops::Window window = window_of_pool_grad(node, node.output_shape(0));
     down_ = taps_of(node, window, 0, node.output_shape(0)[2]);
     across_ = taps_of(node, window, 1, width_);
   }
@@ -176,7 +174,8 @@ class PoolGrad final : public Kernel {
   std::vector<Tap> across_;
 };
 
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> /*inputs*/) {
+std::optional<NodeLayouts> layouts_pool_grad(const NodeView& node,
+                                             std::span<const Layout> /*inputs*/) {
   NodeLayouts wanted{.inputs = {},
                      .outputs = {Layout::channel_blocks(node.output_shape(0), kVector)},
                      .takes_parts = true};
@@ -187,7 +186,7 @@ std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout>
 }
 
 template <typename Spread>
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_pool_grad(const NodeView& node, const NodeLayouts& layouts) {
   return std::make_unique<PoolGrad<Spread>>(node, layouts);
 }
 
@@ -195,9 +194,9 @@ template <typename Spread>
 constexpr KernelDef pool_grad(std::string_view op) {
   return {.op = op,
           .library = "native",
-          .refuses = refuses,
-          .layouts = layouts,
-          .create_in = create<Spread>};
+          .refuses = refuses_pool_grad,
+          .layouts = layouts_pool_grad,
+          .create_in = create_pool_grad<Spread>};
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ std::optional<Extents> extents_of(const NodeView& node) {
   return extents;
 }
 
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_reduce(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   if (node.input_shape(0).num_elements() == 0) return "the input is empty";
@@ -48,7 +48,7 @@ std::string_view refuses(const NodeView& node) {
   return "";
 }
 
-struct Sum {
+struct ReduceSum {
   static constexpr float kInitial = 0;
   static float step(float sum, float x) { return sum + x; }
   static double join(double a, double b) { return a + b; }
@@ -71,14 +71,14 @@ struct Min {
 };
 
 // Sums are taken in f32 over this many elements, and these in f64.
-constexpr int64_t kChunk = 512;
+constexpr int64_t kReduceChunk = 512;
 constexpr int64_t kLanes = 32;
 
 template <typename Op>
 double reduce_row(const float* x, int64_t count) {
   double total = static_cast<double>(Op::kInitial);
-  for (int64_t begin = 0; begin < count; begin += kChunk) {
-    const int64_t end = std::min(count, begin + kChunk);
+  for (int64_t begin = 0; begin < count; begin += kReduceChunk) {
+    const int64_t end = std::min(count, begin + kReduceChunk);
     std::array<float, kLanes> lanes;
     lanes.fill(Op::kInitial);
     int64_t i = begin;
@@ -99,8 +99,8 @@ void reduce_columns(const float* x, int64_t count, int64_t stride, int64_t colum
                     float* y) {
   std::array<double, kLanes> totals;
   totals.fill(static_cast<double>(Op::kInitial));
-  for (int64_t begin = 0; begin < count; begin += kChunk) {
-    const int64_t end = std::min(count, begin + kChunk);
+  for (int64_t begin = 0; begin < count; begin += kReduceChunk) {
+    const int64_t end = std::min(count, begin + kReduceChunk);
     std::array<float, kLanes> lanes;
     lanes.fill(Op::kInitial);
     for (int64_t row = begin; row < end; ++row) {
@@ -159,7 +159,7 @@ template <typename Op>
 constexpr KernelDef reduce_kernel(std::string_view op) {
   return {.op = op,
           .library = "native",
-          .refuses = refuses,
+          .refuses = refuses_reduce,
           .create = [](const NodeView& node) -> std::unique_ptr<Kernel> {
             return std::make_unique<Reduce<Op>>(node);
           }};
@@ -168,9 +168,9 @@ constexpr KernelDef reduce_kernel(std::string_view op) {
 }  // namespace
 
 extern const KernelDef kReduceMax = reduce_kernel<Max>("ReduceMax");
-extern const KernelDef kReduceMean = reduce_kernel<Sum>("ReduceMean");
+extern const KernelDef kReduceMean = reduce_kernel<ReduceSum>("ReduceMean");
 extern const KernelDef kReduceMin = reduce_kernel<Min>("ReduceMin");
-extern const KernelDef kReduceSum = reduce_kernel<Sum>("ReduceSum");
+extern const KernelDef kReduceSum = reduce_kernel<ReduceSum>("ReduceSum");
 extern const KernelDef kReduceSumSquare = reduce_kernel<SumSquare>("ReduceSumSquare");
 
 }  // namespace trainyard::kernels::native

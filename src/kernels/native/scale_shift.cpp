@@ -13,9 +13,7 @@
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr int64_t kVector = 8;
-
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_scale_shift(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   if (node.input_constant(1) == nullptr || node.input_constant(2) == nullptr) {
@@ -92,7 +90,8 @@ class ScaleShift final : public Kernel {
   float high_ = std::numeric_limits<float>::infinity();
 };
 
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
+std::optional<NodeLayouts> layouts_scale_shift(const NodeView& node,
+                                               std::span<const Layout> inputs) {
   const Shape& shape = node.input_shape(0);
   const bool blocked = has_planes(shape, inputs[0]) && inputs[0].block_of(1) == kVector &&
                        (shape[1] % kVector == 0 || ops::activation_of(node)(0.0) == 0.0);
@@ -101,7 +100,7 @@ std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout>
       .inputs = {layout, {}, {}}, .outputs = {layout}, .takes_parts = blocked, .in_place_input = 0};
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_scale_shift(const NodeView& node, const NodeLayouts& layouts) {
   return std::make_unique<ScaleShift>(node, layouts);
 }
 
@@ -109,8 +108,8 @@ std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts)
 
 extern const KernelDef kScaleShift = {.op = "ScaleShift",
                                       .library = "native",
-                                      .refuses = refuses,
-                                      .layouts = layouts,
-                                      .create_in = create};
+                                      .refuses = refuses_scale_shift,
+                                      .layouts = layouts_scale_shift,
+                                      .create_in = create_scale_shift};
 
 }  // namespace trainyard::kernels::native

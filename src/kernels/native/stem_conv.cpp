@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include "base/error.h"
+#include "base/integers.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/panel_gemm.h"
 #include "kernels/native/parallel.h"
@@ -28,7 +29,7 @@ struct Pixels {
 
 // Pixels are template arguments for the reason given in panel_gemm.cpp.
 template <int... kPixel>
-void convolve_pixels(const Pixels& p) {
+void convolve_pixels_stem_conv(const Pixels& p) {
   const __m256 bias0 = _mm256_load_ps(p.bias);
   const __m256 bias1 = _mm256_load_ps(p.bias + kBlock);
   __m256 sum0[] = {(static_cast<void>(kPixel), bias0)...};
@@ -59,16 +60,12 @@ void convolve_pixels(const Pixels& p) {
 
 constexpr void (*kConvolvePixels[kPanelRows + 1])(const Pixels&) = {
     nullptr,
-    convolve_pixels<0>,
-    convolve_pixels<0, 1>,
-    convolve_pixels<0, 1, 2>,
-    convolve_pixels<0, 1, 2, 3>,
-    convolve_pixels<0, 1, 2, 3, 4>,
-    convolve_pixels<0, 1, 2, 3, 4, 5>};
-
-int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
+    convolve_pixels_stem_conv<0>,
+    convolve_pixels_stem_conv<0, 1>,
+    convolve_pixels_stem_conv<0, 1, 2>,
+    convolve_pixels_stem_conv<0, 1, 2, 3>,
+    convolve_pixels_stem_conv<0, 1, 2, 3, 4>,
+    convolve_pixels_stem_conv<0, 1, 2, 3, 4, 5>};
 
 }  // namespace
 

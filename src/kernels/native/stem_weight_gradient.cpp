@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/integers.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/panel_gemm.h"
 #include "kernels/native/parallel.h"
@@ -17,10 +18,6 @@ namespace {
 constexpr int64_t kMostParts = 8;
 constexpr int64_t kMostSums = 12;  // of 16 registers
 
-int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 int64_t whole_lines(int64_t floats) {
   constexpr int64_t kLine = 16;
   return divide_up(floats, kLine) * kLine;
@@ -29,9 +26,9 @@ int64_t whole_lines(int64_t floats) {
 // Adds to sums[block][weight][8] the products of one row of outputs with the inputs that some
 // weights see. Weights are template arguments for the reason given in panel_gemm.cpp.
 template <int kBlocks, size_t... kWeight>
-void add_row(const float* x, const int64_t* offsets, int64_t stride, const float* dy,
-             int64_t dy_stride, int64_t width, float* sums, int64_t sums_stride,
-             std::index_sequence<kWeight...>) {
+void add_row_stem_weight_gradient(const float* x, const int64_t* offsets, int64_t stride,
+                                  const float* dy, int64_t dy_stride, int64_t width, float* sums,
+                                  int64_t sums_stride, std::index_sequence<kWeight...>) {
   const float* const inputs[] = {x + offsets[kWeight]...};
   __m256 sum0[] = {(static_cast<void>(kWeight), _mm256_setzero_ps())...};
   __m256 sum1[] = {(static_cast<void>(kWeight), _mm256_setzero_ps())...};
@@ -61,8 +58,8 @@ using AddRow = void (*)(const float* x, const int64_t* offsets, int64_t stride, 
 template <int kBlocks, size_t kWeights>
 void add_row_of(const float* x, const int64_t* offsets, int64_t stride, const float* dy,
                 int64_t dy_stride, int64_t width, float* sums, int64_t sums_stride) {
-  add_row<kBlocks>(x, offsets, stride, dy, dy_stride, width, sums, sums_stride,
-                   std::make_index_sequence<kWeights>());
+  add_row_stem_weight_gradient<kBlocks>(x, offsets, stride, dy, dy_stride, width, sums, sums_stride,
+                                        std::make_index_sequence<kWeights>());
 }
 
 // By number of weights, less one.

@@ -8,27 +8,29 @@
 namespace trainyard::kernels::native {
 namespace {
 
-ops::Window window_of(const NodeView& node) {
+ops::Window window_of_stem_weight_node(const NodeView& node) {
   return ops::conv_window(node, node.input_shape(0), node.output_shape(0));
 }
 
-StemShape shape_of(const NodeView& node) {
-  return stem_shape(node.input_shape(0), node.output_shape(0)[0], window_of(node));
+StemShape shape_of_stem_weight_node(const NodeView& node) {
+  return stem_shape(node.input_shape(0), node.output_shape(0)[0], window_of_stem_weight_node(node));
 }
 
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_stem_weight_node(const NodeView& node) {
   if (const std::string_view why = refuses_conv_gradient(node); !why.empty()) return why;
   if (node.attr_int("group", 1) != 1) return "groups are not implemented";
-  if (!square_and_dense(window_of(node))) {
+  if (!square_and_dense(window_of_stem_weight_node(node))) {
     return "only square windows without dilation are implemented";
   }
-  if (!stem_weight_gradient_pays(shape_of(node))) return "another kernel is expected to be faster";
+  if (!stem_weight_gradient_pays(shape_of_stem_weight_node(node)))
+    return "another kernel is expected to be faster";
   return "";
 }
 
 class StemWeightKernel final : public Kernel {
  public:
-  explicit StemWeightKernel(const NodeView& node) : gradient_(shape_of(node), threads()) {}
+  explicit StemWeightKernel(const NodeView& node)
+      : gradient_(shape_of_stem_weight_node(node), threads()) {}
 
   void run(const KernelArgs& args) const override {
     gradient_.run(args.inputs[0].as<float>(), args.inputs[1].as<float>(),
@@ -42,7 +44,8 @@ class StemWeightKernel final : public Kernel {
 };
 
 // The weights' gradient in Ohwi8o, as oneDNN's forward convolution has the weights.
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> /*inputs*/) {
+std::optional<NodeLayouts> layouts_stem_weight_node(const NodeView& node,
+                                                    std::span<const Layout> /*inputs*/) {
   static constexpr int64_t kOrder[] = {0, 2, 3, 1};
   NodeLayouts wanted;
   wanted.inputs = {Layout(), Layout::channel_blocks(node.input_shape(1), kBlock)};
@@ -50,7 +53,8 @@ std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout>
   return wanted;
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& /*layouts*/) {
+std::unique_ptr<Kernel> create_stem_weight_node(const NodeView& node,
+                                                const NodeLayouts& /*layouts*/) {
   return std::make_unique<StemWeightKernel>(node);
 }
 
@@ -58,8 +62,8 @@ std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& /*layout
 
 extern const KernelDef kStemConvGradWeight = {.op = "ConvGradWeight",
                                               .library = "native",
-                                              .refuses = refuses,
-                                              .layouts = layouts,
-                                              .create_in = create};
+                                              .refuses = refuses_stem_weight_node,
+                                              .layouts = layouts_stem_weight_node,
+                                              .create_in = create_stem_weight_node};
 
 }  // namespace trainyard::kernels::native

@@ -7,7 +7,7 @@
 namespace trainyard::kernels::native {
 namespace {
 
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_sum(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   if (node.num_inputs() < 3) return "it has fewer than three operands";
@@ -23,9 +23,9 @@ std::vector<Layout> all_layouts(const NodeLayouts& layouts) {
   return all;
 }
 
-class Sum final : public Kernel {
+class SumSum final : public Kernel {
  public:
-  Sum(const NodeView& node, const NodeLayouts& layouts)
+  SumSum(const NodeView& node, const NodeLayouts& layouts)
       : count_(node.num_inputs()), runs_(node.output_shape(0), all_layouts(layouts)) {}
 
   void run(const KernelArgs& args) const override {
@@ -49,7 +49,7 @@ class Sum final : public Kernel {
   ElementRuns runs_;
 };
 
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
+std::optional<NodeLayouts> layouts_sum(const NodeView& node, std::span<const Layout> inputs) {
   const Layout layout = common_layout(node.output_shape(0), inputs, /*fit=*/true);
   NodeLayouts wanted{.inputs = {},
                      .outputs = {layout},
@@ -59,13 +59,16 @@ std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout>
   return wanted;
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
-  return std::make_unique<Sum>(node, layouts);
+std::unique_ptr<Kernel> create_sum(const NodeView& node, const NodeLayouts& layouts) {
+  return std::make_unique<SumSum>(node, layouts);
 }
 
 }  // namespace
 
-extern const KernelDef kSumOfMany = {
-    .op = "Sum", .library = "native", .refuses = refuses, .layouts = layouts, .create_in = create};
+extern const KernelDef kSumOfMany = {.op = "Sum",
+                                     .library = "native",
+                                     .refuses = refuses_sum,
+                                     .layouts = layouts_sum,
+                                     .create_in = create_sum};
 
 }  // namespace trainyard::kernels::native

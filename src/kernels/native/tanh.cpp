@@ -11,9 +11,7 @@
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr int64_t kVector = 8;
-
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_tanh(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   return "";
@@ -32,11 +30,11 @@ class Tanh final : public Kernel {
 };
 
 // Padding is zero and stays so.
-std::optional<NodeLayouts> layouts(const NodeView& /*node*/, std::span<const Layout> inputs) {
+std::optional<NodeLayouts> layouts_tanh(const NodeView& /*node*/, std::span<const Layout> inputs) {
   return NodeLayouts{.inputs = {inputs[0]}, .outputs = {inputs[0]}, .in_place_input = 0};
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_tanh(const NodeView& node, const NodeLayouts& layouts) {
   return std::make_unique<Tanh>(layouts.inputs[0].span_elements(node.input_shape(0)));
 }
 
@@ -58,7 +56,10 @@ void tanh_of(const float* x, int64_t count, float* y) {
   });
 }
 
-extern const KernelDef kTanh = {
-    .op = "Tanh", .library = "native", .refuses = refuses, .layouts = layouts, .create_in = create};
+extern const KernelDef kTanh = {.op = "Tanh",
+                                .library = "native",
+                                .refuses = refuses_tanh,
+                                .layouts = layouts_tanh,
+                                .create_in = create_tanh};
 
 }  // namespace trainyard::kernels::native

@@ -59,9 +59,9 @@ struct Run {
 };
 
 template <int kOutputs, int kPoints>
-class Steps {
+class WinogradSteps {
  public:
-  explicit Steps(const Run& run) : run_(run), shape_(run.shape), plan_(run.plan) {}
+  explicit WinogradSteps(const Run& run) : run_(run), shape_(run.shape), plan_(run.plan) {}
 
   // Products and outputs of the given tiles, whose transformed input is v, for some panels.
   void multiply(Range tiles, Range panels, const float* v, float* m) const {
@@ -148,10 +148,10 @@ class Steps {
 };
 
 template <int kOutputs, int kPoints>
-void run_steps(const Run& run, float* scratch, int threads) {
+void run_steps_winograd(const Run& run, float* scratch, int threads) {
   const WinogradPlan& plan = run.plan;
   const InputTiles<kOutputs, kPoints> input(run.shape, plan, run.src, plan.v_stride);
-  const Steps<kOutputs, kPoints> steps(run);
+  const WinogradSteps<kOutputs, kPoints> steps(run);
   if (plan.split_panels) {
     float* v = scratch;
     float* products = scratch + plan.v_floats();
@@ -187,7 +187,7 @@ struct Kernels {
 template <int kOutputs, int kTaps>
 constexpr Kernels make_kernels() {
   constexpr int kPoints = kOutputs + kTaps - 1;
-  return {kOutputs, kTaps, pack_weights<kOutputs, kPoints>, run_steps<kOutputs, kPoints>};
+  return {kOutputs, kTaps, pack_weights<kOutputs, kPoints>, run_steps_winograd<kOutputs, kPoints>};
 }
 
 constexpr Kernels kKernels[] = {make_kernels<2, 3>(), make_kernels<4, 3>(), make_kernels<6, 3>(),

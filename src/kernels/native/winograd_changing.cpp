@@ -50,9 +50,9 @@ class ChangingWinograd : public Kernel {
   int threads_;
 };
 
-class Forward final : public ChangingWinograd {
+class WinogradChangingForward final : public ChangingWinograd {
  public:
-  Forward(const NodeView& node, const NodeLayouts& layouts)
+  WinogradChangingForward(const NodeView& node, const NodeLayouts& layouts)
       : ChangingWinograd(strided(forward_shape(node), layouts), FilterUse::kForward,
                          range_activation(node)),
         has_bias_(node.has_input(kConvBias)),
@@ -75,7 +75,7 @@ class Forward final : public ChangingWinograd {
   bool has_sum_;
 };
 
-std::string_view refuses_forward(const NodeView& node) {
+std::string_view refuses_forward_winograd_changing(const NodeView& node) {
   if (const std::string_view why = refuses_changing_conv(node); !why.empty()) return why;
   if (!is_winograd_window(*ops::op_of(node).window(node))) return kNotWinogradWindow;
   if (node.attr_int("group", 1) != 1) return "groups are not implemented";
@@ -83,7 +83,8 @@ std::string_view refuses_forward(const NodeView& node) {
   return "";
 }
 
-std::optional<NodeLayouts> forward_layouts(const NodeView& node, std::span<const Layout> inputs) {
+std::optional<NodeLayouts> forward_layouts_winograd_changing(const NodeView& node,
+                                                             std::span<const Layout> inputs) {
   NodeLayouts wanted = conv_layouts(node, inputs.size(), /*blocked_input=*/true);
   wanted.inputs[1] = blocked_weights(node.input_shape(1));
   // The added tensor is read with the result's strides.
@@ -91,16 +92,17 @@ std::optional<NodeLayouts> forward_layouts(const NodeView& node, std::span<const
   return wanted;
 }
 
-std::unique_ptr<Kernel> create_forward(const NodeView& node, const NodeLayouts& layouts) {
-  return std::make_unique<Forward>(node, layouts);
+std::unique_ptr<Kernel> create_forward_winograd_changing(const NodeView& node,
+                                                         const NodeLayouts& layouts) {
+  return std::make_unique<WinogradChangingForward>(node, layouts);
 }
 
-constexpr KernelDef forward_kernel(std::string_view op) {
+constexpr KernelDef forward_kernel_winograd_changing(std::string_view op) {
   return {.op = op,
           .library = "native",
-          .refuses = refuses_forward,
-          .layouts = forward_layouts,
-          .create_in = create_forward};
+          .refuses = refuses_forward_winograd_changing,
+          .layouts = forward_layouts_winograd_changing,
+          .create_in = create_forward_winograd_changing};
 }
 
 // dx is the convolution of dy, padded by what the forward window reaches over.
@@ -150,8 +152,8 @@ std::unique_ptr<Kernel> create_gradient(const NodeView& node, const NodeLayouts&
 
 }  // namespace
 
-extern const KernelDef kChangingConv = forward_kernel("Conv");
-extern const KernelDef kChangingFusedConv = forward_kernel("FusedConv");
+extern const KernelDef kChangingConv = forward_kernel_winograd_changing("Conv");
+extern const KernelDef kChangingFusedConv = forward_kernel_winograd_changing("FusedConv");
 extern const KernelDef kConvGradInput = {.op = "ConvGradInput",
                                          .library = "native",
                                          .refuses = refuses_gradient,

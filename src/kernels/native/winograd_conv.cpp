@@ -12,7 +12,7 @@ int64_t groups_of(const NodeView& node) {
   return node.attr_int("group", 1);
 }
 
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_winograd_conv(const NodeView& node) {
   if (const std::string_view why = refuses_conv(node); !why.empty()) return why;
   const int64_t groups = groups_of(node);
   if (groups > 1 && (node.input_shape(0)[1] / groups % kBlock != 0 ||
@@ -69,20 +69,24 @@ class WinogradKernel final : public Kernel {
   std::vector<WinogradConv> groups_;
 };
 
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
+std::optional<NodeLayouts> layouts_winograd_conv(const NodeView& node,
+                                                 std::span<const Layout> inputs) {
   NodeLayouts wanted = conv_layouts(node, inputs.size(), /*blocked_input=*/true);
   // The added tensor is read with the result's strides.
   wanted.takes_parts = !node.has_input(kConvSum);
   return wanted;
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_winograd_conv(const NodeView& node, const NodeLayouts& layouts) {
   return std::make_unique<WinogradKernel>(node, layouts);
 }
 
 constexpr KernelDef winograd_kernel(std::string_view op) {
-  return {
-      .op = op, .library = "native", .refuses = refuses, .layouts = layouts, .create_in = create};
+  return {.op = op,
+          .library = "native",
+          .refuses = refuses_winograd_conv,
+          .layouts = layouts_winograd_conv,
+          .create_in = create_winograd_conv};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/integers.h"
 #include "kernels/native/panel_gemm.h"
 #include "kernels/native/parallel.h"
 #include "kernels/native/transpose.h"
@@ -12,11 +13,7 @@
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr int64_t kSquare = kBlock * kBlock;
-
-int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
+constexpr int64_t kWinogradFilterSquare = kBlock * kBlock;
 
 template <int kOutputs, int kTaps>
 class FilterTransform {
@@ -66,13 +63,16 @@ class FilterTransform {
 
   void transform_block(int64_t out_block, int64_t in_block, float* points) const {
     if (use_ == FilterUse::kForward) {
-      transform_taps(weights_ + (out_block * in_blocks_ + in_block) * kWindow * kSquare, points);
+      transform_taps(
+          weights_ + (out_block * in_blocks_ + in_block) * kWindow * kWinogradFilterSquare, points);
       return;
     }
-    alignas(32) float turned[kWindow * kSquare];
-    const float* from = weights_ + (in_block * out_blocks_ + out_block) * kWindow * kSquare;
+    alignas(32) float turned[kWindow * kWinogradFilterSquare];
+    const float* from =
+        weights_ + (in_block * out_blocks_ + out_block) * kWindow * kWinogradFilterSquare;
     for (int64_t tap = 0; tap < kWindow; ++tap) {
-      transpose_8x8(from + tap * kSquare, kBlock, turned + (kWindow - 1 - tap) * kSquare, kBlock);
+      transpose_8x8(from + tap * kWinogradFilterSquare, kBlock,
+                    turned + (kWindow - 1 - tap) * kWinogradFilterSquare, kBlock);
     }
     transform_taps(turned, points);
   }
@@ -85,7 +85,7 @@ class FilterTransform {
         __m256 column[kTaps];
         __m256 result[kPoints];
         for (int y = 0; y < kTaps; ++y) {
-          column[y] = _mm256_load_ps(taps + (y * kTaps + x) * kSquare + c * kBlock);
+          column[y] = _mm256_load_ps(taps + (y * kTaps + x) * kWinogradFilterSquare + c * kBlock);
         }
         winograd_filter_transform(column, result);
         for (int i = 0; i < kPoints; ++i) half[i][x] = result[i];

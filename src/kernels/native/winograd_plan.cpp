@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/integers.h"
 #include "kernels/native/panel_gemm.h"
 
 namespace trainyard::kernels::native {
@@ -14,22 +15,17 @@ constexpr int64_t kCacheFloats = 96 << 10;
 constexpr int64_t kFewTiles = 24;
 constexpr int64_t kBlockPanels = 2;
 
-int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
-// An odd number of cache lines, so that the points of a tile fall into different cache sets.
-int64_t spread_stride(int64_t floats) {
-  constexpr int64_t kLine = 16;
-  return (divide_up(floats, kLine) | 1) * kLine;
-}
-
 // Limits of the measured rule in winograd.h.
 constexpr int64_t kMinChannels = 16;
 constexpr int64_t kManyTiles = 12;
 constexpr int64_t kLargeImage = 96;
 
 }  // namespace
+
+int64_t spread_stride(int64_t floats) {
+  constexpr int64_t kLine = 16;
+  return (divide_up(floats, kLine) | 1) * kLine;
+}
 
 std::optional<WinogradTile> winograd_pays(const WinogradShape& shape) {
   if (std::min(shape.in_channels, shape.out_channels) < kMinChannels) return std::nullopt;

@@ -29,6 +29,10 @@ struct WinogradPlan {
   int64_t m_floats() const { return points * m_stride; }
 };
 
+// The floats from one point of the tiles to the next: an odd number of cache lines, so that the
+// points of a tile fall into different cache sets.
+int64_t spread_stride(int64_t floats);
+
 WinogradPlan plan_winograd(const WinogradShape& shape, WinogradTile tile, int threads);
 
 }  // namespace trainyard::kernels::native

@@ -4,22 +4,20 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/integers.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/panel_gemm.h"
 #include "kernels/native/parallel.h"
 #include "kernels/native/winograd_input.h"
+#include "kernels/native/winograd_plan.h"
 
 namespace trainyard::kernels::native {
 namespace {
 
 constexpr WinogradTile kTile = WinogradTile::k4;
-constexpr int64_t kSquare = kBlock * kBlock;
+constexpr int64_t kWinogradWeightGradientSquare = kBlock * kBlock;
 constexpr int64_t kRows = 4;         // input channels per call: 4 x 3 sums fill 12 of 16 registers
 constexpr int64_t kMostColumns = 3;  // blocks of output channels per call
-
-int64_t divide_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 // sums[column][row][8] (a column of 8x8 blocks every `sums_stride`) = or += the products of 4 input
 // channels at `v` and blocks of 8 output channels at `m`, summed over tiles. Columns are template
@@ -56,13 +54,13 @@ constexpr MultiplyTiles kMultiplyTiles[kMostColumns + 1] = {
     nullptr, multiply_tiles<0>, multiply_tiles<0, 1>, multiply_tiles<0, 1, 2>};
 
 template <int kTaps>
-class Steps {
+class WinogradWeightGradientSteps {
  public:
   static constexpr int kOutputs = static_cast<int>(kTile);
   static constexpr int kPoints = kOutputs + kTaps - 1;
 
-  Steps(const WinogradShape& shape, const WinogradWeightGradient::Plan& plan, const float* src,
-        const float* dy, float* dw)
+  WinogradWeightGradientSteps(const WinogradShape& shape, const WinogradWeightGradient::Plan& plan,
+                              const float* src, const float* dy, float* dw)
       : shape_(shape),
         plan_(plan),
         tiles_(plan_winograd(shape, kTile, 1)),
@@ -94,10 +92,12 @@ class Steps {
         const float* columns_at = m + point * plan_.m_stride + (out.begin + columns.begin) * block;
         for (int64_t c = 0; c < in.size(); ++c) {
           const float* rows_at = v + point * plan_.v_stride + (in.begin + c) * block;
-          float* to = sums + ((c * out.size() + columns.begin) * plan_.points + point) * kSquare;
+          float* to = sums + ((c * out.size() + columns.begin) * plan_.points + point) *
+                                 kWinogradWeightGradientSquare;
           for (int64_t row = 0; row < kBlock; row += kRows) {
             kMultiplyTiles[columns.size()](rows_at + row, columns_at, block, tiles, add,
-                                           to + row * kBlock, plan_.points * kSquare);
+                                           to + row * kBlock,
+                                           plan_.points * kWinogradWeightGradientSquare);
           }
         }
       }
@@ -109,9 +109,12 @@ class Steps {
     const Range in = in_blocks(unit);
     const Range out = out_blocks(unit);
     for (int64_t c = in.begin; c < in.end; ++c) {
-      for (int64_t k = out.begin; k < out.end; ++k, sums += plan_.points * kSquare) {
-        float* to = dw_ + (k * tiles_.in_blocks + c) * kTaps * kTaps * kSquare;
-        for (int64_t row = 0; row < kSquare; row += kBlock) finish_row(sums + row, to + row);
+      for (int64_t k = out.begin; k < out.end;
+           ++k, sums += plan_.points * kWinogradWeightGradientSquare) {
+        float* to =
+            dw_ + (k * tiles_.in_blocks + c) * kTaps * kTaps * kWinogradWeightGradientSquare;
+        for (int64_t row = 0; row < kWinogradWeightGradientSquare; row += kBlock)
+          finish_row(sums + row, to + row);
       }
     }
   }
@@ -172,7 +175,7 @@ class Steps {
       __m256 column[kPoints];
       __m256 result[kTaps];
       for (int i = 0; i < kPoints; ++i) {
-        column[i] = _mm256_load_ps(sums + (i * kPoints + j) * kSquare);
+        column[i] = _mm256_load_ps(sums + (i * kPoints + j) * kWinogradWeightGradientSquare);
       }
       winograd_filter_gradient(column, result);
       for (int i = 0; i < kTaps; ++i) half[i][j] = result[i];
@@ -180,7 +183,8 @@ class Steps {
     for (int i = 0; i < kTaps; ++i) {
       __m256 result[kTaps];
       winograd_filter_gradient(half[i], result);
-      for (int j = 0; j < kTaps; ++j) _mm256_store_ps(to + (i * kTaps + j) * kSquare, result[j]);
+      for (int j = 0; j < kTaps; ++j)
+        _mm256_store_ps(to + (i * kTaps + j) * kWinogradWeightGradientSquare, result[j]);
     }
   }
 
@@ -193,8 +197,9 @@ class Steps {
 };
 
 template <int kTaps>
-void run_steps(const Steps<kTaps>& steps, const WinogradWeightGradient::Plan& plan, int64_t tiles,
-               float* scratch, int threads) {
+void run_steps_winograd_weight_gradient(const WinogradWeightGradientSteps<kTaps>& steps,
+                                        const WinogradWeightGradient::Plan& plan, int64_t tiles,
+                                        float* scratch, int threads) {
   float* v = scratch;
   float* m = v + plan.points * plan.v_stride;
   float* sums = m + plan.points * plan.m_stride;
@@ -213,12 +218,6 @@ void run_steps(const Steps<kTaps>& steps, const WinogradWeightGradient::Plan& pl
       }
     });
   }
-}
-
-// An odd number of cache lines, so that the points of a tile fall into different cache sets.
-int64_t spread_stride(int64_t floats) {
-  constexpr int64_t kLine = 16;
-  return (divide_up(floats, kLine) | 1) * kLine;
 }
 
 // Few tiles make the sums' traffic dominate, many make the transforms overflow the caches.
@@ -276,9 +275,11 @@ void WinogradWeightGradient::run(const float* src, const float* dy, float* dw,
   const int64_t tiles = plan_winograd(shape_, kTile, 1).tiles;
   auto* memory = static_cast<float*>(scratch);
   if (shape_.kernel == 3) {
-    run_steps(Steps<3>(shape_, plan_, src, dy, dw), plan_, tiles, memory, threads_);
+    run_steps_winograd_weight_gradient(WinogradWeightGradientSteps<3>(shape_, plan_, src, dy, dw),
+                                       plan_, tiles, memory, threads_);
   } else {
-    run_steps(Steps<5>(shape_, plan_, src, dy, dw), plan_, tiles, memory, threads_);
+    run_steps_winograd_weight_gradient(WinogradWeightGradientSteps<5>(shape_, plan_, src, dy, dw),
+                                       plan_, tiles, memory, threads_);
   }
 }
 

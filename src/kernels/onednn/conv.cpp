@@ -10,12 +10,10 @@ namespace trainyard::kernels::onednn {
 namespace {
 
 using dnnl::convolution_forward;
-using Desc = dnnl::memory::desc;
-
-constexpr size_t kBias = 2;
+constexpr size_t kConvBias = 2;
 constexpr size_t kSum = 3;
 
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_conv(const NodeView& node) {
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   const int64_t rank = node.input_shape(0).rank();
   if (rank < 3 || rank > 5) return "only one to three spatial dimensions are implemented";
@@ -73,10 +71,10 @@ bool does_tanh_itself(const NodeView& node) {
   return node.attr_text("activation", "") == "Tanh" && native::cpu_has_avx2_fma();
 }
 
-convolution_forward::primitive_desc describe(const NodeView& node, const Desc& x, const Desc& w,
-                                             const Desc& y) {
+convolution_forward::primitive_desc describe_conv(const NodeView& node, const Desc& x,
+                                                  const Desc& w, const Desc& y) {
   const ConvWindow window(*ops::op_of(node).window(node));
-  const Desc bias = node.has_input(kBias) ? to_desc(node.input_type(kBias)) : Desc();
+  const Desc bias = node.has_input(kConvBias) ? to_desc(node.input_type(kConvBias)) : Desc();
   const convolution_forward::desc desc(
       dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, x, w, bias, y,
       window.strides, window.dilations, window.pads_begin, window.pads_end);
@@ -124,8 +122,9 @@ class Conv final : public OnednnKernel {
         given_weights_(takes_packed_weights(node)
                            ? to_desc(node.input_type(1), layouts.inputs[1])
                            : plain_weights(node.input_shape(1), group_of(node))),
-        pd_(describe(node, operands_.x,
-                     takes_packed_weights(node) ? given_weights_ : any_weights(node), operands_.y)),
+        pd_(describe_conv(node, operands_.x,
+                          takes_packed_weights(node) ? given_weights_ : any_weights(node),
+                          operands_.y)),
         primitive_(pd_) {
     if (const Tensor* weights = node.input_constant(1)) {
       weights_ = pack_constant(given_weights_, weights->data(), pd_.weights_desc());
@@ -134,9 +133,9 @@ class Conv final : public OnednnKernel {
       pack_ = dnnl::reorder(
           dnnl::reorder::primitive_desc(engine(), given_weights_, engine(), pd_.weights_desc()));
     }
-    has_bias_ = node.has_input(kBias);
+    has_bias_ = node.has_input(kConvBias);
     does_tanh_ = does_tanh_itself(node);
-    if (const Tensor* bias = node.input_constant(kBias)) {
+    if (const Tensor* bias = node.input_constant(kConvBias)) {
       bias_ = pack_constant(pd_.bias_desc(), bias->data(), pd_.bias_desc());
     }
   }
@@ -155,9 +154,9 @@ class Conv final : public OnednnKernel {
           {DNNL_ARG_SCRATCHPAD, memory_at(pd_.scratchpad_desc(), scratch)}};
       if (has_bias_) {
         arguments.emplace_back(DNNL_ARG_BIAS,
-                               holds_input(kBias)
+                               holds_input(kConvBias)
                                    ? bias_.memory()
-                                   : memory_at(pd_.bias_desc(), args.inputs[kBias].data));
+                                   : memory_at(pd_.bias_desc(), args.inputs[kConvBias].data));
       }
       bound->add(primitive_, std::move(arguments));
     }
@@ -171,7 +170,7 @@ class Conv final : public OnednnKernel {
     return library_scratch() + (pack_ ? aligned_bytes(pd_.weights_desc().get_size()) : 0);
   }
   bool holds_input(size_t input) const override {
-    return (input == kBias && bias_.data.size() > 0) || (input == 1 && holds_weights_);
+    return (input == kConvBias && bias_.data.size() > 0) || (input == 1 && holds_weights_);
   }
   std::string detail() const override { return pd_.impl_info_str(); }
 
@@ -200,9 +199,9 @@ class Conv final : public OnednnKernel {
   dnnl::reorder pack_;  // empty if the weights come as the library wants them
 };
 
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
-  const auto pd = describe(node, any_desc(node.input_type(0)), any_weights(node),
-                           any_desc(node.output_type(0)));
+std::optional<NodeLayouts> layouts_conv(const NodeView& node, std::span<const Layout> inputs) {
+  const auto pd = describe_conv(node, any_desc(node.input_type(0)), any_weights(node),
+                                any_desc(node.output_type(0)));
   if (!pd || !is_fast(pd.impl_info_str())) return std::nullopt;
   NodeLayouts wanted;
   wanted.inputs.resize(inputs.size());
@@ -218,13 +217,16 @@ std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout>
   return wanted;
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_conv(const NodeView& node, const NodeLayouts& layouts) {
   return std::make_unique<Conv>(node, layouts);
 }
 
 constexpr KernelDef conv_kernel(std::string_view op) {
-  return {
-      .op = op, .library = "onednn", .refuses = refuses, .layouts = layouts, .create_in = create};
+  return {.op = op,
+          .library = "onednn",
+          .refuses = refuses_conv,
+          .layouts = layouts_conv,
+          .create_in = create_conv};
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ dnnl::memory::dims weight_dims(const Shape& weights, int64_t group) {
   return dims;
 }
 
-dnnl::memory::desc plain_weights(const Shape& weights, int64_t group) {
+Desc plain_weights(const Shape& weights, int64_t group) {
   const dnnl::memory::dims dims = weight_dims(weights, group);
   return {dims, dnnl::memory::data_type::f32, to_dims(Shape(dims).strides())};
 }

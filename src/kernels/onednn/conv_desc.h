@@ -19,7 +19,7 @@ struct ConvWindow {
 // Groups are a dimension of their own: G x O/G x I/G x window.
 dnnl::memory::dims weight_dims(const Shape& weights, int64_t group);
 // Row-major weights in those dimensions.
-dnnl::memory::desc plain_weights(const Shape& weights, int64_t group);
+Desc plain_weights(const Shape& weights, int64_t group);
 
 // Can the weights' layout be agreed on outside of the kernel? Not with groups: our tensors have no
 // dimension for them.

@@ -9,8 +9,6 @@ namespace {
 using dnnl::convolution_backward_data;
 using dnnl::convolution_backward_weights;
 using dnnl::convolution_forward;
-using Desc = dnnl::memory::desc;
-
 // The convolution a gradient belongs to.
 struct ConvOf {
   TensorType x;
@@ -37,7 +35,7 @@ ConvOf conv_of_weight_gradient(const NodeView& node) {
   return {node, node.input_type(0), node.output_type(0), node.input_type(1)};
 }
 
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_conv_grad(const NodeView& node) {
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   const int64_t rank = node.input_shape(0).rank();
   if (rank < 3 || rank > 5) return "only one to three spatial dimensions are implemented";
@@ -59,8 +57,8 @@ convolution_forward::primitive_desc forward_hint(const ConvOf& conv, const Desc&
 }
 
 template <typename Backward>
-typename Backward::primitive_desc describe(const ConvOf& conv, const Desc& x, const Desc& w,
-                                           const Desc& y) {
+typename Backward::primitive_desc describe_conv_grad(const ConvOf& conv, const Desc& x,
+                                                     const Desc& w, const Desc& y) {
   const auto hint = forward_hint(conv, x, w, y);
   if (!hint) return {};
   const typename Backward::desc desc(dnnl::algorithm::convolution_direct, x, w, y,
@@ -76,9 +74,9 @@ class ConvGradInput final : public OnednnKernel {
     const bool shared = shares_weight_layout(conv.group);
     given_weights_ =
         shared ? to_desc(conv.w, layouts.inputs[1]) : plain_weights(conv.w.shape, conv.group);
-    pd_ = describe<convolution_backward_data>(conv, to_desc(conv.x, layouts.outputs[0]),
-                                              shared ? given_weights_ : conv.any_weights(),
-                                              to_desc(conv.y, layouts.inputs[0]));
+    pd_ = describe_conv_grad<convolution_backward_data>(
+        conv, to_desc(conv.x, layouts.outputs[0]), shared ? given_weights_ : conv.any_weights(),
+        to_desc(conv.y, layouts.inputs[0]));
     TY_CHECK(pd_, "oneDNN has no ConvGradInput for '{}'", node.name());
     primitive_ = convolution_backward_data(pd_);
     if (!shared) {
@@ -123,9 +121,9 @@ class ConvGradWeight final : public OnednnKernel {
     const bool shared = shares_weight_layout(conv.group);
     wanted_weights_ =
         shared ? to_desc(conv.w, layouts.outputs[0]) : plain_weights(conv.w.shape, conv.group);
-    pd_ = describe<convolution_backward_weights>(conv, to_desc(conv.x, layouts.inputs[0]),
-                                                 shared ? wanted_weights_ : conv.any_weights(),
-                                                 to_desc(conv.y, layouts.inputs[1]));
+    pd_ = describe_conv_grad<convolution_backward_weights>(
+        conv, to_desc(conv.x, layouts.inputs[0]), shared ? wanted_weights_ : conv.any_weights(),
+        to_desc(conv.y, layouts.inputs[1]));
     TY_CHECK(pd_, "oneDNN has no ConvGradWeight for '{}'", node.name());
     primitive_ = convolution_backward_weights(pd_);
     if (!shared) {
@@ -165,8 +163,8 @@ class ConvGradWeight final : public OnednnKernel {
 std::optional<NodeLayouts> input_gradient_layouts(const NodeView& node,
                                                   std::span<const Layout> inputs) {
   const ConvOf conv = conv_of_input_gradient(node);
-  const auto pd = describe<convolution_backward_data>(conv, any_desc(conv.x), conv.any_weights(),
-                                                      any_desc(conv.y));
+  const auto pd = describe_conv_grad<convolution_backward_data>(
+      conv, any_desc(conv.x), conv.any_weights(), any_desc(conv.y));
   if (!pd || !is_fast(pd.impl_info_str())) return std::nullopt;
   NodeLayouts wanted;
   wanted.inputs.resize(inputs.size());
@@ -179,8 +177,8 @@ std::optional<NodeLayouts> input_gradient_layouts(const NodeView& node,
 std::optional<NodeLayouts> weight_gradient_layouts(const NodeView& node,
                                                    std::span<const Layout> inputs) {
   const ConvOf conv = conv_of_weight_gradient(node);
-  const auto pd = describe<convolution_backward_weights>(conv, any_desc(conv.x), conv.any_weights(),
-                                                         any_desc(conv.y));
+  const auto pd = describe_conv_grad<convolution_backward_weights>(
+      conv, any_desc(conv.x), conv.any_weights(), any_desc(conv.y));
   if (!pd || !is_fast(pd.impl_info_str())) return std::nullopt;
   NodeLayouts wanted;
   wanted.inputs.resize(inputs.size());
@@ -192,7 +190,7 @@ std::optional<NodeLayouts> weight_gradient_layouts(const NodeView& node,
 }
 
 template <typename K>
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_conv_grad(const NodeView& node, const NodeLayouts& layouts) {
   return std::make_unique<K>(node, layouts);
 }
 
@@ -200,13 +198,13 @@ std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts)
 
 extern const KernelDef kConvGradInput = {.op = "ConvGradInput",
                                          .library = "onednn",
-                                         .refuses = refuses,
+                                         .refuses = refuses_conv_grad,
                                          .layouts = input_gradient_layouts,
-                                         .create_in = create<ConvGradInput>};
+                                         .create_in = create_conv_grad<ConvGradInput>};
 extern const KernelDef kConvGradWeight = {.op = "ConvGradWeight",
                                           .library = "onednn",
-                                          .refuses = refuses,
+                                          .refuses = refuses_conv_grad,
                                           .layouts = weight_gradient_layouts,
-                                          .create_in = create<ConvGradWeight>};
+                                          .create_in = create_conv_grad<ConvGradWeight>};
 
 }  // namespace trainyard::kernels::onednn

@@ -6,11 +6,9 @@ namespace trainyard::kernels::onednn {
 namespace {
 
 using dnnl::deconvolution_forward;
-using Desc = dnnl::memory::desc;
+constexpr size_t kConvTransposeBias = 2;
 
-constexpr size_t kBias = 2;
-
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_conv_transpose(const NodeView& node) {
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   const int64_t rank = node.input_shape(0).rank();
   if (rank < 3 || rank > 5) return "only one to three spatial dimensions are implemented";
@@ -18,14 +16,14 @@ std::string_view refuses(const NodeView& node) {
     return "a tensor is empty";
   }
   if (node.input_constant(1) == nullptr) return "the weights are not constant";
-  if (node.has_input(kBias) && node.input_constant(kBias) == nullptr) {
+  if (node.has_input(kConvTransposeBias) && node.input_constant(kConvTransposeBias) == nullptr) {
     return "the bias is not constant";
   }
   return "";
 }
 
 // ONNX has I x O/G x window; the library wants [G x] O/G x I/G x window.
-Desc plain_weights(const NodeView& node) {
+Desc plain_weights_conv_transpose(const NodeView& node) {
   const Shape& w = node.input_shape(1);
   const int64_t group = node.attr_int("group", 1);
   const std::vector<int64_t> own = w.strides();
@@ -42,7 +40,8 @@ Desc plain_weights(const NodeView& node) {
   return {dims, dnnl::memory::data_type::f32, strides};
 }
 
-deconvolution_forward::primitive_desc describe(const NodeView& node, const Desc& x, const Desc& y) {
+deconvolution_forward::primitive_desc describe_conv_transpose(const NodeView& node, const Desc& x,
+                                                              const Desc& y) {
   const ops::Window window =
       ops::resolve_transposed_window(node, node.input_shape(0), node.input_shape(1));
   dnnl::memory::dims dilations = to_dims(window.dilations);
@@ -55,24 +54,26 @@ deconvolution_forward::primitive_desc describe(const NodeView& node, const Desc&
         (window.kernel[i] - 1) * window.dilations[i] + 1;
     pads_end.push_back(covered - window.pads_begin[i] - window.output[i]);
   }
-  const Desc bias = node.has_input(kBias) ? to_desc(node.input_type(kBias)) : Desc();
+  const Desc bias =
+      node.has_input(kConvTransposeBias) ? to_desc(node.input_type(kConvTransposeBias)) : Desc();
   const deconvolution_forward::desc desc(
       dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct, x,
-      any_desc(plain_weights(node).dims()), bias, y, to_dims(window.strides), dilations,
-      to_dims(window.pads_begin), pads_end);
+      any_desc(plain_weights_conv_transpose(node).dims()), bias, y, to_dims(window.strides),
+      dilations, to_dims(window.pads_begin), pads_end);
   return {desc, user_scratch_attr(), engine(), /*allow_empty=*/true};
 }
 
 class ConvTranspose final : public OnednnKernel {
  public:
   ConvTranspose(const NodeView& node, const NodeLayouts& layouts)
-      : pd_(describe(node, to_desc(node.input_type(0), layouts.inputs[0]),
-                     to_desc(node.output_type(0), layouts.outputs[0]))),
+      : pd_(describe_conv_transpose(node, to_desc(node.input_type(0), layouts.inputs[0]),
+                                    to_desc(node.output_type(0), layouts.outputs[0]))),
         primitive_(pd_),
-        weights_(pack_constant(plain_weights(node), node.input_constant(1)->data(),
+        weights_(pack_constant(plain_weights_conv_transpose(node), node.input_constant(1)->data(),
                                pd_.weights_desc())) {
-    if (node.has_input(kBias)) {
-      bias_ = pack_constant(pd_.bias_desc(), node.input_constant(kBias)->data(), pd_.bias_desc());
+    if (node.has_input(kConvTransposeBias)) {
+      bias_ = pack_constant(pd_.bias_desc(), node.input_constant(kConvTransposeBias)->data(),
+                            pd_.bias_desc());
     }
   }
 
@@ -90,7 +91,9 @@ class ConvTranspose final : public OnednnKernel {
   int64_t scratch_bytes() const override {
     return static_cast<int64_t>(pd_.scratchpad_desc().get_size());
   }
-  bool holds_input(size_t input) const override { return input == 1 || input == kBias; }
+  bool holds_input(size_t input) const override {
+    return input == 1 || input == kConvTransposeBias;
+  }
   std::string detail() const override { return pd_.impl_info_str(); }
 
  private:
@@ -100,8 +103,10 @@ class ConvTranspose final : public OnednnKernel {
   PackedConstant bias_;
 };
 
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
-  const auto pd = describe(node, any_desc(node.input_type(0)), any_desc(node.output_type(0)));
+std::optional<NodeLayouts> layouts_conv_transpose(const NodeView& node,
+                                                  std::span<const Layout> inputs) {
+  const auto pd =
+      describe_conv_transpose(node, any_desc(node.input_type(0)), any_desc(node.output_type(0)));
   if (!pd || !is_fast(pd.impl_info_str())) return std::nullopt;
   NodeLayouts wanted;
   wanted.inputs.resize(inputs.size());
@@ -110,7 +115,7 @@ std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout>
   return wanted;
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_conv_transpose(const NodeView& node, const NodeLayouts& layouts) {
   return std::make_unique<ConvTranspose>(node, layouts);
 }
 
@@ -118,8 +123,8 @@ std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts)
 
 extern const KernelDef kConvTranspose = {.op = "ConvTranspose",
                                          .library = "onednn",
-                                         .refuses = refuses,
-                                         .layouts = layouts,
-                                         .create_in = create};
+                                         .refuses = refuses_conv_transpose,
+                                         .layouts = layouts_conv_transpose,
+                                         .create_in = create_conv_transpose};
 
 }  // namespace trainyard::kernels::onednn

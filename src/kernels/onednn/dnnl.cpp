@@ -41,9 +41,9 @@ dnnl::memory::dims to_dims(std::span<const int64_t> values) {
   return {values.begin(), values.end()};
 }
 
-dnnl::memory::desc to_desc(const TensorType& type, const Layout& layout) {
+Desc to_desc(const TensorType& type, const Layout& layout) {
   // Filled in by hand: the constructors check strides without knowing of blocks.
-  dnnl::memory::desc desc = any_desc(type);
+  Desc desc = any_desc(type);
   dnnl_memory_desc_t& raw = desc.data;
   raw.format_kind = dnnl_blocked;
   dnnl_blocking_desc_t& blocking = raw.format_desc.blocking;
@@ -61,19 +61,19 @@ dnnl::memory::desc to_desc(const TensorType& type, const Layout& layout) {
   return desc;
 }
 
-dnnl::memory::desc to_desc(const TensorType& type) {
+Desc to_desc(const TensorType& type) {
   return to_desc(type, Layout());
 }
 
-dnnl::memory::desc any_desc(const TensorType& type) {
+Desc any_desc(const TensorType& type) {
   return {to_dims(type.shape.dims()), to_data_type(type.dtype), dnnl::memory::format_tag::any};
 }
 
-dnnl::memory::desc any_desc(dnnl::memory::dims dims) {
+Desc any_desc(dnnl::memory::dims dims) {
   return {std::move(dims), dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
 }
 
-Layout to_layout(const dnnl::memory::desc& desc) {
+Layout to_layout(const Desc& desc) {
   const dnnl_memory_desc_t& raw = desc.data;
   const dnnl_blocking_desc_t& blocking = raw.format_desc.blocking;
   std::vector<InnerBlock> blocks;
@@ -133,8 +133,7 @@ dnnl::memory PackedConstant::memory() const {
   return memory_at(desc, const_cast<float*>(data.data()));
 }
 
-PackedConstant pack_constant(const dnnl::memory::desc& from, const void* data,
-                             const dnnl::memory::desc& to) {
+PackedConstant pack_constant(const Desc& from, const void* data, const Desc& to) {
   PackedConstant packed;
   packed.desc = to;
   packed.data = native::PackedBuffer(static_cast<int64_t>(to.get_size() / sizeof(float)));

@@ -11,18 +11,20 @@
 
 namespace trainyard::kernels::onednn {
 
+using Desc = dnnl::memory::desc;
+
 const dnnl::engine& engine();
 // One per thread.
 dnnl::stream& stream();
 
-dnnl::memory::desc to_desc(const TensorType& type, const Layout& layout);
+Desc to_desc(const TensorType& type, const Layout& layout);
 // Row-major.
-dnnl::memory::desc to_desc(const TensorType& type);
+Desc to_desc(const TensorType& type);
 // The library chooses the layout.
-dnnl::memory::desc any_desc(const TensorType& type);
-dnnl::memory::desc any_desc(dnnl::memory::dims dims);
+Desc any_desc(const TensorType& type);
+Desc any_desc(dnnl::memory::dims dims);
 // Row-major becomes the default layout.
-Layout to_layout(const dnnl::memory::desc& desc);
+Layout to_layout(const Desc& desc);
 
 dnnl::memory::dims to_dims(std::span<const int64_t> values);
 
@@ -61,14 +63,13 @@ class OnednnKernel : public Kernel {
 
 // A constant in the layout a primitive wants.
 struct PackedConstant {
-  dnnl::memory::desc desc;
+  Desc desc;
   native::PackedBuffer data;
   dnnl::memory memory() const;
 };
-PackedConstant pack_constant(const dnnl::memory::desc& from, const void* data,
-                             const dnnl::memory::desc& to);
+PackedConstant pack_constant(const Desc& from, const void* data, const Desc& to);
 
-inline dnnl::memory memory_at(const dnnl::memory::desc& desc, void* data) {
+inline dnnl::memory memory_at(const Desc& desc, void* data) {
   return {desc, engine(), data};
 }
 

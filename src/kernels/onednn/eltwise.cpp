@@ -35,7 +35,7 @@ const Row& row_of(const NodeView& node) {
   return kRows[0];
 }
 
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_eltwise(const NodeView& node) {
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   if (node.input_shape(0).rank() == 0 || node.input_shape(0).rank() > 6) {
     return "only one to six dimensions are implemented";
@@ -44,7 +44,7 @@ std::string_view refuses(const NodeView& node) {
   return "";
 }
 
-eltwise_forward::primitive_desc describe(const NodeView& node, const Layout& layout) {
+eltwise_forward::primitive_desc describe_eltwise(const NodeView& node, const Layout& layout) {
   ops::ActivationSpec parameters = ops::activation_from(node);
   const eltwise_forward::desc desc(dnnl::prop_kind::forward_inference, row_of(node).kind,
                                    to_desc(node.input_type(0), layout), parameters.alpha,
@@ -52,7 +52,7 @@ eltwise_forward::primitive_desc describe(const NodeView& node, const Layout& lay
   return {desc, user_scratch_attr(), engine()};
 }
 
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
+std::optional<NodeLayouts> layouts_eltwise(const NodeView& node, std::span<const Layout> inputs) {
   const Shape& shape = node.input_shape(0);
   Layout layout = inputs[0];
   const int64_t block = shape.rank() >= 2 ? layout.block_of(1) : 1;
@@ -60,13 +60,17 @@ std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout>
   return NodeLayouts{.inputs = {layout}, .outputs = {layout}, .in_place_input = 0};
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
-  return std::make_unique<SameLayoutKernel<eltwise_forward>>(describe(node, layouts.inputs[0]));
+std::unique_ptr<Kernel> create_eltwise(const NodeView& node, const NodeLayouts& layouts) {
+  return std::make_unique<SameLayoutKernel<eltwise_forward>>(
+      describe_eltwise(node, layouts.inputs[0]));
 }
 
 constexpr KernelDef eltwise_kernel(std::string_view op) {
-  return {
-      .op = op, .library = "onednn", .refuses = refuses, .layouts = layouts, .create_in = create};
+  return {.op = op,
+          .library = "onednn",
+          .refuses = refuses_eltwise,
+          .layouts = layouts_eltwise,
+          .create_in = create_eltwise};
 }
 
 }  // namespace

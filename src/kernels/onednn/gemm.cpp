@@ -6,9 +6,7 @@ namespace trainyard::kernels::onednn {
 namespace {
 
 using dnnl::inner_product_forward;
-using Desc = dnnl::memory::desc;
-
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_gemm(const NodeView& node) {
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   if (node.output_shape(0).num_elements() == 0 || node.input_shape(0).num_elements() == 0) {
     return "an operand is empty";
@@ -27,7 +25,7 @@ std::string_view refuses(const NodeView& node) {
 }
 
 // Weights as (outputs, inputs), whatever way the file has them.
-Desc plain_weights(const NodeView& node) {
+Desc plain_weights_gemm(const NodeView& node) {
   const int64_t inputs = node.input_shape(0)[1];
   const int64_t outputs = node.output_shape(0)[1];
   const bool transposed = node.attr_int("transB", 0) != 0;
@@ -42,13 +40,14 @@ bool uses_weights_in_place(const NodeView& node) {
   return node.input_shape(0)[0] == 1 && node.attr_int("transB", 0) != 0;
 }
 
-inner_product_forward::primitive_desc describe(const NodeView& node) {
+inner_product_forward::primitive_desc describe_gemm(const NodeView& node) {
   const Desc bias = node.has_input(2) ? Desc({node.output_shape(0)[1]},
                                              dnnl::memory::data_type::f32, dnnl::memory::dims{1})
                                       : Desc();
   const inner_product_forward::desc desc(
       dnnl::prop_kind::forward_inference, to_desc(node.input_type(0)),
-      uses_weights_in_place(node) ? plain_weights(node) : any_desc(plain_weights(node).dims()),
+      uses_weights_in_place(node) ? plain_weights_gemm(node)
+                                  : any_desc(plain_weights_gemm(node).dims()),
       bias, to_desc(node.output_type(0)));
   dnnl::primitive_attr attr = user_scratch_attr();
   dnnl::post_ops ops;
@@ -62,10 +61,10 @@ inner_product_forward::primitive_desc describe(const NodeView& node) {
 
 class Gemm final : public OnednnKernel {
  public:
-  explicit Gemm(const NodeView& node) : pd_(describe(node)), primitive_(pd_) {
+  explicit Gemm(const NodeView& node) : pd_(describe_gemm(node)), primitive_(pd_) {
     if (!uses_weights_in_place(node)) {
-      weights_ =
-          pack_constant(plain_weights(node), node.input_constant(1)->data(), pd_.weights_desc());
+      weights_ = pack_constant(plain_weights_gemm(node), node.input_constant(1)->data(),
+                               pd_.weights_desc());
     }
     if (const Tensor* bias = node.input_constant(2)) {
       bias_ = pack_constant(pd_.bias_desc(), bias->data(), pd_.bias_desc());
@@ -99,15 +98,15 @@ class Gemm final : public OnednnKernel {
   PackedConstant bias_;
 };
 
-std::unique_ptr<Kernel> create(const NodeView& node) {
+std::unique_ptr<Kernel> create_gemm(const NodeView& node) {
   return std::make_unique<Gemm>(node);
 }
 
 }  // namespace
 
 extern const KernelDef kGemm = {
-    .op = "Gemm", .library = "onednn", .refuses = refuses, .create = create};
+    .op = "Gemm", .library = "onednn", .refuses = refuses_gemm, .create = create_gemm};
 extern const KernelDef kFusedGemm = {
-    .op = "FusedGemm", .library = "onednn", .refuses = refuses, .create = create};
+    .op = "FusedGemm", .library = "onednn", .refuses = refuses_gemm, .create = create_gemm};
 
 }  // namespace trainyard::kernels::onednn

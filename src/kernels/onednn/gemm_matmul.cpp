@@ -6,9 +6,7 @@
 namespace trainyard::kernels::onednn {
 namespace {
 
-using Desc = dnnl::memory::desc;
-
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_gemm_matmul(const NodeView& node) {
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   if (node.output_shape(0).num_elements() == 0 || node.input_shape(0).num_elements() == 0) {
     return "an operand is empty";
@@ -33,7 +31,7 @@ Desc matrix(const Shape& shape, bool transposed) {
   return {{rows, columns}, f32, dnnl::memory::dims{columns, 1}};
 }
 
-dnnl::matmul::primitive_desc describe(const NodeView& node) {
+dnnl::matmul::primitive_desc describe_gemm_matmul(const NodeView& node) {
   const Shape& y = node.output_shape(0);
   const Desc a = matrix(node.input_shape(0), node.attr_int("transA", 0) != 0);
   const Desc b = matrix(node.input_shape(1), node.attr_int("transB", 0) != 0);
@@ -53,7 +51,7 @@ dnnl::matmul::primitive_desc describe(const NodeView& node) {
 class GemmByMatMul final : public OnednnKernel {
  public:
   explicit GemmByMatMul(const NodeView& node)
-      : pd_(describe(node)), primitive_(pd_), has_bias_(node.has_input(2)) {}
+      : pd_(describe_gemm_matmul(node)), primitive_(pd_), has_bias_(node.has_input(2)) {}
 
   std::unique_ptr<BoundKernel> bind(const KernelArgs& args) const override {
     auto bound = std::make_unique<BoundPrimitives>();
@@ -79,15 +77,19 @@ class GemmByMatMul final : public OnednnKernel {
   bool has_bias_;
 };
 
-std::unique_ptr<Kernel> create(const NodeView& node) {
+std::unique_ptr<Kernel> create_gemm_matmul(const NodeView& node) {
   return std::make_unique<GemmByMatMul>(node);
 }
 
 }  // namespace
 
-extern const KernelDef kGemmByMatMul = {
-    .op = "Gemm", .library = "onednn", .refuses = refuses, .create = create};
-extern const KernelDef kFusedGemmByMatMul = {
-    .op = "FusedGemm", .library = "onednn", .refuses = refuses, .create = create};
+extern const KernelDef kGemmByMatMul = {.op = "Gemm",
+                                        .library = "onednn",
+                                        .refuses = refuses_gemm_matmul,
+                                        .create = create_gemm_matmul};
+extern const KernelDef kFusedGemmByMatMul = {.op = "FusedGemm",
+                                             .library = "onednn",
+                                             .refuses = refuses_gemm_matmul,
+                                             .create = create_gemm_matmul};
 
 }  // namespace trainyard::kernels::onednn

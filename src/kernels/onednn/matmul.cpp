@@ -4,9 +4,7 @@
 namespace trainyard::kernels::onednn {
 namespace {
 
-using Desc = dnnl::memory::desc;
-
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_matmul(const NodeView& node) {
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   for (size_t i = 0; i < 2; ++i) {
     if (node.input_shape(i).rank() < 2) return "vectors are not implemented";
@@ -49,13 +47,13 @@ class MatMul final : public OnednnKernel {
   dnnl::matmul primitive_;
 };
 
-std::unique_ptr<Kernel> create(const NodeView& node) {
+std::unique_ptr<Kernel> create_matmul(const NodeView& node) {
   return std::make_unique<MatMul>(node);
 }
 
 }  // namespace
 
 extern const KernelDef kMatMul = {
-    .op = "MatMul", .library = "onednn", .refuses = refuses, .create = create};
+    .op = "MatMul", .library = "onednn", .refuses = refuses_matmul, .create = create_matmul};
 
 }  // namespace trainyard::kernels::onednn

@@ -8,9 +8,7 @@ namespace trainyard::kernels::onednn {
 namespace {
 
 using dnnl::pooling_forward;
-using Desc = dnnl::memory::desc;
-
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_pool(const NodeView& node) {
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   const int64_t rank = node.input_shape(0).rank();
   if (rank < 3 || rank > 5) return "only one to three spatial dimensions are implemented";
@@ -35,7 +33,7 @@ dnnl::algorithm algorithm_of(const NodeView& node) {
                                                     : dnnl::algorithm::pooling_avg_exclude_padding;
 }
 
-pooling_forward::primitive_desc describe(const NodeView& node, const Desc& x, const Desc& y) {
+pooling_forward::primitive_desc describe_pool(const NodeView& node, const Desc& x, const Desc& y) {
   const ops::Window window = *ops::op_of(node).window(node);
   // The library wants the padding that the output size implies; ceil_mode adds some at the end.
   dnnl::memory::dims pads_end;
@@ -50,25 +48,28 @@ pooling_forward::primitive_desc describe(const NodeView& node, const Desc& x, co
   return {desc, user_scratch_attr(), engine(), /*allow_empty=*/true};
 }
 
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
+std::optional<NodeLayouts> layouts_pool(const NodeView& node, std::span<const Layout> inputs) {
   NodeLayouts wanted;
   wanted.inputs = {blocked_like(inputs[0], node.input_shape(0))};
   wanted.outputs = {Layout::channel_blocks(node.output_shape(0), wanted.inputs[0].block_of(1))};
-  const auto pd = describe(node, to_desc(node.input_type(0), wanted.inputs[0]),
-                           to_desc(node.output_type(0), wanted.outputs[0]));
+  const auto pd = describe_pool(node, to_desc(node.input_type(0), wanted.inputs[0]),
+                                to_desc(node.output_type(0), wanted.outputs[0]));
   if (!pd || !is_fast(pd.impl_info_str())) return std::nullopt;
   return wanted;
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_pool(const NodeView& node, const NodeLayouts& layouts) {
   return std::make_unique<SameLayoutKernel<pooling_forward>>(
-      describe(node, to_desc(node.input_type(0), layouts.inputs[0]),
-               to_desc(node.output_type(0), layouts.outputs[0])));
+      describe_pool(node, to_desc(node.input_type(0), layouts.inputs[0]),
+                    to_desc(node.output_type(0), layouts.outputs[0])));
 }
 
 constexpr KernelDef pool_kernel(std::string_view op) {
-  return {
-      .op = op, .library = "onednn", .refuses = refuses, .layouts = layouts, .create_in = create};
+  return {.op = op,
+          .library = "onednn",
+          .refuses = refuses_pool,
+          .layouts = layouts_pool,
+          .create_in = create_pool};
 }
 
 }  // namespace

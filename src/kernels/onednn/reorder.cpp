@@ -26,25 +26,25 @@ class Reorder final : public OnednnKernel {
   std::string detail() const override { return pd_.impl_info_str(); }
 
  private:
-  dnnl::memory::desc from_;
-  dnnl::memory::desc to_;
+  Desc from_;
+  Desc to_;
   dnnl::reorder::primitive_desc pd_;
   dnnl::reorder primitive_;
 };
 
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_reorder(const NodeView& node) {
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   if (node.input_shape(0).num_elements() == 0) return "the tensor is empty";
   return "";
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
+std::unique_ptr<Kernel> create_reorder(const NodeView& node, const NodeLayouts& layouts) {
   return std::make_unique<Reorder>(node, layouts);
 }
 
 }  // namespace
 
 extern const KernelDef kReorder = {
-    .op = "Reorder", .library = "onednn", .refuses = refuses, .create_in = create};
+    .op = "Reorder", .library = "onednn", .refuses = refuses_reorder, .create_in = create_reorder};
 
 }  // namespace trainyard::kernels::onednn

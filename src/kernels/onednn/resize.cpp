@@ -34,7 +34,7 @@ bool is_plain_linear(const NodeView& node, const ops::ResizeSizes& sizes) {
          node.attr_int("exclude_outside", 0) == 0;
 }
 
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_resize(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   if (x.dtype != DType::kF32) return "only f32 is implemented";
   if (x.shape.rank() < 3 || x.shape.rank() > 5) {
@@ -53,7 +53,7 @@ std::string_view refuses(const NodeView& node) {
   return "the library has no such mapping of coordinates";
 }
 
-resampling_forward::primitive_desc describe(const NodeView& node, const Layout& x) {
+resampling_forward::primitive_desc describe_resize(const NodeView& node, const Layout& x) {
   const auto algorithm = node.attr_text("mode", "nearest") == "nearest"
                              ? dnnl::algorithm::resampling_nearest
                              : dnnl::algorithm::resampling_linear;
@@ -64,11 +64,11 @@ resampling_forward::primitive_desc describe(const NodeView& node, const Layout& 
 }
 
 // In the blocks the input comes in.
-std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout> inputs) {
+std::optional<NodeLayouts> layouts_resize(const NodeView& node, std::span<const Layout> inputs) {
   const Shape& x = node.input_shape(0);
   const int64_t block = inputs[0].block_of(1);
   const Layout own = block > 1 ? Layout::channel_blocks(x, block) : Layout();
-  const auto pd = describe(node, own);
+  const auto pd = describe_resize(node, own);
   if (!pd || !is_fast(pd.impl_info_str())) return std::nullopt;
   NodeLayouts wanted;
   wanted.inputs.resize(inputs.size());
@@ -77,16 +77,17 @@ std::optional<NodeLayouts> layouts(const NodeView& node, std::span<const Layout>
   return wanted;
 }
 
-std::unique_ptr<Kernel> create(const NodeView& node, const NodeLayouts& layouts) {
-  return std::make_unique<SameLayoutKernel<resampling_forward>>(describe(node, layouts.inputs[0]));
+std::unique_ptr<Kernel> create_resize(const NodeView& node, const NodeLayouts& layouts) {
+  return std::make_unique<SameLayoutKernel<resampling_forward>>(
+      describe_resize(node, layouts.inputs[0]));
 }
 
 }  // namespace
 
 extern const KernelDef kResize = {.op = "Resize",
                                   .library = "onednn",
-                                  .refuses = refuses,
-                                  .layouts = layouts,
-                                  .create_in = create};
+                                  .refuses = refuses_resize,
+                                  .layouts = layouts_resize,
+                                  .create_in = create_resize};
 
 }  // namespace trainyard::kernels::onednn

@@ -4,7 +4,7 @@
 namespace trainyard::kernels::onednn {
 namespace {
 
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_softmax(const NodeView& node) {
   if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
   if (node.input_shape(0).rank() == 0) return "the input is a scalar";
   if (node.input_shape(0).num_elements() == 0) return "the input is empty";
@@ -12,7 +12,7 @@ std::string_view refuses(const NodeView& node) {
 }
 
 template <typename Primitive>
-std::unique_ptr<Kernel> create(const NodeView& node) {
+std::unique_ptr<Kernel> create_softmax(const NodeView& node) {
   const auto axis = static_cast<int>(
       normalize_axis(node.attr_int("axis", -1), node.input_shape(0).rank(), node.op()));
   const typename Primitive::desc desc(dnnl::prop_kind::forward_inference,
@@ -25,11 +25,11 @@ std::unique_ptr<Kernel> create(const NodeView& node) {
 
 extern const KernelDef kSoftmax = {.op = "Softmax",
                                    .library = "onednn",
-                                   .refuses = refuses,
-                                   .create = create<dnnl::softmax_forward>};
+                                   .refuses = refuses_softmax,
+                                   .create = create_softmax<dnnl::softmax_forward>};
 extern const KernelDef kLogSoftmax = {.op = "LogSoftmax",
                                       .library = "onednn",
-                                      .refuses = refuses,
-                                      .create = create<dnnl::logsoftmax_forward>};
+                                      .refuses = refuses_softmax,
+                                      .create = create_softmax<dnnl::logsoftmax_forward>};
 
 }  // namespace trainyard::kernels::onednn

@@ -6,7 +6,7 @@
 namespace trainyard::kernels::onednn {
 namespace {
 
-std::string_view refuses(const NodeView& node) {
+std::string_view refuses_transpose(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   if (x.dtype != DType::kF32) return "only f32 is implemented";
   if (x.shape.rank() < 2 || x.shape.rank() > 6) return "only two to six dimensions are implemented";
@@ -15,7 +15,7 @@ std::string_view refuses(const NodeView& node) {
 }
 
 // How the elements of the result lie in the input.
-dnnl::memory::desc permuted_desc(const NodeView& node) {
+Desc permuted_desc(const NodeView& node) {
   const Shape& x = node.input_shape(0);
   std::vector<int64_t> reversed(static_cast<size_t>(x.rank()));
   std::iota(reversed.rbegin(), reversed.rend(), 0);
@@ -45,8 +45,8 @@ class Transpose final : public OnednnKernel {
   std::string detail() const override { return detail_; }
 
  private:
-  dnnl::memory::desc from_;
-  dnnl::memory::desc to_;
+  Desc from_;
+  Desc to_;
   dnnl::reorder primitive_;
   std::string detail_;
 };
@@ -55,7 +55,7 @@ class Transpose final : public OnednnKernel {
 
 extern const KernelDef kTranspose = {.op = "Transpose",
                                      .library = "onednn",
-                                     .refuses = refuses,
+                                     .refuses = refuses_transpose,
                                      .create = [](const NodeView& node) -> std::unique_ptr<Kernel> {
                                        return std::make_unique<Transpose>(node);
                                      }};

@@ -7,12 +7,12 @@ extern const CommModel kCommAuto;
 
 namespace {
 
-CommCost cost(const Topology& topology, double bytes) {
+CommCost cost_auto(const Topology& topology, double bytes) {
   return resolve_comm_model(kCommAuto, topology, bytes).cost(topology, bytes);
 }
 
 }  // namespace
 
-extern const CommModel kCommAuto = {"auto", "the fastest of the others", cost};
+extern const CommModel kCommAuto = {"auto", "the fastest of the others", cost_auto};
 
 }  // namespace trainyard::predict

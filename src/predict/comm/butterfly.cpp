@@ -7,7 +7,7 @@ namespace {
 
 // Near partners come first, while the messages are large. In a round between hosts all members of
 // a host share its network link, so that the host sends `local` times a member's message.
-CommCost cost(const Topology& topology, double bytes) {
+CommCost cost_butterfly(const Topology& topology, double bytes) {
   const int64_t power = dist::floor_power_of_two(topology.workers);
   CommCost total;
   double message = bytes;
@@ -24,6 +24,7 @@ CommCost cost(const Topology& topology, double bytes) {
 
 }  // namespace
 
-extern const CommModel kCommButterfly = {"butterfly", "recursive halving and doubling", cost};
+extern const CommModel kCommButterfly = {"butterfly", "recursive halving and doubling",
+                                         cost_butterfly};
 
 }  // namespace trainyard::predict

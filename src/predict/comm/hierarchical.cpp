@@ -7,7 +7,7 @@ namespace {
 
 // Every member takes its own share to the other hosts; together they put one message on the host's
 // network link.
-CommCost cost(const Topology& topology, double bytes) {
+CommCost cost_hierarchical(const Topology& topology, double bytes) {
   const dist::CollectivePlan near = dist::ring_half_plan(topology.local());
   const dist::CollectivePlan far = dist::ring_plan(topology.hosts());
   CommCost total = over_link(topology.inside, 2 * near.steps, 2 * near.share * bytes);
@@ -17,7 +17,7 @@ CommCost cost(const Topology& topology, double bytes) {
 
 }  // namespace
 
-extern const CommModel kCommHierarchical = {"hierarchical",
-                                            "rings inside the hosts, a ring between them", cost};
+extern const CommModel kCommHierarchical = {
+    "hierarchical", "rings inside the hosts, a ring between them", cost_hierarchical};
 
 }  // namespace trainyard::predict

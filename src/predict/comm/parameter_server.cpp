@@ -8,7 +8,7 @@ namespace {
 // The members of a host first sum among themselves, so that a host is one worker to the servers.
 // Without a number of servers there is one beside each host's workers, which keeps 1/hosts of the
 // traffic at home.
-CommCost cost(const Topology& topology, double bytes) {
+CommCost cost_parameter_server(const Topology& topology, double bytes) {
   const dist::CollectivePlan near = dist::ring_plan(topology.local());
   CommCost total = over_link(topology.inside, near.steps, near.share * bytes);
   if (topology.one_host() && topology.servers == 0) return total;
@@ -23,6 +23,6 @@ CommCost cost(const Topology& topology, double bytes) {
 }  // namespace
 
 extern const CommModel kCommParameterServer = {
-    "ps", "weights spread over parameter servers (--servers)", cost};
+    "ps", "weights spread over parameter servers (--servers)", cost_parameter_server};
 
 }  // namespace trainyard::predict

@@ -6,7 +6,7 @@ namespace trainyard::predict {
 namespace {
 
 // The members of the summing worker's host come over the inner link, the others over the network.
-CommCost cost(const Topology& topology, double bytes) {
+CommCost cost_reduce_broadcast(const Topology& topology, double bytes) {
   const dist::CollectivePlan near = dist::reduce_broadcast_plan(topology.local());
   const dist::CollectivePlan all = dist::reduce_broadcast_plan(topology.workers);
   CommCost total = over_link(topology.inside, near.steps, near.share * bytes);
@@ -16,7 +16,8 @@ CommCost cost(const Topology& topology, double bytes) {
 
 }  // namespace
 
-extern const CommModel kCommReduceBroadcast = {
-    "reduce-broadcast", "one worker sums and sends the result to the others", cost};
+extern const CommModel kCommReduceBroadcast = {"reduce-broadcast",
+                                               "one worker sums and sends the result to the others",
+                                               cost_reduce_broadcast};
 
 }  // namespace trainyard::predict

@@ -8,7 +8,7 @@ namespace trainyard::predict {
 namespace {
 
 // Every step waits for the slowest link of the ring; each host has one way in and one way out.
-CommCost cost(const Topology& topology, double bytes) {
+CommCost cost_ring(const Topology& topology, double bytes) {
   const dist::CollectivePlan plan = dist::ring_plan(topology.workers);
   LinkSpeed slowest = topology.inside;
   if (!topology.one_host()) {
@@ -22,6 +22,7 @@ CommCost cost(const Topology& topology, double bytes) {
 
 }  // namespace
 
-extern const CommModel kCommRing = {"ring", "reduce-scatter and all-gather around a ring", cost};
+extern const CommModel kCommRing = {"ring", "reduce-scatter and all-gather around a ring",
+                                    cost_ring};
 
 }  // namespace trainyard::predict

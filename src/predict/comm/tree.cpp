@@ -6,7 +6,7 @@ namespace trainyard::predict {
 namespace {
 
 // The lower rounds stay inside the hosts, the upper ones join the hosts.
-CommCost cost(const Topology& topology, double bytes) {
+CommCost cost_tree(const Topology& topology, double bytes) {
   const dist::CollectivePlan near = dist::tree_plan(topology.local());
   const dist::CollectivePlan far = dist::tree_plan(topology.hosts());
   CommCost total = over_link(topology.inside, near.steps, near.share * bytes);
@@ -16,6 +16,7 @@ CommCost cost(const Topology& topology, double bytes) {
 
 }  // namespace
 
-extern const CommModel kCommTree = {"tree", "whole messages up a binomial tree and down", cost};
+extern const CommModel kCommTree = {"tree", "whole messages up a binomial tree and down",
+                                    cost_tree};
 
 }  // namespace trainyard::predict

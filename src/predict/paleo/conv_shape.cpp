@@ -4,16 +4,13 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/integers.h"
 
 namespace trainyard::predict::paleo {
 namespace {
 
 int64_t floor_half(int64_t value) {
   return value >= 0 ? value / 2 : -((1 - value) / 2);
-}
-
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
 }
 
 struct Axis {
@@ -24,9 +21,9 @@ struct Axis {
 Axis resolve_axis(int64_t in, int64_t k, int64_t s, int64_t pad, Padding padding, Variant variant) {
   switch (padding) {
     case Padding::kValid:
-      return {0, ceil_div(in - k + 1, s)};
+      return {0, divide_up(in - k + 1, s)};
     case Padding::kSame: {
-      const int64_t out = ceil_div(in, s);
+      const int64_t out = divide_up(in, s);
       const int64_t positions = variant == Variant::kHead ? out : in;
       return {floor_half((positions - 1) * s + k - in), out};
     }
