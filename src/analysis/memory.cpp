@@ -53,11 +53,15 @@ MemoryUse analyze_memory(const Graph& graph) {
   }
   use.inference = inference_peak(graph, Reuse::kViews);
   use.inference_in_place = inference_peak(graph, Reuse::kInPlace);
-  const TrainingMemory training = simulate_training(graph);
+  const auto peak = [&](const TrainingMemory& training) -> ActivationPeak {
+    return {.bytes = training.peak.bytes,
+            .node = node_name(graph, training.peak.node),
+            .backward = training.peak_in_backward};
+  };
+  const TrainingMemory training = simulate_training(graph, Trainer::kGeneral);
   use.kept_for_backward = training.kept;
-  use.training = {.bytes = training.peak.bytes,
-                  .node = node_name(graph, training.peak.node),
-                  .backward = training.peak_in_backward};
+  use.training = peak(training);
+  use.training_here = peak(simulate_training(graph, Trainer::kHere));
   return use;
 }
 

@@ -37,6 +37,9 @@ struct MemoryUse {
   ActivationPeak inference;           // every value in memory of its own, freed after its last use
   ActivationPeak inference_in_place;  // element-wise operators overwrite what is not needed again
   ActivationPeak training;            // forward and backward, gradients of activations included
+  // In this engine, gradients of parameters included: they are made on the way back, and parts of
+  // concatenations where they belong.
+  ActivationPeak training_here;
 
   int64_t weights() const { return trainable + statistics + constants; }
   // 0, 1 or 2 copies of the trainable parameters.
@@ -44,6 +47,9 @@ struct MemoryUse {
   int64_t inference_total() const { return weights() + inference_in_place.bytes; }
   int64_t training_total(Optimizer optimizer) const {
     return weights() + gradients + optimizer_state(optimizer) + training.bytes;
+  }
+  int64_t training_here_total(Optimizer optimizer) const {
+    return weights() + optimizer_state(optimizer) + training_here.bytes;
   }
 };
 

@@ -33,6 +33,7 @@ class Planner {
       }
     }
     for (const ValueId output : graph.outputs()) last_use(output) = storage_.num_nodes;
+    if (reuse == Reuse::kTrainingHere) find_parts();
   }
 
   Storage plan() {
@@ -45,10 +46,40 @@ class Planner {
   int64_t& last_use(ValueId id) { return last_use_[static_cast<size_t>(id.index)]; }
   int32_t& buffer_of(ValueId id) { return storage_.buffer_of[static_cast<size_t>(id.index)]; }
 
+  ValueId& whole_of(ValueId id) { return whole_of_[static_cast<size_t>(id.index)]; }
+
+  // The last concatenation first, so that parts of parts find their place.
+  void find_parts() {
+    whole_of_.assign(graph_.value_limit(), {});
+    for (auto id = ids_.rbegin(); id != ids_.rend(); ++id) {
+      const NodeView node(graph_, *id);
+      if (!joins_channels(node)) continue;
+      for (const ValueId part : node.node().inputs) {
+        if (can_be_part(part)) whole_of(part) = node.output(0);
+      }
+    }
+  }
+
+  // Is it computed where it is wanted, and wanted in one place?
+  bool can_be_part(ValueId id) {
+    const NodeId producer = graph_.value(id).producer;
+    return producer.valid() && !graph_.is_output(id) && !whole_of(id).valid() &&
+           !is_view({graph_, producer});
+  }
+
+  // Where the value's elements lie; itself if not in another.
+  ValueId home_of(ValueId id) {
+    while (!whole_of_.empty() && whole_of(id).valid()) id = whole_of(id);
+    return id;
+  }
+
   void add_buffer(ValueId id, int64_t born) {
-    buffer_of(id) = static_cast<int32_t>(storage_.buffers.size());
-    storage_.buffers.push_back(
-        {known_bytes(graph_.value(id).type), born, std::max(born, last_use(id))});
+    const ValueId home = home_of(id);
+    if (buffer_of(home) < 0) {
+      buffer_of(home) = static_cast<int32_t>(storage_.buffers.size());
+      storage_.buffers.push_back({known_bytes(graph_.value(home).type), born, born});
+    }
+    share_buffer(id, buffer_of(home));
   }
 
   void share_buffer(ValueId id, int32_t buffer) {
@@ -59,7 +90,9 @@ class Planner {
 
   // The buffer that output 0 can live in; -1 if it needs one of its own.
   int32_t shared_buffer(const NodeView& node, int64_t position) {
-    if (reuse_ == Reuse::kTraining && node.op() == "Dropout") return -1;
+    if (home_of(node.output(0)) != node.output(0)) return -1;
+    const bool trains = reuse_ == Reuse::kTraining || reuse_ == Reuse::kTrainingHere;
+    if (trains && node.op() == "Dropout") return -1;
     if (is_view(node)) return buffer_of(node.input(0));
     if (reuse_ != Reuse::kInPlace || !is_elementwise(node)) return -1;
     for (size_t i = 0; i < node.num_inputs(); ++i) {
@@ -90,6 +123,7 @@ class Planner {
   Reuse reuse_;
   std::vector<NodeId> ids_;
   std::vector<int64_t> last_use_;
+  std::vector<ValueId> whole_of_;  // by index of the value: the concatenation it is a part of
   Storage storage_;
 };
 
@@ -98,6 +132,11 @@ class Planner {
 bool is_view(const NodeView& node) {
   if (node.op() == "Dropout") return !trains(node);
   return std::find(kViewOperators.begin(), kViewOperators.end(), node.op()) != kViewOperators.end();
+}
+
+bool joins_channels(const NodeView& node) {
+  return node.op() == "Concat" && node.output_type(0).shape.rank() > 2 &&
+         node.attr_int("axis", 0) == 1;
 }
 
 bool is_elementwise(const NodeView& node) {

@@ -12,6 +12,9 @@ namespace trainyard::analysis {
 // Is output 0 input 0 under another shape or name? (Dropout outside training is.)
 bool is_view(const NodeView& node);
 
+// Does it put images' channels behind each other? Its inputs can be computed where the output lies.
+bool joins_channels(const NodeView& node);
+
 // May output 0 overwrite an input of its own type, as far as the operator is concerned?
 bool is_elementwise(const NodeView& node);
 
@@ -31,9 +34,10 @@ struct Storage {
 };
 
 enum class Reuse : uint8_t {
-  kViews,     // views share the memory of what they view
-  kInPlace,   // besides, element-wise operators overwrite an input that nobody needs any more
-  kTraining,  // as kViews, but Dropout is at work and no view
+  kViews,         // views share the memory of what they view
+  kInPlace,       // besides, element-wise operators overwrite an input that nobody needs any more
+  kTraining,      // as kViews, but Dropout is at work and no view
+  kTrainingHere,  // besides, parts of a concatenation are computed in their place
 };
 
 // The graph must be sorted. Values of unknown shape take no memory.

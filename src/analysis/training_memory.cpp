@@ -1,10 +1,12 @@
 #include "analysis/training_memory.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "analysis/kept.h"
 #include "analysis/parameters.h"
+#include "ops/op_def.h"
 #include "ops/scalar_functions.h"
 
 namespace trainyard::analysis {
@@ -70,19 +72,37 @@ class Gradients {
   int64_t live_ = 0;
 };
 
-bool passes_gradient_on(const NodeView& node, size_t input) {
+bool passes_gradient_on(const NodeView& node, size_t input, Trainer trainer) {
   if (is_view(node)) return input == 0;
+  if (trainer == Trainer::kHere && joins_channels(node)) return true;
   const bool sum = node.op() == "Add" || node.op() == "Sum" || (node.op() == "Sub" && input == 0);
   return sum && node.input_type(input) == node.output_type(0);
 }
 
+// Bytes that a convolution by Winograd's minimal filtering needs for a moment: its weights as seen
+// by tiles of 4x4 outputs, 36 numbers for 9.
+int64_t transformed_weights(const NodeView& node) {
+  constexpr int64_t kFewestChannels = 16;
+  if (node.op() != "Conv" || node.attr_int("group", 1) != 1) return 0;
+  const TensorType& weights = node.input_type(1);
+  const std::optional<ops::Window> window = ops::op_of(node).window(node);
+  const std::vector<int64_t> ones = {1, 1};
+  if (window->kernel != std::vector<int64_t>{3, 3} || window->strides != ones ||
+      window->dilations != ones || std::min(weights.shape[0], weights.shape[1]) < kFewestChannels) {
+    return 0;
+  }
+  return 4 * weights.num_bytes();
+}
+
 class Simulation {
  public:
-  explicit Simulation(const Graph& graph)
+  Simulation(const Graph& graph, Trainer trainer)
       : graph_(graph),
+        trainer_(trainer),
         ids_(graph.node_ids()),
         trained_(find_trained(graph)),
-        storage_(plan_storage(graph, Reuse::kTraining)),
+        storage_(plan_storage(graph,
+                              trainer == Trainer::kHere ? Reuse::kTrainingHere : Reuse::kTraining)),
         gradients_(graph),
         kept_(storage_.buffers.size(), false),
         extra_(ids_.size(), 0),
@@ -126,6 +146,10 @@ class Simulation {
     if (!belongs_to_caller) freed_[node] += buffer.bytes;
   }
 
+  int64_t scratch(size_t position) const {
+    return trainer_ == Trainer::kHere ? transformed_weights({graph_, ids_[position]}) : 0;
+  }
+
   void note_peak(int64_t bytes, int64_t node, bool in_backward) {
     if (bytes <= result_.peak.bytes) return;
     result_.peak = {bytes, node};
@@ -143,7 +167,7 @@ class Simulation {
     live_ = change[0];
     for (size_t i = 0; i < ids_.size(); ++i) {
       live_ += change[i + 1] + extra_[i];
-      note_peak(live_, static_cast<int64_t>(i), false);
+      note_peak(live_ + scratch(i), static_cast<int64_t>(i), false);
     }
     live_ += change.back();
   }
@@ -152,7 +176,7 @@ class Simulation {
   int64_t contribute(const NodeView& node, size_t input, ValueId y) {
     const ValueId x = node.input(input);
     if (gradients_.has(x) && !gradients_.is_shared(x)) {
-      return passes_gradient_on(node, input) ? 0 : graph_.value(x).type.num_bytes();
+      return passes_gradient_on(node, input, trainer_) ? 0 : graph_.value(x).type.num_bytes();
     }
     if (gradients_.has(x)) {  // the sum must not overwrite what others hold
       gradients_.drop(x);
@@ -160,7 +184,7 @@ class Simulation {
       return 0;
     }
     const bool activation = ops::find_unary(node.op()) != nullptr || node.op() == "Clip";
-    if (passes_gradient_on(node, input) || (activation && !gradients_.is_shared(y))) {
+    if (passes_gradient_on(node, input, trainer_) || (activation && !gradients_.is_shared(y))) {
       gradients_.share(x, y);
     } else {
       gradients_.add(x);
@@ -174,11 +198,15 @@ class Simulation {
     for (const ValueId output : node.node().outputs) {
       if (output.valid() && gradients_.has(output)) arrived.push_back(output);
     }
-    int64_t momentary = 0;
+    int64_t momentary = arrived.empty() ? 0 : scratch(static_cast<size_t>(position));
     for (size_t i = 0; i < node.num_inputs() && !arrived.empty(); ++i) {
       if (!is_trained(node.node().inputs[i])) continue;
       const bool is_parameter = !graph_.value(node.input(i)).producer.valid();
-      if (!is_parameter) momentary = std::max(momentary, contribute(node, i, arrived[0]));
+      if (!is_parameter) {
+        momentary = std::max(momentary, contribute(node, i, arrived[0]));
+      } else if (trainer_ == Trainer::kHere && !gradients_.has(node.input(i))) {
+        gradients_.add(node.input(i));
+      }
     }
     note_peak(live_ + gradients_.live() + momentary, position, true);
     for (const ValueId output : arrived) gradients_.drop(output);
@@ -186,6 +214,7 @@ class Simulation {
   }
 
   const Graph& graph_;
+  Trainer trainer_;
   std::vector<NodeId> ids_;
   std::vector<bool> trained_;
   Storage storage_;
@@ -199,8 +228,8 @@ class Simulation {
 
 }  // namespace
 
-TrainingMemory simulate_training(const Graph& graph) {
-  return Simulation(graph).run();
+TrainingMemory simulate_training(const Graph& graph, Trainer trainer) {
+  return Simulation(graph, trainer).run();
 }
 
 }  // namespace trainyard::analysis

@@ -10,13 +10,18 @@ namespace trainyard::analysis {
 
 struct TrainingMemory {
   int64_t kept = 0;  // bytes the forward pass leaves for the backward pass (analysis/kept.h)
-  Peak peak;         // values and gradients of values; parameters and their gradients apart
+  Peak peak;         // values and their gradients; see simulate_training
   bool peak_in_backward = false;
 };
 
 // Gradients flow from every graph output to every trainable parameter, and nowhere else. Views and
 // sums pass their gradient on without a copy, activations overwrite it where nobody else needs it;
 // a value with several consumers adds their contributions up one by one.
-TrainingMemory simulate_training(const Graph& graph);
+//
+// In general, gradients of parameters are apart: there is memory for all of them. Here (in this
+// engine) they are part of the peak, each from when it is made; concatenations and their gradients
+// are not copied; and convolutions by Winograd's minimal filtering transform their weights.
+enum class Trainer : uint8_t { kGeneral, kHere };
+TrainingMemory simulate_training(const Graph& graph, Trainer trainer);
 
 }  // namespace trainyard::analysis

@@ -27,7 +27,8 @@ Json memory_json(const MemoryUse& use) {
   for (const Optimizer optimizer : analysis::kOptimizers) {
     training[analysis::optimizer_name(optimizer)] =
         Json::object({{"optimizer_state", use.optimizer_state(optimizer)},
-                      {"total", use.training_total(optimizer)}});
+                      {"total", use.training_total(optimizer)},
+                      {"total_here", use.training_here_total(optimizer)}});
   }
   return Json::object(
       {{"weights", use.weights()},
@@ -65,6 +66,8 @@ Table memory_table(const MemoryUse& use) {
   add("activations at the peak", use.inference_in_place.bytes, always(use.training.bytes));
   table.add_rule();
   add("total", use.inference_total(), [&](Optimizer o) { return use.training_total(o); });
+  add("total in this engine", use.inference_total(),
+      [&](Optimizer o) { return use.training_here_total(o); });
   return table;
 }
 
@@ -82,9 +85,12 @@ Document memory_document(const std::string& model, const MemoryUse& use, int64_t
       "- training reaches its peak {}\n"
       "- the backward pass needs {} of the forward pass\n"
       "- one batch of inputs is {} of both\n"
+      "- this engine reaches its peak {}\n"
+      "  (gradients of weights come one by one, parts of concatenations are made in place)\n"
       "- not counted: scratch space of kernels, weights in other layouts, the program itself",
       peak_text(use.inference_in_place), size_text(use.inference.bytes), peak_text(use.inference),
-      peak_text(use.training), size_text(use.kept_for_backward), size_text(use.inputs));
+      peak_text(use.training), size_text(use.kept_for_backward), size_text(use.inputs),
+      peak_text(use.training_here));
   Document document;
   document.blocks = {
       Heading{fmt::format("{}, batch {}: memory, worked out from the graph", model, batch)},

@@ -18,11 +18,12 @@ TEST(TrainingMemory, AnalysisAgreesWithTheCompiledStep) {
   // analysis does not see.
   constexpr double kTolerance = 0.05;
   const std::pair<const char*, int64_t> cases[] = {
-      {"resnet18-cifar", 32}, {"resnet20-cifar", 64}, {"mobilenet_v2", 4}, {"resnet50", 4}};
+      {"resnet18-cifar", 32}, {"resnet20-cifar", 64}, {"mobilenet_v2", 4}, {"resnet50", 4},
+      {"googlenet", 8},       {"squeezenet1_0", 8},   {"densenet121", 16}, {"vgg16", 8}};
   for (const auto& [name, batch] : cases) {
     const Graph model = models::build_model(name, {.batch = batch});
     const double predicted = static_cast<double>(
-        analysis::analyze_memory(model).training_total(analysis::Optimizer::kMomentum));
+        analysis::analyze_memory(model).training_here_total(analysis::Optimizer::kMomentum));
     const TrainingStep step(model, {.threads = 2});
     const auto measured =
         static_cast<double>(step.executable().arena_bytes() + step.executable().state_bytes());
