@@ -1,0 +1,92 @@
+#include "base/child_process.h"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+namespace trainyard {
+namespace {
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> result;
+  for (std::string& word : words) result.push_back(word.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+std::vector<std::string> environment(std::span<const std::string> more) {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    variables.emplace_back(*variable);
+  }
+  variables.insert(variables.end(), more.begin(), more.end());
+  return variables;
+}
+
+}  // namespace
+
+ChildProcess::ChildProcess(std::span<const std::string> words, const ChildOptions& options) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw_failure("no pipe: {}", std::strerror(errno));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  if (!options.log.empty()) {
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, options.log.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
+  }
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  if (options.own_group) posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  std::vector<std::string> arguments(words.begin(), words.end());
+  std::vector<std::string> variables = environment(options.variables);
+  const int code = posix_spawnp(&process_, arguments[0].c_str(), &actions, &attributes,
+                                pointers(arguments).data(), pointers(variables).data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  output_ = ends[0];
+  if (code != 0) {
+    close(output_);
+    throw_failure("{} cannot be started: {}", words[0], std::strerror(code));
+  }
+}
+
+ChildProcess::~ChildProcess() {
+  close(output_);
+}
+
+bool ChildProcess::read_some(std::string& text, int milliseconds) const {
+  pollfd ready{.fd = output_, .events = POLLIN, .revents = 0};
+  if (poll(&ready, 1, milliseconds) <= 0) return true;
+  std::array<char, 65536> buffer{};
+  const ssize_t got = read(output_, buffer.data(), buffer.size());
+  if (got > 0) text.append(buffer.data(), static_cast<size_t>(got));
+  return got > 0 || (got < 0 && errno == EINTR);
+}
+
+void ChildProcess::send(int signal) const {
+  kill(process_, signal);
+}
+
+int ChildProcess::wait() const {
+  int status = 0;
+  while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::string path_of_this_program() {
+  return std::filesystem::read_symlink("/proc/self/exe").string();
+}
+
+}  // namespace trainyard

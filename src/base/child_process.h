@@ -1,0 +1,44 @@
+// A program started as a process of its own, whose output is read while it runs.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace trainyard {
+
+struct ChildOptions {
+  // NAME=value, besides this process's environment.
+  std::vector<std::string> variables = {};
+  // Where its stderr goes, from the beginning; empty: where ours goes.
+  std::filesystem::path log = {};
+  // In a process group of its own, Ctrl-C reaches this process alone.
+  bool own_group = false;
+};
+
+class ChildProcess {
+ public:
+  // words[0] is looked for in PATH. stdin is empty. Throws Failure if it cannot be started.
+  ChildProcess(std::span<const std::string> words, const ChildOptions& options);
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+  // Closes its output; does not end or wait for it.
+  ~ChildProcess();
+
+  // Appends what it wrote to stdout since; waits for at most so long. False once its output ended.
+  bool read_some(std::string& text, int milliseconds) const;
+  void send(int signal) const;
+  // Until it has ended. Its exit code, or 128 and the signal that ended it.
+  int wait() const;
+
+ private:
+  pid_t process_ = 0;
+  int output_ = -1;
+};
+
+// The file of the program that is running.
+std::string path_of_this_program();
+
+}  // namespace trainyard
