@@ -6,6 +6,7 @@
 
 #include "analysis/kept.h"
 #include "analysis/parameters.h"
+#include "base/integers.h"
 #include "ops/op_def.h"
 #include "ops/scalar_functions.h"
 
@@ -80,18 +81,28 @@ bool passes_gradient_on(const NodeView& node, size_t input, Trainer trainer) {
 }
 
 // Bytes that a convolution by Winograd's minimal filtering needs for a moment: its weights as seen
-// by tiles of 4x4 outputs, 36 numbers for 9.
+// by tiles of 4x4 outputs, 36 numbers for 9. Where they are large and the tiles are few, they are
+// made bit by bit.
 int64_t transformed_weights(const NodeView& node) {
+  constexpr int64_t kPoints = 36;
   constexpr int64_t kFewestChannels = 16;
+  constexpr int64_t kLargeWeights = 2 << 20;
+  constexpr int64_t kFewTiles = 5 << 17;  // floats
   if (node.op() != "Conv" || node.attr_int("group", 1) != 1) return 0;
-  const TensorType& weights = node.input_type(1);
+  const Shape& weights = node.input_shape(1);
   const std::optional<ops::Window> window = ops::op_of(node).window(node);
   const std::vector<int64_t> ones = {1, 1};
   if (window->kernel != std::vector<int64_t>{3, 3} || window->strides != ones ||
-      window->dilations != ones || std::min(weights.shape[0], weights.shape[1]) < kFewestChannels) {
+      window->dilations != ones || std::min(weights[0], weights[1]) < kFewestChannels) {
     return 0;
   }
-  return 4 * weights.num_bytes();
+  const Shape& y = node.output_shape(0);
+  // Of the convolution or of the gradient of its input, whichever has more.
+  const int64_t channels = std::max(weights[0], weights[1]);
+  const int64_t tiles = y[0] * divide_up(y[2], 4) * divide_up(y[3], 4) * kPoints * channels;
+  const int64_t floats = kPoints * weights[0] * weights[1];
+  const bool late = floats >= kLargeWeights && tiles <= kFewTiles;
+  return (late ? tiles : floats) * static_cast<int64_t>(sizeof(float));
 }
 
 class Simulation {

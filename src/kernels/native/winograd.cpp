@@ -56,6 +56,7 @@ struct Run {
   const float* src;
   const float* residual;
   float* dst;
+  const WinogradFilters* filters;
 };
 
 template <int kOutputs, int kPoints>
@@ -64,29 +65,38 @@ class WinogradSteps {
   explicit WinogradSteps(const Run& run) : run_(run), shape_(run.shape), plan_(run.plan) {}
 
   // Products and outputs of the given tiles, whose transformed input is v, for some panels.
-  void multiply(Range tiles, Range panels, const float* v, float* m) const {
+  // `filters` has room for the weights of a block of panels if they are transformed here.
+  void multiply(Range tiles, Range panels, const float* v, float* m, float* filters) const {
     constexpr int64_t kPanelBlocks = kPanelWidth / kBlock;
     for (int64_t begin = panels.begin; begin < panels.end; begin += plan_.block_panels) {
       const int64_t end = std::min(begin + plan_.block_panels, panels.end);
-      multiply_points(tiles.size(), {begin, end}, v, m);
+      const float* weights = filters;
+      if (plan_.late_filters) {
+        for (int64_t panel = begin; panel < end; ++panel) {
+          run_.filters->transform(panel, filters + (panel - begin) * plan_.panel_floats);
+        }
+      } else {
+        weights = run_.weights + begin * plan_.panel_floats;
+      }
+      multiply_points(tiles.size(), end - begin, weights, v, m);
       transform_output(tiles,
                        {begin * kPanelBlocks, std::min(end * kPanelBlocks, plan_.out_blocks)}, m);
     }
   }
 
  private:
-  void multiply_points(int64_t rows, Range panels, const float* v, float* m) const {
+  void multiply_points(int64_t rows, int64_t panels, const float* weights, const float* v,
+                       float* m) const {
     const auto weights_at = [&](int64_t panel, int64_t point) {
-      return run_.weights + (panel * plan_.points + point) * shape_.in_channels * kPanelWidth;
+      return weights + (panel * plan_.points + point) * shape_.in_channels * kPanelWidth;
     };
     for (int64_t point = 0; point < plan_.points; ++point) {
-      for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
-        const float* next = panel + 1 < panels.end ? weights_at(panel + 1, point)
-                                                   : weights_at(panels.begin, point + 1);
+      for (int64_t panel = 0; panel < panels; ++panel) {
+        const float* next =
+            panel + 1 < panels ? weights_at(panel + 1, point) : weights_at(0, point + 1);
         panel_gemm(v + point * plan_.v_stride, rows * kBlock, rows, weights_at(panel, point),
                    shape_.in_channels, next,
-                   m + point * plan_.m_stride + (panel - panels.begin) * kPanelWidth * rows,
-                   rows * kBlock);
+                   m + point * plan_.m_stride + panel * kPanelWidth * rows, rows * kBlock);
       }
     }
   }
@@ -155,24 +165,26 @@ void run_steps_winograd(const Run& run, float* scratch, int threads) {
   if (plan.split_panels) {
     float* v = scratch;
     float* products = scratch + plan.v_floats();
+    const int64_t own = plan.m_floats() + plan.filter_floats();
     for (int64_t begin = 0; begin < plan.tiles; begin += plan.block_tiles) {
       const Range tiles = {begin, std::min(begin + plan.block_tiles, plan.tiles)};
       parallel(threads,
                [&](int id) { input.transform(tiles, part_of(plan.in_blocks, threads, id), v); });
       parallel(threads, [&](int id) {
-        steps.multiply(tiles, part_of(plan.panels, threads, id), v,
-                       products + id * plan.m_floats());
+        float* m = products + id * own;
+        steps.multiply(tiles, part_of(plan.panels, threads, id), v, m, m + plan.m_floats());
       });
     }
     return;
   }
   parallel(threads, [&](int id) {
-    float* v = scratch + id * (plan.v_floats() + plan.m_floats());
+    float* v = scratch + id * (plan.v_floats() + plan.m_floats() + plan.filter_floats());
+    float* m = v + plan.v_floats();
     const Range mine = part_of(plan.tiles, threads, id);
     for (int64_t begin = mine.begin; begin < mine.end; begin += plan.block_tiles) {
       const Range tiles = {begin, std::min(begin + plan.block_tiles, mine.end)};
       input.transform(tiles, {0, plan.in_blocks}, v);
-      steps.multiply(tiles, {0, plan.panels}, v, v + plan.v_floats());
+      steps.multiply(tiles, {0, plan.panels}, v, m, m + plan.m_floats());
     }
   });
 }
@@ -208,8 +220,8 @@ const Kernels& kernels_for(const WinogradShape& shape, WinogradTile tile) {
 }  // namespace
 
 WinogradProduct::WinogradProduct(const WinogradShape& shape, WinogradTile tile,
-                                 Activation activation)
-    : shape_(shape), tile_(tile), activation_(activation) {
+                                 WinogradWeights weights, Activation activation)
+    : shape_(shape), tile_(tile), weights_(weights), activation_(activation) {
   TY_REQUIRE(cpu_has_avx2_fma(), "Winograd convolution needs a processor with AVX2 and FMA");
   TY_REQUIRE(shape.batch > 0 && shape.in_channels > 0 && shape.out_channels > 0 &&
                  shape.out_height() > 0 && shape.out_width() > 0,
@@ -222,32 +234,37 @@ WinogradProduct::WinogradProduct(const WinogradShape& shape, WinogradTile tile,
   kernels_for(shape, tile);
 }
 
+bool WinogradProduct::transforms_late(int threads) const {
+  return plan_winograd(shape_, tile_, weights_, threads).late_filters;
+}
+
 int64_t WinogradProduct::weight_floats() const {
-  const WinogradPlan plan = plan_winograd(shape_, tile_, 1);
-  return plan.panels * plan.points * shape_.in_channels * kPanelWidth;
+  const WinogradPlan plan = plan_winograd(shape_, tile_, weights_, 1);
+  return plan.panels * plan.panel_floats;
 }
 
 int64_t WinogradProduct::bias_floats() const {
-  return plan_winograd(shape_, tile_, 1).panels * kPanelWidth;
+  return plan_winograd(shape_, tile_, weights_, 1).panels * kPanelWidth;
 }
 
 int64_t WinogradProduct::scratch_bytes(int threads) const {
-  const WinogradPlan plan = plan_winograd(shape_, tile_, threads);
+  const WinogradPlan plan = plan_winograd(shape_, tile_, weights_, threads);
   const int64_t inputs = plan.split_panels ? 1 : threads;
-  return (inputs * plan.v_floats() + threads * plan.m_floats()) *
+  return (inputs * plan.v_floats() + threads * (plan.m_floats() + plan.filter_floats())) *
          static_cast<int64_t>(sizeof(float));
 }
 
 void WinogradProduct::run(const WinogradOperands& operands, void* scratch, int threads) const {
-  const WinogradPlan plan = plan_winograd(shape_, tile_, threads);
-  const Run run = {shape_,      plan,         operands.weights,  operands.bias,
-                   activation_, operands.src, operands.residual, operands.dst};
+  const WinogradPlan plan = plan_winograd(shape_, tile_, weights_, threads);
+  const Run run = {shape_,          plan,         operands.weights,  operands.bias,
+                   activation_,     operands.src, operands.residual, operands.dst,
+                   operands.filters};
   kernels_for(shape_, tile_).run(run, static_cast<float*>(scratch), threads);
 }
 
 WinogradConv::WinogradConv(const WinogradShape& shape, WinogradTile tile, const float* weights,
                            const float* bias, Activation activation)
-    : product_(shape, tile, activation),
+    : product_(shape, tile, WinogradWeights::kGiven, activation),
       weights_(product_.weight_floats()),
       bias_(product_.bias_floats()) {
   if (bias) std::copy_n(bias, shape.out_channels, bias_.data());

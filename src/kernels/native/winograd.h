@@ -51,25 +51,44 @@ std::optional<WinogradTile> winograd_pays(const WinogradShape& shape);
 // (bench/results/training_conv.md): 1.4 (16 channels) to 4 times oneDNN's speed.
 std::optional<WinogradTile> changing_winograd_pays(const WinogradShape& shape);
 
+// Changing: transformed in every run.
+enum class WinogradWeights { kGiven, kChanging };
+
+// Changing weights, where a run transforms them itself.
+class WinogradFilters {
+ public:
+  WinogradFilters() = default;
+  WinogradFilters(const WinogradFilters&) = delete;
+  WinogradFilters& operator=(const WinogradFilters&) = delete;
+  virtual ~WinogradFilters() = default;
+  // Of a panel of 16 output channels, to [point][input channel][16]. Does not allocate or throw.
+  virtual void transform(int64_t panel, float* out) const = 0;
+};
+
 // What one run works on. src, residual and dst are in nChw8c (channels padded with zeros to a
 // multiple of 8) and aligned to 32 bytes; residual is null or shaped like dst, and may be dst.
 struct WinogradOperands {
-  const float* weights;  // transformed: [panel of 16 output channels][point][input channel][16]
-  const float* bias;     // padded to whole panels
+  // Transformed: [panel of 16 output channels][point][input channel][16]; null: from `filters`.
+  const float* weights;
+  const float* bias;  // padded to whole panels
   const float* src;
   const float* residual;
   float* dst;
+  const WinogradFilters* filters = nullptr;
 };
 
-// The convolution with weights that were transformed elsewhere.
+// The convolution with weights that were transformed elsewhere, or are when they are wanted.
 class WinogradProduct {
  public:
   // Error if the shape is empty, there is no such tile for the window, the activation moves zero,
   // or the processor lacks AVX2 and FMA.
-  WinogradProduct(const WinogradShape& shape, WinogradTile tile, Activation activation);
+  WinogradProduct(const WinogradShape& shape, WinogradTile tile, WinogradWeights weights,
+                  Activation activation);
 
   const WinogradShape& shape() const { return shape_; }
   WinogradTile tile() const { return tile_; }
+  // Does run() want `filters`? Only if the weights are changing.
+  bool transforms_late(int threads) const;
   // Of the transformed weights and the bias.
   int64_t weight_floats() const;
   int64_t bias_floats() const;
@@ -83,6 +102,7 @@ class WinogradProduct {
  private:
   WinogradShape shape_;
   WinogradTile tile_;
+  WinogradWeights weights_;
   Activation activation_;
 };
 

@@ -15,25 +15,26 @@ namespace {
 class ChangingWinograd : public Kernel {
  public:
   ChangingWinograd(const WinogradShape& shape, FilterUse use, Activation activation)
-      : product_(shape, *changing_winograd_pays(shape), activation),
+      : product_(shape, *changing_winograd_pays(shape), WinogradWeights::kChanging, activation),
         use_(use),
-        threads_(threads()) {}
+        threads_(threads()),
+        late_(product_.transforms_late(threads_)) {}
 
   void run(const KernelArgs& args) const override {
     auto* weights = reinterpret_cast<float*>(args.scratch.data());
-    float* bias = weights + product_.weight_floats();
-    transform_filters(product_, use_, args.inputs[1].as<float>(), weights, threads_);
+    float* bias = weights + weight_floats();
+    const ChangingFilters filters(product_, use_, args.inputs[1].as<float>());
+    if (!late_) filters.transform_all(weights, threads_);
     std::fill_n(bias, product_.bias_floats(), 0.0F);
     if (const float* given = bias_of(args)) {
       std::copy_n(given, product_.shape().out_channels, bias);
     }
-    product_.run(
-        {weights, bias, args.inputs[0].as<float>(), residual_of(args), args.outputs[0].as<float>()},
-        bias + product_.bias_floats(), threads_);
+    product_.run({late_ ? nullptr : weights, bias, args.inputs[0].as<float>(), residual_of(args),
+                  args.outputs[0].as<float>(), &filters},
+                 bias + product_.bias_floats(), threads_);
   }
   int64_t scratch_bytes() const override {
-    return (product_.weight_floats() + product_.bias_floats()) *
-               static_cast<int64_t>(sizeof(float)) +
+    return (weight_floats() + product_.bias_floats()) * static_cast<int64_t>(sizeof(float)) +
            product_.scratch_bytes(threads_);
   }
   std::string detail() const override {
@@ -42,12 +43,15 @@ class ChangingWinograd : public Kernel {
   }
 
  private:
+  // Of the weights that are transformed at once.
+  int64_t weight_floats() const { return late_ ? 0 : product_.weight_floats(); }
   virtual const float* bias_of(const KernelArgs& /*args*/) const { return nullptr; }
   virtual const float* residual_of(const KernelArgs& /*args*/) const { return nullptr; }
 
   WinogradProduct product_;
   FilterUse use_;
   int threads_;
+  bool late_;
 };
 
 class WinogradChangingForward final : public ChangingWinograd {

@@ -21,20 +21,15 @@ class FilterTransform {
   static constexpr int kPoints = kOutputs + kTaps - 1;
   static constexpr int64_t kWindow = kTaps * kTaps;
 
-  FilterTransform(const WinogradShape& shape, FilterUse use, const float* weights, float* out)
+  FilterTransform(const WinogradShape& shape, FilterUse use, const float* weights)
       : shape_(shape),
         use_(use),
         weights_(weights),
-        out_(out),
         in_blocks_(divide_up(shape.in_channels, kBlock)),
         out_blocks_(divide_up(shape.out_channels, kBlock)) {}
 
-  int64_t items() const { return divide_up(out_blocks_, 2) * in_blocks_; }
-
-  // One panel of 16 output channels by one block of 8 input channels.
-  void transform(int64_t item) const {
-    const int64_t panel = item / in_blocks_;
-    const int64_t in_block = item % in_blocks_;
+  // One panel of 16 output channels by one block of 8 input channels, to its place in `out`.
+  void transform(int64_t panel, int64_t in_block, float* out) const {
     // Gathered first: the points lie so far apart in `out` that they fall into the same cache sets.
     alignas(32) float points[kPoints * kPoints * kBlock * kPanelWidth];
     for (int64_t half = 0; half < 2; ++half) {
@@ -46,8 +41,7 @@ class FilterTransform {
       }
     }
     const int64_t count = std::min(kBlock, shape_.in_channels - in_block * kBlock) * kPanelWidth;
-    float* to =
-        out_ + (panel * kPoints * kPoints * shape_.in_channels + in_block * kBlock) * kPanelWidth;
+    float* to = out + in_block * kBlock * kPanelWidth;
     for (int64_t point = 0; point < kPoints * kPoints; ++point) {
       std::copy_n(points + point * kBlock * kPanelWidth, count,
                   to + point * shape_.in_channels * kPanelWidth);
@@ -103,35 +97,50 @@ class FilterTransform {
   const WinogradShape& shape_;
   FilterUse use_;
   const float* weights_;
-  float* out_;
   int64_t in_blocks_;
   int64_t out_blocks_;
 };
 
 template <int kOutputs, int kTaps>
-void transform_all(const WinogradShape& shape, FilterUse use, const float* weights, float* out,
-                   int threads) {
-  const FilterTransform<kOutputs, kTaps> transform(shape, use, weights, out);
-  parallel(threads, [&](int id) {
-    const Range mine = part_of(transform.items(), threads, id);
-    for (int64_t item = mine.begin; item < mine.end; ++item) transform.transform(item);
-  });
+void transform_block_of(const WinogradShape& shape, FilterUse use, const float* weights,
+                        int64_t panel, int64_t in_block, float* out) {
+  FilterTransform<kOutputs, kTaps>(shape, use, weights).transform(panel, in_block, out);
 }
 
 }  // namespace
 
-void transform_filters(const WinogradProduct& product, FilterUse use, const float* weights,
-                       float* transformed, int threads) {
-  const WinogradShape& shape = product.shape();
+ChangingFilters::ChangingFilters(const WinogradProduct& product, FilterUse use,
+                                 const float* weights)
+    : product_(product), use_(use), weights_(weights) {
   const auto edge = static_cast<int64_t>(product.tile());
-  if (shape.kernel == 5) {
-    (edge == 2 ? transform_all<2, 5> : transform_all<4, 5>)(shape, use, weights, transformed,
-                                                            threads);
-    return;
+  if (product.shape().kernel == 5) {
+    transform_ = edge == 2 ? transform_block_of<2, 5> : transform_block_of<4, 5>;
+  } else {
+    transform_ = edge == 2   ? transform_block_of<2, 3>
+                 : edge == 4 ? transform_block_of<4, 3>
+                             : transform_block_of<6, 3>;
   }
-  (edge == 2   ? transform_all<2, 3>
-   : edge == 4 ? transform_all<4, 3>
-               : transform_all<6, 3>)(shape, use, weights, transformed, threads);
+}
+
+void ChangingFilters::transform(int64_t panel, float* out) const {
+  const int64_t in_blocks = divide_up(product_.shape().in_channels, kBlock);
+  for (int64_t block = 0; block < in_blocks; ++block) {
+    transform_(product_.shape(), use_, weights_, panel, block, out);
+  }
+}
+
+void ChangingFilters::transform_all(float* out, int threads) const {
+  const WinogradShape& shape = product_.shape();
+  const int64_t in_blocks = divide_up(shape.in_channels, kBlock);
+  const int64_t panels = divide_up(shape.out_channels, kPanelWidth);
+  const int64_t panel_floats = product_.weight_floats() / panels;
+  parallel(threads, [&](int id) {
+    const Range mine = part_of(panels * in_blocks, threads, id);
+    for (int64_t item = mine.begin; item < mine.end; ++item) {
+      const int64_t panel = item / in_blocks;
+      transform_(shape, use_, weights_, panel, item % in_blocks, out + panel * panel_floats);
+    }
+  });
 }
 
 }  // namespace trainyard::kernels::native

@@ -13,8 +13,23 @@ enum class FilterUse {
 
 // From weights in OIhw8i8o (as the forward convolution has them, padding zero, aligned to 32 bytes)
 // to what `product` wants, whose shape is that of the convolution computed: for the gradient its
-// input channels are the weights' output channels. Does not allocate or throw.
-void transform_filters(const WinogradProduct& product, FilterUse use, const float* weights,
-                       float* transformed, int threads);
+// input channels are the weights' output channels. Both must outlive it.
+class ChangingFilters final : public WinogradFilters {
+ public:
+  ChangingFilters(const WinogradProduct& product, FilterUse use, const float* weights);
+
+  void transform(int64_t panel, float* out) const override;
+  // All of them.
+  void transform_all(float* out, int threads) const;
+
+ private:
+  using Transform = void (*)(const WinogradShape&, FilterUse, const float* weights, int64_t panel,
+                             int64_t in_block, float* out);
+
+  const WinogradProduct& product_;
+  FilterUse use_;
+  const float* weights_;
+  Transform transform_;
+};
 
 }  // namespace trainyard::kernels::native

@@ -14,6 +14,11 @@ constexpr int64_t kCacheFloats = 96 << 10;
 // Below this, reading the weights costs as much as multiplying by them.
 constexpr int64_t kFewTiles = 24;
 constexpr int64_t kBlockPanels = 2;
+// Transformed weights of this size do not stay in a core's share of the last cache, 16 MiB.
+constexpr int64_t kLargeWeights = 2 << 20;
+// The transformed input of all tiles does, and is read again for every block of panels: measured,
+// weights of 36 MiB and 32, 64 and 128 tiles of 512 channels are 1.5, 1.0 and 0.8 times as fast.
+constexpr int64_t kLateFloats = 5 << 17;
 
 // Limits of the measured rule in winograd.h.
 constexpr int64_t kMinChannels = 16;
@@ -47,7 +52,8 @@ std::optional<WinogradTile> changing_winograd_pays(const WinogradShape& shape) {
   return tile;
 }
 
-WinogradPlan plan_winograd(const WinogradShape& shape, WinogradTile tile, int threads) {
+WinogradPlan plan_winograd(const WinogradShape& shape, WinogradTile tile, WinogradWeights weights,
+                           int threads) {
   const int64_t edge = static_cast<int64_t>(tile);
   WinogradPlan plan;
   const int64_t side = edge + shape.kernel - 1;
@@ -65,14 +71,20 @@ WinogradPlan plan_winograd(const WinogradShape& shape, WinogradTile tile, int th
   }
   plan.panels = divide_up(shape.out_channels, kPanelWidth);
 
+  plan.panel_floats = plan.points * shape.in_channels * kPanelWidth;
+  plan.late_filters = weights == WinogradWeights::kChanging && plan.panels >= threads &&
+                      plan.panels * plan.panel_floats >= kLargeWeights &&
+                      plan.tiles * plan.points * plan.in_blocks * kBlock <= kLateFloats;
+
   const int64_t per_thread = divide_up(plan.tiles, threads);
-  plan.split_panels = threads > 1 && plan.panels >= threads && per_thread < kFewTiles;
+  plan.split_panels =
+      threads > 1 && plan.panels >= threads && (plan.late_filters || per_thread < kFewTiles);
   plan.block_panels =
       std::min(kBlockPanels, plan.split_panels ? plan.panels / threads : plan.panels);
   const int64_t block_channels = plan.in_blocks * kBlock + plan.block_panels * kPanelWidth;
   const int64_t fits = std::max(kFewTiles, kCacheFloats / (plan.points * block_channels));
   const int64_t share = plan.split_panels ? plan.tiles : per_thread;
-  const int64_t blocks = divide_up(share, fits);
+  const int64_t blocks = plan.late_filters ? 1 : divide_up(share, fits);
   plan.block_tiles = divide_up(share, blocks);
   plan.v_stride = spread_stride(plan.in_blocks * plan.block_tiles * kBlock);
   plan.m_stride = spread_stride(plan.block_panels * kPanelWidth * plan.block_tiles);

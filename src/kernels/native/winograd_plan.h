@@ -24,15 +24,22 @@ struct WinogradPlan {
   int64_t block_panels = 0;  // panels whose products are held at a time
   int64_t v_stride = 0;      // floats from one point to the next in the transformed input
   int64_t m_stride = 0;      // the same in the products
+  // Changing weights: transformed panel by panel when they are wanted, and dropped. Large weights
+  // would otherwise go to memory and back.
+  bool late_filters = false;
+  int64_t panel_floats = 0;  // of the transformed weights of a panel
 
   int64_t v_floats() const { return points * v_stride; }
   int64_t m_floats() const { return points * m_stride; }
+  // Of the weights that a thread transforms for itself.
+  int64_t filter_floats() const { return late_filters ? block_panels * panel_floats : 0; }
 };
 
 // The floats from one point of the tiles to the next: an odd number of cache lines, so that the
 // points of a tile fall into different cache sets.
 int64_t spread_stride(int64_t floats);
 
-WinogradPlan plan_winograd(const WinogradShape& shape, WinogradTile tile, int threads);
+WinogradPlan plan_winograd(const WinogradShape& shape, WinogradTile tile, WinogradWeights weights,
+                           int threads);
 
 }  // namespace trainyard::kernels::native

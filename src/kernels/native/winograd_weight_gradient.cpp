@@ -63,7 +63,7 @@ class WinogradWeightGradientSteps {
                               const float* src, const float* dy, float* dw)
       : shape_(shape),
         plan_(plan),
-        tiles_(plan_winograd(shape, kTile, 1)),
+        tiles_(plan_winograd(shape, kTile, WinogradWeights::kGiven, 1)),
         input_(shape_, tiles_, src, plan.v_stride),
         dy_(dy),
         dw_(dw) {}
@@ -228,7 +228,7 @@ constexpr int64_t kInGroup = 4;
 constexpr int64_t kOutGroup = 6;
 
 WinogradWeightGradient::Plan make_plan(const WinogradShape& shape, int threads) {
-  const WinogradPlan tiles = plan_winograd(shape, kTile, 1);
+  const WinogradPlan tiles = plan_winograd(shape, kTile, WinogradWeights::kGiven, 1);
   WinogradWeightGradient::Plan plan;
   plan.points = tiles.points;
   const int64_t per_tile = tiles.points * (tiles.in_blocks + tiles.out_blocks) * kBlock;
@@ -272,7 +272,7 @@ int64_t WinogradWeightGradient::scratch_bytes() const {
 
 void WinogradWeightGradient::run(const float* src, const float* dy, float* dw,
                                  void* scratch) const {
-  const int64_t tiles = plan_winograd(shape_, kTile, 1).tiles;
+  const int64_t tiles = plan_winograd(shape_, kTile, WinogradWeights::kGiven, 1).tiles;
   auto* memory = static_cast<float*>(scratch);
   if (shape_.kernel == 3) {
     run_steps_winograd_weight_gradient(WinogradWeightGradientSteps<3>(shape_, plan_, src, dy, dw),
