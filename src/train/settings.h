@@ -22,7 +22,8 @@ class Settings {
   };
 
   void add(std::string name, Variable variable, std::string help);
-  std::span<const Setting> all() const { return settings_; }
+  std::span<const Setting> all() const& { return settings_; }
+  std::span<const Setting> all() const&& = delete;
 
   // Sets what the text names, except those in `given` (flags win over a file). Throws Error with
   // `origin`, line and the nearest name for an unknown one, and for a value of another kind.

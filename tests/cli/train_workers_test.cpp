@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -73,8 +74,8 @@ class WorkerJob {
       if (!holds(entry.path() / "cmdline", root_.string())) continue;
       if (holds(entry.path() / "environ", sign)) return std::stoi(entry.path().filename());
     }
-    ADD_FAILURE() << "there is no rank " << rank;
-    return 0;
+    // Not a number that could be given to kill().
+    throw std::runtime_error("there is no rank " + std::to_string(rank) + ": " + words());
   }
 
   // The exit code; -1 if it does not end.

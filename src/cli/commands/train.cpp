@@ -250,7 +250,8 @@ int explain_communication(const TrainFlags& flags, std::ostream& out) {
 std::vector<std::string> worker_arguments(const TrainFlags& flags) {
   std::vector<std::string> words = {"train"};
   train::TrainConfig config = flags.config;
-  for (const train::Settings::Setting& setting : train::settings_of(config).all()) {
+  const train::Settings settings = train::settings_of(config);
+  for (const train::Settings::Setting& setting : settings.all()) {
     const std::string flag = flag_of(setting.name);
     if (!flags.given.contains(flag)) continue;
     words.push_back("--" + flag);
