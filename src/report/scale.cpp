@@ -209,9 +209,8 @@ class ScaleMaker {
                  {"lost to communication"}});
     Json data = Json::array();
     for (const ScalePoint& point : report_.points) {
-      const ScalePoint* alone = find_point(report_, 1, point.batch);
-      if (point.independent_s <= 0 || alone == nullptr) continue;
-      const train::ScaleLoss loss = train::scale_loss(*alone, point);
+      if (point.independent_s <= 0) continue;
+      const train::ScaleLoss loss = train::scale_loss(point);
       table.add_row({count_cell(point.batch), count_cell(point.workers), seconds_cell(loss.alone_s),
                      seconds_cell(loss.independent_s), seconds_cell(loss.together_s),
                      fixed_cell(loss.efficiency(), 3), percent_cell(loss.contention()),
@@ -229,10 +228,10 @@ class ScaleMaker {
     if (table.num_rows() == 0) return;
     heading("Where the efficiency of weak scaling goes");
     paragraph(
-        "The median step without data I/O: of one worker alone, of n workers at the same time that "
-        "send "
-        "nothing, and of n workers that train together. What the second takes longer than the "
-        "first is contention for caches, memory and cores; the rest is communication.");
+        "The median step without data I/O: of one worker while the others rest, of n workers at "
+        "the same time that send nothing, and of n workers that train together, a few steps of "
+        "each in turn. What the second takes longer than the first is contention for caches, "
+        "memory and cores; the rest is communication.");
     document_.blocks.emplace_back(std::move(table));
   }
 
@@ -309,7 +308,9 @@ Json scale_point_json(const ScalePoint& p) {
                        {"communication_s", p.communication_s},
                        {"exposed_s", p.exposed_s},
                        {"median_s", p.median_s},
+                       {"alone_s", p.alone_s},
                        {"independent_s", p.independent_s},
+                       {"together_s", p.together_s},
                        {"gradient_bytes", p.gradient_bytes},
                        {"memory_bytes", p.memory_bytes}});
 }
@@ -325,7 +326,9 @@ ScalePoint scale_point_from_json(const Json& data) {
   p.communication_s = data.at("communication_s").as_number();
   p.exposed_s = data.at("exposed_s").as_number();
   p.median_s = data.at("median_s").as_number();
+  p.alone_s = data.at("alone_s").as_number();
   p.independent_s = data.at("independent_s").as_number();
+  p.together_s = data.at("together_s").as_number();
   p.gradient_bytes = data.at("gradient_bytes").as_int();
   p.memory_bytes = data.at("memory_bytes").as_int();
   return p;

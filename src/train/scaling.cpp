@@ -1,6 +1,7 @@
 #include "train/scaling.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "base/error.h"
@@ -24,7 +25,7 @@ struct Sums {
   double compute_s = 0;
   double communication_s = 0;
   double exposed_s = 0;
-  double median_s = 0;  // of a step without data I/O
+  double median_s = 0;
 };
 constexpr size_t kSums = sizeof(Sums) / sizeof(double);
 
@@ -42,9 +43,9 @@ class Measurement {
   TrainingStep& step() { return step_; }
   int64_t steps_per_epoch() const { return loader_.num_batches(); }
 
-  Sums run(int64_t steps) {
+  // Appends the time of each step without data I/O to `each`.
+  Sums run(int64_t steps, std::vector<double>* each = nullptr) {
     Sums sums;
-    std::vector<double> each;
     for (int64_t i = 0; i < steps; ++i) {
       const Stopwatch watch;
       const data::Batch* batch = next_batch();
@@ -60,9 +61,8 @@ class Measurement {
       sums.exposed_s += times.exposed_s;
       sums.data_s += data_s;
       sums.step_s += watch.seconds();
-      each.push_back(watch.seconds() - data_s);
+      if (each != nullptr) each->push_back(watch.seconds() - data_s);
     }
-    sums.median_s = runtime::summarize(std::move(each)).median_s;
     return sums;
   }
 
@@ -81,18 +81,44 @@ class Measurement {
   int64_t epoch_ = 0;
 };
 
-// Time per step of workers that compute at the same time without talking.
-double measure_independent(dist::Collectives& collectives, const TrainConfig& config,
-                           const Graph& model, const data::Dataset& training, int threads,
-                           int64_t steps) {
+double median_of(const std::vector<double>& seconds) {
+  return seconds.empty() ? 0 : runtime::summarize(seconds).median_s;
+}
+
+// Fills in the medians of `point`.
+void measure_losses(Replicas& replicas, const TrainConfig& config, const Graph& model,
+                    const data::Dataset& training, int threads, Measurement& together,
+                    ScalePoint& point) {
+  constexpr int64_t kMostSteps = 60;
+  constexpr int64_t kStepsInTurn = 3;
   TrainConfig own = config;
-  own.batch = config.batch / collectives.comm().size();
-  Measurement alone(own, model, training, {.threads = threads}, nullptr);
-  alone.run(steps);
-  collectives.comm().barrier();
-  double mean = 0;
-  for (const double other : collectives.all_gather(alone.run(steps).median_s)) mean += other;
-  return mean / static_cast<double>(collectives.comm().size());
+  own.batch = point.batch;
+  Measurement apart(own, model, training, {.threads = threads}, nullptr);
+  apart.run(1);
+  const int64_t turn = std::min(kStepsInTurn, point.steps);
+  // Who waits in a sum sleeps.
+  const auto meet = [&] {
+    double nothing = 0;
+    replicas.sum({&nothing, 1});
+  };
+  std::vector<double> alone;
+  std::vector<double> independent;
+  std::vector<double> all;
+  for (int64_t done = 0; done < std::min(kMostSteps, point.steps); done += turn) {
+    meet();
+    together.run(turn, &all);
+    meet();
+    apart.run(turn, &independent);
+    meet();
+    if (replicas.rank() == 0) apart.run(turn, &alone);
+  }
+  meet();
+  std::array medians = {median_of(alone), median_of(independent), median_of(all)};
+  replicas.sum(medians);
+  const auto workers = static_cast<double>(point.workers);
+  point.alone_s = medians[0];
+  point.independent_s = medians[1] / workers;
+  point.together_s = medians[2] / workers;
 }
 
 }  // namespace
@@ -115,8 +141,10 @@ ScalePoint measure_scale_point(dist::Communicator& comm, const TrainConfig& conf
     point.steps = task.steps > 0 ? task.steps : together.steps_per_epoch();
     together.run(point.steps);
     comm.barrier();
-    Sums sums = together.run(point.steps);
-    if (replicas.workers() > 1) replicas.sum({&sums.step_s, kSums});
+    std::vector<double> each;
+    Sums sums = together.run(point.steps, &each);
+    sums.median_s = median_of(each);
+    if (comm.size() > 1) replicas.sum({&sums.step_s, kSums});
     const auto count = static_cast<double>(point.steps * point.workers);
     point.step_s = sums.step_s / count;
     point.data_s = sums.data_s / count;
@@ -128,11 +156,9 @@ ScalePoint measure_scale_point(dist::Communicator& comm, const TrainConfig& conf
       point.gradient_bytes += message.bytes;
     }
     point.memory_bytes = runtime::peak_memory_bytes() - memory_before;
-  }
-  if (task.independent && comm.size() > 1) {
-    dist::Collectives collectives(comm);
-    point.independent_s =
-        measure_independent(collectives, config, model, training, threads, point.steps);
+    if (comm.size() > 1) {
+      measure_losses(replicas, config, model, training, threads, together, point);
+    }
   }
   return point;
 }
@@ -221,8 +247,8 @@ std::vector<ScaleRow> strong_scaling(std::span<const ScalePoint> points, int64_t
   return rows;
 }
 
-ScaleLoss scale_loss(const ScalePoint& alone, const ScalePoint& together) {
-  return {alone.median_s, together.independent_s, together.median_s};
+ScaleLoss scale_loss(const ScalePoint& point) {
+  return {point.alone_s, point.independent_s, point.together_s};
 }
 
 int64_t planned_memory(const TrainConfig& config, const Graph& model) {

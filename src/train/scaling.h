@@ -23,9 +23,12 @@ struct ScalePoint {
   double communication_s = 0;  // sums of gradients under way, hidden behind computation or not
   double exposed_s = 0;        // of these, what the worker waited for
   double median_s = 0;         // of the steps without data I/O
-  // The median of the same workers at the same time, each for itself, nothing sent; 0: not
-  // measured.
+  // Such medians, taken in turns so that a machine whose speed drifts is compared with itself: of
+  // one worker while the others rest, of all at the same time that send nothing, and of all
+  // together. 0: not measured.
+  double alone_s = 0;
   double independent_s = 0;
+  double together_s = 0;
   int64_t gradient_bytes = 0;  // of one worker and step
   // What the largest resident set of the process grew by; right for the first point of a process.
   int64_t memory_bytes = 0;
@@ -36,7 +39,6 @@ struct ScalePoint {
 
 struct ScaleTask {
   int64_t steps = 0;  // to warm up, and as many to measure; 0: an epoch each
-  bool independent = true;
 };
 
 // Called by all ranks of a job at the same time; the answer is the same on each. The configuration
@@ -90,8 +92,7 @@ struct ScaleLoss {
   double contention() const { return (independent_s - alone_s) / together_s; }
   double communication() const { return (together_s - independent_s) / together_s; }
 };
-// Of medians, without data I/O. `alone` is the point of one worker.
-ScaleLoss scale_loss(const ScalePoint& alone, const ScalePoint& together);
+ScaleLoss scale_loss(const ScalePoint& point);
 
 // Bytes that training `model` (of the configuration's batch) takes by the plan of the engine:
 // values, parameters and their state, constants and batches. Kernels' own copies are not counted.
