@@ -96,23 +96,20 @@ Json run_job(const ScaleOptions& options, int64_t workers, const std::vector<int
   const train::TrainConfig& c = options.config;
   std::vector<std::string> list;
   for (const int64_t batch : batches) list.push_back(std::to_string(batch));
-  const std::vector<std::string> arguments = {"scale",
-                                              "--model",
-                                              c.model,
-                                              "--data",
-                                              c.data,
-                                              "--augment",
-                                              c.augment,
-                                              "--batches",
-                                              join(list, ","),
-                                              "--steps",
-                                              std::to_string(steps),
-                                              "--threads",
-                                              std::to_string(c.threads),
-                                              "--all-reduce",
-                                              c.all_reduce,
-                                              "--seconds",
-                                              fmt::format("{}", options.seconds)};
+  std::vector<std::string> arguments = {"scale"};
+  const auto add = [&](const char* flag, std::string value) {
+    arguments.insert(arguments.end(), {flag, std::move(value)});
+  };
+  add("--model", c.model);
+  add("--data", c.data);
+  add("--augment", c.augment);
+  add("--batches", join(list, ","));
+  add("--steps", std::to_string(steps));
+  add("--threads", std::to_string(c.threads));
+  add("--all-reduce", c.all_reduce);
+  add("--bucket-mb", fmt::format("{}", c.bucket_mb));
+  if (c.no_overlap) arguments.emplace_back("--no-overlap");
+  add("--seconds", fmt::format("{}", options.seconds));
   return Json::parse(dist::run_as_ranks(workers, arguments), "output of the ranks");
 }
 
@@ -242,6 +239,8 @@ Runner setup_scale(Args& args) {
               "steps to warm up and as many to measure; 0: an epoch each");
   args.option("--threads", config.threads, "of one worker");
   args.option("--all-reduce", config.all_reduce, "how gradients are summed");
+  args.option("--bucket-mb", config.bucket_mb, "MiB of gradients that travel together");
+  args.flag("--no-overlap", config.no_overlap, "sum gradients after backward, not during it");
   args.option("--epochs", options->epochs, "of the whole training, for time and cost");
   args.option("--price", options->price, "dollars per worker and hour");
   args.option("--memory", options->memory,
