@@ -1,5 +1,7 @@
 #include "dist/communicator.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 
 namespace trainyard::dist {
@@ -10,6 +12,14 @@ std::vector<int64_t> Communicator::host_members() const {
     if (hosts_[static_cast<size_t>(r)] == hosts_[static_cast<size_t>(rank_)]) members.push_back(r);
   }
   return members;
+}
+
+std::string Communicator::stopped_ranks() const {
+  std::string text;
+  for (int64_t r = 0; r < size(); ++r) {
+    if (is_stopped(r)) text += fmt::format("; rank {}: {}", r, condition(r));
+  }
+  return text;
 }
 
 bool Communicator::keep_waiting(int64_t rank, double waited) const {

@@ -63,6 +63,9 @@ class Communicator {
   void on_late(LateHandler handler) { late_ = std::move(handler); }
   // What is known of the process of a rank: "process 123 is stopped". Empty: nothing.
   virtual std::string condition(int64_t /*rank*/) const { return {}; }
+  // "; rank 2: process 123 is stopped" for every such rank, as far as that can be known. One that
+  // is waited for may itself wait for these.
+  std::string stopped_ranks() const;
 
   // Polls `ready`, which depends on `rank`; false if the limit was reached. Throws Failure if a
   // rank has ended.
@@ -95,6 +98,7 @@ class Communicator {
 
  protected:
   Communicator(int64_t rank, std::vector<int64_t> hosts) : rank_(rank), hosts_(std::move(hosts)) {}
+  virtual bool is_stopped(int64_t /*rank*/) const { return false; }
   // Throws Failure naming the first rank that has ended, as far as that can be known.
   virtual void require_all_alive() const {}
   // Asked a few times a second during a wait for `rank`.

@@ -97,8 +97,8 @@ void SharedHost::meet(int64_t bytes) {
       return reached(seen >> kSizeBits, meeting);
     });
     if (!there) {
-      throw_failure("rank {} waited {} s for rank {}, to reduce {} bytes", comm_.rank(),
-                    comm_.limit_s(), other, bytes);
+      throw_failure("rank {} waited {} s for rank {}, to reduce {} bytes{}", comm_.rank(),
+                    comm_.limit_s(), other, bytes, comm_.stopped_ranks());
     }
     // A member that is already one meeting further had the right size at this one or has failed.
     if (seen >> kSizeBits == meeting && (seen & kSizeMask) != size) {

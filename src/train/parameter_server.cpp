@@ -361,8 +361,9 @@ class Server {
     if (silent->heard.seconds() <= limit) return;
     throw_failure(
         "rank {}, a parameter server, has waited {} s for worker {} (after {} of its "
-        "gradients in epoch {})",
-        comm_.rank(), limit, silent - workers_.data(), silent->clock, epoch_ + 1);
+        "gradients in epoch {}){}",
+        comm_.rank(), limit, silent - workers_.data(), silent->clock, epoch_ + 1,
+        comm_.stopped_ranks());
   }
 
   dist::Communicator& comm_;

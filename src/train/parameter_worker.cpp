@@ -98,8 +98,8 @@ Answer ServerClient::wait_for_answer(size_t server) {
   const int64_t rank = rank_of(server);
   const double limit = 2 * comm_.limit_s();
   if (!comm_.find_message({&rank, 1}, limit)) {
-    throw_failure("rank {} has waited {} s for an answer of rank {}, a parameter server",
-                  comm_.rank(), limit, rank);
+    throw_failure("rank {} has waited {} s for an answer of rank {}, a parameter server{}",
+                  comm_.rank(), limit, rank, comm_.stopped_ranks());
   }
   return receive_message<Answer>(comm_, rank);
 }

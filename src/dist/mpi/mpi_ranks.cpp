@@ -145,6 +145,7 @@ class MpiRank : public Communicator {
   }
 
   std::string condition(int64_t rank) const override { return processes_.condition(rank); }
+  bool is_stopped(int64_t rank) const override { return processes_.is_stopped(rank); }
 
   bool has_library() const override { return true; }
 
@@ -216,9 +217,11 @@ class MpiRank : public Communicator {
   [[noreturn]] void complain(bool received, int64_t to, size_t sent, int64_t from,
                              size_t got) const {
     if (!received) {
-      throw_failure("rank {} waited {} s for {} bytes from rank {}", rank(), limit_s(), got, from);
+      throw_failure("rank {} waited {} s for {} bytes from rank {}{}", rank(), limit_s(), got, from,
+                    stopped_ranks());
     }
-    throw_failure("rank {} waited {} s for rank {} to take {} bytes", rank(), limit_s(), to, sent);
+    throw_failure("rank {} waited {} s for rank {} to take {} bytes{}", rank(), limit_s(), to, sent,
+                  stopped_ranks());
   }
 
   void check_size(const MPI_Status& status, int64_t from, size_t wanted) const {

@@ -62,11 +62,16 @@ int64_t Processes::find_ended() const {
   return -1;
 }
 
+bool Processes::is_stopped(int64_t rank) const {
+  const char state = process(rank) == 0 ? 0 : process_state(process(rank));
+  return state == 'T' || state == 't';
+}
+
 std::string Processes::condition(int64_t rank) const {
   const pid_t process = this->process(rank);
   if (process == 0) return {};
   const char state = process_state(process);
-  const char* words = state == 'T' || state == 't'   ? "is stopped"
+  const char* words = is_stopped(rank)               ? "is stopped"
                       : state == 'D'                 ? "waits for a disk"
                       : state == 'R' || state == 'S' ? "is alive"
                                                      : "has ended";

@@ -20,7 +20,8 @@ class Processes {
 
   // A rank whose process has ended; -1: none is known.
   int64_t find_ended() const;
-  // "process 123 is stopped", "process 123 is running", … Empty: not known.
+  bool is_stopped(int64_t rank) const;
+  // "process 123 is stopped", "process 123 is alive", … Empty: not known.
   std::string condition(int64_t rank) const;
   pid_t process(int64_t rank) const { return processes_[static_cast<size_t>(rank)]; }
 
