@@ -48,12 +48,13 @@ std::string NodeView::attr_text(std::string_view name, std::string_view fallback
 }
 
 std::vector<int64_t> NodeView::attr_ints(std::string_view name,
-                                         std::vector<int64_t> fallback) const {
+                                         const std::vector<int64_t>& fallback) const {
   const auto* found = attr<std::vector<int64_t>>(name, AttrKind::kInts);
   return found != nullptr ? *found : fallback;
 }
 
-std::vector<float> NodeView::attr_floats(std::string_view name, std::vector<float> fallback) const {
+std::vector<float> NodeView::attr_floats(std::string_view name,
+                                         const std::vector<float>& fallback) const {
   const auto* found = attr<std::vector<float>>(name, AttrKind::kFloats);
   return found != nullptr ? *found : fallback;
 }

@@ -43,8 +43,8 @@ class NodeView {
   int64_t attr_int(std::string_view name, int64_t fallback) const;
   float attr_float(std::string_view name, float fallback) const;
   std::string attr_text(std::string_view name, std::string_view fallback) const;
-  std::vector<int64_t> attr_ints(std::string_view name, std::vector<int64_t> fallback) const;
-  std::vector<float> attr_floats(std::string_view name, std::vector<float> fallback) const;
+  std::vector<int64_t> attr_ints(std::string_view name, const std::vector<int64_t>& fallback) const;
+  std::vector<float> attr_floats(std::string_view name, const std::vector<float>& fallback) const;
   std::vector<std::string> attr_texts(std::string_view name) const;  // empty if absent
   const Tensor* attr_tensor(std::string_view name) const;            // null if absent
 
