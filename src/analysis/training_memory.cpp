@@ -90,13 +90,14 @@ int64_t transformed_weights(const NodeView& node) {
   constexpr int64_t kFewTiles = 5 << 17;  // floats
   if (node.op() != "Conv" || node.attr_int("group", 1) != 1) return 0;
   const Shape& weights = node.input_shape(1);
+  const Shape& y = node.output_shape(0);
+  if (!weights.is_static() || !y.is_static() || !node.input_shape(0).is_static()) return 0;
   const std::optional<ops::Window> window = ops::op_of(node).window(node);
   const std::vector<int64_t> ones = {1, 1};
   if (window->kernel != std::vector<int64_t>{3, 3} || window->strides != ones ||
       window->dilations != ones || std::min(weights[0], weights[1]) < kFewestChannels) {
     return 0;
   }
-  const Shape& y = node.output_shape(0);
   // Of the convolution or of the gradient of its input, whichever has more.
   const int64_t channels = std::max(weights[0], weights[1]);
   const int64_t tiles = y[0] * divide_up(y[2], 4) * divide_up(y[3], 4) * kPoints * channels;

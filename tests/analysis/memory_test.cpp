@@ -121,6 +121,34 @@ TEST(Memory, GradientsOfASumAreNotCopied) {
   EXPECT_EQ(use.training.bytes, 5 * kMap);
 }
 
+TEST(Memory, PartsOfAConcatenationAreMadeInPlaceHere) {
+  Graph graph;
+  ops::Builder b(graph);
+  constexpr int64_t kMap = 4 * 2 * 16;
+  const ValueId x = b.input("x", {DType::kF32, {1, 2, 4, 4}});
+  const ValueId left = conv(b, x, 2, 1, 1, 0, "left");
+  const ValueId right = conv(b, x, 2, 1, 1, 0, "right");
+  graph.set_outputs({b.add("Concat", {left, right}, {{"axis", int64_t{1}}}, "both")});
+  const Storage copied = plan_storage(graph, Reuse::kTraining);
+  EXPECT_EQ(copied.buffers.size(), 4U);  // x, left, right, both
+  const Storage shared = plan_storage(graph, Reuse::kTrainingHere);
+  ASSERT_EQ(shared.buffers.size(), 2U);
+  EXPECT_EQ(shared.buffers[1].bytes, 2 * kMap);
+  EXPECT_EQ(shared.buffers[1].born, 0);
+  const MemoryUse use = analyze_memory(graph);
+  // x, the output and its gradient, of which the parts' are views, and the weights' gradients.
+  EXPECT_EQ(use.training_here.bytes, 5 * kMap + use.gradients);
+}
+
+TEST(Memory, UnknownSizesTakeNone) {
+  Graph graph;
+  ops::Builder b(graph);
+  const ValueId x = b.input("x", {DType::kF32, {Shape::kUnknown, 16, 8, 8}});
+  graph.set_outputs({conv(b, x, 16, 3, 1, 1, "conv")});
+  const MemoryUse use = analyze_memory(graph);
+  EXPECT_EQ(use.training_here.bytes, use.gradients);
+}
+
 class KeptTest : public ::testing::Test {
  protected:
   Kept kept(std::string_view op, std::vector<ValueId> inputs, Attributes attributes = {}) {

@@ -105,7 +105,7 @@ int run_lab(const LabFlags& flags, const lab::Lab& lab, std::ostream& out) {
   write_file(page, report::render(document, report::Format::kHtml));
   out << report::render(document, flags.format);
   if (flags.format == report::Format::kText) {
-    out << fmt::format("\nThe report with its charts: {}\n", page.string());
+    out << fmt::format("\nThe report: {}\n", page.string());
   }
   return 0;
 }

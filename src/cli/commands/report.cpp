@@ -24,7 +24,7 @@ int report_command(const ReportFlags& flags, std::ostream& out) {
   if (directories.size() == 1 && flags.format == report::Format::kText) {
     const std::filesystem::path page = directories[0] / "report.html";
     write_file(page, report::render(document, report::Format::kHtml));
-    out << "\nThe report with its charts: " << page.string() << "\n";
+    out << "\nThe report: " << page.string() << "\n";
   }
   return 0;
 }
