@@ -18,6 +18,8 @@ function(ty_web)
       COMMENT "Bundling the script of reports" VERBATIM)
   else()
     message(STATUS "Node or npm is missing: HTML reports will show tables in place of charts (Debian: nodejs, npm)")
+    # A name of its own: once Node is there, the script is not mistaken for one that is up to date.
+    set(script ${CMAKE_BINARY_DIR}/generated/web/none.js)
     file(WRITE ${script} "")
   endif()
   # The assembler reads the files as they are; as literals they would take the compiler seconds.
