@@ -54,9 +54,9 @@ class Communicator {
 
   double limit_s() const { return limit_s_; }
   void set_limit_s(double seconds) { limit_s_ = seconds; }
-  // How long a wait sleeps between looks; 0: it only offers its core to others. For a rank that
-  // computes while another of its threads waits.
-  void set_nap_s(double seconds) { nap_s_ = seconds; }
+  // Whether waits sleep; otherwise they keep looking and offer their core to others in between. For
+  // a rank that computes while another of its threads waits.
+  void set_sleeps(bool sleeps) { sleeps_ = sleeps; }
   // Called a few times a second during a wait, with the rank that is waited for and the seconds so
   // far.
   using LateHandler = std::function<void(int64_t rank, double seconds)>;
@@ -71,7 +71,14 @@ class Communicator {
   // rank has ended.
   template <typename Ready>
   bool wait_for(int64_t rank, int spins, Ready&& ready) const {
-    return poll_until(spins, nap_s_, ready,
+    constexpr double kFirstNap = 20e-6;
+    return wait_for(rank, spins, ready, Naps(kFirstNap));
+  }
+  // `sleep` lasts until `ready` may have become true, but not above kAskEvery.
+  template <typename Ready, typename Sleep>
+  bool wait_for(int64_t rank, int spins, Ready&& ready, Sleep&& sleep) const {
+    const auto rest = [&] { sleeps_ ? sleep() : std::this_thread::yield(); };
+    return poll_until(spins, ready, rest,
                       [&](double waited) { return keep_waiting(rank, waited); });
   }
   // Ends a wait that another thread of this rank is in; from now on none lasts.
@@ -108,7 +115,7 @@ class Communicator {
   int64_t rank_ = 0;
   std::vector<int64_t> hosts_;
   double limit_s_ = 60;
-  double nap_s_ = 0;
+  bool sleeps_ = false;
   LateHandler late_;
   std::atomic<bool> given_up_ = false;
 };

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <thread>
 
 #include "base/error.h"
+#include "dist/futex.h"
 
 namespace trainyard::dist {
 namespace {
@@ -13,8 +15,9 @@ namespace {
 // holds the tickets of all.
 constexpr int64_t kLine = 128;
 constexpr int64_t kArrival = 0;
-constexpr int64_t kTickets = kLine;
-constexpr int64_t kControlBytes = 3 * kLine;
+constexpr int64_t kSleepers = kLine;
+constexpr int64_t kTickets = 2 * kLine;
+constexpr int64_t kControlBytes = 4 * kLine;
 
 std::atomic_ref<uint64_t> word(const SharedWindow& window, int64_t member, int64_t offset) {
   return std::atomic_ref(*reinterpret_cast<uint64_t*>(
@@ -26,6 +29,12 @@ std::atomic_ref<uint64_t> word(const SharedWindow& window, int64_t member, int64
 constexpr int kSizeBits = 40;
 constexpr uint64_t kSizeMask = (uint64_t{1} << kSizeBits) - 1;
 constexpr uint64_t kMeetingMask = (uint64_t{1} << (64 - kSizeBits)) - 1;
+
+// The half of an arrival that no two meetings in a row have in common: what sleepers look at.
+const uint32_t* upper_half(const SharedWindow& window, int64_t member) {
+  static_assert(std::endian::native == std::endian::little && kSizeBits >= 32);
+  return reinterpret_cast<const uint32_t*>(window.part(member).data() + kArrival) + 1;
+}
 
 // Whether meeting `a` is `b` or follows it; numbers wrap around.
 bool reached(uint64_t a, uint64_t b) {
@@ -86,16 +95,25 @@ std::optional<std::vector<std::byte*>> SharedHost::parts_of(std::span<const std:
 void SharedHost::meet(int64_t bytes) {
   const uint64_t meeting = ++meetings_ & kMeetingMask;
   const uint64_t size = static_cast<uint64_t>(bytes) & kSizeMask;
-  word(*control_, me_, kArrival).store(meeting << kSizeBits | size, std::memory_order_release);
+  // Either this rank sees a sleeper or the sleeper sees this arrival: both orders are strict.
+  word(*control_, me_, kArrival).store(meeting << kSizeBits | size);
+  if (word(*control_, me_, kSleepers).load() > 0) wake_sleepers(upper_half(*control_, me_));
   for (int64_t m = 0; m < members(); ++m) {
     if (m == me_) continue;
     uint64_t seen = 0;
     const std::atomic_ref<uint64_t> arrival = word(*control_, m, kArrival);
     const int64_t other = ranks_[static_cast<size_t>(m)];
-    const bool there = comm_.wait_for(other, spins_, [&] {
+    const auto ready = [&] {
       seen = arrival.load(std::memory_order_acquire);
       return reached(seen >> kSizeBits, meeting);
-    });
+    };
+    const auto sleep = [&] {
+      const std::atomic_ref<uint64_t> sleepers = word(*control_, m, kSleepers);
+      ++sleepers;
+      sleep_while(upper_half(*control_, m), static_cast<uint32_t>(seen >> 32), kAskEvery);
+      --sleepers;
+    };
+    const bool there = comm_.wait_for(other, spins_, ready, sleep);
     if (!there) {
       throw_failure("rank {} waited {} s for rank {}, to reduce {} bytes{}", comm_.rank(),
                     comm_.limit_s(), other, bytes, comm_.stopped_ranks());

@@ -3,43 +3,48 @@
 
 #include <algorithm>
 #include <chrono>
-#include <sched.h>
 #include <thread>
 
 namespace trainyard::dist {
 
-// Polls `ready` until it is true (the answer is true) or `keep_waiting(seconds so far)`, asked a
-// few times a second, is false (so is the answer). It spins for a moment, then offers the core to
-// others between polls, as ranks may outnumber cores, or sleeps: `nap_s` first, if that is above 0,
-// then longer and longer, up to ten times that.
-template <typename Ready, typename KeepWaiting>
-bool poll_until(int spins, double nap_s, Ready&& ready, KeepWaiting&& keep_waiting) {
+// Seconds after which a wait is asked again whether it is to go on.
+inline constexpr double kAskEvery = 0.2;
+
+// Polls `ready` until it is true (the answer is true) or `keep_waiting(seconds so far)` is false
+// (so is the answer). It spins for a moment, then calls `rest` between polls, which may take up to
+// kAskEvery.
+template <typename Ready, typename Rest, typename KeepWaiting>
+bool poll_until(int spins, Ready&& ready, Rest&& rest, KeepWaiting&& keep_waiting) {
   for (int i = 0; i < spins; ++i) {
     if (ready()) return true;
     __builtin_ia32_pause();
   }
-  constexpr int kPollsPerClock = 64;
-  constexpr double kAskEvery = 0.2;
   const auto start = std::chrono::steady_clock::now();
   double asked = 0;
-  double nap = nap_s;
-  while (true) {
-    for (int i = 0; i < (nap_s > 0 ? 1 : kPollsPerClock); ++i) {
-      if (ready()) return true;
-      sched_yield();
-    }
+  while (!ready()) {
+    rest();
     const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
-    if (waited.count() - asked > kAskEvery) {
-      asked = waited.count();
-      if (!keep_waiting(asked)) return false;
-    }
-    if (nap_s > 0) {
-      std::this_thread::sleep_for(std::chrono::duration<double>(nap));
-      constexpr double kGrowth = 1.2;
-      constexpr double kMost = 10;
-      nap = std::min(nap * kGrowth, kMost * nap_s);
-    }
+    if (waited.count() - asked < kAskEvery) continue;
+    asked = waited.count();
+    if (!keep_waiting(asked)) return false;
   }
+  return true;
 }
+
+// A rest for what nobody announces: sleeps that become longer, up to ten times the first.
+class Naps {
+ public:
+  explicit Naps(double first_s) : next_s_(first_s), most_s_(10 * first_s) {}
+
+  void operator()() {
+    std::this_thread::sleep_for(std::chrono::duration<double>(next_s_));
+    constexpr double kGrowth = 1.2;
+    next_s_ = std::min(next_s_ * kGrowth, most_s_);
+  }
+
+ private:
+  double next_s_;
+  double most_s_;
+};
 
 }  // namespace trainyard::dist

@@ -203,25 +203,30 @@ class ScaleMaker {
                  {"workers"},
                  {"alone"},
                  {"at the same time"},
+                 {"the slowest"},
                  {"together"},
                  {"efficiency"},
-                 {"lost to contention"},
-                 {"lost to communication"}});
+                 {"contention"},
+                 {"uneven steps"},
+                 {"communication"}});
     Json data = Json::array();
     for (const ScalePoint& point : report_.points) {
       if (point.independent_s <= 0) continue;
       const train::ScaleLoss loss = train::scale_loss(point);
       table.add_row({count_cell(point.batch), count_cell(point.workers), seconds_cell(loss.alone_s),
-                     seconds_cell(loss.independent_s), seconds_cell(loss.together_s),
-                     fixed_cell(loss.efficiency(), 3), percent_cell(loss.contention()),
+                     seconds_cell(loss.independent_s), seconds_cell(loss.slowest_s),
+                     seconds_cell(loss.together_s), fixed_cell(loss.efficiency(), 3),
+                     percent_cell(loss.contention()), percent_cell(loss.unevenness()),
                      percent_cell(loss.communication())});
       data.push_back(Json::object({{"workers", point.workers},
                                    {"batch", point.batch},
                                    {"alone_s", loss.alone_s},
                                    {"independent_s", loss.independent_s},
+                                   {"slowest_s", loss.slowest_s},
                                    {"together_s", loss.together_s},
                                    {"efficiency", loss.efficiency()},
                                    {"contention", loss.contention()},
+                                   {"unevenness", loss.unevenness()},
                                    {"communication", loss.communication()}}));
     }
     document_.data["losses"] = std::move(data);
@@ -229,9 +234,10 @@ class ScaleMaker {
     heading("Where the efficiency of weak scaling goes");
     paragraph(
         "The median step without data I/O: of one worker while the others rest, of n workers at "
-        "the same time that send nothing, and of n workers that train together, a few steps of "
-        "each in turn. What the second takes longer than the first is contention for caches, "
-        "memory and cores; the rest is communication.");
+        "the same time that send nothing, of the slowest of these in each step, and of n workers "
+        "that train together, a few steps of each in turn. What the second takes longer than the "
+        "first is lost to contention for caches, memory and cores, what the third takes longer "
+        "than the second to steps that are not equally long, and the rest to communication.");
     document_.blocks.emplace_back(std::move(table));
   }
 
@@ -310,6 +316,7 @@ Json scale_point_json(const ScalePoint& p) {
                        {"median_s", p.median_s},
                        {"alone_s", p.alone_s},
                        {"independent_s", p.independent_s},
+                       {"slowest_s", p.slowest_s},
                        {"together_s", p.together_s},
                        {"gradient_bytes", p.gradient_bytes},
                        {"memory_bytes", p.memory_bytes}});
@@ -328,6 +335,7 @@ ScalePoint scale_point_from_json(const Json& data) {
   p.median_s = data.at("median_s").as_number();
   p.alone_s = data.at("alone_s").as_number();
   p.independent_s = data.at("independent_s").as_number();
+  p.slowest_s = data.at("slowest_s").as_number();
   p.together_s = data.at("together_s").as_number();
   p.gradient_bytes = data.at("gradient_bytes").as_int();
   p.memory_bytes = data.at("memory_bytes").as_int();

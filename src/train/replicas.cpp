@@ -19,10 +19,6 @@ double seconds_from(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Between two looks of the thread that waits for other workers: it shares its core with one that
-// computes.
-constexpr double kNap = 20e-6;
-
 const dist::AllReduce& usable(std::string_view name, const dist::Collectives& collectives) {
   const dist::AllReduce& algorithm = dist::find_all_reduce(name);
   TY_REQUIRE(algorithm.available == nullptr || algorithm.available(collectives.context()),
@@ -38,7 +34,7 @@ Replicas::Replicas(dist::Communicator& comm, const ReplicaOptions& options)
     comm.on_late([this](int64_t rank, double seconds) { report_late(rank, seconds); });
   }
   if (workers() > 1 && options_.overlap) {
-    comm.set_nap_s(kNap);
+    comm.set_sleeps(true);
     thread_ = std::thread([this] { work(); });
   }
 }
@@ -55,7 +51,7 @@ Replicas::~Replicas() {
   if (busy) collectives_.comm().give_up();
   if (thread_.joinable()) thread_.join();
   collectives_.comm().on_late(nullptr);
-  collectives_.comm().set_nap_s(0);
+  collectives_.comm().set_sleeps(false);
 }
 
 // --- sums

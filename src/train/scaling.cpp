@@ -85,6 +85,20 @@ double median_of(const std::vector<double>& seconds) {
   return seconds.empty() ? 0 : runtime::summarize(seconds).median_s;
 }
 
+// The median of the slowest rank's steps; every rank has as many.
+double median_slowest(Replicas& replicas, const std::vector<double>& mine) {
+  std::vector<double> all(mine.size() * static_cast<size_t>(replicas.workers()), 0);
+  const size_t own = mine.size() * static_cast<size_t>(replicas.rank());
+  std::copy(mine.begin(), mine.end(), all.begin() + static_cast<ptrdiff_t>(own));
+  replicas.sum(all);
+  std::vector<double> slowest = mine;
+  for (size_t i = 0; i < all.size(); ++i) {
+    double& step = slowest[i % mine.size()];
+    step = std::max(step, all[i]);
+  }
+  return median_of(slowest);
+}
+
 // Fills in the medians of `point`.
 void measure_losses(Replicas& replicas, const TrainConfig& config, const Graph& model,
                     const data::Dataset& training, int threads, Measurement& together,
@@ -107,8 +121,11 @@ void measure_losses(Replicas& replicas, const TrainConfig& config, const Graph& 
   for (int64_t done = 0; done < std::min(kMostSteps, point.steps); done += turn) {
     meet();
     together.run(turn, &all);
-    meet();
-    apart.run(turn, &independent);
+    // They begin each step together, as they do when they train together.
+    for (int64_t i = 0; i < turn; ++i) {
+      meet();
+      apart.run(1, &independent);
+    }
     meet();
     if (replicas.rank() == 0) apart.run(turn, &alone);
   }
@@ -118,6 +135,7 @@ void measure_losses(Replicas& replicas, const TrainConfig& config, const Graph& 
   const auto workers = static_cast<double>(point.workers);
   point.alone_s = medians[0];
   point.independent_s = medians[1] / workers;
+  point.slowest_s = median_slowest(replicas, independent);
   point.together_s = medians[2] / workers;
 }
 
@@ -248,7 +266,7 @@ std::vector<ScaleRow> strong_scaling(std::span<const ScalePoint> points, int64_t
 }
 
 ScaleLoss scale_loss(const ScalePoint& point) {
-  return {point.alone_s, point.independent_s, point.together_s};
+  return {point.alone_s, point.independent_s, point.slowest_s, point.together_s};
 }
 
 int64_t planned_memory(const TrainConfig& config, const Graph& model) {

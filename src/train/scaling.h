@@ -24,10 +24,11 @@ struct ScalePoint {
   double exposed_s = 0;        // of these, what the worker waited for
   double median_s = 0;         // of the steps without data I/O
   // Such medians, taken in turns so that a machine whose speed drifts is compared with itself: of
-  // one worker while the others rest, of all at the same time that send nothing, and of all
-  // together. 0: not measured.
+  // one worker while the others rest, of all at the same time that send nothing, of the slowest of
+  // these in each step, and of all together. 0: not measured.
   double alone_s = 0;
   double independent_s = 0;
+  double slowest_s = 0;
   double together_s = 0;
   int64_t gradient_bytes = 0;  // of one worker and step
   // What the largest resident set of the process grew by; right for the first point of a process.
@@ -85,12 +86,14 @@ std::vector<ScaleRow> strong_scaling(std::span<const ScalePoint> points, int64_t
 struct ScaleLoss {
   double alone_s = 0;
   double independent_s = 0;
+  double slowest_s = 0;
   double together_s = 0;
   double efficiency() const { return alone_s / together_s; }
-  // Of the step together: what is lost because workers share caches and memory, and because they
-  // talk to and wait for each other.
+  // Of the step together: what is lost because workers share caches and memory, because all wait
+  // for whoever is slowest in a step, and because they talk to each other.
   double contention() const { return (independent_s - alone_s) / together_s; }
-  double communication() const { return (together_s - independent_s) / together_s; }
+  double unevenness() const { return (slowest_s - independent_s) / together_s; }
+  double communication() const { return (together_s - slowest_s) / together_s; }
 };
 ScaleLoss scale_loss(const ScalePoint& point);
 

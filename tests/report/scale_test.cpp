@@ -14,6 +14,7 @@ train::ScalePoint point(int64_t workers, int64_t batch, double step_s, double in
   p.median_s = step_s;
   p.alone_s = 0.1;
   p.independent_s = independent_s;
+  p.slowest_s = independent_s;
   p.together_s = step_s;
   p.gradient_bytes = 4000;
   return p;

@@ -58,15 +58,17 @@ TEST(Scaling, WithoutOneWorkerThereIsNothingToCompareWith) {
   EXPECT_TRUE(strong_scaling(points, 128, kSettings).empty());
 }
 
-TEST(Scaling, LossIsContentionAndCommunication) {
+TEST(Scaling, LossIsContentionUnevenStepsAndCommunication) {
   ScalePoint both = point(2, 32, 0.135);
   both.alone_s = 0.1;
   both.independent_s = 0.115;
+  both.slowest_s = 0.12;
   both.together_s = 0.125;
   const ScaleLoss loss = scale_loss(both);
   EXPECT_DOUBLE_EQ(loss.efficiency(), 0.8);
   EXPECT_NEAR(loss.contention(), 0.12, 1e-12);
-  EXPECT_NEAR(loss.communication(), 0.08, 1e-12);
+  EXPECT_NEAR(loss.unevenness(), 0.04, 1e-12);
+  EXPECT_NEAR(loss.communication(), 0.04, 1e-12);
 }
 
 TEST(Scaling, MeasuresRanksTogetherAndApart) {
@@ -92,6 +94,7 @@ TEST(Scaling, MeasuresRanksTogetherAndApart) {
     EXPECT_EQ(p.step_s, points.front().step_s);
     EXPECT_EQ(p.alone_s > 0, workers > 1);
     EXPECT_EQ(p.independent_s > 0, workers > 1);
+    EXPECT_GE(p.slowest_s, p.independent_s);
     EXPECT_EQ(p.together_s > 0, workers > 1);
     EXPECT_EQ(p.gradient_bytes > 0, workers > 1);
   }

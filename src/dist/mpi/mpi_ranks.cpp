@@ -130,7 +130,7 @@ class MpiRank : public Communicator {
     int64_t found = look();
     if (found < 0 && seconds > 0) {
       poll_until(
-          0, kNap, [&] { return (found = look()) >= 0; },
+          0, [&] { return (found = look()) >= 0; }, Naps(kNap),
           [&](double waited) {
             require_all_alive();
             return waited < seconds;
