@@ -57,7 +57,8 @@ void spread(const ops::Window& window, Field& field) {
     const auto stride = static_cast<double>(window.strides[i]);
     const double middle =
         (static_cast<double>(window.pads_begin[i]) - static_cast<double>(reach) / 2) / stride;
-    const auto inputs_between = static_cast<double>(reach / window.strides[i]);
+    const int64_t steps_between = reach / window.strides[i];
+    const auto inputs_between = static_cast<double>(steps_between);
     extent.first += extent.jump * (middle - inputs_between / 2);
     extent.last += extent.jump * (middle + inputs_between / 2);
     extent.jump /= stride;
@@ -72,7 +73,8 @@ class Step {
 
   Field take() {
     if (field_.kind != Field::Kind::kLocal) return std::move(field_);
-    return apply() ? std::move(field_) : kWholeInput;
+    if (!apply()) return kWholeInput;
+    return std::move(field_);
   }
 
  private:

@@ -16,8 +16,8 @@ std::vector<ValueId> replace_node(Graph& graph, NodeId old, std::string_view op,
   ops::Builder builder(graph);
   const std::string name = graph.node(old).name;
   const ValueId y = graph.node(old).outputs[0];
-  const std::vector<ValueId> made = builder.add_multi(op, std::move(inputs), num_outputs,
-                                                      std::move(attributes), name + ".training");
+  std::vector<ValueId> made = builder.add_multi(op, std::move(inputs), num_outputs,
+                                                std::move(attributes), name + ".training");
   graph.replace_uses(y, made[0]);
   graph.erase_node(old);
   return made;

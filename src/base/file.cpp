@@ -171,7 +171,8 @@ void release_mapped_pages(const void* data, size_t bytes) {
   if (next == mappings().sizes.begin() || first >= last) return;
   const auto& [start, size] = *std::prev(next);
   if (begin + bytes > start + size) return;
-  ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  auto* at = const_cast<std::byte*>(static_cast<const std::byte*>(data)) + (first - begin);
+  ::madvise(at, last - first, MADV_DONTNEED);
 }
 
 }  // namespace trainyard

@@ -61,10 +61,11 @@ float value_of(int64_t rank, size_t i) {
 void verify(Collectives& collectives, std::span<float> data, const AllReduce& algorithm) {
   const int64_t n = collectives.comm().size();
   const int64_t me = collectives.comm().rank();
+  const int64_t ranks = n * (n + 1) / 2;  // 1 + 2 + … + n
   for (size_t i = 0; i < data.size(); ++i) data[i] = value_of(me, i);
   collectives.all_reduce(Elements::of(data), algorithm);
   for (size_t i = 0; i < data.size(); ++i) {
-    const auto wanted = static_cast<float>(n * (n + 1) / 2 * static_cast<int64_t>(i % 7 + 1));
+    const auto wanted = static_cast<float>(ranks * static_cast<int64_t>(i % 7 + 1));
     if (data[i] != wanted) {
       throw_failure("rank {}: '{}' of {} elements gives {} at element {}, expected {}", me,
                     algorithm.name, data.size(), data[i], i, wanted);

@@ -14,6 +14,13 @@ std::vector<int64_t> Communicator::host_members() const {
   return members;
 }
 
+std::optional<int64_t> Communicator::find_stopped() const {
+  for (int64_t r = 0; r < size(); ++r) {
+    if (is_stopped(r)) return r;
+  }
+  return std::nullopt;
+}
+
 std::string Communicator::stopped_ranks() const {
   std::string text;
   for (int64_t r = 0; r < size(); ++r) {

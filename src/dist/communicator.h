@@ -63,7 +63,9 @@ class Communicator {
   void on_late(LateHandler handler) { late_ = std::move(handler); }
   // What is known of the process of a rank: "process 123 is stopped". Empty: nothing.
   virtual std::string condition(int64_t /*rank*/) const { return {}; }
-  // "; rank 2: process 123 is stopped" for every such rank, as far as that can be known. One that
+  // The first rank whose process is stopped, as far as that can be known.
+  std::optional<int64_t> find_stopped() const;
+  // "; rank 2: process 123 is stopped" for every such rank. One that
   // is waited for may itself wait for these.
   std::string stopped_ranks() const;
 

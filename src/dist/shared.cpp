@@ -33,7 +33,7 @@ void sum_staged(SharedHost& host, Elements data) {
 }
 
 // Each piece is read once from every part and written once to every part, by whoever is free.
-void sum_in_window(SharedHost& host, Elements data, std::vector<std::byte*> parts) {
+void sum_in_window(SharedHost& host, Elements data, const std::vector<std::byte*>& parts) {
   const auto bytes = static_cast<int64_t>(data.bytes().size());
   const int64_t pages = bytes / host.members() / kLeastClaimBytes;
   const int64_t claim =
@@ -53,7 +53,7 @@ void run_shared(ReduceContext& context, Elements data) {
   const auto bytes = data.bytes();
   if (static_cast<int64_t>(bytes.size()) > kStagedBytes) {
     if (auto parts = context.host.parts_of(bytes)) {
-      sum_in_window(context.host, data, *std::move(parts));
+      sum_in_window(context.host, data, *parts);
       return;
     }
   }

@@ -55,7 +55,10 @@ constexpr BinaryFunction kBinaryFunctions[] = {
     {"Less", [](D a, D b) { return D(a < b); }, [](W a, W b) { return W(a < b); }, true},
     {"LessOrEqual", [](D a, D b) { return D(a <= b); }, [](W a, W b) { return W(a <= b); }, true},
     {"Mul", [](D a, D b) { return a * b; },
-     [](W a, W b) { return W(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }},
+     [](W a, W b) {
+       const uint64_t product = static_cast<uint64_t>(a) * static_cast<uint64_t>(b);
+       return W(product);
+     }},
     {"Or", nullptr, [](W a, W b) { return W(a != 0 || b != 0); }, true},
     {"PRelu", [](D a, D b) { return a < 0 ? a * b : a; },
      [](W a, W b) { return a < 0 ? a * b : a; }},

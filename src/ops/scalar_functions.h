@@ -2,8 +2,10 @@
 // the fast ones share them.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "ir/node_view.h"
@@ -13,6 +15,12 @@ namespace trainyard::ops {
 // Wide enough for every integer dtype, and for sums and products of two of them; results are
 // wrapped into the dtype.
 __extension__ using Whole = __int128;
+
+template <typename A>
+bool is_nan(A x) {
+  if constexpr (std::is_floating_point_v<A>) return std::isnan(x);
+  return false;
+}
 
 // y = f(x; alpha, beta), where alpha and beta are the operator's attributes, if it has any.
 struct UnaryFunction {

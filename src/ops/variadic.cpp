@@ -35,12 +35,12 @@ void take_sum(A& sum, A x) {
 // What is not a number wins.
 template <typename A>
 void take_max(A& most, A x) {
-  if (x > most || x != x) most = x;
+  if (x > most || is_nan(x)) most = x;
 }
 
 template <typename A>
 void take_min(A& least, A x) {
-  if (x < least || x != x) least = x;
+  if (x < least || is_nan(x)) least = x;
 }
 
 template <typename A>

@@ -138,7 +138,7 @@ bool fold_into(Graph& graph, NodeId id, const Affine& affine) {
   }
   const Tensor* weights = node.input_constant(1);
   if (weights == nullptr || !has_plain_bias(node, channels)) return false;
-  const std::string name = node.name();
+  const std::string& name = node.name();
   Tensor bias = moved(node.input_constant(2), affine);
   set_constant(graph, id, 1, name + ".weights", scaled_weights(*weights, axis, affine));
   set_constant(graph, id, 2, name + ".bias", std::move(bias));

@@ -28,7 +28,7 @@ bool fuse_sum(Graph& graph, const PassContext& /*context*/) {
     const NodeView add(graph, id);
     if ((add.op() != "Add" && add.op() != "Sum") || add.num_inputs() != 2) continue;
     if (add.input(0) == add.input(1)) continue;
-    const TensorType type = add.output_type(0);
+    const TensorType& type = add.output_type(0);
     size_t best = 2;
     size_t latest = 0;
     for (size_t i = 0; i < 2; ++i) {

@@ -67,8 +67,9 @@ int64_t Replicas::enqueue(std::string what, dist::Elements data) {
 
 void Replicas::carry_out(const Task& task) {
   const auto begin = Clock::now();
-  current_ = task.what;
+  current_ = task;
   warned_s_ = 0;
+  collectives_.announce(task.number);
   collectives_.all_reduce(task.data, algorithm_);
   const std::lock_guard lock(mutex_);
   times_.communication_s += seconds_from(begin);
@@ -143,9 +144,14 @@ ExchangeTimes Replicas::take_times() {
 void Replicas::report_late(int64_t rank, double seconds) {
   if (!warn_ || seconds < warned_s_ + options_.stall_warning_s) return;
   warned_s_ = seconds;
-  const std::string condition = collectives_.comm().condition(rank);
-  warn_(fmt::format("rank {} has waited {:.0f} s for rank {}{} at: {}", this->rank(), seconds, rank,
-                    condition.empty() ? "" : " (" + condition + ")", current_));
+  // Whom it waits for may itself be waiting, as in a ring; one that stopped in the midst of a sum
+  // is not behind.
+  const dist::Communicator& comm = collectives_.comm();
+  const int64_t behind = collectives_.find_behind(current_.number).value_or(rank);
+  const int64_t late = comm.find_stopped().value_or(behind);
+  const std::string condition = comm.condition(late);
+  warn_(fmt::format("rank {} has waited {:.0f} s for rank {}{} at: {}", this->rank(), seconds, late,
+                    condition.empty() ? "" : " (" + condition + ")", current_.what));
 }
 
 // --- the start

@@ -98,7 +98,7 @@ class Replicas final : public kernels::Exchange {
 
   // Only used by the thread that carries out a task.
   std::function<void(const std::string&)> warn_;
-  std::string current_;
+  Task current_;
   double warned_s_ = 0;
 
   std::thread thread_;  // last, so that it sees everything else made

@@ -182,6 +182,24 @@ TEST(TrainWorkers, AStoppedWorkerIsNamedWithWhatItIsLateFor) {
   EXPECT_NE(job.words().find("rank 0 waited 3 s for"), std::string::npos) << job.words();
 }
 
+// In a ring of four, ranks 2, 3 and 0 wait for their neighbours.
+TEST(TrainWorkers, AllNameTheStoppedWorkerOfARing) {
+  const TemporaryFolder folder("workers");
+  WorkerJob job(folder.path(), joined(kLong, {"--workers", "4", "--all-reduce", "ring",
+                                              "--stall-warning", "0.5"}));
+  const pid_t victim = job.rank(1);
+  kill(victim, SIGSTOP);
+  for (const int rank : {0, 2, 3}) {
+    const std::regex notice(fmt::format(
+        "rank {} has waited \\d+ s for rank 1 \\(process {} is stopped\\)", rank, victim));
+    EXPECT_TRUE(
+        WorkerJob::eventually([&] { return std::regex_search(job.words(), notice); }, Seconds(20)))
+        << job.words();
+  }
+  kill(victim, SIGKILL);
+  EXPECT_EQ(job.wait(Seconds(20)), 1) << job.words();
+}
+
 TEST(TrainWorkers, AnInterruptSavesAndStopsAllWorkers) {
   const TemporaryFolder folder("workers");
   WorkerJob job(folder.path(), joined(kLong, {"--workers", "2"}));

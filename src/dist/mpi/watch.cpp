@@ -79,11 +79,11 @@ std::string Processes::condition(int64_t rank) const {
 }
 
 Deadline::Deadline(double seconds, const char* doing) {
-  static const bool started = [] {
+  static const bool kStarted = [] {
     std::thread(watch).detach();
     return true;
   }();
-  static_cast<void>(started);
+  static_cast<void>(kStarted);
   doing_now = doing;
   limit_now = seconds;
   const auto span =

@@ -1,6 +1,7 @@
 // Add, Sub, Mul, Div, Max, Min and Sum of two tensors: of the same shape, or one number per channel
 // of each image, or one number.
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/kernel.h"
 #include "kernels/native/cpu.h"
@@ -73,10 +74,10 @@ struct Over {
   float operator()(float a, float b) const { return a / b; }
 };
 struct Larger {
-  float operator()(float a, float b) const { return a > b || a != a ? a : b; }
+  float operator()(float a, float b) const { return a > b || std::isnan(a) ? a : b; }
 };
 struct Smaller {
-  float operator()(float a, float b) const { return a < b || a != a ? a : b; }
+  float operator()(float a, float b) const { return a < b || std::isnan(a) ? a : b; }
 };
 
 Function function_of(std::string_view op) {

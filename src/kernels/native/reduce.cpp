@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "kernels/kernel.h"
@@ -61,12 +62,12 @@ struct SumSquare {
 // What is not a number wins.
 struct Max {
   static constexpr float kInitial = -std::numeric_limits<float>::infinity();
-  static float step(float most, float x) { return x > most || x != x ? x : most; }
+  static float step(float most, float x) { return x > most || std::isnan(x) ? x : most; }
   static double join(double a, double b) { return b > a || b != b ? b : a; }
 };
 struct Min {
   static constexpr float kInitial = std::numeric_limits<float>::infinity();
-  static float step(float least, float x) { return x < least || x != x ? x : least; }
+  static float step(float least, float x) { return x < least || std::isnan(x) ? x : least; }
   static double join(double a, double b) { return b < a || b != b ? b : a; }
 };
 

@@ -69,8 +69,8 @@ Desc any_desc(const TensorType& type) {
   return {to_dims(type.shape.dims()), to_data_type(type.dtype), dnnl::memory::format_tag::any};
 }
 
-Desc any_desc(dnnl::memory::dims dims) {
-  return {std::move(dims), dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
+Desc any_desc(const dnnl::memory::dims& dims) {
+  return {dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
 }
 
 Layout to_layout(const Desc& desc) {

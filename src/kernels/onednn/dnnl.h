@@ -22,7 +22,7 @@ Desc to_desc(const TensorType& type, const Layout& layout);
 Desc to_desc(const TensorType& type);
 // The library chooses the layout.
 Desc any_desc(const TensorType& type);
-Desc any_desc(dnnl::memory::dims dims);
+Desc any_desc(const dnnl::memory::dims& dims);
 // Row-major becomes the default layout.
 Layout to_layout(const Desc& desc);
 
