@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <stdexcept>
 #include <sys/wait.h>
 #include <thread>
