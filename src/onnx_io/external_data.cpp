@@ -20,7 +20,7 @@ fs::path safe_path(const fs::path& folder, const std::string& location) {
   std::error_code problem;
   const fs::path home = fs::canonical(folder, problem);
   TY_REQUIRE(!problem, "folder '{}' cannot be opened: {}", folder.string(), problem.message());
-  const fs::path path = fs::canonical(home / relative, problem);
+  fs::path path = fs::canonical(home / relative, problem);
   TY_REQUIRE(!problem, "its external data '{}' cannot be opened: {}", location, problem.message());
   const fs::path inside = path.lexically_relative(home);
   TY_REQUIRE(!inside.empty() && *inside.begin() != "..",

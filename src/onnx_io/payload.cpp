@@ -54,14 +54,14 @@ class Splitter {
     WireReader reader(message, position_of(message));
     while (!reader.done()) {
       const WireField field = reader.next();
-      if (field.type != WireType::kBytes) {
-        keep(field.whole, out);
-      } else if (kind == Message::kTensor && holds_numbers(field.number)) {
+      const bool is_bytes = field.type == WireType::kBytes;
+      const Message child = is_bytes ? child_of(kind, field.number) : Message::kOther;
+      if (is_bytes && kind == Message::kTensor && holds_numbers(field.number)) {
         TY_REQUIRE(!has_numbers, "the tensor before byte {} holds its numbers in several fields",
                    reader.position());
         has_numbers = true;
         move_out(field, out);
-      } else if (const Message child = child_of(kind, field.number); child != Message::kOther) {
+      } else if (child != Message::kOther) {
         const std::string inner = rewrite(child, field.content);
         append_bytes_header(out, field.number, inner.size());
         out += inner;

@@ -84,7 +84,7 @@ struct Input {
   int64_t side;
 };
 
-std::function<Graph(int64_t)> convs(Input input, Tail tail, std::vector<Layer> layers) {
+std::function<Graph(int64_t)> convs(Input input, Tail tail, const std::vector<Layer>& layers) {
   return [=](int64_t batch) {
     Chain chain(batch, input.channels, input.side);
     for (const Layer& layer : layers) chain.conv(layer.out, layer.kernel, layer.stride, tail);
@@ -188,7 +188,7 @@ std::function<Graph(int64_t)> plain(Input input) {
   };
 }
 
-std::function<Graph(int64_t)> linears(Input input, std::vector<int64_t> widths) {
+std::function<Graph(int64_t)> linears(Input input, const std::vector<int64_t>& widths) {
   return [=](int64_t batch) {
     Chain chain(batch, input.channels, input.side);
     chain.max_pool(2, 2);

@@ -116,7 +116,8 @@ class LossMaker {
   // How many distributions over classes there are.
   double rows() const {
     const Shape& x = b_.shape(scores_);
-    return static_cast<double>(x.num_elements() / x[kClassAxis]);
+    const int64_t count = x.num_elements() / x[kClassAxis];
+    return static_cast<double>(count);
   }
 
   ValueId sum(ValueId x) { return b_.add("ReduceSum", {x}, {{"keepdims", int64_t{0}}}); }

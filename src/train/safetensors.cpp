@@ -45,7 +45,8 @@ std::string header_text(std::span<const NamedType> tensors,
 
 }  // namespace
 
-SafetensorsWriter::SafetensorsWriter(std::filesystem::path path, std::vector<NamedType> tensors,
+SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path,
+                                     std::vector<NamedType> tensors,
                                      const std::map<std::string, std::string>& metadata)
     : file_(path), tensors_(std::move(tensors)) {
   std::set<std::string_view> names = {"__metadata__"};

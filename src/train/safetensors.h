@@ -24,7 +24,7 @@ struct NamedType {
 class SafetensorsWriter {
  public:
   // Throws Error for a name that appears twice, Failure if the file cannot be written.
-  SafetensorsWriter(std::filesystem::path path, std::vector<NamedType> tensors,
+  SafetensorsWriter(const std::filesystem::path& path, std::vector<NamedType> tensors,
                     const std::map<std::string, std::string>& metadata);
 
   // The next tensor of the list.

@@ -18,7 +18,7 @@ std::vector<GradientCase> normalization_and_loss_cases() {
     const ValueId variance = b.parameter("variance", {3}, init_constant(2), DType::kF64);
     return b.add("BatchNormalization", {x[0], x[1], x[2], mean, variance});
   };
-  const auto norm_training = [](Attributes attributes) {
+  const auto norm_training = [](const Attributes& attributes) {
     return [=](ops::Builder& b, const Inputs& x) {
       const ValueId mean = b.parameter("mean", {3}, init_constant(0), DType::kF64);
       const ValueId variance = b.parameter("variance", {3}, init_constant(1), DType::kF64);
@@ -30,7 +30,7 @@ std::vector<GradientCase> normalization_and_loss_cases() {
   const Attributes relu = {{"activation", std::string("Relu")}};
   const Attributes bounds = {
       {"activation", std::string("Clip")}, {"activation_alpha", -0.25F}, {"activation_beta", 0.5F}};
-  const auto loss = [](const std::string& op, Attributes attributes, size_t outputs) {
+  const auto loss = [](const std::string& op, const Attributes& attributes, size_t outputs) {
     return [=](ops::Builder& b, const Inputs& x) {
       const std::vector<int64_t> labels = {2, 0, 1, 1, -1, 0};
       const std::vector<double> weights = {0.5, 2.0, 1.0};

@@ -18,8 +18,8 @@ Attribute text(const char* value) {
 }
 
 // A node of x, then integer constants.
-Network with_ints(const std::string& op, std::vector<std::vector<int64_t>> constants,
-                  Attributes attributes = {}) {
+Network with_ints(const std::string& op, const std::vector<std::vector<int64_t>>& constants,
+                  const Attributes& attributes = {}) {
   return [=](ops::Builder& b, const Inputs& x) {
     Inputs inputs = x;
     for (const auto& values : constants) inputs.push_back(b.constant_ints("ints", values));
@@ -32,8 +32,8 @@ Tensor labels(const Shape& shape, const std::vector<int64_t>& values) {
 }
 
 // A node of x[0], indices, x[1] …
-Network indexed(const std::string& op, Shape shape, std::vector<int64_t> values,
-                Attributes attributes = {}) {
+Network indexed(const std::string& op, const Shape& shape, const std::vector<int64_t>& values,
+                const Attributes& attributes = {}) {
   return [=](ops::Builder& b, const Inputs& x) {
     Inputs inputs = x;
     inputs.insert(inputs.begin() + 1, b.constant("indices", labels(shape, values)));
@@ -117,7 +117,7 @@ std::vector<GradientCase> reduction_cases() {
   };
 }
 
-Network resized(std::vector<int64_t> sizes, Attributes attributes) {
+Network resized(const std::vector<int64_t>& sizes, const Attributes& attributes) {
   return [=](ops::Builder& b, const Inputs& x) {
     return b.add("Resize", {x[0], kNoValue, kNoValue, b.constant_ints("sizes", sizes)}, attributes);
   };

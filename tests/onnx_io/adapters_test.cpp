@@ -34,7 +34,7 @@ struct OneNode {
   onnx::ModelProto model;
   onnx::NodeProto* node;
 
-  OneNode(int64_t opset, const std::string& op, std::vector<std::string> inputs = {"x"})
+  OneNode(int64_t opset, const std::string& op, const std::vector<std::string>& inputs = {"x"})
       : model(empty_model(opset)) {
     add_input(model, "x", {"2", "3", "4"});
     node = add_node(model, op, inputs, {"y"}, "n");

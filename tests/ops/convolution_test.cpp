@@ -89,7 +89,8 @@ OpCases convolution_cases() {
 TEST(Conv, RefusesOperandsThatDoNotFit) {
   const OpInput w = draw({4, 2, 3, 3});
   const auto refused = [&](OpInput x, Attributes attributes, std::string_view part) {
-    expect_rejected({.op = "Conv", .inputs = {std::move(x), w}, .attributes = attributes}, part);
+    expect_rejected(
+        {.op = "Conv", .inputs = {std::move(x), w}, .attributes = std::move(attributes)}, part);
   };
   refused(draw({1, 3, 5, 5}), {}, "input has 3 channels, the weights expect 2 x 1 groups");
   refused(draw({1, 6, 5, 5}), {{"group", int64_t{3}}}, "do not divide into 3 groups");

@@ -13,7 +13,7 @@ OpCase pool(const char* op, Attributes attributes, OpInput x, std::vector<OpOutp
           .outputs = std::move(y)};
 }
 
-OpCase unpool(std::vector<double> indices, Shape output, std::vector<double> y) {
+OpCase unpool(std::vector<double> indices, const Shape& output, std::vector<double> y) {
   std::vector<double> dims(output.dims().begin(), output.dims().end());
   return {
       .op = "MaxUnpool",

@@ -26,7 +26,7 @@ struct GradientCase {
 };
 
 // A network of one node.
-inline Network node(const std::string& op, Attributes attributes = {}) {
+inline Network node(const std::string& op, const Attributes& attributes = {}) {
   return [=](ops::Builder& b, const std::vector<ValueId>& x) { return b.add(op, x, attributes); };
 }
 
