@@ -40,6 +40,14 @@ Chart bars(ChartKind kind, const std::string& title) {
                      {"backward", Origin::kPredicted, {{0, 2}, {1, 25}, {2, 85}}}}};
 }
 
+Chart powers() {
+  return {.kind = ChartKind::kBar,
+          .title = "Bars on a logarithmic axis",
+          .x = {.name = "algorithm", .categories = {"one", "ten", "hundred"}},
+          .y = {.name = "x", .log = true},
+          .series = {{"ratio", Origin::kMeasured, {{0, 1}, {1, 10}, {2, 100}}}}};
+}
+
 Chart scatter() {
   Chart chart{.kind = ChartKind::kScatter,
               .title = "Scatter on logarithmic axes",
@@ -125,8 +133,8 @@ int main(int, char** arguments) {
            trainyard::report::Paragraph{"The answer stands out.", trainyard::report::Tone::kAnswer},
            table, trainyard::report::Heading{"Charts"}, lines(),
            bars(ChartKind::kBar, "Bars, measured and predicted"),
-           bars(ChartKind::kStackedBar, "Stacked bars"), scatter(), histogram(), heat_map(),
-           timeline(), trainyard::report::Heading{"Pictures"}, picture()}) {
+           bars(ChartKind::kStackedBar, "Stacked bars"), powers(), scatter(), histogram(),
+           heat_map(), timeline(), trainyard::report::Heading{"Pictures"}, picture()}) {
     document.blocks.push_back(std::move(block));
   }
   trainyard::report::Format format = trainyard::report::Format::kHtml;

@@ -77,7 +77,8 @@ function axis(chart: Chart, which: 'x' | 'y', palette: Palette, upright: boolean
     const two = which === 'x' && chart.kind === 'line' && doublings(chart);
     const all = numbersOf(chart, which).filter((v) => v > 0);
     // Bars need a foot to stand on: a power of ten below the shortest.
-    const foot = chart.kind === 'bar' && which === 'y' ? { min: 10 ** Math.floor(Math.log10(Math.min(...all) * 0.999)) } : {};
+    const below = 10 ** Math.floor(Math.log10(Math.min(...all) * 0.999));
+    const foot = chart.kind === 'bar' && which === 'y' ? { min: below, startValue: below } : {};
     const ends = chart.kind === 'line' && which === 'x' ? { min: Math.min(...all), max: Math.max(...all) } : foot;
     return { ...common, type: 'log', logBase: two ? 2 : 10, axisLabel: label, minorSplitLine: { show: false }, ...ends };
   }

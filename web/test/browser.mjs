@@ -93,6 +93,11 @@ async function checkActions(page) {
   const tip = await page.locator('.plot').first().evaluate((plot) => plot.lastElementChild?.textContent ?? '');
   check(tip !== '', `arrow keys show the values of a chart ("${tip}")`);
 
+  const heights = await page.locator('figure.chart', { hasText: 'Bars on a logarithmic axis' }).evaluate((figure) =>
+    [...figure.querySelectorAll('.plot svg path')].filter((path) => path.getAttribute('fill') && path.getAttribute('fill') !== 'none')
+      .map((path) => path.getBBox()).filter((box) => box.width > 20).map((box) => Math.round(box.height)));
+  check(heights.length >= 3 && heights.every((height) => height > 10), `bars of 1, 10 and 100 can be seen (${heights.join(', ')} px)`);
+
   const table = page.locator('.table table').first();
   const column = () => table.locator('tbody tr td:last-child').allTextContents();
   const original = await column();
