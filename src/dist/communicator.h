@@ -54,9 +54,10 @@ class Communicator {
 
   double limit_s() const { return limit_s_; }
   void set_limit_s(double seconds) { limit_s_ = seconds; }
-  // Whether waits sleep; otherwise they keep looking and offer their core to others in between. For
-  // a rank that computes while another of its threads waits.
-  void set_sleeps(bool sleeps) { sleeps_ = sleeps; }
+  // Whether another thread of this rank computes while one waits: the wait then leaves it the core
+  // instead of looking all the time. May change during a wait.
+  void set_computes(bool computes) { computes_ = computes; }
+  bool computes() const { return computes_; }
   // Called a few times a second during a wait, with the rank that is waited for and the seconds so
   // far.
   using LateHandler = std::function<void(int64_t rank, double seconds)>;
@@ -65,21 +66,20 @@ class Communicator {
   virtual std::string condition(int64_t /*rank*/) const { return {}; }
   // The first rank whose process is stopped, as far as that can be known.
   std::optional<int64_t> find_stopped() const;
-  // "; rank 2: process 123 is stopped" for every such rank. One that
-  // is waited for may itself wait for these.
+  // "; rank 2: process 123 is stopped" for every such rank. One that is waited for may itself
+  // wait for these.
   std::string stopped_ranks() const;
 
   // Polls `ready`, which depends on `rank`; false if the limit was reached. Throws Failure if a
   // rank has ended.
   template <typename Ready>
   bool wait_for(int64_t rank, int spins, Ready&& ready) const {
-    constexpr double kFirstNap = 20e-6;
-    return wait_for(rank, spins, ready, Naps(kFirstNap));
+    Naps naps(20e-6);
+    return wait_for(rank, spins, ready, [&] { computes_ ? naps() : std::this_thread::yield(); });
   }
-  // `sleep` lasts until `ready` may have become true, but not above kAskEvery.
-  template <typename Ready, typename Sleep>
-  bool wait_for(int64_t rank, int spins, Ready&& ready, Sleep&& sleep) const {
-    const auto rest = [&] { sleeps_ ? sleep() : std::this_thread::yield(); };
+  // `rest` is called between looks; it may take up to kAskEvery.
+  template <typename Ready, typename Rest>
+  bool wait_for(int64_t rank, int spins, Ready&& ready, Rest&& rest) const {
     return poll_until(spins, ready, rest,
                       [&](double waited) { return keep_waiting(rank, waited); });
   }
@@ -117,7 +117,7 @@ class Communicator {
   int64_t rank_ = 0;
   std::vector<int64_t> hosts_;
   double limit_s_ = 60;
-  bool sleeps_ = false;
+  std::atomic<bool> computes_ = false;
   LateHandler late_;
   std::atomic<bool> given_up_ = false;
 };

@@ -48,6 +48,9 @@ int spins_for(size_t members) {
   return members <= std::thread::hardware_concurrency() ? 100 : 0;
 }
 
+// Then it looks again so often, in case a rank is on its way, before it sleeps.
+constexpr int kLooks = 64;
+
 constexpr size_t kPage = 4096;
 
 }  // namespace
@@ -108,13 +111,18 @@ void SharedHost::meet(int64_t bytes) {
       seen = arrival.load(std::memory_order_acquire);
       return reached(seen >> kSizeBits, meeting);
     };
-    const auto sleep = [&] {
+    int looks = comm_.computes() ? 0 : kLooks;
+    const auto rest = [&] {
+      if (looks-- > 0) {
+        std::this_thread::yield();
+        return;
+      }
       const std::atomic_ref<uint64_t> sleepers = word(*control_, m, kSleepers);
       ++sleepers;
       sleep_while(upper_half(*control_, m), static_cast<uint32_t>(seen >> 32), kAskEvery);
       --sleepers;
     };
-    const bool there = comm_.wait_for(other, spins_, ready, sleep);
+    const bool there = comm_.wait_for(other, spins_, ready, rest);
     if (!there) {
       throw_failure("rank {} waited {} s for rank {}, to reduce {} bytes{}", comm_.rank(),
                     comm_.limit_s(), other, bytes, comm_.stopped_ranks());

@@ -235,7 +235,7 @@ class ScaleMaker {
     paragraph(
         "The median step without data I/O: of one worker while the others rest, of n workers at "
         "the same time that send nothing, of the slowest of these in each step, and of n workers "
-        "that train together, a few steps of each in turn. What the second takes longer than the "
+        "that train together, a step of each in turn. What the second takes longer than the "
         "first is lost to contention for caches, memory and cores, what the third takes longer "
         "than the second to steps that are not equally long, and the rest to communication.");
     document_.blocks.emplace_back(std::move(table));

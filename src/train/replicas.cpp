@@ -34,7 +34,7 @@ Replicas::Replicas(dist::Communicator& comm, const ReplicaOptions& options)
     comm.on_late([this](int64_t rank, double seconds) { report_late(rank, seconds); });
   }
   if (workers() > 1 && options_.overlap) {
-    comm.set_sleeps(true);
+    comm.set_computes(true);
     thread_ = std::thread([this] { work(); });
   }
 }
@@ -51,7 +51,7 @@ Replicas::~Replicas() {
   if (busy) collectives_.comm().give_up();
   if (thread_.joinable()) thread_.join();
   collectives_.comm().on_late(nullptr);
-  collectives_.comm().set_sleeps(false);
+  collectives_.comm().set_computes(false);
 }
 
 // --- sums
@@ -104,8 +104,10 @@ void Replicas::work() {
 void Replicas::finish(int64_t number) {
   const auto begin = Clock::now();
   std::unique_lock lock(mutex_);
-  if (thread_.joinable()) {
+  if (thread_.joinable() && finished_ < number) {
+    collectives_.comm().set_computes(false);
     changed_.wait(lock, [&] { return problem_ || finished_ >= number; });
+    collectives_.comm().set_computes(true);
     if (finished_ < number) std::rethrow_exception(problem_);
   }
   while (finished_ < number) {

@@ -104,12 +104,10 @@ void measure_losses(Replicas& replicas, const TrainConfig& config, const Graph& 
                     const data::Dataset& training, int threads, Measurement& together,
                     ScalePoint& point) {
   constexpr int64_t kMostSteps = 60;
-  constexpr int64_t kStepsInTurn = 3;
   TrainConfig own = config;
   own.batch = point.batch;
   Measurement apart(own, model, training, {.threads = threads}, nullptr);
   apart.run(1);
-  const int64_t turn = std::min(kStepsInTurn, point.steps);
   // Who waits in a sum sleeps.
   const auto meet = [&] {
     double nothing = 0;
@@ -118,16 +116,13 @@ void measure_losses(Replicas& replicas, const TrainConfig& config, const Graph& 
   std::vector<double> alone;
   std::vector<double> independent;
   std::vector<double> all;
-  for (int64_t done = 0; done < std::min(kMostSteps, point.steps); done += turn) {
+  for (int64_t i = 0; i < std::min(kMostSteps, point.steps); ++i) {
     meet();
-    together.run(turn, &all);
-    // They begin each step together, as they do when they train together.
-    for (int64_t i = 0; i < turn; ++i) {
-      meet();
-      apart.run(1, &independent);
-    }
+    together.run(1, &all);
     meet();
-    if (replicas.rank() == 0) apart.run(turn, &alone);
+    apart.run(1, &independent);
+    meet();
+    if (replicas.rank() == 0) apart.run(1, &alone);
   }
   meet();
   std::array medians = {median_of(alone), median_of(independent), median_of(all)};
