@@ -70,6 +70,10 @@ size_t index_of(const std::string& key, const YamlView& view, Name&& name) {
 
 }  // namespace
 
+std::string this_machine(int64_t threads, int64_t cores) {
+  return threads == cores ? std::string(kThisMachine) : fmt::format("{}-{}", kThisMachine, threads);
+}
+
 std::string machine_yaml(const Device& device, const Stack& stack) {
   TY_CHECK(stack.measured != nullptr, "a machine that was not measured");
   std::string out = "# This machine, written by `trainyard calibrate`; docs/predict.md.\n";

@@ -1,6 +1,7 @@
 // The measured machine as an entry of the catalog: its device and its stack in one file.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -14,9 +15,10 @@ class YamlView;
 
 namespace trainyard::predict {
 
-// Device and stack that `trainyard calibrate` makes.
+// The device that `trainyard calibrate` makes: "this" with all cores of the machine, "this-2" with
+// two threads of more.
 inline constexpr std::string_view kThisMachine = "this";
-inline constexpr std::string_view kThisStack = "trainyard-this";
+std::string this_machine(int64_t threads, int64_t cores);
 
 // A catalog file; Catalog::add() reads it back, rates to six digits.
 std::string machine_yaml(const Device& device, const Stack& stack);

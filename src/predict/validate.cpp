@@ -300,7 +300,7 @@ std::string stacks_yaml(std::span<const Stack> stacks) {
     out += fmt::format("    {}: {}\n", name, value);
   };
   for (const Stack& stack : stacks) {
-    if (stack.id == kThisStack) continue;  // calibrated, not fitted to rows
+    if (stack.measured != nullptr) continue;  // calibrated, not fitted to rows
     out += fmt::format("  {}:\n    name: \"{}\"\n", stack.id, stack.name);
     if (!stack.inherits.empty()) out += fmt::format("    inherits: {}\n", stack.inherits);
     flag("winograd", stack.winograd);

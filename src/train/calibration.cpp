@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <thread>
 
 #include "base/error.h"
+#include "kernels/parallel/parallel.h"
 #include "predict/this_machine.h"
 #include "runtime/compiler.h"
 #include "train/machine_facts.h"
@@ -104,7 +104,7 @@ class Subject {
 };
 
 int resolve(int threads) {
-  return threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency());
+  return threads > 0 ? threads : kernels::available_cores();
 }
 
 void report(const CalibrationOptions& options, double share, std::string_view what) {
@@ -171,7 +171,7 @@ std::vector<ThreadScaling> measure_scaling(const CalibrationOptions& options, in
 predict::Device describe(const runtime::MachinePeak& peak, int threads) {
   const Json facts = machine_facts();
   predict::Device device;
-  device.id = predict::kThisMachine;
+  device.id = predict::this_machine(threads, kernels::available_cores());
   device.name = fmt::format("{}, {} thread{}", facts.at("processor").as_string(), threads,
                             threads == 1 ? "" : "s");
   device.kind = "cpu";
@@ -183,7 +183,7 @@ predict::Device describe(const runtime::MachinePeak& peak, int threads) {
   device.clock_hz = peak.gflops_one_thread * 1e9 / kFlopsPerCycle;
   device.cores = threads;
   device.inside = "pcie3";
-  device.stack = predict::kThisStack;
+  device.stack = "trainyard-" + device.id;
   device.source = fmt::format("measured by trainyard calibrate, {}", facts.at("time").as_string());
   return device;
 }
@@ -209,7 +209,7 @@ Calibration calibrate(const CalibrationOptions& options) {
   result.peak.gflops_one_thread = std::max(result.peak.gflops_one_thread, again.gflops_one_thread);
   result.peak.memory_gb_per_s = std::max(result.peak.memory_gb_per_s, again.memory_gb_per_s);
   result.device = describe(result.peak, threads);
-  result.stack.id = predict::kThisStack;
+  result.stack.id = result.device.stack;
   result.stack.name = "Trainyard's engine on this machine";
   result.stack.winograd = true;
   result.stack.fitted_to =

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "kernels/parallel/parallel.h"
 #include "support/run_program.h"
 #include "support/temporary_folder.h"
 
@@ -17,7 +18,7 @@ TEST(CalibrateCommand, MakesThisMachineADevice) {
   EXPECT_EQ(before.code, 2);
   EXPECT_NE(before.err.find("trainyard calibrate"), std::string::npos) << before.err;
 
-  const Outcome made = run({"calibrate", "--quick", "--threads", "1", "--json"});
+  const Outcome made = run({"calibrate", "--quick", "--json"});
   ASSERT_EQ(made.code, 0) << made.err;
   EXPECT_TRUE(std::filesystem::exists(home.path() / ".config/trainyard/this.yaml"));
   EXPECT_FALSE(Json::parse(made.out, "output").at("samples").items().empty());
@@ -30,6 +31,11 @@ TEST(CalibrateCommand, MakesThisMachineADevice) {
     const Json json = Json::parse(predicted.out, "output");
     EXPECT_GT(json.at("rows").items()[0].at("images_per_s").as_number(), 0);
   }
+  // Another number of threads is another device.
+  const std::string threads = std::to_string(kernels::available_cores() + 1);
+  const Outcome other = run({"calibrate", "--quick", "--threads", threads});
+  ASSERT_EQ(other.code, 0) << other.err;
+  EXPECT_EQ(run({"predict", "lenet5", "--device", "this-" + threads}).code, 0);
   const Outcome shown = run({"devices", "show", "this"});
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_NE(shown.out.find("point"), std::string::npos);

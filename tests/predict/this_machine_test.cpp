@@ -38,14 +38,14 @@ Device some_device() {
   device.bytes_per_s = 2e10;
   device.clock_hz = 3e9;
   device.cores = 2;
-  device.stack = kThisStack;
+  device.stack = "trainyard-this";
   device.source = "a test";
   return device;
 }
 
 Stack some_stack(MeasuredCosts costs) {
   Stack stack;
-  stack.id = kThisStack;
+  stack.id = "trainyard-this";
   stack.name = "the engine";
   stack.fitted_to = "nothing";
   stack.measured = std::make_shared<const MeasuredCosts>(costs);

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/execution_report.h"
+#include "kernels/parallel/parallel.h"
 #include "predict/catalog.h"
 #include "predict/this_machine.h"
 #include "report/calibration.h"
@@ -45,7 +46,7 @@ class ProgressLine {
   int last_ = -1;
 };
 
-std::filesystem::path target(const CalibrateOptions& options) {
+std::filesystem::path target(const CalibrateOptions& options, std::string_view device) {
   if (!options.output.empty()) return options.output;
   const std::filesystem::path folder = predict::user_catalog_folder();
   TY_REQUIRE(!folder.empty(),
@@ -54,7 +55,7 @@ std::filesystem::path target(const CalibrateOptions& options) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) throw_failure("cannot make folder {}: {}", folder.string(), failed.message());
-  return folder / fmt::format("{}.yaml", predict::kThisMachine);
+  return folder / fmt::format("{}.yaml", device);
 }
 
 report::Document document_of_calibrate(const train::Calibration& calibration,
@@ -80,7 +81,7 @@ report::Document document_of_calibrate(const train::Calibration& calibration,
       report::measured_costs_table(costs, calibration.device, calibration.samples));
   document.blocks.emplace_back(report::Paragraph{
       fmt::format("{} samples; written to {}. `--device {}` now means this machine.",
-                  calibration.samples.size(), path, predict::kThisMachine)});
+                  calibration.samples.size(), path, calibration.device.id)});
   document.data = Json::object({{"file", path},
                                 {"threads", calibration.device.cores},
                                 {"gflops_one_thread", calibration.peak.gflops_one_thread},
@@ -100,7 +101,8 @@ int calibrate_command(const CalibrateOptions& options, std::ostream& out) {
   calibration.seconds = options.seconds;
   if (options.quick) calibration.graphs = train::quick_calibration_graphs();
   if (options.quick) calibration.seconds = std::min(options.seconds, 0.2);
-  const std::filesystem::path path = target(options);
+  const std::filesystem::path path =
+      target(options, predict::this_machine(calibration.threads, kernels::available_cores()));
   ProgressLine line;
   calibration.progress = [&](double share, std::string_view what) { line.show(share, what); };
   const train::Calibration result = train::calibrate(calibration);
@@ -111,10 +113,11 @@ int calibrate_command(const CalibrateOptions& options, std::ostream& out) {
 
 Runner setup_calibrate(Args& args) {
   auto options = std::make_shared<CalibrateOptions>();
-  args.option("--threads", options->threads, "threads; 0: all cores");
+  args.option("--threads", options->threads,
+              "threads; 0: all cores. Fewer make a device of their own, as this-1");
   args.option("--seconds", options->seconds, "time for measured runs; compiling comes on top");
   args.option("--output", options->output,
-              "the file to write (~/.config/trainyard/this.yaml if absent)");
+              "the file to write (~/.config/trainyard/this.yaml if absent, or this-1.yaml)");
   args.flag("--quick", options->quick, "a few tiny graphs, to see it work; not for predictions");
   args.format(options->format);
   return [options](std::ostream& out) { return calibrate_command(*options, out); };
@@ -129,6 +132,7 @@ extern const Command kCalibrate = {
     .examples =
         "  trainyard calibrate\n"
         "  trainyard predict resnet50 --device this --batch 8 --inference\n"
+        "  trainyard calibrate --threads 1\n"
         "  trainyard validate --this\n",
     .setup = setup_calibrate,
 };

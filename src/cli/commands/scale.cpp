@@ -16,6 +16,7 @@
 #include "cli/training_network.h"
 #include "dist/launch.h"
 #include "dist/mpi/mpi_ranks.h"
+#include "kernels/parallel/parallel.h"
 #include "predict/predict.h"
 #include "predict/this_machine.h"
 
@@ -165,9 +166,15 @@ void predict_steps(const ScaleOptions& options, const data::Dataset& training,
                    report::ScaleReport& report) {
   const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
   const auto devices = catalog.devices();
-  const auto found =
-      std::find_if(devices.begin(), devices.end(),
-                   [&](const predict::Device& device) { return device.id == options.device; });
+  const auto find = [&](const std::string& id) {
+    return std::find_if(devices.begin(), devices.end(),
+                        [&](const predict::Device& device) { return device.id == id; });
+  };
+  auto found = find(options.device);
+  if (options.device == predict::kThisMachine) {
+    const auto fits = find(predict::this_machine(report.threads, kernels::available_cores()));
+    if (fits != devices.end()) found = fits;
+  }
   if (found == devices.end()) {
     report.prediction_note = fmt::format(
         "None: there is no device '{}'. `trainyard calibrate --threads {}` measures this machine.",
@@ -179,7 +186,7 @@ void predict_steps(const ScaleOptions& options, const data::Dataset& training,
   if (found->id == predict::kThisMachine && found->cores != report.threads) {
     report.prediction_note += fmt::format(
         " It was measured with {} threads, but a worker has {}: errors are those of that, too. "
-        "`trainyard calibrate --threads {} --output FILE` and --catalog FILE fit.",
+        "`trainyard calibrate --threads {}` mends that.",
         found->cores, report.threads, report.threads);
   }
   predict::Networks networks([&](const std::string&) { return network_of(options, training, 1); });
