@@ -104,7 +104,7 @@ report::Table table_of(const YamlView& view, const Context& context) {
 double place_of(const Json& value, report::Axis& axis) {
   if (value.is_number()) return value.as_number();
   if (value.is_null()) return report::kAbsent;
-  const std::string name = value.as_string();
+  const std::string& name = value.as_string();
   const auto found = std::find(axis.categories.begin(), axis.categories.end(), name);
   if (found != axis.categories.end()) {
     return static_cast<double>(found - axis.categories.begin());
