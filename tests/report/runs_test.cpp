@@ -13,7 +13,7 @@ namespace {
 // A run of two classes with so many epochs.
 std::filesystem::path make_run(const TemporaryFolder& folder, const std::string& name, int batch,
                                int epochs) {
-  const std::filesystem::path directory = folder / name;
+  std::filesystem::path directory = folder / name;
   std::filesystem::create_directories(directory);
   write_file(directory / "config.yaml", fmt::format("model: lenet5\nbatch: {}\nseed: 1\n", batch));
   std::string lines;
