@@ -122,6 +122,7 @@ void Replicas::finish(int64_t number) {
 }
 
 void Replicas::start(int64_t bucket, std::span<float> values) {
+  if (silent_) return;
   const auto at = static_cast<size_t>(bucket);
   if (bucket_tasks_.size() <= at) bucket_tasks_.resize(at + 1, 0);
   const std::string name =
@@ -130,7 +131,7 @@ void Replicas::start(int64_t bucket, std::span<float> values) {
 }
 
 void Replicas::wait(int64_t bucket) {
-  finish(bucket_tasks_.at(static_cast<size_t>(bucket)));
+  if (!silent_) finish(bucket_tasks_.at(static_cast<size_t>(bucket)));
 }
 
 void Replicas::sum(std::span<double> values) {

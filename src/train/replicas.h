@@ -52,6 +52,9 @@ class Replicas final : public kernels::Exchange {
   void wait(int64_t bucket) override;
   void sum(std::span<double> values) override;
 
+  // While silent, start() and wait() do nothing: every worker steps by its own gradients.
+  void set_silent(bool silent) { silent_ = silent; }
+
   // Rank 0's bytes to all, which have as many.
   void broadcast(std::span<std::byte> bytes);
   // Throws Error with the first of these lines that differs from rank 0's.
@@ -82,6 +85,7 @@ class Replicas final : public kernels::Exchange {
   dist::Collectives collectives_;
   const dist::AllReduce& algorithm_;
   ReplicaOptions options_;
+  bool silent_ = false;
   std::vector<std::string> bucket_names_;
   std::vector<int64_t> bucket_tasks_;  // the number of the last task of each bucket
 

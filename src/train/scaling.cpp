@@ -31,9 +31,8 @@ constexpr size_t kSums = sizeof(Sums) / sizeof(double);
 
 class Measurement {
  public:
-  // `replicas` null: each worker for itself.
   Measurement(const TrainConfig& config, const Graph& model, const data::Dataset& training,
-              const Place& place, Replicas* replicas)
+              const Place& place, Replicas& replicas)
       : replicas_(replicas),
         step_(model, step_options(config, place)),
         loader_(training, training_loader(config, place)) {
@@ -51,11 +50,10 @@ class Measurement {
       const data::Batch* batch = next_batch();
       copy_batch(*batch, step_.images(), step_.labels());
       const double data_s = watch.seconds();
-      if (replicas_ != nullptr) replicas_->take_times();
+      replicas_.take_times();
       step_.run(kRate);
       const PhaseSeconds& phases = step_.seconds();
-      ExchangeTimes times;
-      if (replicas_ != nullptr) times = replicas_->take_times();
+      const ExchangeTimes times = replicas_.take_times();
       sums.compute_s += phases.forward + phases.backward + phases.update - times.exposed_s;
       sums.communication_s += times.communication_s;
       sums.exposed_s += times.exposed_s;
@@ -74,7 +72,7 @@ class Measurement {
     return loader_.next();
   }
 
-  Replicas* replicas_;
+  Replicas& replicas_;
   TrainingStep step_;
   data::Loader loader_;
   bool started_ = false;
@@ -100,14 +98,8 @@ double median_slowest(Replicas& replicas, const std::vector<double>& mine) {
 }
 
 // Fills in the medians of `point`.
-void measure_losses(Replicas& replicas, const TrainConfig& config, const Graph& model,
-                    const data::Dataset& training, int threads, Measurement& together,
-                    ScalePoint& point) {
+void measure_losses(Replicas& replicas, Measurement& measurement, ScalePoint& point) {
   constexpr int64_t kMostSteps = 60;
-  TrainConfig own = config;
-  own.batch = point.batch;
-  Measurement apart(own, model, training, {.threads = threads}, nullptr);
-  apart.run(1);
   // Who waits in a sum sleeps.
   const auto meet = [&] {
     double nothing = 0;
@@ -117,12 +109,14 @@ void measure_losses(Replicas& replicas, const TrainConfig& config, const Graph& 
   std::vector<double> independent;
   std::vector<double> all;
   for (int64_t i = 0; i < std::min(kMostSteps, point.steps); ++i) {
+    replicas.set_silent(false);
     meet();
-    together.run(1, &all);
+    measurement.run(1, &all);
+    replicas.set_silent(true);
     meet();
-    apart.run(1, &independent);
+    measurement.run(1, &independent);
     meet();
-    if (replicas.rank() == 0) apart.run(1, &alone);
+    if (replicas.rank() == 0) measurement.run(1, &alone);
   }
   meet();
   std::array medians = {median_of(alone), median_of(independent), median_of(all)};
@@ -149,13 +143,13 @@ ScalePoint measure_scale_point(dist::Communicator& comm, const TrainConfig& conf
   {
     Replicas replicas(comm, {.all_reduce = config.all_reduce, .overlap = !config.no_overlap});
     if (threads == 0) threads = replicas.fair_threads();
-    Measurement together(config, model, training,
-                         {replicas.rank(), replicas.workers(), threads, &replicas}, &replicas);
-    point.steps = task.steps > 0 ? task.steps : together.steps_per_epoch();
-    together.run(point.steps);
+    Measurement measurement(config, model, training,
+                            {replicas.rank(), replicas.workers(), threads, &replicas}, replicas);
+    point.steps = task.steps > 0 ? task.steps : measurement.steps_per_epoch();
+    measurement.run(point.steps);
     comm.barrier();
     std::vector<double> each;
-    Sums sums = together.run(point.steps, &each);
+    Sums sums = measurement.run(point.steps, &each);
     sums.median_s = median_of(each);
     if (comm.size() > 1) replicas.sum({&sums.step_s, kSums});
     const auto count = static_cast<double>(point.steps * point.workers);
@@ -165,12 +159,12 @@ ScalePoint measure_scale_point(dist::Communicator& comm, const TrainConfig& conf
     point.communication_s = sums.communication_s / count;
     point.exposed_s = sums.exposed_s / count;
     point.median_s = sums.median_s / static_cast<double>(point.workers);
-    for (const auto& message : together.step().executable().messages()) {
+    for (const auto& message : measurement.step().executable().messages()) {
       point.gradient_bytes += message.bytes;
     }
     point.memory_bytes = runtime::peak_memory_bytes() - memory_before;
     if (comm.size() > 1) {
-      measure_losses(replicas, config, model, training, threads, together, point);
+      measure_losses(replicas, measurement, point);
     }
   }
   return point;
