@@ -135,6 +135,7 @@ ScalePoint measure_scale_point(dist::Communicator& comm, const TrainConfig& conf
                                const ScaleTask& task) {
   TY_REQUIRE(config.batch % comm.size() == 0, "a batch of {} for {} workers is uneven",
              config.batch, comm.size());
+  TY_CHECK(!config.sync_bn, "a worker cannot step alone with statistics of all");
   ScalePoint point;
   point.workers = comm.size();
   point.batch = config.batch / comm.size();
