@@ -43,9 +43,9 @@ const AllReduce& find_all_reduce(std::string_view name);
 const AllReduce& resolve_all_reduce(const AllReduce& algorithm, const ReduceContext& context,
                                     int64_t bytes);
 
-// The two halves of a ring. Chunk i belongs to member i in the end; each member works on the
-// message in place, `scratch` has room for its largest chunk.
-void ring_reduce_scatter(const Group& group, Elements data, Elements scratch);
+// Around a ring of the members, in place.
+void ring_all_reduce(ReduceContext& context, const Group& group, Elements data);
+// Its second half: chunk i is member i's.
 void ring_all_gather(const Group& group, Elements data);
 
 // From member `root` to all, down a binomial tree.

@@ -36,11 +36,6 @@ class Collectives {
   // Returns once all ranks of this host have called it; they meet in shared memory.
   void meet() { host_.meet(0); }
 
-  // For whoever wants to know who is late: this rank is at `task` of what all do in this order, and
-  // the rank of this host that is furthest behind, if one has not come so far.
-  void announce(int64_t task) { host_.announce(task); }
-  std::optional<int64_t> find_behind(int64_t task) const { return host_.find_behind(task); }
-
   // Every rank's value, in the order of ranks.
   std::vector<double> all_gather(double value);
 

@@ -29,6 +29,14 @@ std::string Communicator::stopped_ranks() const {
   return text;
 }
 
+int64_t Communicator::find_late(int64_t rank) {
+  const std::vector<int64_t> tasks = waiting_at();
+  for (int64_t r = 0; r < size(); ++r) {
+    if (r != rank_ && tasks[static_cast<size_t>(r)] < tasks[static_cast<size_t>(rank)]) rank = r;
+  }
+  return rank;
+}
+
 bool Communicator::keep_waiting(int64_t rank, double waited) const {
   require_all_alive();
   if (late_) late_(rank, waited);

@@ -70,6 +70,13 @@ class Communicator {
   // wait for these.
   std::string stopped_ranks() const;
 
+  // Tells all ranks that this one waits at `task`, a number from 1 of what all do in the same
+  // order. Does not wait for them.
+  virtual void tell_waiting(int64_t /*task*/) {}
+  // Whom the ranks that said so wait for, if this one waits for `rank`: that may itself be waiting,
+  // as in a ring. It is the rank that has said so least lately.
+  int64_t find_late(int64_t rank);
+
   // Polls `ready`, which depends on `rank`; false if the limit was reached. Throws Failure if a
   // rank has ended.
   template <typename Ready>
@@ -108,6 +115,8 @@ class Communicator {
  protected:
   Communicator(int64_t rank, std::vector<int64_t> hosts) : rank_(rank), hosts_(std::move(hosts)) {}
   virtual bool is_stopped(int64_t /*rank*/) const { return false; }
+  // The last task at which each rank has said that it waits; 0: none yet.
+  virtual std::vector<int64_t> waiting_at() { return std::vector<int64_t>(hosts_.size(), 0); }
   // Throws Failure naming the first rank that has ended, as far as that can be known.
   virtual void require_all_alive() const {}
   // Asked a few times a second during a wait for `rank`.

@@ -34,10 +34,7 @@ Shares plan_shares(const ReduceContext& context) {
 }
 
 void reduce_between(ReduceContext& context, const Shares& shares, Elements share) {
-  const Group group(context.comm, shares.mine, shares.host);
-  const int64_t longest = (share.count + group.size() - 1) / group.size();
-  ring_reduce_scatter(group, share, context.scratch(share.range(0, longest)));
-  ring_all_gather(group, share);
+  ring_all_reduce(context, Group(context.comm, shares.mine, shares.host), share);
 }
 
 // Partners at distance 1, 2, …, so that sends and receives always meet.

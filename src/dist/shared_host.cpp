@@ -16,9 +16,8 @@ namespace {
 constexpr int64_t kLine = 128;
 constexpr int64_t kArrival = 0;
 constexpr int64_t kSleepers = kLine;
-constexpr int64_t kAnnounced = 2 * kLine;
-constexpr int64_t kTickets = 3 * kLine;
-constexpr int64_t kControlBytes = 5 * kLine;
+constexpr int64_t kTickets = 2 * kLine;
+constexpr int64_t kControlBytes = 4 * kLine;
 
 std::atomic_ref<uint64_t> word(const SharedWindow& window, int64_t member, int64_t offset) {
   return std::atomic_ref(*reinterpret_cast<uint64_t*>(
@@ -133,22 +132,6 @@ void SharedHost::meet(int64_t bytes) {
                     seen & kSizeMask);
     }
   }
-}
-
-void SharedHost::announce(int64_t task) {
-  word(*control_, me_, kAnnounced).store(static_cast<uint64_t>(task), std::memory_order_relaxed);
-}
-
-std::optional<int64_t> SharedHost::find_behind(int64_t task) const {
-  std::optional<int64_t> behind;
-  auto least = static_cast<uint64_t>(task);
-  for (int64_t m = 0; m < members(); ++m) {
-    const uint64_t announced = word(*control_, m, kAnnounced).load(std::memory_order_relaxed);
-    if (announced >= least) continue;
-    least = announced;
-    behind = ranks_[static_cast<size_t>(m)];
-  }
-  return behind;
 }
 
 std::byte* SharedHost::next_slot() {

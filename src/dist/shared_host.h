@@ -32,11 +32,6 @@ class SharedHost {
   // or has another size.
   void meet(int64_t bytes);
 
-  // Tells the others how far this member is in what all do in the same order.
-  void announce(int64_t task);
-  // The rank of the member that is furthest behind, if one has not come so far.
-  std::optional<int64_t> find_behind(int64_t task) const;
-
   // A buffer of kSlot bytes of this rank, which the others read after the next meet(). It stays
   // untouched until this rank has met twice more and asks again.
   static constexpr int64_t kSlot = 256 * 1024;

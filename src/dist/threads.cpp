@@ -90,6 +90,17 @@ class Hub {
     changed_.notify_all();
   }
 
+  void tell_waiting(int64_t rank, int64_t task) {
+    const std::lock_guard lock(mutex_);
+    waiting_[rank] = task;
+  }
+
+  int64_t waiting_at(int64_t rank) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = waiting_.find(rank);
+    return found == waiting_.end() ? 0 : found->second;
+  }
+
   void require_all_alive(int64_t rank) const {
     const std::lock_guard lock(mutex_);
     if (first_gone_ >= 0) throw_failure("rank {}: rank {} has failed", rank, first_gone_);
@@ -107,6 +118,7 @@ class Hub {
   std::condition_variable changed_;
   std::map<Pair, std::deque<std::vector<std::byte>>> letters_;
   std::map<Pair, std::shared_ptr<HeapWindow>> windows_;
+  std::map<int64_t, int64_t> waiting_;  // task by rank
   int64_t first_gone_ = -1;
   std::exception_ptr first_;
 };
@@ -137,6 +149,8 @@ class ThreadRank : public Communicator {
     return found;
   }
 
+  void tell_waiting(int64_t task) override { hub_.tell_waiting(rank(), task); }
+
   std::unique_ptr<SharedWindow> open_window(int64_t bytes) override {
     const auto members = static_cast<int64_t>(host_members().size());
     const int64_t host = hosts()[static_cast<size_t>(rank())];
@@ -144,6 +158,11 @@ class ThreadRank : public Communicator {
   }
 
  protected:
+  std::vector<int64_t> waiting_at() override {
+    std::vector<int64_t> tasks;
+    for (int64_t r = 0; r < size(); ++r) tasks.push_back(hub_.waiting_at(r));
+    return tasks;
+  }
   void require_all_alive() const override { hub_.require_all_alive(rank()); }
 
  private:

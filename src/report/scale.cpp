@@ -206,6 +206,7 @@ class ScaleMaker {
                  {"the slowest"},
                  {"together"},
                  {"efficiency"},
+                 {"cores' limit"},
                  {"contention"},
                  {"uneven steps"},
                  {"communication"}});
@@ -216,8 +217,8 @@ class ScaleMaker {
       table.add_row({count_cell(point.batch), count_cell(point.workers), seconds_cell(loss.alone_s),
                      seconds_cell(loss.independent_s), seconds_cell(loss.slowest_s),
                      seconds_cell(loss.together_s), fixed_cell(loss.efficiency(), 3),
-                     percent_cell(loss.contention()), percent_cell(loss.unevenness()),
-                     percent_cell(loss.communication())});
+                     fixed_cell(loss.limit(), 3), percent_cell(loss.contention()),
+                     percent_cell(loss.unevenness()), percent_cell(loss.communication())});
       data.push_back(Json::object({{"workers", point.workers},
                                    {"batch", point.batch},
                                    {"alone_s", loss.alone_s},
@@ -225,6 +226,7 @@ class ScaleMaker {
                                    {"slowest_s", loss.slowest_s},
                                    {"together_s", loss.together_s},
                                    {"efficiency", loss.efficiency()},
+                                   {"limit", loss.limit()},
                                    {"contention", loss.contention()},
                                    {"unevenness", loss.unevenness()},
                                    {"communication", loss.communication()}}));
@@ -237,7 +239,10 @@ class ScaleMaker {
         "the same time that send nothing, of the slowest of these in each step, and of n workers "
         "that train together, a step of each in turn. What the second takes longer than the "
         "first is lost to contention for caches, memory and cores, what the third takes longer "
-        "than the second to steps that are not equally long, and the rest to communication.");
+        "than the second to steps that are not equally long, and the rest to communication. The "
+        "cores' limit is the efficiency of work as long as a step that stays in the caches of a "
+        "core and sends nothing: what is lost there (clocks, cores shared with each other or with "
+        "other machines), no training on these cores keeps.");
     document_.blocks.emplace_back(std::move(table));
   }
 
@@ -318,6 +323,8 @@ Json scale_point_json(const ScalePoint& p) {
                        {"independent_s", p.independent_s},
                        {"slowest_s", p.slowest_s},
                        {"together_s", p.together_s},
+                       {"cores_alone_s", p.cores_alone_s},
+                       {"cores_slowest_s", p.cores_slowest_s},
                        {"gradient_bytes", p.gradient_bytes},
                        {"memory_bytes", p.memory_bytes}});
 }
@@ -337,6 +344,8 @@ ScalePoint scale_point_from_json(const Json& data) {
   p.independent_s = data.at("independent_s").as_number();
   p.slowest_s = data.at("slowest_s").as_number();
   p.together_s = data.at("together_s").as_number();
+  p.cores_alone_s = data.at("cores_alone_s").as_number();
+  p.cores_slowest_s = data.at("cores_slowest_s").as_number();
   p.gradient_bytes = data.at("gradient_bytes").as_int();
   p.memory_bytes = data.at("memory_bytes").as_int();
   return p;

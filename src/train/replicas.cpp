@@ -69,7 +69,7 @@ void Replicas::carry_out(const Task& task) {
   const auto begin = Clock::now();
   current_ = task;
   warned_s_ = 0;
-  collectives_.announce(task.number);
+  told_ = false;
   collectives_.all_reduce(task.data, algorithm_);
   const std::lock_guard lock(mutex_);
   times_.communication_s += seconds_from(begin);
@@ -145,13 +145,16 @@ ExchangeTimes Replicas::take_times() {
 }
 
 void Replicas::report_late(int64_t rank, double seconds) {
+  dist::Communicator& comm = collectives_.comm();
+  // Early enough that all have heard it when the first of them warns.
+  if (!told_ && seconds >= options_.stall_warning_s / 2) {
+    comm.tell_waiting(current_.number);
+    told_ = true;
+  }
   if (!warn_ || seconds < warned_s_ + options_.stall_warning_s) return;
   warned_s_ = seconds;
-  // Whom it waits for may itself be waiting, as in a ring; one that stopped in the midst of a sum
-  // is not behind.
-  const dist::Communicator& comm = collectives_.comm();
-  const int64_t behind = collectives_.find_behind(current_.number).value_or(rank);
-  const int64_t late = comm.find_stopped().value_or(behind);
+  const std::optional<int64_t> stopped = comm.find_stopped();
+  const int64_t late = stopped ? *stopped : comm.find_late(rank);
   const std::string condition = comm.condition(late);
   warn_(fmt::format("rank {} has waited {:.0f} s for rank {}{} at: {}", this->rank(), seconds, late,
                     condition.empty() ? "" : " (" + condition + ")", current_.what));

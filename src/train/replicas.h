@@ -104,6 +104,7 @@ class Replicas final : public kernels::Exchange {
   std::function<void(const std::string&)> warn_;
   Task current_;
   double warned_s_ = 0;
+  bool told_ = false;  // that this rank waits
 
   std::thread thread_;  // last, so that it sees everything else made
 };

@@ -1,12 +1,12 @@
 #include "train/scaling.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "base/error.h"
 #include "runtime/bench.h"
 #include "runtime/compiler.h"
+#include "train/core_yardstick.h"
 #include "train/replicas.h"
 #include "train/run_parts.h"
 #include "train/stopwatch.h"
@@ -42,7 +42,7 @@ class Measurement {
   TrainingStep& step() { return step_; }
   int64_t steps_per_epoch() const { return loader_.num_batches(); }
 
-  // Appends the time of each step without data I/O to `each`.
+  // Appends the time of each step without data I/O to `each`, if given.
   Sums run(int64_t steps, std::vector<double>* each = nullptr) {
     Sums sums;
     for (int64_t i = 0; i < steps; ++i) {
@@ -97,35 +97,82 @@ double median_slowest(Replicas& replicas, const std::vector<double>& mine) {
   return median_of(slowest);
 }
 
-// Fills in the medians of `point`.
-void measure_losses(Replicas& replicas, Measurement& measurement, ScalePoint& point) {
-  constexpr int64_t kMostSteps = 60;
-  // Who waits in a sum sleeps.
-  const auto meet = [&] {
-    double nothing = 0;
-    replicas.sum({&nothing, 1});
-  };
-  std::vector<double> alone;
-  std::vector<double> independent;
-  std::vector<double> all;
-  for (int64_t i = 0; i < std::min(kMostSteps, point.steps); ++i) {
-    replicas.set_silent(false);
-    meet();
-    measurement.run(1, &all);
-    replicas.set_silent(true);
-    meet();
-    measurement.run(1, &independent);
-    meet();
-    if (replicas.rank() == 0) measurement.run(1, &alone);
+// Who waits in a sum sleeps.
+void meet(Replicas& replicas) {
+  double nothing = 0;
+  replicas.sum({&nothing, 1});
+}
+
+// The mean of the ranks' medians.
+double mean_median(Replicas& replicas, const std::vector<double>& mine) {
+  double sum = median_of(mine);
+  replicas.sum({&sum, 1});
+  return sum / static_cast<double>(replicas.workers());
+}
+
+// Times of the same work, turn after turn.
+struct Turns {
+  std::vector<double> at_once;  // by this worker beside all others
+  std::vector<double> alone;    // by one while the others rest, each in its turn; 0 if not its turn
+
+  // `work` does it once and returns the seconds that count.
+  template <typename F>
+  void add_at_once(Replicas& replicas, F&& work) {
+    meet(replicas);
+    at_once.push_back(work());
   }
-  meet();
-  std::array medians = {median_of(alone), median_of(independent), median_of(all)};
-  replicas.sum(medians);
-  const auto workers = static_cast<double>(point.workers);
-  point.alone_s = medians[0];
-  point.independent_s = medians[1] / workers;
-  point.slowest_s = median_slowest(replicas, independent);
-  point.together_s = medians[2] / workers;
+  template <typename F>
+  void add_alone(Replicas& replicas, F&& work) {
+    meet(replicas);
+    const auto turn = static_cast<int64_t>(alone.size());
+    alone.push_back(turn % replicas.workers() == replicas.rank() ? work() : 0);
+  }
+};
+
+double median_alone(Replicas& replicas, Turns& turns) {
+  replicas.sum(turns.alone);
+  return median_of(turns.alone);
+}
+
+// Fills in the medians of `point`.
+void measure_losses(Replicas& replicas, Measurement& measurement, int threads, ScalePoint& point) {
+  constexpr int64_t kMostSteps = 60;
+  const auto step = [&] {
+    const Sums sums = measurement.run(1);
+    return sums.step_s - sums.data_s;
+  };
+  CoreYardstick yardstick(threads);
+  double rounds = replicas.leads() ? static_cast<double>(yardstick.rounds_in(point.median_s)) : 0;
+  replicas.sum({&rounds, 1});
+  const auto only_cores = [&] { return yardstick.run(static_cast<int64_t>(rounds)); };
+
+  Turns together;
+  Turns silent;
+  Turns cores;
+  const auto step_together = [&] {
+    replicas.set_silent(false);
+    together.add_at_once(replicas, step);
+    replicas.set_silent(true);
+  };
+  replicas.set_silent(true);
+  for (int64_t i = 0; i < std::min(kMostSteps, point.steps); ++i) {
+    // A worker that rested is slow for a moment: in this order all have worked before what counts.
+    meet(replicas);
+    yardstick.run(static_cast<int64_t>(rounds / 10));
+    cores.add_at_once(replicas, only_cores);
+    if (i % 2 == 0) step_together();
+    silent.add_at_once(replicas, step);
+    if (i % 2 != 0) step_together();
+    silent.add_alone(replicas, step);
+    cores.add_alone(replicas, only_cores);
+  }
+  meet(replicas);
+  point.alone_s = median_alone(replicas, silent);
+  point.independent_s = mean_median(replicas, silent.at_once);
+  point.slowest_s = median_slowest(replicas, silent.at_once);
+  point.together_s = mean_median(replicas, together.at_once);
+  point.cores_alone_s = median_alone(replicas, cores);
+  point.cores_slowest_s = median_slowest(replicas, cores.at_once);
 }
 
 }  // namespace
@@ -165,7 +212,7 @@ ScalePoint measure_scale_point(dist::Communicator& comm, const TrainConfig& conf
     }
     point.memory_bytes = runtime::peak_memory_bytes() - memory_before;
     if (comm.size() > 1) {
-      measure_losses(replicas, measurement, point);
+      measure_losses(replicas, measurement, threads, point);
     }
   }
   return point;
@@ -256,7 +303,8 @@ std::vector<ScaleRow> strong_scaling(std::span<const ScalePoint> points, int64_t
 }
 
 ScaleLoss scale_loss(const ScalePoint& point) {
-  return {point.alone_s, point.independent_s, point.slowest_s, point.together_s};
+  return {point.alone_s,    point.independent_s, point.slowest_s,
+          point.together_s, point.cores_alone_s, point.cores_slowest_s};
 }
 
 int64_t planned_memory(const TrainConfig& config, const Graph& model) {

@@ -30,6 +30,10 @@ struct ScalePoint {
   double independent_s = 0;
   double slowest_s = 0;
   double together_s = 0;
+  // And of work that needs only the cores, as long as a step: of one worker while the others rest,
+  // and of the slowest of all at the same time.
+  double cores_alone_s = 0;
+  double cores_slowest_s = 0;
   int64_t gradient_bytes = 0;  // of one worker and step
   // What the largest resident set of the process grew by; right for the first point of a process.
   int64_t memory_bytes = 0;
@@ -88,7 +92,11 @@ struct ScaleLoss {
   double independent_s = 0;
   double slowest_s = 0;
   double together_s = 0;
+  double cores_alone_s = 0;
+  double cores_slowest_s = 0;
   double efficiency() const { return alone_s / together_s; }
+  // What workers would keep that need nothing but their cores, and wait for each other.
+  double limit() const { return cores_alone_s / cores_slowest_s; }
   // Of the step together: what is lost because workers share caches and memory, because all wait
   // for whoever is slowest in a step, and because they talk to each other.
   double contention() const { return (independent_s - alone_s) / together_s; }

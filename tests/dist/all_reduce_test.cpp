@@ -136,6 +136,14 @@ TEST(FindMessage, FindsWhatWasSent) {
   }
 }
 
+TEST(FindLate, IsWhoeverDoesNotSayThatItWaits) {
+  for (const int64_t ranks : {1, 2, 5}) {
+    run_in_threads({.ranks = ranks, .per_host = 2}, [](Communicator& comm) {
+      EXPECT_EQ(check_find_late(comm), "") << "rank " << comm.rank();
+    });
+  }
+}
+
 TEST(FindMessage, ARankThatFailedIsNamed) {
   std::string said;
   const auto body = [&](Communicator& comm) {

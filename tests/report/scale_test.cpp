@@ -16,6 +16,8 @@ train::ScalePoint point(int64_t workers, int64_t batch, double step_s, double in
   p.independent_s = independent_s;
   p.slowest_s = independent_s;
   p.together_s = step_s;
+  p.cores_alone_s = 0.09;
+  p.cores_slowest_s = 0.1;
   p.gradient_bytes = 4000;
   return p;
 }
@@ -37,6 +39,7 @@ TEST(ScaleDocument, HoldsEveryTable) {
   EXPECT_EQ(data.at("strong").items().size(), 2U);
   EXPECT_EQ(data.at("losses").items().size(), 2U);
   EXPECT_DOUBLE_EQ(data.at("losses").items()[0].at("efficiency").as_number(), 0.8);
+  EXPECT_DOUBLE_EQ(data.at("losses").items()[0].at("limit").as_number(), 0.9);
   // Only what was measured has an error.
   ASSERT_EQ(data.at("predictions").items().size(), 1U);
   EXPECT_NEAR(data.at("predictions").items()[0].at("error").as_number(), 0.2, 1e-12);

@@ -146,4 +146,28 @@ std::string check_find_message(Communicator& comm) {
   return wrong;
 }
 
+std::string check_find_late(Communicator& comm) {
+  const int64_t last = comm.size() - 1;
+  const int64_t neighbour = (comm.rank() + last) % comm.size();
+  if (comm.find_late(neighbour) != neighbour) return "somebody is late for nothing";
+  comm.barrier();
+  for (const int64_t task : {3, 7}) {
+    if (comm.rank() != last) comm.tell_waiting(task);
+    // Messages of one rank arrive in order: what was said before the barrier has been heard.
+    for (int64_t r = 0; r < comm.size(); ++r) {
+      std::byte token{};
+      if (r == comm.rank()) continue;
+      comm.send(r, {&token, 1});
+    }
+    for (int64_t r = 0; r < comm.size(); ++r) {
+      std::byte token{};
+      if (r == comm.rank()) continue;
+      comm.receive(r, {&token, 1});
+    }
+    const int64_t late = comm.find_late(neighbour);
+    if (comm.rank() != last && late != last) return "rank " + std::to_string(late) + " is late";
+  }
+  return {};
+}
+
 }  // namespace trainyard::dist

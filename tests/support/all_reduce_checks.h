@@ -17,4 +17,7 @@ std::string check_all_reduce(Collectives& collectives, const AllReduce& algorith
 // The answer as above.
 std::string check_find_message(Communicator& comm);
 
+// All but the last rank say that they wait: each finds that one late, whomever it waits for itself.
+std::string check_find_late(Communicator& comm);
+
 }  // namespace trainyard::dist

@@ -14,9 +14,11 @@ int main() {
       std::cerr << "rank " << comm.rank() << ": a window is not aligned\n";
       return 1;
     }
-    if (const std::string wrong = check_find_message(comm); !wrong.empty()) {
-      std::cerr << "rank " << comm.rank() << ": " << wrong << '\n';
-      return 1;
+    for (const auto& check : {check_find_message, check_find_late}) {
+      if (const std::string wrong = check(comm); !wrong.empty()) {
+        std::cerr << "rank " << comm.rank() << ": " << wrong << '\n';
+        return 1;
+      }
     }
     for (const AllReduce* algorithm : all_reduces()) {
       const std::string wrong = check_all_reduce(collectives, *algorithm);

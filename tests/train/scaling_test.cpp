@@ -64,8 +64,11 @@ TEST(Scaling, LossIsContentionUnevenStepsAndCommunication) {
   both.independent_s = 0.115;
   both.slowest_s = 0.12;
   both.together_s = 0.125;
+  both.cores_alone_s = 0.09;
+  both.cores_slowest_s = 0.1;
   const ScaleLoss loss = scale_loss(both);
   EXPECT_DOUBLE_EQ(loss.efficiency(), 0.8);
+  EXPECT_DOUBLE_EQ(loss.limit(), 0.9);
   EXPECT_NEAR(loss.contention(), 0.12, 1e-12);
   EXPECT_NEAR(loss.unevenness(), 0.04, 1e-12);
   EXPECT_NEAR(loss.communication(), 0.04, 1e-12);
@@ -96,6 +99,8 @@ TEST(Scaling, MeasuresRanksTogetherAndApart) {
     EXPECT_EQ(p.independent_s > 0, workers > 1);
     EXPECT_GE(p.slowest_s, p.independent_s);
     EXPECT_EQ(p.together_s > 0, workers > 1);
+    EXPECT_EQ(p.cores_alone_s > 0, workers > 1);
+    EXPECT_EQ(p.cores_slowest_s > 0, workers > 1);
     EXPECT_EQ(p.gradient_bytes > 0, workers > 1);
   }
 }

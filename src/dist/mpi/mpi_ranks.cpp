@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <deque>
 #include <exception>
 #include <iostream>
 #include <unistd.h>
@@ -99,7 +100,8 @@ class MpiRank : public Communicator {
         world_(world),
         host_(host),
         processes_(std::move(processes)),
-        board_(host, sizeof(int64_t)) {
+        board_(host, sizeof(int64_t)),
+        waiting_at_(static_cast<size_t>(size()), 0) {
     if (host_members().front() == rank) std::ranges::fill(board_.part(0), std::byte{});
   }
 
@@ -139,6 +141,18 @@ class MpiRank : public Communicator {
     return found < 0 ? std::nullopt : std::optional(found);
   }
 
+  void tell_waiting(int64_t task) override {
+    // Sent by and by, so what is sent stays.
+    const int64_t& kept = told_.emplace_back(task);
+    for (int64_t r = 0; r < size(); ++r) {
+      if (r == rank()) continue;
+      MPI_Request request = MPI_REQUEST_NULL;
+      check(MPI_Isend(&kept, 1, MPI_INT64_T, static_cast<int>(r), kWaitingTag, world_, &request),
+            "tell that it waits");
+      MPI_Request_free(&request);
+    }
+  }
+
   std::unique_ptr<SharedWindow> open_window(int64_t bytes) override {
     const Deadline limit(limit_s(), "allocate shared memory");
     return std::make_unique<MpiWindow>(host_, bytes);
@@ -161,6 +175,18 @@ class MpiRank : public Communicator {
   }
 
  protected:
+  std::vector<int64_t> waiting_at() override {
+    while (true) {
+      int there = 0;
+      MPI_Status status{};
+      check(MPI_Iprobe(MPI_ANY_SOURCE, kWaitingTag, world_, &there, &status), "look");
+      if (there == 0) return waiting_at_;
+      check(MPI_Recv(&waiting_at_[static_cast<size_t>(status.MPI_SOURCE)], 1, MPI_INT64_T,
+                     status.MPI_SOURCE, kWaitingTag, world_, MPI_STATUS_IGNORE),
+            "hear who waits");
+    }
+  }
+
   // Whoever sees first that a rank has ended writes it down, so that all name the same one although
   // those who have seen it end as well.
   void require_all_alive() const override {
@@ -179,6 +205,7 @@ class MpiRank : public Communicator {
   // MPI counts in int.
   static constexpr int64_t kMostBytes = int64_t{1} << 30;
   static constexpr int kTag = 1;
+  static constexpr int kWaitingTag = 2;
 
   template <typename Byte>
   static std::span<Byte> piece(std::span<Byte> bytes, size_t at) {
@@ -241,6 +268,8 @@ class MpiRank : public Communicator {
   Processes processes_;
   MpiWindow board_;  // in the part of the first member: 1 + the first rank that ended
   size_t looked_at_ = 0;
+  std::deque<int64_t> told_;
+  std::vector<int64_t> waiting_at_;  // by rank
 };
 
 // A host is named by its lowest rank.
