@@ -15,12 +15,17 @@ constexpr int kWrongRequest = 2;
 constexpr int kNotFound = 127;
 
 std::vector<std::string> command_line(int64_t ranks, std::span<const std::string> arguments,
-                                      Binding binding) {
+                                      const Binding& binding) {
   // mpirun is told when this process is killed, and ends its ranks.
   std::vector<std::string> words = {
       "setpriv", "--pdeathsig",         "TERM",           "mpirun", "--quiet",
       "-n",      std::to_string(ranks), "--oversubscribe"};
-  if (binding == Binding::kNone) words.insert(words.end(), {"--bind-to", "none"});
+  if (binding.kind == Binding::Kind::kOwn) {
+    words.insert(words.end(), {"--map-by", "slot:PE=" + std::to_string(binding.cores), "--bind-to",
+                               "core:if-supported"});
+  } else if (binding.kind != Binding::Kind::kDefault) {
+    words.insert(words.end(), {"--bind-to", "none"});
+  }
   words.push_back(path_of_this_program());
   words.insert(words.end(), arguments.begin(), arguments.end());
   return words;
@@ -35,7 +40,7 @@ std::vector<std::string> variables() {
 }  // namespace
 
 JobEnd run_job(int64_t ranks, std::span<const std::string> arguments,
-               const std::function<bool()>& wants_stop, Binding binding) {
+               const std::function<bool()>& wants_stop, const Binding& binding) {
   constexpr int kLookMs = 100;
   // Ctrl-C is for this process, which tells the ranks what they should do.
   const ChildProcess job(command_line(ranks, arguments, binding),
@@ -55,7 +60,8 @@ JobEnd run_job(int64_t ranks, std::span<const std::string> arguments,
   return end;
 }
 
-std::string run_as_ranks(int64_t ranks, std::span<const std::string> arguments, Binding binding) {
+std::string run_as_ranks(int64_t ranks, std::span<const std::string> arguments,
+                         const Binding& binding) {
   JobEnd end = run_job(
       ranks, arguments, [] { return false; }, binding);
   if (end.code != 0) throw_failure("the job of {} ranks ended with exit code {}", ranks, end.code);

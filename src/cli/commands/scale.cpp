@@ -111,7 +111,11 @@ Json run_job(const ScaleOptions& options, int64_t workers, const std::vector<int
   add("--bucket-mb", fmt::format("{}", c.bucket_mb));
   if (c.no_overlap) arguments.emplace_back("--no-overlap");
   add("--seconds", fmt::format("{}", options.seconds));
-  return Json::parse(dist::run_as_ranks(workers, arguments), "output of the ranks");
+  // Otherwise a lone worker would have the cores of all for the threads that feed it.
+  const bool enough = workers * c.threads <= kernels::available_cores();
+  const dist::Binding binding{
+      .kind = enough ? dist::Binding::Kind::kOwn : dist::Binding::Kind::kNone, .cores = c.threads};
+  return Json::parse(dist::run_as_ranks(workers, arguments, binding), "output of the ranks");
 }
 
 Graph network_of(const ScaleOptions& options, const data::Dataset& training, int64_t batch) {
