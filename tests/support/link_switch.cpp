@@ -143,8 +143,8 @@ class Switch {
       limit.tv_sec = whole.count();
       limit.tv_nsec = std::chrono::nanoseconds(left - whole).count();
     }
-    if (ppoll(waits.data(), waits.size(), wake == Time::max() ? nullptr : &limit, nullptr) < 0)
-      fail("ppoll");
+    const timespec* until = wake == Time::max() ? nullptr : &limit;
+    if (ppoll(waits.data(), waits.size(), until, nullptr) < 0 && errno != EINTR) fail("ppoll");
   }
 
   void receive(size_t from) {
