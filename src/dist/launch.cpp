@@ -15,16 +15,15 @@ constexpr int kWrongRequest = 2;
 constexpr int kNotFound = 127;
 
 std::vector<std::string> command_line(int64_t ranks, std::span<const std::string> arguments,
-                                      const Binding& binding) {
+                                      Binding binding) {
   // mpirun is told when this process is killed, and ends its ranks.
   std::vector<std::string> words = {
       "setpriv", "--pdeathsig",         "TERM",           "mpirun", "--quiet",
       "-n",      std::to_string(ranks), "--oversubscribe"};
-  if (binding.kind == Binding::Kind::kOwn) {
-    words.insert(words.end(), {"--map-by", "slot:PE=" + std::to_string(binding.cores), "--bind-to",
-                               "core:if-supported"});
-  } else if (binding.kind != Binding::Kind::kDefault) {
-    words.insert(words.end(), {"--bind-to", "none"});
+  if (binding == Binding::kNone) words.insert(words.end(), {"--bind-to", "none"});
+  if (binding == Binding::kOneCore) {
+    // Two hardware threads of a core count as one core here, and as two elsewhere.
+    words.insert(words.end(), {"--bind-to", "core:overload-allowed"});
   }
   words.push_back(path_of_this_program());
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -40,7 +39,7 @@ std::vector<std::string> variables() {
 }  // namespace
 
 JobEnd run_job(int64_t ranks, std::span<const std::string> arguments,
-               const std::function<bool()>& wants_stop, const Binding& binding) {
+               const std::function<bool()>& wants_stop, Binding binding) {
   constexpr int kLookMs = 100;
   // Ctrl-C is for this process, which tells the ranks what they should do.
   const ChildProcess job(command_line(ranks, arguments, binding),
@@ -60,8 +59,7 @@ JobEnd run_job(int64_t ranks, std::span<const std::string> arguments,
   return end;
 }
 
-std::string run_as_ranks(int64_t ranks, std::span<const std::string> arguments,
-                         const Binding& binding) {
+std::string run_as_ranks(int64_t ranks, std::span<const std::string> arguments, Binding binding) {
   JobEnd end = run_job(
       ranks, arguments, [] { return false; }, binding);
   if (end.code != 0) throw_failure("the job of {} ranks ended with exit code {}", ranks, end.code);

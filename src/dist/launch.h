@@ -8,22 +8,15 @@
 
 namespace trainyard::dist {
 
-// The cores that ranks may use.
-struct Binding {
-  enum class Kind : uint8_t {
-    kNone,
-    kDefault,  // where the library puts them, to compare with its own speed
-    kOwn,      // some of its own for each rank; there must be enough
-  };
-  Kind kind = Kind::kNone;
-  int64_t cores = 1;  // of each rank, for kOwn
-};
+// The cores that ranks may use: all, where the library puts them (to compare with its own speed),
+// or one each, in turn if there are fewer.
+enum class Binding : uint8_t { kNone, kDefault, kOneCore };
 
 // Runs this program with `arguments` as `ranks` processes under mpirun and returns what they wrote
 // to stdout; their stderr is ours. Ranks may outnumber cores. Throws Error if the job ended with
 // exit code 2, Failure if with another or if mpirun cannot be started.
 std::string run_as_ranks(int64_t ranks, std::span<const std::string> arguments,
-                         const Binding& binding = {});
+                         Binding binding = Binding::kNone);
 
 // How a job ended.
 struct JobEnd {
@@ -35,6 +28,6 @@ struct JobEnd {
 // true all ranks get SIGUSR1, which says that they should come to an end. Signals from the terminal
 // do not reach the ranks.
 JobEnd run_job(int64_t ranks, std::span<const std::string> arguments,
-               const std::function<bool()>& wants_stop, const Binding& binding = {});
+               const std::function<bool()>& wants_stop, Binding binding = Binding::kNone);
 
 }  // namespace trainyard::dist

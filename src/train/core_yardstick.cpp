@@ -10,7 +10,7 @@
 namespace trainyard::train {
 namespace {
 
-// 3x3 filters as in most networks: 36 KiB of weights (144 KiB transformed) and 8 KiB of values.
+// 3x3 filters as in most networks: 36 KiB of weights (64 KiB transformed) and 8 KiB of values.
 Graph make_graph() {
   models::Net net("yardstick");
   models::ModelOptions options;

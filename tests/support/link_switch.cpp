@@ -1,5 +1,6 @@
 // A network for tests: a switch between network namespaces, which are the hosts, with links of a
-// given rate and delay. It needs TAP devices only; many kernels lack the queue that delays packets.
+// given rate and delay. It needs TAP devices only; not every kernel has the queue that delays
+// packets.
 //
 //   link_switch MBIT_PER_S DELAY_MS NAMESPACE...
 //

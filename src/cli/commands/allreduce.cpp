@@ -101,8 +101,7 @@ int run_jobs_allreduce(const AllreduceOptions& options, std::ostream& out) {
                                                 "--seconds",
                                                 fmt::format("{}", options.seconds),
                                                 "--json"};
-    const std::string output =
-        dist::run_as_ranks(workers, arguments, {.kind = dist::Binding::Kind::kDefault});
+    const std::string output = dist::run_as_ranks(workers, arguments, dist::Binding::kDefault);
     const Json job = Json::parse(output, "output of the ranks");
     for (const char* key : {"rows", "fabrics"}) {
       for (const Json& item : job.at(key).items()) data[key].push_back(item);

@@ -112,9 +112,8 @@ Json run_job(const ScaleOptions& options, int64_t workers, const std::vector<int
   if (c.no_overlap) arguments.emplace_back("--no-overlap");
   add("--seconds", fmt::format("{}", options.seconds));
   // Otherwise a lone worker would have the cores of all for the threads that feed it.
-  const bool enough = workers * c.threads <= kernels::available_cores();
-  const dist::Binding binding{
-      .kind = enough ? dist::Binding::Kind::kOwn : dist::Binding::Kind::kNone, .cores = c.threads};
+  const bool enough = c.threads == 1 && workers <= kernels::available_cores();
+  const dist::Binding binding = enough ? dist::Binding::kOneCore : dist::Binding::kNone;
   return Json::parse(dist::run_as_ranks(workers, arguments, binding), "output of the ranks");
 }
 
