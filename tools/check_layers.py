@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that includes point downwards and that each third-party library is seen by its folder only.
+"""Checks what the sources include against what src/CMakeLists.txt allows.
 
-The layers are those of docs/architecture.md. Exits 1 and lists file, line and include of each violation.
+A module is a `ty_module` line; its DEPS is the whole list of modules that it may include. The layers of
+docs/architecture.md order the folders, so DEPS themselves may only point downwards; modules of one folder
+(kernels/api below kernels/native) may depend on each other without cycles. Each third-party library is seen by its
+folder only. Exits 1 and lists file, line and include of each violation.
 """
 import pathlib
 import re
@@ -13,12 +16,12 @@ SRC = pathlib.Path(__file__).resolve().parent.parent / "src"
 LAYERS = [
     ["base"],
     ["tensor"],
-    ["ir", "dist", "data", "device"],
+    ["ir", "data", "dist", "runs"],
     ["ops"],
-    ["analysis", "autodiff", "passes", "models", "onnx_io"],
-    ["kernels", "predict"],
-    ["runtime"],
-    ["train", "quant", "detect", "rl", "serve", "jobs"],
+    ["analysis", "autodiff", "kernels", "models", "onnx_io", "passes"],
+    ["network", "predict", "runtime"],
+    ["train"],
+    ["measure"],
     ["report"],
     ["lab"],
     ["cli"],
@@ -32,27 +35,88 @@ THIRD_PARTY = {
     r"(onnx|google)/": "onnx_io/",
     r"(Eigen|ceres)/": "predict/",
     r"(jpeglib|png|zlib)\.h": "data/",
-    r"(boost|prometheus)/": "serve/",
     r"CLI/": "cli/args.cpp",
     r"(jq|jv)\.h": "lab/query.cpp",
-    r"(nlohmann|yaml-cpp|spdlog|simdjson)": "base/",
-    r"(CL/|cuda)": "device/",
-    r"torch/": "kernels/torch/",
+    r"(nlohmann|yaml-cpp)": "base/",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 # predict works without the hardware: it must not see how things are computed.
 FORBIDDEN = {("predict", "kernels"), ("predict", "runtime")}
+KEYWORDS = {"OWN_FLAGS", "COLD", "DIR", "FAMILIES", "DEPS", "LIBS"}
 
 
-def check_own(folder, target):
-    """Why `folder` may not include `target`, or an empty string."""
-    if target not in LEVEL:
-        return f"'{target}' is no folder of src/"
-    if (folder, target) in FORBIDDEN:
-        return f"{folder} never sees {target}"
-    if folder == target or LEVEL[target] < LEVEL[folder]:
+def read_modules():
+    """{folder of a module: (name, set of names it may include)}, from the ty_module lines."""
+    modules = {}
+    for text in re.findall(r"^ty_module\(([^)]*)\)", (SRC / "CMakeLists.txt").read_text(), re.MULTILINE):
+        words = text.split()
+        name, lists, keyword = words[0], {}, None
+        for word in words[1:]:
+            if word in KEYWORDS:
+                keyword = word
+                lists[keyword] = []
+            else:
+                lists[keyword].append(word)
+        folder = lists.get("DIR", [name])[0]
+        modules[folder] = (name, set(lists.get("DEPS", [])))
+    return modules
+
+
+def module_of(path, modules):
+    """The folder of the module that a file of src/ belongs to: the longest that its path begins with."""
+    parts = path.split("/")[:-1]
+    while parts and "/".join(parts) not in modules:
+        parts.pop()
+    return "/".join(parts)
+
+
+def check_dependencies(modules):
+    """DEPS that point upwards, sideways or in a circle."""
+    folders = {name: folder for folder, (name, _) in modules.items()}
+    deps = dict(modules.values())
+    found = []
+    for name, allowed in sorted(deps.items()):
+        top = folders[name].split("/")[0]
+        if top not in LEVEL:
+            found.append(f"src/CMakeLists.txt: folder '{top}' has no layer")
+            continue
+        for target in sorted(allowed):
+            if target not in folders:
+                found.append(f"src/CMakeLists.txt: {name} depends on '{target}', which is no module")
+                continue
+            below = folders[target].split("/")[0]
+            if (top, below) in FORBIDDEN or (top != below and LEVEL.get(below, 99) >= LEVEL[top]):
+                found.append(f"src/CMakeLists.txt: {name} (layer {LEVEL[top]}) may not depend on {target}")
+
+    state = {}
+
+    def visit(name, path):
+        if state.get(name) == "open":
+            found.append("src/CMakeLists.txt: a circle: " + " -> ".join(path[path.index(name):] + [name]))
+        if name in state or name not in deps:
+            return
+        state[name] = "open"
+        for target in sorted(deps[name]):
+            visit(target, path + [name])
+        state[name] = "done"
+
+    for name in sorted(deps):
+        visit(name, [])
+    return found
+
+
+def check_own(path, header, modules):
+    """Why this file may not include a header of ours, or an empty string."""
+    folder, target = module_of(path, modules), module_of(header, modules)
+    if not target:
+        # Generated headers lie in the folder that includes them; cli, the program itself, is no ty_module.
+        return "" if header.split("/")[0] == path.split("/")[0] else f"'{header}' belongs to no module"
+    if path.startswith("cli/") or folder == target:
         return ""
-    return f"{folder} (layer {LEVEL[folder]}) may not include {target} (layer {LEVEL[target]})"
+    name, allowed = modules[folder]
+    if modules[target][0] in allowed:
+        return ""
+    return f"{name} does not list {modules[target][0]} in its DEPS"
 
 
 def check_third_party(path, header):
@@ -63,22 +127,18 @@ def check_third_party(path, header):
 
 
 def main():
-    violations = []
+    modules = read_modules()
+    violations = check_dependencies(modules)
     for file in sorted(SRC.rglob("*")):
         if file.suffix not in (".h", ".cpp", ".def"):
             continue
         path = file.relative_to(SRC).as_posix()
-        folder = path.split("/")[0]
-        if folder not in LEVEL:
-            violations.append(f"src/{path}: folder '{folder}' has no layer")
-            continue
         for number, line in enumerate(file.read_text().splitlines(), 1):
             match = INCLUDE.match(line)
             if not match:
                 continue
             bracket, header = match.groups()
-            own = bracket == '"'
-            reason = check_own(folder, header.split("/")[0]) if own else check_third_party(path, header)
+            reason = check_own(path, header, modules) if bracket == '"' else check_third_party(path, header)
             if reason:
                 violations.append(f"src/{path}:{number}: {reason}")
     print("\n".join(violations) if violations else "layers: ok")

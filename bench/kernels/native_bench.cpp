@@ -9,9 +9,9 @@
 #include <dnnl.hpp>
 #include <fmt/core.h>
 
-#include "kernels/native/depthwise.h"
-#include "kernels/native/packed_linear.h"
-#include "kernels/native/stem_conv.h"
+#include "kernels/native/conv/depthwise.h"
+#include "kernels/native/conv/stem_conv.h"
+#include "kernels/native/gemm/packed_linear.h"
 #include "side_by_side.h"
 
 namespace trainyard::bench {

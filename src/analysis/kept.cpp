@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "analysis/storage.h"
+#include "ops/math/scalar_functions.h"
 #include "ops/op_def.h"
-#include "ops/scalar_functions.h"
 
 namespace trainyard::analysis {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "analysis/storage.h"
 #include "base/error.h"
+#include "ops/layout/slice.h"
 #include "ops/op_def.h"
-#include "ops/resize.h"
-#include "ops/slice.h"
+#include "ops/vision/resize.h"
 
 namespace trainyard::analysis {
 namespace {

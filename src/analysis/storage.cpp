@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "ops/scalar_functions.h"
+#include "ops/math/scalar_functions.h"
 
 namespace trainyard::analysis {
 namespace {

@@ -7,8 +7,8 @@
 #include "analysis/kept.h"
 #include "analysis/parameters.h"
 #include "base/integers.h"
+#include "ops/math/scalar_functions.h"
 #include "ops/op_def.h"
-#include "ops/scalar_functions.h"
 
 namespace trainyard::analysis {
 namespace {

@@ -1,20 +1,15 @@
 #include "cli/model_argument.h"
 
 #include <charconv>
-#include <filesystem>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "models/model.h"
-#include "onnx_io/import.h"
 
 namespace trainyard::cli {
 namespace {
 
-bool is_path(const std::string& model) {
-  return model.ends_with(".onnx") || model.find('/') != std::string::npos ||
-         (models::find_model(model) == nullptr && std::filesystem::exists(model));
-}
+constexpr const char* kModelHelp =
+    "a name of 'trainyard models', a path to an .onnx file, or the directory of a run";
 
 int64_t parse_dim(const std::string& text, const std::string& shape) {
   int64_t dim = 0;
@@ -40,64 +35,37 @@ std::pair<std::string, Shape> parse_shape(const std::string& text) {
 }
 
 void ModelArgument::declare(Args& args, bool required) {
-  const char* const help = "a name of 'trainyard models', or a path to an .onnx file";
   if (required) {
-    args.positional("MODEL", text_, help);
+    args.positional("MODEL", text_, kModelHelp);
   } else {
-    args.optional_positional("MODEL", text_, help);
+    args.optional_positional("MODEL", text_, kModelHelp);
   }
-  args.option("--batch", batch_, "images in a batch (1 if absent)");
+  args.option("--batch", request_.batch, "images in a batch (1 if absent)");
   declare_shape(args);
 }
 
 void ModelArgument::declare_single(Args& args) {
-  args.positional("MODEL", text_, "a name of 'trainyard models', or a path to an .onnx file");
-  batch_ = 1;
+  args.positional("MODEL", text_, kModelHelp);
+  request_.batch = 1;
   declare_shape(args);
 }
 
 void ModelArgument::declare_shape(Args& args) {
+  args.option("--weights", request_.weights,
+              "a safetensors file: the weights of a run, or a checkpoint; else what MODEL brings");
   args.repeated("--shape", shapes_, "shape of an input of a file, as NAME=1,3,224,224");
-  args.option("--classes", classes_, "classes of a built-in network");
-  args.option("--image", image_, "height and width of a built-in network's input");
-  args.option("--width", width_, "width multiplier of a built-in network");
-  args.flag("--auxiliary", auxiliary_, "with the auxiliary classifiers of a built-in network");
+  args.option("--classes", request_.classes, "classes of a built-in network");
+  args.option("--image", request_.image, "height and width of a built-in network's input");
+  args.option("--width", request_.width, "width multiplier of a built-in network");
+  args.flag("--auxiliary", request_.auxiliary,
+            "with the auxiliary classifiers of a built-in network");
 }
 
 Graph ModelArgument::load(const std::string& model) const {
-  TY_REQUIRE(!batch_ || *batch_ > 0, "--batch is {}, expected 1 or more", *batch_);
-  if (is_path(model)) return load_file(model);
-  TY_REQUIRE(shapes_.empty(), "--shape is for .onnx files; {} takes --batch and --image", model);
-  TY_REQUIRE(!image_ || *image_ > 0, "--image is {}, expected 1 or more", *image_);
-  TY_REQUIRE(!classes_ || *classes_ > 0, "--classes is {}, expected 1 or more", *classes_);
-  models::ModelOptions options;
-  options.batch = batch_.value_or(1);
-  options.classes = classes_.value_or(0);
-  options.image = image_.value_or(0);
-  options.width = width_.value_or(1.0);
-  options.auxiliary = auxiliary_;
-  return models::build_model(model, options);
-}
-
-Graph ModelArgument::load_file(const std::string& path) const {
-  TY_REQUIRE(!classes_ && !image_ && !width_ && !auxiliary_,
-             "--classes, --image, --width and --auxiliary shape built-in networks; {} is a file, "
-             "which takes --batch and --shape",
-             path);
-  onnx_io::ImportOptions options;
-  options.batch = batch_;
-  for (const std::string& shape : shapes_) options.shapes.insert(parse_shape(shape));
-  return onnx_io::import_model(path, options);
-}
-
-std::string model_label(const std::string& model) {
-  return is_path(model) ? std::filesystem::path(model).filename().string() : model;
-}
-
-int64_t batch_of(const Graph& graph) {
-  if (graph.inputs().empty()) return 1;
-  const Shape& shape = graph.value(graph.inputs()[0]).type.shape;
-  return shape.rank() == 0 ? 1 : shape[0];
+  network::Request request = request_;
+  request.model = model;
+  for (const std::string& shape : shapes_) request.shapes.insert(parse_shape(shape));
+  return network::load(request);
 }
 
 }  // namespace trainyard::cli

@@ -1,5 +1,5 @@
-// MODEL on the command line: the name of a built-in network or a path to an .onnx file, and the
-// flags that go with it.
+// MODEL on the command line: the name of a built-in network, a path to an .onnx file or a run
+// directory, and the flags that go with it.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,14 @@
 
 #include "cli/args.h"
 #include "ir/graph.h"
+#include "network/network.h"
 
 namespace trainyard::cli {
 
 class ModelArgument {
  public:
-  // MODEL, --batch, --shape, --classes, --image, --width, --auxiliary. Must outlive parse().
+  // MODEL, --weights, --batch, --shape, --classes, --image, --width, --auxiliary. Must outlive
+  // parse().
   // text() is empty if a MODEL that is not required is absent.
   void declare(Args& args, bool required = true);
 
@@ -31,25 +33,14 @@ class ModelArgument {
   Graph load(const std::string& model) const;
 
  private:
-  Graph load_file(const std::string& path) const;
   void declare_shape(Args& args);
 
   std::string text_;
-  std::optional<int64_t> batch_;
+  network::Request request_;  // all but model and shapes
   std::vector<std::string> shapes_;
-  std::optional<int64_t> classes_;
-  std::optional<int64_t> image_;
-  std::optional<double> width_;
-  bool auxiliary_ = false;
 };
 
 // NAME=1,3,224,224, as --shape takes it.
 std::pair<std::string, Shape> parse_shape(const std::string& text);
-
-// What to call MODEL in a heading: its name, or the file's without the folder.
-std::string model_label(const std::string& model);
-
-// The first dimension of the first input; 1 if there is none.
-int64_t batch_of(const Graph& graph);
 
 }  // namespace trainyard::cli

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "cli/measure_network.h"
+#include "measure/network.h"
 #include "models/model.h"
 #include "predict/networks.h"
 #include "predict/step.h"
@@ -46,11 +46,11 @@ Graph build(const std::string& network, int64_t batch) {
 }
 
 void measure(int threads, int64_t runs, Row& row) {
-  const MeasureOptions options{.threads = threads, .warmup = 2, .runs = runs};
+  const measure::MeasureOptions options{.threads = threads, .warmup = 2, .runs = runs};
   Graph graph = build(row.network, row.batch);
-  const Measured measured = row.mode == Mode::kTraining
-                                ? measure_training(graph, options)
-                                : measure_inference(std::move(graph), options);
+  const measure::Measured measured = row.mode == Mode::kTraining
+                                         ? measure::measure_training(graph, options)
+                                         : measure::measure_inference(std::move(graph), options);
   row.measured = static_cast<double>(row.batch) / measured.timing.median_s;
   row.best = static_cast<double>(row.batch) / measured.timing.min_s;
 }

@@ -224,4 +224,10 @@ std::string Graph::unique_name(std::string_view base) {
   return name;
 }
 
+int64_t batch_of(const Graph& graph) {
+  if (graph.inputs().empty()) return 1;
+  const Shape& shape = graph.value(graph.inputs()[0]).type.shape;
+  return shape.rank() == 0 ? 1 : shape[0];
+}
+
 }  // namespace trainyard

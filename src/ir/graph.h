@@ -135,4 +135,7 @@ class Graph {
   int64_t num_live_nodes_ = 0;
 };
 
+// The first dimension of the first input; 1 if there is none.
+int64_t batch_of(const Graph& graph);
+
 }  // namespace trainyard

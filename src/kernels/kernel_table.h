@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "kernels/kernel.h"
+#include "kernels/api/kernel.h"
 
 namespace trainyard::kernels {
 

@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/machine_facts.h"
 #include "base/shell.h"
 #include "base/text.h"
-#include "train/machine_facts.h"
 
 namespace trainyard::lab {
 namespace {
@@ -139,7 +139,7 @@ Json run_cells(const LabRun& run) {
   Json data = Json::object();
   data["settings"] = settings_of(*run.lab, run.choices);
   data["quick"] = run.choices.quick;
-  data["machine"] = train::machine_facts();
+  data["machine"] = machine_facts();
   for (const Step& step : run.lab->steps) data[step.name] = Json::array();
   LabProgress progress(run, cells.size());
   std::map<std::string, std::vector<double>> taken;

@@ -14,7 +14,7 @@
 #include "onnx_io/proto.h"
 #include "onnx_io/weight_writer.h"
 #include "onnx_io/wire.h"
-#include "ops/dtype_code.h"
+#include "ops/layout/dtype_code.h"
 
 namespace trainyard::onnx_io {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "onnx_io/proto.h"
-#include "ops/dtype_code.h"
+#include "ops/layout/dtype_code.h"
 
 namespace trainyard::onnx_io {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "ir/node_view.h"
+#include "ops/nn/window.h"
 #include "ops/routine.h"
-#include "ops/window.h"
 
 namespace trainyard::ops {
 

@@ -2,7 +2,7 @@
 // applied by that operator itself.
 #include <array>
 
-#include "ops/activation.h"
+#include "ops/math/activation.h"
 #include "passes/edit.h"
 #include "passes/pass.h"
 

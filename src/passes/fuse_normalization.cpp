@@ -1,6 +1,6 @@
 // fuse_normalization: a residual added to the result of a batch normalisation in training, and a
 // Relu or Clip of that, are computed by the normalisation itself.
-#include "ops/activation.h"
+#include "ops/math/activation.h"
 #include "passes/edit.h"
 #include "passes/pass.h"
 

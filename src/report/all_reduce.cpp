@@ -14,7 +14,7 @@ namespace {
 // The MPI library chooses by itself; for all but small messages Open MPI's choice is a ring.
 constexpr std::string_view kLibraryModel = "ring";
 
-double predicted_seconds(const AllReduceJob& job, double bytes, std::string_view models) {
+double predicted_seconds(const measure::AllReduceRun& job, double bytes, std::string_view models) {
   const dist::Fabric& fabric = job.fabric;
   if (job.workers < 2) return 0;
   const predict::LinkSpeed link = {fabric.message_bytes_per_s, fabric.message_latency_s};
@@ -110,33 +110,41 @@ std::string words_of(const Json& fabric) {
       2 * fabric.at("per_host").as_int());
 }
 
-}  // namespace
-
-Json fabric_json(const AllReduceJob& job) {
-  return Json::object({{"workers", job.workers},
-                       {"per_host", job.per_host},
-                       {"message_latency_us", job.fabric.message_latency_s * 1e6},
-                       {"message_gbps", job.fabric.message_bytes_per_s / 1e9},
-                       {"meeting_us", job.fabric.meeting_s * 1e6},
-                       {"memory_gbps", job.fabric.memory_bytes_per_s / 1e9}});
+Json fabric_json(const measure::AllReduceRun& run) {
+  return Json::object({{"workers", run.workers},
+                       {"per_host", run.per_host},
+                       {"message_latency_us", run.fabric.message_latency_s * 1e6},
+                       {"message_gbps", run.fabric.message_bytes_per_s / 1e9},
+                       {"meeting_us", run.fabric.meeting_s * 1e6},
+                       {"memory_gbps", run.fabric.memory_bytes_per_s / 1e9}});
 }
 
-Json all_reduce_row(const AllReduceJob& job, int64_t bytes, std::string_view algorithm,
-                    std::string_view models, dist::Timing timing) {
-  const auto message = static_cast<double>(bytes);
-  const predict::CommCost cost = {.seconds = timing.median_s};
-  const double memory = job.fabric.memory_bytes_per_s;
+Json row_json(const measure::AllReduceRun& run, const measure::AllReduceSample& sample) {
+  const auto message = static_cast<double>(sample.bytes);
+  const predict::CommCost cost = {.seconds = sample.timing.median_s};
+  const double memory = run.fabric.memory_bytes_per_s;
   const double moved =
-      dist::shared_memory_plan(std::min(job.workers, job.per_host)).share * message;
-  return Json::object({{"workers", job.workers},
-                       {"bytes", bytes},
-                       {"algorithm", algorithm},
-                       {"median_ms", timing.median_s * 1e3},
-                       {"least_ms", timing.least_s * 1e3},
+      dist::shared_memory_plan(std::min(run.workers, run.per_host)).share * message;
+  return Json::object({{"workers", run.workers},
+                       {"bytes", sample.bytes},
+                       {"algorithm", sample.algorithm},
+                       {"median_ms", sample.timing.median_s * 1e3},
+                       {"least_ms", sample.timing.least_s * 1e3},
                        {"algbw_gbps", predict::algorithm_bandwidth(message, cost) / 1e9},
-                       {"busbw_gbps", predict::bus_bandwidth(message, job.workers, cost) / 1e9},
-                       {"predicted_ms", predicted_seconds(job, message, models) * 1e3},
+                       {"busbw_gbps", predict::bus_bandwidth(message, run.workers, cost) / 1e9},
+                       {"predicted_ms", predicted_seconds(run, message, sample.stands_for) * 1e3},
                        {"bound_ms", memory > 0 ? moved / memory * 1e3 : 0.0}});
+}
+
+}  // namespace
+
+Json all_reduce_json(const measure::AllReduceRun& run) {
+  Json data = Json::object({{"rows", Json::array()}, {"fabrics", Json::array()}});
+  for (const measure::AllReduceSample& sample : run.samples) {
+    data["rows"].push_back(row_json(run, sample));
+  }
+  data["fabrics"].push_back(fabric_json(run));
+  return data;
 }
 
 Document all_reduce_document(Json data) {

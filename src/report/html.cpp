@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/machine_facts.h"
 #include "base/text.h"
-#include "train/machine_facts.h"
 
 namespace trainyard::report {
 namespace {
@@ -272,7 +272,7 @@ std::string html_page(const Document& document, const std::string& command) {
   const bool told = std::any_of(blocks.begin(), blocks.end(), [](const Block& block) {
     return std::holds_alternative<Provenance>(block);
   });
-  if (!told) body(Provenance{.command = command, .machine = train::machine_facts()});
+  if (!told) body(Provenance{.command = command, .machine = machine_facts()});
   const bool plain = web_script().empty() && !body.charts().items().empty();
 
   std::string out = fmt::format(

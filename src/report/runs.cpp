@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/yaml.h"
-#include "train/metrics.h"
+#include "runs/metrics.h"
 
 namespace trainyard::report {
 namespace {
@@ -34,7 +34,7 @@ Run read_run(const std::filesystem::path& directory) {
   if (std::filesystem::exists(machine)) {
     run.machine = Json::parse(read_file(machine), machine.string());
   }
-  for (Json& line : train::read_metrics(directory / "metrics.jsonl")) {
+  for (Json& line : runs::read_metrics(directory / "metrics.jsonl")) {
     if (line.find("test_top1") != nullptr) {
       run.epochs.push_back(std::move(line));
     } else if (line.find("loss") != nullptr) {

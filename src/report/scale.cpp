@@ -11,8 +11,8 @@
 namespace trainyard::report {
 namespace {
 
-using train::ScalePoint;
-using train::ScaleRow;
+using measure::ScalePoint;
+using measure::ScaleRow;
 
 std::set<int64_t> batches_of(const ScaleReport& report) {
   std::set<int64_t> batches;
@@ -121,8 +121,8 @@ class ScaleMaker {
     bool first = true;
     for (const int64_t batch : batches_of(report_)) {
       const std::vector<ScaleRow> rows =
-          kind == "weak" ? train::weak_scaling(report_.points, batch, report_.settings)
-                         : train::strong_scaling(report_.points, batch, report_.settings);
+          kind == "weak" ? measure::weak_scaling(report_.points, batch, report_.settings)
+                         : measure::strong_scaling(report_.points, batch, report_.settings);
       if (rows.size() < 2) continue;
       if (!first) table.add_rule();
       first = false;
@@ -213,7 +213,7 @@ class ScaleMaker {
     Json data = Json::array();
     for (const ScalePoint& point : report_.points) {
       if (point.independent_s <= 0) continue;
-      const train::ScaleLoss loss = train::scale_loss(point);
+      const measure::ScaleLoss loss = measure::scale_loss(point);
       table.add_row({count_cell(point.batch), count_cell(point.workers), seconds_cell(loss.alone_s),
                      seconds_cell(loss.independent_s), seconds_cell(loss.slowest_s),
                      seconds_cell(loss.together_s), fixed_cell(loss.efficiency(), 3),

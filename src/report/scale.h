@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "measure/results/scale_rows.h"
 #include "report/table.h"
-#include "train/scaling.h"
 
 namespace trainyard::report {
 
@@ -30,8 +30,8 @@ struct ScaleReport {
   std::string data;
   int64_t threads = 1;       // of one worker
   bool whole_epochs = true;  // false: epochs are extrapolated from the measured steps
-  std::vector<train::ScalePoint> points;
-  train::ScaleSettings settings;
+  std::vector<measure::ScalePoint> points;
+  measure::ScaleSettings settings;
   Json all_reduce;  // {rows, fabrics} of a message of all gradients; null: none
   std::vector<ScalePrediction> predictions;
   std::string prediction_note;  // where they come from, or why there are none
@@ -39,8 +39,8 @@ struct ScaleReport {
 };
 
 // {workers, batch, steps, step_s, data_s, …}, and back.
-Json scale_point_json(const train::ScalePoint& point);
-train::ScalePoint scale_point_from_json(const Json& data);
+Json scale_point_json(const measure::ScalePoint& point);
+measure::ScalePoint scale_point_from_json(const Json& data);
 
 Document scale_document(const ScaleReport& report);
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/state_update.h"
-#include "kernels/kernel.h"
+#include "kernels/api/kernel.h"
 
 namespace trainyard::runtime {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/kernel.h"
+#include "kernels/api/kernel.h"
 #include "runtime/executable.h"
 #include "runtime/plan.h"
 

@@ -8,9 +8,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/stopwatch.h"
 #include "dist/communicator.h"
 #include "tensor/tensor.h"
-#include "train/stopwatch.h"
 
 namespace trainyard::train {
 

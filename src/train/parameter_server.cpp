@@ -19,10 +19,10 @@ namespace {
 // The parameters of a shard and their update, compiled.
 class Shard {
  public:
-  Shard(std::span<const NamedType> parameters, const OptimizerOptions& optimizer)
+  Shard(std::span<const runs::NamedType> parameters, const OptimizerOptions& optimizer)
       : num_parameters_(parameters.size()),
         context_(compile_update(parameters, optimizer, states_)) {
-    for (const NamedType& p : parameters) elements_ += p.type.shape.num_elements();
+    for (const runs::NamedType& p : parameters) elements_ += p.type.shape.num_elements();
     for (const runtime::Port& state : states_) state_elements_ += state.type.shape.num_elements();
   }
 
@@ -54,7 +54,7 @@ class Shard {
   }
 
  private:
-  static runtime::Executable compile_update(std::span<const NamedType> parameters,
+  static runtime::Executable compile_update(std::span<const runs::NamedType> parameters,
                                             const OptimizerOptions& optimizer,
                                             std::vector<runtime::Port>& states) {
     TrainingGraph made = make_update_graph(parameters, optimizer);
@@ -83,7 +83,7 @@ class Shard {
 class Server {
  public:
   Server(dist::Communicator& comm, const ServerOptions& options,
-         std::span<const NamedType> parameters, const OptimizerOptions& optimizer,
+         std::span<const runs::NamedType> parameters, const OptimizerOptions& optimizer,
          const RatePlan& rates)
       : comm_(comm),
         options_(options),
@@ -482,7 +482,7 @@ double StalenessCount::mean() const {
 }
 
 void serve_shard(dist::Communicator& comm, const ServerOptions& options,
-                 std::span<const NamedType> parameters, const OptimizerOptions& optimizer,
+                 std::span<const runs::NamedType> parameters, const OptimizerOptions& optimizer,
                  const RatePlan& rates) {
   Server(comm, options, parameters, optimizer, rates).serve();
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "dist/communicator.h"
-#include "train/safetensors.h"
+#include "runs/safetensors.h"
 #include "train/schedule.h"
 #include "train/train_config.h"
 #include "train/training_graph.h"
@@ -91,7 +91,7 @@ struct RatePlan {
 // silent for longer than the communicator's limit (ten times that between epochs, while worker 0
 // tests) though it is not waiting for an answer.
 void serve_shard(dist::Communicator& comm, const ServerOptions& options,
-                 std::span<const NamedType> parameters, const OptimizerOptions& optimizer,
+                 std::span<const runs::NamedType> parameters, const OptimizerOptions& optimizer,
                  const RatePlan& rates);
 
 }  // namespace trainyard::train

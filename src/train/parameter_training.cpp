@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "kernels/parallel/parallel.h"
-#include "train/checkpoint.h"
+#include "runs/checkpoint.h"
 #include "train/parameter_worker.h"
 #include "train/run_parts.h"
 #include "train/worker_options.h"
@@ -77,7 +77,7 @@ class WorkerRun {
   }
 
   // Worker 0.
-  ServerTrainResult lead(const data::Dataset& test, const RunDirectory& directory,
+  ServerTrainResult lead(const data::Dataset& test, const runs::RunDirectory& directory,
                          const TrainHooks& hooks) {
     data::Loader test_loader(test, train::test_loader(config_, Place{}, loader_.augmentations()));
     checkpoints_.emplace(directory.checkpoints(), config_.keep_checkpoints);
@@ -89,8 +89,8 @@ class WorkerRun {
       }
     }
     restore();
-    MetricsWriter metrics(directory.metrics(), info_.step);
-    EventWriter events(directory.path(), info_.step);
+    runs::MetricsWriter metrics(directory.metrics(), info_.step);
+    runs::EventWriter events(directory.path(), info_.step);
     const double seconds_before = info_.values["seconds"];
     const Stopwatch watch;
     TrainResult& training = result_.training;
@@ -254,7 +254,7 @@ class WorkerRun {
     return report;
   }
 
-  void note_records(MetricsWriter& metrics) {
+  void note_records(runs::MetricsWriter& metrics) {
     StalenessCount epoch;
     int64_t step = info_.step;
     for (size_t s = 0; s < result_.servers.size(); ++s) {
@@ -301,7 +301,7 @@ class WorkerRun {
     }
     info_.epoch += 1;
     info_.values["seconds"] = report.seconds;
-    std::vector<StateTensor> state;
+    std::vector<runs::StateTensor> state;
     for (const auto& [name, tensor] : saved_) {
       state.push_back({name, tensor.type(), [&tensor = tensor] { return tensor.clone(); }});
     }
@@ -311,7 +311,7 @@ class WorkerRun {
   // Everything that changes in training, by name.
   void read_servers() {
     saved_.clear();
-    client_.get_state([&](const NamedType& state, Tensor tensor) {
+    client_.get_state([&](const runs::NamedType& state, Tensor tensor) {
       saved_.emplace(state.name, std::move(tensor));
     });
     for (size_t i = step_.num_parameters(); i < step_.states().size(); ++i) {
@@ -321,7 +321,7 @@ class WorkerRun {
 
   Graph trained_model() const {
     Graph trained = model_;
-    for (const NamedType& state : step_.states()) {
+    for (const runs::NamedType& state : step_.states()) {
       const ValueId id = trained.find_value(state.name);
       trained.mutable_value(id).constant =
           std::make_shared<const Tensor>(saved_.at(state.name).clone());
@@ -329,7 +329,7 @@ class WorkerRun {
     return trained;
   }
 
-  void write_result(const RunDirectory& directory) {
+  void write_result(const runs::RunDirectory& directory) {
     if (saved_.empty()) read_servers();
     write_model(directory.path(), config_.model, trained_model(), step_.states());
   }
@@ -340,18 +340,18 @@ class WorkerRun {
     info_.seed = static_cast<uint64_t>(config_.seed);
     const auto latest = checkpoints_->latest();
     if (!latest) {
-      client_.set_state(0, [&](const NamedType& state) {
+      client_.set_state(0, [&](const runs::NamedType& state) {
         const ValueId id = model_.find_value(state.name);
         if (!id.valid()) return Tensor::zeros(state.type);
         return initializer_data(model_.value(id), info_.seed)->clone();
       });
       return;
     }
-    const Checkpoint checkpoint(*latest);
-    std::vector<NamedType> types(
+    const runs::Checkpoint checkpoint(*latest);
+    std::vector<runs::NamedType> types(
         step_.states().begin() + static_cast<ptrdiff_t>(step_.num_parameters()),
         step_.states().end());
-    for (const std::vector<NamedType>& states : map_.states) {
+    for (const std::vector<runs::NamedType>& states : map_.states) {
       types.insert(types.end(), states.begin(), states.end());
     }
     checkpoint.require_fits(config_.model, info_.config_hash, types);
@@ -360,7 +360,7 @@ class WorkerRun {
       step_.set_state(i, checkpoint.tensor(step_.states()[i].name));
     }
     client_.set_state(info_.step,
-                      [&](const NamedType& state) { return checkpoint.tensor(state.name); });
+                      [&](const runs::NamedType& state) { return checkpoint.tensor(state.name); });
   }
 
   dist::Communicator& comm_;
@@ -374,8 +374,8 @@ class WorkerRun {
   const ShardMap& map_;
   double data_s_ = 0;
   // Worker 0.
-  std::optional<CheckpointFolder> checkpoints_;
-  CheckpointInfo info_;
+  std::optional<runs::CheckpointFolder> checkpoints_;
+  runs::CheckpointInfo info_;
   std::map<std::string, Tensor> saved_;
   int64_t reported_images_ = 0;
   ServerTrainResult result_;
@@ -385,7 +385,7 @@ class WorkerRun {
 
 ServerTrainResult train_with_servers(dist::Communicator& comm, const TrainConfig& config,
                                      const Graph& model, const data::Dataset& training,
-                                     const data::Dataset& test, const RunDirectory* directory,
+                                     const data::Dataset& test, const runs::RunDirectory* directory,
                                      const TrainHooks& hooks) {
   const ServerOptions options = server_options(config);
   TY_REQUIRE(comm.size() == options.workers + options.servers,
@@ -398,7 +398,8 @@ ServerTrainResult train_with_servers(dist::Communicator& comm, const TrainConfig
   data::Loader loader(training, training_loader(own, Place{}));
   if (comm.rank() >= options.workers) {
     // What to serve follows from the network alone; nothing of it is compiled here.
-    const std::vector<NamedType> parameters = trained_parameters(model, step_settings.training);
+    const std::vector<runs::NamedType> parameters =
+        trained_parameters(model, step_settings.training);
     const ShardMap map = map_shards(parameters, optimizer, options.servers);
     const auto server = static_cast<size_t>(comm.rank() - options.workers);
     const RatePlan rates{

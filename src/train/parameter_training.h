@@ -5,8 +5,8 @@
 
 #include "data/dataset.h"
 #include "ir/graph.h"
+#include "runs/run_directory.h"
 #include "train/parameter_server.h"
-#include "train/run_directory.h"
 #include "train/trainer.h"
 
 namespace trainyard::train {
@@ -40,7 +40,7 @@ struct ServerTrainResult {
 // The configuration is a checked one. Throws Failure if a rank is silent for too long.
 ServerTrainResult train_with_servers(dist::Communicator& comm, const TrainConfig& config,
                                      const Graph& model, const data::Dataset& training,
-                                     const data::Dataset& test, const RunDirectory* directory,
+                                     const data::Dataset& test, const runs::RunDirectory* directory,
                                      const TrainHooks& hooks);
 
 }  // namespace trainyard::train

@@ -10,8 +10,8 @@
 namespace trainyard::train {
 namespace {
 
-std::vector<NamedType> named_states(const TrainingGraph& made) {
-  std::vector<NamedType> result;
+std::vector<runs::NamedType> named_states(const TrainingGraph& made) {
+  std::vector<runs::NamedType> result;
   for (const StateUpdate& state : made.states) {
     const Value& value = made.graph.value(state.from);
     TY_REQUIRE(value.type.dtype == DType::kF32,
@@ -38,9 +38,9 @@ size_t graph_input(const TrainingGraph& made, std::string_view name) {
   return SIZE_MAX;
 }
 
-int64_t total_elements(std::span<const NamedType> types) {
+int64_t total_elements(std::span<const runs::NamedType> types) {
   int64_t sum = 0;
-  for (const NamedType& type : types) sum += type.type.shape.num_elements();
+  for (const runs::NamedType& type : types) sum += type.type.shape.num_elements();
   return sum;
 }
 
@@ -73,21 +73,22 @@ void GradientStep::run(int64_t number) {
   }
 }
 
-std::vector<NamedType> trained_parameters(const Graph& model, const TrainingOptions& options) {
+std::vector<runs::NamedType> trained_parameters(const Graph& model,
+                                                const TrainingOptions& options) {
   const TrainingGraph made = make_gradient_graph(model, options);
-  std::vector<NamedType> states = named_states(made);
+  std::vector<runs::NamedType> states = named_states(made);
   states.resize(static_cast<size_t>(made.num_parameters));
   return states;
 }
 
-ShardMap map_shards(std::span<const NamedType> parameters, const OptimizerOptions& optimizer,
+ShardMap map_shards(std::span<const runs::NamedType> parameters, const OptimizerOptions& optimizer,
                     int64_t servers) {
   std::vector<int64_t> sizes;
-  for (const NamedType& p : parameters) sizes.push_back(p.type.shape.num_elements());
+  for (const runs::NamedType& p : parameters) sizes.push_back(p.type.shape.num_elements());
   ShardMap map;
   map.parameters = shard_parameters(sizes, servers);
   for (const std::vector<size_t>& shard : map.parameters) {
-    std::vector<NamedType> types;
+    std::vector<runs::NamedType> types;
     for (const size_t i : shard) types.push_back(parameters[i]);
     map.states.push_back(named_states(make_update_graph(types, optimizer)));
   }
@@ -154,22 +155,23 @@ void ServerClient::finish() {
   }
 }
 
-void ServerClient::set_state(int64_t updates, const std::function<Tensor(const NamedType&)>& read) {
+void ServerClient::set_state(int64_t updates,
+                             const std::function<Tensor(const runs::NamedType&)>& read) {
   for (size_t s = 0; s < map_.states.size(); ++s) {
     buffer_.clear();
-    for (const NamedType& state : map_.states[s]) pack(read(state), buffer_);
+    for (const runs::NamedType& state : map_.states[s]) pack(read(state), buffer_);
     send_message(comm_, rank_of(s), Request{.kind = RequestKind::kSetState, .updates = updates});
     comm_.send(rank_of(s), std::as_bytes(std::span(buffer_)));
   }
 }
 
-void ServerClient::get_state(const std::function<void(const NamedType&, Tensor)>& write) {
+void ServerClient::get_state(const std::function<void(const runs::NamedType&, Tensor)>& write) {
   for (size_t s = 0; s < map_.states.size(); ++s) {
     send_message(comm_, rank_of(s), Request{.kind = RequestKind::kGetState});
     buffer_.resize(static_cast<size_t>(total_elements(map_.states[s])));
     comm_.receive(rank_of(s), std::as_writable_bytes(std::span(buffer_)));
     std::span<const float> rest = buffer_;
-    for (const NamedType& state : map_.states[s]) write(state, unpack(state.type, rest));
+    for (const runs::NamedType& state : map_.states[s]) write(state, unpack(state.type, rest));
   }
 }
 

@@ -27,7 +27,7 @@ class GradientStep {
   const Tensor& gradient(size_t parameter) const { return context_.output(2 + parameter); }
 
   // Parameters, then running statistics.
-  const std::vector<NamedType>& states() const { return states_; }
+  const std::vector<runs::NamedType>& states() const { return states_; }
   size_t num_parameters() const { return num_parameters_; }
   Tensor state(size_t index) const { return context_.state(index); }
   void set_state(size_t index, const Tensor& value) { context_.set_state(index, value); }
@@ -36,23 +36,23 @@ class GradientStep {
   GradientStep(const Graph& model, const TrainingGraph& made, const StepOptions& options);
 
   runtime::ExecutionContext context_;
-  std::vector<NamedType> states_;
+  std::vector<runs::NamedType> states_;
   size_t num_parameters_;
   size_t labels_;
   size_t number_;  // input; SIZE_MAX: none
 };
 
 // What a GradientStep would have as parameters, without compiling it.
-std::vector<NamedType> trained_parameters(const Graph& model, const TrainingOptions& options);
+std::vector<runs::NamedType> trained_parameters(const Graph& model, const TrainingOptions& options);
 
 // Names and types of the states and which of them are whose. The same on every rank.
 struct ShardMap {
   // Of each server: its parameters, as indices into all.
   std::vector<std::vector<size_t>> parameters;
   // Of each server: its parameters, then what its optimizer keeps, in its order.
-  std::vector<std::vector<NamedType>> states;
+  std::vector<std::vector<runs::NamedType>> states;
 };
-ShardMap map_shards(std::span<const NamedType> parameters, const OptimizerOptions& optimizer,
+ShardMap map_shards(std::span<const runs::NamedType> parameters, const OptimizerOptions& optimizer,
                     int64_t servers);
 
 // Talks to all servers. Throws Failure naming a server that does not answer within twice the
@@ -71,8 +71,8 @@ class ServerClient {
   void finish();
 
   // Worker 0.
-  void set_state(int64_t updates, const std::function<Tensor(const NamedType&)>& read);
-  void get_state(const std::function<void(const NamedType&, Tensor)>& write);
+  void set_state(int64_t updates, const std::function<Tensor(const runs::NamedType&)>& read);
+  void get_state(const std::function<void(const runs::NamedType&, Tensor)>& write);
   std::vector<PushRecord> records(int64_t server);
 
  private:

@@ -8,8 +8,8 @@
 
 #include <fmt/core.h>
 
+#include "base/machine_facts.h"
 #include "base/text.h"
-#include "train/machine_facts.h"
 
 namespace trainyard::train {
 namespace {

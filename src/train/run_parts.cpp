@@ -32,7 +32,8 @@ void copy_batch(const data::Batch& batch, Tensor& images, Tensor& labels) {
   copy(batch.labels, labels);
 }
 
-void write_epoch(const EpochReport& report, MetricsWriter& metrics, EventWriter& events) {
+void write_epoch(const EpochReport& report, runs::MetricsWriter& metrics,
+                 runs::EventWriter& events) {
   metrics.append(Json::object({{"step", report.step},
                                {"epoch", report.epoch},
                                {"train_loss", report.train_loss},
@@ -46,20 +47,20 @@ void write_epoch(const EpochReport& report, MetricsWriter& metrics, EventWriter&
                                {"test_top1", report.test.top1},
                                {"test_top5", report.test.top5},
                                {"confusion", Json::array_of(report.test.confusion)}}));
-  const Scalar scalars[] = {{"test/loss", report.test.loss},
-                            {"test/top1", report.test.top1},
-                            {"test/top5", report.test.top5},
-                            {"train/accuracy", report.train_accuracy},
-                            {"train/images_per_s", report.images_per_s}};
+  const runs::Scalar scalars[] = {{"test/loss", report.test.loss},
+                                  {"test/top1", report.test.top1},
+                                  {"test/top5", report.test.top5},
+                                  {"train/accuracy", report.train_accuracy},
+                                  {"train/images_per_s", report.images_per_s}};
   events.write(report.step, scalars);
 }
 
 void write_model(const std::filesystem::path& folder, const std::string& name, const Graph& trained,
-                 std::span<const NamedType> states) {
+                 std::span<const runs::NamedType> states) {
   onnx_io::export_model(trained, folder / "model.onnx", {});
-  SafetensorsWriter writer(folder / "model.safetensors", {states.begin(), states.end()},
-                           {{"model", name}});
-  for (const NamedType& state : states) {
+  runs::SafetensorsWriter writer(folder / "model.safetensors", {states.begin(), states.end()},
+                                 {{"model", name}});
+  for (const runs::NamedType& state : states) {
     const ValueId id = trained.find_value(state.name);
     TY_CHECK(id.valid(), "'{}' is not in the network", state.name);
     writer.write(*trained.value(id).constant);

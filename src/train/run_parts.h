@@ -6,9 +6,9 @@
 #include <string>
 
 #include "data/loader.h"
-#include "train/events.h"
-#include "train/metrics.h"
-#include "train/safetensors.h"
+#include "runs/events.h"
+#include "runs/metrics.h"
+#include "runs/safetensors.h"
 #include "train/trainer.h"
 
 namespace trainyard::train {
@@ -20,11 +20,12 @@ double base_rate(const TrainConfig& config);
 void require_input_shape(const Shape& input, int64_t batch, const data::Augmentations& pictures);
 void copy_batch(const data::Batch& batch, Tensor& images, Tensor& labels);
 
-void write_epoch(const EpochReport& report, MetricsWriter& metrics, EventWriter& events);
+void write_epoch(const EpochReport& report, runs::MetricsWriter& metrics,
+                 runs::EventWriter& events);
 
 // model.onnx and model.safetensors; the latter has the initializers of `trained` that `states`
 // names.
 void write_model(const std::filesystem::path& folder, const std::string& name, const Graph& trained,
-                 std::span<const NamedType> states);
+                 std::span<const runs::NamedType> states);
 
 }  // namespace trainyard::train

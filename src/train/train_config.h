@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "train/settings.h"
+#include "base/settings.h"
 
 namespace trainyard::train {
 

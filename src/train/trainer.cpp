@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "train/checkpoint.h"
-#include "train/events.h"
-#include "train/metrics.h"
+#include "runs/checkpoint.h"
+#include "runs/events.h"
+#include "runs/metrics.h"
 #include "train/replicas.h"
 #include "train/run_parts.h"
 #include "train/schedule.h"
@@ -73,7 +73,7 @@ struct Trainer::Impl {
     name_buckets();
   }
 
-  TrainResult run(const RunDirectory* directory, const TrainHooks& hooks) {
+  TrainResult run(const runs::RunDirectory* directory, const TrainHooks& hooks) {
     TY_CHECK((directory != nullptr) == replicas_.leads(), "rank {} with or without a directory",
              replicas_.rank());
     hooks_ = hooks;
@@ -97,7 +97,7 @@ struct Trainer::Impl {
     if (!result_.interrupted && directory != nullptr) {
       Graph trained = model_;
       step_.copy_weights_to(trained);
-      std::vector<NamedType> types = state_types();
+      std::vector<runs::NamedType> types = state_types();
       types.resize(step_.num_model_states());
       write_model(directory->path(), config_.model, trained, types);
     }
@@ -245,7 +245,7 @@ struct Trainer::Impl {
       line["workers"] = std::move(rows);
     }
     metrics_->append(line);
-    const Scalar scalars[] = {{"train/loss", loss}, {"train/learning_rate", rate_now}};
+    const runs::Scalar scalars[] = {{"train/loss", loss}, {"train/learning_rate", rate_now}};
     events_->write(info_.step, scalars);
   }
 
@@ -300,8 +300,8 @@ struct Trainer::Impl {
 
   // --- checkpoints
 
-  std::vector<NamedType> state_types() const {
-    std::vector<NamedType> types;
+  std::vector<runs::NamedType> state_types() const {
+    std::vector<runs::NamedType> types;
     for (const runtime::Port& port : step_.states()) types.push_back({port.name, port.type});
     return types;
   }
@@ -313,7 +313,7 @@ struct Trainer::Impl {
     info_.values["epoch_images"] = static_cast<double>(sums_.images);
     info_.values["updates"] = static_cast<double>(step_.updates());
     info_.values["seconds"] = seconds();
-    std::vector<StateTensor> state;
+    std::vector<runs::StateTensor> state;
     for (size_t i = 0; i < step_.states().size(); ++i) {
       const runtime::Port& port = step_.states()[i];
       state.push_back({port.name, port.type, [this, i] { return step_.state(i); }});
@@ -327,7 +327,7 @@ struct Trainer::Impl {
     info_.seed = static_cast<uint64_t>(config_.seed);
     const auto latest = checkpoints_ ? checkpoints_->latest() : std::nullopt;
     if (!latest) return;
-    const Checkpoint checkpoint(*latest);
+    const runs::Checkpoint checkpoint(*latest);
     checkpoint.require_fits(config_.model, info_.config_hash, state_types());
     info_ = checkpoint.info();
     for (size_t i = 0; i < step_.states().size(); ++i) {
@@ -367,11 +367,11 @@ struct Trainer::Impl {
   TrainingStep step_;
   data::Loader loader_;
   data::Loader test_loader_;
-  std::optional<CheckpointFolder> checkpoints_;
-  std::optional<MetricsWriter> metrics_;
-  std::optional<EventWriter> events_;
+  std::optional<runs::CheckpointFolder> checkpoints_;
+  std::optional<runs::MetricsWriter> metrics_;
+  std::optional<runs::EventWriter> events_;
   TrainHooks hooks_;
-  CheckpointInfo info_;
+  runs::CheckpointInfo info_;
   EpochSums sums_;
   double exposed_seconds_ = 0;  // of this epoch and process
   double seconds_before_ = 0;
@@ -385,7 +385,7 @@ Trainer::Trainer(const TrainConfig& config, const Graph& model, const data::Data
 
 Trainer::~Trainer() = default;
 
-TrainResult Trainer::run(const RunDirectory* directory, const TrainHooks& hooks) {
+TrainResult Trainer::run(const runs::RunDirectory* directory, const TrainHooks& hooks) {
   return impl_->run(directory, hooks);
 }
 

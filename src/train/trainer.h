@@ -11,9 +11,9 @@
 #include "data/dataset.h"
 #include "dist/communicator.h"
 #include "ir/graph.h"
+#include "runs/run_directory.h"
 #include "train/evaluate.h"
 #include "train/progress.h"
-#include "train/run_directory.h"
 #include "train/train_config.h"
 
 namespace trainyard::train {
@@ -69,7 +69,7 @@ class Trainer {
   // model.safetensors. Throws Failure if the loss is no longer finite, naming the step and the
   // first bad result; the last checkpoint is then still there. `hooks` are called on the rank that
   // has them; it is enough if one wants to stop.
-  TrainResult run(const RunDirectory* directory, const TrainHooks& hooks);
+  TrainResult run(const runs::RunDirectory* directory, const TrainHooks& hooks);
 
  private:
   struct Impl;

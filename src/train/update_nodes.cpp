@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "train/safetensors.h"
+#include "runs/safetensors.h"
 
 namespace trainyard::train {
 namespace {
@@ -131,13 +131,13 @@ UpdateNodes add_update_nodes(ops::Builder& builder, const OptimizerOptions& opti
   return UpdateMaker(builder, options, parameters, std::move(gradients)).run();
 }
 
-TrainingGraph make_update_graph(std::span<const NamedType> parameters,
+TrainingGraph make_update_graph(std::span<const runs::NamedType> parameters,
                                 const OptimizerOptions& options) {
   TrainingGraph result;
   ops::Builder builder(result.graph);
   std::vector<ValueId> values;
   std::vector<ValueId> gradients;
-  for (const NamedType& p : parameters) {
+  for (const runs::NamedType& p : parameters) {
     values.push_back(builder.parameter(p.name, p.type.shape, init_constant(0), p.type.dtype));
     gradients.push_back(builder.input("gradient." + p.name, p.type));
   }

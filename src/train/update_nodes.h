@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ops/builder.h"
+#include "runs/safetensors.h"
 #include "train/training_graph.h"
 
 namespace trainyard::train {
@@ -23,11 +24,9 @@ struct UpdateNodes {
 UpdateNodes add_update_nodes(ops::Builder& builder, const OptimizerOptions& options,
                              std::span<const ValueId> parameters, std::vector<ValueId> gradients);
 
-struct NamedType;
-
 // The update alone: inputs are the gradients of `parameters`, then learning_rate and updates; the
 // states are the parameters, then what the optimizer keeps.
-TrainingGraph make_update_graph(std::span<const NamedType> parameters,
+TrainingGraph make_update_graph(std::span<const runs::NamedType> parameters,
                                 const OptimizerOptions& options);
 
 }  // namespace trainyard::train

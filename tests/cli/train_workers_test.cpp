@@ -15,10 +15,10 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "runs/checkpoint.h"
+#include "runs/metrics.h"
 #include "support/run_program.h"
 #include "support/temporary_folder.h"
-#include "train/checkpoint.h"
-#include "train/metrics.h"
 
 namespace trainyard::cli {
 namespace {
@@ -132,7 +132,7 @@ TEST(TrainWorkers, AKilledWorkerEndsTheRunAndIsNamedByAll) {
                                ") has ended unexpectedly; rank " + std::to_string(rank) + " stops";
     EXPECT_NE(job.words().find(notice), std::string::npos) << job.words();
   }
-  const train::Checkpoint checkpoint(job.directory() / "checkpoints" / "latest.safetensors");
+  const runs::Checkpoint checkpoint(job.directory() / "checkpoints" / "latest.safetensors");
   EXPECT_GE(checkpoint.info().step, 2);
 }
 
@@ -157,7 +157,7 @@ TEST(TrainWorkers, AnElasticRunGoesOnWithTheSurvivors) {
   kill(job.rank(0), SIGKILL);
   ASSERT_EQ(job.wait(), 0) << job.words();
   EXPECT_NE(job.words().find("restart 1 of 1 with 2 workers"), std::string::npos);
-  const std::vector<Json> lines = train::read_metrics(job.directory() / "metrics.jsonl");
+  const std::vector<Json> lines = runs::read_metrics(job.directory() / "metrics.jsonl");
   EXPECT_EQ(lines[lines.size() - 2].at("workers").items().size(), 2U);
   EXPECT_EQ(lines.back().at("step").as_int(), 20 * 4);
 }
@@ -174,7 +174,7 @@ TEST(TrainWorkers, AStoppedWorkerIsNamedWithWhatItIsLateFor) {
       << job.words();
   // It may go on: nothing is lost.
   kill(victim, SIGCONT);
-  const auto steps = [&] { return train::read_metrics(job.directory() / "metrics.jsonl").size(); };
+  const auto steps = [&] { return runs::read_metrics(job.directory() / "metrics.jsonl").size(); };
   const size_t before = steps();
   EXPECT_TRUE(WorkerJob::eventually([&] { return steps() > before + 10; })) << job.words();
   // It does not.

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/native/activation.h"
+#include "kernels/native/conv/activation.h"
 
 namespace trainyard::kernels::native {
 

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "kernels/native/conv/depthwise.h"
 #include "kernels/native/cpu.h"
-#include "kernels/native/depthwise.h"
 #include "kernels/native_conv_reference.h"
 
 namespace trainyard::kernels::native {

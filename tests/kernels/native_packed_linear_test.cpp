@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "kernels/native/cpu.h"
-#include "kernels/native/packed_linear.h"
+#include "kernels/native/gemm/packed_linear.h"
 #include "kernels/native_conv_reference.h"
 
 namespace trainyard::kernels::native {

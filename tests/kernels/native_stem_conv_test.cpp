@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "kernels/native/conv/stem_conv.h"
 #include "kernels/native/cpu.h"
-#include "kernels/native/stem_conv.h"
 #include "kernels/native_conv_reference.h"
 
 namespace trainyard::kernels::native {

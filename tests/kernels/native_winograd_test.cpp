@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "kernels/native/conv/winograd.h"
 #include "kernels/native/cpu.h"
-#include "kernels/native/winograd.h"
 #include "kernels/native_conv_reference.h"
 
 namespace trainyard::kernels::native {

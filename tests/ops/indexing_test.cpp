@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/cases.h"
-#include "ops/dtype_code.h"
+#include "ops/layout/dtype_code.h"
 
 namespace trainyard::testing {
 namespace {

@@ -5,8 +5,8 @@
 namespace trainyard::report {
 namespace {
 
-train::ScalePoint point(int64_t workers, int64_t batch, double step_s, double independent_s) {
-  train::ScalePoint p;
+measure::ScalePoint point(int64_t workers, int64_t batch, double step_s, double independent_s) {
+  measure::ScalePoint p;
   p.workers = workers;
   p.batch = batch;
   p.steps = 5;
@@ -52,7 +52,7 @@ TEST(ScaleDocument, HoldsEveryTable) {
 }
 
 TEST(ScaleDocument, PointsSurviveJson) {
-  const train::ScalePoint before = point(2, 32, 0.125, 0.11);
+  const measure::ScalePoint before = point(2, 32, 0.125, 0.11);
   EXPECT_EQ(scale_point_json(scale_point_from_json(scale_point_json(before))).dump(),
             scale_point_json(before).dump());
 }

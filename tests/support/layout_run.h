@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/kernel.h"
+#include "kernels/api/kernel.h"
 
 namespace trainyard::testing {
 

@@ -10,11 +10,11 @@
 #include "dist/single.h"
 #include "dist/threads.h"
 #include "models/model.h"
+#include "runs/metrics.h"
+#include "runs/safetensors.h"
 #include "runtime/bench.h"
 #include "support/temporary_folder.h"
-#include "train/metrics.h"
 #include "train/replicas.h"
-#include "train/safetensors.h"
 #include "train/trainer.h"
 #include "train/training_step.h"
 
@@ -39,7 +39,7 @@ TrainConfig parallel_config() {
 
 // One worker's run; rank 0 in `directory`.
 TrainResult run_rank(const TrainConfig& config, dist::Communicator& comm,
-                     const RunDirectory* directory, const TrainHooks& hooks = {}) {
+                     const runs::RunDirectory* directory, const TrainHooks& hooks = {}) {
   const auto training = data::open_dataset(config.data, data::Split::kTrain);
   const auto test = data::open_dataset(config.data, data::Split::kTest);
   const Graph model = models::build_model(
@@ -49,7 +49,7 @@ TrainResult run_rank(const TrainConfig& config, dist::Communicator& comm,
       .run(comm.rank() == 0 ? directory : nullptr, hooks);
 }
 
-TrainResult run_workers(const TrainConfig& config, const RunDirectory& directory,
+TrainResult run_workers(const TrainConfig& config, const runs::RunDirectory& directory,
                         int64_t stop_after = 0, int64_t per_host = 0) {
   TrainResult result;
   dist::run_in_threads({.ranks = config.workers, .per_host = per_host},
@@ -65,10 +65,10 @@ TrainResult run_workers(const TrainConfig& config, const RunDirectory& directory
   return result;
 }
 
-std::vector<float> trained_weights(const RunDirectory& directory) {
-  const SafetensorsFile file(directory.path() / "model.safetensors");
+std::vector<float> trained_weights(const runs::RunDirectory& directory) {
+  const runs::SafetensorsFile file(directory.path() / "model.safetensors");
   std::vector<float> all;
-  for (const StoredTensor& stored : file.tensors()) {
+  for (const runs::StoredTensor& stored : file.tensors()) {
     const Tensor tensor = file.tensor(stored.name);
     all.insert(all.end(), tensor.values<float>().begin(), tensor.values<float>().end());
   }
@@ -89,7 +89,7 @@ struct Finished {
 
 Finished run_in(const TemporaryFolder& folder, const std::string& name, const TrainConfig& config,
                 int64_t per_host = 0) {
-  const auto directory = RunDirectory::create(folder.path(), name, "lenet5", "synthetic");
+  const auto directory = runs::RunDirectory::create(folder.path(), name, "lenet5", "synthetic");
   Finished run;
   run.result = run_workers(config, directory, 0, per_host);
   run.weights = trained_weights(directory);
@@ -151,14 +151,14 @@ TEST(DataParallel, StoppedByAnyWorkerItGoesOnBitByBit) {
   config.workers = 2;
   const Finished whole = run_in(folder, "whole", config);
   {
-    const auto parts = RunDirectory::create(folder.path(), "parts", "lenet5", "synthetic");
+    const auto parts = runs::RunDirectory::create(folder.path(), "parts", "lenet5", "synthetic");
     write_file(parts.config(), settings_of(config).to_yaml());
     EXPECT_TRUE(run_workers(config, parts, 3).interrupted);
   }
-  const auto parts = RunDirectory::resume(folder.path(), "parts");
+  const auto parts = runs::RunDirectory::resume(folder.path(), "parts");
   run_workers(config, parts);
   EXPECT_EQ(whole.weights, trained_weights(parts));
-  const std::vector<Json> lines = read_metrics(parts.metrics());
+  const std::vector<Json> lines = runs::read_metrics(parts.metrics());
   ASSERT_EQ(lines.size(), 2U * 4 + 2);
   EXPECT_EQ(lines[0].at("workers").items().size(), 2U);
 }
@@ -167,7 +167,7 @@ TEST(DataParallel, AnotherNumberOfWorkersGoesOn) {
   const TemporaryFolder folder("parallel");
   TrainConfig config = parallel_config();
   const Finished one = run_in(folder, "one", config);
-  const auto parts = RunDirectory::create(folder.path(), "parts", "lenet5", "synthetic");
+  const auto parts = runs::RunDirectory::create(folder.path(), "parts", "lenet5", "synthetic");
   config.workers = 4;
   run_workers(config, parts, 3);
   config.workers = 3;
@@ -177,7 +177,7 @@ TEST(DataParallel, AnotherNumberOfWorkersGoesOn) {
 
 TEST(DataParallel, WorkersThatDifferAreRefused) {
   const TemporaryFolder folder("parallel");
-  const auto directory = RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
+  const auto directory = runs::RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
   const auto refusal = [&](auto change) {
     try {
       dist::run_in_threads({.ranks = 3}, [&](dist::Communicator& comm) {
@@ -205,10 +205,10 @@ TEST(DataParallel, FrozenEpochsRepeatTheFirst) {
   config.workers = 2;
   config.learning_rate = 1e-30;
   const auto losses = [&](const std::string& name) {
-    const auto directory = RunDirectory::create(folder.path(), name, "lenet5", "synthetic");
+    const auto directory = runs::RunDirectory::create(folder.path(), name, "lenet5", "synthetic");
     run_workers(config, directory);
     std::vector<double> found;
-    for (const Json& line : read_metrics(directory.metrics())) {
+    for (const Json& line : runs::read_metrics(directory.metrics())) {
       if (line.find("loss") != nullptr) found.push_back(line.at("loss").as_number());
     }
     return found;

@@ -8,9 +8,9 @@
 #include "dist/single.h"
 #include "dist/threads.h"
 #include "models/model.h"
+#include "runs/checkpoint.h"
+#include "runs/metrics.h"
 #include "support/temporary_folder.h"
-#include "train/checkpoint.h"
-#include "train/metrics.h"
 #include "train/parameter_training.h"
 
 namespace trainyard::train {
@@ -42,7 +42,7 @@ struct Job {
         test(data::open_dataset(config.data, data::Split::kTest)),
         model(models::build_model(
             config.model, {.batch = config.batch / config.workers, .classes = kPictureClasses})),
-        directory(RunDirectory::create(folder.path(), "a", config.model, "synthetic")) {}
+        directory(runs::RunDirectory::create(folder.path(), "a", config.model, "synthetic")) {}
 
   ServerTrainResult with_servers(const TrainHooks& hooks = {}) {
     check(config);
@@ -63,10 +63,10 @@ struct Job {
 
   // The largest difference of a weight, relative to the largest weight of its tensor.
   double difference(const Job& other) const {
-    const SafetensorsFile mine(directory.path() / "model.safetensors");
-    const SafetensorsFile theirs(other.directory.path() / "model.safetensors");
+    const runs::SafetensorsFile mine(directory.path() / "model.safetensors");
+    const runs::SafetensorsFile theirs(other.directory.path() / "model.safetensors");
     double most = 0;
-    for (const StoredTensor& stored : mine.tensors()) {
+    for (const runs::StoredTensor& stored : mine.tensors()) {
       const Tensor a = mine.tensor(stored.name);
       const Tensor b = theirs.tensor(stored.name);
       double largest = 0;
@@ -85,7 +85,7 @@ struct Job {
   TemporaryFolder folder{"servers"};
   std::unique_ptr<data::Dataset> training, test;
   Graph model;
-  RunDirectory directory;
+  runs::RunDirectory directory;
 };
 
 // Sums over a batch in another order; a dozen updates add up what that makes.
@@ -136,7 +136,7 @@ TEST(ParameterServer, ASlowWorkerIsStaler) {
   EXPECT_LT(result.workers[1].staleness.gradients(), result.workers[0].staleness.gradients());
 
   int64_t lines = 0;
-  for (const Json& line : read_metrics(run.directory.metrics())) {
+  for (const Json& line : runs::read_metrics(run.directory.metrics())) {
     if (line.find("staleness") != nullptr) ++lines;
   }
   EXPECT_EQ(lines, 48);
@@ -173,7 +173,7 @@ TEST(ParameterServer, StaleGradientsTakeSmallerSteps) {
   Job run(config);
   run.with_servers();
   int64_t divided = 0;
-  for (const Json& line : read_metrics(run.directory.metrics())) {
+  for (const Json& line : runs::read_metrics(run.directory.metrics())) {
     if (line.find("staleness") == nullptr) continue;
     const double staleness = line.at("staleness").as_number();
     EXPECT_DOUBLE_EQ(line.at("learning_rate").as_number(),
@@ -198,8 +198,8 @@ TEST(ParameterServer, GoesOnFromItsCheckpoint) {
   const ServerTrainResult rest = parts.with_servers();
   EXPECT_EQ(rest.training.steps, 12);
   EXPECT_EQ(whole.difference(parts), 0.0);
-  EXPECT_EQ(read_metrics(parts.directory.metrics()).size(),
-            read_metrics(whole.directory.metrics()).size());
+  EXPECT_EQ(runs::read_metrics(parts.directory.metrics()).size(),
+            runs::read_metrics(whole.directory.metrics()).size());
 }
 
 // Batch normalisation: its statistics are the workers' mean.

@@ -9,10 +9,10 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "runs/checkpoint.h"
+#include "runs/metrics.h"
+#include "runs/run_directory.h"
 #include "support/temporary_folder.h"
-#include "train/checkpoint.h"
-#include "train/metrics.h"
-#include "train/run_directory.h"
 
 namespace trainyard::train {
 namespace {
@@ -25,20 +25,20 @@ constexpr int64_t kStepsPerCheckpoint = 7;
 // Stands for training: each step changes every element and depends on all before it.
 void run_to_the_end(const fs::path& root) {
   const bool resumed = fs::exists(root / "run" / "config.yaml");
-  const RunDirectory run = resumed ? RunDirectory::resume(root, "run")
-                                   : RunDirectory::create(root, "run", "net", "none");
+  const runs::RunDirectory run = resumed ? runs::RunDirectory::resume(root, "run")
+                                         : runs::RunDirectory::create(root, "run", "net", "none");
   if (!resumed) write_file(run.config(), "{}\n");
-  CheckpointFolder checkpoints(run.checkpoints(), 2);
+  runs::CheckpointFolder checkpoints(run.checkpoints(), 2);
   Tensor weights = Tensor::zeros({DType::kF32, Shape{4096}});
-  CheckpointInfo info = {.model = "net", .config_hash = "", .values = {{"sum", 0.0}}};
+  runs::CheckpointInfo info = {.model = "net", .config_hash = "", .values = {{"sum", 0.0}}};
   if (const auto latest = checkpoints.latest()) {
-    const Checkpoint checkpoint(*latest);
-    checkpoint.require_fits("net", "", std::vector<NamedType>{{"weights", weights.type()}});
+    const runs::Checkpoint checkpoint(*latest);
+    checkpoint.require_fits("net", "", std::vector<runs::NamedType>{{"weights", weights.type()}});
     weights = checkpoint.tensor("weights").clone();
     info = checkpoint.info();
   }
-  MetricsWriter metrics(run.metrics(), info.step);
-  const std::vector<StateTensor> state = {
+  runs::MetricsWriter metrics(run.metrics(), info.step);
+  const std::vector<runs::StateTensor> state = {
       {"weights", weights.type(), [&] { return weights.clone(); }}};
   while (info.step < kSteps) {
     ++info.step;

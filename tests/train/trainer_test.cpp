@@ -10,8 +10,8 @@
 #include "base/file.h"
 #include "dist/single.h"
 #include "models/model.h"
+#include "runs/metrics.h"
 #include "support/temporary_folder.h"
-#include "train/metrics.h"
 
 namespace trainyard::train {
 namespace {
@@ -29,7 +29,8 @@ TrainConfig small_config() {
   return config;
 }
 
-TrainResult run(const TrainConfig& config, const RunDirectory& directory, int64_t stop_after = 0) {
+TrainResult run(const TrainConfig& config, const runs::RunDirectory& directory,
+                int64_t stop_after = 0) {
   const auto training = data::open_dataset(config.data, data::Split::kTrain);
   const auto test = data::open_dataset(config.data, data::Split::kTest);
   const Graph model = models::build_model(config.model, {.batch = config.batch, .classes = 4});
@@ -46,7 +47,7 @@ std::string weights(const fs::path& folder) {
 
 TEST(Trainer, LearnsAndLeavesItsFiles) {
   const TemporaryFolder folder("trainer");
-  const auto directory = RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
+  const auto directory = runs::RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
   const TrainConfig config = small_config();
   const TrainResult result = run(config, directory);
   ASSERT_EQ(result.epochs.size(), 3U);
@@ -56,7 +57,7 @@ TEST(Trainer, LearnsAndLeavesItsFiles) {
   for (const char* file : {"model.onnx", "model.safetensors", "metrics.jsonl"}) {
     EXPECT_TRUE(fs::exists(directory.path() / file)) << file;
   }
-  const std::vector<Json> lines = read_metrics(directory.metrics());
+  const std::vector<Json> lines = runs::read_metrics(directory.metrics());
   EXPECT_EQ(lines.size(), 3U * 6 + 3);
   int64_t tested = 0;
   for (const int64_t count : result.epochs.back().test.confusion) tested += count;
@@ -67,26 +68,27 @@ TEST(Trainer, StoppedAnywhereItGoesOnBitByBit) {
   const TemporaryFolder folder("trainer");
   TrainConfig config = small_config();
   config.accumulate = 2;
-  const auto whole = RunDirectory::create(folder.path(), "whole", "lenet5", "synthetic");
+  const auto whole = runs::RunDirectory::create(folder.path(), "whole", "lenet5", "synthetic");
   run(config, whole);
   // In the middle of an epoch, between the parts of an update, and at the end of an epoch.
   for (const int64_t stop_after : {2, 5, 6}) {
     const std::string name = "parts" + std::to_string(stop_after);
     {
-      const auto parts = RunDirectory::create(folder.path(), name, "lenet5", "synthetic");
+      const auto parts = runs::RunDirectory::create(folder.path(), name, "lenet5", "synthetic");
       write_file(parts.config(), settings_of(config).to_yaml());
       run(config, parts, stop_after);
     }
-    const auto parts = RunDirectory::resume(folder.path(), name);
+    const auto parts = runs::RunDirectory::resume(folder.path(), name);
     run(config, parts);
     EXPECT_EQ(weights(whole.path()), weights(parts.path())) << "stopped after " << stop_after;
-    EXPECT_EQ(read_metrics(parts.metrics()).size(), read_metrics(whole.metrics()).size());
+    EXPECT_EQ(runs::read_metrics(parts.metrics()).size(),
+              runs::read_metrics(whole.metrics()).size());
   }
 }
 
 TEST(Trainer, StopsAtTheTarget) {
   const TemporaryFolder folder("trainer");
-  const auto directory = RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
+  const auto directory = runs::RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
   TrainConfig config = small_config();
   config.target_accuracy = 0.01;
   const TrainResult result = run(config, directory);
@@ -96,7 +98,7 @@ TEST(Trainer, StopsAtTheTarget) {
 
 TEST(Trainer, AnotherConfigurationDoesNotGoOn) {
   const TemporaryFolder folder("trainer");
-  const auto directory = RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
+  const auto directory = runs::RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
   TrainConfig config = small_config();
   run(config, directory, 3);
   config.learning_rate = 0.01;
@@ -105,7 +107,7 @@ TEST(Trainer, AnotherConfigurationDoesNotGoOn) {
 
 TEST(Trainer, LossThatIsNotFiniteNamesStepAndTensor) {
   const TemporaryFolder folder("trainer");
-  const auto directory = RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
+  const auto directory = runs::RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
   TrainConfig config = small_config();
   config.learning_rate = 3e38;
   try {
@@ -119,7 +121,7 @@ TEST(Trainer, LossThatIsNotFiniteNamesStepAndTensor) {
 
 TEST(Trainer, PicturesOfAnotherSizeAreRefused) {
   const TemporaryFolder folder("trainer");
-  const auto directory = RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
+  const auto directory = runs::RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
   TrainConfig config = small_config();
   config.data = "synthetic:3x28x28,classes=4,size=96";
   EXPECT_THROW(run(config, directory), Error);

@@ -3,11 +3,11 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/all_reduce_measurement.h"
 #include "cli/bytes_argument.h"
 #include "cli/command.h"
 #include "dist/launch.h"
 #include "dist/mpi/mpi_ranks.h"
+#include "measure/all_reduce.h"
 #include "report/all_reduce.h"
 
 namespace trainyard::cli {
@@ -81,10 +81,12 @@ int run_rank_allreduce(const AllreduceOptions& options, std::ostream& out) {
                  comm.size());
     }
     dist::Collectives collectives(comm);
-    Json data = measure_all_reduces(collectives, parse_sizes(options.sizes),
-                                    parse_algorithms(options.algorithm), options.seconds);
+    const measure::AllReduceRun run =
+        measure::measure_all_reduces(collectives, parse_sizes(options.sizes),
+                                     parse_algorithms(options.algorithm), options.seconds);
     if (comm.rank() == 0) {
-      out << report::render(report::all_reduce_document(std::move(data)), options.format);
+      out << report::render(report::all_reduce_document(report::all_reduce_json(run)),
+                            options.format);
     }
     return 0;
   });

@@ -28,7 +28,7 @@ report::Document document_of_analyze(const AnalyzeOptions& options, const Graph&
   const analysis::LayerTable table = analysis::analyze_layers(graph);
   if (!options.compare.empty()) {
     Graph other = options.model.load(options.compare);
-    other.set_name(model_label(options.compare));
+    other.set_name(network::label(options.compare));
     return report::comparison_document(table, analysis::analyze_layers(other), batch);
   }
   return options.view == "kinds" ? report::kinds_document(table, batch)
@@ -39,7 +39,7 @@ int analyze_command(const AnalyzeOptions& options, std::ostream& out) {
   TY_REQUIRE(options.compare.empty() || options.view == "layers",
              "--compare shows totals; it does not go with --view {}", options.view);
   Graph graph = options.model.load();
-  graph.set_name(model_label(options.model.text()));
+  graph.set_name(network::label(options.model.text()));
   if (options.view == "graph") {
     TY_REQUIRE(options.format == report::Format::kText,
                "--view graph is Graphviz source and has no other format");

@@ -9,8 +9,8 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/execution_report.h"
-#include "cli/measure_network.h"
 #include "cli/model_argument.h"
+#include "measure/network.h"
 
 namespace trainyard::cli {
 namespace {
@@ -48,14 +48,14 @@ int run_machine(const BenchFlags& flags, std::ostream& out) {
   return 0;
 }
 
-Measured measure(const BenchFlags& flags) {
-  const MeasureOptions options{.threads = resolve_threads(flags.threads),
-                               .warmup = flags.warmup,
-                               .runs = flags.runs,
-                               .reference_only = flags.reference,
-                               .profile = flags.profile || !flags.trace.empty()};
-  return flags.train ? measure_training(flags.model.load(), options)
-                     : measure_inference(flags.model.load(), options);
+measure::Measured measure(const BenchFlags& flags) {
+  const measure::MeasureOptions options{.threads = resolve_threads(flags.threads),
+                                        .warmup = flags.warmup,
+                                        .runs = flags.runs,
+                                        .reference_only = flags.reference,
+                                        .profile = flags.profile || !flags.trace.empty()};
+  return flags.train ? measure::measure_training(flags.model.load(), options)
+                     : measure::measure_inference(flags.model.load(), options);
 }
 
 void add_phases(report::Document& document, const train::PhaseSeconds& phases, double step_s) {
@@ -75,7 +75,7 @@ int bench_command(const BenchFlags& flags, std::ostream& out) {
   if (flags.machine) return run_machine(flags, out);
   TY_REQUIRE(!flags.model.text().empty(), "bench needs a MODEL, or --machine");
   TY_REQUIRE(flags.runs >= 1 && flags.warmup >= 0, "--runs must be at least 1, --warmup 0 or more");
-  const Measured measured = measure(flags);
+  const measure::Measured measured = measure(flags);
   const runtime::Executable& executable = measured.executable;
   const runtime::Timing& timing = measured.timing;
   const int64_t memory = runtime::peak_memory_bytes();

@@ -11,10 +11,10 @@
 #include "cli/command.h"
 #include "cli/execution_report.h"
 #include "kernels/parallel/parallel.h"
+#include "measure/calibration.h"
 #include "predict/catalog.h"
 #include "predict/this_machine.h"
 #include "report/calibration.h"
-#include "train/calibration.h"
 
 namespace trainyard::cli {
 namespace {
@@ -58,7 +58,7 @@ std::filesystem::path target(const CalibrateOptions& options, std::string_view d
   return folder / fmt::format("{}.yaml", device);
 }
 
-report::Document document_of_calibrate(const train::Calibration& calibration,
+report::Document document_of_calibrate(const measure::Calibration& calibration,
                                        const std::string& path) {
   const predict::MeasuredCosts& costs = *calibration.stack.measured;
   report::Document document;
@@ -70,7 +70,7 @@ report::Document document_of_calibrate(const train::Calibration& calibration,
   table.add_row({"memory read", fmt::format("{:.1f} GB/s", calibration.peak.memory_gb_per_s)});
   table.add_row({"cache that fits the samples", fmt::format("{:g} MB", costs.cache_bytes / 1e6)});
   Json scaling = Json::array();
-  for (const train::ThreadScaling& item : calibration.scaling) {
+  for (const measure::ThreadScaling& item : calibration.scaling) {
     const double speedup = item.seconds_one / item.seconds_all;
     table.add_row({fmt::format("{}: {} threads over 1", item.what, calibration.device.cores),
                    fmt::format("{:.2f}", speedup)});
@@ -96,16 +96,16 @@ report::Document document_of_calibrate(const train::Calibration& calibration,
 
 int calibrate_command(const CalibrateOptions& options, std::ostream& out) {
   TY_REQUIRE(options.seconds > 0, "--seconds is {}, expected more than 0", options.seconds);
-  train::CalibrationOptions calibration;
+  measure::CalibrationOptions calibration;
   calibration.threads = resolve_threads(options.threads);
   calibration.seconds = options.seconds;
-  if (options.quick) calibration.graphs = train::quick_calibration_graphs();
+  if (options.quick) calibration.graphs = measure::quick_calibration_graphs();
   if (options.quick) calibration.seconds = std::min(options.seconds, 0.2);
   const std::filesystem::path path =
       target(options, predict::this_machine(calibration.threads, kernels::available_cores()));
   ProgressLine line;
   calibration.progress = [&](double share, std::string_view what) { line.show(share, what); };
-  const train::Calibration result = train::calibrate(calibration);
+  const measure::Calibration result = measure::calibrate(calibration);
   write_file(path, predict::machine_yaml(result.device, result.stack));
   out << report::render(document_of_calibrate(result, path.string()), options.format);
   return 0;

@@ -1,5 +1,5 @@
 // `trainyard conformance DIR`: runs the ONNX backend test data.
-#include "runtime/conformance.h"
+#include "measure/conformance.h"
 
 #include <map>
 #include <memory>
@@ -12,8 +12,8 @@
 namespace trainyard::cli {
 namespace {
 
-using runtime::CaseResult;
-using runtime::Verdict;
+using measure::CaseResult;
+using measure::Verdict;
 
 struct ConformanceFlags {
   std::string folder;
@@ -27,7 +27,7 @@ Json to_json_conformance(const std::vector<CaseResult>& results,
   Json cases = Json::array();
   for (const CaseResult& result : results) {
     cases.push_back(Json::object({{"name", result.name},
-                                  {"verdict", runtime::verdict_name(result.verdict)},
+                                  {"verdict", measure::verdict_name(result.verdict)},
                                   {"reason", result.reason},
                                   {"operators", Json::array_of(result.operators)}}));
   }
@@ -38,13 +38,13 @@ Json to_json_conformance(const std::vector<CaseResult>& results,
   return Json::object({{"passed", count(Verdict::kPassed)},
                        {"failed", count(Verdict::kFailed)},
                        {"unsupported", count(Verdict::kUnsupported)},
-                       {"relative_tolerance", runtime::kRelativeTolerance},
-                       {"absolute_tolerance", runtime::kAbsoluteTolerance},
+                       {"relative_tolerance", measure::kRelativeTolerance},
+                       {"absolute_tolerance", measure::kAbsoluteTolerance},
                        {"cases", std::move(cases)}});
 }
 
 int conformance_command(const ConformanceFlags& flags, std::ostream& out) {
-  const std::vector<CaseResult> results = runtime::run_conformance(
+  const std::vector<CaseResult> results = measure::run_conformance(
       flags.folder, {.reference_only = flags.reference, .filter = flags.filter, .threads = 0});
   std::map<Verdict, int64_t> counts;
   for (const CaseResult& result : results) ++counts[result.verdict];
@@ -53,10 +53,10 @@ int conformance_command(const ConformanceFlags& flags, std::ostream& out) {
   document.blocks.emplace_back(report::Paragraph{fmt::format(
       "{} cases: {} passed, {} failed, {} unsupported (tolerance {} + {} x |expected|)",
       results.size(), counts[Verdict::kPassed], counts[Verdict::kFailed],
-      counts[Verdict::kUnsupported], runtime::kAbsoluteTolerance, runtime::kRelativeTolerance)});
+      counts[Verdict::kUnsupported], measure::kAbsoluteTolerance, measure::kRelativeTolerance)});
   for (const Verdict verdict : {Verdict::kFailed, Verdict::kUnsupported}) {
     if (counts[verdict] == 0) continue;
-    document.blocks.emplace_back(report::Heading{std::string(runtime::verdict_name(verdict))});
+    document.blocks.emplace_back(report::Heading{std::string(measure::verdict_name(verdict))});
     report::Table table({{"case", report::Align::kLeft},
                          {"operators", report::Align::kLeft, 40},
                          {"reason", report::Align::kLeft, 120}});

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/machine_facts.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "data/dataset.h"
@@ -15,7 +16,6 @@
 #include "predict/catalog.h"
 #include "predict/this_machine.h"
 #include "report/html.h"
-#include "train/machine_facts.h"
 
 namespace trainyard::cli {
 namespace {
@@ -63,7 +63,7 @@ std::optional<std::string> library(std::initializer_list<const char*> names) {
 }
 
 Finding processor() {
-  Finding finding{.what = "processor", .found = train::machine_facts().at("processor").as_string()};
+  Finding finding{.what = "processor", .found = machine_facts().at("processor").as_string()};
 #if defined(__x86_64__)
   const bool vectors = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   finding.found += vectors ? ", AVX2 and FMA" : ", no AVX2";
@@ -88,7 +88,7 @@ Finding threads() {
 }
 
 Finding memory() {
-  const double bytes = train::machine_facts().at("memory_bytes").as_number();
+  const double bytes = machine_facts().at("memory_bytes").as_number();
   constexpr double kEnough = 4e9;
   Finding finding{.what = "memory", .found = bytes_text(bytes)};
   if (bytes < kEnough) {

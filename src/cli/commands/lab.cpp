@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/shell.h"
+#include "base/stop_signals.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "lab/run_lab.h"
-#include "train/stop_signals.h"
 
 namespace trainyard::cli {
 namespace {
@@ -86,7 +86,7 @@ report::Document show_document(const LabFlags& flags, const lab::Lab& lab) {
 }
 
 int run_lab(const LabFlags& flags, const lab::Lab& lab, std::ostream& out) {
-  const train::StopSignals signals;
+  const StopSignals signals;
   const std::filesystem::path directory = directory_of(flags, lab);
   std::filesystem::create_directories(directory);
   lab::LabRun run{.lab = &lab,

@@ -10,15 +10,17 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/all_reduce_measurement.h"
 #include "cli/bytes_argument.h"
 #include "cli/command.h"
 #include "cli/training_network.h"
 #include "dist/launch.h"
 #include "dist/mpi/mpi_ranks.h"
 #include "kernels/parallel/parallel.h"
+#include "measure/all_reduce.h"
+#include "measure/scaling.h"
 #include "predict/predict.h"
 #include "predict/this_machine.h"
+#include "report/all_reduce.h"
 
 namespace trainyard::cli {
 namespace {
@@ -67,8 +69,8 @@ int run_rank_scale(const ScaleOptions& options, std::ostream& out) {
       train::TrainConfig config = options.config;
       config.batch = batch * comm.size();
       const Graph model = build_training_network(config, *training, batch);
-      const train::ScalePoint point =
-          train::measure_scale_point(comm, config, model, *training, {.steps = options.steps});
+      const measure::ScalePoint point =
+          measure::measure_scale_point(comm, config, model, *training, {.steps = options.steps});
       gradient_bytes = point.gradient_bytes;
       points.push_back(report::scale_point_json(point));
       if (comm.rank() == 0) {
@@ -82,8 +84,8 @@ int run_rank_scale(const ScaleOptions& options, std::ostream& out) {
     if (comm.size() > 1) {
       dist::Collectives collectives(comm);
       const auto all = dist::all_reduces();
-      data["all_reduce"] = measure_all_reduces(collectives, {gradient_bytes},
-                                               {all.begin(), all.end()}, options.seconds);
+      data["all_reduce"] = report::all_reduce_json(measure::measure_all_reduces(
+          collectives, {gradient_bytes}, {all.begin(), all.end()}, options.seconds));
     }
     if (comm.rank() == 0) out << data.dump() << '\n';
     return 0;
@@ -149,7 +151,7 @@ report::LargestBatch find_largest(const ScaleOptions& options, const data::Datas
   const auto planned = [&](int64_t batch) {
     train::TrainConfig config = options.config;
     config.batch = batch;
-    return train::planned_memory(config, build_training_network(config, training, batch));
+    return measure::planned_memory(config, build_training_network(config, training, batch));
   };
   int64_t room = largest.limit_bytes;
   for (int i = 0; i < kTries; ++i) {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/stop_signals.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/communication_report.h"
@@ -20,8 +21,7 @@
 #include "dist/mpi/mpi_ranks.h"
 #include "dist/single.h"
 #include "report/runs.h"
-#include "train/checkpoint.h"
-#include "train/stop_signals.h"
+#include "runs/checkpoint.h"
 #include "train/trainer.h"
 
 namespace trainyard::cli {
@@ -53,17 +53,17 @@ void read_config(std::string_view text, const std::string& origin, TrainFlags& f
     std::replace(name.begin(), name.end(), '-', '_');
     given.insert(std::move(name));
   }
-  train::Settings settings = train::settings_of(flags.config);
+  Settings settings = train::settings_of(flags.config);
   settings.read_yaml(text, origin, given);
 }
 
 // Puts the tensors of a safetensors file into the network's initializers of the same names.
 void load_weights(const std::string& path, Graph& model) {
-  const train::SafetensorsFile file(path);
+  const runs::SafetensorsFile file(path);
   int64_t found = 0;
   for (const ValueId id : model.initializers()) {
     Value& value = model.mutable_value(id);
-    const train::StoredTensor* stored = file.find(value.name);
+    const runs::StoredTensor* stored = file.find(value.name);
     if (stored == nullptr) continue;
     TY_REQUIRE(stored->type == value.type, "{}: '{}' is {}, but the network has {}", path,
                value.name, stored->type.to_string(), value.type.to_string());
@@ -73,8 +73,7 @@ void load_weights(const std::string& path, Graph& model) {
   TY_REQUIRE(found > 0, "{} has no tensor that the network has", path);
 }
 
-train::TrainHooks hooks_of(train::Progress& progress, const train::StopSignals& signals,
-                           bool leads) {
+train::TrainHooks hooks_of(train::Progress& progress, const StopSignals& signals, bool leads) {
   train::TrainHooks hooks;
   hooks.should_stop = [&] { return signals.requested(); };
   hooks.on_warning = [](const std::string& text) { std::cerr << "trainyard: " + text + "\n"; };
@@ -136,9 +135,9 @@ report::Document result_document(const train::TrainResult& result, const std::st
   return document;
 }
 
-train::RunDirectory open_directory(const TrainFlags& flags) {
-  if (!flags.resume.empty()) return train::RunDirectory::resume(flags.root, flags.resume);
-  return train::RunDirectory::create(flags.root, flags.name, flags.config.model, flags.config.data);
+runs::RunDirectory open_directory(const TrainFlags& flags) {
+  if (!flags.resume.empty()) return runs::RunDirectory::resume(flags.root, flags.resume);
+  return runs::RunDirectory::create(flags.root, flags.name, flags.config.model, flags.config.data);
 }
 
 // The text of the file that the settings come from; empty: there is none.
@@ -146,7 +145,7 @@ std::string config_text(const TrainFlags& flags) {
   if (!flags.config_file.empty()) return read_file(flags.config_file);
   if (flags.resume.empty()) return {};
   // Read without holding the directory: errors in the file come first.
-  return read_file(train::RunDirectory::resume(flags.root, flags.resume).config());
+  return read_file(runs::RunDirectory::resume(flags.root, flags.resume).config());
 }
 
 // Settings from flags and file. `ranks` are those that a launcher started; 0: none did.
@@ -202,16 +201,16 @@ int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm) {
   if (!config.weights.empty()) load_weights(config.weights, model);
   std::optional<train::Trainer> trainer;
   if (config.servers == 0) trainer.emplace(config, model, *training, *test, comm, kVersionText);
-  const train::StopSignals signals;
+  const StopSignals signals;
   train::Progress progress(std::cerr, train::Progress::mode_for_stderr(flags.quiet || !leads));
   const train::TrainHooks hooks = hooks_of(progress, signals, leads);
-  const auto train_here = [&](const train::RunDirectory* directory) -> train::ServerTrainResult {
+  const auto train_here = [&](const runs::RunDirectory* directory) -> train::ServerTrainResult {
     if (trainer) return {trainer->run(directory, hooks), {}, {}};
     return train::train_with_servers(comm, config, model, *training, *test, directory, hooks);
   };
   if (!leads) return train_here(nullptr).training.interrupted ? 1 : 0;
 
-  const train::RunDirectory directory = open_directory(flags);
+  const runs::RunDirectory directory = open_directory(flags);
   write_file(directory.config(), train::settings_of(flags.config).to_yaml());
   const std::string path = directory.path().string();
   progress.note(fmt::format("{} on {}{} -> {}", config.model, training->source(),
@@ -250,8 +249,8 @@ int explain_communication(const TrainFlags& flags, std::ostream& out) {
 std::vector<std::string> worker_arguments(const TrainFlags& flags) {
   std::vector<std::string> words = {"train"};
   train::TrainConfig config = flags.config;
-  const train::Settings settings = train::settings_of(config);
-  for (const train::Settings::Setting& setting : settings.all()) {
+  const Settings settings = train::settings_of(config);
+  for (const Settings::Setting& setting : settings.all()) {
     const std::string flag = flag_of(setting.name);
     if (!flags.given.contains(flag)) continue;
     words.push_back("--" + flag);
@@ -296,10 +295,10 @@ int run_workers(TrainFlags& flags, std::ostream& out) {
   TY_REQUIRE(flags.restarts >= 0, "--restarts is {}, expected 0 or more", flags.restarts);
   train::TrainConfig& config = flags.config;
   if (flags.resume.empty() && flags.name.empty()) {
-    flags.name = train::default_run_name(config.model, config.data);
+    flags.name = runs::default_run_name(config.model, config.data);
   }
   flags.given.insert("workers");
-  const train::StopSignals signals;
+  const StopSignals signals;
   for (int64_t restart = 0;; ++restart) {
     const dist::JobEnd end = dist::run_job(config.workers + config.servers, worker_arguments(flags),
                                            [&] { return signals.requested(); });
@@ -339,8 +338,8 @@ int train_command(TrainFlags& flags, std::ostream& out) {
 
 Runner setup_train(Args& args) {
   auto flags = std::make_shared<TrainFlags>();
-  const train::Settings settings = train::settings_of(flags->config);
-  for (const train::Settings::Setting& setting : settings.all()) {
+  const Settings settings = train::settings_of(flags->config);
+  for (const Settings::Setting& setting : settings.all()) {
     const std::string flag = "--" + flag_of(setting.name);
     std::visit(
         [&](auto* variable) {

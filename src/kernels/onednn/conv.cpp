@@ -2,7 +2,7 @@
 // done on the way out.
 #include "base/error.h"
 #include "kernels/native/cpu.h"
-#include "kernels/native/tanh.h"
+#include "kernels/native/elementwise/tanh.h"
 #include "kernels/onednn/conv_desc.h"
 #include "ops/op_def.h"
 

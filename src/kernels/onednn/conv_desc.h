@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/onednn/dnnl.h"
-#include "ops/window.h"
+#include "ops/nn/window.h"
 
 namespace trainyard::kernels::onednn {
 

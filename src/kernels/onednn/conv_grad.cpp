@@ -1,7 +1,7 @@
 // ConvGradInput and ConvGradWeight by oneDNN: any groups, strides and dilations.
 #include "base/error.h"
 #include "kernels/onednn/conv_desc.h"
-#include "ops/conv.h"
+#include "ops/nn/conv.h"
 
 namespace trainyard::kernels::onednn {
 namespace {

@@ -1,6 +1,6 @@
 // ConvTranspose by oneDNN's deconvolution: any groups, strides and dilations.
 #include "kernels/onednn/dnnl.h"
-#include "ops/window.h"
+#include "ops/nn/window.h"
 
 namespace trainyard::kernels::onednn {
 namespace {

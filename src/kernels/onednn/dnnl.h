@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/kernel.h"
-#include "kernels/native/packed_buffer.h"
+#include "kernels/api/kernel.h"
+#include "kernels/native/gemm/packed_buffer.h"
 
 namespace trainyard::kernels::onednn {
 

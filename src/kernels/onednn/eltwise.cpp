@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "kernels/onednn/same_layout.h"
-#include "ops/activation.h"
+#include "ops/math/activation.h"
 
 namespace trainyard::kernels::onednn {
 namespace {

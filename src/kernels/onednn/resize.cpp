@@ -1,6 +1,6 @@
 // Resize by oneDNN's resampling: linear between the centres of pixels, or nearest where each pixel
 // becomes a whole number of them.
-#include "ops/resize.h"
+#include "ops/vision/resize.h"
 
 #include <cmath>
 

@@ -6,7 +6,7 @@
 #include "kernels/reference/moments.h"
 #include "kernels/reference/operands.h"
 #include "kernels/reference/reference.h"
-#include "ops/activation.h"
+#include "ops/math/activation.h"
 
 namespace trainyard::kernels::reference {
 namespace {

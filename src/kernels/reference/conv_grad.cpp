@@ -3,7 +3,7 @@
 
 #include "kernels/reference/reference.h"
 #include "kernels/reference/window_walk.h"
-#include "ops/conv.h"
+#include "ops/nn/conv.h"
 
 namespace trainyard::kernels::reference {
 namespace {

@@ -1,6 +1,6 @@
 // FusedConv and FusedGemm: the plain operator, then the sum and the activation element by element.
 #include "kernels/reference/reference.h"
-#include "ops/activation.h"
+#include "ops/math/activation.h"
 
 namespace trainyard::kernels::reference {
 

@@ -1,5 +1,5 @@
 // MaxUnpool.
-#include "ops/max_unpool.h"
+#include "ops/nn/max_unpool.h"
 
 #include <algorithm>
 

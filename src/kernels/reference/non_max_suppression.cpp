@@ -1,6 +1,6 @@
 // NonMaxSuppression. Its output has as many rows as boxes are kept, so it is created when its
 // inputs are known.
-#include "ops/non_max_suppression.h"
+#include "ops/vision/non_max_suppression.h"
 
 #include "kernels/reference/reference.h"
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "base/error.h"
-#include "kernels/kernel.h"
+#include "kernels/api/kernel.h"
 #include "tensor/dispatch.h"
 
 namespace trainyard::kernels::reference {

@@ -1,5 +1,5 @@
 // RNN, GRU and LSTM: one sequence of one direction at a time, in double precision throughout.
-#include "ops/recurrent.h"
+#include "ops/nn/recurrent.h"
 
 #include <algorithm>
 #include <span>
@@ -8,7 +8,7 @@
 
 #include "kernels/reference/operands.h"
 #include "kernels/reference/reference.h"
-#include "ops/recurrent_activation.h"
+#include "ops/nn/recurrent_activation.h"
 
 namespace trainyard::kernels::reference {
 namespace {

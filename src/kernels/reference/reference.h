@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "base/error.h"
-#include "kernels/kernel.h"
+#include "kernels/api/kernel.h"
 #include "ops/routine.h"
 #include "tensor/dispatch.h"
 

@@ -1,6 +1,6 @@
 // Resize, dimension by dimension: each output position is a weighted mean of a few input positions.
 // ResizeGrad gives dy back to them by the same weights.
-#include "ops/resize.h"
+#include "ops/vision/resize.h"
 
 #include <array>
 #include <cmath>

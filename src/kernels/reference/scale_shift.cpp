@@ -1,6 +1,6 @@
 // ScaleShift: one channel after the other.
 #include "kernels/reference/reference.h"
-#include "ops/activation.h"
+#include "ops/math/activation.h"
 
 namespace trainyard::kernels::reference {
 namespace {

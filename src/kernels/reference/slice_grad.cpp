@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "kernels/reference/reference.h"
-#include "ops/slice.h"
+#include "ops/layout/slice.h"
 
 namespace trainyard::kernels::reference {
 namespace {

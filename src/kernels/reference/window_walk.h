@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/window.h"
+#include "ops/nn/window.h"
 
 namespace trainyard::kernels::reference {
 

@@ -1,0 +1,16 @@
+// The machine a run was made on.
+#pragma once
+
+#include <cstdint>
+
+#include "base/json.h"
+
+namespace trainyard {
+
+// Host, system, processor, threads, memory in bytes, compiler, and the time now (UTC).
+Json machine_facts();
+
+// What this process holds in memory now, in bytes; 0 where the system does not tell.
+int64_t resident_bytes();
+
+}  // namespace trainyard

@@ -1,0 +1,78 @@
+#include "base/settings.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/random.h"
+#include "base/yaml.h"
+
+namespace trainyard {
+namespace {
+
+std::string value_text(const Settings::Variable& variable) {
+  // Text is quoted, so that a name such as 1080 or true stays text. Numbers are written by fmt:
+  // JSON has no infinities, YAML has.
+  struct Writer {
+    std::string operator()(const std::string* text) const { return Json(*text).dump(-1); }
+    std::string operator()(const int64_t* number) const { return fmt::format("{}", *number); }
+    std::string operator()(const double* number) const { return fmt::format("{}", *number); }
+    std::string operator()(const bool* flag) const { return *flag ? "true" : "false"; }
+  };
+  return std::visit(Writer(), variable);
+}
+
+void read_value(const YamlView& view, const Settings::Variable& variable) {
+  struct Assign {
+    const YamlView& from;
+    void operator()(std::string* text) const { *text = from.text(); }
+    void operator()(int64_t* number) const { *number = from.integer(); }
+    void operator()(double* number) const { *number = from.number(); }
+    void operator()(bool* flag) const { *flag = from.boolean(); }
+  };
+  std::visit(Assign{view}, variable);
+}
+
+}  // namespace
+
+void Settings::add(std::string name, Variable variable, std::string help) {
+  for (const Setting& setting : settings_) {
+    TY_CHECK(setting.name != name, "the setting '{}' is there already", name);
+  }
+  settings_.push_back({std::move(name), variable, std::move(help)});
+}
+
+void Settings::read_yaml(std::string_view text, const std::string& origin,
+                         const std::set<std::string>& given) {
+  const auto document = YamlDocument::parse(text, origin);
+  const YamlView root = document->root();
+  std::vector<std::string> names;
+  for (const Setting& setting : settings_) names.push_back(setting.name);
+  root.only(names);
+  for (const Setting& setting : settings_) {
+    const auto value = root.find(setting.name);
+    if (value && !given.contains(setting.name)) read_value(*value, setting.variable);
+  }
+}
+
+std::string Settings::to_yaml() const {
+  std::string text;
+  for (const Setting& setting : settings_) {
+    text += fmt::format("{}: {}  # {}\n", setting.name, value_text(setting.variable), setting.help);
+  }
+  return text;
+}
+
+std::vector<std::string> Settings::lines() const {
+  std::vector<std::string> lines;
+  for (const Setting& setting : settings_) {
+    lines.push_back(fmt::format("{}: {}", setting.name, value_text(setting.variable)));
+  }
+  return lines;
+}
+
+std::string Settings::hash() const {
+  std::string text;
+  for (const std::string& line : lines()) text += line + '\n';
+  return fmt::format("{:016x}", hash_text(text));
+}
+
+}  // namespace trainyard

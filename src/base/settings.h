@@ -1,0 +1,43 @@
+// The settings of a run by name, so that flags, a YAML file and config.yaml are one list.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace trainyard {
+
+// Binds names to variables, which must outlive it.
+class Settings {
+ public:
+  using Variable = std::variant<std::string*, int64_t*, double*, bool*>;
+  struct Setting {
+    std::string name;  // "weight_decay"
+    Variable variable;
+    std::string help;  // one line
+  };
+
+  void add(std::string name, Variable variable, std::string help);
+  std::span<const Setting> all() const& { return settings_; }
+  std::span<const Setting> all() const&& = delete;
+
+  // Sets what the text names, except those in `given` (flags win over a file). Throws Error with
+  // `origin`, line and the nearest name for an unknown one, and for a value of another kind.
+  void read_yaml(std::string_view text, const std::string& origin,
+                 const std::set<std::string>& given = {});
+  // Every setting with its help; read_yaml restores the same values, bit by bit.
+  std::string to_yaml() const;
+  // "name: value" for each setting.
+  std::vector<std::string> lines() const;
+  // 16 hexadecimal digits that change with any value.
+  std::string hash() const;
+
+ private:
+  std::vector<Setting> settings_;
+};
+
+}  // namespace trainyard

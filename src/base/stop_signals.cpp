@@ -1,0 +1,47 @@
+#include "base/stop_signals.h"
+
+#include <array>
+#include <csignal>
+
+#include "base/error.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGUSR1};
+
+volatile std::sig_atomic_t was_requested = 0;
+bool one_lives = false;
+std::array<struct sigaction, kSignals.size()> handlers_before;
+
+void request(int) {
+  was_requested = 1;
+  for (const int number : kSignals) std::signal(number, SIG_DFL);
+}
+
+}  // namespace
+
+StopSignals::StopSignals() {
+  TY_CHECK(!one_lives, "two StopSignals at a time");
+  one_lives = true;
+  was_requested = 0;
+  struct sigaction action {};
+  action.sa_handler = request;
+  action.sa_flags = SA_RESTART;  // a write under way is not cut off
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], &action, &handlers_before[i]);
+  }
+}
+
+StopSignals::~StopSignals() {
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], &handlers_before[i], nullptr);
+  }
+  one_lives = false;
+}
+
+bool StopSignals::requested() const {
+  return was_requested != 0;
+}
+
+}  // namespace trainyard

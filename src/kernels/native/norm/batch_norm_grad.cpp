@@ -1,0 +1,250 @@
+// BatchNormGrad on blocks of eight channels: one pass for the two sums and one for dx, block by
+// block, so that the second finds a block in the cache.
+#include <immintrin.h>
+
+#include "kernels/api/kernel.h"
+#include "kernels/native/cpu.h"
+#include "kernels/native/elementwise/clamp.h"
+#include "kernels/native/flat.h"
+#include "kernels/native/norm/channel_sums.h"
+
+namespace trainyard::kernels::native {
+namespace {
+
+enum Input : size_t { kX, kScale, kMean, kVariance, kDy, kBias, kY, kMoreDy };
+enum Output : size_t { kDx, kDScale, kDBias, kDSum };
+
+// Where the gradient passes the activation.
+enum class Mask : uint8_t {
+  kNone,
+  kAgain,  // y is computed again from x
+  kFromY,
+};
+
+std::string_view refuses_batch_norm_grad(const NodeView& node) {
+  if (const std::string_view reason = refuses_channel_sums(node); !reason.empty()) return reason;
+  if (node.has_input(kMoreDy) && !node.has_output(kDSum)) {
+    return "a sum of gradients is taken only where it is kept";
+  }
+  return refuses_clamp(node, node.input_shape(0)[1]);
+}
+
+class BatchNormGrad final : public Kernel {
+ public:
+  BatchNormGrad(const NodeView& node, const NodeLayouts& layouts)
+      : channels_(node.input_shape(0)[1]),
+        x_(planes_of(node.input_shape(0), layouts.inputs[kX])),
+        dy_(planes_of(node.input_shape(0), layouts.inputs[kDy])),
+        dx_(planes_of(node.input_shape(0), layouts.outputs[kDx])),
+        epsilon_(node.attr_float("epsilon", 1e-5F)),
+        all_images_(node.attr_int("all_images", 0)),
+        clamp_(clamp_of(node)),
+        stores_sum_gradient_(node.has_output(kDSum)) {
+    if (node.has_attr("activation")) mask_ = node.has_input(kY) ? Mask::kFromY : Mask::kAgain;
+    if (mask_ == Mask::kFromY) y_ = planes_of(node.input_shape(0), layouts.inputs[kY]);
+    if (node.has_input(kMoreDy)) {
+      more_dy_ = planes_of(node.input_shape(0), layouts.inputs[kMoreDy]);
+    }
+    if (stores_sum_gradient_) {
+      dsum_ = planes_of(node.input_shape(0), layouts.outputs[kDSum]);
+    }
+  }
+
+  void run(const KernelArgs& args) const override {
+    if (mask_ == Mask::kNone) run_with<Mask::kNone, false>(args);
+    if (mask_ == Mask::kAgain) run_with<Mask::kAgain, false>(args);
+    if (mask_ != Mask::kFromY) return;
+    if (stores_sum_gradient_ && more_dy_.image_stride != 0) {
+      run_with<Mask::kFromY, true, true>(args);
+    } else if (stores_sum_gradient_) {
+      run_with<Mask::kFromY, true>(args);
+    } else {
+      run_with<Mask::kFromY, false>(args);
+    }
+  }
+
+  int64_t scratch_bytes() const override { return channel_sums_scratch<Factors>(x_); }
+
+ private:
+  // dx = factor * (dz - mean_dz - (x - mean) * slope), z = (x - mean) * factor + bias.
+  struct Factors {
+    float mean[kLanes];
+    float factor[kLanes];
+    float bias[kLanes];
+    float mean_dz[kLanes];
+    float slope[kLanes];
+  };
+
+  template <Mask kMask, bool kStores, bool kAdds = false>
+  void run_with(const KernelArgs& args) const {
+    run_channel_sums<Factors>(
+        x_, args.scratch, exchange(),
+        [&](int64_t image, int64_t plane, Sums& partial) {
+          sum_piece<kMask, kStores, kAdds>(args, image, plane, partial);
+        },
+        [&](int64_t plane, const Sums& total, Factors& factors) {
+          factors = forward_factors(args, plane);
+          finish(args, plane, total, factors);
+        },
+        [&](int64_t image, int64_t plane, const Factors& factors) {
+          find_dx<kMask, kStores>(args, image, plane, factors);
+        });
+  }
+
+  // With the other workers; null: the sums are this one's own.
+  Exchange* exchange() const { return all_images_ > 0 ? current_exchange : nullptr; }
+
+  Factors forward_factors(const KernelArgs& args, int64_t plane) const {
+    Factors factors = {};
+    for (int64_t lane = 0; lane < kLanes && plane * kLanes + lane < channels_; ++lane) {
+      const int64_t c = plane * kLanes + lane;
+      factors.mean[lane] = args.inputs[kMean].as<float>()[c];
+      factors.factor[lane] = static_cast<float>(args.inputs[kScale].as<float>()[c] /
+                                                std::sqrt(variance(args, c) + epsilon_));
+      if (mask_ == Mask::kAgain) factors.bias[lane] = args.inputs[kBias].as<float>()[c];
+    }
+    return factors;
+  }
+
+  static double variance(const KernelArgs& args, int64_t c) {
+    return static_cast<double>(args.inputs[kVariance].as<float>()[c]);
+  }
+
+  // Pointers to one plane of one image of all operands.
+  struct Piece {
+    const float* x;
+    const float* dy;
+    const float* y = nullptr;
+    const float* more_dy = nullptr;
+    float* dx;
+    float* dsum = nullptr;
+  };
+
+  Piece piece(const KernelArgs& args, int64_t image, int64_t plane) const {
+    const int64_t at = plane * x_.plane_elements();
+    Piece p{.x = args.inputs[kX].as<float>() + image * x_.image_stride + at,
+            .dy = args.inputs[kDy].as<float>() + image * dy_.image_stride + at,
+            .dx = args.outputs[kDx].as<float>() + image * dx_.image_stride + at};
+    if (mask_ == Mask::kFromY) {
+      p.y = args.inputs[kY].as<float>() + image * y_.image_stride + at;
+    }
+    if (more_dy_.image_stride != 0) {
+      p.more_dy = args.inputs[kMoreDy].as<float>() + image * more_dy_.image_stride + at;
+    }
+    if (stores_sum_gradient_) {
+      p.dsum = args.outputs[kDSum].as<float>() + image * dsum_.image_stride + at;
+    }
+    return p;
+  }
+
+  // The gradient of what went into the activation.
+  template <Mask kMask, bool kAdds = false>
+  static __m256 masked(const ClampVectors& clamp, const Piece& p, int64_t at, __m256 centered,
+                       __m256 factor, __m256 bias) {
+    __m256 dy = _mm256_loadu_ps(p.dy + at);
+    if (kAdds) dy = _mm256_add_ps(dy, _mm256_loadu_ps(p.more_dy + at));
+    if (kMask == Mask::kNone) return dy;
+    const __m256 y =
+        kMask == Mask::kFromY ? _mm256_loadu_ps(p.y + at) : _mm256_fmadd_ps(centered, factor, bias);
+    return _mm256_and_ps(dy, clamp.passes(y));
+  }
+
+  template <Mask kMask, bool kStores, bool kAdds>
+  void sum_piece(const KernelArgs& args, int64_t image, int64_t plane, Sums& partial) const {
+    const Piece p = piece(args, image, plane);
+    const Factors factors = forward_factors(args, plane);
+    const __m256 mean = _mm256_loadu_ps(factors.mean);
+    const __m256 factor = _mm256_loadu_ps(factors.factor);
+    const __m256 bias = _mm256_loadu_ps(factors.bias);
+    const ClampVectors clamp(clamp_);
+    for_each_chunk(x_.positions, [&](int64_t begin, int64_t end) {
+      LaneSums sums;
+      sums.run(begin, end, [&](int64_t at, __m256* out) {
+        const __m256 centered = _mm256_sub_ps(_mm256_loadu_ps(p.x + at), mean);
+        const __m256 dz = masked<kMask, kAdds>(clamp, p, at, centered, factor, bias);
+        if (kStores) _mm256_storeu_ps(p.dsum + at, dz);
+        out[0] = _mm256_add_ps(out[0], dz);
+        out[1] = _mm256_fmadd_ps(dz, centered, out[1]);
+      });
+      sums.add_to(partial);
+    });
+  }
+
+  void finish(const KernelArgs& args, int64_t plane, const Sums& total, Factors& factors) const {
+    const int64_t images = exchange() != nullptr ? all_images_ : x_.images;
+    const auto count = static_cast<double>(images * x_.positions);
+    const double share = static_cast<double>(x_.images) / static_cast<double>(images);
+    for (int64_t lane = 0; lane < kLanes && plane * kLanes + lane < channels_; ++lane) {
+      const int64_t c = plane * kLanes + lane;
+      const double power = variance(args, c) + epsilon_;
+      factors.mean_dz[lane] = static_cast<float>(total.of[0][lane] / count);
+      factors.slope[lane] = static_cast<float>(total.of[1][lane] / power / count);
+      args.outputs[kDScale].as<float>()[c] =
+          static_cast<float>(share * total.of[1][lane] / std::sqrt(power));
+      args.outputs[kDBias].as<float>()[c] = static_cast<float>(share * total.of[0][lane]);
+    }
+  }
+
+  template <Mask kMask, bool kStores>
+  void find_dx(const KernelArgs& args, int64_t image, int64_t plane, const Factors& factors) const {
+    Piece p = piece(args, image, plane);
+    // The first pass has masked it.
+    if (kStores) p.dy = p.dsum;
+    constexpr Mask kRest = kStores ? Mask::kNone : kMask;
+    const __m256 mean = _mm256_loadu_ps(factors.mean);
+    const __m256 factor = _mm256_loadu_ps(factors.factor);
+    const __m256 bias = _mm256_loadu_ps(factors.bias);
+    const __m256 mean_dz = _mm256_loadu_ps(factors.mean_dz);
+    const __m256 slope = _mm256_loadu_ps(factors.slope);
+    const ClampVectors clamp(clamp_);
+    for (int64_t at = 0; at < x_.plane_elements(); at += kLanes) {
+      const __m256 centered = _mm256_sub_ps(_mm256_loadu_ps(p.x + at), mean);
+      const __m256 dz = masked<kRest>(clamp, p, at, centered, factor, bias);
+      const __m256 rest = _mm256_fnmadd_ps(centered, slope, _mm256_sub_ps(dz, mean_dz));
+      _mm256_storeu_ps(p.dx + at, _mm256_mul_ps(rest, factor));
+    }
+  }
+
+  int64_t channels_;
+  Planes x_;
+  Planes dy_;
+  Planes dx_;
+  Planes y_;
+  Planes dsum_;
+  Planes more_dy_;  // without a stride if there is none
+  double epsilon_;
+  int64_t all_images_;
+  Activation clamp_;
+  bool stores_sum_gradient_;
+  Mask mask_ = Mask::kNone;
+};
+
+std::optional<NodeLayouts> layouts_batch_norm_grad(const NodeView& node,
+                                                   std::span<const Layout> /*inputs*/) {
+  const Layout blocks = Layout::channel_blocks(node.input_shape(0), kLanes);
+  NodeLayouts wanted{
+      .inputs = {}, .outputs = {}, .takes_parts = true, .in_place_input = static_cast<int>(kDy)};
+  wanted.inputs.resize(node.num_inputs());
+  wanted.outputs.resize(node.num_outputs());
+  for (const size_t i : {kX, kDy, kY, kMoreDy}) {
+    if (i < node.num_inputs()) wanted.inputs[i] = blocks;
+  }
+  for (const size_t i : {kDx, kDSum}) {
+    if (i < node.num_outputs()) wanted.outputs[i] = blocks;
+  }
+  return wanted;
+}
+
+std::unique_ptr<Kernel> create_batch_norm_grad(const NodeView& node, const NodeLayouts& layouts) {
+  return std::make_unique<BatchNormGrad>(node, layouts);
+}
+
+}  // namespace
+
+extern const KernelDef kBatchNormGrad = {.op = "BatchNormGrad",
+                                         .library = "native",
+                                         .refuses = refuses_batch_norm_grad,
+                                         .layouts = layouts_batch_norm_grad,
+                                         .create_in = create_batch_norm_grad};
+
+}  // namespace trainyard::kernels::native

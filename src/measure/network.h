@@ -1,0 +1,35 @@
+// Runs a network many times and keeps the times, in use or in training.
+#pragma once
+
+#include <optional>
+
+#include "ir/graph.h"
+#include "runtime/bench.h"
+#include "runtime/executable.h"
+#include "runtime/profile.h"
+#include "train/training_step.h"
+
+namespace trainyard::measure {
+
+struct MeasureOptions {
+  int threads = 1;
+  int64_t warmup = 3;
+  int64_t runs = 20;
+  bool reference_only = false;
+  bool profile = false;  // keep the time of every step
+};
+
+struct Measured {
+  runtime::Executable executable;
+  runtime::Profile profile;
+  runtime::Timing timing = {};
+  double compile_s = 0;
+  int64_t batch = 1;
+  std::optional<train::PhaseSeconds> phases = {};  // medians; training only
+};
+
+Measured measure_inference(Graph graph, const MeasureOptions& options);
+// Steps of forward, backward and SGD update on the same images.
+Measured measure_training(const Graph& graph, const MeasureOptions& options);
+
+}  // namespace trainyard::measure

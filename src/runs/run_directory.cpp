@@ -1,0 +1,115 @@
+#include "runs/run_directory.h"
+
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include <vector>
+
+#include <fmt/chrono.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/machine_facts.h"
+#include "base/text.h"
+
+namespace trainyard::runs {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "data/cifar-10/" -> "cifar-10"; characters that a shell or a file system minds become '-'.
+std::string plain(std::string_view name) {
+  fs::path path(name);
+  if (path.filename().empty()) path = path.parent_path();
+  std::string text = path.extension() == ".onnx" ? path.stem() : path.filename();
+  for (char& c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '_') c = '-';
+  }
+  return text;
+}
+
+std::vector<std::string> runs_under(const fs::path& root) {
+  std::vector<std::string> names;
+  std::error_code problem;
+  for (fs::directory_iterator at(root, problem), end; !problem && at != end;
+       at.increment(problem)) {
+    if (fs::exists(at->path() / "config.yaml", problem)) {
+      names.push_back(at->path().filename().string());
+    }
+  }
+  return names;
+}
+
+[[noreturn]] void fail_to_create(const fs::path& path, const std::error_code& problem) {
+  throw_failure("{}: the run directory cannot be made: {}", path.string(), problem.message());
+}
+
+// False if it is there already.
+bool make_folder(const fs::path& path) {
+  std::error_code problem;
+  const bool made = fs::create_directory(path, problem);
+  if (problem) fail_to_create(path, problem);
+  return made;
+}
+
+}  // namespace
+
+std::string default_run_name(std::string_view model, std::string_view data) {
+  return fmt::format("{}-{}-{:%Y%m%d-%H%M%S}", plain(model), plain(data),
+                     fmt::localtime(std::time(nullptr)));
+}
+
+RunDirectory::RunDirectory(fs::path path) : path_(std::move(path)) {
+  fd_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  TY_REQUIRE(fd_ >= 0, "{}: cannot be opened: {}", path_.string(), std::strerror(errno));
+  // The lock is of the process and ends with it. File systems without locks go unguarded.
+  if (::flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(fd_);
+    throw_error("{}: another process is writing this run; stop it first", path_.string());
+  }
+}
+
+RunDirectory::~RunDirectory() {
+  ::close(fd_);
+}
+
+RunDirectory RunDirectory::create(const fs::path& root, std::string_view name,
+                                  std::string_view model, std::string_view data) {
+  TY_REQUIRE(name.find('/') == std::string_view::npos && name != "." && name != "..",
+             "'{}' is no name for a run: expected a plain folder name", name);
+  std::error_code problem;
+  fs::create_directories(root, problem);
+  if (problem) fail_to_create(root, problem);
+  fs::path path = root / name;
+  if (name.empty()) {
+    const std::string base = default_run_name(model, data);
+    path = root / base;
+    for (int number = 2; !make_folder(path); ++number) {
+      path = root / fmt::format("{}-{}", base, number);
+    }
+  } else {
+    TY_REQUIRE(make_folder(path),
+               "{}: there is a run of this name already; give another, or go on with it: --resume "
+               "{}",
+               path.string(), path.string());
+  }
+  write_file(path / "machine.json", machine_facts().dump() + "\n");
+  return RunDirectory(path);
+}
+
+RunDirectory RunDirectory::resume(const fs::path& root, std::string_view name_or_path) {
+  std::error_code ignored;
+  for (const fs::path& path : {fs::path(name_or_path), root / name_or_path}) {
+    if (!name_or_path.empty() && fs::exists(path / "config.yaml", ignored)) {
+      return RunDirectory(path);
+    }
+  }
+  throw_error("'{}' is no run: there is no config.yaml in it, nor in {}.{}", name_or_path,
+              (root / name_or_path).string(), did_you_mean(name_or_path, runs_under(root)));
+}
+
+}  // namespace trainyard::runs

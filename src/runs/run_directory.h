@@ -1,0 +1,41 @@
+// runs/<name>/: the folder that a run leaves behind, and the way back into it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace trainyard::runs {
+
+// What a run is called that is given no name: model-data-date-time.
+std::string default_run_name(std::string_view model, std::string_view data);
+
+// One process at a time holds a run directory, as long as this object lives; nothing is left in the
+// folder by that.
+class RunDirectory {
+ public:
+  // A new folder <root>/<name> with machine.json in it. An empty name becomes model-data-date-time.
+  // Throws Error if there is such a run already, Failure if the folder cannot be made.
+  static RunDirectory create(const std::filesystem::path& root, std::string_view name,
+                             std::string_view model, std::string_view data);
+  // An existing one: a path, or a name under `root`. Throws Error with the nearest names if there
+  // is none, and if another process is writing it.
+  static RunDirectory resume(const std::filesystem::path& root, std::string_view name_or_path);
+
+  ~RunDirectory();
+  RunDirectory(const RunDirectory&) = delete;
+  RunDirectory& operator=(const RunDirectory&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path config() const { return path_ / "config.yaml"; }
+  std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
+  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+
+ private:
+  explicit RunDirectory(std::filesystem::path path);
+
+  std::filesystem::path path_;
+  int fd_ = -1;
+};
+
+}  // namespace trainyard::runs

@@ -1,0 +1,64 @@
+// Tensors by name in a safetensors file: written one at a time, read through a mapping.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file.h"
+#include "runs/safetensors_header.h"
+#include "tensor/tensor.h"
+
+namespace trainyard::runs {
+
+struct NamedType {
+  std::string name;
+  TensorType type;
+};
+
+// Writes under a temporary name until commit(). Needs no memory beyond the header.
+class SafetensorsWriter {
+ public:
+  // Throws Error for a name that appears twice, Failure if the file cannot be written.
+  SafetensorsWriter(const std::filesystem::path& path, std::vector<NamedType> tensors,
+                    const std::map<std::string, std::string>& metadata);
+
+  // The next tensor of the list.
+  void write(const Tensor& tensor);
+  // All tensors must have been written. The bytes are on the disk when this returns.
+  void commit();
+
+ private:
+  AtomicFile file_;
+  std::vector<NamedType> tensors_;
+  size_t next_ = 0;
+};
+
+// A file that was checked when it was opened.
+class SafetensorsFile {
+ public:
+  // Throws Error with file and byte if it is not a whole safetensors file.
+  explicit SafetensorsFile(std::filesystem::path path);
+
+  const std::filesystem::path& path() const { return path_; }
+  const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
+  // In the order of their data.
+  std::span<const StoredTensor> tensors() const { return header_.tensors; }
+  // Null pointer if there is none of this name.
+  const StoredTensor* find(std::string_view name) const;
+  // Shares the mapping, which it keeps alive, and must not be written: clone() first. Throws Error
+  // if there is none, with the nearest names, and for a bool that is neither 0 nor 1.
+  Tensor tensor(std::string_view name) const;
+
+ private:
+  std::filesystem::path path_;
+  std::shared_ptr<const MappedFile> mapping_;
+  SafetensorsHeader header_;
+  std::map<std::string, size_t, std::less<>> index_;
+};
+
+}  // namespace trainyard::runs
