@@ -1,0 +1,50 @@
+// MODEL, as every command takes it: a name of the zoo, an .onnx file or the directory of a run,
+// with the weights it brings or those of another file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace trainyard::network {
+
+struct Request {
+  std::string model = {};
+  std::string weights = {};  // safetensors; empty: what the model brings
+  // Files: batch and shapes by the name of the input, as onnx_io::ImportOptions has them.
+  std::optional<int64_t> batch = {};
+  std::map<std::string, Shape> shapes = {};
+  // The zoo only.
+  std::optional<int64_t> classes = {};
+  std::optional<int64_t> image = {};
+  std::optional<double> width = {};
+  bool auxiliary = false;
+};
+
+// Throws Error naming what is wrong with name, file, weights or flags, with the nearest names.
+Graph load(const Request& request);
+
+// A path to an .onnx file or a run directory, not a name of the zoo.
+bool is_path(const std::string& model);
+
+// The .onnx file that a path means: itself, or the model of a run directory. Throws Error if the
+// run has none yet.
+std::string model_file(const std::string& path);
+
+// What to call MODEL in a heading: its name, or the file's or directory's without the folder.
+std::string label(const std::string& model);
+
+// Replaces the parameters of `graph` by the tensors of a safetensors file (weights of a run, or one
+// of its checkpoints). The tensors share the mapping of the file. Throws Error listing what is
+// missing, surplus or of another shape.
+void load_weights(Graph& graph, const std::string& path);
+
+// Whether parameters are still to be drawn at random: such a network computes, but has learned
+// nothing.
+bool has_random_weights(const Graph& graph);
+
+}  // namespace trainyard::network

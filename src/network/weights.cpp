@@ -1,0 +1,76 @@
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "network/network.h"
+#include "runs/checkpoint.h"
+#include "runs/safetensors.h"
+
+namespace trainyard::network {
+namespace {
+
+constexpr size_t kShownDifferences = 8;
+
+// Checkpoints hold the optimizer's state beside the parameters; it is not part of a network.
+bool is_parameter_name(const std::string& name) {
+  return !name.starts_with(runs::kOptimizerPrefix);
+}
+
+// What the file must hold, and what is wrong with what it holds.
+std::vector<std::string> differences(const Graph& graph, const runs::SafetensorsFile& file) {
+  std::vector<std::string> found;
+  for (const ValueId id : graph.initializers()) {
+    const Value& value = graph.value(id);
+    const runs::StoredTensor* stored = file.find(value.name);
+    if (stored == nullptr) {
+      // A file's own constants (shapes, scales) need not be among the weights.
+      if (value.constant == nullptr) {
+        found.push_back(fmt::format("'{}' {} is missing", value.name, value.type.to_string()));
+      }
+    } else if (stored->type != value.type) {
+      found.push_back(fmt::format("'{}' is {}, expected {}", value.name, stored->type.to_string(),
+                                  value.type.to_string()));
+    }
+  }
+  for (const runs::StoredTensor& stored : file.tensors()) {
+    if (!is_parameter_name(stored.name)) continue;
+    const ValueId id = graph.find_value(stored.name);
+    if (id == kNoValue || graph.value(id).kind != ValueKind::kInitializer) {
+      found.push_back(fmt::format("'{}' {} is no parameter", stored.name, stored.type.to_string()));
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+void load_weights(Graph& graph, const std::string& path) {
+  const runs::SafetensorsFile file(path);
+  const std::vector<std::string> found = differences(graph, file);
+  if (!found.empty()) {
+    std::string list;
+    for (size_t i = 0; i < std::min(found.size(), kShownDifferences); ++i)
+      list += "\n  " + found[i];
+    if (found.size() > kShownDifferences) {
+      list += fmt::format("\n  and {} more", found.size() - kShownDifferences);
+    }
+    throw_error("{}: these weights do not fit {}{}", path, graph.name(), list);
+  }
+  for (const ValueId id : graph.initializers()) {
+    Value& value = graph.mutable_value(id);
+    if (file.find(value.name) == nullptr) continue;
+    value.constant = std::make_shared<const Tensor>(file.tensor(value.name));
+  }
+}
+
+bool has_random_weights(const Graph& graph) {
+  const std::vector<ValueId> ids = graph.initializers();
+  return std::any_of(ids.begin(), ids.end(), [&](ValueId id) {
+    const Value& value = graph.value(id);
+    return value.constant == nullptr && value.rule.kind != InitRule::Kind::kConstant;
+  });
+}
+
+}  // namespace trainyard::network
