@@ -1,6 +1,7 @@
-# ty_install(): `cmake --install` puts the program, the libraries, their headers and find_package(trainyard) in place.
+# ty_install(): `cmake --install` puts the program, the libraries, the public headers and find_package(trainyard) in place.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+include(public_headers)
 
 function(ty_install)
   get_property(modules GLOBAL PROPERTY TY_MODULES)
@@ -12,9 +13,11 @@ function(ty_install)
   install(TARGETS trainyard RUNTIME)
   install(TARGETS trainyard_library ty_flags ${modules} EXPORT trainyard
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/trainyard
-    INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/trainyard)
-  install(DIRECTORY ${CMAKE_SOURCE_DIR}/src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/trainyard
-    FILES_MATCHING PATTERN "*.h" PATTERN cli EXCLUDE)
+    INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  # Quoted, since this is a list inside the code that runs at installation.
+  install(CODE "execute_process(COMMAND \${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR}/src \"-DROOTS=${TY_PUBLIC_HEADERS}\"
+    -DDESTINATION=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/trainyard
+    -P ${CMAKE_SOURCE_DIR}/cmake/install_headers.cmake COMMAND_ERROR_IS_FATAL ANY)")
   install(EXPORT trainyard NAMESPACE trainyard:: FILE trainyardTargets.cmake DESTINATION ${package})
   file(WRITE ${CMAKE_BINARY_DIR}/generated/trainyardConfig.cmake
 "# Written by cmake/ty_install.cmake.

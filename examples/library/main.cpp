@@ -1,9 +1,9 @@
 // Trainyard as a library: what a network costs, and its result on this machine.
-#include <analysis/layers.h>
 #include <cstdio>
-#include <models/model.h>
-#include <runtime/bench.h>
-#include <runtime/compiler.h>
+#include <trainyard/analysis/layers.h>
+#include <trainyard/models/model.h>
+#include <trainyard/runtime/bench.h>
+#include <trainyard/runtime/compiler.h>
 
 int main() {
   using namespace trainyard;
