@@ -1,6 +1,7 @@
 #include "cli/args.h"
 
 #include <algorithm>
+#include <map>
 
 #include <CLI/CLI.hpp>
 
@@ -19,6 +20,7 @@ struct Args::Impl {
   std::set<std::string>* given = nullptr;
   report::Format* format = nullptr;
   std::string html_file;
+  std::map<std::string, std::string> renamed;
 };
 
 Args::Args(std::string_view command, std::string_view summary, std::string_view examples)
@@ -125,6 +127,10 @@ const std::string& Args::html_file() const {
   return impl_->html_file;
 }
 
+void Args::renamed(const std::string& old_flag, const std::string& new_flag) {
+  impl_->renamed[old_flag] = new_flag;
+}
+
 void Args::given(std::set<std::string>& target) {
   impl_->given = &target;
 }
@@ -137,6 +143,11 @@ bool Args::parse(std::span<const std::string> arguments) {
     return false;
   } catch (const CLI::ExtrasError&) {
     const std::string extra = impl_->app.remaining().at(0);
+    const auto renamed = impl_->renamed.find(extra.substr(0, extra.find('=')));
+    if (renamed != impl_->renamed.end()) {
+      throw_error("{}: {} is now called {}. See 'trainyard {} --help'", impl_->command,
+                  renamed->first, renamed->second, impl_->command);
+    }
     throw_error("{}: '{}' is not expected.{} See 'trainyard {} --help'", impl_->command, extra,
                 did_you_mean(extra, flags()), impl_->command);
   } catch (const CLI::ParseError& problem) {

@@ -48,6 +48,9 @@ class Args {
   // Of --html; empty: the result goes to stdout.
   const std::string& html_file() const;
 
+  // A flag that had another name: giving the old one is an Error that says the new one.
+  void renamed(const std::string& old_flag, const std::string& new_flag);
+
   // Filled by parse() with the names of the flags that were given, without hyphens in front.
   void given(std::set<std::string>& target);
 

@@ -45,7 +45,7 @@ struct Stack {
   bool fourier = false;
   bool image_by_image = false;  // convolutions are laid out as matrices, one image at a time
   bool matrix_units = false;
-  paleo::PercentOfPeak paleo;  // platform percent of peak for --model paleo
+  paleo::PercentOfPeak paleo;  // platform percent of peak for --cost-model paleo
   std::string paleo_source;
 
   // Gradient exchange.

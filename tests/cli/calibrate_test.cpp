@@ -40,13 +40,12 @@ TEST(CalibrateCommand, MakesThisMachineADevice) {
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_NE(shown.out.find("point"), std::string::npos);
 
-  const Outcome scored =
-      run({"validate", "--this", "--network", "lenet5", "--runs", "1", "--json"});
+  const Outcome scored = run({"validate", "--this", "--model", "lenet5", "--runs", "1", "--json"});
   ASSERT_EQ(scored.code, 0) << scored.err;
   const Json json = Json::parse(scored.out, "output");
   EXPECT_EQ(json.at("rows").items().size(), 3u);
   EXPECT_GE(json.at("mape").as_number(), 0);
-  EXPECT_EQ(run({"validate", "--this", "--network", "lenet55"}).code, 2);
+  EXPECT_EQ(run({"validate", "--this", "--model", "lenet55"}).code, 2);
 }
 
 }  // namespace

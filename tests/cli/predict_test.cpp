@@ -28,9 +28,11 @@ TEST(PredictCommand, JsonHasTheAgreedFields) {
 
 TEST(PredictCommand, PaleoLayersPeakAndFormats) {
   EXPECT_EQ(
-      run({"predict", "alexnet", "--model", "paleo", "--comm", "tree", "--workers", "1,4"}).code,
+      run({"predict", "alexnet", "--cost-model", "paleo", "--comm", "tree", "--workers", "1,4"})
+          .code,
       0);
-  EXPECT_EQ(run({"predict", "vgg16", "--model", "paleo", "--hybrid", "--workers", "4"}).code, 0);
+  EXPECT_EQ(run({"predict", "vgg16", "--cost-model", "paleo", "--hybrid", "--workers", "4"}).code,
+            0);
   const Outcome layers = run({"predict", "vgg16", "--layers", "--format", "csv"});
   EXPECT_NE(layers.out.find("bound by"), std::string::npos);
   const Outcome peak = run({"predict", "googlenet", "--peak", "--json"});

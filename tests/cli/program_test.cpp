@@ -84,5 +84,21 @@ TEST(Program, UnknownFormatIsAWrongRequest) {
   EXPECT_NE(outcome.err.find("text, md, csv, json"), std::string::npos);
 }
 
+// A script written for an old name is told the new one.
+TEST(Program, RenamedFlagsSayTheirNewName) {
+  const struct {
+    std::vector<std::string> arguments;
+    std::string expected;
+  } cases[] = {{{"predict", "alexnet", "--model", "paleo"}, "--model is now called --cost-model"},
+               {{"predict", "alexnet", "--input=100"}, "--input is now called --input-rate"},
+               {{"train", "--runs", "x"}, "--runs is now called --runs-dir"},
+               {{"validate", "--network", "vgg16"}, "--network is now called --model"}};
+  for (const auto& c : cases) {
+    const Outcome outcome = run(c.arguments);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_NE(outcome.err.find(c.expected), std::string::npos) << outcome.err;
+  }
+}
+
 }  // namespace
 }  // namespace trainyard::cli

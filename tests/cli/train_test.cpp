@@ -26,7 +26,7 @@ using Words = std::vector<std::string>;
 Words train_words(const fs::path& root, const Words& more) {
   const std::pair<std::string, std::string> usual[] = {
       {"--model", "lenet5"}, {"--data", "synthetic:1x28x28,classes=4,size=64"},
-      {"--runs", root},      {"--batch", "16"},
+      {"--runs-dir", root},  {"--batch", "16"},
       {"--epochs", "2"},     {"--threads", "2"}};
   Words words = {"train", "--quiet", "--json"};
   for (const auto& [flag, value] : usual) {
@@ -50,7 +50,7 @@ TEST(Train, ConfigOfARunRepeatsItExactly) {
   const Json json = Json::parse(first.out, "train");
   EXPECT_EQ(json.at("epochs").items().size(), 2U);
   EXPECT_EQ(json.at("steps").as_int(), 8);
-  const Outcome again = run({"train", "--config", folder / "first/config.yaml", "--runs",
+  const Outcome again = run({"train", "--config", folder / "first/config.yaml", "--runs-dir",
                              folder.path(), "--name", "again", "--quiet"});
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(weights(folder / "first"), weights(folder / "again"));
@@ -77,7 +77,7 @@ TEST(Train, WrongRequestsAreAnsweredAndLeaveNothing) {
   }
   const fs::path config = folder / "wrong.yaml";
   write_file(config, "epochs: 2\nlearning_rat: 0.1\n");
-  const Outcome outcome = run({"train", "--config", config, "--runs", root});
+  const Outcome outcome = run({"train", "--config", config, "--runs-dir", root});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.err.find("learning_rate"), std::string::npos) << outcome.err;
   EXPECT_FALSE(fs::exists(root) && !fs::is_empty(root)) << "a refused run left a folder";
@@ -114,7 +114,7 @@ TEST(Train, ARunGoesOnWithItsOwnSettings) {
   const TemporaryFolder folder("train_course");
   ASSERT_EQ(run(train_words(folder.path(), {"--name", "one", "--max-steps", "3"})).code, 0);
   const auto resume = [&](const char* flag, const char* value) {
-    return run({"train", "--runs", folder.path(), "--resume", "one", flag, value, "--quiet"});
+    return run({"train", "--runs-dir", folder.path(), "--resume", "one", flag, value, "--quiet"});
   };
   const std::string before = read_file(folder / "one/config.yaml");
   const Outcome other = resume("--learning-rate", "0.5");
@@ -148,7 +148,7 @@ TEST(Train, KilledAtAnyMomentAndResumedItEndsWithTheSameBits) {
     if (!begun) fs::remove_all(folder / "killed");
     Words words = train_words(folder.path(), settings);
     if (begun) {
-      words = {"train", "--runs", folder.path(), "--resume", "killed", "--quiet"};
+      words = {"train", "--runs-dir", folder.path(), "--resume", "killed", "--quiet"};
     } else {
       words.insert(words.end(), {"--name", "killed"});
     }

@@ -35,7 +35,7 @@ class WorkerJob {
     std::vector<std::string> words = {
         TY_PROGRAM,    "train",  "--model",
         "lenet5",      "--data", "synthetic:1x28x28,classes=4,size=96",
-        "--batch",     "24",     "--runs",
+        "--batch",     "24",     "--runs-dir",
         root.string(), "--name", name_,
         "--quiet",     "--json"};
     words.insert(words.end(), more.begin(), more.end());
@@ -259,7 +259,8 @@ TEST(TrainServers, RestartsGoOnBitByBit) {
 TEST(TrainWorkers, WorkersWithOtherSettingsAreRefused) {
   const TemporaryFolder folder("workers");
   const std::string each = fmt::format(
-      "-n 1 {} train --model lenet5 --data synthetic:1x28x28,classes=4,size=96 --batch 24 --runs "
+      "-n 1 {} train --model lenet5 --data synthetic:1x28x28,classes=4,size=96 --batch 24 "
+      "--runs-dir "
       "{} "
       "--quiet --seed ",
       TY_PROGRAM, folder.path().string());

@@ -133,7 +133,8 @@ Runner setup_lab(Args& args) {
   args.optional_positional("NAME", flags->name, "a lab of the list, or a file of your own");
   args.flag("--quick", flags->choices.quick, "a small version, about two minutes on two cores");
   args.repeated("--set", flags->choices.set, "change a setting, as batch=64 or workers=1,2,4");
-  args.option("--runs", flags->runs, "the folder of results");
+  args.option("--runs-dir", flags->runs, "the folder of results");
+  args.renamed("--runs", "--runs-dir");
   args.flag("--again", flags->again, "measure everything again");
   args.format(flags->format);
   return [flags](std::ostream& out) { return lab_command(*flags, out); };

@@ -18,7 +18,7 @@ struct PredictOptions {
   ModelArgument network;
   std::string device = "k80";
   std::string stack;
-  std::string model = "trainyard";
+  std::string cost_model = "trainyard";
   std::vector<int64_t> workers = {1};
   int64_t batch = 32;
   std::string scaling = "weak";
@@ -26,10 +26,10 @@ struct PredictOptions {
   std::string link = "10gbe";
   std::string inside;
   std::optional<int64_t> per_host;
-  int64_t servers = 0;
+  std::optional<int64_t> servers;
   std::string precision = "fp32";
   bool inference = false;
-  double input = 0;
+  std::optional<double> input_rate;
   std::optional<double> price;
   std::string dataset = "imagenet";
   double epochs = 90;
@@ -82,7 +82,7 @@ predict::Request make_request(const PredictOptions& options, const predict::Cata
   request.device = &catalog.device(options.device);
   request.stack = options.stack.empty() ? &catalog.default_stack(*request.device)
                                         : &catalog.stack(options.stack);
-  const bool paleo = options.model == "paleo";
+  const bool paleo = options.cost_model == "paleo";
   request.model = paleo ? predict::Model::kPaleo : predict::Model::kTrainyard;
   request.mode = options.inference ? predict::Mode::kInference : predict::Mode::kTraining;
   request.precision = predict::precision_from_name(options.precision);
@@ -96,12 +96,14 @@ predict::Request make_request(const PredictOptions& options, const predict::Cata
   request.cluster.inside =
       catalog.link(options.inside.empty() ? request.device->inside : options.inside);
   request.cluster.between = catalog.link(options.link);
-  TY_REQUIRE(options.servers >= 0, "--servers is {}, expected 0 or more", options.servers);
-  request.cluster.servers = options.servers;
+  TY_REQUIRE(!options.servers || *options.servers >= 1, "--servers is {}, expected 1 or more",
+             *options.servers);
+  request.cluster.servers = options.servers.value_or(0);
   request.cluster.comm =
       &predict::find_comm_model(paleo && options.comm == "auto" ? "butterfly" : options.comm);
-  TY_REQUIRE(options.input >= 0, "--input is {}, expected images per second", options.input);
-  request.input_images_per_s = options.input;
+  TY_REQUIRE(!options.input_rate || *options.input_rate > 0,
+             "--input-rate is {}, expected images per second", *options.input_rate);
+  request.input_images_per_s = options.input_rate.value_or(0);
   request.dataset_images = dataset_images(options.dataset);
   TY_REQUIRE(options.epochs > 0, "--epochs is {}, expected more than 0", options.epochs);
   request.epochs = options.epochs;
@@ -158,7 +160,7 @@ int predict_command(const PredictOptions& options, std::ostream& out) {
                                                  *request.stack, request.batch));
   } else if (options.layers) {
     TY_REQUIRE(request.model == predict::Model::kTrainyard,
-               "--layers shows the trainyard model; leave out --model paleo");
+               "--layers shows the trainyard model; leave out --cost-model paleo");
     TY_REQUIRE(request.batch >= 1, "batch is {}, expected 1 or more", request.batch);
     const predict::Roofline roofline(*request.device, *request.stack, request.precision);
     document = report::prediction_layers_document(
@@ -182,12 +184,16 @@ void declare_cluster(Args& args, PredictOptions& options) {
   args.option("--link", options.link, "link between hosts");
   args.option("--inside", options.inside, "link inside a host (the device's own if absent)");
   args.option("--per-host", options.per_host, "devices per host (8; for PALEO 1)");
-  args.option("--servers", options.servers, "parameter servers for --comm ps (0: one per host)");
-  args.option("--input", options.input, "images/s that a host can read and decode (0: no limit)");
+  args.option("--servers", options.servers, "parameter servers for --comm ps (one per host)");
+  args.option("--input-rate", options.input_rate,
+              "images/s that a host can read and decode (no limit)");
+  args.renamed("--input", "--input-rate");
 }
 
 void declare_paleo(Args& args, PredictOptions& options) {
-  args.choice("--model", options.model, {"trainyard", "paleo"}, "the model that predicts");
+  args.choice("--cost-model", options.cost_model, {"trainyard", "paleo"},
+              "what predicts: our fitted roofline, or PALEO");
+  args.renamed("--model", "--cost-model");
   args.choice("--variant", options.variant, {"head", "v0"}, "PALEO today, or its first release");
   args.flag("--pipelined", options.pipelined, "PALEO: overlap computation and memory per layer");
   args.flag("--hybrid", options.hybrid, "PALEO: split the fully connected layers over the workers");
@@ -228,7 +234,7 @@ extern const Command kPredict = {
         "    --scaling strong --comm tree --price 0.9 --epochs 90\n"
         "  trainyard predict vgg16 --device titan-x-maxwell --batch 16 --layers\n"
         "  trainyard predict resnet50 --device k80 --peak\n"
-        "  trainyard predict alexnet --model paleo --device k20x --workers 1,32 --comm tree\n",
+        "  trainyard predict alexnet --cost-model paleo --device k20x --workers 1,32 --comm tree\n",
     .setup = setup_predict,
 };
 

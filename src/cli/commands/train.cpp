@@ -266,7 +266,7 @@ std::vector<std::string> worker_arguments(const TrainFlags& flags) {
     if (!value.empty()) words.insert(words.end(), {flag, value});
   };
   add("--config", flags.config_file);
-  add("--runs", flags.root);
+  add("--runs-dir", flags.root);
   add("--name", flags.name);
   add("--resume", flags.resume);
   add("--format", std::string(report::format_name(flags.format.kind)));
@@ -359,7 +359,8 @@ Runner setup_train(Args& args) {
   args.flag("--explain-comm", flags->explain_comm,
             "list what the workers would tell each other, with bytes, and train nothing");
   args.option("--config", flags->config_file, "settings from this YAML file; flags win");
-  args.option("--runs", flags->root, "the folder of run directories");
+  args.option("--runs-dir", flags->root, "the folder of run directories");
+  args.renamed("--runs", "--runs-dir");
   args.option("--name", flags->name, "of the run directory; absent: model, data and time");
   args.option("--resume", flags->resume, "go on with the run of this name or path");
   args.flag("--quiet", flags->quiet, "no progress");

@@ -63,7 +63,8 @@ Runner setup_validate(Args& args) {
               "fit the software stacks to the rows and write them as a catalog file");
   args.flag("--this", options->this_machine,
             "run networks on this machine and score `--device this` on them (minutes)");
-  args.repeated("--network", options->machine.networks,
+  args.renamed("--network", "--model");
+  args.repeated("--model", options->machine.networks,
                 "with --this: a network to run, instead of the usual five");
   args.option("--runs", options->machine.runs, "with --this: measured runs of each");
   args.repeated("--catalog", options->catalogs,
