@@ -35,7 +35,7 @@ class Subject {
       train::StepOptions options;
       options.threads = threads;
       step_ = std::make_unique<train::TrainingStep>(graph.build(batch), options);
-      runtime::fill_random(step_->images(), /*seed=*/1);
+      runtime::fill_random(step_->input(0), /*seed=*/1);
     } else {
       runtime::CompileOptions options;
       options.threads = threads;

@@ -33,7 +33,7 @@ Measured measure_training(const Graph& graph, const MeasureOptions& options) {
   const Stopwatch compiling;
   train::TrainingStep training(graph, step);
   const double compile_s = compiling.seconds();
-  runtime::fill_random(training.images(), /*seed=*/1);
+  runtime::fill_random(training.input(0), /*seed=*/1);
   Measured measured{.executable = training.executable(),
                     .profile = runtime::Profile(training.executable()),
                     .compile_s = compile_s,

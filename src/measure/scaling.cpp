@@ -7,7 +7,6 @@
 #include "base/stopwatch.h"
 #include "measure/core_yardstick.h"
 #include "runtime/bench.h"
-#include "runtime/compiler.h"
 #include "train/replicas.h"
 #include "train/run_parts.h"
 #include "train/worker_options.h"
@@ -36,7 +35,7 @@ class Measurement {
       : replicas_(replicas),
         step_(model, train::step_options(config, place)),
         loader_(training, train::training_loader(config, place)) {
-    train::require_input_shape(step_.images().shape(), train::own_batch(config, place),
+    train::require_input_shape(step_.input(0).shape(), train::own_batch(config, place),
                                loader_.augmentations());
   }
 
@@ -49,7 +48,7 @@ class Measurement {
     for (int64_t i = 0; i < steps; ++i) {
       const Stopwatch watch;
       const data::Batch* batch = next_batch();
-      train::copy_batch(*batch, step_.images(), step_.labels());
+      train::copy_batch(*batch, step_);
       const double data_s = watch.seconds();
       replicas_.take_times();
       step_.run(kRate);
@@ -225,11 +224,7 @@ int64_t planned_memory(const train::TrainConfig& config, const Graph& model) {
   const train::StepOptions options =
       train::step_options(config, {.threads = static_cast<int>(config.threads)});
   const train::TrainingGraph made = train::make_training_graph(model, options.training);
-  runtime::CompileOptions compile;
-  compile.threads = options.threads;
-  compile.seed = options.seed;
-  compile.states = made.states;
-  const runtime::Executable executable = runtime::compile(made.graph, compile);
+  const runtime::Executable executable = train::compile_step(made, options);
   int64_t inputs = 0;
   for (const runtime::Port& input : executable.inputs()) inputs += input.type.num_bytes();
   // The batch in use, and those that are prepared meanwhile.

@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "runtime/compiler.h"
 #include "train/parameter_messages.h"
+#include "train/training_step.h"
 #include "train/update_nodes.h"
 
 namespace trainyard::train {
@@ -57,11 +57,8 @@ class Shard {
   static runtime::Executable compile_update(std::span<const runs::NamedType> parameters,
                                             const OptimizerOptions& optimizer,
                                             std::vector<runtime::Port>& states) {
-    TrainingGraph made = make_update_graph(parameters, optimizer);
-    runtime::CompileOptions options;
-    options.threads = 1;
-    options.states = made.states;
-    runtime::Executable executable = runtime::compile(std::move(made.graph), options);
+    runtime::Executable executable =
+        compile_step(make_update_graph(parameters, optimizer), {.threads = 1});
     states = executable.states();
     return executable;
   }

@@ -53,7 +53,7 @@ class WorkerRun {
  public:
   // `config` is of one worker, `hash` of all.
   WorkerRun(dist::Communicator& comm, const TrainConfig& config, std::string hash,
-            const ServerOptions& options, const Graph& model, GradientStep& step,
+            const ServerOptions& options, const Graph& model, TrainingStep& step,
             data::Loader& loader, const ShardMap& map)
       : comm_(comm),
         config_(config),
@@ -61,6 +61,7 @@ class WorkerRun {
         options_(options),
         model_(model),
         step_(step),
+        states_(worker_states(step)),
         loader_(loader),
         client_(comm, options, map),
         map_(map) {}
@@ -151,13 +152,14 @@ class WorkerRun {
       if (answer.ticket == kNoTicket) break;
       const Stopwatch watch;
       const data::Batch& batch = loader_.make(answer.ticket);
-      copy_batch(batch, step_.images(), step_.labels());
+      copy_batch(batch, step_);
       data_s_ += watch.seconds();
-      step_.run(order.epoch * order.tickets + answer.ticket);
+      step_.set_progress(order.epoch * order.tickets + answer.ticket, 0);
+      step_.run(/*learning_rate=*/0);
       slow_down(watch.seconds());
       Request request;
       request.loss = step_.loss();
-      request.correct = step_.correct();
+      request.correct = static_cast<int64_t>(step_.metric(kCorrectMetric));
       request.images = batch.valid;
       request.compute_s = watch.seconds();
       request.wait_s = waited;
@@ -190,23 +192,23 @@ class WorkerRun {
 
   int64_t statistics_elements() const {
     int64_t sum = 0;
-    for (size_t i = step_.num_parameters(); i < step_.states().size(); ++i) {
-      sum += step_.states()[i].type.shape.num_elements();
+    for (size_t i = step_.num_parameters(); i < states_.size(); ++i) {
+      sum += states_[i].type.shape.num_elements();
     }
     return sum;
   }
 
   std::vector<float> statistics() const {
     std::vector<float> values;
-    for (size_t i = step_.num_parameters(); i < step_.states().size(); ++i) {
+    for (size_t i = step_.num_parameters(); i < states_.size(); ++i) {
       pack(step_.state(i), values);
     }
     return values;
   }
 
   void set_statistics(std::span<const float> values) {
-    for (size_t i = step_.num_parameters(); i < step_.states().size(); ++i) {
-      step_.set_state(i, unpack(step_.states()[i].type, values));
+    for (size_t i = step_.num_parameters(); i < states_.size(); ++i) {
+      step_.set_state(i, unpack(states_[i].type, values));
     }
   }
 
@@ -314,14 +316,14 @@ class WorkerRun {
     client_.get_state([&](const runs::NamedType& state, Tensor tensor) {
       saved_.emplace(state.name, std::move(tensor));
     });
-    for (size_t i = step_.num_parameters(); i < step_.states().size(); ++i) {
-      saved_.emplace(step_.states()[i].name, step_.state(i));
+    for (size_t i = step_.num_parameters(); i < states_.size(); ++i) {
+      saved_.emplace(states_[i].name, step_.state(i));
     }
   }
 
   Graph trained_model() const {
     Graph trained = model_;
-    for (const runs::NamedType& state : step_.states()) {
+    for (const runs::NamedType& state : states_) {
       const ValueId id = trained.find_value(state.name);
       trained.mutable_value(id).constant =
           std::make_shared<const Tensor>(saved_.at(state.name).clone());
@@ -331,7 +333,7 @@ class WorkerRun {
 
   void write_result(const runs::RunDirectory& directory) {
     if (saved_.empty()) read_servers();
-    write_model(directory.path(), config_.model, trained_model(), step_.states());
+    write_model(directory.path(), config_.model, trained_model(), states_);
   }
 
   void restore() {
@@ -349,15 +351,14 @@ class WorkerRun {
     }
     const runs::Checkpoint checkpoint(*latest);
     std::vector<runs::NamedType> types(
-        step_.states().begin() + static_cast<ptrdiff_t>(step_.num_parameters()),
-        step_.states().end());
+        states_.begin() + static_cast<ptrdiff_t>(step_.num_parameters()), states_.end());
     for (const std::vector<runs::NamedType>& states : map_.states) {
       types.insert(types.end(), states.begin(), states.end());
     }
     checkpoint.require_fits(config_.model, info_.config_hash, types);
     info_ = checkpoint.info();
-    for (size_t i = step_.num_parameters(); i < step_.states().size(); ++i) {
-      step_.set_state(i, checkpoint.tensor(step_.states()[i].name));
+    for (size_t i = step_.num_parameters(); i < states_.size(); ++i) {
+      step_.set_state(i, checkpoint.tensor(states_[i].name));
     }
     client_.set_state(info_.step,
                       [&](const runs::NamedType& state) { return checkpoint.tensor(state.name); });
@@ -368,7 +369,8 @@ class WorkerRun {
   std::string hash_;
   const ServerOptions& options_;
   const Graph& model_;
-  GradientStep& step_;
+  TrainingStep& step_;
+  std::vector<runs::NamedType> states_;  // parameters, then running statistics
   data::Loader& loader_;
   ServerClient client_;
   const ShardMap& map_;
@@ -393,7 +395,8 @@ ServerTrainResult train_with_servers(dist::Communicator& comm, const TrainConfig
              options.servers, comm.size());
   comm.set_limit_s(config.wait_limit);
   const TrainConfig own = of_one_worker(config, options, comm);
-  const StepOptions step_settings = step_options(own, {.threads = static_cast<int>(own.threads)});
+  StepOptions step_settings = step_options(own, {.threads = static_cast<int>(own.threads)});
+  step_settings.update = false;
   const OptimizerOptions& optimizer = step_settings.training.optimizer;
   data::Loader loader(training, training_loader(own, Place{}));
   if (comm.rank() >= options.workers) {
@@ -411,10 +414,11 @@ ServerTrainResult train_with_servers(dist::Communicator& comm, const TrainConfig
                 optimizer, rates);
     return {};
   }
-  GradientStep step(model, step_settings);
-  require_input_shape(step.images().shape(), own.batch, loader.augmentations());
+  TrainingStep step(model, step_settings);
+  require_input_shape(step.input(0).shape(), own.batch, loader.augmentations());
+  const std::vector<runs::NamedType> states = worker_states(step);
   const ShardMap map =
-      map_shards(std::span(step.states()).first(step.num_parameters()), optimizer, options.servers);
+      map_shards(std::span(states).first(step.num_parameters()), optimizer, options.servers);
   WorkerRun run(comm, own, config_hash(config), options, model, step, loader, map);
   if (comm.rank() > 0) {
     run.follow();

@@ -1,41 +1,24 @@
 #include "train/parameter_worker.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "base/error.h"
-#include "runtime/compiler.h"
 #include "train/update_nodes.h"
 
 namespace trainyard::train {
 namespace {
 
+runs::NamedType require_f32(std::string name, const TensorType& type) {
+  TY_REQUIRE(type.dtype == DType::kF32, "'{}' is {}; parameter servers work with f32 parameters",
+             name, type.to_string());
+  return {std::move(name), type};
+}
+
 std::vector<runs::NamedType> named_states(const TrainingGraph& made) {
   std::vector<runs::NamedType> result;
   for (const StateUpdate& state : made.states) {
     const Value& value = made.graph.value(state.from);
-    TY_REQUIRE(value.type.dtype == DType::kF32,
-               "'{}' is {}; parameter servers work with f32 parameters", value.name,
-               value.type.to_string());
-    result.push_back({value.name, value.type});
+    result.push_back(require_f32(value.name, value.type));
   }
   return result;
-}
-
-runtime::Executable compile_gradients(const TrainingGraph& made, const StepOptions& options) {
-  runtime::CompileOptions compile;
-  compile.threads = options.threads;
-  compile.seed = options.seed;
-  compile.states = made.states;
-  return runtime::compile(made.graph, compile);
-}
-
-size_t graph_input(const TrainingGraph& made, std::string_view name) {
-  const auto inputs = made.graph.inputs();
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (made.graph.value(inputs[i]).name == name) return i;
-  }
-  return SIZE_MAX;
 }
 
 int64_t total_elements(std::span<const runs::NamedType> types) {
@@ -46,31 +29,12 @@ int64_t total_elements(std::span<const runs::NamedType> types) {
 
 }  // namespace
 
-GradientStep::GradientStep(const Graph& model, const StepOptions& options)
-    : GradientStep(model, make_gradient_graph(model, options.training), options) {}
-
-GradientStep::GradientStep(const Graph& model, const TrainingGraph& made,
-                           const StepOptions& options)
-    : context_(compile_gradients(made, options)),
-      states_(named_states(made)),
-      num_parameters_(static_cast<size_t>(made.num_parameters)),
-      labels_(graph_input(made, kLabelsInput)),
-      number_(graph_input(made, "step")) {
-  for (size_t i = num_parameters_; i < states_.size(); ++i) {
-    const ValueId id = model.find_value(states_[i].name);
-    set_state(i, *initializer_data(model.value(id), options.seed));
+std::vector<runs::NamedType> worker_states(const TrainingStep& step) {
+  std::vector<runs::NamedType> result;
+  for (size_t i = 0; i < step.num_model_states(); ++i) {
+    result.push_back(require_f32(step.states()[i].name, step.states()[i].type));
   }
-}
-
-void GradientStep::run(int64_t number) {
-  if (number_ != SIZE_MAX) context_.input(number_).values<int64_t>()[0] = number;
-  context_.run();
-  if (!std::isfinite(loss())) {
-    throw_failure(
-        "the loss of batch {} is {}. Try a lower learning rate, a warm-up or gradient "
-        "clipping",
-        number, loss());
-  }
+  return result;
 }
 
 std::vector<runs::NamedType> trained_parameters(const Graph& model,
@@ -105,7 +69,7 @@ Answer ServerClient::wait_for_answer(size_t server) {
   return receive_message<Answer>(comm_, rank);
 }
 
-Answer ServerClient::pull(int64_t epoch, int64_t tickets, GradientStep& step) {
+Answer ServerClient::pull(int64_t epoch, int64_t tickets, TrainingStep& step) {
   Answer first;
   for (size_t s = 0; s < map_.parameters.size(); ++s) {
     Request request;
@@ -126,7 +90,7 @@ Answer ServerClient::pull(int64_t epoch, int64_t tickets, GradientStep& step) {
   return first;
 }
 
-void ServerClient::push(Request request, const GradientStep& step) {
+void ServerClient::push(Request request, const TrainingStep& step) {
   request.kind = RequestKind::kPush;
   for (size_t s = 0; s < map_.parameters.size(); ++s) {
     buffer_.clear();

@@ -3,46 +3,16 @@
 
 #include <functional>
 
-#include "runtime/executable.h"
 #include "train/parameter_messages.h"
 #include "train/parameter_server.h"
 #include "train/training_step.h"
 
 namespace trainyard::train {
 
-// The network of a worker: forward and backward, no update. Not thread-safe.
-class GradientStep {
- public:
-  // Statistics start from the network's own; parameters are zero until set. Throws Error for
-  // parameters that are not f32.
-  GradientStep(const Graph& model, const StepOptions& options);
-
-  // To be filled before run().
-  Tensor& images() { return context_.input(0); }
-  Tensor& labels() { return context_.input(labels_); }
-  // `number` differs from batch to batch (dropout). Throws Failure if the loss is not finite.
-  void run(int64_t number);
-  double loss() const { return static_cast<double>(context_.output(0).values<float>()[0]); }
-  int64_t correct() const { return context_.output(1).values<int64_t>()[0]; }
-  const Tensor& gradient(size_t parameter) const { return context_.output(2 + parameter); }
-
-  // Parameters, then running statistics.
-  const std::vector<runs::NamedType>& states() const { return states_; }
-  size_t num_parameters() const { return num_parameters_; }
-  Tensor state(size_t index) const { return context_.state(index); }
-  void set_state(size_t index, const Tensor& value) { context_.set_state(index, value); }
-
- private:
-  GradientStep(const Graph& model, const TrainingGraph& made, const StepOptions& options);
-
-  runtime::ExecutionContext context_;
-  std::vector<runs::NamedType> states_;
-  size_t num_parameters_;
-  size_t labels_;
-  size_t number_;  // input; SIZE_MAX: none
-};
-
-// What a GradientStep would have as parameters, without compiling it.
+// The states of a step without update: parameters, then running statistics. Throws Error for
+// parameters that are not f32.
+std::vector<runs::NamedType> worker_states(const TrainingStep& step);
+// The parameters of such a step, without compiling it.
 std::vector<runs::NamedType> trained_parameters(const Graph& model, const TrainingOptions& options);
 
 // Names and types of the states and which of them are whose. The same on every rank.
@@ -63,9 +33,9 @@ class ServerClient {
       : comm_(comm), options_(options), map_(map) {}
 
   // Gives `step` new weights unless no batch is left (kNoTicket).
-  Answer pull(int64_t epoch, int64_t tickets, GradientStep& step);
+  Answer pull(int64_t epoch, int64_t tickets, TrainingStep& step);
   // The gradients of `step`; `request` says the rest.
-  void push(Request request, const GradientStep& step);
+  void push(Request request, const TrainingStep& step);
   // Returns once all workers have ended the epoch.
   Answer end_epoch(int64_t epoch);
   void finish();

@@ -22,14 +22,14 @@ void require_input_shape(const Shape& input, int64_t batch, const data::Augmenta
              input.to_string(), expected.to_string());
 }
 
-void copy_batch(const data::Batch& batch, Tensor& images, Tensor& labels) {
+void copy_batch(const data::Batch& batch, TrainingStep& step) {
   const auto copy = [](const Tensor& from, Tensor& to) {
     TY_CHECK(from.type() == to.type(), "batch of {}, expected {}", from.type().to_string(),
              to.type().to_string());
     std::memcpy(to.data(), from.data(), static_cast<size_t>(from.num_bytes()));
   };
-  copy(batch.images, images);
-  copy(batch.labels, labels);
+  copy(batch.images, step.input(0));
+  copy(batch.labels, step.input(kLabelsInput));
 }
 
 void write_epoch(const EpochReport& report, runs::MetricsWriter& metrics,

@@ -10,6 +10,7 @@
 #include "runs/metrics.h"
 #include "runs/safetensors.h"
 #include "train/trainer.h"
+#include "train/training_step.h"
 
 namespace trainyard::train {
 
@@ -18,7 +19,8 @@ double base_rate(const TrainConfig& config);
 
 // Throws Error unless a network whose input is `input` takes batches of these pictures.
 void require_input_shape(const Shape& input, int64_t batch, const data::Augmentations& pictures);
-void copy_batch(const data::Batch& batch, Tensor& images, Tensor& labels);
+// Into the inputs of the step.
+void copy_batch(const data::Batch& batch, TrainingStep& step);
 
 void write_epoch(const EpochReport& report, runs::MetricsWriter& metrics,
                  runs::EventWriter& events);

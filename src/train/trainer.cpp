@@ -67,7 +67,7 @@ struct Trainer::Impl {
         step_(model, step_options(config, place_)),
         loader_(training, training_loader(config, place_)),
         test_loader_(test, test_loader(config, place_, loader_.augmentations())) {
-    require_input_shape(step_.images().shape(), own_batch(config_, place_),
+    require_input_shape(step_.input(0).shape(), own_batch(config_, place_),
                         loader_.augmentations());
     require_same_layouts();
     name_buckets();
@@ -168,7 +168,7 @@ struct Trainer::Impl {
     const double waited_before = loader_.wait_seconds();
     const data::Batch* batch = loader_.next();
     TY_CHECK(batch != nullptr, "the epoch ended early");
-    copy_batch(*batch, step_.images(), step_.labels());
+    copy_batch(*batch, step_);
     const double rate_now = rate();
     replicas_.take_times();
     step_.run(rate_now);
@@ -210,7 +210,7 @@ struct Trainer::Impl {
     std::vector<WorkerStep> workers(static_cast<size_t>(replicas_.workers()));
     workers[static_cast<size_t>(replicas_.rank())] = {
         .loss = step_.loss() * static_cast<double>(images),
-        .correct = static_cast<double>(step_.correct()),
+        .correct = step_.metric(kCorrectMetric),
         .images = static_cast<double>(images),
         .wants_stop = hooks_.should_stop && hooks_.should_stop() ? 1.0 : 0.0,
         .compute_ms = busy * 1e3,

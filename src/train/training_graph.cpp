@@ -11,7 +11,6 @@
 #include "ops/builder.h"
 #include "ops/op_def.h"
 #include "passes/pass.h"
-#include "train/loss.h"
 #include "train/update_nodes.h"
 
 namespace trainyard::train {
@@ -45,30 +44,20 @@ std::vector<ValueId> trainable_parameters(const Graph& graph,
   return parameters;
 }
 
-// A network that ends in Softmax is trained on what goes into it.
-ValueId scores_of(const Graph& graph, ValueId output) {
-  const Value& value = graph.value(output);
-  if (value.producer.valid() && graph.node(value.producer).op == "Softmax") {
-    output = graph.node(value.producer).inputs[0];
-  }
-  const Value& scores = graph.value(output);
-  TY_REQUIRE(scores.type.shape.rank() == 2 && is_float(scores.type.dtype),
-             "output '{}' is {}, expected scores of classes: batch x classes", scores.name,
-             scores.type.to_string());
-  return output;
-}
-
 class Maker {
  public:
   Maker(Graph model, const TrainingOptions& options)
-      : options_(options), graph_(std::move(model)), builder_(graph_) {}
+      : options_(options), graph_(std::move(model)), builder_(graph_) {
+    TY_REQUIRE(options.accumulate >= 1, "gradients of {} runs cannot be added up",
+               options.accumulate);
+  }
 
   TrainingGraph run() {
     forward_and_backward();
     add_exchange();
     const UpdateNodes updates =
         add_update_nodes(builder_, options_.optimizer, parameters_, gradients_);
-    graph_.set_outputs({loss_, correct_});
+    set_outputs({});
     return result({&updates.parameters, &statistics_, &updates.optimizer, &accumulated_});
   }
 
@@ -76,10 +65,8 @@ class Maker {
     forward_and_backward();
     std::vector<StateUpdate> parameters;
     for (const ValueId id : parameters_) parameters.push_back({id, kNoValue});
-    std::vector<ValueId> outputs = {loss_, correct_};
-    outputs.insert(outputs.end(), gradients_.begin(), gradients_.end());
-    graph_.set_outputs(std::move(outputs));
-    return result({&parameters, &statistics_});
+    set_outputs(gradients_);
+    return result({&parameters, &statistics_, &accumulated_});
   }
 
  private:
@@ -90,8 +77,15 @@ class Maker {
     statistics_ = autodiff::to_training_mode(graph_);
     for (const passes::Pass& pass : passes::training_passes()) pass.run(graph_, {});
     synchronise_normalisation();
-    add_losses();
+    add_objective();
     add_gradients();
+  }
+
+  void set_outputs(std::span<const ValueId> more) {
+    std::vector<ValueId> outputs = {objective_.loss};
+    for (const Metric& metric : objective_.metrics) outputs.push_back(metric.value);
+    outputs.insert(outputs.end(), more.begin(), more.end());
+    graph_.set_outputs(std::move(outputs));
   }
 
   TrainingGraph result(std::initializer_list<const std::vector<StateUpdate>*> states) {
@@ -102,6 +96,12 @@ class Maker {
       result.states.insert(result.states.end(), some->begin(), some->end());
     }
     result.buckets = std::move(buckets_);
+    for (const ValueId id : objective_.inputs) {
+      result.objective_inputs.push_back(graph_.value(id).name);
+    }
+    for (const Metric& metric : objective_.metrics) {
+      result.metrics.push_back({metric.name, metric.kind, metric.share});
+    }
     drop_unused(result.states);
     graph_.sort();
     result.graph = std::move(graph_);
@@ -116,35 +116,21 @@ class Maker {
     }
   }
 
-  void add_losses() {
+  void add_objective() {
     const std::vector<ValueId> outputs(graph_.outputs().begin(), graph_.outputs().end());
     TY_REQUIRE(!outputs.empty(), "the network has no outputs");
-    const ValueId scores = scores_of(graph_, outputs[0]);
-    const int64_t batch = graph_.value(scores).type.shape[0];
-    labels_ = builder_.input(kLabelsInput, {DType::kI64, {batch}});
     builder_.set_prefix("loss.");
-    loss_ = classification_loss(scores);
-    for (size_t i = 1; i < outputs.size(); ++i) {
-      const ValueId extra = classification_loss(scores_of(graph_, outputs[i]));
-      const ValueId weight = builder_.constant_scalar(
-          "auxiliary_weight", static_cast<float>(options_.auxiliary_weight));
-      loss_ = builder_.add("Add", {loss_, builder_.add("Mul", {extra, weight})});
-    }
-    correct_ = add_correct(builder_, scores, labels_);
-  }
-
-  ValueId classification_loss(ValueId scores) {
-    LossOptions loss;
-    loss.label_smoothing = options_.label_smoothing;
-    loss.ignore_index = kIgnoredLabel;
-    return add_loss(builder_, loss, scores, labels_);
+    objective_ = options_.objective(builder_, outputs);
+    const TensorType& loss = builder_.type(objective_.loss);
+    TY_CHECK(loss.dtype == DType::kF32 && loss.shape.num_elements() == 1,
+             "the objective's loss is {}, expected one f32", loss.to_string());
   }
 
   void add_gradients() {
-    ValueId loss = loss_;
+    ValueId loss = objective_.loss;
     if (options_.share != 1) {
       const ValueId share = builder_.constant_scalar("share", static_cast<float>(options_.share));
-      loss = builder_.add("Mul", {loss_, share});
+      loss = builder_.add("Mul", {loss, share});
     }
     const auto forward_nodes = static_cast<size_t>(graph_.num_nodes());
     gradients_ = autodiff::differentiate(graph_, loss, parameters_);
@@ -234,14 +220,12 @@ class Maker {
     }
   }
 
-  static constexpr int64_t kIgnoredLabel = -1;
-
   const TrainingOptions& options_;
   Graph graph_;
   ops::Builder builder_;
   std::vector<ValueId> parameters_;
   std::vector<ValueId> gradients_;  // one per parameter
-  ValueId labels_, loss_, correct_;
+  ObjectiveNodes objective_;
   std::vector<StateUpdate> statistics_, accumulated_;
   std::vector<std::vector<std::string>> buckets_;
 };
@@ -249,13 +233,10 @@ class Maker {
 }  // namespace
 
 TrainingGraph make_training_graph(Graph model, const TrainingOptions& options) {
-  TY_REQUIRE(options.accumulate >= 1, "gradients of {} runs cannot be added up",
-             options.accumulate);
   return Maker(std::move(model), options).run();
 }
 
 TrainingGraph make_gradient_graph(Graph model, const TrainingOptions& options) {
-  TY_REQUIRE(options.accumulate == 1, "gradients that leave the graph are not added up in it");
   return Maker(std::move(model), options).run_gradients();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/state_update.h"
+#include "train/objective.h"
 
 namespace trainyard::train {
 
@@ -26,7 +27,7 @@ const std::vector<std::string>& optimizer_names();
 
 struct TrainingOptions {
   OptimizerOptions optimizer;
-  double label_smoothing = 0;
+  Objective objective = make_objective("cross-entropy");
   // Parameters whose name begins with one of these stay as they are and cost no gradient work.
   std::vector<std::string> frozen;
   // Blocks of nodes, by the beginning of their names, whose results are computed again for the
@@ -34,8 +35,6 @@ struct TrainingOptions {
   std::vector<std::string> recompute;
   // Gradients of this many runs are added up before an update.
   int64_t accumulate = 1;
-  // Weight of the losses of the second and further outputs (auxiliary heads).
-  double auxiliary_weight = 0.3;
 
   // Several workers: gradients are those of `share` times the loss, the share of the images of all
   // workers that this one has, and are summed over the workers in buckets of about this many bytes,
@@ -49,17 +48,14 @@ struct TrainingOptions {
 // The first bucket is full at this size, so that communication begins early.
 inline constexpr int64_t kFirstBucketBytes = int64_t{1} << 20;
 
-inline constexpr const char* kLabelsInput = "labels";
 inline constexpr const char* kRateInput = "learning_rate";
 inline constexpr const char* kUpdatesInput = "updates";
 inline constexpr const char* kContinuesInput = "continues";
 
-// Inputs: the network's own (the images first), `labels` (i64, one class per image; -1: not
-// counted, unless labels are smoothed), `learning_rate` (f32), `updates` (i64: the number of this
-// update, from 1), `step` (i64) where dropout needs a number that differs from run to run, and
-// `continues` (f32: 0 in the first of the runs whose gradients are added up, 1 in the others) where
-// there are several. Outputs: the mean loss, and how many images the first output classifies
-// correctly (i64).
+// Inputs: the network's own, those of the objective, `learning_rate` (f32), `updates` (i64: the
+// number of this update, from 1), `step` (i64) where dropout needs a number that differs from run
+// to run, and `continues` (f32: 0 in the first of the runs whose gradients are added up, 1 in the
+// others) where there are several. Outputs: the loss, then the objective's metrics.
 struct TrainingGraph {
   Graph graph;
   // Parameters, then running statistics, then what the optimizer keeps
@@ -70,15 +66,25 @@ struct TrainingGraph {
   int64_t num_statistics = 0;
   // The parameters whose gradients each bucket holds.
   std::vector<std::vector<std::string>> buckets;
+  // Names of the inputs that the objective added; the network's own come before them.
+  std::vector<std::string> objective_inputs;
+  // Metric i is output 1 + i.
+  struct MetricPort {
+    std::string name;
+    MetricKind kind = MetricKind::kMean;
+    std::string share;
+  };
+  std::vector<MetricPort> metrics;
 };
 
-// Throws Error if the network cannot be trained: no parameters, outputs that are not scores of
-// classes, an operator without gradient.
+// Throws Error if the network cannot be trained: no parameters, outputs that the objective does not
+// take, an operator without gradient.
 TrainingGraph make_training_graph(Graph model, const TrainingOptions& options);
 
 // Forward and backward alone, for those whose parameters are updated elsewhere: inputs as above but
 // for learning_rate and updates; outputs are followed by the gradients, in the order of the
-// parameters; the states are parameters, which runs leave as they are, and running statistics.
+// parameters; the states are parameters, which runs leave as they are, running statistics, and
+// gradients that are being added up.
 TrainingGraph make_gradient_graph(Graph model, const TrainingOptions& options);
 
 inline constexpr const char* kAccumulatedPrefix = "optimizer.accumulated.";

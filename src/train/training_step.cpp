@@ -5,20 +5,12 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "runtime/compiler.h"
 #include "runtime/profile.h"
 
 namespace trainyard::train {
 namespace {
-
-runtime::Executable compile_step(const TrainingGraph& made, const StepOptions& options) {
-  runtime::CompileOptions compile;
-  compile.threads = options.threads;
-  compile.seed = options.seed;
-  compile.reference_only = options.reference_only;
-  compile.states = made.states;
-  return runtime::compile(made.graph, compile);
-}
 
 size_t find_input(const runtime::Executable& executable, std::string_view name) {
   const std::vector<runtime::Port>& inputs = executable.inputs();
@@ -37,22 +29,45 @@ size_t first_with_prefix(const runtime::Executable& executable, std::string_view
   return static_cast<size_t>(found - steps.begin());
 }
 
+TrainingGraph make_step_graph(const Graph& model, const StepOptions& options) {
+  return options.update ? make_training_graph(model, options.training)
+                        : make_gradient_graph(model, options.training);
+}
+
+template <typename Named>
+std::string known_names(const std::vector<Named>& all) {
+  std::vector<std::string> names;
+  for (const Named& one : all) names.push_back(one.name);
+  return join(names, ", ");
+}
+
 }  // namespace
 
+runtime::Executable compile_step(const TrainingGraph& made, const StepOptions& options) {
+  runtime::CompileOptions compile;
+  compile.threads = options.threads;
+  compile.seed = options.seed;
+  compile.reference_only = options.reference_only;
+  compile.states = made.states;
+  return runtime::compile(made.graph, compile);
+}
+
 TrainingStep::TrainingStep(const Graph& model, const StepOptions& options)
-    : TrainingStep(model, make_training_graph(model, options.training), options) {}
+    : TrainingStep(model, make_step_graph(model, options), options) {}
 
 TrainingStep::TrainingStep(const Graph& model, const TrainingGraph& made,
                            const StepOptions& options)
     : accumulate_(options.training.accumulate),
       rank_(options.rank),
       workers_(options.workers),
+      update_(options.update),
       buckets_(made.buckets),
+      objective_inputs_(made.objective_inputs),
+      metrics_(made.metrics),
       executable_(compile_step(made, options)),
       context_(executable_, options.exchange),
       num_parameters_(static_cast<size_t>(made.num_parameters)),
       num_model_states_(static_cast<size_t>(made.num_parameters + made.num_statistics)),
-      labels_(find_input(executable_, kLabelsInput)),
       rate_(find_input(executable_, kRateInput)),
       update_count_(find_input(executable_, kUpdatesInput)),
       step_(find_input(executable_, "step")),
@@ -64,6 +79,38 @@ TrainingStep::TrainingStep(const Graph& model, const TrainingGraph& made,
     TY_CHECK(id.valid(), "'{}' is not in the network", states()[i].name);
     context_.set_state(i, *initializer_data(model.value(id), options.seed));
   }
+}
+
+Tensor& TrainingStep::input(std::string_view name) {
+  const size_t index = find_input(executable_, name);
+  TY_REQUIRE(index != SIZE_MAX, "the step has no input '{}'; it has {}", name,
+             known_names(inputs()));
+  return context_.input(index);
+}
+
+size_t TrainingStep::metric_index(std::string_view name) const {
+  for (size_t i = 0; i < metrics_.size(); ++i) {
+    if (metrics_[i].name == name) return i;
+  }
+  throw_error("the objective has no metric '{}'; it has {}", name, known_names(metrics_));
+}
+
+const Tensor& TrainingStep::metric_tensor(std::string_view name) const {
+  return context_.output(1 + metric_index(name));
+}
+
+double TrainingStep::metric(std::string_view name) const {
+  const Tensor& value = metric_tensor(name);
+  TY_REQUIRE(value.shape().num_elements() == 1, "metric '{}' is {}, not one number", name,
+             value.type().to_string());
+  return value.dtype() == DType::kI64 ? static_cast<double>(value.values<int64_t>()[0])
+                                      : static_cast<double>(value.values<float>()[0]);
+}
+
+const Tensor& TrainingStep::gradient(size_t parameter) const {
+  TY_CHECK(!update_ && parameter < num_parameters_, "gradient {} of a step that has {}", parameter,
+           update_ ? 0 : num_parameters_);
+  return context_.output(1 + metrics_.size() + parameter);
 }
 
 void TrainingStep::set_scalar(size_t input, double value) {
@@ -129,6 +176,12 @@ void TrainingStep::copy_weights_to(Graph& model) const {
     TY_CHECK(id.valid(), "'{}' is not in the network", states()[i].name);
     model.mutable_value(id).constant = std::make_shared<const Tensor>(state(i));
   }
+}
+
+void TrainingStep::copy_weights_from(const TrainingStep& other) {
+  TY_CHECK(num_model_states_ == other.num_model_states_, "{} weights for {}",
+           other.num_model_states_, num_model_states_);
+  for (size_t i = 0; i < num_model_states_; ++i) set_state(i, other.state(i));
 }
 
 }  // namespace trainyard::train

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/executable.h"
@@ -16,11 +17,16 @@ struct StepOptions {
   int threads = 0;  // 0: all cores
   uint64_t seed = 1;
   bool reference_only = false;
+  // false: parameters stay as they are; somebody else updates them by gradient().
+  bool update = true;
   // Several workers. The exchange outlives the step; null: there is one.
   kernels::Exchange* exchange = nullptr;
   int64_t rank = 0;
   int64_t workers = 1;
 };
+
+// What every step is compiled by: the states of `made` stay in the context.
+runtime::Executable compile_step(const TrainingGraph& made, const StepOptions& options);
 
 struct PhaseSeconds {
   double forward = 0;
@@ -34,20 +40,30 @@ class TrainingStep {
   // Starts from the network's own weights: its data, or drawn from the seed by their rules.
   TrainingStep(const Graph& model, const StepOptions& options);
 
-  // To be filled before run(); they keep their contents.
-  Tensor& images() { return context_.input(0); }
-  Tensor& labels() { return context_.input(labels_); }
+  // To be filled before run(); they keep their contents. The network's inputs come first, in its
+  // order; names are those of the network and of the objective. Throws Error for a name that is
+  // neither.
+  Tensor& input(size_t index) { return context_.input(index); }
+  Tensor& input(std::string_view name);
+  const std::vector<runtime::Port>& inputs() const { return executable_.inputs(); }
+  const std::vector<std::string>& objective_inputs() const { return objective_inputs_; }
 
   // One batch through forward and backward, and an update after every `accumulate` of them.
   // `profile` may be null. Throws Failure if the loss is not finite, naming the first bad tensor.
   void run(double learning_rate, runtime::Profile* profile = nullptr);
 
-  // Of the last run.
+  // Of the last run. Throws Error for a metric that the objective does not have.
   double loss() const { return static_cast<double>(context_.output(0).values<float>()[0]); }
-  int64_t correct() const { return context_.output(1).values<int64_t>()[0]; }
+  double metric(std::string_view name) const;
+  // Of kEach: valid until the next run().
+  const Tensor& metric_tensor(std::string_view name) const;
+  const std::vector<TrainingGraph::MetricPort>& metrics() const { return metrics_; }
   const PhaseSeconds& seconds() const { return seconds_; }
+  // Of a step without update: with regard to states()[parameter], mean of `accumulate` runs; valid
+  // until the next run().
+  const Tensor& gradient(size_t parameter) const;
 
-  // How often run() and how often the update was done; to be set when going on from a checkpoint.
+  // How often run() and how often the update was done; to be set when resuming from a checkpoint.
   int64_t steps() const { return steps_; }
   int64_t updates() const { return updates_; }
   void set_progress(int64_t steps, int64_t updates);
@@ -62,6 +78,8 @@ class TrainingStep {
 
   // Gives the initializers of `model` (the graph this was made from) their present numbers.
   void copy_weights_to(Graph& model) const;
+  // Takes the parameters and statistics of a step of the same network.
+  void copy_weights_from(const TrainingStep& other);
 
   const runtime::Executable& executable() const { return executable_; }
   // The parameters whose gradients each bucket holds; their bytes are the executable's.
@@ -69,6 +87,7 @@ class TrainingStep {
 
  private:
   TrainingStep(const Graph& model, const TrainingGraph& made, const StepOptions& options);
+  size_t metric_index(std::string_view name) const;
   void set_scalar(size_t input, double value);
   void require_finite_loss();
   double run_phase(size_t begin, size_t end, runtime::Profile* profile);
@@ -76,15 +95,18 @@ class TrainingStep {
   int64_t accumulate_;
   int64_t rank_;
   int64_t workers_;
+  bool update_;
   std::vector<std::vector<std::string>> buckets_;
+  std::vector<std::string> objective_inputs_;
+  std::vector<TrainingGraph::MetricPort> metrics_;
   runtime::Executable executable_;
   runtime::ExecutionContext context_;
   size_t num_parameters_;
   size_t num_model_states_;
-  size_t labels_, rate_, update_count_;
-  size_t step_ = SIZE_MAX;       // input; only with dropout
-  size_t continues_ = SIZE_MAX;  // input; only when gradients are added up
-  size_t backward_begin_ = 0;    // steps of the executable
+  // Inputs; SIZE_MAX where there is none: the first two without update, `step` without dropout,
+  // `continues` unless gradients are added up.
+  size_t rate_, update_count_, step_, continues_;
+  size_t backward_begin_ = 0;  // steps of the executable
   size_t update_begin_ = 0;
   int64_t steps_ = 0;
   int64_t updates_ = 0;

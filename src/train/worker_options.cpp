@@ -41,8 +41,9 @@ StepOptions step_options(const TrainConfig& config, const Place& place) {
     training.bucket_bytes = static_cast<int64_t>(config.bucket_mb * 1024 * 1024);
   }
   training.accumulate = config.accumulate;
-  training.auxiliary_weight = config.auxiliary_weight;
-  training.label_smoothing = config.label_smoothing;
+  training.objective = make_objective(
+      "cross-entropy",
+      {.label_smoothing = config.label_smoothing, .auxiliary_weight = config.auxiliary_weight});
   if (!config.freeze.empty()) training.frozen = split(config.freeze, ',');
   if (!config.recompute.empty()) training.recompute = split(config.recompute, ',');
   OptimizerOptions& optimizer = training.optimizer;

@@ -244,7 +244,7 @@ std::vector<float> normalised_weights(int64_t workers, bool sync, bool reference
       runtime::fill_random(all, i);
       const int64_t per_image = all.num_elements() / kImages;
       const float* mine = all.values<float>().data() + kImages * comm.rank() / workers * per_image;
-      std::copy_n(mine, share * per_image, step.images().values<float>().begin());
+      std::copy_n(mine, share * per_image, step.input(0).values<float>().begin());
       step.run(0.1);
     }
     if (comm.rank() + 1 != workers) return;
@@ -307,7 +307,7 @@ TEST(DataParallel, ReplicasStayTheSame) {
     options.training.bucket_bytes = 200'000;
     TrainingStep step(models::build_model("resnet20-cifar", {.batch = 2, .classes = 10}), options);
     for (int i = 0; i < 2; ++i) {
-      runtime::fill_random(step.images(), static_cast<uint64_t>(10 * i + comm.rank()));
+      runtime::fill_random(step.input(0), static_cast<uint64_t>(10 * i + comm.rank()));
       step.run(0.1);
     }
     std::vector<float>& mine = states[static_cast<size_t>(comm.rank())];

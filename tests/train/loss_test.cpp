@@ -1,4 +1,4 @@
-#include "train/loss.h"
+#include "train/objectives/loss.h"
 
 #include <array>
 #include <cmath>

@@ -41,7 +41,7 @@ TEST(TrainingMemory, RecomputingBlocksSavesMemoryAndKeepsTheBits) {
   TrainingStep again(model, options);
   EXPECT_LT(again.executable().arena_bytes(), plain.executable().arena_bytes() * 17 / 20);
   for (TrainingStep* step : {&plain, &again}) {
-    runtime::fill_random(step->images(), 3);
+    runtime::fill_random(step->input(0), 3);
     for (int i = 0; i < 2; ++i) step->run(0.1);
   }
   for (size_t i = 0; i < plain.states().size(); ++i) {

@@ -113,7 +113,7 @@ TEST(TrainingGraph, LossFallsAndFastKernelsFollowTheReference) {
   constexpr double kTolerance = 1e-4;
   for (const char* optimizer : {"sgd", "adam", "adamw", "lars"}) {
     TrainingOptions options;
-    options.label_smoothing = 0.05;
+    options.objective = make_objective("cross-entropy", {.label_smoothing = 0.05});
     options.optimizer.clip_norm = 2;
     options.optimizer.trust = 0.1;
     options.optimizer.kind = optimizer;

@@ -32,7 +32,7 @@ TEST(TrainingStep, SameSeedSameBits) {
   std::vector<std::vector<float>> results;
   for (int i = 0; i < 2; ++i) {
     TrainingStep step(linear_network(kPictures), {.threads = 2, .seed = 3});
-    runtime::fill_random(step.images(), 7);
+    runtime::fill_random(step.input(0), 7);
     results.push_back(weights_after(step, 5));
   }
   EXPECT_EQ(results[0], results[1]);
@@ -42,16 +42,16 @@ TEST(TrainingStep, SameSeedSameBits) {
 TEST(TrainingStep, AccumulationEqualsTheLargerBatch) {
   StepOptions options{.threads = 1, .seed = 3};
   TrainingStep whole(linear_network(2 * kPictures), options);
-  runtime::fill_random(whole.images(), 7);
+  runtime::fill_random(whole.input(0), 7);
   options.training.accumulate = 2;
   TrainingStep parts(linear_network(kPictures), options);
-  const std::span<const float> images = whole.images().values<float>();
+  const std::span<const float> images = whole.input(0).values<float>();
   for (int update = 0; update < 3; ++update) {
     whole.run(0.1);
     for (const size_t half : {0U, 1U}) {
       const size_t count = images.size() / 2;
       std::copy_n(images.begin() + static_cast<ptrdiff_t>(half * count), count,
-                  parts.images().values<float>().begin());
+                  parts.input(0).values<float>().begin());
       parts.run(0.1);
     }
   }
@@ -69,10 +69,10 @@ TEST(TrainingStep, AccumulationEqualsTheLargerBatch) {
 TEST(TrainingStep, GoesOnFromCopiedState) {
   const StepOptions options{.threads = 2, .seed = 3};
   TrainingStep first(linear_network(kPictures), options);
-  runtime::fill_random(first.images(), 7);
+  runtime::fill_random(first.input(0), 7);
   first.run(0.1);
   TrainingStep second(linear_network(kPictures), {.threads = 2, .seed = 99});
-  runtime::fill_random(second.images(), 7);
+  runtime::fill_random(second.input(0), 7);
   for (size_t i = 0; i < first.states().size(); ++i) second.set_state(i, first.state(i));
   second.set_progress(first.steps(), first.updates());
   EXPECT_EQ(weights_after(first, 3), weights_after(second, 3));

@@ -1,0 +1,73 @@
+// What training makes small: an objective adds a loss to the outputs of a network, together with
+// the inputs that it needs beyond the network's own and the metrics that are worth showing.
+// docs/adding-an-objective.md walks through one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/builder.h"
+
+namespace trainyard::train {
+
+enum class MetricKind : uint8_t {
+  kCount,  // an i64 scalar: of how many samples something holds
+  kMean,   // an f32 scalar: a mean over the samples
+  kEach,   // a tensor, such as one number per sample; for whoever runs the step, not for reports
+};
+
+struct Metric {
+  std::string name;
+  ValueId value;
+  MetricKind kind = MetricKind::kMean;
+  // Of kCount: what its share of the samples is called.
+  std::string share = {};
+};
+
+struct ObjectiveNodes {
+  // Those that the objective added, to be filled before each step.
+  std::vector<ValueId> inputs;
+  // One f32 element, a mean over the samples: workers weight theirs by their share of them.
+  ValueId loss;
+  std::vector<Metric> metrics;
+};
+
+// Called once for each graph that is made, with the network's outputs; names of nodes begin with
+// "loss.". Throws Error for outputs that it cannot take. Any folder may bring its own: whatever can
+// be called like this is an objective.
+using Objective =
+    std::function<ObjectiveNodes(ops::Builder& builder, std::span<const ValueId> outputs)>;
+
+// Class indices, i64[batch]; -1: not counted (unless labels are smoothed).
+inline constexpr const char* kLabelsInput = "labels";
+// Probabilities, scores or numbers, f32 of the first output's shape.
+inline constexpr const char* kTargetsInput = "targets";
+// The samples whose largest score is the target's: kCount.
+inline constexpr const char* kCorrectMetric = "correct";
+inline constexpr const char* kAccuracy = "accuracy";
+
+struct ObjectiveOptions {
+  // This share of a target's probability is spread evenly over all classes; of losses over classes.
+  double label_smoothing = 0;
+  // Weight of the losses of the second and further outputs (auxiliary heads).
+  double auxiliary_weight = 0.3;
+  double delta = 1;        // where huber and smooth-l1 become linear
+  double temperature = 1;  // of kl
+};
+
+// The objectives that `train --loss` knows, one file each in train/objectives/.
+struct ObjectiveDef {
+  std::string_view name;
+  std::string_view summary;
+  Objective (*make)(const ObjectiveOptions&);
+};
+std::span<const ObjectiveDef* const> objective_list();
+
+// Throws Error with the nearest name for one that is not listed.
+Objective make_objective(std::string_view name, const ObjectiveOptions& options = {});
+
+}  // namespace trainyard::train

@@ -1,0 +1,32 @@
+// cross-entropy: classification with class indices.
+#include "train/objectives/loss.h"
+#include "train/objectives/outputs.h"
+
+namespace trainyard::train {
+namespace {
+
+constexpr int64_t kIgnoredLabel = -1;
+
+Objective make_cross_entropy(const ObjectiveOptions& options) {
+  return [options](ops::Builder& builder, std::span<const ValueId> outputs) {
+    const Graph& graph = builder.graph();
+    const ValueId scores = class_scores(graph, outputs[0]);
+    const ValueId labels = builder.input(kLabelsInput, {DType::kI64, {builder.shape(scores)[0]}});
+    const LossOptions loss{.label_smoothing = options.label_smoothing,
+                           .ignore_index = kIgnoredLabel};
+    ObjectiveNodes made;
+    made.inputs = {labels};
+    made.loss = sum_over_outputs(builder, outputs, options.auxiliary_weight, [&](ValueId output) {
+      return add_loss(builder, loss, class_scores(graph, output), labels);
+    });
+    made.metrics.push_back(correct_metric(builder, scores, labels));
+    return made;
+  };
+}
+
+}  // namespace
+
+extern const ObjectiveDef kCrossEntropy = {
+    "cross-entropy", "of the scores of classes against the class", make_cross_entropy};
+
+}  // namespace trainyard::train

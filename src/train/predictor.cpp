@@ -1,0 +1,40 @@
+#include "train/predictor.h"
+
+#include "base/error.h"
+#include "runtime/compiler.h"
+
+namespace trainyard::train {
+namespace {
+
+// Weights are states that no run changes.
+runtime::Executable compile_with_weights(const Graph& model, const TrainingStep& step,
+                                         int threads) {
+  runtime::CompileOptions options;
+  options.threads = threads;
+  for (size_t i = 0; i < step.num_model_states(); ++i) {
+    const std::string& name = step.states()[i].name;
+    const ValueId id = model.find_value(name);
+    TY_REQUIRE(id.valid(), "the network to use has no '{}', which the one in training has", name);
+    options.states.push_back({id, kNoValue});
+  }
+  return runtime::compile(model, options);
+}
+
+}  // namespace
+
+Predictor::Predictor(const Graph& model, const TrainingStep& step, int threads)
+    : executable_(compile_with_weights(model, step, threads)), context_(executable_) {
+  copy_weights_from(step);
+}
+
+void Predictor::copy_weights_from(const TrainingStep& step) {
+  for (size_t i = 0; i < executable_.states().size(); ++i) context_.set_state(i, step.state(i));
+}
+
+void Predictor::copy_weights_from(const Predictor& other) {
+  for (size_t i = 0; i < executable_.states().size(); ++i) {
+    context_.set_state(i, other.context_.state(i));
+  }
+}
+
+}  // namespace trainyard::train
