@@ -1,7 +1,9 @@
 #include "base/child_process.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
@@ -36,10 +38,17 @@ std::vector<std::string> environment(std::span<const std::string> more) {
 
 ChildProcess::ChildProcess(std::span<const std::string> words, const ChildOptions& options) {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw_failure("no pipe: {}", std::strerror(errno));
+  std::array<int, 2> input_ends{-1, -1};
+  const bool piped = pipe2(ends.data(), O_CLOEXEC) == 0 &&
+                     (!options.input || pipe2(input_ends.data(), O_CLOEXEC) == 0);
+  if (!piped) throw_failure("no pipe: {}", std::strerror(errno));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (options.input) {
+    posix_spawn_file_actions_adddup2(&actions, input_ends[0], STDIN_FILENO);
+  } else {
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  }
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   if (!options.log.empty()) {
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, options.log.c_str(),
@@ -55,15 +64,37 @@ ChildProcess::ChildProcess(std::span<const std::string> words, const ChildOption
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
+  if (options.input) close(input_ends[0]);
   output_ = ends[0];
+  input_ = input_ends[1];
   if (code != 0) {
-    close(output_);
+    close_pipes();
     throw_failure("{} cannot be started: {}", words[0], std::strerror(code));
   }
 }
 
 ChildProcess::~ChildProcess() {
+  close_pipes();
+}
+
+void ChildProcess::close_pipes() const {
   close(output_);
+  if (input_ >= 0) close(input_);
+}
+
+bool ChildProcess::write_all(std::string_view text, int milliseconds) const {
+  // A pipe whose reader is gone must not end this process.
+  const auto before = signal(SIGPIPE, SIG_IGN);
+  while (!text.empty()) {
+    pollfd ready{.fd = input_, .events = POLLOUT, .revents = 0};
+    if (poll(&ready, 1, milliseconds) <= 0) break;
+    // No more than a pipe takes at once, so that the write does not wait.
+    const ssize_t put = ::write(input_, text.data(), std::min<size_t>(text.size(), PIPE_BUF));
+    if (put <= 0) break;
+    text.remove_prefix(static_cast<size_t>(put));
+  }
+  signal(SIGPIPE, before);
+  return text.empty();
 }
 
 bool ChildProcess::read_some(std::string& text, int milliseconds) const {

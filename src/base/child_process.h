@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <vector>
 
@@ -16,16 +17,22 @@ struct ChildOptions {
   std::filesystem::path log = {};
   // In a process group of its own, Ctrl-C reaches this process alone.
   bool own_group = false;
+  // Its stdin is ours to write to; otherwise it is empty.
+  bool input = false;
 };
 
 class ChildProcess {
  public:
-  // words[0] is looked for in PATH. stdin is empty. Throws Failure if it cannot be started.
+  // words[0] is looked for in PATH. Throws Failure if it cannot be started.
   ChildProcess(std::span<const std::string> words, const ChildOptions& options);
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
-  // Closes its output; does not end or wait for it.
+  // Closes its output and its stdin; does not end or wait for it.
   ~ChildProcess();
+
+  // To its stdin (options.input). False if it does not take it: it has ended, or does not read for
+  // so long.
+  bool write_all(std::string_view text, int milliseconds) const;
 
   // Appends what it wrote to stdout since; waits for at most so long. False once its output ended.
   bool read_some(std::string& text, int milliseconds) const;
@@ -34,8 +41,11 @@ class ChildProcess {
   int wait() const;
 
  private:
+  void close_pipes() const;
+
   pid_t process_ = 0;
   int output_ = -1;
+  int input_ = -1;
 };
 
 // The file of the program that is running.

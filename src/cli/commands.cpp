@@ -23,6 +23,7 @@ extern const Command kStaleness;
 extern const Command kScale;
 extern const Command kSweep;
 extern const Command kValidate;
+extern const Command kRl;
 extern const Command kRun;
 extern const Command kTrain;
 extern const Command kVersion;
@@ -50,6 +51,7 @@ constexpr const Command* kCommands[] = {
     &kScale,
     &kAllReduce,
     &kStaleness,
+    &kRl,
     &kConformance,
     &kData,
     &kCompletion,

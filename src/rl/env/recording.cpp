@@ -1,0 +1,224 @@
+#include "rl/env/recording.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "data/gzip.h"
+#include "rl/env/recorded_run.h"
+
+namespace trainyard::rl {
+namespace {
+
+constexpr double kFreeRunTolerance = 1e-6;
+
+Json as_json(const std::vector<float>& observation) {
+  return Json::array_of(std::vector<double>(observation.begin(), observation.end()));
+}
+
+// The places of the ones, as recordings have them: (row * 10 + column) * channels + channel.
+Json lit_places(const RecordedRun& run, const Shape& shape) {
+  std::vector<int64_t> lit;
+  const int64_t places = shape[1] * shape[2];
+  for (int64_t place = 0; place < places; ++place) {
+    for (int64_t channel = 0; channel < shape[0]; ++channel) {
+      if (run.observation()[static_cast<size_t>(channel * places + place)] != 0) {
+        lit.push_back(place * shape[0] + channel);
+      }
+    }
+  }
+  return Json::array_of(lit);
+}
+
+std::string flag_difference(const RecordedRun& run, const Outcome& outcome, int64_t t,
+                            const char* terminated) {
+  const double recorded = run.at("rewards", t).as_number();
+  if (static_cast<double>(outcome.reward) != recorded) {
+    return fmt::format("reward {}, recorded {}", outcome.reward, recorded);
+  }
+  if (outcome.terminated != run.at(terminated, t).as_bool()) {
+    return fmt::format("terminated is {}, recorded {}", outcome.terminated, !outcome.terminated);
+  }
+  return {};
+}
+
+std::string plain_difference(RecordedRun& run, const Outcome& outcome, int64_t t) {
+  const Json state = run.environment().state(0);
+  if (!run.agree(state, run.at("states", t), kStateTolerance)) {
+    return fmt::format("state {}, recorded {}", state.dump(-1), run.at("states", t).dump(-1));
+  }
+  if (run.find("obs") != nullptr &&
+      !run.agree(as_json(run.observation()), run.at("obs", t), kObservationTolerance)) {
+    return fmt::format("another observation than {}", run.at("obs", t).dump(-1));
+  }
+  if (outcome.truncated != run.at("truncated", t).as_bool()) {
+    return fmt::format("truncated is {}, recorded {}", outcome.truncated, !outcome.truncated);
+  }
+  return flag_difference(run, outcome, t, "terminated");
+}
+
+// Classic control and grids: each step from the recorded state before it, then a free run.
+void check_plain(RecordedRun& run) {
+  for (int64_t t = 0; t < run.length(); ++t) {
+    run.environment().set_state(0, t == 0 ? run.field("start_state") : run.at("states", t - 1), t);
+    if (run.find("draws") != nullptr) run.feed(run.at("draws", t));
+    run.note(t, plain_difference(run, run.step(t), t));
+    run.count_step();
+  }
+  run.environment().set_state(0, run.field("start_state"), 0);
+  const int64_t free = std::min(run.length(), run.field("free_run_steps").as_int());
+  for (int64_t t = 0; t < free; ++t) {
+    if (run.find("draws") != nullptr) run.feed(run.at("draws", t));
+    run.step(t);
+    double apart = 0;  // rounding may add up here: not part of the largest difference
+    if (!values_agree(run.environment().state(0), run.at("states", t), kFreeRunTolerance, apart)) {
+      run.note(t, "the run from the start has left the recorded one");
+      return;
+    }
+  }
+}
+
+void compare_picture(RecordedRun& run, const Json& recorded, int64_t t) {
+  const Json lit = lit_places(run, run.environment().spec().shape);
+  if (lit.dump(-1) != recorded.dump(-1)) run.note(t, "another picture");
+}
+
+// The recorded entry of a list for this step, if it has one.
+const Json* entry_after(const Json& list, int64_t t) {
+  for (const Json& entry : list.items()) {
+    if (entry.at("after_step").as_int() == t) return &entry;
+  }
+  return nullptr;
+}
+
+void begin_recorded(RecordedRun& run) {
+  run.feed(run.field("reset_draws"));
+  run.begin_episode();
+  const bool forced = run.field("start_is_forced").as_bool();
+  if (!forced && !run.agree(run.environment().state(0), run.field("start_state"), 0)) {
+    run.note(0, "another state after the reset");
+  }
+  Json start = run.field("start_state");
+  start["last_action"] = run.field("last_action");
+  run.environment().set_state(0, start, 0);
+}
+
+void check_step(RecordedRun& run, int64_t t) {
+  run.feed(run.at("draws", t));
+  const Outcome outcome = run.step(t);
+  std::string difference = flag_difference(run, outcome, t, "terminal");
+  const Json state = run.environment().state(0);
+  if (difference.empty() && state.at("last_action").as_int() != run.at("applied", t).as_int()) {
+    difference = fmt::format("applied action {}, recorded {}", state.at("last_action").as_int(),
+                             run.at("applied", t).as_int());
+  }
+  const Json* checkpoint = entry_after(run.field("checkpoints"), t);
+  if (difference.empty() && checkpoint != nullptr &&
+      !run.agree(state, checkpoint->at("state"), 0)) {
+    difference =
+        fmt::format("state {}, recorded {}", state.dump(-1), checkpoint->at("state").dump(-1));
+  }
+  run.note(t, difference);
+  if (difference.empty()) compare_picture(run, run.at("on", t), t);
+}
+
+void check_minatar(RecordedRun& run) {
+  begin_recorded(run);
+  for (int64_t t = 0; t < run.length(); ++t) {
+    check_step(run, t);
+    run.count_step();
+    const Json* reset = entry_after(run.field("resets"), t);
+    if (reset == nullptr) continue;
+    run.feed(reset->at("draws"));
+    run.begin_episode();
+    if (!run.agree(run.environment().state(0), reset->at("state"), 0)) {
+      run.note(t, "another state after the reset");
+    }
+    compare_picture(run, reset->at("on"), t);
+  }
+}
+
+EnvOptions options_of(const Json& recording, const Json& trajectory) {
+  EnvOptions options;
+  if (const Json* limit = recording.find("time_limit"); limit != nullptr && limit->is_int()) {
+    options.time_limit = limit->as_int();
+  }
+  if (const Json* arguments = trajectory.find("kwargs"); arguments != nullptr) {
+    if (const Json* map = arguments->find("map_name")) options.map = map->as_string();
+    if (const Json* ice = arguments->find("is_slippery")) options.slippery = ice->as_bool();
+  }
+  if (const Json* sticky = trajectory.find("sticky_action_prob")) {
+    options.sticky = sticky->as_number();
+  }
+  if (const Json* ramping = trajectory.find("difficulty_ramping")) {
+    options.ramping = ramping->as_bool();
+  }
+  return options;
+}
+
+void check_trajectory(RecordingCheck& check, const Json& recording, const Json& trajectory) {
+  const EnvironmentDef& known = find_environment(check.environment);
+  const auto environment = known.make(options_of(recording, trajectory), 1);
+  RecordedRun run(check, *environment, trajectory);
+  try {
+    if (trajectory.find("on") != nullptr) {
+      check_minatar(run);
+    } else {
+      check_plain(run);
+    }
+  } catch (const Failure& failure) {
+    // Other draws than the recorded ones: what follows would differ for that reason alone.
+    run.note(check.steps, failure.what());
+  }
+}
+
+Json read_recording(const std::filesystem::path& file) {
+  return Json::parse(data::read_maybe_gzip(file), file.string());
+}
+
+RecordingCheck check_parsed(const Json& recording, const std::filesystem::path& file) {
+  RecordingCheck check{.file = file.filename().string(),
+                       .environment = recording.at("env").as_string()};
+  try {
+    for (const Json& trajectory : recording.at("trajectories").items()) {
+      check_trajectory(check, recording, trajectory);
+    }
+  } catch (const Error& error) {
+    throw_error("{}: {}", file.string(), error.what());
+  }
+  return check;
+}
+
+bool is_recording(const Json& content) {
+  return content.is_object() && content.find("env") != nullptr &&
+         content.find("trajectories") != nullptr;
+}
+
+}  // namespace
+
+RecordingCheck check_recording(const std::filesystem::path& file) {
+  const Json recording = read_recording(file);
+  TY_REQUIRE(is_recording(recording), "{} is no recording: expected 'env' and 'trajectories'",
+             file.string());
+  return check_parsed(recording, file);
+}
+
+std::vector<RecordingCheck> check_recordings(const std::filesystem::path& path) {
+  TY_REQUIRE(std::filesystem::exists(path), "there is no '{}'", path.string());
+  if (!std::filesystem::is_directory(path)) return {check_recording(path)};
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".json") || name.ends_with(".json.gz")) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<RecordingCheck> checks;
+  for (const std::filesystem::path& file : files) {
+    const Json content = read_recording(file);
+    if (is_recording(content)) checks.push_back(check_parsed(content, file));
+  }
+  TY_REQUIRE(!checks.empty(), "'{}' has no recording (*.json, *.json.gz with 'trajectories')",
+             path.string());
+  return checks;
+}
+
+}  // namespace trainyard::rl
