@@ -163,6 +163,7 @@ std::string Augmentations::evaluation_text() const {
 PixelView Augmentations::bytes(const Dataset& dataset, const Draw& draw,
                                Workspace& workspace) const {
   PixelView picture = dataset.pixels(draw.sample, workspace.sample);
+  workspace.shape = picture.shape;
   const uint64_t key = key_of(draw);
   try {
     for (size_t i = 0; i < steps_.size(); ++i) {
@@ -174,6 +175,16 @@ PixelView Augmentations::bytes(const Dataset& dataset, const Draw& draw,
     throw_error("{}: {}", dataset.sample_name(draw.sample), error.what());
   }
   return picture;
+}
+
+void Augmentations::move_boxes(std::vector<Box>& boxes, const PictureShape& in,
+                               const Draw& draw) const {
+  const uint64_t key = key_of(draw);
+  PictureShape shape = in;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    steps_[i]->apply_to_boxes(boxes, shape, RandomStream(key, i));
+    shape = steps_[i]->output(shape);
+  }
 }
 
 void Augmentations::floats(const Dataset& dataset, const Draw& draw, Workspace& workspace,

@@ -23,6 +23,8 @@ std::string fitting_steps(const PictureShape& from, const PictureShape& to);
 struct Workspace {
   Pixels sample;
   Pixels steps[2];
+  Target target;
+  PictureShape shape;  // of the last sample as the set gave it
 };
 
 // Which draw of random choices: the same sample in another epoch is drawn anew.
@@ -51,6 +53,8 @@ class Augmentations {
   PixelView bytes(const Dataset& dataset, const Draw& draw, Workspace& workspace) const;
   // output().elements() floats.
   void floats(const Dataset& dataset, const Draw& draw, Workspace& workspace, float* out) const;
+  // Boxes of a sample of shape `in`, moved as the same draw moves its pixels.
+  void move_boxes(std::vector<Box>& boxes, const PictureShape& in, const Draw& draw) const;
 
   const std::optional<Normalization>& normalization() const { return normalization_; }
 

@@ -21,8 +21,7 @@ class Center final : public Step {
 
   PixelView apply(const PixelView& in, Pixels& out, const RandomStream& /*random*/) const override {
     out.reshape(output(in.shape));
-    const int64_t top = (in.shape.height - size_.height) / 2;
-    const int64_t left = (in.shape.width - size_.width) / 2;
+    const auto [top, left] = place(in.shape);
     for (int64_t c = 0; c < in.shape.channels; ++c) {
       for (int64_t y = 0; y < size_.height; ++y) {
         std::memcpy(out.row(c, y), in.row(c, top + y) + left, static_cast<size_t>(size_.width));
@@ -31,11 +30,26 @@ class Center final : public Step {
     return out.view();
   }
 
+  void apply_to_boxes(std::vector<Box>& boxes, const PictureShape& in,
+                      const RandomStream& /*random*/) const override {
+    const Place at = place(in);
+    move_boxes(boxes, {.left = static_cast<double>(at.left), .top = static_cast<double>(at.top)},
+               output(in));
+  }
+
   std::string text() const override {
     return fmt::format("center:{}x{}", size_.height, size_.width);
   }
 
  private:
+  struct Place {
+    int64_t top;
+    int64_t left;
+  };
+  Place place(const PictureShape& in) const {
+    return {(in.height - size_.height) / 2, (in.width - size_.width) / 2};
+  }
+
   Size size_;
 };
 

@@ -15,9 +15,7 @@ class Crop final : public Step {
   PictureShape output(const PictureShape& in) const override { return in; }
 
   PixelView apply(const PixelView& in, Pixels& out, const RandomStream& random) const override {
-    const auto places = static_cast<uint64_t>(2 * padding_ + 1);
-    const int64_t down = static_cast<int64_t>(random.below(0, places)) - padding_;
-    const int64_t right = static_cast<int64_t>(random.below(1, places)) - padding_;
+    const auto [down, right] = draw(random);
     if (down == 0 && right == 0) return in;
     const auto& [channels, height, width] = in.shape;
     out.reshape(in.shape);
@@ -36,10 +34,26 @@ class Crop final : public Step {
     return out.view();
   }
 
+  void apply_to_boxes(std::vector<Box>& boxes, const PictureShape& in,
+                      const RandomStream& random) const override {
+    const auto [down, right] = draw(random);
+    move_boxes(boxes, {.left = static_cast<double>(right), .top = static_cast<double>(down)}, in);
+  }
+
   std::string text() const override { return fmt::format("crop:{}", padding_); }
   std::string evaluation_text() const override { return ""; }
 
  private:
+  struct Shift {
+    int64_t down;
+    int64_t right;
+  };
+  Shift draw(const RandomStream& random) const {
+    const auto places = static_cast<uint64_t>(2 * padding_ + 1);
+    return {static_cast<int64_t>(random.below(0, places)) - padding_,
+            static_cast<int64_t>(random.below(1, places)) - padding_};
+  }
+
   int64_t padding_;
 };
 

@@ -25,7 +25,7 @@ class Flip final : public Step {
   PictureShape output(const PictureShape& in) const override { return in; }
 
   PixelView apply(const PixelView& in, Pixels& out, const RandomStream& random) const override {
-    if (random.uniform(0) >= probability_) return in;
+    if (!flips(random)) return in;
     out.reshape(in.shape);
     for (int64_t c = 0; c < in.shape.channels; ++c) {
       for (int64_t y = 0; y < in.shape.height; ++y) {
@@ -35,12 +35,25 @@ class Flip final : public Step {
     return out.view();
   }
 
+  void apply_to_boxes(std::vector<Box>& boxes, const PictureShape& in,
+                      const RandomStream& random) const override {
+    if (!flips(random)) return;
+    const auto width = static_cast<float>(in.width);
+    for (Box& box : boxes) {
+      const float left = width - box.right;
+      box.right = width - box.left;
+      box.left = left;
+    }
+  }
+
   std::string text() const override {
     return probability_ == 0.5 ? "flip" : fmt::format("flip:{}", probability_);
   }
   std::string evaluation_text() const override { return ""; }
 
  private:
+  bool flips(const RandomStream& random) const { return random.uniform(0) < probability_; }
+
   double probability_;
 };
 

@@ -22,8 +22,7 @@ class Pad final : public Step {
   PixelView apply(const PixelView& in, Pixels& out, const RandomStream& /*random*/) const override {
     out.reshape({in.shape.channels, size_.height, size_.width});
     std::memset(out.bytes.data(), 0, out.bytes.size());
-    const int64_t top = (size_.height - in.shape.height) / 2;
-    const int64_t left = (size_.width - in.shape.width) / 2;
+    const auto [top, left] = place(in.shape);
     for (int64_t c = 0; c < in.shape.channels; ++c) {
       for (int64_t y = 0; y < in.shape.height; ++y) {
         std::memcpy(out.row(c, top + y) + left, in.row(c, y), static_cast<size_t>(in.shape.width));
@@ -32,9 +31,25 @@ class Pad final : public Step {
     return out.view();
   }
 
+  void apply_to_boxes(std::vector<Box>& boxes, const PictureShape& in,
+                      const RandomStream& /*random*/) const override {
+    const Place at = place(in);
+    move_boxes(boxes, {.left = -static_cast<double>(at.left), .top = -static_cast<double>(at.top)},
+               output(in));
+  }
+
   std::string text() const override { return fmt::format("pad:{}x{}", size_.height, size_.width); }
 
  private:
+  // Of the picture's corner.
+  struct Place {
+    int64_t top;
+    int64_t left;
+  };
+  Place place(const PictureShape& in) const {
+    return {(size_.height - in.height) / 2, (size_.width - in.width) / 2};
+  }
+
   Size size_;
 };
 

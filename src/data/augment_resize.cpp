@@ -38,6 +38,15 @@ class Resize final : public Step {
     return out.view();
   }
 
+  void apply_to_boxes(std::vector<Box>& boxes, const PictureShape& in,
+                      const RandomStream& /*random*/) const override {
+    const PictureShape to = output(in);
+    move_boxes(boxes,
+               {.scale_x = static_cast<double>(to.width) / static_cast<double>(in.width),
+                .scale_y = static_cast<double>(to.height) / static_cast<double>(in.height)},
+               to);
+  }
+
   std::string text() const override {
     return shorter_ ? fmt::format("resize:{}", size_.height)
                     : fmt::format("resize:{}x{}", size_.height, size_.width);

@@ -46,6 +46,17 @@ class ResizedCrop final : public Step {
     return out.view();
   }
 
+  void apply_to_boxes(std::vector<Box>& boxes, const PictureShape& in,
+                      const RandomStream& random) const override {
+    const Piece piece = draw(in, random);
+    move_boxes(boxes,
+               {.left = static_cast<double>(piece.left),
+                .top = static_cast<double>(piece.top),
+                .scale_x = static_cast<double>(size_.width) / static_cast<double>(piece.width),
+                .scale_y = static_cast<double>(size_.height) / static_cast<double>(piece.height)},
+               output(in));
+  }
+
   std::string text() const override {
     std::string text = fmt::format("resized_crop:{}x{}", size_.height, size_.width);
     if (least_area_ != kDefaultArea) text += fmt::format(":{}", least_area_);

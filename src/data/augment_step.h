@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "data/pixels.h"
+#include "data/target.h"
 
 namespace trainyard::data {
 
@@ -25,6 +26,9 @@ class Step {
   // Either `in`, if there is nothing to do, or a picture in `out`. Every random choice comes from
   // `random`, which belongs to this step of this sample in this epoch.
   virtual PixelView apply(const PixelView& in, Pixels& out, const RandomStream& random) const = 0;
+  // Boxes of a picture of shape `in`, moved as apply() with the same `random` moves its pixels.
+  virtual void apply_to_boxes(std::vector<Box>& /*boxes*/, const PictureShape& /*in*/,
+                              const RandomStream& /*random*/) const {}
   // As it is written.
   virtual std::string text() const = 0;
   // What stands in its place when a network is judged, where nothing is random; empty: nothing.

@@ -1,4 +1,4 @@
-// Labelled pictures, and how they are named on the command line.
+// Pictures with what they are to teach, and how they are named on the command line.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/pixels.h"
+#include "data/target.h"
 
 namespace trainyard::data {
 
@@ -30,8 +31,12 @@ class Dataset {
   Dataset& operator=(const Dataset&) = delete;
 
   virtual int64_t size() const = 0;
-  // In [0, number of classes).
-  virtual int64_t label(int64_t index) const = 0;
+  // What every sample has beside its picture.
+  virtual TargetKind target_kind() const { return TargetKind::kClass; }
+  // In [0, number of classes); kNoLabel unless the targets are classes.
+  virtual int64_t label(int64_t /*index*/) const { return kNoLabel; }
+  // Fills in the part of `target` that is of the set's kind. Throws Error if it cannot be read.
+  virtual void target(int64_t index, Target& target) const { target.label = label(index); }
   // The picture, in memory of the set or in `room`, which the caller lends and may use again
   // afterwards. Throws Error if the sample cannot be read.
   virtual PixelView pixels(int64_t index, Pixels& room) const = 0;

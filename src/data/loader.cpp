@@ -42,6 +42,11 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
     slot.batch.images =
         Tensor(DType::kF32, Shape{options.batch, shape.channels, shape.height, shape.width});
     slot.batch.labels = Tensor(DType::kI64, Shape{options.batch});
+    if (dataset.target_kind() == TargetKind::kProbabilities) {
+      slot.batch.probabilities = Tensor(DType::kF32, Shape{options.batch, dataset.num_classes()});
+    } else if (dataset.target_kind() == TargetKind::kBoxes) {
+      slot.batch.boxes.resize(static_cast<size_t>(options.batch));
+    }
   }
   // Nothing to do before start_epoch().
   claimed_ = released_ = consumed_ = num_batches();
@@ -144,12 +149,36 @@ void Loader::fill(Batch& batch, int64_t index, Workspace& workspace) const {
     const Draw draw{.seed = options_.seed, .epoch = epoch_, .sample = samples[i]};
     augmentations_.floats(dataset_, draw, workspace,
                           images.data() + static_cast<int64_t>(i) * elements);
-    labels[i] = dataset_.label(samples[i]);
+    fill_target(batch, i, draw, workspace);
   }
   batch.index = index;
   batch.valid = static_cast<int64_t>(samples.size());
   std::fill(images.begin() + batch.valid * elements, images.end(), 0.0F);
   std::fill(labels.begin() + batch.valid, labels.end(), kNoLabel);
+  for (size_t i = samples.size(); i < batch.boxes.size(); ++i) batch.boxes[i].clear();
+  if (batch.probabilities.empty()) return;
+  const std::span<float> rest = batch.probabilities.values<float>().subspan(
+      samples.size() * static_cast<size_t>(dataset_.num_classes()));
+  std::fill(rest.begin(), rest.end(), 0.0F);
+}
+
+// After the picture, whose size the boxes need where sizes differ.
+void Loader::fill_target(Batch& batch, size_t place, const Draw& draw, Workspace& workspace) const {
+  Target& target = workspace.target;
+  target.label = kNoLabel;
+  dataset_.target(draw.sample, target);
+  batch.labels.values<int64_t>()[place] = target.label;
+  if (dataset_.target_kind() == TargetKind::kProbabilities) {
+    const auto classes = static_cast<size_t>(dataset_.num_classes());
+    TY_REQUIRE(target.probabilities.size() == classes, "{} has {} probabilities for {} classes",
+               dataset_.sample_name(draw.sample), target.probabilities.size(), classes);
+    std::copy(
+        target.probabilities.begin(), target.probabilities.end(),
+        batch.probabilities.values<float>().begin() + static_cast<ptrdiff_t>(place * classes));
+  } else if (dataset_.target_kind() == TargetKind::kBoxes) {
+    augmentations_.move_boxes(target.boxes, workspace.shape, draw);
+    batch.boxes[place].assign(target.boxes.begin(), target.boxes.end());
+  }
 }
 
 }  // namespace trainyard::data

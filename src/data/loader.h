@@ -16,12 +16,13 @@
 
 namespace trainyard::data {
 
-// The label of places that a short last batch leaves empty.
-inline constexpr int64_t kNoLabel = -1;
-
 struct Batch {
-  Tensor images;      // f32[batch, channels, height, width]
-  Tensor labels;      // i64[batch]
+  Tensor images;  // f32[batch, channels, height, width]
+  Tensor labels;  // i64[batch]; kNoLabel unless the targets are classes
+  // Of sets of that kind, else empty: f32[batch, classes], and the boxes of each place in pixels of
+  // the image.
+  Tensor probabilities;
+  std::vector<std::vector<Box>> boxes;
   int64_t index = 0;  // in the epoch
   int64_t valid = 0;  // samples in it; the places after them hold zeros and kNoLabel
 };
@@ -78,6 +79,7 @@ class Loader {
   Slot& slot_of(int64_t index) { return slots_[static_cast<size_t>(index) % slots_.size()]; }
   // Without the lock: only the claimant touches the slot.
   void fill(Batch& batch, int64_t index, Workspace& workspace) const;
+  void fill_target(Batch& batch, size_t place, const Draw& draw, Workspace& workspace) const;
   void work();
   bool may_claim() const;
 
