@@ -1,3 +1,4 @@
+cmake_minimum_required(VERSION 3.25)
 # cmake -DSOURCE=src -DROOTS="a.h;b.h" -DDESTINATION=include/trainyard -P install_headers.cmake
 #
 # Installs the public headers and those that they include, and nothing else. Inside the project a header is named by its

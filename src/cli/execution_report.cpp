@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "kernels/parallel/parallel.h"
+#include "network/network.h"
 
 namespace trainyard::cli {
 namespace {
@@ -38,6 +39,15 @@ int resolve_threads(int64_t flag) {
   TY_REQUIRE(0 <= flag && flag <= kMostThreads, "--threads is {}, expected 0 to {}", flag,
              kMostThreads);
   return flag == 0 ? kernels::available_cores() : static_cast<int>(flag);
+}
+
+void add_weights_notice(report::Document& document, const Graph& graph) {
+  const bool random = network::has_random_weights(graph);
+  document.data["weights"] = random ? "random" : "given";
+  if (!random) return;
+  document.blocks.emplace_back(report::Paragraph{
+      "The weights are random: times are real, results mean nothing. --weights F.safetensors, an "
+      ".onnx file or a run directory brings trained ones."});
 }
 
 void add_explanation(report::Document& document, const runtime::Executable& executable) {

@@ -1,6 +1,7 @@
 // What `run` and `bench` say about an executable: chosen kernels and where the time goes.
 #pragma once
 
+#include "ir/graph.h"
 #include "report/table.h"
 #include "runtime/executable.h"
 #include "runtime/profile.h"
@@ -9,6 +10,10 @@ namespace trainyard::cli {
 
 // --threads: 0 means all cores. Throws Error for a count that makes no sense.
 int resolve_threads(int64_t flag);
+
+// Says so where the weights were drawn at random, and puts "weights" ("random" or "given") into the
+// data.
+void add_weights_notice(report::Document& document, const Graph& graph);
 
 // Adds tables to the blocks and "steps" to the data.
 void add_explanation(report::Document& document, const runtime::Executable& executable);

@@ -23,17 +23,23 @@ constexpr int kOurBug = 3;
 
 std::string overview() {
   std::string text =
-      "trainyard: describe a network once; analyse, predict, run, train and export it.\n"
-      "\nUsage: trainyard COMMAND [ARGUMENTS…]     MODEL is a built-in name or a path to an .onnx "
-      "file\n"
+      "trainyard: describe a network once; analyze, predict, run, train and export it.\n"
+      "\nUsage: trainyard COMMAND [ARGUMENTS…]     MODEL is a built-in name, an .onnx file "
+      "or a run directory\n"
       "New here? trainyard lab run tour\n";
-  std::string_view group;
+  // Each group once, in the order of its first command.
+  std::vector<std::string_view> groups;
   for (const Command* command : all_commands()) {
-    if (command->group != group) {
-      group = command->group;
-      text += fmt::format("\n{}\n", group);
+    if (std::find(groups.begin(), groups.end(), command->group) == groups.end()) {
+      groups.push_back(command->group);
     }
-    text += fmt::format("  {:<18} {}\n", command->name, command->summary);
+  }
+  for (const std::string_view group : groups) {
+    text += fmt::format("\n{}\n", group);
+    for (const Command* command : all_commands()) {
+      if (command->group != group) continue;
+      text += fmt::format("  {:<18} {}\n", command->name, command->summary);
+    }
   }
   return text + "\n'trainyard help COMMAND' shows the arguments and examples of one command.\n";
 }

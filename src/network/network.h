@@ -43,6 +43,11 @@ std::string label(const std::string& model);
 // missing, surplus or of another shape.
 void load_weights(Graph& graph, const std::string& path);
 
+// The same for a network that continues from another: tensors of the file with the name of a
+// parameter are taken, others left. Returns the names of the parameters that the file does not
+// have. Throws Error if a shape differs or nothing fits.
+std::vector<std::string> load_matching_weights(Graph& graph, const std::string& path);
+
 // Whether parameters are still to be drawn at random: such a network computes, but has learned
 // nothing.
 bool has_random_weights(const Graph& graph);

@@ -65,6 +65,26 @@ void load_weights(Graph& graph, const std::string& path) {
   }
 }
 
+std::vector<std::string> load_matching_weights(Graph& graph, const std::string& path) {
+  const runs::SafetensorsFile file(path);
+  std::vector<std::string> absent;
+  size_t found = 0;
+  for (const ValueId id : graph.initializers()) {
+    Value& value = graph.mutable_value(id);
+    const runs::StoredTensor* stored = file.find(value.name);
+    if (stored == nullptr) {
+      if (value.constant == nullptr) absent.push_back(value.name);
+      continue;
+    }
+    TY_REQUIRE(stored->type == value.type, "{}: '{}' is {}, but the network has {}", path,
+               value.name, stored->type.to_string(), value.type.to_string());
+    value.constant = std::make_shared<const Tensor>(file.tensor(value.name));
+    ++found;
+  }
+  TY_REQUIRE(found > 0, "{} has no tensor that the network has", path);
+  return absent;
+}
+
 bool has_random_weights(const Graph& graph) {
   const std::vector<ValueId> ids = graph.initializers();
   return std::any_of(ids.begin(), ids.end(), [&](ValueId id) {

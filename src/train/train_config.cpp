@@ -12,7 +12,8 @@ namespace {
 constexpr double kMostBucketMb = 16384;
 
 void add_deciding(Settings& settings, TrainConfig& c) {
-  settings.add("model", &c.model, "a name of 'trainyard models', or a path to an .onnx file");
+  settings.add("model", &c.model,
+               "a name of 'trainyard models', a path to an .onnx file, or a run directory");
   settings.add("data", &c.data, "the data set; see 'trainyard data --help'");
   settings.add("augment", &c.augment, "steps from picture to input, such as crop:4,flip,normalize");
   settings.add("classes", &c.classes, "classes of a built-in network; 0: those of the data");

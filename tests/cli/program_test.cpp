@@ -100,5 +100,13 @@ TEST(Program, RenamedFlagsSayTheirNewName) {
   }
 }
 
+TEST(Program, HelpListsEachGroupOnce) {
+  const std::string help = run({"--help"}).out;
+  const std::string group = "\nRun\n";
+  const size_t first = help.find(group);
+  ASSERT_NE(first, std::string::npos) << help;
+  EXPECT_EQ(help.find(group, first + 1), std::string::npos) << help;
+}
+
 }  // namespace
 }  // namespace trainyard::cli

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "support/run_program.h"
+#include "support/temporary_folder.h"
 #include "tensor/npy.h"
 
 namespace trainyard::cli {
@@ -58,6 +59,17 @@ TEST(Bench, PrintsTheKeysOfItsContract) {
     EXPECT_NE(data.find(key), nullptr) << key;
   }
   EXPECT_EQ(run({"bench"}).code, 2);
+}
+
+// A confident answer of random weights is a lie unless it says so.
+TEST(Run, RandomWeightsAreNamed) {
+  const Outcome random = run({"run", "lenet5"});
+  EXPECT_NE(random.out.find("weights are random"), std::string::npos) << random.out;
+  const TemporaryFolder folder("weights");
+  const std::string file = (folder / "lenet5.onnx").string();
+  ASSERT_EQ(run({"export", "lenet5", "-o", file}).code, 0);
+  const Outcome given = run({"run", file, "--json"});
+  EXPECT_NE(given.out.find("\"weights\": \"given\""), std::string::npos) << given.out;
 }
 
 }  // namespace

@@ -48,14 +48,14 @@ int run_machine(const BenchFlags& flags, std::ostream& out) {
   return 0;
 }
 
-measure::Measured measure(const BenchFlags& flags) {
+measure::Measured measure(const BenchFlags& flags, Graph graph) {
   const measure::MeasureOptions options{.threads = resolve_threads(flags.threads),
                                         .warmup = flags.warmup,
                                         .runs = flags.runs,
                                         .reference_only = flags.reference,
                                         .profile = flags.profile || !flags.trace.empty()};
-  return flags.train ? measure::measure_training(flags.model.load(), options)
-                     : measure::measure_inference(flags.model.load(), options);
+  return flags.train ? measure::measure_training(graph, options)
+                     : measure::measure_inference(std::move(graph), options);
 }
 
 void add_phases(report::Document& document, const train::PhaseSeconds& phases, double step_s) {
@@ -75,7 +75,10 @@ int bench_command(const BenchFlags& flags, std::ostream& out) {
   if (flags.machine) return run_machine(flags, out);
   TY_REQUIRE(!flags.model.text().empty(), "bench needs a MODEL, or --machine");
   TY_REQUIRE(flags.runs >= 1 && flags.warmup >= 0, "--runs must be at least 1, --warmup 0 or more");
-  const measure::Measured measured = measure(flags);
+  report::Document document;
+  Graph graph = flags.model.load();
+  if (flags.profile || flags.explain) add_weights_notice(document, graph);
+  const measure::Measured measured = measure(flags, std::move(graph));
   const runtime::Executable& executable = measured.executable;
   const runtime::Timing& timing = measured.timing;
   const int64_t memory = runtime::peak_memory_bytes();
@@ -88,7 +91,6 @@ int bench_command(const BenchFlags& flags, std::ostream& out) {
   }
   const double gflops = flops / timing.median_s * 1e-9;
   const double images = static_cast<double>(measured.batch) / timing.median_s;
-  report::Document document;
   report::Table table({{"model", report::Align::kLeft},
                        {"batch"},
                        {"threads"},

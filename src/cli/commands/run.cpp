@@ -172,15 +172,16 @@ runtime::CompileOptions compile_options(const RunFlags& flags) {
 }
 
 int run_command(const RunFlags& flags, std::ostream& out) {
-  const runtime::Executable executable =
-      runtime::compile(flags.model.load(), compile_options(flags));
+  report::Document document;
+  Graph graph = flags.model.load();
+  add_weights_notice(document, graph);
+  const runtime::Executable executable = runtime::compile(std::move(graph), compile_options(flags));
   runtime::ExecutionContext context(executable);
   give_inputs(flags, executable, context);
   const std::vector<std::string> labels = read_labels(flags.labels);
   runtime::Profile profile(executable);
   context.run(&profile);
 
-  report::Document document;
   Json outputs = Json::array();
   for (size_t i = 0; i < executable.outputs().size(); ++i) {
     describe_output(document, outputs, executable.outputs()[i].name, context.output(i), flags,
@@ -235,7 +236,7 @@ extern const Command kRun = {
     .group = "Run",
     .summary = "Run a network on arrays, pictures or random numbers",
     .examples =
-        "  trainyard run resnet50 --input cat.jpg --labels imagenet.txt\n"
+        "  trainyard run runs/shoes --input shoe.png\n"
         "  trainyard run model.onnx --input data=x.npy --output results\n"
         "  trainyard run model.onnx --explain --dump passes\n",
     .setup = setup_run,

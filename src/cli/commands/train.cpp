@@ -20,6 +20,7 @@
 #include "dist/launch.h"
 #include "dist/mpi/mpi_ranks.h"
 #include "dist/single.h"
+#include "network/network.h"
 #include "report/runs.h"
 #include "runs/checkpoint.h"
 #include "train/trainer.h"
@@ -55,22 +56,6 @@ void read_config(std::string_view text, const std::string& origin, TrainFlags& f
   }
   Settings settings = train::settings_of(flags.config);
   settings.read_yaml(text, origin, given);
-}
-
-// Puts the tensors of a safetensors file into the network's initializers of the same names.
-void load_weights(const std::string& path, Graph& model) {
-  const runs::SafetensorsFile file(path);
-  int64_t found = 0;
-  for (const ValueId id : model.initializers()) {
-    Value& value = model.mutable_value(id);
-    const runs::StoredTensor* stored = file.find(value.name);
-    if (stored == nullptr) continue;
-    TY_REQUIRE(stored->type == value.type, "{}: '{}' is {}, but the network has {}", path,
-               value.name, stored->type.to_string(), value.type.to_string());
-    value.constant = std::make_shared<const Tensor>(file.tensor(value.name).clone());
-    ++found;
-  }
-  TY_REQUIRE(found > 0, "{} has no tensor that the network has", path);
 }
 
 train::TrainHooks hooks_of(train::Progress& progress, const StopSignals& signals, bool leads) {
@@ -198,7 +183,13 @@ int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm) {
   Graph model = build_training_network(
       config, *training,
       data::share_of(config.batch, std::min(comm.rank(), config.workers - 1), config.workers));
-  if (!config.weights.empty()) load_weights(config.weights, model);
+  if (!config.weights.empty()) {
+    const std::vector<std::string> fresh = network::load_matching_weights(model, config.weights);
+    if (leads && !fresh.empty()) {
+      std::cerr << fmt::format("trainyard: not in {}, so drawn at random: {}\n", config.weights,
+                               join(fresh, ", "));
+    }
+  }
   std::optional<train::Trainer> trainer;
   if (config.servers == 0) trainer.emplace(config, model, *training, *test, comm, kVersionText);
   const StopSignals signals;
