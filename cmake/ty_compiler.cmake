@@ -33,6 +33,12 @@ if(TY_SANITIZE)
   target_link_options(ty_flags INTERFACE -fsanitize=${TY_SANITIZE})
 endif()
 
+if(TY_COVERAGE)
+  # Atomic: kernels count from several threads.
+  target_compile_options(ty_flags INTERFACE --coverage -fprofile-update=atomic)
+  target_link_options(ty_flags INTERFACE --coverage)
+endif()
+
 if(TY_FUZZ)
   # Tells libFuzzer which branches an input took.
   target_compile_options(ty_flags INTERFACE -fsanitize=fuzzer-no-link)

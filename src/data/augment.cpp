@@ -98,26 +98,6 @@ uint64_t key_of(const Draw& draw) {
 
 }  // namespace
 
-std::string fitting_steps(const PictureShape& from, const PictureShape& to) {
-  std::vector<std::string> words;
-  if (from.channels != to.channels) words.push_back(fmt::format("channels:{}", to.channels));
-  const std::string size = fmt::format("{}x{}", to.height, to.width);
-  // Up to an eighth of the target on all sides together: 28 to 32.
-  const auto nearly = [](int64_t side, int64_t target) {
-    return side <= target && target - side <= target / 8;
-  };
-  if (!from.is_fixed()) {
-    words.push_back(fmt::format("resize:{},center:{}", std::max(to.height, to.width), size));
-  } else if (from.height == to.height && from.width == to.width) {
-    return join(words, ",");
-  } else if (nearly(from.height, to.height) && nearly(from.width, to.width)) {
-    words.push_back("pad:" + size);
-  } else {
-    words.push_back("resize:" + size);
-  }
-  return join(words, ",");
-}
-
 Augmentations::Augmentations(std::string_view text, const Dataset& dataset)
     : output_(dataset.shape()) {
   std::vector<Word> words = parse_words(text);

@@ -14,11 +14,6 @@
 
 namespace trainyard::data {
 
-// Steps that make pictures of shape `from` fit a network that takes `to`, such as
-// "channels:3,pad:32x32"; empty if they fit. A few missing pixels are padded, else pictures are
-// resized.
-std::string fitting_steps(const PictureShape& from, const PictureShape& to);
-
 // One thread's memory for pictures on their way.
 struct Workspace {
   Pixels sample;

@@ -94,17 +94,6 @@ std::vector<NodeId> Graph::node_ids() const {
   return ids;
 }
 
-std::vector<ValueId> Graph::value_ids() const {
-  std::vector<ValueId> ids(inputs_.begin(), inputs_.end());
-  ids.insert(ids.end(), initializers_.begin(), initializers_.end());
-  for (const NodeId id : node_ids()) {
-    for (const ValueId output : node(id).outputs) {
-      if (output.valid()) ids.push_back(output);
-    }
-  }
-  return ids;
-}
-
 std::vector<ValueId> Graph::initializers() const {
   return initializers_;
 }

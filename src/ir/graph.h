@@ -87,8 +87,6 @@ class Graph {
   const Node& node(NodeId id) const { return nodes_[static_cast<size_t>(id.index)]; }
   // Ids of the nodes that are still there, in the order of their list (topological after sort()).
   std::vector<NodeId> node_ids() const;
-  // Ids of all values that are an input, an initializer, or made by a node that is still there.
-  std::vector<ValueId> value_ids() const;
   std::vector<ValueId> initializers() const;
   int64_t num_nodes() const { return num_live_nodes_; }
   // Upper bounds of the index of ids, for arrays beside the graph.

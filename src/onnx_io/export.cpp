@@ -11,9 +11,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/wire.h"
 #include "onnx_io/proto.h"
 #include "onnx_io/weight_writer.h"
-#include "onnx_io/wire.h"
 #include "ops/layout/dtype_code.h"
 
 namespace trainyard::onnx_io {

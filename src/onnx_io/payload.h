@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "onnx_io/wire.h"
+#include "base/wire.h"
 
 namespace trainyard::onnx_io {
 

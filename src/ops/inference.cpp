@@ -123,10 +123,6 @@ void infer_node(Graph& graph, NodeId id) {
   }
 }
 
-void infer_graph(Graph& graph) {
-  for (const NodeId id : graph.node_ids()) infer_node(graph, id);
-}
-
 std::vector<std::string> verify_graph(const Graph& graph) {
   std::vector<std::string> findings;
   std::vector<bool> made(graph.value_limit(), false);

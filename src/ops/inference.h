@@ -13,9 +13,6 @@ std::vector<TensorType> infer_types(const Graph& graph, NodeId node);
 // infer_types(), stored into the output values together with what shape arithmetic tells.
 void infer_node(Graph& graph, NodeId node);
 
-// infer_node() over all nodes, in order.
-void infer_graph(Graph& graph);
-
 // What is wrong with a graph, one readable line each; empty if it is fine.
 std::vector<std::string> verify_graph(const Graph& graph);
 

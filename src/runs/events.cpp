@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/wire.h"
 #include "runs/crc32c.h"
 
 namespace trainyard::runs {
@@ -34,25 +35,13 @@ void put_raw(std::string& out, T value) {
   out.append(bytes.data(), bytes.size());
 }
 
-void put_varint(std::string& out, uint64_t value) {
-  for (; value >= 0x80U; value >>= 7U) out += static_cast<char>(0x80U | (value & 0x7fU));
-  out += static_cast<char>(value);
-}
-
-// A field's number and how its value is written.
-enum class Wire : uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
-void put_key(std::string& out, uint32_t field, Wire wire) {
-  put_varint(out, (field << 3U) | static_cast<uint32_t>(wire));
-}
-
 void put_number(std::string& out, uint32_t field, uint64_t value) {
-  put_key(out, field, Wire::kVarint);
-  put_varint(out, value);
+  append_tag(out, field, WireType::kVarint);
+  append_varint(out, value);
 }
 
 void put_bytes(std::string& out, uint32_t field, std::string_view bytes) {
-  put_key(out, field, Wire::kBytes);
-  put_varint(out, bytes.size());
+  append_bytes_header(out, field, bytes.size());
   out += bytes;
 }
 
@@ -63,7 +52,7 @@ double seconds_since_1970() {
 
 std::string event(int64_t step) {
   std::string out;
-  put_key(out, kEventWallTime, Wire::kFixed64);
+  append_tag(out, kEventWallTime, WireType::kFixed64);
   put_raw(out, seconds_since_1970());
   put_number(out, kEventStep, static_cast<uint64_t>(step));
   return out;
@@ -116,7 +105,7 @@ void EventWriter::write(int64_t step, std::span<const Scalar> scalars) {
   for (const Scalar& scalar : scalars) {
     std::string value;
     put_bytes(value, kValueTag, scalar.tag);
-    put_key(value, kValueSimple, Wire::kFixed32);
+    append_tag(value, kValueSimple, WireType::kFixed32);
     put_raw(value, static_cast<float>(scalar.value));
     put_bytes(summary, kSummaryValue, value);
   }

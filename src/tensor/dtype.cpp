@@ -38,13 +38,6 @@ std::string_view dtype_name(DType dtype) {
   return kRows[static_cast<size_t>(dtype)].name;
 }
 
-std::optional<DType> dtype_from_name(std::string_view name) {
-  for (const Row& row : kRows) {
-    if (row.name == name) return row.dtype;
-  }
-  return std::nullopt;
-}
-
 bool is_float(DType dtype) {
   return dtype <= DType::kBF16;
 }

@@ -27,7 +27,6 @@ enum class DType : uint8_t {
 int64_t dtype_size(DType dtype);
 // "f32", "i64", "bool", …
 std::string_view dtype_name(DType dtype);
-std::optional<DType> dtype_from_name(std::string_view name);
 bool is_float(DType dtype);
 bool is_integer(DType dtype);  // not bool
 

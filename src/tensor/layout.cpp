@@ -73,13 +73,6 @@ Layout Layout::channel_blocks(const Shape& shape, int64_t block) {
   return dense(shape, order, {{1, block}});
 }
 
-Layout Layout::channels_last(const Shape& shape) {
-  std::vector<int64_t> order = {0};
-  for (int64_t axis = 2; axis < shape.rank(); ++axis) order.push_back(axis);
-  order.push_back(1);
-  return dense(shape, order, {});
-}
-
 int64_t Layout::block_of(int64_t axis) const {
   int64_t size = 1;
   for (const InnerBlock& block : blocks_) {

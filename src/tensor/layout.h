@@ -32,8 +32,6 @@ class Layout {
                       std::vector<InnerBlock> blocks);
   // N C spatial… with channels in blocks of `block`: nChw8c for a 4-d shape and block 8.
   static Layout channel_blocks(const Shape& shape, int64_t block);
-  // N spatial… C.
-  static Layout channels_last(const Shape& shape);
 
   bool is_row_major() const { return strides_.empty(); }
   const std::vector<int64_t>& strides() const { return strides_; }

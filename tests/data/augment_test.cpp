@@ -156,15 +156,6 @@ TEST(Augment, ChannelsSpreadAndMix) {
   EXPECT_EQ(bytes_of(Augmentations("channels:1", colour), colour, {}), (std::vector<uint8_t>{2}));
 }
 
-TEST(Augment, StepsThatMakePicturesFitANetwork) {
-  EXPECT_EQ(fitting_steps({1, 28, 28}, {1, 32, 32}), "pad:32x32");
-  EXPECT_EQ(fitting_steps({1, 28, 28}, {3, 32, 32}), "channels:3,pad:32x32");
-  EXPECT_EQ(fitting_steps({3, 32, 32}, {3, 32, 32}), "");
-  EXPECT_EQ(fitting_steps({1, 32, 32}, {3, 32, 32}), "channels:3");
-  EXPECT_EQ(fitting_steps({3, 32, 32}, {3, 224, 224}), "resize:224x224");
-  EXPECT_EQ(fitting_steps({3, 0, 0}, {3, 224, 224}), "resize:224,center:224x224");
-}
-
 TEST(Augment, NormalizeMeasuresTheSetAndWritesTheNumbersDown) {
   const Ramp set({1, 1, 3});  // 1, 2, 3: mean 2, deviation sqrt(2/3)
   const Augmentations steps("normalize", set);

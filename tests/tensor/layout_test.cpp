@@ -20,7 +20,7 @@ TEST(Layout, ChannelBlocksPadTheLastBlock) {
 TEST(Layout, EveryElementHasAPlaceOfItsOwn) {
   const Shape shape{3, 20, 2, 7};
   for (const Layout& layout :
-       {Layout(), Layout::channel_blocks(shape, 8), Layout::channels_last(shape),
+       {Layout(), Layout::channel_blocks(shape, 8),
         Layout::dense(shape, std::vector<int64_t>{1, 0, 2, 3}, {{0, 2}, {1, 4}})}) {
     std::set<int64_t> seen;
     for (int64_t i = 0; i < shape.num_elements(); ++i) {
@@ -35,13 +35,14 @@ TEST(Layout, EveryElementHasAPlaceOfItsOwn) {
 TEST(Layout, PlacementIsTheSameWhereOnlyTheNotationDiffers) {
   const Shape pooled{4, 16, 1, 1};
   EXPECT_TRUE(same_placement(Layout(), Layout::channel_blocks(pooled, 8), pooled));
-  EXPECT_TRUE(same_placement(Layout(), Layout::channels_last(pooled), pooled));
+  EXPECT_TRUE(same_placement(Layout(), Layout::dense(pooled, std::vector<int64_t>{0, 2, 3, 1}, {}),
+                             pooled));
   const Shape padded{4, 20, 1, 1};
   EXPECT_FALSE(same_placement(Layout(), Layout::channel_blocks(padded, 8), padded));
   const Shape image{1, 16, 4, 4};
   EXPECT_FALSE(same_placement(Layout(), Layout::channel_blocks(image, 8), image));
-  EXPECT_FALSE(
-      same_placement(Layout::channels_last(image), Layout::channel_blocks(image, 8), image));
+  EXPECT_FALSE(same_placement(Layout::dense(image, std::vector<int64_t>{0, 2, 3, 1}, {}),
+                              Layout::channel_blocks(image, 8), image));
 }
 
 TEST(Layout, APartOfABufferDiffersFromADenseOneUnlessThereIsOneImage) {

@@ -15,34 +15,42 @@ void keep(float value) {
   asm volatile("" : : "x"(value));
 }
 
-}  // namespace
+// Sums are named one by one, since an array of them would go through memory; and all are the same
+// number, so without the empty assembly the compiler would compute one of them.
+#define TY_FMA_ROUNDS(Vector, set1, fmadd, first)                                \
+  const Vector factor = set1(0.999F);                                            \
+  Vector a = factor, b = factor, c = factor, d = factor, e = factor, f = factor; \
+  Vector g = factor, h = factor, i = factor, j = factor, k = factor, l = factor; \
+  for (int64_t round = 0; round < rounds; ++round) {                             \
+    a = fmadd(a, factor, factor);                                                \
+    b = fmadd(b, factor, factor);                                                \
+    c = fmadd(c, factor, factor);                                                \
+    d = fmadd(d, factor, factor);                                                \
+    e = fmadd(e, factor, factor);                                                \
+    f = fmadd(f, factor, factor);                                                \
+    g = fmadd(g, factor, factor);                                                \
+    h = fmadd(h, factor, factor);                                                \
+    i = fmadd(i, factor, factor);                                                \
+    j = fmadd(j, factor, factor);                                                \
+    k = fmadd(k, factor, factor);                                                \
+    l = fmadd(l, factor, factor);                                                \
+    asm volatile("" : "+v"(a), "+v"(b), "+v"(c), "+v"(d), "+v"(e), "+v"(f));     \
+    asm volatile("" : "+v"(g), "+v"(h), "+v"(i), "+v"(j), "+v"(k), "+v"(l));     \
+  }                                                                              \
+  for (const Vector& sum : {a, b, c, d, e, f, g, h, i, j, k, l}) keep(first(sum))
 
-void fma_loop(int64_t rounds) {
-  if (cpu_has_avx2_fma()) {
-    const __m256 factor = _mm256_set1_ps(0.999F);
-    __m256 a = factor, b = factor, c = factor, d = factor, e = factor, f = factor;
-    __m256 g = factor, h = factor, i = factor, j = factor, k = factor, l = factor;
-    // Named one by one, since an array of sums would go through memory.
-    for (int64_t round = 0; round < rounds; ++round) {
-      a = _mm256_fmadd_ps(a, factor, factor);
-      b = _mm256_fmadd_ps(b, factor, factor);
-      c = _mm256_fmadd_ps(c, factor, factor);
-      d = _mm256_fmadd_ps(d, factor, factor);
-      e = _mm256_fmadd_ps(e, factor, factor);
-      f = _mm256_fmadd_ps(f, factor, factor);
-      g = _mm256_fmadd_ps(g, factor, factor);
-      h = _mm256_fmadd_ps(h, factor, factor);
-      i = _mm256_fmadd_ps(i, factor, factor);
-      j = _mm256_fmadd_ps(j, factor, factor);
-      k = _mm256_fmadd_ps(k, factor, factor);
-      l = _mm256_fmadd_ps(l, factor, factor);
-      // All are the same number: without this the compiler would compute one of them.
-      asm volatile("" : "+x"(a), "+x"(b), "+x"(c), "+x"(d), "+x"(e), "+x"(f));
-      asm volatile("" : "+x"(g), "+x"(h), "+x"(i), "+x"(j), "+x"(k), "+x"(l));
-    }
-    for (const __m256& sum : {a, b, c, d, e, f, g, h, i, j, k, l}) keep(_mm256_cvtss_f32(sum));
-    return;
-  }
+void fma_rounds_8(int64_t rounds) {
+  TY_FMA_ROUNDS(__m256, _mm256_set1_ps, _mm256_fmadd_ps, _mm256_cvtss_f32);
+}
+
+// oneDNN uses vectors of 16 where the processor has them, so they are part of its peak.
+__attribute__((target("avx512f"))) void fma_rounds_16(int64_t rounds) {
+  TY_FMA_ROUNDS(__m512, _mm512_set1_ps, _mm512_fmadd_ps, _mm512_cvtss_f32);
+}
+
+#undef TY_FMA_ROUNDS
+
+void fma_rounds_1(int64_t rounds) {
   float sums[kSums];
   for (float& sum : sums) sum = 1.0F;
   for (int64_t i = 0; i < rounds; ++i) {
@@ -51,9 +59,26 @@ void fma_loop(int64_t rounds) {
   for (const float sum : sums) keep(sum);
 }
 
+int64_t widest_vector() {
+  if (__builtin_cpu_supports("avx512f") != 0) return 16;
+  return cpu_has_avx2_fma() ? kVector : 1;
+}
+
+}  // namespace
+
+void fma_loop(int64_t rounds) {
+  switch (widest_vector()) {
+    case 16:
+      return fma_rounds_16(rounds);
+    case kVector:
+      return fma_rounds_8(rounds);
+    default:
+      return fma_rounds_1(rounds);
+  }
+}
+
 double fma_loop_flops(int64_t rounds) {
-  return 2.0 * kSums * static_cast<double>(cpu_has_avx2_fma() ? kVector : 1) *
-         static_cast<double>(rounds);
+  return 2.0 * kSums * static_cast<double>(widest_vector() * rounds);
 }
 
 void sum_loop(const float* values, int64_t count) {

@@ -5,8 +5,7 @@
 
 namespace trainyard::kernels::native {
 
-// `rounds` rounds of independent multiply-adds on the widest vectors we use, or on plain floats
-// where the processor lacks them.
+// `rounds` rounds of independent multiply-adds on the widest vectors that the processor has.
 void fma_loop(int64_t rounds);
 // Floating-point operations of fma_loop(rounds).
 double fma_loop_flops(int64_t rounds);

@@ -1,6 +1,7 @@
 // Conv and FusedConv by oneDNN: any groups, strides and dilations, with the sum and the activation
 // done on the way out.
 #include "base/error.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/elementwise/tanh.h"
 #include "kernels/onednn/conv_desc.h"
@@ -14,7 +15,7 @@ constexpr size_t kConvBias = 2;
 constexpr size_t kSum = 3;
 
 std::string_view refuses_conv(const NodeView& node) {
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   const int64_t rank = node.input_shape(0).rank();
   if (rank < 3 || rank > 5) return "only one to three spatial dimensions are implemented";
   if (node.output_shape(0).num_elements() == 0) return "the output is empty";

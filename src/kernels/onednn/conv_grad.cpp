@@ -1,5 +1,6 @@
 // ConvGradInput and ConvGradWeight by oneDNN: any groups, strides and dilations.
 #include "base/error.h"
+#include "kernels/api/refusals.h"
 #include "kernels/onednn/conv_desc.h"
 #include "ops/nn/conv.h"
 
@@ -36,7 +37,7 @@ ConvOf conv_of_weight_gradient(const NodeView& node) {
 }
 
 std::string_view refuses_conv_grad(const NodeView& node) {
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   const int64_t rank = node.input_shape(0).rank();
   if (rank < 3 || rank > 5) return "only one to three spatial dimensions are implemented";
   for (size_t i = 0; i < 2; ++i) {

@@ -1,4 +1,5 @@
 // ConvTranspose by oneDNN's deconvolution: any groups, strides and dilations.
+#include "kernels/api/refusals.h"
 #include "kernels/onednn/dnnl.h"
 #include "ops/nn/window.h"
 
@@ -9,7 +10,7 @@ using dnnl::deconvolution_forward;
 constexpr size_t kConvTransposeBias = 2;
 
 std::string_view refuses_conv_transpose(const NodeView& node) {
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   const int64_t rank = node.input_shape(0).rank();
   if (rank < 3 || rank > 5) return "only one to three spatial dimensions are implemented";
   if (node.output_shape(0).num_elements() == 0 || node.input_shape(0).num_elements() == 0) {

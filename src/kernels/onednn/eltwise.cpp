@@ -2,6 +2,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "kernels/api/refusals.h"
 #include "kernels/onednn/same_layout.h"
 #include "ops/math/activation.h"
 
@@ -36,7 +37,7 @@ const Row& row_of(const NodeView& node) {
 }
 
 std::string_view refuses_eltwise(const NodeView& node) {
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (node.input_shape(0).rank() == 0 || node.input_shape(0).rank() > 6) {
     return "only one to six dimensions are implemented";
   }

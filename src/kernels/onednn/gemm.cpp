@@ -1,5 +1,6 @@
 // Gemm and FusedGemm by oneDNN's inner product, for constant weights.
 #include "base/error.h"
+#include "kernels/api/refusals.h"
 #include "kernels/onednn/dnnl.h"
 
 namespace trainyard::kernels::onednn {
@@ -7,7 +8,7 @@ namespace {
 
 using dnnl::inner_product_forward;
 std::string_view refuses_gemm(const NodeView& node) {
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (node.output_shape(0).num_elements() == 0 || node.input_shape(0).num_elements() == 0) {
     return "an operand is empty";
   }

@@ -1,13 +1,14 @@
 // Gemm and FusedGemm by oneDNN's matrix product: operands that change, either one transposed. They
 // are read where they lie; nothing is packed between runs.
 #include "base/error.h"
+#include "kernels/api/refusals.h"
 #include "kernels/onednn/dnnl.h"
 
 namespace trainyard::kernels::onednn {
 namespace {
 
 std::string_view refuses_gemm_matmul(const NodeView& node) {
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (node.output_shape(0).num_elements() == 0 || node.input_shape(0).num_elements() == 0) {
     return "an operand is empty";
   }

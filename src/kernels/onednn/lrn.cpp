@@ -1,4 +1,5 @@
 // LRN (across channels) by oneDNN.
+#include "kernels/api/refusals.h"
 #include "kernels/onednn/layout_choice.h"
 #include "kernels/onednn/same_layout.h"
 
@@ -8,7 +9,7 @@ namespace {
 using dnnl::lrn_forward;
 
 std::string_view refuses_lrn(const NodeView& node) {
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (node.input_shape(0).rank() != 4) return "only images are implemented";
   if (node.input_shape(0).num_elements() == 0) return "the input is empty";
   if (node.attr_int("size", 1) % 2 == 0) return "windows of even size are not implemented";

@@ -1,11 +1,12 @@
 // MatMul by oneDNN, with broadcast batch dimensions.
+#include "kernels/api/refusals.h"
 #include "kernels/onednn/dnnl.h"
 
 namespace trainyard::kernels::onednn {
 namespace {
 
 std::string_view refuses_matmul(const NodeView& node) {
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   for (size_t i = 0; i < 2; ++i) {
     if (node.input_shape(i).rank() < 2) return "vectors are not implemented";
     if (node.input_shape(i).num_elements() == 0) return "an operand is empty";

@@ -1,5 +1,6 @@
 // MaxPool, AveragePool and their global forms by oneDNN.
 #include "base/error.h"
+#include "kernels/api/refusals.h"
 #include "kernels/onednn/layout_choice.h"
 #include "kernels/onednn/same_layout.h"
 #include "ops/op_def.h"
@@ -9,7 +10,7 @@ namespace {
 
 using dnnl::pooling_forward;
 std::string_view refuses_pool(const NodeView& node) {
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   const int64_t rank = node.input_shape(0).rank();
   if (rank < 3 || rank > 5) return "only one to three spatial dimensions are implemented";
   if (node.output_shape(0).num_elements() == 0) return "the output is empty";

@@ -1,4 +1,5 @@
 // Reorder by oneDNN: the same values in another layout.
+#include "kernels/api/refusals.h"
 #include "kernels/onednn/dnnl.h"
 
 namespace trainyard::kernels::onednn {
@@ -33,7 +34,7 @@ class Reorder final : public OnednnKernel {
 };
 
 std::string_view refuses_reorder(const NodeView& node) {
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (node.input_shape(0).num_elements() == 0) return "the tensor is empty";
   return "";
 }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "kernels/api/refusals.h"
 #include "kernels/onednn/same_layout.h"
 
 namespace trainyard::kernels::onednn {
@@ -36,7 +37,7 @@ bool is_plain_linear(const NodeView& node, const ops::ResizeSizes& sizes) {
 
 std::string_view refuses_resize(const NodeView& node) {
   const TensorType& x = node.input_type(0);
-  if (x.dtype != DType::kF32) return "only f32 is implemented";
+  if (x.dtype != DType::kF32) return kOnlyF32;
   if (x.shape.rank() < 3 || x.shape.rank() > 5) {
     return "only one to three spatial dimensions are implemented";
   }

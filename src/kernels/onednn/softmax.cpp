@@ -1,11 +1,12 @@
 // Softmax and LogSoftmax by oneDNN.
+#include "kernels/api/refusals.h"
 #include "kernels/onednn/same_layout.h"
 
 namespace trainyard::kernels::onednn {
 namespace {
 
 std::string_view refuses_softmax(const NodeView& node) {
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (node.input_shape(0).rank() == 0) return "the input is a scalar";
   if (node.input_shape(0).num_elements() == 0) return "the input is empty";
   return "";

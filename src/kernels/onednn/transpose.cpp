@@ -1,6 +1,7 @@
 // Transpose by oneDNN's reorder: the result read with the input's strides, written dense.
 #include <numeric>
 
+#include "kernels/api/refusals.h"
 #include "kernels/onednn/dnnl.h"
 
 namespace trainyard::kernels::onednn {
@@ -8,7 +9,7 @@ namespace {
 
 std::string_view refuses_transpose(const NodeView& node) {
   const TensorType& x = node.input_type(0);
-  if (x.dtype != DType::kF32) return "only f32 is implemented";
+  if (x.dtype != DType::kF32) return kOnlyF32;
   if (x.shape.rank() < 2 || x.shape.rank() > 6) return "only two to six dimensions are implemented";
   if (x.shape.num_elements() == 0) return "the input is empty";
   return "";

@@ -103,20 +103,6 @@ Iteration iteration(const Net& net, int64_t batch, const Options& options) {
   return sum;
 }
 
-std::string_view scheme_name(Scheme scheme) {
-  switch (scheme) {
-    case Scheme::kOneToAll:
-      return "OneToAll";
-    case Scheme::kTree:
-      return "TreeAllReduce";
-    case Scheme::kButterfly:
-      return "ButterflyAllReduce";
-    case Scheme::kButterflyMixing:
-      return "ButterflyMixing";
-  }
-  return "";
-}
-
 double scheme_ms(Scheme scheme, int64_t workers, double weight_bytes, double gbit_per_s,
                  double percent_network) {
   const double transfer = weight_bytes / (gbit_per_s / 8 * 1e9) * 1e3 / percent_network;

@@ -65,7 +65,6 @@ struct Iteration {
 Iteration iteration(const Net& net, int64_t batch, const Options& options);
 
 enum class Scheme : uint8_t { kOneToAll, kTree, kButterfly, kButterflyMixing };
-std::string_view scheme_name(Scheme scheme);
 
 // One synchronisation of `weight_bytes` among `workers`: no latency, no overlap.
 double scheme_ms(Scheme scheme, int64_t workers, double weight_bytes, double gbit_per_s,
@@ -82,7 +81,6 @@ struct Hybrid {
   Iteration data;
   Iteration model;
   double sync_ms = 0;  // tree over the data-parallel weights
-  double total_ms() const { return data.compute_ms() + model.compute_ms() + sync_ms; }
 };
 Hybrid hybrid_iteration(const Net& net, const Split& split, int64_t batch, int64_t workers,
                         double gbit_per_s, const Options& options);

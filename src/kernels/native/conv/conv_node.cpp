@@ -1,6 +1,7 @@
 // What the native convolutions and linear layers ask of their nodes.
 #include "kernels/native/conv/conv_node.h"
 
+#include "kernels/api/refusals.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/gemm/panel_gemm.h"
 #include "ops/math/activation.h"
@@ -17,7 +18,7 @@ namespace {
 
 std::string_view refuses_image(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (node.input_shape(0).rank() != 4) return "only images are implemented";
   if (node.output_shape(0).num_elements() == 0) return "the output is empty";
   return "";

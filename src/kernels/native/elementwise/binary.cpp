@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/api/kernel.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/flat.h"
 #include "kernels/parallel/parallel.h"
@@ -26,7 +27,7 @@ Form form_of(const NodeView& node, size_t i) {
 std::string_view refuses_binary(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   if (node.num_inputs() != 2) return "only two operands are implemented";
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (node.output_shape(0).num_elements() == 0) return "the result is empty";
   if (form_of(node, 0) == Form::kNone || form_of(node, 1) == Form::kNone ||
       (form_of(node, 0) != Form::kSame && form_of(node, 1) != Form::kSame)) {

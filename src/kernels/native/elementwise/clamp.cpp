@@ -3,6 +3,7 @@
 #include "kernels/native/elementwise/clamp.h"
 
 #include "kernels/api/kernel.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/elementwise/elementwise.h"
 
 namespace trainyard::kernels::native {
@@ -10,7 +11,7 @@ namespace {
 
 std::string_view refuses_clamp(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   return "";
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "kernels/api/kernel.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/elementwise/elementwise.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 std::string_view refuses_dropout(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   return "";
 }
 

@@ -1,6 +1,7 @@
 // Sum of three and more tensors of one shape: every operand is read once and nothing is written in
 // between.
 #include "kernels/api/kernel.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/elementwise/elementwise.h"
 
@@ -9,7 +10,7 @@ namespace {
 
 std::string_view refuses_sum(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (node.num_inputs() < 3) return "it has fewer than three operands";
   for (size_t i = 0; i < node.num_inputs(); ++i) {
     if (node.input_shape(i) != node.output_shape(0)) return "broadcasting is not implemented";

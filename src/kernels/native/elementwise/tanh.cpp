@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/api/kernel.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/vector_math.h"
 #include "kernels/parallel/parallel.h"
@@ -13,7 +14,7 @@ namespace {
 
 std::string_view refuses_tanh(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   return "";
 }
 

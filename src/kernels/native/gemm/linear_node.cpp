@@ -1,5 +1,6 @@
 // Gemm and FusedGemm with constant weights on a small batch.
 #include "kernels/api/kernel.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/conv/conv_node.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/gemm/packed_linear.h"
@@ -16,7 +17,7 @@ LinearShape shape_of_linear_node(const NodeView& node) {
 
 std::string_view refuses_linear_node(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (node.output_shape(0).num_elements() == 0 || node.input_shape(0).num_elements() == 0) {
     return "an operand is empty";
   }

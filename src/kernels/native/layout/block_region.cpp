@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/api/kernel.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/gemm/panel_gemm.h"
 #include "kernels/parallel/parallel.h"
 #include "ops/layout/slice.h"
@@ -81,7 +82,7 @@ class RegionCopy final : public Kernel {
 };
 
 std::string_view refuses_images(const NodeView& node) {
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (node.input_shape(0).rank() != 4) return "only images are implemented";
   if (node.input_shape(0).num_elements() == 0) return "the input is empty";
   if (node.output_shape(0).num_elements() == 0) return "the result is empty";

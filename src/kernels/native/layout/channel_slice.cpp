@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels/api/kernel.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/flat.h"
 #include "kernels/parallel/parallel.h"
 #include "ops/layout/slice.h"
@@ -14,7 +15,7 @@ constexpr int64_t kSliceBlock = 8;
 
 std::string_view refuses_channel_slice(const NodeView& node) {
   const Shape& x = node.input_shape(0);
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (x.rank() < 3) return "data without positions are not implemented";
   if (node.output_shape(0).num_elements() == 0) return "the result is empty";
   const auto ranges = ops::slice_ranges(node, x);

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "ir/node_view.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/flat.h"
 #include "kernels/parallel/exchange.h"
@@ -21,7 +22,7 @@ inline constexpr int64_t kLanes = 8;
 
 inline std::string_view refuses_channel_sums(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (node.input_shape(0).rank() < 3) return "data without positions are not implemented";
   if (node.input_shape(0).num_elements() == 0) return "the input is empty";
   return "";

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include "ir/node_view.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/cpu.h"
 
 namespace trainyard::kernels::native {
@@ -14,7 +15,7 @@ inline constexpr float kLrnExponent = 0.75F;
 
 inline std::string_view refuses_lrn(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (node.input_shape(0).rank() != 4) return "only images are implemented";
   if (node.input_shape(0).num_elements() == 0) return "the input is empty";
   if (node.attr_int("size", 1) != kLrnSize) return "only windows of five channels are implemented";

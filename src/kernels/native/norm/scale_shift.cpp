@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/api/kernel.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/flat.h"
 #include "kernels/native/gemm/packed_buffer.h"
@@ -15,7 +16,7 @@ namespace {
 
 std::string_view refuses_scale_shift(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (node.input_constant(1) == nullptr || node.input_constant(2) == nullptr) {
     return "scale or shift is not constant";
   }

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "kernels/api/kernel.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/flat.h"
 #include "kernels/native/pool/pool_window.h"
@@ -14,7 +15,7 @@ namespace {
 
 std::string_view refuses_pool(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (node.input_shape(0).rank() != 4) return "only images are implemented";
   if (node.output_shape(0).num_elements() == 0) return "the output is empty";
   if (node.has_output(1)) return "the positions of the maxima are not given";

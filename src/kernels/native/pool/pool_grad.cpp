@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/api/kernel.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/flat.h"
 #include "kernels/native/pool/pool_window.h"
@@ -22,7 +23,7 @@ ops::Window window_of_pool_grad(const NodeView& node, const Shape& x) {
 std::string_view refuses_pool_grad(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   const Shape& x = node.output_shape(0);
-  if (node.output_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.output_type(0).dtype != DType::kF32) return kOnlyF32;
   if (x.rank() != 4) return "only images are implemented";
   if (x.num_elements() == 0) return "the image is empty";
   const ops::Window window = window_of_pool_grad(node, x);

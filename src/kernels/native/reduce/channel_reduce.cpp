@@ -1,5 +1,6 @@
 // ReduceSum to one number per channel: what the gradient of a bias is.
 #include "kernels/api/kernel.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/flat.h"
 #include "kernels/native/norm/channel_sums.h"
 #include "ops/math/reduce.h"
@@ -10,7 +11,7 @@ namespace {
 std::string_view refuses_channel_reduce(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   const Shape& x = node.input_shape(0);
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (x.rank() < 2) return "data without channels are not implemented";
   if (x.num_elements() == 0) return "the input is empty";
   const auto reduced = ops::reduced_axes(node);

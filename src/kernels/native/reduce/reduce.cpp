@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "kernels/api/kernel.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/cpu.h"
 #include "kernels/parallel/parallel.h"
 
@@ -42,7 +43,7 @@ std::optional<Extents> extents_of(const NodeView& node) {
 
 std::string_view refuses_reduce(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (node.input_shape(0).num_elements() == 0) return "the input is empty";
   if (!extents_of(node))
     return "only neighbouring dimensions, known before the run, are implemented";

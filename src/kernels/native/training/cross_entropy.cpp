@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "kernels/api/kernel.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/vector_math.h"
 #include "kernels/parallel/parallel.h"
@@ -14,7 +15,7 @@ namespace {
 
 std::string_view refuses_cross_entropy(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (node.input_shape(0).rank() != 2) return "only rows of scores are implemented";
   if (node.input_shape(0).num_elements() == 0) return "there are no scores";
   return "";

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include "kernels/api/kernel.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/training/multi_tensor.h"
 #include "kernels/native/vector_math.h"
@@ -16,7 +17,7 @@ namespace {
 std::string_view refuses_norms(const NodeView& node, size_t first) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   for (size_t i = first; i < node.num_inputs(); ++i) {
-    if (node.input_type(i).dtype != DType::kF32) return "only f32 is implemented";
+    if (node.input_type(i).dtype != DType::kF32) return kOnlyF32;
   }
   return "";
 }

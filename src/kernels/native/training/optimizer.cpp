@@ -4,6 +4,7 @@
 #include <immintrin.h>
 
 #include "kernels/api/kernel.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/training/multi_tensor.h"
 #include "kernels/parallel/parallel.h"
@@ -14,7 +15,7 @@ namespace {
 std::string_view refuses_optimizer(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   for (size_t i = 0; i < node.num_inputs(); ++i) {
-    if (i != 1 && node.input_type(i).dtype != DType::kF32) return "only f32 is implemented";
+    if (i != 1 && node.input_type(i).dtype != DType::kF32) return kOnlyF32;
   }
   return "";
 }

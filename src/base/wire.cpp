@@ -1,8 +1,8 @@
-#include "onnx_io/wire.h"
+#include "base/wire.h"
 
 #include "base/error.h"
 
-namespace trainyard::onnx_io {
+namespace trainyard {
 
 Bytes WireReader::take(uint64_t count) {
   TY_REQUIRE(count <= message_.size() - at_,
@@ -21,7 +21,7 @@ uint64_t WireReader::varint() {
     value |= (byte & 0x7f) << shift;
     if ((byte & 0x80) == 0) return value;
   }
-  throw_error("byte {} is not part of an ONNX file: a number that never ends", position());
+  throw_error("byte {} is not part of a protobuf message: a number that never ends", position());
 }
 
 WireField WireReader::next() {
@@ -29,7 +29,8 @@ WireField WireReader::next() {
   const uint64_t tag = varint();
   WireField field;
   TY_REQUIRE(tag >> 3 != 0 && tag >> 32 == 0,
-             "byte {} is not part of an ONNX file: no field has the tag {}", base_ + start, tag);
+             "byte {} is not part of a protobuf message: no field has the tag {}", base_ + start,
+             tag);
   field.number = static_cast<uint32_t>(tag >> 3);
   switch (tag & 7) {
     case 0:
@@ -45,7 +46,8 @@ WireField WireReader::next() {
       take(4);
       break;
     default:
-      throw_error("byte {} is not part of an ONNX file: wire type {}", base_ + start, tag & 7);
+      throw_error("byte {} is not part of a protobuf message: wire type {}", base_ + start,
+                  tag & 7);
   }
   field.type = static_cast<WireType>(tag & 7);
   field.whole = message_.subspan(start, at_ - start);
@@ -60,8 +62,12 @@ void append_varint(std::string& out, uint64_t value) {
   out += static_cast<char>(value);
 }
 
+void append_tag(std::string& out, uint32_t field, WireType type) {
+  append_varint(out, field << 3 | static_cast<uint32_t>(type));
+}
+
 void append_bytes_header(std::string& out, uint32_t field, uint64_t length) {
-  append_varint(out, field << 3 | static_cast<uint32_t>(WireType::kBytes));
+  append_tag(out, field, WireType::kBytes);
   append_varint(out, length);
 }
 
@@ -71,4 +77,4 @@ uint64_t bytes_header_size(uint32_t field, uint64_t length) {
   return header.size();
 }
 
-}  // namespace trainyard::onnx_io
+}  // namespace trainyard

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-namespace trainyard::onnx_io {
+namespace trainyard {
 
 using Bytes = std::span<const std::byte>;
 
@@ -41,9 +41,11 @@ class WireReader {
 };
 
 void append_varint(std::string& out, uint64_t value);
+// The number and the kind of a field; its value is to follow.
+void append_tag(std::string& out, uint32_t field, WireType type);
 // Tag and length of a length-delimited field; its content is to follow.
 void append_bytes_header(std::string& out, uint32_t field, uint64_t length);
 // How many bytes append_bytes_header() writes.
 uint64_t bytes_header_size(uint32_t field, uint64_t length);
 
-}  // namespace trainyard::onnx_io
+}  // namespace trainyard
