@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <queue>
+#include <tuple>
+
+#include "schedule/policies/placement.h"
+#include "schedule/policies/policies.h"
+
+namespace trainyard::schedule {
+namespace {
+
+struct Count {
+  int32_t servers = 0;
+  int32_t workers = 0;
+};
+
+void take(Resources& free, const Resources& demand) {
+  for (size_t r = 0; r < kNumResources; ++r) free[r] -= demand[r];
+}
+
+// The amount of the resource that the task takes the largest share of.
+double dominant_amount(const Resources& demand, const Resources& total) {
+  const double amount = demand[dominant_share(demand, total).resource];
+  return amount > 0 ? amount : 1;
+}
+
+struct Gain {
+  double seconds = 0;
+  bool for_server = false;
+};
+
+// Of one more server or worker: remaining time saved per amount of its dominant resource.
+Gain best_gain(const ActiveJob& one, Count has, const Resources& total) {
+  const Job& job = *one.job;
+  const double left = one.remaining();
+  const double now = left / one.speed(has.servers, has.workers);
+  Gain worker;
+  if (has.workers < job.most_workers) {
+    const double saved = now - left / one.speed(has.servers, has.workers + 1);
+    worker.seconds = saved / dominant_amount(job.worker, total);
+  }
+  if (!job.has_servers() || has.servers >= job.most_servers) return worker;
+  const double saved = now - left / one.speed(has.servers + 1, has.workers);
+  const double seconds = saved / dominant_amount(job.server, total);
+  return seconds >= worker.seconds ? Gain{seconds, true} : worker;
+}
+
+class OptimusPolicy : public Policy {
+ public:
+  explicit OptimusPolicy(const OptimusOptions& options) : options_(options) {}
+
+  std::string_view name() const override { return "optimus"; }
+
+  std::vector<Allocation> decide(const ClusterState& state) override {
+    return place(state, allocate(state));
+  }
+
+ private:
+  static std::vector<Count> allocate(const ClusterState& state) {
+    const Resources total = state.cluster->total();
+    Resources free = total;
+    std::vector<Count> counts(state.jobs.size());
+    using Entry = std::tuple<double, size_t, bool>;  // gain (negative), job, a server
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+    const auto enqueue = [&](size_t i) {
+      const Gain gain = best_gain(state.jobs[i], counts[i], total);
+      if (gain.seconds > 0) queue.push({-gain.seconds, i, gain.for_server});
+    };
+    for (size_t i = 0; i < state.jobs.size(); ++i) {
+      const Job& job = *state.jobs[i].job;
+      const int32_t first = job.rigid ? job.gang : 1;
+      Resources demand = job.bundle();
+      for (double& amount : demand) amount *= first;
+      if (!fits_in(demand, free)) continue;
+      take(free, demand);
+      counts[i] = {job.has_servers() ? first : 0, first};
+      if (!job.rigid) enqueue(i);
+    }
+    while (!queue.empty()) {
+      const auto [gain, i, server] = queue.top();
+      queue.pop();
+      const Job& job = *state.jobs[i].job;
+      const Resources& demand = server ? job.server : job.worker;
+      if (!fits_in(demand, free)) break;
+      take(free, demand);
+      (server ? counts[i].servers : counts[i].workers) += 1;
+      enqueue(i);
+    }
+    return counts;
+  }
+
+  // Jobs whose numbers stay keep their nodes; the others follow, the smallest first.
+  std::vector<Allocation> place(const ClusterState& state, const std::vector<Count>& counts) const {
+    std::vector<Allocation> out(state.jobs.size());
+    FreeNodes free(*state.cluster);
+    std::vector<size_t> order;
+    for (size_t i = 0; i < state.jobs.size(); ++i) {
+      const Allocation& now = *state.jobs[i].now;
+      if (counts[i].workers == 0) continue;
+      if (now.servers == counts[i].servers && now.workers == counts[i].workers) {
+        out[i] = now;
+        free.take(*state.jobs[i].job, now);
+      } else {
+        order.push_back(i);
+      }
+    }
+    const auto size = [&](size_t i) { return counts[i].servers + counts[i].workers; };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return size(a) < size(b); });
+    EvenPlacer even(*state.cluster, free);
+    for (const size_t i : order) {
+      const Job& job = *state.jobs[i].job;
+      if (options_.placement == OptimusOptions::Placement::kFreest) {
+        place_on_freest(job, counts[i].workers, free, out[i]);
+      } else if (!even.place(job, counts[i].servers, counts[i].workers, out[i]) && !job.rigid) {
+        even.place_what_fits(job, counts[i].servers, counts[i].workers, out[i]);
+      }
+    }
+    return out;
+  }
+
+  OptimusOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_optimus(const OptimusOptions& options) {
+  return std::make_unique<OptimusPolicy>(options);
+}
+
+}  // namespace trainyard::schedule

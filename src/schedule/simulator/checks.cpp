@@ -1,0 +1,75 @@
+#include "schedule/simulator/checks.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace trainyard::schedule {
+namespace {
+
+// Tasks of this size that the empty cluster holds.
+double slots(const Cluster& cluster, const Resources& demand) {
+  const FreeNodes free(cluster);
+  double sum = 0;
+  for (size_t node = 0; node < free.size(); ++node) sum += free.room(node, demand);
+  return sum;
+}
+
+void check_job(const Cluster& cluster, const Job& job) {
+  const int32_t workers = job.rigid ? job.gang : 1;
+  const double room = slots(cluster, job.worker);
+  TY_REQUIRE(room >= workers,
+             "job {} can never run: it needs {} workers and the whole cluster holds {:g} of them",
+             job.id, workers, room);
+  TY_REQUIRE(!job.has_servers() || slots(cluster, job.server) >= 1,
+             "job {} can never run: no node holds one of its parameter servers", job.id);
+  double best = 0;
+  for (int32_t type = 0; type < static_cast<int32_t>(cluster.types.size()); ++type) {
+    best = std::max(best, job.progress->speed(job.has_servers() ? 1 : 0, workers, type));
+  }
+  TY_REQUIRE(best > 0 && std::isfinite(best), "job {} can never end: its speed is {:g}", job.id,
+             best);
+}
+
+}  // namespace
+
+void check_simulation(const Cluster& cluster, std::span<const Job> jobs,
+                      const SimulationOptions& options) {
+  TY_REQUIRE(!cluster.nodes.empty(), "the cluster has no nodes");
+  TY_REQUIRE(options.interval >= 0 && options.restart_seconds >= 0,
+             "the interval is {:g} s and a restart takes {:g} s, expected 0 or more",
+             options.interval, options.restart_seconds);
+  TY_REQUIRE(options.speed_error >= 0 && options.speed_error < 1 && options.work_error >= 0 &&
+                 options.work_error < 1,
+             "errors of estimates are {:g} and {:g}, expected shares from 0 to below 1",
+             options.speed_error, options.work_error);
+  for (const NodeFailure& failure : options.failures) {
+    TY_REQUIRE(failure.node >= 0 && static_cast<size_t>(failure.node) < cluster.nodes.size(),
+               "a failure of node {}, but there are {} nodes", failure.node, cluster.nodes.size());
+    TY_REQUIRE(failure.until > failure.at, "node {} fails at {:g} s and is back at {:g} s",
+               failure.node, failure.at, failure.until);
+  }
+  for (const Job& job : jobs) check_job(cluster, job);
+}
+
+double seconds_alone(const Job& job, double work, const Cluster& cluster, double contention) {
+  const double part = std::max(1e-6, slots(cluster, job.worker) / std::max(1.0, contention));
+  double best = 0;
+  for (int32_t type = 0; type < static_cast<int32_t>(cluster.types.size()); ++type) {
+    if (job.rigid) {
+      const double turns = std::min(1.0, part / job.gang);
+      best = std::max(
+          best, turns * job.progress->speed(job.has_servers() ? job.gang : 0, job.gang, type));
+      continue;
+    }
+    const auto most = std::clamp(static_cast<int32_t>(part), 1, job.most_workers);
+    for (int32_t w = 1; w <= most; ++w) {
+      const int32_t p = job.has_servers() ? std::min(w, job.most_servers) : 0;
+      best = std::max(best, job.progress->speed(p, w, type) * std::min(1.0, part));
+    }
+  }
+  return best > 0 ? work / best : 0;
+}
+
+}  // namespace trainyard::schedule

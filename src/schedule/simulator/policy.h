@@ -1,0 +1,52 @@
+// What a scheduling policy is asked and what it answers.
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedule/simulator/cluster.h"
+#include "schedule/simulator/job.h"
+
+namespace trainyard::schedule {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// A job that has arrived and not ended, as a policy sees it: estimates may be wrong.
+struct ActiveJob {
+  const Job* job = nullptr;
+  size_t index = 0;        // of the job in the workload, ascending with its arrival
+  double attained = 0;     // seconds that it held its allocations
+  double speed_error = 0;  // shares by which estimates are off
+  double work_error = 0;
+  bool started = false;
+  const Allocation* now = nullptr;  // what it holds, never null
+
+  double remaining() const { return job->progress->remaining() * (1 + work_error); }
+  double speed(int32_t servers, int32_t workers, int32_t type = 0) const {
+    return job->progress->speed(servers, workers, type) * (1 + speed_error);
+  }
+  // Of its work, as estimated, 0..1.
+  double remaining_share() const { return 1 - job->progress->done(); }
+};
+
+struct ClusterState {
+  double now = 0;
+  const Cluster* cluster = nullptr;
+  std::vector<ActiveJob> jobs;  // by arrival, then by index
+};
+
+// May keep state from one decision to the next; used from one thread.
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  virtual std::string_view name() const = 0;
+  // What each of state.jobs holds from now on, in their order. Has to fit the cluster.
+  virtual std::vector<Allocation> decide(const ClusterState& state) = 0;
+  // When it wants to decide again even if nothing arrives or ends, for clusters without intervals.
+  virtual double wake_up() const { return kNever; }
+};
+
+}  // namespace trainyard::schedule
