@@ -1,6 +1,8 @@
 #include "measure/scaling.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <optional>
 
 #include "base/error.h"
@@ -9,6 +11,7 @@
 #include "runtime/bench.h"
 #include "train/replicas.h"
 #include "train/run_parts.h"
+#include "train/task.h"
 #include "train/worker_options.h"
 
 namespace trainyard::measure {
@@ -17,7 +20,7 @@ namespace {
 // Weights move, but not so that a run on random labels could diverge.
 constexpr double kRate = 1e-6;
 
-// Sums over steps; doubles only, so that they can be added up over ranks.
+// Sums over steps.
 struct Sums {
   double step_s = 0;
   double data_s = 0;
@@ -26,14 +29,13 @@ struct Sums {
   double exposed_s = 0;
   double median_s = 0;
 };
-constexpr size_t kSums = sizeof(Sums) / sizeof(double);
 
 class Measurement {
  public:
   Measurement(const train::TrainConfig& config, const Graph& model, const data::Dataset& training,
               const train::Place& place, train::Replicas& replicas)
       : replicas_(replicas),
-        step_(model, train::step_options(config, place)),
+        step_(model, train::step_options(config, place, train::named_objective(config))),
         loader_(training, train::training_loader(config, place)) {
     train::require_input_shape(step_.input(0).shape(), train::own_batch(config, place),
                                loader_.augmentations());
@@ -48,7 +50,7 @@ class Measurement {
     for (int64_t i = 0; i < steps; ++i) {
       const Stopwatch watch;
       const data::Batch* batch = next_batch();
-      train::copy_batch(*batch, step_);
+      train::feed_step(*batch, train::feed_classes, step_);
       const double data_s = watch.seconds();
       replicas_.take_times();
       step_.run(kRate);
@@ -78,6 +80,15 @@ class Measurement {
   bool started_ = false;
   int64_t epoch_ = 0;
 };
+
+void sum_over_ranks(train::Replicas& replicas, Sums& sums) {
+  double* const fields[] = {&sums.step_s,          &sums.data_s,    &sums.compute_s,
+                            &sums.communication_s, &sums.exposed_s, &sums.median_s};
+  std::array<double, std::size(fields)> values{};
+  for (size_t i = 0; i < values.size(); ++i) values[i] = *fields[i];
+  replicas.sum(values);
+  for (size_t i = 0; i < values.size(); ++i) *fields[i] = values[i];
+}
 
 double median_of(const std::vector<double>& seconds) {
   return seconds.empty() ? 0 : runtime::summarize(seconds).median_s;
@@ -201,7 +212,7 @@ ScalePoint measure_scale_point(dist::Communicator& comm, const train::TrainConfi
     std::vector<double> each;
     Sums sums = measurement.run(point.steps, &each);
     sums.median_s = median_of(each);
-    if (comm.size() > 1) replicas.sum({&sums.step_s, kSums});
+    if (comm.size() > 1) sum_over_ranks(replicas, sums);
     const auto count = static_cast<double>(point.steps * point.workers);
     point.step_s = sums.step_s / count;
     point.data_s = sums.data_s / count;
@@ -221,8 +232,8 @@ ScalePoint measure_scale_point(dist::Communicator& comm, const train::TrainConfi
 }
 
 int64_t planned_memory(const train::TrainConfig& config, const Graph& model) {
-  const train::StepOptions options =
-      train::step_options(config, {.threads = static_cast<int>(config.threads)});
+  const train::StepOptions options = train::step_options(
+      config, {.threads = static_cast<int>(config.threads)}, train::named_objective(config));
   const train::TrainingGraph made = train::make_training_graph(model, options.training);
   const runtime::Executable executable = train::compile_step(made, options);
   int64_t inputs = 0;

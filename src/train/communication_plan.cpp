@@ -4,6 +4,8 @@
 
 #include "dist/collective_plan.h"
 #include "ir/node_view.h"
+#include "train/metric_sums.h"
+#include "train/task.h"
 #include "train/worker_options.h"
 
 namespace trainyard::train {
@@ -17,7 +19,9 @@ class Planner {
       : config_(config),
         classes_(model.value(model.outputs()[0]).type.shape[1]),
         made_(make_training_graph(
-            model, step_options(config, {.rank = 0, .workers = config.workers}).training)) {}
+            model,
+            step_options(config, {.rank = 0, .workers = config.workers}, named_objective(config))
+                .training)) {}
 
   std::vector<CommunicationItem> run() {
     if (config_.workers == 1) return {};
@@ -40,6 +44,7 @@ class Planner {
                       static_cast<int64_t>(std::ceil(share * static_cast<double>(bytes)))});
   }
 
+  int64_t metrics() const { return static_cast<int64_t>(reported_metrics(made_.metrics).size()); }
   int64_t bytes_of(ValueId id) const { return made_.graph.value(id).type.num_bytes(); }
 
   int64_t state_bytes(int64_t begin, int64_t end) const {
@@ -58,8 +63,8 @@ class Planner {
       broadcast(When::kStart, "running statistics", state_bytes(made_.num_parameters, model));
     }
     if (all > model) broadcast(When::kStart, "optimizer state", state_bytes(model, all));
-    constexpr int64_t kNumbers = 10;  // step, epoch, sums so far …
-    broadcast(When::kStart, "where the run stands", kNumbers * 8);
+    const int64_t numbers = 8 + metrics();  // step, epoch, sums so far …
+    broadcast(When::kStart, "where the run stands", numbers * 8);
   }
 
   void step() {
@@ -81,8 +86,8 @@ class Planner {
                             : fmt::format("gradients {}: {} to {}", i, names.front(), names.back()),
           bytes);
     }
-    constexpr int64_t kNumbers = 8;  // loss, counts and times of one worker
-    sum(When::kStep, "loss, accuracy, times, wish to stop", config_.workers * kNumbers * 8);
+    const int64_t numbers = 7 + metrics();  // loss, counts and times of one worker
+    sum(When::kStep, "loss, accuracy, times, wish to stop", config_.workers * numbers * 8);
   }
 
   void epoch() {

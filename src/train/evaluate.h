@@ -3,48 +3,60 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/loader.h"
 #include "ir/graph.h"
+#include "train/score.h"
 
 namespace trainyard::train {
 
 struct Evaluation {
   int64_t images = 0;
-  double loss = 0;  // mean cross-entropy
-  double top1 = 0;  // share of images whose class has the highest score
-  double top5 = 0;  // ... one of the five highest
-  // confusion[truth * classes + guess]: how many images.
+  std::vector<Score> scores;  // in the order of reports
+  // The score by which an epoch is the best, and whether more of it is better.
+  std::string decides;
+  bool higher_is_better = true;
+  // Of classes: confusion[truth * classes + guess], how many images.
   int64_t classes = 0;
   std::vector<int64_t> confusion;
+
+  // Throws Error if there is no such score.
+  double score(std::string_view name) const;
 };
 
-// Adds up one batch after the other.
+// Judges one batch after the other. Not thread-safe.
 class Evaluator {
  public:
-  explicit Evaluator(int64_t classes);
-  // Scores of the batch (images x classes) against its labels; the first `valid` images count.
-  // Throws Error for a label outside the classes.
-  void add(const Tensor& scores, const Tensor& labels, int64_t valid);
-  Evaluation result() const;
-  // Everything that is added up, to be summed over workers that test a part each.
-  std::vector<double> sums() const;
-  void set_sums(std::span<const double> sums);
+  Evaluator() = default;
+  virtual ~Evaluator() = default;
+  Evaluator(const Evaluator&) = delete;
+  Evaluator& operator=(const Evaluator&) = delete;
 
- private:
-  int64_t classes_;
-  Evaluation sums_;
-  double loss_ = 0;
-  int64_t top1_ = 0;
-  int64_t top5_ = 0;
+  // The network's outputs for the batch, of which the first batch.valid samples count. Throws Error
+  // for targets that do not fit.
+  virtual void add(std::span<const Tensor* const> outputs, const data::Batch& batch) = 0;
+  virtual Evaluation result() const = 0;
+  // Everything that is added up, to be summed over workers that test a part each.
+  virtual std::vector<double> sums() const = 0;
+  virtual void set_sums(std::span<const double> sums) = 0;
 };
+
+// Makes one for a network, whose outputs it may change to what it wants to see: scores in place of
+// probabilities, say. Throws Error for outputs that it cannot judge.
+using MakeEvaluator = std::function<std::unique_ptr<Evaluator>(Graph& model)>;
+
+// Several as one: their scores one after the other, the first decides. Not empty.
+std::unique_ptr<Evaluator> join_evaluators(std::vector<std::unique_ptr<Evaluator>> parts);
 
 // Compiles `model` for use (its weights as they are in the graph) and runs one epoch of `loader`,
 // whose batches must have the shape of the model's input. threads = 0: all cores.
 // `sum_over_workers` replaces numbers by their sums over those that test the other parts.
-Evaluation evaluate(Graph model, data::Loader& loader, int threads,
+Evaluation evaluate(Graph model, data::Loader& loader, const MakeEvaluator& make, int threads,
                     const std::function<void(std::span<double>)>& sum_over_workers = {});
 
 }  // namespace trainyard::train

@@ -11,6 +11,7 @@
 #include "base/stopwatch.h"
 #include "dist/communicator.h"
 #include "tensor/tensor.h"
+#include "train/parameter_server.h"
 
 namespace trainyard::train {
 
@@ -35,7 +36,7 @@ struct Request {
   int64_t stop = 0;     // kPush: 1 if no further batches are to be given out
   // kPush
   double loss = 0;
-  int64_t correct = 0;
+  MetricValues metrics = {};
   int64_t images = 0;
   double compute_s = 0;
   double wait_s = 0;
@@ -52,7 +53,7 @@ struct Answer {
   // Of the epoch so far, all workers.
   int64_t gradients = 0;
   int64_t images = 0;
-  int64_t correct = 0;
+  MetricValues metrics = {};
   double loss = 0;  // sum over images
 };
 

@@ -218,14 +218,14 @@ class Server {
     record.staleness = version_ - worker.read;
     record.lead = worker.lead;
     record.loss = request.loss;
-    record.correct = request.correct;
+    record.metrics = request.metrics;
     record.images = request.images;
     record.compute_s = request.compute_s;
     record.wait_s = request.wait_s;
     worker.record = record;
     totals_.gradients += 1;
     totals_.images += request.images;
-    totals_.correct += request.correct;
+    for (size_t i = 0; i < kMostMetrics; ++i) totals_.metrics[i] += request.metrics[i];
     totals_.loss += request.loss * static_cast<double>(request.images);
     if (!sync()) {
       apply(worker.gradient, {&record, 1});
@@ -432,8 +432,9 @@ void check_servers(const TrainConfig& config) {
   TY_REQUIRE(config.batch % options.workers == 0,
              "a batch of {} cannot be dealt out evenly to {} workers", config.batch,
              options.workers);
-  TY_REQUIRE(!config.sync_bn, "sync_bn is for workers without servers");
-  TY_REQUIRE(config.accumulate == 1, "servers take every gradient: accumulate must be 1");
+  TY_REQUIRE(!config.sync_bn,
+             "sync_bn sums over workers that compute the same layer at the same time, and workers "
+             "of parameter servers do not wait for each other; use it without servers");
   TY_REQUIRE(
       config.clip_norm == 0 || options.servers == 1,
       "clip_norm needs the norm of all gradients, but each of {} servers has a part; use one",

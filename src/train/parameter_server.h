@@ -3,6 +3,7 @@
 // workers, the servers follow. docs/parameter-server.md describes it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -42,7 +43,7 @@ struct ServerOptions {
 std::map<int64_t, double> parse_slow(std::string_view text);
 ServerOptions server_options(const TrainConfig& config);
 // Throws Error for numbers that make no sense, and for what does not go together with servers:
-// accumulation, and clipping by the norm with several servers.
+// batch normalisation over all workers, and clipping by the norm with several servers.
 void check_servers(const TrainConfig& config);
 
 // The parameters of each server, ascending: the largest first, each to the server with the fewest
@@ -65,6 +66,10 @@ class StalenessCount {
   std::vector<int64_t> histogram_;
 };
 
+// Of reported_metrics(): counts, and means times images. An objective with more is refused.
+inline constexpr size_t kMostMetrics = 8;
+using MetricValues = std::array<double, kMostMetrics>;
+
 // What a server notes of each gradient.
 struct PushRecord {
   int64_t update = 0;  // that it became part of, from 1
@@ -73,7 +78,7 @@ struct PushRecord {
   int64_t lead = 0;  // gradients of this worker in the epoch, less those of the slowest
   double rate = 0;
   double loss = 0;
-  int64_t correct = 0;
+  MetricValues metrics = {};
   int64_t images = 0;
   double compute_s = 0;  // of the gradient, the batch made and artificial slowness included
   double wait_s = 0;     // of its worker for weights before it

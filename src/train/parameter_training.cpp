@@ -6,8 +6,9 @@
 
 #include "base/error.h"
 #include "kernels/parallel/parallel.h"
-#include "runs/checkpoint.h"
+#include "train/metric_sums.h"
 #include "train/parameter_worker.h"
+#include "train/run_log.h"
 #include "train/run_parts.h"
 #include "train/worker_options.h"
 
@@ -29,11 +30,14 @@ TrainConfig of_one_worker(const TrainConfig& config, const ServerOptions& option
   return own;
 }
 
-// Batches of an epoch: whole rounds if workers go in step.
-int64_t batches_per_epoch(const ServerOptions& options, int64_t batches) {
-  if (options.mode != ServerMode::kSync) return batches;
-  const int64_t rounds = batches / options.workers;
-  TY_REQUIRE(rounds > 0, "the {} batches of an epoch are fewer than the {} workers", batches,
+// Gradients of an epoch, each of `accumulate` batches: whole rounds if workers go in step.
+int64_t gradients_per_epoch(const ServerOptions& options, int64_t batches, int64_t accumulate) {
+  const int64_t gradients = batches / accumulate;
+  TY_REQUIRE(gradients > 0, "the {} batches of an epoch are fewer than the {} of a gradient",
+             batches, accumulate);
+  if (options.mode != ServerMode::kSync) return gradients;
+  const int64_t rounds = gradients / options.workers;
+  TY_REQUIRE(rounds > 0, "the {} gradients of an epoch are fewer than the {} workers", gradients,
              options.workers);
   return rounds * options.workers;
 }
@@ -52,19 +56,25 @@ struct Order {
 class WorkerRun {
  public:
   // `config` is of one worker, `hash` of all.
-  WorkerRun(dist::Communicator& comm, const TrainConfig& config, std::string hash,
+  WorkerRun(const Task& task, dist::Communicator& comm, const TrainConfig& config, std::string hash,
             const ServerOptions& options, const Graph& model, TrainingStep& step,
             data::Loader& loader, const ShardMap& map)
-      : comm_(comm),
+      : task_(task),
+        comm_(comm),
         config_(config),
         hash_(std::move(hash)),
         options_(options),
         model_(model),
         step_(step),
         states_(worker_states(step)),
+        metrics_(reported_metrics(step.metrics())),
         loader_(loader),
         client_(comm, options, map),
-        map_(map) {}
+        map_(map) {
+    TY_REQUIRE(metrics_.size() <= kMostMetrics,
+               "the objective has {} metrics; parameter servers note up to {}", metrics_.size(),
+               kMostMetrics);
+  }
 
   // Workers but the first.
   void follow() {
@@ -81,7 +91,7 @@ class WorkerRun {
   ServerTrainResult lead(const data::Dataset& test, const runs::RunDirectory& directory,
                          const TrainHooks& hooks) {
     data::Loader test_loader(test, train::test_loader(config_, Place{}, loader_.augmentations()));
-    checkpoints_.emplace(directory.checkpoints(), config_.keep_checkpoints);
+    log_.emplace(config_, hash_, &directory, hooks);
     result_.workers.resize(static_cast<size_t>(options_.workers));
     for (size_t s = 0; s < map_.parameters.size(); ++s) {
       ServerReport& server = result_.servers.emplace_back();
@@ -90,33 +100,10 @@ class WorkerRun {
       }
     }
     restore();
-    runs::MetricsWriter metrics(directory.metrics(), info_.step);
-    runs::EventWriter events(directory.path(), info_.step);
-    const double seconds_before = info_.values["seconds"];
-    const Stopwatch watch;
-    TrainResult& training = result_.training;
-    while (info_.epoch < config_.epochs && !training.interrupted && !training.seconds_to_target &&
-           tickets() > 0) {
-      const Order order{1, info_.epoch, tickets()};
-      send_order(order);
-      const Stopwatch epoch_watch;
-      const Answer ended = compute(order, &hooks);
-      EpochReport report = sum_up(ended, epoch_watch.seconds());
-      note_records(metrics);
-      mean_statistics();
-      training.interrupted = ended.stopped != 0;
-      if (ended.gradients < order.tickets) break;
-      info_.step = info_.step + ended.gradients / gradients_per_update(options_);
-      info_.samples += ended.images;
-      report.step = info_.step;
-      end_epoch(report, test_loader, seconds_before + watch.seconds());
-      write_epoch(report, metrics, events);
-      if (hooks.on_epoch) hooks.on_epoch(report);
-      training.epochs.push_back(std::move(report));
-    }
-    training.steps = info_.step;
-    training.best_top1 = info_.values["best_top1"];
-    if (!training.interrupted) write_result(directory);
+    log_->begin();
+    while (log_->goes_on()) run_epoch(test_loader);
+    result_.training = log_->result();
+    if (!result_.training.interrupted) write_result(directory);
     send_order({});
     client_.finish();
     return std::move(result_);
@@ -150,24 +137,38 @@ class WorkerRun {
       const double waited = pull_watch.seconds();
       if (hooks != nullptr && own > 0) report_step(order, answer, *hooks);
       if (answer.ticket == kNoTicket) break;
-      const Stopwatch watch;
-      const data::Batch& batch = loader_.make(answer.ticket);
-      copy_batch(batch, step_);
-      data_s_ += watch.seconds();
-      step_.set_progress(order.epoch * order.tickets + answer.ticket, 0);
-      step_.run(/*learning_rate=*/0);
-      slow_down(watch.seconds());
-      Request request;
-      request.loss = step_.loss();
-      request.correct = static_cast<int64_t>(step_.metric(kCorrectMetric));
-      request.images = batch.valid;
-      request.compute_s = watch.seconds();
+      Request request = compute_gradient(order, answer.ticket);
       request.wait_s = waited;
       request.stop = hooks != nullptr && hooks->should_stop && hooks->should_stop() ? 1 : 0;
       client_.push(request, step_);
       ++own;
     }
     return client_.end_epoch(order.epoch);
+  }
+
+  // Of the batches that belong to the ticket; what there is to say about them.
+  Request compute_gradient(const Order& order, int64_t ticket) {
+    const Stopwatch watch;
+    Request request;
+    for (int64_t i = 0; i < config_.accumulate; ++i) {
+      const Stopwatch data_watch;
+      const data::Batch& batch = loader_.make(ticket * config_.accumulate + i);
+      feed_step(batch, task_.feed, step_);
+      data_s_ += data_watch.seconds();
+      step_.set_progress((order.epoch * order.tickets + ticket) * config_.accumulate + i, 0);
+      step_.run(/*learning_rate=*/0);
+      const auto images = static_cast<double>(batch.valid);
+      request.loss += step_.loss() * images;
+      request.images += batch.valid;
+      for (size_t m = 0; m < metrics_.size(); ++m) {
+        const double value = step_.metric(metrics_[m].name);
+        request.metrics[m] += metrics_[m].kind == MetricKind::kCount ? value : value * images;
+      }
+    }
+    request.loss /= static_cast<double>(request.images);
+    slow_down(watch.seconds());
+    request.compute_s = watch.seconds();
+    return request;
   }
 
   void slow_down(double seconds) const {
@@ -178,14 +179,21 @@ class WorkerRun {
 
   void report_step(const Order& order, const Answer& answer, const TrainHooks& hooks) {
     if (!hooks.on_step) return;
-    const auto images = static_cast<double>(std::max<int64_t>(1, answer.images));
+    const MetricSums sums = sums_of(answer.loss, answer.images, answer.metrics);
     hooks.on_step({.epoch = order.epoch + 1,
                    .epochs = config_.epochs,
                    .step = answer.gradients,
                    .steps = order.tickets,
                    .images = answer.images - std::exchange(reported_images_, answer.images),
-                   .loss = answer.loss / images,
-                   .accuracy = static_cast<double>(answer.correct) / images});
+                   .loss = sums.mean_loss(),
+                   .scores = metric_scores(metrics_, sums)});
+  }
+
+  MetricSums sums_of(double loss, int64_t images, const MetricValues& metrics) const {
+    return {
+        .loss = loss,
+        .images = images,
+        .metrics = {metrics.begin(), metrics.begin() + static_cast<ptrdiff_t>(metrics_.size())}};
   }
 
   // --- running statistics
@@ -238,27 +246,51 @@ class WorkerRun {
 
   // --- worker 0
 
+  void run_epoch(data::Loader& test_loader) {
+    runs::CheckpointInfo& info = log_->info();
+    const Order order{1, info.epoch, tickets()};
+    send_order(order);
+    const Stopwatch watch;
+    const Answer ended = compute(order, &log_->hooks());
+    EpochReport report = sum_up(ended, watch.seconds());
+    note_records();
+    mean_statistics();
+    if (ended.stopped != 0) log_->interrupt();
+    if (ended.gradients < order.tickets) {
+      TY_CHECK(ended.stopped != 0, "{} gradients of {}", ended.gradients, order.tickets);
+      return;
+    }
+    info.step += ended.gradients / gradients_per_update(options_);
+    info.samples += ended.images;
+    report.step = info.step;
+    read_servers();
+    report.test =
+        evaluate(trained_model(), test_loader, task_.evaluator, static_cast<int>(config_.threads));
+    log_->end_epoch(std::move(report), [this] { return states_to_save(); });
+  }
+
   int64_t tickets() const {
-    const int64_t whole = batches_per_epoch(options_, loader_.num_batches());
+    const int64_t whole = gradients_per_epoch(options_, loader_.num_batches(), config_.accumulate);
     if (config_.max_steps == 0) return whole;
-    return std::min(whole, (config_.max_steps - info_.step) * gradients_per_update(options_));
+    return std::min(whole,
+                    (config_.max_steps - log_->info().step) * gradients_per_update(options_));
   }
 
   EpochReport sum_up(const Answer& ended, double seconds) const {
-    const auto images = static_cast<double>(std::max<int64_t>(1, ended.images));
+    const MetricSums sums = sums_of(ended.loss, ended.images, ended.metrics);
     EpochReport report;
-    report.epoch = info_.epoch + 1;
-    report.train_loss = ended.loss / images;
-    report.train_accuracy = static_cast<double>(ended.correct) / images;
+    report.epoch = log_->info().epoch + 1;
+    report.train_loss = sums.mean_loss();
+    report.train_scores = metric_scores(metrics_, sums);
     report.train_seconds = seconds;
     report.wait_seconds = data_s_;
     report.images_per_s = static_cast<double>(ended.images) / seconds;
     return report;
   }
 
-  void note_records(runs::MetricsWriter& metrics) {
+  void note_records() {
     StalenessCount epoch;
-    int64_t step = info_.step;
+    int64_t step = log_->info().step;
     for (size_t s = 0; s < result_.servers.size(); ++s) {
       for (const PushRecord& r : client_.records(static_cast<int64_t>(s))) {
         result_.servers[s].staleness.add(r.staleness);
@@ -270,44 +302,39 @@ class WorkerRun {
         worker.wait_s += r.wait_s;
         epoch.add(r.staleness);
         step = r.update;
-        metrics.append(Json::object(
-            {{"step", r.update},
-             {"epoch", info_.epoch},
-             {"worker", r.worker},
-             {"loss", r.loss},
-             {"accuracy", static_cast<double>(r.correct) / static_cast<double>(r.images)},
-             {"learning_rate", r.rate},
-             {"staleness", r.staleness},
-             {"ahead", r.lead},
-             {"step_ms", r.compute_s * 1e3},
-             {"pull_ms", r.wait_s * 1e3}}));
+        write_record(r);
       }
     }
-    metrics.append(Json::object({{"step", step},
-                                 {"epoch", info_.epoch + 1},
-                                 {"staleness_mean", epoch.mean()},
-                                 {"staleness_max", epoch.maximum()},
-                                 {"staleness_histogram", Json::array_of(epoch.histogram())}}));
+    log_->metrics().append(
+        Json::object({{"step", step},
+                      {"epoch", log_->info().epoch + 1},
+                      {"staleness_mean", epoch.mean()},
+                      {"staleness_max", epoch.maximum()},
+                      {"staleness_histogram", Json::array_of(epoch.histogram())}}));
   }
 
-  void end_epoch(EpochReport& report, data::Loader& test_loader, double seconds) {
-    read_servers();
-    Graph trained = trained_model();
-    const Stopwatch watch;
-    report.test = evaluate(std::move(trained), test_loader, static_cast<int>(config_.threads));
-    report.seconds = seconds + watch.seconds();
-    report.best = report.test.top1 > info_.values["best_top1"];
-    if (report.best) info_.values["best_top1"] = report.test.top1;
-    if (config_.target_accuracy > 0 && report.test.top1 >= config_.target_accuracy) {
-      result_.training.seconds_to_target = report.seconds;
+  void write_record(const PushRecord& r) {
+    Json line = Json::object({{"step", r.update},
+                              {"epoch", log_->info().epoch},
+                              {"worker", r.worker},
+                              {"loss", r.loss}});
+    for (const Score& score : metric_scores(metrics_, sums_of(r.loss, r.images, r.metrics))) {
+      line[score.name] = score.value;
     }
-    info_.epoch += 1;
-    info_.values["seconds"] = report.seconds;
-    std::vector<runs::StateTensor> state;
+    line["learning_rate"] = r.rate;
+    line["staleness"] = r.staleness;
+    line["ahead"] = r.lead;
+    line["step_ms"] = r.compute_s * 1e3;
+    line["pull_ms"] = r.wait_s * 1e3;
+    log_->metrics().append(line);
+  }
+
+  std::vector<runs::StateTensor> states_to_save() const {
+    std::vector<runs::StateTensor> states;
     for (const auto& [name, tensor] : saved_) {
-      state.push_back({name, tensor.type(), [&tensor = tensor] { return tensor.clone(); }});
+      states.push_back({name, tensor.type(), [&tensor = tensor] { return tensor.clone(); }});
     }
-    checkpoints_->save(info_, state, report.best);
+    return states;
   }
 
   // Everything that changes in training, by name.
@@ -337,47 +364,42 @@ class WorkerRun {
   }
 
   void restore() {
-    info_.model = config_.model;
-    info_.config_hash = hash_;
-    info_.seed = static_cast<uint64_t>(config_.seed);
-    const auto latest = checkpoints_->latest();
-    if (!latest) {
-      client_.set_state(0, [&](const runs::NamedType& state) {
-        const ValueId id = model_.find_value(state.name);
-        if (!id.valid()) return Tensor::zeros(state.type);
-        return initializer_data(model_.value(id), info_.seed)->clone();
-      });
-      return;
-    }
-    const runs::Checkpoint checkpoint(*latest);
     std::vector<runs::NamedType> types(
         states_.begin() + static_cast<ptrdiff_t>(step_.num_parameters()), states_.end());
     for (const std::vector<runs::NamedType>& states : map_.states) {
       types.insert(types.end(), states.begin(), states.end());
     }
-    checkpoint.require_fits(config_.model, info_.config_hash, types);
-    info_ = checkpoint.info();
-    for (size_t i = step_.num_parameters(); i < states_.size(); ++i) {
-      step_.set_state(i, checkpoint.tensor(states_[i].name));
+    const std::optional<runs::Checkpoint> checkpoint = log_->restore(types);
+    if (!checkpoint) {
+      client_.set_state(0, [&](const runs::NamedType& state) {
+        const ValueId id = model_.find_value(state.name);
+        if (!id.valid()) return Tensor::zeros(state.type);
+        return initializer_data(model_.value(id), log_->info().seed)->clone();
+      });
+      return;
     }
-    client_.set_state(info_.step,
-                      [&](const runs::NamedType& state) { return checkpoint.tensor(state.name); });
+    for (size_t i = step_.num_parameters(); i < states_.size(); ++i) {
+      step_.set_state(i, checkpoint->tensor(states_[i].name));
+    }
+    client_.set_state(log_->info().step,
+                      [&](const runs::NamedType& state) { return checkpoint->tensor(state.name); });
   }
 
+  const Task& task_;
   dist::Communicator& comm_;
   const TrainConfig& config_;
   std::string hash_;
   const ServerOptions& options_;
   const Graph& model_;
   TrainingStep& step_;
-  std::vector<runs::NamedType> states_;  // parameters, then running statistics
+  std::vector<runs::NamedType> states_;             // parameters, then running statistics
+  std::vector<TrainingGraph::MetricPort> metrics_;  // those that are reported
   data::Loader& loader_;
   ServerClient client_;
   const ShardMap& map_;
   double data_s_ = 0;
   // Worker 0.
-  std::optional<runs::CheckpointFolder> checkpoints_;
-  runs::CheckpointInfo info_;
+  std::optional<RunLog> log_;
   std::map<std::string, Tensor> saved_;
   int64_t reported_images_ = 0;
   ServerTrainResult result_;
@@ -389,13 +411,22 @@ ServerTrainResult train_with_servers(dist::Communicator& comm, const TrainConfig
                                      const Graph& model, const data::Dataset& training,
                                      const data::Dataset& test, const runs::RunDirectory* directory,
                                      const TrainHooks& hooks) {
+  return train_with_servers(named_task(config, training.target_kind()), comm, config, model,
+                            training, test, directory, hooks);
+}
+
+ServerTrainResult train_with_servers(const Task& task, dist::Communicator& comm,
+                                     const TrainConfig& config, const Graph& model,
+                                     const data::Dataset& training, const data::Dataset& test,
+                                     const runs::RunDirectory* directory, const TrainHooks& hooks) {
   const ServerOptions options = server_options(config);
   TY_REQUIRE(comm.size() == options.workers + options.servers,
              "{} workers and {} servers need as many ranks; there are {}", options.workers,
              options.servers, comm.size());
   comm.set_limit_s(config.wait_limit);
   const TrainConfig own = of_one_worker(config, options, comm);
-  StepOptions step_settings = step_options(own, {.threads = static_cast<int>(own.threads)});
+  StepOptions step_settings =
+      step_options(own, {.threads = static_cast<int>(own.threads)}, task.objective);
   step_settings.update = false;
   const OptimizerOptions& optimizer = step_settings.training.optimizer;
   data::Loader loader(training, training_loader(own, Place{}));
@@ -405,11 +436,11 @@ ServerTrainResult train_with_servers(dist::Communicator& comm, const TrainConfig
         trained_parameters(model, step_settings.training);
     const ShardMap map = map_shards(parameters, optimizer, options.servers);
     const auto server = static_cast<size_t>(comm.rank() - options.workers);
-    const RatePlan rates{
-        parse_schedule(config.schedule),
-        base_rate(options.mode == ServerMode::kSync ? config : own),
-        static_cast<double>(config.epochs),
-        batches_per_epoch(options, loader.num_batches()) / gradients_per_update(options)};
+    const RatePlan rates{parse_schedule(config.schedule),
+                         base_rate(options.mode == ServerMode::kSync ? config : own),
+                         static_cast<double>(config.epochs),
+                         gradients_per_epoch(options, loader.num_batches(), own.accumulate) /
+                             gradients_per_update(options)};
     serve_shard(comm, options, std::span(map.states[server]).first(map.parameters[server].size()),
                 optimizer, rates);
     return {};
@@ -419,7 +450,7 @@ ServerTrainResult train_with_servers(dist::Communicator& comm, const TrainConfig
   const std::vector<runs::NamedType> states = worker_states(step);
   const ShardMap map =
       map_shards(std::span(states).first(step.num_parameters()), optimizer, options.servers);
-  WorkerRun run(comm, own, config_hash(config), options, model, step, loader, map);
+  WorkerRun run(task, comm, own, config_hash(config), options, model, step, loader, map);
   if (comm.rank() > 0) {
     run.follow();
     return {};

@@ -37,10 +37,19 @@ struct ServerTrainResult {
 // tests and saves a checkpoint, which a later call goes on from; running statistics then become the
 // mean of the workers'.
 //
-// The configuration is a checked one. Throws Failure if a rank is silent for too long.
+// With config.accumulate a gradient is the mean of so many batches; those left over at the end of
+// an epoch are dropped.
+//
+// The configuration is a checked one; the task is config.loss's unless given. Throws Failure if a
+// rank is silent for too long.
 ServerTrainResult train_with_servers(dist::Communicator& comm, const TrainConfig& config,
                                      const Graph& model, const data::Dataset& training,
                                      const data::Dataset& test, const runs::RunDirectory* directory,
                                      const TrainHooks& hooks);
+
+ServerTrainResult train_with_servers(const Task& task, dist::Communicator& comm,
+                                     const TrainConfig& config, const Graph& model,
+                                     const data::Dataset& training, const data::Dataset& test,
+                                     const runs::RunDirectory* directory, const TrainHooks& hooks);
 
 }  // namespace trainyard::train

@@ -94,7 +94,10 @@ std::string Progress::line(const StepReport& report, double now) const {
   std::string text = fmt::format("epoch {}/{} ", report.epoch, report.epochs);
   if (mode_ == Mode::kTerminal) text += bar(report.step, report.steps);
   text += fmt::format("step {}/{} loss {:.4f}", report.step, report.steps, report.loss);
-  if (!std::isnan(report.accuracy)) text += fmt::format(" acc {:.2f}%", 100 * report.accuracy);
+  for (const Score& score : report.scores) {
+    text += score.is_share ? fmt::format(" {} {:.2f}%", score.name, 100 * score.value)
+                           : fmt::format(" {} {:.4f}", score.name, score.value);
+  }
   text += fmt::format(" {} images/s wait {:.1f}% ETA {} mem {}",
                       si(static_cast<double>(images_) / seconds), 100 * waited_ / seconds,
                       time_left(left_seconds), bytes_text(static_cast<double>(resident_bytes())));

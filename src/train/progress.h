@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "train/score.h"
 
 namespace trainyard::train {
 
@@ -19,8 +21,8 @@ struct StepReport {
   int64_t steps = 1;
   int64_t images = 0;  // in this step
   double loss = 0;
-  double accuracy = std::numeric_limits<double>::quiet_NaN();  // share of 1; NaN is not shown
-  double wait_seconds = 0;                                     // for data, in this step
+  std::vector<Score> scores = {};  // of the epoch so far
+  double wait_seconds = 0;         // for data, in this step
 };
 
 // Not for several threads.

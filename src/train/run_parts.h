@@ -1,4 +1,4 @@
-// What every way of training shares: batches, and what a run writes.
+// What every way of training shares.
 #pragma once
 
 #include <filesystem>
@@ -6,11 +6,9 @@
 #include <string>
 
 #include "data/loader.h"
-#include "runs/events.h"
-#include "runs/metrics.h"
+#include "ir/graph.h"
 #include "runs/safetensors.h"
-#include "train/trainer.h"
-#include "train/training_step.h"
+#include "train/train_config.h"
 
 namespace trainyard::train {
 
@@ -19,11 +17,6 @@ double base_rate(const TrainConfig& config);
 
 // Throws Error unless a network whose input is `input` takes batches of these pictures.
 void require_input_shape(const Shape& input, int64_t batch, const data::Augmentations& pictures);
-// Into the inputs of the step.
-void copy_batch(const data::Batch& batch, TrainingStep& step);
-
-void write_epoch(const EpochReport& report, runs::MetricsWriter& metrics,
-                 runs::EventWriter& events);
 
 // model.onnx and model.safetensors; the latter has the initializers of `trained` that `states`
 // names.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "train/objective.h"
 #include "train/parameter_server.h"
 #include "train/schedule.h"
 
@@ -40,6 +41,11 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("weight_decay", &c.weight_decay, "pull of the parameters towards zero");
   settings.add("decay_all", &c.decay_all, "biases and normalisation parameters decay too");
   settings.add("clip_norm", &c.clip_norm, "largest common norm of the gradients; 0: any");
+  settings.add("loss", &c.loss,
+               "what is made small: cross-entropy, soft-cross-entropy, kl, bce, mse, huber or "
+               "smooth-l1");
+  settings.add("delta", &c.delta, "of huber and smooth-l1: where they become linear");
+  settings.add("temperature", &c.temperature, "of kl: softens scores and targets");
   settings.add("label_smoothing", &c.label_smoothing, "share of a label spread over all classes");
   settings.add("auxiliary_weight", &c.auxiliary_weight, "of the losses of auxiliary outputs");
   settings.add("sync_bn", &c.sync_bn,
@@ -123,6 +129,9 @@ void check(const TrainConfig& config) {
              config.momentum);
   TY_REQUIRE(0 <= config.target_accuracy && config.target_accuracy <= 1,
              "target_accuracy is {}, expected 0 to 1 (0.9 is 90 %)", config.target_accuracy);
+  TY_REQUIRE(config.delta > 0, "delta is {}, expected more than 0", config.delta);
+  TY_REQUIRE(config.temperature > 0, "temperature is {}, expected more than 0", config.temperature);
+  make_objective(config.loss);
   parse_schedule(config.schedule);
   if (config.servers != 0) {
     check_servers(config);

@@ -32,7 +32,10 @@ struct TrainConfig {
   double weight_decay = 0;
   bool decay_all = false;
   double clip_norm = 0;
+  std::string loss = "cross-entropy";  // one of objective_list()
   double label_smoothing = 0;
+  double delta = 1;
+  double temperature = 1;
   bool sync_bn = false;
   double auxiliary_weight = 0.3;
 

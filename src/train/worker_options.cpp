@@ -26,7 +26,7 @@ std::vector<std::string> common_facts(const TrainConfig& config, const Graph& mo
   return facts;
 }
 
-StepOptions step_options(const TrainConfig& config, const Place& place) {
+StepOptions step_options(const TrainConfig& config, const Place& place, Objective objective) {
   StepOptions options;
   options.threads = place.threads;
   options.seed = static_cast<uint64_t>(config.seed);
@@ -41,9 +41,7 @@ StepOptions step_options(const TrainConfig& config, const Place& place) {
     training.bucket_bytes = static_cast<int64_t>(config.bucket_mb * 1024 * 1024);
   }
   training.accumulate = config.accumulate;
-  training.objective = make_objective(
-      "cross-entropy",
-      {.label_smoothing = config.label_smoothing, .auxiliary_weight = config.auxiliary_weight});
+  training.objective = std::move(objective);
   if (!config.freeze.empty()) training.frozen = split(config.freeze, ',');
   if (!config.recompute.empty()) training.recompute = split(config.recompute, ',');
   OptimizerOptions& optimizer = training.optimizer;

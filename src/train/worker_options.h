@@ -23,7 +23,7 @@ struct Place {
 // Images of a step; the shares of all workers make the batch.
 int64_t own_batch(const TrainConfig& config, const Place& place);
 
-StepOptions step_options(const TrainConfig& config, const Place& place);
+StepOptions step_options(const TrainConfig& config, const Place& place, Objective objective);
 data::LoaderOptions training_loader(const TrainConfig& config, const Place& place);
 data::LoaderOptions test_loader(const TrainConfig& config, const Place& place,
                                 const data::Augmentations& training);

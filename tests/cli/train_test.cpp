@@ -56,6 +56,21 @@ TEST(Train, ConfigOfARunRepeatsItExactly) {
   EXPECT_EQ(weights(folder / "first"), weights(folder / "again"));
 }
 
+TEST(Train, EveryLossIsReached) {
+  const TemporaryFolder folder("train_cli");
+  for (const std::string loss : {"soft-cross-entropy", "kl", "bce", "mse", "huber", "smooth-l1"}) {
+    const Outcome outcome =
+        run(train_words(folder.path(), {"--name", loss, "--loss", loss, "--epochs", "1"}));
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const Json epoch = Json::parse(outcome.out, "train").at("epochs").items()[0];
+    EXPECT_GT(epoch.at("test_loss").as_number(), 0) << loss;
+    EXPECT_GE(epoch.at("top1").as_number(), 0) << loss;
+  }
+  const Outcome unknown = run(train_words(folder.path(), {"--loss", "hubr"}));
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_NE(unknown.err.find("Did you mean huber"), std::string::npos) << unknown.err;
+}
+
 TEST(Train, WrongRequestsAreAnsweredAndLeaveNothing) {
   const TemporaryFolder folder("train_cli");
   const fs::path root = folder / "runs";

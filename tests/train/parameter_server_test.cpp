@@ -109,6 +109,20 @@ TEST(ParameterServer, SynchronousIsTheSingleProcess) {
   }
 }
 
+// Gradients of two batches each are those of batches twice as large.
+TEST(ParameterServer, AccumulationIsTheLargerBatch) {
+  Job alone(small_config(24));
+  alone.alone();
+  for (const int64_t workers : {1, 2}) {
+    TrainConfig config = small_config(12, workers, 1);
+    config.accumulate = 2;
+    Job parts(config);
+    const ServerTrainResult result = parts.with_servers();
+    EXPECT_LT(alone.difference(parts), kRounding) << workers << " workers";
+    EXPECT_EQ(result.training.steps, 8);
+  }
+}
+
 TEST(ParameterServer, OneAsynchronousWorkerIsPlainTraining) {
   Job alone(small_config(16));
   alone.alone();
@@ -211,7 +225,7 @@ TEST(ParameterServer, RunningStatisticsAreShared) {
   Job run(config);
   const ServerTrainResult result = run.with_servers();
   EXPECT_EQ(result.training.steps, 4);
-  EXPECT_TRUE(std::isfinite(result.training.epochs[0].test.loss));
+  EXPECT_TRUE(std::isfinite(result.training.epochs[0].test.score("loss")));
 }
 
 // What the job says if worker 1 does `other` in place of its part.

@@ -24,7 +24,8 @@ class ProgressTest : public ::testing::Test {
                        .steps = 40,
                        .images = 128,
                        .loss = 2.5,
-                       .accuracy = 0.1234,
+                       .scores = {{.name = "accuracy", .value = 0.1234, .is_share = true},
+                                  {.name = "error", .value = 0.25}},
                        .wait_seconds = 0.05});
       }
       progress.note("epoch 1 done");
@@ -40,7 +41,8 @@ TEST_F(ProgressTest, ElsewhereALineNowAndThen) {
   const std::string text = run(Progress::Mode::kLines);
   // 30 steps took 30 s, so 10 of this epoch and 40 of the next take 50 s.
   const std::string last =
-      "epoch 1/2 step 30/40 loss 2.5000 acc 12.34% 128 images/s wait 5.0% ETA 50 s mem ";
+      "epoch 1/2 step 30/40 loss 2.5000 accuracy 12.34% error 0.2500 128 images/s wait 5.0% ETA 50 "
+      "s mem ";
   EXPECT_NE(text.find(last), std::string::npos) << text;
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4) << text;
   EXPECT_EQ(text.find('\r'), std::string::npos);

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/communication_report.h"
 #include "cli/server_report.h"
+#include "cli/train_report.h"
 #include "cli/training_network.h"
 #include "cli/version.h"
 #include "data/sampler.h"
@@ -64,60 +65,8 @@ train::TrainHooks hooks_of(train::Progress& progress, const StopSignals& signals
   hooks.on_warning = [](const std::string& text) { std::cerr << "trainyard: " + text + "\n"; };
   if (!leads) return hooks;
   hooks.on_step = [&](const train::StepReport& report) { progress.step(report); };
-  hooks.on_epoch = [&](const train::EpochReport& r) {
-    progress.note(fmt::format(
-        "epoch {:>3}: loss {:.4f}, accuracy {:.2f} %; test loss {:.4f}, top-1 {:.2f} %, top-5 "
-        "{:.2f} %; {:.0f} images/s, {:.1f} % waiting for data{}{}",
-        r.epoch, r.train_loss, 100 * r.train_accuracy, r.test.loss, 100 * r.test.top1,
-        100 * r.test.top5, r.images_per_s, 100 * r.wait_seconds / r.train_seconds,
-        r.exposed_seconds > 0
-            ? fmt::format(", {:.1f} % for workers", 100 * r.exposed_seconds / r.train_seconds)
-            : "",
-        r.best ? " *" : ""));
-  };
+  hooks.on_epoch = [&](const train::EpochReport& r) { progress.note(epoch_line(r)); };
   return hooks;
-}
-
-report::Document result_document(const train::TrainResult& result, const std::string& directory) {
-  report::Document document;
-  report::Table table({{"epoch"},
-                       {"train loss"},
-                       {"train acc."},
-                       {"test loss"},
-                       {"top-1"},
-                       {"top-5"},
-                       {"images/s"},
-                       {"epoch time"},
-                       {"data wait"},
-                       {"since start"}});
-  Json rows = Json::array();
-  for (const train::EpochReport& r : result.epochs) {
-    table.add_row({report::count_cell(r.epoch), report::fixed_cell(r.train_loss, 4),
-                   report::percent_cell(r.train_accuracy), report::fixed_cell(r.test.loss, 4),
-                   report::percent_cell(r.test.top1), report::percent_cell(r.test.top5),
-                   report::fixed_cell(r.images_per_s, 0), report::seconds_cell(r.train_seconds),
-                   report::percent_cell(r.wait_seconds / r.train_seconds),
-                   report::seconds_cell(r.seconds)});
-    rows.push_back(Json::object({{"epoch", r.epoch},
-                                 {"train_loss", r.train_loss},
-                                 {"train_accuracy", r.train_accuracy},
-                                 {"test_loss", r.test.loss},
-                                 {"top1", r.test.top1},
-                                 {"top5", r.test.top5},
-                                 {"images_per_s", r.images_per_s},
-                                 {"train_s", r.train_seconds},
-                                 {"wait_s", r.wait_seconds},
-                                 {"exposed_s", r.exposed_seconds},
-                                 {"seconds", r.seconds}}));
-  }
-  document.blocks.emplace_back(std::move(table));
-  document.data["epochs"] = std::move(rows);
-  document.data["steps"] = result.steps;
-  document.data["best_top1"] = result.best_top1;
-  document.data["interrupted"] = result.interrupted;
-  if (result.seconds_to_target) document.data["seconds_to_target"] = *result.seconds_to_target;
-  document.data["directory"] = directory;
-  return document;
 }
 
 runs::RunDirectory open_directory(const TrainFlags& flags) {
@@ -162,11 +111,11 @@ void complete(TrainFlags& flags, const std::string& file_text, int64_t ranks) {
 void print_result(const train::ServerTrainResult& served, const TrainFlags& flags,
                   const std::string& path, std::ostream& out) {
   const train::TrainResult& result = served.training;
-  report::Document document = result_document(result, path);
+  report::Document document = train_document(result, path);
   add_server_report(flags.config, served, document);
   out << report::render(document, flags.format);
   if (flags.format != report::Format::kText) return;
-  out << fmt::format("\nBest top-1 {:.2f} %. Everything is in {}\n", 100 * result.best_top1, path);
+  out << fmt::format("\n{}Everything is in {}\n", best_sentence(result), path);
   if (result.seconds_to_target) {
     out << fmt::format("Accuracy of {:.2f} % reached after {}.\n",
                        100 * flags.config.target_accuracy, seconds_text(*result.seconds_to_target));
@@ -371,6 +320,7 @@ extern const Command kTrain = {
         "  trainyard train --model resnet20-cifar --data cifar10:DIR --epochs 30 --batch 128 \\\n"
         "      --augment crop:4,flip,normalize --learning-rate 0.1 --weight-decay 1e-4\n"
         "  trainyard train --config my.yaml --epochs 10\n"
+        "  trainyard train --model lenet5 --loss huber --delta 0.5 --learning-rate 0.1\n"
         "  trainyard train --model resnet20-cifar --data cifar10:DIR --workers 4 --batch 256\n"
         "  trainyard train --model lenet5 --data fashion-mnist --workers 4 --restarts 2 --elastic\n"
         "  trainyard train --model resnet20-cifar --data synthetic:3x32x32 --workers 4 "

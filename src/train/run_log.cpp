@@ -1,0 +1,116 @@
+#include "train/run_log.h"
+
+#include "base/error.h"
+
+namespace trainyard::train {
+namespace {
+
+constexpr const char* kSecondsValue = "seconds";
+constexpr std::string_view kBestPrefix = "best_";
+
+}  // namespace
+
+RunLog::RunLog(const TrainConfig& config, std::string hash, const runs::RunDirectory* directory,
+               const TrainHooks& hooks)
+    : config_(config), directory_(directory), hooks_(hooks) {
+  info_.model = config.model;
+  info_.config_hash = std::move(hash);
+  info_.seed = static_cast<uint64_t>(config.seed);
+  if (leads()) checkpoints_.emplace(directory->checkpoints(), config.keep_checkpoints);
+}
+
+std::optional<runs::Checkpoint> RunLog::restore(std::span<const runs::NamedType> types) {
+  const auto latest = leads() ? checkpoints_->latest() : std::nullopt;
+  if (!latest) return std::nullopt;
+  std::optional<runs::Checkpoint> checkpoint(std::in_place, *latest);
+  checkpoint->require_fits(config_.model, info_.config_hash, types);
+  info_ = checkpoint->info();
+  return checkpoint;
+}
+
+void RunLog::begin() {
+  if (leads()) {
+    metrics_.emplace(directory_->metrics(), info_.step);
+    events_.emplace(directory_->path(), info_.step);
+  }
+  seconds_before_ = info_.values[kSecondsValue];
+  watch_ = {};
+}
+
+bool RunLog::goes_on() const {
+  return info_.epoch < config_.epochs && !result_.interrupted && !result_.seconds_to_target &&
+         !out_of_steps();
+}
+
+void RunLog::save(const States& states, bool best) {
+  if (!leads()) return;
+  info_.values[kSecondsValue] = seconds();
+  checkpoints_->save(info_, states(), best);
+}
+
+// Of the score that decides, by its name, so that a resumed run goes on comparing.
+bool RunLog::note_best(const Evaluation& test) {
+  const Score* now = find_score(test.scores, test.decides);
+  TY_CHECK(now != nullptr, "the test has no '{}'", test.decides);
+  const std::string key = std::string(kBestPrefix) + test.decides;
+  const auto before = info_.values.find(key);
+  const bool best =
+      before == info_.values.end() ||
+      (test.higher_is_better ? now->value > before->second : now->value < before->second);
+  if (best) info_.values[key] = now->value;
+  result_.best = *now;
+  result_.best->value = info_.values[key];
+  return best;
+}
+
+void RunLog::write_epoch(const EpochReport& report) {
+  Json line = Json::object(
+      {{"step", report.step}, {"epoch", report.epoch}, {"train_loss", report.train_loss}});
+  for (const Score& score : report.train_scores) line["train_" + score.name] = score.value;
+  line["train_s"] = report.train_seconds;
+  line["wait_s"] = report.wait_seconds;
+  line["exposed_s"] = report.exposed_seconds;
+  line["images_per_s"] = report.images_per_s;
+  line["seconds"] = report.seconds;
+  std::vector<runs::Scalar> scalars;
+  for (const Score& score : report.test.scores) {
+    line["test_" + score.name] = score.value;
+    scalars.push_back({"test/" + score.name, score.value});
+  }
+  if (!report.test.confusion.empty()) line["confusion"] = Json::array_of(report.test.confusion);
+  metrics_->append(line);
+  for (const Score& score : report.train_scores) {
+    scalars.push_back({"train/" + score.name, score.value});
+  }
+  scalars.push_back({"train/images_per_s", report.images_per_s});
+  events_->write(report.step, scalars);
+}
+
+void RunLog::end_epoch(EpochReport report, const States& states) {
+  report.seconds = seconds();
+  report.best = note_best(report.test);
+  if (leads()) write_epoch(report);
+  info_.epoch += 1;
+  info_.epoch_step = 0;
+  save(states, report.best);
+  const Score* accuracy = find_score(report.test.scores, report.test.decides);
+  if (config_.target_accuracy > 0 && accuracy->is_share &&
+      accuracy->value >= config_.target_accuracy) {
+    result_.seconds_to_target = report.seconds;
+  }
+  if (hooks_.on_epoch) hooks_.on_epoch(report);
+  result_.epochs.push_back(std::move(report));
+}
+
+TrainResult RunLog::result() {
+  result_.steps = info_.step;
+  // A run that had nothing left to do still has a best epoch. What decides is a share, or the loss.
+  for (const auto& [key, value] : info_.values) {
+    if (result_.best || !key.starts_with(kBestPrefix)) continue;
+    const std::string name = key.substr(kBestPrefix.size());
+    result_.best = Score{.name = name, .value = value, .is_share = name != "loss"};
+  }
+  return std::move(result_);
+}
+
+}  // namespace trainyard::train

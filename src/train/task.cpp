@@ -1,0 +1,50 @@
+#include "train/task.h"
+
+#include "base/error.h"
+#include "train/loss_evaluator.h"
+#include "train/top_k.h"
+
+namespace trainyard::train {
+namespace {
+
+constexpr std::string_view kCrossEntropyName = "cross-entropy";
+
+// The test knows the cross-entropy itself, without smoothing and in double precision.
+std::unique_ptr<Evaluator> judge_classes(Graph& model, const TrainConfig& config) {
+  if (config.loss == kCrossEntropyName) return make_top_k(model, /*with_loss=*/true);
+  std::vector<std::unique_ptr<Evaluator>> parts;
+  // It may change the outputs, so it comes first; top-1 decides.
+  auto loss = make_loss_evaluator(model, named_objective(config), feed_classes);
+  parts.push_back(make_top_k(model, /*with_loss=*/false));
+  parts.push_back(std::move(loss));
+  return join_evaluators(std::move(parts));
+}
+
+}  // namespace
+
+Objective named_objective(const TrainConfig& config) {
+  return make_objective(config.loss, {.label_smoothing = config.label_smoothing,
+                                      .auxiliary_weight = config.auxiliary_weight,
+                                      .delta = config.delta,
+                                      .temperature = config.temperature});
+}
+
+Task named_task(const TrainConfig& config, data::TargetKind targets) {
+  TY_REQUIRE(targets == data::TargetKind::kClass || targets == data::TargetKind::kProbabilities,
+             "--loss {} needs data with a class or with probabilities for each picture",
+             config.loss);
+  TY_REQUIRE(targets == data::TargetKind::kClass || config.loss != kCrossEntropyName,
+             "--loss cross-entropy needs one class for each picture, but the data has "
+             "probabilities; use soft-cross-entropy");
+  Task task{.objective = named_objective(config), .feed = feed_classes, .evaluator = {}};
+  if (targets == data::TargetKind::kClass) {
+    task.evaluator = [config](Graph& model) { return judge_classes(model, config); };
+  } else {
+    task.evaluator = [objective = task.objective](Graph& model) {
+      return make_loss_evaluator(model, objective, feed_classes);
+    };
+  }
+  return task;
+}
+
+}  // namespace trainyard::train
