@@ -6,29 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "base/base64.h"
 #include "base/error.h"
 #include "base/machine_facts.h"
 #include "base/text.h"
 
 namespace trainyard::report {
 namespace {
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t bits = 0;
-    for (size_t k = 0; k < 3; ++k) {
-      bits = bits << 8U | (i + k < bytes.size() ? static_cast<uint8_t>(bytes[i + k]) : 0U);
-    }
-    for (size_t k = 0; k < 4; ++k) {
-      out += i + k <= bytes.size() ? kDigits[bits >> (18 - 6 * k) & 63U] : '=';
-    }
-  }
-  return out;
-}
 
 // Width and height stand in the first chunk of every PNG file.
 std::pair<uint32_t, uint32_t> png_size(std::string_view png) {
@@ -136,7 +120,7 @@ class Body {
     out_ += fmt::format(
         "<figure class=\"picture\"><div class=\"frame\"><img alt=\"{}\" width=\"{}\" "
         "height=\"{}\" src=\"data:image/png;base64,{}\">",
-        html_escaped(picture.caption), width, height, base64(picture.png));
+        html_escaped(picture.caption), width, height, to_base64(picture.png));
     if (!picture.boxes.empty()) {
       out_ += fmt::format("<svg viewBox=\"0 0 {} {}\" aria-hidden=\"true\">", width, height);
       for (const Box& box : picture.boxes) {

@@ -1,0 +1,84 @@
+// JSON read piece by piece, for requests from strangers and for long arrays of numbers: no tree is
+// built, nesting is limited, and every error says at which byte.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+
+namespace trainyard {
+
+// Reads strict JSON (RFC 8259). `text` and `origin`, which names it in errors, outlive the reader.
+// All functions throw Error for what is not JSON or not what was asked for.
+class JsonReader {
+ public:
+  enum class Kind : uint8_t { kObject, kArray, kText, kNumber, kBool, kNull };
+
+  // Deeper nesting is refused.
+  static constexpr int kMaxDepth = 64;
+  // Of an object that value() makes a tree of.
+  static constexpr size_t kMaxMembers = 1024;
+
+  JsonReader(std::string_view text, std::string_view origin)
+      : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()), origin_(origin) {}
+
+  // Of the value that comes next.
+  Kind peek();
+  // An object: enter_object(), then while next_key() gives one, exactly one value.
+  void enter_object();
+  bool next_key(std::string& key);
+  // An array: enter_array(), then while next_item() says so, exactly one value.
+  void enter_array();
+  bool next_item();
+
+  std::string text();
+  bool boolean();
+  double number();
+  float number_f32();
+  // A whole number; 1e3 and 2.0 are none. The second is for numbers above the largest int64.
+  int64_t integer();
+  uint64_t unsigned_integer();
+  // Skips any value and returns its text.
+  std::string_view skip();
+  Json value();
+
+  // Throws if anything but white space follows.
+  void finish();
+  size_t position() const { return static_cast<size_t>(at_ - begin_); }
+  int64_t bytes_left() const { return end_ - at_; }
+  [[noreturn]] void fail(std::string_view problem) const;
+
+ private:
+  void skip_space();
+  char next_char();
+  void expect(char c);
+  void literal(std::string_view word);
+  void enter();
+  // True if another element follows, false at `close`.
+  bool next_element(char close);
+  void append_escape(std::string& out);
+  uint32_t hex4();
+
+  // The digits of a number without an exponent or with a small one, exact in 64 bits.
+  struct Decimal {
+    uint64_t digits = 0;
+    int exponent = 0;
+    bool negative = false;
+    bool whole = false;  // no point, no exponent
+    bool exact = false;  // digits holds them all
+    const char* begin = nullptr;
+  };
+  Decimal scan_number();
+  double slow_number(const Decimal& decimal);
+
+  const char* begin_;
+  const char* at_;
+  const char* end_;
+  std::string_view origin_;
+  int depth_ = 0;
+  bool first_ = false;  // of the innermost object or array: nothing was read yet
+};
+
+}  // namespace trainyard

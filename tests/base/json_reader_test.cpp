@@ -1,0 +1,114 @@
+#include "base/json_reader.h"
+
+#include <cmath>
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "base/base64.h"
+#include "base/error.h"
+
+namespace trainyard {
+namespace {
+
+double number_of(const std::string& text) {
+  JsonReader reader(text, "test");
+  const double value = reader.number();
+  reader.finish();
+  return value;
+}
+
+float float_of(const std::string& text) {
+  JsonReader reader(text, "test");
+  return reader.number_f32();
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    JsonReader reader(text, "test");
+    reader.skip();
+    reader.finish();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(JsonReader, ReadsNumbersAsTheyAreWritten) {
+  for (const char* text : {"0", "-0", "1", "-17", "3.5", "0.1", "1e3", "2.5E-3", "123456789012",
+                           "0.123456789012345678", "1.7976931348623157e308", "5e-324",
+                           "9007199254740993", "12345678.90123456", "1e22", "1e-30"}) {
+    EXPECT_EQ(number_of(text), std::strtod(text, nullptr)) << text;
+    EXPECT_EQ(float_of(text), static_cast<float>(std::strtod(text, nullptr))) << text;
+  }
+  EXPECT_TRUE(std::signbit(number_of("-0")));
+  EXPECT_EQ(number_of("1e-5000"), 0);
+}
+
+TEST(JsonReader, ReadsEveryShortFloatBack) {
+  uint32_t bits = 1;
+  for (int i = 0; i < 20'000; ++i) {
+    bits = bits * 1664525U + 1013904223U;
+    float value = 0;
+    std::memcpy(&value, &bits, sizeof value);
+    if (!std::isfinite(value)) continue;
+    EXPECT_EQ(float_of(fmt::format("{}", value)), value);
+  }
+}
+
+TEST(JsonReader, KeepsWholeNumbersWhole) {
+  const auto integer = [](const std::string& text) { return JsonReader(text, "test").integer(); };
+  EXPECT_EQ(integer("9223372036854775807"), INT64_MAX);
+  EXPECT_EQ(integer("-9223372036854775808"), INT64_MIN);
+  EXPECT_THROW(integer("9223372036854775808"), Error);
+  EXPECT_THROW(integer("1.0"), Error);
+  EXPECT_EQ(JsonReader("18446744073709551615", "test").unsigned_integer(), UINT64_MAX);
+  EXPECT_THROW(JsonReader("18446744073709551616", "test").unsigned_integer(), Error);
+  EXPECT_THROW(JsonReader("-1", "test").unsigned_integer(), Error);
+}
+
+TEST(JsonReader, ReadsTextsWithEscapes) {
+  JsonReader reader(R"("a\"\\\/\n\u00e9\ud83d\ude00")", "test");
+  EXPECT_EQ(reader.text(), "a\"\\/\n\u00e9\U0001F600");
+}
+
+TEST(JsonReader, MakesTrees) {
+  JsonReader reader(R"( {"a": [1, 2.5, "x", null, true], "b": {}} )", "test");
+  const Json tree = reader.value();
+  reader.finish();
+  EXPECT_EQ(tree.dump(-1), R"({"a":[1,2.5,"x",null,true],"b":{}})");
+}
+
+TEST(JsonReader, RefusesWhatIsNoJson) {
+  for (const char* text :
+       {"",        "{",         "[1,]",        "[1 2]", "{\"a\" 1}", "{a:1}", "nul",
+        "NaN",     "Infinity",  "-",           "1.",    "01",        "1e",    "\"a",
+        "\"\\x\"", "\"\\u12\"", "\"\\ud800\"", "[1] 2", "\"\x01\"",  "+1",    ".5"}) {
+    EXPECT_NE(error_of(text), "") << text;
+  }
+}
+
+TEST(JsonReader, RefusesDeepNestingWithoutDepthOfItsOwn) {
+  EXPECT_NE(error_of(std::string(100'000, '[')).find("deeper than 64"), std::string::npos);
+  std::string objects;
+  for (int i = 0; i < 1000; ++i) objects += "{\"a\":";
+  EXPECT_NE(error_of(objects).find("deeper than 64"), std::string::npos);
+}
+
+TEST(JsonReader, SaysWhere) {
+  EXPECT_EQ(error_of("[1, x]"),
+            "test: expected a value, found 'x' (JSON has no NaN, Infinity or comments) at byte 4");
+}
+
+TEST(Base64, GoesBothWays) {
+  for (const std::string text : {"", "f", "fo", "foo", "foob", "\xff\xfe\x00"}) {
+    EXPECT_EQ(from_base64(to_base64(text)), text);
+  }
+  EXPECT_EQ(to_base64("foob"), "Zm9vYg==");
+  EXPECT_EQ(from_base64("Zm9vYg"), "foob");
+  EXPECT_THROW(from_base64("Zm9v!"), Error);
+  EXPECT_THROW(from_base64("Z"), Error);
+}
+
+}  // namespace
+}  // namespace trainyard
