@@ -1,0 +1,18 @@
+// Bytes in memory, compressed as HTTP has them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace trainyard::data {
+
+enum class Compression : uint8_t { kGzip, kDeflate };  // the latter with zlib's header
+
+std::string compress(std::string_view bytes, Compression form);
+// Of either form. Throws Error beginning with `origin` for what is damaged or cut short, or becomes
+// larger than `most` bytes.
+std::string decompress(std::string_view bytes, size_t most, std::string_view origin);
+
+}  // namespace trainyard::data
