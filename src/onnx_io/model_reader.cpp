@@ -1,5 +1,6 @@
 #include "onnx_io/model_reader.h"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 #include <unordered_set>
@@ -9,14 +10,13 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "onnx_io/adapters.h"
+#include "onnx_io/newer_opsets.h"
 #include "onnx_io/proto.h"
 #include "onnx_io/tensor_reader.h"
 #include "ops/op_def.h"
 
 namespace trainyard::onnx_io {
 namespace {
-
-constexpr int64_t kNewestOpset = 17;
 
 template <typename Proto>
 Proto parse(const std::string& description, std::string_view what) {
@@ -43,11 +43,14 @@ int64_t default_opset(const onnx::ModelProto& model) {
 
 void check_operators(const onnx::ModelProto& model) {
   std::set<std::string> missing;
+  const int64_t opset = default_opset(model);
   for (const auto& node : model.graph().node()) {
     if (!is_default_domain(node.domain())) {
       missing.insert(fmt::format("{} ({})", node.op_type(), node.domain()));
     } else if (ops::find_op(adapted_op(node.op_type())) == nullptr) {
       missing.insert(node.op_type());
+    } else if (opset <= kNewestOpset && changed_since_17(node.op_type(), opset)) {
+      missing.insert(fmt::format("{} of opset {}", node.op_type(), opset));
     }
   }
   if (missing.empty()) return;
@@ -193,6 +196,7 @@ FileModel read_model(Bytes file, std::shared_ptr<void> owner, std::filesystem::p
   model.opset = default_opset(proto);
   TY_REQUIRE(1 <= model.opset && model.opset <= kNewestOpset,
              "its operators are of opset {}; 7 to {} are supported", model.opset, kNewestOpset);
+  model.opset = std::min(model.opset, kGraphOpset);
   TensorReader tensors(std::move(split.payloads), std::move(owner), std::move(folder));
   read_graph(proto.graph(), tensors, model);
   return model;
