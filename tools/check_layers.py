@@ -23,7 +23,7 @@ LAYERS = [
     ["train"],
     ["measure", "rl", "schedule"],
     ["report"],
-    ["lab"],
+    ["lab", "serve"],
     ["cli"],
 ]
 LEVEL = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}
@@ -36,6 +36,7 @@ THIRD_PARTY = {
     r"(Eigen|ceres)/": ("predict/", "schedule/"),
     r"glpk\.h": "schedule/policies/",
     r"(jpeglib|png|zlib)\.h": "data/",
+    r"(boost|prometheus|openssl)/": "serve/",
     r"CLI/": "cli/args.cpp",
     r"(jq|jv)\.h": "lab/query.cpp",
     r"(nlohmann|yaml-cpp)": "base/",

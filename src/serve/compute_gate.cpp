@@ -1,0 +1,25 @@
+#include "serve/compute_gate.h"
+
+#include <algorithm>
+
+namespace trainyard::serve {
+
+ComputeGate::Pass::Pass(ComputeGate& gate, int threads)
+    : gate_(gate), cores_(std::min(threads, gate.cores_)) {
+  std::unique_lock lock(gate.mutex_);
+  const uint64_t ticket = gate.next_ticket_++;
+  gate.changed_.wait(lock, [&] { return gate.serving_ == ticket && gate.free_ >= cores_; });
+  ++gate.serving_;
+  gate.free_ -= cores_;
+  if (gate.free_ > 0) gate.changed_.notify_all();
+}
+
+ComputeGate::Pass::~Pass() {
+  {
+    const std::lock_guard lock(gate_.mutex_);
+    gate_.free_ += cores_;
+  }
+  gate_.changed_.notify_all();
+}
+
+}  // namespace trainyard::serve

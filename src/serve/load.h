@@ -1,0 +1,56 @@
+// A load generator: what a server gives at so many requests at a time, or so many a second.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace trainyard::serve {
+
+struct LoadOptions {
+  std::string url;
+  std::string model;
+  std::string version;  // empty: the latest
+  // Requests at a time; of an open loop, connections.
+  std::vector<int64_t> concurrency = {1, 2, 4, 8};
+  double rate = 0;       // requests per second; 0: the next follows the answer
+  double seconds = 5;    // of each row
+  double warm_up = 0.5;  // seconds before it that do not count
+  int64_t batch = 1;     // rows of a request
+  bool json = false;     // tensors as JSON, not as bytes
+  int64_t payloads = 4;  // different inputs
+  uint64_t seed = 1;
+  std::string token;
+};
+
+struct LoadRow {
+  int64_t concurrency = 0;
+  double rate = 0;
+  double requests_per_s = 0;
+  double p50_ms = 0;
+  double p90_ms = 0;
+  double p95_ms = 0;
+  double p99_ms = 0;
+  double mean_ms = 0;
+  // Means per request, from the server's statistics; what is left of mean_ms is the client's, the
+  // network's and the server's reading and writing.
+  double queue_ms = 0;
+  double compute_ms = 0;
+  double mean_batch = 0;  // rows computed together
+  int64_t requests = 0;
+  int64_t rejected = 0;  // 503 and 429
+  int64_t errors = 0;    // anything else that is not 200
+  int64_t wrong = 0;     // differs from the answer that the same input gets alone
+};
+
+// Throws Error if there is no such model, Failure if the server cannot be reached. `progress` is
+// called after each row.
+std::vector<LoadRow> run_load(const LoadOptions& options,
+                              const std::function<void(const LoadRow&)>& progress);
+
+Json load_json(const LoadRow& row);
+
+}  // namespace trainyard::serve

@@ -1,0 +1,74 @@
+// One version of a model that is being served: its network, its queue, its workers.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "serve/compute_gate.h"
+#include "serve/instance.h"
+#include "serve/job_queue.h"
+#include "serve/model_config.h"
+#include "serve/response_cache.h"
+#include "serve/statistics.h"
+
+namespace trainyard::serve {
+
+// What all models share; outlives them.
+struct Shared {
+  ComputeGate& gate;
+  ResponseCache* cache = nullptr;  // null: none
+};
+
+class ModelVersion {
+ public:
+  // Compiles, warms up and starts the workers. Throws Error or Failure saying why it cannot be
+  // served.
+  ModelVersion(ModelConfig config, int64_t version, NetworkSource source, Shared shared);
+  ~ModelVersion();
+  ModelVersion(const ModelVersion&) = delete;
+  ModelVersion& operator=(const ModelVersion&) = delete;
+
+  const std::string& name() const { return config_.name; }
+  const std::string& version() const { return version_; }
+  const ModelConfig& config() const { return config_; }
+  const Network& network() const { return network_; }
+  Statistics& statistics() { return statistics_; }
+  int64_t waiting() const { return queue_.size(); }
+  // Of weights and intermediate results, as far as the engine counts them.
+  int64_t memory_bytes() const { return memory_bytes_; }
+
+  // False if the version is being unloaded: request and done are then untouched. Throws
+  // RequestError for a request that does not fit, and kUnavailable if the queue is full. Otherwise
+  // `done` is called, from a worker or from here.
+  bool infer(InferRequest& request, InferDone& done);
+
+  // Takes no more requests, computes those that wait until `until`, refuses the rest, ends the
+  // workers. Not to be called by a worker.
+  void shut_down(Clock::time_point until);
+
+ private:
+  void work(Instance& instance);
+  void compute(Instance& instance, std::vector<JobPointer>& jobs);
+  void compute_alone(Instance& instance, JobPointer job);
+  void finish(JobPointer job, InferResult result);
+  void fail(JobPointer job, const std::exception_ptr& problem, FailReason reason);
+  bool answer_from_cache(const std::string& key, Job& job);
+
+  ModelConfig config_;
+  std::string version_;
+  Shared shared_;
+  Network network_;
+  JobQueue queue_;
+  Statistics statistics_;
+  std::vector<std::unique_ptr<Instance>> instances_;
+  int64_t memory_bytes_ = 0;
+  std::vector<std::thread> workers_;
+  std::mutex ending_;
+  std::condition_variable ended_;
+  size_t running_ = 0;  // workers
+};
+
+}  // namespace trainyard::serve

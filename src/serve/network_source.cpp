@@ -1,0 +1,54 @@
+#include "base/error.h"
+#include "base/file.h"
+#include "onnx_io/import.h"
+#include "onnx_io/model_reader.h"
+#include "serve/network.h"
+
+namespace trainyard::serve {
+
+NetworkSource file_source(const std::filesystem::path& path) {
+  const auto bytes = std::make_shared<std::string>(read_file(path));
+  NetworkSource source;
+  try {
+    const onnx_io::Bytes view = std::as_bytes(std::span(*bytes));
+    source.declared = onnx_io::read_model(view, bytes, path.parent_path()).inputs;
+  } catch (const Error& error) {
+    throw_error("{}: {}", path.string(), error.what());
+  }
+  source.build = [bytes, path](const onnx_io::ImportOptions& options) {
+    try {
+      return onnx_io::import_bytes(*bytes, path.string(), options);
+    } catch (const onnx_io::UnsupportedOperators&) {
+      throw;
+    } catch (const Error&) {
+      // Bytes in memory have no files beside them; if that was not the trouble, this says the same.
+      return onnx_io::import_model(path, options);
+    }
+  };
+  return source;
+}
+
+NetworkSource model_source(const network::Request& request) {
+  if (network::is_path(request.model) && request.weights.empty()) {
+    return file_source(network::model_file(request.model));
+  }
+  NetworkSource source;
+  source.build = [request](const onnx_io::ImportOptions& options) {
+    network::Request bound = request;
+    bound.batch =
+        options.shapes.empty() ? options.batch.value_or(1) : options.shapes.begin()->second[0];
+    return network::load(bound);
+  };
+  const Graph graph = source.build({});
+  for (const ValueId id : graph.inputs()) {
+    const Value& value = graph.value(id);
+    onnx_io::DeclaredInput input{.name = value.name, .dtype = value.type.dtype, .dims = {}};
+    input.dims.emplace();
+    for (const int64_t dim : value.type.shape.dims()) input.dims->push_back({dim, ""});
+    if (!input.dims->empty()) input.dims->front() = {std::nullopt, "batch"};
+    source.declared.push_back(std::move(input));
+  }
+  return source;
+}
+
+}  // namespace trainyard::serve

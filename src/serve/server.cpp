@@ -1,0 +1,98 @@
+#include "serve/server.h"
+
+#include <malloc.h>
+#include <ostream>
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include "base/file.h"
+
+namespace trainyard::serve {
+namespace {
+
+// Tensors of requests come and go; mapping each anew would cost more than copying it.
+void keep_large_blocks() {
+  constexpr int kLarge = 32 << 20;
+  mallopt(M_MMAP_THRESHOLD, kLarge);
+  mallopt(M_TRIM_THRESHOLD, 2 * kLarge);
+}
+
+void say_models(const Registry& registry, std::ostream& out) {
+  for (const IndexEntry& entry : registry.index()) {
+    fmt::print(out, "  {} {}{}{}{}\n", entry.name, entry.version, entry.version.empty() ? "" : " ",
+               state_name(entry.state), entry.reason.empty() ? "" : ": " + entry.reason);
+  }
+  for (const auto& model : registry.all()) {
+    for (const std::string& field : model->config().ignored) {
+      fmt::print(out, "  {}: the configuration's field '{}' means nothing here\n", model->name(),
+                 field);
+    }
+  }
+}
+
+// A curl line that works as it stands: zeros of the network's own shape, or a picture.
+std::string curl_line(const ModelVersion& model, const std::string& address, bool token) {
+  const Network& network = model.network();
+  const std::string url = fmt::format("{}/v2/models/{}/infer", address, model.name());
+  const std::string header = token ? " -H \"Authorization: Bearer $TOKEN\"" : "";
+  if (network.takes_pictures()) return fmt::format("curl{} --data-binary @cat.jpg {}", header, url);
+  std::string inputs;
+  for (const TensorSpec& spec : network.inputs()) {
+    std::vector<int64_t> dims = spec.dims;
+    int64_t count = 1;
+    for (int64_t& dim : dims) count *= dim = std::max<int64_t>(dim, 1);
+    std::string data;
+    for (int64_t i = 0; i < std::min<int64_t>(count, 64); ++i) data += i > 0 ? ",0" : "0";
+    if (count > 64) return fmt::format("curl{} {}/v2/models/{}", header, address, model.name());
+    inputs += fmt::format(R"({}{{"name":"{}","datatype":"{}","shape":{},"data":[{}]}})",
+                          inputs.empty() ? "" : ",", spec.name, protocol_name(spec.dtype),
+                          dims_text(dims), data);
+  }
+  return fmt::format("curl{} -d '{{\"inputs\":[{}]}}' {}", header, inputs, url);
+}
+
+void greet(const ServerOptions& options, const Registry& registry, uint16_t port,
+           std::ostream& out) {
+  const bool tls = !options.http.tls.certificate.empty();
+  const std::string host = options.http.host.find(':') == std::string::npos
+                               ? options.http.host
+                               : "[" + options.http.host + "]";
+  const std::string address = fmt::format("http{}://{}:{}", tls ? "s" : "", host, port);
+  fmt::print(out, "serving on {}\n", address);
+  say_models(registry, out);
+  const auto models = registry.all();
+  if (!models.empty()) {
+    fmt::print(out, "try   {}\n", curl_line(*models[0], address, !options.service.token.empty()));
+  }
+  fmt::print(out, "page  {}/\n", address);
+  out.flush();
+}
+
+}  // namespace
+
+int run_server(const ServerOptions& options, std::ostream& out) {
+  keep_large_blocks();
+  Registry registry(options.registry);
+  Service service(options.service, registry);
+  // Listens before models are loaded: /v2/health/ready says when.
+  HttpServer server(options.http, service);
+  if (!options.config.name.empty()) {
+    NetworkSource source = model_source(options.model);
+    if (!options.labels.empty()) source.labels = options.labels;
+    if (options.picture) source.picture = *options.picture;
+    registry.add(options.config, std::move(source));
+  }
+  if (!options.registry.repository.empty()) registry.load_all();
+  greet(options, registry, server.port(), out);
+  server.on_signal([&] {
+    service.drain();
+    server.stop(options.drain);
+  });
+  server.run();
+  registry.shut_down(options.drain);
+  if (!options.trace_file.empty()) write_file(options.trace_file, service.trace_json());
+  return 0;
+}
+
+}  // namespace trainyard::serve

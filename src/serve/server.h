@@ -1,0 +1,31 @@
+// The whole server: models, service, sockets.
+#pragma once
+
+#include <iosfwd>
+#include <vector>
+
+#include "network/network.h"
+#include "serve/http_server.h"
+#include "serve/registry.h"
+#include "serve/service.h"
+
+namespace trainyard::serve {
+
+struct ServerOptions {
+  RegistryOptions registry;
+  ServiceOptions service;
+  HttpOptions http;
+  // One model that is in no repository; none: an empty name.
+  ModelConfig config;
+  network::Request model;
+  std::vector<std::string> labels;
+  std::optional<PictureInput> picture;
+  std::chrono::milliseconds drain{10'000};  // after SIGTERM
+  std::string trace_file;                   // written at the end; empty: none
+};
+
+// Serves until SIGTERM or SIGINT, then finishes what is under way. `out` gets the address and what
+// to try once the models are ready. Returns the exit code.
+int run_server(const ServerOptions& options, std::ostream& out);
+
+}  // namespace trainyard::serve

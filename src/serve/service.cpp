@@ -1,0 +1,237 @@
+#include "serve/service.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "data/compress.h"
+
+namespace trainyard::serve {
+namespace {
+
+// Shorter answers are not worth compressing.
+constexpr size_t kWorthCompressing = 1024;
+constexpr size_t kLongestId = 128;
+
+// Looks at every byte whatever it finds, so that time tells nothing of the token.
+bool same_secret(std::string_view given, std::string_view expected) {
+  unsigned difference = given.size() == expected.size() ? 0U : 1U;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const char c = i < given.size() ? given[i] : '\0';
+    difference |= static_cast<unsigned char>(c) ^ static_cast<unsigned char>(expected[i]);
+  }
+  return difference == 0;
+}
+
+// Ids are echoed in headers and logs.
+std::string clean_id(std::string_view text) {
+  std::string id(text.substr(0, kLongestId));
+  std::erase_if(id, [](char c) { return c <= ' ' || c > '~' || c == '"' || c == '\\'; });
+  return id;
+}
+
+bool names_token(std::string_view list, std::string_view token) {
+  for (const std::string& part : split(list, ',')) {
+    std::string_view name = part;
+    while (name.starts_with(' ')) name.remove_prefix(1);
+    const std::string_view rest = name.substr(std::min(name.size(), token.size()));
+    if (name.starts_with(token) && (rest.empty() || rest[0] == ';' || rest[0] == ' ')) {
+      return rest.find("q=0") == std::string_view::npos ||
+             rest.find("q=0.") != std::string_view::npos;
+    }
+  }
+  return false;
+}
+
+Body decoded_body(const HttpRequest& request, size_t most) {
+  const std::string_view encoding = request.header("Content-Encoding");
+  if (encoding.empty() || encoding == "identity") return request.body;
+  if (encoding != "gzip" && encoding != "deflate") {
+    refuse(Status::kUnsupportedMedia,
+           "Content-Encoding is '{}', expected gzip, deflate or identity", encoding);
+  }
+  return std::make_shared<const std::string>(data::decompress(*request.body, most, "the body"));
+}
+
+}  // namespace
+
+std::string url_decode(std::string_view text) {
+  const auto digit = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    refuse(Status::kBadRequest, "the path has a % without two hex digits");
+  };
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    if (text.size() - i < 3) refuse(Status::kBadRequest, "the path ends within a % code");
+    out += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
+    i += 2;
+  }
+  return out;
+}
+
+void require_method(const Call& call, std::string_view method) {
+  if (call.method == method || (method == "GET" && call.method == "HEAD")) return;
+  refuse(Status::kMethodNotAllowed, "Method Not Allowed: {} {}; expected {}", call.method,
+         call.path, method);
+}
+
+void require_body(const Call& call) {
+  require_method(call, "POST");
+  if (!call.has_length) refuse(Status::kLengthRequired, "a request needs Content-Length or chunks");
+}
+
+Service::Service(ServiceOptions options, Registry& registry)
+    : options_(std::move(options)),
+      registry_(registry),
+      rate_limit_(options_.requests_per_s),
+      log_(options_.access_log, options_.trace_every),
+      loader_(std::make_unique<Loader>(options_.poll, [this] { registry_.poll(); })) {}
+
+Service::~Service() = default;
+
+void Service::refused(Status status, std::string_view peer) {
+  log_.add({.id = "",
+            .peer = std::string(peer),
+            .method = "",
+            .path = "",
+            .status = status,
+            .arrived = Clock::now()});
+}
+
+CallPointer Service::make_call(const HttpRequest& request, Reply reply) {
+  auto call = std::make_shared<Call>();
+  call->method = std::string(request.method);
+  call->path = std::string(request.target.substr(0, request.target.find('?')));
+  call->accept = std::string(request.header("Accept"));
+  call->content_type = std::string(request.header("Content-Type"));
+  call->accept_encoding = std::string(request.header("Accept-Encoding"));
+  call->client_request_id = clean_id(request.header("x-ms-client-request-id"));
+  call->inference_header_length = std::string(request.header("Inference-Header-Content-Length"));
+  call->request_id = clean_id(request.header("X-Request-Id"));
+  if (call->request_id.empty()) call->request_id = fmt::format("{:x}", ++next_id_);
+  call->peer = std::string(request.peer);
+  call->body = request.body;
+  call->arrived = request.arrived;
+  call->reply = std::move(reply);
+  return call;
+}
+
+void Service::authorize(const HttpRequest& request) const {
+  if (options_.token.empty() || request.target == "/v2/health/live") return;
+  const std::string_view given = request.header("Authorization");
+  constexpr std::string_view kScheme = "Bearer ";
+  if (!given.starts_with(kScheme) || !same_secret(given.substr(kScheme.size()), options_.token)) {
+    refuse(Status::kUnauthorized, "a token is needed: Authorization: Bearer TOKEN");
+  }
+}
+
+void Service::handle(const HttpRequest& request, Reply reply) {
+  const CallPointer call = make_call(request, std::move(reply));
+  try {
+    authorize(request);
+    if (!rate_limit_.allows(call->peer, call->arrived)) {
+      throw RequestError(Status::kTooManyRequests,
+                         fmt::format("more than {} requests per second", options_.requests_per_s),
+                         /*retry_after_s=*/1);
+    }
+    call->has_length = request.has_length;
+    call->body = decoded_body(request, options_.body_bytes);
+    for (const std::string& part : split(std::string_view(call->path).substr(1), '/')) {
+      call->parts.push_back(url_decode(part));
+    }
+    route(call);
+  } catch (...) {
+    answer(call, failure(*call, std::current_exception()));
+  }
+}
+
+HttpResponse Service::failure(const Call& call, const std::exception_ptr& problem) const {
+  try {
+    std::rethrow_exception(problem);
+  } catch (const RequestError& error) {
+    HttpResponse response = error_response(error.status(), error.what());
+    if (error.retry_after_s() > 0) {
+      response.headers.emplace_back("Retry-After", std::to_string(error.retry_after_s()));
+    }
+    if (error.status() == Status::kUnauthorized) {
+      response.headers.emplace_back("WWW-Authenticate", "Bearer");
+    }
+    return response;
+  } catch (const Error& error) {
+    return error_response(Status::kBadRequest, error.what());
+  } catch (const std::bad_alloc&) {
+    return error_response(Status::kUnavailable, "out of memory");
+  } catch (const std::exception& error) {
+    return error_response(Status::kInternal,
+                          fmt::format("{} (request {})", error.what(), call.request_id));
+  }
+}
+
+HttpResponse Service::finish(const Call& call, HttpResponse response, const InferResult* result) {
+  response.headers.emplace_back("X-Request-Id", call.request_id);
+  const size_t plain_bytes = response.body.size();
+  if (plain_bytes >= kWorthCompressing) {
+    const bool gzip = names_token(call.accept_encoding, "gzip");
+    if (gzip || names_token(call.accept_encoding, "deflate")) {
+      response.body = data::compress(response.body,
+                                     gzip ? data::Compression::kGzip : data::Compression::kDeflate);
+      response.headers.emplace_back("Content-Encoding", gzip ? "gzip" : "deflate");
+      response.headers.emplace_back("Vary", "Accept-Encoding");
+    }
+  }
+  log_.add({.id = call.request_id,
+            .peer = call.peer,
+            .method = call.method,
+            .path = call.path,
+            .status = response.status,
+            .bytes_in = call.body ? call.body->size() : 0,
+            .bytes_out = response.body.size(),
+            .arrived = call.arrived,
+            .result = result});
+  return response;
+}
+
+void Service::answer(const CallPointer& call, HttpResponse response) {
+  auto kept = std::make_shared<HttpResponse>(std::move(response));
+  call->reply([this, call, kept] { return finish(*call, std::move(*kept), nullptr); });
+}
+
+void Service::answer_json(const CallPointer& call, const Json& json) {
+  answer(call, {.body = json.dump(-1)});
+}
+
+InferDone Service::answer_with(const CallPointer& call,
+                               std::function<HttpResponse(const InferResult&)> write) {
+  return [this, call, write = std::move(write)](std::variant<InferResult, std::exception_ptr> got) {
+    auto kept = std::make_shared<decltype(got)>(std::move(got));
+    call->reply([this, call, write, kept] {
+      const auto* result = std::get_if<InferResult>(kept.get());
+      if (result == nullptr) {
+        return finish(*call, failure(*call, std::get<std::exception_ptr>(*kept)), nullptr);
+      }
+      try {
+        return finish(*call, write(*result), result);
+      } catch (...) {
+        return finish(*call, failure(*call, std::current_exception()), nullptr);
+      }
+    });
+  };
+}
+
+void Service::infer(const std::string& model, const std::string& version, InferRequest request,
+                    const InferDone& done) {
+  // A version that goes leaves its successor in its place.
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    InferDone again = done;
+    if (registry_.find(model, version)->infer(request, again)) return;
+  }
+  refuse(Status::kUnavailable, "model '{}' is being unloaded", model);
+}
+
+}  // namespace trainyard::serve

@@ -1,0 +1,268 @@
+// Which path is whose.
+#include <charconv>
+
+#include "base/error.h"
+#include "base/json_reader.h"
+#include "serve/page.h"
+#include "serve/pictures.h"
+#include "serve/service.h"
+
+namespace trainyard::serve {
+namespace {
+
+[[noreturn]] void not_found(const Call& call) {
+  refuse(Status::kNotFound, "Not Found: {}", call.path);
+}
+
+Json read_control_body(const Call& call) {
+  if (call.body == nullptr || call.body->empty()) return Json::object();
+  JsonReader reader(*call.body, "the request");
+  Json json = reader.value();
+  reader.finish();
+  if (!json.is_object()) refuse(Status::kBadRequest, "the request is no JSON object");
+  return json;
+}
+
+Json index_json(const Registry& registry, bool ready_only) {
+  Json list = Json::array();
+  for (const IndexEntry& entry : registry.index()) {
+    if (ready_only && entry.state != VersionState::kReady) continue;
+    Json row = Json::object({{"name", entry.name}});
+    if (!entry.version.empty()) row["version"] = entry.version;
+    row["state"] = state_name(entry.state);
+    row["reason"] = entry.reason;
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
+}  // namespace
+
+bool Service::route_plain(const CallPointer& call) {
+  const std::string& path = call->path;
+  if (path == "/metrics") {
+    require_method(*call, "GET");
+    answer(call, {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics()});
+    return true;
+  }
+  if (path == "/trace") {
+    require_method(*call, "GET");
+    answer(call, {.body = trace_json()});
+    return true;
+  }
+  if (const auto page = find_page(path)) {
+    require_method(*call, "GET");
+    answer(call,
+           {.content_type = std::string(page->content_type), .body = std::string(page->body)});
+    return true;
+  }
+  return false;
+}
+
+void Service::route(const CallPointer& call) {
+  const std::vector<std::string>& parts = call->parts;
+  if (route_plain(call)) return;
+  if (parts[0] == "v2") return route_v2(call);
+  if (parts.size() == 1 && parts[0] == "score") return infer_score(call, "", "");
+  if (parts[0] == "v1" && parts.size() >= 3 && parts[1] == "models") {
+    // NAME:predict, or NAME/versions/N:predict.
+    std::vector<std::string> rest(parts.begin() + 2, parts.end());
+    const size_t colon = rest.back().rfind(':');
+    const std::string verb = colon == std::string::npos ? "" : rest.back().substr(colon + 1);
+    if (verb == "predict" || verb == "classify" || verb == "regress") {
+      rest.back().resize(colon);
+      if (rest.size() == 1) return infer_score(call, rest[0], "");
+      if (rest.size() == 3 && rest[1] == "versions") return infer_score(call, rest[0], rest[2]);
+    }
+  }
+  not_found(*call);
+}
+
+void Service::route_v2(const CallPointer& call) {
+  const std::vector<std::string>& parts = call->parts;
+  if (parts.size() == 1 || (parts.size() == 2 && parts[1].empty())) {
+    require_method(*call, "GET");
+    const std::vector<std::string> extensions = {
+        "classification",     "model_repository", "schedule_policy", "model_configuration",
+        "binary_tensor_data", "parameters",       "statistics"};
+    return answer_json(call, Json::object({{"name", options_.server_name},
+                                           {"version", options_.server_version},
+                                           {"extensions", Json::array_of(extensions)}}));
+  }
+  if (parts.size() == 3 && parts[1] == "health") {
+    require_method(*call, "GET");
+    const bool ready = !draining_ && registry_.ready();
+    if (parts[2] == "live") return answer_json(call, Json::object({{"live", true}}));
+    if (parts[2] == "ready") {
+      HttpResponse response{.body = Json::object({{"ready", ready}}).dump(-1)};
+      if (!ready) response.status = Status::kBadRequest;
+      return answer(call, std::move(response));
+    }
+  }
+  if (parts.size() >= 3 && parts[1] == "models") return route_model(call, 2);
+  if (parts[1] == "repository") return route_repository(call);
+  not_found(*call);
+}
+
+void Service::route_model(const CallPointer& call, size_t from) {
+  const std::vector<std::string>& parts = call->parts;
+  if (parts.size() == from + 1 && parts[from] == "stats") {
+    require_method(*call, "GET");
+    return answer_json(call, statistics("", ""));
+  }
+  const std::string& name = parts[from++];
+  std::string version;
+  if (from + 1 < parts.size() && parts[from] == "versions") {
+    version = parts[from + 1];
+    from += 2;
+  }
+  if (parts.size() > from + 1) not_found(*call);
+  const std::string verb = from < parts.size() ? parts[from] : "";
+  if (verb == "infer") {
+    require_body(*call);
+    return infer_v2(call, name, version);
+  }
+  require_method(*call, "GET");
+  if (verb.empty()) return answer_json(call, model_metadata(*registry_.find(name, version)));
+  if (verb == "ready") {
+    registry_.find(name, version);  // says why not
+    return answer_json(call, Json::object({{"name", name}, {"ready", true}}));
+  }
+  if (verb == "config") {
+    return answer_json(call, config_json(registry_.find(name, version)->config()));
+  }
+  if (verb == "stats") return answer_json(call, statistics(name, version));
+  not_found(*call);
+}
+
+void Service::route_repository(const CallPointer& call) {
+  const std::vector<std::string>& parts = call->parts;
+  if (parts.back() == "index" && parts.size() <= 4) {
+    require_method(*call, "POST");
+    const Json body = read_control_body(*call);
+    const Json* ready = body.find("ready");
+    return answer_json(call, index_json(registry_, ready != nullptr && ready->as_bool()));
+  }
+  // /v2/repository[/NAME]/models/M/load
+  const size_t size = parts.size();
+  if (size >= 5 && size <= 6 && parts[size - 3] == "models" &&
+      (parts[size - 1] == "load" || parts[size - 1] == "unload")) {
+    require_method(*call, "POST");
+    return change_models(call, parts[size - 2], parts[size - 1] == "load");
+  }
+  not_found(*call);
+}
+
+void Service::change_models(const CallPointer& call, const std::string& name, bool load) {
+  const Json body = read_control_body(*call);
+  Json override;
+  if (const Json* parameters = body.find("parameters")) {
+    for (const auto& [key, value] : parameters->members()) {
+      if (key.starts_with("file:")) {
+        refuse(Status::kNotImplemented, "parameters.{}: files are loaded from the repository alone",
+               key);
+      }
+    }
+    if (const Json* config = parameters->find("config")) {
+      const std::string origin = fmt::format("failed to load '{}', parameters.config", name);
+      JsonReader reader(config->as_string(), origin);
+      override = reader.value();
+      reader.finish();
+    }
+  }
+  const bool posted = loader_->post([this, call, name, load, override] {
+    try {
+      if (load) {
+        registry_.load(name, override);
+      } else {
+        registry_.unload(name);
+      }
+      answer(call, {.body = "{}"});
+    } catch (...) {
+      answer(call, failure(*call, std::current_exception()));
+    }
+  });
+  if (!posted) {
+    throw RequestError(Status::kUnavailable, "too many models are waiting to be loaded", 1);
+  }
+}
+
+Json Service::model_metadata(const ModelVersion& model) const {
+  const auto tensors = [](const std::vector<TensorSpec>& specs) {
+    Json list = Json::array();
+    for (const TensorSpec& spec : specs) {
+      list.push_back(Json::object({{"name", spec.name},
+                                   {"datatype", protocol_name(spec.dtype)},
+                                   {"shape", Json::array_of(spec.dims)}}));
+    }
+    return list;
+  };
+  Json versions = Json::array();
+  for (const IndexEntry& entry : registry_.index()) {
+    if (entry.name == model.name() && entry.state == VersionState::kReady) {
+      versions.push_back(entry.version);
+    }
+  }
+  return Json::object({{"name", model.name()},
+                       {"versions", std::move(versions)},
+                       {"platform", model.config().platform},
+                       {"inputs", tensors(model.network().inputs())},
+                       {"outputs", tensors(model.network().outputs())}});
+}
+
+Json Service::statistics(const std::string& name, const std::string& version) const {
+  Json list = Json::array();
+  if (!name.empty()) registry_.find(name, version);  // refuses what is not known
+  for (const auto& model : registry_.all()) {
+    if (!name.empty() && model->name() != name) continue;
+    if (!version.empty() && model->version() != version) continue;
+    list.push_back(statistics_json(model->name(), model->version(), model->statistics().snapshot(),
+                                   model->memory_bytes()));
+  }
+  return Json::object({{"model_stats", std::move(list)}});
+}
+
+void Service::infer_v2(const CallPointer& call, const std::string& model,
+                       const std::string& version) {
+  const std::shared_ptr<ModelVersion> found = registry_.find(model, version);
+  const std::string& length_text = call->inference_header_length;
+  std::optional<size_t> json_bytes;
+  if (!length_text.empty()) {
+    size_t length = 0;
+    const char* const end = length_text.data() + length_text.size();
+    const auto result = std::from_chars(length_text.data(), end, length);
+    if (result.ec != std::errc() || result.ptr != end) {
+      refuse(Status::kBadRequest, "Inference-Header-Content-Length is '{}', expected a number",
+             length_text);
+    }
+    json_bytes = length;
+  }
+  const bool picture = !json_bytes && is_picture(*call->body);
+  const bool raw = picture || json_bytes == size_t{0};
+  auto request = std::make_shared<InferRequest>(
+      raw ? read_v2_raw(call->body, found->network().inputs(), found->network().takes_pictures())
+          : read_v2_request(call->body, json_bytes));
+  if (picture) prefer_classes(*found, *request);
+  request->times.arrived = call->arrived;
+  const uint64_t bytes_in = call->body->size();
+  // What the response needs after the inputs are gone.
+  auto wanted = std::make_shared<InferRequest>();
+  wanted->id = request->id;
+  wanted->outputs = request->outputs;
+  wanted->all_binary = request->all_binary;
+  wanted->parameters = request->parameters;
+  infer(model, version, std::move(*request),
+        answer_with(call, [wanted, found, bytes_in](const InferResult& result) {
+          V2Response written = write_v2_response(*wanted, result, found->network().labels());
+          found->statistics().add_bytes(bytes_in, written.body.size());
+          HttpResponse response{.body = std::move(written.body)};
+          if (written.json_bytes > 0) {
+            response.content_type = "application/octet-stream";
+            response.headers.emplace_back("Inference-Header-Content-Length",
+                                          std::to_string(written.json_bytes));
+          }
+          return response;
+        }));
+}
+
+}  // namespace trainyard::serve

@@ -1,0 +1,286 @@
+// The whole server over real sockets.
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "data/compress.h"
+#include "serve/fixture.h"
+#include "serve/http_server.h"
+#include "serve/load.h"
+#include "serve/load_client.h"
+#include "serve/service.h"
+
+namespace trainyard::serve {
+namespace {
+
+constexpr std::string_view kSixteen = "[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]";
+
+std::string sum_json(std::string_view extra = "") {
+  return fmt::format(
+      R"({{"inputs":[{{"name":"INPUT0","datatype":"INT32","shape":[1,16],"data":{0}}},)"
+      R"({{"name":"INPUT1","datatype":"INT32","shape":[1,16],"data":{0}}}]{1}}})",
+      kSixteen, extra);
+}
+
+class HttpTest : public ::testing::Test {
+ protected:
+  explicit HttpTest(ServiceOptions service = {}, HttpLimits limits = {})
+      : registry_([] {
+          RegistryOptions options;
+          options.cores = 2;
+          return options;
+        }()) {
+    ModelConfig config;
+    config.name = "sum";
+    registry_.add(config, sum_source());
+    config.name = "gather";
+    registry_.add(config, gather_source());
+    service_.emplace(std::move(service), registry_);
+    HttpOptions options;
+    options.port = 0;
+    options.limits = limits;
+    server_.emplace(options, *service_);
+    address_ = {"127.0.0.1", server_->port()};
+    thread_ = std::thread([this] { server_->run(); });
+  }
+  ~HttpTest() override {
+    server_->stop(std::chrono::seconds(5));
+    thread_.join();
+    registry_.shut_down(std::chrono::seconds(5));
+  }
+
+  Fetched get(const std::string& path, std::string_view headers = "") {
+    return fetch(address_, http_message("GET", path, address_, headers, ""));
+  }
+  Fetched post(const std::string& path, std::string_view body, std::string_view headers = "") {
+    return fetch(address_, http_message("POST", path, address_, headers, body));
+  }
+  // Sends bytes as they are and reads until the server closes.
+  std::string raw(std::string_view bytes) {
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(address_.port);
+    inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
+    EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+    size_t sent = 0;
+    while (sent < bytes.size()) {
+      const ssize_t count = send(fd, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+      if (count <= 0) break;
+      sent += static_cast<size_t>(count);
+    }
+    std::string answer;
+    char buffer[4096];
+    ssize_t count = 0;
+    while ((count = recv(fd, buffer, sizeof buffer, 0)) > 0) {
+      answer.append(buffer, static_cast<size_t>(count));
+    }
+    close(fd);
+    return answer;
+  }
+  static std::string error_in(const Fetched& fetched) {
+    return Json::parse(fetched.body, "answer").at("error").as_string();
+  }
+
+  Registry registry_;
+  std::optional<Service> service_;
+  std::optional<HttpServer> server_;
+  Address address_;
+  std::thread thread_;
+};
+
+TEST_F(HttpTest, DescribesItselfAndItsModels) {
+  EXPECT_EQ(get("/v2/health/live").status, 200);
+  EXPECT_EQ(get("/v2/health/ready").status, 200);
+  EXPECT_EQ(Json::parse(get("/v2").body, "").at("name").as_string(), "trainyard");
+  EXPECT_EQ(get("/v2/models/sum").body,
+            R"({"name":"sum","versions":["1"],"platform":"onnxruntime_onnx",)"
+            R"("inputs":[{"name":"INPUT0","datatype":"INT32","shape":[-1,16]},)"
+            R"({"name":"INPUT1","datatype":"INT32","shape":[-1,16]}],)"
+            R"("outputs":[{"name":"OUTPUT0","datatype":"INT32","shape":[-1,16]},)"
+            R"({"name":"OUTPUT1","datatype":"INT32","shape":[-1,16]}]})");
+  EXPECT_EQ(get("/v2/models/sum/versions/1/ready").status, 200);
+  EXPECT_NE(get("/v2/models/sum/config").body.find("\"max_batch_size\":8"), std::string::npos);
+  EXPECT_NE(post("/v2/repository/index", "").body.find(R"("state":"READY")"), std::string::npos);
+}
+
+TEST_F(HttpTest, InfersAndEchoes) {
+  const Fetched answer =
+      post("/v2/models/sum/infer",
+           sum_json(R"(,"id":"7","parameters":{"p":1},"outputs":[{"name":"OUTPUT0"}])"));
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.body,
+            R"({"model_name":"sum","model_version":"1","id":"7","parameters":{"p":1},"outputs":)"
+            R"([{"name":"OUTPUT0","datatype":"INT32","shape":[1,16],)"
+            R"("data":[0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30]}]})");
+  const Json stats = Json::parse(get("/v2/models/sum/stats").body, "");
+  EXPECT_EQ(stats.at("model_stats").items()[0].at("inference_count").as_int(), 1);
+  EXPECT_NE(
+      get("/metrics").body.find("nv_inference_request_success{model=\"sum\",version=\"1\"} 1"),
+      std::string::npos);
+}
+
+TEST_F(HttpTest, AnswersWrongRequestsWithTheRightStatus) {
+  EXPECT_EQ(get("/v2/models/none").status, 404);
+  EXPECT_NE(error_in(get("/v2/models/sun")).find("Did you mean sum"), std::string::npos);
+  EXPECT_EQ(get("/v2/models/sum/versions/2").status, 404);
+  EXPECT_EQ(get("/v2/models/..%2f..%2fetc").status, 404);
+  EXPECT_EQ(post("/v2/repository/models/..%2fsum/load", "").status, 400);
+  EXPECT_EQ(get("/nowhere").status, 404);
+  EXPECT_EQ(get("/v2/models/%zz").status, 400);
+  EXPECT_EQ(get("/v2/models/sum/infer").status, 405);
+  EXPECT_EQ(post("/v2", "{}").status, 405);
+  EXPECT_EQ(post("/v2/models/sum/infer", "{").status, 400);
+  EXPECT_EQ(post("/v2/models/sum/infer", std::string(100'000, '[')).status, 400);
+  EXPECT_EQ(post("/v2/models/sum/infer", sum_json(), "Content-Encoding: br\r\n").status, 415);
+  EXPECT_EQ(post("/v2/models/sum/infer", "junk", "Content-Encoding: gzip\r\n").status, 400);
+  EXPECT_EQ(
+      post("/v2/models/sum/infer", sum_json(), "Inference-Header-Content-Length: x\r\n").status,
+      400);
+  EXPECT_EQ(post("/v2/models/gather/infer",
+                 R"({"inputs":[{"name":"INDEX","datatype":"INT64","shape":[1],"data":[99]}]})")
+                .status,
+            400);
+  EXPECT_NE(raw("POST /v2/models/sum/infer HTTP/1.1\r\nConnection: close\r\n\r\n").find(" 411 "),
+            std::string::npos);
+  EXPECT_NE(raw("nonsense\r\n\r\n").find(" 400 "), std::string::npos);
+  EXPECT_NE(raw("GET /v2 HTTP/1.1\r\nA: " + std::string(20'000, 'a') + "\r\n\r\n").find(" 431 "),
+            std::string::npos);
+  EXPECT_NE(raw("POST /v2/models/sum/infer HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n")
+                .find(" 413 "),
+            std::string::npos);
+}
+
+TEST_F(HttpTest, TakesChunksPipelinesAndExpectations) {
+  const std::string json = sum_json();
+  const std::string half = json.substr(0, 10);
+  const std::string rest = json.substr(10);
+  const std::string chunked = fmt::format(
+      "POST /v2/models/sum/infer HTTP/1.1\r\nTransfer-Encoding: chunked\r\nConnection: "
+      "close\r\n\r\n"
+      "{:x}\r\n{}\r\n{:x}\r\n{}\r\n0\r\n\r\n",
+      half.size(), half, rest.size(), rest);
+  EXPECT_NE(raw(chunked).find("\"data\":[0,2,4"), std::string::npos);
+  const std::string pipelined =
+      raw("GET /v2 HTTP/1.1\r\n\r\nGET /v2/health/live HTTP/1.1\r\n\r\n"
+          "GET /nowhere HTTP/1.1\r\nConnection: close\r\n\r\n");
+  EXPECT_LT(pipelined.find("extensions"), pipelined.find("\"live\""));
+  EXPECT_LT(pipelined.find("\"live\""), pipelined.find(" 404 "));
+  const std::string expecting = raw(fmt::format(
+      "POST /v2/models/sum/infer HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: {}\r\n"
+      "Connection: close\r\n\r\n{}",
+      json.size(), json));
+  EXPECT_TRUE(expecting.starts_with("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK"));
+}
+
+TEST_F(HttpTest, CompressesBothWays) {
+  const std::string body = data::compress(sum_json(), data::Compression::kGzip);
+  EXPECT_EQ(post("/v2/models/sum/infer", body, "Content-Encoding: gzip\r\n").status, 200);
+  const Fetched packed = get("/metrics", "Accept-Encoding: gzip, deflate\r\n");
+  EXPECT_NE(packed.head.find("Content-Encoding: gzip"), std::string::npos);
+  EXPECT_NE(data::decompress(packed.body, 1 << 20, "").find("nv_inference_count"),
+            std::string::npos);
+}
+
+TEST_F(HttpTest, AnswersTheOlderCalls) {
+  const std::string json = fmt::format(
+      R"({{"inputs":{{"INPUT0":{{"dims":["1","16"],"dataType":6,"int32Data":{0}}},)"
+      R"("INPUT1":{{"dims":[1,16],"data_type":"INT32","int32_data":{0}}}}},"outputFilter":["OUTPUT0"]}})",
+      kSixteen);
+  const Fetched answer = post("/v1/models/sum/versions/1:predict", json,
+                              "Content-Type: application/json\r\nx-ms-client-request-id: abc\r\n");
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_NE(answer.head.find("x-ms-client-request-id: abc"), std::string::npos);
+  EXPECT_NE(answer.head.find("x-ms-request-id: "), std::string::npos);
+  EXPECT_NE(
+      answer.body.find(R"("OUTPUT0":{"dims":["1","16"],"dataType":6,"rawData":"AAAAAAIAAAAE)"),
+      std::string::npos);
+  EXPECT_EQ(post("/v1/models/sum:predict", json).status, 400);
+  // {2: {1: "INPUT0", 2: {dims 1, 16, data_type 6, raw_data}}} twice.
+  std::string proto;
+  for (const std::string name : {"INPUT0", "INPUT1"}) {
+    const std::string tensor =
+        std::string("\x08\x01\x08\x10\x10\x06\x4a\x40", 8) + std::string(64, '\x01');
+    const std::string entry =
+        std::string("\x0a\x06") + name + "\x12" + static_cast<char>(tensor.size()) + tensor;
+    proto += std::string("\x12") + static_cast<char>(entry.size()) + entry;
+  }
+  const Fetched binary =
+      post("/v1/models/sum:predict", proto, "Content-Type: application/x-protobuf\r\n");
+  EXPECT_EQ(binary.status, 200) << binary.body;
+  EXPECT_NE(binary.head.find("application/octet-stream"), std::string::npos);
+  EXPECT_NE(binary.body.find(std::string(64, '\x02')), std::string::npos);
+}
+
+TEST_F(HttpTest, StandsALoadWithoutWrongAnswers) {
+  LoadOptions options;
+  options.url = fmt::format("http://127.0.0.1:{}", address_.port);
+  options.model = "sum";
+  options.concurrency = {1, 8};
+  options.seconds = 0.3;
+  options.warm_up = 0.05;
+  for (const LoadRow& row : run_load(options, {})) {
+    EXPECT_GT(row.requests, 100);
+    EXPECT_EQ(row.errors + row.wrong + row.rejected, 0);
+    EXPECT_LE(row.p50_ms, row.p99_ms);
+  }
+}
+
+TEST_F(HttpTest, SurvivesClientsThatLeave) {
+  const std::string message =
+      http_message("POST", "/v2/models/sum/infer", address_, "", sum_json());
+  for (size_t cut = 1; cut < message.size(); cut += 37) {
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(address_.port);
+    inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
+    ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+    send(fd, message.data(), cut, MSG_NOSIGNAL);
+    close(fd);
+  }
+  EXPECT_EQ(post("/v2/models/sum/infer", sum_json()).status, 200);
+}
+
+ServiceOptions strict_service() {
+  ServiceOptions options;
+  options.token = "secret";
+  options.requests_per_s = 20;
+  return options;
+}
+
+HttpLimits short_limits() {
+  HttpLimits limits;
+  limits.connections = 3;
+  limits.idle = std::chrono::seconds(1);
+  limits.header = std::chrono::seconds(1);
+  return limits;
+}
+
+class ImpatientTest : public HttpTest {
+ protected:
+  ImpatientTest() : HttpTest(strict_service(), short_limits()) {}
+};
+
+TEST_F(ImpatientTest, WantsATokenInTimeAndNotTooOften) {
+  EXPECT_EQ(get("/v2").status, 401);
+  EXPECT_EQ(get("/v2/health/live").status, 200);
+  EXPECT_EQ(get("/v2", "Authorization: Bearer secreT\r\n").status, 401);
+  EXPECT_EQ(get("/v2", "Authorization: Bearer secret\r\n").status, 200);
+  EXPECT_NE(raw("GET /v2 HTT").find(" 408 "), std::string::npos);
+  int refused = 0;
+  for (int i = 0; i < 40; ++i) {
+    refused += get("/v2", "Authorization: Bearer secret\r\n").status == 429 ? 1 : 0;
+  }
+  EXPECT_GT(refused, 0);
+  LoadClient three(address_, 3);
+  EXPECT_EQ(get("/v2").status, 503);
+}
+
+}  // namespace
+}  // namespace trainyard::serve

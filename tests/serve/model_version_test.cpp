@@ -1,0 +1,147 @@
+#include "serve/model_version.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "serve/fixture.h"
+#include "serve/status.h"
+
+namespace trainyard::serve {
+namespace {
+
+ModelConfig named(const std::string& name) {
+  ModelConfig config;
+  config.name = name;
+  return config;
+}
+
+class ModelVersionTest : public ::testing::Test {
+ protected:
+  ComputeGate gate_{2};
+  ResponseCache cache_{1 << 20};
+};
+
+TEST_F(ModelVersionTest, AnswersWithWhatTheNetworkGives) {
+  ModelVersion model(named("sum"), 1, sum_source(), {gate_, nullptr});
+  EXPECT_EQ(dims_text(model.network().inputs()[0].dims), "[-1,16]");
+  EXPECT_EQ(model.config().max_batch, 8);
+  // More rows than a batch has, and a number of them that is no size.
+  for (const int64_t rows : {1, 3, 8, 21}) {
+    Answer answer;
+    InferRequest request = sum_request(rows, 5);
+    InferDone done = answer.done();
+    ASSERT_TRUE(model.infer(request, done));
+    const InferResult result = answer.get();
+    ASSERT_EQ(result.outputs.size(), 2U);
+    EXPECT_EQ(result.outputs[0].data.shape(), (Shape{rows, 16}));
+    for (int64_t i = 0; i < rows * 16; ++i) {
+      EXPECT_EQ(element_as_int(result.outputs[0].data, i), 2 * (5 + i));
+      EXPECT_EQ(element_as_int(result.outputs[1].data, i), 0);
+    }
+  }
+  const StatisticsSnapshot statistics = model.statistics().snapshot();
+  EXPECT_EQ(statistics.success.count, 4U);
+  EXPECT_EQ(statistics.inferences, 33U);
+}
+
+TEST_F(ModelVersionTest, PutsRequestsTogetherAndTakesThemApart) {
+  ModelConfig config = named("sum");
+  config.max_delay = std::chrono::milliseconds(200);
+  ModelVersion model(config, 1, sum_source(), {gate_, nullptr});
+  std::vector<Answer> answers(4);
+  for (int32_t i = 0; i < 4; ++i) {
+    InferRequest request = sum_request(2, 100 * i);
+    InferDone done = answers[static_cast<size_t>(i)].done();
+    ASSERT_TRUE(model.infer(request, done));
+  }
+  for (int32_t i = 0; i < 4; ++i) {
+    const InferResult result = answers[static_cast<size_t>(i)].get();
+    EXPECT_EQ(result.batch, 8);
+    EXPECT_EQ(element_as_int(result.outputs[0].data, 31), 2 * (100 * i + 31));
+  }
+  EXPECT_EQ(model.statistics().snapshot().executions, 1U);
+}
+
+TEST_F(ModelVersionTest, EndsTheRequestThatIsToBlameAlone) {
+  ModelConfig config = named("gather");
+  config.max_delay = std::chrono::milliseconds(200);
+  config.max_batch = 4;
+  ModelVersion model(config, 1, gather_source(), {gate_, nullptr});
+  std::vector<Answer> answers(4);
+  for (int64_t i = 0; i < 4; ++i) {
+    InferRequest request = index_request(i == 2 ? 77 : 1);
+    InferDone done = answers[static_cast<size_t>(i)].done();
+    ASSERT_TRUE(model.infer(request, done));
+  }
+  for (size_t i = 0; i < 4; ++i) {
+    if (i == 2) {
+      EXPECT_NE(error_of([&] { answers[i].get(); }).find("77"), std::string::npos);
+    } else {
+      EXPECT_EQ(element_as_double(answers[i].get().outputs[0].data, 1), 11);
+    }
+  }
+  EXPECT_EQ(model.statistics().snapshot().fail.count, 1U);
+}
+
+TEST_F(ModelVersionTest, RefusesWhatDoesNotFit) {
+  ModelVersion model(named("sum"), 1, sum_source(), {gate_, nullptr});
+  const auto refusal = [&](auto&& change) {
+    InferRequest request = sum_request(1, 0);
+    change(request);
+    return error_of([&] {
+      InferDone done = [](auto) {};
+      model.infer(request, done);
+    });
+  };
+  EXPECT_EQ(refusal([](InferRequest& r) { r.inputs[1].dtype = DType::kF32; }),
+            "input 'INPUT1': datatype is FP32, expected INT32");
+  EXPECT_EQ(refusal([](InferRequest& r) {
+              r.inputs[0].shape = {1, 15};
+            }),
+            "input 'INPUT0': shape is [1,15], expected [-1,16]");
+  EXPECT_EQ(refusal([](InferRequest& r) { r.inputs.pop_back(); }),
+            "input 'INPUT1' is missing; expected INPUT0, INPUT1, got INPUT0");
+  EXPECT_NE(refusal([](InferRequest& r) { r.inputs[1].name = "INPUT2"; }).find("no input 'INPUT2'"),
+            std::string::npos);
+  EXPECT_NE(refusal([](InferRequest& r) { r.inputs[1].name = "INPUT0"; }).find("given 2 times"),
+            std::string::npos);
+  EXPECT_NE(refusal([](InferRequest& r) { r.outputs = {{.name = "OUTPUT9"}}; }).find("no output"),
+            std::string::npos);
+  EXPECT_NE(refusal([](InferRequest& r) { r.inputs[0].dtype = std::nullopt; }).find("BYTES"),
+            std::string::npos);
+}
+
+TEST_F(ModelVersionTest, AnswersFromTheCache) {
+  ModelConfig config = named("sum");
+  config.response_cache = true;
+  ModelVersion model(config, 1, sum_source(), {gate_, &cache_});
+  for (const int32_t first : {1, 1, 2}) {
+    Answer answer;
+    InferRequest request = sum_request(1, first);
+    InferDone done = answer.done();
+    model.infer(request, done);
+    EXPECT_EQ(element_as_int(answer.get().outputs[0].data, 0), 2 * first);
+  }
+  EXPECT_EQ(model.statistics().snapshot().cache_hit.count, 1U);
+  EXPECT_EQ(model.statistics().snapshot().executions, 2U);
+  model.shut_down(Clock::now());
+  EXPECT_EQ(cache_.bytes(), 0);
+}
+
+TEST_F(ModelVersionTest, FinishesWhatWaitsWhenItGoes) {
+  ModelConfig config = named("sum");
+  config.max_delay = std::chrono::seconds(60);
+  ModelVersion model(config, 1, sum_source(), {gate_, nullptr});
+  Answer answer;
+  InferRequest request = sum_request(1, 3);
+  InferDone done = answer.done();
+  ASSERT_TRUE(model.infer(request, done));
+  model.shut_down(Clock::now() + std::chrono::seconds(30));
+  EXPECT_EQ(element_as_int(answer.get().outputs[0].data, 0), 6);
+  InferRequest late = sum_request(1, 3);
+  EXPECT_FALSE(model.infer(late, done));
+  EXPECT_EQ(late.inputs.size(), 2U);
+}
+
+}  // namespace
+}  // namespace trainyard::serve
