@@ -25,6 +25,7 @@ extern const Command kSweep;
 extern const Command kValidate;
 extern const Command kRl;
 extern const Command kRun;
+extern const Command kServe;
 extern const Command kTrain;
 extern const Command kVersion;
 
@@ -47,6 +48,7 @@ constexpr const Command* kCommands[] = {
     &kCheck,
     &kRun,
     &kBench,
+    &kServe,
     &kTrain,
     &kScale,
     &kAllReduce,

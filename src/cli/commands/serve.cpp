@@ -1,0 +1,243 @@
+// `trainyard serve`: networks behind HTTP.
+#include <cstdlib>
+#include <memory>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/load_report.h"
+#include "cli/version.h"
+#include "kernels/parallel/parallel.h"
+#include "serve/server.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct ServeFlags {
+  std::string model;
+  std::string url;
+  network::Request request;
+  std::string name;
+  std::string repository;
+  std::string host = "127.0.0.1";
+  int64_t port = 8000;
+  std::string token_file;
+  bool insecure = false;
+  std::string tls_certificate;
+  std::string tls_key;
+  std::string labels;
+  std::vector<double> mean = {0.485, 0.456, 0.406};
+  std::vector<double> std = {0.229, 0.224, 0.225};
+  int64_t resize = 0;
+  std::optional<int64_t> max_batch;
+  std::vector<int64_t> preferred;
+  int64_t delay_us = 0;
+  int64_t queue = 256;
+  int64_t timeout_ms = 0;
+  int64_t instances = 1;
+  int64_t threads = 0;
+  int64_t cache_mb = 0;
+  double rate_limit = 0;
+  int64_t max_body_mb = 64;
+  int64_t connections = 1024;
+  int64_t idle_s = 75;
+  int64_t poll_s = 0;
+  int64_t drain_s = 10;
+  std::string access_log;
+  std::string trace;
+  int64_t trace_every = 100;
+  std::string server_name = "trainyard";
+  serve::LoadOptions load;
+  report::Format format = report::Format::kText;
+};
+
+// From a file or the environment, since every user of a machine can read command lines.
+std::string read_token(const ServeFlags& flags) {
+  const char* const variable = std::getenv("TRAINYARD_TOKEN");
+  std::string token = variable == nullptr ? "" : variable;
+  if (!flags.token_file.empty()) token = read_file(flags.token_file, 4096);
+  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
+  TY_REQUIRE(flags.token_file.empty() || !token.empty(), "--token {}: the file is empty",
+             flags.token_file);
+  return token;
+}
+
+serve::ModelConfig default_config(const ServeFlags& flags) {
+  TY_REQUIRE(flags.delay_us >= 0 && flags.queue >= 0 && flags.timeout_ms >= 0,
+             "--batch-delay, --queue and --timeout must not be negative");
+  TY_REQUIRE(!flags.max_batch || (*flags.max_batch >= 0 && *flags.max_batch <= 1024),
+             "--max-batch is {}, expected 0 to 1024", *flags.max_batch);
+  TY_REQUIRE(flags.instances >= 1 && flags.threads >= 0,
+             "--instances must be at least 1, --threads 0 or more");
+  serve::ModelConfig config;
+  config.max_batch = flags.max_batch;
+  config.preferred_batches = flags.preferred;
+  config.max_delay = std::chrono::microseconds(flags.delay_us);
+  config.max_queue = flags.queue;
+  if (flags.timeout_ms > 0) config.default_timeout = std::chrono::milliseconds(flags.timeout_ms);
+  config.instances = flags.instances;
+  config.threads = flags.threads;
+  config.response_cache = flags.cache_mb > 0;
+  return config;
+}
+
+serve::HttpOptions http_options(const ServeFlags& flags) {
+  TY_REQUIRE(flags.port >= 0 && flags.port < 65536, "--port is {}, expected 0 to 65535",
+             flags.port);
+  TY_REQUIRE(flags.max_body_mb >= 1 && flags.max_body_mb <= 2047 && flags.connections >= 1 &&
+                 flags.idle_s >= 1,
+             "--max-body must be 1 to 2047, --connections and --idle at least 1");
+  TY_REQUIRE(flags.tls_certificate.empty() == flags.tls_key.empty(),
+             "--tls-certificate and --tls-key go together");
+  serve::HttpOptions http;
+  http.host = flags.host;
+  http.port = static_cast<uint16_t>(flags.port);
+  http.limits.body_bytes = static_cast<size_t>(flags.max_body_mb) << 20;
+  http.limits.connections = static_cast<size_t>(flags.connections);
+  http.limits.idle = std::chrono::seconds(flags.idle_s);
+  http.tls = {flags.tls_certificate, flags.tls_key};
+  return http;
+}
+
+void fill_picture(const ServeFlags& flags, serve::ServerOptions& options) {
+  TY_REQUIRE(flags.mean.size() == 3 && flags.std.size() == 3,
+             "--mean and --std take three numbers, as 0.485,0.456,0.406");
+  serve::PictureInput picture;
+  picture.preprocessing.resize_shorter = flags.resize;
+  for (size_t i = 0; i < 3; ++i) {
+    picture.preprocessing.mean[i] = static_cast<float>(flags.mean[i]);
+    picture.preprocessing.std[i] = static_cast<float>(flags.std[i]);
+  }
+  options.picture = picture;
+  if (flags.labels.empty()) return;
+  options.labels = split(read_file(flags.labels, 16 << 20), '\n');
+}
+
+int serve_command(const ServeFlags& flags, std::ostream& out) {
+  if (flags.model == "bench") {
+    serve::LoadOptions load = flags.load;
+    load.url = flags.url;
+    load.token = read_token(flags);
+    return report_load(load, flags.format, out);
+  }
+  TY_REQUIRE(flags.url.empty(), "serve takes one MODEL; an address goes with 'serve bench'");
+  TY_REQUIRE(flags.model.empty() != flags.repository.empty(),
+             "serve needs a MODEL or --repository DIR, and not both");
+  serve::ServerOptions options;
+  options.http = http_options(flags);
+  options.service.token = read_token(flags);
+  const bool local = flags.host == "127.0.0.1" || flags.host == "::1";
+  TY_REQUIRE(local || flags.insecure || !options.service.token.empty(),
+             "--host {} lets other machines ask: give --token FILE (or set TRAINYARD_TOKEN), or "
+             "--insecure if that is what you want",
+             flags.host);
+  options.service.server_name = flags.server_name;
+  options.service.server_version = kVersionText;
+  options.service.requests_per_s = flags.rate_limit;
+  options.service.body_bytes = options.http.limits.body_bytes;
+  options.service.access_log = flags.access_log;
+  options.service.trace_every = flags.trace.empty() ? 0 : flags.trace_every;
+  options.service.poll = std::chrono::seconds(flags.poll_s);
+  options.registry.repository = flags.repository;
+  options.registry.defaults = default_config(flags);
+  options.registry.cache_bytes = flags.cache_mb << 20;
+  options.registry.cores = kernels::available_cores();
+  options.drain = std::chrono::seconds(flags.drain_s);
+  options.trace_file = flags.trace;
+  if (!flags.model.empty()) {
+    options.config = options.registry.defaults;
+    options.model = flags.request;
+    options.model.model = flags.model;
+    options.config.name = flags.name.empty() ? network::label(flags.model) : flags.name;
+    if (flags.name.empty() && options.config.name.ends_with(".onnx")) {
+      options.config.name.resize(options.config.name.size() - 5);
+    }
+    fill_picture(flags, options);
+  }
+  return serve::run_server(options, out);
+}
+
+void declare_batching(Args& args, ServeFlags& flags) {
+  args.option("--max-batch", flags.max_batch,
+              "rows computed together at most; 0: requests one by one (8 where the network has a "
+              "batch)");
+  args.option("--batch-sizes", flags.preferred, "sizes of batches, as 1,4,8 (powers of two)");
+  args.option("--batch-delay", flags.delay_us,
+              "microseconds that a request may wait for others; 0: what waits is taken");
+  args.option("--queue", flags.queue, "requests that may wait; more are answered with 503");
+  args.option("--timeout", flags.timeout_ms,
+              "milliseconds that a request may wait in the queue; 0: as long as it takes");
+  args.option("--instances", flags.instances, "batches of a model computed at the same time");
+  args.option("--threads", flags.threads, "threads of an instance; 0: cores / instances");
+  args.option("--cache", flags.cache_mb, "MiB of responses to keep; 0: none");
+}
+
+void declare_limits(Args& args, ServeFlags& flags) {
+  args.option("--token", flags.token_file,
+              "file with the token that requests must bear (or the variable TRAINYARD_TOKEN)");
+  args.flag("--insecure", flags.insecure, "let other machines ask without a token");
+  args.option("--tls-certificate", flags.tls_certificate, "PEM file: speak TLS");
+  args.option("--tls-key", flags.tls_key, "PEM file with its key");
+  args.option("--rate-limit", flags.rate_limit, "requests per second of one client; 0: any");
+  args.option("--max-body", flags.max_body_mb, "MiB of a request");
+  args.option("--connections", flags.connections, "connections at the same time");
+  args.option("--idle", flags.idle_s, "seconds after which an idle connection is closed");
+  args.option("--drain", flags.drain_s, "seconds to finish requests after SIGTERM");
+}
+
+void declare_load(Args& args, ServeFlags& flags) {
+  args.option("--model", flags.load.model, "bench: the model's name");
+  args.option("--concurrency", flags.load.concurrency,
+              "bench: requests at the same time, a row each");
+  args.option("--rate", flags.load.rate,
+              "bench: requests per second, however long they take; 0: the next follows an answer");
+  args.option("--seconds", flags.load.seconds, "bench: of each row");
+  args.option("--rows", flags.load.batch, "bench: rows of a request");
+  args.option("--payloads", flags.load.payloads, "bench: different inputs");
+  args.flag("--json-tensors", flags.load.json, "bench: tensors as JSON, not as bytes");
+  args.format(flags.format);
+}
+
+Runner setup_serve(Args& args) {
+  auto flags = std::make_shared<ServeFlags>();
+  args.optional_positional("MODEL", flags->model,
+                           "a name of 'trainyard models', an .onnx file, or a run directory; or "
+                           "bench");
+  args.optional_positional("URL", flags->url, "of the server that bench loads");
+  args.option("--weights", flags->request.weights, "a safetensors file with MODEL's weights");
+  args.option("--name", flags->name, "of the model in addresses");
+  args.option("--repository", flags->repository, "folder with NAME/VERSION/model.onnx");
+  args.option("--poll", flags->poll_s, "seconds between looks at the repository; 0: none");
+  args.option("--host", flags->host, "address to listen at");
+  args.option("--port", flags->port, "0: any that is free");
+  declare_batching(args, *flags);
+  declare_limits(args, *flags);
+  args.option("--labels", flags->labels, "file with one class name per line");
+  args.option("--resize", flags->resize,
+              "shorter side of a picture before the middle is cut out; 0: 8/7 of the input");
+  args.option("--mean", flags->mean, "subtracted from a picture's channels, which are in [0, 1]");
+  args.option("--std", flags->std, "then divided by");
+  args.option("--access-log", flags->access_log, "file for a line of JSON per request; -: stderr");
+  args.option("--trace", flags->trace, "file for a trace of some requests, for Perfetto");
+  args.option("--trace-every", flags->trace_every, "trace one request of so many");
+  args.option("--server-name", flags->server_name, "what GET /v2 says");
+  declare_load(args, *flags);
+  return [flags](std::ostream& out) { return serve_command(*flags, out); };
+}
+
+}  // namespace
+
+extern const Command kServe = {
+    .name = "serve",
+    .group = "Run",
+    .summary = "Serve networks over HTTP (Open Inference Protocol v2)",
+    .examples =
+        "  trainyard serve resnet50 --port 8000\n"
+        "  trainyard serve runs/mnist --name digits --max-batch 16 --batch-delay 500\n"
+        "  trainyard serve --repository models --poll 5 --access-log access.jsonl\n"
+        "  trainyard serve bench http://127.0.0.1:8000 --model resnet50 --concurrency 1,2,4,8\n",
+    .setup = setup_serve,
+};
+
+}  // namespace trainyard::cli

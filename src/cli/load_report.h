@@ -1,0 +1,14 @@
+// `trainyard serve bench`: measures a server and says what it found.
+#pragma once
+
+#include <ostream>
+
+#include "report/table.h"
+#include "serve/load.h"
+
+namespace trainyard::cli {
+
+// Returns the exit code: 1 if an answer was wrong or missing.
+int report_load(const serve::LoadOptions& options, const report::Format& format, std::ostream& out);
+
+}  // namespace trainyard::cli
