@@ -10,7 +10,7 @@ NetworkSource file_source(const std::filesystem::path& path) {
   const auto bytes = std::make_shared<std::string>(read_file(path));
   NetworkSource source;
   try {
-    const onnx_io::Bytes view = std::as_bytes(std::span(*bytes));
+    const Bytes view = std::as_bytes(std::span(*bytes));
     source.declared = onnx_io::read_model(view, bytes, path.parent_path()).inputs;
   } catch (const Error& error) {
     throw_error("{}: {}", path.string(), error.what());

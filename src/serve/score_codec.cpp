@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/json_reader.h"
 #include "base/text.h"
+#include "base/wire.h"
 #include "onnx_io/model_reader.h"
 #include "onnx_io/tensor_reader.h"
-#include "onnx_io/wire.h"
 #include "serve/json_data.h"
 #include "serve/status.h"
 
@@ -29,7 +29,7 @@ int data_type_of(DType dtype) {
   TY_CHECK(false, "dtype {} has no number", dtype_name(dtype));
 }
 
-std::string_view text_of(onnx_io::Bytes bytes) {
+std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -44,13 +44,13 @@ void add_tensor(InferRequest& request, std::string name, Tensor tensor) {
 }
 
 // {1: name, 2: TensorProto}
-void read_entry(onnx_io::Bytes entry, InferRequest& request) {
+void read_entry(Bytes entry, InferRequest& request) {
   std::string name;
-  onnx_io::Bytes tensor;
-  onnx_io::WireReader reader(entry);
+  Bytes tensor;
+  WireReader reader(entry);
   while (!reader.done()) {
-    const onnx_io::WireField field = reader.next();
-    if (field.type != onnx_io::WireType::kBytes) continue;
+    const WireField field = reader.next();
+    if (field.type != WireType::kBytes) continue;
     if (field.number == 1) name = std::string(text_of(field.content));
     if (field.number == 2) tensor = field.content;
   }
@@ -144,7 +144,7 @@ std::string_view bytes_of(const Tensor& tensor) {
 }
 
 void append_field(std::string& out, uint32_t number, std::string_view content) {
-  onnx_io::append_bytes_header(out, number, content.size());
+  append_bytes_header(out, number, content.size());
   out += content;
 }
 
@@ -154,11 +154,11 @@ std::string tensor_proto(const Tensor& tensor) {
   constexpr uint32_t kRawData = 9;
   std::string out;
   for (const int64_t dim : tensor.shape().dims()) {
-    onnx_io::append_varint(out, kDims << 3);
-    onnx_io::append_varint(out, static_cast<uint64_t>(dim));
+    append_varint(out, kDims << 3);
+    append_varint(out, static_cast<uint64_t>(dim));
   }
-  onnx_io::append_varint(out, kDataType << 3);
-  onnx_io::append_varint(out, static_cast<uint64_t>(data_type_of(tensor.dtype())));
+  append_varint(out, kDataType << 3);
+  append_varint(out, static_cast<uint64_t>(data_type_of(tensor.dtype())));
   append_field(out, kRawData, bytes_of(tensor));
   return out;
 }
@@ -179,10 +179,10 @@ InferRequest read_score_protobuf(const Body& body) {
   constexpr uint32_t kInputs = 2;
   constexpr uint32_t kOutputFilter = 3;
   InferRequest request;
-  onnx_io::WireReader reader(std::as_bytes(std::span(*body)));
+  WireReader reader(std::as_bytes(std::span(*body)));
   while (!reader.done()) {
-    const onnx_io::WireField field = reader.next();
-    if (field.type != onnx_io::WireType::kBytes) continue;
+    const WireField field = reader.next();
+    if (field.type != WireType::kBytes) continue;
     if (field.number == kInputs) read_entry(field.content, request);
     if (field.number == kOutputFilter) {
       request.outputs.push_back({.name = std::string(text_of(field.content))});
