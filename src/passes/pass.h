@@ -25,9 +25,17 @@ struct Pass {
   bool fuses = false;
 };
 
-// In the order they run.
-std::span<const Pass> inference_passes();
-// For a graph in training mode, before it is differentiated: what they make has gradient rules.
-std::span<const Pass> training_passes();
+// Passes in the order they run.
+struct PassList {
+  std::string_view name;
+  std::span<const Pass> passes;
+};
+// "inference": a network that is used.
+const PassList& inference_passes();
+// "training": a whole step, forward, backward and update.
+const PassList& training_passes();
+// "before-gradients": a network in training mode that is going to be differentiated; what they make
+// has gradient rules.
+const PassList& before_gradients_passes();
 
 }  // namespace trainyard::passes

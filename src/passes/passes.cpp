@@ -16,7 +16,21 @@ bool remove_dead(Graph& graph, const PassContext& context);
 
 namespace {
 
-constexpr Pass kInference[] = {
+constexpr Pass kInferencePasses[] = {
+    {.name = "drop_identities", .run = drop_identities},
+    {.name = "fold_constants", .run = fold_constants},
+    {.name = "remove_dead", .run = remove_dead},
+    {.name = "fold_padding", .run = fold_padding, .fuses = true},
+    {.name = "fuse_matmul_bias", .run = fuse_matmul_bias, .fuses = true},
+    {.name = "fold_affine", .run = fold_affine, .fuses = true},
+    {.name = "fuse_sum", .run = fuse_sum, .fuses = true},
+    {.name = "fuse_activation", .run = fuse_activation, .fuses = true},
+    {.name = "remove_dead", .run = remove_dead},
+};
+
+// Folding and fusing hold for the parts that training does not change: what is frozen, and what
+// gradients do not need.
+constexpr Pass kTrainingPasses[] = {
     {.name = "drop_identities", .run = drop_identities},
     {.name = "fold_constants", .run = fold_constants},
     {.name = "remove_dead", .run = remove_dead},
@@ -29,18 +43,26 @@ constexpr Pass kInference[] = {
     {.name = "remove_dead", .run = remove_dead},
 };
 
-constexpr Pass kTraining[] = {
+constexpr Pass kBeforeGradientsPasses[] = {
     {.name = "fuse_normalization", .run = fuse_normalization, .fuses = true},
 };
 
+constexpr PassList kInference = {"inference", kInferencePasses};
+constexpr PassList kTraining = {"training", kTrainingPasses};
+constexpr PassList kBeforeGradients = {"before-gradients", kBeforeGradientsPasses};
+
 }  // namespace
 
-std::span<const Pass> inference_passes() {
+const PassList& inference_passes() {
   return kInference;
 }
 
-std::span<const Pass> training_passes() {
+const PassList& training_passes() {
   return kTraining;
+}
+
+const PassList& before_gradients_passes() {
+  return kBeforeGradients;
 }
 
 }  // namespace trainyard::passes

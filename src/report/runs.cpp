@@ -35,7 +35,7 @@ Run read_run(const std::filesystem::path& directory) {
     run.machine = Json::parse(read_file(machine), machine.string());
   }
   for (Json& line : runs::read_metrics(directory / "metrics.jsonl")) {
-    if (line.find("test_top1") != nullptr) {
+    if (line.find("train_loss") != nullptr) {
       run.epochs.push_back(std::move(line));
     } else if (line.find("loss") != nullptr) {
       run.steps.push_back(std::move(line));
@@ -49,6 +49,11 @@ Run read_run(const std::filesystem::path& directory) {
 double number(const Json& line, std::string_view key) {
   const Json* value = line.find(key);
   return value != nullptr && value->is_number() ? value->as_number() : kAbsent;
+}
+
+// Not every task has every score.
+void add_point(Series& series, double x, double y) {
+  if (!std::isnan(y)) series.points.push_back({x, y});
 }
 
 // Runs differ in colour; tests are lines, training is dashed.
@@ -66,11 +71,11 @@ Chart curves(std::span<const Run> runs, std::string title, std::string unit,
       training.name = "training";
     }
     for (const Json& epoch : run.epochs) {
-      test.points.push_back({number(epoch, "epoch"), factor * number(epoch, test_key)});
-      training.points.push_back({number(epoch, "epoch"), factor * number(epoch, train_key)});
+      add_point(test, number(epoch, "epoch"), factor * number(epoch, test_key));
+      add_point(training, number(epoch, "epoch"), factor * number(epoch, train_key));
     }
-    chart.series.push_back(std::move(test));
-    chart.series.push_back(std::move(training));
+    if (!test.points.empty()) chart.series.push_back(std::move(test));
+    if (!training.points.empty()) chart.series.push_back(std::move(training));
   }
   return chart;
 }
@@ -105,9 +110,9 @@ Chart time_chart(std::span<const Run> runs) {
   for (const Run& run : runs) {
     Series series{run.name, Origin::kMeasured, {}, run.name};
     for (const Json& epoch : run.epochs) {
-      series.points.push_back({number(epoch, "seconds"), 100 * number(epoch, "test_top1")});
+      add_point(series, number(epoch, "seconds"), 100 * number(epoch, "test_top1"));
     }
-    chart.series.push_back(std::move(series));
+    if (!series.points.empty()) chart.series.push_back(std::move(series));
   }
   return chart;
 }
@@ -142,6 +147,10 @@ Chart confusion_chart(const Run& run) {
   return chart;
 }
 
+Cell share_cell(double share) {
+  return std::isnan(share) ? Cell("-") : percent_cell(share, 2);
+}
+
 Table final_table(std::span<const Run> runs, Json& data) {
   const auto column = [](std::string name, Best best) {
     return Column{std::move(name), Align::kRight, 0, "", best};
@@ -158,7 +167,7 @@ Table final_table(std::span<const Run> runs, Json& data) {
                column("time", Best::kLowest)});
   for (const Run& run : runs) {
     const Json& last = run.epochs.back();
-    double best = 0;
+    double best = number(last, "test_top1");
     double speed = 0;
     for (const Json& epoch : run.epochs) {
       best = std::max(best, number(epoch, "test_top1"));
@@ -169,9 +178,8 @@ Table final_table(std::span<const Run> runs, Json& data) {
                    count_cell(std::llround(number(last, "epoch"))),
                    count_cell(std::llround(number(run.config, "batch"))),
                    fixed_cell(number(last, "train_loss"), 4),
-                   fixed_cell(number(last, "test_loss"), 4),
-                   percent_cell(number(last, "test_top1"), 2), percent_cell(best, 2),
-                   fixed_cell(speed, 0), seconds_cell(number(last, "seconds"))});
+                   fixed_cell(number(last, "test_loss"), 4), share_cell(number(last, "test_top1")),
+                   share_cell(best), fixed_cell(speed, 0), seconds_cell(number(last, "seconds"))});
     data.push_back(Json::object({{"name", run.name},
                                  {"config", run.config},
                                  {"epochs", Json::array_of(run.epochs)},
@@ -214,12 +222,11 @@ Document runs_document(std::span<const std::filesystem::path> directories) {
   document.blocks.emplace_back(Heading{"At the end"});
   document.blocks.emplace_back(final_table(runs, list));
   document.blocks.emplace_back(Heading{"Curves"});
-  document.blocks.emplace_back(
-      curves(runs, "Accuracy", "top-1 %", "test_top1", "train_accuracy", 100));
-  document.blocks.emplace_back(curves(runs, "Loss", "loss", "test_loss", "train_loss", 1));
   const auto add = [&](Chart chart) {
     if (!chart.series.empty()) document.blocks.emplace_back(std::move(chart));
   };
+  add(curves(runs, "Accuracy", "top-1 %", "test_top1", "train_accuracy", 100));
+  add(curves(runs, "Loss", "loss", "test_loss", "train_loss", 1));
   add(step_chart(runs));
   if (runs[0].epochs.size() > 1) add(time_chart(runs));
   for (const Run& run : runs) add(confusion_chart(run));

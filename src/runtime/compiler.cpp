@@ -38,7 +38,9 @@ void rewrite(Graph& graph, const CompileOptions& options) {
   if (options.observer) options.observer("imported", graph);
   passes::PassContext context;
   context.evaluate = evaluate_node;
-  for (const passes::Pass& pass : passes::inference_passes()) {
+  const passes::PassList& list =
+      options.passes != nullptr ? *options.passes : passes::inference_passes();
+  for (const passes::Pass& pass : list.passes) {
     if (options.reference_only && pass.fuses) continue;
     if (pass.run(graph, context) && options.observer) options.observer(pass.name, graph);
   }

@@ -9,13 +9,18 @@
 #include "ir/state_update.h"
 #include "runtime/executable.h"
 
+namespace trainyard::passes {
+struct PassList;
+}
+
 namespace trainyard::runtime {
 
 struct CompileOptions {
-  int threads = 0;              // 0: all cores
-  bool reference_only = false;  // no fast kernels, no fusion: what the graph means
-  bool rewrite = true;          // run the passes
-  uint64_t seed = 0;            // of initializers without data
+  int threads = 0;                           // 0: all cores
+  bool reference_only = false;               // no fast kernels, no fusion: what the graph means
+  bool rewrite = true;                       // run the passes
+  const passes::PassList* passes = nullptr;  // null: inference_passes()
+  uint64_t seed = 0;                         // of initializers without data
   // Initializers that each run replaces. Their numbers are not taken from the graph: a context
   // starts with zeros, and set_state() fills them.
   std::vector<StateUpdate> states;

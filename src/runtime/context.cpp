@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "kernels/api/exchange_kernel.h"
 #include "kernels/parallel/exchange.h"
 #include "kernels/parallel/parallel.h"
 #include "runtime/executable.h"
@@ -21,27 +22,68 @@ using kernels::KernelArgs;
 // A kernel without anything to prepare, with its arguments kept.
 class PlainBoundKernel final : public BoundKernel {
  public:
+  // `exchange` is the context's, which may change it between runs.
   PlainBoundKernel(const kernels::Kernel& kernel, std::vector<TensorView> inputs,
-                   std::vector<TensorView> outputs, std::span<std::byte> scratch)
+                   std::vector<TensorView> outputs, std::span<std::byte> scratch,
+                   kernels::Exchange* const& exchange)
       : kernel_(kernel),
+        shared_(dynamic_cast<const kernels::ExchangeKernel*>(&kernel)),
         inputs_(std::move(inputs)),
         outputs_(std::move(outputs)),
-        scratch_(scratch) {}
+        scratch_(scratch),
+        exchange_(exchange) {}
 
-  void run() override { kernel_.run({inputs_, outputs_, scratch_}); }
+  void run() override {
+    const KernelArgs args{inputs_, outputs_, scratch_};
+    if (shared_ == nullptr) {
+      kernel_.run(args);
+    } else {
+      shared_->run_shared({args, exchange_});
+    }
+  }
 
  private:
   const kernels::Kernel& kernel_;
+  const kernels::ExchangeKernel* shared_;  // the same, if it needs the other workers
   std::vector<TensorView> inputs_;
   std::vector<TensorView> outputs_;
   std::span<std::byte> scratch_;
+  kernels::Exchange* const& exchange_;
+};
+
+// Step `index` of a context, for its observer.
+template <typename Context>
+class RunningStep final : public StepView {
+ public:
+  RunningStep(Context& context, size_t index)
+      : context_(context),
+        index_(index),
+        node_(context.program().graph.node(context.program().steps[index].node)) {}
+
+  size_t index() const override { return index_; }
+  const StepInfo& info() const override { return context_.program().infos[index_]; }
+  size_t num_outputs() const override { return node_.outputs.size(); }
+  const std::string& output_name(size_t i) const override {
+    static const std::string kNone;
+    const ValueId id = node_.outputs.at(i);
+    return id.valid() ? context_.program().graph.value(id).name : kNone;
+  }
+  Tensor output(size_t i) const override {
+    const ValueId id = node_.outputs.at(i);
+    return id.valid() ? context_.read(id) : Tensor();
+  }
+
+ private:
+  Context& context_;
+  size_t index_;
+  const Node& node_;
 };
 
 }  // namespace
 
 struct ExecutionContext::Impl {
   Impl(Executable compiled, kernels::Exchange* others)
-      : executable(std::move(compiled)), exchange(others) {
+      : executable(std::move(compiled)), exchange(others), kernel_exchange(others) {
     const Program& program = executable.program();
     TY_CHECK(exchange != nullptr || program.buckets.empty(), "no way to {} buckets",
              program.buckets.size());
@@ -116,7 +158,8 @@ struct ExecutionContext::Impl {
                                        static_cast<size_t>(step.kernel->scratch_bytes()));
     auto prepared = step.kernel->bind({in, out, scratch});
     if (prepared != nullptr) return prepared;
-    return std::make_unique<PlainBoundKernel>(*step.kernel, std::move(in), std::move(out), scratch);
+    return std::make_unique<PlainBoundKernel>(*step.kernel, std::move(in), std::move(out), scratch,
+                                              kernel_exchange);
   }
 
   // Shares the memory of the value; a late one is filled in after each run.
@@ -174,20 +217,23 @@ struct ExecutionContext::Impl {
     }
   }
 
-  // Padding of blocked layouts included: it is zero.
-  bool is_finite(ValueId id) {
-    if (!id.valid()) return true;
+  // A row-major copy of what a step has just made.
+  Tensor read(ValueId id) {
+    const Tensor& made = late[static_cast<size_t>(id.index)];
+    if (!made.empty()) return made.clone();
     const TensorType& type = program().graph.value(id).type;
-    const void* data = type.dtype == DType::kF32 ? address(id) : nullptr;
-    if (data == nullptr) return true;
-    const Layout& layout = program().layouts[static_cast<size_t>(id.index)];
-    const auto* values = static_cast<const float*>(data);
-    const auto finite = [](float value) { return std::isfinite(value); };
-    return std::all_of(values, values + layout.span_elements(type.shape), finite);
+    const void* data = address(id);
+    if (data == nullptr) return {};
+    Tensor copy(type);
+    copy_between_layouts(type, data, program().layouts[static_cast<size_t>(id.index)], copy.data(),
+                         Layout());
+    return copy;
   }
 
   Executable executable;
   kernels::Exchange* exchange;
+  kernels::Exchange* kernel_exchange;  // what kernels are given: null while alone
+  StepObserver observer;
   std::span<std::byte> window;  // the exchange's
   Tensor arena;
   std::vector<Tensor> inputs;
@@ -235,15 +281,15 @@ void ExecutionContext::run(Profile* profile) {
 void ExecutionContext::run_steps(size_t begin_step, size_t end_step, Profile* profile) {
   Impl& impl = *impl_;
   kernels::set_threads(impl.program().threads);
-  const kernels::ExchangeScope scope(impl.exchange);
   for (size_t i = begin_step; i < end_step; ++i) {
     if (profile == nullptr) {
       impl.run_step(i);
-      continue;
+    } else {
+      const auto begin = Profile::Clock::now();
+      impl.run_step(i);
+      profile->record(i, begin, Profile::Clock::now());
     }
-    const auto begin = Profile::Clock::now();
-    impl.run_step(i);
-    profile->record(i, begin, Profile::Clock::now());
+    if (impl.observer) impl.observer(RunningStep<Impl>(impl, i));
   }
   const std::span<const ValueId> ids = impl.program().graph.outputs();
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -252,19 +298,12 @@ void ExecutionContext::run_steps(size_t begin_step, size_t end_step, Profile* pr
   }
 }
 
-std::string ExecutionContext::find_non_finite(size_t begin, size_t end) {
-  Impl& impl = *impl_;
-  kernels::set_threads(impl.program().threads);
-  // Other workers need not have the same trouble: this one looks for it alone.
-  const kernels::ExchangeScope scope(nullptr);
-  for (size_t i = begin; i < end; ++i) {
-    impl.run_step(i);
-    const Node& node = impl.program().graph.node(impl.program().steps[i].node);
-    for (const ValueId id : node.outputs) {
-      if (!impl.is_finite(id)) return node.name;
-    }
-  }
-  return "";
+void ExecutionContext::set_observer(StepObserver observer) {
+  impl_->observer = std::move(observer);
+}
+
+void ExecutionContext::set_alone(bool alone) {
+  impl_->kernel_exchange = alone ? nullptr : impl_->exchange;
 }
 
 const Tensor& ExecutionContext::output(size_t index) const {

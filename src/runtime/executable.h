@@ -66,6 +66,21 @@ class Executable {
   std::shared_ptr<const Program> program_;
 };
 
+// What an observer sees of a step that has just run; valid while it is called.
+class StepView {
+ public:
+  virtual ~StepView() = default;
+  virtual size_t index() const = 0;  // into Executable::steps()
+  virtual const StepInfo& info() const = 0;
+  // The node's outputs by position; one that the node does not have has an empty name.
+  virtual size_t num_outputs() const = 0;
+  virtual const std::string& output_name(size_t i) const = 0;
+  // A row-major copy. Empty: the node does not have it, or it is a view of what others made.
+  virtual Tensor output(size_t i) const = 0;
+};
+// May throw, which ends the run.
+using StepObserver = std::function<void(const StepView&)>;
+
 // The memory of one run at a time. Not thread-safe; make one per thread.
 class ExecutionContext {
  public:
@@ -88,9 +103,11 @@ class ExecutionContext {
   void run(Profile* profile = nullptr);
   // A part of the steps, [begin, end); results are complete after the last.
   void run_steps(size_t begin, size_t end, Profile* profile = nullptr);
-  // Runs the same steps and returns the name of the first node that makes a NaN or an infinity;
-  // "" if none does.
-  std::string find_non_finite(size_t begin, size_t end);
+  // Called after each step of the runs that follow; null: nobody is.
+  void set_observer(StepObserver observer);
+  // While alone, kernels do as if there were no other workers. Only for steps without gradients
+  // that are summed.
+  void set_alone(bool alone);
   size_t num_outputs() const;
   // Valid until the next run().
   const Tensor& output(size_t index) const;

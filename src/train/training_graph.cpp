@@ -75,7 +75,7 @@ class Maker {
     TY_REQUIRE(!parameters_.empty(), "the network has no parameters to train{}",
                options_.frozen.empty() ? "" : " that are not frozen");
     statistics_ = autodiff::to_training_mode(graph_);
-    for (const passes::Pass& pass : passes::training_passes()) pass.run(graph_, {});
+    for (const passes::Pass& pass : passes::before_gradients_passes().passes) pass.run(graph_, {});
     synchronise_normalisation();
     add_objective();
     add_gradients();

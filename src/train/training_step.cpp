@@ -6,7 +6,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "passes/pass.h"
 #include "runtime/compiler.h"
+#include "runtime/first_bad.h"
 #include "runtime/profile.h"
 
 namespace trainyard::train {
@@ -48,6 +50,7 @@ runtime::Executable compile_step(const TrainingGraph& made, const StepOptions& o
   compile.threads = options.threads;
   compile.seed = options.seed;
   compile.reference_only = options.reference_only;
+  compile.passes = &passes::training_passes();
   compile.states = made.states;
   return runtime::compile(made.graph, compile);
 }
@@ -158,7 +161,7 @@ void TrainingStep::require_finite_loss() {
         steps_, loss(), states()[i].name);
   }
   const double bad = loss();
-  const std::string node = context_.find_non_finite(0, backward_begin_);
+  const std::string node = runtime::find_first_bad(context_, 0, backward_begin_);
   throw_failure(
       "step {}: the loss is {}; the first result that is not finite is that of node "
       "'{}'. Try a lower learning rate, a warm-up or gradient clipping",

@@ -13,8 +13,8 @@ using ops::Builder;
 using Ints = std::vector<int64_t>;
 
 void run_pass(Graph& graph, std::string_view name) {
-  for (const auto passes : {inference_passes(), training_passes()}) {
-    for (const Pass& pass : passes) {
+  for (const PassList& list : {training_passes(), before_gradients_passes()}) {
+    for (const Pass& pass : list.passes) {
       if (pass.name != name) continue;
       pass.run(graph, {});
       EXPECT_TRUE(ops::verify_graph(graph).empty()) << ops::verify_graph(graph)[0];

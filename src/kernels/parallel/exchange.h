@@ -25,22 +25,4 @@ class Exchange {
   virtual void sum(std::span<double> values) = 0;
 };
 
-// The exchange of the graph that the calling thread runs, for kernels that cannot go on without the
-// others; null: the worker is alone.
-inline thread_local Exchange* current_exchange = nullptr;
-
-// Sets it while it lives.
-class ExchangeScope {
- public:
-  explicit ExchangeScope(Exchange* exchange) : before_(current_exchange) {
-    current_exchange = exchange;
-  }
-  ~ExchangeScope() { current_exchange = before_; }
-  ExchangeScope(const ExchangeScope&) = delete;
-  ExchangeScope& operator=(const ExchangeScope&) = delete;
-
- private:
-  Exchange* before_;
-};
-
 }  // namespace trainyard::kernels

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/api/exchange_kernel.h"
 #include "kernels/parallel/exchange.h"
 #include "kernels/reference/moments.h"
 #include "kernels/reference/operands.h"
@@ -27,28 +28,34 @@ class ChannelSums {
 
   int64_t scratch_bytes() const { return 2 * channels_ * static_cast<int64_t>(sizeof(double)); }
   // The images that are summed over.
-  int64_t images() const { return exchange() != nullptr ? all_images_ : images_; }
-  double share() const { return static_cast<double>(images_) / static_cast<double>(images()); }
+  int64_t images(const ExchangeArgs& args) const {
+    return exchange(args) != nullptr ? all_images_ : images_;
+  }
+  double share(const ExchangeArgs& args) const {
+    return static_cast<double>(images_) / static_cast<double>(images(args));
+  }
 
   // sum(channel, a, b) sets the two sums of this worker.
   template <typename Sum>
-  std::span<const double> run(const KernelArgs& args, Sum&& sum) const {
+  std::span<const double> run(const ExchangeArgs& args, Sum&& sum) const {
     auto* sums = reinterpret_cast<double*>(args.scratch.data());
     for (int64_t c = 0; c < channels_; ++c) sum(c, sums[2 * c], sums[2 * c + 1]);
     const std::span<double> all(sums, static_cast<size_t>(2 * channels_));
-    if (exchange() != nullptr) exchange()->sum(all);
+    if (exchange(args) != nullptr) exchange(args)->sum(all);
     return all;
   }
 
  private:
-  Exchange* exchange() const { return all_images_ > 0 ? current_exchange : nullptr; }
+  Exchange* exchange(const ExchangeArgs& args) const {
+    return all_images_ > 0 ? args.exchange : nullptr;
+  }
 
   int64_t channels_;
   int64_t images_;
   int64_t all_images_;
 };
 
-class BatchNormTraining final : public Kernel {
+class BatchNormTraining final : public ExchangeKernel {
  public:
   explicit BatchNormTraining(const NodeView& node)
       : sums_(node),
@@ -57,13 +64,13 @@ class BatchNormTraining final : public Kernel {
         activation_(ops::activation_of(node)) {}
 
   int64_t scratch_bytes() const override { return sums_.scratch_bytes(); }
-  void run(const KernelArgs& args) const override {
+  void run_shared(const ExchangeArgs& args) const override {
     for_float_type(args.inputs[0].dtype, [&]<typename T>(T) { run_as<T>(args); });
   }
 
  private:
   template <typename T>
-  void run_as(const KernelArgs& args) const {
+  void run_as(const ExchangeArgs& args) const {
     const Shape& shape = *args.inputs[0].shape;
     const auto in = [&](size_t i, int64_t c) {
       return static_cast<double>(args.inputs[i].as<T>()[c]);
@@ -77,7 +84,7 @@ class BatchNormTraining final : public Kernel {
           first = own * offset;
           second = own * (moments.variance + offset * offset);
         });
-    const double count = own / sums_.share();
+    const double count = own / sums_.share(args);
     for (int64_t c = 0; c < shape[1]; ++c) {
       const double offset = sums[static_cast<size_t>(2 * c)] / count;
       const Moments batch{.mean = in(3, c) + offset,
@@ -109,7 +116,7 @@ class BatchNormTraining final : public Kernel {
 // With xhat = (x - mean) / s, s = sqrt(variance + epsilon), and means taken over the channel:
 // dx = scale / s * (dz - mean(dz) - xhat * mean(dz * xhat)), dz being dy where y is strictly inside
 // the activation's bounds.
-class BatchNormGrad final : public Kernel {
+class BatchNormGrad final : public ExchangeKernel {
  public:
   explicit BatchNormGrad(const NodeView& node)
       : sums_(node), epsilon_(node.attr_float("epsilon", 1e-5F)) {
@@ -121,13 +128,13 @@ class BatchNormGrad final : public Kernel {
   }
 
   int64_t scratch_bytes() const override { return sums_.scratch_bytes(); }
-  void run(const KernelArgs& args) const override {
+  void run_shared(const ExchangeArgs& args) const override {
     for_float_type(args.inputs[0].dtype, [&]<typename T>(T) { run_as<T>(args); });
   }
 
  private:
   template <typename T>
-  void run_as(const KernelArgs& args) const {
+  void run_as(const ExchangeArgs& args) const {
     const Shape& shape = *args.inputs[0].shape;
     const auto in = [&](size_t i, int64_t at) {
       return static_cast<double>(args.inputs[i].as<T>()[at]);
@@ -150,7 +157,8 @@ class BatchNormGrad final : public Kernel {
             dbias += dz(c, i);
           });
         });
-    const auto count = static_cast<double>(sums_.images() * shape.num_elements(2, shape.rank()));
+    const auto count =
+        static_cast<double>(sums_.images(args) * shape.num_elements(2, shape.rank()));
     T* residual = output_or_none(args, 3).as<T>();
     for (int64_t c = 0; c < shape[1]; ++c) {
       const double dscale = sums[static_cast<size_t>(2 * c)];
@@ -162,8 +170,8 @@ class BatchNormGrad final : public Kernel {
         args.outputs[0].as<T>()[i] = static_cast<T>(factor * (passed - dbias / count - slope));
         if (residual != nullptr) residual[i] = static_cast<T>(passed);
       });
-      args.outputs[1].as<T>()[c] = static_cast<T>(sums_.share() * dscale);
-      args.outputs[2].as<T>()[c] = static_cast<T>(sums_.share() * dbias);
+      args.outputs[1].as<T>()[c] = static_cast<T>(sums_.share(args) * dscale);
+      args.outputs[2].as<T>()[c] = static_cast<T>(sums_.share(args) * dbias);
     }
   }
 

@@ -2,7 +2,7 @@
 // block, so that the second finds a block in the cache.
 #include <immintrin.h>
 
-#include "kernels/api/kernel.h"
+#include "kernels/api/exchange_kernel.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/elementwise/clamp.h"
 #include "kernels/native/flat.h"
@@ -29,7 +29,7 @@ std::string_view refuses_batch_norm_grad(const NodeView& node) {
   return refuses_clamp(node, node.input_shape(0)[1]);
 }
 
-class BatchNormGrad final : public Kernel {
+class BatchNormGrad final : public ExchangeKernel {
  public:
   BatchNormGrad(const NodeView& node, const NodeLayouts& layouts)
       : channels_(node.input_shape(0)[1]),
@@ -50,7 +50,7 @@ class BatchNormGrad final : public Kernel {
     }
   }
 
-  void run(const KernelArgs& args) const override {
+  void run_shared(const ExchangeArgs& args) const override {
     if (mask_ == Mask::kNone) run_with<Mask::kNone, false>(args);
     if (mask_ == Mask::kAgain) run_with<Mask::kAgain, false>(args);
     if (mask_ != Mask::kFromY) return;
@@ -76,9 +76,9 @@ class BatchNormGrad final : public Kernel {
   };
 
   template <Mask kMask, bool kStores, bool kAdds = false>
-  void run_with(const KernelArgs& args) const {
+  void run_with(const ExchangeArgs& args) const {
     run_channel_sums<Factors>(
-        x_, args.scratch, exchange(),
+        x_, args.scratch, exchange(args),
         [&](int64_t image, int64_t plane, Sums& partial) {
           sum_piece<kMask, kStores, kAdds>(args, image, plane, partial);
         },
@@ -92,9 +92,11 @@ class BatchNormGrad final : public Kernel {
   }
 
   // With the other workers; null: the sums are this one's own.
-  Exchange* exchange() const { return all_images_ > 0 ? current_exchange : nullptr; }
+  Exchange* exchange(const ExchangeArgs& args) const {
+    return all_images_ > 0 ? args.exchange : nullptr;
+  }
 
-  Factors forward_factors(const KernelArgs& args, int64_t plane) const {
+  Factors forward_factors(const ExchangeArgs& args, int64_t plane) const {
     Factors factors = {};
     for (int64_t lane = 0; lane < kLanes && plane * kLanes + lane < channels_; ++lane) {
       const int64_t c = plane * kLanes + lane;
@@ -106,7 +108,7 @@ class BatchNormGrad final : public Kernel {
     return factors;
   }
 
-  static double variance(const KernelArgs& args, int64_t c) {
+  static double variance(const ExchangeArgs& args, int64_t c) {
     return static_cast<double>(args.inputs[kVariance].as<float>()[c]);
   }
 
@@ -120,7 +122,7 @@ class BatchNormGrad final : public Kernel {
     float* dsum = nullptr;
   };
 
-  Piece piece(const KernelArgs& args, int64_t image, int64_t plane) const {
+  Piece piece(const ExchangeArgs& args, int64_t image, int64_t plane) const {
     const int64_t at = plane * x_.plane_elements();
     Piece p{.x = args.inputs[kX].as<float>() + image * x_.image_stride + at,
             .dy = args.inputs[kDy].as<float>() + image * dy_.image_stride + at,
@@ -150,7 +152,7 @@ class BatchNormGrad final : public Kernel {
   }
 
   template <Mask kMask, bool kStores, bool kAdds>
-  void sum_piece(const KernelArgs& args, int64_t image, int64_t plane, Sums& partial) const {
+  void sum_piece(const ExchangeArgs& args, int64_t image, int64_t plane, Sums& partial) const {
     const Piece p = piece(args, image, plane);
     const Factors factors = forward_factors(args, plane);
     const __m256 mean = _mm256_loadu_ps(factors.mean);
@@ -170,8 +172,8 @@ class BatchNormGrad final : public Kernel {
     });
   }
 
-  void finish(const KernelArgs& args, int64_t plane, const Sums& total, Factors& factors) const {
-    const int64_t images = exchange() != nullptr ? all_images_ : x_.images;
+  void finish(const ExchangeArgs& args, int64_t plane, const Sums& total, Factors& factors) const {
+    const int64_t images = exchange(args) != nullptr ? all_images_ : x_.images;
     const auto count = static_cast<double>(images * x_.positions);
     const double share = static_cast<double>(x_.images) / static_cast<double>(images);
     for (int64_t lane = 0; lane < kLanes && plane * kLanes + lane < channels_; ++lane) {
@@ -186,7 +188,8 @@ class BatchNormGrad final : public Kernel {
   }
 
   template <Mask kMask, bool kStores>
-  void find_dx(const KernelArgs& args, int64_t image, int64_t plane, const Factors& factors) const {
+  void find_dx(const ExchangeArgs& args, int64_t image, int64_t plane,
+               const Factors& factors) const {
     Piece p = piece(args, image, plane);
     // The first pass has masked it.
     if (kStores) p.dy = p.dsum;

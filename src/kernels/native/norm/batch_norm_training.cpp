@@ -2,7 +2,7 @@
 // result, block by block, so that the second finds a block in the cache.
 #include <immintrin.h>
 
-#include "kernels/api/kernel.h"
+#include "kernels/api/exchange_kernel.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/elementwise/clamp.h"
 #include "kernels/native/flat.h"
@@ -16,7 +16,7 @@ std::string_view refuses_batch_norm_training(const NodeView& node) {
   return refuses_clamp(node, node.input_shape(0)[1]);
 }
 
-class BatchNormTraining final : public Kernel {
+class BatchNormTraining final : public ExchangeKernel {
  public:
   BatchNormTraining(const NodeView& node, const NodeLayouts& layouts)
       : channels_(node.input_shape(0)[1]),
@@ -31,7 +31,7 @@ class BatchNormTraining final : public Kernel {
     }
   }
 
-  void run(const KernelArgs& args) const override {
+  void run_shared(const ExchangeArgs& args) const override {
     const auto sums = [&](int64_t image, int64_t plane, Sums& partial) {
       sum_piece(args, image, plane, partial);
     };
@@ -45,7 +45,7 @@ class BatchNormTraining final : public Kernel {
         normalise<false>(args, image, plane, factors);
       }
     };
-    run_channel_sums<Factors>(x_, args.scratch, exchange(), sums, finish, apply);
+    run_channel_sums<Factors>(x_, args.scratch, exchange(args), sums, finish, apply);
   }
 
   int64_t scratch_bytes() const override { return channel_sums_scratch<Factors>(x_); }
@@ -60,16 +60,18 @@ class BatchNormTraining final : public Kernel {
   };
 
   // With the other workers; null: the statistics are this one's own.
-  Exchange* exchange() const { return all_images_ > 0 ? current_exchange : nullptr; }
+  Exchange* exchange(const ExchangeArgs& args) const {
+    return all_images_ > 0 ? args.exchange : nullptr;
+  }
 
   struct Shift {
     float of[kLanes] = {};
   };
   // Near the mean, so that the sum of squares around it does not cancel: the first position of the
   // first image, or, as all workers must take the same, the running mean.
-  Shift shift(const KernelArgs& args, int64_t plane) const {
+  Shift shift(const ExchangeArgs& args, int64_t plane) const {
     Shift shift;
-    if (exchange() == nullptr) {
+    if (exchange(args) == nullptr) {
       std::copy_n(args.inputs[0].as<float>() + plane * x_.plane_elements(), kLanes, shift.of);
     } else {
       const int64_t first = plane * kLanes;
@@ -79,7 +81,7 @@ class BatchNormTraining final : public Kernel {
     return shift;
   }
 
-  void sum_piece(const KernelArgs& args, int64_t image, int64_t plane, Sums& partial) const {
+  void sum_piece(const ExchangeArgs& args, int64_t image, int64_t plane, Sums& partial) const {
     const float* x =
         args.inputs[0].as<float>() + image * x_.image_stride + plane * x_.plane_elements();
     const __m256 k = _mm256_loadu_ps(shift(args, plane).of);
@@ -94,9 +96,9 @@ class BatchNormTraining final : public Kernel {
     });
   }
 
-  void find_statistics(const KernelArgs& args, int64_t plane, const Sums& total,
+  void find_statistics(const ExchangeArgs& args, int64_t plane, const Sums& total,
                        Factors& factors) const {
-    const int64_t images = exchange() != nullptr ? all_images_ : x_.images;
+    const int64_t images = exchange(args) != nullptr ? all_images_ : x_.images;
     const auto count = static_cast<double>(images * x_.positions);
     const Shift around = shift(args, plane);
     for (int64_t lane = 0; lane < kLanes; ++lane) {
@@ -119,13 +121,13 @@ class BatchNormTraining final : public Kernel {
     }
   }
 
-  static void store(const KernelArgs& args, size_t output, int64_t c, double value) {
+  static void store(const ExchangeArgs& args, size_t output, int64_t c, double value) {
     float* to = args.outputs[output].as<float>();
     if (to != nullptr) to[c] = static_cast<float>(value);
   }
 
   template <bool kAdds>
-  void normalise(const KernelArgs& args, int64_t image, int64_t plane,
+  void normalise(const ExchangeArgs& args, int64_t image, int64_t plane,
                  const Factors& factors) const {
     const int64_t at = plane * x_.plane_elements();
     const float* x = args.inputs[0].as<float>() + image * x_.image_stride + at;
@@ -158,7 +160,7 @@ class BatchNormTraining final : public Kernel {
 
   // A result that does not fit into the caches is written past them: a line that is written as a
   // whole need not be read first.
-  bool streams(const KernelArgs& args, const float* y) const {
+  bool streams(const ExchangeArgs& args, const float* y) const {
     constexpr int64_t kTooLarge = int64_t{32} << 20;
     constexpr uintptr_t kAligned = sizeof(__m256) - 1;
     return y_.images * y_.image_elements() * static_cast<int64_t>(sizeof(float)) > kTooLarge &&

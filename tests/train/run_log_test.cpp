@@ -1,0 +1,103 @@
+// Where a run stands: the best epoch, the target, what a resumed run remembers.
+#include "train/run_log.h"
+
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "support/temporary_folder.h"
+
+namespace trainyard::train {
+namespace {
+
+std::vector<runs::StateTensor> one_state() {
+  return {{"w", {DType::kF32, {2}}, [] { return Tensor::zeros({DType::kF32, {2}}); }}};
+}
+
+EpochReport epoch_with(std::string_view name, double value, bool higher_is_better) {
+  EpochReport report;
+  report.step = 1;
+  report.test.scores = {{.name = std::string(name), .value = value, .is_share = higher_is_better}};
+  report.test.decides = name;
+  report.test.higher_is_better = higher_is_better;
+  return report;
+}
+
+class RunLogTest : public ::testing::Test {
+ protected:
+  RunLogTest() {
+    config_.epochs = 10;
+    hooks_.on_epoch = [this](const EpochReport& report) { best_.push_back(report.best); };
+  }
+
+  std::unique_ptr<RunLog> begun() {
+    auto log = std::make_unique<RunLog>(config_, "hash", &directory_, hooks_);
+    const runs::NamedType types[] = {{"w", {DType::kF32, {2}}}};
+    log->restore(types);
+    log->begin();
+    return log;
+  }
+
+  TrainConfig config_;
+  TrainHooks hooks_;
+  std::vector<bool> best_;
+  TemporaryFolder folder_{"run_log"};
+  runs::RunDirectory directory_ = runs::RunDirectory::create(folder_.path(), "a", "m", "d");
+};
+
+TEST_F(RunLogTest, TheBestIsTheHighestShareOrTheLowestLoss) {
+  {
+    const auto log = begun();
+    for (const double top1 : {0.5, 0.4, 0.6}) {
+      log->info().step += 1;
+      log->end_epoch(epoch_with("top1", top1, true), one_state);
+    }
+    EXPECT_EQ(best_, (std::vector<bool>{true, false, true}));
+    EXPECT_EQ(log->info().epoch, 3);
+    EXPECT_EQ(log->result().best->value, 0.6);
+  }
+  best_.clear();
+  const auto again = begun();  // from the checkpoint
+  EXPECT_EQ(again->info().epoch, 3);
+  again->info().step += 1;
+  again->end_epoch(epoch_with("top1", 0.55, true), one_state);
+  // Another score starts its own comparison; less of it is better.
+  for (const double loss : {2.0, 3.0, 1.0}) {
+    again->info().step += 1;
+    again->end_epoch(epoch_with("loss", loss, false), one_state);
+  }
+  EXPECT_EQ(best_, (std::vector<bool>{false, true, false, true}));
+  EXPECT_NE(read_file(directory_.metrics()).find("\"test_loss\":1"), std::string::npos);
+}
+
+TEST_F(RunLogTest, EndsWithTheTargetTheStepsOrTheEpochs) {
+  config_.target_accuracy = 0.9;
+  config_.max_steps = 2;
+  const auto log = begun();
+  EXPECT_TRUE(log->goes_on());
+  log->info().step = 2;
+  EXPECT_FALSE(log->goes_on());
+  log->info().step = 1;
+  // A loss is no accuracy, however large.
+  log->end_epoch(epoch_with("loss", 2, false), one_state);
+  EXPECT_TRUE(log->goes_on());
+  log->end_epoch(epoch_with("top1", 0.95, true), one_state);
+  EXPECT_FALSE(log->goes_on());
+  EXPECT_TRUE(log->result().seconds_to_target.has_value());
+}
+
+TEST_F(RunLogTest, AFinishedRunStillKnowsItsBest) {
+  {
+    const auto log = begun();
+    log->info().step = 1;
+    log->end_epoch(epoch_with("top1", 0.7, true), one_state);
+  }
+  const TrainResult result = begun()->result();
+  ASSERT_TRUE(result.best.has_value());
+  EXPECT_EQ(*result.best, (Score{.name = "top1", .value = 0.7, .is_share = true}));
+  EXPECT_EQ(result.steps, 1);
+}
+
+}  // namespace
+}  // namespace trainyard::train
