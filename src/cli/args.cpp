@@ -53,6 +53,11 @@ void Args::positionals(const std::string& name, std::vector<int64_t>& target,
   impl_->app.add_option(name, target, help)->required();
 }
 
+void Args::optional_positionals(const std::string& name, std::vector<std::string>& target,
+                                const std::string& help) {
+  impl_->app.add_option(name, target, help);
+}
+
 void Args::option(const std::string& flag, std::string& target, const std::string& help) {
   CLI::Option* option = impl_->app.add_option(flag, target, help);
   if (!target.empty()) option->capture_default_str();

@@ -28,6 +28,8 @@ class Args {
   void positionals(const std::string& name, std::vector<std::string>& target,
                    const std::string& help);
   void positionals(const std::string& name, std::vector<int64_t>& target, const std::string& help);
+  void optional_positionals(const std::string& name, std::vector<std::string>& target,
+                            const std::string& help);
 
   // The target's value at declaration is the default that help shows.
   void option(const std::string& flag, std::string& target, const std::string& help);

@@ -16,11 +16,13 @@ extern const Command kDoctor;
 extern const Command kExport;
 extern const Command kLab;
 extern const Command kModels;
+extern const Command kOptimus;
 extern const Command kPredict;
 extern const Command kReceptiveField;
 extern const Command kReport;
 extern const Command kStaleness;
 extern const Command kScale;
+extern const Command kSchedule;
 extern const Command kSweep;
 extern const Command kValidate;
 extern const Command kRl;
@@ -44,6 +46,8 @@ constexpr const Command* kCommands[] = {
     &kValidate,
     &kDevices,
     &kCalibrate,
+    &kOptimus,
+    &kSchedule,
     &kExport,
     &kCheck,
     &kRun,

@@ -11,12 +11,12 @@ namespace trainyard::schedule {
 // Points in ascending k, at least kFewestPoints of them, all losses finite and above 0. `rate` and
 // `accuracy` are empty or as long as the rest.
 struct Curve {
-  std::string name;
+  std::string name = {};
   std::string unit = "epoch";  // of k: "epoch" or "step"
-  std::vector<double> k;
-  std::vector<double> loss;
-  std::vector<double> rate;
-  std::vector<double> accuracy;  // 0..1, of the test data where there is one
+  std::vector<double> k = {};
+  std::vector<double> loss = {};
+  std::vector<double> rate = {};
+  std::vector<double> accuracy = {};  // 0..1, of the test data where there is one
 
   size_t size() const { return k.size(); }
   // Points first … last-1, with whatever belongs to them.

@@ -56,6 +56,7 @@ class GangPolicy : public Policy {
       if (one.index < arrived_) continue;
       queues_[0].push_back(one.index);
       arrived_ = one.index + 1;
+      queue_of_.resize(arrived_, 0);
     }
   }
 
@@ -66,16 +67,14 @@ class GangPolicy : public Policy {
   // One queue down at a time.
   void demote(const ClusterState& state) {
     for (const ActiveJob& one : state.jobs) {
-      if (one.now->empty()) continue;
-      for (size_t q = 0; q < options_.queue_limits.size(); ++q) {
-        const auto found = std::find(queues_[q].begin(), queues_[q].end(), one.index);
-        if (found == queues_[q].end()) continue;
-        if (service(one) >= options_.queue_limits[q]) {
-          queues_[q].erase(found);
-          queues_[q + 1].push_back(one.index);
-        }
-        break;
+      const size_t q = queue_of_[one.index];
+      if (one.now->empty() || q == options_.queue_limits.size() ||
+          service(one) < options_.queue_limits[q]) {
+        continue;
       }
+      std::erase(queues_[q], one.index);
+      queues_[q + 1].push_back(one.index);
+      queue_of_[one.index] += 1;
     }
   }
 
@@ -118,7 +117,8 @@ class GangPolicy : public Policy {
         const size_t i = positions_[job];
         if (!runs[i]) continue;
         double left = options_.queue_limits[q] - state.jobs[i].attained;
-        if (options_.order == Order::kAttained2d) left = std::floor(left / state.jobs[i].job->gang);
+        const int32_t gang = state.jobs[i].job->gang;
+        if (options_.order == Order::kAttained2d && gang > 1) left = std::floor(left / gang);
         wake_up_ = std::min(wake_up_, state.now + left);
       }
     }
@@ -158,6 +158,7 @@ class GangPolicy : public Policy {
   std::string name_;
   std::vector<Queue> queues_;
   std::vector<size_t> positions_;  // of a job of the workload in state.jobs
+  std::vector<size_t> queue_of_;   // of a job of the workload
   size_t arrived_ = 0;
   double wake_up_ = kNever;
 };

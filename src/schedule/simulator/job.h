@@ -43,6 +43,8 @@ struct Allocation {
 class Progress {
  public:
   virtual ~Progress() = default;
+  // As it is now, to be run on its own.
+  virtual std::shared_ptr<Progress> copy() const = 0;
   // Units of work that are left (steps, epochs, seconds …); 0 at the end.
   virtual double remaining() const = 0;
   // Of all work, 0..1.
@@ -85,6 +87,9 @@ class SteadyProgress : public Progress {
   // A rigid job: `per_second` with its gang by device type, whatever the placement.
   SteadyProgress(double work, std::vector<double> per_second);
 
+  std::shared_ptr<Progress> copy() const override {
+    return std::make_shared<SteadyProgress>(*this);
+  }
   double remaining() const override { return work_ - gone_; }
   double done() const override { return work_ > 0 ? gone_ / work_ : 1; }
   double speed(int32_t servers, int32_t workers, int32_t type) const override;

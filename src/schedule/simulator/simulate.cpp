@@ -135,11 +135,25 @@ class Simulation {
     bool any = false;
     for (size_t a = 0; a < active_.size(); ++a) {
       any |= !allocations[a].empty();
+      set_type(jobs_[active_[a]], allocations[a]);
       if (allocations[a] != running_[active_[a]].allocation) {
         change(active_[a], std::move(allocations[a]));
       }
     }
     idle_decisions_ = any ? 0 : idle_decisions_ + 1;
+  }
+
+  // A job on devices of several types goes at the pace of the slowest.
+  void set_type(const Job& job, Allocation& allocation) const {
+    if (cluster_.types.size() < 2 || allocation.empty()) return;
+    double least = kNever;
+    for (const Share& share : allocation.worker_nodes) {
+      const int32_t type = cluster_.nodes[static_cast<size_t>(share.node)].type;
+      const double speed = job.progress->speed(allocation.servers, allocation.workers, type);
+      if (speed >= least) continue;
+      least = speed;
+      allocation.type = type;
+    }
   }
 
   void change(size_t i, Allocation allocation) {
@@ -282,6 +296,7 @@ class Simulation {
 SimulationResult simulate(const Cluster& cluster, std::vector<Job> jobs, Policy& policy,
                           const SimulationOptions& options) {
   check_simulation(cluster, jobs, options);
+  for (Job& job : jobs) job.progress = job.progress->copy();
   return Simulation(cluster, std::move(jobs), policy, options).run();
 }
 

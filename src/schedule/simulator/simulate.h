@@ -68,8 +68,8 @@ struct SimulationResult {
   int64_t failures = 0;
 };
 
-// Runs `jobs` (sorted by arrival) to their ends; their progress objects are used up. Throws Error
-// naming a job that can never run because no arrangement of the cluster holds it.
+// Runs copies of `jobs` (sorted by arrival) to their ends. Throws Error naming a job that can never
+// run because no arrangement of the cluster holds it.
 SimulationResult simulate(const Cluster& cluster, std::vector<Job> jobs, Policy& policy,
                           const SimulationOptions& options);
 

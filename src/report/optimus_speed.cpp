@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "report/optimus.h"
+
+namespace trainyard::report {
+namespace {
+
+Chart speed_chart(const SpeedReport& report) {
+  Chart chart{.kind = ChartKind::kLine,
+              .title = "Speed against workers",
+              .x = {"workers"},
+              .y = {"steps/s"}};
+  std::map<int64_t, Series> measured;
+  int64_t most = 1;
+  for (const schedule::SpeedPoint& point : report.points) {
+    Series& series = measured[point.servers];
+    series.name = fmt::format("{} servers, measured", point.servers);
+    series.origin = Origin::kMeasured;
+    series.group = fmt::format("{}", point.servers);
+    series.points.push_back({static_cast<double>(point.workers), point.steps_per_s});
+    most = std::max(most, point.workers);
+  }
+  // A handful of lines is all that can be told apart.
+  while (measured.size() > 4) measured.erase(std::next(measured.begin()));
+  for (auto& [servers, series] : measured) {
+    std::sort(series.points.begin(), series.points.end(),
+              [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
+    Series fitted{.name = fmt::format("{} servers, fitted", servers),
+                  .origin = Origin::kPredicted,
+                  .points = {},
+                  .group = series.group};
+    for (int64_t w = 1; w <= most; ++w) {
+      fitted.points.push_back({static_cast<double>(w), report.model.fitted(servers, w)});
+    }
+    chart.series.push_back(std::move(series));
+    chart.series.push_back(std::move(fitted));
+  }
+  return chart;
+}
+
+Chart time_chart(const TimeReport& report) {
+  Chart chart{.kind = ChartKind::kLine,
+              .title = "Time to the goal against workers",
+              .x = {"workers"},
+              .y = {"hours"}};
+  for (const int64_t servers : report.question.servers) {
+    Series series{
+        .name = fmt::format("{} servers", servers), .origin = Origin::kPredicted, .points = {}};
+    for (const schedule::TimePoint& point : report.answer.points) {
+      if (point.servers != servers) continue;
+      series.points.push_back({static_cast<double>(point.workers), point.seconds / 3600,
+                               point.low / 3600, point.high / 3600});
+    }
+    chart.series.push_back(std::move(series));
+  }
+  return chart;
+}
+
+Json time_json(const schedule::TimePoint& point) {
+  return Json::object({{"servers", point.servers},
+                       {"workers", point.workers},
+                       {"seconds", point.seconds},
+                       {"low_s", point.low},
+                       {"high_s", point.high},
+                       {"cost_usd", point.cost_usd},
+                       {"measured_speed", point.measured},
+                       {"limit", point.limit}});
+}
+
+}  // namespace
+
+Document speed_document(const SpeedReport& report) {
+  Document document;
+  document.title = "Speed over servers and workers";
+  Table table({{"coefficient", Align::kLeft},
+               {"what it stands for", Align::kLeft},
+               {"seconds"},
+               {"by the other estimator"}});
+  Json meanings = Json::array();
+  for (size_t i = 0; i < report.model.theta.size(); ++i) {
+    const std::string_view meaning = schedule::coefficient_meaning(report.model.form, i);
+    table.add_row({fmt::format("theta{}", i), meaning,
+                   Cell(fmt::format("{:.6g}", report.model.theta[i])),
+                   Cell(fmt::format("{:.6g}", report.other_theta[i]))});
+    meanings.push_back(meaning);
+  }
+  document.blocks.emplace_back(std::move(table));
+  document.blocks.emplace_back(Paragraph{
+      fmt::format("Mean error {:.1f} % on {} measured points, made small in {}; {:.1f} % by the "
+                  "other estimator.",
+                  report.mape * 100, report.points.size(), report.estimator,
+                  report.other_mape * 100),
+      Tone::kAnswer});
+  Json next = Json::array();
+  std::string words;
+  for (const auto& [p, w] : report.next) {
+    next.push_back(Json::object({{"servers", p}, {"workers", w}}));
+    words += fmt::format("{}{} + {}", words.empty() ? "" : ", ", p, w);
+  }
+  if (!words.empty()) {
+    document.blocks.emplace_back(
+        Paragraph{"To measure next (servers + workers), the most telling first: " + words + "."});
+  }
+  document.blocks.emplace_back(speed_chart(report));
+  Json points = Json::array();
+  for (const schedule::SpeedPoint& point : report.points) {
+    points.push_back(Json::object({{"servers", point.servers},
+                                   {"workers", point.workers},
+                                   {"speed", point.steps_per_s},
+                                   {"fitted", report.model.fitted(point.servers, point.workers)}}));
+  }
+  document.data = Json::object({{"form", schedule::speed_form_name(report.model.form)},
+                                {"theta", Json::array_of(report.model.theta)},
+                                {"batch", report.model.batch},
+                                {"estimator", report.estimator},
+                                {"mape", report.mape},
+                                {"other_theta", Json::array_of(report.other_theta)},
+                                {"other_mape", report.other_mape},
+                                {"meanings", std::move(meanings)},
+                                {"points", std::move(points)},
+                                {"next", std::move(next)}});
+  return document;
+}
+
+Document time_document(const TimeReport& report) {
+  Document document;
+  document.title = "Time to accuracy";
+  Table table({{"servers"},
+               {"workers"},
+               {"time", Align::kRight, 0, "seconds", Best::kLowest},
+               {"from"},
+               {"to"},
+               {"cost $", Align::kRight, 0, "cost_usd", Best::kLowest},
+               {"speed", Align::kLeft},
+               {"limited by", Align::kLeft}});
+  Json points = Json::array();
+  for (const schedule::TimePoint& point : report.answer.points) {
+    table.add_row({count_cell(point.servers), count_cell(point.workers),
+                   seconds_cell(point.seconds), seconds_cell(point.low), seconds_cell(point.high),
+                   fixed_cell(point.cost_usd, 2), point.measured ? "measured" : "fitted",
+                   point.limit});
+    points.push_back(time_json(point));
+  }
+  const schedule::TimePoint& fastest = report.answer.points[report.answer.fastest];
+  const schedule::TimePoint& cheapest = report.answer.points[report.answer.cheapest];
+  document.blocks.emplace_back(Paragraph{
+      fmt::format("{}: {} steps. Fastest with {} servers and {} workers; {} takes the largest part "
+                  "of its step. {}",
+                  report.goal, si_cell(report.question.steps).text, fastest.servers,
+                  fastest.workers, fastest.limit, report.price),
+      Tone::kAnswer});
+  document.blocks.emplace_back(time_chart(report));
+  document.blocks.emplace_back(std::move(table));
+  document.data = Json::object({{"goal", report.goal},
+                                {"steps", report.question.steps},
+                                {"steps_error", report.question.steps_error},
+                                {"speed_error", report.question.speed_error},
+                                {"points", std::move(points)},
+                                {"fastest", time_json(fastest)},
+                                {"cheapest", time_json(cheapest)}});
+  return document;
+}
+
+}  // namespace trainyard::report

@@ -1,0 +1,27 @@
+// Curves and speeds of the catalog, by name.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedule/loss/depth.h"
+#include "schedule/speed/speed_model.h"
+
+namespace trainyard::schedule {
+
+// "published:NAME" anywhere a file of a curve or of speeds is expected.
+constexpr std::string_view kPublished = "published:";
+
+// Throw Error with the nearest names.
+DepthCurve published_curve(std::string_view name);
+std::vector<std::string> published_curve_names();
+
+struct PublishedSpeeds {
+  double batch = 1;
+  std::vector<SpeedPoint> points;
+};
+PublishedSpeeds published_speeds(std::string_view model);
+std::vector<std::string> published_speed_models();
+
+}  // namespace trainyard::schedule

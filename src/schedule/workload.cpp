@@ -1,0 +1,241 @@
+#include "schedule/workload.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "base/csv.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "base/yaml.h"
+#include "schedule/loss/stages.h"
+#include "schedule/published.h"
+
+namespace trainyard::schedule {
+namespace {
+
+Resources read_resources(const YamlView& view) {
+  view.only({"cpu", "gpu", "memory_gb", "bandwidth_gbps"});
+  Resources out = {};
+  for (size_t r = 0; r < kNumResources; ++r) {
+    out[r] = view.number_or(resource_name(r), 0);
+    if (out[r] < 0) view.at(resource_name(r)).fail("expected 0 or more");
+  }
+  return out;
+}
+
+Cluster read_cluster(const YamlView& view) {
+  Cluster cluster;
+  cluster.types.clear();
+  const std::vector<YamlView> groups =
+      view.json().is_array() ? view.items() : std::vector<YamlView>{view};
+  for (const YamlView& group : groups) {
+    group.only({"nodes", "type", "cpu", "gpu", "memory_gb", "bandwidth_gbps"});
+    Node node;
+    for (size_t r = 0; r < kNumResources; ++r) {
+      node.capacity[r] = group.number_or(resource_name(r), 0);
+    }
+    const std::string type = group.text_or("type", "gpu");
+    const auto found = std::find(cluster.types.begin(), cluster.types.end(), type);
+    node.type = static_cast<int32_t>(found - cluster.types.begin());
+    if (found == cluster.types.end()) cluster.types.push_back(type);
+    const int64_t count = group.at("nodes").integer();
+    if (count < 1 || count > 10'000'000) group.at("nodes").fail("expected 1 to 10,000,000");
+    cluster.nodes.insert(cluster.nodes.end(), static_cast<size_t>(count), node);
+  }
+  return cluster;
+}
+
+std::shared_ptr<const SpeedModel> read_speed(const YamlView& job) {
+  if (const auto speed = job.find("speed")) {
+    const std::string text = speed->text();
+    if (!text.starts_with(kPublished)) speed->fail("expected published:MODEL, or form and theta");
+    const PublishedSpeeds points = published_speeds(text.substr(kPublished.size()));
+    SpeedModel model =
+        fit_speed(SpeedForm::kSync, points.batch, points.points, SpeedError::kRelative);
+    model.measured.clear();
+    return std::make_shared<SpeedModel>(std::move(model));
+  }
+  auto model = std::make_shared<SpeedModel>();
+  model->form = speed_form_from_name(job.at("form").text());
+  for (const YamlView& item : job.at("theta").items()) {
+    if (item.number() < 0) item.fail("expected 0 or more");
+    model->theta.push_back(item.number());
+  }
+  if (model->theta.size() != num_coefficients(model->form)) {
+    job.at("theta").fail(fmt::format("{} coefficients, expected {} for the {} form",
+                                     model->theta.size(), num_coefficients(model->form),
+                                     speed_form_name(model->form)));
+  }
+  model->batch = job.number_or("batch", 128);
+  return model;
+}
+
+// Steps as given, or until the loss function falls by less than the threshold per epoch.
+double read_steps(const YamlView& job) {
+  const auto loss = job.find("loss");
+  if (!loss) return job.at("steps").positive();
+  loss->only({"beta", "threshold", "epoch_steps"});
+  const std::vector<YamlView> beta = loss->at("beta").items();
+  if (beta.size() != 3) loss->at("beta").fail("expected three coefficients");
+  StageFit stage;
+  stage.chosen.beta = {beta[0].number(), beta[1].number(), beta[2].number()};
+  const auto epochs = convergence_k(stage, loss->number_or("threshold", 0.01));
+  if (!epochs) loss->fail("the loss never falls by less than the threshold");
+  return *epochs * loss->at("epoch_steps").positive();
+}
+
+Job read_gang(const YamlView& view, const Cluster& cluster) {
+  Job job;
+  job.rigid = true;
+  job.gang = static_cast<int32_t>(view.at("gpus").integer());
+  if (job.gang < 1) view.at("gpus").fail("expected 1 or more");
+  job.most_workers = job.gang;
+  job.worker = {view.number_or("cpu", 0), 1, 0, 0};
+  std::vector<double> speeds(cluster.types.size(), 1.0);
+  if (const auto by_type = view.find("throughput")) {
+    for (const auto& [type, value] : by_type->members()) {
+      const auto found = std::find(cluster.types.begin(), cluster.types.end(), type);
+      if (found == cluster.types.end()) value.fail("no nodes of this type");
+      speeds[static_cast<size_t>(found - cluster.types.begin())] = value.positive();
+    }
+  }
+  const double work =
+      view.find("steps") ? view.at("steps").positive() : view.at("duration_s").positive();
+  job.progress = std::make_shared<SteadyProgress>(work, speeds);
+  return job;
+}
+
+Job read_job(const YamlView& view, const Cluster& cluster) {
+  view.only({"id", "model", "arrival_s", "weight", "gpus", "duration_s", "cpu", "throughput",
+             "steps", "loss", "speed", "form", "theta", "batch", "worker", "server", "most_workers",
+             "most_servers", "workers"});
+  Job job;
+  if (view.find("gpus")) {
+    job = read_gang(view, cluster);
+  } else {
+    job.worker = read_resources(view.at("worker"));
+    if (const auto server = view.find("server")) job.server = read_resources(*server);
+    job.most_workers = static_cast<int32_t>(view.number_or("most_workers", 16));
+    job.most_servers =
+        static_cast<int32_t>(view.number_or("most_servers", view.find("server") ? 16 : 0));
+    job.gang = static_cast<int32_t>(view.number_or("workers", 4));
+    if (job.most_workers < 1) view.at("most_workers").fail("expected 1 or more");
+    job.gang = std::clamp(job.gang, 1, job.most_workers);
+    job.progress = std::make_shared<SteadyProgress>(read_steps(view), read_speed(view));
+  }
+  job.id = view.at("id").text();
+  job.model = view.text_or("model", job.id);
+  job.arrival = view.number_or("arrival_s", 0);
+  job.weight = view.number_or("weight", 1);
+  if (job.arrival < 0) view.at("arrival_s").fail("expected 0 or more");
+  if (job.weight <= 0) view.at("weight").fail("expected more than 0");
+  return job;
+}
+
+void sort_jobs(Workload& workload) {
+  std::stable_sort(workload.jobs.begin(), workload.jobs.end(),
+                   [](const Job& a, const Job& b) { return a.arrival < b.arrival; });
+}
+
+bool has_column(const CsvTable& table, std::string_view name) {
+  return std::find(table.columns().begin(), table.columns().end(), name) != table.columns().end();
+}
+
+}  // namespace
+
+Workload workload_from_yaml(std::string_view text, const std::string& origin) {
+  const auto document = YamlDocument::parse(text, origin);
+  const YamlView root = document->root();
+  root.only({"cluster", "interval_s", "restart_s", "checkpoint_s", "failures", "jobs"});
+  Workload workload;
+  workload.name = std::filesystem::path(origin).stem().string();
+  workload.cluster = read_cluster(root.at("cluster"));
+  workload.options.interval = root.number_or("interval_s", 600);
+  workload.options.restart_seconds = root.number_or("restart_s", 0);
+  workload.options.checkpoint_seconds = root.number_or("checkpoint_s", 600);
+  if (const auto failures = root.find("failures")) {
+    for (const YamlView& item : failures->items()) {
+      item.only({"node", "at_s", "until_s"});
+      workload.options.failures.push_back({static_cast<int32_t>(item.at("node").integer()),
+                                           item.at("at_s").number(), item.at("until_s").number()});
+    }
+  }
+  for (const YamlView& item : root.at("jobs").items()) {
+    workload.jobs.push_back(read_job(item, workload.cluster));
+  }
+  TY_REQUIRE(!workload.jobs.empty(), "{}: no jobs", origin);
+  sort_jobs(workload);
+  return workload;
+}
+
+Workload workload_from_csv(std::string_view text, const std::string& origin,
+                           const TableDefaults& defaults) {
+  const CsvTable table = CsvTable::parse(text, origin);
+  const bool alibaba = has_column(table, "deletion_time");
+  if (alibaba) {
+    table.require_columns({"num_gpu", "creation_time", "deletion_time"});
+  } else {
+    table.require_columns({"num_gpu", "submit_time", "duration"});
+  }
+  Workload workload;
+  workload.name = std::filesystem::path(origin).stem().string();
+  workload.cluster = Cluster::uniform(defaults.nodes, {0, defaults.gpus_per_node, 0, 0});
+  for (size_t i = 0; i < table.size(); ++i) {
+    const CsvRow row = table.row(i);
+    Job job;
+    job.gang = static_cast<int32_t>(row.integer("num_gpu"));
+    if (job.gang == 0) continue;  // a task without devices
+    if (job.gang < 0) row.fail("num_gpu", "expected 0 or more");
+    job.arrival = row.number(alibaba ? "creation_time" : "submit_time");
+    double duration = 0;
+    if (alibaba) {
+      const auto end = row.maybe_number("deletion_time");
+      if (!end) continue;  // still running when the trace ended
+      duration = *end - job.arrival;
+    } else {
+      duration = row.number("duration");
+    }
+    if (job.arrival < 0) row.fail(alibaba ? "creation_time" : "submit_time", "expected 0 or more");
+    if (duration <= 0)
+      row.fail(alibaba ? "deletion_time" : "duration", "expected a job that lasts");
+    job.id = has_column(table, "job_id") ? row.text("job_id") : fmt::format("{}", i);
+    job.model = has_column(table, "model_name") ? row.text("model_name") : "gang";
+    job.rigid = true;
+    job.most_workers = job.gang;
+    job.worker = {0, 1, 0, 0};
+    job.progress = std::make_shared<SteadyProgress>(duration, std::vector<double>{1});
+    workload.jobs.push_back(std::move(job));
+  }
+  TY_REQUIRE(!workload.jobs.empty(), "{}: no jobs", origin);
+  sort_jobs(workload);
+  workload.options.interval = 0;
+  return workload;
+}
+
+Workload load_workload(const std::string& name, const TableDefaults& defaults, uint64_t seed) {
+  const size_t colon = name.find(':');
+  if (colon != std::string::npos && !std::filesystem::exists(name)) {
+    const std::string kind = name.substr(0, colon);
+    const std::vector<std::string> kinds = {"optimus", "gavel", "month"};
+    int64_t jobs = 0;
+    try {
+      jobs = std::stoll(name.substr(colon + 1));
+    } catch (const std::exception&) {
+    }
+    TY_REQUIRE(jobs >= 1 && jobs <= 10'000'000, "'{}': expected a number of jobs behind the colon",
+               name);
+    if (kind == "optimus") return optimus_workload(jobs, seed);
+    if (kind == "gavel") return gavel_workload(jobs, seed);
+    if (kind == "month") return month_workload(jobs, seed);
+    throw_error("'{}': no generator '{}'.{} Known: {}", name, kind, did_you_mean(kind, kinds),
+                join(kinds, ", "));
+  }
+  const std::string text = read_file(name);
+  const std::string ending = std::filesystem::path(name).extension().string();
+  if (ending == ".csv") return workload_from_csv(text, name, defaults);
+  return workload_from_yaml(text, name);
+}
+
+}  // namespace trainyard::schedule
