@@ -147,7 +147,7 @@ Chart confusion_chart(const Run& run) {
   return chart;
 }
 
-Cell share_cell(double share) {
+Cell top1_cell(double share) {
   return std::isnan(share) ? Cell("-") : percent_cell(share, 2);
 }
 
@@ -178,8 +178,8 @@ Table final_table(std::span<const Run> runs, Json& data) {
                    count_cell(std::llround(number(last, "epoch"))),
                    count_cell(std::llround(number(run.config, "batch"))),
                    fixed_cell(number(last, "train_loss"), 4),
-                   fixed_cell(number(last, "test_loss"), 4), share_cell(number(last, "test_top1")),
-                   share_cell(best), fixed_cell(speed, 0), seconds_cell(number(last, "seconds"))});
+                   fixed_cell(number(last, "test_loss"), 4), top1_cell(number(last, "test_top1")),
+                   top1_cell(best), fixed_cell(speed, 0), seconds_cell(number(last, "seconds"))});
     data.push_back(Json::object({{"name", run.name},
                                  {"config", run.config},
                                  {"epochs", Json::array_of(run.epochs)},

@@ -14,8 +14,8 @@
 namespace trainyard::train {
 namespace {
 
-constexpr int64_t kBatch = 4;
-constexpr int64_t kClasses = 3;
+constexpr int64_t kTested = 4;
+constexpr int64_t kTestClasses = 3;
 
 // One picture of one pixel per sample; its class, or probabilities.
 class Pixels final : public data::Dataset {
@@ -26,12 +26,12 @@ class Pixels final : public data::Dataset {
   int64_t size() const override { return 10; }
   data::TargetKind target_kind() const override { return kind_; }
   int64_t label(int64_t index) const override {
-    return kind_ == data::TargetKind::kClass ? index % kClasses : data::kNoLabel;
+    return kind_ == data::TargetKind::kClass ? index % kTestClasses : data::kNoLabel;
   }
   void target(int64_t index, data::Target& target) const override {
     target.label = label(index);
-    target.probabilities.assign(kClasses, 0.25F);
-    target.probabilities[static_cast<size_t>(index % kClasses)] = 0.5F;
+    target.probabilities.assign(kTestClasses, 0.25F);
+    target.probabilities[static_cast<size_t>(index % kTestClasses)] = 0.5F;
   }
   data::PixelView pixels(int64_t index, data::Pixels& room) const override {
     room.reshape(shape());
@@ -47,17 +47,18 @@ class Pixels final : public data::Dataset {
 Graph network(bool softmax) {
   Graph graph;
   ops::Builder b(graph);
-  const ValueId x = b.input("x", {DType::kF32, {kBatch, 1, 1, 1}});
+  const ValueId x = b.input("x", {DType::kF32, {kTested, 1, 1, 1}});
   const ValueId flat = b.add("Flatten", {x});
   const std::vector<float> weights = {1, 2, 3};
-  ValueId y = b.add("MatMul", {flat, b.constant("w", Tensor::of<float>({1, kClasses}, weights))});
+  ValueId y =
+      b.add("MatMul", {flat, b.constant("w", Tensor::of<float>({1, kTestClasses}, weights))});
   if (softmax) y = b.add("Softmax", {y}, {{"axis", int64_t{1}}});
   graph.set_outputs({y});
   return graph;
 }
 
 Evaluation evaluation_of(const Graph& model, const data::Dataset& set, const Task& task) {
-  data::Loader loader(set, {.batch = kBatch});
+  data::Loader loader(set, {.batch = kTested});
   return evaluate(model, loader, task.evaluator, 1);
 }
 
@@ -77,8 +78,8 @@ double expected_cross_entropy() {
   for (int64_t i = 0; i < 10; ++i) {
     const double x = static_cast<double>(25 * i) / 255;
     double all = 0;
-    for (int c = 1; c <= kClasses; ++c) all += std::exp(x * c);
-    sum += std::log(all) - x * static_cast<double>(1 + i % kClasses);
+    for (int c = 1; c <= kTestClasses; ++c) all += std::exp(x * c);
+    sum += std::log(all) - x * static_cast<double>(1 + i % kTestClasses);
   }
   return sum / 10;
 }
@@ -128,7 +129,7 @@ TEST(Evaluate, PartsAddUp) {
   const Evaluation whole = evaluation_of(network(false), set, task);
   std::vector<double> all;
   for (int64_t rank = 0; rank < 2; ++rank) {
-    data::Loader loader(set, {.batch = kBatch, .rank = rank, .world = 2});
+    data::Loader loader(set, {.batch = kTested, .rank = rank, .world = 2});
     evaluate(network(false), loader, task.evaluator, 1, [&](std::span<double> sums) {
       all.resize(sums.size());
       for (size_t i = 0; i < sums.size(); ++i) all[i] += sums[i];
@@ -151,13 +152,13 @@ TEST(Feed, WhatTheDataDoesNotHaveIsRefused) {
   data::Batch batch;
   batch.labels = Tensor::zeros({DType::kI64, {2}});
   batch.valid = 2;
-  Tensor targets = Tensor::zeros({DType::kF32, {2, kClasses}});
+  Tensor targets = Tensor::zeros({DType::kF32, {2, kTestClasses}});
   const ObjectiveInput other[] = {{"boxes", &targets}};
   EXPECT_THROW(feed_classes(batch, other), Error);
   const ObjectiveInput soft[] = {{kTargetsInput, &targets}};
   feed_classes(batch, soft);
   EXPECT_EQ(targets.values<float>()[0], 1);
-  batch.labels.values<int64_t>()[1] = kClasses;
+  batch.labels.values<int64_t>()[1] = kTestClasses;
   EXPECT_THROW(feed_classes(batch, soft), Error);
   batch.labels.values<int64_t>()[0] = data::kNoLabel;
   EXPECT_THROW(feed_classes(batch, soft), Error);

@@ -14,7 +14,7 @@ namespace trainyard::train {
 namespace {
 
 constexpr int64_t kRows = 4;
-constexpr int64_t kClasses = 3;
+constexpr int64_t kColumns = 3;
 
 Graph two_headed_network() {
   Graph graph;
@@ -22,7 +22,7 @@ Graph two_headed_network() {
   const ValueId x = b.input("x", {DType::kF32, {kRows, 6}});
   std::vector<ValueId> outputs;
   for (const char* name : {"main", "side"}) {
-    const ValueId w = b.parameter(fmt::format("{}.w", name), {kClasses, 6}, init_he_normal(6));
+    const ValueId w = b.parameter(fmt::format("{}.w", name), {kColumns, 6}, init_he_normal(6));
     outputs.push_back(b.add("Gemm", {x, w}, {{"transB", int64_t{1}}}, name));
   }
   graph.set_outputs(std::move(outputs));
@@ -40,11 +40,11 @@ void fill_targets(TrainingStep& step) {
   for (const std::string& name : step.objective_inputs()) {
     Tensor& tensor = step.input(name);
     for (int64_t row = 0; row < kRows; ++row) {
-      const int64_t label = row % kClasses;
+      const int64_t label = row % kColumns;
       if (name == kLabelsInput) {
         tensor.values<int64_t>()[static_cast<size_t>(row)] = label;
       } else {
-        tensor.values<float>()[static_cast<size_t>(row * kClasses + label)] = 1;
+        tensor.values<float>()[static_cast<size_t>(row * kColumns + label)] = 1;
       }
     }
   }
@@ -80,7 +80,7 @@ TEST(Objective, HardTargetsAreSoftOnes) {
 // The squared distance of one chosen output per row from a target, as Q-learning has it: inputs,
 // several metrics and one number per row, from outside of train.
 ObjectiveNodes chosen_output(ops::Builder& b, std::span<const ValueId> outputs) {
-  const ValueId chosen = b.input("chosen", {DType::kF32, {kRows, kClasses}});
+  const ValueId chosen = b.input("chosen", {DType::kF32, {kRows, kColumns}});
   const ValueId wanted = b.input("wanted", {DType::kF32, {kRows}});
   const ValueId value =
       b.add("ReduceSum",
@@ -101,7 +101,7 @@ TEST(Objective, OfOnesOwn) {
   EXPECT_EQ(step.objective_inputs(), (std::vector<std::string>{"chosen", "wanted"}));
   runtime::fill_random(step.input("x"), 7);
   for (size_t row = 0; row < kRows; ++row) {
-    step.input("chosen").values<float>()[row * kClasses + row % kClasses] = 1;
+    step.input("chosen").values<float>()[row * kColumns + row % kColumns] = 1;
     step.input("wanted").values<float>()[row] = static_cast<float>(row);
   }
   for (int i = 0; i < 500; ++i) step.run(0.05);

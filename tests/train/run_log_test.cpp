@@ -17,11 +17,15 @@ std::vector<runs::StateTensor> one_state() {
 
 EpochReport epoch_with(std::string_view name, double value, bool higher_is_better) {
   EpochReport report;
-  report.step = 1;
   report.test.scores = {{.name = std::string(name), .value = value, .is_share = higher_is_better}};
   report.test.decides = name;
   report.test.higher_is_better = higher_is_better;
   return report;
+}
+
+void end_run_log_epoch(RunLog& log, EpochReport report) {
+  report.step = log.info().step;
+  log.end_epoch(std::move(report), one_state);
 }
 
 class RunLogTest : public ::testing::Test {
@@ -51,7 +55,7 @@ TEST_F(RunLogTest, TheBestIsTheHighestShareOrTheLowestLoss) {
     const auto log = begun();
     for (const double top1 : {0.5, 0.4, 0.6}) {
       log->info().step += 1;
-      log->end_epoch(epoch_with("top1", top1, true), one_state);
+      end_run_log_epoch(*log, epoch_with("top1", top1, true));
     }
     EXPECT_EQ(best_, (std::vector<bool>{true, false, true}));
     EXPECT_EQ(log->info().epoch, 3);
@@ -61,11 +65,11 @@ TEST_F(RunLogTest, TheBestIsTheHighestShareOrTheLowestLoss) {
   const auto again = begun();  // from the checkpoint
   EXPECT_EQ(again->info().epoch, 3);
   again->info().step += 1;
-  again->end_epoch(epoch_with("top1", 0.55, true), one_state);
+  end_run_log_epoch(*again, epoch_with("top1", 0.55, true));
   // Another score starts its own comparison; less of it is better.
   for (const double loss : {2.0, 3.0, 1.0}) {
     again->info().step += 1;
-    again->end_epoch(epoch_with("loss", loss, false), one_state);
+    end_run_log_epoch(*again, epoch_with("loss", loss, false));
   }
   EXPECT_EQ(best_, (std::vector<bool>{false, true, false, true}));
   EXPECT_NE(read_file(directory_.metrics()).find("\"test_loss\":1"), std::string::npos);
@@ -80,9 +84,9 @@ TEST_F(RunLogTest, EndsWithTheTargetTheStepsOrTheEpochs) {
   EXPECT_FALSE(log->goes_on());
   log->info().step = 1;
   // A loss is no accuracy, however large.
-  log->end_epoch(epoch_with("loss", 2, false), one_state);
+  end_run_log_epoch(*log, epoch_with("loss", 2, false));
   EXPECT_TRUE(log->goes_on());
-  log->end_epoch(epoch_with("top1", 0.95, true), one_state);
+  end_run_log_epoch(*log, epoch_with("top1", 0.95, true));
   EXPECT_FALSE(log->goes_on());
   EXPECT_TRUE(log->result().seconds_to_target.has_value());
 }
@@ -91,7 +95,7 @@ TEST_F(RunLogTest, AFinishedRunStillKnowsItsBest) {
   {
     const auto log = begun();
     log->info().step = 1;
-    log->end_epoch(epoch_with("top1", 0.7, true), one_state);
+    end_run_log_epoch(*log, epoch_with("top1", 0.7, true));
   }
   const TrainResult result = begun()->result();
   ASSERT_TRUE(result.best.has_value());
