@@ -53,3 +53,15 @@ def ratio(a; b): if (b | type) == "number" and b != 0 then a / b else null end;
 def mean_error: map((.[0] / .[1] - 1) | fabs) | mean;
 # Names of a list as people write it: "a, b and c".
 def listed: if length < 2 then join("") else (.[:-1] | join(", ")) + " and " + .[-1] end;
+
+# Verdicts come from data: 1 if a is larger than b by more than `margin` (a share of b), -1 if it is smaller, 0 within it.
+def compare(a; b; margin): if a > b * (1 + margin) then 1 elif a < b * (1 - margin) then -1 else 0 end;
+def verdict(a; b; margin; more; same; less): compare(a; b; margin) | if . > 0 then more elif . < 0 then less else same end;
+# 3 | count_of("worker") -> "3 workers"
+def count_of(word): "\(.) \(word)" + (if . == 1 then "" else "s" end);
+# "2.1 times as fast as", "0.70 of the speed of", "as fast as", of a ratio of speeds.
+def times_as_fast: if . > 1.03 then fixed(2) + " times as fast as" elif . < 0.97 then "slower than (" + fixed(2) + " times the speed of)" else "as fast as" end;
+# Rows of predictions that fit into the memory of the device.
+def fitting: map(select(.fits != false));
+# Predictions with those that do not fit marked for tables.
+def struck: map(. + {struck: (.fits == false)});

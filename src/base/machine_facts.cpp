@@ -40,6 +40,11 @@ Json machine_facts() {
                                                  std::chrono::system_clock::now())))}});
 }
 
+double load_average() {
+  double minute = 0;
+  return ::getloadavg(&minute, 1) == 1 ? minute : 0;
+}
+
 int64_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
   int64_t all = 0;

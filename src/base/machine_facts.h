@@ -13,4 +13,7 @@ Json machine_facts();
 // What this process holds in memory now, in bytes; 0 where the system does not tell.
 int64_t resident_bytes();
 
+// Of the last minute: how many processes ran or wanted to; 0 if it is not known.
+double load_average();
+
 }  // namespace trainyard

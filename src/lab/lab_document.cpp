@@ -78,8 +78,9 @@ report::Table table_of(const YamlView& view, const Context& context) {
     keys.push_back(column.at("key").text());
     formats.push_back(column.text_or("format", "text"));
     const bool text = formats.back() == "text";
-    columns.push_back({column.text_or("name", keys.back()), text ? Align::kLeft : Align::kRight, 0,
-                       keys.back(), best_of(column)});
+    const auto name = column.find("name");
+    columns.push_back({name ? filled(*name, context) : keys.back(),
+                       text ? Align::kLeft : Align::kRight, 0, keys.back(), best_of(column)});
   }
   report::Table table(std::move(columns));
   const YamlView rows = view.at("rows");
@@ -95,7 +96,13 @@ report::Table table_of(const YamlView& view, const Context& context) {
       const Json* value = row.find(keys[c]);
       cells.push_back(cell_of(value != nullptr ? *value : Json(), formats[c], view));
     }
-    table.add_row(std::move(cells));
+    // What cannot be (a prediction that does not fit into memory) is shown, but counts for nothing.
+    const Json* struck = row.find("struck");
+    if (struck != nullptr && struck->is_bool() && struck->as_bool()) {
+      table.add_struck_row(std::move(cells));
+    } else {
+      table.add_row(std::move(cells));
+    }
   }
   return table;
 }
@@ -139,25 +146,65 @@ report::ChartPoint point_of(const Json& json, report::Chart& chart, const YamlVi
   return point;
 }
 
-void add_series(const Json& json, report::Chart& chart, const YamlView& view) {
-  report::Series series;
-  if (const Json* name = json.find("name")) series.name = text_of(*name);
-  if (const Json* origin = json.find("origin")) {
-    series.origin = report::origin_from_name(origin->as_string());
-  }
-  if (const Json* group = json.find("group")) series.group = text_of(*group);
-  for (const Json& point : json.at("points").items()) {
-    series.points.push_back(point_of(point, chart, view));
-  }
-  if (!series.points.empty()) chart.series.push_back(std::move(series));
+report::Origin origin_of(const Json& json, report::Origin otherwise) {
+  const Json* origin = json.is_object() ? json.find("origin") : nullptr;
+  return origin != nullptr ? report::origin_from_name(origin->as_string()) : otherwise;
 }
 
-report::Axis axis_of(const YamlView& view, std::string_view which) {
+// The name says where the numbers come from, unless it does already or they are nobody's.
+std::string name_with_origin(const std::string& name, report::Origin origin) {
+  using report::Origin;
+  const std::string word(report::origin_name(origin));
+  if (origin == Origin::kPlain || origin == Origin::kIdeal) return name;
+  if (name.find(word) != std::string::npos) return name;
+  return name.empty() ? word : name + ", " + word;
+}
+
+// Origin is a property of each point: those of another origin than the series become a series of
+// their own, of the same color.
+void add_series(const Json& json, report::Chart& chart, const YamlView& view) {
+  const Json* given = json.find("name");
+  const std::string name = given != nullptr ? text_of(*given) : "";
+  const Json* group = json.find("group");
+  const report::Origin usual = origin_of(json, report::Origin::kPlain);
+  std::vector<report::Series> parts;
+  for (const Json& point : json.at("points").items()) {
+    const report::Origin origin = origin_of(point, usual);
+    auto part = std::find_if(parts.begin(), parts.end(),
+                             [&](const report::Series& s) { return s.origin == origin; });
+    if (part == parts.end()) {
+      parts.push_back({name_with_origin(name, origin),
+                       origin,
+                       {},
+                       group != nullptr && !text_of(*group).empty() ? text_of(*group) : name});
+      part = parts.end() - 1;
+    }
+    part->points.push_back(point_of(point, chart, view));
+  }
+  for (report::Series& part : parts) chart.series.push_back(std::move(part));
+}
+
+// A line needs two points: with one of each series, bars show more.
+void prefer_bars(report::Chart& chart) {
+  if (chart.kind != report::ChartKind::kLine) return;
+  for (const report::Series& series : chart.series) {
+    if (series.points.size() > 1) return;
+  }
+  chart.kind = report::ChartKind::kBar;
+  if (!chart.x.categories.empty()) return;
+  for (report::Series& series : chart.series) {
+    for (report::ChartPoint& point : series.points) {
+      point.x = place_of(Json(fmt::format("{:g}", point.x)), chart.x);
+    }
+  }
+}
+
+report::Axis axis_of(const YamlView& view, std::string_view which, const Context& context) {
   report::Axis axis;
   const auto block = view.find(which);
   if (!block) return axis;
   block->only({"name", "log"});
-  axis.name = block->text_or("name", "");
+  if (const auto name = block->find("name")) axis.name = filled(*name, context);
   if (const auto log = block->find("log")) axis.log = log->boolean();
   return axis;
 }
@@ -168,12 +215,13 @@ report::Chart chart_of(const YamlView& view, const Context& context) {
   chart.kind = report::chart_kind_from_name(view.at("kind").text());
   chart.title = filled(view.at("title"), context);
   if (const auto caption = view.find("caption")) chart.caption = filled(*caption, context);
-  chart.x = axis_of(view, "x");
-  chart.y = axis_of(view, "y");
+  chart.x = axis_of(view, "x", context);
+  chart.y = axis_of(view, "y", context);
   const YamlView series = view.at("series");
   if (!series.json().is_array()) {
     const Json all = asked(series, context);
     for (const Json& one : all.items()) add_series(one, chart, series);
+    prefer_bars(chart);
     return chart;
   }
   for (const YamlView& one : series.items()) {
@@ -184,6 +232,7 @@ report::Chart chart_of(const YamlView& view, const Context& context) {
     json["points"] = asked(one.at("points"), context);
     add_series(json, chart, one);
   }
+  prefer_bars(chart);
   return chart;
 }
 
@@ -216,14 +265,50 @@ void add_block(const YamlView& view, const Context& context, report::Document& d
   if (const auto block = view.find("picture")) add(picture_of(*block, context));
 }
 
+bool names_synthetic_data(const Json& settings) {
+  return std::any_of(settings.members().begin(), settings.members().end(), [](const auto& entry) {
+    return entry.second.is_string() && entry.second.as_string().starts_with("synthetic:");
+  });
+}
+
+// What makes a run weak evidence, or nothing.
+std::string weak_evidence(const Lab& lab, const Json& data) {
+  const Json& settings = data.at("settings");
+  std::vector<std::string> reasons;
+  if (data.at("quick").as_bool() && !lab.quick.empty()) {
+    reasons.emplace_back("it was run with `--quick`, at small sizes");
+  }
+  constexpr int64_t kFewSteps = 10;
+  const Json* steps = settings.find("steps");
+  if (steps != nullptr && steps->is_number() && steps->as_int() < kFewSteps) {
+    reasons.push_back(
+        fmt::format("times of epochs are extrapolated from {} steps", steps->as_int()));
+  }
+  const Json* load = data.find("load_average");
+  const double cores = data.at("machine").at("threads").as_number();
+  constexpr double kBusy = 0.5;  // of a core
+  if (load != nullptr && load->as_number() > kBusy) {
+    reasons.push_back(
+        fmt::format("the machine was busy when it began (load {:.1f} on {:.0f} cores)",
+                    load->as_number(), cores));
+  }
+  if (names_synthetic_data(settings)) reasons.emplace_back("the data are synthetic");
+  if (reasons.empty()) return "";
+  return "Weak evidence: " + join(reasons, "; ") + ".";
+}
+
 }  // namespace
 
 report::Document lab_document(const Lab& lab, const Json& data, const std::string& command) {
   report::Document document;
-  document.title = lab.title;
-  document.lead = lab.question;
-  while (document.lead.ends_with('\n')) document.lead.pop_back();
   const Context context{data};
+  document.title = fill_in(lab.title, data, lab.name + ": title");
+  document.lead = fill_in(lab.question, data, lab.name + ": question");
+  while (document.lead.ends_with('\n')) document.lead.pop_back();
+  const std::string weak = weak_evidence(lab, data);
+  if (!weak.empty()) {
+    document.blocks.emplace_back(report::Paragraph{weak, report::Tone::kNotice});
+  }
   for (const YamlView& block : lab.file->root().at("report").items()) {
     add_block(block, context, document);
   }

@@ -186,6 +186,14 @@ Lab load_lab(const std::string& name_or_path) {
       name_or_path, did_you_mean(name_or_path, lab_names()));
 }
 
+std::string title_of(const Lab& lab, const Choices& choices) {
+  return fill_in(lab.title, Json::object({{"settings", settings_of(lab, choices)}}), lab.name);
+}
+
+std::string question_of(const Lab& lab, const Choices& choices) {
+  return fill_in(lab.question, Json::object({{"settings", settings_of(lab, choices)}}), lab.name);
+}
+
 Json settings_of(const Lab& lab, const Choices& choices) {
   Json settings = Json::object();
   std::vector<std::string> names;

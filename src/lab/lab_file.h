@@ -57,6 +57,10 @@ struct Choices {
   std::vector<std::string> set;  // key=value; a value with commas becomes a list
 };
 
+// Title and question as they are with these choices: both may ask for settings.
+std::string title_of(const Lab& lab, const Choices& choices);
+std::string question_of(const Lab& lab, const Choices& choices);
+
 // Settings with --quick and --set applied, an object. Throws Error for unknown keys.
 Json settings_of(const Lab& lab, const Choices& choices);
 

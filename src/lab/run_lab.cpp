@@ -140,6 +140,7 @@ Json run_cells(const LabRun& run) {
   data["settings"] = settings_of(*run.lab, run.choices);
   data["quick"] = run.choices.quick;
   data["machine"] = machine_facts();
+  data["load_average"] = load_average();
   for (const Step& step : run.lab->steps) data[step.name] = Json::array();
   LabProgress progress(run, cells.size());
   std::map<std::string, std::vector<double>> taken;

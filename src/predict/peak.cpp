@@ -37,14 +37,32 @@ std::optional<Measurement> fastest(const std::string& name, const std::string& d
   return best;
 }
 
+double roofline_forward_s(const Network& network, const Device& device, const Stack& stack,
+                          int64_t batch) {
+  const Roofline roofline(device, stack, Precision::kFp32);
+  return predict_step(network.profile, roofline, static_cast<double>(batch), Mode::kInference)
+      .total();
+}
+
+double paleo_forward_s(const Network& network, const Device& device, const Stack& stack,
+                       int64_t batch) {
+  paleo::Options options;
+  options.machine = device.paleo_machine();
+  options.percent = stack.paleo;
+  return paleo::iteration(network.paleo, batch, options).forward_ms * 1e-3;
+}
+
 }  // namespace
 
 std::vector<PeakRow> peak_rows(const Network& network, const std::string& name,
-                               const Device& device, const Stack& stack, int64_t batch) {
-  const Roofline roofline(device, stack, Precision::kFp32);
-  const auto images = static_cast<double>(batch);
+                               const Device& device, const Stack& stack, Model model,
+                               int64_t batch) {
+  const bool paleo = model == Model::kPaleo;
   const double predicted =
-      images / predict_step(network.profile, roofline, images, Mode::kInference).total();
+      static_cast<double>(batch) / (paleo ? paleo_forward_s(network, device, stack, batch)
+                                          : roofline_forward_s(network, device, stack, batch));
+  const std::string predicted_by =
+      paleo ? fmt::format("PALEO, {:g} % of peak", 100 * stack.paleo.compute) : stack.id;
   std::vector<Count> counts = {{"trainyard", 2 * network.profile.macs}};
   for (Count& count : published_counts(name)) counts.push_back(std::move(count));
   const std::optional<Measurement> measured = fastest(name, device.id);
@@ -55,10 +73,11 @@ std::vector<PeakRow> peak_rows(const Network& network, const std::string& name,
                 count.flops / device.fp32,
                 device.fp64 > 0 ? count.flops / device.fp64 : 0,
                 predicted,
-                fmt::format("predicted, {}, batch {}", stack.id, batch)};
+                fmt::format("predicted, {}, batch {}", predicted_by, batch)};
     rows.push_back(row);
     if (!measured) continue;
     row.practical = *measured->images_per_s;
+    row.practical_origin = "published";
     row.practical_source =
         fmt::format("published, {}, batch {}", measured->framework, measured->batch_per_gpu);
     rows.push_back(row);

@@ -8,6 +8,7 @@
 #include "predict/device.h"
 #include "predict/measurements.h"
 #include "predict/networks.h"
+#include "predict/predict.h"
 #include "predict/stack.h"
 
 namespace trainyard::predict {
@@ -19,15 +20,17 @@ struct PeakRow {
   double double_s = 0;     // 0: the device has no published fp64 peak
   double practical = 0;    // images/s
   std::string practical_source;
+  std::string practical_origin = "predicted";  // or "published"
 
   double single_images_per_s() const { return 1 / single_s; }
   double double_images_per_s() const { return double_s > 0 ? 1 / double_s : 0; }
   double ratio() const { return practical * single_s; }
 };
 
-// Our own count and the published ones, each against the predicted speed at `batch` and, where
-// there is one, the fastest published measurement on this device.
+// Our own count and the published ones, each against the speed that `model` predicts at `batch`
+// and, where there is one, the fastest published measurement on this device.
 std::vector<PeakRow> peak_rows(const Network& network, const std::string& name,
-                               const Device& device, const Stack& stack, int64_t batch);
+                               const Device& device, const Stack& stack, Model model,
+                               int64_t batch);
 
 }  // namespace trainyard::predict

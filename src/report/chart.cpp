@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kKindNames = {
     "line", "scatter", "bar", "stacked", "histogram", "heat-map", "timeline"};
-constexpr std::array<std::string_view, 5> kOriginNames = {"plain", "measured", "predicted",
-                                                          "published", "ideal"};
+constexpr std::array<std::string_view, 6> kOriginNames = {"plain",     "measured", "predicted",
+                                                          "published", "ideal",    "extrapolated"};
 
 template <typename Enum, size_t N>
 Enum from_name(const std::array<std::string_view, N>& names, std::string_view name,
@@ -191,6 +191,7 @@ Json chart_json(const Chart& chart) {
     json["series"].push_back(Json::object({{"name", series.name},
                                            {"origin", origin_name(series.origin)},
                                            {"group", series.group},
+                                           {"dashed", series.dashed},
                                            {"points", std::move(points)}}));
   }
   return json;

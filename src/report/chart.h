@@ -24,7 +24,8 @@ enum class ChartKind : uint8_t {
 };
 
 // Where the numbers of a series come from; predicted and measured ones look different everywhere.
-enum class Origin : uint8_t { kPlain, kMeasured, kPredicted, kPublished, kIdeal };
+// Extrapolated: computed from a few measured steps, or from points around it.
+enum class Origin : uint8_t { kPlain, kMeasured, kPredicted, kPublished, kIdeal, kExtrapolated };
 
 // Throw Error with the nearest name.
 ChartKind chart_kind_from_name(std::string_view name);
@@ -53,7 +54,8 @@ struct Series {
   std::string name;
   Origin origin = Origin::kPlain;
   std::vector<ChartPoint> points;
-  std::string group = {};  // series of one group have one colour
+  std::string group = {};  // series of one group have one color
+  bool dashed = false;     // a second line of the group, whatever its origin
 };
 
 struct Axis {

@@ -61,13 +61,17 @@ std::string wrapped(std::string_view text) {
   return out;
 }
 
+std::string mark_of(Tone tone, const char* answer, const char* notice) {
+  return tone == Tone::kAnswer ? answer : tone == Tone::kNotice ? notice : "";
+}
+
 struct TextRenderer {
   std::string operator()(const Heading& heading) const {
     return heading.text + "\n" + std::string(width_of(heading.text), '=') + "\n";
   }
   std::string operator()(const Paragraph& paragraph) const {
     if (paragraph.tone == Tone::kCode) return paragraph.text + "\n";
-    return wrapped((paragraph.tone == Tone::kAnswer ? "=> " : "") + paragraph.text) + "\n";
+    return wrapped(mark_of(paragraph.tone, "=> ", "Note: ") + paragraph.text) + "\n";
   }
   std::string operator()(const Table& table) const { return table.to_text(); }
   std::string operator()(const Chart& chart) const {
@@ -83,7 +87,7 @@ struct MarkdownRenderer {
   std::string operator()(const Heading& heading) const { return "## " + heading.text + "\n"; }
   std::string operator()(const Paragraph& paragraph) const {
     if (paragraph.tone == Tone::kCode) return "```\n" + paragraph.text + "\n```\n";
-    return (paragraph.tone == Tone::kAnswer ? "> " : "") + paragraph.text + "\n";
+    return mark_of(paragraph.tone, "> ", "> **Note:** ") + paragraph.text + "\n";
   }
   std::string operator()(const Table& table) const { return table.to_markdown(); }
   std::string operator()(const Chart& chart) const {

@@ -86,6 +86,9 @@ class Body {
       case Tone::kAnswer:
         out_ += "<div class=\"answer\"><p>" + with_marks(paragraph.text) + "</p></div>\n";
         return;
+      case Tone::kNotice:
+        out_ += "<p class=\"notice\">" + with_marks(paragraph.text) + "</p>\n";
+        return;
       case Tone::kPlain:
         out_ += "<p>" + with_marks(paragraph.text) + "</p>\n";
     }

@@ -255,7 +255,8 @@ Document peak_document(const PredictionContext& context, const predict::Device& 
                       {"double_images_per_s", row.double_images_per_s()},
                       {"practical_images_per_s", row.practical},
                       {"ratio", row.ratio()},
-                      {"practical_source", row.practical_source}}));
+                      {"practical_source", row.practical_source},
+                      {"practical_origin", row.practical_origin}}));
   }
   document.blocks.emplace_back(std::move(table));
   add_notes(context, document);

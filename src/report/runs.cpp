@@ -65,7 +65,7 @@ Chart curves(std::span<const Run> runs, std::string title, std::string unit,
               .y = {.name = std::move(unit)}};
   for (const Run& run : runs) {
     Series test{run.name + ", test", Origin::kMeasured, {}, run.name};
-    Series training{run.name + ", training", Origin::kPredicted, {}, run.name};
+    Series training{run.name + ", training", Origin::kMeasured, {}, run.name, /*dashed=*/true};
     if (runs.size() == 1) {
       test.name = "test";
       training.name = "training";

@@ -93,6 +93,11 @@ void Table::add_row(std::vector<Cell> cells) {
   rows_.push_back(std::move(cells));
 }
 
+void Table::add_struck_row(std::vector<Cell> cells) {
+  struck_.insert(rows_.size());
+  add_row(std::move(cells));
+}
+
 void Table::add_rule() {
   rows_.emplace_back();
 }
@@ -103,7 +108,7 @@ std::vector<bool> Table::best_rows(size_t column) const {
   if (wanted == Best::kNone) return best;
   std::vector<std::pair<double, size_t>> numbers;
   for (size_t r = 0; r < rows_.size(); ++r) {
-    if (rows_[r].empty()) continue;
+    if (rows_[r].empty() || struck_.contains(r)) continue;
     const std::string& raw = rows_[r][column].raw;
     double number = 0;
     const auto [end, failure] = std::from_chars(raw.data(), raw.data() + raw.size(), number);
@@ -111,8 +116,11 @@ std::vector<bool> Table::best_rows(size_t column) const {
   }
   if (numbers.size() < 2) return best;
   const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
-  const double number = wanted == Best::kLowest ? low->first : high->first;
-  for (const auto& [value, row] : numbers) best[row] = value == number;
+  // What is printed alike is equally good.
+  const size_t first = wanted == Best::kLowest ? low->second : high->second;
+  for (const auto& [value, row] : numbers) {
+    best[row] = rows_[row][column].text == rows_[first][column].text;
+  }
   return best;
 }
 
@@ -124,7 +132,11 @@ std::vector<std::vector<std::string>> Table::marked(std::string_view before,
     for (size_t r = 0; r < rows_.size(); ++r) {
       if (rows_[r].empty()) continue;
       const std::string& text = rows_[r][c].text;
-      texts[r].push_back(best[r] ? fmt::format("{}{}{}", before, text, after) : text);
+      if (struck_.contains(r) && !text.empty()) {
+        texts[r].push_back("~~" + text + "~~");
+      } else {
+        texts[r].push_back(best[r] ? fmt::format("{}{}{}", before, text, after) : text);
+      }
     }
   }
   return texts;
@@ -231,7 +243,7 @@ std::string Table::to_html(std::string_view caption) const {
       ruled = true;
       continue;
     }
-    out += ruled ? "<tr class=\"ruled\">" : "<tr>";
+    out += ruled ? "<tr class=\"ruled\">" : struck_.contains(r) ? "<tr class=\"struck\">" : "<tr>";
     ruled = false;
     for (size_t c = 0; c < columns_.size(); ++c) {
       const Cell& cell = rows_[r][c];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -71,6 +72,8 @@ class Table {
 
   // As many cells as there are columns (TY_CHECKed).
   void add_row(std::vector<Cell> cells);
+  // A row that is shown but does not count: struck out, and never the best.
+  void add_struck_row(std::vector<Cell> cells);
   // A line across the table, before the totals.
   void add_rule();
   size_t num_rows() const { return rows_.size(); }
@@ -91,15 +94,16 @@ class Table {
 
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;  // an empty row is a rule
+  std::set<size_t> struck_;              // of rows_
 };
 
 struct Heading {
   std::string text;
 };
 
-// Answers stand out; code keeps its line breaks. Text may have `code` and **strong** words; a text
-// that begins with "- " is an item of a list.
-enum class Tone : uint8_t { kPlain, kAnswer, kCode };
+// Answers and notices (what weakens the evidence) stand out; code keeps its line breaks. Text may
+// have `code` and **strong** words; a text that begins with "- " is an item of a list.
+enum class Tone : uint8_t { kPlain, kAnswer, kCode, kNotice };
 struct Paragraph {
   std::string text;
   Tone tone = Tone::kPlain;

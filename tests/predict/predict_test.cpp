@@ -214,8 +214,8 @@ TEST(Exchange, BucketsHoldEveryGradientAndBecomeReadyInOrder) {
 
 TEST(Peak, TheoryIsFlopsOverThePublishedPeak) {
   const Device& device = catalog().device("k80");
-  const auto rows =
-      peak_rows(network("vgg16"), "vgg16", device, catalog().default_stack(device), 32);
+  const auto rows = peak_rows(network("vgg16"), "vgg16", device, catalog().default_stack(device),
+                              Model::kTrainyard, 32);
   EXPECT_NEAR(rows.front().single_s, 2 * 15.47e9 / 4.37e12, 1e-5);
   bool lu = false;
   for (const PeakRow& row : rows) lu = lu || row.counted_by == "Lu et al.";

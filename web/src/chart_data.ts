@@ -1,7 +1,7 @@
 // What the program writes into a page for each chart (src/report/chart.cpp).
 
 export type Kind = 'line' | 'scatter' | 'bar' | 'stacked' | 'histogram' | 'heat-map' | 'timeline';
-export type Origin = 'plain' | 'measured' | 'predicted' | 'published' | 'ideal';
+export type Origin = 'plain' | 'measured' | 'predicted' | 'published' | 'ideal' | 'extrapolated';
 
 /** x, y, low, high, value, label; what they mean depends on the kind. */
 export type Point = [number | null, number | null, number | null, number | null, number | null, string];
@@ -9,6 +9,7 @@ export type Point = [number | null, number | null, number | null, number | null,
 export interface Series {
   name: string;
   origin: Origin;
+  dashed: boolean;
   group: string;
   points: Point[];
 }

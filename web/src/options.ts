@@ -95,15 +95,15 @@ function closeTogether(chart: Chart, which: 'x' | 'y'): boolean {
 }
 
 function style(series: Series, color: string, palette: Palette, points: number): Dictionary {
-  const dashes: Record<string, unknown> = { predicted: [7, 4], published: [2, 3], ideal: [3, 4] };
+  const dashes: Record<string, unknown> = { predicted: [7, 4], published: [2, 3], ideal: [3, 4], extrapolated: [2, 5] };
   const symbols: Record<string, string> = { published: 'diamond', ideal: 'none' };
   const hollow = { color: palette.card, borderColor: color, borderWidth: 2 };
   return {
     symbol: symbols[series.origin] ?? 'circle',
     symbolSize: series.origin === 'published' ? 10 : 7,
     showSymbol: points <= 60,
-    lineStyle: { width: series.origin === 'ideal' ? 1.5 : 2.25, type: dashes[series.origin] ?? 'solid', color },
-    itemStyle: series.origin === 'predicted' ? hollow : { color },
+    lineStyle: { width: series.origin === 'ideal' ? 1.5 : 2.25, type: series.dashed ? [7, 4] : dashes[series.origin] ?? 'solid', color },
+    itemStyle: series.origin === 'predicted' || series.origin === 'extrapolated' ? hollow : { color },
   };
 }
 
@@ -147,7 +147,7 @@ function seriesOf(chart: Chart, palette: Palette, lying: boolean): Dictionary[] 
           : {}),
       });
     } else {
-      const light = series.origin === 'predicted' || series.origin === 'published';
+      const light = series.origin === 'predicted' || series.origin === 'published' || series.origin === 'extrapolated';
       out.push({
         type: 'bar', name: series.name, stack: chart.kind === 'stacked' ? 'all' : undefined, barMaxWidth: 46, barGap: '8%',
         itemStyle: light && chart.kind === 'bar'

@@ -35,10 +35,10 @@ report::Document list_document() {
   document.data["labs"] = Json::array();
   for (const std::string& name : lab::lab_names()) {
     const lab::Lab lab = lab::load_lab(name);
-    table.add_row({name, lab.title, lab.quick_time, lab.full_time});
+    table.add_row({name, lab::title_of(lab, {}), lab.quick_time, lab.full_time});
     document.data["labs"].push_back(Json::object({{"name", name},
-                                                  {"title", lab.title},
-                                                  {"question", lab.question},
+                                                  {"title", lab::title_of(lab, {})},
+                                                  {"question", lab::question_of(lab, {})},
                                                   {"quick_time", lab.quick_time},
                                                   {"full_time", lab.full_time}}));
   }
@@ -55,8 +55,8 @@ std::filesystem::path directory_of(const LabFlags& flags, const lab::Lab& lab) {
 
 report::Document show_document(const LabFlags& flags, const lab::Lab& lab) {
   report::Document document;
-  document.title = lab.title;
-  document.lead = lab.question;
+  document.title = lab::title_of(lab, flags.choices);
+  document.lead = lab::question_of(lab, flags.choices);
   const Json settings = lab::settings_of(lab, flags.choices);
   document.data =
       Json::object({{"name", lab.name}, {"settings", settings}, {"commands", Json::array()}});

@@ -157,7 +157,7 @@ int predict_command(const PredictOptions& options, std::ostream& out) {
     document =
         report::peak_document(context, *request.device,
                               predict::peak_rows(*request.network, context.network, *request.device,
-                                                 *request.stack, request.batch));
+                                                 *request.stack, request.model, request.batch));
   } else if (options.layers) {
     TY_REQUIRE(request.model == predict::Model::kTrainyard,
                "--layers shows the trainyard model; leave out --cost-model paleo");
