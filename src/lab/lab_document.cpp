@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "lab/query.h"
+#include "lab/answers.h"
 #include "lab/run_lab.h"
 
 namespace trainyard::lab {
@@ -16,14 +16,10 @@ namespace {
 using report::Align;
 using report::Best;
 
-struct Context {
-  const Json& data;
-};
-
 // Line breaks of the file are not those of the report.
-std::string filled(const YamlView& view, const Context& context) {
+std::string filled(const YamlView& view, const Answers& answers) {
   std::string out;
-  for (const char c : fill_in(view.text(), context.data, view.where())) {
+  for (const char c : answers.filled(view.text(), view.where())) {
     const bool space = c == ' ' || c == '\n';
     if (space && (out.empty() || out.back() == ' ')) continue;
     out += space ? ' ' : c;
@@ -32,8 +28,8 @@ std::string filled(const YamlView& view, const Context& context) {
   return out;
 }
 
-Json asked(const YamlView& view, const Context& context) {
-  return Query(view.text(), view.where()).one(context.data);
+Json asked(const YamlView& view, const Answers& answers) {
+  return answers.one(view.text(), view.where());
 }
 
 std::string text_of(const Json& value) {
@@ -68,7 +64,7 @@ Best best_of(const YamlView& column) {
   return Best::kNone;
 }
 
-report::Table table_of(const YamlView& view, const Context& context) {
+report::Table table_of(const YamlView& view, const Answers& answers) {
   view.only({"rows", "columns"});
   std::vector<report::Column> columns;
   std::vector<std::string> keys;
@@ -79,12 +75,12 @@ report::Table table_of(const YamlView& view, const Context& context) {
     formats.push_back(column.text_or("format", "text"));
     const bool text = formats.back() == "text";
     const auto name = column.find("name");
-    columns.push_back({name ? filled(*name, context) : keys.back(),
+    columns.push_back({name ? filled(*name, answers) : keys.back(),
                        text ? Align::kLeft : Align::kRight, 0, keys.back(), best_of(column)});
   }
   report::Table table(std::move(columns));
   const YamlView rows = view.at("rows");
-  const Json result = asked(rows, context);
+  const Json result = asked(rows, answers);
   if (!result.is_array()) rows.fail("expected a query that gives an array of objects");
   for (const Json& row : result.items()) {
     if (row.is_null()) {
@@ -199,27 +195,27 @@ void prefer_bars(report::Chart& chart) {
   }
 }
 
-report::Axis axis_of(const YamlView& view, std::string_view which, const Context& context) {
+report::Axis axis_of(const YamlView& view, std::string_view which, const Answers& answers) {
   report::Axis axis;
   const auto block = view.find(which);
   if (!block) return axis;
   block->only({"name", "log"});
-  if (const auto name = block->find("name")) axis.name = filled(*name, context);
+  if (const auto name = block->find("name")) axis.name = filled(*name, answers);
   if (const auto log = block->find("log")) axis.log = log->boolean();
   return axis;
 }
 
-report::Chart chart_of(const YamlView& view, const Context& context) {
+report::Chart chart_of(const YamlView& view, const Answers& answers) {
   view.only({"kind", "title", "caption", "x", "y", "series"});
   report::Chart chart;
   chart.kind = report::chart_kind_from_name(view.at("kind").text());
-  chart.title = filled(view.at("title"), context);
-  if (const auto caption = view.find("caption")) chart.caption = filled(*caption, context);
-  chart.x = axis_of(view, "x", context);
-  chart.y = axis_of(view, "y", context);
+  chart.title = filled(view.at("title"), answers);
+  if (const auto caption = view.find("caption")) chart.caption = filled(*caption, answers);
+  chart.x = axis_of(view, "x", answers);
+  chart.y = axis_of(view, "y", answers);
   const YamlView series = view.at("series");
   if (!series.json().is_array()) {
-    const Json all = asked(series, context);
+    const Json all = asked(series, answers);
     for (const Json& one : all.items()) add_series(one, chart, series);
     prefer_bars(chart);
     return chart;
@@ -229,40 +225,39 @@ report::Chart chart_of(const YamlView& view, const Context& context) {
     Json json = Json::object({{"name", one.text_or("name", "")},
                               {"origin", one.text_or("origin", "plain")},
                               {"group", one.text_or("group", "")}});
-    json["points"] = asked(one.at("points"), context);
+    json["points"] = asked(one.at("points"), answers);
     add_series(json, chart, one);
   }
   prefer_bars(chart);
   return chart;
 }
 
-report::Picture picture_of(const YamlView& view, const Context& context) {
+report::Picture picture_of(const YamlView& view, const Answers& answers) {
   view.only({"file", "caption"});
-  return {read_file(filled(view.at("file"), context)), filled(view.at("caption"), context)};
+  return {read_file(filled(view.at("file"), answers)), filled(view.at("caption"), answers)};
 }
 
 bool is_true(const Json& value) {
   return !value.is_null() && !(value.is_bool() && !value.as_bool());
 }
 
-void add_block(const YamlView& view, const Context& context, report::Document& document) {
+void add_block(const YamlView& view, const Answers& answers, report::Document& document) {
   view.only({"heading", "text", "answer", "code", "table", "chart", "picture", "when"});
   if (const auto when = view.find("when")) {
-    if (!is_true(asked(*when, context))) return;
+    if (!is_true(asked(*when, answers))) return;
   }
   const auto add = [&](report::Block block) { document.blocks.push_back(std::move(block)); };
-  if (const auto block = view.find("heading")) add(report::Heading{filled(*block, context)});
-  if (const auto block = view.find("text")) add(report::Paragraph{filled(*block, context)});
+  if (const auto block = view.find("heading")) add(report::Heading{filled(*block, answers)});
+  if (const auto block = view.find("text")) add(report::Paragraph{filled(*block, answers)});
   if (const auto block = view.find("answer")) {
-    add(report::Paragraph{filled(*block, context), report::Tone::kAnswer});
+    add(report::Paragraph{filled(*block, answers), report::Tone::kAnswer});
   }
   if (const auto block = view.find("code")) {
-    add(report::Paragraph{fill_in(block->text(), context.data, block->where()),
-                          report::Tone::kCode});
+    add(report::Paragraph{answers.filled(block->text(), block->where()), report::Tone::kCode});
   }
-  if (const auto block = view.find("table")) add(table_of(*block, context));
-  if (const auto block = view.find("chart")) add(chart_of(*block, context));
-  if (const auto block = view.find("picture")) add(picture_of(*block, context));
+  if (const auto block = view.find("table")) add(table_of(*block, answers));
+  if (const auto block = view.find("chart")) add(chart_of(*block, answers));
+  if (const auto block = view.find("picture")) add(picture_of(*block, answers));
 }
 
 bool names_synthetic_data(const Json& settings) {
@@ -301,16 +296,16 @@ std::string weak_evidence(const Lab& lab, const Json& data) {
 
 report::Document lab_document(const Lab& lab, const Json& data, const std::string& command) {
   report::Document document;
-  const Context context{data};
-  document.title = fill_in(lab.title, data, lab.name + ": title");
-  document.lead = fill_in(lab.question, data, lab.name + ": question");
+  const Answers answers(lab.file->json(), data);
+  document.title = answers.filled(lab.title, lab.name + ": title");
+  document.lead = answers.filled(lab.question, lab.name + ": question");
   while (document.lead.ends_with('\n')) document.lead.pop_back();
   const std::string weak = weak_evidence(lab, data);
   if (!weak.empty()) {
     document.blocks.emplace_back(report::Paragraph{weak, report::Tone::kNotice});
   }
   for (const YamlView& block : lab.file->root().at("report").items()) {
-    add_block(block, context, document);
+    add_block(block, answers, document);
   }
   document.blocks.emplace_back(
       report::Provenance{command, data.at("settings"), data.at("machine")});

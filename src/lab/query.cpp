@@ -70,6 +70,12 @@ Json Query::one(const Json& input) const {
 }
 
 std::string fill_in(std::string_view text, const Json& input, const std::string& where) {
+  return fill_in(text, where,
+                 [&](std::string_view program) { return Query(program, where).one(input); });
+}
+
+std::string fill_in(std::string_view text, const std::string& where,
+                    const std::function<Json(std::string_view)>& ask) {
   std::string out;
   while (true) {
     const size_t open = text.find("{{");
@@ -77,7 +83,7 @@ std::string fill_in(std::string_view text, const Json& input, const std::string&
     if (open == std::string_view::npos) return out;
     const size_t close = text.find("}}", open);
     TY_REQUIRE(close != std::string_view::npos, "{}: '{{{{' without '}}}}'", where);
-    const Json value = Query(text.substr(open + 2, close - open - 2), where).one(input);
+    const Json value = ask(text.substr(open + 2, close - open - 2));
     if (value.is_string()) {
       out += value.as_string();
     } else if (value.is_number()) {
@@ -85,6 +91,15 @@ std::string fill_in(std::string_view text, const Json& input, const std::string&
     } else {
       out += value.dump(-1);
     }
+    text.remove_prefix(close + 2);
+  }
+}
+
+void for_each_program(std::string_view text, const std::function<void(std::string_view)>& use) {
+  for (size_t open = text.find("{{"); open != std::string_view::npos; open = text.find("{{")) {
+    const size_t close = text.find("}}", open);
+    if (close == std::string_view::npos) return;
+    use(text.substr(open + 2, close - open - 2));
     text.remove_prefix(close + 2);
   }
 }

@@ -1,6 +1,7 @@
 // Questions to JSON data, in the language of jq (libjq; query.cpp only).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,5 +30,10 @@ class Query {
 
 // `text` with each {{ program }} replaced by its result: text as it is, numbers with six digits.
 std::string fill_in(std::string_view text, const Json& input, const std::string& where);
+// The same with results from somewhere else.
+std::string fill_in(std::string_view text, const std::string& where,
+                    const std::function<Json(std::string_view)>& ask);
+// Calls `use` with each program of such a text.
+void for_each_program(std::string_view text, const std::function<void(std::string_view)>& use);
 
 }  // namespace trainyard::lab
