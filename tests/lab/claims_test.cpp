@@ -1,0 +1,202 @@
+// Every sentence of a lab's report follows from its data: reports are made of altered data (other
+// order, other device or network, ties), and what they say must turn with it.
+#include <gtest/gtest.h>
+
+#include "lab/query.h"
+#include "lab/run_lab.h"
+
+namespace trainyard::lab {
+namespace {
+
+// What all answers and texts of the report say, in one line.
+std::string said(const std::string& name, const Json& data) {
+  const report::Document document = lab_document(load_lab(name), data, "trainyard lab run " + name);
+  std::string all = document.title + " ";
+  for (const report::Block& block : document.blocks) {
+    if (const auto* paragraph = std::get_if<report::Paragraph>(&block))
+      all += paragraph->text + " ";
+  }
+  return all;
+}
+
+Json altered(const Json& data, const std::string& program) {
+  return Query(program, "alteration").one(data);
+}
+
+struct Case {
+  const char* alteration;
+  const char* says;
+  const char* does_not_say;
+};
+
+void check(const std::string& lab, const Json& data, std::initializer_list<Case> cases) {
+  for (const Case& c : cases) {
+    const std::string text = said(lab, altered(data, c.alteration));
+    EXPECT_NE(text.find(c.says), std::string::npos) << c.alteration << "\n" << text;
+    if (*c.does_not_say == '\0') continue;
+    EXPECT_EQ(text.find(c.does_not_say), std::string::npos) << c.alteration << "\n" << text;
+  }
+}
+
+Json parsed(const char* text) {
+  return Json::parse(text, "test data");
+}
+
+constexpr const char* kCommon =
+    R"(. + {quick: false, machine: {threads: 2, processor: "test"}, load_average: 0})";
+
+Json scaled_data(const char* settings, const char* more) {
+  Json data = parsed(R"({"scaled": [{"result": {"weak": [
+      {"workers": 1, "batch": 128, "global_batch": 128, "measured": true, "step_s": 0.1, "images_per_s": 1280, "epoch_s": 40, "speedup": 1, "efficiency": 1, "train_s": 400},
+      {"workers": 2, "batch": 128, "global_batch": 256, "measured": true, "step_s": 0.11, "images_per_s": 2327, "epoch_s": 22, "speedup": 1.82, "efficiency": 0.91, "train_s": 220}],
+    "strong": [
+      {"workers": 1, "batch": 128, "global_batch": 128, "measured": true, "step_s": 0.1, "images_per_s": 1280, "epoch_s": 40, "speedup": 1, "efficiency": 1, "train_s": 400},
+      {"workers": 2, "batch": 64, "global_batch": 128, "measured": false, "step_s": 0.07, "images_per_s": 1828, "epoch_s": 28, "speedup": 1.43, "efficiency": 0.71, "train_s": 280}],
+    "points": [
+      {"workers": 1, "batch": 128, "step_s": 0.1, "data_s": 0.001, "compute_s": 0.098, "communication_s": 0, "exposed_s": 0, "gradient_bytes": 0},
+      {"workers": 2, "batch": 128, "step_s": 0.11, "data_s": 0.001, "compute_s": 0.1, "communication_s": 0.03, "exposed_s": 0.008, "gradient_bytes": 250000}],
+    "losses": [], "all_reduce": null}}]})");
+  data["settings"] = parsed(settings);
+  const Json extra = parsed(more);
+  for (const auto& [key, value] : extra.members()) data[key] = value;
+  return altered(data, kCommon);
+}
+
+constexpr const char* kPredicted =
+    R"([{"scaling": "weak", "device": "k80", "batch": 128, "result": {"stack": "tensorflow-1.1", "notes": [], "rows": [
+    {"workers": 1, "batch_per_worker": 256, "images_per_s": 100, "speedup": 1, "efficiency": 1, "train_s": 100, "cost_usd": 1, "fits": true, "exposed_comm_ms": 0, "step_ms": 10, "limit": "arithmetic", "comm_ms": 0},
+    {"workers": 8, "batch_per_worker": 256, "images_per_s": 700, "speedup": 7, "efficiency": 0.87, "train_s": 15, "cost_usd": 1.2, "fits": true, "exposed_comm_ms": 1, "step_ms": 11, "limit": "arithmetic", "comm_ms": 2},
+    {"workers": 16, "batch_per_worker": 256, "images_per_s": 1200, "speedup": 12, "efficiency": 0.75, "train_s": 9, "cost_usd": 1.4, "fits": true, "exposed_comm_ms": 2, "step_ms": 12, "limit": "arithmetic", "comm_ms": 3}]}},
+  {"scaling": "strong", "device": "v100", "batch": 128, "result": {"stack": "tensorflow-1.1", "notes": [], "rows": [
+    {"workers": 1, "batch_per_worker": 256, "images_per_s": 100, "speedup": 1, "efficiency": 1, "train_s": 100, "cost_usd": 1, "fits": true, "exposed_comm_ms": 0, "step_ms": 10, "limit": "arithmetic", "comm_ms": 0},
+    {"workers": 8, "batch_per_worker": 32, "images_per_s": 300, "speedup": 3, "efficiency": 0.37, "train_s": 33, "cost_usd": 2.6, "fits": true, "exposed_comm_ms": 5, "step_ms": 11, "limit": "arithmetic", "comm_ms": 5},
+    {"workers": 16, "batch_per_worker": 16, "images_per_s": 50, "speedup": 0.5, "efficiency": 0.03, "train_s": 200, "cost_usd": 32, "fits": true, "exposed_comm_ms": 50, "step_ms": 60, "limit": "communication", "comm_ms": 50}]}}])";
+
+TEST(Claims, StrongAndWeakScaling) {
+  const Json data = scaled_data(
+      R"({"predicted": "resnet50", "device": "k80", "image": 32, "learners": [1, 8, 16], "network": "lenet5", "data": "fashion-mnist", "batch": 128, "shares": [64, 128], "workers": [1, 2], "steps": 20, "epochs": 10, "price": 0.9})",
+      (std::string(R"({"predicted": )") + kPredicted + R"(, "comm": [
+        {"algorithm": "ring", "result": {"rows": [{"workers": 8, "comm_ms": 4}, {"workers": 16, "comm_ms": 9}]}},
+        {"algorithm": "auto", "result": {"rows": [{"workers": 8, "comm_ms": 4}, {"workers": 16, "comm_ms": 9}]}}]})")
+          .c_str());
+  check("strong-weak", data,
+        {{".", "16 are slower than", "Weak evidence"},
+         {".", "`auto` is the fastest, or equal to it, for all 2", ""},
+         {".comm[1].result.rows[1].comm_ms = 20", "fastest in 1 of 2 cases", "for all 2"},
+         {".predicted[1].result.rows[2].images_per_s = 900",
+          "16 are 9.00 times as fast as 1 with strong", "slower than"},
+         {".predicted[1].result.rows[2].cost_usd = 0.5", "(strong) on 16", "paid all the same"},
+         {".predicted[].result.rows[].fits = false", "Fewer than two configurations fit",
+          "times as fast"},
+         {R"(.settings.device = "p100" | .settings.predicted = "vgg16")", "Predicted for p100",
+          "k80"},
+         {".quick = true", "run with `--quick`", ""},
+         {".load_average = 3", "the machine was busy", ""},
+         {".machine.threads = 1", "take turns", "one of its own"}});
+}
+
+TEST(Claims, DataParallelism) {
+  const Json data = scaled_data(
+      R"({"network": "lenet5", "data": "fashion-mnist", "batches": [128], "workers": [1, 2], "steps": 40, "devices": ["k80"]})",
+      (std::string(R"({"predicted": )") + kPredicted +
+       R"(, "published": [{"result": {"rows": []}}]})")
+          .c_str());
+  check("data-parallel", data,
+        {{".", "1.82 times as fast with batch 128 each", ""},
+         {".", "(extrapolated): worse, since", "better here"},
+         {".scaled[0].result.strong[1].speedup = 1.99", "better here", "worse, since"},
+         {".scaled[0].result.strong[1].speedup = 1.82", "no difference beyond the noise",
+          "worse, since"},
+         {".", "is hidden behind backward", "most is waited for"},
+         {".scaled[0].result.points[1].exposed_s = 0.025", "most is waited for",
+          "Most of the communication"},
+         {R"(.settings.data = "synthetic:3x32x32")", "the data are synthetic", ""},
+         {".settings.steps = 2", "extrapolated from 2 steps", ""}});
+}
+
+TEST(Claims, MoreAndMoreWorkers) {
+  const Json data = scaled_data(
+      R"({"network": "resnet50", "data": "fashion-mnist", "batch": 8, "steps": 10, "epochs": 25, "workers": [1, 2], "gpus": ["k80"]})",
+      (std::string(R"({"predicted": )") + kPredicted +
+       R"(, "published": [{"result": {"rows": []}}]})")
+          .c_str());
+  check("horovod-scaling", data,
+        {{".", "2 workers are 1.82 times as fast as one", ""},
+         {".scaled[0].result.weak[1].speedup = 0.8", "slower than (0.80 times the speed of) one",
+          "1.82"},
+         {".", "k80: 16 on two nodes 1.71 times as fast as 8 on one", ""},
+         {".predicted[0].result.rows[2].images_per_s = 350",
+          "16 on two nodes slower than (0.50 times the speed of)", ""},
+         {R"(.settings.network = "vgg16")", "vgg16 on fashion-mnist over more", "resnet50 on"}});
+}
+
+TEST(Claims, LargeBatches) {
+  Json data = parsed(
+      R"({"settings": {"network": "lenet5", "data": "fashion-mnist", "epochs": 5, "rate": 0.01, "base": 64, "batches": [64, 1024], "shared": 512},
+    "passed": [], "exchanged": [], "trained": [
+    {"batch": 64, "remedy": "none", "actual": 0.01, "result": {"steps": 9, "epochs": [{"epoch": 1, "top1": 0.90, "train_loss": 0.3, "train_accuracy": 0.9, "test_loss": 0.3, "images_per_s": 1}]}},
+    {"batch": 1024, "remedy": "none", "actual": 0.01, "result": {"steps": 9, "epochs": [{"epoch": 1, "top1": 0.80, "train_loss": 0.5, "train_accuracy": 0.8, "test_loss": 0.5, "images_per_s": 1}]}},
+    {"batch": 1024, "remedy": "linear scaling", "actual": 0.16, "result": {"steps": 9, "epochs": [{"epoch": 1, "top1": 0.85, "train_loss": 0.4, "train_accuracy": 0.85, "test_loss": 0.4, "images_per_s": 1}]}},
+    {"batch": 1024, "remedy": "linear scaling and warm-up", "actual": 0.16, "result": {"steps": 9, "epochs": [{"epoch": 1, "top1": 0.88, "train_loss": 0.4, "train_accuracy": 0.88, "test_loss": 0.4, "images_per_s": 1}]}}]})");
+  data = altered(data, kCommon);
+  check("large-batch", data,
+        {{".", "scaling with warm-up, brings back 80 %", ""},
+         {".trained[3].result.epochs[0].top1 = 0.5", "scaling without warm-up, brings back 50 %",
+          "with warm-up, brings"},
+         {".trained[2:4][].result.epochs[0].top1 = 0.5", "Neither remedy helps", "brings back"},
+         {".trained[1].result.epochs[0].top1 = 0.9", "loses nothing here", "brings back"},
+         {".settings.epochs = 1", "Warm-up fills the only epoch", ""}});
+}
+
+TEST(Claims, Staleness) {
+  Json data = parsed(R"({"settings": {"network": "lenet5", "data": "fashion-mnist", "workers": 2},
+    "schedule": [{"result": {"gradients": [{"learner": 1, "index": 1, "staleness": 0, "read_time": 0, "time": 1}, {"learner": 2, "index": 1, "staleness": 2, "read_time": 0, "time": 2.5}]}}],
+    "even": [{"result": {"gradients": [{"learner": 1, "index": 2, "staleness": 1, "read_time": 0, "time": 1}]}}],
+    "measured": [
+      {"mode": "synchronous", "sync": "sync", "more": "", "result": {"servers": [{"staleness": {"mean": 0, "max": 0, "histogram": [9]}}], "workers": [{"staleness": {"mean": 0, "gradients": 5}}], "epochs": [{"top1": 0.8, "train_loss": 0.5, "images_per_s": 100}]}},
+      {"mode": "asynchronous", "sync": "async", "more": "", "result": {"servers": [{"staleness": {"mean": 1.0, "max": 3, "histogram": [9]}}], "workers": [{"staleness": {"mean": 1, "gradients": 5}}], "epochs": [{"top1": 0.8, "train_loss": 0.5, "images_per_s": 100}]}},
+      {"mode": "slow", "sync": "async", "more": "--slow 1:4", "result": {"servers": [{"staleness": {"mean": 2, "max": 9, "histogram": [9]}}], "workers": [{"staleness": {"mean": 4, "gradients": 5}}], "epochs": [{"top1": 0.8, "train_loss": 0.5, "images_per_s": 100}]}},
+      {"mode": "bound", "sync": "ssp", "more": "", "result": {"servers": [{"staleness": {"mean": 1, "max": 3, "histogram": [9]}}], "workers": [{"staleness": {"mean": 1, "gradients": 5}}], "epochs": [{"top1": 0.8, "train_loss": 0.5, "images_per_s": 100}]}}]})");
+  data = altered(data, kCommon);
+  check(
+      "staleness", data,
+      {{".", "Learner 2, which writes 1 gradient while the other writes 1, delivers the stale ones",
+        ""},
+       {".schedule[0].result.gradients[0].staleness = 5", "Learner 1, which writes",
+        "Learner 2, which"},
+       {".schedule[0].result.gradients[].staleness = 1", "No learner's gradients are staler",
+        "delivers the stale ones"},
+       {".", "about the number of other workers, 1", "less than the number"},
+       {".measured[1].result.servers[0].staleness.mean = 0.1",
+        "less than the number of other workers", ""},
+       {".", "the largest staleness is 3: the bound is on how many gradients", "within the bound"},
+       {".measured[3].result.servers[0].staleness.max = 2", "within the bound", "can be seen"},
+       {".measured[2].result.workers[0].staleness.mean = 0.2", "less than that",
+        ", more than that"}});
+}
+
+TEST(Claims, AllReduces) {
+  Json data =
+      parsed(R"({"settings": {"workers": [2], "sizes": "1K", "network": "lenet5", "seconds": 0.1},
+    "speed": [{"n": 2, "algorithm": "ring", "result": {"epochs": [{"images_per_s": 100}]}}, {"n": 2, "algorithm": "auto", "result": {"epochs": [{"images_per_s": 98}]}}],
+    "measured": [{"n": 2, "result": {"rows": [
+      {"workers": 2, "bytes": 1024, "algorithm": "ring", "median_ms": 2.0, "least_ms": 1.9, "busbw_gbps": 1, "predicted_ms": 1.0},
+      {"workers": 2, "bytes": 1024, "algorithm": "mpi", "median_ms": 4.0, "least_ms": 3.9, "busbw_gbps": 1, "predicted_ms": 4.0},
+      {"workers": 2, "bytes": 1024, "algorithm": "auto", "median_ms": 2.0, "least_ms": 1.9, "busbw_gbps": 1, "predicted_ms": 2.0}]}}]})");
+  data = altered(data, kCommon);
+  check("allreduce-variants", data,
+        {{".", "in 1 of 1 cases.", "at worst"},
+         {".measured[0].result.rows[2] |= (.median_ms = 6 | .least_ms = 5.9)",
+          "in 0 of 1 cases; at worst it took 3.00 times as long as ring", ""},
+         {".measured[0].result.rows[2].median_ms = 0.5", "in 1 of 1 cases.", "-75"},
+         {".", "2.00 times as fast as the MPI library's own", ""},
+         {".measured[0].result.rows[1].median_ms = 1",
+          "slower than (0.50 times the speed of) the MPI library's own", ""},
+         {".", "training was fastest with ring", ""},
+         {".speed[1].result.epochs[0].images_per_s = 200", "training was fastest with auto",
+          "fastest with ring"},
+         {".", "closest for", ""}});
+}
+
+}  // namespace
+}  // namespace trainyard::lab
