@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <sstream>
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include "base/error.h"
@@ -14,6 +16,8 @@ namespace {
 
 // Deeper nesting than this is an attack or an accident, not a catalog.
 constexpr int kMaxDepth = 64;
+// Aliases let a few lines stand for billions of values.
+constexpr int64_t kMaxValues = 1'000'000;
 
 Json scalar(const YAML::Node& node) {
   const std::string& text = node.Scalar();
@@ -34,12 +38,14 @@ Json scalar(const YAML::Node& node) {
   return text;
 }
 
-Json from_yaml(const YAML::Node& node, const std::string& origin, int depth) {
+Json from_yaml(const YAML::Node& node, const std::string& origin, int depth, int64_t& values) {
+  TY_REQUIRE(++values <= kMaxValues, "{}:{}: more than {} values, aliases expanded", origin,
+             node.Mark().line + 1, kMaxValues);
   TY_REQUIRE(depth < kMaxDepth, "{}:{}: nested more than {} levels deep", origin,
              node.Mark().line + 1, kMaxDepth);
   if (node.IsSequence()) {
     Json out = Json::array();
-    for (const auto& item : node) out.push_back(from_yaml(item, origin, depth + 1));
+    for (const auto& item : node) out.push_back(from_yaml(item, origin, depth + 1, values));
     return out;
   }
   if (node.IsMap()) {
@@ -50,7 +56,7 @@ Json from_yaml(const YAML::Node& node, const std::string& origin, int depth) {
       const std::string& key = item.first.Scalar();
       TY_REQUIRE(out.find(key) == nullptr, "{}:{}: key '{}' appears twice", origin,
                  item.first.Mark().line + 1, key);
-      out[key] = from_yaml(item.second, origin, depth + 1);
+      out[key] = from_yaml(item.second, origin, depth + 1, values);
     }
     return out;
   }
@@ -74,14 +80,62 @@ void record_lines(const YAML::Node& node, const Json& value,
   }
 }
 
+// Hears of anchors and aliases, which a tree of nodes no longer shows.
+class AliasRefusal : public YAML::EventHandler {
+ public:
+  explicit AliasRefusal(const std::string& origin) : origin_(origin) {}
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { look(mark, anchor); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override { look(mark, anchor); }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                const std::string&) override {
+    look(mark, anchor);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    look(mark, anchor);
+  }
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    look(mark, anchor);
+  }
+  void OnMapEnd() override {}
+
+ private:
+  void look(const YAML::Mark& mark, YAML::anchor_t anchor) const {
+    TY_REQUIRE(anchor == 0, "{}:{}: anchors (&) and aliases (*) are not taken here; write it out",
+               origin_, mark.line + 1);
+  }
+
+  const std::string& origin_;
+};
+
 }  // namespace
+
+std::shared_ptr<const YamlDocument> YamlDocument::parse_without_aliases(std::string_view text,
+                                                                        std::string origin) {
+  try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    AliasRefusal refusal(origin);
+    while (parser.HandleNextDocument(refusal)) {
+    }
+  } catch (const YAML::Exception&) {
+    // parse() says what is wrong with it.
+  }
+  return parse(text, std::move(origin));
+}
 
 std::shared_ptr<const YamlDocument> YamlDocument::parse(std::string_view text, std::string origin) {
   auto document = std::make_shared<YamlDocument>();
   document->origin_ = std::move(origin);
   try {
     const YAML::Node root = YAML::Load(std::string(text));
-    document->root_ = from_yaml(root, document->origin_, 0);
+    int64_t values = 0;
+    document->root_ = from_yaml(root, document->origin_, 0, values);
     record_lines(root, document->root_, document->lines_);
   } catch (const YAML::Exception& problem) {
     throw_error("{}:{}:{}: not valid YAML: {}", document->origin_, problem.mark.line + 1,
@@ -94,10 +148,13 @@ YamlView YamlDocument::root() const {
   return {*this, root_, ""};
 }
 
-std::string YamlView::where() const {
+int YamlView::line() const {
   const auto line = document_->lines_.find(value_);
-  std::string text =
-      fmt::format("{}:{}", document_->origin_, line == document_->lines_.end() ? 1 : line->second);
+  return line == document_->lines_.end() ? 1 : line->second;
+}
+
+std::string YamlView::where() const {
+  std::string text = fmt::format("{}:{}", document_->origin_, line());
   if (!path_.empty()) text += fmt::format(": field '{}'", path_);
   return text;
 }

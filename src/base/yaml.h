@@ -21,8 +21,12 @@ class YamlDocument {
  public:
   // `origin` names the text in errors. Throws Error with line and column for malformed YAML and
   // for a key that appears twice. Plain scalars become bool, integer or number where they read as
-  // one; quoted ones stay text.
+  // one; quoted ones stay text. Aliases may expand to a million values and not more.
   static std::shared_ptr<const YamlDocument> parse(std::string_view text, std::string origin);
+
+  // The same for files of strangers: anchors and aliases are refused too.
+  static std::shared_ptr<const YamlDocument> parse_without_aliases(std::string_view text,
+                                                                   std::string origin);
 
   YamlView root() const;
   const Json& json() const { return root_; }
@@ -43,6 +47,7 @@ class YamlView {
 
   const Json& json() const { return *value_; }
   const std::string& path() const { return path_; }
+  int line() const;
   // "devices.yaml:12: field 'k80.memory_gb'"
   std::string where() const;
   [[noreturn]] void fail(std::string_view problem) const;
