@@ -11,7 +11,7 @@ namespace trainyard::lab {
 namespace {
 
 // Fields of a report whose text is a program; in all other texts programs stand in {{ }}.
-constexpr std::string_view kProgramKeys[] = {"rows", "when", "points", "series"};
+constexpr std::string_view kProgramKeys[] = {"rows", "when", "points", "series", "columns"};
 
 bool is_program(std::string_view key) {
   for (const std::string_view program : kProgramKeys) {

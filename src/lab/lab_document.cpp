@@ -237,12 +237,29 @@ report::Picture picture_of(const YamlView& view, const Answers& answers) {
   return {read_file(filled(view.at("file"), answers)), filled(view.at("caption"), answers)};
 }
 
+report::Listing listing_of(const YamlView& view, const Answers& answers) {
+  view.only({"title", "columns"});
+  report::Listing listing{filled(view.at("title"), answers), {}};
+  const YamlView columns = view.at("columns");
+  const Json result = asked(columns, answers);
+  if (!result.is_array()) columns.fail("expected a query that gives [{title, lines}]");
+  for (const Json& column : result.items()) {
+    report::ListingColumn shown{text_of(column.at("title")), {}};
+    for (const Json& line : column.at("lines").items()) {
+      const Json* mark = line.find("mark");
+      shown.lines.push_back({text_of(line.at("text")), mark == nullptr ? "" : text_of(*mark)});
+    }
+    listing.columns.push_back(std::move(shown));
+  }
+  return listing;
+}
+
 bool is_true(const Json& value) {
   return !value.is_null() && !(value.is_bool() && !value.as_bool());
 }
 
 void add_block(const YamlView& view, const Answers& answers, report::Document& document) {
-  view.only({"heading", "text", "answer", "code", "table", "chart", "picture", "when"});
+  view.only({"heading", "text", "answer", "code", "table", "chart", "picture", "listing", "when"});
   if (const auto when = view.find("when")) {
     if (!is_true(asked(*when, answers))) return;
   }
@@ -258,6 +275,7 @@ void add_block(const YamlView& view, const Answers& answers, report::Document& d
   if (const auto block = view.find("table")) add(table_of(*block, answers));
   if (const auto block = view.find("chart")) add(chart_of(*block, answers));
   if (const auto block = view.find("picture")) add(picture_of(*block, answers));
+  if (const auto block = view.find("listing")) add(listing_of(*block, answers));
 }
 
 bool names_synthetic_data(const Json& settings) {

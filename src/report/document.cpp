@@ -1,4 +1,5 @@
 // Documents in each format.
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -31,6 +32,22 @@ std::string provenance_lines(const Provenance& provenance) {
 
 std::string picture_words(const Picture& picture) {
   return fmt::format("[{}; the picture is in the HTML report]\n", picture.caption);
+}
+
+// The mark in front of each line.
+std::string listing_text(const Listing& listing) {
+  size_t width = 0;
+  for (const ListingColumn& column : listing.columns) {
+    for (const ListingLine& line : column.lines) width = std::max(width, width_of(line.mark));
+  }
+  std::string out;
+  for (const ListingColumn& column : listing.columns) {
+    out += (out.empty() ? "" : "\n") + column.title + "\n";
+    for (const ListingLine& line : column.lines) {
+      out += padded(line.mark, width, Align::kLeft) + " | " + line.text + "\n";
+    }
+  }
+  return out;
 }
 
 // Lines of at most a terminal's width, broken between words.
@@ -78,6 +95,9 @@ struct TextRenderer {
     return chart_text(chart) + (chart.caption.empty() ? "" : wrapped(chart.caption) + "\n");
   }
   std::string operator()(const Picture& picture) const { return picture_words(picture); }
+  std::string operator()(const Listing& listing) const {
+    return listing.title + "\n\n" + listing_text(listing);
+  }
   std::string operator()(const Provenance& provenance) const {
     return wrapped(provenance_lines(provenance));
   }
@@ -95,6 +115,9 @@ struct MarkdownRenderer {
            (chart.caption.empty() ? "" : "\n" + chart.caption + "\n");
   }
   std::string operator()(const Picture& picture) const { return picture_words(picture); }
+  std::string operator()(const Listing& listing) const {
+    return listing.title + "\n\n```\n" + listing_text(listing) + "```\n";
+  }
   std::string operator()(const Provenance& provenance) const {
     return provenance_lines(provenance);
   }

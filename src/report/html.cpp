@@ -137,6 +137,22 @@ class Body {
     out_ += "</div><figcaption>" + with_marks(picture.caption) + "</figcaption></figure>\n";
   }
 
+  void operator()(const Listing& listing) {
+    out_ += fmt::format("<figure class=\"listing\"><figcaption>{}</figcaption><div>\n",
+                        with_marks(listing.title));
+    for (const ListingColumn& column : listing.columns) {
+      out_ += fmt::format("<section><h3>{}</h3><pre tabindex=\"0\">", html_escaped(column.title));
+      for (const ListingLine& line : column.lines) {
+        out_ += line.mark.empty() ? fmt::format("<span>{}</span>\n", html_escaped(line.text))
+                                  : fmt::format("<span class=\"mark-{}\" title=\"{}\">{}</span>\n",
+                                                color_of(line.mark), html_escaped(line.mark),
+                                                html_escaped(line.text));
+      }
+      out_ += "</pre></section>\n";
+    }
+    out_ += "</div></figure>\n";
+  }
+
   void operator()(const Provenance& provenance) {
     (*this)(Heading{"How this was made"});
     if (!provenance.command.empty()) {
@@ -156,6 +172,15 @@ class Body {
   const std::vector<std::pair<std::string, std::string>>& headings() const { return headings_; }
 
  private:
+  // Marks take the colors of the style sheet in the order in which they are met.
+  size_t color_of(const std::string& mark) {
+    constexpr size_t kColors = 12;
+    const auto found = std::find(marks_.begin(), marks_.end(), mark);
+    const auto index = static_cast<size_t>(found - marks_.begin());
+    if (found == marks_.end()) marks_.push_back(mark);
+    return index % kColors;
+  }
+
   void facts(std::string_view what, const Json& object) {
     if (!object.is_object() || object.members().empty()) return;
     out_ += fmt::format("<details class=\"facts\" open><summary>{}</summary><dl>\n", what);
@@ -169,6 +194,7 @@ class Body {
   std::string out_;
   Json charts_ = Json::array();
   std::vector<std::pair<std::string, std::string>> headings_;
+  std::vector<std::string> marks_;
 };
 
 // The items of a list: each begins with "- ", here or in a line of its own.

@@ -124,6 +124,22 @@ struct Picture {
   std::vector<Box> boxes = {};
 };
 
+// Texts side by side. Lines of one mark have one color, wherever they stand in the document.
+struct ListingLine {
+  std::string text;
+  std::string mark = {};  // empty: none
+};
+
+struct ListingColumn {
+  std::string title;
+  std::vector<ListingLine> lines;
+};
+
+struct Listing {
+  std::string title;
+  std::vector<ListingColumn> columns;
+};
+
 // What made the document, so that it can be made again.
 struct Provenance {
   std::string command;
@@ -131,7 +147,7 @@ struct Provenance {
   Json machine = {};        // an object, or null
 };
 
-using Block = std::variant<Heading, Paragraph, Table, Chart, Picture, Provenance>;
+using Block = std::variant<Heading, Paragraph, Table, Chart, Picture, Listing, Provenance>;
 
 // Blocks for people, data for programs.
 struct Document {

@@ -71,5 +71,18 @@ TEST(Document, JsonIsTheDataAlone) {
   EXPECT_EQ(render(document, Format::kText), "Counts\n======\n");
 }
 
+TEST(Document, LinesOfAListingHaveTheColorOfTheirMark) {
+  Document document;
+  document.blocks.emplace_back(Listing{
+      "Files", {{"a.json", {{"{\"n\": 2}", "nodes"}, {"<b>"}}}, {"b.yaml", {{"n: 2", "nodes"}}}}});
+  EXPECT_EQ(render(document, Format::kText),
+            "Files\n\na.json\nnodes | {\"n\": 2}\n      | <b>\n\nb.yaml\nnodes | n: 2\n");
+  const std::string page = render(document, Format::kHtml);
+  EXPECT_NE(page.find("<span class=\"mark-0\" title=\"nodes\">{&quot;n&quot;: 2}</span>"),
+            std::string::npos);
+  EXPECT_NE(page.find("<span class=\"mark-0\" title=\"nodes\">n: 2</span>"), std::string::npos);
+  EXPECT_NE(page.find("<span>&lt;b&gt;</span>"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace trainyard::report

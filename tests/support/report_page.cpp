@@ -110,6 +110,12 @@ trainyard::report::Picture picture() {
       trainyard::data::encode_png(image), "A picture with a box", {{40, 20, 60, 50, "box 0.98"}}};
 }
 
+trainyard::report::Listing listing() {
+  return {"Two files, one color for a field",
+          {{"a.json", {{"{"}, {"  \"nodes\": 2,", "nodes"}, {"}"}}},
+           {"b.yaml", {{"nodes: 2", "nodes"}, {"text: " + std::string(200, 'x'), "text"}}}}};
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
@@ -134,7 +140,8 @@ int main(int, char** arguments) {
            table, trainyard::report::Heading{"Charts"}, lines(),
            bars(ChartKind::kBar, "Bars, measured and predicted"),
            bars(ChartKind::kStackedBar, "Stacked bars"), powers(), scatter(), histogram(),
-           heat_map(), timeline(), trainyard::report::Heading{"Pictures"}, picture()}) {
+           heat_map(), timeline(), trainyard::report::Heading{"Pictures"}, picture(),
+           trainyard::report::Heading{"Listings"}, listing()}) {
     document.blocks.push_back(std::move(block));
   }
   trainyard::report::Format format = trainyard::report::Format::kHtml;
