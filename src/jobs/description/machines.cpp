@@ -1,0 +1,160 @@
+#include "jobs/description/machines.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/csv.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "jobs/embedded.h"
+
+namespace trainyard::jobs {
+namespace {
+
+std::vector<Machine> read_machines() {
+  const CsvTable table = CsvTable::parse(embedded_file("machines.csv"), "machines.csv");
+  std::vector<Machine> all;
+  for (size_t i = 0; i < table.size(); ++i) {
+    const CsvRow row = table.row(i);
+    all.push_back({row.text("platform"), row.text("name"), row.maybe_number("vcpus").value_or(0),
+                   row.maybe_number("ram_gib").value_or(0), row.text("accelerator"),
+                   row.maybe_number("count"), row.maybe_number("accelerator_gib").value_or(0),
+                   row.text("native"), row.text("source")});
+  }
+  return all;
+}
+
+bool enough(const Machine& machine, const Job& job) {
+  return machine.vcpus >= static_cast<double>(job.cpus) &&
+         machine.ram_gib >= static_cast<double>(job.memory_gib);
+}
+
+// "1 (ml.p3.2xlarge), 4 (ml.p3.8xlarge)"
+std::string counts_there_are(const Job& job, std::string_view platform) {
+  std::vector<std::string> words;
+  std::set<double> seen;
+  for (const Machine& machine : machines()) {
+    const bool here =
+        machine.platform == platform || machine.platform == std::string(platform) + "-attach";
+    if (!here || machine.accelerator != job.accelerator || !machine.count) continue;
+    if (seen.insert(*machine.count).second) {
+      words.push_back(fmt::format("{:g} ({})", *machine.count, machine.name));
+    }
+  }
+  return join(words, ", ");
+}
+
+void check_count(const Job& job, const Machine& machine, std::string_view title) {
+  if (!machine.count || machine.native == "attach") return;
+  if (machine.accelerator != job.accelerator && !job.accelerator.empty()) {
+    job.fail("machine.accelerator",
+             fmt::format("{} wanted, but {} of {} has {}", job.accelerator, machine.name, title,
+                         machine.accelerator.empty() ? "none" : machine.accelerator));
+  }
+  if (job.count > 0 && *machine.count != static_cast<double>(job.count)) {
+    job.fail("machine.count", fmt::format("{} {} wanted, but {} of {} has {:g}", job.count,
+                                          job.accelerator, machine.name, title, *machine.count));
+  }
+}
+
+[[noreturn]] void nothing_fits(const Job& job, std::string_view platform, std::string_view title) {
+  if (job.accelerator.empty()) {
+    job.fail(
+        job.cpus > 0 ? "machine.cpus" : "machine.memory_gib",
+        fmt::format("{} has no machine with {} CPUs and {} GiB", title, job.cpus, job.memory_gib));
+  }
+  const std::string there = counts_there_are(job, platform);
+  if (there.empty()) {
+    std::set<std::string> kinds;
+    for (const Machine& machine : machines()) {
+      if (machine.platform == platform && !machine.accelerator.empty()) {
+        kinds.insert(machine.accelerator);
+      }
+    }
+    const std::vector<std::string> names(kinds.begin(), kinds.end());
+    job.fail("machine.accelerator",
+             fmt::format("{} has no {}; it has {}.{}", title, job.accelerator, join(names, ", "),
+                         did_you_mean(job.accelerator, names)));
+  }
+  job.fail("machine.count",
+           fmt::format("{} has no machine with {} {} and {} CPUs, {} GiB; "
+                       "machines with this accelerator have {}",
+                       title, job.count, job.accelerator, job.cpus, job.memory_gib, there));
+}
+
+}  // namespace
+
+std::span<const Machine> machines() {
+  static const std::vector<Machine> kAll = read_machines();
+  return kAll;
+}
+
+const Machine* find_machine(std::string_view platform, std::string_view name) {
+  for (const Machine& machine : machines()) {
+    if (machine.platform == platform && machine.name == name) return &machine;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> machine_names(std::string_view platform) {
+  std::vector<std::string> names;
+  for (const Machine& machine : machines()) {
+    if (machine.platform == platform) names.push_back(machine.name);
+  }
+  return names;
+}
+
+std::vector<std::string> accelerator_names() {
+  std::set<std::string> names;
+  for (const Machine& machine : machines()) {
+    if (!machine.accelerator.empty()) names.insert(machine.accelerator);
+  }
+  return {names.begin(), names.end()};
+}
+
+std::vector<const Machine*> fitting_machines(const Job& job, std::string_view platform) {
+  bool attachable = false;
+  for (const Machine& machine : machines()) {
+    attachable = attachable || (machine.platform == std::string(platform) + "-attach" &&
+                                machine.accelerator == job.accelerator &&
+                                machine.whole_count() == job.count && job.count > 0);
+  }
+  // Accelerators are attached to a machine with some processors to feed them.
+  constexpr double kFewestForAttached = 8;
+  std::vector<const Machine*> fitting;
+  for (const Machine& machine : machines()) {
+    if (machine.platform != platform || !enough(machine, job)) continue;
+    const bool own = machine.accelerator == job.accelerator && machine.count &&
+                     *machine.count == static_cast<double>(job.count) && machine.vcpus > 0;
+    const bool attached = attachable && machine.native == "attach" &&
+                          machine.name.starts_with("n1-standard") &&
+                          machine.vcpus >= kFewestForAttached;
+    if (own || attached) fitting.push_back(&machine);
+  }
+  std::stable_sort(fitting.begin(), fitting.end(), [](const Machine* a, const Machine* b) {
+    return a->vcpus != b->vcpus ? a->vcpus < b->vcpus : a->ram_gib < b->ram_gib;
+  });
+  return fitting;
+}
+
+const Machine& choose_machine(const Job& job, std::string_view platform, std::string_view title,
+                              std::string_view option) {
+  const std::string named = job.option(platform, option);
+  if (!named.empty()) {
+    const Machine* machine = find_machine(platform, named);
+    if (machine == nullptr) {
+      job.fail(fmt::format("platforms.{}.{}", platform, option),
+               fmt::format("{} has no machine '{}'.{}", title, named,
+                           did_you_mean(named, machine_names(platform))));
+    }
+    check_count(job, *machine, title);
+    return *machine;
+  }
+  const std::vector<const Machine*> fitting = fitting_machines(job, platform);
+  if (fitting.empty()) nothing_fits(job, platform, title);
+  return *fitting.front();
+}
+
+}  // namespace trainyard::jobs

@@ -1,0 +1,44 @@
+// The machines of catalog/jobs/machines.csv.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jobs/description/job.h"
+
+namespace trainyard::jobs {
+
+struct Machine {
+  std::string platform;
+  std::string name;
+  double vcpus = 0;  // 0: not known
+  double ram_gib = 0;
+  std::string accelerator;      // as job.yaml names it; empty: none
+  std::optional<double> count;  // no value: not known
+  double accelerator_gib = 0;
+  std::string native;  // the accelerator's name in a field of its own; "attach": see vertex-attach
+  std::string source;
+
+  int64_t whole_count() const { return count ? static_cast<int64_t>(*count) : 0; }
+};
+
+std::span<const Machine> machines();
+// Null if the platform has no machine of this name.
+const Machine* find_machine(std::string_view platform, std::string_view name);
+std::vector<std::string> machine_names(std::string_view platform);
+// Every accelerator that some platform has.
+std::vector<std::string> accelerator_names();
+
+// The machines that satisfy the job, smallest first.
+std::vector<const Machine*> fitting_machines(const Job& job, std::string_view platform);
+
+// The machine that `platforms.<platform>.<option>` names, or the smallest that fits. Throws Error
+// at the field that cannot be satisfied, with what there is.
+const Machine& choose_machine(const Job& job, std::string_view platform, std::string_view title,
+                              std::string_view option);
+
+}  // namespace trainyard::jobs
