@@ -14,6 +14,7 @@ extern const Command kDevices;
 extern const Command kConformance;
 extern const Command kDoctor;
 extern const Command kExport;
+extern const Command kJobs;
 extern const Command kLab;
 extern const Command kModels;
 extern const Command kOptimus;
@@ -60,6 +61,7 @@ constexpr const Command* kCommands[] = {
     &kRl,
     &kConformance,
     &kData,
+    &kJobs,
     &kCompletion,
     &kVersion,
 };
