@@ -25,8 +25,8 @@ std::string text_of(const std::vector<StructuredLine>& lines);
 // The path of a member or item of what is at `path`.
 std::string member_path(std::string_view path, std::string_view key);
 std::string item_path(std::string_view path, size_t index);
-// Puts `value` at `path` in `root`, with the objects and lists that lead there; what stands there is
-// replaced.
+// Puts `value` at `path` in `root`, with the objects and lists that lead there; what stands there
+// is replaced.
 void set_at_path(Json& root, std::string_view path, Json value);
 
 }  // namespace trainyard

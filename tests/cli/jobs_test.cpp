@@ -12,7 +12,8 @@ TEST(JobsCommand, NewRenderCheckImportAndRenderAgain) {
   const TemporaryFolder folder("jobs");
   const std::string job = (folder / "job.yaml").string();
   EXPECT_EQ(run({"jobs", "new", "-o", job}).code, 0);
-  EXPECT_EQ(run({"jobs", "new", "-o", job}).code, 2);  // it is there already
+  write_file((folder / "mine.yaml").string(), "name: mine\n");
+  EXPECT_EQ(run({"jobs", "new", "-o", (folder / "mine.yaml").string()}).code, 2);
   EXPECT_EQ(run({"jobs", "check", job}).code, 0);
   const std::string out = (folder / "out").string();
   const Outcome rendered = run({"jobs", "render", job, "--to", "all", "-o", out, "--json"});

@@ -119,8 +119,9 @@ report::Document jobs_new(const JobFlags& flags) {
     return document;
   }
   const std::filesystem::path path = flags.output;
-  TY_REQUIRE(!std::filesystem::exists(path), "{} is there already; name another file",
-             flags.output);
+  // Its own example may be written again; what somebody changed may not.
+  TY_REQUIRE(!std::filesystem::exists(path) || read_file(path) == text,
+             "{} is there already; name another file", flags.output);
   const std::filesystem::path beside = path.parent_path() / "job.schema.json";
   write_file(path, text);
   write_file(beside, schema);
