@@ -18,6 +18,7 @@ extern const Command kJobs;
 extern const Command kLab;
 extern const Command kModels;
 extern const Command kOptimus;
+extern const Command kPlan;
 extern const Command kPredict;
 extern const Command kReceptiveField;
 extern const Command kReport;
@@ -48,6 +49,7 @@ constexpr const Command* kCommands[] = {
     &kDevices,
     &kCalibrate,
     &kOptimus,
+    &kPlan,
     &kSchedule,
     &kExport,
     &kCheck,

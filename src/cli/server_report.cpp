@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace trainyard::cli {
 namespace {
 
@@ -92,6 +94,15 @@ void add_server_report(const train::TrainConfig& config, const train::ServerTrai
         {{"elements", server.elements}, {"staleness", staleness_json(server.staleness)}}));
   }
   document.data["servers"] = std::move(rows);
+  if (result.servers.size() < 2) return;
+  const auto [least, most] =
+      std::minmax_element(result.servers.begin(), result.servers.end(),
+                          [](const auto& a, const auto& b) { return a.elements < b.elements; });
+  document.data["shard"] =
+      Json::object({{"rule", config.shard}, {"spread_elements", most->elements - least->elements}});
+  document.blocks.emplace_back(report::Paragraph{
+      fmt::format("Parameters dealt by rule {}: {} to {} elements on a server.", config.shard,
+                  with_commas(least->elements), with_commas(most->elements))});
 }
 
 }  // namespace trainyard::cli

@@ -416,7 +416,8 @@ ServerOptions server_options(const TrainConfig& config) {
           .mode = parse_server_mode(config.sync),
           .staleness_bound = config.staleness_bound,
           .staleness_aware = config.staleness_aware,
-          .slow = parse_slow(config.slow)};
+          .slow = parse_slow(config.slow),
+          .shard = parse_shard_rule(config.shard)};
 }
 
 void check_servers(const TrainConfig& config) {
@@ -439,26 +440,6 @@ void check_servers(const TrainConfig& config) {
       config.clip_norm == 0 || options.servers == 1,
       "clip_norm needs the norm of all gradients, but each of {} servers has a part; use one",
       options.servers);
-}
-
-std::vector<std::vector<size_t>> shard_parameters(std::span<const int64_t> elements,
-                                                  int64_t servers) {
-  TY_REQUIRE(servers <= static_cast<int64_t>(elements.size()),
-             "{} servers for {} parameters: there is not one for each", servers, elements.size());
-  std::vector<size_t> order(elements.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return elements[a] > elements[b]; });
-  std::vector<std::vector<size_t>> shards(static_cast<size_t>(servers));
-  std::vector<int64_t> load(shards.size());
-  for (const size_t parameter : order) {
-    const auto least =
-        static_cast<size_t>(std::min_element(load.begin(), load.end()) - load.begin());
-    shards[least].push_back(parameter);
-    load[least] += elements[parameter];
-  }
-  for (std::vector<size_t>& shard : shards) std::sort(shard.begin(), shard.end());
-  return shards;
 }
 
 void StalenessCount::add(int64_t staleness) {

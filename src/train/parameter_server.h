@@ -14,6 +14,7 @@
 #include "dist/communicator.h"
 #include "runs/safetensors.h"
 #include "train/schedule.h"
+#include "train/sharding.h"
 #include "train/train_config.h"
 #include "train/training_graph.h"
 
@@ -37,6 +38,7 @@ struct ServerOptions {
   bool staleness_aware = false;
   // Worker -> factor: it takes so many times as long for a gradient.
   std::map<int64_t, double> slow = {};
+  ShardRule shard = ShardRule::kEven;
 };
 
 // "1:2.5,3:4": workers and their factors. Throws Error.
@@ -45,11 +47,6 @@ ServerOptions server_options(const TrainConfig& config);
 // Throws Error for numbers that make no sense, and for what does not go together with servers:
 // batch normalisation over all workers, and clipping by the norm with several servers.
 void check_servers(const TrainConfig& config);
-
-// The parameters of each server, ascending: the largest first, each to the server with the fewest
-// elements so far. Throws Error if there are fewer parameters than servers.
-std::vector<std::vector<size_t>> shard_parameters(std::span<const int64_t> elements,
-                                                  int64_t servers);
 
 // The staleness of a gradient: how many updates were applied between the read of the weights it was
 // computed from and its own.

@@ -434,7 +434,7 @@ ServerTrainResult train_with_servers(const Task& task, dist::Communicator& comm,
     // What to serve follows from the network alone; nothing of it is compiled here.
     const std::vector<runs::NamedType> parameters =
         trained_parameters(model, step_settings.training);
-    const ShardMap map = map_shards(parameters, optimizer, options.servers);
+    const ShardMap map = map_shards(parameters, optimizer, options.servers, options.shard);
     const auto server = static_cast<size_t>(comm.rank() - options.workers);
     const RatePlan rates{parse_schedule(config.schedule),
                          base_rate(options.mode == ServerMode::kSync ? config : own),
@@ -448,8 +448,8 @@ ServerTrainResult train_with_servers(const Task& task, dist::Communicator& comm,
   TrainingStep step(model, step_settings);
   require_input_shape(step.input(0).shape(), own.batch, loader.augmentations());
   const std::vector<runs::NamedType> states = worker_states(step);
-  const ShardMap map =
-      map_shards(std::span(states).first(step.num_parameters()), optimizer, options.servers);
+  const ShardMap map = map_shards(std::span(states).first(step.num_parameters()), optimizer,
+                                  options.servers, options.shard);
   WorkerRun run(task, comm, own, config_hash(config), options, model, step, loader, map);
   if (comm.rank() > 0) {
     run.follow();

@@ -46,11 +46,11 @@ std::vector<runs::NamedType> trained_parameters(const Graph& model,
 }
 
 ShardMap map_shards(std::span<const runs::NamedType> parameters, const OptimizerOptions& optimizer,
-                    int64_t servers) {
+                    int64_t servers, ShardRule rule) {
   std::vector<int64_t> sizes;
   for (const runs::NamedType& p : parameters) sizes.push_back(p.type.shape.num_elements());
   ShardMap map;
-  map.parameters = shard_parameters(sizes, servers);
+  map.parameters = shard_parameters(sizes, servers, rule);
   for (const std::vector<size_t>& shard : map.parameters) {
     std::vector<runs::NamedType> types;
     for (const size_t i : shard) types.push_back(parameters[i]);

@@ -23,7 +23,7 @@ struct ShardMap {
   std::vector<std::vector<runs::NamedType>> states;
 };
 ShardMap map_shards(std::span<const runs::NamedType> parameters, const OptimizerOptions& optimizer,
-                    int64_t servers);
+                    int64_t servers, ShardRule rule);
 
 // Talks to all servers. Throws Failure naming a server that does not answer within twice the
 // communicator's limit: servers notice first if it is another worker that is missing.

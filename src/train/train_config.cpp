@@ -60,6 +60,8 @@ void add_deciding(Settings& settings, TrainConfig& c) {
                "of ssp: gradients that a worker may be ahead of the slowest");
   settings.add("staleness_aware", &c.staleness_aware,
                "with servers: the rate of a gradient is divided by its staleness");
+  settings.add("shard", &c.shard,
+               "with servers: how parameters are dealt to them: even, hash or paa (Optimus')");
   settings.add("seed", &c.seed, "of weights, order, augmentation and dropout");
   settings.add("freeze_epoch_seed", &c.freeze_epoch_seed,
                "every epoch in the order of the first, to show why the epoch must be set");

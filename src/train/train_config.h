@@ -51,6 +51,7 @@ struct TrainConfig {
   std::string sync = "sync";
   int64_t staleness_bound = 0;
   bool staleness_aware = false;
+  std::string shard = "even";
   std::string slow;
   std::string all_reduce = "auto";
   double bucket_mb = 25;

@@ -4,11 +4,15 @@
 #include <iostream>
 #include <memory>
 
+#include "base/child_process.h"
 #include "base/error.h"
+#include "base/file.h"
+#include "base/stop_signals.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "schedule/decision_time.h"
+#include "schedule/live/live_jobs.h"
 #include "schedule/policies/policies.h"
 #include "schedule/workload.h"
 
@@ -28,6 +32,8 @@ struct ScheduleOptions {
   std::vector<double> errors;
   int64_t seed = 1;
   int64_t jobs = 4000;
+  int64_t slots = 2;
+  std::string runs = "runs/schedule";
   report::Format format = report::Format::kText;
 };
 
@@ -139,9 +145,39 @@ int decide_command(const ScheduleOptions& options, std::ostream& out) {
   return 0;
 }
 
+// Real trainings, one policy after another, each in a folder of its own.
+int run_command(const ScheduleOptions& options, std::ostream& out) {
+  TY_REQUIRE(!options.workload.empty(), "schedule run: the YAML file with the jobs is missing");
+  TY_REQUIRE(options.slots >= 1 && options.slots <= 1024, "--slots is {}, expected 1 or more",
+             options.slots);
+  const schedule::LivePlan plan =
+      schedule::read_live_plan(read_file(options.workload), options.workload);
+  const std::vector<std::string> names = split(options.policies, ',');
+  for (const std::string& name : names) schedule::make_policy(name);
+  const StopSignals signals;
+  std::vector<schedule::SimulationResult> results;
+  for (const std::string& name : names) {
+    schedule::LiveOptions live;
+    live.program = path_of_this_program();
+    live.folder = std::filesystem::path(options.runs) / name;
+    live.slots = static_cast<int32_t>(options.slots);
+    live.note = [&](const std::string& line) { std::cerr << name << ": " << line << "\n"; };
+    live.should_stop = [&] { return signals.requested(); };
+    const auto policy = schedule::make_policy(name);
+    results.push_back(schedule::run_live(plan, *policy, live));
+  }
+  report::ScheduleContext context;
+  context.workload = options.workload;
+  context.cluster = fmt::format("{} trainings for real on {} slots of this machine",
+                                plan.jobs.size(), options.slots);
+  out << report::render(report::schedule_document(context, results), options.format);
+  return 0;
+}
+
 int schedule_command(const ScheduleOptions& given, std::ostream& out) {
   if (given.action == "policies") return list_command(given, out);
   if (given.action == "decide") return decide_command(given, out);
+  if (given.action == "run") return run_command(given, out);
   ScheduleOptions options = given;
   // `schedule WORKLOAD` is a simulation.
   if (options.action != "simulate") {
@@ -157,9 +193,10 @@ int schedule_command(const ScheduleOptions& given, std::ostream& out) {
 Runner setup_schedule(Args& args) {
   auto options = std::make_shared<ScheduleOptions>();
   args.positional("ACTION", options->action,
-                  "simulate (or the workload at once), policies or decide");
+                  "simulate (or the workload at once), run, policies or decide");
   args.optional_positional("WORKLOAD", options->workload,
-                           "a YAML or CSV file, or optimus:60, gavel:200, month:10000");
+                           "a YAML or CSV file, or optimus:60, gavel:200, month:10000; run: a YAML "
+                           "file of trainings");
   args.option("--policies", options->policies, "of 'schedule policies', separated by commas");
   args.option("--nodes", options->nodes, "so many nodes instead of the workload's");
   args.option("--gpus-per-node", options->gpus_per_node, "for tables that say nothing of nodes");
@@ -171,6 +208,8 @@ Runner setup_schedule(Args& args) {
   args.option("--errors", options->errors, "compare these errors of both, as 0,0.1,0.2");
   args.option("--seed", options->seed, "of generators and errors");
   args.option("--jobs", options->jobs, "decide: how many jobs, on 4 times as many nodes");
+  args.option("--slots", options->slots, "run: workers at the same time");
+  args.option("--runs-dir", options->runs, "run: where runs and journals go, by policy");
   args.format(options->format);
   return [options](std::ostream& out) { return schedule_command(*options, out); };
 }
@@ -186,6 +225,7 @@ extern const Command kSchedule = {
         "  trainyard schedule simulate trace.csv --policies gang-fifo,tiresias --nodes 8\n"
         "  trainyard schedule gavel:100 --policies gavel-las,gavel-makespan,gang-fifo\n"
         "  trainyard schedule optimus:60 --policies optimus,srtf --errors 0,0.1,0.2,0.4\n"
+        "  trainyard schedule run jobs.yaml --slots 2 --policies optimus,fifo\n"
         "  trainyard schedule policies\n"
         "  trainyard schedule decide --policies optimus --jobs 4000 --nodes 16000\n",
     .setup = setup_schedule,

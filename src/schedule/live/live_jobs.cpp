@@ -1,0 +1,277 @@
+#include "schedule/live/live_jobs.h"
+
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/child_process.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/shell.h"
+#include "base/stopwatch.h"
+#include "base/yaml.h"
+#include "schedule/live/live_progress.h"
+
+namespace trainyard::schedule {
+namespace {
+
+constexpr auto kLook = std::chrono::milliseconds(200);
+
+class LiveRun {
+ public:
+  LiveRun(const LivePlan& plan, Policy& policy, const LiveOptions& options)
+      : plan_(plan),
+        policy_(policy),
+        options_(options),
+        journal_(prepare(options.folder) / "journal.jsonl") {
+    cluster_ = Cluster::uniform(1, {static_cast<double>(options.slots), 0, 0, 0});
+    result_.policy = policy.name();
+    for (const LiveJob& one : plan.jobs) {
+      Job job;
+      job.id = one.id;
+      job.arrival = one.arrival;
+      job.worker = {1, 0, 0, 0};
+      job.most_workers = std::min(one.most_workers, options.slots);
+      job.gang = job.most_workers;
+      auto progress = std::make_shared<LiveProgress>(options.folder / one.id, epochs_of(one));
+      progress_.push_back(progress);
+      job.progress = std::move(progress);
+      jobs_.push_back(std::move(job));
+      result_.jobs.push_back({.id = one.id, .model = one.id, .arrival = one.arrival, .spans = {}});
+    }
+    held_.resize(jobs_.size());
+    children_.resize(jobs_.size());
+    read_journal();
+  }
+
+  SimulationResult run() {
+    while (!all_ended()) {
+      if (options_.should_stop && options_.should_stop()) {
+        stop_all();
+        throw_failure("stopped; the same command goes on from {}",
+                      (options_.folder / "journal.jsonl").string());
+      }
+      collect();
+      decide();
+      wait();
+    }
+    double first = result_.jobs.front().arrival;
+    for (const JobResult& job : result_.jobs) {
+      first = std::min(first, job.arrival);
+      result_.makespan = std::max(result_.makespan, job.end);
+    }
+    result_.makespan -= first;
+    return result_;
+  }
+
+ private:
+  static const std::filesystem::path& prepare(const std::filesystem::path& folder) {
+    std::filesystem::create_directories(folder);
+    return folder;
+  }
+
+  static double epochs_of(const LiveJob& job) {
+    for (size_t i = 0; i + 1 < job.train.size(); ++i) {
+      if (job.train[i] == "--epochs") return std::stod(job.train[i + 1]);
+    }
+    throw_error("job {}: --epochs is missing in its arguments", job.id);
+  }
+
+  double now() const { return before_ + watch_.seconds(); }
+  bool all_ended() const {
+    for (const JobResult& job : result_.jobs) {
+      if (job.end < 0) return false;
+    }
+    return true;
+  }
+
+  void write(std::string_view event, size_t i, int32_t workers) {
+    journal_.append(Json::object({{"time", now()},
+                                  {"event", event},
+                                  {"job", jobs_[i].id},
+                                  {"workers", static_cast<int64_t>(workers)}})
+                        .dump(-1) +
+                    "\n");
+    if (options_.note) {
+      options_.note(fmt::format("{:7.1f} s  {:8} {} {}", now(), event, jobs_[i].id,
+                                workers > 0 ? fmt::format("with {} workers", workers) : ""));
+    }
+  }
+
+  // What ended stays ended; what ran when the scheduler was killed is started again.
+  void read_journal() {
+    const std::string text = read_file(options_.folder / "journal.jsonl");
+    size_t begin = 0;
+    for (size_t end = text.find('\n'); end != std::string::npos;
+         begin = end + 1, end = text.find('\n', begin)) {
+      const Json line = Json::parse(text.substr(begin, end - begin), "journal.jsonl");
+      before_ = line.at("time").as_number();
+      for (size_t i = 0; i < jobs_.size(); ++i) {
+        if (jobs_[i].id != line.at("job").as_string()) continue;
+        JobResult& job = result_.jobs[i];
+        const std::string& event = line.at("event").as_string();
+        if (event == "start" || event == "resume") {
+          if (job.start < 0) job.start = before_;
+          job.restarts += event == "resume";
+        }
+        if (event == "end") job.end = before_;
+      }
+    }
+  }
+
+  void collect() {
+    for (size_t i = 0; i < jobs_.size(); ++i) {
+      if (!children_[i] || children_[i]->read_some(output_, 0)) continue;
+      const int code = children_[i]->wait();
+      children_[i].reset();
+      progress_[i]->look(held_[i].workers);
+      close_span(i);
+      held_[i] = {};
+      // Whoever was told to stop may say so by its exit code.
+      if (code != 0 && !stopping_ && !progress_[i]->ended()) {
+        stop_all();
+        throw_failure("job {} ended with exit code {}; its log is {}", jobs_[i].id, code,
+                      log_of(i).string());
+      }
+      if (!progress_[i]->ended()) continue;
+      result_.jobs[i].end = now();
+      write("end", i, 0);
+    }
+  }
+
+  void decide() {
+    ClusterState state{now(), &cluster_, {}};
+    std::vector<size_t> active;
+    for (size_t i = 0; i < jobs_.size(); ++i) {
+      if (result_.jobs[i].end >= 0 || jobs_[i].arrival > state.now) continue;
+      progress_[i]->look(held_[i].workers);
+      active.push_back(i);
+      state.jobs.push_back({.job = &jobs_[i], .index = i, .now = &held_[i]});
+    }
+    const Stopwatch watch;
+    const std::vector<Allocation> wanted = policy_.decide(state);
+    result_.decisions += 1;
+    result_.decision_seconds += watch.seconds();
+    // First all that has to end, so that there is room for what begins.
+    for (size_t a = 0; a < active.size(); ++a) {
+      if (wanted[a].workers != held_[active[a]].workers) stop(active[a]);
+    }
+    for (size_t a = 0; a < active.size(); ++a) {
+      const size_t i = active[a];
+      if (wanted[a].workers > 0 && !children_[i] && result_.jobs[i].end < 0) start(i, wanted[a]);
+    }
+  }
+
+  std::filesystem::path log_of(size_t i) const { return options_.folder / (jobs_[i].id + ".log"); }
+
+  void start(size_t i, const Allocation& allocation) {
+    const bool resume = std::filesystem::exists(options_.folder / jobs_[i].id / "config.yaml");
+    std::vector<std::string> words = {options_.program, "train",
+                                      "--workers",      std::to_string(allocation.workers),
+                                      "--threads",      "1",
+                                      "--quiet",        "--json",
+                                      "--runs-dir",     options_.folder.string()};
+    if (resume) {
+      words.insert(words.end(), {"--resume", (options_.folder / jobs_[i].id).string()});
+    } else {
+      words.insert(words.end(), {"--name", jobs_[i].id});
+      words.insert(words.end(), plan_.jobs[i].train.begin(), plan_.jobs[i].train.end());
+    }
+    write(resume ? "resume" : "start", i, allocation.workers);
+    JobResult& job = result_.jobs[i];
+    if (job.start < 0) job.start = now();
+    if (resume) job.restarts += 1;
+    held_[i] = allocation;
+    job.spans.push_back({now(), now(), 0, allocation.workers});
+    children_[i] = std::make_unique<ChildProcess>(words, ChildOptions{.log = log_of(i)});
+  }
+
+  void stop(size_t i) {
+    if (!children_[i]) return;
+    write("stop", i, held_[i].workers);
+    children_[i]->send(SIGTERM);
+    while (children_[i]->read_some(output_, 100)) {
+    }
+    stopping_ = true;
+    collect();
+    stopping_ = false;
+  }
+
+  void stop_all() {
+    for (auto& child : children_) {
+      if (child) child->send(SIGTERM);
+    }
+    for (auto& child : children_) {
+      if (child) child->wait();
+      child.reset();
+    }
+  }
+
+  void close_span(size_t i) {
+    if (!result_.jobs[i].spans.empty()) result_.jobs[i].spans.back().end = now();
+  }
+
+  // Until the next decision, or until something ends or arrives.
+  void wait() {
+    const double until = now() + plan_.interval;
+    while (now() < until && !all_ended()) {
+      if (options_.should_stop && options_.should_stop()) return;
+      for (size_t i = 0; i < jobs_.size(); ++i) {
+        if (children_[i] && !children_[i]->read_some(output_, 0)) return;
+      }
+      std::this_thread::sleep_for(kLook);
+    }
+  }
+
+  const LivePlan& plan_;
+  Policy& policy_;
+  const LiveOptions& options_;
+  AppendFile journal_;
+  Stopwatch watch_;
+  double before_ = 0;  // seconds of earlier calls
+  Cluster cluster_;
+  std::vector<Job> jobs_;
+  std::vector<std::shared_ptr<LiveProgress>> progress_;
+  std::vector<Allocation> held_;
+  std::vector<std::unique_ptr<ChildProcess>> children_;
+  bool stopping_ = false;
+  std::string output_;  // reports of the trainings, which nobody reads
+  SimulationResult result_;
+};
+
+}  // namespace
+
+LivePlan read_live_plan(std::string_view text, const std::string& origin) {
+  const auto document = YamlDocument::parse(text, origin);
+  const YamlView root = document->root();
+  root.only({"interval_s", "jobs"});
+  LivePlan plan;
+  plan.interval = root.number_or("interval_s", 10);
+  for (const YamlView& item : root.at("jobs").items()) {
+    item.only({"id", "train", "arrival_s", "most_workers"});
+    LiveJob job;
+    job.id = item.at("id").text();
+    job.train = shell_words(item.at("train").text());
+    job.arrival = item.number_or("arrival_s", 0);
+    job.most_workers = static_cast<int32_t>(item.number_or("most_workers", 1));
+    if (job.id.empty() || job.id.find('/') != std::string::npos) {
+      item.at("id").fail("expected a name for a folder");
+    }
+    if (job.most_workers < 1) item.at("most_workers").fail("expected 1 or more");
+    plan.jobs.push_back(std::move(job));
+  }
+  TY_REQUIRE(!plan.jobs.empty(), "{}: no jobs", origin);
+  std::stable_sort(plan.jobs.begin(), plan.jobs.end(),
+                   [](const LiveJob& a, const LiveJob& b) { return a.arrival < b.arrival; });
+  return plan;
+}
+
+SimulationResult run_live(const LivePlan& plan, Policy& policy, const LiveOptions& options) {
+  TY_REQUIRE(options.slots >= 1, "{} slots, expected 1 or more", options.slots);
+  return LiveRun(plan, policy, options).run();
+}
+
+}  // namespace trainyard::schedule

@@ -1,0 +1,147 @@
+#include "schedule/simulator/goodput.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/integers.h"
+
+namespace trainyard::schedule {
+namespace {
+
+constexpr int32_t kWorkersPerNode = 4;
+
+std::vector<double> numbers_of(const Json& array) {
+  std::vector<double> out;
+  for (const Json& item : array.items()) out.push_back(item.as_number());
+  return out;
+}
+
+std::string key_of(std::vector<int32_t> placement, int64_t local) {
+  std::vector<int32_t> least = placement;
+  for (size_t i = 1; i < placement.size(); ++i) {
+    std::rotate(placement.begin(), placement.begin() + 1, placement.end());
+    least = std::min(least, placement);
+  }
+  std::string key;
+  for (const int32_t count : least) key += std::to_string(count);
+  return fmt::format("{}|{}", key, local);
+}
+
+}  // namespace
+
+GoodputApplication read_application(const Json& data) {
+  GoodputApplication app;
+  app.init_batch = data.at("init_batch_size").as_int();
+  app.most_batch = data.at("max_batch_size").as_int();
+  app.least_local = data.at("min_local_bsz").as_int();
+  app.most_local = data.at("max_local_bsz").as_int();
+  app.epochs = data.at("max_epochs").as_int();
+  app.progress = numbers_of(data.at("progress_after_epoch"));
+  for (const auto& [batch, record] : data.at("by_batch_size").members()) {
+    app.by_batch[std::stoll(batch)] = {
+        record.at("completion_epoch").as_int(), numbers_of(record.at("iterations_after_epoch")),
+        numbers_of(record.at("grad_sqr")), numbers_of(record.at("grad_var"))};
+  }
+  for (const auto& [key, pair] : data.at("step_sync_seconds").members()) {
+    app.steps[key] = {pair.items()[0].as_number(), pair.items()[1].as_number()};
+  }
+  return app;
+}
+
+double GoodputApplication::recorded(std::vector<double> Recorded::*field, int64_t batch,
+                                    size_t epoch) const {
+  const auto above = by_batch.lower_bound(batch);
+  TY_REQUIRE(above != by_batch.end(), "nothing was recorded with a batch of {}", batch);
+  const double high = (above->second.*field)[epoch];
+  if (above->first == batch) return high;
+  TY_REQUIRE(above != by_batch.begin(), "nothing was recorded with a batch of {}", batch);
+  const auto below = std::prev(above);
+  const double low = (below->second.*field)[epoch];
+  const double share =
+      static_cast<double>(batch - below->first) / static_cast<double>(above->first - below->first);
+  return low + share * (high - low);
+}
+
+GoodputProgress::Split GoodputProgress::split(int64_t workers, bool always_accumulate) const {
+  const GoodputApplication& app = *application_;
+  const int64_t each = divide_up(target_, workers);
+  Split made;
+  made.further = divide_up(each, app.most_local) - 1;
+  if (workers == 1 && (always_accumulate || target_ > app.init_batch)) {
+    made.further = std::max<int64_t>(1, made.further);
+  }
+  made.local = divide_up(each, made.further + 1);
+  made.local = std::min(made.local, app.most_batch / (workers * (made.further + 1)));
+  return made;
+}
+
+std::pair<double, double> GoodputProgress::step(const std::vector<int32_t>& placement,
+                                                int64_t local) const {
+  const std::string key = key_of(placement, local);
+  const auto found = application_->steps.find(key);
+  TY_REQUIRE(found != application_->steps.end(), "no measured step for placement {}", key);
+  return found->second;
+}
+
+size_t GoodputProgress::completion_epoch() const {
+  return static_cast<size_t>(application_->by_batch.begin()->second.completion_epoch);
+}
+
+double GoodputProgress::remaining() const {
+  if (completion_epoch() <= epoch_) return 1;
+  const auto after = [&](size_t epoch) {
+    return application_->recorded(&GoodputApplication::Recorded::iterations, target_, epoch);
+  };
+  return after(completion_epoch()) - after(epoch_);
+}
+
+double GoodputProgress::done() const {
+  return std::min(1.0, progress_ / application_->progress.back());
+}
+
+double GoodputProgress::speed(int32_t, int32_t workers, int32_t) const {
+  if (workers < 1) return 0;
+  std::vector<int32_t> placement;
+  for (int32_t left = workers; left > 0; left -= kWorkersPerNode) {
+    placement.push_back(std::min(left, kWorkersPerNode));
+  }
+  const Split made = split(workers, true);
+  const auto found = application_->steps.find(key_of(placement, made.local));
+  // Beyond what was measured nobody asks for more.
+  if (found == application_->steps.end()) return 1e-9;
+  const auto [whole, sync] = found->second;
+  return 1 / (whole + (whole - sync) * static_cast<double>(made.further));
+}
+
+std::optional<double> GoodputProgress::run(const Allocation& allocation, double seconds) {
+  std::vector<int32_t> placement;
+  for (const Share& share : allocation.worker_nodes) placement.push_back(share.count);
+  const Split made = split(allocation.workers, false);
+  const int64_t batch = allocation.workers * made.local * (made.further + 1);
+  const double scale = static_cast<double>(batch) / static_cast<double>(application_->init_batch);
+  const auto [whole, sync] = step(placement, made.local);
+  const double step_seconds = whole + (whole - sync) * static_cast<double>(made.further);
+  for (double left = seconds; left > 0;) {
+    using Recorded = GoodputApplication::Recorded;
+    const double square = application_->recorded(&Recorded::square, batch, epoch_);
+    const double variance = application_->recorded(&Recorded::variance, batch, epoch_);
+    const double gain = (variance + square) / (variance / scale + square);
+    const double goodput = gain / step_seconds;
+    const double next = application_->progress[epoch_ + 1];
+    if (progress_ + goodput * left < next) {
+      progress_ += goodput * left;
+      return std::nullopt;
+    }
+    // Ends of epochs fall on whole seconds there.
+    left -= std::nearbyint((next - progress_) / goodput);
+    progress_ = next;
+    epoch_ += 1;
+    if (epoch_ > completion_epoch()) return seconds - left;
+  }
+  return std::nullopt;
+}
+
+}  // namespace trainyard::schedule
