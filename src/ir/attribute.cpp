@@ -4,12 +4,14 @@
 
 #include <fmt/format.h>
 
+#include "ir/graph.h"
+
 namespace trainyard {
 
 std::string_view attr_kind_name(AttrKind kind) {
-  static constexpr std::array<std::string_view, 7> kNames = {
-      "an integer",        "a number",        "text",    "a list of integers",
-      "a list of numbers", "a list of texts", "a tensor"};
+  static constexpr std::array<std::string_view, 8> kNames = {
+      "an integer",        "a number",        "text",     "a list of integers",
+      "a list of numbers", "a list of texts", "a tensor", "a graph"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -21,6 +23,9 @@ struct AttributePrinter {
   std::string operator()(const std::string& value) const { return fmt::format("\"{}\"", value); }
   std::string operator()(const std::shared_ptr<const Tensor>& value) const {
     return value->type().to_string();
+  }
+  std::string operator()(const std::shared_ptr<const Graph>& value) const {
+    return fmt::format("{{{} nodes}}", value->num_nodes());
   }
   template <typename T>
   std::string operator()(const std::vector<T>& values) const {

@@ -1,4 +1,4 @@
-// Node attributes: the six kinds of value that ONNX operators take.
+// Node attributes: the kinds of value that ONNX operators take.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,14 @@
 
 namespace trainyard {
 
-enum class AttrKind : uint8_t { kInt, kFloat, kText, kInts, kFloats, kTexts, kTensor };
+class Graph;
+
+enum class AttrKind : uint8_t { kInt, kFloat, kText, kInts, kFloats, kTexts, kTensor, kGraph };
 
 // The alternatives stand in the order of AttrKind.
-using Attribute =
-    std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
-                 std::vector<std::string>, std::shared_ptr<const Tensor>>;
+using Attribute = std::variant<int64_t, float, std::string, std::vector<int64_t>,
+                               std::vector<float>, std::vector<std::string>,
+                               std::shared_ptr<const Tensor>, std::shared_ptr<const Graph>>;
 
 inline AttrKind attr_kind(const Attribute& attribute) {
   return static_cast<AttrKind>(attribute.index());

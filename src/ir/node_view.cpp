@@ -64,6 +64,11 @@ std::vector<std::string> NodeView::attr_texts(std::string_view name) const {
   return found != nullptr ? *found : std::vector<std::string>();
 }
 
+const Graph* NodeView::attr_graph(std::string_view name) const {
+  const auto* found = attr<std::shared_ptr<const Graph>>(name, AttrKind::kGraph);
+  return found != nullptr ? found->get() : nullptr;
+}
+
 const Tensor* NodeView::attr_tensor(std::string_view name) const {
   const auto* found = attr<std::shared_ptr<const Tensor>>(name, AttrKind::kTensor);
   return found != nullptr ? found->get() : nullptr;

@@ -47,6 +47,7 @@ class NodeView {
   std::vector<float> attr_floats(std::string_view name, const std::vector<float>& fallback) const;
   std::vector<std::string> attr_texts(std::string_view name) const;  // empty if absent
   const Tensor* attr_tensor(std::string_view name) const;            // null if absent
+  const Graph* attr_graph(std::string_view name) const;              // null if absent
 
  private:
   template <typename T>

@@ -19,6 +19,7 @@ namespace onednn {
 
 namespace reference {
 #define OP(name) extern const KernelDef k##name;
+#define CONTROL_FLOW(name)
 #include "ops/op_list.def"
 #undef OP
 }  // namespace reference
@@ -35,6 +36,7 @@ constexpr const KernelDef* kTable[] = {
 #undef KERNEL
 // The reference is last and takes every node.
 #define OP(name) &reference::k##name,
+#define CONTROL_FLOW(name)
 #include "ops/op_list.def"
 #undef OP
 };

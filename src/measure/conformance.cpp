@@ -173,7 +173,7 @@ std::string difference(const Tensor& got, const Tensor& expected) {
   }
   const double relative = got.dtype() == DType::kBF16 ? kBF16RelativeTolerance : kRelativeTolerance;
   for (int64_t i = 0; i < got.num_elements(); ++i) {
-    if (!is_float(got.dtype())) {
+    if (is_integer(got.dtype()) || got.dtype() == DType::kBool) {
       if (element_as_int(got, i) == element_as_int(expected, i)) continue;
     } else {
       const double a = element_as_double(got, i);

@@ -1,5 +1,5 @@
-// Is this ONNX file right? Asks our own importer and verifier, the ONNX checker and ONNX's strict
-// shape inference.
+// Is this ONNX file right? Asks our own importer and verifier and, for opsets they know, the ONNX
+// checker and ONNX's strict shape inference.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,11 @@ struct CheckReport {
   int64_t opset = 0;
   int64_t num_nodes = 0;
   int64_t num_initializers = 0;
+  // Whether ONNX's own checker and shape inference were asked: the library here does not know
+  // opsets above kJudgedOpset.
+  bool judged = false;
 };
+inline constexpr int64_t kJudgedOpset = 17;
 
 // Throws Error if there is no such file; everything that is wrong inside it is a finding. A file
 // that our importer refuses for its content is not given to ONNX's shape inference, which trusts

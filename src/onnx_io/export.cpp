@@ -92,6 +92,9 @@ struct AttributeWriter {
     proto.set_type(onnx::AttributeProto::TENSOR);
     set_tensor(*value, *proto.mutable_t());
   }
+  void operator()(const std::shared_ptr<const Graph>&) const {
+    throw_error("attribute '{}' is a graph: control flow is not exported", proto.name());
+  }
 };
 
 void add_node(const Graph& graph, const Node& node, onnx::GraphProto& out) {

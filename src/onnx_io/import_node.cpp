@@ -36,6 +36,17 @@ ValueId Emitter::add_helper(std::string_view op, std::vector<ValueId> inputs, At
   return graph_.node(add(std::move(node))).outputs[0];
 }
 
+void Emitter::add_output(std::string_view op, std::vector<ValueId> inputs, Attributes attributes,
+                         const std::string& output) {
+  ImportNode node;
+  node.name = fresh_name(output + ".node");
+  node.op = op;
+  node.inputs = std::move(inputs);
+  node.outputs = {output};
+  node.attributes = std::move(attributes);
+  add(std::move(node));
+}
+
 ValueId Emitter::add_constant(const std::string& name, Tensor data) {
   return graph_.add_initializer(fresh_name(name), std::make_shared<const Tensor>(std::move(data)));
 }

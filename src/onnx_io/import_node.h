@@ -13,7 +13,8 @@ namespace trainyard::onnx_io {
 
 struct ImportNode {
   std::string name;
-  std::string op;
+  std::string op;      // empty after an adapter that made all of it
+  std::string domain;  // empty: ONNX's own
   int64_t opset = 0;
   std::vector<ValueId> inputs;
   std::vector<std::string> outputs;  // empty: absent
@@ -42,6 +43,9 @@ class Emitter {
   // A helper node with one output, named after `name`.
   ValueId add_helper(std::string_view op, std::vector<ValueId> inputs, Attributes attributes,
                      const std::string& name);
+  // The same for an output of the file's node, under its own name.
+  void add_output(std::string_view op, std::vector<ValueId> inputs, Attributes attributes,
+                  const std::string& output);
   ValueId add_constant(const std::string& name, Tensor data);
   ValueId add_ints(const std::string& name, const std::vector<int64_t>& values);
 

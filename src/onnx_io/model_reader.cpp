@@ -6,14 +6,14 @@
 #include <unordered_set>
 
 #include <fmt/format.h>
+#include <google/protobuf/unknown_field_set.h>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "onnx_io/adapters.h"
-#include "onnx_io/newer_opsets.h"
+#include "onnx_io/functions.h"
 #include "onnx_io/proto.h"
 #include "onnx_io/tensor_reader.h"
-#include "ops/op_def.h"
 
 namespace trainyard::onnx_io {
 namespace {
@@ -31,28 +31,35 @@ bool is_default_domain(const std::string& domain) {
   return domain.empty() || domain == "ai.onnx";
 }
 
-int64_t default_opset(const onnx::ModelProto& model) {
+template <typename Imports>
+int64_t opset_of(const Imports& imports) {
   int64_t version = 0;
-  for (const auto& import : model.opset_import()) {
+  for (const auto& import : imports) {
     if (is_default_domain(import.domain())) version = import.version();
   }
-  // Before IR version 3 there was one operator set and no need to name it.
-  if (model.opset_import().empty() && model.ir_version() < 3) version = 1;
   return version;
 }
 
-void check_operators(const onnx::ModelProto& model) {
-  std::set<std::string> missing;
-  const int64_t opset = default_opset(model);
-  for (const auto& node : model.graph().node()) {
-    if (!is_default_domain(node.domain())) {
-      missing.insert(fmt::format("{} ({})", node.op_type(), node.domain()));
-    } else if (ops::find_op(adapted_op(node.op_type())) == nullptr) {
-      missing.insert(node.op_type());
-    } else if (opset <= kNewestOpset && changed_since_17(node.op_type(), opset)) {
-      missing.insert(fmt::format("{} of opset {}", node.op_type(), opset));
+int64_t default_opset(const onnx::ModelProto& model) {
+  const int64_t version = opset_of(model.opset_import());
+  // Before IR version 3 there was one operator set and no need to name it.
+  if (model.opset_import().empty() && model.ir_version() < 3) return 1;
+  // A model of other operators alone need not name ONNX's own.
+  return version == 0 && !model.opset_import().empty() ? kNewestOpset : version;
+}
+
+void find_missing(const FileGraph& graph, std::set<std::string>& missing) {
+  for (const FileNode& node : graph.nodes) {
+    if (!is_known_operator(node.domain, node.op)) {
+      missing.insert(node.domain.empty() ? node.op : fmt::format("{} ({})", node.op, node.domain));
     }
+    for (const auto& [name, body] : node.graphs) find_missing(*body, missing);
   }
+}
+
+void check_operators(const FileGraph& graph) {
+  std::set<std::string> missing;
+  find_missing(graph, missing);
   if (missing.empty()) return;
   const std::vector<std::string> names(missing.begin(), missing.end());
   throw UnsupportedOperators(fmt::format(
@@ -119,8 +126,6 @@ onnx::AttributeProto::AttributeType attribute_type(const onnx::AttributeProto& p
 
 Attribute read_attribute(const onnx::AttributeProto& proto, TensorReader& tensors) {
   using A = onnx::AttributeProto;
-  TY_REQUIRE(proto.ref_attr_name().empty(), "it refers to the attribute '{}' of a function",
-             proto.ref_attr_name());
   switch (attribute_type(proto)) {
     case A::FLOAT:
       return proto.f();
@@ -141,18 +146,45 @@ Attribute read_attribute(const onnx::AttributeProto& proto, TensorReader& tensor
   }
 }
 
-FileNode read_node(const onnx::NodeProto& proto, TensorReader& tensors) {
+// Reads one model: where its operators come from, and its tensors.
+class Reader {
+ public:
+  explicit Reader(TensorReader& tensors) : tensors_(tensors) {}
+
+  FileGraph read_graph(const onnx::GraphProto& graph, int64_t opset, bool is_body);
+  FileFunction read_function(const onnx::FunctionProto& proto, int64_t opset);
+
+ private:
+  FileNode read_node(const onnx::NodeProto& proto, int64_t opset);
+  void read_into(const onnx::AttributeProto& proto, int64_t opset, FileNode& node);
+
+  TensorReader& tensors_;
+};
+
+void Reader::read_into(const onnx::AttributeProto& proto, int64_t opset, FileNode& node) {
+  bool fresh = false;
+  if (!proto.ref_attr_name().empty()) {
+    fresh = node.references.emplace(proto.name(), proto.ref_attr_name()).second;
+  } else if (proto.type() == onnx::AttributeProto::GRAPH || proto.has_g()) {
+    auto body = std::make_shared<const FileGraph>(read_graph(proto.g(), opset, true));
+    fresh = node.graphs.emplace(proto.name(), std::move(body)).second;
+  } else {
+    fresh = node.attributes.emplace(proto.name(), read_attribute(proto, tensors_)).second;
+  }
+  TY_REQUIRE(fresh, "it is given twice");
+}
+
+FileNode Reader::read_node(const onnx::NodeProto& proto, int64_t opset) {
   FileNode node;
   node.name = proto.name();
   node.op = proto.op_type();
-  node.domain = proto.domain();
+  if (!is_default_domain(proto.domain())) node.domain = proto.domain();
+  node.opset = opset;
   node.inputs.assign(proto.input().begin(), proto.input().end());
   node.outputs.assign(proto.output().begin(), proto.output().end());
   for (const auto& attribute : proto.attribute()) {
     try {
-      const bool fresh =
-          node.attributes.emplace(attribute.name(), read_attribute(attribute, tensors)).second;
-      TY_REQUIRE(fresh, "it is given twice");
+      read_into(attribute, opset, node);
     } catch (const Error& problem) {
       throw_error("node '{}' ({}), attribute '{}': {}", node.name, node.op, attribute.name(),
                   problem.what());
@@ -161,45 +193,79 @@ FileNode read_node(const onnx::NodeProto& proto, TensorReader& tensors) {
   return node;
 }
 
-void read_graph(const onnx::GraphProto& graph, TensorReader& tensors, FileModel& model) {
-  model.graph_name = graph.name();
+FileGraph Reader::read_graph(const onnx::GraphProto& graph, int64_t opset, bool is_body) {
+  FileGraph out;
+  out.name = graph.name();
+  TY_REQUIRE(graph.sparse_initializer().empty(), "sparse initializers ('{}') are not supported",
+             graph.sparse_initializer(0).values().name());
   std::unordered_set<std::string> initialized;
   for (const auto& proto : graph.initializer()) {
     try {
-      model.initializers.push_back(
-          {proto.name(), std::make_shared<const Tensor>(tensors.read(proto))});
+      out.initializers.push_back(
+          {proto.name(), std::make_shared<const Tensor>(tensors_.read(proto))});
     } catch (const Error& problem) {
       throw_error("initializer '{}': {}", proto.name(), problem.what());
     }
     initialized.insert(proto.name());
   }
   for (const auto& info : graph.input()) {
-    if (!initialized.contains(info.name())) model.inputs.push_back(read_input(info));
+    if (initialized.contains(info.name())) continue;
+    if (is_body) {
+      out.inputs.push_back({info.name(), DType::kF32, {}});  // the caller knows its type
+    } else {
+      out.inputs.push_back(read_input(info));
+    }
   }
   for (const auto& info : graph.output()) {
-    model.outputs.push_back({info.name(), tensor_dtype(info, "output")});
+    out.outputs.push_back({info.name(), std::nullopt});
+    if (!is_body) out.outputs.back().dtype = tensor_dtype(info, "output");
   }
-  for (const auto& node : graph.node()) model.nodes.push_back(read_node(node, tensors));
+  for (const auto& node : graph.node()) out.nodes.push_back(read_node(node, opset));
+  return out;
+}
+
+FileFunction Reader::read_function(const onnx::FunctionProto& proto, int64_t opset) {
+  FileFunction function;
+  if (!is_default_domain(proto.domain())) function.domain = proto.domain();
+  function.name = proto.name();
+  function.inputs.assign(proto.input().begin(), proto.input().end());
+  function.outputs.assign(proto.output().begin(), proto.output().end());
+  // Default values are newer than the protobuf classes of ONNX here.
+  constexpr int kDefaultsField = 11;
+  const auto& unknown = proto.unknown_fields();
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    const auto& field = unknown.field(i);
+    using Field = google::protobuf::UnknownField;
+    if (field.number() != kDefaultsField || field.type() != Field::TYPE_LENGTH_DELIMITED) continue;
+    const auto attribute = parse<onnx::AttributeProto>(field.length_delimited(), "attribute");
+    function.defaults.emplace(attribute.name(), read_attribute(attribute, tensors_));
+  }
+  const int64_t own = opset_of(proto.opset_import());
+  for (const auto& node : proto.node()) {
+    function.nodes.push_back(read_node(node, own > 0 ? own : opset));
+  }
+  return function;
 }
 
 }  // namespace
 
-FileModel read_model(Bytes file, std::shared_ptr<void> owner, std::filesystem::path folder) {
+FileGraph read_model(Bytes file, std::shared_ptr<void> owner, std::filesystem::path folder) {
   SplitFile split = split_file(file, Root::kModel);
   const auto proto = parse<onnx::ModelProto>(split.description, "model");
   TY_REQUIRE(proto.has_graph(), "it is not an ONNX model: there is no graph in it");
-  check_operators(proto);
-  TY_REQUIRE(proto.graph().sparse_initializer().empty(),
-             "sparse initializers ('{}') are not supported",
-             proto.graph().sparse_initializer(0).values().name());
-  FileModel model;
-  model.opset = default_opset(proto);
-  TY_REQUIRE(1 <= model.opset && model.opset <= kNewestOpset,
-             "its operators are of opset {}; 7 to {} are supported", model.opset, kNewestOpset);
-  model.opset = std::min(model.opset, kGraphOpset);
+  const int64_t opset = default_opset(proto);
+  TY_REQUIRE(1 <= opset && opset <= kNewestOpset,
+             "its operators are of opset {}; 7 to {} are supported", opset, kNewestOpset);
   TensorReader tensors(std::move(split.payloads), std::move(owner), std::move(folder));
-  read_graph(proto.graph(), tensors, model);
-  return model;
+  Reader reader(tensors);
+  std::vector<FileFunction> functions;
+  for (const auto& function : proto.functions()) {
+    functions.push_back(reader.read_function(function, opset));
+  }
+  FileGraph graph = reader.read_graph(proto.graph(), opset, /*is_body=*/false);
+  inline_functions(functions, graph);
+  check_operators(graph);
+  return graph;
 }
 
 Tensor read_tensor(Bytes file, std::shared_ptr<void> owner, std::filesystem::path folder) {

@@ -1,7 +1,9 @@
 // What a parsed ONNX model says, in our own words: plain structs, no protobuf beyond this point.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,13 +14,20 @@
 
 namespace trainyard::onnx_io {
 
+struct FileGraph;
+
 struct FileNode {
   std::string name;
   std::string op;
-  std::string domain;
+  std::string domain;  // empty: ONNX's own
+  int64_t opset = 0;   // of ONNX's own operators, where the node stands
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   Attributes attributes;
+  // Bodies of control flow, by the name of the attribute; shared, since nobody changes them.
+  std::map<std::string, std::shared_ptr<const FileGraph>> graphs;
+  // In a function: attributes that the caller gives, by their name here -> at the caller.
+  std::map<std::string, std::string> references;
 };
 
 struct FileTensor {
@@ -28,21 +37,34 @@ struct FileTensor {
 
 struct FileOutput {
   std::string name;
-  DType dtype = DType::kF32;
+  std::optional<DType> dtype;  // none: not declared, as bodies may leave it
 };
 
-struct FileModel {
-  std::string graph_name;
-  int64_t opset = 0;
+struct FileGraph {
+  std::string name;
   std::vector<DeclaredInput> inputs;  // without those that are initializers
   std::vector<FileTensor> initializers;
   std::vector<FileNode> nodes;
   std::vector<FileOutput> outputs;
 };
 
+// A function of the model: its nodes stand in for a call.
+struct FileFunction {
+  std::string domain;
+  std::string name;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  Attributes defaults;
+  std::vector<FileNode> nodes;
+};
+
+// The newest operator set of ONNX that is read.
+inline constexpr int64_t kNewestOpset = 28;
+
 // `owner` and `folder` as for TensorReader. Throws Error, without the file's name, naming node or
-// value and reason; every operator that is not supported is in one message.
-FileModel read_model(Bytes file, std::shared_ptr<void> owner, std::filesystem::path folder);
+// value and reason; every operator that is not supported is in one message. Calls of the model's
+// own functions are replaced by their nodes.
+FileGraph read_model(Bytes file, std::shared_ptr<void> owner, std::filesystem::path folder);
 Tensor read_tensor(Bytes file, std::shared_ptr<void> owner, std::filesystem::path folder);
 
 }  // namespace trainyard::onnx_io

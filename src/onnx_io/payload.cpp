@@ -10,6 +10,8 @@ namespace {
 // Without weights, the largest published models describe themselves in a few megabytes.
 constexpr size_t kLargestDescription = size_t{64} << 20;
 constexpr int64_t kMostMessages = 1'000'000;
+// What protobuf reads too; a graph within a graph takes three.
+constexpr int kDeepestMessage = 100;
 
 enum class Message : uint8_t { kModel, kGraph, kNode, kAttribute, kTensor, kFunction, kOther };
 
@@ -23,10 +25,12 @@ Message child_of(Message parent, uint32_t field) {
       if (field == 1) return Message::kNode;
       return field == 5 ? Message::kTensor : Message::kOther;
     case Message::kFunction:
+      if (field == 11) return Message::kAttribute;
       return field == 7 ? Message::kNode : Message::kOther;
     case Message::kNode:
       return field == 5 ? Message::kAttribute : Message::kOther;
     case Message::kAttribute:
+      if (field == 6 || field == 11) return Message::kGraph;
       return field == 5 ? Message::kTensor : Message::kOther;
     case Message::kTensor:
     case Message::kOther:
@@ -46,7 +50,9 @@ class Splitter {
  public:
   explicit Splitter(Bytes file) : file_(file) {}
 
-  std::string rewrite(Message kind, Bytes message) {
+  std::string rewrite(Message kind, Bytes message, int depth = 0) {
+    TY_REQUIRE(depth < kDeepestMessage, "its messages are nested more than {} deep (byte {})",
+               kDeepestMessage, position_of(message));
     TY_REQUIRE(++messages_ <= kMostMessages, "it has more than {} nodes and tensors",
                kMostMessages);
     std::string out;
@@ -62,7 +68,7 @@ class Splitter {
         has_numbers = true;
         move_out(field, out);
       } else if (child != Message::kOther) {
-        const std::string inner = rewrite(child, field.content);
+        const std::string inner = rewrite(child, field.content, depth + 1);
         append_bytes_header(out, field.number, inner.size());
         out += inner;
       } else {

@@ -45,8 +45,22 @@ void normalise_bools(Tensor& tensor) {
   for (int64_t i = 0; i < tensor.num_elements(); ++i) bytes[i] = bytes[i] != 0 ? 1 : 0;
 }
 
+// Files pack what is smaller than a byte; in memory each element has a byte of its own.
+Tensor unpacked_narrow(TensorType type, Bytes bytes) {
+  Tensor tensor(std::move(type));
+  unpack_narrow(tensor.dtype(), {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()},
+                {static_cast<uint8_t*>(tensor.data()), static_cast<size_t>(tensor.num_bytes())});
+  return tensor;
+}
+
+int64_t file_bytes(const TensorType& type) {
+  return packed_bytes(type.dtype, type.shape.num_elements());
+}
+
 Tensor shared_or_copied(TensorType type, Bytes bytes, const std::shared_ptr<void>& owner) {
   const auto address = reinterpret_cast<uintptr_t>(bytes.data());
+  const int bits = narrow_bits(type.dtype);
+  if (bits > 0 && bits < 8) return unpacked_narrow(std::move(type), bytes);
   if (owner && type.dtype != DType::kBool &&
       address % static_cast<uintptr_t>(dtype_size(type.dtype)) == 0) {
     // The tensor becomes constant data of a graph, which nobody writes to.
@@ -114,14 +128,14 @@ Tensor TensorReader::read_external(const TensorProto& proto, TensorType type) {
   }
   const std::shared_ptr<MappedFile> file = files_.open(location);
   const auto size = static_cast<int64_t>(file->bytes().size());
+  const int64_t wanted = file_bytes(type);
   TY_REQUIRE(offset <= size && length.value_or(0) <= size - offset,
              "its external data '{}' has {} bytes, {} from byte {} on are wanted", location, size,
-             length.value_or(type.num_bytes()), offset);
-  TY_REQUIRE(length.value_or(size - offset) >= type.num_bytes() &&
-                 (!length || *length == type.num_bytes()),
-             "its type {} wants {} bytes, its external data '{}' has {}", type.to_string(),
-             type.num_bytes(), location, length.value_or(size - offset));
-  const auto bytes = static_cast<size_t>(type.num_bytes());
+             length.value_or(wanted), offset);
+  TY_REQUIRE(length.value_or(size - offset) >= wanted && (!length || *length == wanted),
+             "its type {} wants {} bytes, its external data '{}' has {}", type.to_string(), wanted,
+             location, length.value_or(size - offset));
+  const auto bytes = static_cast<size_t>(wanted);
   return shared_or_copied(std::move(type),
                           file->bytes().subspan(static_cast<size_t>(offset), bytes), file);
 }
@@ -130,7 +144,7 @@ Tensor TensorReader::read(const TensorProto& proto) {
   TensorType type = declared_type(proto);
   TY_REQUIRE(!proto.has_segment(), "it is a segment of a larger tensor");
   if (proto.data_location() == TensorProto::EXTERNAL) return read_external(proto, std::move(type));
-  const int64_t wanted = type.num_bytes();
+  const int64_t wanted = file_bytes(type);
   if (!proto.has_raw_data()) {
     TY_REQUIRE(wanted == 0, "its type {} wants {} bytes, it has no data", type.to_string(), wanted);
     return Tensor(std::move(type));
@@ -145,7 +159,11 @@ Tensor TensorReader::read(const TensorProto& proto) {
              "its numbers are kept in a field for another type than {}", dtype_name(type.dtype));
   if (!raw && payload.field != TensorProto::kFloatDataFieldNumber &&
       payload.field != TensorProto::kDoubleDataFieldNumber) {
-    return unpacked(std::move(type), payload.bytes, payload.position);
+    const int bits = narrow_bits(type.dtype);
+    if (bits == 0 || bits == 8) return unpacked(std::move(type), payload.bytes, payload.position);
+    const Tensor packed = unpacked({DType::kU8, Shape{wanted}}, payload.bytes, payload.position);
+    return unpacked_narrow(std::move(type), {static_cast<const std::byte*>(packed.data()),
+                                             static_cast<size_t>(wanted)});
   }
   TY_REQUIRE(static_cast<int64_t>(payload.bytes.size()) == wanted,
              "its type {} wants {} bytes, it has {}", type.to_string(), wanted,

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "kernels/kernel_table.h"
+#include "ops/control_flow.h"
 #include "ops/inference.h"
 #include "runtime/plan.h"
 
@@ -114,7 +115,7 @@ class Chooser {
     step.node = id;
     step.layouts.inputs.resize(node.num_inputs());
     step.layouts.outputs.resize(node.num_outputs());
-    if (!has_static_shapes(node)) {
+    if (!has_static_shapes(node) || ops::is_control_flow(node.op())) {
       step.kind = StepKind::kLate;
     } else if (is_view_op(node)) {
       step.kind = StepKind::kView;

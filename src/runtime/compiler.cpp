@@ -182,6 +182,9 @@ Executable compile(Graph graph, const CompileOptions& options) {
   auto program = std::make_shared<Program>();
   program->threads = options.threads > 0 ? options.threads : kernels::available_cores();
   kernels::set_threads(program->threads);
+  program->options = options;
+  program->options.states.clear();
+  program->options.observer = nullptr;
   graph.sort();
   program->inputs = ports(graph, graph.inputs());
   program->outputs = ports(graph, graph.outputs());

@@ -21,6 +21,7 @@ struct CompileOptions {
   bool rewrite = true;                       // run the passes
   const passes::PassList* passes = nullptr;  // null: inference_passes()
   uint64_t seed = 0;                         // of initializers without data
+  int64_t max_iterations = 1'000'000;        // of a Loop; beyond it is an error
   // Initializers that each run replaces. Their numbers are not taken from the graph: a context
   // starts with zeros, and set_state() fills them.
   std::vector<StateUpdate> states;

@@ -2,11 +2,14 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "base/error.h"
 #include "kernels/api/exchange_kernel.h"
 #include "kernels/parallel/exchange.h"
 #include "kernels/parallel/parallel.h"
+#include "ops/control_flow.h"
+#include "runtime/control_flow.h"
 #include "runtime/executable.h"
 #include "runtime/late_node.h"
 #include "runtime/profile.h"
@@ -182,7 +185,17 @@ struct ExecutionContext::Impl {
       }
       in[i] = made.empty() ? &views[i] : &made;
     }
-    std::vector<Tensor> out = run_late_node(graph, step.node, in);
+    std::vector<Tensor> out;
+    if (ops::is_control_flow(node.op)) {
+      std::unique_ptr<ControlFlow>& flow = control[step.node];
+      if (flow == nullptr) {
+        flow = std::make_unique<ControlFlow>(graph, step.node, program().options);
+      }
+      out = flow->run(in);
+      out.resize(node.outputs.size());
+    } else {
+      out = run_late_node(graph, step.node, in);
+    }
     for (size_t i = 0; i < out.size(); ++i) {
       const ValueId id = node.outputs[i];
       if (!id.valid()) continue;
@@ -241,6 +254,7 @@ struct ExecutionContext::Impl {
   std::vector<Tensor> states;  // bytes, each in its own layout
   std::vector<Tensor> late;    // by value; what the present run made
   std::vector<std::unique_ptr<BoundKernel>> bound;
+  std::map<NodeId, std::unique_ptr<ControlFlow>> control;  // made when first run
 };
 
 ExecutionContext::ExecutionContext(Executable executable, kernels::Exchange* exchange)

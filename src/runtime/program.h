@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/api/kernel.h"
-#include "runtime/executable.h"
+#include "runtime/compiler.h"
 #include "runtime/plan.h"
 
 namespace trainyard::runtime {
@@ -33,6 +33,7 @@ struct Program {
   std::vector<Bucket> buckets;
   int64_t window_bytes = 0;
   int threads = 1;
+  CompileOptions options;  // for the bodies of control flow; without states
   std::vector<Port> inputs;
   std::vector<Port> outputs;
   // Values that contexts hold and that a run changes; ports in the same order.

@@ -6,7 +6,8 @@
 
 namespace trainyard {
 
-// Returns f(T{}) with the C++ type of `dtype`; f is a lambda [&]<typename T>(T).
+// Returns f(T{}) with the C++ type of `dtype`; f is a lambda [&]<typename T>(T). Throws Error for a
+// narrow type.
 template <typename F>
 decltype(auto) for_type(DType dtype, F&& f) {
   switch (dtype) {
@@ -36,8 +37,10 @@ decltype(auto) for_type(DType dtype, F&& f) {
       return f(uint64_t{});
     case DType::kBool:
       return f(bool{});
+    default:
+      throw_error("elements of type {} are kept and converted, not computed with",
+                  dtype_name(dtype));
   }
-  TY_CHECK(false, "dtype {}", static_cast<int>(dtype));
 }
 
 // The same for the float types alone; throws Error for others.

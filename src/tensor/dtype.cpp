@@ -12,7 +12,7 @@ struct Row {
   int64_t size;
 };
 
-constexpr std::array<Row, 13> kRows = {{
+constexpr std::array<Row, 23> kRows = {{
     {DType::kF32, "f32", 4},
     {DType::kF64, "f64", 8},
     {DType::kF16, "f16", 2},
@@ -26,6 +26,16 @@ constexpr std::array<Row, 13> kRows = {{
     {DType::kU32, "u32", 4},
     {DType::kU64, "u64", 8},
     {DType::kBool, "bool", 1},
+    {DType::kF8E4M3, "f8e4m3", 1},
+    {DType::kF8E4M3UZ, "f8e4m3uz", 1},
+    {DType::kF8E5M2, "f8e5m2", 1},
+    {DType::kF8E5M2UZ, "f8e5m2uz", 1},
+    {DType::kF8E8M0, "f8e8m0", 1},
+    {DType::kF4E2M1, "f4e2m1", 1},
+    {DType::kI4, "i4", 1},
+    {DType::kU4, "u4", 1},
+    {DType::kI2, "i2", 1},
+    {DType::kU2, "u2", 1},
 }};
 
 }  // namespace
@@ -44,6 +54,10 @@ bool is_float(DType dtype) {
 
 bool is_integer(DType dtype) {
   return dtype >= DType::kI8 && dtype <= DType::kU64;
+}
+
+bool is_narrow(DType dtype) {
+  return dtype > DType::kBool;
 }
 
 float f16_to_f32(uint16_t bits) {

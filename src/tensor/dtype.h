@@ -21,14 +21,27 @@ enum class DType : uint8_t {
   kU32,
   kU64,
   kBool,
+  // Kept and converted, not computed with (tensor/narrow.h). A letter pair behind an eight-bit
+  // float tells the bits of exponent and mantissa; UZ: one zero, no infinities.
+  kF8E4M3,
+  kF8E4M3UZ,
+  kF8E5M2,
+  kF8E5M2UZ,
+  kF8E8M0,
+  kF4E2M1,
+  kI4,
+  kU4,
+  kI2,
+  kU2,
 };
 
-// Size of one element in bytes.
+// Size of one element in memory, in bytes.
 int64_t dtype_size(DType dtype);
 // "f32", "i64", "bool", …
 std::string_view dtype_name(DType dtype);
 bool is_float(DType dtype);
 bool is_integer(DType dtype);  // not bool
+bool is_narrow(DType dtype);   // neither float nor integer above: kept, not computed with
 
 // Half-precision bits to and from float; rounds to nearest even.
 float f16_to_f32(uint16_t bits);

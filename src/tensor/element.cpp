@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "tensor/dispatch.h"
+#include "tensor/narrow.h"
 #include "tensor/tensor.h"
 
 namespace trainyard {
@@ -30,6 +31,9 @@ To convert(From value) {
 
 template <typename To>
 To read_element(const TensorView& view, int64_t index) {
+  if (is_narrow(view.dtype)) {
+    return convert<To>(narrow_to_f32(view.dtype, view.as<const uint8_t>()[index]));
+  }
   return for_type(view.dtype,
                   [&]<typename T>(T) { return convert<To>(view.as<const T>()[index]); });
 }
@@ -78,8 +82,26 @@ std::vector<int64_t> to_ints(const TensorView& view) {
   return values;
 }
 
-void cast_elements(const TensorView& from, const TensorView& to) {
+void cast_elements(const TensorView& from, const TensorView& to, const NarrowRule& rule) {
   const int64_t count = from.num_elements();
+  if (from.dtype == to.dtype) {
+    if (count > 0) {
+      std::memcpy(to.data, from.data, static_cast<size_t>(count * dtype_size(to.dtype)));
+    }
+    return;
+  }
+  if (is_narrow(to.dtype)) {
+    for (int64_t i = 0; i < count; ++i) {
+      to.as<uint8_t>()[i] = f32_to_narrow(to.dtype, read_element<float>(from, i), rule);
+    }
+    return;
+  }
+  if (is_narrow(from.dtype)) {
+    for_type(to.dtype, [&]<typename To>(To) {
+      for (int64_t i = 0; i < count; ++i) to.as<To>()[i] = read_element<To>(from, i);
+    });
+    return;
+  }
   for_type(from.dtype, [&]<typename From>(From) {
     for_type(to.dtype, [&]<typename To>(To) {
       for (int64_t i = 0; i < count; ++i) to.as<To>()[i] = convert<To>(from.as<const From>()[i]);

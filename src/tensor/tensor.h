@@ -9,6 +9,7 @@
 
 #include "tensor/dtype.h"
 #include "tensor/half.h"
+#include "tensor/narrow.h"
 #include "tensor/shape.h"
 
 namespace trainyard {
@@ -150,7 +151,7 @@ inline std::vector<int64_t> to_ints(const Tensor& tensor) {
 }
 // The same values as another element type, converted as C++ would; floats outside an integer's
 // range are clamped to it, and NaN is 0.
-void cast_elements(const TensorView& from, const TensorView& to);
+void cast_elements(const TensorView& from, const TensorView& to, const NarrowRule& rule = {});
 Tensor cast(const Tensor& tensor, DType to);
 
 // Copies an N-dimensional block between two strided places; strides count elements.

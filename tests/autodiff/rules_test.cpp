@@ -57,6 +57,9 @@ std::vector<GradientCase> elementary_cases() {
       {"shrink", {{9}}, node("Shrink", {{"bias", 0.3F}, {"lambd", 0.4F}})},
       {"sinh", {{7}}, node("Sinh")},
       {"softsign", {{7}}, node("Softsign")},
+      {"gelu", {{7}}, node("Gelu")},
+      {"gelu by tanh", {{7}}, node("Gelu", {{"approximate", std::string("tanh")}})},
+      {"swish", {{7}}, node("Swish", {{"alpha", 1.5F}})},
       {"tan", {{7}}, node("Tan")},
       {"thresholded relu", {{9}}, node("ThresholdedRelu", {{"alpha", 0.25F}})},
       {"mod", {{2, 3}, {3}}, node("Mod", {{"fmod", int64_t{1}}}), 0.3, 2},
@@ -77,6 +80,14 @@ std::vector<GradientCase> elementary_cases() {
        }},
       {"dropout at rest", {{5}}, node("Dropout")},
   };
+}
+
+// Tables of cosines and sines that are not learnt.
+ValueId turned(ops::Builder& b, const Inputs& x) {
+  const std::vector<float> table = {0.6F, 0.8F, 1, 0, 0, -1};
+  const ValueId cosines = b.constant("cosines", Tensor::of<float>({1, 3, 2}, table));
+  const ValueId sines = b.constant("sines", Tensor::of<float>({1, 3, 2}, table));
+  return b.add("RotaryEmbedding", {x[0], cosines, sines});
 }
 
 std::vector<GradientCase> reduction_cases() {
@@ -105,6 +116,16 @@ std::vector<GradientCase> reduction_cases() {
                        {"strides", ints({2, 1})},
                        {"pads", ints({1, 0, 1, 1})}})},
       {"global lp pool", {{2, 3, 4}}, node("GlobalLpPool")},
+      {"rms norm",
+       {{2, 3, 4}, {4}},
+       node("RMSNormalization", {{"axis", int64_t{-1}}, {"epsilon", 0.01F}})},
+      {"attention",
+       {{1, 3, 4}, {1, 5, 4}, {1, 5, 4}},
+       node("Attention", {{"kv_num_heads", int64_t{2}}, {"q_num_heads", int64_t{2}}})},
+      {"causal attention",
+       {{1, 2, 3, 2}, {1, 2, 3, 2}, {1, 2, 3, 3}},
+       node("Attention", {{"is_causal", int64_t{1}}})},
+      {"rotary embedding", {{1, 2, 3, 4}}, turned},
       {"layer norm",
        {{2, 3, 4}, {3, 4}, {4}},
        node("LayerNormalization", {{"axis", int64_t{1}}, {"epsilon", 0.01F}})},
@@ -188,9 +209,9 @@ INSTANTIATE_TEST_SUITE_P(Movement, RuleTest, ::testing::ValuesIn(movement_cases(
 TEST(Rules, OperatorsWithoutOneAreThese) {
   const std::vector<std::string> expected = {
       // gradients themselves: there are no second derivatives
-      "AveragePoolGrad", "BatchNormGrad", "ClipGrad", "ConvGradInput", "ConvGradWeight", "LRNGrad",
-      "MaxPoolGrad", "NegativeLogLikelihoodLossGrad", "ReluGrad", "ResizeGrad", "SigmoidGrad",
-      "SliceGrad", "SoftmaxCrossEntropyLossGrad", "TanhGrad",
+      "AveragePoolGrad", "BatchNormGrad", "ClipGrad", "ConvGradInput", "ConvGradWeight", "GeluGrad",
+      "LRNGrad", "MaxPoolGrad", "NegativeLogLikelihoodLossGrad", "ReluGrad", "ResizeGrad",
+      "SigmoidGrad", "SliceGrad", "SoftmaxCrossEntropyLossGrad", "TanhGrad",
       // optimizers
       "Adagrad", "Adam", "AdamW", "ClipByGlobalNorm", "Lars", "Momentum",
       // made by the compiler, after differentiation
@@ -198,8 +219,9 @@ TEST(Rules, OperatorsWithoutOneAreThese) {
       // quantised
       "DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear",
       // not written
-      "Compress", "Det", "GRU", "GridSample", "LSTM", "MaxRoiPool", "MaxUnpool", "RNN",
-      "ReduceProd", "RoiAlign"};
+      "AffineGrid", "CenterCropPad", "Col2Im", "Compress", "CumProd", "DFT", "Det", "GRU",
+      "GridSample", "If", "LSTM", "LinearAttention", "Loop", "MaxRoiPool", "MaxUnpool", "RNN",
+      "ReduceProd", "RoiAlign", "STFT", "Scan", "TensorScatter"};
   std::vector<std::string> found;
   for (const ops::OpDef* op : ops::all_ops()) {
     if (op->gradient == nullptr && op->no_gradient != ops::NoGradient::kNever) {

@@ -14,6 +14,7 @@ OpCases all_cases() {
            internal_cases,
            linear_cases,
            loss_cases,
+           newer_cases,
            nn_cases,
            normalization_cases,
            optimizer_cases,

@@ -21,6 +21,7 @@ OpCases indexing_cases();
 OpCases internal_cases();
 OpCases linear_cases();
 OpCases loss_cases();
+OpCases newer_cases();
 OpCases nn_cases();
 OpCases normalization_cases();
 OpCases optimizer_cases();

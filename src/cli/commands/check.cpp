@@ -43,6 +43,12 @@ report::Document document_of_check(const std::string& file, const onnx_io::Check
         report::Paragraph{fmt::format("{}: {} findings", file, report.findings.size())});
     document.blocks.emplace_back(table_of(report));
   }
+  if (!report.judged && report.opset > onnx_io::kJudgedOpset) {
+    document.blocks.emplace_back(report::Paragraph{fmt::format(
+        "Only Trainyard's own verifier has looked at it: the ONNX library here knows opsets to {}, "
+        "this file is of {}.",
+        onnx_io::kJudgedOpset, report.opset)});
+  }
   Json findings = Json::array();
   for (const onnx_io::Finding& finding : report.findings) {
     findings.push_back(Json::object(
@@ -52,6 +58,7 @@ report::Document document_of_check(const std::string& file, const onnx_io::Check
                                 {"ok", ok},
                                 {"ir_version", report.ir_version},
                                 {"opset", report.opset},
+                                {"onnx_checker_asked", report.judged},
                                 {"nodes", report.num_nodes},
                                 {"initializers", report.num_initializers},
                                 {"findings", std::move(findings)}});

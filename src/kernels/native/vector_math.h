@@ -2,6 +2,7 @@
 #pragma once
 
 #include <immintrin.h>
+#include <initializer_list>
 
 namespace trainyard::kernels::native {
 

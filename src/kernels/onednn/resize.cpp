@@ -38,6 +38,10 @@ bool is_plain_linear(const NodeView& node, const ops::ResizeSizes& sizes) {
 std::string_view refuses_resize(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   if (x.dtype != DType::kF32) return kOnlyF32;
+  if (node.attr_int("antialias", 0) != 0 ||
+      node.attr_text("keep_aspect_ratio_policy", "stretch") != "stretch") {
+    return "antialiasing and kept ratios are not implemented";
+  }
   if (x.shape.rank() < 3 || x.shape.rank() > 5) {
     return "only one to three spatial dimensions are implemented";
   }

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "kernels/reference/cubic.h"
 #include "kernels/reference/reference.h"
@@ -28,15 +30,21 @@ class GridSample final : public Kernel {
   void run_as(const KernelArgs& args) const {
     const Shape& x = *args.inputs[0].shape;
     const Shape& y = *args.outputs[0].shape;
-    const int64_t points = y[2] * y[3];
+    const int64_t spatial = x.rank() - 2;
+    const int64_t pixels = x.num_elements(2, x.rank());
+    const int64_t points = y.num_elements(2, y.rank());
+    std::vector<double> at(static_cast<size_t>(spatial));
     for (int64_t nc = 0; nc < y[0] * y[1]; ++nc) {
-      const T* image = args.inputs[0].as<T>() + nc * x[2] * x[3];
-      const T* grid = args.inputs[1].as<T>() + nc / y[1] * points * 2;
+      const T* image = args.inputs[0].as<T>() + nc * pixels;
+      const T* grid = args.inputs[1].as<T>() + nc / y[1] * points * spatial;
       T* out = args.outputs[0].as<T>() + nc * points;
       for (int64_t i = 0; i < points; ++i) {
-        const double column = from_unit(static_cast<double>(grid[2 * i]), x[3]);
-        const double row = from_unit(static_cast<double>(grid[2 * i + 1]), x[2]);
-        out[i] = static_cast<T>(sample(image, x[2], x[3], row, column));
+        // The grid names the innermost dimension first.
+        for (int64_t d = 0; d < spatial; ++d) {
+          const auto unit = static_cast<double>(grid[spatial * i + spatial - 1 - d]);
+          at[static_cast<size_t>(d)] = from_unit(unit, x[2 + d]);
+        }
+        out[i] = static_cast<T>(sample(image, x.dims().subspan(2), at));
       }
     }
   }
@@ -65,32 +73,24 @@ class GridSample final : public Kernel {
     return std::fmod(folds, 2.0) == 0 ? low + rest : low + length - rest;
   }
 
+  // The value at `at`, dimension by dimension; `image` is what the dimensions before have chosen.
   template <typename T>
-  double sample(const T* image, int64_t height, int64_t width, double row, double column) const {
-    const auto pixel = [&](double i, double j) {
-      const double r = padded(i, height);
-      const double c = padded(j, width);
-      const bool inside = r >= 0 && c >= 0 && r <= static_cast<double>(height - 1) &&
-                          c <= static_cast<double>(width - 1);
-      if (!inside) return 0.0;
-      return static_cast<double>(image[static_cast<int64_t>(r) * width + static_cast<int64_t>(c)]);
+  double sample(const T* image, std::span<const int64_t> sizes, std::span<const double> at) const {
+    if (sizes.empty()) return static_cast<double>(*image);
+    int64_t stride = 1;
+    for (const int64_t size : sizes.subspan(1)) stride *= size;
+    const auto pixel = [&](double i) {
+      const double inside = padded(i, sizes[0]);
+      if (inside < 0 || inside > static_cast<double>(sizes[0] - 1)) return 0.0;
+      return sample(image + static_cast<int64_t>(inside) * stride, sizes.subspan(1), at.subspan(1));
     };
-    if (mode_ != "bicubic") {
-      row = padded(row, height);
-      column = padded(column, width);
-    }
-    if (mode_ == "nearest") return pixel(std::nearbyint(row), std::nearbyint(column));
-    const double top = std::floor(row);
-    const double left = std::floor(column);
-    const std::array<double, 4> down = weights(row - top);
-    const std::array<double, 4> right = weights(column - left);
+    const double here = mode_ != "bicubic" ? padded(at[0], sizes[0]) : at[0];
+    if (mode_ == "nearest") return pixel(std::nearbyint(here));
+    const double first = std::floor(here);
+    const std::array<double, 4> shares = weights(here - first);
     double sum = 0;
     for (size_t i = 0; i < 4; ++i) {
-      for (size_t j = 0; j < 4; ++j) {
-        const double weight = down[i] * right[j];
-        if (weight == 0) continue;
-        sum += weight * pixel(top - 1 + static_cast<double>(i), left - 1 + static_cast<double>(j));
-      }
+      if (shares[i] != 0) sum += shares[i] * pixel(first - 1 + static_cast<double>(i));
     }
     return sum;
   }

@@ -1,4 +1,6 @@
 // Pad: every element of the output looks up where it comes from, dimension by dimension.
+#include "ops/layout/pad.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -13,6 +15,7 @@ int64_t source_index(int64_t at, int64_t size, const std::string& mode) {
   if (0 <= at && at < size) return at;
   if (mode == "constant" || size == 0) return kOutside;
   if (mode == "edge") return std::clamp<int64_t>(at, 0, size - 1);
+  if (mode == "wrap") return (at % size + size) % size;
   // Reflection about the first and the last element, as often as it takes.
   if (size == 1) return 0;
   const int64_t period = 2 * (size - 1);
@@ -31,12 +34,15 @@ std::vector<int64_t> source_offsets(int64_t count, int64_t begin, int64_t size, 
   return offsets;
 }
 
-// Inputs: data, pads (all begins, then all ends), constant_value.
+// Inputs: data, pads (all begins, then all ends), constant_value, axes.
 ops::Routine pad(const NodeView& node) {
   return [mode = node.attr_text("mode", "constant")](ops::Views inputs, ops::Views outputs) {
     const TensorView& x = inputs[0];
     const TensorView& y = outputs[0];
-    const std::vector<int64_t> pads = to_ints(inputs[1]);
+    std::vector<int64_t> pads = to_ints(inputs[1]);
+    if (inputs.size() > 3 && inputs[3].data != nullptr) {
+      pads = ops::pads_of_all_axes(pads, to_ints(inputs[3]), x.shape->rank());
+    }
     const std::vector<int64_t> strides = x.shape->strides();
     std::vector<std::vector<int64_t>> sources;
     for (int64_t d = 0; d < y.shape->rank(); ++d) {

@@ -2,6 +2,7 @@
 // ResizeGrad gives dy back to them by the same weights.
 #include "ops/vision/resize.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
@@ -15,9 +16,8 @@ namespace {
 
 // What one output position of one dimension is made of.
 struct Taps {
-  int count = 0;
-  std::array<int64_t, 4> index = {};
-  std::array<double, 4> weight = {};
+  std::vector<int64_t> index;
+  std::vector<double> weight;
   bool outside = false;  // the whole element takes the extrapolation value
 };
 
@@ -30,6 +30,8 @@ class Resize final : public Kernel {
         cubic_a_(node.attr_float("cubic_coeff_a", -0.75F)),
         extrapolation_(node.attr_float("extrapolation_value", 0.0F)),
         exclude_outside_(node.attr_int("exclude_outside", 0) != 0),
+        antialias_(node.attr_int("antialias", 0) != 0),
+        axes_(ops::resize_axes(node)),
         input_(node.input_shape(0)),
         strides_(input_.strides()) {
     auto sizes = ops::resize_sizes(node);
@@ -81,9 +83,17 @@ class Resize final : public Kernel {
     if (coordinates_ == "align_corners") return length == 1 ? 0.0 : i * last / (length - 1);
     if (coordinates_ == "asymmetric") return i / sizes_.scales[d];
     if (coordinates_ == "tf_half_pixel_for_nn") return (i + 0.5) / sizes_.scales[d];
-    const auto rank = static_cast<int64_t>(strides_.size());
-    const double begin = float_at(args.inputs[1], static_cast<int64_t>(d));
-    const double end = float_at(args.inputs[1], rank + static_cast<int64_t>(d));
+    if (coordinates_ == "half_pixel_symmetric") {
+      // Centred, although the output is a part of a pixel shorter than the scaled input.
+      const auto out = static_cast<double>(sizes_.output[static_cast<int64_t>(d)]);
+      const double size = last + 1;
+      return size / 2 * (1 - out / (sizes_.scales[d] * size)) + half_pixel;
+    }
+    const auto named = std::find(axes_.begin(), axes_.end(), static_cast<int64_t>(d));
+    if (named == axes_.end()) return i;
+    const int64_t at = named - axes_.begin();
+    const double begin = float_at(args.inputs[1], at);
+    const double end = float_at(args.inputs[1], static_cast<int64_t>(axes_.size()) + at);
     if (length > 1) return begin * last + i * (end - begin) * last / (length - 1);
     return 0.5 * (begin + end) * last;
   }
@@ -97,6 +107,8 @@ class Resize final : public Kernel {
     const double floor = std::floor(x);
     if (mode_ == "nearest") {
       add(taps, nearest(x), 1.0, size);
+    } else if (antialias_ && sizes_.scales[d] < 1) {
+      add_stretched(taps, x, sizes_.scales[d], size);
     } else if (mode_ == "linear") {
       add(taps, floor, 1 - (x - floor), size);
       add(taps, floor + 1, x - floor, size);
@@ -110,20 +122,38 @@ class Resize final : public Kernel {
     return taps;
   }
 
+  // Where the output is coarser, each of its positions is a mean of all the input it covers.
+  void add_stretched(Taps& taps, double x, double scale, int64_t size) const {
+    const double reach = (mode_ == "linear" ? 1.0 : 2.0) / scale;
+    double sum = 0;
+    for (double at = std::ceil(x - reach); at <= x + reach; ++at) sum += bell((at - x) * scale);
+    for (double at = std::ceil(x - reach); at <= x + reach; ++at) {
+      add(taps, at, bell((at - x) * scale) / sum, size);
+    }
+  }
+
+  // The weight at a distance of `t` output positions.
+  double bell(double t) const {
+    const double distance = std::fabs(t);
+    if (mode_ == "linear") return std::fmax(0.0, 1 - distance);
+    if (distance >= 2) return 0;
+    const double floor = std::floor(distance);
+    return cubic_weights(distance - floor, cubic_a_)[floor == 0 ? 1 : 0];
+  }
+
   // Positions outside the input count as its border, unless they are excluded.
   void add(Taps& taps, double at, double weight, int64_t size) const {
     const auto last = static_cast<double>(size - 1);
     const bool excluded = exclude_outside_ && mode_ != "nearest" && (at < 0 || at > last);
     if (weight == 0 || excluded) return;
-    const auto k = static_cast<size_t>(taps.count++);
-    taps.index[k] = static_cast<int64_t>(std::fmin(std::fmax(at, 0.0), last));
-    taps.weight[k] = weight;
+    taps.index.push_back(static_cast<int64_t>(std::fmin(std::fmax(at, 0.0), last)));
+    taps.weight.push_back(weight);
   }
 
   void normalize(Taps& taps) const {
     if (!exclude_outside_) return;
     double sum = 0;
-    for (int k = 0; k < taps.count; ++k) sum += taps.weight[static_cast<size_t>(k)];
+    for (const double weight : taps.weight) sum += weight;
     for (double& weight : taps.weight) weight /= sum;
   }
 
@@ -154,7 +184,7 @@ class Resize final : public Kernel {
   double weighted(const T* x, const Chosen& chosen, size_t d) const {
     if (d == chosen.size()) return static_cast<double>(*x);
     double sum = 0;
-    for (size_t k = 0; k < static_cast<size_t>(chosen[d]->count); ++k) {
+    for (size_t k = 0; k < chosen[d]->index.size(); ++k) {
       sum += chosen[d]->weight[k] * weighted(x + chosen[d]->index[k] * strides_[d], chosen, d + 1);
     }
     return sum;
@@ -165,7 +195,7 @@ class Resize final : public Kernel {
       *dx += dy;
       return;
     }
-    for (size_t k = 0; k < static_cast<size_t>(chosen[d]->count); ++k) {
+    for (size_t k = 0; k < chosen[d]->index.size(); ++k) {
       give_back(dx + chosen[d]->index[k] * strides_[d], chosen, d + 1, dy * chosen[d]->weight[k]);
     }
   }
@@ -176,6 +206,8 @@ class Resize final : public Kernel {
   double cubic_a_;
   double extrapolation_;
   bool exclude_outside_;
+  bool antialias_;
+  std::vector<int64_t> axes_;
   Shape input_;
   std::vector<int64_t> strides_;
   ops::ResizeSizes sizes_;

@@ -22,8 +22,10 @@ struct Span {
   }
 };
 
+// The mean of the four pixels around a place, weighted by their nearness; or the largest of the
+// weighted four, which is what the operator's maximum is taken of.
 template <typename T>
-double bilinear(const T* image, int64_t height, int64_t width, double y, double x) {
+double bilinear(const T* image, int64_t height, int64_t width, double y, double x, bool largest) {
   if (y < -1 || x < -1 || y > static_cast<double>(height) || x > static_cast<double>(width)) {
     return 0;
   }
@@ -36,8 +38,10 @@ double bilinear(const T* image, int64_t height, int64_t width, double y, double 
   const double down = y - static_cast<double>(y0);
   const double right = x - static_cast<double>(x0);
   const auto at = [&](int64_t i, int64_t j) { return static_cast<double>(image[i * width + j]); };
-  return (1 - down) * ((1 - right) * at(y0, x0) + right * at(y0, x1)) +
-         down * ((1 - right) * at(y1, x0) + right * at(y1, x1));
+  const double parts[] = {(1 - down) * (1 - right) * at(y0, x0), (1 - down) * right * at(y0, x1),
+                          down * (1 - right) * at(y1, x0), down * right * at(y1, x1)};
+  if (largest) return *std::max_element(std::begin(parts), std::end(parts));
+  return parts[0] + parts[1] + parts[2] + parts[3];
 }
 
 class RoiAlign final : public Kernel {
@@ -93,7 +97,7 @@ class RoiAlign final : public Kernel {
     double largest = -std::numeric_limits<double>::infinity();
     for (int64_t i = 0; i < count; ++i) {
       const double value = bilinear(image, height, width, rows.at(row, i / columns.samples),
-                                    columns.at(column, i % columns.samples));
+                                    columns.at(column, i % columns.samples), maximum_);
       sum += value;
       largest = std::max(largest, value);
     }

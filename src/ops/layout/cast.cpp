@@ -1,4 +1,5 @@
 // Cast: the same values as elements of type `to`. CastLike: of the type of a second tensor.
+#include "base/error.h"
 #include "ops/gradient.h"
 #include "ops/layout/dtype_code.h"
 #include "ops/op_def.h"
@@ -6,9 +7,24 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kCastAttributes[] = {{"to", AttrKind::kInt, true}};
+constexpr AttrSpec kCastAttributes[] = {
+    {"round_mode", AttrKind::kText}, {"saturate", AttrKind::kInt}, {"to", AttrKind::kInt, true}};
+constexpr AttrSpec kCastLikeAttributes[] = {{"round_mode", AttrKind::kText},
+                                            {"saturate", AttrKind::kInt}};
+
+NarrowRule narrow_rule(const NodeView& node) {
+  NarrowRule rule;
+  rule.saturate = node.attr_int("saturate", 1) != 0;
+  const std::string round = node.attr_text("round_mode", "up");
+  TY_REQUIRE(round == "up" || round == "down" || round == "nearest",
+             "round_mode '{}' is not one of up, down, nearest", round);
+  if (round == "down") rule.round = NarrowRule::Round::kDown;
+  if (round == "nearest") rule.round = NarrowRule::Round::kNearest;
+  return rule;
+}
 
 std::vector<TensorType> infer_cast(const NodeView& node) {
+  (void)narrow_rule(node);  // refuses what it does not know
   return {{dtype_from_code(node.attr_int("to", 0)), node.input_shape(0)}};
 }
 
@@ -22,8 +38,10 @@ Cost cost_cast(const NodeView& node) {
           .bytes_written = node.output_type(0).num_bytes()};
 }
 
-Routine routine_cast(const NodeView&) {
-  return [](Views inputs, Views outputs) { cast_elements(inputs[0], outputs[0]); };
+Routine routine_cast(const NodeView& node) {
+  return [rule = narrow_rule(node)](Views inputs, Views outputs) {
+    cast_elements(inputs[0], outputs[0], rule);
+  };
 }
 
 std::vector<ValueId> gradient_cast(GradContext& grad) {
@@ -44,6 +62,7 @@ extern const OpDef kCast = {.name = "Cast",
 extern const OpDef kCastLike = {.name = "CastLike",
                                 .kind = OpKind::kElementwise,
                                 .inputs = {2, 2},
+                                .attributes = kCastLikeAttributes,
                                 .infer = infer_cast_like,
                                 .cost = cost_cast,
                                 .routine = routine_cast,

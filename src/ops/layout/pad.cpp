@@ -1,5 +1,7 @@
 // Pad: a border of constants, of reflected or of repeated elements around the input; negative pads
 // crop.
+#include "ops/layout/pad.h"
+
 #include "base/error.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
@@ -9,12 +11,32 @@ namespace {
 
 constexpr AttrSpec kPadAttributes[] = {{"mode", AttrKind::kText}};
 
+}  // namespace
+
+std::vector<int64_t> pads_of_all_axes(const std::vector<int64_t>& pads,
+                                      const std::vector<int64_t>& axes, int64_t rank) {
+  TY_REQUIRE(pads.size() == 2 * axes.size(), "{} pads for {} axes, expected two for each",
+             pads.size(), axes.size());
+  std::vector<int64_t> all(2 * static_cast<size_t>(rank), 0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<size_t>(normalize_axis(axes[i], rank, "Pad"));
+    all[axis] = pads[i];
+    all[axis + static_cast<size_t>(rank)] = pads[axes.size() + i];
+  }
+  return all;
+}
+
+namespace {
+
 std::vector<TensorType> infer_pad(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   const std::string mode = node.attr_text("mode", "constant");
-  TY_REQUIRE(mode == "constant" || mode == "reflect" || mode == "edge",
-             "mode '{}' is not one of constant, reflect, edge", mode);
-  const auto pads = node.input_ints(1);
+  TY_REQUIRE(mode == "constant" || mode == "reflect" || mode == "edge" || mode == "wrap",
+             "mode '{}' is not one of constant, reflect, edge, wrap", mode);
+  auto pads = node.input_ints(1);
+  const auto axes = node.input_ints(3);
+  if (node.has_input(3) && !axes) pads.reset();
+  if (pads && axes) pads = pads_of_all_axes(*pads, *axes, x.shape.rank());
   TensorType y = x;
   for (int64_t i = 0; i < x.shape.rank(); ++i) {
     if (!pads) {
@@ -41,6 +63,7 @@ std::vector<ValueId> gradient_pad(GradContext& grad) {
   TY_REQUIRE(grad.node().attr_text("mode", "constant") == "constant",
              "only constant padding has a gradient rule");
   const auto pads = grad.node().input_ints(1);
+  TY_REQUIRE(!grad.node().has_input(3), "padding of chosen axes has no gradient rule");
   TY_REQUIRE(pads.has_value(), "the pads are not known before the run");
   const Shape x = grad.x_shape(0);
   const auto rank = static_cast<size_t>(x.rank());
@@ -52,10 +75,10 @@ std::vector<ValueId> gradient_pad(GradContext& grad) {
 
 }  // namespace
 
-// Inputs: data, pads (all begins, then all ends), constant_value.
+// Inputs: data, pads (all begins, then all ends), constant_value, axes that the pads are for.
 extern const OpDef kPad = {.name = "Pad",
                            .kind = OpKind::kDataMovement,
-                           .inputs = {2, 3},
+                           .inputs = {2, 4},
                            .attributes = kPadAttributes,
                            .infer = infer_pad,
                            .gradient = gradient_pad};

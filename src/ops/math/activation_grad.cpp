@@ -1,6 +1,7 @@
 // Gradients of activations from y, so that x need not be kept. ReluGrad and ClipGrad: dx = dy where
 // low < y < high, else 0; SigmoidGrad: dx = dy * y * (1 - y); TanhGrad: dx = dy * (1 - y * y).
-// Inputs: y, dy and, for ClipGrad, low and high (either bound may be absent).
+// Inputs: y, dy and, for ClipGrad, low and high (either bound may be absent). GeluGrad alone is
+// from x: dx = dy * Gelu'(x).
 #include "base/error.h"
 #include "ops/op_def.h"
 
@@ -19,10 +20,14 @@ Cost cost_activation_grad(const NodeView& node) {
   return elementwise_cost(node, node.op() == "ReluGrad" ? 1 : 2);
 }
 
-constexpr OpDef activation_gradient(std::string_view name, int most_inputs) {
+constexpr AttrSpec kGeluGradAttributes[] = {{"approximate", AttrKind::kText}};
+
+constexpr OpDef activation_gradient(std::string_view name, int most_inputs,
+                                    std::span<const AttrSpec> attributes = {}) {
   return {.name = name,
           .kind = OpKind::kActivation,
           .inputs = {2, most_inputs},
+          .attributes = attributes,
           .infer = infer_activation_grad,
           .cost = cost_activation_grad};
 }
@@ -30,6 +35,7 @@ constexpr OpDef activation_gradient(std::string_view name, int most_inputs) {
 }  // namespace
 
 extern const OpDef kSigmoidGrad = activation_gradient("SigmoidGrad", 2);
+extern const OpDef kGeluGrad = activation_gradient("GeluGrad", 2, kGeluGradAttributes);
 extern const OpDef kTanhGrad = activation_gradient("TanhGrad", 2);
 extern const OpDef kReluGrad = activation_gradient("ReluGrad", 2);
 extern const OpDef kClipGrad = activation_gradient("ClipGrad", 4);

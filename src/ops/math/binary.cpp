@@ -47,6 +47,9 @@ constexpr int kMostBits = 64;
 constexpr BinaryFunction kBinaryFunctions[] = {
     {"Add", [](D a, D b) { return a + b; }, [](W a, W b) { return a + b; }},
     {"And", nullptr, [](W a, W b) { return W(a != 0 && b != 0); }, true},
+    {"BitwiseAnd", nullptr, [](W a, W b) { return a & b; }},
+    {"BitwiseOr", nullptr, [](W a, W b) { return a | b; }},
+    {"BitwiseXor", nullptr, [](W a, W b) { return a ^ b; }},
     {"Div", [](D a, D b) { return a / b; }, [](W a, W b) { return b == 0 ? W{0} : a / b; }},
     {"Equal", [](D a, D b) { return D(a == b); }, [](W a, W b) { return W(a == b); }, true},
     {"Greater", [](D a, D b) { return D(a > b); }, [](W a, W b) { return W(a > b); }, true},
@@ -259,6 +262,9 @@ const BinaryFunction& binary_function(const NodeView& node) {
 extern const OpDef kAdd = binary("Add", kAddRoles, gradient_add);
 extern const OpDef kAnd = predicate("And");
 extern const OpDef kBitShift = whole("BitShift", kShiftAttributes);
+extern const OpDef kBitwiseAnd = whole("BitwiseAnd", {});
+extern const OpDef kBitwiseOr = whole("BitwiseOr", {});
+extern const OpDef kBitwiseXor = whole("BitwiseXor", {});
 extern const OpDef kDiv = binary("Div", kScaleRoles, gradient_div);
 extern const OpDef kEqual = predicate("Equal");
 extern const OpDef kGreater = predicate("Greater");

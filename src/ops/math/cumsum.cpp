@@ -1,4 +1,5 @@
-// CumSum: running sums along an axis, with or without the element itself, from either end.
+// CumSum and CumProd: running sums and products along an axis, with or without the element itself,
+// from either end.
 #include "base/error.h"
 #include "ops/gradient.h"
 #include "ops/math/scalar_functions.h"
@@ -22,7 +23,7 @@ Cost cost_cumsum(const NodeView& node) {
 }
 
 Routine routine_cumsum(const NodeView& node) {
-  return [exclusive = node.attr_int("exclusive", 0) != 0,
+  return [product = node.op() == "CumProd", exclusive = node.attr_int("exclusive", 0) != 0,
           reverse = node.attr_int("reverse", 0) != 0](Views inputs, Views outputs) {
     const Shape& shape = *inputs[0].shape;
     const int64_t axis = normalize_axis(element_as_int(inputs[1], 0), shape.rank(), "CumSum");
@@ -32,12 +33,13 @@ Routine routine_cumsum(const NodeView& node) {
       using A = std::conditional_t<kIsFloat<T>, double, Whole>;
       for (int64_t i = 0; i < shape.num_elements(0, axis) * step; ++i) {
         const int64_t begin = i / step * length * step + i % step;
-        A sum = 0;
+        A sum = product ? 1 : 0;
         for (int64_t j = 0; j < length; ++j) {
           const int64_t at = begin + (reverse ? length - 1 - j : j) * step;
+          const A before = sum;
           const A value = inputs[0].as<const T>()[at];
-          outputs[0].as<T>()[at] = static_cast<T>(exclusive ? sum : sum + value);
-          sum += value;
+          sum = product ? static_cast<A>(static_cast<T>(sum * value)) : sum + value;
+          outputs[0].as<T>()[at] = static_cast<T>(exclusive ? before : sum);
         }
       }
     });
@@ -62,5 +64,13 @@ extern const OpDef kCumSum = {.name = "CumSum",
                               .cost = cost_cumsum,
                               .routine = routine_cumsum,
                               .gradient = gradient_cumsum};
+
+extern const OpDef kCumProd = {.name = "CumProd",
+                               .kind = OpKind::kReduction,
+                               .inputs = {2, 2},
+                               .attributes = kCumsumAttributes,
+                               .infer = infer_cumsum,
+                               .cost = cost_cumsum,
+                               .routine = routine_cumsum};
 
 }  // namespace trainyard::ops

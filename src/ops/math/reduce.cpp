@@ -14,7 +14,10 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kReduceAttributes[] = {{"axes", AttrKind::kInts}, {"keepdims", AttrKind::kInt}};
+// The axes are an attribute, or an input where only the run tells them.
+constexpr AttrSpec kReduceAttributes[] = {{"axes", AttrKind::kInts},
+                                          {"keepdims", AttrKind::kInt},
+                                          {"noop_with_empty_axes", AttrKind::kInt}};
 // ReduceSum takes its axes as an input.
 constexpr AttrSpec kSumAttributes[] = {{"keepdims", AttrKind::kInt},
                                        {"noop_with_empty_axes", AttrKind::kInt}};
@@ -266,6 +269,7 @@ constexpr OpDef reduction(std::string_view name,
                           std::vector<ValueId> (*rule)(GradContext&) = nullptr) {
   return {.name = name,
           .kind = OpKind::kReduction,
+          .inputs = {1, 2},
           .attributes = kReduceAttributes,
           .infer = infer_reduce,
           .cost = cost_reduce,

@@ -14,6 +14,7 @@ namespace {
 using D = double;
 
 constexpr AttrSpec kAlpha[] = {{"alpha", AttrKind::kFloat}};
+constexpr AttrSpec kApproximate[] = {{"approximate", AttrKind::kText}};
 constexpr AttrSpec kAlphaBeta[] = {{"alpha", AttrKind::kFloat}, {"beta", AttrKind::kFloat}};
 constexpr AttrSpec kAlphaGamma[] = {{"alpha", AttrKind::kFloat}, {"gamma", AttrKind::kFloat}};
 constexpr AttrSpec kShrinkAttributes[] = {{"bias", AttrKind::kFloat}, {"lambd", AttrKind::kFloat}};
@@ -34,6 +35,7 @@ constexpr UnaryFunction kUnaryFunctions[] = {
     {.op = "Asinh", .real = [](D x, D, D) { return std::asinh(x); }},
     {.op = "Atan", .real = [](D x, D, D) { return std::atan(x); }},
     {.op = "Atanh", .real = [](D x, D, D) { return std::atanh(x); }},
+    {.op = "BitwiseNot", .real = nullptr, .whole = [](Whole x) { return ~x; }},
     {.op = "Ceil", .real = [](D x, D, D) { return std::ceil(x); }},
     {.op = "Celu",
      .real = [](D x, D a, D) { return x > 0 ? x : a * std::expm1(x / a); },
@@ -48,6 +50,18 @@ constexpr UnaryFunction kUnaryFunctions[] = {
     {.op = "Erf", .real = [](D x, D, D) { return std::erf(x); }},
     {.op = "Exp", .real = [](D x, D, D) { return std::exp(x); }},
     {.op = "Floor", .real = [](D x, D, D) { return std::floor(x); }},
+    // By the error function, or by its approximation with tanh.
+    {.op = "Gelu",
+     .real =
+         [](D x, D approximate, D) {
+           constexpr D kRootHalf = 0.70710678118654752;
+           constexpr D kRootTwoOverPi = 0.79788456080286536;
+           const D f = approximate != 0 ? std::tanh(kRootTwoOverPi * (x + 0.044715 * x * x * x))
+                                        : std::erf(x * kRootHalf);
+           return 0.5 * x * (1 + f);
+         },
+     .alpha_name = "approximate",
+     .flops = 5},
     {.op = "HardSigmoid",
      .real = [](D x, D a, D b) { return std::clamp(a * x + b, 0.0, 1.0); },
      .alpha = 0.2F,
@@ -106,6 +120,10 @@ constexpr UnaryFunction kUnaryFunctions[] = {
     {.op = "Softplus", .real = [](D x, D, D) { return softplus(x); }, .flops = 3},
     {.op = "Softsign", .real = [](D x, D, D) { return x / (1 + std::fabs(x)); }, .flops = 3},
     {.op = "Sqrt", .real = [](D x, D, D) { return std::sqrt(x); }},
+    {.op = "Swish",
+     .real = [](D x, D a, D) { return x / (1 + std::exp(-a * x)); },
+     .alpha = 1.0,
+     .flops = 5},
     {.op = "Tan", .real = [](D x, D, D) { return std::tan(x); }},
     {.op = "Tanh", .real = [](D x, D, D) { return std::tanh(x); }, .flops = 4},
     {.op = "ThresholdedRelu", .real = [](D x, D a, D) { return x > a ? x : 0.0; }, .alpha = 1.0},
@@ -115,12 +133,17 @@ double attr_number(const NodeView& node, std::string_view name, double fallback)
   const auto found = node.node().attributes.find(name);
   if (found == node.node().attributes.end()) return fallback;
   if (const auto* whole = std::get_if<int64_t>(&found->second)) return static_cast<D>(*whole);
+  if (const auto* text = std::get_if<std::string>(&found->second)) {
+    TY_REQUIRE(*text == "none" || *text == "tanh", "{} '{}' is not one of none, tanh", name, *text);
+    return *text == "tanh" ? 1.0 : 0.0;
+  }
   return node.attr_float(name, 0);
 }
 
 std::vector<TensorType> infer_unary(const NodeView& node) {
   const UnaryFunction& f = *find_unary(node.op());
   const TensorType& x = node.input_type(0);
+  (void)unary_alpha(node);  // refuses a text it does not know
   TY_REQUIRE((is_float(x.dtype) ? f.real != nullptr : f.whole != nullptr),
              "it is not defined for elements of type {}", dtype_name(x.dtype));
   return {{f.gives_bool ? DType::kBool : x.dtype, x.shape}};
@@ -206,6 +229,7 @@ extern const OpDef kAsin = elementwise("Asin");
 extern const OpDef kAsinh = elementwise("Asinh");
 extern const OpDef kAtan = elementwise("Atan");
 extern const OpDef kAtanh = elementwise("Atanh");
+extern const OpDef kBitwiseNot = step("BitwiseNot");
 extern const OpDef kCeil = step("Ceil");
 extern const OpDef kCelu = activation("Celu", kAlpha);
 extern const OpDef kCos = elementwise("Cos");
@@ -214,6 +238,7 @@ extern const OpDef kElu = activation("Elu", kAlpha);
 extern const OpDef kErf = elementwise("Erf");
 extern const OpDef kExp = elementwise("Exp");
 extern const OpDef kFloor = step("Floor");
+extern const OpDef kGelu = activation("Gelu", kApproximate);
 extern const OpDef kHardSigmoid = activation("HardSigmoid", kAlphaBeta);
 extern const OpDef kHardSwish = activation("HardSwish");
 extern const OpDef kIsInf = step("IsInf", kIsInfAttributes);
@@ -235,6 +260,7 @@ extern const OpDef kSinh = elementwise("Sinh");
 extern const OpDef kSoftplus = activation("Softplus");
 extern const OpDef kSoftsign = activation("Softsign");
 extern const OpDef kSqrt = elementwise("Sqrt");
+extern const OpDef kSwish = activation("Swish", kAlpha);
 extern const OpDef kTan = elementwise("Tan");
 extern const OpDef kTanh = activation("Tanh");
 extern const OpDef kThresholdedRelu = activation("ThresholdedRelu", kAlpha);

@@ -72,6 +72,13 @@ ValueId selu(GradContext& grad) {
   return times_dy(grad, grad.add("Where", {positive, grad.scalar(gamma), slope}));
 }
 
+// y = x * s, s = sigmoid(alpha * x): s + alpha * x * s * (1 - s) = s + alpha * y * (1 - s).
+ValueId swish(GradContext& grad) {
+  const ValueId s = grad.add("Sigmoid", {grad.add("Mul", {grad.x(0), alpha(grad)})});
+  const ValueId rest = grad.add("Mul", {grad.add("Sub", {grad.scalar(1), s}), grad.y()});
+  return times_dy(grad, grad.add("Add", {s, grad.add("Mul", {rest, alpha(grad)})}));
+}
+
 struct Row {
   std::string_view op;
   Rule rule;
@@ -110,6 +117,10 @@ constexpr Row kRules[] = {
        return times_dy(g, g.add("Mul", {bell, g.scalar(kTwoOverRootPi)}));
      }},
     {"Exp", [](GradContext& g) { return times_dy(g, g.y()); }},
+    {"Gelu",
+     [](GradContext& g) {
+       return g.add("GeluGrad", {g.x(0), g.dy()}, g.attributes());
+     }},
     {"HardSigmoid",
      [](GradContext& g) {
        return g.add("ClipGrad", {g.y(), times_dy(g, alpha(g)), g.scalar(0), g.scalar(1)});
@@ -152,6 +163,7 @@ constexpr Row kRules[] = {
      [](GradContext& g) {
        return g.add("Div", {g.add("Mul", {g.dy(), g.scalar(0.5F)}), g.y()});
      }},
+    {"Swish", swish},
     {"Tan", [](GradContext& g) { return times_dy(g, one_plus_square(g, g.y(), 1)); }},
     {"Tanh",
      [](GradContext& g) {

@@ -14,14 +14,15 @@ constexpr AttrSpec kPoolMaxAttributes[] = {
 constexpr AttrSpec kPoolAverageAttributes[] = {{"auto_pad", AttrKind::kText},
                                                {"ceil_mode", AttrKind::kInt},
                                                {"count_include_pad", AttrKind::kInt},
+                                               {"dilations", AttrKind::kInts},
                                                {"kernel_shape", AttrKind::kInts, true},
                                                {"pads", AttrKind::kInts},
                                                {"strides", AttrKind::kInts}};
-constexpr AttrSpec kLpAttributes[] = {{"auto_pad", AttrKind::kText},
-                                      {"kernel_shape", AttrKind::kInts, true},
-                                      {"p", AttrKind::kInt},
-                                      {"pads", AttrKind::kInts},
-                                      {"strides", AttrKind::kInts}};
+constexpr AttrSpec kLpAttributes[] = {
+    {"auto_pad", AttrKind::kText},  {"ceil_mode", AttrKind::kInt},
+    {"dilations", AttrKind::kInts}, {"kernel_shape", AttrKind::kInts, true},
+    {"p", AttrKind::kInt},          {"pads", AttrKind::kInts},
+    {"strides", AttrKind::kInts}};
 constexpr AttrSpec kGlobalLpAttributes[] = {{"p", AttrKind::kInt}};
 
 Window pool_window(const NodeView& node) {

@@ -11,10 +11,13 @@
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kResizeAttributes[] = {{"coordinate_transformation_mode", AttrKind::kText},
+constexpr AttrSpec kResizeAttributes[] = {{"antialias", AttrKind::kInt},
+                                          {"axes", AttrKind::kInts},
+                                          {"coordinate_transformation_mode", AttrKind::kText},
                                           {"cubic_coeff_a", AttrKind::kFloat},
                                           {"exclude_outside", AttrKind::kInt},
                                           {"extrapolation_value", AttrKind::kFloat},
+                                          {"keep_aspect_ratio_policy", AttrKind::kText},
                                           {"mode", AttrKind::kText},
                                           {"nearest_mode", AttrKind::kText}};
 constexpr size_t kRegion = 1;
@@ -42,35 +45,77 @@ bool crops(const NodeView& node) {
   return node.attr_text("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize";
 }
 
-ResizeSizes by_sizes(const Shape& x, const std::vector<int64_t>& sizes) {
-  ResizeSizes result{Shape(sizes), {}, {}};
-  for (int64_t i = 0; i < x.rank(); ++i) {
-    TY_REQUIRE(result.output[i] >= 0, "sizes hold {}", result.output[i]);
-    result.scales.push_back(static_cast<double>(result.output[i]) / static_cast<double>(x[i]));
-    result.lengths.push_back(static_cast<double>(result.output[i]));
+// The dimensions that scales, sizes and roi speak of.
+std::vector<int64_t> resized_axes(const NodeView& node) {
+  const int64_t rank = node.input_shape(0).rank();
+  std::vector<int64_t> axes = node.attr_ints("axes", {});
+  for (int64_t& axis : axes) axis = normalize_axis(axis, rank, node.op());
+  for (int64_t i = 0; i < rank && !node.has_attr("axes"); ++i) axes.push_back(i);
+  return axes;
+}
+
+ResizeSizes unchanged(const Shape& x) {
+  ResizeSizes result{x, {}, {}};
+  for (const int64_t d : x.dims()) {
+    result.scales.push_back(1.0);
+    result.lengths.push_back(static_cast<double>(d));
   }
   return result;
 }
 
-// `region` is null or holds a begin for each dimension, then an end for each.
-ResizeSizes by_scales(const Shape& x, const Tensor& scales, const Tensor* region) {
-  ResizeSizes result{x, {}, {}};
-  for (int64_t i = 0; i < x.rank(); ++i) {
+// One scale for all axes, so that nothing is larger, or smaller, than `sizes`.
+double kept_ratio(const Shape& x, const std::vector<int64_t>& axes,
+                  const std::vector<int64_t>& sizes, bool not_larger) {
+  double ratio = 0;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const double own = static_cast<double>(sizes[i]) / static_cast<double>(x[axes[i]]);
+    ratio = i == 0 ? own : (not_larger ? std::min(ratio, own) : std::max(ratio, own));
+  }
+  return ratio;
+}
+
+ResizeSizes by_sizes(const Shape& x, const std::vector<int64_t>& axes,
+                     const std::vector<int64_t>& sizes, const std::string& policy) {
+  ResizeSizes result = unchanged(x);
+  const double ratio = kept_ratio(x, axes, sizes, policy == "not_larger");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto d = static_cast<size_t>(axes[i]);
+    int64_t size = sizes[i];
+    TY_REQUIRE(size >= 0, "sizes hold {}", size);
+    double scale = static_cast<double>(size) / static_cast<double>(x[axes[i]]);
+    if (policy != "stretch") {
+      scale = ratio;
+      size = static_cast<int64_t>(std::floor(ratio * static_cast<double>(x[axes[i]]) + 0.5));
+    }
+    result.output[axes[i]] = size;
+    result.scales[d] = scale;
+    result.lengths[d] = static_cast<double>(size);
+  }
+  return result;
+}
+
+// `region` is null or holds a begin for each axis, then an end for each.
+ResizeSizes by_scales(const Shape& x, const std::vector<int64_t>& axes, const Tensor& scales,
+                      const Tensor* region) {
+  ResizeSizes result = unchanged(x);
+  const auto count = static_cast<int64_t>(axes.size());
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t axis = axes[static_cast<size_t>(i)];
     const double scale = element_as_double(scales, i);
     TY_REQUIRE(scale > 0 && std::isfinite(scale), "scales hold {}, expected positive numbers",
                scale);
-    double length = static_cast<double>(x[i]) * scale;
+    double length = static_cast<double>(x[axis]) * scale;
     if (region != nullptr) {
-      length *= element_as_double(*region, x.rank() + i) - element_as_double(*region, i);
+      length *= element_as_double(*region, count + i) - element_as_double(*region, i);
     }
     // Rounded in f32, where 10 x 0.7 is 7 as everybody expects.
     constexpr double kLargest = 1e15;
     const double rounded = std::floor(double{static_cast<float>(length)});
-    TY_REQUIRE(rounded >= 0 && rounded < kLargest, "dimension {} of {} would be resized to {}", i,
-               x.to_string(), length);
-    result.output[i] = static_cast<int64_t>(rounded);
-    result.scales.push_back(scale);
-    result.lengths.push_back(length);
+    TY_REQUIRE(rounded >= 0 && rounded < kLargest, "dimension {} of {} would be resized to {}",
+               axis, x.to_string(), length);
+    result.output[axis] = static_cast<int64_t>(rounded);
+    result.scales[static_cast<size_t>(axis)] = scale;
+    result.lengths[static_cast<size_t>(axis)] = length;
   }
   return result;
 }
@@ -88,16 +133,19 @@ std::vector<TensorType> infer_resize(const NodeView& node) {
   require_one_of(node, "nearest_mode", "round_prefer_floor",
                  {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
   require_one_of(node, "coordinate_transformation_mode", "half_pixel",
-                 {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
-                  "tf_half_pixel_for_nn", "tf_crop_and_resize"});
+                 {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+                  "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"});
+  require_one_of(node, "keep_aspect_ratio_policy", "stretch",
+                 {"stretch", "not_larger", "not_smaller"});
+  const auto axes = static_cast<int64_t>(resized_axes(node).size());
   TY_REQUIRE(is_given(node, kScales) != is_given(node, kSizes),
              "it takes either scales or sizes, found {}",
              is_given(node, kScales) ? "both" : "neither");
-  require_count_resize(node, kScales, "scales", x.shape.rank());
-  require_count_resize(node, kSizes, "sizes", x.shape.rank());
+  require_count_resize(node, kScales, "scales", axes);
+  require_count_resize(node, kSizes, "sizes", axes);
   if (crops(node)) {
     TY_REQUIRE(is_given(node, kRegion), "tf_crop_and_resize needs the input roi");
-    require_count_resize(node, kRegion, "roi", 2 * x.shape.rank());
+    require_count_resize(node, kRegion, "roi", 2 * axes);
   }
   if (const auto sizes = resize_sizes(node)) return {{x.dtype, sizes->output}};
   const std::vector<int64_t> unknown(static_cast<size_t>(x.shape.rank()), Shape::kUnknown);
@@ -147,18 +195,23 @@ std::vector<ValueId> gradient_resize(GradContext& grad) {
 
 }  // namespace
 
+std::vector<int64_t> resize_axes(const NodeView& node) {
+  return resized_axes(node);
+}
+
 std::optional<ResizeSizes> resize_sizes(const NodeView& node) {
   const Shape& x = node.input_shape(0);
   if (!x.is_static()) return std::nullopt;
   if (is_given(node, kSizes)) {
     const auto sizes = node.input_ints(kSizes);
     if (!sizes) return std::nullopt;
-    return by_sizes(x, *sizes);
+    return by_sizes(x, resized_axes(node), *sizes,
+                    node.attr_text("keep_aspect_ratio_policy", "stretch"));
   }
   const Tensor* scales = node.input_constant(kScales);
   const Tensor* region = crops(node) ? node.input_constant(kRegion) : nullptr;
   if (scales == nullptr || (crops(node) && region == nullptr)) return std::nullopt;
-  return by_scales(x, *scales, region);
+  return by_scales(x, resized_axes(node), *scales, region);
 }
 
 extern const OpDef kResizeGrad = {.name = "ResizeGrad",

@@ -14,6 +14,9 @@ struct ResizeSizes {
   std::vector<double> lengths;  // input times scale, not yet rounded down to the output's size
 };
 
+// The dimensions that scales, sizes and roi speak of, in their order.
+std::vector<int64_t> resize_axes(const NodeView& node);
+
 // No value if scales, sizes or a region that matters are not known before the run.
 std::optional<ResizeSizes> resize_sizes(const NodeView& node);
 

@@ -157,6 +157,7 @@ std::string_view refuses_pad(const NodeView& node) {
   }
   const auto pads = node.input_ints(1);
   if (!pads) return "the pads are not known before the run";
+  if (node.has_input(3)) return "padding of chosen axes is not implemented";
   if ((*pads)[0] != 0 || (*pads)[4] != 0) return "padding the batch is not implemented";
   if ((*pads)[1] == 0 && (*pads)[5] == 0) return "";
   if ((*pads)[1] % kBlock != 0 || node.input_shape(0)[1] % kBlock != 0 ||

@@ -1,56 +1,13 @@
-#include "onnx_io/adapters.h"
+// Operators of older opsets in their form of opset 17.
 
 #include <algorithm>
 #include <optional>
 
 #include "base/error.h"
+#include "onnx_io/adapters/adapter.h"
 
 namespace trainyard::onnx_io {
 namespace {
-
-using Ints = std::vector<int64_t>;
-using Floats = std::vector<float>;
-
-// Removes an attribute and returns its value.
-template <typename T>
-std::optional<T> take(ImportNode& node, std::string_view name) {
-  const auto found = node.attributes.find(name);
-  if (found == node.attributes.end()) return std::nullopt;
-  T* value = std::get_if<T>(&found->second);
-  TY_REQUIRE(value != nullptr, "attribute '{}' is {}", name,
-             attr_kind_name(attr_kind(found->second)));
-  T taken = std::move(*value);
-  node.attributes.erase(found);
-  return taken;
-}
-
-void drop(ImportNode& node, std::string_view name) {
-  const auto found = node.attributes.find(name);
-  if (found != node.attributes.end()) node.attributes.erase(found);
-}
-
-ValueId input(const ImportNode& node, size_t i) {
-  TY_REQUIRE(i < node.inputs.size() && node.inputs[i].valid(), "input {} is missing", i);
-  return node.inputs[i];
-}
-
-void set_input(ImportNode& node, size_t i, ValueId value) {
-  if (node.inputs.size() <= i) node.inputs.resize(i + 1, kNoValue);
-  node.inputs[i] = value;
-}
-
-// An integer-list attribute that became input `i`.
-void ints_to_input(ImportNode& node, Emitter& emitter, std::string_view name, size_t i) {
-  if (const auto values = take<Ints>(node, name)) {
-    set_input(node, i, emitter.add_ints(node.name + "." + std::string(name), *values));
-  }
-}
-
-// A number in the type of input 0, as an attribute that became an input is given.
-ValueId scalar_like(const ImportNode& node, Emitter& emitter, std::string_view name, double value) {
-  return emitter.add_constant(node.name + "." + std::string(name),
-                              cast(Tensor::scalar(value), emitter.type(input(node, 0)).dtype));
-}
 
 // --- below opset 7, operand b was stretched only when asked to, from dimension `axis` on
 void explicit_broadcast(ImportNode& node, Emitter& emitter) {
@@ -212,46 +169,46 @@ void resize_absent(ImportNode& node, Emitter& emitter) {
   }
 }
 
-struct Adapter {
-  std::string_view op;
-  int64_t below;  // applies to versions before this opset
-  void (*rewrite)(ImportNode&, Emitter&);
-};
-
 // In the order in which they apply.
-constexpr Adapter kAdapters[] = {
-    {"Concat", 4, default_axis},        {"Reshape", 5, reshape_target},
-    {"Add", 7, explicit_broadcast},     {"And", 7, explicit_broadcast},
-    {"Div", 7, explicit_broadcast},     {"Equal", 7, explicit_broadcast},
-    {"Greater", 7, explicit_broadcast}, {"Less", 7, explicit_broadcast},
-    {"Mul", 7, explicit_broadcast},     {"Or", 7, explicit_broadcast},
-    {"Pow", 7, explicit_broadcast},     {"Sub", 7, explicit_broadcast},
-    {"Xor", 7, explicit_broadcast},     {"PRelu", 7, prelu_slope},
-    {"Gemm", 7, drop_broadcast},        {"TopK", 10, topk_count},
-    {"Slice", 10, slice_ranges},        {"Clip", 11, clip_bounds},
-    {"Pad", 11, pad_amounts},           {"Resize", 11, resize_scales},
-    {"Resize", 18, resize_absent},      {"Upsample", 18, upsample},
-    {"Scatter", 18, rename_scatter},    {"Dropout", 12, dropout_ratio},
-    {"LogSoftmax", 13, softmax_matrix}, {"Hardmax", 13, softmax_matrix},
-    {"Softmax", 13, softmax_matrix},    {"ReduceSum", 13, axes_input},
-    {"Split", 13, split_sizes},         {"Squeeze", 13, axes_input},
-    {"Unsqueeze", 13, axes_input},      {"BatchNormalization", 14, batch_normalization},
+constexpr Adapter kOlderAdapters[] = {
+    {"", "Concat", 1, 4, default_axis},
+    {"", "Reshape", 1, 5, reshape_target},
+    {"", "Add", 1, 7, explicit_broadcast},
+    {"", "And", 1, 7, explicit_broadcast},
+    {"", "Div", 1, 7, explicit_broadcast},
+    {"", "Equal", 1, 7, explicit_broadcast},
+    {"", "Greater", 1, 7, explicit_broadcast},
+    {"", "Less", 1, 7, explicit_broadcast},
+    {"", "Mul", 1, 7, explicit_broadcast},
+    {"", "Or", 1, 7, explicit_broadcast},
+    {"", "Pow", 1, 7, explicit_broadcast},
+    {"", "Sub", 1, 7, explicit_broadcast},
+    {"", "Xor", 1, 7, explicit_broadcast},
+    {"", "PRelu", 1, 7, prelu_slope},
+    {"", "Gemm", 1, 7, drop_broadcast},
+    {"", "TopK", 1, 10, topk_count},
+    {"", "Slice", 1, 10, slice_ranges},
+    {"", "Clip", 1, 11, clip_bounds},
+    {"", "Pad", 1, 11, pad_amounts},
+    {"", "Resize", 1, 11, resize_scales},
+    {"", "Resize", 1, 18, resize_absent},
+    {"", "Upsample", 1, 99, upsample},
+    {"", "Scatter", 1, 99, rename_scatter},
+    {"", "Dropout", 1, 12, dropout_ratio},
+    {"", "LogSoftmax", 1, 13, softmax_matrix},
+    {"", "Hardmax", 1, 13, softmax_matrix},
+    {"", "Softmax", 1, 13, softmax_matrix},
+    {"", "ReduceSum", 1, 13, axes_input},
+    {"", "Split", 1, 13, split_sizes},
+    {"", "Squeeze", 1, 13, axes_input},
+    {"", "Unsqueeze", 1, 13, axes_input},
+    {"", "BatchNormalization", 1, 14, batch_normalization},
 };
 
 }  // namespace
 
-void adapt_node(ImportNode& node, Emitter& emitter) {
-  if (node.opset < 6) drop(node, "consumed_inputs");
-  const std::string op = node.op;
-  for (const Adapter& adapter : kAdapters) {
-    if (adapter.op == op && node.opset < adapter.below) adapter.rewrite(node, emitter);
-  }
-}
-
-std::string_view adapted_op(std::string_view op) {
-  if (op == "Upsample") return "Resize";
-  if (op == "Scatter") return "ScatterElements";
-  return op;
+std::span<const Adapter> older_adapters() {
+  return kOlderAdapters;
 }
 
 }  // namespace trainyard::onnx_io

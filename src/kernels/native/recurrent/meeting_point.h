@@ -1,0 +1,37 @@
+// Where threads that work on one thing step by step wait for each other.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <immintrin.h>
+#include <thread>
+
+namespace trainyard::kernels::native {
+
+// Work is cut into `parts`; a thread that does several of them arrives for all of them, so that one
+// thread alone never waits. A thread that has to wait spins for about ten microseconds, then gives
+// its core away: another process may be using the one its partner needs.
+class MeetingPoint {
+ public:
+  explicit MeetingPoint(int64_t parts) : parts_(parts) {}
+
+  // `step` counts the meetings from 0.
+  void arrive(int64_t step, int64_t own_parts) {
+    arrived_.fetch_add(own_parts, std::memory_order_acq_rel);
+    const int64_t wanted = parts_ * (step + 1);
+    for (int spins = 0; arrived_.load(std::memory_order_acquire) < wanted; ++spins) {
+      if (spins < kSpins) {
+        _mm_pause();
+      } else {
+        std::this_thread::yield();
+      }
+    }
+  }
+
+ private:
+  static constexpr int kSpins = 400;
+  const int64_t parts_;
+  std::atomic<int64_t> arrived_{0};
+};
+
+}  // namespace trainyard::kernels::native

@@ -1,0 +1,48 @@
+#include "onnx_io/adapters.h"
+
+#include <algorithm>
+#include <array>
+
+#include "onnx_io/adapters/adapter.h"
+#include "ops/op_def.h"
+
+namespace trainyard::onnx_io {
+namespace {
+
+std::array<std::span<const Adapter>, 6> all_adapters() {
+  return {older_adapters(),  newer_adapters(),     function_adapters(),
+          einsum_adapters(), microsoft_adapters(), quantized_adapters()};
+}
+
+// Operators that the importer resolves by itself.
+constexpr std::string_view kResolved[] = {"Identity"};
+
+}  // namespace
+
+void adapt_node(ImportNode& node, Emitter& emitter) {
+  if (node.opset < 6 && node.domain.empty()) drop(node, "consumed_inputs");
+  const std::string op = node.op;
+  const std::string domain = node.domain;
+  for (const std::span<const Adapter> adapters : all_adapters()) {
+    for (const Adapter& adapter : adapters) {
+      const bool wanted = adapter.op == op && adapter.domain == domain &&
+                          adapter.first <= node.opset && node.opset < adapter.below;
+      if (wanted) adapter.rewrite(node, emitter);
+    }
+  }
+}
+
+bool is_known_operator(std::string_view domain, std::string_view op) {
+  if (domain.empty() && ops::find_op(op) != nullptr) return true;
+  if (std::find(std::begin(kResolved), std::end(kResolved), op) != std::end(kResolved)) {
+    return domain.empty();
+  }
+  for (const std::span<const Adapter> adapters : all_adapters()) {
+    for (const Adapter& adapter : adapters) {
+      if (adapter.op == op && adapter.domain == domain) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace trainyard::onnx_io

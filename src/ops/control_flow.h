@@ -1,0 +1,22 @@
+// Nodes with bodies: what inference and the runtime read of them.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "ir/node_view.h"
+
+namespace trainyard::ops {
+
+bool is_control_flow(std::string_view op);
+
+// What a Scan node does round by round. Axes are normalized; a direction is 0 (forward) or 1.
+struct ScanShape {
+  size_t states = 0;
+  int64_t length = 0;  // rounds; Shape::kUnknown if only the run tells
+  std::vector<int64_t> input_axes, input_directions;
+  std::vector<int64_t> output_axes, output_directions;
+};
+ScanShape scan_shape(const NodeView& node);
+
+}  // namespace trainyard::ops

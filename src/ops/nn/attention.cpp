@@ -1,0 +1,231 @@
+// Attention: softmax(Q K^T * scale + mask) V for each head (Vaswani et al. 2017), with fewer heads
+// of keys and values than of queries if wanted, and with keys and values of calls before.
+#include "ops/nn/attention.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "ops/gradient.h"
+#include "ops/op_def.h"
+
+namespace trainyard::ops {
+namespace {
+
+constexpr AttrSpec kAttentionAttributes[] = {
+    {"is_causal", AttrKind::kInt},        {"kv_num_heads", AttrKind::kInt},
+    {"q_num_heads", AttrKind::kInt},      {"qk_matmul_output_mode", AttrKind::kInt},
+    {"scale", AttrKind::kFloat},          {"softcap", AttrKind::kFloat},
+    {"softmax_precision", AttrKind::kInt}};
+
+enum Operand : size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kLengths };
+
+struct Heads {
+  int64_t heads = 0;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  HeadStrides strides;
+};
+
+// The heads of an operand of either form.
+Heads heads_of(const Shape& shape, int64_t heads, std::string_view what) {
+  if (shape.rank() == 4) {
+    return {shape[1],
+            shape[2],
+            shape[3],
+            {shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3]}};
+  }
+  TY_REQUIRE(shape.rank() == 3, "the {} has shape {}, expected three or four dimensions", what,
+             shape.to_string());
+  TY_REQUIRE(heads > 0 && (shape[2] == Shape::kUnknown || shape[2] % heads == 0),
+             "the {} of shape {} cannot be cut into {} heads", what, shape.to_string(), heads);
+  const int64_t columns = shape[2] == Shape::kUnknown ? Shape::kUnknown : shape[2] / heads;
+  return {heads, shape[1], columns, {shape[1] * shape[2], columns, shape[2]}};
+}
+
+void require_mask(const NodeView& node, const AttentionShape& a) {
+  if (!node.has_input(kMask)) return;
+  const Shape& mask = node.input_shape(kMask);
+  const int64_t rank = mask.rank();
+  TY_REQUIRE(rank >= 2 && rank <= 4, "the mask has shape {}, expected two to four dimensions",
+             mask.to_string());
+  const int64_t expected[] = {a.batch, a.query_heads, a.queries, a.total()};
+  for (int64_t i = 0; i < rank; ++i) {
+    const int64_t found = mask[rank - 1 - i];
+    const int64_t wanted = expected[3 - i];
+    const bool shorter = i == 0 && found <= wanted;
+    TY_REQUIRE(found == 1 || found == wanted || shorter || found == Shape::kUnknown ||
+                   wanted == Shape::kUnknown,
+               "the mask has shape {}, expected {} x {} x {} x {} or dimensions of 1",
+               mask.to_string(), expected[0], expected[1], expected[2], expected[3]);
+  }
+}
+
+std::vector<TensorType> infer_attention(const NodeView& node) {
+  const AttentionShape a = attention_shape(node);
+  const DType dtype = node.input_type(kQuery).dtype;
+  TY_REQUIRE(is_float(dtype), "it is not defined for elements of type {}", dtype_name(dtype));
+  require_mask(node, a);
+  const auto add = [](int64_t x, int64_t y) {
+    return x == Shape::kUnknown || y == Shape::kUnknown ? Shape::kUnknown : x + y;
+  };
+  const int64_t total = add(a.past, a.keys);
+  Shape y{a.batch, a.query_heads, a.queries, a.value_depth};
+  if (node.input_shape(kQuery).rank() == 3) {
+    y = {a.batch, a.queries,
+         a.value_depth == Shape::kUnknown ? Shape::kUnknown : a.query_heads * a.value_depth};
+  }
+  return {{dtype, y},
+          {node.input_type(kKey).dtype, {a.batch, a.heads, total, a.depth}},
+          {node.input_type(kValue).dtype, {a.batch, a.heads, total, a.value_depth}},
+          {dtype, {a.batch, a.query_heads, a.queries, total}}};
+}
+
+// Both products; four operations per score for scale, exponential and sum.
+Cost cost_attention(const NodeView& node) {
+  const AttentionShape a = attention_shape(node);
+  const int64_t scores = a.batch * a.query_heads * a.queries * a.total();
+  Cost cost = traffic(node);
+  cost.macs = scores * (a.depth + a.value_depth);
+  cost.flops = 2 * cost.macs + 4 * scores;
+  return cost;
+}
+
+// Gives each operand as batch x heads x rows x columns and takes its gradient back.
+struct HeadForm {
+  GradContext& grad;
+  AttentionShape a;
+
+  ValueId split(ValueId value, int64_t heads) {
+    const Shape shape = grad.builder().shape(value);
+    if (shape.rank() == 4) return value;
+    const ValueId cut = grad.reshape(value, {shape[0], shape[1], heads, shape[2] / heads});
+    return grad.add("Transpose", {cut}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
+  }
+  ValueId join(ValueId value, const Shape& like) {
+    if (like.rank() == 4) return value;
+    const ValueId rows =
+        grad.add("Transpose", {value}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
+    return grad.reshape(rows, like);
+  }
+  ValueId turn(ValueId value) {
+    return grad.add("Transpose", {value}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
+  }
+};
+
+// The mask as something to add, causality included; kNoValue if there is none.
+ValueId added_mask(GradContext& grad, const AttentionShape& a) {
+  constexpr double kMasked = -1e30;
+  ValueId mask = grad.node().has_input(kMask) ? grad.x(kMask) : kNoValue;
+  if (mask.valid() && grad.builder().type(mask).dtype == DType::kBool) {
+    mask = grad.add("Where", {mask, grad.scalar(0), grad.scalar(kMasked)});
+  }
+  if (!a.causal) return mask;
+  const ValueId all = grad.add(
+      "Expand", {grad.scalar(kMasked), grad.ints(std::vector<int64_t>{a.queries, a.keys})});
+  const ValueId above =
+      grad.add("Trilu", {all, grad.builder().constant("k", Tensor::scalar<int64_t>(1))},
+               {{"upper", int64_t{1}}});
+  return mask.valid() ? grad.add("Add", {mask, above}) : above;
+}
+
+// The scores are computed again: they are the largest tensor, and cheap beside the products.
+std::vector<ValueId> gradient_attention(GradContext& grad) {
+  HeadForm form{grad, attention_shape(grad.node())};
+  const AttentionShape& a = form.a;
+  TY_REQUIRE(grad.dy(0).valid(), "only output 0 has a gradient rule");
+  TY_REQUIRE(
+      a.past == 0 && !grad.node().has_input(kLengths) && a.softcap == 0 && a.heads == a.query_heads,
+      "keys of calls before, lengths, softcap and shared heads have no gradient rule");
+  const ValueId q = form.split(grad.x(kQuery), a.query_heads);
+  const ValueId k = form.split(grad.x(kKey), a.heads);
+  const ValueId v = form.split(grad.x(kValue), a.heads);
+  const ValueId dy = form.split(grad.dy(), a.query_heads);
+  const ValueId scaled = grad.add("Mul", {q, grad.scalar(a.scale)});
+  ValueId scores = grad.add("MatMul", {scaled, form.turn(k)});
+  if (const ValueId mask = added_mask(grad, a); mask.valid()) {
+    scores = grad.add("Add", {scores, mask});
+  }
+  const ValueId p = grad.add("Softmax", {scores}, {{"axis", int64_t{-1}}});
+  const ValueId dv = grad.add("MatMul", {form.turn(p), dy});
+  const ValueId dp = grad.add("MatMul", {dy, form.turn(v)});
+  const ValueId product = grad.add("Mul", {dp, p});
+  const ValueId sum = grad.add("ReduceSum", {product, grad.ints(std::vector<int64_t>{-1})},
+                               {{"keepdims", int64_t{1}}});
+  const ValueId ds = grad.add("Sub", {product, grad.add("Mul", {p, sum})});
+  const ValueId dq = grad.add("Mul", {grad.add("MatMul", {ds, k}), grad.scalar(a.scale)});
+  const ValueId dk = grad.add("MatMul", {form.turn(ds), scaled});
+  std::vector<ValueId> dx(grad.node().num_inputs(), kNoValue);
+  dx[kQuery] = form.join(dq, grad.x_shape(kQuery));
+  dx[kKey] = form.join(dk, grad.x_shape(kKey));
+  dx[kValue] = form.join(dv, grad.x_shape(kValue));
+  return dx;
+}
+
+}  // namespace
+
+AttentionShape attention_shape(const NodeView& node) {
+  const Heads q = heads_of(node.input_shape(kQuery), node.attr_int("q_num_heads", 0), "query");
+  const Heads k = heads_of(node.input_shape(kKey), node.attr_int("kv_num_heads", 0), "key");
+  const Heads v = heads_of(node.input_shape(kValue), node.attr_int("kv_num_heads", 0), "value");
+  const auto same = [](int64_t x, int64_t y) {
+    return x == y || x == Shape::kUnknown || y == Shape::kUnknown;
+  };
+  TY_REQUIRE(same(q.columns, k.columns) && same(k.heads, v.heads) && same(k.rows, v.rows) &&
+                 k.heads != 0 && (!same(0, q.heads) || q.heads != 0) && q.heads % k.heads == 0,
+             "queries {}, keys {} and values {} do not fit each other",
+             node.input_shape(kQuery).to_string(), node.input_shape(kKey).to_string(),
+             node.input_shape(kValue).to_string());
+  AttentionShape a;
+  a.batch = node.input_shape(kQuery)[0];
+  a.query_heads = q.heads;
+  a.heads = k.heads;
+  a.queries = q.rows;
+  a.keys = k.rows;
+  a.depth = q.columns;
+  a.value_depth = v.columns;
+  a.q = q.strides;
+  a.k = k.strides;
+  a.v = v.strides;
+  a.y = {a.query_heads * a.queries * a.value_depth, a.queries * a.value_depth, a.value_depth};
+  if (node.input_shape(kQuery).rank() == 3) {
+    a.y = {a.queries * a.query_heads * a.value_depth, a.value_depth, a.query_heads * a.value_depth};
+  }
+  if (node.has_input(kPastKey)) {
+    TY_REQUIRE(node.has_input(kPastValue), "there are keys of calls before but no values");
+    const Shape& past = node.input_shape(kPastKey);
+    TY_REQUIRE(past.rank() == 4 && same(past[1], a.heads) && same(past[3], a.depth),
+               "past keys have shape {}, expected {} x {} x rows x {}", past.to_string(), a.batch,
+               a.heads, a.depth);
+    a.past = past[2];
+  }
+  a.causal = node.attr_int("is_causal", 0) != 0;
+  a.softcap = double{node.attr_float("softcap", 0)};
+  const double usual = a.depth > 0 ? 1 / std::sqrt(static_cast<double>(a.depth)) : 1.0;
+  a.scale = node.has_attr("scale") ? double{node.attr_float("scale", 1)} : usual;
+  return a;
+}
+
+MaskStrides mask_strides(const Shape& mask) {
+  const auto dim = [&](int64_t from_end) {
+    return from_end <= mask.rank() ? mask[mask.rank() - from_end] : 1;
+  };
+  MaskStrides strides;
+  strides.length = dim(1);
+  strides.row = dim(2) == 1 ? 0 : dim(1);
+  strides.head = dim(3) == 1 ? 0 : dim(2) * dim(1);
+  strides.batch = dim(4) == 1 ? 0 : dim(3) * dim(2) * dim(1);
+  return strides;
+}
+
+// Inputs: query, key, value, mask (added, or bool: takes part), past key and value, valid keys of
+// each batch element. Outputs: y, key and value with the past before them, scores.
+extern const OpDef kAttention = {.name = "Attention",
+                                 .kind = OpKind::kLinear,
+                                 .inputs = {3, 7},
+                                 .outputs = {1, 4},
+                                 .attributes = kAttentionAttributes,
+                                 .infer = infer_attention,
+                                 .cost = cost_attention,
+                                 .gradient = gradient_attention};
+
+}  // namespace trainyard::ops

@@ -1,0 +1,143 @@
+// Cases of operators that came after opset 17: attention and its company, signals, bits.
+#include <gtest/gtest.h>
+
+#include "ops/cases.h"
+
+namespace trainyard::testing {
+namespace {
+
+constexpr DType kI64 = DType::kI64;
+constexpr DType kI32 = DType::kI32;
+
+OpCases attention_cases() {
+  return {
+      // Scores 0 and ln 3: shares 1/4 and 3/4.
+      {.op = "Attention",
+       .inputs = {given({1, 1, 1, 1}, {1}), given({1, 1, 2, 1}, {0, 1.0986123}),
+                  given({1, 1, 2, 1}, {4, 8})},
+       .outputs = {gives({1, 1, 1, 1}, {7})}},
+      // The first query sees the first key alone.
+      {.op = "Attention",
+       .inputs = {draw({2, 5, 8}), draw({2, 5, 8}), draw({2, 5, 8})},
+       .attributes = {{"is_causal", int64_t{1}},
+                      {"kv_num_heads", int64_t{2}},
+                      {"q_num_heads", int64_t{2}}},
+       .outputs = {gives_type({2, 5, 8})}},
+      {.op = "Attention",
+       .inputs = {draw({1, 4, 3, 8}), draw({1, 2, 70, 8}), draw({1, 2, 70, 4}), draw({3, 70})},
+       .outputs = {gives_type({1, 4, 3, 4})}},
+      {.op = "LinearAttention",
+       .inputs = {given({1, 2, 1}, {1, 1}), given({1, 2, 1}, {2, 3}), given({1, 2, 1}, {5, 7})},
+       .attributes = {{"kv_num_heads", int64_t{1}},
+                      {"q_num_heads", int64_t{1}},
+                      {"update_rule", text("linear")}},
+       .outputs = {gives({1, 2, 1}, {10, 31}), gives({1, 1, 1, 1}, {31})}},
+      {.op = "RMSNormalization",
+       .inputs = {given({2, 2}, {3, 4, 0, 2}), given({2}, {1, 2})},
+       .attributes = {{"epsilon", 0.0F}},
+       .outputs = {gives({2, 2}, {0.84852814, 2.26274170, 0, 2.8284271})}},
+      // A quarter turn.
+      {.op = "RotaryEmbedding",
+       .inputs = {given({1, 1, 1, 2}, {3, 5}), given({1, 1, 1}, {0}), given({1, 1, 1}, {1})},
+       .outputs = {gives({1, 1, 1, 2}, {-5, 3})}},
+      {.op = "TensorScatter",
+       .inputs = {given({1, 3, 1}, {1, 2, 3}), given({1, 2, 1}, {8, 9}), given({1}, {2}, kI64)},
+       .attributes = {{"mode", text("circular")}},
+       .outputs = {gives({1, 3, 1}, {9, 2, 8})}},
+  };
+}
+
+OpCases signal_cases() {
+  return {
+      {.op = "DFT",
+       .inputs = {given({1, 2, 1}, {1, 3}), absent(), known({}, {1}, kI64)},
+       .outputs = {gives({1, 2, 2}, {4, 0, -2, 0})}},
+      {.op = "STFT",
+       .inputs = {given({1, 4, 1}, {1, 3, 5, 7}), known({}, {2}, kI64), absent(),
+                  known({}, {2}, kI64)},
+       .outputs = {gives({1, 2, 2, 2}, {4, 0, -2, 0, 12, 0, -2, 0})}},
+      {.op = "HannWindow",
+       .inputs = {known({}, {4}, kI32)},
+       .outputs = {gives({4}, {0, 0.5, 1, 0.5})}},
+      {.op = "HammingWindow",
+       .inputs = {known({}, {2}, kI32)},
+       .outputs = {gives({2}, {0.08695652, 1})}},
+      {.op = "BlackmanWindow",
+       .inputs = {known({}, {2}, kI32)},
+       .outputs = {gives({2}, {0, 1})},
+       .tolerance = 1e-5},
+      {.op = "MelWeightMatrix",
+       .inputs = {known({}, {2}, kI32), known({}, {8}, kI32), known({}, {16}, kI32), known({}, {0}),
+                  known({}, {8})},
+       .outputs = {gives_type({5, 2})}},
+  };
+}
+
+OpCases layout_cases() {
+  return {
+      {.op = "AffineGrid",
+       .inputs = {given({1, 2, 3}, {2, 0, 0, 0, 1, 1}), known_ints({1, 1, 1, 2})},
+       .outputs = {gives({1, 1, 2, 2}, {-1, 1, 1, 1})}},
+      {.op = "BitCast",
+       .inputs = {given({1}, {1})},
+       .attributes = {{"to", int64_t{6}}},
+       .outputs = {gives({1}, {1065353216}, kI32)}},
+      {.op = "CenterCropPad",
+       .inputs = {given({4}, {1, 2, 3, 4}), known_ints({2})},
+       .outputs = {gives({2}, {2, 3})}},
+      {.op = "Col2Im",
+       .inputs = {given({1, 2, 2}, {1, 2, 3, 4}), known_ints({1, 3}), known_ints({1, 2})},
+       .outputs = {gives({1, 1, 1, 3}, {1, 5, 4})}},
+      {.op = "Unique",
+       .inputs = {known({4}, {2, 1, 1, 3})},
+       .outputs = {gives({3}, {1, 2, 3}), gives({3}, {1, 0, 3}, kI64),
+                   gives({4}, {1, 0, 0, 2}, kI64), gives({3}, {2, 1, 1}, kI64)}},
+      {.op = "CumProd",
+       .inputs = {given({3}, {2, 3, 4}), known({}, {0}, kI32)},
+       .outputs = {gives({3}, {2, 6, 24})}},
+      {.op = "BitwiseAnd",
+       .inputs = {given({2}, {6, 5}, kI32), given({2}, {3, 4}, kI32)},
+       .outputs = {gives({2}, {2, 4}, kI32)}},
+      {.op = "BitwiseOr",
+       .inputs = {given({2}, {6, 5}, kI32), given({2}, {3, 4}, kI32)},
+       .outputs = {gives({2}, {7, 5}, kI32)}},
+      {.op = "BitwiseXor",
+       .inputs = {given({2}, {6, 5}, kI32), given({2}, {3, 4}, kI32)},
+       .outputs = {gives({2}, {5, 1}, kI32)}},
+      {.op = "BitwiseNot",
+       .inputs = {given({2}, {0, 5}, kU8)},
+       .outputs = {gives({2}, {255, 250}, kU8)}},
+      {.op = "Gelu", .inputs = {given({2}, {0, 1})}, .outputs = {gives({2}, {0, 0.8413447})}},
+      {.op = "Gelu",
+       .inputs = {given({2}, {0, 1})},
+       .attributes = {{"approximate", text("tanh")}},
+       .outputs = {gives({2}, {0, 0.8411920})}},
+      {.op = "Swish",
+       .inputs = {given({2}, {0, 1})},
+       .attributes = {{"alpha", 2.0F}},
+       .outputs = {gives({2}, {0, 0.8807971})}},
+  };
+}
+
+}  // namespace
+
+OpCases newer_cases() {
+  OpCases cases = attention_cases();
+  for (OpCase& c : signal_cases()) cases.push_back(std::move(c));
+  for (OpCase& c : layout_cases()) cases.push_back(std::move(c));
+  return cases;
+}
+
+TEST(Attention, RefusesHeadsThatDoNotFit) {
+  expect_rejected(
+      {.op = "Attention", .inputs = {draw({1, 4, 3, 8}), draw({1, 3, 5, 8}), draw({1, 3, 5, 8})}},
+      "do not fit each other");
+}
+
+TEST(Gelu, RefusesAnUnknownApproximation) {
+  expect_rejected(
+      {.op = "Gelu", .inputs = {draw({2})}, .attributes = {{"approximate", text("cosine")}}},
+      "'cosine' is not one of none, tanh");
+}
+
+}  // namespace trainyard::testing
