@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
+#include "base/content_pool.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "kernels/native/gemm/packed_buffer.h"
 #include "kernels/parallel/parallel.h"
 #include "ops/inference.h"
 #include "passes/pass.h"
@@ -83,6 +86,20 @@ void drop_packed_inputs(Graph& graph, NodeId id, const kernels::Kernel& kernel) 
     if (!value.consumers.empty() || graph.is_output(input) || value.constant == nullptr) continue;
     release_mapped_pages(value.constant->data(), static_cast<size_t>(value.constant->num_bytes()));
     value.constant.reset();
+  }
+}
+
+// What no kernel has packed.
+void share_tensors(Graph& graph) {
+  static ContentPool pool;
+  for (const ValueId id : graph.initializers()) {
+    std::shared_ptr<const Tensor>& constant = graph.mutable_value(id).constant;
+    if (constant == nullptr) continue;
+    const auto shared =
+        pool.share(constant, constant->data(), static_cast<size_t>(constant->num_bytes()));
+    // Equal bytes under another type stay what they are.
+    const auto known = std::static_pointer_cast<const Tensor>(shared.owner);
+    if (known->type() == constant->type()) constant = known;
   }
 }
 
@@ -203,9 +220,12 @@ Executable compile(Graph graph, const CompileOptions& options) {
   Plan plan = choose_kernels(std::move(graph), std::move(states),
                              {.reference_only = options.reference_only});
   share_buffers(plan);
+  std::optional<kernels::native::SharedBuffers> sharing;
+  if (options.share_constants) sharing.emplace();
   for (const PlannedStep& planned : plan.steps) {
     StepInfo info = describe(plan, planned);
     program->steps.push_back(create_step(plan, planned));
+    if (sharing) sharing->share();
     if (const kernels::Kernel* kernel = program->steps.back().kernel.get()) {
       info.kernel = planned.def->library;
       if (const std::string detail = kernel->detail(); !detail.empty()) info.kernel += " " + detail;
@@ -213,6 +233,7 @@ Executable compile(Graph graph, const CompileOptions& options) {
     program->infos.push_back(std::move(info));
   }
   program->graph = std::move(plan.graph);
+  if (options.share_constants) share_tensors(program->graph);
   program->layouts = std::move(plan.layouts);
   program->places = std::move(plan.places);
   program->buckets = std::move(plan.buckets);

@@ -85,14 +85,20 @@ class RunningStep final : public StepView {
 }  // namespace
 
 struct ExecutionContext::Impl {
-  Impl(Executable compiled, kernels::Exchange* others)
+  Impl(Executable compiled, kernels::Exchange* others, const Tensor* given_arena)
       : executable(std::move(compiled)), exchange(others), kernel_exchange(others) {
     const Program& program = executable.program();
     TY_CHECK(exchange != nullptr || program.buckets.empty(), "no way to {} buckets",
              program.buckets.size());
     if (program.window_bytes > 0) window = exchange->allocate(program.window_bytes);
     // The thread that runs may not be the one that compiled.
-    arena = Tensor(DType::kU8, Shape{program.arena_bytes});
+    if (given_arena != nullptr) {
+      TY_CHECK(given_arena->num_bytes() >= program.arena_bytes, "an arena of {} bytes, not {}",
+               given_arena->num_bytes(), program.arena_bytes);
+      arena = given_arena->reshaped(given_arena->shape());
+    } else {
+      arena = Tensor(DType::kU8, Shape{program.arena_bytes});
+    }
     for (const Port& port : program.inputs) inputs.push_back(Tensor::zeros(port.type));
     for (size_t i = 0; i < program.states.size(); ++i) {
       const int64_t bytes = state_layout(i).span_bytes(program.states[i].type);
@@ -258,7 +264,10 @@ struct ExecutionContext::Impl {
 };
 
 ExecutionContext::ExecutionContext(Executable executable, kernels::Exchange* exchange)
-    : impl_(std::make_unique<Impl>(std::move(executable), exchange)) {}
+    : impl_(std::make_unique<Impl>(std::move(executable), exchange, nullptr)) {}
+
+ExecutionContext::ExecutionContext(Executable executable, const Tensor& arena)
+    : impl_(std::make_unique<Impl>(std::move(executable), nullptr, &arena)) {}
 
 ExecutionContext::~ExecutionContext() = default;
 

@@ -87,6 +87,9 @@ class ExecutionContext {
   // `exchange` reaches the other workers of a job and outlives the context; null: there are none,
   // and the graph must not have AllReduce nodes (TY_CHECKed).
   explicit ExecutionContext(Executable executable, kernels::Exchange* exchange = nullptr);
+  // With intermediate results in `arena`, bytes of at least arena_bytes(), which contexts may share
+  // that do not run at the same time: outputs are then valid until any of them runs.
+  ExecutionContext(Executable executable, const Tensor& arena);
   ~ExecutionContext();
   ExecutionContext(const ExecutionContext&) = delete;
   ExecutionContext& operator=(const ExecutionContext&) = delete;

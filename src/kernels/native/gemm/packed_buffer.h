@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace trainyard::kernels::native {
 
@@ -13,16 +14,35 @@ class PackedBuffer {
   PackedBuffer() = default;
   explicit PackedBuffer(int64_t floats);
 
-  float* data() { return data_.get(); }
-  const float* data() const { return data_.get(); }
-  int64_t size() const { return size_; }
+  float* data() { return block_ ? block_->data : nullptr; }
+  const float* data() const { return block_ ? block_->data : nullptr; }
+  int64_t size() const { return block_ ? block_->floats : 0; }
 
  private:
-  struct Free {
-    void operator()(float* data) const;
+  friend class SharedBuffers;
+  struct Block {
+    std::shared_ptr<const void> owner;
+    float* data = nullptr;
+    int64_t floats = 0;
   };
-  std::unique_ptr<float, Free> data_;
-  int64_t size_ = 0;
+  std::shared_ptr<Block> block_;
+};
+
+// While one lives, it knows the buffers that this thread makes. One at a time per thread.
+class SharedBuffers {
+ public:
+  SharedBuffers();
+  ~SharedBuffers();
+  SharedBuffers(const SharedBuffers&) = delete;
+  SharedBuffers& operator=(const SharedBuffers&) = delete;
+
+  // Those made since, which change no more, become one with others in the process that hold the
+  // same numbers: networks compiled for several batch sizes have their weights once.
+  void share();
+
+ private:
+  friend class PackedBuffer;
+  std::vector<std::weak_ptr<PackedBuffer::Block>> made_;
 };
 
 }  // namespace trainyard::kernels::native
