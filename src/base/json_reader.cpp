@@ -38,6 +38,37 @@ bool eight_digits(const char* at, uint64_t& value) {
   return true;
 }
 
+// A number without an exponent whose digits are exact in 64 bits, which nearly all are; false, with
+// `at` anywhere, for any other. `at` has kFastBytes to read.
+constexpr ptrdiff_t kFastBytes = 40;
+bool fast_f32(const char*& at, float& out) {
+  const bool negative = *at == '-';
+  at += negative ? 1 : 0;
+  const char* const begin = at;
+  uint64_t digits = 0;
+  while (is_digit(*at) && at - begin < 19)
+    digits = digits * 10 + static_cast<uint64_t>(*at++ - '0');
+  const ptrdiff_t whole = at - begin;
+  if (whole == 0 || (*begin == '0' && whole > 1)) return false;
+  ptrdiff_t fraction = 0;
+  if (*at == '.') {
+    const char* const point = ++at;
+    uint64_t eight = 0;
+    if (eight_digits(at, eight)) {
+      digits = digits * 100'000'000 + eight;
+      at += 8;
+    }
+    while (is_digit(*at) && at - point < 20)
+      digits = digits * 10 + static_cast<uint64_t>(*at++ - '0');
+    fraction = at - point;
+    if (fraction == 0) return false;
+  }
+  if (whole + fraction > 19 || is_digit(*at) || *at == 'e' || *at == 'E') return false;
+  const double value = static_cast<double>(digits) / kTens[fraction];
+  out = static_cast<float>(negative ? -value : value);
+  return true;
+}
+
 void append_utf8(std::string& out, uint32_t code) {
   const auto put = [&](uint32_t byte) { out += static_cast<char>(byte); };
   if (code < 0x80) {
@@ -294,6 +325,21 @@ float JsonReader::number_f32() {
   const double value =
       decimal.exponent < 0 ? digits / kTens[-decimal.exponent] : digits * kTens[decimal.exponent];
   return static_cast<float>(decimal.negative ? -value : value);
+}
+
+size_t JsonReader::more_numbers_f32(float* out, size_t most) {
+  size_t count = 0;
+  while (count < most && end_ - at_ > kFastBytes) {
+    const char* at = at_;
+    while (is_space(*at) && end_ - at > kFastBytes) ++at;
+    if (*at != ',') break;
+    ++at;
+    while (is_space(*at) && end_ - at > kFastBytes) ++at;
+    if (end_ - at < kFastBytes || !fast_f32(at, out[count])) break;
+    at_ = at;
+    ++count;
+  }
+  return count;
 }
 
 int64_t JsonReader::integer() {

@@ -72,6 +72,17 @@ class NestedReader {
     out_[next_++] = read_element<T>(reader_);
   }
 
+  // Long arrays of floats are what most bodies consist of.
+  int64_t put_more() {
+    if constexpr (std::is_same_v<T, float>) {
+      const size_t more = reader_.more_numbers_f32(out_.data() + next_, out_.size() - next_);
+      next_ += more;
+      return static_cast<int64_t>(more);
+    } else {
+      return 0;
+    }
+  }
+
   // What is in brackets at a depth; elements directly in the outermost are the flat form.
   void read_items(size_t depth) {
     int64_t count = 0;
@@ -80,6 +91,7 @@ class NestedReader {
       if (count++ == 0) nested = reader_.peek() == JsonReader::Kind::kArray;
       if (!nested) {
         put();
+        count += put_more();
         continue;
       }
       if (depth + 1 >= shape_.size()) {

@@ -56,6 +56,34 @@ TEST(JsonReader, ReadsEveryShortFloatBack) {
   }
 }
 
+TEST(JsonReader, ReadsArraysOfFloatsAsOneByOne) {
+  std::string text = "[0";
+  uint32_t bits = 7;
+  for (int i = 0; i < 5'000; ++i) {
+    bits = bits * 1664525U + 1013904223U;
+    float value = 0;
+    std::memcpy(&value, &bits, sizeof value);
+    if (!std::isfinite(value)) value = 0.25F;
+    text += i % 3 == 0 ? " , " : ",";
+    text += i % 5 == 0 ? fmt::format("{:.17f}", value / 1e30F) : fmt::format("{}", value);
+  }
+  text += "]";
+  JsonReader slow(text, "test");
+  JsonReader fast(text, "test");
+  slow.enter_array();
+  fast.enter_array();
+  std::vector<float> expected;
+  while (slow.next_item()) expected.push_back(slow.number_f32());
+  std::vector<float> got(expected.size());
+  size_t count = 0;
+  while (fast.next_item()) {
+    got[count++] = fast.number_f32();
+    count += fast.more_numbers_f32(got.data() + count, got.size() - count);
+  }
+  EXPECT_EQ(count, expected.size());
+  EXPECT_EQ(got, expected);
+}
+
 TEST(JsonReader, KeepsWholeNumbersWhole) {
   const auto integer = [](const std::string& text) { return JsonReader(text, "test").integer(); };
   EXPECT_EQ(integer("9223372036854775807"), INT64_MAX);
