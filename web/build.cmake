@@ -14,9 +14,9 @@ if(NOT found STREQUAL wanted)
   endif()
 endif()
 if(failure EQUAL 0)
-  execute_process(COMMAND ${NODE} build.mjs ${OUTPUT} WORKING_DIRECTORY ${WEB} COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${NODE} build.mjs ${ENTRY} ${OUTPUT} WORKING_DIRECTORY ${WEB} COMMAND_ERROR_IS_FATAL ANY)
 else()
-  message(WARNING "npm ci failed in web/: HTML reports will show tables in place of charts. "
+  message(WARNING "npm ci failed in web/: reports will show tables in place of charts, and the server has no page. "
     "With a network, remove ${OUTPUT} and build again.")
   file(WRITE ${OUTPUT} "")
 endif()

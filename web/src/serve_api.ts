@@ -1,0 +1,65 @@
+// What the page asks the server.
+
+export interface TensorInfo { name: string; datatype: string; shape: number[] }
+export interface ModelInfo { name: string; versions?: string[]; platform: string; inputs: TensorInfo[]; outputs: TensorInfo[] }
+export interface IndexEntry { name: string; version?: string; state: string; reason: string }
+export interface OutputTensor { name: string; datatype: string; shape: number[]; data: (number | string | boolean | null)[] }
+export interface InferAnswer { model_name: string; model_version?: string; outputs: OutputTensor[] }
+interface CountTime { count: number; ns: number }
+export interface ModelStats {
+  name: string;
+  version: string;
+  inference_count: number;
+  execution_count: number;
+  inference_stats: Record<'success' | 'fail' | 'queue' | 'compute_infer', CountTime>;
+}
+
+// Of servers that want one; kept for this tab alone.
+const tokenKey = 'trainyard-token';
+export const token = (): string => sessionStorage.getItem(tokenKey) ?? '';
+export const setToken = (value: string): void => sessionStorage.setItem(tokenKey, value);
+
+export class HttpError extends Error {
+  constructor(readonly status: number, text: string) {
+    super(text);
+  }
+}
+
+async function ask<T>(path: string, init: RequestInit = {}): Promise<T> {
+  const headers = new Headers(init.headers);
+  if (token()) headers.set('Authorization', `Bearer ${token()}`);
+  const response = await fetch(path, { ...init, headers });
+  const body: unknown = await response.json();
+  if (!response.ok) throw new HttpError(response.status, (body as { error?: string }).error ?? response.statusText);
+  return body as T;
+}
+
+const modelPath = (name: string): string => `/v2/models/${encodeURIComponent(name)}`;
+
+export const loadIndex = (): Promise<IndexEntry[]> => ask('/v2/repository/index', { method: 'POST', body: '{}' });
+export const loadModel = (name: string): Promise<ModelInfo> => ask(modelPath(name));
+export const loadStats = async (name: string): Promise<ModelStats[]> =>
+  (await ask<{ model_stats: ModelStats[] }>(`${modelPath(name)}/stats`)).model_stats;
+export const loadDescription = (): Promise<Description> => ask('/openapi.json');
+
+export async function infer(name: string, body: BodyInit): Promise<{ answer: InferAnswer; milliseconds: number }> {
+  const begin = performance.now();
+  const answer = await ask<InferAnswer>(`${modelPath(name)}/infer`, { method: 'POST', body });
+  return { answer, milliseconds: performance.now() - begin };
+}
+
+export const takesPictures = (model: ModelInfo): boolean =>
+  model.inputs.length === 1 && model.inputs[0].datatype === 'FP32' && model.inputs[0].shape.length === 4 && [1, 3].includes(model.inputs[0].shape[1]);
+
+// A request that works: zeros of the model's own shapes, one row.
+export function exampleRequest(model: ModelInfo): object | undefined {
+  const inputs = model.inputs.map((input) => {
+    const shape = input.shape.map((size) => Math.max(size, 1));
+    const count = shape.reduce((product, size) => product * size, 1);
+    return { name: input.name, datatype: input.datatype, shape, data: count <= 4096 ? new Array<number>(count).fill(0) : undefined };
+  });
+  return inputs.some((input) => input.data === undefined) ? undefined : { inputs };
+}
+
+export interface Operation { summary: string; responses: Record<string, { description: string }>; requestBody?: { description?: string } }
+export interface Description { info: { title: string; version: string; description: string }; paths: Record<string, Record<string, Operation>> }

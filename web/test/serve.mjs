@@ -1,0 +1,104 @@
+// Uses the server's page in headless Chromium: node test/serve.mjs TRAINYARD OUTPUT_FOLDER
+// Ends with 77 (skipped, for ctest) where there is no Chromium or playwright-core.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const SKIPPED = 77;
+const [trainyard, output] = process.argv.slice(2);
+
+function skip(reason) {
+  console.log(`skipped: ${reason}`);
+  process.exit(SKIPPED);
+}
+
+const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+if (!executablePath) skip('there is no Chromium (Debian: chromium)');
+let chromium;
+try {
+  ({ chromium } = await import('playwright-core'));
+} catch {
+  skip('the packages of web/ are not installed (npm ci in web/)');
+}
+
+let failures = 0;
+function check(condition, what) {
+  console.log(`${condition ? 'ok  ' : 'FAIL'} ${what}`);
+  if (!condition) failures += 1;
+}
+
+/** The server's process and address, once it is ready. */
+async function startServer() {
+  const server = spawn(trainyard, ['serve', 'resnet20-cifar', '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let address = '';
+  for await (const line of createInterface({ input: server.stdout })) {
+    address = line.match(/^serving on (.*)$/)?.[1] ?? address;
+    if (line.startsWith('page')) return { server, address };
+  }
+  throw new Error('the server ended');
+}
+
+/** A picture that the browser itself makes. */
+const makePicture = (page) =>
+  page.evaluate(async () => {
+    const canvas = document.createElement('canvas');
+    canvas.width = 64;
+    canvas.height = 48;
+    const brush = canvas.getContext('2d');
+    brush.fillStyle = 'tomato';
+    brush.fillRect(0, 0, 40, 48);
+    const blob = await new Promise((done) => canvas.toBlob(done, 'image/png'));
+    return [...new Uint8Array(await blob.arrayBuffer())];
+  });
+
+async function useHome(context, address, width) {
+  const page = await context.newPage();
+  const problems = [];
+  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('request', (request) => !request.url().startsWith(address) && !request.url().startsWith('blob:') && problems.push(`asked for ${request.url()}`));
+  await page.setViewportSize({ width, height: 844 });
+  await page.goto(address);
+  await page.waitForSelector('text=Try resnet20-cifar');
+  const picture = await makePicture(page);
+  await page.setInputFiles('#picture', { name: 'picture.png', mimeType: 'image/png', buffer: Buffer.from(picture) });
+  await page.waitForSelector('.label .bar');
+  check((await page.locator('.label').count()) === 5, `${width} px: a picture gets five classes`);
+  // By keyboard: to the text, change it, to the button, press it.
+  await page.focus('#tensor');
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('{"inputs":[]}');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('.bad');
+  check((await page.locator('.bad').textContent()).includes("input 'image' is missing"), `${width} px: a wrong request shows the server's reason`);
+  check((await page.locator('pre').first().textContent()).startsWith('curl --data-binary @cat.jpg http'), `${width} px: a curl line is there`);
+  await page.waitForFunction(() => document.querySelectorAll('svg path[d^="M"]').length === 3);
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  check(overflow <= 0, `${width} px: nothing is wider than the window`);
+  // The wrong request is answered with 400, which the browser's console repeats.
+  const unexpected = problems.filter((text) => !text.includes('400'));
+  check(unexpected.length === 0, `${width} px: nothing is asked elsewhere and nothing goes wrong ${unexpected}`);
+  await page.screenshot({ path: join(output, `serve_${width}.png`), fullPage: true });
+  await page.close();
+}
+
+mkdirSync(output, { recursive: true });
+const { server, address } = await startServer();
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+try {
+  const context = await browser.newContext();
+  await useHome(context, address, 1200);
+  await useHome(context, address, 390);
+  const page = await context.newPage();
+  await page.goto(`${address}/docs`);
+  await page.waitForSelector('details');
+  check((await page.locator('details').count()) > 10, 'the calls are described');
+  await page.screenshot({ path: join(output, 'serve_docs.png') });
+} finally {
+  await browser.close();
+  server.kill('SIGTERM');
+}
+console.log(failures === 0 ? 'all is well' : `${failures} failed`);
+process.exit(failures === 0 ? 0 : 1);
