@@ -15,7 +15,8 @@ namespace {
 
 namespace http = boost::beast::http;
 
-constexpr size_t kReadBytes = 16 << 10;
+constexpr size_t kReadBytes = 4 << 10;  // what an idle connection keeps
+constexpr size_t kOnePiece = 16 << 10;
 constexpr size_t kLargestRead = 1 << 20;
 
 std::chrono::seconds scaled(std::chrono::seconds per_mebibyte, size_t bytes) {
@@ -271,7 +272,7 @@ void HttpSession::respond(HttpResponse response) {
   set_state(State::kWriting, scaled(limits_.write, response_.body.size()));
   // What is small goes out in one piece.
   std::string_view rest = head_only ? std::string_view() : std::string_view(response_.body);
-  if (rest.size() < kReadBytes) {
+  if (rest.size() < kOnePiece) {
     head_ += rest;
     rest = {};
   }

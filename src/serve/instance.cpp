@@ -55,8 +55,12 @@ runtime::ExecutionContext& Instance::context(const Shapes& shapes) {
     contexts_.splice(contexts_.begin(), contexts_, found);
     return *contexts_.front().context;
   }
+  runtime::Executable executable = network_.executable(shapes);
+  if (arena_.empty() || executable.arena_bytes() > arena_.num_bytes()) {
+    arena_ = Tensor(DType::kU8, Shape{executable.arena_bytes()});
+  }
   contexts_.push_front(
-      {shapes, std::make_unique<runtime::ExecutionContext>(network_.executable(shapes))});
+      {shapes, std::make_unique<runtime::ExecutionContext>(std::move(executable), arena_)});
   if (contexts_.size() > kMostContexts) contexts_.pop_back();
   return *contexts_.front().context;
 }
@@ -155,13 +159,14 @@ std::vector<InferResult> Instance::run_rows(std::span<Job* const> jobs, int64_t 
 int64_t Instance::warm_up(int64_t count) {
   int64_t bytes = 0;
   if (network_.has_open_dims()) return bytes;
-  for (const int64_t size : network_.sizes()) {
-    const Shapes shapes = network_.shapes_of(size);
+  // The largest first: its arena serves the others too.
+  const std::vector<int64_t>& sizes = network_.sizes();
+  for (auto size = sizes.rbegin(); size != sizes.rend(); ++size) {
+    const Shapes shapes = network_.shapes_of(*size);
     for (int64_t i = 0; i < count; ++i) context(shapes).run();
-    const runtime::Executable executable = network_.executable(shapes);
-    bytes += executable.arena_bytes() + executable.constant_bytes();
+    bytes = std::max(bytes, network_.executable(shapes).constant_bytes());
   }
-  return bytes;
+  return bytes + arena_.num_bytes();
 }
 
 }  // namespace trainyard::serve

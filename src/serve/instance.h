@@ -33,6 +33,7 @@ class Instance {
   std::vector<InferResult> run_rows(std::span<Job* const> jobs, int64_t rows);
 
   Network& network_;
+  Tensor arena_;               // of all contexts made since it last had to grow
   std::list<Entry> contexts_;  // the last one used first
 };
 

@@ -169,12 +169,21 @@ void ModelVersion::compute_alone(Instance& instance, JobPointer job) {
 void ModelVersion::finish(JobPointer job, InferResult result) {
   result.model = name();
   result.version = version_;
-  job->done(std::move(result));
+  answer(std::move(job), std::move(result));
+}
+
+void ModelVersion::answer(JobPointer job, std::variant<InferResult, std::exception_ptr> value) {
+  if (!config_.preserve_order) return job->done(std::move(value));
+  const uint64_t order = job->order;
+  // Copyable, as functions are.
+  auto kept = std::make_shared<std::pair<InferDone, decltype(value)>>(std::move(job->done),
+                                                                      std::move(value));
+  answers_.finish(order, [kept] { kept->first(std::move(kept->second)); });
 }
 
 void ModelVersion::fail(JobPointer job, const std::exception_ptr& problem, FailReason reason) {
   statistics_.add_failure(reason, Clock::now() - job->request.times.arrived);
-  job->done(problem);
+  answer(std::move(job), problem);
 }
 
 void ModelVersion::shut_down(Clock::time_point until) {

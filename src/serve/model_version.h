@@ -11,6 +11,7 @@
 #include "serve/instance.h"
 #include "serve/job_queue.h"
 #include "serve/model_config.h"
+#include "serve/ordered_answers.h"
 #include "serve/response_cache.h"
 #include "serve/statistics.h"
 
@@ -54,6 +55,7 @@ class ModelVersion {
   void compute(Instance& instance, std::vector<JobPointer>& jobs);
   void compute_alone(Instance& instance, JobPointer job);
   void finish(JobPointer job, InferResult result);
+  void answer(JobPointer job, std::variant<InferResult, std::exception_ptr> value);
   void fail(JobPointer job, const std::exception_ptr& problem, FailReason reason);
   bool answer_from_cache(const std::string& key, Job& job);
 
@@ -63,6 +65,7 @@ class ModelVersion {
   Network network_;
   JobQueue queue_;
   Statistics statistics_;
+  OrderedAnswers answers_;
   std::vector<std::unique_ptr<Instance>> instances_;
   int64_t memory_bytes_ = 0;
   std::vector<std::thread> workers_;

@@ -69,6 +69,17 @@ std::optional<std::vector<TensorSpec>> open_outputs(std::vector<TensorSpec> one,
   return one;
 }
 
+// Whether steps are long enough, on average, for a second thread. On a busy machine it may come
+// late, and then a short step waits many times its own length: LeNet-5 took 80 ms in place of 0.04.
+bool worth_threads(const runtime::Executable& executable) {
+  constexpr double kLeastFlops = 1e6;  // some 50 us of one core
+  double flops = 0;
+  for (const runtime::StepInfo& step : executable.steps()) {
+    flops += static_cast<double>(step.cost.flops);
+  }
+  return flops >= kLeastFlops * static_cast<double>(executable.steps().size());
+}
+
 std::vector<int64_t> powers_of_two(int64_t most) {
   std::vector<int64_t> sizes;
   for (int64_t size = 1; size < most; size *= 2) sizes.push_back(size);
@@ -193,7 +204,12 @@ runtime::Executable Network::executable(const Shapes& shapes) {
   }
   runtime::CompileOptions options;
   options.threads = threads_;
+  options.share_constants = true;
   runtime::Executable executable = runtime::compile(build(shapes), options);
+  if (threads_ > 1 && !worth_threads(executable)) {
+    options.threads = 1;
+    executable = runtime::compile(build(shapes), options);
+  }
   compiled_.push_front({shapes, executable, !has_open_dims_});
   size_t passing = 0;
   for (auto it = compiled_.begin(); it != compiled_.end();) {

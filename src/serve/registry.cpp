@@ -290,6 +290,7 @@ void Registry::load_all() {
 }
 
 void Registry::poll() {
+  if (options_.repository.empty()) return;
   const std::lock_guard changing(loading_);
   std::vector<std::string> names;
   std::error_code problem;

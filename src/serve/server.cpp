@@ -1,7 +1,9 @@
 #include "serve/server.h"
 
+#include <algorithm>
 #include <malloc.h>
 #include <ostream>
+#include <sys/resource.h>
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -16,6 +18,14 @@ void keep_large_blocks() {
   constexpr int kLarge = 32 << 20;
   mallopt(M_MMAP_THRESHOLD, kLarge);
   mallopt(M_TRIM_THRESHOLD, 2 * kLarge);
+}
+
+// Every connection is a file, of which a process may have few unless it asks for more.
+void allow_files(size_t connections) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, connections + 256);
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 void say_models(const Registry& registry, std::ostream& out) {
@@ -73,6 +83,7 @@ void greet(const ServerOptions& options, const Registry& registry, uint16_t port
 
 int run_server(const ServerOptions& options, std::ostream& out) {
   keep_large_blocks();
+  allow_files(options.http.limits.connections);
   Registry registry(options.registry);
   Service service(options.service, registry);
   // Listens before models are loaded: /v2/health/ready says when.

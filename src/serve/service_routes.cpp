@@ -52,8 +52,7 @@ bool Service::route_plain(const CallPointer& call) {
   }
   if (const auto page = find_page(path)) {
     require_method(*call, "GET");
-    answer(call,
-           {.content_type = std::string(page->content_type), .body = std::string(page->body)});
+    answer(call, {.content_type = std::string(page->content_type), .body = page->body});
     return true;
   }
   return false;
@@ -243,6 +242,8 @@ void Service::infer_v2(const CallPointer& call, const std::string& model,
       raw ? read_v2_raw(call->body, found->network().inputs(), found->network().takes_pictures())
           : read_v2_request(call->body, json_bytes));
   if (picture) prefer_classes(*found, *request);
+  if (raw && call->accept.find("application/json") != std::string::npos)
+    request->all_binary = false;
   request->times.arrived = call->arrived;
   const uint64_t bytes_in = call->body->size();
   // What the response needs after the inputs are gone.

@@ -1,5 +1,8 @@
 #include "serve/model_version.h"
 
+#include <algorithm>
+#include <mutex>
+
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -126,6 +129,30 @@ TEST_F(ModelVersionTest, AnswersFromTheCache) {
   EXPECT_EQ(model.statistics().snapshot().executions, 2U);
   model.shut_down(Clock::now());
   EXPECT_EQ(cache_.bytes(), 0);
+}
+
+TEST_F(ModelVersionTest, KeepsTheOrderOfRequests) {
+  ModelConfig config = named("sum");
+  config.instances = 2;
+  config.preserve_order = true;
+  config.max_batch = 2;
+  ModelVersion model(config, 1, sum_source(), {gate_, nullptr});
+  std::mutex mutex;
+  std::vector<int> order;
+  std::vector<Answer> last(1);
+  for (int i = 0; i < 200; ++i) {
+    InferRequest request = sum_request(1 + i % 7, 0);
+    InferDone done = [&, i, then = last[0].done()](auto value) {
+      const std::lock_guard lock(mutex);
+      order.push_back(i);
+      if (i == 199) then(std::move(value));
+    };
+    ASSERT_TRUE(model.infer(request, done));
+  }
+  last[0].get();
+  const std::lock_guard lock(mutex);
+  ASSERT_EQ(order.size(), 200U);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
 }
 
 TEST_F(ModelVersionTest, FinishesWhatWaitsWhenItGoes) {

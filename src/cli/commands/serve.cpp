@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/bench_server.h"
 #include "cli/command.h"
 #include "cli/load_report.h"
 #include "cli/version.h"
@@ -114,11 +115,42 @@ void fill_picture(const ServeFlags& flags, serve::ServerOptions& options) {
   options.labels = split(read_file(flags.labels, 16 << 20), '\n');
 }
 
+// Of the model in addresses.
+std::string model_name(const ServeFlags& flags, const std::string& model) {
+  if (!flags.name.empty()) return flags.name;
+  std::string name = network::label(model);
+  if (name.ends_with(".onnx")) name.resize(name.size() - 5);
+  return name;
+}
+
+// What a server that bench starts itself is told.
+std::vector<std::string> server_arguments(const ServeFlags& flags) {
+  std::vector<std::string> arguments = {flags.url};
+  const auto add = [&](const std::string& flag, const std::string& value) {
+    arguments.push_back(flag);
+    arguments.push_back(value);
+  };
+  if (!flags.request.weights.empty()) add("--weights", flags.request.weights);
+  if (!flags.name.empty()) add("--name", flags.name);
+  if (flags.max_batch) add("--max-batch", std::to_string(*flags.max_batch));
+  add("--batch-delay", std::to_string(flags.delay_us));
+  add("--queue", std::to_string(flags.queue));
+  add("--instances", std::to_string(flags.instances));
+  add("--threads", std::to_string(flags.threads));
+  return arguments;
+}
+
 int serve_command(const ServeFlags& flags, std::ostream& out) {
   if (flags.model == "bench") {
     serve::LoadOptions load = flags.load;
     load.url = flags.url;
     load.token = read_token(flags);
+    if (flags.url.empty() || flags.url.find("://") != std::string::npos) {
+      return report_load(load, flags.format, out);
+    }
+    const BenchServer server(server_arguments(flags));
+    load.url = server.url();
+    if (load.model.empty()) load.model = model_name(flags, flags.url);
     return report_load(load, flags.format, out);
   }
   TY_REQUIRE(flags.url.empty(), "serve takes one MODEL; an address goes with 'serve bench'");
@@ -149,10 +181,7 @@ int serve_command(const ServeFlags& flags, std::ostream& out) {
     options.config = options.registry.defaults;
     options.model = flags.request;
     options.model.model = flags.model;
-    options.config.name = flags.name.empty() ? network::label(flags.model) : flags.name;
-    if (flags.name.empty() && options.config.name.ends_with(".onnx")) {
-      options.config.name.resize(options.config.name.size() - 5);
-    }
+    options.config.name = model_name(flags, flags.model);
     fill_picture(flags, options);
   }
   return serve::run_server(options, out);
@@ -204,7 +233,8 @@ Runner setup_serve(Args& args) {
   args.optional_positional("MODEL", flags->model,
                            "a name of 'trainyard models', an .onnx file, or a run directory; or "
                            "bench");
-  args.optional_positional("URL", flags->url, "of the server that bench loads");
+  args.optional_positional("URL", flags->url,
+                           "of the server that bench loads, or a MODEL that it serves itself");
   args.option("--weights", flags->request.weights, "a safetensors file with MODEL's weights");
   args.option("--name", flags->name, "of the model in addresses");
   args.option("--repository", flags->repository, "folder with NAME/VERSION/model.onnx");
@@ -236,7 +266,8 @@ extern const Command kServe = {
         "  trainyard serve resnet50 --port 8000\n"
         "  trainyard serve runs/mnist --name digits --max-batch 16 --batch-delay 500\n"
         "  trainyard serve --repository models --poll 5 --access-log access.jsonl\n"
-        "  trainyard serve bench http://127.0.0.1:8000 --model resnet50 --concurrency 1,2,4,8\n",
+        "  trainyard serve bench http://127.0.0.1:8000 --model resnet50 --concurrency 1,2,4,8\n"
+        "  trainyard serve bench mobilenet_v2 --max-batch 4 --concurrency 1,8 --json\n",
     .setup = setup_serve,
 };
 

@@ -1,0 +1,37 @@
+#include "cli/bench_server.h"
+
+#include <csignal>
+
+#include "base/error.h"
+
+namespace trainyard::cli {
+namespace {
+
+std::vector<std::string> words_of(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = {path_of_this_program(), "serve"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  words.insert(words.end(), {"--port", "0"});
+  return words;
+}
+
+}  // namespace
+
+BenchServer::BenchServer(const std::vector<std::string>& arguments)
+    : process_(words_of(arguments), {.own_group = true}) {
+  constexpr std::string_view kAddress = "serving on ";
+  std::string text;
+  // The last line that it says when it is ready.
+  while (text.find("\npage ") == std::string::npos) {
+    if (process_.read_some(text, 100)) continue;
+    throw_failure("the server ended with {}: {}", process_.wait(), text);
+  }
+  const size_t begin = text.find(kAddress) + kAddress.size();
+  url_ = text.substr(begin, text.find('\n', begin) - begin);
+}
+
+BenchServer::~BenchServer() {
+  process_.send(SIGTERM);
+  process_.wait();
+}
+
+}  // namespace trainyard::cli
