@@ -29,16 +29,27 @@ struct Device {
   double fp32 = 0;
   double tf32 = 0;
   double fp16 = 0;
-  double fp16_matrix = 0;  // with matrix units
+  double fp16_matrix = 0;      // with matrix units, sums in single precision
+  double fp16_accumulate = 0;  // with matrix units, sums in half precision
   double int8 = 0;
   double memory_bytes = 0;
   double bytes_per_s = 0;
-  double clock_hz = 0;
-  int64_t cores = 0;   // of a CPU
-  std::string inside;  // link to the other devices of a host
-  std::string stack;   // the software stack to assume; empty: what suits its kind
+  double clock_hz = 0;  // that the peaks are for
+  double base_hz = 0;   // that the board's power allows in any case
+  int64_t multiprocessors = 0;
+  double cache_bytes = 0;       // of the last level
+  double watts = 0;             // of the board
+  double host_bytes_per_s = 0;  // of the link to its host
+  int64_t cores = 0;            // of a CPU
+  std::string inside;           // link to the other devices of a host
+  std::string stack;            // the software stack to assume; empty: what suits its kind
   std::optional<paleo::Machine> paleo;
   std::string source;
+
+  // What the fits found beside the published figures (the catalog's section `factors`).
+  double vector_factor = 1;
+  double matrix_factor = 1;
+  double memory_factor = 1;
 
   bool is_cpu() const { return kind.starts_with("cpu"); }
   // The best published peak for `precision`, falling back to the next wider type that has one.
