@@ -1,6 +1,8 @@
 #include "predict/catalog.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdlib>
 #include <set>
 
@@ -18,9 +20,28 @@ constexpr double kGiga = 1e9;
 constexpr double kGibi = 1024.0 * 1024.0 * 1024.0;
 
 Device read_device(const std::string& id, const YamlView& view) {
-  view.only({"name", "kind", "fp32_gflops", "fp64_gflops", "fp16_gflops", "tf32_gflops",
-             "fp16_tensor_gflops", "int8_gops", "memory_gb", "bandwidth_gbps", "clock_mhz", "cores",
-             "inside", "stack", "paleo", "source"});
+  view.only({"name",
+             "kind",
+             "fp32_gflops",
+             "fp64_gflops",
+             "fp16_gflops",
+             "tf32_gflops",
+             "fp16_tensor_gflops",
+             "fp16_accumulate_gflops",
+             "int8_gops",
+             "memory_gb",
+             "bandwidth_gbps",
+             "clock_mhz",
+             "base_mhz",
+             "multiprocessors",
+             "l2_mb",
+             "watts",
+             "host_gbps",
+             "cores",
+             "inside",
+             "stack",
+             "paleo",
+             "source"});
   Device device;
   device.id = id;
   device.name = view.text_or("name", id);
@@ -30,10 +51,17 @@ Device read_device(const std::string& id, const YamlView& view) {
   device.fp16 = view.number_or("fp16_gflops", 0) * kGiga;
   device.tf32 = view.number_or("tf32_gflops", 0) * kGiga;
   device.fp16_matrix = view.number_or("fp16_tensor_gflops", 0) * kGiga;
+  device.fp16_accumulate =
+      view.number_or("fp16_accumulate_gflops", device.fp16_matrix / kGiga) * kGiga;
   device.int8 = view.number_or("int8_gops", 0) * kGiga;
   device.memory_bytes = view.at("memory_gb").positive() * kGibi;
   device.bytes_per_s = view.at("bandwidth_gbps").positive() * kGiga;
   device.clock_hz = view.at("clock_mhz").positive() * 1e6;
+  device.base_hz = view.number_or("base_mhz", device.clock_hz / 1e6) * 1e6;
+  device.multiprocessors = static_cast<int64_t>(view.number_or("multiprocessors", 0));
+  device.cache_bytes = view.number_or("l2_mb", 0) * 1024 * 1024;
+  device.watts = view.number_or("watts", 0);
+  device.host_bytes_per_s = view.number_or("host_gbps", 16) * kGiga;
   device.cores = static_cast<int64_t>(view.number_or("cores", 0));
   device.inside = view.text_or("inside", "pcie3");
   device.stack = view.text_or("stack", "");
@@ -85,35 +113,54 @@ Efficiency read_efficiency(const YamlView& view) {
   return efficiency;
 }
 
-Stack read_stack(const std::string& id, const YamlView& view) {
-  view.only({"name", "inherits", "winograd", "fourier", "image_by_image", "matrix_units", "paleo",
-             "paleo_source", "overlaps", "bucket_mb", "network_share", "inside_share", "gpu", "cpu",
-             "devices", "fitted_to", "measured"});
-  Stack stack;
+// `from`: what is not said is as there.
+Stack read_stack(const std::string& id, const YamlView& view, const Stack& from) {
+  view.only({"name",          "inherits",     "winograd",     "fourier",   "image_by_image",
+             "matrix_units",  "paleo",        "paleo_source", "overlaps",  "bucket_mb",
+             "network_share", "inside_share", "gpu",          "cpu",       "devices",
+             "hosts",         "fitted_to",    "measured",     "framework", "family",
+             "channels_last", "fuses",        "compiled",     "engine",    "copies_input",
+             "pcie_share",    "sync",         "one_process",  "rows",      "networks"});
+  Stack stack = from;
   stack.id = id;
   stack.name = view.text_or("name", id);
-  stack.inherits = view.text_or("inherits", "");
   const auto flag = [&](std::string_view key, bool fallback) {
     const auto found = view.find(key);
     return found ? found->boolean() : fallback;
   };
-  stack.winograd = flag("winograd", false);
-  stack.fourier = flag("fourier", false);
-  stack.image_by_image = flag("image_by_image", false);
-  stack.matrix_units = flag("matrix_units", false);
-  stack.overlaps = flag("overlaps", true);
+  stack.winograd = flag("winograd", from.winograd);
+  stack.fourier = flag("fourier", from.fourier);
+  stack.image_by_image = flag("image_by_image", from.image_by_image);
+  stack.matrix_units = flag("matrix_units", from.matrix_units);
+  stack.framework = view.text_or("framework", from.framework);
+  stack.family = view.text_or("family", from.family);
+  stack.channels_last = flag("channels_last", from.channels_last);
+  stack.fuses = flag("fuses", from.fuses);
+  stack.compiled = flag("compiled", from.compiled);
+  stack.engine = flag("engine", from.engine);
+  stack.copies_input = flag("copies_input", from.copies_input);
+  stack.overlaps = flag("overlaps", from.overlaps);
   if (const auto paleo = view.find("paleo")) {
     const std::vector<YamlView> shares = paleo->items();
     if (shares.size() != 2) paleo->fail("expected [share of compute, share of network]");
     stack.paleo = {shares[0].positive(), shares[1].positive()};
   }
-  stack.paleo_source = view.text_or("paleo_source", "");
-  stack.bucket_bytes = view.number_or("bucket_mb", 64) * 1e6;
-  stack.network_share = view.number_or("network_share", 1);
-  stack.inside_share = view.number_or("inside_share", 1);
+  stack.paleo_source = view.text_or("paleo_source", from.paleo_source);
+  stack.bucket_bytes = view.number_or("bucket_mb", from.bucket_bytes / 1e6) * 1e6;
+  stack.network_share = view.number_or("network_share", from.network_share);
+  stack.inside_share = view.number_or("inside_share", from.inside_share);
+  stack.pcie_share = view.number_or("pcie_share", view.number_or("inside_share", from.pcie_share));
+  stack.sync = view.number_or("sync", from.sync);
+  stack.one_process = flag("one_process", from.one_process);
+  if (const auto networks = view.find("networks")) {
+    for (const YamlView& network : networks->items()) stack.networks.insert(network.text());
+  }
+  if (const auto rows = view.find("rows")) {
+    for (const auto& [where, count] : rows->members()) stack.rows[where] = count.integer();
+  }
   for (const std::string_view name : {"gpu", "cpu"}) {
     if (const auto found = view.find(name)) {
-      stack.efficiency.emplace(name, read_efficiency(*found));
+      stack.efficiency[std::string(name)] = read_efficiency(*found);
     }
   }
   if (const auto factors = view.find("devices")) {
@@ -121,11 +168,53 @@ Stack read_stack(const std::string& id, const YamlView& view) {
       stack.device_factor[device] = factor.positive();
     }
   }
+  if (const auto factors = view.find("hosts")) {
+    for (const auto& [device, factor] : factors->members()) {
+      stack.host_factor[device] = factor.positive();
+    }
+  }
   stack.fitted_to = view.text_or("fitted_to", "");
   if (const auto measured = view.find("measured")) {
     stack.measured = std::make_shared<const MeasuredCosts>(read_measured_costs(*measured));
   }
   return stack;
+}
+
+DeviceFactors read_factors(const YamlView& view) {
+  view.only({"throttle", "kinds", "devices"});
+  DeviceFactors factors;
+  if (const auto throttle = view.find("throttle")) {
+    throttle->only({"vector", "matrix"});
+    factors.vector_throttle = throttle->at("vector").number();
+    factors.matrix_throttle = throttle->at("matrix").number();
+  }
+  const auto read = [&](std::string_view key, auto& into) {
+    const auto found = view.find(key);
+    if (!found) return;
+    for (const auto& [name, pair] : found->members()) {
+      const std::vector<YamlView> values = pair.items();
+      if (values.size() != 2) pair.fail("expected [factor of computing, factor of memory]");
+      into[name] = {values[0].positive(), values[1].positive()};
+    }
+  };
+  read("kinds", factors.kinds);
+  read("devices", factors.devices);
+  return factors;
+}
+
+void apply_factors(const DeviceFactors& factors, Device& device) {
+  DeviceFactors::Factor both;
+  for (const auto& [map, name] :
+       {std::pair{&factors.kinds, &device.kind}, std::pair{&factors.devices, &device.id}}) {
+    if (const auto found = map->find(*name); found != map->end()) {
+      both.compute *= found->second.compute;
+      both.memory *= found->second.memory;
+    }
+  }
+  const double ratio = device.base_hz / device.clock_hz;
+  device.vector_factor = both.compute * std::pow(ratio, factors.vector_throttle);
+  device.matrix_factor = both.compute * std::pow(ratio, factors.matrix_throttle);
+  device.memory_factor = both.memory;
 }
 
 template <typename Entry>
@@ -154,10 +243,13 @@ const Entry& find(const std::vector<Entry>& entries, std::string_view id, std::s
 void Catalog::add(std::string_view text, const std::string& origin) {
   const auto document = YamlDocument::parse(text, origin);
   const YamlView root = document->root();
-  root.only({"devices", "links", "prices", "stacks"});
+  root.only({"devices", "links", "prices", "stacks", "factors", "intervals"});
   for (const std::string_view name : {"devices", "links", "prices", "stacks"}) {
     if (const auto found = root.find(name)) add_section(*found, name);
   }
+  if (const auto found = root.find("intervals")) intervals_ = read_intervals(*found);
+  if (const auto found = root.find("factors")) factors_ = read_factors(*found);
+  for (Device& device : devices_) apply_factors(factors_, device);
 }
 
 void Catalog::add_section(const YamlView& view, std::string_view section) {
@@ -174,7 +266,12 @@ void Catalog::add_section(const YamlView& view, std::string_view section) {
   for (const auto& [id, item] : view.members()) {
     if (section == "devices") put(devices_, read_device(id, item));
     if (section == "links") put(links_, read_link(id, item));
-    if (section == "stacks") put(stacks_, read_stack(id, item));
+    if (section != "stacks") continue;
+    const std::string parent = item.text_or("inherits", "");
+    Stack from = parent.empty() ? Stack{} : stack(parent);
+    from.rows.clear();
+    from.networks.clear();
+    put(stacks_, read_stack(id, item, from));
   }
 }
 
@@ -221,11 +318,27 @@ const Stack& Catalog::stack(std::string_view id) const {
   return find(stacks_, id, "software stack", "`trainyard devices` lists them.");
 }
 
-const Stack& Catalog::default_stack(const Device& device) const {
+const Stack& Catalog::default_stack(const Device& device, Precision precision) const {
   if (!device.stack.empty()) return stack(device.stack);
   if (device.is_cpu()) return stack("mxnet-1.2");
   const bool early = device.kind == "kepler" || device.kind == "maxwell" || device.kind == "pascal";
-  return stack(early ? "tensorflow-1.1" : "pytorch");
+  if (early) return stack("tensorflow-1.1");
+  const std::string_view name = precision_name(precision);
+  const Stack* best = nullptr;
+  std::array<int64_t, 3> most = {-1, 0, 0};
+  for (const Stack& candidate : stacks_) {
+    const bool layout = precision != Precision::kFp16 || candidate.channels_last;
+    const bool eligible = candidate.framework == "pytorch" && !candidate.compiled &&
+                          !candidate.copies_input && layout;
+    if (!eligible) continue;
+    const std::array<int64_t, 3> rows = {candidate.rows_on(device.id, name),
+                                         candidate.rows_on(device.id), candidate.all_rows()};
+    if (rows <= most) continue;
+    most = rows;
+    best = &candidate;
+  }
+  TY_CHECK(best != nullptr, "the catalog has no PyTorch stack for '{}'", device.id);
+  return *best;
 }
 
 const Price* Catalog::cheapest(std::string_view device) const {
@@ -238,6 +351,11 @@ const Price* Catalog::cheapest(std::string_view device) const {
     if (better) best = &price;
   }
   return best;
+}
+
+void Catalog::set_factors(DeviceFactors factors) {
+  factors_ = std::move(factors);
+  for (Device& device : devices_) apply_factors(factors_, device);
 }
 
 void Catalog::replace(Stack stack) {

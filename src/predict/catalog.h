@@ -2,12 +2,14 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "predict/device.h"
+#include "predict/interval.h"
 #include "predict/stack.h"
 
 namespace trainyard {
@@ -16,12 +18,26 @@ class YamlView;
 
 namespace trainyard::predict {
 
+// What fits found about devices beside their published figures.
+struct DeviceFactors {
+  struct Factor {
+    double compute = 1;
+    double memory = 1;
+  };
+  std::map<std::string, Factor, std::less<>> kinds;
+  std::map<std::string, Factor, std::less<>> devices;  // beyond their kind
+  // How far a busy device goes from its boost clock (0) to its base clock (1).
+  double vector_throttle = 0;
+  double matrix_throttle = 0;
+};
+
 class Catalog {
  public:
   // The built-in files alone.
   static Catalog built_in();
   // The built-in files, then the YAML files of ~/.config/trainyard in order of their names, then
-  // `files`. Each may hold any of the sections devices, links, prices and stacks; a later entry
+  // `files`. Each may hold any of the sections devices, links, prices, stacks, factors and
+  // intervals; a later entry
   // replaces an earlier one of the same name. Throws Error with file, line and field.
   static Catalog load(std::span<const std::string> files);
 
@@ -34,13 +50,18 @@ class Catalog {
   const Device& device(std::string_view id) const;
   const Link& link(std::string_view id) const;
   const Stack& stack(std::string_view id) const;
-  // The stack that stands for `device` if none is named.
-  const Stack& default_stack(const Device& device) const;
+  // The stack that stands for `device` if none is named: on current GPUs the PyTorch stack without
+  // compilation that has the most rows on the device in this precision, or else altogether.
+  const Stack& default_stack(const Device& device, Precision precision = Precision::kFp32) const;
   // The cheapest whole instance with this device, or the accelerator alone, or null.
   const Price* cheapest(std::string_view device) const;
 
   void add(std::string_view text, const std::string& origin);
   void replace(Stack stack);
+  const DeviceFactors& factors() const { return factors_; }
+  void set_factors(DeviceFactors factors);
+  const Intervals& intervals() const { return intervals_; }
+  void set_intervals(Intervals intervals) { intervals_ = std::move(intervals); }
 
  private:
   void add_section(const YamlView& view, std::string_view section);
@@ -49,6 +70,8 @@ class Catalog {
   std::vector<Link> links_;
   std::vector<Price> prices_;
   std::vector<Stack> stacks_;
+  DeviceFactors factors_;
+  Intervals intervals_;
 };
 
 // ~/.config/trainyard, whose YAML files extend every catalog; empty without a home.

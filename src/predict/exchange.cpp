@@ -1,6 +1,7 @@
 #include "predict/exchange.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace trainyard::predict {
 
@@ -37,6 +38,13 @@ Exchange predict_exchange(const std::vector<GradientBucket>& buckets, double bac
   exchange.busy = exchange.whole.seconds;
   exchange.exposed = exchange.busy > 0 ? std::max(0.0, free - backward_seconds) : 0;
   return exchange;
+}
+
+double waiting_seconds(const Stack& stack, const StepTime& step, double alone, int64_t workers) {
+  if (workers <= 1) return 0;
+  if (!stack.one_process) return stack.sync * alone * std::log2(static_cast<double>(workers));
+  const double host = step.total() > 0 ? step.host * alone / step.total() : 0;
+  return stack.sync * host * static_cast<double>(workers - 1);
 }
 
 }  // namespace trainyard::predict

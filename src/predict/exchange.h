@@ -31,4 +31,9 @@ struct Exchange {
 Exchange predict_exchange(const std::vector<GradientBucket>& buckets, double backward_seconds,
                           const Topology& topology, const CommModel& comm, bool overlaps);
 
+// What workers wait for one another beyond the exchange: slower ones at every step or, with one
+// process for all devices, the host's turn for each. `alone` is the step on one device, predicted
+// as `step` or measured.
+double waiting_seconds(const Stack& stack, const StepTime& step, double alone, int64_t workers);
+
 }  // namespace trainyard::predict

@@ -14,10 +14,11 @@ constexpr double kColumnTile = 64;
 constexpr double kRowTile = 32;
 // Below this many rows a matrix product is done by kernels for vectors, which wait for memory only.
 constexpr double kVectorRows = 8;
-// Groups of fewer filters than this (depthwise convolutions) are computed directly, without tiles,
-// at this share of a product's speed: what is loaded is used for few sums.
+// Groups of fewer filters than this (depthwise convolutions) are computed directly, without tiles:
+// what is loaded is used for few sums.
 constexpr double kDirectColumns = 8;
-constexpr double kDirectShare = 0.125;
+// A kernel that only moves values needs less than a product's time however small it is.
+constexpr double kTrafficKernel = 0.3;
 // Sums that are split to keep the device busy where there are few outputs.
 constexpr double kSplitDepth = 512;
 // Spectra of real tiles of one of these sides, half of which is stored.
@@ -28,6 +29,28 @@ constexpr int64_t kFourierKernel = 3;
 // as this many more of them.
 constexpr double kWinogradTile = 2;
 constexpr double kWinogradTransform = 24;
+
+// The peak that products are measured by, and the share of it that a large convolution reaches.
+std::pair<double, double> product_peak(const Device& device, const Efficiency& e,
+                                       Precision precision, bool matrix_units) {
+  switch (precision) {
+    case Precision::kFp64:
+      return {device.fp64, e.fp64};
+    case Precision::kInt8:
+      return {device.peak(precision), e.int8};
+    case Precision::kTf32:
+      if (matrix_units) return {device.tf32, e.tf32};
+      break;
+    case Precision::kFp16:
+      if (matrix_units) return {device.fp16_matrix, e.matrix};
+      // Half precision is stored, and computed at the vector units' own rate.
+      return {device.fp16 > device.fp32 ? device.fp16 : device.fp32,
+              device.fp16 > device.fp32 ? e.conv : e.conv * e.half};
+    case Precision::kFp32:
+      break;
+  }
+  return {device.fp32, e.conv};
+}
 
 double tile_share(double size, double tile) {
   return size / (tile * std::ceil(size / tile));
@@ -59,17 +82,40 @@ std::string_view algorithm_name(ConvAlgorithm algorithm) {
   return "product";
 }
 
+bool uses_matrix_units(const Device& device, const Stack& stack, Precision precision) {
+  if (precision == Precision::kFp16) return stack.matrix_units && device.fp16_matrix > 0;
+  return precision == Precision::kInt8 || (precision == Precision::kTf32 && device.tf32 > 0);
+}
+
+Figures figures_of(const Device& device, const Stack& stack, Precision precision) {
+  if (stack.measured) return {};
+  const bool matrix = uses_matrix_units(device, stack, precision);
+  return {stack.for_class(device_class(device)),
+          stack.factor_for(device.id) * (matrix ? device.matrix_factor : device.vector_factor),
+          device.memory_factor, stack.host_factor_for(device.id)};
+}
+
 Roofline::Roofline(const Device& device, const Stack& stack, Precision precision)
+    : Roofline(device, stack, precision, figures_of(device, stack, precision)) {}
+
+Roofline::Roofline(const Device& device, const Stack& stack, Precision precision,
+                   const Figures& figures)
     : measured_(stack.measured),
-      efficiency_(measured_ ? Efficiency{} : stack.for_class(device_class(device))),
+      efficiency_(figures.efficiency),
       winograd_(stack.winograd),
       fourier_(stack.fourier),
       image_by_image_(stack.image_by_image),
+      matrix_units_(uses_matrix_units(device, stack, precision)),
+      converts_layout_(matrix_units_ && !stack.channels_last),
+      engine_(stack.engine),
+      copies_input_(stack.copies_input),
       peak_(device.peak(precision)),
-      bytes_per_s_(device.bytes_per_s * efficiency_.memory),
+      bytes_per_s_(device.bytes_per_s * efficiency_.memory * figures.memory),
+      cache_bytes_(device.cache_bytes),
+      host_bytes_per_s_(device.host_bytes_per_s),
       element_(bytes_per_element(precision)),
       lanes_(device.fp32 / (2 * device.clock_hz)),
-      launch_(measured_ ? 0 : efficiency_.launch_us * 1e-6),
+      host_(figures.host),
       synchronous_(device.is_cpu()) {
   TY_REQUIRE(peak_ > 0, "the catalog has no {} peak for device '{}'; give one with --catalog",
              precision_name(precision), device.id);
@@ -79,22 +125,14 @@ Roofline::Roofline(const Device& device, const Stack& stack, Precision precision
   TY_REQUIRE(!measured_ || precision == Precision::kFp32,
              "device '{}' was measured in fp32; there are no figures for {}", device.id,
              precision_name(precision));
-  // Without matrix units half precision is stored but computed at the vector units' own rate.
-  const double vector_half = device.fp16 > 0 ? device.fp16 : device.fp32;
-  const bool has_matrix = precision == Precision::kFp16 && device.fp16_matrix > 0;
-  product_peak_ = peak_;
-  if (precision == Precision::kFp16 && !stack.matrix_units) product_peak_ = vector_half;
-  if (has_matrix && stack.matrix_units) product_peak_ *= efficiency_.matrix;
-  if ((precision == Precision::kTf32 && device.tf32 > 0) || precision == Precision::kInt8) {
-    product_peak_ *= efficiency_.matrix;
-  }
-  product_peak_ *= stack.factor_for(device.id, device.kind);
-  peak_ = device.peak(precision);
+  const auto [peak, share] = product_peak(device, efficiency_, precision, matrix_units_);
+  conv_speed_ = peak * share * figures.compute;
+  gemm_speed_ = conv_speed_ * efficiency_.gemm / efficiency_.conv;
 }
 
 double Roofline::winograd_gain(const OpProfile& op) const {
-  const bool applies = winograd_ && op.is_conv && op.kernel_h == 3 && op.kernel_w == 3 &&
-                       op.stride == 1 && op.groups == 1;
+  const bool applies = winograd_ && !matrix_units_ && op.is_conv && op.kernel_h == 3 &&
+                       op.kernel_w == 3 && op.stride == 1 && op.groups == 1;
   if (!applies) return 1;
   const double channels = op.inner / 9;
   const double transforms = 1 + kWinogradTransform / channels + kWinogradTransform / op.columns;
@@ -103,12 +141,39 @@ double Roofline::winograd_gain(const OpProfile& op) const {
 }
 
 bool Roofline::fourier_applies(const OpProfile& op) const {
-  return fourier_ && op.is_conv && op.stride == 1 && op.groups == 1 &&
+  return fourier_ && !matrix_units_ && op.is_conv && op.stride == 1 && op.groups == 1 &&
          op.kernel_h >= kFourierKernel && op.kernel_w >= kFourierKernel && op.output_h > 1;
 }
 
-PassTime Roofline::traffic(double elements) const {
-  return {elements * element_ / bytes_per_s_, Bound::kMemory, ConvAlgorithm::kProduct, 1};
+double Roofline::bandwidth(double resident) const {
+  if (cache_bytes_ <= 0) return bytes_per_s_;
+  const double crowding = resident * element_ / cache_bytes_;
+  return bytes_per_s_ * (1 + (efficiency_.cache - 1) / (1 + crowding * crowding));
+}
+
+PassTime Roofline::traffic(double elements, double resident) const {
+  const double least = synchronous_ ? 0 : kTrafficKernel * efficiency_.kernel_us * 1e-6;
+  return {elements * element_ / bandwidth(resident) + least, Bound::kMemory,
+          ConvAlgorithm::kProduct, 1};
+}
+
+PassTime Roofline::element_wise(const OpProfile& op, double elements, double batch,
+                                bool inference) const {
+  const bool norm = op.op == "BatchNormalization";
+  const bool follows = op.chain != Chain::kNone;
+  double kept = 1;
+  if (norm && !(inference && follows)) {
+    kept = efficiency_.normalization;
+  } else if (follows) {
+    kept = efficiency_.fused;
+  }
+  PassTime time = traffic(elements * batch * kept, (op.input + op.output) * batch);
+  // What is fused away is not issued either.
+  time.kernels = std::min(1.0, kept);
+  if (!synchronous_) {
+    time.seconds -= (1 - time.kernels) * kTrafficKernel * efficiency_.kernel_us * 1e-6;
+  }
+  return time;
 }
 
 PassTime Roofline::fourier(const OpProfile& op, double batch, double speed) const {
@@ -127,12 +192,12 @@ PassTime Roofline::fourier(const OpProfile& op, double batch, double speed) cons
   const double compute = (transforms + products) / (speed * efficiency_.fourier);
   const double memory = bytes / bytes_per_s_;
   return {std::max(compute, memory), compute > memory ? Bound::kCompute : Bound::kMemory,
-          ConvAlgorithm::kFourier, 4};
+          ConvAlgorithm::kFourier, 1};
 }
 
 double Roofline::shape_share(const OpProfile& op, const Product& p, double busy) const {
   if (!op.is_conv && p.rows < kVectorRows) return 1;
-  if (op.groups > 1 && op.columns < kDirectColumns) return kDirectShare * busy;
+  if (op.groups > 1 && op.columns < kDirectColumns) return efficiency_.direct * busy;
   return tile_share(p.columns, kColumnTile) * tile_share(p.rows, kRowTile) * p.inner /
          (p.inner + efficiency_.depth) * busy;
 }
@@ -142,21 +207,25 @@ PassTime Roofline::product(const OpProfile& op, const Product& p, double batch,
   const double sums = p.outputs * std::max(1.0, p.inner / kSplitDepth);
   const double busy = sums / (sums + efficiency_.occupancy * lanes_);
   const double shape = shape_share(op, p, busy);
-  const double base = op.is_conv ? efficiency_.conv : efficiency_.gemm;
-  const double speed = product_peak_ * base * share;
+  const double speed = (op.is_conv ? conv_speed_ : gemm_speed_) * share;
   double compute = p.flops / (speed * shape);
   PassTime best{0, Bound::kCompute, ConvAlgorithm::kProduct, 1};
   if (const double gain = winograd_gain(op); gain > 1) {
     compute /= gain;
     best.algorithm = ConvAlgorithm::kWinograd;
   }
-  const double memory = p.elements * element_ / bytes_per_s_;
+  const double bytes_per_s = bandwidth(p.activations);
+  const double memory = p.elements * element_ / bytes_per_s;
   best.seconds = std::max(compute, memory);
   best.bound = compute > memory ? Bound::kCompute : Bound::kMemory;
   if (fourier_applies(op)) {
     const PassTime other = fourier(op, batch, speed);
     if (other.seconds < best.seconds) best = other;
   }
+  if (converts_layout_ && op.is_conv) {
+    best.seconds += efficiency_.layout * p.activations * element_ / bytes_per_s;
+  }
+  if (!synchronous_) best.seconds += efficiency_.kernel_us * 1e-6;
   return best;
 }
 
@@ -164,28 +233,31 @@ void Roofline::repeat(PassTime& pass, const OpProfile& op, double batch) const {
   if (pass.kernels == 0) return;
   // Each image's windows are laid out as a matrix first.
   const bool point = op.kernel_h == 1 && op.kernel_w == 1;
-  const double layout = point ? 0 : traffic(2 * op.rows * op.inner * op.groups).seconds;
+  const double windows = 2 * op.rows * op.inner * op.groups;
+  const double layout = point ? 0 : windows * element_ / bytes_per_s_;
   pass.seconds = (pass.seconds + layout) * batch;
-  pass.kernels = static_cast<int64_t>(static_cast<double>(pass.kernels + (point ? 0 : 1)) * batch);
+  pass.kernels = (pass.kernels + (point ? 0 : 1)) * batch;
 }
 
 PassTime Roofline::forward(const OpProfile& op, double batch) const {
-  if (image_by_image_ && op.is_conv && batch > 1) {
-    PassTime time = forward(op, 1);
-    repeat(time, op, batch);
-    return time;
-  }
-  const double rows = op.rows * batch;
-  const double outputs = op.output * batch;
+  const bool repeats = image_by_image_ && op.is_conv;
+  const double images = repeats ? 1 : batch;
+  const double outputs = op.output * images;
+  const double activations = op.input * images + outputs;
   PassTime time = product(op,
-                          {2 * op.macs * batch, rows, op.columns, op.inner, op.groups,
-                           op.input * batch + outputs + op.weights, outputs},
-                          batch, 1.0);
-  if (op.has_bias && op.is_conv) {
-    time.seconds += traffic(2 * outputs).seconds;
-    time.kernels += 1;
-  }
+                          {2 * op.macs * images, op.rows * images, op.columns, op.inner, op.groups,
+                           activations + op.weights, outputs, activations},
+                          images, 1.0);
+  if (repeats) repeat(time, op, batch);
+  if (op.has_bias && op.is_conv) add_bias(time, op.output * batch);
   return time;
+}
+
+void Roofline::add_bias(PassTime& time, double outputs) const {
+  const double kept = engine_ ? efficiency_.fused : 1;
+  const PassTime bias = traffic(2 * outputs * kept, 2 * outputs);
+  time.seconds += bias.seconds;
+  time.kernels += std::min(1.0, kept);
 }
 
 PassTime Roofline::measured(const OpProfile& op, double batch, Phase phase, bool weights) const {
@@ -208,7 +280,7 @@ PassTime Roofline::inference(const OpProfile& op, double batch) const {
   if (measured_) return measured(op, batch, Phase::kInference, /*weights=*/false);
   if (op.work == Work::kProduct) return forward(op, batch);
   if (op.forward_inference == 0) return {};
-  return traffic(op.forward_inference * batch);
+  return element_wise(op, op.forward_inference, batch, /*inference=*/true);
 }
 
 OpTime Roofline::training(const OpProfile& op, double batch) const {
@@ -220,8 +292,8 @@ OpTime Roofline::training(const OpProfile& op, double batch) const {
     return time;
   }
   if (op.work == Work::kTraffic) {
-    time.forward = traffic(op.forward_training * batch);
-    time.data_gradient = traffic(op.backward * batch);
+    time.forward = element_wise(op, op.forward_training, batch, /*inference=*/false);
+    time.data_gradient = element_wise(op, op.backward, batch, /*inference=*/false);
     return time;
   }
   time = gradients(op, image_by_image_ && op.is_conv ? 1 : batch);
@@ -230,33 +302,47 @@ OpTime Roofline::training(const OpProfile& op, double batch) const {
     repeat(time.data_gradient, op, batch);
     repeat(time.weight_gradient, op, batch);
   }
+  if (op.weights > 0 && op.has_bias) {
+    time.weight_gradient.seconds += traffic(op.output * batch, op.output * batch).seconds;
+    time.weight_gradient.kernels += 1;
+  }
   return time;
 }
 
 OpTime Roofline::gradients(const OpProfile& op, double batch) const {
   OpTime time;
   const double flops = 2 * op.macs * batch;
-  const double elements = (op.input + op.output) * batch + op.weights;
+  const double activations = (op.input + op.output) * batch;
+  const double elements = activations + op.weights;
   const double inputs = op.input * batch;
   if (op.data_gradient) {
     const double columns = op.input / std::max(1.0, op.input_rows) / op.groups;
     const double inner = op.macs / std::max(1.0, op.input);
-    time.data_gradient =
-        product(op, {flops, op.input_rows * batch, columns, inner, op.groups, elements, inputs},
-                batch, efficiency_.gradient);
+    time.data_gradient = product(
+        op,
+        {flops, op.input_rows * batch, columns, inner, op.groups, elements, inputs, activations},
+        batch, efficiency_.gradient);
   }
   if (op.weights > 0) {
     const double depth = op.rows * batch;
     const double outputs = op.inner * op.columns * op.groups;
     time.weight_gradient =
-        product(op, {flops, op.inner, op.columns, depth, op.groups, elements, outputs}, batch,
-                efficiency_.gradient);
-    if (op.has_bias) {
-      time.weight_gradient.seconds += traffic(op.output * batch).seconds;
-      time.weight_gradient.kernels += 1;
-    }
+        product(op, {flops, op.inner, op.columns, depth, op.groups, elements, outputs, activations},
+                batch, efficiency_.gradient);
   }
   return time;
+}
+
+double Roofline::host_seconds(double forward, double backward) const {
+  if (measured_) return 0;
+  const double kernels = forward + efficiency_.backward_launch * backward;
+  const double step = synchronous_ ? 0 : efficiency_.step_us;
+  return (kernels * efficiency_.launch_us + step) * 1e-6 * host_;
+}
+
+double Roofline::copy_seconds(double input, double batch) const {
+  if (!copies_input_) return 0;
+  return input * batch * element_ / (host_bytes_per_s_ * efficiency_.copy);
 }
 
 double Roofline::update_seconds(double parameters) const {

@@ -22,7 +22,7 @@ struct PassTime {
   double seconds = 0;
   Bound bound = Bound::kNone;
   ConvAlgorithm algorithm = ConvAlgorithm::kProduct;
-  int64_t kernels = 0;
+  double kernels = 0;  // issued by the host
 };
 
 struct OpTime {
@@ -32,32 +32,53 @@ struct OpTime {
   double backward() const { return data_gradient.seconds + weight_gradient.seconds; }
 };
 
+// What a stack gets out of one device: its figures, and the factors of device and host.
+struct Figures {
+  Efficiency efficiency;
+  double compute = 1;
+  double memory = 1;
+  double host = 1;
+};
+// As the catalog has them.
+Figures figures_of(const Device& device, const Stack& stack, Precision precision);
+// Whether products run on matrix units.
+bool uses_matrix_units(const Device& device, const Stack& stack, Precision precision);
+
 // Device, stack and precision together, with what does not change from operator to operator.
 class Roofline {
  public:
   // Throws Error if the device has no peak for the precision (integers are for inference only) or
   // the stack no figures for the device.
   Roofline(const Device& device, const Stack& stack, Precision precision);
+  // The same with other figures, for fits.
+  Roofline(const Device& device, const Stack& stack, Precision precision, const Figures& figures);
 
   OpTime training(const OpProfile& op, double batch) const;
   PassTime inference(const OpProfile& op, double batch) const;
   // Reading gradients and optimizer state, writing weights: momentum SGD.
   double update_seconds(double parameters) const;
-  // The host's time to issue one kernel.
-  double launch_seconds() const { return launch_; }
+  // The host's time for a step that issues so many kernels forward and backward.
+  double host_seconds(double forward, double backward) const;
+  // The copy of the input, where the stack has it in the step.
+  double copy_seconds(double input, double batch) const;
   bool synchronous() const { return synchronous_; }
   double peak() const { return peak_; }
 
  private:
   struct Product {
     double flops, rows, columns, inner, groups;
-    double elements;  // through memory, at least
-    double outputs;   // independent sums, which keep the lanes busy
+    double elements;     // through memory, at least
+    double outputs;      // independent sums, which keep the lanes busy
+    double activations;  // of the elements, those that are not weights
   };
   // How much of a product's speed its shape allows.
   double shape_share(const OpProfile& op, const Product& p, double busy) const;
   PassTime product(const OpProfile& op, const Product& p, double batch, double share) const;
-  PassTime traffic(double elements) const;
+  // `resident`: elements that must stay in the cache for it to help.
+  PassTime traffic(double elements, double resident) const;
+  // The traffic of an operator that is not a product, less what is fused.
+  PassTime element_wise(const OpProfile& op, double elements, double batch, bool inference) const;
+  double bandwidth(double resident) const;
   // Speed-up of minimal filtering over the product; 1 where it does not apply.
   double winograd_gain(const OpProfile& op) const;
   bool fourier_applies(const OpProfile& op) const;
@@ -65,6 +86,7 @@ class Roofline {
   PassTime forward(const OpProfile& op, double batch) const;
   // `pass` of one image, done for each image of a batch in turn.
   void repeat(PassTime& pass, const OpProfile& op, double batch) const;
+  void add_bias(PassTime& time, double outputs) const;
   OpTime gradients(const OpProfile& op, double batch) const;
   // The same questions answered by measured costs.
   PassTime measured(const OpProfile& op, double batch, Phase phase, bool weights) const;
@@ -75,12 +97,19 @@ class Roofline {
   bool winograd_;
   bool fourier_;
   bool image_by_image_;
+  bool matrix_units_;
+  bool converts_layout_;
+  bool engine_;
+  bool copies_input_;
   double peak_;
-  double product_peak_;  // with matrix units where the stack uses them
+  double conv_speed_;  // of a large convolution
+  double gemm_speed_;  // of a large matrix product
   double bytes_per_s_;
+  double cache_bytes_;
+  double host_bytes_per_s_;
   double element_;
   double lanes_;
-  double launch_;
+  double host_;
   bool synchronous_;
 };
 

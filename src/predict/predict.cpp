@@ -84,13 +84,14 @@ Row trainyard_row(const Request& request, const Roofline& roofline, int64_t work
         predict_exchange(buckets, row.backward, topology, comm, request.stack->overlaps);
     row.comm = exchange.busy;
     row.exposed_comm = exchange.exposed;
+    row.waiting = waiting_seconds(*request.stack, step, step.total(), workers);
     row.comm_model = comm.name;
     row.algorithm_bandwidth = algorithm_bandwidth(message, exchange.whole);
     row.bus_bandwidth = bus_bandwidth(message, workers, exchange.whole);
     row.utilisation = utilisation(message, topology, exchange.whole);
   }
   row.input = input_seconds(request, row);
-  row.step = std::max(step.total() + row.exposed_comm, row.input);
+  row.step = std::max(step.total() + row.exposed_comm + row.waiting, row.input);
   fill_memory(request, row);
   row.limit = limit_of(request, row, &step);
   return row;
@@ -173,7 +174,8 @@ void check(const Request& request) {
 
 Topology Cluster::topology(int64_t workers, const Stack& stack) const {
   Topology topology{workers, per_host, inside.speed, between.speed, servers};
-  topology.inside.bytes_per_s *= stack.inside_share;
+  topology.inside.bytes_per_s *=
+      inside.id.starts_with("pcie") ? stack.pcie_share : stack.inside_share;
   topology.between.bytes_per_s *= stack.network_share;
   return topology;
 }

@@ -61,6 +61,7 @@ struct Row {
   double update = 0;
   double comm = 0;
   double exposed_comm = 0;
+  double waiting = 0;  // of workers for one another
   double input = 0;
   double step = 0;
   double images_per_s = 0;

@@ -13,17 +13,36 @@ Efficiency prior_efficiency(std::string_view device_class) {
     prior.fourier = 0.25;
     prior.depth = 150;
     prior.occupancy = 8;
+    prior.cache = 1;
   }
   return prior;
 }
 
 std::span<const EfficiencyField> efficiency_fields() {
   static constexpr EfficiencyField kFields[] = {
-      {"conv", &Efficiency::conv},           {"gemm", &Efficiency::gemm},
-      {"memory", &Efficiency::memory},       {"gradient", &Efficiency::gradient},
-      {"winograd", &Efficiency::winograd},   {"fourier", &Efficiency::fourier},
-      {"matrix", &Efficiency::matrix},       {"depth", &Efficiency::depth},
-      {"launch_us", &Efficiency::launch_us}, {"occupancy", &Efficiency::occupancy},
+      {"conv", &Efficiency::conv},
+      {"gemm", &Efficiency::gemm},
+      {"matrix", &Efficiency::matrix},
+      {"tf32", &Efficiency::tf32},
+      {"int8", &Efficiency::int8},
+      {"fp64", &Efficiency::fp64},
+      {"half", &Efficiency::half},
+      {"memory", &Efficiency::memory},
+      {"cache", &Efficiency::cache},
+      {"gradient", &Efficiency::gradient},
+      {"winograd", &Efficiency::winograd},
+      {"fourier", &Efficiency::fourier},
+      {"direct", &Efficiency::direct},
+      {"depth", &Efficiency::depth},
+      {"occupancy", &Efficiency::occupancy},
+      {"fused", &Efficiency::fused},
+      {"normalization", &Efficiency::normalization},
+      {"layout", &Efficiency::layout},
+      {"launch_us", &Efficiency::launch_us},
+      {"backward_launch", &Efficiency::backward_launch},
+      {"step_us", &Efficiency::step_us},
+      {"kernel_us", &Efficiency::kernel_us},
+      {"copy", &Efficiency::copy},
   };
   return kFields;
 }
@@ -37,15 +56,32 @@ const Efficiency& Stack::for_class(std::string_view device_class) const {
   return found->second;
 }
 
-double Stack::factor_for(std::string_view device, std::string_view kind) const {
-  for (const std::string_view key : {device, kind}) {
-    if (const auto found = device_factor.find(key); found != device_factor.end()) {
-      return found->second;
-    }
+double Stack::factor_for(std::string_view device) const {
+  const auto found = device_factor.find(device);
+  return found != device_factor.end() ? found->second : 1.0;
+}
+
+int64_t Stack::rows_on(std::string_view device, std::string_view precision) const {
+  int64_t sum = 0;
+  for (const auto& [key, count] : rows) {
+    const std::string_view where = key;
+    const size_t slash = where.find('/');
+    const bool matches = where.substr(0, slash) == device &&
+                         (precision.empty() || where.substr(slash + 1) == precision);
+    if (matches) sum += count;
   }
-  // From the fits themselves: a K80 gets 0.7 to 0.9 of what its boost peak promises beside later
-  // kinds, under TensorFlow and MXNet alike.
-  return kind == "kepler" ? 0.75 : 1.0;
+  return sum;
+}
+
+int64_t Stack::all_rows() const {
+  int64_t sum = 0;
+  for (const auto& [key, count] : rows) sum += count;
+  return sum;
+}
+
+double Stack::host_factor_for(std::string_view device) const {
+  const auto found = host_factor.find(device);
+  return found != host_factor.end() ? found->second : 1.0;
 }
 
 }  // namespace trainyard::predict

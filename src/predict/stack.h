@@ -1,8 +1,10 @@
 // A software stack and how much of a device it gets out, as fitted to published measurements.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,16 +17,29 @@ namespace trainyard::predict {
 // The few numbers that say how a stack uses one class of device (GPU or CPU). Shares are of the
 // published peaks. docs/predict.md defines each one.
 struct Efficiency {
-  double conv = 0.5;      // share of peak of a large convolution as a matrix product
-  double gemm = 0.7;      // share of peak of a large matrix product
-  double memory = 0.6;    // share of the bandwidth
-  double gradient = 1.0;  // speed of gradient products relative to the forward one
-  double winograd = 2.2;  // speed-up over the matrix product where minimal filtering applies
-  double fourier = 0.4;   // share of `conv` that products of spectra reach
-  double matrix = 0.4;    // share of `conv` that matrix units reach, of their own peak
-  double depth = 40;      // inner size at which half of the speed is reached
-  double launch_us = 12;  // the host's time to issue one kernel
-  double occupancy = 12;  // outputs per lane at which half of the speed is reached
+  double conv = 0.55;        // share of the fp32 peak of a large convolution as a matrix product
+  double gemm = 0.7;         // the same of a large matrix product
+  double matrix = 0.4;       // share of the matrix units' peak, fp16
+  double tf32 = 0.4;         // share of the matrix units' peak, tf32
+  double int8 = 0.35;        // share of the matrix units' peak, int8
+  double fp64 = 0.7;         // share of the fp64 peak
+  double half = 0.8;         // speed of fp16 without matrix units, relative to fp32
+  double memory = 0.7;       // share of the bandwidth
+  double cache = 1.2;        // speed of values that fit into the last cache, relative to memory
+  double gradient = 0.95;    // speed of gradient products relative to the forward one
+  double winograd = 2.0;     // speed-up over the matrix product where minimal filtering applies
+  double fourier = 0.5;      // share of `conv` that products of spectra reach
+  double direct = 0.125;     // share of `conv` that depthwise convolutions reach
+  double depth = 40;         // inner size at which half of the speed is reached
+  double occupancy = 30;     // outputs per lane at which half of the speed is reached
+  double fused = 0.8;        // traffic of what can be computed along with the operator before it
+  double normalization = 1;  // traffic of batch normalisation, relative to its passes
+  double layout = 1;         // extra traffic of a product whose layout matrix units do not read
+  double launch_us = 10;     // the host's time to issue one kernel
+  double backward_launch = 0.7;  // the same in the backward pass, relative to the forward one
+  double step_us = 100;          // the host's time for a step whatever is in it
+  double kernel_us = 2;          // the device's time for a product however small
+  double copy = 0.4;             // share of the host's link for input that is copied in the step
 };
 
 // Where a fit starts for a class of device: what a stack of middling quality reaches.
@@ -40,11 +55,18 @@ std::span<const EfficiencyField> efficiency_fields();
 struct Stack {
   std::string id;
   std::string name;
-  std::string inherits;  // the stack whose efficiency was the starting point of the fit
   bool winograd = false;
   bool fourier = false;
   bool image_by_image = false;  // convolutions are laid out as matrices, one image at a time
   bool matrix_units = false;
+  // What fits share: a framework's stacks, and closer a family's, start from one another.
+  std::string framework;
+  std::string family;
+  bool channels_last = false;  // fp16 values lie as matrix units read them
+  bool fuses = false;          // kernels for normalisation with what follows it
+  bool compiled = false;       // graphs are compiled (XLA, torch.compile)
+  bool engine = false;         // an inference engine that folds and fuses (TensorRT)
+  bool copies_input = false;   // the copy of the batch from the host is part of the step
   paleo::PercentOfPeak paleo;  // platform percent of peak for --cost-model paleo
   std::string paleo_source;
 
@@ -52,19 +74,31 @@ struct Stack {
   bool overlaps = true;
   double bucket_bytes = 64e6;
   double network_share = 1;  // of a link's bandwidth
-  double inside_share = 1;
+  double inside_share = 1;   // of a link made for GPUs (NVLink)
+  double pcie_share = 1;     // of PCI Express between the devices of a host
+  // What waiting for one another costs: a share of the step per doubling of the workers. With one
+  // process for all (nn.DataParallel), the share of the host's work that waits its turn.
+  double sync = 0;
+  bool one_process = false;
 
   std::map<std::string, Efficiency, std::less<>> efficiency;  // by class: "gpu", "cpu"
-  // Speed relative to the published peak, by device where rows for it were fitted, otherwise by
-  // kind of device.
+  // Speed relative to what the device's own factors say, where rows of this stack were fitted.
   std::map<std::string, double, std::less<>> device_factor;
-  std::string fitted_to;  // the rows the numbers come from
+  // The host's time relative to launch_us and step_us on the machines that were measured.
+  std::map<std::string, double, std::less<>> host_factor;
+  std::string fitted_to;                             // the rows the numbers come from
+  std::map<std::string, int64_t, std::less<>> rows;  // their number by "device/precision"
+  std::set<std::string, std::less<>> networks;       // that they are of
   // Of a stack that was measured by operators on one machine, in place of efficiencies.
   std::shared_ptr<const MeasuredCosts> measured;
 
   // Throws Error if the stack has no figures for this class of device.
   const Efficiency& for_class(std::string_view device_class) const;
-  double factor_for(std::string_view device, std::string_view kind) const;
+  double factor_for(std::string_view device) const;
+  double host_factor_for(std::string_view device) const;
+  // Rows on one device; all of them without a precision.
+  int64_t rows_on(std::string_view device, std::string_view precision = "") const;
+  int64_t all_rows() const;
 };
 
 }  // namespace trainyard::predict

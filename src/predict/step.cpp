@@ -8,6 +8,8 @@ namespace {
 
 // How host and device share a step: 1 would be one after the other, infinity a perfect overlap.
 constexpr double kOverlapNorm = 4;
+// The update issues fewer kernels than there are tensors.
+constexpr double kUpdateKernels = 0.5;
 // Context, libraries and kernel scratch of a GPU runtime.
 constexpr double kRuntimeBytes = 500e6;
 
@@ -22,34 +24,37 @@ double combine(double host, double device, bool synchronous) {
 StepTime predict_step(const NetworkProfile& profile, const Roofline& roofline, double batch,
                       Mode mode) {
   StepTime step;
-  double kernels = 0;
+  double forward_kernels = 0;
+  double backward_kernels = 0;
   double compute_bound = 0;
-  const auto note = [&](const PassTime& pass, double count) {
-    kernels += count * static_cast<double>(pass.kernels);
+  const auto note = [&](const PassTime& pass, double count, double& kernels) {
+    kernels += count * pass.kernels;
     if (pass.bound == Bound::kCompute) compute_bound += count * pass.seconds;
     return count * pass.seconds;
   };
   for (const OpProfile& op : profile.ops) {
     if (mode == Mode::kInference) {
-      step.forward += note(roofline.inference(op, batch), op.count);
+      step.forward += note(roofline.inference(op, batch), op.count, forward_kernels);
       continue;
     }
     const OpTime time = roofline.training(op, batch);
-    step.forward += note(time.forward, op.count);
-    step.backward += note(time.data_gradient, op.count) + note(time.weight_gradient, op.count);
+    step.forward += note(time.forward, op.count, forward_kernels);
+    step.backward += note(time.data_gradient, op.count, backward_kernels) +
+                     note(time.weight_gradient, op.count, backward_kernels);
   }
   if (mode == Mode::kTraining) {
     step.update = roofline.update_seconds(profile.parameters);
-    kernels += profile.parameter_tensors;
+    forward_kernels += kUpdateKernels * profile.parameter_tensors;
   }
   step.device = step.total();
-  step.host = kernels * roofline.launch_seconds();
+  step.host = roofline.host_seconds(forward_kernels, backward_kernels);
   step.compute_bound = step.device > 0 ? compute_bound / step.device : 0;
   const double stretch =
       step.device > 0 ? combine(step.host, step.device, roofline.synchronous()) / step.device : 1;
   step.forward *= stretch;
   step.backward *= stretch;
   step.update *= stretch;
+  step.copy = roofline.copy_seconds(profile.input, batch);
   return step;
 }
 

@@ -18,10 +18,11 @@ struct StepTime {
   double forward = 0;
   double backward = 0;
   double update = 0;
+  double copy = 0;  // of the input, where it is part of the step
   double device = 0;
   double host = 0;
   double compute_bound = 0;  // share of the device's time
-  double total() const { return forward + backward + update; }
+  double total() const { return forward + backward + update + copy; }
 };
 
 StepTime predict_step(const NetworkProfile& profile, const Roofline& roofline, double batch,

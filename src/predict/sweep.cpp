@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <unordered_map>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -133,7 +134,8 @@ class Grid {
         if (row.workers > 1) {
           exposed = predict_exchange(alone.buckets, alone.step.backward, topology, *comms_[comm],
                                      stack_.overlaps)
-                        .exposed;
+                        .exposed +
+                    waiting_seconds(stack_, alone.step, alone.step.total(), row.workers);
         }
         row.link = static_cast<int32_t>(link);
         row.comm = static_cast<int32_t>(comm);
@@ -196,17 +198,20 @@ std::vector<SweepRow> run_sweep(const SweepSpec& spec, const Catalog& catalog, N
   rows.reserve(static_cast<size_t>(spec.configurations()));
   for (size_t d = 0; d < spec.devices.size(); ++d) {
     const Device& device = catalog.device(spec.devices[d]);
-    const Stack& stack =
-        spec.stack.empty() ? catalog.default_stack(device) : catalog.stack(spec.stack);
-    const Grid grid(spec, catalog, device, stack);
+    std::vector<std::pair<const Stack*, Grid>> grids;  // by precision
+    for (const Precision precision : spec.precisions) {
+      const Stack& stack =
+          spec.stack.empty() ? catalog.default_stack(device, precision) : catalog.stack(spec.stack);
+      grids.emplace_back(&stack, Grid(spec, catalog, device, stack));
+    }
     for (size_t m = 0; m < spec.models.size(); ++m) {
-      for (const Precision precision : spec.precisions) {
-        Bench bench(networks.get(spec.models[m]), device, stack, precision);
+      for (size_t p = 0; p < spec.precisions.size(); ++p) {
+        Bench bench(networks.get(spec.models[m]), device, *grids[p].first, spec.precisions[p]);
         SweepRow row;
         row.model = static_cast<int32_t>(m);
         row.device = static_cast<int32_t>(d);
-        row.precision = precision;
-        grid.add_rows(bench, row, rows);
+        row.precision = spec.precisions[p];
+        grids[p].second.add_rows(bench, row, rows);
       }
     }
   }

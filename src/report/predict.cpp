@@ -175,6 +175,10 @@ Document prediction_document(const PredictionContext& context, const predict::Re
   for (const predict::Row& row : rows) {
     document.data["rows"].push_back(row_json(row, request.usd_per_hour > 0));
   }
+  if (context.interval) {
+    document.data["interval"] =
+        Json::object({{"low", context.interval->least(1)}, {"high", context.interval->most(1)}});
+  }
   add_notes(context, document);
   return document;
 }
@@ -332,11 +336,24 @@ Document device_document(const predict::Catalog& catalog, const predict::Device&
   add("double precision", "fp64_gflops", device.fp64, 1e9, "GFLOP/s");
   add("half precision", "fp16_gflops", device.fp16, 1e9, "GFLOP/s");
   add("half precision, matrix units", "fp16_tensor_gflops", device.fp16_matrix, 1e9, "GFLOP/s");
+  if (device.fp16_accumulate > device.fp16_matrix) {
+    add("the same, sums in half precision", "fp16_accumulate_gflops", device.fp16_accumulate, 1e9,
+        "GFLOP/s");
+  }
   add("tf32, matrix units", "tf32_gflops", device.tf32, 1e9, "GFLOP/s");
   add("int8", "int8_gops", device.int8, 1e9, "GOP/s");
   add("memory", "memory_gb", device.memory_bytes, 1024.0 * 1024.0 * 1024.0, "GiB");
   add("memory bandwidth", "bandwidth_gbps", device.bytes_per_s, 1e9, "GB/s");
   add("clock", "clock_mhz", device.clock_hz, 1e6, "MHz");
+  if (!device.is_cpu()) {
+    add("base clock", "base_mhz", device.base_hz, 1e6, "MHz");
+    add("multiprocessors", "multiprocessors", static_cast<double>(device.multiprocessors), 1, "");
+    add("L2 cache", "l2_mb", device.cache_bytes, 1024.0 * 1024.0, "MiB");
+    add("power", "watts", device.watts, 1, "W");
+    add("fitted factor, vector units", "vector_factor", device.vector_factor, 1, "");
+    add("fitted factor, matrix units", "matrix_factor", device.matrix_factor, 1, "");
+    add("fitted factor, memory", "memory_factor", device.memory_factor, 1, "");
+  }
   document.data["inside"] = device.inside;
   document.data["source"] = device.source;
   document.blocks.emplace_back(std::move(facts));
@@ -363,6 +380,15 @@ Document device_document(const predict::Catalog& catalog, const predict::Device&
                                                     {"source", price.source}}));
   }
   if (prices.num_rows() > 0) document.blocks.emplace_back(std::move(prices));
+  Table rows({{"stack", Align::kLeft}, {"published rows"}});
+  document.data["published"] = Json::object();
+  for (const predict::Stack& stack : catalog.stacks()) {
+    const int64_t count = stack.rows_on(device.id);
+    if (count == 0) continue;
+    rows.add_row({stack.id, count_cell(count)});
+    document.data["published"][stack.id] = count;
+  }
+  if (rows.num_rows() > 0) document.blocks.emplace_back(std::move(rows));
   if (const auto& measured = catalog.default_stack(device).measured) {
     document.blocks.emplace_back(
         Paragraph{fmt::format("Measured on it, with a cache of {:g} MB between near and far:",

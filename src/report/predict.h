@@ -1,6 +1,7 @@
 // The documents that `trainyard predict` and `trainyard devices` print.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,7 +15,8 @@ namespace trainyard::report {
 
 struct PredictionContext {
   std::string network;
-  std::vector<std::string> notes;  // what was assumed, for people and programs
+  std::vector<std::string> notes;             // what was assumed, for people and programs
+  std::optional<predict::Interval> interval;  // of the speed on one device
 };
 
 Document prediction_document(const PredictionContext& context, const predict::Request& request,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <tuple>
 
 #include <fmt/core.h>
 
@@ -17,7 +18,7 @@ using predict::Subject;
 using predict::Summary;
 
 constexpr size_t kWorstRows = 15;
-constexpr Subject kSubjects[] = {Subject::kTraining, Subject::kScaling, Subject::kInference};
+using predict::kSubjects;
 
 Cell signed_percent(double share) {
   return {fmt::format("{:+.1f} %", share * 100), fmt::format("{}", share * 100)};
@@ -59,12 +60,14 @@ void add_overview(const ValidationResult& result, Document& document) {
     add_summary(table, list, std::string(predict::subject_name(subject)),
                 of_subject(result.scores, subject));
   }
-  for (const Subject subject : {Subject::kTraining, Subject::kInference}) {
-    const std::string name(predict::subject_name(subject));
-    add_summary(table, list, name + ", its network left out of the fit",
-                of_subject(result.without_network, subject));
-    add_summary(table, list, name + ", its device left out of the fit",
-                of_subject(result.without_device, subject));
+  for (const ValidationResult::LeftOut& left : result.left_out) {
+    for (const Subject subject : {Subject::kTraining, Subject::kInference}) {
+      const std::string name = fmt::format("{}, {} left out", predict::subject_name(subject),
+                                           predict::group_name(left.group));
+      add_summary(table, list, name, of_subject(left.all, subject));
+      add_summary(table, list, name + ", stack measured elsewhere",
+                  of_subject(left.supported, subject));
+    }
   }
   document.blocks.emplace_back(std::move(table));
   document.data["overview"] = std::move(list);
@@ -90,33 +93,21 @@ double rescaled_paleo_mape(std::span<const Score> scores) {
 // How far the figures above may be trusted.
 void add_caveats(const ValidationResult& result, Document& document) {
   std::vector<std::string> caveats = {
-      "The first three rows are in-sample: the stacks' figures, and the shares of the links' "
-      "bandwidth for scaling, were fitted to these same rows. For scaling there is no score with "
-      "rows left out."};
+      "Rows without \"left out\" are in-sample: the figures, and the shares of links for scaling, "
+      "were fitted to these same rows. For scaling there is no score with rows left out."};
   caveats.push_back(fmt::format(
       "PALEO was not fitted to these rows: its shares of peak are those of its paper, and those of "
-      "the nearest stack where the paper has none. With one factor per stack fitted to these rows "
-      "its "
-      "error would be {:.1f} % for training on one device and {:.1f} % for inference.",
+      "the nearest stack where the paper has none; it knows no matrix units. With one factor per "
+      "stack fitted to these rows its error would be {:.1f} % for training on one device and "
+      "{:.1f} % for inference.",
       rescaled_paleo_mape(of_subject(result.scores, Subject::kTraining)) * 100,
       rescaled_paleo_mape(of_subject(result.scores, Subject::kInference)) * 100));
-  if (!result.without_network.empty()) {
-    const auto total = static_cast<int64_t>(of_subject(result.scores, Subject::kTraining).size());
-    const auto scored = [](std::span<const Score> scores) {
-      return static_cast<int64_t>(of_subject(scores, Subject::kTraining).size());
-    };
+  if (!result.left_out.empty()) {
     caveats.emplace_back(
-        "Leaving out concerns the fitted figures only. The form of the model, its fixed constants, "
-        "the priors of the fits and the prior factor of Kepler devices were chosen with all rows "
-        "in "
-        "view, over several versions of the model, so these scores are better than those of a "
-        "network or device nobody had seen.");
-    caveats.push_back(fmt::format(
-        "Rows of stacks that were measured on nothing else are not scored where something is left "
-        "out: {} of {} training rows by network, {} by device. They are among the hardest "
-        "(libraries "
-        "measured on one board).",
-        total - scored(result.without_network), total, total - scored(result.without_device)));
+        "Leaving out concerns the fitted figures only. The form of the model, its fixed constants "
+        "and the priors were chosen with all rows in view, so these scores are better than those "
+        "of a network, device or stack nobody had seen. \"Stack measured elsewhere\" leaves away "
+        "rows whose stack has no row outside of what was left out: only its relatives are known.");
   }
   for (const std::string& caveat : caveats) document.blocks.emplace_back(Paragraph{caveat});
   document.data["caveats"] = Json::array_of(caveats);
@@ -131,17 +122,58 @@ Chart chart_of(const ValidationResult& result) {
               .caption = "Each point is a published measurement."};
   double low = 1e300;
   double high = 0;
-  for (const Subject subject : kSubjects) {
-    Series series{std::string(predict::subject_name(subject)), Origin::kMeasured, {}};
-    for (const Score& score : of_subject(result.scores, subject)) {
-      series.points.push_back({score.measured, score.predicted});
-      low = std::min(low, score.measured);
-      high = std::max(high, score.measured);
-    }
-    if (!series.points.empty()) chart.series.push_back(std::move(series));
+  std::map<std::string, Series> kinds;
+  for (const Score& score : result.scores) {
+    const std::string name = score.kind.empty() ? "not named" : score.kind;
+    Series& series = kinds.try_emplace(name, Series{name, Origin::kMeasured, {}}).first->second;
+    series.points.push_back({score.measured, score.predicted});
+    low = std::min(low, score.measured);
+    high = std::max(high, score.measured);
   }
+  for (auto& [name, series] : kinds) chart.series.push_back(std::move(series));
   chart.series.push_back({"exact", Origin::kIdeal, {{low, low}, {high, high}}});
   return chart;
+}
+
+void add_coverage(const ValidationResult& result, Document& document) {
+  if (result.coverage.empty()) return;
+  Table table({{"left out", Align::kLeft}, {"mode", Align::kLeft}, {"rows"}, {"in the interval"}});
+  Json list = Json::array();
+  int64_t rows = 0;
+  int64_t covered = 0;
+  const auto add = [&](const std::string& group, const std::string& mode, int64_t n, int64_t in) {
+    const double share = n > 0 ? static_cast<double>(in) / static_cast<double>(n) : 0;
+    table.add_row({group, mode, count_cell(n), percent_cell(share)});
+    list.push_back(
+        Json::object({{"left_out", group}, {"mode", mode}, {"rows", n}, {"covered", in}}));
+  };
+  for (const auto& c : result.coverage) {
+    add(std::string(predict::group_name(c.group)),
+        c.mode == predict::Mode::kTraining ? "training" : "inference", c.rows, c.covered);
+    rows += c.rows;
+    covered += c.covered;
+  }
+  add("all of these", "both", rows, covered);
+  document.blocks.emplace_back(Heading{"How many left-out rows the 80 % intervals contain"});
+  document.blocks.emplace_back(
+      Paragraph{"GPUs. Each row is looked for in the interval made of the errors of the other "
+                "groups' rows."});
+  document.blocks.emplace_back(std::move(table));
+  document.data["coverage"] = std::move(list);
+}
+
+std::string file_of(const Score& score) {
+  const std::string& origin = score.row->origin;
+  const std::string path = origin.substr(0, origin.rfind(':'));
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string batch_range(const Score& score) {
+  const int64_t batch = score.row->batch_per_gpu;
+  if (batch <= 4) return "a) 1 to 4";
+  if (batch <= 16) return "b) 5 to 16";
+  if (batch <= 64) return "c) 17 to 64";
+  return batch <= 256 ? "d) 65 to 256" : "e) over 256";
 }
 
 using KeyOf = std::function<std::string(const Score&)>;
@@ -179,7 +211,9 @@ Json score_json(const Score& score) {
                        {"predicted", score.predicted},
                        {"paleo", score.paleo},
                        {"error", score.error() * 100},
-                       {"paleo_error", score.paleo_error() * 100}});
+                       {"paleo_error", score.paleo_error() * 100},
+                       {"bound", score.bound},
+                       {"support", score.support}});
 }
 
 Table score_table() {
@@ -192,8 +226,8 @@ Table score_table() {
                 {"measured"},
                 {"predicted"},
                 {"error"},
-                {"PALEO"},
-                {"PALEO error"}});
+                {"bound by", Align::kLeft},
+                {"rows there"}});
 }
 
 void add_score(Table& table, const Score& score) {
@@ -201,8 +235,7 @@ void add_score(Table& table, const Score& score) {
   table.add_row({row.framework, row.device, count_cell(row.gpus), row.model,
                  count_cell(row.batch_per_gpu), predict::precision_name(row.precision),
                  fixed_cell(score.measured, 1), fixed_cell(score.predicted, 1),
-                 signed_percent(score.error()), fixed_cell(score.paleo, 1),
-                 signed_percent(score.paleo_error())});
+                 signed_percent(score.error()), score.bound, count_cell(score.support)});
 }
 
 void add_worst(const ValidationResult& result, Document& document) {
@@ -248,19 +281,50 @@ Document validation_document(const ValidationResult& result) {
   add_overview(result, document);
   if (!result.scores.empty()) document.blocks.emplace_back(chart_of(result));
   add_caveats(result, document);
-  add_groups(
-      result, "By source", "source", [](const Score& s) { return s.row->source; }, document);
-  add_groups(
-      result, "By software stack", "stack", [](const Score& s) { return s.row->framework; },
-      document);
-  add_groups(
-      result, "By device", "device", [](const Score& s) { return s.row->device; }, document);
-  add_groups(
-      result, "By network", "network", [](const Score& s) { return s.row->model; }, document);
+  add_coverage(result, document);
+  const std::tuple<std::string, std::string, KeyOf> tables[] = {
+      {"By file of catalog/published", "file", file_of},
+      {"By family of software stacks", "family", [](const Score& s) { return s.family; }},
+      {"By software stack", "stack", [](const Score& s) { return s.row->framework; }},
+      {"By device", "device", [](const Score& s) { return s.row->device; }},
+      {"By network", "network", [](const Score& s) { return s.row->model; }},
+      {"By precision", "precision",
+       [](const Score& s) { return std::string(predict::precision_name(s.row->precision)); }},
+      {"By batch", "batch", batch_range}};
+  for (const auto& [title, key, key_of] : tables) add_groups(result, title, key, key_of, document);
   add_worst(result, document);
   add_excluded(result, document);
   document.data["rows"] = Json::array();
   for (const Score& score : result.scores) document.data["rows"].push_back(score_json(score));
+  return document;
+}
+
+Document figures_document(const predict::Stack& stack,
+                          std::span<const predict::Validation::Figure> figures) {
+  Document document;
+  document.data = Json::object({{"stack", stack.id}, {"rows", stack.all_rows()}});
+  document.data["figures"] = Json::array();
+  document.blocks.emplace_back(Heading{fmt::format("{}: {}", stack.id, stack.name)});
+  document.blocks.emplace_back(Paragraph{fmt::format(
+      "{} rows of one device. A figure is within its \"give or take\" with two chances in three. "
+      "\"From rows\" is how much of what the priors leave open rows have settled, those of "
+      "related stacks included.",
+      stack.all_rows())});
+  Table table(
+      {{"figure", Align::kLeft}, {"on", Align::kLeft}, {"value"}, {"give or take"}, {"from rows"}});
+  for (const auto& f : figures) {
+    table.add_row({f.name, f.device_class, fmt::format("{:.3g}", f.value),
+                   percent_cell(f.certainty.deviation), percent_cell(f.certainty.determined)});
+    document.data["figures"].push_back(Json::object({{"name", f.name},
+                                                     {"class", f.device_class},
+                                                     {"value", f.value},
+                                                     {"deviation", f.certainty.deviation},
+                                                     {"determined", f.certainty.determined}}));
+  }
+  document.blocks.emplace_back(std::move(table));
+  Table rows({{"rows on device / precision", Align::kLeft}, {"rows"}});
+  for (const auto& [where, count] : stack.rows) rows.add_row({where, count_cell(count)});
+  if (rows.num_rows() > 0) document.blocks.emplace_back(std::move(rows));
   return document;
 }
 

@@ -13,10 +13,18 @@ struct ValidationResult {
   std::vector<predict::Score> scores;
   std::span<const predict::Excluded> excluded;
   // Empty where leaving out was not asked for.
-  std::vector<predict::Score> without_device;
-  std::vector<predict::Score> without_network;
+  struct LeftOut {
+    predict::Group group = predict::Group::kNetwork;
+    std::vector<predict::Score> all;
+    std::vector<predict::Score> supported;  // those whose stack has rows elsewhere
+  };
+  std::vector<LeftOut> left_out;
+  std::vector<predict::Validation::Coverage> coverage;
 };
 
 Document validation_document(const ValidationResult& result);
+// The figures of one stack: value, how sure, and by what.
+Document figures_document(const predict::Stack& stack,
+                          std::span<const predict::Validation::Figure> figures);
 
 }  // namespace trainyard::report

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "models/model.h"
+#include "predict/stacks_yaml.h"
 #include "predict/validate.h"
 #include "support/error_message.h"
 
@@ -55,7 +56,7 @@ TEST(Validation, FitsAndScoresAFileOfOwnRows) {
   std::vector<Measurement> rows = probe;
   const std::vector<Score> before = Validation(catalog, networks, probe).score();
   for (size_t i = 0; i < before.size(); ++i) rows[i].images_per_s = 1.5 * before[i].predicted;
-  const Validation validation(catalog, networks, rows);
+  const Validation validation(catalog, networks, rows, Hierarchy::Start::kCatalog);
   ASSERT_EQ(validation.excluded().size(), 1u);
   EXPECT_NEAR(summarize(validation.score()).bias, 1 / 1.5 - 1, 1e-9);
   const Catalog fitted = validation.fit();
@@ -64,21 +65,23 @@ TEST(Validation, FitsAndScoresAFileOfOwnRows) {
   EXPECT_LT(summarize(validation.score(fitted)).mape, kLeftOver);
   // What was written can be read back.
   Catalog again = Catalog::built_in();
-  again.add(stacks_yaml(fitted.stacks()), "fitted.yaml");
+  again.add(stacks_yaml(fitted), "fitted.yaml");
   EXPECT_NEAR(again.stack("torch-cudnn5.1").for_class("gpu").conv,
               fitted.stack("torch-cudnn5.1").for_class("gpu").conv, 1e-3);
 }
 
 // One row of the overview table of docs/results/validation.md.
 std::string overview_row(std::string_view name, const Summary& s) {
-  return fmt::format("| {} | {} | {:.1f} % |", name, s.rows, s.mape * 100);
+  const std::string rows = s.rows < 1000 ? fmt::format("{}", s.rows)
+                                         : fmt::format("{},{:03}", s.rows / 1000, s.rows % 1000);
+  return fmt::format("| {} | {} | {:.1f} % |", name, rows, s.mape * 100);
 }
 
 // The bounds are the project's promises; docs/results/validation.md has the figures.
 TEST(Validation, PublishedRowsArePredictedWithinTheStatedErrors) {
-  constexpr double kTrainingMape = 0.10;
+  constexpr double kTrainingMape = 0.08;
   constexpr double kScalingMape = 0.08;
-  constexpr double kInferenceMape = 0.10;
+  constexpr double kInferenceMape = 0.09;
   const Catalog catalog = Catalog::built_in();
   Networks networks([](const std::string& name) { return models::build_model(name); });
   const std::vector<Measurement> rows = published_measurements();

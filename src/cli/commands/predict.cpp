@@ -80,12 +80,12 @@ predict::Request make_request(const PredictOptions& options, const predict::Cata
                               std::vector<std::string>& notes) {
   predict::Request request;
   request.device = &catalog.device(options.device);
-  request.stack = options.stack.empty() ? &catalog.default_stack(*request.device)
+  request.precision = predict::precision_from_name(options.precision);
+  request.stack = options.stack.empty() ? &catalog.default_stack(*request.device, request.precision)
                                         : &catalog.stack(options.stack);
   const bool paleo = options.cost_model == "paleo";
   request.model = paleo ? predict::Model::kPaleo : predict::Model::kTrainyard;
   request.mode = options.inference ? predict::Mode::kInference : predict::Mode::kTraining;
-  request.precision = predict::precision_from_name(options.precision);
   request.scaling =
       options.scaling == "strong" ? predict::Scaling::kStrong : predict::Scaling::kWeak;
   request.workers = options.workers;
@@ -131,8 +131,12 @@ void describe(const PredictOptions& options, const predict::Request& request,
   } else {
     notes.push_back(fmt::format("model: trainyard, software stack {} ({})", request.stack->id,
                                 request.stack->name));
-    if (request.stack->fitted_to.empty()) {
-      notes.emplace_back("this stack was not fitted to measurements; its figures are assumed");
+    if (request.stack->measured == nullptr) {
+      notes.push_back(fmt::format(
+          "fitted to {} rows of this stack, {} of them on this device, {} "
+          "in {}",
+          request.stack->all_rows(), request.stack->rows_on(request.device->id),
+          request.stack->rows_on(request.device->id, options.precision), options.precision));
     }
   }
   notes.push_back(fmt::format("cluster: {} per host over {}, hosts over {}",
@@ -143,6 +147,20 @@ void describe(const PredictOptions& options, const predict::Request& request,
     const std::string note = predict::uneven_batch_note(request.batch, workers);
     if (!note.empty()) notes.push_back(note);
   }
+}
+
+void find_interval(const predict::Catalog& catalog, const predict::Request& request,
+                   report::PredictionContext& context) {
+  if (request.model == predict::Model::kPaleo || request.stack->measured != nullptr) return;
+  const predict::Support support =
+      predict::support_of(*request.stack, *request.device, context.network);
+  context.interval =
+      catalog.intervals().find(predict::device_class(*request.device), request.mode, support);
+  if (!context.interval) return;
+  context.notes.push_back(fmt::format(
+      "80 % interval of the speed on one device: {:.0f} % to {:.0f} % of the prediction, because "
+      "{}",
+      context.interval->least(100), context.interval->most(100), predict::support_text(support)));
 }
 
 int predict_command(const PredictOptions& options, std::ostream& out) {
@@ -169,6 +187,7 @@ int predict_command(const PredictOptions& options, std::ostream& out) {
   } else {
     const std::vector<predict::Row> rows = predict::predict(request);
     describe(options, request, context.notes);
+    find_interval(catalog, request, context);
     document = report::prediction_document(context, request, rows);
   }
   out << report::render(document, options.format);

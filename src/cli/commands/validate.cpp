@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/model_argument.h"
 #include "cli/validate_this.h"
+#include "predict/stacks_yaml.h"
 #include "report/validation.h"
 
 namespace trainyard::cli {
@@ -17,6 +18,7 @@ struct ValidateOptions {
   std::string measurements;
   bool leave_out = false;
   std::string fit;
+  std::string stack;
   bool this_machine = false;
   ThisMachineOptions machine;
   std::vector<std::string> catalogs;
@@ -35,19 +37,30 @@ int validate_command(const ValidateOptions& options, std::ostream& out) {
           : predict::read_measurements(read_file(options.measurements), options.measurements);
   ModelArgument zoo;
   predict::Networks networks([&](const std::string& name) { return zoo.load(name); });
-  const predict::Validation validation(catalog, networks, rows);
+  const auto start = options.measurements.empty() ? predict::Hierarchy::Start::kRelatives
+                                                  : predict::Hierarchy::Start::kCatalog;
+  const predict::Validation validation(catalog, networks, rows, start);
+  if (!options.stack.empty()) {
+    const predict::Stack& stack = catalog.stack(options.stack);
+    out << report::render(report::figures_document(stack, validation.figures(stack)),
+                          options.format);
+    return 0;
+  }
   report::ValidationResult result;
   result.excluded = validation.excluded();
   if (!options.fit.empty()) {
     const predict::Catalog fitted = validation.fit();
-    write_file(options.fit, predict::stacks_yaml(fitted.stacks()));
+    write_file(options.fit, predict::stacks_yaml(fitted));
     result.scores = validation.score(fitted);
   } else {
     result.scores = validation.score();
   }
   if (options.leave_out) {
-    result.without_network = validation.leave_one_out(predict::Group::kNetwork);
-    result.without_device = validation.leave_one_out(predict::Group::kDevice);
+    for (const predict::Group group : predict::kGroups) {
+      result.left_out.push_back({group, validation.leave_one_out(group, /*supported=*/false),
+                                 validation.leave_one_out(group, /*supported=*/true)});
+    }
+    result.coverage = validation.coverage();
   }
   out << report::render(report::validation_document(result), options.format);
   return 0;
@@ -58,9 +71,12 @@ Runner setup_validate(Args& args) {
   args.option("--measurements", options->measurements,
               "a CSV file of your own instead of the published rows (docs/measurements.md)");
   args.flag("--leave-one-out", options->leave_out,
-            "also score each row by fits without its network, and without its device (minutes)");
+            "also score each row by fits without its network, its device and its family of stacks "
+            "(minutes)");
   args.option("--fit", options->fit,
               "fit the software stacks to the rows and write them as a catalog file");
+  args.option("--stack", options->stack,
+              "fit, and show the figures of one software stack and how sure they are");
   args.flag("--this", options->this_machine,
             "run networks on this machine and score `--device this` on them (minutes)");
   args.renamed("--network", "--model");
@@ -83,6 +99,7 @@ extern const Command kValidate = {
         "  trainyard validate\n"
         "  trainyard validate --leave-one-out --format md > docs/results/validation.md\n"
         "  trainyard validate --measurements mine.csv --fit mine.yaml\n"
+        "  trainyard validate --stack timm-pytorch-1.12-amp-nhwc\n"
         "  trainyard calibrate && trainyard validate --this\n",
     .setup = setup_validate,
 };

@@ -1,0 +1,90 @@
+#include "predict/exchange_fit.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace trainyard::predict {
+namespace {
+
+constexpr std::array kShares = {0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.8, 1.0};
+constexpr std::array kWaiting = {0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08};
+// Of the host's work that waits its turn where one process serves all devices.
+constexpr std::array kTurns = {0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0};
+
+bool over_pcie(const ScalingRow& row) {
+  return row.cluster.inside.id.starts_with("pcie");
+}
+
+double misfit(const Stack& stack, std::span<const ScalingRow* const> rows, bool pcie) {
+  double sum = 0;
+  for (const ScalingRow* row : rows) {
+    if (over_pcie(*row) != pcie) continue;
+    sum += std::fabs(std::log(scaled_speed(*row, stack) / row->images_per_s));
+  }
+  return sum;
+}
+
+// The share of one kind of link inside hosts that fits best; the other kind's rows do not depend
+// on it.
+double fit_inside(Stack& stack, double Stack::*share, std::span<const ScalingRow* const> rows,
+                  bool pcie) {
+  // Without rows it stays as it is.
+  const auto here = [&](const ScalingRow* row) { return over_pcie(*row) == pcie; };
+  if (std::none_of(rows.begin(), rows.end(), here)) return 0;
+  double least = std::numeric_limits<double>::infinity();
+  double best = stack.*share;
+  for (const double value : kShares) {
+    stack.*share = value;
+    const double sum = misfit(stack, rows, pcie);
+    if (sum < least) {
+      least = sum;
+      best = value;
+    }
+  }
+  stack.*share = best;
+  return least;
+}
+
+}  // namespace
+
+double scaled_speed(const ScalingRow& row, const Stack& stack) {
+  const Topology topology = row.cluster.topology(row.workers, stack);
+  const double backward = row.alone * row.step.backward / row.step.total();
+  const Exchange exchange =
+      predict_exchange(row.buckets, backward, topology, *row.cluster.comm, stack.overlaps);
+  const double seconds =
+      row.alone + exchange.exposed + waiting_seconds(stack, row.step, row.alone, row.workers);
+  return static_cast<double>(row.workers) * row.batch / seconds;
+}
+
+Stack fit_exchange(Stack stack, std::span<const ScalingRow* const> rows) {
+  if (rows.empty()) return stack;
+  Stack best = stack;
+  double least = std::numeric_limits<double>::infinity();
+  const bool between = std::any_of(rows.begin(), rows.end(), [](const ScalingRow* row) {
+    return row->workers > row->cluster.per_host;
+  });
+  const std::vector<double> networks =
+      between ? std::vector(kShares.begin(), kShares.end()) : std::vector{stack.network_share};
+  for (const bool overlaps : {true, false}) {
+    if (overlaps && stack.one_process) continue;
+    for (const double sync : stack.one_process ? kTurns : kWaiting) {
+      for (const double network : networks) {
+        Stack candidate = stack;
+        candidate.overlaps = overlaps;
+        candidate.sync = sync;
+        candidate.network_share = network;
+        const double sum = fit_inside(candidate, &Stack::inside_share, rows, /*pcie=*/false) +
+                           fit_inside(candidate, &Stack::pcie_share, rows, /*pcie=*/true);
+        if (sum >= least) continue;
+        least = sum;
+        best = candidate;
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace trainyard::predict

@@ -1,0 +1,218 @@
+#include "predict/hierarchy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include <fmt/core.h>
+
+#include "base/error.h"
+#include "predict/catalog.h"
+
+namespace trainyard::predict {
+namespace {
+
+// How far a figure may leave its prior for all stacks together, for a framework or family, and for
+// one stack.
+struct Freedom {
+  std::string_view field;
+  double all, family, stack;
+  bool is_share = false;  // of a peak, beyond which nothing goes
+};
+constexpr Freedom kFreedom[] = {
+    {"conv", 0.4, 0.2, 0.12, true},    {"gemm", 0.3, 0.1, 0.05, true},
+    {"matrix", 0.5, 0.25, 0.15, true}, {"tf32", 0.5, 0.2, 0.12, true},
+    {"int8", 0.5, 0.2, 0.1, true},     {"fp64", 0.4, 0.15, 0.1, true},
+    {"half", 0.3, 0.15, 0.08},         {"memory", 0.3, 0.15, 0.1, true},
+    {"cache", 0.2, 0.1, 0.02},         {"gradient", 0.2, 0.1, 0.06},
+    {"winograd", 0.4, 0.2, 0.1},       {"fourier", 0.4, 0.3, 0.15},
+    {"direct", 0.7, 0.3, 0.15},        {"depth", 0.6, 0.3, 0.15},
+    {"occupancy", 0.8, 0.4, 0.2},      {"fused", 0.4, 0.3, 0.2},
+    {"normalization", 0.3, 0.2, 0.1},  {"layout", 0.6, 0.3, 0.15},
+    {"launch_us", 0.6, 0.4, 0.25},     {"backward_launch", 0.3, 0.15, 0.05},
+    {"step_us", 1.0, 0.7, 0.4},        {"kernel_us", 0.6, 0.1, 0.05},
+    {"copy", 0.4, 0.3, 0.2, true},
+};
+// How sharply shares bend below 1.
+constexpr double kCapNorm = 8;
+static_assert(std::size(kFreedom) == kFields);
+// Most of what a family may differ by is the framework's.
+constexpr double kFamilyShare = 0.6;
+
+// What a property of a stack is expected to do to a figure.
+struct Expectation {
+  std::string_view property;
+  std::string_view field;
+  double factor;
+};
+constexpr Expectation kExpected[] = {
+    {"engine", "fused", 0.1},   {"engine", "launch_us", 0.25}, {"engine", "step_us", 0.5},
+    {"compiled", "fused", 0.5}, {"fuses", "fused", 0.6},       {"fuses", "normalization", 0.8},
+};
+constexpr double kExpectedFreedom = 0.4;
+// And to figures of which nothing particular is expected.
+constexpr double kPropertyFreedom = 0.15;
+constexpr std::string_view kPropertyFields[] = {"conv",          "memory", "fused", "launch_us",
+                                                "normalization", "matrix", "tf32",  "step_us"};
+
+constexpr double kKindFreedom = 0.12;
+constexpr double kDeviceFreedom = 0.08;
+constexpr double kCpuFreedom = 0.25;  // virtual machines differ more than boards
+constexpr double kKindMemoryFreedom = 0.1;
+constexpr double kDeviceMemoryFreedom = 0.06;
+constexpr double kPairFreedom = 0.05;
+constexpr double kHostFreedom = 0.25;
+constexpr double kThrottleFreedom = 0.2;
+constexpr double kVectorThrottle = 0.4;
+constexpr double kMatrixThrottle = 0.6;
+// Kepler's multiprocessors have 192 lanes and issue for 128 unless instructions pair up; its
+// boards (and no later ones in the catalog without HBM that were measured) spend bandwidth on ECC.
+constexpr double kKeplerIssue = 0.67;
+constexpr double kKeplerMemory = 0.8;
+
+bool has_property(const Stack& stack, std::string_view property) {
+  if (property == "engine") return stack.engine;
+  if (property == "compiled") return stack.compiled;
+  return stack.fuses;
+}
+
+const std::string& family_of(const Stack& stack) {
+  return stack.family.empty() ? stack.id : stack.family;
+}
+
+const std::string& framework_of(const Stack& stack) {
+  return stack.framework.empty() ? family_of(stack) : stack.framework;
+}
+
+// What figure_from() makes `value` of.
+double logarithm_of(size_t field, double value) {
+  if (!kFreedom[field].is_share) return std::log(value);
+  constexpr double kMost = 0.999;
+  const double share = std::min(value, kMost);
+  return std::log(share / std::pow(1 - std::pow(share, kCapNorm), 1 / kCapNorm));
+}
+
+}  // namespace
+
+size_t Hierarchy::effect(std::string name, double prior, double freedom) {
+  const auto [found, fresh] = known_.try_emplace(std::move(name), effects_.size());
+  if (fresh) effects_.push_back({found->first, prior, freedom});
+  return found->second;
+}
+
+std::vector<Summand> Hierarchy::field_terms(const Stack& stack, std::string_view device_class,
+                                            size_t field) {
+  const Freedom& freedom = kFreedom[field];
+  TY_CHECK(efficiency_fields()[field].name == freedom.field, "{} is not {}", freedom.field,
+           efficiency_fields()[field].name);
+  const double prior = prior_efficiency(device_class).*efficiency_fields()[field].value;
+  std::vector<Summand> terms;
+  const auto add = [&](std::string_view level, std::string_view who, double mean, double sd) {
+    std::string name = fmt::format("{} {} {} {}", freedom.field, device_class, level, who);
+    terms.push_back({field, effect(std::move(name), mean, sd), 1});
+  };
+  if (start_ == Start::kCatalog) {
+    const double known = stack.for_class(device_class).*efficiency_fields()[field].value;
+    add("stack", stack.id, logarithm_of(field, known), std::hypot(freedom.family, freedom.stack));
+    return terms;
+  }
+  add("all", "", std::log(prior), freedom.all);
+  add("framework", framework_of(stack), 0, freedom.family);
+  add("family", family_of(stack), 0, kFamilyShare * freedom.family);
+  add("stack", stack.id, 0, freedom.stack);
+  for (const std::string_view property : {"engine", "compiled", "fuses"}) {
+    if (!has_property(stack, property)) continue;
+    const auto* expected = std::find_if(
+        std::begin(kExpected), std::end(kExpected),
+        [&](const Expectation& e) { return e.property == property && e.field == freedom.field; });
+    if (expected != std::end(kExpected)) {
+      add("property", property, std::log(expected->factor), kExpectedFreedom);
+    } else if (std::find(std::begin(kPropertyFields), std::end(kPropertyFields), freedom.field) !=
+               std::end(kPropertyFields)) {
+      add("property", property, 0, kPropertyFreedom);
+    }
+  }
+  return terms;
+}
+
+Summand Hierarchy::kind_term(const Device& device, size_t quantity) {
+  const bool kepler = start_ == Start::kRelatives && device.kind == "kepler";
+  if (quantity == kMemory) {
+    return {quantity, effect("memory of kind " + device.kind, kepler ? std::log(kKeplerMemory) : 0,
+                             kKindMemoryFreedom)};
+  }
+  return {quantity,
+          effect("kind " + device.kind, kepler ? std::log(kKeplerIssue) : 0, kKindFreedom)};
+}
+
+Summand Hierarchy::device_term(const Device& device, size_t quantity) {
+  const bool known = start_ == Start::kCatalog;
+  if (quantity == kMemory) {
+    return {quantity, effect("memory of device " + device.id,
+                             known ? std::log(device.memory_factor) : 0, kDeviceMemoryFreedom)};
+  }
+  return {quantity,
+          effect("device " + device.id, 0, device.is_cpu() ? kCpuFreedom : kDeviceFreedom)};
+}
+
+Summand Hierarchy::throttle_term(const Device& device, bool matrix_units) {
+  const double ratio = device.base_hz > 0 ? std::log(device.base_hz / device.clock_hz) : 0;
+  return {kCompute,
+          effect(matrix_units ? "throttle of matrix units" : "throttle of vector units",
+                 matrix_units ? kMatrixThrottle : kVectorThrottle, kThrottleFreedom),
+          ratio};
+}
+
+Summand Hierarchy::known_term(const Device& device, bool matrix_units) {
+  const double factor = matrix_units ? device.matrix_factor : device.vector_factor;
+  constexpr double kFixed = 1e-6;
+  return {kCompute,
+          effect(fmt::format("{} units of {}", matrix_units ? "matrix" : "vector", device.id),
+                 std::log(factor), kFixed)};
+}
+
+Summand Hierarchy::pair_term(const Stack& stack, const Device& device, size_t quantity) {
+  const bool host = quantity == kHost;
+  const bool known = start_ == Start::kCatalog;
+  const double factor = host ? stack.host_factor_for(device.id) : stack.factor_for(device.id);
+  return {quantity, effect(fmt::format("{}{} on {}", host ? "host of " : "", stack.id, device.id),
+                           known ? std::log(factor) : 0, host ? kHostFreedom : kPairFreedom)};
+}
+
+std::vector<Summand> Hierarchy::terms(const Stack& stack, const Device& device,
+                                      Precision precision) {
+  std::vector<Summand> all;
+  for (size_t field = 0; field < kFields; ++field) {
+    const std::vector<Summand> terms = field_terms(stack, device_class(device), field);
+    all.insert(all.end(), terms.begin(), terms.end());
+  }
+  for (const size_t quantity : {kCompute, kMemory}) {
+    all.push_back(kind_term(device, quantity));
+    all.push_back(device_term(device, quantity));
+  }
+  const bool matrix = uses_matrix_units(device, stack, precision);
+  all.push_back(start_ == Start::kCatalog ? known_term(device, matrix)
+                                          : throttle_term(device, matrix));
+  all.push_back(pair_term(stack, device, kCompute));
+  all.push_back(pair_term(stack, device, kHost));
+  return all;
+}
+
+double figure_from(size_t field, double logarithm) {
+  const double value = std::exp(logarithm);
+  return kFreedom[field].is_share ? value / std::pow(1 + std::pow(value, kCapNorm), 1 / kCapNorm)
+                                  : value;
+}
+
+Figures figures_from(const Quantities& logarithms) {
+  Figures figures;
+  for (size_t field = 0; field < kFields; ++field) {
+    figures.efficiency.*efficiency_fields()[field].value = figure_from(field, logarithms[field]);
+  }
+  figures.compute = std::exp(logarithms[kCompute]);
+  figures.memory = std::exp(logarithms[kMemory]);
+  figures.host = std::exp(logarithms[kHost]);
+  return figures;
+}
+
+}  // namespace trainyard::predict
