@@ -183,6 +183,15 @@ double Validation::predict(const Item& item, const Catalog& catalog) const {
   return predicted_speed(row, stack);
 }
 
+void Validation::describe(const Item& item, Score& score) const {
+  const Stack& stack = catalog_.stack(item.row->framework);
+  score.family = stack.family;
+  if (item.device == nullptr) return;
+  score.kind = item.device->kind;
+  score.matrix_units = item.device->fp16_matrix > 0;
+  score.support = stack.rows_on(item.device->id);
+}
+
 std::string_view Validation::bound_of(const Item& item, const Catalog& catalog) const {
   const Roofline roofline(catalog.device(item.row->device), catalog.stack(item.row->framework),
                           item.row->precision);
@@ -199,7 +208,9 @@ std::vector<Score> Validation::score(const Catalog& catalog) const {
     const Stack& stack = catalog.stack(item.row->framework);
     Score score{item.row, item.subject, *item.row->images_per_s, predict(item, catalog), 0};
     score.paleo =
-        item.subject == Subject::kScaling ? paleo_scaling(item, stack) : paleo_speed(item, stack);
+        on_one_device(item.subject) ? paleo_speed(item, stack) : paleo_scaling(item, stack);
+    if (item.device != nullptr) score.bound = bound_of(item, catalog);
+    describe(item, score);
     scores.push_back(score);
   }
   return scores;
@@ -226,8 +237,10 @@ std::vector<Score> Validation::leave_one_out(Group group, bool supported) const 
     const Item& item = *single_[i];
     if (supported && !left.supported[i]) continue;
     const double measured = *item.row->images_per_s;
-    scores.push_back({item.row, item.subject, measured, measured * std::exp(left.errors[i]),
-                      paleo_speed(item, catalog_.stack(item.row->framework))});
+    Score score{item.row, item.subject, measured, measured * std::exp(left.errors[i]),
+                paleo_speed(item, catalog_.stack(item.row->framework))};
+    describe(item, score);
+    scores.push_back(score);
   }
   return scores;
 }

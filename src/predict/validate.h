@@ -35,6 +35,7 @@ struct Score {
   double predicted = 0;
   double paleo = 0;
   std::string kind = {};        // of device
+  bool matrix_units = false;    // of the device
   std::string family = {};      // of stack
   std::string_view bound = {};  // what limits it, as predicted
   int64_t support = 0;          // one-device rows of the stack on the device
@@ -112,6 +113,7 @@ class Validation {
   ScalingRow scaling_row(const Item& item, const Stack& stack) const;
   double paleo_scaling(const Item& item, const Stack& stack) const;
   double predict(const Item& item, const Catalog& catalog) const;
+  void describe(const Item& item, Score& score) const;
   std::string_view bound_of(const Item& item, const Catalog& catalog) const;
   double paleo_speed(const Item& item, const Stack& stack) const;
   // Made when it is first needed.

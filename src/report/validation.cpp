@@ -53,20 +53,32 @@ void add_summary(Table& table, Json& list, const std::string& name, std::span<co
                                {"paleo_bias", s.paleo_bias * 100}}));
 }
 
+std::vector<Score> with_matrix_units(std::vector<Score> scores, bool matrix_units) {
+  std::erase_if(scores, [&](const Score& s) { return s.matrix_units != matrix_units; });
+  return scores;
+}
+
+// All rows, then those on GPUs with matrix units (since 2017) and on what came before.
+void add_by_age(Table& table, Json& list, const std::string& name, std::vector<Score> scores) {
+  add_summary(table, list, name, scores);
+  add_summary(table, list, name + "; GPUs with matrix units", with_matrix_units(scores, true));
+  add_summary(table, list, name + "; other devices", with_matrix_units(scores, false));
+}
+
 void add_overview(const ValidationResult& result, Document& document) {
   Table table(summary_columns("what"));
   Json list = Json::array();
   for (const Subject subject : kSubjects) {
-    add_summary(table, list, std::string(predict::subject_name(subject)),
-                of_subject(result.scores, subject));
+    add_by_age(table, list, std::string(predict::subject_name(subject)),
+               of_subject(result.scores, subject));
   }
   for (const ValidationResult::LeftOut& left : result.left_out) {
     for (const Subject subject : {Subject::kTraining, Subject::kInference}) {
       const std::string name = fmt::format("{}, {} left out", predict::subject_name(subject),
                                            predict::group_name(left.group));
-      add_summary(table, list, name, of_subject(left.all, subject));
-      add_summary(table, list, name + ", stack measured elsewhere",
-                  of_subject(left.supported, subject));
+      add_by_age(table, list, name, of_subject(left.all, subject));
+      add_by_age(table, list, name + ", stack measured elsewhere",
+                 of_subject(left.supported, subject));
     }
   }
   document.blocks.emplace_back(std::move(table));
@@ -197,6 +209,34 @@ void add_groups(const ValidationResult& result, const std::string& title, const 
   }
 }
 
+// What was left out, one by one.
+void add_left_out(const ValidationResult& result, Document& document) {
+  const std::map<predict::Group, KeyOf> keys = {
+      {predict::Group::kNetwork, [](const Score& s) { return s.row->model; }},
+      {predict::Group::kDevice, [](const Score& s) { return s.row->device; }},
+      {predict::Group::kFamily, [](const Score& s) { return s.family; }}};
+  for (const ValidationResult::LeftOut& left : result.left_out) {
+    const auto key = keys.find(left.group);
+    if (key == keys.end()) continue;
+    const std::string group(predict::group_name(left.group));
+    Table table(summary_columns(group + " left out"));
+    Json list = Json::array();
+    for (const Subject subject : {Subject::kTraining, Subject::kInference}) {
+      std::map<std::string, std::vector<Score>> groups;
+      for (const Score& score : of_subject(left.all, subject)) {
+        groups[key->second(score)].push_back(score);
+      }
+      for (const auto& [name, scores] : groups) {
+        add_summary(table, list, fmt::format("{}, {}", name, predict::subject_name(subject)),
+                    scores);
+      }
+    }
+    document.blocks.emplace_back(Heading{fmt::format("Each {} left out", group)});
+    document.blocks.emplace_back(std::move(table));
+    document.data["without " + group] = std::move(list);
+  }
+}
+
 Json score_json(const Score& score) {
   const predict::Measurement& row = *score.row;
   return Json::object({{"origin", row.origin},
@@ -282,6 +322,7 @@ Document validation_document(const ValidationResult& result) {
   if (!result.scores.empty()) document.blocks.emplace_back(chart_of(result));
   add_caveats(result, document);
   add_coverage(result, document);
+  add_left_out(result, document);
   const std::tuple<std::string, std::string, KeyOf> tables[] = {
       {"By file of catalog/published", "file", file_of},
       {"By family of software stacks", "family", [](const Score& s) { return s.family; }},

@@ -28,6 +28,22 @@ TEST(Interval, AGroupUnlikeTheOthersIsNotCovered) {
   EXPECT_EQ(covered_by_others(errors), 0);
 }
 
+TEST(Interval, WidensWithLessSupport) {
+  const Catalog catalog = Catalog::built_in();
+  const auto width = [&](Support support) {
+    const auto found = catalog.intervals().find("gpu", Mode::kTraining, support);
+    EXPECT_TRUE(found.has_value());
+    return found ? found->high - found->low : 0;
+  };
+  EXPECT_LT(width(Support::kAll), width(Support::kStack));
+  EXPECT_LE(width(Support::kAll), width(Support::kRelatives));
+  const Device& device = catalog.device("h100");
+  const Stack& stack = catalog.default_stack(device, Precision::kFp16);
+  EXPECT_GT(stack.all_rows(), 0);
+  EXPECT_NE(support_of(stack, device, "resnet50"), Support::kRelatives);
+  EXPECT_EQ(support_of(Stack{}, device, "resnet50"), Support::kRelatives);
+}
+
 TEST(Catalog, NoDeviceWithRowsHasAStackWithout) {
   const Catalog catalog = Catalog::built_in();
   for (const Device& device : catalog.devices()) {
