@@ -29,7 +29,7 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("epochs", &c.epochs, "passes over the data");
   settings.add("batch", &c.batch, "images in a step, of all workers together");
   settings.add("accumulate", &c.accumulate, "steps whose gradients are added up for one update");
-  settings.add("optimizer", &c.optimizer, "sgd, adam, adamw or lars");
+  settings.add("optimizer", &c.optimizer, "sgd, adam, adamw, rmsprop, adagrad or lars");
   settings.add("learning_rate", &c.learning_rate, "the rate that the schedule starts from");
   settings.add(
       "base_batch", &c.base_batch,

@@ -17,7 +17,9 @@ struct OptimizerOptions {
   bool nesterov = false;     // sgd
   double beta1 = 0.9;        // adam, adamw
   double beta2 = 0.999;
-  double epsilon = 1e-8;
+  double epsilon = 1e-8;      // adam, adamw, adagrad
+  double decay = 0.95;        // rmsprop, of its running means
+  double rms_epsilon = 0.01;  // rmsprop
   double weight_decay = 0;
   bool decay_all = true;  // false: biases and normalisation parameters do not decay
   double trust = 0.001;   // lars

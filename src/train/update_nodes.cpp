@@ -39,6 +39,16 @@ OptimizerNode optimizer_node(const OptimizerOptions& o, double decay) {
              {"weight_decay", f(decay)}},
             {"optimizer.mean.", "optimizer.square."}};
   }
+  if (o.kind == "rmsprop") {
+    return {"RmsProp",
+            {{"alpha", f(o.decay)}, {"epsilon", f(o.rms_epsilon)}},
+            {"optimizer.mean.", "optimizer.square."}};
+  }
+  if (o.kind == "adagrad") {
+    return {"Adagrad",
+            {{"epsilon", f(o.epsilon)}, {"norm_coefficient", f(decay)}},
+            {"optimizer.square."}};
+  }
   if (o.kind == "lars") {
     return {"Lars",
             {{"alpha", f(o.momentum)}, {"trust", f(o.trust)}, {"weight_decay", f(decay)}},
@@ -116,7 +126,8 @@ class UpdateMaker {
 }  // namespace
 
 const std::vector<std::string>& optimizer_names() {
-  static const std::vector<std::string> kNames = {"sgd", "adam", "adamw", "lars"};
+  static const std::vector<std::string> kNames = {"sgd",     "adam",    "adamw",
+                                                  "rmsprop", "adagrad", "lars"};
   return kNames;
 }
 

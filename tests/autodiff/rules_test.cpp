@@ -213,7 +213,7 @@ TEST(Rules, OperatorsWithoutOneAreThese) {
       "LRNGrad", "MaxPoolGrad", "NegativeLogLikelihoodLossGrad", "ReluGrad", "ResizeGrad",
       "SigmoidGrad", "SliceGrad", "SoftmaxCrossEntropyLossGrad", "TanhGrad",
       // optimizers
-      "Adagrad", "Adam", "AdamW", "ClipByGlobalNorm", "Lars", "Momentum",
+      "Adagrad", "Adam", "AdamW", "ClipByGlobalNorm", "Lars", "Momentum", "RmsProp",
       // made by the compiler, after differentiation
       "AllReduceStart", "AllReduceWait", "FusedConv", "FusedGemm", "Reorder", "ScaleShift",
       // quantised

@@ -60,6 +60,23 @@ TEST(NativeOptimizer, AdamWEqualsTheReference) {
   }
 }
 
+TEST(NativeOptimizer, RmsPropAndAdagradEqualTheReference) {
+  // Squares may not be below the means that they belong to.
+  OpCase c = step("RmsProp", 2, 1, {{"alpha", 0.95F}, {"epsilon", 0.01F}});
+  for (size_t i = 0; i < kTensors.size(); ++i) {
+    c.inputs[2 + 2 * kTensors.size() + i] =
+        given(kTensors[i], std::vector<double>(kTensors[i].num_elements(), 0));
+  }
+  EXPECT_TRUE(is_fast(c));
+  check_case(c);
+  OpCase squares = step("Adagrad", 1, 2, {{"decay_factor", 0.5F}, {"norm_coefficient", 1e-2F}});
+  for (size_t i = 0; i < kTensors.size(); ++i) {
+    squares.inputs[2 + 2 * kTensors.size() + i] = positive_optimizer(kTensors[i]);
+  }
+  EXPECT_TRUE(is_fast(squares));
+  check_case(squares);
+}
+
 TEST(NativeOptimizer, LarsEqualsTheReference) {
   const OpCase c = step("Lars", 1, 1, {{"alpha", 0.9F}, {"trust", 0.02F}, {"weight_decay", 0.1F}});
   EXPECT_TRUE(is_fast(c));

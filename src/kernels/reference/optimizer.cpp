@@ -1,4 +1,5 @@
-// Momentum, Adagrad, Adam, AdamW, Lars: one step of each; and ClipByGlobalNorm.
+// Momentum, Adagrad, Adam, AdamW, RmsProp, Lars: one step of each; and ClipByGlobalNorm.
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/reference/operands.h"
@@ -162,6 +163,29 @@ class AdamW final : public Kernel {
   double decay_;
 };
 
+class RmsProp final : public Kernel {
+ public:
+  explicit RmsProp(const NodeView& node)
+      : alpha_(node.attr_float("alpha", 0.95F)), epsilon_(node.attr_float("epsilon", 0.01F)) {}
+
+  void run(const KernelArgs& args) const override {
+    const double rate = learning_rate(args);
+    for_each_element(args, 4, [&](const Element& e) {
+      const double gradient = e.input(1);
+      const double mean = alpha_ * e.input(2) + (1 - alpha_) * gradient;
+      const double square = alpha_ * e.input(3) + (1 - alpha_) * gradient * gradient;
+      const double variance = std::max(0.0, square - mean * mean);
+      e.set_output(0, e.input(0) - rate * gradient / (std::sqrt(variance) + epsilon_));
+      e.set_output(1, mean);
+      e.set_output(2, square);
+    });
+  }
+
+ private:
+  double alpha_;
+  double epsilon_;
+};
+
 double sum_of_squares(const TensorView& tensor) {
   double sum = 0;
   for (int64_t i = 0; i < tensor.num_elements(); ++i) {
@@ -233,6 +257,7 @@ extern const KernelDef kAdagrad = reference_kernel<Adagrad>("Adagrad");
 extern const KernelDef kAdam = reference_kernel<Adam>("Adam");
 
 extern const KernelDef kAdamW = reference_kernel<AdamW>("AdamW");
+extern const KernelDef kRmsProp = reference_kernel<RmsProp>("RmsProp");
 extern const KernelDef kLars = reference_kernel<Lars>("Lars");
 extern const KernelDef kClipByGlobalNorm = reference_kernel<ClipByGlobalNorm>("ClipByGlobalNorm");
 

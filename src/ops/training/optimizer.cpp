@@ -1,11 +1,13 @@
-// Momentum, Adagrad and Adam (ai.onnx.preview.training), AdamW and Lars: one optimizer step for any
-// number of tensors. Inputs are the learning rate, the update count, then all tensors, all their
-// gradients and all their states; outputs are the new tensors and the new states.
+// Momentum, Adagrad and Adam (ai.onnx.preview.training), AdamW, RmsProp and Lars: one optimizer
+// step for any number of tensors. Inputs are the learning rate, the update count, then all tensors,
+// all their gradients and all their states; outputs are the new tensors and the new states.
 //
 // AdamW (Loshchilov and Hutter): Adam with weights that shrink by rate * weight_decay instead of a
 // regularised gradient, its means corrected by the count, which is 1 at the first update.
-// Lars (You, Gitman and Ginsburg): momentum with a rate of its own for each tensor, trust *
-// |x| / (|g| + weight_decay * |x|).
+// RmsProp (Graves 2013, Hinton): the gradient divided by the root of its variance, from running
+// means of the gradient and of its square; epsilon is added to the root. Lars (You, Gitman and
+// Ginsburg): momentum with a rate of its own for each tensor, trust * |x| / (|g| + weight_decay *
+// |x|).
 #include "base/error.h"
 #include "ops/op_def.h"
 
@@ -28,6 +30,8 @@ constexpr AttrSpec kAdamWAttributes[] = {{"alpha", AttrKind::kFloat},
                                          {"beta", AttrKind::kFloat},
                                          {"epsilon", AttrKind::kFloat},
                                          {"weight_decay", AttrKind::kFloat}};
+constexpr AttrSpec kRmsPropAttributes[] = {{"alpha", AttrKind::kFloat},
+                                           {"epsilon", AttrKind::kFloat}};
 constexpr AttrSpec kLarsAttributes[] = {{"alpha", AttrKind::kFloat, true},
                                         {"trust", AttrKind::kFloat},
                                         {"weight_decay", AttrKind::kFloat}};
@@ -137,6 +141,13 @@ extern const OpDef kAdamW = {.name = "AdamW",
                              .attributes = kAdamWAttributes,
                              .infer = infer_four,
                              .cost = cost_adam};
+extern const OpDef kRmsProp = {.name = "RmsProp",
+                               .kind = OpKind::kOptimizer,
+                               .inputs = {6, Arity::kMany},
+                               .outputs = {3, Arity::kMany},
+                               .attributes = kRmsPropAttributes,
+                               .infer = infer_four,
+                               .cost = cost_adam};
 extern const OpDef kLars = {.name = "Lars",
                             .kind = OpKind::kOptimizer,
                             .inputs = {5, Arity::kMany},

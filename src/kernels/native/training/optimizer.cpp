@@ -1,5 +1,5 @@
-// Momentum, Adam and AdamW on vectors: one pass over all tensors, each element read and written
-// once. New tensors and states may lie where the old ones do.
+// Momentum, Adagrad, Adam, AdamW and RmsProp on vectors: one pass over all tensors, each element
+// read and written once. New tensors and states may lie where the old ones do.
 #include <cmath>
 #include <immintrin.h>
 
@@ -158,6 +158,62 @@ class Adam {
   float norm_post_;
 };
 
+class RmsProp {
+ public:
+  static constexpr size_t kGroups = 4;
+
+  explicit RmsProp(const NodeView& node)
+      : alpha_(node.attr_float("alpha", 0.95F)), epsilon_(node.attr_float("epsilon", 0.01F)) {}
+
+  auto step(float rate, int64_t /*count*/) const {
+    const __m256 r = _mm256_set1_ps(rate);
+    const __m256 alpha = _mm256_set1_ps(alpha_);
+    const __m256 fresh = _mm256_set1_ps(1 - alpha_);
+    const __m256 epsilon = _mm256_set1_ps(epsilon_);
+    return [=](const __m256* in, __m256* out) {
+      const __m256 gradient = in[1];
+      out[1] = _mm256_fmadd_ps(alpha, in[2], _mm256_mul_ps(fresh, gradient));
+      out[2] =
+          _mm256_fmadd_ps(alpha, in[3], _mm256_mul_ps(fresh, _mm256_mul_ps(gradient, gradient)));
+      const __m256 variance =
+          _mm256_max_ps(_mm256_setzero_ps(), _mm256_fnmadd_ps(out[1], out[1], out[2]));
+      const __m256 move = _mm256_div_ps(gradient, _mm256_add_ps(_mm256_sqrt_ps(variance), epsilon));
+      out[0] = _mm256_fnmadd_ps(r, move, in[0]);
+    };
+  }
+
+ private:
+  float alpha_;
+  float epsilon_;
+};
+
+class Adagrad {
+ public:
+  static constexpr size_t kGroups = 3;
+
+  explicit Adagrad(const NodeView& node)
+      : decay_(node.attr_float("decay_factor", 0)),
+        epsilon_(node.attr_float("epsilon", 1e-6F)),
+        norm_(node.attr_float("norm_coefficient", 0)) {}
+
+  auto step(float rate, int64_t count) const {
+    const __m256 r = _mm256_set1_ps(rate / (1 + static_cast<float>(count) * decay_));
+    const __m256 norm = _mm256_set1_ps(norm_);
+    const __m256 epsilon = _mm256_set1_ps(epsilon_);
+    return [=](const __m256* in, __m256* out) {
+      const __m256 gradient = _mm256_fmadd_ps(norm, in[0], in[1]);
+      out[1] = _mm256_fmadd_ps(gradient, gradient, in[2]);
+      const __m256 move = _mm256_div_ps(gradient, _mm256_add_ps(_mm256_sqrt_ps(out[1]), epsilon));
+      out[0] = _mm256_fnmadd_ps(r, move, in[0]);
+    };
+  }
+
+ private:
+  float decay_;
+  float epsilon_;
+  float norm_;
+};
+
 class AdamW {
  public:
   static constexpr size_t kGroups = 4;
@@ -217,8 +273,10 @@ constexpr KernelDef optimizer_kernel(std::string_view op) {
 
 }  // namespace
 
+extern const KernelDef kAdagrad = optimizer_kernel<Adagrad>("Adagrad");
 extern const KernelDef kAdam = optimizer_kernel<Adam>("Adam");
 extern const KernelDef kAdamW = optimizer_kernel<AdamW>("AdamW");
+extern const KernelDef kRmsProp = optimizer_kernel<RmsProp>("RmsProp");
 extern const KernelDef kMomentum = optimizer_kernel<Momentum>("Momentum");
 
 }  // namespace trainyard::kernels::native
