@@ -37,4 +37,16 @@ void Predictor::copy_weights_from(const Predictor& other) {
   }
 }
 
+void Predictor::move_weights_to(const TrainingStep& step, double share) {
+  for (size_t i = 0; i < executable_.states().size(); ++i) {
+    Tensor mixed = context_.state(i);
+    const Tensor wanted = step.state(i);
+    const std::span<const float> to = wanted.values<float>();
+    const std::span<float> from = mixed.values<float>();
+    const auto part = static_cast<float>(share);
+    for (size_t k = 0; k < from.size(); ++k) from[k] += part * (to[k] - from[k]);
+    context_.set_state(i, mixed);
+  }
+}
+
 }  // namespace trainyard::train

@@ -18,6 +18,13 @@ class Predictor {
 
   void copy_weights_from(const TrainingStep& step);
   void copy_weights_from(const Predictor& other);
+  // Moves every weight by this share of the way to the step's.
+  void move_weights_to(const TrainingStep& step, double share);
+
+  // The weights, in the order of the step's states.
+  const std::vector<runtime::Port>& states() const { return executable_.states(); }
+  Tensor state(size_t index) const { return context_.state(index); }
+  void set_state(size_t index, const Tensor& value) { context_.set_state(index, value); }
 
   // To be filled before run(); keeps its contents.
   Tensor& input(size_t index) { return context_.input(index); }

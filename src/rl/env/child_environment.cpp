@@ -65,8 +65,9 @@ class Child {
   }
 
   [[noreturn]] void complain(std::string_view what, std::string_view line) const {
-    throw_failure("the environment '{}' {}{}", command_, what,
-                  line.empty() ? "" : fmt::format("; its line: {}", line.substr(0, 200)));
+    throw EnvironmentFailure(
+        fmt::format("the environment '{}' {}{}", command_, what,
+                    line.empty() ? "" : fmt::format("; its line: {}", line.substr(0, 200))));
   }
 
  private:

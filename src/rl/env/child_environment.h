@@ -19,8 +19,8 @@ namespace trainyard::rl {
 // How long an answer may take.
 inline constexpr double kChildSeconds = 10;
 
-// A process per copy. Throws Failure if it cannot be started, dies, is silent for too long or says
-// what it should not; the message has the line.
+// A process per copy. Throws EnvironmentFailure if it cannot be started, dies, is silent for too
+// long or says what it should not; the message has the line.
 std::unique_ptr<Environment> start_children(std::string_view command, int64_t copies,
                                             double seconds = kChildSeconds);
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "rl/env/chance.h"
 #include "tensor/shape.h"
@@ -87,6 +88,12 @@ class Environment {
  private:
   EnvSpec spec_;
   int64_t copies_;
+};
+
+// An environment could not go on, for reasons of its own: a new one may.
+class EnvironmentFailure : public Failure {
+ public:
+  using Failure::Failure;
 };
 
 class Canvas;

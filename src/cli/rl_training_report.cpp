@@ -1,0 +1,243 @@
+// What `trainyard rl train`, evaluate and bench print.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/rl_reports.h"
+#include "runs/metrics.h"
+
+namespace trainyard::cli {
+namespace {
+
+using report::Align;
+
+Json evaluation_json(const rl::Evaluation& result) {
+  return Json::object({{"episodes", static_cast<int64_t>(result.returns.size())},
+                       {"mean", result.mean},
+                       {"deviation", result.deviation},
+                       {"median", result.median},
+                       {"low", result.low},
+                       {"high", result.high},
+                       {"mean_steps", result.mean_steps}});
+}
+
+Json run_json(const SeedRun& run) {
+  const rl::RunResult& r = run.result;
+  Json evaluations = Json::array();
+  for (const rl::EvaluationPoint& point : r.evaluations) {
+    Json one = evaluation_json(point.result);
+    one["step"] = point.step;
+    one["seconds"] = point.seconds;
+    evaluations.push_back(std::move(one));
+  }
+  return Json::object({{"seed", run.seed},
+                       {"directory", run.directory},
+                       {"steps", r.steps},
+                       {"episodes", r.episodes},
+                       {"updates", r.updates},
+                       {"samples_per_update", r.batch},
+                       {"samples_per_transition", r.samples_per_transition},
+                       {"target_changes", r.target_changes},
+                       {"seconds", r.seconds},
+                       {"steps_per_s", static_cast<double>(r.steps) / r.seconds},
+                       {"updates_per_s", static_cast<double>(r.updates) / r.seconds},
+                       {"recent_return", r.recent_return},
+                       {"policy_lag", r.policy_lag},
+                       {"priority_staleness", r.priority_staleness},
+                       {"actor_steps_per_s", Json::array_of(r.actor_rates)},
+                       {"stopped", r.stopped},
+                       {"evaluations", std::move(evaluations)}});
+}
+
+// Mean over seeds of one number at each step that all have, from the lowest to the highest.
+report::Series banded(const std::string& name,
+                      const std::map<int64_t, std::vector<double>>& points) {
+  report::Series series{name, report::Origin::kMeasured, {}};
+  for (const auto& [step, values] : points) {
+    double sum = 0;
+    for (const double value : values) sum += value;
+    report::ChartPoint point{.x = static_cast<double>(step),
+                             .y = sum / static_cast<double>(values.size())};
+    if (values.size() > 1) {
+      point.low = *std::min_element(values.begin(), values.end());
+      point.high = *std::max_element(values.begin(), values.end());
+    }
+    series.points.push_back(point);
+  }
+  return series;
+}
+
+// A number of metrics.jsonl over the steps, of all seeds.
+report::Series metric_series(std::span<const SeedRun> runs, const char* key,
+                             const char* x = "step") {
+  std::map<int64_t, std::vector<double>> points;
+  for (const SeedRun& run : runs) {
+    for (const Json& line :
+         runs::read_metrics(std::filesystem::path(run.directory) / "metrics.jsonl")) {
+      const Json* value = line.find(key);
+      if (value == nullptr || !value->is_number()) continue;
+      points[static_cast<int64_t>(line.at(x).as_number())].push_back(value->as_number());
+    }
+  }
+  return banded(key, points);
+}
+
+void add_chart(report::Document& document, const char* title, const char* x, const char* y,
+               std::vector<report::Series> series) {
+  std::erase_if(series, [](const report::Series& one) { return one.points.size() < 2; });
+  if (series.empty()) return;
+  report::Chart chart{.title = title, .x = {.name = x}, .y = {.name = y}};
+  chart.series = std::move(series);
+  document.blocks.emplace_back(std::move(chart));
+}
+
+report::Table seeds_table(std::span<const SeedRun> runs) {
+  report::Table table({{"seed"},
+                       {"steps"},
+                       {"episodes"},
+                       {"updates"},
+                       {"return"},
+                       {"deviation"},
+                       {"last 100"},
+                       {"time"},
+                       {"steps/s"},
+                       {"updates/s"}});
+  for (const SeedRun& run : runs) {
+    const rl::RunResult& r = run.result;
+    const bool evaluated = !r.evaluations.empty();
+    const rl::Evaluation last = evaluated ? r.evaluations.back().result : rl::Evaluation{};
+    table.add_row({report::count_cell(run.seed), report::count_cell(r.steps),
+                   report::count_cell(r.episodes), report::count_cell(r.updates),
+                   evaluated ? report::fixed_cell(last.mean, 2) : report::Cell(""),
+                   evaluated ? report::fixed_cell(last.deviation, 2) : report::Cell(""),
+                   report::fixed_cell(r.recent_return, 2), report::seconds_cell(r.seconds),
+                   report::si_cell(static_cast<double>(r.steps) / r.seconds),
+                   report::si_cell(static_cast<double>(r.updates) / r.seconds)});
+  }
+  return table;
+}
+
+std::string counters(const rl::RlConfig& config, const rl::RunResult& r) {
+  if (config.is_tabular()) return "Each step is one update of the table.";
+  const std::string target =
+      config.target_every == 0
+          ? std::string("there is no target network")
+          : fmt::format("the target network follows every {} updates ({} times)",
+                        with_commas(config.target_every), with_commas(r.target_changes));
+  return fmt::format("{} samples per update, {:.2f} per transition; {}.", r.batch,
+                     r.samples_per_transition, target);
+}
+
+}  // namespace
+
+report::Document training_document(const rl::RlConfig& config, std::span<const SeedRun> runs) {
+  report::Document document;
+  document.title = fmt::format("{} on {}", config.agent, config.env);
+  document.lead = std::string(rl::agent_summary(config.agent)) + ".";
+  document.data =
+      Json::object({{"env", config.env}, {"agent", config.agent}, {"runs", Json::array()}});
+  std::map<int64_t, std::vector<double>> evaluations;
+  for (const SeedRun& run : runs) {
+    document.data["runs"].push_back(run_json(run));
+    for (const rl::EvaluationPoint& point : run.result.evaluations) {
+      evaluations[point.step].push_back(point.result.mean);
+    }
+  }
+  document.blocks.emplace_back(seeds_table(runs));
+  document.blocks.emplace_back(report::Paragraph{counters(config, runs.front().result)});
+  add_chart(document, "Return", "steps", "return",
+            {banded("evaluation", evaluations), metric_series(runs, "return")});
+  add_chart(document, "Return against time", "seconds", "return",
+            {metric_series(runs, "return", "seconds")});
+  add_chart(document, "Loss", "steps", "loss", {metric_series(runs, "loss")});
+  add_chart(document, "Values of actions taken", "steps", "Q", {metric_series(runs, "q_value")});
+  add_chart(document, "Share of random actions", "steps", "epsilon",
+            {metric_series(runs, "epsilon")});
+  add_chart(document, "Age of what is learned from", "steps", "transitions",
+            {metric_series(runs, "replay_age")});
+  document.blocks.emplace_back(
+      report::Paragraph{fmt::format("Everything is in {}", runs.front().directory)});
+  return document;
+}
+
+report::Document evaluation_document(const rl::RlConfig& config, const rl::Evaluation& result) {
+  report::Document document;
+  document.title = fmt::format("{} on {}", config.agent, config.env);
+  document.data = evaluation_json(result);
+  document.data["env"] = config.env;
+  document.data["returns"] = Json::array_of(result.returns);
+  report::Table table(
+      {{"episodes"}, {"mean"}, {"deviation"}, {"median"}, {"95 % of the mean"}, {"steps"}});
+  table.add_row({report::count_cell(static_cast<int64_t>(result.returns.size())),
+                 report::fixed_cell(result.mean, 2), report::fixed_cell(result.deviation, 2),
+                 report::fixed_cell(result.median, 2),
+                 fmt::format("{:.2f} to {:.2f}", result.low, result.high),
+                 report::fixed_cell(result.mean_steps, 1)});
+  document.blocks.emplace_back(std::move(table));
+  return document;
+}
+
+report::Document episode_document(const rl::RlConfig& config, const rl::PlayedEpisode& episode,
+                                  const std::string& file, const data::Image& sheet) {
+  report::Document document;
+  document.title = fmt::format("An episode of {} on {}", config.agent, config.env);
+  const double total = episode.steps.back().total;
+  const char* end =
+      episode.terminated ? "terminated" : (episode.truncated ? "timed out" : "cut off");
+  document.data = Json::object({{"env", config.env},
+                                {"return", total},
+                                {"steps", static_cast<int64_t>(episode.steps.size())},
+                                {"terminated", episode.terminated},
+                                {"truncated", episode.truncated},
+                                {"file", file},
+                                {"trace", Json::array()}});
+  for (const rl::PlayedStep& step : episode.steps) {
+    document.data["trace"].push_back(Json::object(
+        {{"action", step.action},
+         {"reward", step.reward},
+         {"values", Json::array_of(std::vector<double>(step.values.begin(), step.values.end()))}}));
+  }
+  document.blocks.emplace_back(
+      report::Paragraph{fmt::format("Return {:.2f} in {} steps, {}. The pictures are in {}", total,
+                                    episode.steps.size(), end, file)});
+  document.blocks.emplace_back(
+      report::Picture{data::encode_png(sheet),
+                      "Steps of the episode; the bars are the values of the actions, the "
+                      "chosen one in orange"});
+  return document;
+}
+
+report::Document bench_document(const rl::RlConfig& config, const rl::BenchResult& result) {
+  report::Document document;
+  document.title = fmt::format("Speed of {} on {}", config.agent, config.env);
+  document.data = Json::object({{"env", config.env},
+                                {"agent", config.agent},
+                                {"batch", result.batch},
+                                {"hidden", config.hidden},
+                                {"env_steps_per_s", result.env_steps_per_s},
+                                {"act_steps_per_s", result.act_steps_per_s},
+                                {"act_one_steps_per_s", result.act_one_steps_per_s},
+                                {"updates_per_s", result.updates_per_s},
+                                {"replay_samples_per_s", result.replay_samples_per_s},
+                                {"priority_samples_per_s", result.priority_samples_per_s},
+                                {"end_to_end_steps_per_s", result.end_to_end_steps_per_s}});
+  report::Table table({{"part", Align::kLeft}, {"per second"}});
+  table.add_row({"steps of the environment alone", report::si_cell(result.env_steps_per_s)});
+  table.add_row({"steps of acting, many copies together", report::si_cell(result.act_steps_per_s)});
+  table.add_row({"steps of acting, one copy", report::si_cell(result.act_one_steps_per_s)});
+  table.add_row({fmt::format("updates of {} transitions", result.batch),
+                 report::si_cell(result.updates_per_s)});
+  table.add_row({fmt::format("samples, {} replay of a million", config.replay),
+                 report::si_cell(result.replay_samples_per_s)});
+  table.add_row({"samples, proportional replay of a million",
+                 report::si_cell(result.priority_samples_per_s)});
+  table.add_row({"steps of training, end to end", report::si_cell(result.end_to_end_steps_per_s)});
+  document.blocks.emplace_back(std::move(table));
+  return document;
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,136 @@
+#include "rl/agents/actor.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "rl/agents/q_objective.h"
+
+namespace trainyard::rl {
+
+Actor::Actor(std::unique_ptr<Environment> environment, const ActorOptions& options)
+    : environment_(std::move(environment)),
+      options_(options),
+      explore_(options.seed, hash_text("explore")),
+      width_(static_cast<size_t>(spec().observation_size())) {
+  const auto count = static_cast<size_t>(copies());
+  observations_.resize(count * width_);
+  values_.resize(count * static_cast<size_t>(spec().actions));
+  actions_.resize(count);
+  outcomes_.resize(count);
+  frames_.resize(count);
+  running_.resize(count);
+  n_steps_.assign(count, NStep(options.n_step, options.gamma));
+}
+
+void Actor::begin(const AddFrame& add_frame) {
+  environment_->reset(options_.seed, observations_);
+  for (size_t i = 0; i < frames_.size(); ++i) {
+    frames_[i] = add_frame(std::span(observations_).subspan(i * width_, width_));
+  }
+}
+
+void Actor::choose(double epsilon, const Policy& policy) {
+  bool asked = false;
+  const auto actions = static_cast<size_t>(spec().actions);
+  for (size_t i = 0; i < actions_.size(); ++i) {
+    if (explore_.uniform() < epsilon) {
+      actions_[i] = static_cast<int32_t>(explore_.between(0, spec().actions));
+      continue;
+    }
+    if (!asked) policy(observations_, values_);
+    asked = true;
+    const std::span<const float> row = std::span(values_).subspan(i * actions, actions);
+    actions_[i] = best_action(row);
+    if (!std::isfinite(row[static_cast<size_t>(actions_[i])]) || !std::isfinite(row[0])) {
+      throw_failure(
+          "step {}: the value of an action is {}. Try a lower learning rate, gradient "
+          "clipping or a target network",
+          steps_, row[static_cast<size_t>(actions_[i])]);
+    }
+  }
+}
+
+void Actor::step(double epsilon, const Policy& policy, const AddFrame& add_frame,
+                 const AddTransition& add) {
+  choose(epsilon, policy);
+  environment_->step(actions_, observations_, outcomes_);
+  for (size_t i = 0; i < actions_.size(); ++i) {
+    running_[i].reward += static_cast<double>(outcomes_[i].reward);
+    ++running_[i].steps;
+    Outcome seen = outcomes_[i];
+    if (options_.clip_rewards)
+      seen.reward = static_cast<float>((seen.reward > 0) - (seen.reward < 0));
+    const int64_t next = add_frame(std::span(observations_).subspan(i * width_, width_));
+    n_steps_[i].add(frames_[i], actions_[i], next, seen, add);
+    frames_[i] = next;
+    if (seen.ended()) end_episode(i, seen.truncated && !seen.terminated, add_frame);
+  }
+  steps_ += copies();
+}
+
+void Actor::end_episode(size_t copy, bool truncated, const AddFrame& add_frame) {
+  running_[copy].truncated = truncated;
+  ended_.push_back(running_[copy]);
+  running_[copy] = {};
+  const std::span<float> row = std::span(observations_).subspan(copy * width_, width_);
+  environment_->begin_episode(static_cast<int64_t>(copy), row);
+  frames_[copy] = add_frame(row);
+}
+
+std::vector<Episode> Actor::take_episodes() {
+  return std::exchange(ended_, {});
+}
+
+Json Actor::state() {
+  Json all = Json::object({{"steps", steps_},
+                           {"explored", static_cast<int64_t>(explore_.drawn())},
+                           {"copies", Json::array()}});
+  for (size_t i = 0; i < frames_.size(); ++i) {
+    const auto copy = static_cast<int64_t>(i);
+    Json open = Json::array();
+    for (const NStep::Open& step : n_steps_[i].open()) {
+      open.push_back(Json(Json::Array{step.frame, step.action, static_cast<double>(step.reward)}));
+    }
+    all["copies"].push_back(
+        Json::object({{"state", environment_->state(copy)},
+                      {"episode_steps", environment_->episode_steps(copy)},
+                      {"drawn", static_cast<int64_t>(environment_->chance(copy).drawn())},
+                      {"frame", frames_[i]},
+                      {"reward", running_[i].reward},
+                      {"steps", running_[i].steps},
+                      {"open", std::move(open)}}));
+  }
+  return all;
+}
+
+void Actor::set_state(const Json& state, const AddFrame& add_frame) {
+  const Json::Array& all = state.at("copies").items();
+  TY_REQUIRE(all.size() == frames_.size(), "the run has {} copies of {}, expected {}", all.size(),
+             spec().name, frames_.size());
+  environment_->reset(options_.seed, observations_);
+  steps_ = state.at("steps").as_int();
+  explore_.set_drawn(static_cast<uint64_t>(state.at("explored").as_int()));
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto copy = static_cast<int64_t>(i);
+    const std::span<float> row = std::span(observations_).subspan(i * width_, width_);
+    environment_->chance(copy).set_drawn(static_cast<uint64_t>(all[i].at("drawn").as_int()));
+    if (all[i].at("state").is_null()) {
+      environment_->begin_episode(copy, row);
+      frames_[i] = add_frame(row);
+      continue;
+    }
+    environment_->set_state(copy, all[i].at("state"), all[i].at("episode_steps").as_int());
+    environment_->observe(copy, row);
+    frames_[i] = all[i].at("frame").as_int();
+    running_[i] = {all[i].at("reward").as_number(), all[i].at("steps").as_int(), false};
+    std::deque<NStep::Open> open;
+    for (const Json& step : all[i].at("open").items()) {
+      open.push_back({step.items().at(0).as_int(),
+                      static_cast<int32_t>(step.items().at(1).as_int()),
+                      static_cast<float>(step.items().at(2).as_number())});
+    }
+    n_steps_[i].set_open(std::move(open));
+  }
+}
+
+}  // namespace trainyard::rl

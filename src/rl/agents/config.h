@@ -1,0 +1,99 @@
+// The settings of a reinforcement-learning run: flags, a YAML file and config.yaml are one list.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/settings.h"
+#include "rl/agents/schedules.h"
+#include "rl/replay/replay_memory.h"
+#include "train/training_graph.h"
+
+namespace trainyard::rl {
+
+struct RlConfig {
+  std::string env = "CartPole-v1";
+  std::string agent = "dqn";
+  int64_t seed = 1;
+  int64_t steps = 50000;  // of the environment, all copies and actors together
+  int64_t copies = 1;     // of the environment, stepped together by each actor
+
+  std::string model = "auto";  // auto, a name of the zoo, or a path to an .onnx file
+  std::string hidden = "128,128";
+  bool dueling = false;
+  bool double_q = false;  // "double"
+  std::string optimizer = "adam";
+  double learning_rate = 1e-3;
+  double final_rate = 1;  // share of the learning rate at the end, reached in a straight line
+  int64_t batch = 64;
+  double gamma = 0.99;
+  int64_t n_step = 1;
+  std::string loss = "huber";
+  double clip_norm = 10;
+  bool clip_rewards = false;
+
+  std::string replay = "uniform";
+  int64_t capacity = 100000;
+  double replay_mb = 0;  // capacity in MiB instead
+  double alpha = 0.6;
+  double beta = 0.4;
+  bool anneal_beta = true;
+  int64_t start = 1000;        // steps before the first update
+  int64_t train_every = 4;     // steps between rounds of updates
+  int64_t updates = 1;         // of a round
+  int64_t target_every = 500;  // updates; 0: no target network
+  double tau = 1;              // share of the way that the target network goes each time
+
+  std::string exploration = "linear";
+  double epsilon = 1;
+  double final_epsilon = 0.05;
+  int64_t exploration_steps = 10000;
+
+  // Tables.
+  double step_size = 0.5;
+  double step_size_decay = 0;  // a state's step size is step_size / visits^this
+
+  // Several actors.
+  int64_t actors = 0;        // 0: the learner acts itself
+  int64_t learners = 1;      // gorila: with a replay memory each
+  int64_t servers = 1;       // gorila
+  int64_t send_every = 50;   // transitions that an actor sends together
+  int64_t pull_every = 400;  // steps between an actor's pulls of parameters
+  double replay_ratio = 8;   // samples learned from per transition, held by both sides
+
+  int64_t eval_every = 0;  // steps; 0: at the end only
+  int64_t eval_episodes = 100;
+  double eval_epsilon = 0;
+  int64_t log_every = 1000;      // steps
+  int64_t checkpoint_every = 0;  // steps; 0: at the end only
+  int64_t threads = 1;
+
+  SamplerOptions sampler() const { return {.kind = replay, .alpha = alpha}; }
+  EpsilonSchedule epsilon_schedule() const {
+    return {exploration, epsilon, final_epsilon, exploration_steps, 0};
+  }
+  train::OptimizerOptions optimizer_options() const;
+  // Ranks of a job of several actors or learners; 1: there is one process.
+  int64_t ranks() const;
+  bool is_tabular() const { return agent == "q-learning" || agent == "sarsa"; }
+};
+
+// Names and explains every field; the settings point into `config`, which must outlive them.
+Settings settings_of(RlConfig& config);
+
+// q-learning, sarsa, and the presets: dqn, dqn-2013, dqn-2015, double, dueling, per, rainbow-lite,
+// gorila, apex.
+const std::vector<std::string>& agent_names();
+std::string_view agent_summary(std::string_view agent);
+
+// What suits an environment, changed as the preset `agent` says. Throws Error for unknown names.
+RlConfig preset_config(const std::string& env, const std::string& agent);
+
+// Throws Error for numbers that make no sense, naming the setting.
+void check(const RlConfig& config);
+// Of the settings that decide the numbers of a run: it cannot be resumed with other ones.
+std::string course_hash(const RlConfig& config);
+
+}  // namespace trainyard::rl

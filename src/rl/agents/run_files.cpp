@@ -1,0 +1,107 @@
+#include "rl/agents/run_files.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "network/network.h"
+#include "rl/agents/q_network.h"
+#include "rl/agents/table.h"
+#include "runtime/compiler.h"
+#include "runtime/executable.h"
+#include "train/run_parts.h"
+
+namespace trainyard::rl {
+
+ActorOptions actor_options(const RlConfig& config) {
+  return {.n_step = config.n_step,
+          .gamma = config.gamma,
+          .clip_rewards = config.clip_rewards,
+          .seed = static_cast<uint64_t>(config.seed)};
+}
+
+ReplayOptions replay_options(const RlConfig& config, const EnvSpec& spec) {
+  ReplayOptions options;
+  options.capacity = config.capacity;
+  if (config.replay_mb > 0) {
+    options.capacity = transitions_in_bytes(spec, static_cast<int64_t>(config.replay_mb * 1048576));
+  }
+  TY_REQUIRE(options.capacity >= config.batch,
+             "the replay memory holds {} transitions, less than a batch of {}", options.capacity,
+             config.batch);
+  options.open_frames = (config.n_step + 2) * config.copies * std::max<int64_t>(1, config.actors);
+  options.sampler = config.sampler();
+  return options;
+}
+
+Evaluation evaluate_learner(const Learner& learner) {
+  const RlConfig& config = learner.config();
+  std::shared_ptr<train::Predictor> network;
+  const MakePolicy make = [&](int64_t copies) -> Policy {
+    network = learner.predictor(copies);
+    return [network](std::span<const float> seen, std::span<float> values) {
+      std::copy(seen.begin(), seen.end(), network->input(0).values<float>().begin());
+      network->run();
+      const std::span<const float> out = network->output(0).values<float>();
+      std::copy(out.begin(), out.end(), values.begin());
+    };
+  };
+  return evaluate_policy(config.env, make,
+                         {.episodes = config.eval_episodes,
+                          .epsilon = config.eval_epsilon,
+                          .seed = static_cast<uint64_t>(config.seed) + 1000003});
+}
+
+void write_policy(const runs::RunDirectory& directory, const Learner& learner) {
+  Graph trained = make_q_network(learner.config(), learner.spec(), 1);
+  learner.step().copy_weights_to(trained);
+  std::vector<runs::NamedType> states;
+  for (size_t i = 0; i < learner.step().num_model_states(); ++i) {
+    states.push_back({learner.step().states()[i].name, learner.step().states()[i].type});
+  }
+  train::write_model(directory.path(), "q-network", trained, states);
+}
+
+MakePolicy network_policy(const RlConfig& config, const Graph& trained) {
+  const auto weights = std::make_shared<const Graph>(trained);
+  return [config, weights](int64_t copies) -> Policy {
+    const auto environment = make_environment(config.env, 1);
+    Graph graph = make_q_network(config, environment->spec(), copies);
+    for (const ValueId id : graph.initializers()) {
+      const ValueId other = weights->find_value(graph.value(id).name);
+      if (other.valid()) graph.mutable_value(id).constant = weights->value(other).constant;
+    }
+    runtime::CompileOptions options;
+    options.threads = 1;
+    const auto context =
+        std::make_shared<runtime::ExecutionContext>(runtime::compile(std::move(graph), options));
+    return [context](std::span<const float> seen, std::span<float> values) {
+      std::copy(seen.begin(), seen.end(), context->input(0).values<float>().begin());
+      context->run();
+      const std::span<const float> out = context->output(0).values<float>();
+      std::copy(out.begin(), out.end(), values.begin());
+    };
+  };
+}
+
+SavedPolicy load_policy(const std::filesystem::path& directory) {
+  SavedPolicy saved;
+  const std::filesystem::path settings = directory / "config.yaml";
+  TY_REQUIRE(std::filesystem::exists(settings), "'{}' is no run: it has no config.yaml",
+             directory.string());
+  settings_of(saved.config).read_yaml(read_file(settings), settings.string());
+  if (saved.config.is_tabular()) {
+    saved.make = table_policy(directory / kTableFile);
+    return saved;
+  }
+  const std::filesystem::path weights = directory / "model.safetensors";
+  TY_REQUIRE(std::filesystem::exists(weights), "'{}' has no weights yet: the run has not ended",
+             directory.string());
+  const auto environment = make_environment(saved.config.env, 1);
+  Graph graph = make_q_network(saved.config, environment->spec(), 1);
+  network::load_weights(graph, weights.string());
+  saved.make = network_policy(saved.config, graph);
+  return saved;
+}
+
+}  // namespace trainyard::rl

@@ -1,0 +1,23 @@
+// What kinds of runs share: parts made from settings, and the files of a finished run.
+#pragma once
+
+#include "rl/agents/actor.h"
+#include "rl/agents/learner.h"
+#include "rl/agents/run.h"
+#include "rl/replay/replay_memory.h"
+
+namespace trainyard::rl {
+
+ActorOptions actor_options(const RlConfig& config);
+// Throws Error if a batch does not fit.
+ReplayOptions replay_options(const RlConfig& config, const EnvSpec& spec);
+
+// As config.eval_* say, with the weights of now.
+Evaluation evaluate_learner(const Learner& learner);
+
+// model.onnx and model.safetensors.
+void write_policy(const runs::RunDirectory& directory, const Learner& learner);
+
+inline constexpr const char* kTableFile = "table.json";
+
+}  // namespace trainyard::rl

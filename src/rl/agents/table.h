@@ -1,0 +1,37 @@
+// Values of states and actions as a table, for environments of few states.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "rl/agents/evaluation.h"
+#include "rl/agents/run.h"
+
+namespace trainyard::rl {
+
+class QTable {
+ public:
+  QTable(int64_t cells, int64_t actions);
+
+  std::span<const float> row(int64_t cell) const;
+  // One step of learning: towards reward + discount * next. The step size is
+  // step_size / visits^decay.
+  void learn(int64_t cell, int32_t action, double target, double step_size, double decay);
+
+  Json json() const;
+  static QTable from_json(const Json& json);
+
+ private:
+  size_t place(int64_t cell, int32_t action) const;
+
+  int64_t actions_;
+  std::vector<float> shown_;  // values_, as policies take them
+  std::vector<double> values_;
+  std::vector<int64_t> visits_;
+};
+
+MakePolicy table_policy(const QTable& table);
+// Throws Error if the file is missing or is none.
+MakePolicy table_policy(const std::filesystem::path& file);
+
+}  // namespace trainyard::rl

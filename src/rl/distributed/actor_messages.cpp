@@ -1,0 +1,69 @@
+#include "rl/distributed/actor_messages.h"
+
+#include <cstring>
+#include <type_traits>
+
+#include "base/error.h"
+
+namespace trainyard::rl {
+namespace {
+
+template <typename Item>
+void append_list(std::vector<std::byte>& to, const std::vector<Item>& items) {
+  static_assert(std::is_trivially_copyable_v<Item>);
+  const auto count = static_cast<int64_t>(items.size());
+  const auto head = std::as_bytes(std::span(&count, 1));
+  const auto body = std::as_bytes(std::span(items));
+  to.insert(to.end(), head.begin(), head.end());
+  to.insert(to.end(), body.begin(), body.end());
+}
+
+template <typename Item>
+std::vector<Item> take_list(std::span<const std::byte>& from) {
+  int64_t count = 0;
+  if (from.size() < sizeof(count)) throw_failure("an actor's message is cut short");
+  std::memcpy(&count, from.data(), sizeof(count));
+  from = from.subspan(sizeof(count));
+  const size_t bytes = static_cast<size_t>(count) * sizeof(Item);
+  if (count < 0 || from.size() < bytes) throw_failure("an actor's message is cut short");
+  std::vector<Item> items(static_cast<size_t>(count));
+  if (bytes > 0) std::memcpy(items.data(), from.data(), bytes);
+  from = from.subspan(bytes);
+  return items;
+}
+
+}  // namespace
+
+std::vector<std::byte> Parcel::bytes() const {
+  std::vector<std::byte> all;
+  append_list(all, frames);
+  append_list(all, transitions);
+  append_list(all, errors);
+  append_list(all, episodes);
+  return all;
+}
+
+Parcel Parcel::from_bytes(std::span<const std::byte> bytes) {
+  Parcel parcel;
+  parcel.frames = take_list<std::byte>(bytes);
+  parcel.transitions = take_list<Transition>(bytes);
+  parcel.errors = take_list<double>(bytes);
+  parcel.episodes = take_list<Episode>(bytes);
+  return parcel;
+}
+
+void unpack(const Parcel& parcel, ReplayMemory& memory) {
+  const auto width = static_cast<size_t>(memory.frames().bytes_per_frame());
+  const int64_t first = memory.frames().end();
+  for (size_t at = 0; at + width <= parcel.frames.size(); at += width) {
+    memory.add_encoded_frame(std::span(parcel.frames).subspan(at, width));
+  }
+  for (size_t i = 0; i < parcel.transitions.size(); ++i) {
+    Transition it = parcel.transitions[i];
+    it.frame += first;
+    it.next_frame += first;
+    memory.add(it, parcel.errors[i]);
+  }
+}
+
+}  // namespace trainyard::rl

@@ -1,0 +1,176 @@
+#include "rl/replay/replay_folder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "runs/crc32c.h"
+
+namespace trainyard::rl {
+namespace {
+
+template <typename Number>
+void append_bytes(std::string& to, const Number* from, size_t count) {
+  to.append(reinterpret_cast<const char*>(from), count * sizeof(Number));
+}
+
+template <typename Parts>
+Json parts_json(const Parts& parts) {
+  Json list = Json::array();
+  for (const auto& part : parts) {
+    list.push_back(Json::object({{"file", part.file},
+                                 {"first", part.first},
+                                 {"end", part.end},
+                                 {"crc32c", static_cast<int64_t>(part.crc)}}));
+  }
+  return list;
+}
+
+template <typename Part>
+std::vector<Part> read_parts(const Json& list) {
+  std::vector<Part> parts;
+  for (const Json& item : list.items()) {
+    parts.push_back({item.at("file").as_string(), item.at("first").as_int(),
+                     item.at("end").as_int(), static_cast<uint32_t>(item.at("crc32c").as_int())});
+  }
+  return parts;
+}
+
+}  // namespace
+
+ReplayFolder::ReplayFolder(std::filesystem::path folder) : folder_(std::move(folder)) {
+  std::error_code problem;
+  std::filesystem::create_directories(folder_, problem);
+  if (problem) throw_failure("'{}' cannot be made: {}", folder_.string(), problem.message());
+}
+
+std::filesystem::path ReplayFolder::contents_file(int64_t step) const {
+  return folder_ / fmt::format("contents-{:09}.json", step);
+}
+
+ReplayFolder::Part ReplayFolder::save_part(const std::string& file, int64_t first, int64_t end,
+                                           const std::string& bytes) {
+  write_file(folder_ / file, bytes);
+  bytes_written_ += static_cast<int64_t>(bytes.size());
+  return {file, first, end, runs::crc32c(bytes)};
+}
+
+template <typename Item>
+ReplayFolder::Parts ReplayFolder::save_parts(const char* kind, const Parts& known, int64_t first,
+                                             int64_t end, Item&& item) {
+  Parts parts;
+  for (int64_t chunk = first / kReplayChunk * kReplayChunk; chunk < end; chunk += kReplayChunk) {
+    const int64_t from = std::max(first, chunk);
+    const int64_t to = std::min(end, chunk + kReplayChunk);
+    const auto there = std::find_if(known.begin(), known.end(), [&](const Part& part) {
+      return part.first <= from && part.end == to &&
+             part.first / kReplayChunk * kReplayChunk == chunk;
+    });
+    if (there != known.end()) {
+      parts.push_back(*there);
+      continue;
+    }
+    std::string bytes;
+    for (int64_t number = from; number < to; ++number) item(number, bytes);
+    parts.push_back(save_part(fmt::format("{}-{}-{}.bin", kind, from, to), from, to, bytes));
+  }
+  return parts;
+}
+
+void ReplayFolder::save(const ReplayMemory& memory, int64_t step) {
+  bytes_written_ = 0;
+  const FrameStore& frames = memory.frames();
+  frames_ = save_parts("frames", frames_, frames.begin(), frames.end(),
+                       [&](int64_t number, std::string& to) {
+                         const std::span<const std::byte> frame = frames.encoded(number);
+                         append_bytes(to, frame.data(), frame.size());
+                       });
+  transitions_ = save_parts(
+      "transitions", transitions_, memory.begin(), memory.end(),
+      [&](int64_t number, std::string& to) { append_bytes(to, &memory.transition(number), 1); });
+  const std::vector<double> priorities = memory.sampler().priorities();
+  std::string bytes;
+  append_bytes(bytes, priorities.data(), priorities.size());
+  const Part order = save_part(fmt::format("priorities-{:09}.bin", step), 0,
+                               static_cast<int64_t>(priorities.size()), bytes);
+  const Json contents = Json::object({{"environment", memory.spec().name},
+                                      {"shape", Json::array_of(memory.spec().shape.vector())},
+                                      {"frame_bytes", frames.bytes_per_frame()},
+                                      {"capacity", memory.capacity()},
+                                      {"first_frame", frames.begin()},
+                                      {"begin", memory.begin()},
+                                      {"end", memory.end()},
+                                      {"frames", parts_json(frames_)},
+                                      {"transitions", parts_json(transitions_)},
+                                      {"priorities", parts_json(Parts{order})}});
+  write_file(contents_file(step), contents.dump(-1) + "\n");
+  remove_unused(step);
+  last_step_ = step;
+}
+
+// A checkpoint that was under way may still need the contents before these.
+void ReplayFolder::remove_unused(int64_t step) {
+  std::set<std::string> used;
+  for (const int64_t kept : {last_step_, step}) {
+    if (kept < 0 || !std::filesystem::exists(contents_file(kept))) continue;
+    used.insert(contents_file(kept).filename().string());
+    const Json contents = Json::parse(read_file(contents_file(kept)), "contents");
+    for (const char* kind : {"frames", "transitions", "priorities"}) {
+      for (const Part& part : read_parts<Part>(contents.at(kind))) used.insert(part.file);
+    }
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    if (!used.contains(entry.path().filename().string())) std::filesystem::remove(entry.path());
+  }
+}
+
+std::string ReplayFolder::read_part(const Part& part) const {
+  std::string bytes = read_file(folder_ / part.file);
+  TY_REQUIRE(runs::crc32c(bytes) == part.crc,
+             "'{}' is not what was written ({} bytes): it is cut short or damaged",
+             (folder_ / part.file).string(), bytes.size());
+  return bytes;
+}
+
+void ReplayFolder::restore(int64_t step, ReplayMemory& memory) {
+  const std::filesystem::path file = contents_file(step);
+  TY_REQUIRE(std::filesystem::exists(file), "there is no replay memory of step {}: '{}' is missing",
+             step, file.string());
+  const Json contents = Json::parse(read_file(file), file.string());
+  const int64_t width = memory.frames().bytes_per_frame();
+  TY_REQUIRE(contents.at("environment").as_string() == memory.spec().name &&
+                 contents.at("frame_bytes").as_int() == width,
+             "'{}' is the replay memory of {} with frames of {} bytes, expected {} with {}",
+             file.string(), contents.at("environment").as_string(),
+             contents.at("frame_bytes").as_int(), memory.spec().name, width);
+  TY_REQUIRE(contents.at("capacity").as_int() == memory.capacity(),
+             "'{}' holds up to {} transitions, this run {}", file.string(),
+             contents.at("capacity").as_int(), memory.capacity());
+  frames_ = read_parts<Part>(contents.at("frames"));
+  transitions_ = read_parts<Part>(contents.at("transitions"));
+  const int64_t first_frame = contents.at("first_frame").as_int();
+  std::string frames;
+  for (const Part& part : frames_) {
+    const int64_t skipped = std::max<int64_t>(0, first_frame - part.first) * width;
+    frames += read_part(part).substr(static_cast<size_t>(skipped));
+  }
+  const int64_t begin = contents.at("begin").as_int();
+  std::vector<Transition> transitions;
+  for (const Part& part : transitions_) {
+    const std::string bytes = read_part(part);
+    std::vector<Transition> items(bytes.size() / sizeof(Transition));
+    std::memcpy(items.data(), bytes.data(), bytes.size());
+    items.erase(items.begin(), items.begin() + std::max<int64_t>(0, begin - part.first));
+    transitions.insert(transitions.end(), items.begin(), items.end());
+  }
+  const std::string order = read_part(read_parts<Part>(contents.at("priorities")).at(0));
+  std::vector<double> priorities(order.size() / sizeof(double));
+  std::memcpy(priorities.data(), order.data(), order.size());
+  memory.restore(first_frame, std::as_bytes(std::span(frames)), begin, transitions, priorities);
+  last_step_ = step;
+}
+
+}  // namespace trainyard::rl
