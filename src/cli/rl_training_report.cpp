@@ -224,7 +224,8 @@ report::Document bench_document(const rl::RlConfig& config, const rl::BenchResul
                                 {"updates_per_s", result.updates_per_s},
                                 {"replay_samples_per_s", result.replay_samples_per_s},
                                 {"priority_samples_per_s", result.priority_samples_per_s},
-                                {"end_to_end_steps_per_s", result.end_to_end_steps_per_s}});
+                                {"end_to_end_steps_per_s", result.end_to_end_steps_per_s},
+                                {"core_share", result.core_share}});
   report::Table table({{"part", Align::kLeft}, {"per second"}});
   table.add_row({"steps of the environment alone", report::si_cell(result.env_steps_per_s)});
   table.add_row({"steps of acting, many copies together", report::si_cell(result.act_steps_per_s)});
@@ -237,6 +238,9 @@ report::Document bench_document(const rl::RlConfig& config, const rl::BenchResul
                  report::si_cell(result.priority_samples_per_s)});
   table.add_row({"steps of training, end to end", report::si_cell(result.end_to_end_steps_per_s)});
   document.blocks.emplace_back(std::move(table));
+  document.blocks.emplace_back(report::Paragraph{
+      fmt::format("By the clock on the wall, on one core; this process had {:.0f} % of it.",
+                  100 * result.core_share)});
   return document;
 }
 

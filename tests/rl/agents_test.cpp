@@ -288,6 +288,30 @@ TEST(Dqn, ValuesThatAreNotFiniteNameTheStep) {
   }
 }
 
+TEST(Apex, AnActorWhoseEnvironmentDiesBeginsAgain) {
+  const TemporaryFolder folder("mortal");
+  const std::string script = (folder / "mortal.py").string();
+  write_file(script, R"(
+import json, sys
+print(json.dumps({"shape": [1], "actions": 2}), flush=True)
+for count, line in enumerate(sys.stdin):
+    if count == 90: sys.exit(3)
+    print(json.dumps({"observation": [count % 7], "reward": 1, "terminated": count % 7 == 6}),
+          flush=True)
+)");
+  RlConfig config = tiny("exec:python3 " + script, "apex");
+  config.actors = 2;
+  config.steps = 300;
+  config.send_every = 20;
+  config.eval_episodes = 1;
+  std::string notes;
+  RunHooks hooks;
+  hooks.note = [&](const std::string& text) { notes += text + "\n"; };
+  const RunResult result = train_agent(config, nullptr, hooks);
+  EXPECT_GE(result.steps, 300);
+  EXPECT_NE(notes.find("actor 1 begins again: the environment"), std::string::npos) << notes;
+}
+
 TEST(Config, WrongNumbersAreWrongRequests) {
   RlConfig config = tiny("CartPole-v1", "dqn");
   config.capacity = 8;

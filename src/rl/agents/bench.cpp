@@ -1,6 +1,7 @@
 #include "rl/agents/bench.h"
 
 #include <algorithm>
+#include <ctime>
 
 #include "base/stopwatch.h"
 #include "rl/agents/actor.h"
@@ -117,6 +118,8 @@ double end_to_end(RlConfig config, double seconds) {
 
 BenchResult bench_agent(const RlConfig& config, const BenchOptions& options) {
   BenchResult result;
+  const Stopwatch clock;
+  const std::clock_t used = std::clock();
   result.batch = config.batch;
   result.env_steps_per_s = random_steps(config, options);
   ReplayMemory memory = filled_memory(config);
@@ -132,6 +135,8 @@ BenchResult bench_agent(const RlConfig& config, const BenchOptions& options) {
   proportional.kind = "proportional";
   result.priority_samples_per_s = samples_per_second(proportional, config.batch, options);
   result.end_to_end_steps_per_s = end_to_end(config, 2 * options.seconds);
+  result.core_share = static_cast<double>(std::clock() - used) /
+                      static_cast<double>(CLOCKS_PER_SEC) / clock.seconds();
   return result;
 }
 

@@ -22,6 +22,7 @@ struct BenchResult {
   double priority_samples_per_s = 0;  // proportional, at replay_capacity
   double end_to_end_steps_per_s = 0;  // training as the settings say, evaluations not counted
   int64_t batch = 0;
+  double core_share = 0;  // processor time per second: below 1 others had the core too
 };
 
 // The settings are checked ones; what they say of actors is not looked at.
