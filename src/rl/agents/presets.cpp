@@ -24,27 +24,25 @@ void suit_cartpole(RlConfig& c) {
 
 void suit_mountain_car(RlConfig& c) {
   c.steps = 120000;
-  c.hidden = "128,128";
+  c.hidden = "64,64";
   c.double_q = true;
   c.learning_rate = 1e-3;
   c.final_rate = 0;
-  c.batch = 128;
-  c.n_step = 8;
-  c.gamma = 0.98;
+  c.batch = 64;
   c.start = 1000;
   c.train_every = 4;
   c.target_every = 200;
-  c.exploration_steps = 30000;
+  c.exploration_steps = 24000;
   c.final_epsilon = 0.07;
 }
 
 void suit_acrobot(RlConfig& c) {
   c.steps = 100000;
-  c.hidden = "128,128";
+  c.hidden = "64,64";
   c.double_q = true;
   c.learning_rate = 6e-4;
   c.final_rate = 0;
-  c.batch = 128;
+  c.batch = 64;
   c.n_step = 3;
   c.train_every = 4;
   c.target_every = 250;

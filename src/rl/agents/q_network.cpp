@@ -29,6 +29,12 @@ class QNetworkMaker {
     if (spec_.encoding == Encoding::kBytes) {
       x = builder_.add("Mul", {x, builder_.constant_scalar("scale", 1.0F / 255)}, {}, "scaled");
     }
+    if (!spec_.reach.empty()) {
+      Tensor factors(DType::kF32, Shape{static_cast<int64_t>(spec_.reach.size())});
+      const std::span<float> to = factors.values<float>();
+      for (size_t i = 0; i < to.size(); ++i) to[i] = 1 / spec_.reach[i];
+      x = builder_.add("Mul", {x, builder_.constant("factors", std::move(factors))}, {}, "scaled");
+    }
     if (spec_.shape.rank() == 3) x = convolved(x);
     const std::vector<int64_t> hidden = parse_hidden(config_.hidden);
     for (size_t i = 0; i < hidden.size(); ++i) {

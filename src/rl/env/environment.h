@@ -31,6 +31,8 @@ struct EnvSpec {
   int64_t actions = 0;
   Encoding encoding = Encoding::kReal;
   int64_t time_limit = 0;  // steps of an episode; 0: none
+  // How far the numbers of an observation reach, where that differs much: networks divide by it.
+  std::vector<float> reach = {};
 
   int64_t observation_size() const { return shape.num_elements(); }
 };

@@ -18,7 +18,11 @@ struct MountainCar {
   explicit MountainCar(const EnvOptions& /*options*/) {}
 
   EnvSpec spec() const {
-    return {.name = "MountainCar-v0", .shape = {2}, .actions = 3, .time_limit = 200};
+    return {.name = "MountainCar-v0",
+            .shape = {2},
+            .actions = 3,
+            .time_limit = 200,
+            .reach = {0.9F, static_cast<float>(kFastest)}};
   }
 
   void reset(Chance& chance) {
