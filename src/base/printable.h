@@ -1,0 +1,16 @@
+// Text from outside, made safe to show: a name in a file must not move a terminal's cursor.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace trainyard {
+
+// Control characters, marks that turn the direction of writing, and bytes that are not UTF-8 become
+// \x1b, \u202e, \xff; line breaks and tabs stay.
+std::string printable(std::string_view text);
+
+// The same with line breaks and tabs escaped too (\n, \t), for what must stay on its line.
+std::string printable_line(std::string_view text);
+
+}  // namespace trainyard
