@@ -1,6 +1,8 @@
 #include "base/json.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -29,7 +31,7 @@ void write_text(std::string& out, std::string_view text) {
         out += "\\t";
         break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20) {
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
           out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
         } else {
           out += c;
@@ -44,35 +46,90 @@ void write_number(std::string& out, double value) {
   out += std::isfinite(value) ? fmt::format("{}", value) : "null";
 }
 
-Json convert(const nlohmann::ordered_json& from) {
-  using Kind = nlohmann::ordered_json::value_t;
-  switch (from.type()) {
-    case Kind::boolean:
-      return from.get<bool>();
-    case Kind::number_integer:
-      return from.get<int64_t>();
-    case Kind::number_unsigned:
-      return from.get<uint64_t>();
-    case Kind::number_float:
-      return from.get<double>();
-    case Kind::string:
-      return from.get<std::string>();
-    case Kind::array: {
-      Json out = Json::array();
-      for (const auto& item : from) out.push_back(convert(item));
-      return out;
-    }
-    case Kind::object: {
-      Json out = Json::object();
-      for (const auto& [key, item] : from.items()) out[key] = convert(item);
-      return out;
-    }
-    default:
-      return {};
-  }
+// Deeper nesting than this is an attack or an accident; writing and destruction recurse.
+constexpr size_t kMaxDepth = 200;
+
+void require_different_keys(const Json::Object& members) {
+  std::vector<std::string_view> keys;
+  keys.reserve(members.size());
+  for (const auto& [key, value] : members) keys.emplace_back(key);
+  std::sort(keys.begin(), keys.end());
+  const auto twice = std::adjacent_find(keys.begin(), keys.end());
+  TY_REQUIRE(twice == keys.end(), "key '{}' appears twice", *twice);
 }
 
+// Builds the tree from nlohmann's events, without a copy of its own in between.
+class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  bool null() override { return add({}); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(int64_t value) override { return add(value); }
+  bool number_unsigned(uint64_t value) override { return add(value); }
+  bool number_float(double value, const std::string& /*text*/) override { return add(value); }
+  bool string(std::string& value) override { return add(std::move(value)); }
+  bool binary(binary_t& /*value*/) override { return false; }
+  bool start_object(size_t /*size*/) override { return open(true); }
+  bool start_array(size_t /*size*/) override { return open(false); }
+  bool key(std::string& name) override {
+    open_.back().key = std::move(name);
+    return true;
+  }
+  bool end_object() override {
+    Level level = close();
+    require_different_keys(level.members);
+    return add(Json::object_of(std::move(level.members)));
+  }
+  bool end_array() override { return add(Json(close().items)); }
+  bool parse_error(size_t /*position*/, const std::string& /*token*/,
+                   const nlohmann::json::exception& problem) override {
+    throw_error("{}", problem.what());
+  }
+
+  Json take() { return std::move(root_); }
+
+ private:
+  struct Level {
+    bool is_object = false;
+    std::string key = {};  // of the member that comes next
+    Json::Object members = {};
+    Json::Array items = {};
+  };
+
+  bool open(bool is_object) {
+    TY_REQUIRE(open_.size() < kMaxDepth, "nested more than {} levels deep", kMaxDepth);
+    open_.push_back({is_object});
+    return true;
+  }
+  Level close() {
+    Level level = std::move(open_.back());
+    open_.pop_back();
+    return level;
+  }
+  // Inlined, g++ 12 warns of alternatives of the value that are not there.
+  [[gnu::noinline]] bool add(Json value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+    } else if (open_.back().is_object) {
+      open_.back().members.emplace_back(std::move(open_.back().key), std::move(value));
+    } else {
+      open_.back().items.push_back(std::move(value));
+    }
+    return true;
+  }
+
+  std::vector<Level> open_;
+  Json root_;
+};
+
 }  // namespace
+
+Json::Json(uint64_t value) {
+  if (value <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+    value_ = static_cast<int64_t>(value);
+  } else {
+    value_ = static_cast<double>(value);
+  }
+}
 
 Json Json::object() {
   Json value;
@@ -83,6 +140,12 @@ Json Json::object() {
 Json Json::object(std::initializer_list<Member> members) {
   Json value;
   value.value_ = Object(members);
+  return value;
+}
+
+Json Json::object_of(Object members) {
+  Json value;
+  value.value_ = std::move(members);
   return value;
 }
 
@@ -197,11 +260,13 @@ std::string Json::dump(int indent) const {
 }
 
 Json Json::parse(std::string_view text, std::string_view origin) {
+  JsonBuilder builder;
   try {
-    return convert(nlohmann::ordered_json::parse(text));
-  } catch (const nlohmann::json::exception& problem) {
+    nlohmann::json::sax_parse(text, &builder);
+  } catch (const Error& problem) {
     throw_error("{}: not valid JSON: {}", origin, problem.what());
   }
+  return builder.take();
 }
 
 }  // namespace trainyard

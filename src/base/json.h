@@ -25,7 +25,8 @@ class Json {
   Json(bool value) : value_(value) {}
   Json(int value) : value_(int64_t{value}) {}
   Json(int64_t value) : value_(value) {}
-  Json(uint64_t value) : value_(static_cast<int64_t>(value)) {}
+  // Above the range of int64_t it becomes a double.
+  Json(uint64_t value);
   Json(double value) : value_(value) {}
   Json(const char* text) : value_(std::string(text)) {}
   Json(std::string_view text) : value_(std::string(text)) {}
@@ -35,6 +36,8 @@ class Json {
   static Json array() { return Json(Array{}); }
   static Json object();
   static Json object(std::initializer_list<Member> members);
+  // Keys must differ.
+  static Json object_of(Object members);
   template <typename Range>
   static Json array_of(const Range& range) {
     Array items;
@@ -69,7 +72,8 @@ class Json {
 
   // indent < 0: one line.
   std::string dump(int indent = 2) const;
-  // `origin` names the text in errors, which give line and column.
+  // `origin` names the text in errors, which give line and column. Refuses a key that appears twice
+  // in an object and nesting of more than 200 levels.
   static Json parse(std::string_view text, std::string_view origin);
 
  private:

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 #include <sstream>
+#include <unordered_set>
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
@@ -15,9 +15,10 @@ namespace trainyard {
 namespace {
 
 // Deeper nesting than this is an attack or an accident, not a catalog.
-constexpr int kMaxDepth = 64;
-// Aliases let a few lines stand for billions of values.
-constexpr int64_t kMaxValues = 1'000'000;
+constexpr int kMaxYamlDepth = 64;
+// Aliases count wherever they stand: a few lines of them can mean more than a machine holds.
+constexpr int64_t kMaxNodes = 100'000;
+constexpr size_t kMaxYamlBytes = size_t{4} << 20;
 
 Json scalar(const YAML::Node& node) {
   const std::string& text = node.Scalar();
@@ -38,30 +39,41 @@ Json scalar(const YAML::Node& node) {
   return text;
 }
 
-Json from_yaml(const YAML::Node& node, const std::string& origin, int depth, int64_t& values) {
-  TY_REQUIRE(++values <= kMaxValues, "{}:{}: more than {} values, aliases expanded", origin,
-             node.Mark().line + 1, kMaxValues);
-  TY_REQUIRE(depth < kMaxDepth, "{}:{}: nested more than {} levels deep", origin,
-             node.Mark().line + 1, kMaxDepth);
-  if (node.IsSequence()) {
+// A Json tree of a YAML one, with aliases written out.
+class YamlReader {
+ public:
+  explicit YamlReader(const std::string& origin) : origin_(origin) {}
+
+  Json read(const YAML::Node& node, int depth) {
+    TY_REQUIRE(depth < kMaxYamlDepth, "{}:{}: nested more than {} levels deep", origin_,
+               node.Mark().line + 1, kMaxYamlDepth);
+    TY_REQUIRE(++nodes_ <= kMaxNodes, "{}:{}: more than {} values, aliases (*name) written out",
+               origin_, node.Mark().line + 1, kMaxNodes);
+    if (node.IsMap()) return read_map(node, depth);
+    if (!node.IsSequence()) return node.IsScalar() ? scalar(node) : Json();
     Json out = Json::array();
-    for (const auto& item : node) out.push_back(from_yaml(item, origin, depth + 1, values));
+    for (const auto& item : node) out.push_back(read(item, depth + 1));
     return out;
   }
-  if (node.IsMap()) {
-    Json out = Json::object();
+
+ private:
+  Json read_map(const YAML::Node& node, int depth) {
+    Json::Object members;
+    std::unordered_set<std::string> keys;
     for (const auto& item : node) {
-      TY_REQUIRE(item.first.IsScalar(), "{}:{}: a key must be plain text", origin,
+      TY_REQUIRE(item.first.IsScalar(), "{}:{}: a key must be plain text", origin_,
                  item.first.Mark().line + 1);
       const std::string& key = item.first.Scalar();
-      TY_REQUIRE(out.find(key) == nullptr, "{}:{}: key '{}' appears twice", origin,
+      TY_REQUIRE(keys.insert(key).second, "{}:{}: key '{}' appears twice", origin_,
                  item.first.Mark().line + 1, key);
-      out[key] = from_yaml(item.second, origin, depth + 1, values);
+      members.emplace_back(key, read(item.second, depth + 1));
     }
-    return out;
+    return Json::object_of(std::move(members));
   }
-  return node.IsScalar() ? scalar(node) : Json();
-}
+
+  const std::string& origin_;
+  int64_t nodes_ = 0;
+};
 
 // The tree does not move any more, so that the address of a value identifies it.
 void record_lines(const YAML::Node& node, const Json& value,
@@ -132,10 +144,11 @@ std::shared_ptr<const YamlDocument> YamlDocument::parse_without_aliases(std::str
 std::shared_ptr<const YamlDocument> YamlDocument::parse(std::string_view text, std::string origin) {
   auto document = std::make_shared<YamlDocument>();
   document->origin_ = std::move(origin);
+  TY_REQUIRE(text.size() <= kMaxYamlBytes, "{}: {} bytes of YAML, expected at most {}",
+             document->origin_, text.size(), kMaxYamlBytes);
   try {
     const YAML::Node root = YAML::Load(std::string(text));
-    int64_t values = 0;
-    document->root_ = from_yaml(root, document->origin_, 0, values);
+    document->root_ = YamlReader(document->origin_).read(root, 0);
     record_lines(root, document->root_, document->lines_);
   } catch (const YAML::Exception& problem) {
     throw_error("{}:{}:{}: not valid YAML: {}", document->origin_, problem.mark.line + 1,
@@ -148,13 +161,10 @@ YamlView YamlDocument::root() const {
   return {*this, root_, ""};
 }
 
-int YamlView::line() const {
-  const auto line = document_->lines_.find(value_);
-  return line == document_->lines_.end() ? 1 : line->second;
-}
-
 std::string YamlView::where() const {
-  std::string text = fmt::format("{}:{}", document_->origin_, line());
+  const auto line = document_->lines_.find(value_);
+  std::string text =
+      fmt::format("{}:{}", document_->origin_, line == document_->lines_.end() ? 1 : line->second);
   if (!path_.empty()) text += fmt::format(": field '{}'", path_);
   return text;
 }

@@ -19,9 +19,9 @@ class YamlView;
 // A parsed document; views into it stay valid as long as it lives and does not move.
 class YamlDocument {
  public:
-  // `origin` names the text in errors. Throws Error with line and column for malformed YAML and
-  // for a key that appears twice. Plain scalars become bool, integer or number where they read as
-  // one; quoted ones stay text. Aliases may expand to a million values and not more.
+  // `origin` names the text in errors. Throws Error with line and column for malformed YAML, for a
+  // key that appears twice, and beyond 4 MiB, 64 levels or 100,000 values (aliases written out).
+  // Plain scalars become bool, integer or number where they read as one; quoted ones stay text.
   static std::shared_ptr<const YamlDocument> parse(std::string_view text, std::string origin);
 
   // The same for files of strangers: anchors and aliases are refused too.

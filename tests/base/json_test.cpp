@@ -36,5 +36,24 @@ TEST(Json, NotANumberBecomesNull) {
   EXPECT_EQ(Json(std::nan("")).dump(), "null");
 }
 
+TEST(Json, DeepAndAmbiguousTextsAreErrors) {
+  EXPECT_THROW(Json::parse(std::string(1'000'000, '['), "t"), Error);
+  EXPECT_THROW(Json::parse(R"({"a": 1, "a": 2})", "t"), Error);
+  EXPECT_THROW(Json::parse("1e999", "t"), Error);
+  EXPECT_NO_THROW(Json::parse(std::string(200, '[') + std::string(200, ']'), "t"));
+}
+
+TEST(Json, WholeNumbersBeyondSixtyFourBitsStayPositive) {
+  EXPECT_EQ(Json::parse("18446744073709551615", "t").as_number(), 18446744073709551615.0);
+  EXPECT_EQ(Json::parse("9223372036854775807", "t").as_int(), INT64_MAX);
+}
+
+// Looking each key up among those before it would take minutes.
+TEST(Json, ManyKeysAreReadInLinearTime) {
+  std::string text = "{\"0\":0";
+  for (int i = 1; i < 200'000; ++i) text += fmt::format(",\"{}\":0", i);
+  EXPECT_EQ(Json::parse(text + "}", "t").members().size(), 200'000U);
+}
+
 }  // namespace
 }  // namespace trainyard

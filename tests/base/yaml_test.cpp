@@ -42,5 +42,26 @@ TEST(Yaml, MalformedTextAndRepeatedKeysAreErrors) {
   EXPECT_NE(message_of([] { YamlDocument::parse(std::string(100, '['), "f"); }), "no error");
 }
 
+// Nine lines that mean 3 * 10^8 values.
+TEST(Yaml, AliasesThatMultiplyAreRefused) {
+  std::string bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n";
+  for (char name = 'b'; name <= 'i'; ++name) {
+    bomb += fmt::format("{0}: &{0} [*{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}]\n", name,
+                        static_cast<char>(name - 1));
+  }
+  EXPECT_NE(
+      message_of([&] { YamlDocument::parse(bomb, "bomb.yaml"); }).find("more than 100000 values"),
+      std::string::npos);
+  EXPECT_NE(message_of([] { YamlDocument::parse("&a [*a, *a]", "f"); }), "no error");
+  EXPECT_EQ(YamlDocument::parse("a: &a [1, 2]\nb: *a", "f")->root().at("b").items().size(), 2U);
+}
+
+TEST(Yaml, SizeIsLimited) {
+  EXPECT_NE(message_of([] {
+              YamlDocument::parse("a: " + std::string(size_t{5} << 20, 'x'), "f");
+            }).find("expected at most"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace trainyard
