@@ -30,7 +30,8 @@ Mappings& mappings() {
 constexpr size_t kWriteChunk = size_t{1} << 30;
 
 int open_for_reading(const std::filesystem::path& path, struct stat& info) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // O_NONBLOCK: a pipe in place of a file must not wait for its other end before it is refused.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   TY_REQUIRE(fd >= 0, "{}: cannot be opened: {}", path.string(), std::strerror(errno));
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
     ::close(fd);
@@ -122,8 +123,14 @@ void AtomicFile::commit() {
 
 AppendFile::AppendFile(std::filesystem::path path) : path_(std::move(path)) {
   constexpr mode_t kEveryoneReads = 0644;
-  fd_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, kEveryoneReads);
+  fd_ =
+      ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, kEveryoneReads);
   if (fd_ < 0) fail_to_write(path_);
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode)) {
+    ::close(fd_);
+    throw_error("{}: not a regular file", path_.string());
+  }
   size_ = ::lseek(fd_, 0, SEEK_END);
 }
 

@@ -1,4 +1,5 @@
-// Whole files in and out. Writing is atomic: a reader sees the old file or the new one.
+// Whole files in and out; regular files alone, so that no pipe or device makes a reader wait.
+// Writing is atomic: a reader sees the old file or the new one.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +46,8 @@ class AtomicFile {
 // leaves at most one record torn. A record that does not fit is taken back.
 class AppendFile {
  public:
-  // Creates the file if it is not there. Throws Failure if it cannot be written.
+  // Creates the file if it is not there. Throws Failure if it cannot be written, Error if it is no
+  // regular file.
   explicit AppendFile(std::filesystem::path path);
   ~AppendFile();
   AppendFile(const AppendFile&) = delete;

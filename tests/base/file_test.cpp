@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <filesystem>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -85,6 +86,17 @@ TEST_F(FileTest, SaysWhatIsWrong) {
   EXPECT_THROW(read_file(folder_ / "missing"), Error);
   EXPECT_THROW(read_file(folder_), Error);
   EXPECT_THROW(write_file(folder_ / "no" / "folder", "x"), Failure);
+}
+
+// Opening a pipe waits for its other end, and a read of /dev/zero never ends.
+TEST_F(FileTest, OnlyRegularFilesAreOpened) {
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  for (const fs::path& path : {folder_ / "pipe", fs::path("/dev/zero"), folder_}) {
+    EXPECT_THROW(read_file(path), Error) << path;
+    EXPECT_THROW(MappedFile{path}, Error) << path;
+  }
+  EXPECT_THROW(AppendFile(folder_ / "pipe"), std::runtime_error);
+  EXPECT_THROW(AppendFile("/dev/null"), Error);
 }
 
 }  // namespace
