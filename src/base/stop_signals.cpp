@@ -16,7 +16,8 @@ std::array<struct sigaction, kSignals.size()> handlers_before;
 
 void request(int) {
   was_requested = 1;
-  for (const int number : kSignals) std::signal(number, SIG_DFL);
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
 }
 
 }  // namespace
@@ -37,6 +38,8 @@ StopSignals::~StopSignals() {
   for (size_t i = 0; i < kSignals.size(); ++i) {
     ::sigaction(kSignals[i], &handlers_before[i], nullptr);
   }
+  // Repetitions of a wish that was granted must not end the process on its way out.
+  if (was_requested != 0) std::signal(SIGUSR1, SIG_IGN);
   one_lives = false;
 }
 

@@ -1,11 +1,14 @@
 // Ctrl-C, SIGTERM and SIGUSR1 (which mpirun passes on to its ranks) as a wish to stop: the work
-// ends its step and saves; the second signal ends the process at once.
+// ends its step and saves; a Ctrl-C or SIGTERM after that ends the process at once. SIGUSR1 stays a
+// wish however often it comes, since who launches ranks repeats it: one may come before they
+// listen.
 #pragma once
 
 namespace trainyard {
 
 // While one lives, the first of these signals only sets requested(). One at a time; a new one
-// starts unrequested. The handlers of before come back with its end.
+// starts unrequested. The handlers of before come back with its end, except that SIGUSR1 is ignored
+// from then on if it was requested.
 class StopSignals {
  public:
   StopSignals();

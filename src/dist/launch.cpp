@@ -1,5 +1,6 @@
 #include "dist/launch.h"
 
+#include <chrono>
 #include <csignal>
 #include <unistd.h>
 #include <utility>
@@ -7,6 +8,7 @@
 
 #include "base/child_process.h"
 #include "base/error.h"
+#include "base/stop_signals.h"
 
 namespace trainyard::dist {
 namespace {
@@ -45,10 +47,13 @@ JobEnd run_job(int64_t ranks, std::span<const std::string> arguments,
   const ChildProcess job(command_line(ranks, arguments, binding),
                          {.variables = variables(), .own_group = true});
   JobEnd end;
-  bool told = false;
+  // A signal is lost that comes before mpirun has started the ranks, so it is repeated.
+  constexpr auto kRepeat = std::chrono::milliseconds(500);
+  auto told = std::chrono::steady_clock::time_point::min();
   do {
-    if (!told && wants_stop()) {
-      told = true;
+    const auto now = std::chrono::steady_clock::now();
+    if (wants_stop() && (told == told.min() || now - told >= kRepeat)) {
+      told = now;
       job.send(SIGUSR1);
     }
   } while (job.read_some(end.output, kLookMs));
@@ -60,8 +65,11 @@ JobEnd run_job(int64_t ranks, std::span<const std::string> arguments,
 }
 
 std::string run_as_ranks(int64_t ranks, std::span<const std::string> arguments, Binding binding) {
+  const StopSignals signals;
   JobEnd end = run_job(
-      ranks, arguments, [] { return false; }, binding);
+      ranks, arguments, [&] { return signals.requested(); }, binding);
+  if (signals.requested())
+    throw_failure("stopped; the job of {} ranks leaves nothing behind", ranks);
   if (end.code != 0) throw_failure("the job of {} ranks ended with exit code {}", ranks, end.code);
   return std::move(end.output);
 }

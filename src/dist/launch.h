@@ -14,7 +14,7 @@ enum class Binding : uint8_t { kNone, kDefault, kOneCore };
 
 // Runs this program with `arguments` as `ranks` processes under mpirun and returns what they wrote
 // to stdout; their stderr is ours. Ranks may outnumber cores. Throws Error if the job ended with
-// exit code 2, Failure if with another or if mpirun cannot be started.
+// exit code 2, Failure if with another, if mpirun cannot be started, or if a signal asked to stop.
 std::string run_as_ranks(int64_t ranks, std::span<const std::string> arguments,
                          Binding binding = Binding::kNone);
 
@@ -25,8 +25,8 @@ struct JobEnd {
 };
 
 // The same for jobs that may end otherwise. `wants_stop` is asked a few times a second; once it is
-// true all ranks get SIGUSR1, which says that they should come to an end. Signals from the terminal
-// do not reach the ranks.
+// true all ranks get SIGUSR1, again and again, which says that they should come to an end. Signals
+// from the terminal do not reach the ranks.
 JobEnd run_job(int64_t ranks, std::span<const std::string> arguments,
                const std::function<bool()>& wants_stop, Binding binding = Binding::kNone);
 

@@ -35,9 +35,11 @@ std::string last_line(std::string text) {
 
 Outcome run_this_program(std::span<const std::string> words, const std::filesystem::path& log,
                          const std::function<bool(const std::string&)>& tick) {
-  std::vector<std::string> line = {path_of_this_program()};
+  // Ctrl-C is for this process, which asks the command to stop; one that is killed leaves none
+  // behind.
+  std::vector<std::string> line = {"setpriv", "--pdeathsig", "TERM", path_of_this_program()};
   line.insert(line.end(), words.begin(), words.end());
-  const ChildProcess child(line, {.log = log});
+  const ChildProcess child(line, {.log = log, .own_group = true});
   Outcome outcome;
   bool asked = false;
   while (child.read_some(outcome.out, kTickMs)) {

@@ -28,6 +28,8 @@ TEST(StopSignals, TheSecondEndsTheProcess) {
   };
   EXPECT_EXIT(twice(SIGINT, SIGINT), testing::KilledBySignal(SIGINT), "");
   EXPECT_EXIT(twice(SIGINT, SIGTERM), testing::KilledBySignal(SIGTERM), "");
+  EXPECT_EXIT(twice(SIGUSR1, SIGINT), testing::KilledBySignal(SIGINT), "");
+  EXPECT_EXIT(twice(SIGUSR1, SIGUSR1), testing::ExitedWithCode(0), "");
 }
 
 TEST(StopSignals, HandlersOfBeforeComeBack) {

@@ -64,6 +64,11 @@ class WorkerJob {
   pid_t process() const { return process_; }
   std::string words() const { return fs::exists(words_) ? read_file(words_) : ""; }
 
+  bool has_child() const {
+    std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", process_));
+    return children.peek() != std::ifstream::traits_type::eof();
+  }
+
   // The process of a rank, once there is a checkpoint.
   pid_t rank(int64_t rank) const {
     const fs::path latest = directory() / "checkpoints" / "latest.safetensors";
@@ -211,6 +216,20 @@ TEST(TrainWorkers, AnInterruptSavesAndStopsAllWorkers) {
   const Outcome resumed =
       run({"train", "--resume", job.directory(), "--workers", "1", "--epochs", "1", "--quiet"});
   EXPECT_EQ(resumed.code, 2) << resumed.err;
+}
+
+// mpirun passes on no signal that comes before it has started the ranks.
+TEST(TrainWorkers, AnInterruptBeforeTheWorkersListenIsNotLost) {
+  const auto stop_early = [](int signal, const std::vector<std::string>& more) {
+    const TemporaryFolder folder("workers");
+    WorkerJob job(folder.path(), joined(kLong, joined({"--threads", "1", "--workers", "2"}, more)));
+    ASSERT_TRUE(WorkerJob::eventually([&] { return job.has_child(); }));
+    kill(job.process(), signal);
+    EXPECT_EQ(job.wait(Seconds(30)), 1) << job.words();
+    EXPECT_NE(job.words().find("trainyard: stopped "), std::string::npos) << job.words();
+  };
+  stop_early(SIGTERM, {});
+  stop_early(SIGINT, {"--servers", "1"});
 }
 
 // Ranks 0 and 1 are workers, 2 is the server.

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/shell.h"
 #include "base/stop_signals.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -123,7 +124,8 @@ void print_result(const train::ServerTrainResult& served, const TrainFlags& flag
 }
 
 // One worker's part; rank 0 writes and prints.
-int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm) {
+int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
+               const StopSignals& signals) {
   const bool leads = comm.rank() == 0;
   const train::TrainConfig& config = flags.config;
   const auto training = data::open_dataset(config.data, data::Split::kTrain);
@@ -141,7 +143,6 @@ int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm) {
   }
   std::optional<train::Trainer> trainer;
   if (config.servers == 0) trainer.emplace(config, model, *training, *test, comm, kVersionText);
-  const StopSignals signals;
   train::Progress progress(std::cerr, train::Progress::mode_for_stderr(flags.quiet || !leads));
   const train::TrainHooks hooks = hooks_of(progress, signals, leads);
   const auto train_here = [&](const runs::RunDirectory* directory) -> train::ServerTrainResult {
@@ -159,8 +160,10 @@ int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm) {
   const train::ServerTrainResult served = train_here(&directory);
   const train::TrainResult& result = served.training;
   if (result.interrupted) {
-    progress.note(fmt::format("Stopped after step {}. Go on with: trainyard train --resume {}",
-                              result.steps, path));
+    const std::string text =
+        fmt::format("trainyard: stopped after step {}; go on with: trainyard train --resume {}",
+                    result.steps, shell_word(path));
+    flags.quiet ? void(std::cerr << text << "\n") : progress.note(text);
   }
   if (!result.epochs.empty()) {
     const std::filesystem::path mine[] = {directory.path()};
@@ -242,9 +245,12 @@ int run_workers(TrainFlags& flags, std::ostream& out) {
   for (int64_t restart = 0;; ++restart) {
     const dist::JobEnd end = dist::run_job(config.workers + config.servers, worker_arguments(flags),
                                            [&] { return signals.requested(); });
-    if (end.code == 0 || signals.requested()) {
-      out << end.output;
-      return end.code == 0 ? 0 : 1;
+    out << end.output;
+    if (end.code == 0) return 0;
+    if (signals.requested()) {
+      // Exit code 1 is that of workers which saved and said so.
+      if (end.code != 1) std::cerr << "trainyard: stopped before the first step\n";
+      return 1;
     }
     if (restart == flags.restarts) {
       throw_failure("the job of {} workers ended with exit code {}", config.workers, end.code);
@@ -262,18 +268,21 @@ int train_command(TrainFlags& flags, std::ostream& out) {
              "--resume goes on with a run; --config and --name are for new ones");
   if (dist::launched_as_rank()) {
     TY_REQUIRE(flags.restarts == 0, "--restarts needs --workers: a launcher starts its own jobs");
+    // Before MPI starts, so that no wish is missed.
+    const StopSignals signals;
     return dist::run_as_mpi_rank([&](dist::Communicator& comm) {
       // Only rank 0 needs to see the files of the run.
       const std::string text = comm.share_text(comm.rank() == 0 ? config_text(flags) : "");
       complete(flags, text, comm.size());
-      return run_worker(flags, out, comm);
+      return run_worker(flags, out, comm, signals);
     });
   }
   complete(flags, config_text(flags), 0);
   if (flags.explain_comm) return explain_communication(flags, out);
   if (flags.config.workers > 1 || flags.config.servers > 0) return run_workers(flags, out);
   dist::SingleProcess alone;
-  return run_worker(flags, out, alone);
+  const StopSignals signals;
+  return run_worker(flags, out, alone, signals);
 }
 
 Runner setup_train(Args& args) {
