@@ -161,10 +161,13 @@ YamlView YamlDocument::root() const {
   return {*this, root_, ""};
 }
 
-std::string YamlView::where() const {
+int YamlView::line() const {
   const auto line = document_->lines_.find(value_);
-  std::string text =
-      fmt::format("{}:{}", document_->origin_, line == document_->lines_.end() ? 1 : line->second);
+  return line == document_->lines_.end() ? 1 : line->second;
+}
+
+std::string YamlView::where() const {
+  std::string text = fmt::format("{}:{}", document_->origin_, line());
   if (!path_.empty()) text += fmt::format(": field '{}'", path_);
   return text;
 }

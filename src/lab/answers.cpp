@@ -44,9 +44,9 @@ Answers::Answers(const Json& report, const Json& data) : data_(data) {
   }
   Json found;
   try {
-    found = Query(all + "]", "report").one(data);
+    found = ask(all + "]", data, "report");
   } catch (const Error&) {
-    return;  // one of them is no program; asked alone it says so
+    return;  // one of them is no program, or all together take too long; asked alone each says so
   }
   size_t at = 0;
   for (const std::string& program : programs) {
@@ -57,7 +57,7 @@ Answers::Answers(const Json& report, const Json& data) : data_(data) {
 
 Json Answers::one(std::string_view program, const std::string& where) const {
   const auto known = known_.find(program);
-  return known != known_.end() ? known->second : Query(program, where).one(data_);
+  return known != known_.end() ? known->second : ask(program, data_, where);
 }
 
 std::string Answers::filled(std::string_view text, const std::string& where) const {

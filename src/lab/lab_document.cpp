@@ -16,6 +16,8 @@ namespace {
 using report::Align;
 using report::Best;
 
+constexpr int64_t kMaxPictureBytes = int64_t{64} << 20;
+
 // Line breaks of the file are not those of the report.
 std::string filled(const YamlView& view, const Answers& answers) {
   std::string out;
@@ -42,7 +44,13 @@ report::Cell cell_of(const Json& value, const std::string& format, const YamlVie
   if (format == "text" || !value.is_number()) return text_of(value);
   const double number = value.as_number();
   const std::vector<std::string> words = split(format, ' ');
-  const int digits = words.size() > 1 ? words[1][0] - '0' : 1;
+  const bool digit =
+      words.size() == 2 && words[1].size() == 1 && words[1][0] >= '0' && words[1][0] <= '9';
+  if (words.size() > 1 && !digit)
+    view.fail(fmt::format("'{}' needs one digit, as fixed 2", format));
+  const int digits = digit ? words[1][0] - '0' : 1;
+  // Beyond 2^62 a whole number has no digits to show.
+  if (std::fabs(number) > 0x1p62) return report::si_cell(number);
   if (words[0] == "count") return report::count_cell(std::llround(number));
   if (words[0] == "fixed") return report::fixed_cell(number, digits);
   if (words[0] == "percent") return report::percent_cell(number, digits);
@@ -234,7 +242,13 @@ report::Chart chart_of(const YamlView& view, const Answers& answers) {
 
 report::Picture picture_of(const YamlView& view, const Answers& answers) {
   view.only({"file", "caption"});
-  return {read_file(filled(view.at("file"), answers)), filled(view.at("caption"), answers)};
+  const std::string file = filled(view.at("file"), answers);
+  std::string png = read_file(file, kMaxPictureBytes);
+  // The signature and the chunk with the size.
+  if (png.size() < 24 || !png.starts_with("\x89PNG\r\n\x1a\n")) {
+    view.fail(fmt::format("{} is no PNG file", file));
+  }
+  return {std::move(png), filled(view.at("caption"), answers)};
 }
 
 report::Listing listing_of(const YamlView& view, const Answers& answers) {

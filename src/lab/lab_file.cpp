@@ -17,6 +17,25 @@ namespace trainyard::lab {
 namespace {
 
 constexpr std::string_view kEnding = ".yaml";
+// Each is a process and a file.
+constexpr size_t kMostCells = 10'000;
+
+constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+constexpr std::string_view kDigits = "0123456789";
+
+// The name of a step is a file name and a name in queries.
+bool is_identifier(std::string_view name) {
+  const std::string all = std::string(kLetters) + std::string(kDigits);
+  return !name.empty() && name.find_first_not_of(all) == std::string_view::npos &&
+         kDigits.find(name[0]) == std::string_view::npos;
+}
+
+// Throws Error if the word is one that the program gives a meaning itself.
+void require_free(std::string_view name, std::initializer_list<std::string_view> reserved,
+                  const YamlView& view) {
+  if (std::find(reserved.begin(), reserved.end(), name) == reserved.end()) return;
+  view.fail(fmt::format("'{}' is reserved; choose another name", name));
+}
 
 std::vector<std::pair<std::string, Json>> read_settings(const YamlView& root,
                                                         std::string_view key) {
@@ -32,10 +51,16 @@ Step read_step(const YamlView& view) {
   Step step;
   step.where = view.where();
   step.name = view.at("name").text();
+  if (!is_identifier(step.name)) {
+    view.at("name").fail(
+        fmt::format("'{}' is no name for a step: expected letters, digits and _", step.name));
+  }
+  require_free(step.name, {"settings", "quick", "machine"}, view.at("name"));
   step.run = view.at("run").text();
   if (const auto quick = view.find("quick")) step.quick = quick->boolean();
   if (const auto each = view.find("each")) {
     for (const auto& [name, values] : each->members()) {
+      require_free(name, {"folder", "seconds", "result", "dir", "cell"}, values);
       if (values.json().is_array()) {
         step.each.emplace_back(name, values.json().items());
       } else {
@@ -61,7 +86,13 @@ Lab parse_lab(std::string name, std::string_view text, const std::string& origin
   }
   lab.settings = read_settings(root, "settings");
   lab.quick = read_settings(root, "quick");
-  for (const YamlView& step : root.at("steps").items()) lab.steps.push_back(read_step(step));
+  for (const YamlView& view : root.at("steps").items()) {
+    Step step = read_step(view);
+    for (const Step& before : lab.steps) {
+      if (before.name == step.name) view.fail(fmt::format("step '{}' is there already", step.name));
+    }
+    lab.steps.push_back(std::move(step));
+  }
   if (!root.at("report").json().is_array()) root.at("report").fail("expected a list of blocks");
   return lab;
 }
@@ -139,8 +170,11 @@ std::vector<Json> combinations(const Step& step, const Json& settings) {
   std::vector<Json> all = {Json::object()};
   for (const auto& [name, given] : step.each) {
     std::vector<Json> longer;
+    const std::vector<Json> values = values_of(given, settings, step.where);
+    TY_REQUIRE(values.size() <= kMostCells && all.size() * values.size() <= kMostCells,
+               "{}: step '{}' has more than {} combinations", step.where, step.name, kMostCells);
     for (const Json& so_far : all) {
-      for (const Json& value : values_of(given, settings, step.where)) {
+      for (const Json& value : values) {
         Json next = so_far;
         if (!value.is_object()) {
           next[name] = value;
@@ -178,6 +212,9 @@ Lab load_lab(const std::string& name_or_path) {
   if (!text.empty()) return parse_lab(name_or_path, text, "labs/" + name_or_path + ".yaml");
   const std::filesystem::path path = name_or_path;
   if (path.extension() == kEnding) {
+    // It names a folder of results.
+    TY_REQUIRE(!path.stem().string().starts_with("."),
+               "'{}' is no name for a lab: it begins with .", path.filename().string());
     return parse_lab(path.stem().string(), read_file(path), path.string());
   }
   throw_error(
@@ -222,8 +259,7 @@ Json settings_of(const Lab& lab, const Choices& choices) {
   for (const std::string& name : names) {
     const Json value = settings.at(name);
     if (!is_query(value)) continue;
-    settings[name] =
-        Query(value.as_string().substr(1), lab.name + ": setting " + name).one(machine);
+    settings[name] = ask(value.as_string().substr(1), machine, lab.name + ": setting " + name);
   }
   return settings;
 }
@@ -243,7 +279,7 @@ std::vector<Cell> cells_of(const Lab& lab, const Choices& choices,
       const Json given = variables;
       for (const auto& [name, value] : given.members()) {
         if (!is_query(value)) continue;
-        variables[name] = Query(value.as_string().substr(1), step.where).one(words);
+        variables[name] = ask(value.as_string().substr(1), words, step.where);
         words[name] = variables.at(name);
       }
       words["dir"] = directory.string();
@@ -257,6 +293,10 @@ std::vector<Cell> cells_of(const Lab& lab, const Choices& choices,
         const std::string line = substituted("{" + word.substr(2), words, step.where);
         for (std::string& part : shell_words(line)) cell.words.push_back(std::move(part));
       }
+      TY_REQUIRE(cell.words.empty() || cell.words[0] != "lab",
+                 "{}: a step of a lab cannot run labs", step.where);
+      TY_REQUIRE(cells.size() < kMostCells, "{}: the lab has more than {} commands", step.where,
+                 kMostCells);
       cell.variables = std::move(variables);
       cells.push_back(std::move(cell));
     }

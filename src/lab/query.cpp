@@ -1,5 +1,7 @@
 #include "lab/query.h"
 
+#include <memory>
+
 #include <fmt/format.h>
 
 extern "C" {
@@ -9,6 +11,7 @@ extern "C" {
 
 #include "base/error.h"
 #include "lab/embedded.h"
+#include "lab/limited.h"
 
 namespace trainyard::lab {
 namespace {
@@ -25,57 +28,62 @@ void collect(void* messages, jv message) {
   text += text_of(jq_format_error(message));
 }
 
-}  // namespace
-
-struct Query::Impl {
-  ~Impl() {
-    if (state != nullptr) jq_teardown(&state);
-  }
-
-  std::string where;
-  jq_state* state = nullptr;
-  std::string messages;
-};
-
-Query::Query(std::string_view program, std::string where) : impl_(std::make_unique<Impl>()) {
-  impl_->where = std::move(where);
-  impl_->state = jq_init();
-  if (impl_->state == nullptr) throw_failure("libjq could not be started");
-  jq_set_error_cb(impl_->state, collect, &impl_->messages);
-  const std::string whole = fmt::format("{}\n{}", embedded_file("prelude.jq"), program);
-  if (jq_compile(impl_->state, whole.c_str()) == 0) {
-    throw_error("{}: '{}' is not a jq program: {}", impl_->where, program, impl_->messages);
-  }
+// `debug` and `stderr` say nothing, `input` has nothing: without these libjq crashes.
+void say_nothing(void* /*data*/, jv message) {
+  jv_free(message);
 }
 
-Query::~Query() = default;
-Query::Query(Query&&) noexcept = default;
-Query& Query::operator=(Query&&) noexcept = default;
+jv no_input(jq_state* /*state*/, void* /*data*/) {
+  return jv_invalid();
+}
 
-Json Query::one(const Json& input) const {
-  const std::string text = input.dump(-1);
-  jq_start(impl_->state, jv_parse_sized(text.data(), static_cast<int>(text.size())), 0);
-  jv result = jq_next(impl_->state);
-  if (!jv_is_valid(result)) {
-    const bool failed = jv_invalid_has_msg(jv_copy(result)) != 0;
-    if (!failed) {
-      jv_free(result);
-      throw_error("{}: the jq program gives no result", impl_->where);
-    }
-    jv message = jv_invalid_get_msg(result);
-    if (jv_get_kind(message) != JV_KIND_STRING) message = jv_dump_string(message, 0);
-    throw_error("{}: {}", impl_->where, text_of(message));
+using State = std::unique_ptr<jq_state, decltype([](jq_state* state) { jq_teardown(&state); })>;
+
+State compile(std::string_view program, const std::string& where) {
+  State state(jq_init());
+  if (state == nullptr) throw_failure("libjq could not be started");
+  std::string messages;
+  jq_set_error_cb(state.get(), collect, &messages);
+  jq_set_debug_cb(state.get(), say_nothing, nullptr);
+  jq_set_input_cb(state.get(), no_input, nullptr);
+  const std::string whole = fmt::format("{}\n{}", embedded_file("prelude.jq"), program);
+  if (jq_compile(state.get(), whole.c_str()) == 0) {
+    throw_error("{}: '{}' is not a jq program: {}", where, program, messages);
   }
-  return Json::parse(text_of(jv_dump_string(result, 0)), impl_->where);
+  jq_set_error_cb(state.get(), nullptr, nullptr);
+  return state;
+}
+
+// The first result, as JSON.
+std::string first_result(std::string_view program, const Json& input, const std::string& where) {
+  const State state = compile(program, where);
+  const std::string text = input.dump(-1);
+  jq_start(state.get(), jv_parse_sized(text.data(), static_cast<int>(text.size())), 0);
+  jv result = jq_next(state.get());
+  if (jv_is_valid(result)) return text_of(jv_dump_string(result, 0));
+  const bool failed = jv_invalid_has_msg(jv_copy(result)) != 0;
+  if (!failed) {
+    jv_free(result);
+    throw_error("{}: the jq program gives no result", where);
+  }
+  jv message = jv_invalid_get_msg(result);
+  if (jv_get_kind(message) != JV_KIND_STRING) message = jv_dump_string(message, 0);
+  throw_error("{}: {}", where, text_of(message));
+}
+
+}  // namespace
+
+Json ask(std::string_view program, const Json& input, const std::string& where) {
+  return Json::parse(run_limited([&] { return first_result(program, input, where); }, where),
+                     where);
 }
 
 std::string fill_in(std::string_view text, const Json& input, const std::string& where) {
-  return fill_in(text, where,
-                 [&](std::string_view program) { return Query(program, where).one(input); });
+  return fill_in(text, where, [&](std::string_view program) { return ask(program, input, where); });
 }
 
 std::string fill_in(std::string_view text, const std::string& where,
-                    const std::function<Json(std::string_view)>& ask) {
+                    const std::function<Json(std::string_view)>& answer) {
   std::string out;
   while (true) {
     const size_t open = text.find("{{");
@@ -83,7 +91,7 @@ std::string fill_in(std::string_view text, const std::string& where,
     if (open == std::string_view::npos) return out;
     const size_t close = text.find("}}", open);
     TY_REQUIRE(close != std::string_view::npos, "{}: '{{{{' without '}}}}'", where);
-    const Json value = ask(text.substr(open + 2, close - open - 2));
+    const Json value = answer(text.substr(open + 2, close - open - 2));
     if (value.is_string()) {
       out += value.as_string();
     } else if (value.is_number()) {

@@ -20,7 +20,7 @@ std::string said(const std::string& name, const Json& data) {
 }
 
 Json altered(const Json& data, const std::string& program) {
-  return Query(program, "alteration").one(data);
+  return ask(program, data, "alteration");
 }
 
 struct Case {

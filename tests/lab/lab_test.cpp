@@ -15,7 +15,7 @@ namespace {
 
 TEST(Query, AnswersInJq) {
   const Json input = Json::parse(R"({"rows": [{"n": 1, "t": 8.0}, {"n": 2, "t": 5.0}]})", "input");
-  EXPECT_EQ(Query(".rows | min_by(.t).n", "test").one(input).as_int(), 2);
+  EXPECT_EQ(ask(".rows | min_by(.t).n", input, "test").as_int(), 2);
   EXPECT_EQ(fill_in("at {{ .rows[0].t / .rows[1].t | fixed(2) }} and {{ .rows | length }}", input,
                     "test"),
             "at 1.60 and 2");
@@ -36,17 +36,18 @@ TEST(Query, PreludeWritesNumbersForPeople) {
       {"[\"a\", \"b\", \"c\"] | listed", "a, b and c"},
       {"[[11, 10], [9, 10]] | mean_error | fixed(2)", "0.10"}};
   for (const auto& [program, expected] : cases) {
-    EXPECT_EQ(Query(program, "test").one(Json()).as_string(), expected) << program;
+    EXPECT_EQ(ask(program, Json(), "test").as_string(), expected) << program;
   }
 }
 
 TEST(Query, SaysWhereAProgramIsWrong) {
-  EXPECT_NE(message_of([] { Query(".a |", "my.yaml:7"); }).find("my.yaml:7"), std::string::npos);
+  EXPECT_NE(message_of([] { ask(".a |", Json(), "my.yaml:7"); }).find("my.yaml:7"),
+            std::string::npos);
   const std::string failed = message_of([] {
-    Query(".a + 1", "my.yaml:7").one(Json::object({{"a", "x"}}));
+    ask(".a + 1", Json::object({{"a", "x"}}), "my.yaml:7");
   });
   EXPECT_NE(failed.find("my.yaml:7"), std::string::npos) << failed;
-  EXPECT_THROW(Query("empty", "x").one(Json()), Error);
+  EXPECT_THROW(ask("empty", Json(), "x"), Error);
   EXPECT_THROW(fill_in("{{ 1", Json(), "x"), Error);
 }
 
@@ -200,6 +201,46 @@ TEST(Labs, BuiltInOnesExpand) {
       EXPECT_FALSE(cells_of(lab, {.quick = quick, .set = {}}, "runs").empty()) << name;
     }
   }
+}
+
+TEST(Query, CrashesAndEndlessProgramsAreErrors) {
+  EXPECT_EQ(ask("1 | debug | stderr", Json(), "x").as_int(), 1);
+  EXPECT_EQ(ask("[inputs]", Json(), "x").items().size(), 0U);
+  for (const char* program : {"input", "def f: f; f", "def f: 1 + f; f", "\"a\" | indices(\"\")",
+                              "[range(1e9)]", "[limit(1e8; repeat(1))] | length",
+                              "reduce range(40) as $i (\"x\"; . + .) | length", "halt"}) {
+    EXPECT_THROW(ask(program, Json(), "x"), Error) << program;
+  }
+  EXPECT_NE(message_of([] { ask("[range(1e7)]", Json(), "my.yaml:7"); }).find("my.yaml:7"),
+            std::string::npos);
+}
+
+// `from` in the lab above replaced by `to`.
+std::string lab_error(std::string_view from, std::string_view to) {
+  const TemporaryFolder folder("lab");
+  std::string text = kLab;
+  text.replace(text.find(from), from.size(), to);
+  const std::filesystem::path file = folder.path() / "mine.yaml";
+  write_file(file, text);
+  return message_of([&] { cells_of(load_lab(file.string()), {}, folder.path()); });
+}
+
+TEST(Lab, NamesOfStepsStayInTheFolder) {
+  EXPECT_EQ(lab_error("name: rest", "name: rest"), "no error");
+  for (const char* name :
+       {"../../../evil", "a-b", "1st", "''", "settings", "quick", "machine", "sums"}) {
+    EXPECT_NE(lab_error("name: rest", std::string("name: ") + name), "no error") << name;
+  }
+  EXPECT_NE(lab_error("{a1: \"{a}\"", "{result: \"{a}\"").find("reserved"), std::string::npos);
+  EXPECT_THROW(load_lab("/tmp/...yaml"), Error);
+}
+
+TEST(Lab, CommandsAreCountedAndDoNotRunLabs) {
+  EXPECT_NE(lab_error("more {*name}", "lab run tour").find("cannot run labs"), std::string::npos);
+  std::string many = "[0";
+  for (int i = 1; i < 5001; ++i) many += fmt::format(",{}", i);
+  EXPECT_NE(lab_error("a: [1, 2]", "a: " + many + "]").find("more than 10000 combinations"),
+            std::string::npos);
 }
 
 }  // namespace
