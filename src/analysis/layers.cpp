@@ -4,26 +4,27 @@
 
 #include "analysis/parameters.h"
 #include "analysis/storage.h"
+#include "base/checked.h"
 
 namespace trainyard::analysis {
 namespace {
 
 void add_value(const Value& value, Figures& figures) {
   if (!value.type.shape.is_static()) return;
-  figures.activations += value.type.shape.num_elements();
-  figures.activation_bytes += value.type.num_bytes();
+  checked_add(figures.activations, value.type.shape.num_elements());
+  checked_add(figures.activation_bytes, value.type.num_bytes());
 }
 
 void add(const Figures& part, Figures& sum) {
-  sum.activations += part.activations;
-  sum.activation_bytes += part.activation_bytes;
-  sum.params.weights += part.params.weights;
-  sum.params.biases += part.params.biases;
-  sum.params.statistics += part.params.statistics;
-  sum.cost.macs += part.cost.macs;
-  sum.cost.flops += part.cost.flops;
-  sum.cost.bytes_read += part.cost.bytes_read;
-  sum.cost.bytes_written += part.cost.bytes_written;
+  checked_add(sum.activations, part.activations);
+  checked_add(sum.activation_bytes, part.activation_bytes);
+  checked_add(sum.params.weights, part.params.weights);
+  checked_add(sum.params.biases, part.params.biases);
+  checked_add(sum.params.statistics, part.params.statistics);
+  checked_add(sum.cost.macs, part.cost.macs);
+  checked_add(sum.cost.flops, part.cost.flops);
+  checked_add(sum.cost.bytes_read, part.cost.bytes_read);
+  checked_add(sum.cost.bytes_written, part.cost.bytes_written);
 }
 
 void add_parameter(const Graph& graph, const Parameter& parameter, ParamCounts& counts) {

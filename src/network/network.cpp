@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "models/model.h"
 #include "onnx_io/import.h"
@@ -36,6 +37,15 @@ Graph build(const Request& request) {
   return models::build_model(request.model, options);
 }
 
+// Sums of these bytes are taken in many places; none can leave 64 bits.
+void require_countable(const Graph& graph) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < graph.value_limit(); ++i) {
+    const TensorType& type = graph.value(ValueId{static_cast<int32_t>(i)}).type;
+    if (type.shape.is_static()) checked_add(bytes, type.num_bytes());
+  }
+}
+
 }  // namespace
 
 bool is_path(const std::string& model) {
@@ -67,6 +77,7 @@ Graph load(const Request& request) {
   TY_REQUIRE(!request.batch || *request.batch > 0, "--batch is {}, expected 1 or more",
              *request.batch);
   Graph graph = is_path(request.model) ? load_file(request) : build(request);
+  require_countable(graph);
   if (!request.weights.empty()) load_weights(graph, request.weights);
   return graph;
 }

@@ -1,4 +1,5 @@
 // Det: determinants of square matrices, over any batch dimensions.
+#include "base/checked.h"
 #include "base/error.h"
 #include "ops/op_def.h"
 
@@ -16,7 +17,7 @@ std::vector<TensorType> infer_det(const NodeView& node) {
 Cost cost_det(const NodeView& node) {
   const int64_t n = node.input_shape(0).dim(-1);
   Cost cost = traffic(node);
-  cost.macs = node.output_shape(0).num_elements() * n * n * n / 3;
+  cost.macs = checked_product({node.output_shape(0).num_elements(), n, n, n}) / 3;
   cost.flops = 2 * cost.macs;
   return cost;
 }

@@ -1,4 +1,5 @@
 // Gemm: y = alpha * op(A) * op(B) + beta * C, where op transposes on request.
+#include "base/checked.h"
 #include "base/error.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
@@ -42,7 +43,7 @@ std::vector<TensorType> infer_gemm(const NodeView& node) {
 Cost cost_gemm(const NodeView& node) {
   Cost cost = traffic(node);
   const auto [m, k, n] = sizes(node);
-  cost.macs = m * k * n;
+  cost.macs = checked_product({m, k, n});
   cost.flops = 2 * cost.macs + (node.has_input(2) ? m * n : 0);
   return cost;
 }

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
@@ -80,7 +81,7 @@ std::vector<TensorType> infer_qlinear_matmul(const NodeView& node) {
 // One MAC per output element and element of the summed dimension.
 Cost cost_matmul(const NodeView& node) {
   Cost cost = traffic(node);
-  cost.macs = node.output_shape(0).num_elements() * node.input_shape(0).dim(-1);
+  cost.macs = checked_product({node.output_shape(0).num_elements(), node.input_shape(0).dim(-1)});
   cost.flops = 2 * cost.macs;
   return cost;
 }

@@ -3,6 +3,7 @@
 // sums back to eight bits.
 #include "ops/nn/conv.h"
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
@@ -96,7 +97,7 @@ Cost conv_cost(const NodeView& node, int64_t per_output) {
   Cost cost = traffic(node);
   const Shape& w = node.input_shape(weights_position(node));
   const int64_t outputs = node.output_shape(0).num_elements();
-  cost.macs = outputs * w.num_elements(1, w.rank());
+  cost.macs = checked_product({outputs, w.num_elements(1, w.rank())});
   cost.flops = 2 * cost.macs + outputs * per_output;
   return cost;
 }

@@ -2,6 +2,7 @@
 //
 // Both carry the attributes of the convolution they belong to, and the shape they give back:
 // `input_shape` (of x) or `weight_shape` (of w).
+#include "base/checked.h"
 #include "base/error.h"
 #include "ops/nn/conv.h"
 #include "ops/op_def.h"
@@ -45,7 +46,7 @@ std::vector<TensorType> infer_weight(const NodeView& node) {
 // The same products as forward, summed over other indices.
 Cost products(const NodeView& node, const Shape& dy, const Shape& w) {
   Cost cost = traffic(node);
-  cost.macs = dy.num_elements() * w.num_elements(1, w.rank());
+  cost.macs = checked_product({dy.num_elements(), w.num_elements(1, w.rank())});
   cost.flops = 2 * cost.macs;
   return cost;
 }

@@ -1,5 +1,6 @@
 // ConvTranspose: every input element spreads its weighted kernel over the output; the transpose of
 // Conv as a linear map.
+#include "base/checked.h"
 #include "base/error.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
@@ -42,7 +43,7 @@ std::vector<TensorType> infer_conv_transpose(const NodeView& node) {
 Cost cost_conv_transpose(const NodeView& node) {
   Cost cost = traffic(node);
   const Shape& w = node.input_shape(1);
-  cost.macs = node.input_shape(0).num_elements() * w.num_elements(1, w.rank());
+  cost.macs = checked_product({node.input_shape(0).num_elements(), w.num_elements(1, w.rank())});
   cost.flops = 2 * cost.macs + (node.has_input(2) ? node.output_shape(0).num_elements() : 0);
   return cost;
 }

@@ -1,6 +1,7 @@
 // RNN, GRU and LSTM: a sequence read step by step, each step from the input and the state before.
 #include "ops/nn/recurrent.h"
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "ops/nn/recurrent_activation.h"
 #include "ops/op_def.h"
@@ -80,9 +81,10 @@ std::vector<TensorType> infer_recurrent(const NodeView& node) {
 // activation and its part in the new state.
 Cost cost_recurrent(const NodeView& node) {
   const RecurrentSizes s = recurrent_sizes(node);
-  const int64_t gate_elements = s.sequence * s.batch * s.directions * s.gates * s.hidden;
+  const int64_t gate_elements =
+      checked_product({s.sequence, s.batch, s.directions, s.gates, s.hidden});
   Cost cost = traffic(node);
-  cost.macs = gate_elements * (s.input + s.hidden);
+  cost.macs = checked_product({gate_elements, s.input + s.hidden});
   cost.flops = 2 * cost.macs + 4 * gate_elements;
   return cost;
 }
