@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "predict/exchange.h"
+#include "predict/limits.h"
 
 namespace trainyard::predict {
 namespace {
@@ -151,13 +152,25 @@ Row paleo_row(const Request& request, int64_t workers) {
   return row;
 }
 
+}  // namespace
+
 void check(const Request& request) {
   TY_CHECK(request.network != nullptr && request.device != nullptr && request.stack != nullptr &&
                request.cluster.comm != nullptr,
            "an incomplete request");
-  TY_REQUIRE(request.batch >= 1, "batch is {}, expected 1 or more", request.batch);
+  const auto within = [](const char* name, auto value, auto least, auto most) {
+    TY_REQUIRE(least <= value && value <= most, "{} is {}, expected {} to {}", name, value, least,
+               most);
+  };
+  within("batch", request.batch, int64_t{1}, kLargestBatch);
+  within("per-host", request.cluster.per_host, int64_t{1}, kMostWorkers);
+  within("servers", request.cluster.servers, int64_t{0}, kMostWorkers);
+  within("input-rate", request.input_images_per_s, 0.0, kMostImages);
+  within("dataset", request.dataset_images, 0.0, kMostImages);
+  within("epochs", request.epochs, 0.0, kMostEpochs);
+  within("price", request.usd_per_hour, 0.0, kHighestPrice);
   for (const int64_t workers : request.workers) {
-    TY_REQUIRE(workers >= 1, "workers is {}, expected 1 or more", workers);
+    within("workers", workers, int64_t{1}, kMostWorkers);
     TY_REQUIRE(request.scaling == Scaling::kWeak || workers <= request.batch,
                "{} workers share a batch of {}: some would have no image; use fewer workers, a "
                "larger --batch or --scaling weak",
@@ -169,8 +182,6 @@ void check(const Request& request) {
   TY_REQUIRE(request.mode == Mode::kInference || request.precision != Precision::kInt8,
              "int8 is for inference; add --inference");
 }
-
-}  // namespace
 
 Topology Cluster::topology(int64_t workers, const Stack& stack) const {
   Topology topology{workers, per_host, inside.speed, between.speed, servers};

@@ -80,6 +80,9 @@ struct Row {
   std::string limit;            // in words
 };
 
+// Throws Error naming the figure that is beyond predict/limits.h or does not go with the others.
+void check(const Request& request);
+
 // Throws Error for workers or batches below 1, and for what the chosen model does not know.
 std::vector<Row> predict(const Request& request);
 

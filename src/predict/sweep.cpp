@@ -5,10 +5,12 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/yaml.h"
 #include "predict/exchange.h"
+#include "predict/limits.h"
 
 namespace trainyard::predict {
 namespace {
@@ -65,9 +67,23 @@ void read_list(const YamlView& root, std::string_view key, std::vector<T>& targe
   if (target.empty()) found->fail("the list is empty");
 }
 
-int64_t positive_integer(const YamlView& view) {
+int64_t between(const YamlView& view, int64_t most) {
   const int64_t value = view.integer();
-  if (value < 1) view.fail(fmt::format("expected 1 or more, found {}", value));
+  if (value < 1 || value > most) view.fail(fmt::format("expected 1 to {}, found {}", most, value));
+  return value;
+}
+
+int64_t worker_count(const YamlView& view) {
+  return between(view, kMostWorkers);
+}
+
+int64_t batch_size(const YamlView& view) {
+  return between(view, kLargestBatch);
+}
+
+double positive_below(const YamlView& view, double most) {
+  const double value = view.positive();
+  if (value > most) view.fail(fmt::format("expected at most {}, found {}", most, value));
   return value;
 }
 
@@ -159,12 +175,12 @@ class Grid {
 }  // namespace
 
 int64_t SweepSpec::configurations() const {
-  size_t product = 1;
+  int64_t product = 1;
   for (const size_t size : {models.size(), devices.size(), workers.size(), batches.size(),
                             comms.size(), scalings.size(), links.size(), precisions.size()}) {
-    product *= size;
+    product = checked_product({product, static_cast<int64_t>(size)});
   }
-  return static_cast<int64_t>(product);
+  return product;
 }
 
 SweepSpec read_sweep(std::string_view text, const std::string& origin) {
@@ -178,8 +194,8 @@ SweepSpec read_sweep(std::string_view text, const std::string& origin) {
   };
   read_list<std::string>(root, "models", spec.models, words);
   read_list<std::string>(root, "devices", spec.devices, words);
-  read_list<int64_t>(root, "workers", spec.workers, positive_integer);
-  read_list<int64_t>(root, "batch", spec.batches, positive_integer);
+  read_list<int64_t>(root, "workers", spec.workers, worker_count);
+  read_list<int64_t>(root, "batch", spec.batches, batch_size);
   read_list<std::string>(root, "comm", spec.comms, words);
   read_list<Scaling>(root, "scaling", spec.scalings, read_scaling);
   read_list<std::string>(root, "link", spec.links, words);
@@ -187,9 +203,13 @@ SweepSpec read_sweep(std::string_view text, const std::string& origin) {
   root.at("models");
   root.at("devices");
   spec.stack = root.text_or("stack", "");
-  if (const auto found = root.find("per_host")) spec.per_host = positive_integer(*found);
-  if (const auto found = root.find("dataset_images")) spec.dataset_images = found->positive();
-  if (const auto found = root.find("epochs")) spec.epochs = found->positive();
+  if (const auto found = root.find("per_host")) spec.per_host = worker_count(*found);
+  if (const auto found = root.find("dataset_images"))
+    spec.dataset_images = positive_below(*found, kMostImages);
+  if (const auto found = root.find("epochs")) spec.epochs = positive_below(*found, kMostEpochs);
+  TY_REQUIRE(spec.configurations() <= kMostConfigurations,
+             "{}: {} configurations, expected at most {}", origin, spec.configurations(),
+             kMostConfigurations);
   return spec;
 }
 

@@ -113,10 +113,15 @@ predict::Request make_request(const PredictOptions& options, const predict::Cata
   request.hybrid = options.hybrid;
   request.percent = request.stack->paleo;
   if (!options.percent.empty()) {
-    TY_REQUIRE(options.percent.size() == 2 && options.percent[0] > 0 && options.percent[1] > 0,
-               "--percent takes two numbers above 0, of computation and of communication");
+    TY_REQUIRE(
+        options.percent.size() == 2 && options.percent[0] > 0 && options.percent[1] > 0 &&
+            options.percent[0] <= 1 && options.percent[1] <= 1,
+        "--percent takes two shares above 0, at most 1, of computation and of communication");
     request.percent = {options.percent[0], options.percent[1]};
   }
+  TY_REQUIRE(paleo || (!options.hybrid && !options.pipelined && options.percent.empty() &&
+                       options.variant == "head"),
+             "--hybrid, --pipelined, --variant and --percent are of PALEO; add --cost-model paleo");
   price_request(options, catalog, request, notes);
   return request;
 }
@@ -170,6 +175,7 @@ int predict_command(const PredictOptions& options, std::ostream& out) {
   predict::Networks networks([&](const std::string& name) { return options.network.load(name); });
   request.network = &networks.get(options.network.text());
   context.network = options.network.text();
+  predict::check(request);
   report::Document document;
   if (options.peak) {
     document =
@@ -179,7 +185,6 @@ int predict_command(const PredictOptions& options, std::ostream& out) {
   } else if (options.layers) {
     TY_REQUIRE(request.model == predict::Model::kTrainyard,
                "--layers shows the trainyard model; leave out --cost-model paleo");
-    TY_REQUIRE(request.batch >= 1, "batch is {}, expected 1 or more", request.batch);
     const predict::Roofline roofline(*request.device, *request.stack, request.precision);
     document = report::prediction_layers_document(
         context, predict::predict_layers(request.network->profile, roofline,

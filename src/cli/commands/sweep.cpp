@@ -28,13 +28,19 @@ struct SweepOptions {
 // People read the fastest; programs get everything.
 constexpr int64_t kRowsForPeople = 50;
 
+std::vector<predict::Measure> measures_of(const std::string& names) {
+  std::vector<predict::Measure> measures;
+  if (names.empty()) return measures;
+  for (const std::string& name : split(names, ',')) {
+    measures.push_back(predict::measure_from_name(name));
+  }
+  return measures;
+}
+
 std::vector<predict::SweepRow> choose(const SweepOptions& options,
+                                      const std::vector<predict::Measure>& measures,
                                       std::vector<predict::SweepRow> rows) {
-  if (!options.pareto.empty()) {
-    std::vector<predict::Measure> measures;
-    for (const std::string& name : split(options.pareto, ',')) {
-      measures.push_back(predict::measure_from_name(name));
-    }
+  if (!measures.empty()) {
     // Networks do different jobs; each has a front of its own.
     std::map<int32_t, std::vector<predict::SweepRow>> by_model;
     for (const predict::SweepRow& row : rows) by_model[row.model].push_back(row);
@@ -57,6 +63,7 @@ std::vector<predict::SweepRow> choose(const SweepOptions& options,
 
 int sweep_command(const SweepOptions& options, std::ostream& out) {
   TY_REQUIRE(options.top >= 0, "--top is {}, expected 1 or more", options.top);
+  const std::vector<predict::Measure> measures = measures_of(options.pareto);
   const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
   const predict::SweepSpec spec = predict::read_sweep(read_file(options.file), options.file);
   ModelArgument zoo;
@@ -68,7 +75,7 @@ int sweep_command(const SweepOptions& options, std::ostream& out) {
   std::cerr << fmt::format(
       "{} configurations in {}, {} per second\n", with_commas(static_cast<int64_t>(rows.size())),
       seconds_text(elapsed.count()), si(static_cast<double>(rows.size()) / elapsed.count()));
-  out << report::render(report::sweep_document(spec, choose(options, std::move(rows))),
+  out << report::render(report::sweep_document(spec, choose(options, measures, std::move(rows))),
                         options.format);
   return 0;
 }
