@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "report/html.h"
 #include "report/table.h"
@@ -176,13 +177,13 @@ std::string render(const Document& document, const Format& format) {
       if (!document.lead.empty())
         head += "\n" + (text ? wrapped(document.lead) : document.lead) + "\n";
       if (!head.empty() && !document.blocks.empty()) head += "\n";
-      return head + (text ? render_blocks<TextRenderer>(document)
-                          : render_blocks<MarkdownRenderer>(document));
+      return printable(head + (text ? render_blocks<TextRenderer>(document)
+                                    : render_blocks<MarkdownRenderer>(document)));
     }
     case Format::kJson:
       return document.data.dump() + "\n";
     case Format::kCsv:
-      return csv(document);
+      return printable(csv(document));
     case Format::kHtml:
       return html_page(document, format.command);
   }

@@ -225,12 +225,18 @@ void add_blocks(std::span<const Block> blocks, Body& body) {
   if (in_list) body.close_list();
 }
 
-// "</script>" in the data must not end the script.
-std::string in_script(std::string text) {
-  for (size_t at = text.find("</"); at != std::string::npos; at = text.find("</", at + 3)) {
-    text.replace(at, 2, "<\\/");
+// No "<" in the data: "</script>" would end the script, and "<!--<script>" would keep it from
+// ending.
+std::string in_script(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<') {
+      out += "\\u003c";
+    } else {
+      out += c;
+    }
   }
-  return text;
+  return out;
 }
 
 std::string contents(const Body& body) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "base/yaml.h"
 #include "runs/metrics.h"
 
@@ -18,9 +19,20 @@ struct Run {
   std::string name;
   Json config;
   Json machine;
+  std::vector<std::string> classes;  // names; empty: not known
   std::vector<Json> steps;
-  std::vector<Json> epochs;
+  std::vector<Json> epochs;  // empty: none is finished
 };
+
+// What the page needs of config.yaml; a damaged file is named with its line.
+Json read_run_config(const std::filesystem::path& path) {
+  const auto document = YamlDocument::parse(read_file(path), path.string());
+  const YamlView root = document->root();
+  root.at("model").text();
+  root.at("data").text();
+  root.at("batch").integer();
+  return document->json();
+}
 
 Run read_run(const std::filesystem::path& directory) {
   const std::filesystem::path config = directory / "config.yaml";
@@ -29,7 +41,7 @@ Run read_run(const std::filesystem::path& directory) {
              directory.string());
   Run run;
   run.name = std::filesystem::weakly_canonical(directory).filename().string();
-  run.config = YamlDocument::parse(read_file(config), config.string())->json();
+  run.config = read_run_config(config);
   const std::filesystem::path machine = directory / "machine.json";
   if (std::filesystem::exists(machine)) {
     run.machine = Json::parse(read_file(machine), machine.string());
@@ -41,9 +53,18 @@ Run read_run(const std::filesystem::path& directory) {
       run.steps.push_back(std::move(line));
     }
   }
-  TY_REQUIRE(!run.epochs.empty(), "{}: no epoch is finished yet; there is nothing to compare",
-             directory.string());
+  const std::filesystem::path classes = directory / "classes.txt";
+  if (std::filesystem::exists(classes)) {
+    run.classes = split(read_file(classes), '\n');
+    if (run.classes.back().empty()) run.classes.pop_back();
+  }
+  TY_REQUIRE(!run.epochs.empty() || !run.steps.empty(),
+             "{}: no step is recorded yet; there is nothing to show", directory.string());
   return run;
+}
+
+std::string text_of_setting(const Json& value) {
+  return value.is_string() ? value.as_string() : value.dump(-1);
 }
 
 double number(const Json& line, std::string_view key) {
@@ -64,6 +85,7 @@ Chart curves(std::span<const Run> runs, std::string title, std::string unit,
               .x = {.name = "epoch"},
               .y = {.name = std::move(unit)}};
   for (const Run& run : runs) {
+    if (run.epochs.empty()) continue;
     Series test{run.name + ", test", Origin::kMeasured, {}, run.name};
     Series training{run.name + ", training", Origin::kMeasured, {}, run.name, /*dashed=*/true};
     if (runs.size() == 1) {
@@ -108,6 +130,7 @@ Chart time_chart(std::span<const Run> runs) {
               .x = {.name = "seconds since the start"},
               .y = {.name = "top-1 %"}};
   for (const Run& run : runs) {
+    if (run.epochs.size() < 2) continue;
     Series series{run.name, Origin::kMeasured, {}, run.name};
     for (const Json& epoch : run.epochs) {
       add_point(series, number(epoch, "seconds"), 100 * number(epoch, "test_top1"));
@@ -126,7 +149,7 @@ Chart confusion_chart(const Run& run) {
               .caption =
                   "Rows are the true class, columns what the network said; right answers "
                   "are left out."};
-  const Json* counts = run.epochs.back().find("confusion");
+  const Json* counts = run.epochs.empty() ? nullptr : run.epochs.back().find("confusion");
   if (counts == nullptr) return chart;
   const auto classes =
       static_cast<size_t>(std::lround(std::sqrt(static_cast<double>(counts->items().size()))));
@@ -134,8 +157,9 @@ Chart confusion_chart(const Run& run) {
   if (classes > kMostClasses) return chart;
   Series series{"images", Origin::kMeasured, {}};
   for (size_t i = 0; i < classes; ++i) {
-    chart.x.categories.push_back(fmt::format("{}", i));
-    chart.y.categories.push_back(fmt::format("{}", i));
+    const std::string name = i < run.classes.size() ? run.classes[i] : fmt::format("{}", i);
+    chart.x.categories.push_back(name);
+    chart.y.categories.push_back(name);
     for (size_t k = 0; k < classes; ++k) {
       if (i == k) continue;
       series.points.push_back({.x = static_cast<double>(k),
@@ -147,14 +171,24 @@ Chart confusion_chart(const Run& run) {
   return chart;
 }
 
-Cell top1_cell(double share) {
-  return std::isnan(share) ? Cell("-") : percent_cell(share, 2);
-}
-
+// The best of a column is marked among runs on the same data; of times, on the same machine too.
 Table final_table(std::span<const Run> runs, Json& data) {
-  const auto column = [](std::string name, Best best) {
-    return Column{std::move(name), Align::kRight, 0, "", best};
+  const auto all_share = [&](const auto& fact) {
+    return std::all_of(runs.begin(), runs.end(),
+                       [&](const Run& run) { return fact(run) == fact(runs[0]); });
   };
+  const bool same_data =
+      all_share([](const Run& run) { return text_of_setting(run.config.at("data")); });
+  const bool same_host = all_share([](const Run& run) {
+    const Json* host = run.machine.find("host");
+    return host != nullptr ? host->dump(-1) : "";
+  });
+  const auto column = [&](std::string name, Best best) {
+    const bool timed = name == "images/s" || name == "time";
+    const bool comparable = same_data && (same_host || !timed);
+    return Column{std::move(name), Align::kRight, 0, "", comparable ? best : Best::kNone};
+  };
+  const auto shown = [](double value, Cell cell) { return std::isnan(value) ? Cell("-") : cell; };
   Table table({{"run", Align::kLeft},
                {"model", Align::kLeft},
                {"epochs"},
@@ -166,25 +200,31 @@ Table final_table(std::span<const Run> runs, Json& data) {
                column("images/s", Best::kHighest),
                column("time", Best::kLowest)});
   for (const Run& run : runs) {
-    const Json& last = run.epochs.back();
+    const bool whole = !run.epochs.empty();
+    const Json& last = whole ? run.epochs.back() : run.steps.back();
+    const double loss = number(last, whole ? "train_loss" : "loss");
     double best = number(last, "test_top1");
-    double speed = 0;
+    double speed = whole ? 0 : kAbsent;
     for (const Json& epoch : run.epochs) {
       best = std::max(best, number(epoch, "test_top1"));
       speed += number(epoch, "images_per_s") / static_cast<double>(run.epochs.size());
     }
-    const Json* model = run.config.find("model");
-    table.add_row({run.name, model != nullptr ? model->as_string() : "-",
-                   count_cell(std::llround(number(last, "epoch"))),
+    const double seconds = number(last, "seconds");
+    const double test = number(last, "test_loss");
+    const double top1 = number(last, "test_top1");
+    table.add_row({run.name, text_of_setting(run.config.at("model")),
+                   count_cell(whole ? std::llround(number(last, "epoch")) : 0),
                    count_cell(std::llround(number(run.config, "batch"))),
-                   fixed_cell(number(last, "train_loss"), 4),
-                   fixed_cell(number(last, "test_loss"), 4), top1_cell(number(last, "test_top1")),
-                   top1_cell(best), fixed_cell(speed, 0), seconds_cell(number(last, "seconds"))});
-    data.push_back(Json::object({{"name", run.name},
-                                 {"config", run.config},
-                                 {"epochs", Json::array_of(run.epochs)},
-                                 {"best_top1", best},
-                                 {"images_per_s", speed}}));
+                   shown(loss, fixed_cell(loss, 4)), shown(test, fixed_cell(test, 4)),
+                   shown(top1, percent_cell(top1, 2)), shown(best, percent_cell(best, 2)),
+                   shown(speed, fixed_cell(speed, 0)), shown(seconds, seconds_cell(seconds))});
+    data.push_back(
+        Json::object({{"name", run.name},
+                      {"config", run.config},
+                      {"epochs", Json::array_of(run.epochs)},
+                      {"best_top1", best},
+                      {"steps", number(run.steps.empty() ? last : run.steps.back(), "step")},
+                      {"images_per_s", speed}}));
   }
   return table;
 }
@@ -199,9 +239,7 @@ Table differences(std::span<const Run> runs) {
     std::vector<Cell> row = {key};
     for (const Run& run : runs) {
       const Json* value = run.config.find(key);
-      const std::string text = value == nullptr     ? "-"
-                               : value->is_string() ? value->as_string()
-                                                    : value->dump(-1);
+      const std::string text = value == nullptr ? "-" : text_of_setting(*value);
       values.insert(text);
       row.emplace_back(text);
     }
@@ -228,7 +266,7 @@ Document runs_document(std::span<const std::filesystem::path> directories) {
   add(curves(runs, "Accuracy", "top-1 %", "test_top1", "train_accuracy", 100));
   add(curves(runs, "Loss", "loss", "test_loss", "train_loss", 1));
   add(step_chart(runs));
-  if (runs[0].epochs.size() > 1) add(time_chart(runs));
+  add(time_chart(runs));
   for (const Run& run : runs) add(confusion_chart(run));
   if (runs.size() > 1) {
     document.blocks.emplace_back(Heading{"Settings that differ"});

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "report/html.h"
 
@@ -46,6 +47,11 @@ std::string csv_field(const std::string& text) {
     quoted += c;
   }
   return quoted + "\"";
+}
+
+// A bar would end the cell of a Markdown table.
+std::string without_bars(const std::string& text) {
+  return join(split(text, '|'), "\\|");
 }
 
 void trim_right(std::string& line) {
@@ -131,7 +137,7 @@ std::vector<std::vector<std::string>> Table::marked(std::string_view before,
     const std::vector<bool> best = best_rows(c);
     for (size_t r = 0; r < rows_.size(); ++r) {
       if (rows_[r].empty()) continue;
-      const std::string& text = rows_[r][c].text;
+      const std::string text = printable_line(rows_[r][c].text);
       if (struck_.contains(r) && !text.empty()) {
         texts[r].push_back("~~" + text + "~~");
       } else {
@@ -203,7 +209,7 @@ std::string Table::to_markdown() const {
   for (const auto& row : marked("**", "**")) {
     if (row.empty()) continue;
     out += "|";
-    for (const std::string& text : row) out += " " + text + " |";
+    for (const std::string& text : row) out += " " + without_bars(text) + " |";
     out += "\n";
   }
   return out;
