@@ -1,7 +1,11 @@
 #include "cli/args.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <functional>
 #include <map>
+#include <type_traits>
 
 #include <CLI/CLI.hpp>
 
@@ -34,23 +38,101 @@ Args::Args(std::string_view command, std::string_view summary, std::string_view 
 
 Args::~Args() = default;
 
+namespace {
+
+// Names and paths: an empty one is a variable of a shell that was not set.
+const CLI::Validator kNotEmpty(
+    [](const std::string& text) {
+      return text.empty() ? std::string("an empty text; expected a name or a path") : std::string();
+    },
+    "");
+
+// A whole number or a finite one, all of the text; `name` is that of the flag in errors.
+template <typename Number>
+Number number_of(std::string_view text, const std::string& name) {
+  constexpr bool kWhole = std::is_integral_v<Number>;
+  Number number = 0;
+  const std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
+  const char* const end = digits.data() + digits.size();
+  const auto result = std::from_chars(digits.data(), end, number);
+  bool fits = result.ec != std::errc::result_out_of_range;
+  if constexpr (!kWhole) fits = fits && std::isfinite(number);
+  if (!fits && result.ptr == end) {
+    throw CLI::ValidationError(name, fmt::format("'{}' is too large", text));
+  }
+  if (result.ec != std::errc() || result.ptr != end || digits.starts_with('+')) {
+    throw CLI::ValidationError(
+        name, fmt::format("'{}' is no {}", text, kWhole ? "whole number" : "number"));
+  }
+  return number;
+}
+
+template <typename Number>
+std::vector<Number> numbers_of(const std::string& text, const std::string& name) {
+  std::vector<Number> numbers;
+  for (const std::string& part : split(text, ',')) {
+    if (part.empty()) {
+      throw CLI::ValidationError(
+          name, fmt::format("'{}' has an empty place; expected numbers such as 1,2,4", text));
+    }
+    numbers.push_back(number_of<Number>(part, name));
+  }
+  return numbers;
+}
+
+template <typename Number>
+const char* type_of() {
+  return std::is_integral_v<Number> ? "INT" : "FLOAT";
+}
+
+template <typename Number>
+CLI::Option* add_number(CLI::App& app, const std::string& flag, const std::string& help,
+                        std::function<void(Number)> set) {
+  return app
+      .add_option_function<std::string>(
+          flag,
+          [flag, set = std::move(set)](const std::string& text) {
+            set(number_of<Number>(text, flag));
+          },
+          help)
+      ->type_name(type_of<Number>());
+}
+
+template <typename Number>
+void add_list(CLI::App& app, const std::string& flag, std::vector<Number>& target,
+              const std::string& help) {
+  std::vector<std::string> words;
+  for (const Number number : target) words.push_back(fmt::format("{}", number));
+  CLI::Option* option = app.add_option_function<std::string>(
+      flag, [flag, &target](const std::string& text) { target = numbers_of<Number>(text, flag); },
+      help);
+  option->type_name(std::string(type_of<Number>()) + ",...");
+  if (!words.empty()) option->default_str(join(words, ","));
+}
+
+}  // namespace
+
 void Args::positional(const std::string& name, std::string& target, const std::string& help) {
-  impl_->app.add_option(name, target, help)->required();
+  impl_->app.add_option(name, target, help)->required()->check(kNotEmpty);
 }
 
 void Args::optional_positional(const std::string& name, std::string& target,
                                const std::string& help) {
-  impl_->app.add_option(name, target, help);
+  impl_->app.add_option(name, target, help)->check(kNotEmpty);
 }
 
 void Args::positionals(const std::string& name, std::vector<std::string>& target,
                        const std::string& help) {
-  impl_->app.add_option(name, target, help)->required();
+  impl_->app.add_option(name, target, help)->required()->check(kNotEmpty);
 }
 
 void Args::positionals(const std::string& name, std::vector<int64_t>& target,
                        const std::string& help) {
-  impl_->app.add_option(name, target, help)->required();
+  const auto whole = [name](const std::string& text) {
+    number_of<int64_t>(text, name);
+    return std::string();
+  };
+  impl_->app.add_option(name, target, help)->required()->check(CLI::Validator(whole, ""));
 }
 
 void Args::optional_positionals(const std::string& name, std::vector<std::string>& target,
@@ -59,46 +141,51 @@ void Args::optional_positionals(const std::string& name, std::vector<std::string
 }
 
 void Args::option(const std::string& flag, std::string& target, const std::string& help) {
-  CLI::Option* option = impl_->app.add_option(flag, target, help);
+  CLI::Option* option = impl_->app.add_option(flag, target, help)->check(kNotEmpty);
   if (!target.empty()) option->capture_default_str();
 }
 
 void Args::option(const std::string& flag, int64_t& target, const std::string& help) {
-  impl_->app.add_option(flag, target, help)->capture_default_str();
+  add_number<int64_t>(impl_->app, flag, help, [&target](int64_t number) {
+    target = number;
+  })->default_str(fmt::format("{}", target));
 }
 
 void Args::option(const std::string& flag, double& target, const std::string& help) {
-  impl_->app.add_option(flag, target, help)->capture_default_str();
+  add_number<double>(impl_->app, flag, help, [&target](double number) {
+    target = number;
+  })->default_str(fmt::format("{}", target));
 }
 
 void Args::option(const std::string& flag, std::optional<int64_t>& target,
                   const std::string& help) {
-  impl_->app.add_option(flag, target, help);
+  add_number<int64_t>(impl_->app, flag, help, [&target](int64_t number) { target = number; });
 }
 
 void Args::option(const std::string& flag, std::optional<double>& target, const std::string& help) {
-  impl_->app.add_option(flag, target, help);
+  add_number<double>(impl_->app, flag, help, [&target](double number) { target = number; });
 }
 
 void Args::option(const std::string& flag, std::vector<int64_t>& target, const std::string& help) {
-  impl_->app.add_option(flag, target, help)->delimiter(',')->capture_default_str();
+  add_list(impl_->app, flag, target, help);
 }
 
 void Args::option(const std::string& flag, std::vector<double>& target, const std::string& help) {
-  impl_->app.add_option(flag, target, help)->delimiter(',')->capture_default_str();
+  add_list(impl_->app, flag, target, help);
 }
 
 void Args::repeated(const std::string& flag, std::vector<std::string>& target,
                     const std::string& help) {
-  impl_->app.add_option(flag, target, help)->take_all()->allow_extra_args(false);
+  impl_->app.add_option(flag, target, help)->take_all()->allow_extra_args(false)->check(kNotEmpty);
 }
 
 void Args::choice(const std::string& flag, std::string& target,
                   const std::vector<std::string>& choices, const std::string& help) {
   const auto known = [choices, flag](const std::string& word) -> std::string {
     if (std::find(choices.begin(), choices.end(), word) != choices.end()) return "";
-    return fmt::format("'{}' is not one of {}.{}", word, join(choices, ", "),
-                       did_you_mean(word, choices));
+    const std::string near = did_you_mean(word, choices);
+    return fmt::format("'{}' is not one of {}{}", word, join(choices, ", "),
+                       near.empty() ? "" : "." + near);
   };
   impl_->app.add_option(flag, target, help)
       ->check(CLI::Validator(known, "", ""))
@@ -125,6 +212,7 @@ void Args::format(report::Format& target) {
     impl_->html_file = file;
   };
   impl_->app.add_option_function<std::string>("--html", write, "Write the result as a page")
+      ->check(kNotEmpty)
       ->type_name("FILE");
 }
 
@@ -156,8 +244,9 @@ bool Args::parse(std::span<const std::string> arguments) {
     throw_error("{}: '{}' is not expected.{} See 'trainyard {} --help'", impl_->command, extra,
                 did_you_mean(extra, flags()), impl_->command);
   } catch (const CLI::ParseError& problem) {
-    throw_error("{}: {}. See 'trainyard {} --help'", impl_->command, problem.what(),
-                impl_->command);
+    const std::string what = problem.what();
+    throw_error("{}: {}{} See 'trainyard {} --help'", impl_->command, what,
+                what.ends_with('?') || what.ends_with('.') ? "" : ".", impl_->command);
   }
   if (impl_->format != nullptr) {
     impl_->format->command = "trainyard " + impl_->command;

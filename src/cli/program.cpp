@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "cli/command.h"
 
@@ -88,17 +89,17 @@ int run_program(std::span<const std::string> arguments, std::ostream& out, std::
     err << "trainyard: the output could not be written\n";
     return kCouldNot;
   } catch (const Error& error) {
-    err << "trainyard: " << error.what() << "\n";
+    err << "trainyard: " << printable(error.what()) << "\n";
     return kWrongRequest;
   } catch (const Failure& failure) {
-    err << "trainyard: " << failure.what() << "\n";
+    err << "trainyard: " << printable(failure.what()) << "\n";
     return kCouldNot;
   } catch (const std::bad_alloc&) {
     err << "trainyard: out of memory\n";
     return kCouldNot;
   } catch (const std::exception& bug) {
-    err << "trainyard: internal error, please report it with the command you ran: " << bug.what()
-        << "\n";
+    err << "trainyard: internal error, please report it with the command you ran: "
+        << printable(bug.what()) << "\n";
     return kOurBug;
   }
 }

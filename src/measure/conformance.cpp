@@ -14,12 +14,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int64_t kMostEntries = 100'000;
+
 std::vector<fs::path> find_cases(const fs::path& folder, const std::string& filter) {
   TY_REQUIRE(fs::is_directory(folder), "'{}' is not a folder", folder.string());
   std::vector<fs::path> cases;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.path().filename() != "model.onnx") continue;
-    const fs::path where = entry.path().parent_path();
+  std::error_code problem;
+  fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied,
+                                      problem);
+  TY_REQUIRE(!problem, "{}: cannot be read: {}", folder.string(), problem.message());
+  int64_t seen = 0;
+  for (; at != fs::recursive_directory_iterator(); at.increment(problem)) {
+    TY_REQUIRE(!problem, "{}: cannot be read: {}", folder.string(), problem.message());
+    TY_REQUIRE(++seen <= kMostEntries, "{}: more than {} files; expected a folder of test cases",
+               folder.string(), kMostEntries);
+    if (at->path().filename() != "model.onnx") continue;
+    const fs::path where = at->path().parent_path();
     if (where.filename().string().find(filter) != std::string::npos) cases.push_back(where);
   }
   std::sort(cases.begin(), cases.end());
