@@ -1,6 +1,9 @@
 #include "cli/training_network.h"
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "base/text.h"
 #include "data/augment.h"
 #include "models/model.h"
 #include "network/network.h"
@@ -19,12 +22,33 @@ void require_classes(const Graph& graph, const train::TrainConfig& config, int64
              classes);
 }
 
-}  // namespace
+// A beginning that fits nothing is a slip: what was to be frozen would be trained.
+void require_matches(const char* setting, const std::string& prefixes,
+                     const std::vector<std::string>& names) {
+  if (prefixes.empty()) return;
+  for (const std::string& prefix : split(prefixes, ',')) {
+    const bool found = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+      return name.starts_with(prefix);
+    });
+    TY_REQUIRE(found && !prefix.empty(), "{}: no name begins with '{}'.{}", setting, prefix,
+               did_you_mean(prefix, names));
+  }
+}
 
-Graph build_training_network(const train::TrainConfig& config, const data::Dataset& training,
-                             int64_t batch) {
+void check_names(const train::TrainConfig& config, const Graph& graph) {
+  std::vector<std::string> parameters;
+  for (const ValueId id : graph.initializers()) parameters.push_back(graph.value(id).name);
+  require_matches("freeze", config.freeze, parameters);
+  std::vector<std::string> nodes;
+  for (const NodeId id : graph.node_ids()) nodes.push_back(graph.node(id).name);
+  require_matches("recompute", config.recompute, nodes);
+}
+
+Graph load_network(const train::TrainConfig& config, const data::Dataset& training, int64_t batch) {
   const data::PictureShape picture = data::Augmentations(config.augment, training).output();
   const int64_t classes = config.classes > 0 ? config.classes : training.num_classes();
+  TY_REQUIRE(classes >= training.num_classes(), "classes is {}, but the data has {}", classes,
+             training.num_classes());
   network::Request request{.model = config.model, .batch = batch};
   if (network::is_path(config.model)) {
     Graph graph = network::load(request);
@@ -39,6 +63,15 @@ Graph build_training_network(const train::TrainConfig& config, const data::Datas
     request.auxiliary = def->has_auxiliary && config.auxiliary_weight > 0;
   }
   return network::load(request);
+}
+
+}  // namespace
+
+Graph build_training_network(const train::TrainConfig& config, const data::Dataset& training,
+                             int64_t batch) {
+  Graph graph = load_network(config, training, batch);
+  check_names(config, graph);
+  return graph;
 }
 
 }  // namespace trainyard::cli

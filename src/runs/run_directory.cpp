@@ -56,12 +56,30 @@ bool make_folder(const fs::path& path) {
   return made;
 }
 
-}  // namespace
+void make_root(const fs::path& root) {
+  std::error_code problem;
+  fs::create_directories(root, problem);
+  if (problem) fail_to_create(root, problem);
+}
 
+// model-data-date-time.
 std::string default_run_name(std::string_view model, std::string_view data) {
   return fmt::format("{}-{}-{:%Y%m%d-%H%M%S}", plain(model), plain(data),
                      fmt::localtime(std::time(nullptr)));
 }
+
+// A number is added where the name is taken.
+fs::path make_default_folder(const fs::path& root, std::string_view model, std::string_view data) {
+  make_root(root);
+  const std::string base = default_run_name(model, data);
+  fs::path path = root / base;
+  for (int number = 2; !make_folder(path); ++number) {
+    path = root / fmt::format("{}-{}", base, number);
+  }
+  return path;
+}
+
+}  // namespace
 
 RunDirectory::RunDirectory(fs::path path) : path_(std::move(path)) {
   fd_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -81,24 +99,25 @@ RunDirectory RunDirectory::create(const fs::path& root, std::string_view name,
                                   std::string_view model, std::string_view data) {
   TY_REQUIRE(name.find('/') == std::string_view::npos && name != "." && name != "..",
              "'{}' is no name for a run: expected a plain folder name", name);
-  std::error_code problem;
-  fs::create_directories(root, problem);
-  if (problem) fail_to_create(root, problem);
-  fs::path path = root / name;
-  if (name.empty()) {
-    const std::string base = default_run_name(model, data);
-    path = root / base;
-    for (int number = 2; !make_folder(path); ++number) {
-      path = root / fmt::format("{}-{}", base, number);
-    }
-  } else {
-    TY_REQUIRE(make_folder(path),
+  const fs::path path = name.empty() ? make_default_folder(root, model, data) : root / name;
+  if (!name.empty()) {
+    make_root(root);
+    TY_REQUIRE(make_folder(path) || fs::is_empty(path),
                "{}: there is a run of this name already; give another, or go on with it: --resume "
                "{}",
                path.string(), path.string());
   }
   write_file(path / "machine.json", machine_facts().dump() + "\n");
   return RunDirectory(path);
+}
+
+ReservedName::ReservedName(const fs::path& root, std::string_view model, std::string_view data)
+    : path_(make_default_folder(root, model, data)) {}
+
+ReservedName::~ReservedName() {
+  // Only an empty folder goes.
+  std::error_code used;
+  fs::remove(path_, used);
 }
 
 RunDirectory RunDirectory::resume(const fs::path& root, std::string_view name_or_path) {

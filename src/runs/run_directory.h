@@ -7,15 +7,29 @@
 
 namespace trainyard::runs {
 
-// What a run is called that is given no name: model-data-date-time.
-std::string default_run_name(std::string_view model, std::string_view data);
+// A name for a run that is given none, model-data-date-time, which no other process gets: an empty
+// folder under `root`, which a run of this name then takes. It is removed with this object if none
+// did.
+class ReservedName {
+ public:
+  ReservedName(const std::filesystem::path& root, std::string_view model, std::string_view data);
+  ~ReservedName();
+  ReservedName(const ReservedName&) = delete;
+  ReservedName& operator=(const ReservedName&) = delete;
+
+  std::string name() const { return path_.filename().string(); }
+
+ private:
+  std::filesystem::path path_;
+};
 
 // One process at a time holds a run directory, as long as this object lives; nothing is left in the
 // folder by that.
 class RunDirectory {
  public:
-  // A new folder <root>/<name> with machine.json in it. An empty name becomes model-data-date-time.
-  // Throws Error if there is such a run already, Failure if the folder cannot be made.
+  // A folder <root>/<name>, new or empty, with machine.json in it. An empty name becomes
+  // model-data-date-time. Throws Error if there is such a run already, Failure if the folder cannot
+  // be made.
   static RunDirectory create(const std::filesystem::path& root, std::string_view name,
                              std::string_view model, std::string_view data);
   // An existing one: a path, or a name under `root`. Throws Error with the nearest names if there

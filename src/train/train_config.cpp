@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "dist/all_reduce.h"
 #include "train/objective.h"
 #include "train/parameter_server.h"
 #include "train/schedule.h"
@@ -11,6 +12,12 @@ namespace trainyard::train {
 namespace {
 
 constexpr double kMostBucketMb = 16384;
+// See docs/limits.md.
+constexpr int64_t kMostEpochs = 1'000'000;
+constexpr int64_t kMostSteps = int64_t{1} << 40U;
+constexpr int64_t kLargestBatch = int64_t{1} << 24U;
+constexpr int64_t kMostWorkers = 1024;
+constexpr int64_t kMostThreads = 1024;
 
 void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("model", &c.model,
@@ -99,20 +106,22 @@ Settings settings_of(TrainConfig& config) {
 }
 
 void check(const TrainConfig& config) {
-  const auto at_least = [](std::string_view name, int64_t value, int64_t least) {
-    TY_REQUIRE(value >= least, "{} is {}, expected {} or more", name, value, least);
+  const auto within = [](std::string_view name, int64_t value, int64_t least, int64_t most) {
+    TY_REQUIRE(least <= value && value <= most, "{} is {}, expected {} to {}", name, value, least,
+               most);
   };
-  at_least("epochs", config.epochs, 1);
-  at_least("batch", config.batch, 1);
-  at_least("accumulate", config.accumulate, 1);
-  at_least("threads", config.threads, 0);
-  at_least("data_workers", config.data_workers, 0);
-  at_least("max_steps", config.max_steps, 0);
-  at_least("seed", config.seed, 0);
-  at_least("checkpoint_every", config.checkpoint_every, 0);
-  at_least("keep_checkpoints", config.keep_checkpoints, 1);
-  at_least("workers", config.workers, 1);
-  at_least("base_batch", config.base_batch, 0);
+  within("epochs", config.epochs, 1, kMostEpochs);
+  within("batch", config.batch, 1, kLargestBatch);
+  within("accumulate", config.accumulate, 1, kLargestBatch);
+  within("threads", config.threads, 0, kMostThreads);
+  within("data_workers", config.data_workers, 0, kMostThreads);
+  within("max_steps", config.max_steps, 0, kMostSteps);
+  within("seed", config.seed, 0, INT64_MAX);
+  within("checkpoint_every", config.checkpoint_every, 0, kMostSteps);
+  within("keep_checkpoints", config.keep_checkpoints, 1, kMostSteps);
+  within("workers", config.workers, 1, kMostWorkers);
+  within("base_batch", config.base_batch, 0, kLargestBatch);
+  dist::find_all_reduce(config.all_reduce);
   TY_REQUIRE(config.batch >= config.workers, "a batch of {} cannot be shared by {} workers",
              config.batch, config.workers);
   TY_REQUIRE(config.bucket_mb > 0 && config.bucket_mb <= kMostBucketMb,

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/shell.h"
@@ -75,18 +76,26 @@ runs::RunDirectory open_directory(const TrainFlags& flags) {
   return runs::RunDirectory::create(flags.root, flags.name, flags.config.model, flags.config.data);
 }
 
-// The text of the file that the settings come from; empty: there is none.
+// The file that the settings come from; empty: there is none.
+std::string config_path(const TrainFlags& flags) {
+  if (!flags.config_file.empty() || flags.resume.empty()) return flags.config_file;
+  // Not held: errors in the file come first.
+  return runs::RunDirectory::resume(flags.root, flags.resume).config().string();
+}
+
 std::string config_text(const TrainFlags& flags) {
-  if (!flags.config_file.empty()) return read_file(flags.config_file);
-  if (flags.resume.empty()) return {};
-  // Read without holding the directory: errors in the file come first.
-  return read_file(runs::RunDirectory::resume(flags.root, flags.resume).config());
+  const std::string path = config_path(flags);
+  if (path.empty()) return {};
+  std::string text = read_file(path);
+  TY_REQUIRE(text.find_first_not_of(" \t\r\n") != std::string::npos, "{}: the file is empty", path);
+  return text;
 }
 
 // Settings from flags and file. `ranks` are those that a launcher started; 0: none did.
 void complete(TrainFlags& flags, const std::string& file_text, int64_t ranks) {
   if (!file_text.empty()) {
-    read_config(file_text, flags.resume.empty() ? flags.config_file : flags.resume, flags);
+    read_config(file_text, flags.resume.empty() ? flags.config_file : flags.resume + "/config.yaml",
+                flags);
   }
   train::TrainConfig& config = flags.config;
   const int64_t workers = ranks == 0 ? 0 : ranks - config.servers;
@@ -99,7 +108,7 @@ void complete(TrainFlags& flags, const std::string& file_text, int64_t ranks) {
                "--batch is of all workers together; give it or --batch-per-worker");
     TY_REQUIRE(flags.batch_per_worker >= 1, "--batch-per-worker is {}, expected 1 or more",
                flags.batch_per_worker);
-    config.batch = flags.batch_per_worker * config.workers;
+    config.batch = checked_product({flags.batch_per_worker, config.workers});
   }
   train::check(config);
   if (!flags.resume.empty()) {
@@ -235,10 +244,11 @@ void prepare_restart(TrainFlags& flags) {
 }
 
 int run_workers(TrainFlags& flags, std::ostream& out) {
-  TY_REQUIRE(flags.restarts >= 0, "--restarts is {}, expected 0 or more", flags.restarts);
   train::TrainConfig& config = flags.config;
+  // Held until the workers have theirs, so that jobs that start at the same time get other names.
+  std::optional<runs::ReservedName> reserved;
   if (flags.resume.empty() && flags.name.empty()) {
-    flags.name = runs::default_run_name(config.model, config.data);
+    flags.name = reserved.emplace(flags.root, config.model, config.data).name();
   }
   flags.given.insert("workers");
   const StopSignals signals;
@@ -266,6 +276,8 @@ int run_workers(TrainFlags& flags, std::ostream& out) {
 int train_command(TrainFlags& flags, std::ostream& out) {
   TY_REQUIRE(flags.resume.empty() || (flags.config_file.empty() && flags.name.empty()),
              "--resume goes on with a run; --config and --name are for new ones");
+  TY_REQUIRE(flags.restarts >= 0, "--restarts is {}, expected 0 or more", flags.restarts);
+  TY_REQUIRE(!flags.elastic || flags.restarts > 0, "--elastic needs --restarts N");
   if (dist::launched_as_rank()) {
     TY_REQUIRE(flags.restarts == 0, "--restarts needs --workers: a launcher starts its own jobs");
     // Before MPI starts, so that no wish is missed.
@@ -280,6 +292,7 @@ int train_command(TrainFlags& flags, std::ostream& out) {
   complete(flags, config_text(flags), 0);
   if (flags.explain_comm) return explain_communication(flags, out);
   if (flags.config.workers > 1 || flags.config.servers > 0) return run_workers(flags, out);
+  TY_REQUIRE(flags.restarts == 0, "--restarts starts failed workers again; add --workers N");
   dist::SingleProcess alone;
   const StopSignals signals;
   return run_worker(flags, out, alone, signals);
