@@ -1,9 +1,30 @@
 #!/usr/bin/env bash
-# Gathers seeds for import_fuzz in the folder $1: the small models of Debian's libonnx-testdata.
+# Gathers seeds for a fuzz target: fuzz_corpus.sh import|yaml|json|csv|npy|picture|safetensors|metrics|idx_cifar FOLDER
 set -euo pipefail
-corpus=${1:?say which folder to fill}
+target=${1:?say which target}
+corpus=${2:?say which folder to fill}
+top=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$corpus"
-find /usr/share/libonnx-testdata/data -name '*.onnx' -size -8k | while read -r file; do
-  cp "$file" "$corpus/$(echo "${file%/model.onnx}" | sed 's|.*/||').onnx"
-done
+case $target in
+  import)
+    find /usr/share/libonnx-testdata/data -name '*.onnx' -size -8k | while read -r file; do
+      cp "$file" "$corpus/$(echo "${file%/model.onnx}" | sed 's|.*/||').onnx"
+    done ;;
+  yaml) cp "$top"/labs/*.yaml "$top"/catalog/*.yaml "$corpus" ;;
+  csv) find "$top/catalog" -name '*.csv' -exec cp {} "$corpus" \; ;;
+  json) printf '{"a": [1, 2.5e3, true, null, "\\u00e9"], "b": {"c": -1}}' > "$corpus/seed" ;;
+  metrics) printf '{"step":1,"loss":2.5}\n{"step":4,"test_top1":0.5}\n' > "$corpus/seed" ;;
+  *) python3 -c "
+import sys; sys.path.insert(0, '$top/tests/hostile'); sys.dont_write_bytecode = True
+import pathlib, fixtures
+out = pathlib.Path('$corpus')
+shape = {'dtype': 'F32', 'shape': [2], 'data_offsets': [0, 8]}
+seeds = {
+    'npy': [fixtures.npy(\"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\", bytes(8))],
+    'safetensors': [fixtures.safetensors({'__metadata__': {'a': 'b'}, 'w': shape}, bytes(8))],
+    'picture': [fixtures.png(4, 4, data=bytes(52)), b'\xff\xd8\xff\xe0\x00\x10JFIF'],
+    'idx_cifar': [b'\0' + bytes(3073), b'\1' + bytes(3074), b'\2' + b'\0\0\x08\3\0\0\0\1\0\0\0\2\0\0\0\2' + bytes(4) + b'\0\0\x08\1\0\0\0\1\0'],
+}['$target']
+for number, seed in enumerate(seeds): (out / str(number)).write_bytes(seed)" ;;
+esac
 echo "$(ls "$corpus" | wc -l) seeds in $corpus"

@@ -1,7 +1,7 @@
 // libFuzzer target: any bytes are imported or refused with Error; nothing else may happen.
 //
 //   cmake --preset asan && cmake --build --preset asan --target import_fuzz
-//   tools/fuzz_corpus.sh corpus && build/asan/tests/import_fuzz corpus -max_total_time=300
+//   tools/fuzz_corpus.sh import corpus && build/asan/tests/import_fuzz corpus -max_total_time=300
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

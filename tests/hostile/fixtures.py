@@ -1,0 +1,153 @@
+"""The files that hostile requests name: bombs, torn and oversized files, pipes, names with escapes."""
+import json
+import os
+import pathlib
+import struct
+import zlib
+
+
+def png(width, height, colour=2, depth=8, data=b""):
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(data)) + chunk(b"IEND", b"")
+
+
+def alias_bomb(head=""):
+    text = head + "a: &a [x, x, x, x, x, x, x, x, x]\n"
+    for name, before in zip("bcdefghi", "abcdefgh"):
+        text += f"{name}: &{name} [{', '.join(['*' + before] * 9)}]\n"
+    return text
+
+
+def lab(run="models", name="one", settings="", each="", report='- text: "{{ 1 }}"'):
+    return (f"title: t\nquestion: q\nsettings: {{{settings}}}\nsteps:\n  - name: {name}\n    run: \"{run}\"\n"
+            + (f"    each: {each}\n" if each else "") + f"report:\n  {report}\n")
+
+
+def safetensors(header, data=b""):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def npy(header, data=b""):
+    text = header.encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
+
+
+def run_folder(root, name, config="model: lenet5\ndata: fashion-mnist\nbatch: 128\n", metrics='{"step":1,"loss":2}\n'):
+    folder = root / name
+    (folder / "checkpoints").mkdir(parents=True)
+    for file, text in (("config.yaml", config), ("metrics.jsonl", metrics)):
+        if text == "pipe":
+            os.mkfifo(folder / file)
+        elif text == "device":
+            (folder / file).symlink_to("/dev/zero")
+        elif text is not None:
+            (folder / file).write_text(text)
+    return folder
+
+
+def text_files(root):
+    files = {
+        "bomb.yaml": alias_bomb(), "bomb_lab.yaml": alias_bomb("title: t\nquestion: q\n"),
+        "cycle.yaml": "a: &a [*a, *a]\n", "deep.yaml": "[" * 5000, "empty.yaml": "", "blank.yaml": " \n\n",
+        "wide.yaml": "".join(f"k{i}: 1\n" for i in range(150000)), "long.yaml": "a: " + "x" * (5 << 20),
+        "list.yaml": "[1, 2]\n", "scalar.yaml": "just text\n", "tabs.yaml": "a:\n\t- b\n", "twice.yaml": "a: 1\na: 2\n",
+        "unknown.yaml": "nonsense: 1\n", "epochs.yaml": "epochs: many\n", "minus.yaml": "batch: -1\n",
+        "nan.yaml": "learning_rate: .nan\n", "huge.yaml": "batch: 99999999999999999999999\n",
+        "grid_huge.yaml": "models: [lenet5]\ndevices: [k80]\nworkers: [1000000000000000000]\n",
+        "grid_minus.yaml": "models: [lenet5]\ndevices: [k80]\nbatch: [-5]\n",
+        "grid_none.yaml": "models: []\ndevices: [k80]\n", "grid_model.yaml": "models: [nope]\ndevices: [k80]\n",
+        "grid_device.yaml": "models: [lenet5]\ndevices: [nope]\n", "grid_comm.yaml": "models: [lenet5]\ndevices: [k80]\ncomm: [nope]\n",
+        "grid_many.yaml": "models: [lenet5]\ndevices: [k80]\nworkers: &w [" + ",".join(["1"] * 3000) + "]\nbatch: *w\n",
+        "catalog.yaml": "devices:\n  bad:\n    memory_gb: -1\n", "plain.yaml": "models: [lenet5]\ndevices: [k80]\n",
+        "measurements.csv": "a,b\n1\n", "quoted.csv": '"a,b\n', "none.csv": "",
+        "labels.txt": "\x1b[2J\x1b]0;owned\x07\n" * 10,
+        "lab_debug.yaml": lab(report='- text: "{{ input }}"'), "lab_loop.yaml": lab(settings='a: "=def f: f; f"'),
+        "lab_deep.yaml": lab(settings='a: "=def f: 1 + f; f"'), "lab_indices.yaml": lab(settings="a: '=\"a\" | indices(\"\")'"),
+        "lab_many.yaml": lab(run="models {n}", settings='l: "=[range(10000000)]"', each='{n: "{l}"}'),
+        "lab_cells.yaml": lab(run="models {n} {m}", settings='l: "=[range(5000)]"', each='{n: "{l}", m: "{l}"}'),
+        "lab_self.yaml": lab(run="lab run lab_self.yaml"), "lab_out.yaml": lab(name="../../../evil"),
+        "lab_settings.yaml": lab(name="settings"), "lab_format.yaml": lab(report='- table: {rows: "[{a: 1}]", columns: [{key: a, format: fixed -}]}'),
+        "lab_word.yaml": lab(run="models {nothing}"), "lab_quote.yaml": lab(run="models 'open"),
+        "lab_block.yaml": lab(report='- nonsense: 1'), "lab_picture.yaml": lab(report='- picture: {file: /etc/passwd, caption: c}'),
+        "lab_pipe.yaml": lab(report=f'- picture: {{file: "{root}/pipe", caption: c}}'), "lab_memory.yaml": lab(settings="a: '=[range(1e9)]'"),
+        "lab_query.yaml": lab(settings="a: '=.a |'"), "...yaml": lab(), "lab_grow.yaml": lab(settings="a: '=reduce range(60) as $i (\"x\"; . + .)'"),
+    }
+    for name, text in files.items():
+        (root / name).write_text(text)
+
+
+def binary_files(root):
+    shape = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
+    files = {
+        "empty.onnx": b"", "text.onnx": b"hello", "zeros.onnx": bytes(4096), "ones.onnx": b"\xff" * 4096,
+        "empty.safetensors": b"", "short.safetensors": b"\x08\0\0\0", "text.safetensors": b"hello world, this is text",
+        "length.safetensors": struct.pack("<Q", 1 << 62) + b"{}", "deep.safetensors": safetensors(b"[" * 100000),
+        "offsets.safetensors": safetensors({"a": {**shape, "data_offsets": [0, 1 << 60]}}, bytes(8)),
+        "overlap.safetensors": safetensors({"a": shape, "b": shape}, bytes(8)),
+        "shape.safetensors": safetensors({"a": {**shape, "shape": [1 << 62, 1 << 62]}}, bytes(8)),
+        "minus.safetensors": safetensors({"a": {**shape, "shape": [-2]}}, bytes(8)),
+        "other.safetensors": safetensors({"nothing": shape}, bytes(8)),
+        "escape.safetensors": safetensors({"\x1b[2J": shape}, bytes(8)),
+        "empty.npy": b"", "magic.npy": b"\x93NUMPY", "text.npy": b"not an array at all",
+        "object.npy": npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }"),
+        "shape.npy": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 9), }"),
+        "short.npy": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 28, 28), }", bytes(16)),
+        "header.npy": npy("{'descr': '<f4'"), "minus.npy": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-4,), }"),
+        "small.npy": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", bytes(8)),
+        "empty.png": b"", "signature.png": b"\x89PNG\r\n\x1a\n", "bomb.png": png(1 << 30, 1 << 30), "zero.png": png(0, 0),
+        "torn.png": png(28, 28, data=bytes(28 * 85))[:60], "missing.png": png(28, 28, data=bytes(10)), "text.png": b"hello",
+        "empty.jpg": b"", "text.jpg": b"hello", "start.jpg": b"\xff\xd8\xff\xe0\x00\x10JFIF", "ones.jpg": b"\xff\xd8" + b"\xff" * 500,
+    }
+    for name, content in files.items():
+        (root / name).write_bytes(content)
+
+
+def data_folders(root):
+    def folder(name, **files):
+        (root / name).mkdir()
+        for file, content in files.items():
+            path = root / name / file.replace("__", "/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+
+    names = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+    folder("idx_empty", **{name: b"" for name in names})
+    folder("idx_magic", **{name: b"\1\2\3\4" * 8 for name in names})
+    folder("idx_huge", **{name: struct.pack(">IIII", 0x803, 1 << 31, 1 << 30, 1 << 30) for name in names})
+    folder("idx_short", **{name: struct.pack(">IIII", 0x803, 10, 28, 28) + bytes(7) for name in names})
+    folder("cifar_short", **{f"data_batch_{i}.bin": bytes(3072) for i in range(1, 6)}, **{"test_batch.bin": bytes(1)})
+    folder("cifar_label", **{f"data_batch_{i}.bin": b"\xff" + bytes(3072) for i in range(1, 6)}, **{"test_batch.bin": b"\xff" + bytes(3072)})
+    folder("pictures_bad", train__a__x__png=b"no", train__b__y__png=b"no")
+    folder("nothing")
+    (root / "pictures_text" / "a").mkdir(parents=True)
+    (root / "pictures_text" / "a" / "x.png").write_bytes(b"no")
+
+
+def make(root):
+    root = pathlib.Path(root)
+    text_files(root)
+    binary_files(root)
+    data_folders(root)
+    os.mkfifo(root / "pipe")
+    for ending in ("onnx", "npy", "yaml", "safetensors", "png", "csv"):
+        os.mkfifo(root / f"pipe.{ending}")
+        (root / f"device.{ending}").symlink_to("/dev/zero")
+        (root / f"folder.{ending}").mkdir()
+    run_folder(root, "run_pipe", metrics="pipe")
+    run_folder(root, "run_device", metrics="device")
+    run_folder(root, "run_config_pipe", config="pipe")
+    run_folder(root, "run_config_device", config="device")
+    run_folder(root, "run_config_bomb", config=alias_bomb())
+    run_folder(root, "run_config_empty", config="")
+    run_folder(root, "run_config_list", config="[1]\n")
+    run_folder(root, "run_config_other", config="colour: red\n")
+    run_folder(root, "run_no_metrics", metrics=None)
+    run_folder(root, "run_no_steps", metrics="")
+    run_folder(root, "run_bad_json", metrics="{\n")
+    run_folder(root, "run_no_step", metrics='{"loss":1}\n')
+    run_folder(root, "run_deep", metrics="[" * 100000 + "\n")
+    os.mkfifo(run_folder(root, "run_checkpoint_pipe") / "checkpoints" / "latest.safetensors")
