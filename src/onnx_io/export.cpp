@@ -111,42 +111,58 @@ void add_node(const Graph& graph, const Node& node, onnx::GraphProto& out) {
   }
 }
 
-void set_value_info(const Value& value, onnx::ValueInfoProto* info) {
+// `batch_name` stands for a first dimension of `batch`; empty: nothing does.
+void set_value_info(const Value& value, const std::string& batch_name, int64_t batch,
+                    onnx::ValueInfoProto* info) {
   info->set_name(value.name);
   auto* tensor = info->mutable_type()->mutable_tensor_type();
   tensor->set_elem_type(element_type(value.type.dtype));
   auto* shape = tensor->mutable_shape();
   for (const int64_t d : value.type.shape.dims()) {
     auto* dim = shape->add_dim();
-    if (d != Shape::kUnknown) dim->set_dim_value(d);
+    if (shape->dim_size() == 1 && d == batch && !batch_name.empty()) {
+      dim->set_dim_param(batch_name);
+    } else if (d != Shape::kUnknown) {
+      dim->set_dim_value(d);
+    }
   }
 }
 
 // Everything of the graph but its initializers.
-std::string graph_without_weights(const Graph& graph) {
+std::string graph_without_weights(const Graph& graph, const std::string& batch_name) {
   onnx::GraphProto out;
   out.set_name(graph.name().empty() ? "graph" : graph.name());
   for (const NodeId id : graph.node_ids()) {
     add_node(graph, graph.node(id), out);
     for (const ValueId output : graph.node(id).outputs) {
-      if (output.valid() && !graph.is_output(output)) {
-        set_value_info(graph.value(output), out.add_value_info());
+      // With an open batch readers infer what lies between.
+      if (output.valid() && !graph.is_output(output) && batch_name.empty()) {
+        set_value_info(graph.value(output), "", 0, out.add_value_info());
       }
     }
   }
-  for (const ValueId id : graph.inputs()) set_value_info(graph.value(id), out.add_input());
-  for (const ValueId id : graph.outputs()) set_value_info(graph.value(id), out.add_output());
+  const int64_t batch = batch_of(graph);
+  const auto describe = [&](ValueId id, onnx::ValueInfoProto* info) {
+    set_value_info(graph.value(id), batch_name, batch, info);
+  };
+  for (const ValueId id : graph.inputs()) describe(id, out.add_input());
+  for (const ValueId id : graph.outputs()) describe(id, out.add_output());
   return out.SerializeAsString();
 }
 
 // Everything of the model before its graph.
-std::string model_header() {
+std::string model_header(const Metadata& metadata) {
   onnx::ModelProto out;
   out.set_ir_version(kIrVersion);
   out.set_producer_name("trainyard");
   auto* opset = out.add_opset_import();
   opset->set_domain("");
   opset->set_version(kOpset);
+  for (const auto& [key, value] : metadata) {
+    auto* entry = out.add_metadata_props();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
   return out.SerializeAsString();
 }
 
@@ -277,9 +293,8 @@ void write_external(const std::vector<Entry>& entries, AtomicFile& file, WeightW
   }
 }
 
-void write_model(const std::string& description, std::vector<Entry> entries, AtomicFile& file,
-                 WeightWriter& weights) {
-  std::string head = model_header();
+void write_model(std::string head, const std::string& description, std::vector<Entry> entries,
+                 AtomicFile& file, WeightWriter& weights) {
   align_entries(head, description, entries);
   append_bytes_header(head, kGraphField, graph_size(description, entries));
   file.write(head);
@@ -297,11 +312,11 @@ void write_model(const std::string& description, std::vector<Entry> entries, Ato
 void export_model(const Graph& graph, const std::filesystem::path& path,
                   const ExportOptions& options) {
   check_operators(graph);
-  const std::string description = graph_without_weights(graph);
+  const std::string description = graph_without_weights(graph, options.batch_name);
+  const std::string head = model_header(options.metadata);
   std::vector<Entry> entries = inline_entries(graph);
-  // Header and length of the graph take less than a kilobyte, padding less than twice the
-  // alignment.
-  const uint64_t extra = 1024 + 2 * kAlignment * entries.size();
+  // The length of the graph takes a few bytes, padding less than twice the alignment.
+  const uint64_t extra = head.size() + 64 + 2 * kAlignment * entries.size();
   const bool external =
       graph_size(description, entries) + extra > static_cast<uint64_t>(options.largest_file);
   const std::filesystem::path data_path = path.string() + ".data";
@@ -313,10 +328,10 @@ void export_model(const Graph& graph, const std::filesystem::path& path,
   if (external) {
     AtomicFile data(data_path);
     write_external(entries, data, weights);
-    write_model(description, entries, file, weights);
+    write_model(head, description, entries, file, weights);
     data.commit();
   } else {
-    write_model(description, entries, file, weights);
+    write_model(head, description, entries, file, weights);
   }
   file.commit();
 }

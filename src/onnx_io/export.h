@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
 
 #include "ir/graph.h"
+#include "onnx_io/metadata.h"
 
 namespace trainyard::onnx_io {
 
@@ -16,6 +18,10 @@ struct ExportOptions {
   uint64_t seed = 0;  // for initializers that are rules
   // Where the file would become larger, the weights go to `path`.data beside it.
   int64_t largest_file = kLargestModelFile;
+  // The name of the first dimension of inputs and outputs, which may then be any number; empty: it
+  // is the number of the graph.
+  std::string batch_name = {};
+  Metadata metadata = {};
   // Called between pieces with the bytes of weights written and to be written.
   std::function<void(int64_t, int64_t)> progress;
 };

@@ -172,5 +172,21 @@ TEST(Export, LeavesNothingWhereItCannotWrite) {
   EXPECT_THROW(export_model(small_network(), "/nowhere/at/all/m.onnx"), Failure);
 }
 
+TEST(Export, AnOpenBatchAndMetadataComeBack) {
+  const auto path = std::filesystem::temp_directory_path() / "trainyard_export_open.onnx";
+  ExportOptions options;
+  options.batch_name = "batch";
+  options.metadata = {{kClassesKey, "cat\ndog\n"}, {"other", std::string(2000, 'x')}};
+  export_model(models::build_model("lenet5", {.batch = 7}), path, options);
+  EXPECT_EQ(batch_of(import_model(path)), 1) << "an open dimension";
+  EXPECT_EQ(batch_of(import_model(path, {.batch = 3, .shapes = {}})), 3);
+  EXPECT_TRUE(check_model(path, {}).findings.empty());
+  EXPECT_EQ(read_metadata(path), options.metadata);
+  export_model(models::build_model("lenet5", {.batch = 7}), path);
+  EXPECT_EQ(batch_of(import_model(path)), 7);
+  EXPECT_TRUE(read_metadata(path).empty());
+  std::filesystem::remove(path);
+}
+
 }  // namespace
 }  // namespace trainyard::onnx_io

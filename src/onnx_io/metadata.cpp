@@ -1,0 +1,27 @@
+#include "onnx_io/metadata.h"
+
+#include <onnx/onnx_pb.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/wire.h"
+
+namespace trainyard::onnx_io {
+
+Metadata read_metadata(const std::filesystem::path& path) {
+  constexpr uint32_t kMetadataField = 14;  // of ModelProto
+  const MappedFile file(path);
+  Metadata metadata;
+  WireReader reader(file.bytes());
+  while (!reader.done()) {
+    const WireField field = reader.next();
+    if (field.number != kMetadataField || field.type != WireType::kBytes) continue;
+    onnx::StringStringEntryProto entry;
+    TY_REQUIRE(entry.ParseFromArray(field.content.data(), static_cast<int>(field.content.size())),
+               "{}: damaged metadata", path.string());
+    metadata[entry.key()] = entry.value();
+  }
+  return metadata;
+}
+
+}  // namespace trainyard::onnx_io

@@ -1,0 +1,21 @@
+// What a model file says of itself beside the graph: pairs of text (metadata_props).
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace trainyard::onnx_io {
+
+using Metadata = std::map<std::string, std::string>;
+
+// Keys that this project writes: the names of the classes, one a line; the steps from picture to
+// input as data::Augmentations takes them; and the shape of pictures before these, as 1x28x28.
+inline constexpr const char* kClassesKey = "trainyard.classes";
+inline constexpr const char* kStepsKey = "trainyard.preprocessing";
+inline constexpr const char* kPictureKey = "trainyard.picture";
+
+// Reads the pairs alone, whatever the size of the weights. Throws Error if the file is no model.
+Metadata read_metadata(const std::filesystem::path& path);
+
+}  // namespace trainyard::onnx_io
