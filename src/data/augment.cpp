@@ -100,7 +100,7 @@ uint64_t key_of(const Draw& draw) {
 
 Augmentations::Augmentations(std::string_view text, const Dataset& dataset)
     : output_(dataset.shape()) {
-  std::vector<Word> words = parse_words(text);
+  std::vector<Word> words = parse_words(text == "none" ? "" : text);
   if (!words.empty() && words.back().name == kNormalize) {
     const Word& word = words.back();
     normalization_ =

@@ -32,10 +32,10 @@ struct Draw {
 // Immutable; may be used by several threads at once, each with its own workspace.
 class Augmentations {
  public:
-  // Steps separated by commas, such as "crop:4,flip,cutout:16x1,normalize"; empty: none. See
-  // docs/data.md. `normalize` without numbers measures `dataset`, so it is the training set that
-  // belongs here; text() then holds the numbers. Throws Error for an unknown step, wrong numbers,
-  // or pictures that differ in size at the end.
+  // Steps separated by commas, such as "crop:4,flip,cutout:16x1,normalize"; empty or "none": none.
+  // See docs/data.md. `normalize` without numbers measures `dataset`, so it is the training set
+  // that belongs here; text() then holds the numbers. Throws Error for an unknown step, wrong
+  // numbers, or pictures that differ in size at the end.
   Augmentations(std::string_view text, const Dataset& dataset);
 
   const PictureShape& output() const { return output_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -167,7 +168,12 @@ std::string Dataset::sample_name(int64_t index) const {
 }
 
 std::unique_ptr<Dataset> open_dataset(std::string_view text, Split split) {
-  const Spec spec = parse_spec(text);
+  Spec spec = parse_spec(text);
+  // A folder of a format's name, with nothing behind it, is meant.
+  if (spec.place.empty() && spec.name != "fashion-mnist" && spec.name != "synthetic" &&
+      std::filesystem::is_directory(spec.name)) {
+    spec.place = std::exchange(spec.name, "");
+  }
   if (spec.name == "fashion-mnist") return open_fashion_mnist(spec, split);
   if (spec.name == "mnist") return open_mnist(spec, split);
   if (spec.name == "synthetic") return open_synthetic(spec, split);

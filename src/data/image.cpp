@@ -9,6 +9,13 @@
 #include "data/resample.h"
 
 namespace trainyard::data {
+
+PictureSize picture_size(std::string_view bytes) {
+  if (bytes.starts_with("\xff\xd8\xff")) return jpeg_size(bytes);
+  if (bytes.starts_with("\x89PNG")) return png_size(bytes);
+  return {};
+}
+
 Image decode_image(std::string_view bytes, std::string_view origin) {
   if (bytes.starts_with("\xff\xd8\xff")) return decode_jpeg(bytes, origin);
   if (bytes.starts_with("\x89PNG")) return decode_png(bytes, origin);

@@ -23,6 +23,14 @@ struct Image {
 // JPEG or PNG, told apart by their first bytes; grey is spread over three channels, transparency
 // is dropped. Throws Error naming the file.
 Image read_image(const std::filesystem::path& path);
+struct PictureSize {
+  int64_t height = 0;
+  int64_t width = 0;
+  bool operator==(const PictureSize&) const = default;
+};
+// Without decoding; zeros where the file is no picture that can be read.
+PictureSize picture_size(std::string_view bytes);
+
 // The same for bytes in memory; `origin` names them in errors.
 Image decode_image(std::string_view bytes, std::string_view origin);
 // A PNG file.

@@ -15,4 +15,8 @@ inline constexpr int64_t kMostPixels = int64_t{1} << 27;
 Image decode_jpeg(std::string_view bytes, std::string_view origin);
 Image decode_png(std::string_view bytes, std::string_view origin);
 
+// What the header says; zeros where it cannot be read.
+PictureSize jpeg_size(std::string_view bytes);
+PictureSize png_size(std::string_view bytes);
+
 }  // namespace trainyard::data

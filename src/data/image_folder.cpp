@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "data/image.h"
 #include "data/readers.h"
@@ -54,7 +55,12 @@ class ImageFolder final : public Dataset {
     return files_[static_cast<size_t>(index)].path;
   }
   PixelView pixels(int64_t index, Pixels& room) const override {
-    const Image image = read_image(files_[static_cast<size_t>(index)].path);
+    const std::string& path = files_[static_cast<size_t>(index)].path;
+    const Image image = read_image(path);
+    TY_REQUIRE(
+        !shape().is_fixed() || (image.height == shape().height && image.width == shape().width),
+        "{}: {} x {}, but the others are {} x {}; it was changed", path, image.height, image.width,
+        shape().height, shape().width);
     room.reshape({kColors, image.height, image.width});
     const int64_t plane = room.shape.plane();
     for (int64_t c = 0; c < kColors; ++c) {
@@ -68,6 +74,18 @@ class ImageFolder final : public Dataset {
  private:
   std::vector<File> files_;
 };
+
+// The size that all pictures have by their headers; zeros where they differ.
+PictureShape common_shape(const std::vector<File>& files) {
+  PictureSize common;
+  for (const File& file : files) {
+    const PictureSize size = picture_size(read_file(file.path));
+    if (size == PictureSize{}) continue;  // whoever reads it says what is wrong
+    if (common == PictureSize{}) common = size;
+    if (size != common) return {kColors, 0, 0};
+  }
+  return {kColors, common.height, common.width};
+}
 
 // Where the split is: DIR/train, DIR/val or DIR/test; a folder of classes alone is for training.
 fs::path split_folder(const fs::path& folder, Split split) {
@@ -103,7 +121,7 @@ std::unique_ptr<Dataset> open_image_folder(const fs::path& folder, Split split) 
   }
   TY_REQUIRE(!files.empty(), "{}: expected a folder per class, found none", place.string());
   DatasetInfo info{
-      .shape = {kColors, 0, 0},
+      .shape = common_shape(files),
       .class_names = names,
       .source = fmt::format("pictures in {}, {} split", place.string(), split_name(split))};
   return std::make_unique<ImageFolder>(std::move(info), std::move(files));

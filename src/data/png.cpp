@@ -26,6 +26,15 @@ Image decode_png(std::string_view bytes, std::string_view origin) {
   return image;
 }
 
+PictureSize png_size(std::string_view bytes) {
+  png_image info{};
+  info.version = PNG_IMAGE_VERSION;
+  if (png_image_begin_read_from_memory(&info, bytes.data(), bytes.size()) == 0) return {};
+  const PictureSize size = {info.height, info.width};
+  png_image_free(&info);
+  return size;
+}
+
 std::string encode_png(const Image& image) {
   png_image info{};
   info.version = PNG_IMAGE_VERSION;

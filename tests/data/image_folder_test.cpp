@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "data/dataset.h"
 #include "data/fixture.h"
 #include "data/image.h"
 #include "data/loader.h"
+#include "data/picture_input.h"
+#include "data/readable.h"
 #include "data/statistics.h"
 #include "support/error_message.h"
 
@@ -105,6 +108,45 @@ TEST(ImageFolder, SaysWhatIsMissing) {
   EXPECT_EQ(open_dataset(flat.string(), Split::kTrain)->size(), 3);
   EXPECT_NE(message_of([&] { open_dataset(flat.string(), Split::kTest); }).find("no test split"),
             std::string::npos);
+}
+
+TEST(ImageFolder, PicturesOfOneSizeNeedNoResizing) {
+  const fs::path folder = scratch_folder("one_size");
+  for (const char* name : {"train/a/1.png", "train/b/2.png", "val/a/3.png", "val/b/4.png"}) {
+    write_picture(folder / name, 7, 5, 1);
+  }
+  const auto set = open_dataset("folder:" + folder.string(), Split::kTrain);
+  EXPECT_EQ(set->shape(), (PictureShape{3, 7, 5}));
+  EXPECT_EQ(Augmentations("normalize", *set).output(), (PictureShape{3, 7, 5}));
+  write_picture(folder / "train/a/1.png", 8, 5, 1);
+  Pixels room;
+  EXPECT_NE(message_of([&] { set->pixels(0, room); }).find("it was changed"), std::string::npos);
+}
+
+TEST(ImageFolder, BadFilesAreSkippedAndListed) {
+  const fs::path folder = write_folder("with_bad");
+  write_file(folder / "train/dog/bad.png", "no picture");
+  std::vector<std::string> skipped;
+  const auto set = only_readable(open_dataset(folder.string(), Split::kTrain), skipped);
+  EXPECT_EQ(set->size(), 3);
+  EXPECT_EQ(set->label(2), 1);
+  ASSERT_EQ(skipped.size(), 1U);
+  EXPECT_NE(skipped[0].find("bad.png"), std::string::npos);
+  Pixels room;
+  for (int64_t i = 0; i < set->size(); ++i) EXPECT_GT(set->pixels(i, room).shape.height, 0);
+}
+
+TEST(PictureInput, StepsOfTrainingAreApplied) {
+  Image image{.height = 4, .width = 8, .pixels = {}};
+  for (int i = 0; i < 32; ++i) image.pixels.insert(image.pixels.end(), {255, 255, 255});
+  const Tensor tensor = apply_steps(image, parse_picture_shape("1x28x28"), "normalize:0.5:0.25");
+  EXPECT_EQ(tensor.shape(), (Shape{1, 1, 28, 28}));
+  EXPECT_NEAR(tensor.values<float>()[100], 2.0F, 1e-5F);
+  const Tensor cut = apply_steps(image, parse_picture_shape("3x?x?"), "resize:6x6");
+  EXPECT_EQ(cut.shape(), (Shape{1, 3, 6, 6}));
+  for (const char* wrong : {"", "28x28", "2x4x4", "ax4x4", "3x4x99999999"}) {
+    EXPECT_THROW(parse_picture_shape(wrong), Error) << wrong;
+  }
 }
 
 }  // namespace

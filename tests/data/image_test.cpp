@@ -22,7 +22,8 @@ Image gradient(int64_t height, int64_t width) {
   return image;
 }
 
-std::string jpeg_of(const Image& image) {
+// `components` bytes of each pixel: 3, or 4 for inks.
+std::string jpeg_of(const Image& image, int components = 3, bool progressive = false) {
   jpeg_compress_struct info;
   jpeg_error_mgr errors;
   info.err = jpeg_std_error(&errors);
@@ -32,14 +33,15 @@ std::string jpeg_of(const Image& image) {
   jpeg_mem_dest(&info, &memory, &size);
   info.image_height = static_cast<JDIMENSION>(image.height);
   info.image_width = static_cast<JDIMENSION>(image.width);
-  info.input_components = 3;
-  info.in_color_space = JCS_RGB;
+  info.input_components = components;
+  info.in_color_space = components == 4 ? JCS_CMYK : JCS_RGB;
   jpeg_set_defaults(&info);
   jpeg_set_quality(&info, 100, TRUE);
+  if (progressive) jpeg_simple_progression(&info);
   jpeg_start_compress(&info, TRUE);
   while (info.next_scanline < info.image_height) {
-    auto* row = const_cast<JSAMPLE*>(image.pixels.data() +
-                                     info.next_scanline * static_cast<size_t>(image.width) * 3);
+    auto* row = const_cast<JSAMPLE*>(
+        image.pixels.data() + info.next_scanline * static_cast<size_t>(image.width * components));
     jpeg_write_scanlines(&info, &row, 1);
   }
   jpeg_finish_compress(&info);
@@ -89,6 +91,28 @@ TEST(Image, PreprocessingCutsAndNormalises) {
   EXPECT_NEAR(tensor.values<float>()[2 * 32 * 32 + 5], (128.0 / 255 - 0.406) / 0.225, 1e-5);
   EXPECT_EQ(preprocess(gradient(40, 60), 1, 8, 8, {}).shape(), (Shape{1, 1, 8, 8}));
   EXPECT_THROW(preprocess(gradient(40, 60), 2, 8, 8, {}), Error);
+}
+
+TEST(Image, JpegsOfInksAndInPassesAreRead) {
+  const Image original = gradient(16, 24);
+  EXPECT_EQ(decode_image(jpeg_of(original, 3, true), "progressive").width, 24);
+  // Libjpeg writes the inks of Adobe's programs: 255 is no ink.
+  Image inks{.height = 8, .width = 8, .pixels = {}};
+  for (int i = 0; i < 64; ++i) inks.pixels.insert(inks.pixels.end(), {255, 0, 255, 255});
+  const Image seen = decode_image(jpeg_of(inks, 4), "cmyk");
+  EXPECT_NEAR(seen.pixels[0], 255, 3);
+  EXPECT_NEAR(seen.pixels[1], 0, 3);
+  EXPECT_NEAR(seen.pixels[2], 255, 3);
+}
+
+TEST(Image, SizesAreReadFromHeaders) {
+  const Image image = gradient(5, 9);
+  const PictureSize size{5, 9};
+  EXPECT_EQ(picture_size(encode_png(image)), size);
+  EXPECT_EQ(picture_size(jpeg_of(image)), size);
+  for (const char* text : {"", "text", "\x89PNG", "\xff\xd8\xff"}) {
+    EXPECT_EQ(picture_size(text), PictureSize{}) << text;
+  }
 }
 
 }  // namespace

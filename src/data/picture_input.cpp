@@ -1,0 +1,70 @@
+#include "data/picture_input.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "data/augment.h"
+#include "data/dataset.h"
+
+namespace trainyard::data {
+namespace {
+
+// A set of one picture.
+class OnePicture final : public Dataset {
+ public:
+  OnePicture(const Image& image, int64_t channels)
+      : Dataset({.shape = {channels, image.height, image.width},
+                 .class_names = {},
+                 .source = "a picture"}) {
+    pixels_.reshape(shape());
+    for (int64_t c = 0; c < channels; ++c) {
+      uint8_t* to = pixels_.row(c, 0);
+      for (int64_t i = 0; i < shape().plane(); ++i) {
+        const uint8_t* from = image.pixels.data() + i * kColors;
+        to[i] = channels == kColors ? from[c]
+                                    : static_cast<uint8_t>(std::lround(
+                                          0.299 * from[0] + 0.587 * from[1] + 0.114 * from[2]));
+      }
+    }
+  }
+
+  int64_t size() const override { return 1; }
+  PixelView pixels(int64_t /*index*/, Pixels& /*room*/) const override { return pixels_.view(); }
+
+ private:
+  Pixels pixels_;
+};
+
+}  // namespace
+
+PictureShape parse_picture_shape(const std::string& text) {
+  const std::vector<std::string> parts = split(text, 'x');
+  PictureShape shape;
+  const auto number = [&](const std::string& part) -> int64_t {
+    const bool digits = !part.empty() && part.size() <= 6 &&
+                        part.find_first_not_of("0123456789") == std::string::npos;
+    TY_REQUIRE(digits || part == "?", "'{}' is no shape of pictures, as 1x28x28 or 3x?x?", text);
+    return digits ? std::stoll(part) : 0;
+  };
+  TY_REQUIRE(parts.size() == 3, "'{}' is no shape of pictures, as 1x28x28 or 3x?x?", text);
+  shape.channels = number(parts[0]);
+  shape.height = number(parts[1]);
+  shape.width = number(parts[2]);
+  TY_REQUIRE(shape.channels == 1 || shape.channels == kColors,
+             "a picture fills 1 or 3 channels, not {}", text);
+  return shape;
+}
+
+Tensor apply_steps(const Image& image, const PictureShape& picture, const std::string& steps) {
+  const OnePicture set(picture.is_fixed() ? resize(image, picture.height, picture.width) : image,
+                       picture.channels);
+  const Augmentations augmentations(steps, set);
+  const PictureShape& output = augmentations.output();
+  Tensor tensor(DType::kF32, Shape{1, output.channels, output.height, output.width});
+  Workspace workspace;
+  augmentations.floats(set, {}, workspace, tensor.values<float>().data());
+  return tensor;
+}
+
+}  // namespace trainyard::data
