@@ -1,8 +1,10 @@
 #include "runs/events.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <unistd.h>
 
@@ -25,6 +27,9 @@ constexpr uint32_t kEventSessionLog = 7;
 constexpr uint32_t kSummaryValue = 1;
 constexpr uint32_t kValueTag = 1;
 constexpr uint32_t kValueSimple = 2;
+constexpr uint32_t kValueImage = 4;
+constexpr uint32_t kValueHistogram = 5;
+constexpr uint32_t kValueMetadata = 9;
 constexpr uint32_t kSessionStatus = 1;
 constexpr uint64_t kSessionStart = 1;
 
@@ -45,6 +50,26 @@ void put_bytes(std::string& out, uint32_t field, std::string_view bytes) {
   out += bytes;
 }
 
+void put_double(std::string& out, uint32_t field, double value) {
+  append_tag(out, field, WireType::kFixed64);
+  put_raw(out, value);
+}
+
+std::string tagged(const std::string& tag) {
+  std::string value;
+  put_bytes(value, kValueTag, tag);
+  return value;
+}
+
+// google.protobuf.Value
+std::string setting_value(const Setting& setting) {
+  std::string out;
+  if (const auto* number = std::get_if<double>(&setting)) put_double(out, 2, *number);
+  if (const auto* text = std::get_if<std::string>(&setting)) put_bytes(out, 3, *text);
+  if (const auto* flag = std::get_if<bool>(&setting)) put_number(out, 4, *flag ? 1 : 0);
+  return out;
+}
+
 double seconds_since_1970() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
@@ -52,8 +77,7 @@ double seconds_since_1970() {
 
 std::string event(int64_t step) {
   std::string out;
-  append_tag(out, kEventWallTime, WireType::kFixed64);
-  put_raw(out, seconds_since_1970());
+  put_double(out, kEventWallTime, seconds_since_1970());
   put_number(out, kEventStep, static_cast<uint64_t>(step));
   return out;
 }
@@ -98,6 +122,91 @@ EventWriter::EventWriter(const std::filesystem::path& folder, int64_t last_step)
   std::string start = event(last_step + 1);
   put_bytes(start, kEventSessionLog, session);
   file_.append(record(start));
+}
+
+void EventWriter::write_summary(int64_t step, std::string_view value) {
+  std::string summary;
+  put_bytes(summary, kSummaryValue, value);
+  std::string content = event(step);
+  put_bytes(content, kEventSummary, summary);
+  file_.append(record(content));
+}
+
+// SessionStartInfo of TensorBoard's plug-in for settings, in the metadata of a value without data.
+void EventWriter::write_settings(const std::map<std::string, Setting>& settings) {
+  std::string session;
+  for (const auto& [name, setting] : settings) {
+    std::string pair;
+    put_bytes(pair, 1, name);
+    put_bytes(pair, 2, setting_value(setting));
+    put_bytes(session, 1, pair);
+  }
+  put_double(session, 5, seconds_since_1970());
+  std::string content;
+  put_bytes(content, 3, session);
+  std::string plugin;
+  put_bytes(plugin, 1, "hparams");
+  put_bytes(plugin, 2, content);
+  std::string metadata;
+  put_bytes(metadata, 1, plugin);
+  std::string value = tagged("_hparams_/session_start_info");
+  put_bytes(value, kValueMetadata, metadata);
+  write_summary(0, value);
+}
+
+void EventWriter::write_picture(int64_t step, const std::string& tag, std::string_view png,
+                                int64_t height, int64_t width) {
+  constexpr uint64_t kColor = 3;
+  std::string image;
+  put_number(image, 1, static_cast<uint64_t>(height));
+  put_number(image, 2, static_cast<uint64_t>(width));
+  put_number(image, 3, kColor);
+  put_bytes(image, 4, png);
+  std::string value = tagged(tag);
+  put_bytes(value, kValueImage, image);
+  write_summary(step, value);
+}
+
+void EventWriter::write_histogram(int64_t step, const std::string& tag,
+                                  std::span<const float> numbers) {
+  constexpr size_t kBuckets = 30;
+  double low = INFINITY;
+  double high = -INFINITY;
+  double sum = 0;
+  double squares = 0;
+  double count = 0;
+  for (const double number : numbers) {
+    if (!std::isfinite(number)) continue;
+    low = std::min(low, number);
+    high = std::max(high, number);
+    sum += number;
+    squares += number * number;
+    count += 1;
+  }
+  if (count == 0) return;
+  const double width = high > low ? (high - low) / kBuckets : 1;
+  std::array<double, kBuckets> buckets{};
+  for (const double number : numbers) {
+    if (!std::isfinite(number)) continue;
+    buckets[std::min(kBuckets - 1, static_cast<size_t>((number - low) / width))] += 1;
+  }
+  std::string limits;
+  std::string counts;
+  for (size_t i = 0; i < kBuckets; ++i) {
+    put_raw(limits, low + width * static_cast<double>(i + 1));
+    put_raw(counts, buckets[i]);
+  }
+  std::string histogram;
+  put_double(histogram, 1, low);
+  put_double(histogram, 2, high);
+  put_double(histogram, 3, count);
+  put_double(histogram, 4, sum);
+  put_double(histogram, 5, squares);
+  put_bytes(histogram, 6, limits);
+  put_bytes(histogram, 7, counts);
+  std::string value = tagged(tag);
+  put_bytes(value, kValueHistogram, histogram);
+  write_summary(step, value);
 }
 
 void EventWriter::write(int64_t step, std::span<const Scalar> scalars) {

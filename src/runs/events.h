@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
+#include <string_view>
+#include <variant>
 
 #include "base/file.h"
 
@@ -15,6 +18,8 @@ struct Scalar {
   double value = 0;
 };
 
+using Setting = std::variant<std::string, double, bool>;
+
 // Each process writes a file of its own; TensorBoard reads all files of a folder as one run.
 class EventWriter {
  public:
@@ -24,9 +29,20 @@ class EventWriter {
 
   void write(int64_t step, std::span<const Scalar> scalars);
 
+  // The settings of the run, for the table of TensorBoard's HPARAMS page.
+  void write_settings(const std::map<std::string, Setting>& settings);
+  // A PNG file and its size in pixels.
+  void write_picture(int64_t step, const std::string& tag, std::string_view png, int64_t height,
+                     int64_t width);
+  // How the numbers are spread, in 30 buckets of the same width. Those that are not finite are left
+  // out; without any other nothing is written.
+  void write_histogram(int64_t step, const std::string& tag, std::span<const float> numbers);
+
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  void write_summary(int64_t step, std::string_view value);
+
   std::filesystem::path path_;
   AppendFile file_;
 };

@@ -1,5 +1,6 @@
 #include "runs/events.h"
 
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <vector>
@@ -128,6 +129,26 @@ TEST(Events, AResumedRunWritesAnotherFileAndPurgesLaterSteps) {
 TEST(Events, AFolderThatIsNotThereIsAFailure) {
   const TemporaryFolder folder("events_test");
   EXPECT_THROW(EventWriter(folder / "missing", 0), Failure);
+}
+
+TEST(Events, SettingsPicturesAndHistogramsAreWrittenForTensorBoard) {
+  const TemporaryFolder folder("events_more");
+  EventWriter writer(folder.path(), 0);
+  writer.write_settings(
+      {{"model", Setting("lenet5")}, {"batch", Setting(128.0)}, {"flag", Setting(true)}});
+  writer.write_picture(3, "test/confusion", "PNG bytes", 20, 30);
+  const std::vector<float> numbers = {0, 1, 1, 2, INFINITY};
+  writer.write_histogram(4, "state/w", numbers);
+  writer.write_histogram(4, "state/nothing", std::vector<float>{NAN});
+  const std::vector<std::string> records = read_records(writer.path());
+  ASSERT_EQ(records.size(), 5U) << "two of the file, and three";
+  EXPECT_NE(records[2].find("_hparams_/session_start_info"), std::string::npos);
+  EXPECT_NE(records[2].find("lenet5"), std::string::npos);
+  EXPECT_NE(records[3].find("PNG bytes"), std::string::npos);
+  // Four numbers: minimum 0, maximum 2, count 4 as doubles.
+  const double count = 4;
+  EXPECT_NE(records[4].find(std::string_view(reinterpret_cast<const char*>(&count), sizeof count)),
+            std::string::npos);
 }
 
 }  // namespace

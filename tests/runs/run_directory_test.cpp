@@ -62,5 +62,18 @@ TEST_F(RunDirectoryTest, ARootThatCannotBeIsAFailure) {
   EXPECT_THROW(RunDirectory::create(root_, "first", "", ""), Failure);
 }
 
+TEST_F(RunDirectoryTest, NamesThatAreReservedDiffer) {
+  const ReservedName first(root_, "lenet5", "mnist");
+  std::string gone;
+  {
+    const ReservedName second(root_, "lenet5", "mnist");
+    gone = second.name();
+    EXPECT_NE(first.name(), gone);
+  }
+  EXPECT_FALSE(fs::exists(root_ / gone)) << "nobody took it";
+  { const RunDirectory run = RunDirectory::create(root_, first.name(), "lenet5", "mnist"); }
+  EXPECT_THROW(RunDirectory::create(root_, first.name(), "lenet5", "mnist"), Error);
+}
+
 }  // namespace
 }  // namespace trainyard::runs
