@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/terminal.h"
 #include "base/text.h"
 #include "report/chart.h"
 #include "report/table.h"
@@ -13,7 +14,7 @@
 namespace trainyard::report {
 namespace {
 
-constexpr int kColumns = 72;
+constexpr int kUsualColumns = 72;
 constexpr int kRows = 14;
 constexpr int kDotColumns = 2;  // of a braille character
 constexpr int kDotRows = 4;
@@ -21,6 +22,13 @@ constexpr size_t kMostMarked = 40;  // points of a series that get a mark each
 constexpr std::array<std::string_view, 8> kMarks = {"●", "○", "▲", "△", "■", "□", "◆", "◇"};
 constexpr std::array<std::string_view, 6> kFills = {"█", "▓", "▒", "░", "▞", "▚"};
 constexpr std::array<std::string_view, 9> kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
+
+// What a terminal leaves beside labels and the name of the axis.
+int plot_columns() {
+  constexpr int kBeside = 28;
+  const auto columns = static_cast<int>(terminal_columns());
+  return columns == 0 ? kUsualColumns : std::clamp(columns - kBeside, 24, 160);
+}
 
 std::string number(double value) {
   const double size = std::fabs(value);
@@ -54,6 +62,29 @@ class Scale {
     }
   }
 
+  // Widens a linear scale to round numbers, and returns those to label.
+  std::vector<double> round_ticks() {
+    if (log_) {
+      std::vector<double> ticks;
+      for (const double place : {0.0, 0.25, 0.5, 0.75, 1.0}) ticks.push_back(at(place));
+      return ticks;
+    }
+    constexpr double kMostSteps = 5;
+    const double exact = (high_ - low_) / kMostSteps;
+    const double power = std::pow(10.0, std::floor(std::log10(exact)));
+    double step = 10 * power;
+    for (const double factor : {5.0, 2.5, 2.0, 1.0}) {
+      if (factor * power >= exact * (1 - 1e-9)) step = factor * power;
+    }
+    const double first = std::floor(low_ / step + 1e-9);
+    const double last = std::ceil(high_ / step - 1e-9);
+    low_ = first * step;
+    high_ = last * step;
+    std::vector<double> ticks;
+    for (double i = first; i <= last; ++i) ticks.push_back(i * step);
+    return ticks;
+  }
+
   bool shows(double v) const { return std::isfinite(v) && (!log_ || v > 0); }
   double place(double v) const { return (bent(v) - bent(low_)) / (bent(high_) - bent(low_)); }
   double at(double place) const {
@@ -72,19 +103,25 @@ class Scale {
 // Dots, with characters that lie over them.
 class Canvas {
  public:
+  explicit Canvas(int columns) : columns_(columns) {
+    for (auto& row : dots_) row.resize(static_cast<size_t>(columns));
+    for (auto& row : marks_) row.resize(static_cast<size_t>(columns));
+  }
+
   void dot(double x, double y) {
-    const int column = std::clamp(static_cast<int>(std::lround(x * (kDotColumns * kColumns - 1))),
-                                  0, kDotColumns * kColumns - 1);
+    const int column = std::clamp(static_cast<int>(std::lround(x * (kDotColumns * columns_ - 1))),
+                                  0, kDotColumns * columns_ - 1);
     const int row = std::clamp(static_cast<int>(std::lround((1 - y) * (kDotRows * kRows - 1))), 0,
                                kDotRows * kRows - 1);
     constexpr std::array<std::array<uint8_t, kDotRows>, kDotColumns> kBits = {
         {{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}}};
-    dots_[row / kDotRows][column / kDotColumns] |= kBits[column % kDotColumns][row % kDotRows];
+    dots_[row / kDotRows][static_cast<size_t>(column / kDotColumns)] |=
+        kBits[column % kDotColumns][row % kDotRows];
   }
 
   void line(double x0, double y0, double x1, double y1) {
     const int steps = static_cast<int>(std::ceil(std::max(
-        std::fabs(x1 - x0) * kDotColumns * kColumns, std::fabs(y1 - y0) * kDotRows * kRows)));
+        std::fabs(x1 - x0) * kDotColumns * columns_, std::fabs(y1 - y0) * kDotRows * kRows)));
     for (int i = 0; i <= steps; ++i) {
       const double t = steps > 0 ? static_cast<double>(i) / steps : 0;
       dot(x0 + t * (x1 - x0), y0 + t * (y1 - y0));
@@ -92,21 +129,21 @@ class Canvas {
   }
 
   void mark(double x, double y, std::string_view mark) {
-    const auto column = std::clamp<int64_t>(std::lround(x * (kColumns - 1)), 0, kColumns - 1);
+    const auto column = std::clamp<int64_t>(std::lround(x * (columns_ - 1)), 0, columns_ - 1);
     const auto row = std::clamp<int64_t>(std::lround((1 - y) * (kRows - 1)), 0, kRows - 1);
-    marks_[row][column] = mark;
+    marks_[row][static_cast<size_t>(column)] = mark;
   }
 
   std::string row(int row) const {
     std::string out;
-    for (int column = 0; column < kColumns; ++column) {
-      if (!marks_[row][column].empty()) {
-        out += marks_[row][column];
-      } else if (dots_[row][column] == 0) {
+    for (int column = 0; column < columns_; ++column) {
+      if (!marks_[row][static_cast<size_t>(column)].empty()) {
+        out += marks_[row][static_cast<size_t>(column)];
+      } else if (dots_[row][static_cast<size_t>(column)] == 0) {
         out += ' ';
       } else {
         // U+2800 and up in UTF-8.
-        const uint8_t bits = dots_[row][column];
+        const uint8_t bits = dots_[row][static_cast<size_t>(column)];
         out += '\xe2';
         out += static_cast<char>(0xa0 | (bits >> 6));
         out += static_cast<char>(0x80 | (bits & 0x3f));
@@ -116,8 +153,9 @@ class Canvas {
   }
 
  private:
-  std::array<std::array<uint8_t, kColumns>, kRows> dots_{};
-  std::array<std::array<std::string_view, kColumns>, kRows> marks_{};
+  int columns_;
+  std::array<std::vector<uint8_t>, kRows> dots_;
+  std::array<std::vector<std::string_view>, kRows> marks_;
 };
 
 template <typename F>
@@ -165,24 +203,27 @@ void draw(const Chart& chart, const Scale& x, const Scale& y, Canvas& canvas) {
 
 std::string plot(const Chart& chart) {
   const Scale x(collect(chart, [](const ChartPoint& p) { return p.x; }), chart.x.log, false);
-  const Scale y(collect(chart, [](const ChartPoint& p) { return p.y; }), chart.y.log, true);
-  Canvas canvas;
+  Scale y(collect(chart, [](const ChartPoint& p) { return p.y; }), chart.y.log, true);
+  std::array<std::string, kRows> labels;
+  for (const double tick : y.round_ticks()) {
+    labels[static_cast<size_t>(std::lround((1 - y.place(tick)) * (kRows - 1)))] = number(tick);
+  }
+  const int columns = plot_columns();
+  Canvas canvas(columns);
   draw(chart, x, y, canvas);
-  constexpr int kTickEvery = 4;
   constexpr size_t kLabel = 8;
   std::string out = line_of("  " + chart.y.name);
   for (int row = 0; row < kRows; ++row) {
-    const bool tick = row % kTickEvery == 0 || row == kRows - 1;
-    const std::string label =
-        tick ? number(y.at(1 - static_cast<double>(row) / (kRows - 1))) : std::string();
-    out += line_of(padded(label, kLabel, Align::kRight) + (tick ? " ┤" : " │") + canvas.row(row));
+    const std::string& label = labels[static_cast<size_t>(row)];
+    out += line_of(padded(label, kLabel, Align::kRight) + (label.empty() ? " │" : " ┤") +
+                   canvas.row(row));
   }
-  out += padded("", kLabel, Align::kRight) + " └" + repeated("─", kColumns) + "\n";
+  out += padded("", kLabel, Align::kRight) + " └" + repeated("─", columns) + "\n";
   const std::string low = number(x.at(0));
   const std::string middle = number(x.at(0.5));
   const std::string high = number(x.at(1));
   out += line_of(fmt::format("{:{}}{}{:^{}}{}  {}", "", kLabel + 2, low, middle,
-                             kColumns - static_cast<int>(low.size() + high.size()), high,
+                             columns - static_cast<int>(low.size() + high.size()), high,
                              chart.x.name));
   return out + legend(chart, kMarks);
 }
@@ -313,12 +354,12 @@ std::string timeline(const Chart& chart) {
   ends.push_back(0);
   const double last = *std::max_element(ends.begin(), ends.end());
   const auto column_of = [&](double time) {
-    return last > 0 ? std::lround(time / last * kColumns) : 0;
+    return last > 0 ? std::lround(time / last * kUsualColumns) : 0;
   };
   const size_t width = widest(chart.y.categories);
   std::string out;
   for (size_t lane = 0; lane < chart.y.categories.size(); ++lane) {
-    std::vector<std::string> cells(kColumns + 1, " ");
+    std::vector<std::string> cells(kUsualColumns + 1, " ");
     for (size_t s = 0; s < chart.series.size(); ++s) {
       for (const ChartPoint& p : chart.series[s].points) {
         if (static_cast<size_t>(p.y) != lane) continue;
@@ -337,9 +378,9 @@ std::string timeline(const Chart& chart) {
     for (const std::string& piece : cells) line += piece;
     out += line_of(line);
   }
-  out += padded("", width, Align::kLeft) + " └" + repeated("─", kColumns) + "\n";
+  out += padded("", width, Align::kLeft) + " └" + repeated("─", kUsualColumns) + "\n";
   out += line_of(fmt::format("{}  0{:>{}} {}", padded("", width, Align::kLeft), number(last),
-                             kColumns - 1, chart.x.name));
+                             kUsualColumns - 1, chart.x.name));
   return out + legend(chart, kFills);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/printable.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "report/html.h"
 #include "report/table.h"
@@ -53,19 +54,21 @@ std::string listing_text(const Listing& listing) {
 
 // Lines of at most a terminal's width, broken between words.
 std::string wrapped(std::string_view text) {
-  constexpr size_t kWidth = 100;
+  constexpr size_t kUsual = 100;
+  const size_t columns = terminal_columns();
+  const size_t width_limit = columns == 0 ? kUsual : columns;
   std::string out;
   size_t column = 0;
   for (const std::string& line : split(text, '\n')) {
     if (!out.empty()) out += '\n';
-    if (width_of(line) <= kWidth) {
+    if (width_of(line) <= width_limit) {
       out += line;
       continue;
     }
     column = 0;
     for (const std::string& word : split(line, ' ')) {
       const size_t width = width_of(word);
-      if (column > 0 && column + 1 + width > kWidth) {
+      if (column > 0 && column + 1 + width > width_limit) {
         out += '\n';
         column = 0;
       } else if (column > 0) {

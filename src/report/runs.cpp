@@ -29,7 +29,6 @@ Json read_run_config(const std::filesystem::path& path) {
   const auto document = YamlDocument::parse(read_file(path), path.string());
   const YamlView root = document->root();
   root.at("model").text();
-  root.at("data").text();
   root.at("batch").integer();
   return document->json();
 }
@@ -177,8 +176,10 @@ Table final_table(std::span<const Run> runs, Json& data) {
     return std::all_of(runs.begin(), runs.end(),
                        [&](const Run& run) { return fact(run) == fact(runs[0]); });
   };
-  const bool same_data =
-      all_share([](const Run& run) { return text_of_setting(run.config.at("data")); });
+  const bool same_data = all_share([](const Run& run) {
+    const Json* set = run.config.find("data");
+    return set != nullptr ? set->dump(-1) : "";
+  });
   const bool same_host = all_share([](const Run& run) {
     const Json* host = run.machine.find("host");
     return host != nullptr ? host->dump(-1) : "";

@@ -8,13 +8,13 @@
 
 #include "base/error.h"
 #include "base/printable.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "report/html.h"
 
 namespace trainyard::report {
 namespace {
 
-constexpr size_t kTerminalWidth = 100;
 constexpr size_t kNarrowestColumn = 12;
 
 // The first byte of a character in UTF-8, not one of those that continue it.
@@ -150,10 +150,11 @@ std::vector<std::vector<std::string>> Table::marked(std::string_view before,
 
 // Two spaces between columns, or one if the table is too wide for that; then shorter text.
 std::string Table::fit(std::vector<size_t>& widths) const {
+  const size_t limit = terminal_columns();
   const size_t sum = std::accumulate(widths.begin(), widths.end(), size_t{0});
   const size_t gaps = widths.empty() ? 0 : widths.size() - 1;
-  if (sum + 2 * gaps <= kTerminalWidth) return "  ";
-  size_t excess = sum + gaps > kTerminalWidth ? sum + gaps - kTerminalWidth : 0;
+  if (limit == 0 || sum + 2 * gaps <= limit) return "  ";
+  size_t excess = sum + gaps > limit ? sum + gaps - limit : 0;
   for (size_t c = 0; c < widths.size(); ++c) {
     if (columns_[c].widest == 0 || widths[c] <= kNarrowestColumn) continue;
     const size_t cut = std::min(excess, widths[c] - kNarrowestColumn);
@@ -170,7 +171,7 @@ std::string Table::to_text() const {
   for (size_t c = 0; c < columns_.size(); ++c) {
     size_t width = width_of(columns_[c].name);
     for (const auto& row : texts) {
-      if (!row.empty()) width = std::max(width, width_of(shortened(row[c], columns_[c].widest)));
+      if (!row.empty()) width = std::max(width, width_of(row[c]));
     }
     widths.push_back(width);
   }

@@ -54,8 +54,8 @@ enum class Best : uint8_t { kNone, kLowest, kHighest };
 struct Column {
   std::string name;
   Align align = Align::kRight;
-  // A text column may be shortened in the middle to this width, and to less where the table would
-  // be wider than a terminal; 0: never. CSV and JSON are not shortened.
+  // A text column may be shortened in the middle where the table would be wider than the terminal;
+  // 0: never. Nothing is shortened in a pipe, in CSV and JSON.
   size_t widest = 0;
   std::string key = {};  // the name in CSV; empty: as it is
   Best best = Best::kNone;

@@ -58,8 +58,56 @@ TEST(Runs, SaysWhatIsNoRun) {
   const std::vector<std::filesystem::path> none = {folder.path()};
   EXPECT_NE(message_of([&] { runs_document(none); }).find("no config.yaml"), std::string::npos);
   const std::vector<std::filesystem::path> begun = {make_run(folder, "begun", 32, 0)};
-  EXPECT_NE(message_of([&] { runs_document(begun); }).find("no epoch is finished"),
+  EXPECT_NE(message_of([&] { runs_document(begun); }).find("no step is recorded"),
             std::string::npos);
+}
+
+TEST(Runs, StepsAloneAreShownToo) {
+  const TemporaryFolder folder("steps");
+  const std::vector<std::filesystem::path> one = {make_run(folder, "short", 32, 0)};
+  write_file(one[0] / "metrics.jsonl", "{\"step\":1,\"loss\":2}\n{\"step\":2,\"loss\":1.5}\n");
+  const std::string text = render(runs_document(one), Format::kText);
+  EXPECT_NE(text.find("1.5000"), std::string::npos) << text;
+  EXPECT_NE(text.find("step by step"), std::string::npos) << text;
+}
+
+TEST(Runs, TheBestIsMarkedAmongComparableRunsAlone) {
+  const TemporaryFolder folder("best");
+  const std::vector<std::filesystem::path> two = {make_run(folder, "a", 32, 2),
+                                                  make_run(folder, "b", 64, 1)};
+  write_file(two[1] / "config.yaml", "model: lenet5\nbatch: 64\nseed: 1\ndata: other\n");
+  EXPECT_EQ(render(runs_document(two), Format::kText).find("*90.00 %"), std::string::npos);
+}
+
+TEST(Runs, ClassesAreNamed) {
+  const TemporaryFolder folder("classes");
+  const std::vector<std::filesystem::path> one = {make_run(folder, "named", 32, 1)};
+  write_file(one[0] / "classes.txt", "cat\ndog\n");
+  EXPECT_NE(render(runs_document(one), Format::kText).find("cat"), std::string::npos);
+}
+
+TEST(Runs, ADamagedConfigIsNamed) {
+  const TemporaryFolder folder("damaged");
+  const std::vector<std::filesystem::path> one = {make_run(folder, "bad", 32, 1)};
+  for (const char* text : {"[1, 2]\n", "colour: red\n", "model: lenet5\nbatch: many\n", ""}) {
+    write_file(one[0] / "config.yaml", text);
+    EXPECT_NE(message_of([&] { runs_document(one); }).find("config.yaml:1"), std::string::npos)
+        << text;
+  }
+}
+
+// A page whose data would end the script, or keep it from ending.
+TEST(Runs, NoTextLeavesTheDataOfAPage) {
+  const TemporaryFolder folder("names");
+  const std::vector<std::filesystem::path> one = {
+      make_run(folder, "<!--<script>alert(1)<-script>", 32, 1)};
+  const std::string page = render(runs_document(one), Format::kHtml);
+  EXPECT_EQ(page.find("<!--<script>"), std::string::npos);
+  const size_t begin = page.find("id=\"charts\">");
+  if (begin == std::string::npos) GTEST_SKIP() << "built without Node";
+  const std::string data = page.substr(begin + 12, page.find("</script>", begin) - begin - 12);
+  EXPECT_EQ(data.find('<'), std::string::npos);
+  EXPECT_NE(data.find("\\u003c!--"), std::string::npos);
 }
 
 }  // namespace

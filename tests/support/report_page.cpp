@@ -26,7 +26,10 @@ Chart lines() {
                   {{1, 100, 92, 108}, {2, 190, 170, 205}, {4, 350, 320, 377}, {8, 610, 540, 640}},
                   "a"},
                  {"predicted", Origin::kPredicted, {{1, 104}, {2, 201}, {4, 380}, {8, 690}}, "a"},
-                 {"published", Origin::kPublished, {{1, 90}, {8, 580}}},
+                 // A name that must stay one.
+                 {"<!--<script>document.title='owned'</script>",
+                  Origin::kPublished,
+                  {{1, 90}, {8, 580}}},
                  {"ideal", Origin::kIdeal, {{1, 100}, {8, 800}}}},
       .caption = "Four kinds of numbers in one chart."};
 }

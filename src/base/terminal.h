@@ -1,0 +1,12 @@
+// How wide text for people may be.
+#pragma once
+
+#include <cstddef>
+
+namespace trainyard {
+
+// Columns of the terminal that stdout is: those of COLUMNS where it is set, else what the terminal
+// says; 0 where stdout is none, so that there is no limit.
+size_t terminal_columns();
+
+}  // namespace trainyard
