@@ -65,12 +65,27 @@ Graph load_network(const train::TrainConfig& config, const data::Dataset& traini
   return network::load(request);
 }
 
+void set_dropout(Graph& graph, double ratio) {
+  for (const NodeId id : graph.node_ids()) {
+    const Node& node = graph.node(id);
+    if (node.op != "Dropout") continue;
+    const bool has_ratio = node.inputs.size() > 1 && node.inputs[1].valid() &&
+                           graph.value(node.inputs[1]).type.dtype == DType::kF32;
+    TY_REQUIRE(has_ratio, "dropout: '{}' has no ratio that could be changed", node.name);
+    Value& value = graph.mutable_value(node.inputs[1]);
+    Tensor changed(value.type.dtype, value.type.shape);
+    changed.values<float>()[0] = static_cast<float>(ratio);
+    value.constant = std::make_shared<const Tensor>(std::move(changed));
+  }
+}
+
 }  // namespace
 
 Graph build_training_network(const train::TrainConfig& config, const data::Dataset& training,
                              int64_t batch) {
   Graph graph = load_network(config, training, batch);
   check_names(config, graph);
+  if (config.dropout >= 0) set_dropout(graph, config.dropout);
   return graph;
 }
 

@@ -360,7 +360,7 @@ class WorkerRun {
 
   void write_result(const runs::RunDirectory& directory) {
     if (saved_.empty()) read_servers();
-    write_model(directory.path(), config_.model, trained_model(), states_);
+    write_model(directory.path(), config_.model, trained_model(), states_, log_->hooks().metadata);
   }
 
   void restore() {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,8 @@ struct TrainHooks {
   std::function<bool()> should_stop;
   // A worker is late. May be called by another thread.
   std::function<void(const std::string&)> on_warning;
+  // Written into model.onnx; see onnx_io/metadata.h.
+  std::map<std::string, std::string> metadata = {};
 };
 
 struct TrainResult {

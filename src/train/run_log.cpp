@@ -1,6 +1,7 @@
 #include "train/run_log.h"
 
 #include "base/error.h"
+#include "train/run_pictures.h"
 
 namespace trainyard::train {
 namespace {
@@ -32,6 +33,7 @@ void RunLog::begin() {
   if (leads()) {
     metrics_.emplace(directory_->metrics(), info_.step);
     events_.emplace(directory_->path(), info_.step);
+    events_->write_settings(settings_for_tensorboard(config_));
   }
   seconds_before_ = info_.values[kSecondsValue];
   watch_ = {};
@@ -84,12 +86,26 @@ void RunLog::write_epoch(const EpochReport& report) {
   }
   scalars.push_back({"train/images_per_s", report.images_per_s});
   events_->write(report.step, scalars);
+  if (!report.test.confusion.empty()) {
+    const data::Image image = confusion_picture(report.test.confusion);
+    events_->write_picture(report.step, "test/confusion", data::encode_png(image), image.height,
+                           image.width);
+  }
+}
+
+void RunLog::write_histograms(int64_t step, const States& states) {
+  for (const runs::StateTensor& state : states()) {
+    if (state.type.dtype != DType::kF32) continue;
+    const Tensor tensor = state.read();
+    events_->write_histogram(step, "state/" + state.name, tensor.values<float>());
+  }
 }
 
 void RunLog::end_epoch(EpochReport report, const States& states) {
   report.seconds = seconds();
   report.best = note_best(report.test);
   if (leads()) write_epoch(report);
+  if (leads() && config_.histograms) write_histograms(report.step, states);
   info_.epoch += 1;
   info_.epoch_step = 0;
   save(states, report.best);

@@ -61,6 +61,7 @@ class RunLog {
  private:
   bool note_best(const Evaluation& test);
   void write_epoch(const EpochReport& report);
+  void write_histograms(int64_t step, const States& states);
 
   const TrainConfig& config_;
   const runs::RunDirectory* directory_;

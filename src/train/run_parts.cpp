@@ -20,9 +20,29 @@ void require_input_shape(const Shape& input, int64_t batch, const data::Augmenta
              input.to_string(), expected.to_string());
 }
 
+namespace {
+
+// Whether no shape in the network has the batch as a number; those of the zoo have a 0 there.
+bool takes_any_batch(const Graph& graph) {
+  for (const NodeId id : graph.node_ids()) {
+    const Node& node = graph.node(id);
+    if (node.op != "Reshape" && node.op != "Expand") continue;
+    const auto& shape = graph.value(node.inputs[1]).constant;
+    if (shape == nullptr || shape->num_elements() == 0) return false;
+    if (shape->values<int64_t>()[0] == batch_of(graph)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 void write_model(const std::filesystem::path& folder, const std::string& name, const Graph& trained,
-                 std::span<const runs::NamedType> states) {
-  onnx_io::export_model(trained, folder / "model.onnx", {});
+                 std::span<const runs::NamedType> states,
+                 const std::map<std::string, std::string>& metadata) {
+  onnx_io::ExportOptions options;
+  if (takes_any_batch(trained)) options.batch_name = "batch";
+  options.metadata = metadata;
+  onnx_io::export_model(trained, folder / "model.onnx", options);
   runs::SafetensorsWriter writer(folder / "model.safetensors", {states.begin(), states.end()},
                                  {{"model", name}});
   for (const runs::NamedType& state : states) {

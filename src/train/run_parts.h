@@ -18,9 +18,10 @@ double base_rate(const TrainConfig& config);
 // Throws Error unless a network whose input is `input` takes batches of these pictures.
 void require_input_shape(const Shape& input, int64_t batch, const data::Augmentations& pictures);
 
-// model.onnx and model.safetensors; the latter has the initializers of `trained` that `states`
-// names.
+// model.onnx, of any batch and with this metadata, and model.safetensors; the latter has the
+// initializers of `trained` that `states` names.
 void write_model(const std::filesystem::path& folder, const std::string& name, const Graph& trained,
-                 std::span<const runs::NamedType> states);
+                 std::span<const runs::NamedType> states,
+                 const std::map<std::string, std::string>& metadata);
 
 }  // namespace trainyard::train

@@ -24,16 +24,18 @@ void add_deciding(Settings& settings, TrainConfig& c) {
                "a name of 'trainyard models', a path to an .onnx file, or a run directory");
   settings.add("data", &c.data, "the data set; see 'trainyard data --help'");
   settings.add("augment", &c.augment, "steps from picture to input, such as crop:4,flip,normalize");
+  settings.add("skip_bad_files", &c.skip_bad_files,
+               "leave out files that cannot be read, and list them in skipped.txt");
   settings.add("classes", &c.classes, "classes of a built-in network; 0: those of the data");
   settings.add("image", &c.image,
                "height and width of a built-in network's input; 0: those of the data");
   settings.add("width", &c.width, "width multiplier of a built-in network");
+  settings.add("dropout", &c.dropout, "share of values that dropout sets to zero; -1: as it is");
   settings.add("weights", &c.weights, "start from the parameters in this safetensors file");
   settings.add("freeze", &c.freeze,
                "parameters whose names begin so stay as they are (comma-separated)");
   settings.add("recompute", &c.recompute,
                "blocks computed again in backward to save memory: beginnings of node names");
-  settings.add("epochs", &c.epochs, "passes over the data");
   settings.add("batch", &c.batch, "images in a step, of all workers together");
   settings.add("accumulate", &c.accumulate, "steps whose gradients are added up for one update");
   settings.add("optimizer", &c.optimizer, "sgd, adam, adamw, rmsprop, adagrad or lars");
@@ -76,6 +78,7 @@ void add_deciding(Settings& settings, TrainConfig& c) {
 
 // How a run is carried out and when it ends.
 void add_others(Settings& settings, TrainConfig& c) {
+  settings.add("epochs", &c.epochs, "passes over the data; a run may go on with more");
   settings.add("threads", &c.threads, "of each worker; 0: all cores, shared among workers");
   settings.add("workers", &c.workers, "processes that share each batch");
   settings.add("all_reduce", &c.all_reduce, "how gradients are summed; see 'trainyard allreduce'");
@@ -93,6 +96,8 @@ void add_others(Settings& settings, TrainConfig& c) {
                "stop when the test accuracy reaches it (0 to 1)");
   settings.add("checkpoint_every", &c.checkpoint_every,
                "steps between checkpoints; 0: after each epoch");
+  settings.add("histograms", &c.histograms,
+               "after each epoch, how parameters and optimizer state are spread, for TensorBoard");
   settings.add("keep_checkpoints", &c.keep_checkpoints, "how many of the last ones to keep");
 }
 
@@ -133,6 +138,8 @@ void check(const TrainConfig& config) {
              config.learning_rate);
   TY_REQUIRE(config.weight_decay >= 0, "weight_decay is {}, expected 0 or more",
              config.weight_decay);
+  TY_REQUIRE(config.dropout == -1 || (0 <= config.dropout && config.dropout < 1),
+             "dropout is {}, expected 0 to 1, or -1 for the network's own", config.dropout);
   TY_REQUIRE(config.clip_norm >= 0, "clip_norm is {}, expected 0 or more", config.clip_norm);
   TY_REQUIRE(0 <= config.label_smoothing && config.label_smoothing < 1,
              "label_smoothing is {}, expected 0 to 1", config.label_smoothing);
@@ -171,6 +178,10 @@ void require_same_course(const TrainConfig& run, const TrainConfig& wanted) {
   std::string list;
   for (size_t i = 0; i < own.size(); ++i) {
     if (own[i] != asked[i]) list += fmt::format("\n  {}, asked for: {}", own[i], asked[i]);
+  }
+  if (wanted.epochs < run.epochs) {
+    list += fmt::format("\n  epochs: {}, asked for: {} (only more are possible)", run.epochs,
+                        wanted.epochs);
   }
   TY_REQUIRE(list.empty(), "a run goes on with the settings it began with; these differ:{}", list);
 }

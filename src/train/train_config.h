@@ -13,9 +13,11 @@ struct TrainConfig {
   std::string model = "lenet5";
   std::string data = "fashion-mnist";
   std::string augment = "normalize";
+  bool skip_bad_files = false;
   int64_t classes = 0;  // 0: as many as the data has
   int64_t image = 0;    // 0: the size of the pictures
   double width = 1.0;
+  double dropout = -1;    // below 0: the network's own
   std::string weights;    // safetensors to start from
   std::string freeze;     // prefixes of parameter names, separated by commas
   std::string recompute;  // prefixes of node names, separated by commas
@@ -62,6 +64,7 @@ struct TrainConfig {
 
   int64_t checkpoint_every = 0;  // steps; 0: after each epoch only
   int64_t keep_checkpoints = 2;
+  bool histograms = false;
 };
 
 // Names and explains every field; the settings point into `config`, which must outlive them.

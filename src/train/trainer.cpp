@@ -65,7 +65,7 @@ struct Trainer::Impl {
       step_.copy_weights_to(trained);
       std::vector<runs::NamedType> types = state_types();
       types.resize(step_.num_model_states());
-      write_model(directory->path(), config_.model, trained, types);
+      write_model(directory->path(), config_.model, trained, types, hooks.metadata);
     }
     return result;
   }

@@ -141,6 +141,75 @@ TEST(Train, ARunGoesOnWithItsOwnSettings) {
   EXPECT_EQ(resume("--threads", "1").code, 0);
 }
 
+TEST(Train, ARunGoesOnForMoreEpochs) {
+  const TemporaryFolder folder("train_longer");
+  const Words constant = {"--name", "one", "--schedule", "constant"};
+  ASSERT_EQ(run(train_words(folder.path(), constant)).code, 0);
+  const auto resume = [&](const char* epochs) {
+    return run({"train", "--runs-dir", folder.path(), "--resume", "one", "--epochs", epochs,
+                "--quiet", "--json"});
+  };
+  const Outcome fewer = resume("1");
+  EXPECT_EQ(fewer.code, 2);
+  EXPECT_NE(fewer.err.find("only more are possible"), std::string::npos) << fewer.err;
+  const Outcome longer = resume("3");
+  ASSERT_EQ(longer.code, 0) << longer.err;
+  EXPECT_EQ(Json::parse(longer.out, "train").at("steps").as_int(), 12);
+  // With a constant rate it is what a run of three epochs is.
+  ASSERT_EQ(run(train_words(folder.path(),
+                            {"--name", "whole", "--schedule", "constant", "--epochs", "3"}))
+                .code,
+            0);
+  EXPECT_EQ(weights(folder / "one"), weights(folder / "whole"));
+}
+
+TEST(Train, AFewStepsEndWithTheirLoss) {
+  const TemporaryFolder folder("train_steps");
+  const Outcome outcome =
+      run({"train", "--data", "synthetic:1x28x28,classes=4,size=64", "--batch", "16", "--max-steps",
+           "2", "--runs-dir", folder.path(), "--name", "few", "--quiet"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("2 steps and no whole epoch"), std::string::npos) << outcome.out;
+  const Outcome reported = run({"report", folder / "few"});
+  EXPECT_EQ(reported.code, 0) << reported.err;
+}
+
+// What the data were goes with the network, whatever batch it was trained with.
+TEST(Train, ATrainedNetworkRunsOnAPictureWithoutFurtherWords) {
+  const TemporaryFolder folder("train_run");
+  ASSERT_EQ(run(train_words(folder.path(), {"--name", "net", "--epochs", "1"})).code, 0);
+  const Json sheet = Json::parse(run({"data", "inspect", "synthetic:1x28x28,classes=4,size=64",
+                                      "--sheet", folder / "s.png", "--json"})
+                                     .out,
+                                 "inspect");
+  const Outcome outcome = run({"run", folder / "net", "--input", folder / "s.png", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json top = Json::parse(outcome.out, "run").at("outputs").items()[0].at("top");
+  EXPECT_EQ(top.items().size(), 4U);
+  EXPECT_FALSE(top.items()[0].at("label").as_string().empty());
+  double sum = 0;
+  for (const Json& row : top.items()) sum += row.at("probability").as_number();
+  EXPECT_NEAR(sum, 1, 1e-6);
+}
+
+TEST(Train, WhatWouldChangeNothingIsRefused) {
+  const TemporaryFolder folder("train_silent");
+  const std::pair<Words, const char*> cases[] = {
+      {{"--freeze", "nope"}, "no name begins with 'nope'"},
+      {{"--restarts", "-1"}, "restarts is -1"},
+      {{"--elastic"}, "--elastic needs --restarts"},
+      {{"--classes", "3"}, "the data has 4"},
+      {{"--all-reduce", "foo", "--workers", "2"}, "foo"},
+      {{"--resume", ""}, "an empty text"},
+  };
+  for (const auto& [words, expected] : cases) {
+    const Outcome outcome = run(train_words(folder / "runs", words));
+    EXPECT_EQ(outcome.code, 2) << words[0];
+    EXPECT_NE(outcome.err.find(expected), std::string::npos) << outcome.err;
+  }
+  EXPECT_FALSE(fs::exists(folder / "runs")) << "a refused run left a folder";
+}
+
 TEST(Train, KilledAtAnyMomentAndResumedItEndsWithTheSameBits) {
   constexpr uint64_t kSeed = 3;
   constexpr std::chrono::seconds kPatience{120};

@@ -19,11 +19,14 @@
 #include "cli/train_report.h"
 #include "cli/training_network.h"
 #include "cli/version.h"
+#include "data/augment.h"
+#include "data/readable.h"
 #include "data/sampler.h"
 #include "dist/launch.h"
 #include "dist/mpi/mpi_ranks.h"
 #include "dist/single.h"
 #include "network/network.h"
+#include "onnx_io/metadata.h"
 #include "report/runs.h"
 #include "runs/checkpoint.h"
 #include "train/trainer.h"
@@ -61,12 +64,19 @@ void read_config(std::string_view text, const std::string& origin, TrainFlags& f
   settings.read_yaml(text, origin, given);
 }
 
+// What somebody needs who runs the network later; see onnx_io/metadata.h.
+onnx_io::Metadata metadata_of_training(const data::Dataset& training, const std::string& augment) {
+  const data::Augmentations steps(augment, training);
+  return {{onnx_io::kClassesKey, join(training.class_names(), "\n") + "\n"},
+          {onnx_io::kStepsKey, steps.evaluation_text()},
+          {onnx_io::kPictureKey, training.shape().to_string()}};
+}
+
 train::TrainHooks hooks_of(train::Progress& progress, const StopSignals& signals, bool leads) {
   train::TrainHooks hooks;
   hooks.should_stop = [&] { return signals.requested(); };
   hooks.on_warning = [](const std::string& text) { std::cerr << "trainyard: " + text + "\n"; };
   if (!leads) return hooks;
-  hooks.on_step = [&](const train::StepReport& report) { progress.step(report); };
   hooks.on_epoch = [&](const train::EpochReport& r) { progress.note(epoch_line(r)); };
   return hooks;
 }
@@ -113,15 +123,23 @@ void complete(TrainFlags& flags, const std::string& file_text, int64_t ranks) {
   train::check(config);
   if (!flags.resume.empty()) {
     train::TrainConfig own;
-    train::settings_of(own).read_yaml(file_text, flags.resume);
+    train::settings_of(own).read_yaml(file_text, flags.resume + "/config.yaml");
     train::require_same_course(own, config);
   }
 }
 
-void print_result(const train::ServerTrainResult& served, const TrainFlags& flags,
+void print_result(const train::ServerTrainResult& served, double last_loss, const TrainFlags& flags,
                   const std::string& path, std::ostream& out) {
   const train::TrainResult& result = served.training;
   report::Document document = train_document(result, path);
+  if (result.epochs.empty()) {
+    document.blocks.clear();
+    document.blocks.emplace_back(report::Paragraph{
+        fmt::format("{} steps and no whole epoch, so nothing was tested; the loss of the last step "
+                    "is {:.4f}.",
+                    result.steps, last_loss)});
+    document.data["last_loss"] = last_loss;
+  }
   add_server_report(flags.config, served, document);
   out << report::render(document, flags.format);
   if (flags.format != report::Format::kText) return;
@@ -132,13 +150,21 @@ void print_result(const train::ServerTrainResult& served, const TrainFlags& flag
   }
 }
 
+std::unique_ptr<data::Dataset> open_split(const train::TrainConfig& config, data::Split split,
+                                          std::vector<std::string>& skipped) {
+  auto dataset = data::open_dataset(config.data, split);
+  return config.skip_bad_files ? data::only_readable(std::move(dataset), skipped)
+                               : std::move(dataset);
+}
+
 // One worker's part; rank 0 writes and prints.
 int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
                const StopSignals& signals) {
   const bool leads = comm.rank() == 0;
   const train::TrainConfig& config = flags.config;
-  const auto training = data::open_dataset(config.data, data::Split::kTrain);
-  const auto test = data::open_dataset(config.data, data::Split::kTest);
+  std::vector<std::string> skipped;
+  const auto training = open_split(config, data::Split::kTrain, skipped);
+  const auto test = open_split(config, data::Split::kTest, skipped);
   // A server does not compute; its share is like any other.
   Graph model = build_training_network(
       config, *training,
@@ -153,7 +179,8 @@ int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
   std::optional<train::Trainer> trainer;
   if (config.servers == 0) trainer.emplace(config, model, *training, *test, comm, kVersionText);
   train::Progress progress(std::cerr, train::Progress::mode_for_stderr(flags.quiet || !leads));
-  const train::TrainHooks hooks = hooks_of(progress, signals, leads);
+  train::TrainHooks hooks = hooks_of(progress, signals, leads);
+  if (leads) hooks.metadata = metadata_of_training(*training, config.augment);
   const auto train_here = [&](const runs::RunDirectory* directory) -> train::ServerTrainResult {
     if (trainer) return {trainer->run(directory, hooks), {}, {}};
     return train::train_with_servers(comm, config, model, *training, *test, directory, hooks);
@@ -162,10 +189,21 @@ int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
 
   const runs::RunDirectory directory = open_directory(flags);
   write_file(directory.config(), train::settings_of(flags.config).to_yaml());
+  write_file(directory.path() / "classes.txt", join(training->class_names(), "\n") + "\n");
+  if (!skipped.empty()) {
+    write_file(directory.path() / "skipped.txt", join(skipped, "\n") + "\n");
+    progress.note(fmt::format("{} files that cannot be read are left out; skipped.txt lists them",
+                              skipped.size()));
+  }
   const std::string path = directory.path().string();
   progress.note(fmt::format("{} on {}{} -> {}", config.model, training->source(),
                             comm.size() > 1 ? fmt::format(" by {} workers", config.workers) : "",
                             path));
+  double last_loss = 0;
+  hooks.on_step = [&](const train::StepReport& report) {
+    last_loss = report.loss;
+    progress.step(report);
+  };
   const train::ServerTrainResult served = train_here(&directory);
   const train::TrainResult& result = served.training;
   if (result.interrupted) {
@@ -174,12 +212,12 @@ int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
                     result.steps, shell_word(path));
     flags.quiet ? void(std::cerr << text << "\n") : progress.note(text);
   }
-  if (!result.epochs.empty()) {
+  if (result.steps > 0) {
     const std::filesystem::path mine[] = {directory.path()};
     write_file(directory.path() / "report.html",
                report::render(report::runs_document(mine), report::Format::kHtml));
   }
-  print_result(served, flags, path, out);
+  print_result(served, last_loss, flags, path, out);
   return result.interrupted ? 1 : 0;
 }
 
@@ -250,12 +288,15 @@ int run_workers(TrainFlags& flags, std::ostream& out) {
   if (flags.resume.empty() && flags.name.empty()) {
     flags.name = reserved.emplace(flags.root, config.model, config.data).name();
   }
+  // What each worker would refuse is refused here, once.
+  build_training_network(config, *data::open_dataset(config.data, data::Split::kTrain),
+                         data::share_of(config.batch, 0, config.workers));
   flags.given.insert("workers");
   const StopSignals signals;
   for (int64_t restart = 0;; ++restart) {
     const dist::JobEnd end = dist::run_job(config.workers + config.servers, worker_arguments(flags),
                                            [&] { return signals.requested(); });
-    out << end.output;
+    if (end.code == 0 || signals.requested()) out << end.output;
     if (end.code == 0) return 0;
     if (signals.requested()) {
       // Exit code 1 is that of workers which saved and said so.
