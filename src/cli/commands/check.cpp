@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/model_argument.h"
@@ -70,7 +71,10 @@ int check_command(const CheckOptions& options, std::ostream& out) {
   import.batch = options.batch;
   for (const std::string& shape : options.shapes) import.shapes.insert(parse_shape(shape));
   const onnx_io::CheckReport report = onnx_io::check_model(options.file, import);
-  out << report::render(document_of_check(options.file, report), options.format);
+  const std::string text = report::render(document_of_check(options.file, report), options.format);
+  // For people findings are errors; programs read them where they read everything.
+  if (!report.findings.empty() && options.format == report::Format::kText) throw Error(text);
+  out << text;
   return report.findings.empty() ? kRight : kWrong;
 }
 

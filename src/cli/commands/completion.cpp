@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "lab/lab_file.h"
@@ -30,6 +31,14 @@ _trainyard() {
     help) flags=''; words='@commands@' ;;
 @cases@    *) return ;;
   esac
+  case "$COMP_CWORD ${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
+    3\ lab\ run | 3\ lab\ show)
+      COMPREPLY=($(compgen -W '@labs@' -- "$word") $(compgen -f -X '!*.yaml' -- "$word"))
+      return ;;
+    2\ lab\ * | 2\ help\ * | 2\ models\ * | 2\ completion\ *)
+      COMPREPLY=($(compgen -W "$words $flags" -- "$word"))
+      return ;;
+  esac
   case "$word" in
     -*) COMPREPLY=($(compgen -W "$flags" -- "$word")) ;;
     *) COMPREPLY=($(compgen -W "$words" -- "$word") $(compgen -f -- "$word")) ;;
@@ -50,12 +59,9 @@ std::vector<std::string> words_of(std::string_view command) {
   std::vector<std::string> words;
   if (command == "lab") words = {"list", "show", "run"};
   if (command == "data") words = {"inspect", "show", "fashion-mnist", "mnist", "cifar10"};
-  if (command == "completion") words = {"bash", "zsh"};
+  if (command == "completion") words = {"bash", "zsh", "fish"};
   if (command == "help") {
     for (const Command* each : all_commands()) words.emplace_back(each->name);
-  }
-  if (command == "lab") {
-    for (std::string& name : lab::lab_names()) words.push_back(std::move(name));
   }
   for (const char* takes_models : {"analyze", "predict", "run", "bench", "export", "models"}) {
     if (command != takes_models) continue;
@@ -87,6 +93,7 @@ std::string bash() {
        {std::pair<std::string, std::string>{"@commands@", join(names, " ")},
         {"@models@", models},
         {"@devices@", join(devices(), " ")},
+        {"@labs@", join(lab::lab_names(), " ")},
         {"@cases@", cases}}) {
     for (size_t at = script.find(name); at != std::string::npos; at = script.find(name, at)) {
       script.replace(at, name.size(), text);
@@ -95,12 +102,39 @@ std::string bash() {
   return script;
 }
 
+// A line of completion for each command, its words and its flags; files are fish's own.
+std::string fish() {
+  std::string out =
+      "# Completion of trainyard for fish: trainyard completion fish | source\n"
+      "complete -c trainyard -n __fish_use_subcommand -f -a help\n";
+  for (const Command* command : all_commands()) {
+    out += fmt::format("complete -c trainyard -n __fish_use_subcommand -f -a {} -d {}\n",
+                       command->name, shell_word(std::string(command->summary)));
+    const std::string here = fmt::format("'__fish_seen_subcommand_from {}'", command->name);
+    std::vector<std::string> words = words_of(command->name);
+    if (command->name == "lab") {
+      for (std::string& name : lab::lab_names()) words.push_back(std::move(name));
+    }
+    if (!words.empty()) {
+      out += fmt::format("complete -c trainyard -n {} -a '{}'\n", here, join(words, " "));
+    }
+    for (const std::string& flag : split(flags_of(*command), ' ')) {
+      out += fmt::format("complete -c trainyard -n {} -l {}\n", here, flag.substr(2));
+    }
+  }
+  return out;
+}
+
 Runner setup_completion(Args& args) {
   auto shell = std::make_shared<std::string>();
-  args.positional("SHELL", *shell, "bash or zsh");
+  args.positional("SHELL", *shell, "bash, zsh or fish");
   return [shell](std::ostream& out) {
-    TY_REQUIRE(*shell == "bash" || *shell == "zsh", "completion: '{}' is neither bash nor zsh",
-               *shell);
+    TY_REQUIRE(*shell == "bash" || *shell == "zsh" || *shell == "fish",
+               "completion: '{}' is none of bash, zsh and fish", *shell);
+    if (*shell == "fish") {
+      out << fish();
+      return 0;
+    }
     if (*shell == "zsh") {
       out << "# Completion of trainyard for zsh: eval \"$(trainyard completion zsh)\"\n"
              "autoload -Uz +X compinit && compinit\n"
@@ -116,10 +150,11 @@ Runner setup_completion(Args& args) {
 extern const Command kCompletion = {
     .name = "completion",
     .group = "About",
-    .summary = "Completion of command lines, for bash and zsh",
+    .summary = "Completion of command lines, for bash, zsh and fish",
     .examples =
         "  trainyard completion bash > /etc/bash_completion.d/trainyard\n"
-        "  eval \"$(trainyard completion zsh)\"\n",
+        "  eval \"$(trainyard completion zsh)\"\n"
+        "  trainyard completion fish | source\n",
     .setup = setup_completion,
 };
 

@@ -163,7 +163,7 @@ int doctor_command(const report::Format& format, std::ostream& out) {
   document.data["findings"] = Json::array();
   report::Table table({{"", report::Align::kLeft},
                        {"what", report::Align::kLeft},
-                       {"found", report::Align::kLeft, 60},
+                       {"found", report::Align::kLeft},
                        {"what to do", report::Align::kLeft}});
   int64_t lacks = 0;
   for (const Finding& finding : findings) {

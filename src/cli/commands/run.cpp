@@ -8,17 +8,22 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/class_scores.h"
 #include "cli/command.h"
 #include "cli/execution_report.h"
 #include "cli/model_argument.h"
 #include "data/image.h"
+#include "data/picture_input.h"
 #include "ir/printer.h"
+#include "onnx_io/metadata.h"
 #include "runtime/bench.h"
 #include "runtime/compiler.h"
 #include "tensor/npy.h"
 
 namespace trainyard::cli {
 namespace {
+
+constexpr int64_t kLargestSide = 8192;
 
 struct RunFlags {
   ModelArgument model;
@@ -27,8 +32,8 @@ struct RunFlags {
   std::string labels;
   std::string trace;
   std::string dump;
-  std::vector<double> mean = {0.485, 0.456, 0.406};
-  std::vector<double> std = {0.229, 0.224, 0.225};
+  std::vector<double> mean;
+  std::vector<double> std;
   int64_t resize = 0;
   int64_t top = 5;
   int64_t threads = 0;
@@ -39,17 +44,27 @@ struct RunFlags {
   report::Format format = report::Format::kText;
 };
 
-data::Preprocessing preprocessing(const RunFlags& flags) {
-  TY_REQUIRE(flags.mean.size() == 3 && flags.std.size() == 3,
-             "--mean and --std take three numbers each, found {} and {}", flags.mean.size(),
-             flags.std.size());
+// What the file of the model says of itself; nothing for a network of the zoo.
+onnx_io::Metadata metadata_of(const RunFlags& flags) {
+  if (!network::is_path(flags.model.text())) return {};
+  return onnx_io::read_metadata(network::model_file(flags.model.text()));
+}
+
+// ImageNet's, unless flags say otherwise: a number per channel.
+data::Preprocessing preprocessing(const RunFlags& flags, int64_t channels) {
   data::Preprocessing options;
   options.resize_shorter = flags.resize;
-  for (size_t c = 0; c < 3; ++c) {
-    TY_REQUIRE(flags.std[c] != 0, "--std must not be zero");
-    options.mean[c] = static_cast<float>(flags.mean[c]);
-    options.std[c] = static_cast<float>(flags.std[c]);
-  }
+  TY_REQUIRE(flags.resize >= 0 && flags.resize <= kLargestSide, "--resize is {}, expected 0 to {}",
+             flags.resize, kLargestSide);
+  const auto set = [&](const char* flag, const std::vector<double>& given, float* target) {
+    if (given.empty()) return;
+    TY_REQUIRE(static_cast<int64_t>(given.size()) == channels,
+               "{} has {} numbers, but the input has {} channels", flag, given.size(), channels);
+    for (size_t c = 0; c < given.size(); ++c) target[c] = static_cast<float>(given[c]);
+  };
+  set("--mean", flags.mean, options.mean);
+  set("--std", flags.std, options.std);
+  for (const float std : options.std) TY_REQUIRE(std != 0, "--std must not be zero");
   return options;
 }
 
@@ -57,7 +72,21 @@ bool is_picture(const std::string& file) {
   return file.ends_with(".jpg") || file.ends_with(".jpeg") || file.ends_with(".png");
 }
 
-Tensor read_input(const std::string& file, const runtime::Port& port, const RunFlags& flags) {
+// As the network was trained, if its file says how and no flag says otherwise.
+Tensor read_picture(const std::string& file, const Shape& shape, const RunFlags& flags,
+                    const onnx_io::Metadata& metadata) {
+  const data::Image image = data::read_image(file);
+  const auto steps = metadata.find(onnx_io::kStepsKey);
+  const auto picture = metadata.find(onnx_io::kPictureKey);
+  const bool told = flags.resize > 0 || !flags.mean.empty() || !flags.std.empty();
+  if (told || steps == metadata.end() || picture == metadata.end()) {
+    return data::preprocess(image, shape[1], shape[2], shape[3], preprocessing(flags, shape[1]));
+  }
+  return data::apply_steps(image, data::parse_picture_shape(picture->second), steps->second);
+}
+
+Tensor read_input(const std::string& file, const runtime::Port& port, const RunFlags& flags,
+                  const onnx_io::Metadata& metadata) {
   if (!is_picture(file)) {
     TY_REQUIRE(file.ends_with(".npy"), "input '{}': '{}' is none of F.npy, F.jpg, F.png and random",
                port.name, file);
@@ -67,13 +96,12 @@ Tensor read_input(const std::string& file, const runtime::Port& port, const RunF
   TY_REQUIRE(port.type.dtype == DType::kF32 && shape.rank() == 4 && shape[0] == 1,
              "input '{}' is {}; a picture fills f32[1,3,height,width] (--batch 1)", port.name,
              port.type.to_string());
-  return data::preprocess(data::read_image(file), shape[1], shape[2], shape[3],
-                          preprocessing(flags));
+  return read_picture(file, shape, flags, metadata);
 }
 
 // NAME=FILE, or FILE for the only input.
-void give_inputs(const RunFlags& flags, const runtime::Executable& executable,
-                 runtime::ExecutionContext& context) {
+void give_inputs(const RunFlags& flags, const onnx_io::Metadata& metadata,
+                 const runtime::Executable& executable, runtime::ExecutionContext& context) {
   runtime::fill_inputs(context, executable, static_cast<uint64_t>(flags.seed));
   std::vector<std::string> names;
   for (const runtime::Port& port : executable.inputs()) names.push_back(port.name);
@@ -88,41 +116,17 @@ void give_inputs(const RunFlags& flags, const runtime::Executable& executable,
                name, join(names, ", "), did_you_mean(name, names));
     if (file == "random") continue;
     const auto index = static_cast<size_t>(found - names.begin());
-    context.set_input(index, read_input(file, executable.inputs()[index], flags));
+    context.set_input(index, read_input(file, executable.inputs()[index], flags, metadata));
   }
 }
 
-std::vector<std::string> read_labels(const std::string& path) {
-  if (path.empty()) return {};
-  std::vector<std::string> labels = split(read_file(path), '\n');
+std::vector<std::string> labels_of(const RunFlags& flags, const onnx_io::Metadata& metadata) {
+  const auto found = metadata.find(onnx_io::kClassesKey);
+  if (flags.labels.empty() && found == metadata.end()) return {};
+  std::vector<std::string> labels =
+      split(flags.labels.empty() ? found->second : read_file(flags.labels), '\n');
   if (!labels.empty() && labels.back().empty()) labels.pop_back();
   return labels;
-}
-
-struct Score {
-  int64_t index = 0;
-  double value = 0;
-};
-
-// The largest values of row 0, largest first; ties by index.
-std::vector<Score> top_scores(const Tensor& tensor, int64_t count) {
-  const int64_t length = tensor.num_elements() / std::max<int64_t>(1, tensor.shape()[0]);
-  std::vector<Score> scores;
-  for (int64_t i = 0; i < length; ++i) scores.push_back({i, element_as_double(tensor, i)});
-  count = std::min(count, length);
-  std::partial_sort(scores.begin(), scores.begin() + count, scores.end(),
-                    [](const Score& a, const Score& b) {
-                      return a.value != b.value ? a.value > b.value : a.index < b.index;
-                    });
-  scores.resize(static_cast<size_t>(count));
-  return scores;
-}
-
-// Scores of classes: one float row per image.
-bool is_scores(const Tensor& tensor) {
-  return is_float(tensor.dtype()) && tensor.shape().rank() >= 2 && tensor.shape()[0] >= 1 &&
-         tensor.num_elements() > 1 &&
-         tensor.num_elements() == tensor.shape()[0] * tensor.shape()[1];
 }
 
 void describe_output(report::Document& document, Json& list, const std::string& name,
@@ -131,18 +135,10 @@ void describe_output(report::Document& document, Json& list, const std::string& 
   Json entry = Json::object({{"name", name}, {"type", tensor.type().to_string()}});
   document.blocks.emplace_back(
       report::Paragraph{fmt::format("output {} : {}", name, tensor.type().to_string())});
-  if (flags.top > 0 && is_scores(tensor)) {
-    report::Table table({{"class"}, {"label", report::Align::kLeft}, {"score"}});
-    Json scores = Json::array();
-    for (const Score& score : top_scores(tensor, flags.top)) {
-      const auto index = static_cast<size_t>(score.index);
-      const std::string label = index < labels.size() ? labels[index] : "";
-      table.add_row({fmt::format("{}", score.index), label, report::fixed_cell(score.value, 6)});
-      scores.push_back(
-          Json::object({{"class", score.index}, {"label", label}, {"score", score.value}}));
-    }
-    document.blocks.emplace_back(std::move(table));
-    entry["top"] = std::move(scores);
+  if (flags.top > 0 && is_class_scores(tensor)) {
+    const std::vector<ClassScore> best = best_classes(tensor, flags.top);
+    document.blocks.emplace_back(class_table(best, labels));
+    entry["top"] = class_json(best, labels);
   }
   list.push_back(std::move(entry));
 }
@@ -177,8 +173,9 @@ int run_command(const RunFlags& flags, std::ostream& out) {
   add_weights_notice(document, graph);
   const runtime::Executable executable = runtime::compile(std::move(graph), compile_options(flags));
   runtime::ExecutionContext context(executable);
-  give_inputs(flags, executable, context);
-  const std::vector<std::string> labels = read_labels(flags.labels);
+  const onnx_io::Metadata metadata = metadata_of(flags);
+  give_inputs(flags, metadata, executable, context);
+  const std::vector<std::string> labels = labels_of(flags, metadata);
   runtime::Profile profile(executable);
   context.run(&profile);
 
@@ -212,11 +209,14 @@ Runner setup_run(Args& args) {
                 "NAME=F.npy, F.jpg, F.png or random (the default); NAME= may be left out if there "
                 "is one input");
   args.option("--output", flags->output, "folder to write the outputs to, as NAME.npy");
-  args.option("--labels", flags->labels, "file with one class name per line");
+  args.option("--labels", flags->labels,
+              "file with one class name per line; else those in the file of the model");
   args.option("--top", flags->top, "best classes to print; 0: none");
   args.option("--resize", flags->resize,
               "shorter side of a picture before the middle is cut out; 0: 8/7 of the input");
-  args.option("--mean", flags->mean, "subtracted from a picture's channels, which are in [0, 1]");
+  args.option("--mean", flags->mean,
+              "subtracted from a picture's channels, which are in [0, 1], one each; else as the "
+              "model was trained, or ImageNet's");
   args.option("--std", flags->std, "then divided by");
   args.option("--threads", flags->threads, "threads; 0: all cores");
   args.option("--seed", flags->seed, "of random inputs");
