@@ -44,6 +44,25 @@ std::vector<std::string> differences(const Graph& graph, const runs::Safetensors
   return found;
 }
 
+// Where the only difference is how many inputs a classifier has, the size of the pictures decides
+// it.
+std::string hint(const Graph& graph, const runs::SafetensorsFile& file) {
+  bool found = false;
+  for (const ValueId id : graph.initializers()) {
+    const Shape& mine = graph.value(id).type.shape;
+    const runs::StoredTensor* stored = file.find(graph.value(id).name);
+    if (stored == nullptr || stored->type == graph.value(id).type) continue;
+    const Shape& other = stored->type.shape;
+    const bool classifier = mine.rank() == 2 && other.rank() == 2 && mine[0] == other[0];
+    if (!classifier) return "";
+    found = true;
+  }
+  if (!found) return "";
+  return "\nThe classifier has an input for each place of the last feature map: --image changes "
+         "it, so "
+         "use the size the weights were made for (224 for VGG and AlexNet)";
+}
+
 }  // namespace
 
 void load_weights(Graph& graph, const std::string& path) {
@@ -56,7 +75,7 @@ void load_weights(Graph& graph, const std::string& path) {
     if (found.size() > kShownDifferences) {
       list += fmt::format("\n  and {} more", found.size() - kShownDifferences);
     }
-    throw_error("{}: these weights do not fit {}{}", path, graph.name(), list);
+    throw_error("{}: these weights do not fit {}{}{}", path, graph.name(), list, hint(graph, file));
   }
   for (const ValueId id : graph.initializers()) {
     Value& value = graph.mutable_value(id);
