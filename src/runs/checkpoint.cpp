@@ -191,9 +191,11 @@ fs::path CheckpointFolder::save(const CheckpointInfo& info, std::span<const Stat
 
 std::optional<fs::path> CheckpointFolder::linked(std::string_view link) const {
   std::error_code problem;
-  const fs::path target = fs::read_symlink(folder_ / link, problem);
-  if (problem) return std::nullopt;
-  return folder_ / target;
+  const fs::file_status status = fs::symlink_status(folder_ / link, problem);
+  if (!fs::exists(status)) return std::nullopt;
+  // A copy of a run may have a file in place of the link; whatever else it is, its reader refuses.
+  if (!fs::is_symlink(status)) return folder_ / link;
+  return folder_ / fs::read_symlink(folder_ / link, problem);
 }
 
 void CheckpointFolder::remove_old(int64_t newest_step) const {

@@ -18,6 +18,8 @@ constexpr int64_t kMostSteps = int64_t{1} << 40U;
 constexpr int64_t kLargestBatch = int64_t{1} << 24U;
 constexpr int64_t kMostWorkers = 1024;
 constexpr int64_t kMostThreads = 1024;
+constexpr int64_t kMostClasses = 1'000'000;
+constexpr int64_t kLargestImage = 8192;
 
 void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("model", &c.model,
@@ -126,6 +128,8 @@ void check(const TrainConfig& config) {
   within("keep_checkpoints", config.keep_checkpoints, 1, kMostSteps);
   within("workers", config.workers, 1, kMostWorkers);
   within("base_batch", config.base_batch, 0, kLargestBatch);
+  within("classes", config.classes, 0, kMostClasses);
+  within("image", config.image, 0, kLargestImage);
   dist::find_all_reduce(config.all_reduce);
   TY_REQUIRE(config.batch >= config.workers, "a batch of {} cannot be shared by {} workers",
              config.batch, config.workers);

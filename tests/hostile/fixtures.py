@@ -98,7 +98,7 @@ def binary_files(root):
         "short.npy": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 28, 28), }", bytes(16)),
         "header.npy": npy("{'descr': '<f4'"), "minus.npy": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-4,), }"),
         "small.npy": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", bytes(8)),
-        "empty.png": b"", "signature.png": b"\x89PNG\r\n\x1a\n", "bomb.png": png(1 << 30, 1 << 30), "zero.png": png(0, 0),
+        "good.png": png(28, 28, data=bytes(28 * 85)), "empty.png": b"", "signature.png": b"\x89PNG\r\n\x1a\n", "bomb.png": png(1 << 30, 1 << 30), "zero.png": png(0, 0),
         "torn.png": png(28, 28, data=bytes(28 * 85))[:60], "missing.png": png(28, 28, data=bytes(10)), "text.png": b"hello",
         "empty.jpg": b"", "text.jpg": b"hello", "start.jpg": b"\xff\xd8\xff\xe0\x00\x10JFIF", "ones.jpg": b"\xff\xd8" + b"\xff" * 500,
     }
@@ -150,4 +150,5 @@ def make(root):
     run_folder(root, "run_bad_json", metrics="{\n")
     run_folder(root, "run_no_step", metrics='{"loss":1}\n')
     run_folder(root, "run_deep", metrics="[" * 100000 + "\n")
-    os.mkfifo(run_folder(root, "run_checkpoint_pipe") / "checkpoints" / "latest.safetensors")
+    synthetic = "model: lenet5\ndata: synthetic:1x28x28,classes=4,size=64\nbatch: 16\n"
+    os.mkfifo(run_folder(root, "run_checkpoint_pipe", config=synthetic) / "checkpoints" / "latest.safetensors")

@@ -30,7 +30,7 @@ constexpr int64_t kStep = 4;
 
 int64_t parse_size(const std::string& text) {
   const int64_t bytes = parse_bytes(text, "--sizes");
-  TY_REQUIRE(bytes <= kMostBytes, "--sizes: {} is not in 0..16G", text);
+  TY_REQUIRE(kItem <= bytes && bytes <= kMostBytes, "--sizes: {} is not in 4..16G", text);
   TY_REQUIRE(bytes % kItem == 0, "--sizes: {} is no multiple of 4, the bytes of a float32", text);
   return bytes;
 }

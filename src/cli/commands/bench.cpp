@@ -15,6 +15,8 @@
 namespace trainyard::cli {
 namespace {
 
+constexpr int64_t kMostRuns = 1'000'000;
+
 struct BenchFlags {
   ModelArgument model;
   int64_t threads = 0;
@@ -74,7 +76,9 @@ void add_phases(report::Document& document, const train::PhaseSeconds& phases, d
 int bench_command(const BenchFlags& flags, std::ostream& out) {
   if (flags.machine) return run_machine(flags, out);
   TY_REQUIRE(!flags.model.text().empty(), "bench needs a MODEL, or --machine");
-  TY_REQUIRE(flags.runs >= 1 && flags.warmup >= 0, "--runs must be at least 1, --warmup 0 or more");
+  TY_REQUIRE(
+      1 <= flags.runs && flags.runs <= kMostRuns && 0 <= flags.warmup && flags.warmup <= kMostRuns,
+      "--runs must be 1 to {}, --warmup at most that", kMostRuns);
   report::Document document;
   Graph graph = flags.model.load();
   if (flags.profile || flags.explain) add_weights_notice(document, graph);

@@ -19,6 +19,8 @@
 namespace trainyard::cli {
 namespace {
 
+constexpr double kLongest = 86'400;
+
 struct CalibrateOptions {
   int64_t threads = 0;
   double seconds = 70;
@@ -95,7 +97,8 @@ report::Document document_of_calibrate(const measure::Calibration& calibration,
 }
 
 int calibrate_command(const CalibrateOptions& options, std::ostream& out) {
-  TY_REQUIRE(options.seconds > 0, "--seconds is {}, expected more than 0", options.seconds);
+  TY_REQUIRE(options.seconds > 0 && options.seconds <= kLongest,
+             "--seconds is {}, expected more than 0, at most {}", options.seconds, kLongest);
   measure::CalibrationOptions calibration;
   calibration.threads = resolve_threads(options.threads);
   calibration.seconds = options.seconds;

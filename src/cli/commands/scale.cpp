@@ -18,6 +18,7 @@
 #include "kernels/parallel/parallel.h"
 #include "measure/all_reduce.h"
 #include "measure/scaling.h"
+#include "predict/limits.h"
 #include "predict/predict.h"
 #include "predict/this_machine.h"
 #include "report/all_reduce.h"
@@ -53,9 +54,17 @@ void check_options(const ScaleOptions& options) {
   }
   TY_REQUIRE(options.config.threads >= 1, "--threads is {}, expected 1 or more",
              options.config.threads);
+  train::check(options.config);
+  if (!options.memory.empty()) parse_bytes(options.memory, "--memory");
+  if (options.device != predict::kThisMachine) {
+    predict::Catalog::load(options.catalogs).device(options.device);
+  }
   TY_REQUIRE(options.steps >= 0, "--steps is {}, expected 0 or more", options.steps);
-  TY_REQUIRE(options.epochs > 0, "--epochs is {}, expected more than 0", options.epochs);
-  TY_REQUIRE(options.price >= 0, "--price is {}, expected dollars per hour", options.price);
+  TY_REQUIRE(options.epochs > 0 && options.epochs <= predict::kMostEpochs,
+             "--epochs is {}, expected more than 0, at most {}", options.epochs,
+             predict::kMostEpochs);
+  TY_REQUIRE(options.price >= 0 && options.price <= predict::kHighestPrice,
+             "--price is {}, expected dollars per hour", options.price);
 }
 
 // --- one rank of a job
