@@ -70,7 +70,7 @@ TEST_F(RunDirectoryTest, NamesThatAreReservedDiffer) {
     gone = second.name();
     EXPECT_NE(first.name(), gone);
   }
-  EXPECT_FALSE(fs::exists(root_ / gone)) << "nobody took it";
+  EXPECT_FALSE(std::filesystem::exists(root_ / gone)) << "nobody took it";
   { const RunDirectory run = RunDirectory::create(root_, first.name(), "lenet5", "mnist"); }
   EXPECT_THROW(RunDirectory::create(root_, first.name(), "lenet5", "mnist"), Error);
 }

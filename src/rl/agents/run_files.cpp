@@ -59,7 +59,7 @@ void write_policy(const runs::RunDirectory& directory, const Learner& learner) {
   for (size_t i = 0; i < learner.step().num_model_states(); ++i) {
     states.push_back({learner.step().states()[i].name, learner.step().states()[i].type});
   }
-  train::write_model(directory.path(), "q-network", trained, states);
+  train::write_model(directory.path(), "q-network", trained, states, {});
 }
 
 MakePolicy network_policy(const RlConfig& config, const Graph& trained) {

@@ -9,6 +9,7 @@
 #include "rl/agents/progress.h"
 #include "rl/agents/run_files.h"
 #include "train/parameter_worker.h"
+#include "train/sharding.h"
 
 namespace trainyard::rl {
 namespace {
@@ -259,7 +260,8 @@ RunResult train_gorila(dist::Communicator& comm, const RlConfig& config,
     train::serve_shard(comm, options, parameters, optimizer, rates);
     return {};
   }
-  const train::ShardMap map = train::map_shards(parameters, optimizer, own.servers);
+  const train::ShardMap map =
+      train::map_shards(parameters, optimizer, own.servers, train::ShardRule::kEven);
   Bundle bundle(comm, own, map);
   if (bundle.leads()) give_first_weights(bundle);
   comm.set_limit_s(std::max(comm.limit_s(), 60.0));
