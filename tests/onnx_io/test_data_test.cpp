@@ -29,6 +29,7 @@ TEST(TestData, ImportsOrNamesTheOperatorThatIsMissing) {
     } catch (const Error& problem) {
       const std::string text = problem.what();
       const bool no_numbers = text.find("only tensors are supported") != std::string::npos ||
+                              text.find("Scan of opset 8") != std::string::npos ||
                               text.find("(STRING), which is not supported") != std::string::npos;
       EXPECT_TRUE(no_numbers) << text;
       ++refused_types;
