@@ -83,7 +83,7 @@ OpCases pooling_cases() {
       align({{"sampling_ratio", int64_t{1}},
              {"coordinate_transformation_mode", text("output_half_pixel")}},
             {0, 0, 1, 1}, {2.25, 2.75}),
-      align({{"sampling_ratio", int64_t{2}}, {"mode", text("max")}}, {0.5, 0.5, 1.5, 1.5}, {3.25}),
+      align({{"sampling_ratio", int64_t{2}}, {"mode", text("max")}}, {0.5, 0.5, 1.5, 1.5}, {2.25}),
       align({}, {10, 10, 12, 12}, {0}),
   };
 }
