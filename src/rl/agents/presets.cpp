@@ -139,6 +139,8 @@ void as_apex(RlConfig& c) {
   as_rainbow_lite(c);
   c.anneal_beta = false;
   c.actors = 2;
+  // As much as one process would learn from each.
+  c.replay_ratio = static_cast<double>(c.batch * c.updates) / static_cast<double>(c.train_every);
 }
 
 void as_gorila(RlConfig& c) {
