@@ -26,13 +26,14 @@ void suit_mountain_car(RlConfig& c) {
   c.steps = 120000;
   c.hidden = "64,64";
   c.double_q = true;
-  c.learning_rate = 1e-3;
+  c.learning_rate = 2e-3;
   c.final_rate = 0;
   c.batch = 64;
   c.start = 1000;
-  c.train_every = 4;
+  c.n_step = 4;
+  c.train_every = 2;
   c.target_every = 200;
-  c.exploration_steps = 24000;
+  c.exploration_steps = 20000;
   c.final_epsilon = 0.07;
 }
 
