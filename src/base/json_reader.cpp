@@ -1,6 +1,7 @@
 #include "base/json_reader.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -38,32 +39,55 @@ bool eight_digits(const char* at, uint64_t& value) {
   return true;
 }
 
-// A number without an exponent whose digits are exact in 64 bits, which nearly all are; false, with
-// `at` anywhere, for any other. `at` has kFastBytes to read.
+// How many of the eight bytes at `at` are digits, from the first on, and their value. Without a
+// branch that depends on the count, which nothing could predict.
+unsigned leading_digits(const char* at, uint64_t& value) {
+  uint64_t bytes = 0;
+  std::memcpy(&bytes, at, 8);
+  // Of a digit's byte the high half is 3, and stays so when 6 is added.
+  const uint64_t wrong =
+      ((bytes & 0xf0f0f0f0f0f0f0f0ULL) ^ 0x3030303030303030ULL) |
+      (((bytes + 0x0606060606060606ULL) & 0xf0f0f0f0f0f0f0f0ULL) ^ 0x3030303030303030ULL);
+  const auto count = wrong == 0 ? 8U : static_cast<unsigned>(std::countr_zero(wrong)) / 8;
+  // The digits as the last of eight, after zeros.
+  bytes = count == 0 ? 0 : bytes << (8 * (8 - count));
+  bytes &= 0x0f0f0f0f0f0f0f0fULL;
+  bytes = (bytes * 10 + (bytes >> 8)) & 0x00ff00ff00ff00ffULL;
+  bytes = (bytes * 100 + (bytes >> 16)) & 0x0000ffff0000ffffULL;
+  value = (bytes * 10000 + (bytes >> 32)) & 0xffffffffULL;
+  return count;
+}
+
+constexpr uint64_t kWholeTens[] = {1,       10,        100,        1'000,      10'000,
+                                   100'000, 1'000'000, 10'000'000, 100'000'000};
+
+// A number without an exponent and with at most 19 digits, which nearly all are; false, with `at`
+// anywhere, for any other. `at` has kFastBytes to read.
 constexpr ptrdiff_t kFastBytes = 40;
 bool fast_f32(const char*& at, float& out) {
   const bool negative = *at == '-';
   at += negative ? 1 : 0;
   const char* const begin = at;
   uint64_t digits = 0;
-  while (is_digit(*at) && at - begin < 19)
-    digits = digits * 10 + static_cast<uint64_t>(*at++ - '0');
+  while (is_digit(*at) && at - begin < 3) digits = digits * 10 + static_cast<uint64_t>(*at++ - '0');
   const ptrdiff_t whole = at - begin;
   if (whole == 0 || (*begin == '0' && whole > 1)) return false;
   ptrdiff_t fraction = 0;
   if (*at == '.') {
-    const char* const point = ++at;
-    uint64_t eight = 0;
-    if (eight_digits(at, eight)) {
-      digits = digits * 100'000'000 + eight;
-      at += 8;
+    uint64_t part = 0;
+    const unsigned first = leading_digits(++at, part);
+    digits = digits * kWholeTens[first] + part;
+    if (first == 8) {
+      const unsigned second = leading_digits(at + 8, part);
+      digits = digits * kWholeTens[second] + part;
+      fraction = 8 + second;
+    } else {
+      fraction = first;
     }
-    while (is_digit(*at) && at - point < 20)
-      digits = digits * 10 + static_cast<uint64_t>(*at++ - '0');
-    fraction = at - point;
+    at += fraction;
     if (fraction == 0) return false;
   }
-  if (whole + fraction > 19 || is_digit(*at) || *at == 'e' || *at == 'E') return false;
+  if (is_digit(*at) || *at == 'e' || *at == 'E') return false;
   const double value = static_cast<double>(digits) / kTens[fraction];
   out = static_cast<float>(negative ? -value : value);
   return true;

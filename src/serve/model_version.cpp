@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <malloc.h>
 
 #include "base/error.h"
 #include "serve/status.h"
@@ -38,6 +39,7 @@ ModelVersion::ModelVersion(ModelConfig config, int64_t version, NetworkSource so
     memory_bytes_ += instances_.back()->warm_up(warm_ups);
   }
   network_.drop_source();
+  malloc_trim(0);  // what compiling needed goes back at once
   running_ = instances_.size();
   for (const auto& instance : instances_) {
     workers_.emplace_back([this, &instance = *instance] { work(instance); });
