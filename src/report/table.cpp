@@ -156,8 +156,9 @@ std::string Table::fit(std::vector<size_t>& widths) const {
   if (limit == 0 || sum + 2 * gaps <= limit) return "  ";
   size_t excess = sum + gaps > limit ? sum + gaps - limit : 0;
   for (size_t c = 0; c < widths.size(); ++c) {
-    if (columns_[c].widest == 0 || widths[c] <= kNarrowestColumn) continue;
-    const size_t cut = std::min(excess, widths[c] - kNarrowestColumn);
+    const size_t least = std::min(columns_[c].widest, kNarrowestColumn);
+    if (least == 0 || widths[c] <= least) continue;
+    const size_t cut = std::min(excess, widths[c] - least);
     widths[c] -= cut;
     excess -= cut;
   }

@@ -5,6 +5,7 @@
 #include "analysis/networks.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "support/columns.h"
 
 namespace trainyard::report {
 namespace {
@@ -46,6 +47,7 @@ TEST(AnalysisReport, ReceptiveFieldsOfASmallNetworkAsText) {
 }
 
 TEST(AnalysisReport, LongNamesAndLargeNumbersFitATerminal) {
+  const Columns terminal(100);
   analysis::LayerTable table;
   analysis::Layer layer;
   layer.name = "inception_4a/branch_with_a_long_name/5x5_reduce/convolution";

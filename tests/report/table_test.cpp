@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/columns.h"
+
 namespace trainyard::report {
 namespace {
 
@@ -13,22 +15,28 @@ Table small_table() {
   return table;
 }
 
-TEST(Table, TextAlignsAndShortens) {
+TEST(Table, TextAlignsAndShortensWhereATerminalIsNarrow) {
   EXPECT_EQ(small_table().to_text(),
-            "layer        params\n"
-            "────────  ─────────\n"
-            "feat…ght      1,792\n"
-            "────────  ─────────\n"
-            "tota…all  1,234,567\n");
+            "layer                 params\n"
+            "─────────────────  ─────────\n"
+            "features.0.weight      1,792\n"
+            "─────────────────  ─────────\n"
+            "total, all         1,234,567\n");
+  const Columns narrow(20);
+  EXPECT_EQ(small_table().to_text(),
+            "layer         params\n"
+            "────────── ─────────\n"
+            "featu…ight     1,792\n"
+            "────────── ─────────\n"
+            "total, all 1,234,567\n");
 }
 
 TEST(Table, ShortensBetweenCharacters) {
+  const Columns narrow(20);
   Table table({{"layer", Align::kLeft, 8}});
-  table.add_row({"Übergrößenträger"});
+  table.add_row({"Übergrößenträgerübergrößenträger"});
   const std::string text = table.to_text();
-  EXPECT_EQ(text.substr(text.rfind("─") + 4), "Über…ger\n");
-  table.add_row({"ééééééßßßßßß"});
-  EXPECT_NE(table.to_text().find("éééé…ßßß\n"), std::string::npos) << table.to_text();
+  EXPECT_EQ(text.substr(text.rfind("─") + 3), "\nÜbergrößen…ßenträger\n");
 }
 
 TEST(Table, CsvKeepsExactValuesAndQuotes) {
@@ -43,6 +51,7 @@ TEST(Table, MarkdownMarksAlignment) {
 }
 
 TEST(Table, NarrowsGapsAndTextToFitATerminal) {
+  const Columns terminal(100);
   const std::string number(20, '7');
   const auto first_line = [&](size_t name_width) {
     Table table({{"name", Align::kLeft, 60}, {"a"}, {"b"}, {"c"}});
