@@ -51,6 +51,8 @@ TEST_F(OnnxCommands, ADamagedFileIsAWrongRequest) {
   EXPECT_EQ(run({"analyze", path("m.onnx")}), 2);
   EXPECT_NE(err_.find("m.onnx: the file is cut off or damaged"), std::string::npos) << err_;
   EXPECT_EQ(run({"check", path("m.onnx")}), 2);
+  EXPECT_NE(err_.find("cut off or damaged"), std::string::npos) << err_;
+  EXPECT_EQ(run({"check", path("m.onnx"), "--json"}), 2);
   EXPECT_NE(out_.find("cut off or damaged"), std::string::npos) << out_;
 }
 

@@ -75,7 +75,10 @@ TEST(Program, CompletionKnowsCommandsFlagsAndNames) {
       EXPECT_NE(outcome.out.find(word), std::string::npos) << word;
     }
   }
-  EXPECT_EQ(run({"completion", "fish"}).code, 2);
+  const Outcome fish = run({"completion", "fish"});
+  EXPECT_EQ(fish.code, 0) << fish.err;
+  EXPECT_NE(fish.out.find("'__fish_seen_subcommand_from analyze' -l batch"), std::string::npos);
+  EXPECT_EQ(run({"completion", "tcsh"}).code, 2);
 }
 
 TEST(Program, UnknownFormatIsAWrongRequest) {

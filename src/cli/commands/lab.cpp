@@ -88,6 +88,7 @@ report::Document show_document(const LabFlags& flags, const lab::Lab& lab) {
 int run_lab(const LabFlags& flags, const lab::Lab& lab, std::ostream& out) {
   const StopSignals signals;
   const std::filesystem::path directory = directory_of(flags, lab);
+  lab::cells_of(lab, flags.choices, directory);  // what is wrong is said before a folder is made
   std::filesystem::create_directories(directory);
   lab::LabRun run{.lab = &lab,
                   .choices = flags.choices,
