@@ -47,6 +47,30 @@ OpCases attention_cases() {
   };
 }
 
+// Weights that are known, as the packed kernels want them; sizes that fill no vector.
+OpCases packed_recurrent_cases() {
+  const auto weights = [](Shape shape) {
+    OpInput input = draw(std::move(shape));
+    input.known = true;
+    return input;
+  };
+  const auto layer = [&](const char* op, int64_t gates, const char* direction,
+                         Attributes attributes) {
+    const int64_t directions = direction == std::string("bidirectional") ? 2 : 1;
+    attributes["direction"] = text(direction);
+    return OpCase{
+        .op = op,
+        .inputs = {draw({5, 4, 3}), weights({directions, gates * 10, 3}),
+                   weights({directions, gates * 10, 10}), weights({directions, 2 * gates * 10})},
+        .attributes = std::move(attributes),
+        .outputs = {gives_type({5, directions, 4, 10}), gives_type({directions, 4, 10})},
+        .tolerance = 1e-4};
+  };
+  return {layer("LSTM", 4, "bidirectional", {}), layer("LSTM", 4, "reverse", {}),
+          layer("GRU", 3, "forward", {{"linear_before_reset", int64_t{1}}}),
+          layer("RNN", 1, "bidirectional", {})};
+}
+
 OpCases signal_cases() {
   return {
       {.op = "DFT",
@@ -123,6 +147,7 @@ OpCases layout_cases() {
 
 OpCases newer_cases() {
   OpCases cases = attention_cases();
+  for (OpCase& c : packed_recurrent_cases()) cases.push_back(std::move(c));
   for (OpCase& c : signal_cases()) cases.push_back(std::move(c));
   for (OpCase& c : layout_cases()) cases.push_back(std::move(c));
   return cases;
@@ -132,6 +157,10 @@ TEST(Attention, RefusesHeadsThatDoNotFit) {
   expect_rejected(
       {.op = "Attention", .inputs = {draw({1, 4, 3, 8}), draw({1, 3, 5, 8}), draw({1, 3, 5, 8})}},
       "do not fit each other");
+}
+
+TEST(Recurrent, KnownWeightsArePacked) {
+  for (const OpCase& c : packed_recurrent_cases()) EXPECT_TRUE(is_fast(c)) << c;
 }
 
 TEST(Gelu, RefusesAnUnknownApproximation) {
