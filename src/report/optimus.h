@@ -37,6 +37,7 @@ struct SpeedReport {
   schedule::SpeedModel model;
   std::vector<schedule::SpeedPoint> points;
   std::string estimator;            // what was made small
+  bool predicted = false;           // the points are
   double mape = 0;                  // 0..1
   std::vector<double> other_theta;  // by the other estimator
   double other_mape = 0;

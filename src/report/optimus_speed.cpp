@@ -8,6 +8,10 @@
 namespace trainyard::report {
 namespace {
 
+std::string_view points_are(const SpeedReport& report) {
+  return report.predicted ? "predicted" : "measured";
+}
+
 Chart speed_chart(const SpeedReport& report) {
   Chart chart{.kind = ChartKind::kLine,
               .title = "Speed against workers",
@@ -17,8 +21,8 @@ Chart speed_chart(const SpeedReport& report) {
   int64_t most = 1;
   for (const schedule::SpeedPoint& point : report.points) {
     Series& series = measured[point.servers];
-    series.name = fmt::format("{} servers, measured", point.servers);
-    series.origin = Origin::kMeasured;
+    series.name = fmt::format("{} servers, {}", point.servers, points_are(report));
+    series.origin = report.predicted ? Origin::kPredicted : Origin::kMeasured;
     series.group = fmt::format("{}", point.servers);
     series.points.push_back({static_cast<double>(point.workers), point.steps_per_s});
     most = std::max(most, point.workers);
@@ -89,9 +93,9 @@ Document speed_document(const SpeedReport& report) {
   }
   document.blocks.emplace_back(std::move(table));
   document.blocks.emplace_back(Paragraph{
-      fmt::format("Mean error {:.1f} % on {} measured points, made small in {}; {:.1f} % by the "
+      fmt::format("Mean error {:.1f} % on {} {} points, made small in {}; {:.1f} % by the "
                   "other estimator.",
-                  report.mape * 100, report.points.size(), report.estimator,
+                  report.mape * 100, report.points.size(), points_are(report), report.estimator,
                   report.other_mape * 100),
       Tone::kAnswer});
   Json next = Json::array();
@@ -116,6 +120,7 @@ Document speed_document(const SpeedReport& report) {
                                 {"theta", Json::array_of(report.model.theta)},
                                 {"batch", report.model.batch},
                                 {"estimator", report.estimator},
+                                {"basis", points_are(report)},
                                 {"mape", report.mape},
                                 {"other_theta", Json::array_of(report.other_theta)},
                                 {"other_mape", report.other_mape},

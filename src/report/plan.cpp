@@ -37,14 +37,13 @@ Table choices_table(std::span<const schedule::PlanChoice> choices) {
                {"time", Align::kRight, 0, "hours", Best::kLowest},
                {"from–to, h"},
                {"cost $", Align::kRight, 0, "cost_usd", Best::kLowest},
-               {"from–to, $"},
                {"offer", Align::kLeft, 34},
                {"price of"}});
   for (const schedule::PlanChoice& c : choices) {
     table.add_row({c.device, count_cell(c.workers), count_cell(c.servers), count_cell(c.batch),
                    Cell(seconds_cell(c.hours * 3600).text, fmt::format("{}", c.hours)),
                    fmt::format("{:.2f}–{:.2f}", c.low_hours, c.high_hours),
-                   fixed_cell(c.cost_usd, 2), fmt::format("{:.2f}–{:.2f}", c.low_usd, c.high_usd),
+                   fixed_cell(c.cost_usd, 2),
                    fmt::format("{} x {} {}{}", c.instances, c.cloud, c.offer,
                                c.attached ? " (without host)" : ""),
                    c.price_date});

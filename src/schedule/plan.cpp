@@ -113,8 +113,14 @@ Plan make_plan(const PlanQuestion& question, const predict::Catalog& catalog,
   std::map<std::pair<std::string, int64_t>,
            std::pair<predict::SweepSpec, std::vector<predict::SweepRow>>>
       swept;
+  // A price of the accelerator alone is half of one; it stands in only where there is no whole one.
+  std::set<std::string> whole;
+  for (const predict::Price& price : catalog.prices()) {
+    if (!price.attached && among(question.clouds, price.cloud)) whole.insert(price.device);
+  }
   for (const predict::Price& price : catalog.prices()) {
     if (!among(question.devices, price.device) || !among(question.clouds, price.cloud)) continue;
+    if (price.attached && whole.contains(price.device)) continue;
     auto [found, fresh] = swept.try_emplace({price.device, price.devices});
     auto& [spec, rows] = found->second;
     if (fresh) rows = sweep_device(question, price, catalog, networks, spec);

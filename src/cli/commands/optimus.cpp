@@ -155,6 +155,9 @@ report::SpeedReport speed_report(const OptimusOptions& options,
   made.points = speeds.points;
   made.estimator = options.relative ? "relative time" : "time";
   made.model = fit(options.relative);
+  // Only what was measured stands in place of the formula.
+  made.predicted = !options.network.empty();
+  if (made.predicted) made.model.measured.clear();
   made.mape = schedule::speed_mape(made.model, made.points);
   const schedule::SpeedModel other = fit(!options.relative);
   made.other_theta = other.theta;

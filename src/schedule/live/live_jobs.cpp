@@ -18,6 +18,7 @@
 namespace trainyard::schedule {
 namespace {
 
+constexpr double kClearlyFaster = 1.2;
 constexpr auto kLook = std::chrono::milliseconds(200);
 
 class LiveRun {
@@ -155,6 +156,8 @@ class LiveRun {
     const std::vector<Allocation> wanted = policy_.decide(state);
     result_.decisions += 1;
     result_.decision_seconds += watch.seconds();
+    if (active == active_ && !worth_it(active, wanted)) return;
+    active_ = active;
     // First all that has to end, so that there is room for what begins.
     for (size_t a = 0; a < active.size(); ++a) {
       if (wanted[a].workers != held_[active[a]].workers) stop(active[a]);
@@ -163,6 +166,17 @@ class LiveRun {
       const size_t i = active[a];
       if (wanted[a].workers > 0 && !children_[i] && result_.jobs[i].end < 0) start(i, wanted[a]);
     }
+  }
+
+  // While nobody comes or goes, a restart has to make some job clearly faster.
+  bool worth_it(const std::vector<size_t>& active, const std::vector<Allocation>& wanted) const {
+    for (size_t a = 0; a < active.size(); ++a) {
+      const size_t i = active[a];
+      const double now = progress_[i]->speed(0, held_[i].workers, 0);
+      const double then = progress_[i]->speed(0, wanted[a].workers, 0);
+      if (!children_[i] ? wanted[a].workers > 0 : then > kClearlyFaster * now) return true;
+    }
+    return false;
   }
 
   std::filesystem::path log_of(size_t i) const { return options_.folder / (jobs_[i].id + ".log"); }
@@ -237,6 +251,7 @@ class LiveRun {
   std::vector<std::shared_ptr<LiveProgress>> progress_;
   std::vector<Allocation> held_;
   std::vector<std::unique_ptr<ChildProcess>> children_;
+  std::vector<size_t> active_;  // at the last change
   bool stopping_ = false;
   std::string output_;  // reports of the trainings, which nobody reads
   SimulationResult result_;

@@ -61,6 +61,8 @@ GavelShares maximise(const GavelProblem& problem, const std::vector<double>& nee
   }
   glp_load_matrix(lp.get(), static_cast<int>(entries.row.size()) - 1, entries.row.data(),
                   entries.column.data(), entries.value.data());
+  // It would write to stdout, which belongs to results.
+  glp_term_out(GLP_OFF);
   glp_smcp options;
   glp_init_smcp(&options);
   options.msg_lev = GLP_MSG_OFF;
