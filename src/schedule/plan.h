@@ -12,10 +12,10 @@
 namespace trainyard::schedule {
 
 struct PlanQuestion {
-  std::string model;
+  std::string model = {};
   double images = 0;  // of an epoch
   double epochs = 0;
-  std::string accuracy_basis;             // where the epochs come from
+  std::string accuracy_basis = {};        // where the epochs come from
   double deadline_s = 0;                  // 0: none
   double budget_usd = 0;                  // 0: none
   std::vector<std::string> devices = {};  // empty: all that have a price
