@@ -13,6 +13,7 @@
 #include "base/shell.h"
 #include "base/stopwatch.h"
 #include "base/yaml.h"
+#include "runs/run_directory.h"
 #include "schedule/live/live_progress.h"
 
 namespace trainyard::schedule {
@@ -149,6 +150,12 @@ class LiveRun {
     for (size_t i = 0; i < jobs_.size(); ++i) {
       if (result_.jobs[i].end >= 0 || jobs_[i].arrival > state.now) continue;
       progress_[i]->look(held_[i].workers);
+      // A training that outlived a killed scheduler goes on, and may end, by itself.
+      if (!children_[i] && progress_[i]->ended()) {
+        result_.jobs[i].end = now();
+        write("end", i, 0);
+        continue;
+      }
       active.push_back(i);
       state.jobs.push_back({.job = &jobs_[i], .index = i, .now = &held_[i]});
     }
@@ -181,8 +188,19 @@ class LiveRun {
 
   std::filesystem::path log_of(size_t i) const { return options_.folder / (jobs_[i].id + ".log"); }
 
+  // Another process, of a scheduler that was killed, still works in the run's folder.
+  bool is_held(size_t i) const {
+    try {
+      runs::RunDirectory::resume(options_.folder, (options_.folder / jobs_[i].id).string());
+      return false;
+    } catch (const Error&) {
+      return true;
+    }
+  }
+
   void start(size_t i, const Allocation& allocation) {
     const bool resume = std::filesystem::exists(options_.folder / jobs_[i].id / "config.yaml");
+    if (resume && is_held(i)) return;
     std::vector<std::string> words = {options_.program, "train",
                                       "--workers",      std::to_string(allocation.workers),
                                       "--threads",      "1",
