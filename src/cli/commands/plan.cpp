@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/count_list.h"
+#include "cli/image_count.h"
 #include "cli/model_argument.h"
 #include "schedule/loss/stages.h"
 #include "schedule/published.h"
@@ -49,20 +50,6 @@ double parse_duration(const std::string& text) {
     if (result.ec == std::errc() && unit == name && value > 0) return value * seconds;
   }
   throw_error("--deadline '{}': expected a time from now above 0, as 8h, 90min or 2d", text);
-}
-
-double images_of(const std::string& text) {
-  if (text == "imagenet") return 1281167;
-  if (text == "cifar10" || text == "cifar100") return 50000;
-  if (text == "mnist" || text == "fashion-mnist") return 60000;
-  double images = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), images);
-  TY_REQUIRE(
-      result.ec == std::errc() && result.ptr == text.data() + text.size() && images >= 1,
-      "--data '{}' is neither imagenet, cifar10, cifar100, mnist, fashion-mnist nor a number "
-      "of images",
-      text);
-  return images;
 }
 
 void set_epochs(const PlanOptions& options, schedule::PlanQuestion& question) {
@@ -107,7 +94,7 @@ int plan_command(const PlanOptions& options, std::ostream& out) {
   predict::Networks networks([&](const std::string& name) { return options.network.load(name); });
   schedule::PlanQuestion question;
   question.model = options.network.text();
-  question.images = images_of(options.data);
+  question.images = parse_images(options.data, "--data");
   set_epochs(options, question);
   question.deadline_s = parse_duration(options.deadline);
   question.budget_usd = options.budget;

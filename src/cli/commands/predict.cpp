@@ -1,12 +1,12 @@
 // `trainyard predict`: time, throughput, memory and cost, without the hardware.
 #include "predict/predict.h"
 
-#include <charconv>
 #include <memory>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/image_count.h"
 #include "cli/model_argument.h"
 #include "predict/peak.h"
 #include "report/predict.h"
@@ -42,21 +42,6 @@ struct PredictOptions {
   std::vector<std::string> catalogs;
   report::Format format = report::Format::kText;
 };
-
-double dataset_images(const std::string& text) {
-  if (text == "imagenet") return 1281167;
-  if (text == "cifar10" || text == "cifar100") return 50000;
-  if (text == "mnist" || text == "fashion-mnist") return 60000;
-  int64_t images = 0;
-  const char* const end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, images);
-  const std::vector<std::string> names = {"imagenet", "cifar10", "cifar100", "mnist",
-                                          "fashion-mnist"};
-  TY_REQUIRE(result.ec == std::errc() && result.ptr == end && images > 0,
-             "--dataset '{}' is neither a known dataset nor a number of images.{} Known: {}", text,
-             did_you_mean(text, names), join(names, ", "));
-  return static_cast<double>(images);
-}
 
 void price_request(const PredictOptions& options, const predict::Catalog& catalog,
                    predict::Request& request, std::vector<std::string>& notes) {
@@ -104,7 +89,7 @@ predict::Request make_request(const PredictOptions& options, const predict::Cata
   TY_REQUIRE(!options.input_rate || *options.input_rate > 0,
              "--input-rate is {}, expected images per second", *options.input_rate);
   request.input_images_per_s = options.input_rate.value_or(0);
-  request.dataset_images = dataset_images(options.dataset);
+  request.dataset_images = parse_images(options.dataset, "--dataset");
   TY_REQUIRE(options.epochs > 0, "--epochs is {}, expected more than 0", options.epochs);
   request.epochs = options.epochs;
   request.variant =
