@@ -188,9 +188,14 @@ void RecurrentLayer::run_part(const RecurrentOperands& operands, const Part& giv
   float* projected = scratch + 3 * shape_.batch * width;
   for (int64_t first = 0; first < shape_.sequence; first += chunk_) {
     const int64_t steps = std::min(chunk_, shape_.sequence - first);
-    in_groups<rows_of(kKind)>(steps * shape_.batch, [&]<int kRows>(int64_t row) {
-      project<kKind, kRows>(operands, part, first, row, projected);
-    });
+    // Block by block: its weights stay in cache for all rows.
+    for (int64_t block = part.blocks.begin; block < part.blocks.end; ++block) {
+      Part one = part;
+      one.blocks = {block, block + 1};
+      in_groups<rows_of(kKind)>(steps * shape_.batch, [&]<int kRows>(int64_t row) {
+        project<kKind, kRows>(operands, one, first, row, projected);
+      });
+    }
     for (int64_t i = 0; i < steps; ++i) {
       const float* own = projected + i * shape_.batch * shape_.blocks() * gates_of(kKind) * kUnits;
       in_groups<rows_of(kKind)>(shape_.batch, [&]<int kRows>(int64_t row) {
