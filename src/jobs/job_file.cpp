@@ -1,6 +1,7 @@
 #include "jobs/job_file.h"
 
 #include <algorithm>
+#include <regex>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,25 @@ namespace trainyard::jobs {
 namespace {
 
 constexpr int64_t kLargest = 1 << 20;
+
+// JSON writes characters beyond 16 bits as two escapes, YAML as one of eight digits.
+std::string with_yaml_escapes(const std::string& text) {
+  static const std::regex kPair(
+      R"(\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2}))");
+  std::string out;
+  auto at = text.begin();
+  for (std::sregex_iterator match(text.begin(), text.end(), kPair), end; match != end; ++match) {
+    const auto high = std::stoul((*match)[1], nullptr, 16) - 0xd800;
+    const auto low = std::stoul((*match)[2], nullptr, 16) - 0xdc00;
+    out.append(at, (*match)[0].first);
+    // Behind an odd number of backslashes it is text, not an escape.
+    const size_t slashes = out.size() - (out.find_last_not_of('\\') + 1);
+    out += slashes % 2 == 1 ? match->str() : fmt::format("\\U{:08x}", 0x10000 + (high << 10) + low);
+    at = (*match)[0].second;
+  }
+  out.append(at, text.end());
+  return out;
+}
 
 const Format* recognized(const Json& root, const std::string& origin) {
   for (const Format* format : all_formats()) {
@@ -68,7 +88,7 @@ JobFile parse_job_file(std::string text, const std::string& origin, const std::s
   file.text = std::move(text);
   const bool script = kind == "slurm" || (kind.empty() && slurm::is_script(file.text));
   file.document = YamlDocument::parse_without_aliases(
-      script ? slurm::as_yaml(file.text, origin) : file.text, origin);
+      script ? slurm::as_yaml(file.text, origin) : with_yaml_escapes(file.text), origin);
   if (kind == "job") return file;
   if (!file.document->json().is_object()) {
     throw_error("{}:1: expected the fields of a job, found {}", origin,

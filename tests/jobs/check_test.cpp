@@ -104,6 +104,15 @@ TEST(Check, Ibm) {
       any_has(errors("ibm", "\"space_id\"", "\"space\""), "exactly one of space_id, project_id"));
 }
 
+TEST(Check, EscapesOfJson) {
+  const JobFile file = parse_job_file(
+      "{\"TrainingJobName\": \"a\", \"Tags\": [{\"Key\": \"k\", \"Value\": "
+      "\"\\ud83d\\ude00 \\\\ud83d\\\\ude00\"}]}",
+      "f.json");
+  EXPECT_EQ(file.document->json().at("Tags").items()[0].at("Value").as_string(),
+            "\xf0\x9f\x98\x80 \\ud83d\\ude00");
+}
+
 TEST(Check, FilesThatAreNoJobs) {
   EXPECT_NE(
       message_of([] { parse_job_file("a: 1\n", "f.yaml"); }).find("f.yaml: no job of any kind"),
