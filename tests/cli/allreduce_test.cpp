@@ -17,7 +17,7 @@ TEST(AllReduceCommand, RefusesWrongRequests) {
       {{"--sizes", "M"}, "'M' is no size"},
       {{"--sizes", "1M..1K"}, "is no range"},
       {{"--sizes", "6"}, "no multiple of 4"},
-      {{"--sizes", "64G"}, "is not in 0..16G"},
+      {{"--sizes", "64G"}, "is not in 4..16G"},
       {{"--algorithm", "rign"}, "Did you mean ring?"},
       {{"--seconds", "0"}, "--seconds is 0"},
   };
