@@ -92,10 +92,6 @@ void GraphImporter::add_branch(const FileNode& node, const FileGraph& branch) {
   add_nodes(renamed);
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     const std::string& made = renamed.outputs[i].name;
-    if (const auto list = sequences_.find(made); list != sequences_.end()) {
-      sequences_[node.outputs[i]] = std::vector<ValueId>(list->second);
-      continue;
-    }
     const ValueId value = find(made);
     TY_REQUIRE(value.valid(), "output '{}' of the branch is made by no node", made);
     emitter_.add_output("Identity", {value}, {}, node.outputs[i]);

@@ -46,6 +46,11 @@ void check_operators(const Graph& graph) {
       }
     }
   }
+  for (const ValueId id : graph.initializers()) {
+    if (is_narrow(graph.value(id).type.dtype)) {
+      wrong.insert(fmt::format("elements of type {}", dtype_name(graph.value(id).type.dtype)));
+    }
+  }
   const std::vector<std::string> names(wrong.begin(), wrong.end());
   TY_REQUIRE(names.empty(), "graph '{}' cannot be exported: ONNX opset {} does not have {}",
              graph.name(), kOpset, join(names, ", "));

@@ -162,7 +162,7 @@ std::vector<size_t> GraphImporter::node_order(const FileGraph& file) {
 }
 
 bool GraphImporter::is_visible(const std::string& name) const {
-  return graph_.find_value(name).valid() || loose_.contains(name) || sequences_.contains(name) ||
+  return graph_.find_value(name).valid() || loose_.contains(name) ||
          (outer_ != nullptr && outer_->is_visible(name));
 }
 
@@ -241,10 +241,7 @@ void GraphImporter::add_node(const FileNode& node) {
   TY_REQUIRE(static_cast<size_t>(named) == own.size(), "{}: two of its outputs have one name",
              where);
   try {
-    if (add_constant(node) || add_filled(node) || add_control_flow(node) ||
-        add_sequence_node(node)) {
-      return;
-    }
+    if (add_constant(node) || add_filled(node) || add_control_flow(node)) return;
   } catch (const Error& problem) {
     throw_error("{}: {}", where, problem.what());
   }

@@ -63,9 +63,6 @@ class GraphImporter {
   void add_with_body(const FileNode& node, std::vector<ValueId> inputs,
                      std::vector<std::pair<std::string, Graph>> bodies, Attributes attributes);
 
-  // Lists of values and values that may be absent (sequences.cpp).
-  bool add_sequence_node(const FileNode& node);
-
   const FileGraph& file_;
   ImportBudget& budget_;
   GraphImporter* outer_;
@@ -74,7 +71,6 @@ class GraphImporter {
   // Initializers that only ConstantOfShape reads: they vanish with it.
   std::unordered_map<std::string, std::shared_ptr<const Tensor>> loose_;
   std::vector<ValueId> captures_;
-  std::unordered_map<std::string, std::vector<ValueId>> sequences_;
 };
 
 // The names that a graph reads from around it, those of its bodies included.

@@ -1,6 +1,5 @@
 #include "onnx_io/adapters.h"
 
-#include <algorithm>
 #include <array>
 
 #include "onnx_io/adapters/adapter.h"
@@ -13,9 +12,6 @@ std::array<std::span<const Adapter>, 6> all_adapters() {
   return {older_adapters(),  newer_adapters(),     function_adapters(),
           einsum_adapters(), microsoft_adapters(), quantized_adapters()};
 }
-
-// Operators that the importer resolves by itself.
-constexpr std::string_view kResolved[] = {"Identity"};
 
 }  // namespace
 
@@ -34,9 +30,6 @@ void adapt_node(ImportNode& node, Emitter& emitter) {
 
 bool is_known_operator(std::string_view domain, std::string_view op) {
   if (domain.empty() && ops::find_op(op) != nullptr) return true;
-  if (std::find(std::begin(kResolved), std::end(kResolved), op) != std::end(kResolved)) {
-    return domain.empty();
-  }
   for (const std::span<const Adapter> adapters : all_adapters()) {
     for (const Adapter& adapter : adapters) {
       if (adapter.op == op && adapter.domain == domain) return true;
