@@ -52,7 +52,7 @@ TEST(Sweep, ParetoKeepsWhatNothingBeats) {
 
 TEST(Sweep, WrongSpecificationsAreReportedWithLineAndField) {
   EXPECT_EQ(message_of([] { read_sweep("models: [a]\ndevices: [b]\nworkers: [0]\n", "s.yaml"); }),
-            "s.yaml:3: field 'workers[0]': expected 1 or more, found 0");
+            "s.yaml:3: field 'workers[0]': expected 1 to 1000000, found 0");
   EXPECT_NE(message_of([] { read_sweep("model: [a]\n", "s.yaml"); }).find("Did you mean models"),
             std::string::npos);
   EXPECT_EQ(message_of([] { read_sweep("models: [a]\n", "s.yaml"); }),

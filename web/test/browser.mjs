@@ -36,7 +36,7 @@ function makePages() {
   const run = (...words) => execFileSync(trainyard, words, { stdio: ['ignore', 'ignore', 'inherit'] });
   execFileSync(reportPage, [page('elements')]);
   run('predict', 'resnet50', '--workers', '1,2,4,8', '--html', page('predict'));
-  run('lab', 'run', 'cnn-architectures', '--runs', output);
+  run('lab', 'run', 'cnn-architectures', '--runs-dir', output);
   run('staleness', '--learner', '1,2,3,4', '--learner', '2.5,5', '--html', page('staleness'));
   return [page('elements'), page('predict'), join(output, 'cnn-architectures', 'report.html'), page('staleness')];
 }
