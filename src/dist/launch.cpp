@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -34,8 +35,11 @@ std::vector<std::string> command_line(int64_t ranks, std::span<const std::string
 
 // In containers and on test machines everything runs as root, which mpirun refuses by itself.
 std::vector<std::string> variables() {
-  if (geteuid() != 0) return {};
-  return {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
+  std::vector<std::string> all;
+  if (geteuid() == 0) all = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
+  // mpirun looks for its helpers there and fails with its own words where it is not set.
+  if (std::getenv("PATH") == nullptr) all.emplace_back("PATH=/usr/local/bin:/usr/bin:/bin");
+  return all;
 }
 
 }  // namespace
