@@ -64,7 +64,7 @@ Runner setup_analyze(Args& args) {
 
 extern const Command kAnalyze = {
     .name = "analyze",
-    .group = "Analyse",
+    .group = "Analyze",
     .summary = "Parameters, MACs, FLOPs, memory and receptive fields, layer by layer",
     .examples =
         "  trainyard analyze vgg19\n"

@@ -128,7 +128,7 @@ Runner setup_models(Args& args) {
 
 extern const Command kModels = {
     .name = "models",
-    .group = "Analyse",
+    .group = "Analyze",
     .summary = "List the built-in networks: input, parameters, MACs, paper",
     .examples =
         "  trainyard models\n"

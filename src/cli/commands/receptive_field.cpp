@@ -29,7 +29,7 @@ Runner setup_receptive_field(Args& args) {
 
 extern const Command kReceptiveField = {
     .name = "receptive-field",
-    .group = "Analyse",
+    .group = "Analyze",
     .summary = "The receptive field of a stack of filters, and the one filter it equals",
     .examples =
         "  trainyard receptive-field 5 5 5\n"
