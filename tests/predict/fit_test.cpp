@@ -16,7 +16,7 @@ Networks& networks() {
   return all;
 }
 
-const Catalog& catalog() {
+const Catalog& fit_catalog() {
   static const Catalog built_in = Catalog::built_in();
   return built_in;
 }
@@ -27,8 +27,8 @@ std::vector<FitRow> rows_of(std::string_view stack, std::string_view device, dou
   for (const char* network : {"resnet18", "vgg11", "squeezenet1_0"}) {
     for (const double batch : {8.0, 64.0}) {
       FitRow row{&networks().get(network).merged,
-                 &catalog().device(device),
-                 &catalog().stack(stack),
+                 &fit_catalog().device(device),
+                 &fit_catalog().stack(stack),
                  batch,
                  Precision::kFp16,
                  Mode::kTraining,
@@ -47,8 +47,8 @@ TEST(HierarchicalFit, StartsFromTheCatalogAndLeavesWhatIsRightAlone) {
 }
 
 TEST(HierarchicalFit, RelativesOfMeasuredStacksFollowThem) {
-  const Stack& measured = catalog().stack("timm-pytorch-1.12-amp-nhwc");
-  const Stack& relative = catalog().stack("timm-pytorch-2.4-amp-nhwc");
+  const Stack& measured = fit_catalog().stack("timm-pytorch-1.12-amp-nhwc");
+  const Stack& relative = fit_catalog().stack("timm-pytorch-2.4-amp-nhwc");
   const auto slow = rows_of(measured.id, "rtx-3090", 0.5);
   const auto fast = rows_of(measured.id, "rtx-3090", 1.0);
   HierarchicalFit from_slow(slow, Hierarchy::Start::kRelatives);
