@@ -58,10 +58,10 @@ MemoryUse analyze_memory(const Graph& graph) {
             .node = node_name(graph, training.peak.node),
             .backward = training.peak_in_backward};
   };
-  const TrainingMemory training = simulate_training(graph, Trainer::kGeneral);
+  const TrainingMemory training = simulate_training(graph, MemoryOf::kAnyTrainer);
   use.kept_for_backward = training.kept;
   use.training = peak(training);
-  use.training_here = peak(simulate_training(graph, Trainer::kHere));
+  use.training_here = peak(simulate_training(graph, MemoryOf::kThisEngine));
   return use;
 }
 

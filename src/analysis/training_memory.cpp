@@ -73,9 +73,9 @@ class Gradients {
   int64_t live_ = 0;
 };
 
-bool passes_gradient_on(const NodeView& node, size_t input, Trainer trainer) {
+bool passes_gradient_on(const NodeView& node, size_t input, MemoryOf trainer) {
   if (is_view(node)) return input == 0;
-  if (trainer == Trainer::kHere && joins_channels(node)) return true;
+  if (trainer == MemoryOf::kThisEngine && joins_channels(node)) return true;
   const bool sum = node.op() == "Add" || node.op() == "Sum" || (node.op() == "Sub" && input == 0);
   return sum && node.input_type(input) == node.output_type(0);
 }
@@ -108,13 +108,13 @@ int64_t transformed_weights(const NodeView& node) {
 
 class Simulation {
  public:
-  Simulation(const Graph& graph, Trainer trainer)
+  Simulation(const Graph& graph, MemoryOf trainer)
       : graph_(graph),
         trainer_(trainer),
         ids_(graph.node_ids()),
         trained_(find_trained(graph)),
-        storage_(plan_storage(graph,
-                              trainer == Trainer::kHere ? Reuse::kTrainingHere : Reuse::kTraining)),
+        storage_(plan_storage(
+            graph, trainer == MemoryOf::kThisEngine ? Reuse::kTrainingHere : Reuse::kTraining)),
         gradients_(graph),
         kept_(storage_.buffers.size(), false),
         extra_(ids_.size(), 0),
@@ -159,7 +159,7 @@ class Simulation {
   }
 
   int64_t scratch(size_t position) const {
-    return trainer_ == Trainer::kHere ? transformed_weights({graph_, ids_[position]}) : 0;
+    return trainer_ == MemoryOf::kThisEngine ? transformed_weights({graph_, ids_[position]}) : 0;
   }
 
   void note_peak(int64_t bytes, int64_t node, bool in_backward) {
@@ -216,7 +216,7 @@ class Simulation {
       const bool is_parameter = !graph_.value(node.input(i)).producer.valid();
       if (!is_parameter) {
         momentary = std::max(momentary, contribute(node, i, arrived[0]));
-      } else if (trainer_ == Trainer::kHere && !gradients_.has(node.input(i))) {
+      } else if (trainer_ == MemoryOf::kThisEngine && !gradients_.has(node.input(i))) {
         gradients_.add(node.input(i));
       }
     }
@@ -226,7 +226,7 @@ class Simulation {
   }
 
   const Graph& graph_;
-  Trainer trainer_;
+  MemoryOf trainer_;
   std::vector<NodeId> ids_;
   std::vector<bool> trained_;
   Storage storage_;
@@ -240,7 +240,7 @@ class Simulation {
 
 }  // namespace
 
-TrainingMemory simulate_training(const Graph& graph, Trainer trainer) {
+TrainingMemory simulate_training(const Graph& graph, MemoryOf trainer) {
   return Simulation(graph, trainer).run();
 }
 

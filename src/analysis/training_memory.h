@@ -21,7 +21,7 @@ struct TrainingMemory {
 // In general, gradients of parameters are apart: there is memory for all of them. Here (in this
 // engine) they are part of the peak, each from when it is made; concatenations and their gradients
 // are not copied; and convolutions by Winograd's minimal filtering transform their weights.
-enum class Trainer : uint8_t { kGeneral, kHere };
-TrainingMemory simulate_training(const Graph& graph, Trainer trainer);
+enum class MemoryOf : uint8_t { kAnyTrainer, kThisEngine };
+TrainingMemory simulate_training(const Graph& graph, MemoryOf trainer);
 
 }  // namespace trainyard::analysis

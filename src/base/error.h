@@ -9,7 +9,7 @@
 
 namespace trainyard {
 
-// The request was wrong and the caller can mend it: a flag, a file, a shape. Exit code 2.
+// The request was wrong and the caller can fix it: a flag, a file, a shape. Exit code 2.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -32,7 +32,7 @@ class Center final : public Step {
 
   void apply_to_boxes(std::vector<Box>& boxes, const PictureShape& in,
                       const RandomStream& /*random*/) const override {
-    const Place at = place(in);
+    const Corner at = place(in);
     move_boxes(boxes, {.left = static_cast<double>(at.left), .top = static_cast<double>(at.top)},
                output(in));
   }
@@ -42,11 +42,11 @@ class Center final : public Step {
   }
 
  private:
-  struct Place {
+  struct Corner {
     int64_t top;
     int64_t left;
   };
-  Place place(const PictureShape& in) const {
+  Corner place(const PictureShape& in) const {
     return {(in.height - size_.height) / 2, (in.width - size_.width) / 2};
   }
 

@@ -33,7 +33,7 @@ class Pad final : public Step {
 
   void apply_to_boxes(std::vector<Box>& boxes, const PictureShape& in,
                       const RandomStream& /*random*/) const override {
-    const Place at = place(in);
+    const Corner at = place(in);
     move_boxes(boxes, {.left = -static_cast<double>(at.left), .top = -static_cast<double>(at.top)},
                output(in));
   }
@@ -42,11 +42,11 @@ class Pad final : public Step {
 
  private:
   // Of the picture's corner.
-  struct Place {
+  struct Corner {
     int64_t top;
     int64_t left;
   };
-  Place place(const PictureShape& in) const {
+  Corner place(const PictureShape& in) const {
     return {(size_.height - in.height) / 2, (size_.width - in.width) / 2};
   }
 

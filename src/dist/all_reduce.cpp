@@ -24,31 +24,33 @@ constexpr const AllReduce* kAlgorithms[] = {
     &kReduceBroadcast, &kTree, &kRing, &kButterfly, &kHierarchical, &kShared, &kLibrary, &kAuto,
 };
 
-enum class Place : uint8_t { kOneHost, kRankPerHost, kManyPerHost };
+enum class HostSpread : uint8_t { kOneHost, kRankPerHost, kManyPerHost };
 
 // The first row that fits. Several hosts: few steps below the size where latency no longer rules,
 // then few bytes on the network.
 struct Choice {
-  Place place;
+  HostSpread place;
   int64_t below_bytes;
   const AllReduce* algorithm;
 };
 constexpr int64_t kAnySize = std::numeric_limits<int64_t>::max();
 constexpr Choice kTable[] = {
-    {Place::kOneHost, kAnySize, &kShared},           {Place::kRankPerHost, 256 * 1024, &kButterfly},
-    {Place::kRankPerHost, kAnySize, &kRing},         {Place::kManyPerHost, 16 * 1024, &kButterfly},
-    {Place::kManyPerHost, kAnySize, &kHierarchical},
+    {HostSpread::kOneHost, kAnySize, &kShared},
+    {HostSpread::kRankPerHost, 256 * 1024, &kButterfly},
+    {HostSpread::kRankPerHost, kAnySize, &kRing},
+    {HostSpread::kManyPerHost, 16 * 1024, &kButterfly},
+    {HostSpread::kManyPerHost, kAnySize, &kHierarchical},
 };
 
-Place place_of(const ReduceContext& context) {
+HostSpread place_of(const ReduceContext& context) {
   const auto hosts = context.comm.hosts();
-  if (context.host.members() == context.comm.size()) return Place::kOneHost;
+  if (context.host.members() == context.comm.size()) return HostSpread::kOneHost;
   std::vector<int64_t> seen;
   for (const int64_t host : hosts) {
-    if (std::find(seen.begin(), seen.end(), host) != seen.end()) return Place::kManyPerHost;
+    if (std::find(seen.begin(), seen.end(), host) != seen.end()) return HostSpread::kManyPerHost;
     seen.push_back(host);
   }
-  return Place::kRankPerHost;
+  return HostSpread::kRankPerHost;
 }
 
 }  // namespace
@@ -70,7 +72,7 @@ const AllReduce& find_all_reduce(std::string_view name) {
 const AllReduce& resolve_all_reduce(const AllReduce& algorithm, const ReduceContext& context,
                                     int64_t bytes) {
   if (&algorithm != &kAuto) return algorithm;
-  const Place place = place_of(context);
+  const HostSpread place = place_of(context);
   for (const Choice& choice : kTable) {
     if (choice.place == place && bytes < choice.below_bytes) return *choice.algorithm;
   }

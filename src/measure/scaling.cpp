@@ -33,7 +33,7 @@ struct Sums {
 class Measurement {
  public:
   Measurement(const train::TrainConfig& config, const Graph& model, const data::Dataset& training,
-              const train::Place& place, train::Replicas& replicas)
+              const train::WorkerSeat& place, train::Replicas& replicas)
       : replicas_(replicas),
         step_(model, train::step_options(config, place, train::named_objective(config))),
         loader_(training, train::training_loader(config, place)) {

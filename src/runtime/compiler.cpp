@@ -11,7 +11,7 @@
 #include "kernels/parallel/parallel.h"
 #include "ops/inference.h"
 #include "passes/pass.h"
-#include "runtime/late_node.h"
+#include "runtime/dynamic_node.h"
 #include "runtime/memory_plan.h"
 #include "runtime/program.h"
 

@@ -10,8 +10,8 @@
 #include "kernels/parallel/parallel.h"
 #include "ops/control_flow.h"
 #include "runtime/control_flow.h"
+#include "runtime/dynamic_node.h"
 #include "runtime/executable.h"
-#include "runtime/late_node.h"
 #include "runtime/profile.h"
 #include "runtime/program.h"
 #include "tensor/layout_copy.h"
@@ -113,7 +113,9 @@ struct ExecutionContext::Impl {
 
   const Program& program() const { return executable.program(); }
 
-  const Place& place(ValueId id) const { return program().places[static_cast<size_t>(id.index)]; }
+  const Placement& place(ValueId id) const {
+    return program().places[static_cast<size_t>(id.index)];
+  }
 
   const Layout& state_layout(size_t i) const {
     return program().layouts[static_cast<size_t>(program().state_values[i].index)];
@@ -128,7 +130,7 @@ struct ExecutionContext::Impl {
 
   // Null for what only a run brings.
   void* address(ValueId id) {
-    const Place& at = place(id);
+    const Placement& at = place(id);
     const Graph& graph = program().graph;
     const Value& root = graph.value(at.root);
     std::byte* base = nullptr;
@@ -200,7 +202,7 @@ struct ExecutionContext::Impl {
       out = flow->run(in);
       out.resize(node.outputs.size());
     } else {
-      out = run_late_node(graph, step.node, in);
+      out = run_dynamic_node(graph, step.node, in);
     }
     for (size_t i = 0; i < out.size(); ++i) {
       const ValueId id = node.outputs[i];

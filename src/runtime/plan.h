@@ -34,7 +34,7 @@ struct PlannedStep {
 };
 
 // Where a value lives: `offset` bytes into the buffer of value `root`.
-struct Place {
+struct Placement {
   ValueId root;
   int64_t offset = 0;
 };
@@ -51,14 +51,14 @@ struct Plan {
   std::vector<PlannedStep> steps;  // in the order they run
   // By index of the value; entries of values made by no step mean nothing.
   std::vector<Layout> layouts;
-  std::vector<Place> places;
+  std::vector<Placement> places;
   std::vector<StateUpdate> states;
   std::vector<Bucket> buckets;  // by the number that their nodes carry
 
   Layout& layout(ValueId id) { return layouts[static_cast<size_t>(id.index)]; }
   const Layout& layout(ValueId id) const { return layouts[static_cast<size_t>(id.index)]; }
-  Place& place(ValueId id) { return places[static_cast<size_t>(id.index)]; }
-  const Place& place(ValueId id) const { return places[static_cast<size_t>(id.index)]; }
+  Placement& place(ValueId id) { return places[static_cast<size_t>(id.index)]; }
+  const Placement& place(ValueId id) const { return places[static_cast<size_t>(id.index)]; }
 };
 
 struct ChoiceOptions {

@@ -21,7 +21,7 @@ struct ProgramStep {
 struct Program {
   Graph graph;  // after all rewrites; constants that kernels packed are gone
   std::vector<Layout> layouts;
-  std::vector<Place> places;
+  std::vector<Placement> places;
   std::vector<ProgramStep> steps;
   std::vector<StepInfo> infos;  // one per step
   // By index of the root value; -1: not in the arena.

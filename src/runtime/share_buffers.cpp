@@ -157,7 +157,7 @@ class Sharer {
         plan_.graph.set_node_input(id, i, part);
         place_new_values();
       }
-      const Place place{.root = bucket.root, .offset = bucket.bytes};
+      const Placement place{.root = bucket.root, .offset = bucket.bytes};
       plan_.place(part) = place;
       plan_.place(plan_.graph.node(id).outputs[i]) = place;
       const int64_t bytes = plan_.layout(part).span_bytes(plan_.graph.value(part).type);
@@ -297,7 +297,7 @@ class Sharer {
     const ValueId root = plan_.place(node.inputs[position]).root;
     last_use_.resize(plan_.graph.value_limit(), 0);
     last_use_[static_cast<size_t>(root.index)] = last_use_[static_cast<size_t>(to.index)];
-    for (Place& place : plan_.places) {
+    for (Placement& place : plan_.places) {
       if (place.root == to) place.root = root;
     }
   }

@@ -93,7 +93,7 @@ class Server {
 
   void serve() {
     while (std::any_of(workers_.begin(), workers_.end(),
-                       [](const Worker& w) { return w.place != Place::kGone; })) {
+                       [](const Worker& w) { return w.place != WorkerState::kGone; })) {
       constexpr double kLook = 1;
       const auto from = comm_.find_message(ranks_, std::min(kLook, comm_.limit_s() / 2));
       if (from) handle(*from);
@@ -102,7 +102,7 @@ class Server {
   }
 
  private:
-  enum class Place : uint8_t {
+  enum class WorkerState : uint8_t {
     kComputing,  // has weights
     kPulling,    // waits for weights
     kDone,       // was told that no batch is left
@@ -111,7 +111,7 @@ class Server {
     kGone,
   };
   struct Worker {
-    Place place = Place::kBetween;
+    WorkerState place = WorkerState::kBetween;
     bool has_begun = false;  // the epoch
     int64_t clock = 0;       // gradients in this epoch
     int64_t read = 0;        // the version of its weights
@@ -123,7 +123,7 @@ class Server {
   };
 
   bool active(const Worker& w) const {
-    return w.place == Place::kComputing || w.place == Place::kPulling;
+    return w.place == WorkerState::kComputing || w.place == WorkerState::kPulling;
   }
   bool sync() const { return options_.mode == ServerMode::kSync; }
 
@@ -151,7 +151,7 @@ class Server {
         send_records(rank);
         break;
       case RequestKind::kFinish:
-        worker.place = Place::kGone;
+        worker.place = WorkerState::kGone;
         break;
     }
     answer_pulls();
@@ -171,15 +171,15 @@ class Server {
   }
 
   void pull(Worker& worker, const Request& request) {
-    if (worker.place == Place::kBetween) open_epoch(request);
-    worker.place = Place::kPulling;
+    if (worker.place == WorkerState::kBetween) open_epoch(request);
+    worker.place = WorkerState::kPulling;
     worker.has_begun = true;
   }
 
   // A worker may end an epoch without a batch of it.
   void end(Worker& worker, const Request& request) {
-    if (worker.place == Place::kBetween) open_epoch(request);
-    worker.place = Place::kEnded;
+    if (worker.place == WorkerState::kBetween) open_epoch(request);
+    worker.place = WorkerState::kEnded;
     worker.has_begun = true;
   }
 
@@ -194,7 +194,7 @@ class Server {
     totals_ = {};
     records_.clear();
     for (Worker& worker : workers_) {
-      worker.place = Place::kComputing;
+      worker.place = WorkerState::kComputing;
       worker.clock = 0;
       worker.has_begun = false;
       worker.heard = {};
@@ -294,9 +294,9 @@ class Server {
       again = false;
       for (size_t w = 0; w < workers_.size(); ++w) {
         Worker& worker = workers_[w];
-        if (worker.place != Place::kPulling || !may_go_on(worker)) continue;
+        if (worker.place != WorkerState::kPulling || !may_go_on(worker)) continue;
         answer_pull(static_cast<int64_t>(w));
-        again = again || worker.place == Place::kDone;
+        again = again || worker.place == WorkerState::kDone;
       }
     }
   }
@@ -305,7 +305,7 @@ class Server {
     Worker& worker = workers_[static_cast<size_t>(rank)];
     Answer answer = totals_;
     answer.ticket = next_ticket(rank);
-    worker.place = answer.ticket == kNoTicket ? Place::kDone : Place::kComputing;
+    worker.place = answer.ticket == kNoTicket ? WorkerState::kDone : WorkerState::kComputing;
     worker.read = version_;
     worker.lead = worker.clock - slowest();
     worker.heard = {};
@@ -326,14 +326,14 @@ class Server {
 
   void answer_ends() {
     if (!std::all_of(workers_.begin(), workers_.end(),
-                     [](const Worker& w) { return w.place == Place::kEnded; })) {
+                     [](const Worker& w) { return w.place == WorkerState::kEnded; })) {
       return;
     }
     Answer answer = totals_;
     answer.stopped = stopped_ ? 1 : 0;
     for (const int64_t rank : ranks_) {
       Worker& worker = workers_[static_cast<size_t>(rank)];
-      worker.place = Place::kBetween;
+      worker.place = WorkerState::kBetween;
       worker.heard = {};
       send_message(comm_, rank, answer);
     }
@@ -347,14 +347,15 @@ class Server {
   void require_signs_of_life() const {
     const Worker* silent = nullptr;
     for (const Worker& w : workers_) {
-      if (w.place == Place::kPulling || w.place == Place::kEnded || w.place == Place::kGone) {
+      if (w.place == WorkerState::kPulling || w.place == WorkerState::kEnded ||
+          w.place == WorkerState::kGone) {
         continue;
       }
       if (silent == nullptr || w.heard.seconds() > silent->heard.seconds()) silent = &w;
     }
     if (silent == nullptr) return;
     const double limit =
-        comm_.limit_s() * (silent->place == Place::kBetween ? kBetweenEpochs : 1.0);
+        comm_.limit_s() * (silent->place == WorkerState::kBetween ? kBetweenEpochs : 1.0);
     if (silent->heard.seconds() <= limit) return;
     throw_failure(
         "rank {}, a parameter server, has waited {} s for worker {} (after {} of its "

@@ -72,7 +72,7 @@ struct Trainer::Impl {
 
  private:
   // Differences between workers are found before anything is made, and so named by their names.
-  Place find_place(const data::Dataset& training, std::string_view version) {
+  WorkerSeat find_place(const data::Dataset& training, std::string_view version) {
     replicas_.require_same(common_facts(config_, model_, training, version));
     const int threads =
         config_.threads > 0 ? static_cast<int>(config_.threads) : replicas_.fair_threads();
@@ -332,7 +332,7 @@ struct Trainer::Impl {
   double base_rate_;
   const Graph& model_;
   Replicas replicas_;
-  Place place_;
+  WorkerSeat place_;
   TrainingStep step_;
   std::vector<TrainingGraph::MetricPort> metrics_;  // those that are reported
   StepTable table_;

@@ -5,7 +5,7 @@
 
 namespace trainyard::train {
 
-int64_t own_batch(const TrainConfig& config, const Place& place) {
+int64_t own_batch(const TrainConfig& config, const WorkerSeat& place) {
   return data::share_of(config.batch, place.rank, place.workers);
 }
 
@@ -26,7 +26,7 @@ std::vector<std::string> common_facts(const TrainConfig& config, const Graph& mo
   return facts;
 }
 
-StepOptions step_options(const TrainConfig& config, const Place& place, Objective objective) {
+StepOptions step_options(const TrainConfig& config, const WorkerSeat& place, Objective objective) {
   StepOptions options;
   options.threads = place.threads;
   options.seed = static_cast<uint64_t>(config.seed);
@@ -54,7 +54,7 @@ StepOptions step_options(const TrainConfig& config, const Place& place, Objectiv
   return options;
 }
 
-data::LoaderOptions training_loader(const TrainConfig& config, const Place& place) {
+data::LoaderOptions training_loader(const TrainConfig& config, const WorkerSeat& place) {
   data::LoaderOptions options;
   options.batch = own_batch(config, place);
   options.rank = place.rank;
@@ -69,7 +69,7 @@ data::LoaderOptions training_loader(const TrainConfig& config, const Place& plac
   return options;
 }
 
-data::LoaderOptions test_loader(const TrainConfig& config, const Place& place,
+data::LoaderOptions test_loader(const TrainConfig& config, const WorkerSeat& place,
                                 const data::Augmentations& training) {
   data::LoaderOptions options;
   options.batch = own_batch(config, place);

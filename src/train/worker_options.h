@@ -13,7 +13,7 @@
 namespace trainyard::train {
 
 // Which worker it is.
-struct Place {
+struct WorkerSeat {
   int64_t rank = 0;
   int64_t workers = 1;
   int threads = 0;                        // 0: all cores
@@ -21,11 +21,11 @@ struct Place {
 };
 
 // Images of a step; the shares of all workers make the batch.
-int64_t own_batch(const TrainConfig& config, const Place& place);
+int64_t own_batch(const TrainConfig& config, const WorkerSeat& place);
 
-StepOptions step_options(const TrainConfig& config, const Place& place, Objective objective);
-data::LoaderOptions training_loader(const TrainConfig& config, const Place& place);
-data::LoaderOptions test_loader(const TrainConfig& config, const Place& place,
+StepOptions step_options(const TrainConfig& config, const WorkerSeat& place, Objective objective);
+data::LoaderOptions training_loader(const TrainConfig& config, const WorkerSeat& place);
+data::LoaderOptions test_loader(const TrainConfig& config, const WorkerSeat& place,
                                 const data::Augmentations& training);
 
 // What workers must have in common, one line for each fact.

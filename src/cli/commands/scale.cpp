@@ -200,7 +200,7 @@ void predict_steps(const ScaleOptions& options, const data::Dataset& training,
   if (found->id == predict::kThisMachine && found->cores != report.threads) {
     report.prediction_note += fmt::format(
         " It was measured with {} threads, but a worker has {}: errors are those of that, too. "
-        "`trainyard calibrate --threads {}` mends that.",
+        "`trainyard calibrate --threads {}` fixes that.",
         found->cores, report.threads, report.threads);
   }
   predict::Networks networks([&](const std::string&) { return network_of(options, training, 1); });

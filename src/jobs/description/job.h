@@ -20,7 +20,7 @@ namespace trainyard::jobs {
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 // An input or output of the job.
-struct Place {
+struct DataPlace {
   std::string name;
   std::string uri;
   std::string mode = {};  // mount, download, stream, upload; empty: as the platform likes
@@ -50,8 +50,8 @@ struct Job {
   std::vector<std::string> resume = {};
   Pairs environment = {};
   Pairs secrets = {};  // variable, reference
-  std::vector<Place> inputs = {};
-  std::vector<Place> outputs = {};
+  std::vector<DataPlace> inputs = {};
+  std::vector<DataPlace> outputs = {};
   std::string checkpoints = {};
   std::string accelerator = {};
   int64_t count = 0;

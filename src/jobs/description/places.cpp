@@ -20,8 +20,8 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 std::vector<std::string> place_names(const Job& job) {
   std::vector<std::string> names = {"checkpoints"};
-  for (const Place& place : job.inputs) names.push_back(place.name);
-  for (const Place& place : job.outputs) names.push_back(place.name);
+  for (const DataPlace& place : job.inputs) names.push_back(place.name);
+  for (const DataPlace& place : job.outputs) names.push_back(place.name);
   return names;
 }
 
@@ -68,15 +68,15 @@ std::string uri_for(const Job& job, std::string_view platform, const std::string
 std::vector<KnownPlace> known_places(const Job& job, std::string_view platform,
                                      const Shown& shown) {
   std::vector<KnownPlace> places;
-  const auto add = [&](std::string_view kind, const Place& place) {
-    Place here = place;
+  const auto add = [&](std::string_view kind, const DataPlace& place) {
+    DataPlace here = place;
     here.uri = uri_for(job, platform, place.name, place.uri);
     places.push_back(
         {kind == "checkpoints" ? "{checkpoints}" : fmt::format("{{{}.{}}}", kind, place.name),
          shown(kind, here)});
   };
-  for (const Place& place : job.inputs) add("inputs", place);
-  for (const Place& place : job.outputs) add("outputs", place);
+  for (const DataPlace& place : job.inputs) add("inputs", place);
+  for (const DataPlace& place : job.outputs) add("outputs", place);
   if (!job.checkpoints.empty()) add("checkpoints", {"checkpoints", job.checkpoints});
   return places;
 }

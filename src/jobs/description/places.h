@@ -32,7 +32,7 @@ struct KnownPlace {
 
 // All placeholders of the job, each as `shown` says (kind: inputs, outputs or checkpoints). The
 // last argument of `shown` is the URI for the platform.
-using Shown = std::function<std::string(std::string_view kind, const Place& place)>;
+using Shown = std::function<std::string(std::string_view kind, const DataPlace& place)>;
 std::vector<KnownPlace> known_places(const Job& job, std::string_view platform, const Shown& shown);
 
 // Words with placeholders replaced; throws Error for a placeholder that the job has no place for.

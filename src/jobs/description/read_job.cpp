@@ -58,8 +58,8 @@ Pairs pairs_at(const YamlView& view, std::string_view key) {
   return pairs;
 }
 
-std::vector<Place> places_at(const YamlView& view, std::string_view key) {
-  std::vector<Place> places;
+std::vector<DataPlace> places_at(const YamlView& view, std::string_view key) {
+  std::vector<DataPlace> places;
   const auto found = view.find(key);
   if (!found) return places;
   for (const auto& [name, value] : found->members()) {

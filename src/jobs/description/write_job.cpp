@@ -11,9 +11,9 @@ Json object_of(const Pairs& pairs) {
   return object;
 }
 
-Json object_of(const std::vector<Place>& places) {
+Json object_of(const std::vector<DataPlace>& places) {
   Json object = Json::object();
-  for (const Place& place : places) {
+  for (const DataPlace& place : places) {
     object[place.name] = Json::object({{"uri", place.uri}});
     if (!place.mode.empty()) object[place.name]["mode"] = place.mode;
   }

@@ -26,7 +26,7 @@ bool is_reachable(const std::string& uri) {
 }
 
 std::vector<KnownPlace> places_of(const Job& job) {
-  return known_places(job, kPlatform, [](std::string_view kind, const Place& place) {
+  return known_places(job, kPlatform, [](std::string_view kind, const DataPlace& place) {
     if (!is_reachable(place.uri)) return place.uri;
     if (kind == "checkpoints") return std::string("${{outputs.checkpoints}}");
     return fmt::format("${{{{{}.{}}}}}", kind, place.name);
@@ -118,7 +118,7 @@ void put_resources(Draft& draft) {
 void put_data(Draft& draft) {
   const Job& job = draft.job();
   bool reached = false;
-  for (Place place : job.inputs) {
+  for (DataPlace place : job.inputs) {
     place.uri = uri_for(job, kPlatform, place.name, place.uri);
     if (!is_reachable(place.uri)) {
       reachable(draft, "inputs", place, schemes(), kAzureMl);
@@ -133,7 +133,7 @@ void put_data(Draft& draft) {
   }
   if (!reached && !job.inputs.empty()) draft.cannot("inputs", "none of them is a place of Azure's");
   reached = false;
-  const auto put_output = [&](std::string_view field, Place place) {
+  const auto put_output = [&](std::string_view field, DataPlace place) {
     place.uri = uri_for(job, kPlatform, place.name, place.uri);
     if (!is_reachable(place.uri)) return reachable(draft, field, place, schemes(), kAzureMl);
     const char* mode = place.mode == "upload" ? "upload" : "rw_mount";
@@ -141,7 +141,7 @@ void put_data(Draft& draft) {
               Json::object({{"type", "uri_folder"}, {"path", place.uri}, {"mode", mode}}));
     return true;
   };
-  for (const Place& place : job.outputs) reached = put_output("outputs", place) || reached;
+  for (const DataPlace& place : job.outputs) reached = put_output("outputs", place) || reached;
   if (!reached && !job.outputs.empty())
     draft.cannot("outputs", "none of them is a place of Azure's");
   if (job.checkpoints.empty()) return;

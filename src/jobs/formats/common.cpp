@@ -41,7 +41,7 @@ Pairs tags_for(Draft& draft, const NameRule& rule, std::string_view title) {
   return tags;
 }
 
-bool reachable(Draft& draft, std::string_view kind, const Place& place,
+bool reachable(Draft& draft, std::string_view kind, const DataPlace& place,
                const std::vector<std::string_view>& schemes, const Format& format) {
   const std::string scheme = parse_uri(place.uri).scheme;
   if (std::find(schemes.begin(), schemes.end(), scheme) != schemes.end()) return true;

@@ -22,7 +22,7 @@ std::string name_for(Draft& draft, const NameRule& rule, std::string_view title)
 Pairs tags_for(Draft& draft, const NameRule& rule, std::string_view title);
 
 // Whether the platform can reach the place; a note if not.
-bool reachable(Draft& draft, std::string_view kind, const Place& place,
+bool reachable(Draft& draft, std::string_view kind, const DataPlace& place,
                const std::vector<std::string_view>& schemes, const Format& format);
 // Throws Error if the job has no image for the platform.
 std::string needed_image(const Job& job, const Format& format);

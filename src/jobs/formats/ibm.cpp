@@ -28,7 +28,7 @@ bool has_bucket(const std::string& uri) {
 }
 
 std::vector<KnownPlace> places_of(const Job& job) {
-  return known_places(job, kPlatform, [](std::string_view kind, const Place& place) {
+  return known_places(job, kPlatform, [](std::string_view kind, const DataPlace& place) {
     if (!has_bucket(place.uri)) return place.uri;
     if (kind == "inputs") return "${DATA_DIR}/" + place.name;
     return "${RESULT_DIR}/" + place.name;
@@ -112,7 +112,7 @@ void put_data(Draft& draft) {
   const Job& job = draft.job();
   const std::string connection = draft.required(kPlatform, "connection_id", kNobody);
   Json inputs = Json::array();
-  for (Place place : job.inputs) {
+  for (DataPlace place : job.inputs) {
     place.uri = uri_for(job, kPlatform, place.name, place.uri);
     if (reachable(draft, "inputs", place, schemes(), kIbm)) {
       inputs.push_back(reference(place.name, place.uri, connection));
@@ -130,7 +130,7 @@ void put_data(Draft& draft) {
     draft.put("inputs", "training_data_references", std::move(inputs));
   }
   std::string output;
-  for (Place place : job.outputs) {
+  for (DataPlace place : job.outputs) {
     place.uri = uri_for(job, kPlatform, place.name, place.uri);
     if (!reachable(draft, "outputs", place, schemes(), kIbm)) continue;
     if (output.empty()) {

@@ -30,7 +30,7 @@ Json bucket(const char* key, const std::string& text) {
   return reference;
 }
 
-std::string first_uri(const Job& job, const std::vector<Place>& places) {
+std::string first_uri(const Job& job, const std::vector<DataPlace>& places) {
   return places.empty() ? "" : uri_for(job, "ibm", places[0].name, places[0].uri);
 }
 
@@ -89,8 +89,8 @@ Job import_manifest(const YamlView& root) {
     const auto reference = root.find(key);
     const auto end = reference ? reference->find(side) : std::nullopt;
     const std::string where = end ? text_in(*end, "bucket") : "";
-    if (where.empty() || where == "REPLACE-ME") return std::vector<Place>();
-    return std::vector<Place>{{std::string(name), "s3://" + where}};
+    if (where.empty() || where == "REPLACE-ME") return std::vector<DataPlace>();
+    return std::vector<DataPlace>{{std::string(name), "s3://" + where}};
   };
   job.inputs = place("training_data_reference", "source", "data");
   job.outputs = place("training_results_reference", "target", "results");

@@ -18,7 +18,7 @@ bool is_claim(const std::string& uri) {
   return parse_uri(uri).scheme == "pvc";
 }
 
-std::string mount_path(std::string_view kind, const Place& place) {
+std::string mount_path(std::string_view kind, const DataPlace& place) {
   if (kind == "checkpoints") return "/mnt/checkpoints";
   return fmt::format("/mnt/{}/{}", kind, place.name);
 }
@@ -36,7 +36,7 @@ std::vector<std::string> with(const std::vector<std::string>& words, const std::
 }
 
 // One claim, mounted; false if it is none.
-bool put_claim(Draft& draft, const std::string& pod, std::string_view field, const Place& place,
+bool put_claim(Draft& draft, const std::string& pod, std::string_view field, const DataPlace& place,
                const Format& format, size_t& index) {
   if (!reachable(draft, field, place, {"pvc"}, format)) return false;
   const Uri uri = parse_uri(place.uri);
@@ -57,7 +57,7 @@ bool put_claim(Draft& draft, const std::string& pod, std::string_view field, con
 }  // namespace
 
 std::vector<KnownPlace> places_of(const Job& job) {
-  return known_places(job, kPlatform, [](std::string_view kind, const Place& place) {
+  return known_places(job, kPlatform, [](std::string_view kind, const DataPlace& place) {
     return is_claim(place.uri) ? mount_path(kind, place) : place.uri;
   });
 }
@@ -139,9 +139,9 @@ void put_resources(Draft& draft, const std::string& path) {
 void put_volumes(Draft& draft, const std::string& pod, const Format& format) {
   const Job& job = draft.job();
   size_t index = 0;
-  const auto put = [&](std::string_view field, const std::vector<Place>& places) {
+  const auto put = [&](std::string_view field, const std::vector<DataPlace>& places) {
     bool any = places.empty();
-    for (Place place : places) {
+    for (DataPlace place : places) {
       place.uri = uri_for(job, kPlatform, place.name, place.uri);
       any = put_claim(draft, pod, field, place, format, index) || any;
     }

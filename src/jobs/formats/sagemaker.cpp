@@ -16,7 +16,7 @@ constexpr std::string_view kRole = "arn:aws:iam::000000000000:role/REPLACE-ME";
 constexpr std::string_view kNowhere = "s3://REPLACE-ME/output";
 constexpr int64_t kDay = 86400;
 
-std::string sagemaker_path(const Job& job, std::string_view kind, const Place& place) {
+std::string sagemaker_path(const Job& job, std::string_view kind, const DataPlace& place) {
   if (kind == "inputs") return "/opt/ml/input/data/" + place.name;
   if (kind == "checkpoints") return "/opt/ml/checkpoints";
   // The first output is the model; all go to the one place for results.
@@ -25,7 +25,7 @@ std::string sagemaker_path(const Job& job, std::string_view kind, const Place& p
 }
 
 std::vector<KnownPlace> sagemaker_places(const Job& job) {
-  return known_places(job, kPlatform, [&](std::string_view kind, const Place& place) {
+  return known_places(job, kPlatform, [&](std::string_view kind, const DataPlace& place) {
     const bool s3 = parse_uri(place.uri).scheme == "s3";
     return s3 || kind == "outputs" ? sagemaker_path(job, kind, place) : place.uri;
   });
@@ -80,7 +80,7 @@ void put_launcher(Draft& draft) {
 void put_data(Draft& draft) {
   const Job& job = draft.job();
   Json channels = Json::array();
-  for (Place place : job.inputs) {
+  for (DataPlace place : job.inputs) {
     place.uri = uri_for(job, kPlatform, place.name, place.uri);
     if (!reachable(draft, "inputs", place, {"s3"}, kSageMaker)) continue;
     const char* mode = place.mode == "mount"    ? "FastFile"
@@ -100,7 +100,7 @@ void put_data(Draft& draft) {
     draft.cannot("inputs", "none of them is an s3:// place");
   }
   std::string output;
-  for (const Place& place : job.outputs) {
+  for (const DataPlace& place : job.outputs) {
     const std::string uri = uri_for(job, kPlatform, place.name, place.uri);
     if (!reachable(draft, "outputs", {place.name, uri}, {"s3"}, kSageMaker)) continue;
     if (output.empty()) {
@@ -131,7 +131,7 @@ void put_stop(Draft& draft) {
     }
   }
   if (!job.checkpoints.empty()) {
-    const Place place{"checkpoints", uri_for(job, kPlatform, "checkpoints", job.checkpoints)};
+    const DataPlace place{"checkpoints", uri_for(job, kPlatform, "checkpoints", job.checkpoints)};
     if (reachable(draft, "checkpoints", place, {"s3"}, kSageMaker)) {
       draft.put("checkpoints", "CheckpointConfig.S3Uri", place.uri);
     } else {

@@ -25,12 +25,12 @@ bool is_mountable(const std::string& uri) {
   return std::find(schemes().begin(), schemes().end(), scheme) != schemes().end();
 }
 
-std::string mount_path(std::string_view kind, const Place& place) {
+std::string mount_path(std::string_view kind, const DataPlace& place) {
   return kind == "checkpoints" ? "/checkpoints" : fmt::format("/{}/{}", kind, place.name);
 }
 
 std::vector<KnownPlace> places_of(const Job& job) {
-  return known_places(job, kPlatform, [](std::string_view kind, const Place& place) {
+  return known_places(job, kPlatform, [](std::string_view kind, const DataPlace& place) {
     return is_mountable(place.uri) ? mount_path(kind, place) : place.uri;
   });
 }
@@ -72,9 +72,9 @@ void put_resources(Draft& draft) {
 
 void put_mounts(Draft& draft) {
   const Job& job = draft.job();
-  const auto put = [&](std::string_view field, const std::vector<Place>& places) {
+  const auto put = [&](std::string_view field, const std::vector<DataPlace>& places) {
     bool any = places.empty();
-    for (Place place : places) {
+    for (DataPlace place : places) {
       place.uri = uri_for(job, kPlatform, place.name, place.uri);
       if (!reachable(draft, field, place, schemes(), kSkyPilot)) continue;
       any = true;

@@ -29,7 +29,7 @@ std::string path_of(const std::string& uri) {
 }
 
 std::vector<KnownPlace> places_of(const Job& job) {
-  return known_places(job, kPlatform, [](std::string_view, const Place& place) {
+  return known_places(job, kPlatform, [](std::string_view, const DataPlace& place) {
     return is_path(place.uri) ? path_of(place.uri) : place.uri;
   });
 }
@@ -116,9 +116,9 @@ void put_missing(Draft& draft) {
 
 void says_places(Draft& draft) {
   const Job& job = draft.job();
-  const auto say = [&](std::string_view field, const std::vector<Place>& places) {
+  const auto say = [&](std::string_view field, const std::vector<DataPlace>& places) {
     bool any = places.empty();
-    for (Place place : places) {
+    for (DataPlace place : places) {
       place.uri = uri_for(job, kPlatform, place.name, place.uri);
       if (!reachable(draft, field, place, {"", "file"}, kSlurm)) continue;
       draft.says(field, "start", path_of(place.uri));

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kPlatform = "vertex";
 constexpr std::string_view kTitle = "Vertex AI";
 
-std::string vertex_path(const Place& place) {
+std::string vertex_path(const DataPlace& place) {
   const Uri uri = parse_uri(place.uri);
   if (uri.scheme != "gs") return place.uri;
   return uri.path.empty() ? "/gcs/" + uri.host : fmt::format("/gcs/{}/{}", uri.host, uri.path);
@@ -24,7 +24,7 @@ std::string vertex_path(const Place& place) {
 
 std::vector<KnownPlace> vertex_places(const Job& job) {
   return known_places(job, kPlatform,
-                      [](std::string_view, const Place& place) { return vertex_path(place); });
+                      [](std::string_view, const DataPlace& place) { return vertex_path(place); });
 }
 
 // The name of an accelerator in machineSpec; empty for processors alone.
@@ -135,7 +135,7 @@ void put_scheduling(Draft& draft) {
 void put_data(Draft& draft) {
   const Job& job = draft.job();
   bool any = false;
-  for (Place place : job.inputs) {
+  for (DataPlace place : job.inputs) {
     place.uri = uri_for(job, kPlatform, place.name, place.uri);
     if (!reachable(draft, "inputs", place, {"gs"}, kVertex)) continue;
     any = true;
@@ -147,7 +147,7 @@ void put_data(Draft& draft) {
     draft.cannot("inputs", "none of them is a gs:// place");
   }
   std::string output;
-  for (Place place : job.outputs) {
+  for (DataPlace place : job.outputs) {
     place.uri = uri_for(job, kPlatform, place.name, place.uri);
     if (!reachable(draft, "outputs", place, {"gs"}, kVertex)) continue;
     if (output.empty()) {
@@ -160,7 +160,7 @@ void put_data(Draft& draft) {
   if (output.empty() && !job.outputs.empty())
     draft.cannot("outputs", "none of them is a gs:// place");
   if (job.checkpoints.empty()) return;
-  const Place place{"checkpoints", uri_for(job, kPlatform, "checkpoints", job.checkpoints)};
+  const DataPlace place{"checkpoints", uri_for(job, kPlatform, "checkpoints", job.checkpoints)};
   if (reachable(draft, "checkpoints", place, {"gs"}, kVertex)) {
     draft.says("checkpoints", "jobSpec.workerPoolSpecs[0].containerSpec.args", vertex_path(place));
     draft.note("checkpoints", "no field of its own: the command writes under /gcs");

@@ -21,8 +21,8 @@ std::string_view refuses_changing_conv(const NodeView& node);
 // The same of ConvGradInput and ConvGradWeight.
 std::string_view refuses_conv_gradient(const NodeView& node);
 
-// OIhw8i8o: how changing weights lie, and their gradients. oneDNN's forward convolution wants them
-// so too.
+// OIhw8i8o: how non-constant weights lie, and their gradients. oneDNN's forward convolution wants
+// them so too.
 Layout blocked_weights(const Shape& shape);
 
 // Whether a node's activation is none, Relu or a Clip around zero, and which range that is. Only

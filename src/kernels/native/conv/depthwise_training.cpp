@@ -19,7 +19,7 @@ int64_t bytes_of(int64_t floats) {
 
 // --- forward
 
-std::string_view refuses_forward_depthwise_changing(const NodeView& node) {
+std::string_view refuses_forward_depthwise_training(const NodeView& node) {
   if (const std::string_view why = refuses_changing_conv(node); !why.empty()) return why;
   if (node.has_input(kConvSum)) return "adding another tensor is not implemented";
   return refuses_depthwise(node, node.input_shape(0), node.input_shape(1),
@@ -50,22 +50,22 @@ class DepthwiseChangingForward final : public Kernel {
   DepthwiseProduct product_;
 };
 
-std::optional<NodeLayouts> forward_layouts_depthwise_changing(const NodeView& node,
+std::optional<NodeLayouts> forward_layouts_depthwise_training(const NodeView& node,
                                                               std::span<const Layout> inputs) {
   return conv_layouts(node, inputs.size(), /*blocked_input=*/true);
 }
 
-std::unique_ptr<Kernel> create_forward_depthwise_changing(const NodeView& node,
+std::unique_ptr<Kernel> create_forward_depthwise_training(const NodeView& node,
                                                           const NodeLayouts& /*layouts*/) {
   return std::make_unique<DepthwiseChangingForward>(node);
 }
 
-constexpr KernelDef forward_kernel_depthwise_changing(std::string_view op) {
+constexpr KernelDef forward_kernel_depthwise_training(std::string_view op) {
   return {.op = op,
           .library = "native",
-          .refuses = refuses_forward_depthwise_changing,
-          .layouts = forward_layouts_depthwise_changing,
-          .create_in = create_forward_depthwise_changing};
+          .refuses = refuses_forward_depthwise_training,
+          .layouts = forward_layouts_depthwise_training,
+          .create_in = create_forward_depthwise_training};
 }
 
 // --- gradient of the input
@@ -184,8 +184,9 @@ std::unique_ptr<Kernel> create_weight_gradient(const NodeView& node,
 
 }  // namespace
 
-extern const KernelDef kDepthwiseChangingConv = forward_kernel_depthwise_changing("Conv");
-extern const KernelDef kDepthwiseChangingFusedConv = forward_kernel_depthwise_changing("FusedConv");
+extern const KernelDef kDepthwiseNonConstantConv = forward_kernel_depthwise_training("Conv");
+extern const KernelDef kDepthwiseNonConstantFusedConv =
+    forward_kernel_depthwise_training("FusedConv");
 extern const KernelDef kDepthwiseConvGradInput = {.op = "ConvGradInput",
                                                   .library = "native",
                                                   .refuses = refuses_input_gradient,

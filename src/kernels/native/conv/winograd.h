@@ -54,7 +54,7 @@ std::optional<WinogradTile> changing_winograd_pays(const WinogradShape& shape);
 // Changing: transformed in every run.
 enum class WinogradWeights { kGiven, kChanging };
 
-// Changing weights, where a run transforms them itself.
+// Non-constant weights, where a run transforms them itself.
 class WinogradFilters {
  public:
   WinogradFilters() = default;

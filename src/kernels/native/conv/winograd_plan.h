@@ -24,8 +24,8 @@ struct WinogradPlan {
   int64_t block_panels = 0;  // panels whose products are held at a time
   int64_t v_stride = 0;      // floats from one point to the next in the transformed input
   int64_t m_stride = 0;      // the same in the products
-  // Changing weights: transformed panel by panel when they are wanted, and dropped. Large weights
-  // would otherwise go to memory and back.
+  // Non-constant weights: transformed panel by panel when they are wanted, and dropped. Large
+  // weights would otherwise go to memory and back.
   bool late_filters = false;
   int64_t panel_floats = 0;  // of the transformed weights of a panel
 

@@ -79,7 +79,7 @@ class WinogradChangingForward final : public ChangingWinograd {
   bool has_sum_;
 };
 
-std::string_view refuses_forward_winograd_changing(const NodeView& node) {
+std::string_view refuses_forward_winograd_training(const NodeView& node) {
   if (const std::string_view why = refuses_changing_conv(node); !why.empty()) return why;
   if (!is_winograd_window(*ops::op_of(node).window(node))) return kNotWinogradWindow;
   if (node.attr_int("group", 1) != 1) return "groups are not implemented";
@@ -87,7 +87,7 @@ std::string_view refuses_forward_winograd_changing(const NodeView& node) {
   return "";
 }
 
-std::optional<NodeLayouts> forward_layouts_winograd_changing(const NodeView& node,
+std::optional<NodeLayouts> forward_layouts_winograd_training(const NodeView& node,
                                                              std::span<const Layout> inputs) {
   NodeLayouts wanted = conv_layouts(node, inputs.size(), /*blocked_input=*/true);
   wanted.inputs[1] = blocked_weights(node.input_shape(1));
@@ -96,17 +96,17 @@ std::optional<NodeLayouts> forward_layouts_winograd_changing(const NodeView& nod
   return wanted;
 }
 
-std::unique_ptr<Kernel> create_forward_winograd_changing(const NodeView& node,
+std::unique_ptr<Kernel> create_forward_winograd_training(const NodeView& node,
                                                          const NodeLayouts& layouts) {
   return std::make_unique<WinogradChangingForward>(node, layouts);
 }
 
-constexpr KernelDef forward_kernel_winograd_changing(std::string_view op) {
+constexpr KernelDef forward_kernel_winograd_training(std::string_view op) {
   return {.op = op,
           .library = "native",
-          .refuses = refuses_forward_winograd_changing,
-          .layouts = forward_layouts_winograd_changing,
-          .create_in = create_forward_winograd_changing};
+          .refuses = refuses_forward_winograd_training,
+          .layouts = forward_layouts_winograd_training,
+          .create_in = create_forward_winograd_training};
 }
 
 // dx is the convolution of dy, padded by what the forward window reaches over.
@@ -156,8 +156,8 @@ std::unique_ptr<Kernel> create_gradient(const NodeView& node, const NodeLayouts&
 
 }  // namespace
 
-extern const KernelDef kChangingConv = forward_kernel_winograd_changing("Conv");
-extern const KernelDef kChangingFusedConv = forward_kernel_winograd_changing("FusedConv");
+extern const KernelDef kNonConstantConv = forward_kernel_winograd_training("Conv");
+extern const KernelDef kNonConstantFusedConv = forward_kernel_winograd_training("FusedConv");
 extern const KernelDef kConvGradInput = {.op = "ConvGradInput",
                                          .library = "native",
                                          .refuses = refuses_gradient,

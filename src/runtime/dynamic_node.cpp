@@ -1,4 +1,4 @@
-#include "runtime/late_node.h"
+#include "runtime/dynamic_node.h"
 
 #include "base/error.h"
 #include "kernels/kernel_table.h"
@@ -18,8 +18,8 @@ TensorView view_of(const Tensor& tensor) {
 
 }  // namespace
 
-std::vector<Tensor> run_late_node(const Graph& graph, NodeId id,
-                                  std::span<const Tensor* const> inputs) {
+std::vector<Tensor> run_dynamic_node(const Graph& graph, NodeId id,
+                                     std::span<const Tensor* const> inputs) {
   const Node& node = graph.node(id);
   Graph alone("late");
   std::vector<ValueId> input_ids;
@@ -70,7 +70,7 @@ std::vector<Tensor> evaluate_node(const Graph& graph, NodeId id) {
   if (kernels::kernels_of(node.op()).empty()) return {};
   std::vector<const Tensor*> inputs;
   for (size_t i = 0; i < node.num_inputs(); ++i) inputs.push_back(node.input_constant(i));
-  return run_late_node(graph, id, inputs);
+  return run_dynamic_node(graph, id, inputs);
 }
 
 }  // namespace trainyard::runtime

@@ -10,8 +10,8 @@
 namespace trainyard::runtime {
 
 // Runs one node by its reference kernel. Absent inputs are null. Throws Error for bad data.
-std::vector<Tensor> run_late_node(const Graph& graph, NodeId node,
-                                  std::span<const Tensor* const> inputs);
+std::vector<Tensor> run_dynamic_node(const Graph& graph, NodeId node,
+                                     std::span<const Tensor* const> inputs);
 
 // A node whose inputs are all known, for constant folding. Empty if it cannot be evaluated.
 std::vector<Tensor> evaluate_node(const Graph& graph, NodeId node);
