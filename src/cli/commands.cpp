@@ -13,6 +13,7 @@ extern const Command kData;
 extern const Command kDevices;
 extern const Command kConformance;
 extern const Command kDoctor;
+extern const Command kEvaluate;
 extern const Command kExport;
 extern const Command kJobs;
 extern const Command kLab;
@@ -57,6 +58,7 @@ constexpr const Command* kCommands[] = {
     &kBench,
     &kServe,
     &kTrain,
+    &kEvaluate,
     &kScale,
     &kAllReduce,
     &kStaleness,

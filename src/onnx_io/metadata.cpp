@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "base/wire.h"
 
 namespace trainyard::onnx_io {
@@ -22,6 +23,14 @@ Metadata read_metadata(const std::filesystem::path& path) {
     metadata[entry.key()] = entry.value();
   }
   return metadata;
+}
+
+std::vector<std::string> class_names(const Metadata& metadata) {
+  const auto found = metadata.find(kClassesKey);
+  if (found == metadata.end()) return {};
+  std::vector<std::string> names = split(found->second, '\n');
+  if (!names.empty() && names.back().empty()) names.pop_back();
+  return names;
 }
 
 }  // namespace trainyard::onnx_io

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace trainyard::onnx_io {
 
@@ -17,5 +18,8 @@ inline constexpr const char* kPictureKey = "trainyard.picture";
 
 // Reads the pairs alone, whatever the size of the weights. Throws Error if the file is no model.
 Metadata read_metadata(const std::filesystem::path& path);
+
+// Of kClassesKey; empty if the model does not say.
+std::vector<std::string> class_names(const Metadata& metadata);
 
 }  // namespace trainyard::onnx_io

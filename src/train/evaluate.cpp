@@ -1,6 +1,7 @@
 #include "train/evaluate.h"
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "base/text.h"
 #include "runtime/compiler.h"
 #include "runtime/executable.h"
@@ -73,18 +74,22 @@ Evaluation evaluate(Graph model, data::Loader& loader, const MakeEvaluator& make
   runtime::ExecutionContext context(runtime::compile(std::move(model), options));
   std::vector<const Tensor*> outputs;
   for (size_t i = 0; i < context.num_outputs(); ++i) outputs.push_back(&context.output(i));
+  const Stopwatch watch;
   loader.start_epoch(0);
   while (const data::Batch* batch = loader.next()) {
     context.set_input(0, batch->images);
     context.run();
     evaluator->add(outputs, *batch);
   }
+  const double seconds = watch.seconds();
   if (sum_over_workers) {
     std::vector<double> sums = evaluator->sums();
     sum_over_workers(sums);
     evaluator->set_sums(sums);
   }
-  return evaluator->result();
+  Evaluation result = evaluator->result();
+  result.seconds = seconds;
+  return result;
 }
 
 }  // namespace trainyard::train

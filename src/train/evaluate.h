@@ -24,6 +24,8 @@ struct Evaluation {
   // Of classes: confusion[truth * classes + guess], how many images.
   int64_t classes = 0;
   std::vector<int64_t> confusion;
+  // From the first batch to the last, waiting for data included, compiling not.
+  double seconds = 0;
 
   // Throws Error if there is no such score.
   double score(std::string_view name) const;

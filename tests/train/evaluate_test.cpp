@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "ops/builder.h"
+#include "train/calibration.h"
 #include "train/loss_evaluator.h"
 #include "train/task.h"
 #include "train/top_k.h"
@@ -109,6 +110,48 @@ TEST(Evaluate, EveryLossOfTheListIsTested) {
   }
   EXPECT_GT(evaluation_of(network(false), set, "mse").score("absolute_error"), 0);
   EXPECT_THROW(evaluation_of(network(false), set, "mse").score("nothing"), Error);
+}
+
+// By hand: the first guess is always "c", with softmax(x, 2x, 3x)[2], in bins of equal width.
+double expected_calibration_error() {
+  std::vector<double> apart(kCalibrationBins, 0);
+  for (int64_t i = 0; i < 10; ++i) {
+    const double x = static_cast<double>(25 * i) / 255;
+    const double p = 1 / (1 + std::exp(-x) + std::exp(-2 * x));
+    const auto bin = static_cast<size_t>(std::ceil(p * kCalibrationBins)) - 1;
+    // All scores of the first are 0, and a tie goes to the first class, which is the right one.
+    const bool correct = i == 0 || i % kTestClasses == 2;
+    apart[bin] += (correct ? 1 : 0) - p;
+  }
+  double sum = 0;
+  for (const double bin : apart) sum += std::fabs(bin);
+  return sum / 10;
+}
+
+TEST(Evaluate, AClassifierIsJudgedByItsScoresWithOrWithoutSoftmax) {
+  const Pixels set(data::TargetKind::kClass);
+  for (const bool softmax : {false, true}) {
+    data::Loader loader(set, {.batch = kTested});
+    const Evaluation test = evaluate(network(softmax), loader, make_classifier_test, 1);
+    EXPECT_NEAR(test.score("loss"), expected_cross_entropy(), 1e-6) << softmax;
+    EXPECT_NEAR(test.score("calibration_error"), expected_calibration_error(), 1e-6) << softmax;
+    EXPECT_NEAR(test.score("top1"), 0.4, 1e-9);
+    EXPECT_EQ(test.images, 10);
+    EXPECT_EQ(test.confusion.size(), 9U);
+    EXPECT_GT(test.seconds, 0);
+  }
+}
+
+TEST(Evaluate, SumsOfCalibrationAddUpOverWorkers) {
+  const Pixels set(data::TargetKind::kClass);
+  data::Loader loader(set, {.batch = kTested});
+  // Two workers that saw the same: everything doubles, and the means stay.
+  const auto twice = [](std::span<double> sums) {
+    for (double& sum : sums) sum *= 2;
+  };
+  const Evaluation test = evaluate(network(false), loader, make_classifier_test, 1, twice);
+  EXPECT_EQ(test.images, 20);
+  EXPECT_NEAR(test.score("calibration_error"), expected_calibration_error(), 1e-6);
 }
 
 TEST(Evaluate, ProbabilitiesAreJudgedByTheLoss) {

@@ -121,10 +121,8 @@ void give_inputs(const RunFlags& flags, const onnx_io::Metadata& metadata,
 }
 
 std::vector<std::string> labels_of(const RunFlags& flags, const onnx_io::Metadata& metadata) {
-  const auto found = metadata.find(onnx_io::kClassesKey);
-  if (flags.labels.empty() && found == metadata.end()) return {};
-  std::vector<std::string> labels =
-      split(flags.labels.empty() ? found->second : read_file(flags.labels), '\n');
+  if (flags.labels.empty()) return onnx_io::class_names(metadata);
+  std::vector<std::string> labels = split(read_file(flags.labels), '\n');
   if (!labels.empty() && labels.back().empty()) labels.pop_back();
   return labels;
 }

@@ -1,0 +1,17 @@
+// What `evaluate` says.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "report/table.h"
+#include "train/evaluate.h"
+
+namespace trainyard::cli {
+
+// Scores, the classes one by one and the confusion matrix of a classifier. Classes without a name
+// have their number.
+report::Document evaluation_document(const train::Evaluation& test,
+                                     std::span<const std::string> class_names);
+
+}  // namespace trainyard::cli
