@@ -41,6 +41,11 @@ int resolve_threads(int64_t flag) {
   return flag == 0 ? kernels::available_cores() : static_cast<int>(flag);
 }
 
+int64_t require_iterations(int64_t flag) {
+  TY_REQUIRE(flag >= 1, "--max-iterations is {}, expected 1 or more", flag);
+  return flag;
+}
+
 void add_weights_notice(report::Document& document, const Graph& graph) {
   const bool random = network::has_random_weights(graph);
   document.data["weights"] = random ? "random" : "given";

@@ -11,6 +11,10 @@ namespace trainyard::cli {
 // --threads: 0 means all cores. Throws Error for a count that makes no sense.
 int resolve_threads(int64_t flag);
 
+// --max-iterations. Throws Error for a count below 1.
+inline constexpr const char* kIterationsHelp = "rounds after which a Loop of the model is an error";
+int64_t require_iterations(int64_t flag);
+
 // Says so where the weights were drawn at random, and puts "weights" ("random" or "given") into the
 // data.
 void add_weights_notice(report::Document& document, const Graph& graph);

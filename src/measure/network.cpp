@@ -1,7 +1,6 @@
 #include "measure/network.h"
 
 #include "base/stopwatch.h"
-#include "runtime/compiler.h"
 
 namespace trainyard::measure {
 Measured measure_inference(Graph graph, const MeasureOptions& options) {
@@ -9,6 +8,7 @@ Measured measure_inference(Graph graph, const MeasureOptions& options) {
   runtime::CompileOptions compile;
   compile.threads = options.threads;
   compile.reference_only = options.reference_only;
+  compile.max_iterations = options.max_iterations;
   const Stopwatch compiling;
   const runtime::Executable executable = runtime::compile(std::move(graph), compile);
   const double compile_s = compiling.seconds();

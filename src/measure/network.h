@@ -5,6 +5,7 @@
 
 #include "ir/graph.h"
 #include "runtime/bench.h"
+#include "runtime/compiler.h"
 #include "runtime/executable.h"
 #include "runtime/profile.h"
 #include "train/training_step.h"
@@ -15,6 +16,7 @@ struct MeasureOptions {
   int threads = 1;
   int64_t warmup = 3;
   int64_t runs = 20;
+  int64_t max_iterations = runtime::CompileOptions{}.max_iterations;  // of a Loop in inference; beyond it is an error
   bool reference_only = false;
   bool profile = false;  // keep the time of every step
 };

@@ -22,6 +22,7 @@ struct BenchFlags {
   int64_t threads = 0;
   int64_t runs = 20;
   int64_t warmup = 3;
+  int64_t max_iterations = measure::MeasureOptions{}.max_iterations;
   bool machine = false;
   bool train = false;
   bool profile = false;
@@ -54,6 +55,7 @@ measure::Measured measure(const BenchFlags& flags, Graph graph) {
   const measure::MeasureOptions options{.threads = resolve_threads(flags.threads),
                                         .warmup = flags.warmup,
                                         .runs = flags.runs,
+                                        .max_iterations = require_iterations(flags.max_iterations),
                                         .reference_only = flags.reference,
                                         .profile = flags.profile || !flags.trace.empty()};
   return flags.train ? measure::measure_training(graph, options)
@@ -142,6 +144,7 @@ Runner setup_bench(Args& args) {
   args.option("--threads", flags->threads, "threads; 0: all cores");
   args.option("--runs", flags->runs, "measured runs");
   args.option("--warmup", flags->warmup, "runs before them");
+  args.option("--max-iterations", flags->max_iterations, kIterationsHelp);
   args.flag("--train", flags->train, "measure a training step: forward, backward and SGD update");
   args.flag("--machine", flags->machine, "measure the machine's own peak instead");
   args.flag("--profile", flags->profile, "time per node and per kind of operator");

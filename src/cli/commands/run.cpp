@@ -38,6 +38,7 @@ struct RunFlags {
   int64_t top = 5;
   int64_t threads = 0;
   int64_t seed = 1;
+  int64_t max_iterations = runtime::CompileOptions{}.max_iterations;
   bool profile = false;
   bool explain = false;
   bool reference = false;
@@ -154,6 +155,7 @@ runtime::CompileOptions compile_options(const RunFlags& flags) {
   runtime::CompileOptions options;
   options.threads = resolve_threads(flags.threads);
   options.reference_only = flags.reference;
+  options.max_iterations = require_iterations(flags.max_iterations);
   if (!flags.dump.empty()) {
     std::filesystem::create_directories(flags.dump);
     auto count = std::make_shared<int>(0);
@@ -218,6 +220,7 @@ Runner setup_run(Args& args) {
   args.option("--std", flags->std, "then divided by");
   args.option("--threads", flags->threads, "threads; 0: all cores");
   args.option("--seed", flags->seed, "of random inputs");
+  args.option("--max-iterations", flags->max_iterations, kIterationsHelp);
   args.flag("--reference", flags->reference, "reference kernels only, no fusion");
   args.flag("--explain", flags->explain, "which kernel computes each node, and why not another");
   args.flag("--profile", flags->profile, "time per node and per kind of operator");
@@ -236,6 +239,7 @@ extern const Command kRun = {
     .examples =
         "  trainyard run runs/shoes --input shoe.png\n"
         "  trainyard run model.onnx --input data=x.npy --output results\n"
+        "  trainyard run model.onnx --max-iterations 1000\n"
         "  trainyard run model.onnx --explain --dump passes\n",
     .setup = setup_run,
 };
