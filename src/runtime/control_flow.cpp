@@ -78,7 +78,7 @@ struct ControlFlow::Impl {
     options.states.clear();
     options.observer = nullptr;
     for (const char* name : {"then_branch", "else_branch", "body"}) {
-      if (node.has_attr(name)) bodies.emplace_back(Graph(*node.attr_graph(name)), options);
+      if (node.has_attr(name)) bodies.push_back(plans_of(*node.attr_graph(name), options));
     }
   }
 
@@ -162,7 +162,7 @@ struct ControlFlow::Impl {
 
   NodeView node;
   CompileOptions options;
-  std::vector<Body> bodies;
+  std::vector<PlanCache> bodies;
 };
 
 ControlFlow::ControlFlow(const Graph& graph, NodeId node, const CompileOptions& options)

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "ops/builder.h"
-#include "runtime/body.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -62,20 +61,6 @@ TEST(Loop, WithoutEndIsStopped) {
   } catch (const Error& problem) {
     EXPECT_NE(std::string(problem.what()).find("--max-iterations"), std::string::npos);
   }
-}
-
-TEST(Body, KeepsAPlanForEachShapeUpToALimit) {
-  Graph graph("any");
-  ops::Builder b(graph);
-  const ValueId x = b.input("x", {DType::kF32, {Shape::kUnknown}});
-  graph.set_outputs({b.add("Relu", {x})});
-  Body body(std::move(graph), {});
-  for (int64_t size = 1; size <= 6; ++size) {
-    const Tensor input = Tensor::zeros({DType::kF32, {size}});
-    const Tensor* inputs[] = {&input};
-    EXPECT_EQ(body.run(inputs)[0].shape(), Shape{size});
-  }
-  EXPECT_EQ(body.num_plans(), Body::kMostPlans);
 }
 
 }  // namespace
