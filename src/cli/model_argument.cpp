@@ -61,11 +61,21 @@ void ModelArgument::declare_shape(Args& args) {
             "with the auxiliary classifiers of a built-in network");
 }
 
-Graph ModelArgument::load(const std::string& model) const {
+network::Request ModelArgument::request(const std::string& model) const {
   network::Request request = request_;
   request.model = model;
   for (const std::string& shape : shapes_) request.shapes.insert(parse_shape(shape));
-  return network::load(request);
+  return request;
+}
+
+Graph ModelArgument::load(const std::string& model) const {
+  return network::load(request(model));
+}
+
+Graph ModelArgument::load_for(const std::map<std::string, Shape>& shapes) const {
+  network::Request wanted = request(text_);
+  wanted.shapes.insert(shapes.begin(), shapes.end());
+  return network::load(wanted);
 }
 
 }  // namespace trainyard::cli

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,9 +32,14 @@ class ModelArgument {
   Graph load() const { return load(text_); }
   // The same for another MODEL under the same flags.
   Graph load(const std::string& model) const;
+  // MODEL with inputs of these shapes, unless --shape says otherwise.
+  Graph load_for(const std::map<std::string, Shape>& shapes) const;
+
+  std::optional<int64_t> batch() const { return request_.batch; }
 
  private:
   void declare_shape(Args& args);
+  network::Request request(const std::string& model) const;
 
   std::string text_;
   network::Request request_;  // all but model and shapes

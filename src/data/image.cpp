@@ -53,16 +53,16 @@ Image center_crop(const Image& image, int64_t height, int64_t width) {
   return out;
 }
 
-Tensor preprocess(const Image& image, int64_t channels, int64_t height, int64_t width,
-                  const Preprocessing& options) {
-  TY_REQUIRE(channels == 1 || channels == kColors,
-             "a picture fills 1 or 3 channels, the input has {}", channels);
+namespace {
+
+// The middle of the picture after its shorter side is resized.
+Image middle(const Image& image, int64_t height, int64_t width, int64_t resize_shorter) {
   // The share of the picture that evaluation on ImageNet has used since AlexNet.
   constexpr double kResizeShare = 256.0 / 224.0;
   const int64_t least = std::max(height, width);
   const int64_t shorter =
-      options.resize_shorter > 0
-          ? options.resize_shorter
+      resize_shorter > 0
+          ? resize_shorter
           : static_cast<int64_t>(std::lround(static_cast<double>(least) * kResizeShare));
   TY_REQUIRE(shorter >= least,
              "the shorter side is resized to {}, which is less than the input's {}", shorter,
@@ -72,8 +72,17 @@ Tensor preprocess(const Image& image, int64_t channels, int64_t height, int64_t 
   const auto scaled = [&](int64_t side) {
     return std::max<int64_t>(shorter, std::lround(static_cast<double>(side) * scale));
   };
-  const Image cut =
-      center_crop(resize(image, scaled(image.height), scaled(image.width)), height, width);
+  return center_crop(resize(image, scaled(image.height), scaled(image.width)), height, width);
+}
+
+}  // namespace
+
+Tensor preprocess(const Image& image, int64_t channels, int64_t height, int64_t width,
+                  const Preprocessing& options) {
+  TY_REQUIRE(channels == 1 || channels == kColors,
+             "a picture fills 1 or 3 channels, the input has {}", channels);
+  const Image cut = options.whole ? resize(image, height, width)
+                                  : middle(image, height, width, options.resize_shorter);
   Tensor tensor(DType::kF32, Shape{1, channels, height, width});
   float* out = tensor.values<float>().data();
   for (int64_t c = 0; c < channels; ++c) {

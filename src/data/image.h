@@ -43,6 +43,7 @@ Image center_crop(const Image& image, int64_t height, int64_t width);
 
 struct Preprocessing {
   int64_t resize_shorter = 0;  // 0: 256/224 of the crop
+  bool whole = false;          // resized to height and width instead, nothing cut off
   float mean[3] = {0.485F, 0.456F, 0.406F};
   float std[3] = {0.229F, 0.224F, 0.225F};
 };

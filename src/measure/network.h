@@ -16,7 +16,8 @@ struct MeasureOptions {
   int threads = 1;
   int64_t warmup = 3;
   int64_t runs = 20;
-  int64_t max_iterations = runtime::CompileOptions{}.max_iterations;  // of a Loop in inference; beyond it is an error
+  int64_t max_iterations =
+      runtime::CompileOptions{}.max_iterations;  // of a Loop in inference; beyond it is an error
   bool reference_only = false;
   bool profile = false;  // keep the time of every step
 };

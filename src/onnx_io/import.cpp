@@ -40,14 +40,23 @@ Bytes bytes_of(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
+
 }  // namespace
 
 Graph import_model(const std::filesystem::path& path, const ImportOptions& options) {
   const auto file = std::make_shared<MappedFile>(path);
   return naming(path.string(), [&] {
-    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-    return import_graph(read_model(file->bytes(), file, folder), options);
+    return import_graph(read_model(file->bytes(), file, folder_of(path)), options);
   });
+}
+
+std::vector<DeclaredInput> declared_inputs(const std::filesystem::path& path) {
+  const auto file = std::make_shared<MappedFile>(path);
+  return naming(path.string(),
+                [&] { return read_model(file->bytes(), file, folder_of(path)).inputs; });
 }
 
 Graph import_bytes(std::string_view bytes, std::string_view origin, const ImportOptions& options) {
@@ -57,10 +66,7 @@ Graph import_bytes(std::string_view bytes, std::string_view origin, const Import
 
 Tensor import_tensor(const std::filesystem::path& path) {
   const auto file = std::make_shared<MappedFile>(path);
-  return naming(path.string(), [&] {
-    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-    return read_tensor(file->bytes(), file, folder);
-  });
+  return naming(path.string(), [&] { return read_tensor(file->bytes(), file, folder_of(path)); });
 }
 
 }  // namespace trainyard::onnx_io

@@ -1,6 +1,6 @@
 // `trainyard run MODEL`: runs a network on given inputs.
-#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include <fmt/format.h>
@@ -11,10 +11,12 @@
 #include "cli/class_scores.h"
 #include "cli/command.h"
 #include "cli/execution_report.h"
+#include "cli/given_inputs.h"
 #include "cli/model_argument.h"
 #include "data/image.h"
 #include "data/picture_input.h"
 #include "ir/printer.h"
+#include "onnx_io/declared_input.h"
 #include "onnx_io/metadata.h"
 #include "runtime/bench.h"
 #include "runtime/compiler.h"
@@ -22,8 +24,6 @@
 
 namespace trainyard::cli {
 namespace {
-
-constexpr int64_t kLargestSide = 8192;
 
 struct RunFlags {
   ModelArgument model;
@@ -69,26 +69,27 @@ data::Preprocessing preprocessing(const RunFlags& flags, int64_t channels) {
   return options;
 }
 
-bool is_picture(const std::string& file) {
-  return file.ends_with(".jpg") || file.ends_with(".jpeg") || file.ends_with(".png");
-}
+using Shapes = std::map<std::string, Shape>;
 
-// As the network was trained, if its file says how and no flag says otherwise.
-Tensor read_picture(const std::string& file, const Shape& shape, const RunFlags& flags,
+// The whole picture if it brought the height or width; else as the network was trained, if its file
+// says how and no flag says otherwise.
+Tensor read_picture(const std::string& file, const Shape& shape, bool whole, const RunFlags& flags,
                     const onnx_io::Metadata& metadata) {
   const data::Image image = data::read_image(file);
   const auto steps = metadata.find(onnx_io::kStepsKey);
   const auto picture = metadata.find(onnx_io::kPictureKey);
   const bool told = flags.resize > 0 || !flags.mean.empty() || !flags.std.empty();
-  if (told || steps == metadata.end() || picture == metadata.end()) {
-    return data::preprocess(image, shape[1], shape[2], shape[3], preprocessing(flags, shape[1]));
+  if (whole || told || steps == metadata.end() || picture == metadata.end()) {
+    data::Preprocessing options = preprocessing(flags, shape[1]);
+    options.whole = whole;
+    return data::preprocess(image, shape[1], shape[2], shape[3], options);
   }
   return data::apply_steps(image, data::parse_picture_shape(picture->second), steps->second);
 }
 
-Tensor read_input(const std::string& file, const runtime::Port& port, const RunFlags& flags,
-                  const onnx_io::Metadata& metadata) {
-  if (!is_picture(file)) {
+Tensor read_input(const std::string& file, const runtime::Port& port, const Shapes& brought,
+                  const RunFlags& flags, const onnx_io::Metadata& metadata) {
+  if (!is_picture_file(file)) {
     TY_REQUIRE(file.ends_with(".npy"), "input '{}': '{}' is none of F.npy, F.jpg, F.png and random",
                port.name, file);
     return read_npy(file);
@@ -97,27 +98,28 @@ Tensor read_input(const std::string& file, const runtime::Port& port, const RunF
   TY_REQUIRE(port.type.dtype == DType::kF32 && shape.rank() == 4 && shape[0] == 1,
              "input '{}' is {}; a picture fills f32[1,3,height,width] (--batch 1)", port.name,
              port.type.to_string());
-  return read_picture(file, shape, flags, metadata);
+  const auto own = brought.find(port.name);
+  const bool whole = own != brought.end() && own->second == shape;
+  return read_picture(file, shape, whole, flags, metadata);
 }
 
-// NAME=FILE, or FILE for the only input.
-void give_inputs(const RunFlags& flags, const onnx_io::Metadata& metadata,
+// What the given files say about dimensions that the model leaves open.
+Shapes brought_shapes(const RunFlags& flags) {
+  if (flags.inputs.empty() || !network::is_path(flags.model.text())) return {};
+  const auto declared = onnx_io::declared_inputs(network::model_file(flags.model.text()));
+  return shapes_of_files(declared, flags.inputs,
+                         {.batch = flags.model.batch(), .resize = flags.resize});
+}
+
+void give_inputs(const RunFlags& flags, const onnx_io::Metadata& metadata, const Shapes& brought,
                  const runtime::Executable& executable, runtime::ExecutionContext& context) {
   runtime::fill_inputs(context, executable, static_cast<uint64_t>(flags.seed));
   std::vector<std::string> names;
   for (const runtime::Port& port : executable.inputs()) names.push_back(port.name);
-  for (const std::string& text : flags.inputs) {
-    const size_t equals = text.find('=');
-    TY_REQUIRE(equals != std::string::npos || names.size() == 1,
-               "--input {}: the model has {} inputs, so say NAME={}", text, names.size(), text);
-    const std::string name = equals == std::string::npos ? names[0] : text.substr(0, equals);
-    const std::string file = equals == std::string::npos ? text : text.substr(equals + 1);
-    const auto found = std::find(names.begin(), names.end(), name);
-    TY_REQUIRE(found != names.end(), "--input {}: the model has no input '{}', it has {}.{}", text,
-               name, join(names, ", "), did_you_mean(name, names));
+  for (const auto& [index, file] : parse_given(flags.inputs, names)) {
     if (file == "random") continue;
-    const auto index = static_cast<size_t>(found - names.begin());
-    context.set_input(index, read_input(file, executable.inputs()[index], flags, metadata));
+    const runtime::Port& port = executable.inputs()[index];
+    context.set_input(index, read_input(file, port, brought, flags, metadata));
   }
 }
 
@@ -169,12 +171,13 @@ runtime::CompileOptions compile_options(const RunFlags& flags) {
 
 int run_command(const RunFlags& flags, std::ostream& out) {
   report::Document document;
-  Graph graph = flags.model.load();
+  const Shapes brought = brought_shapes(flags);
+  Graph graph = flags.model.load_for(brought);
   add_weights_notice(document, graph);
   const runtime::Executable executable = runtime::compile(std::move(graph), compile_options(flags));
   runtime::ExecutionContext context(executable);
   const onnx_io::Metadata metadata = metadata_of(flags);
-  give_inputs(flags, metadata, executable, context);
+  give_inputs(flags, metadata, brought, executable, context);
   const std::vector<std::string> labels = labels_of(flags, metadata);
   runtime::Profile profile(executable);
   context.run(&profile);
@@ -238,6 +241,7 @@ extern const Command kRun = {
     .summary = "Run a network on arrays, pictures or random numbers",
     .examples =
         "  trainyard run runs/shoes --input shoe.png\n"
+        "  trainyard run segmenter.onnx --input photo.jpg --output masks\n"
         "  trainyard run model.onnx --input data=x.npy --output results\n"
         "  trainyard run model.onnx --max-iterations 1000\n"
         "  trainyard run model.onnx --explain --dump passes\n",

@@ -1,0 +1,29 @@
+// Inputs as the file of a model declares them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tensor/dtype.h"
+
+namespace trainyard::onnx_io {
+
+// A dimension is a count, a symbol, or (neither) unknown.
+struct DeclaredDim {
+  std::optional<int64_t> value;
+  std::string symbol;
+};
+
+struct DeclaredInput {
+  std::string name;
+  DType dtype = DType::kF32;
+  std::optional<std::vector<DeclaredDim>> dims;  // none: not even the rank is known
+};
+
+// Without those that are initializers. Throws Error as import_model() does for a file that is
+// damaged or has operators that are not supported.
+std::vector<DeclaredInput> declared_inputs(const std::filesystem::path& path);
+
+}  // namespace trainyard::onnx_io
