@@ -16,7 +16,7 @@ SRC = pathlib.Path(__file__).resolve().parent.parent / "src"
 LAYERS = [
     ["base"],
     ["tensor"],
-    ["ir", "data", "dist", "runs"],
+    ["ir", "data", "device", "dist", "runs"],
     ["ops"],
     ["analysis", "autodiff", "kernels", "models", "onnx_io", "passes"],
     ["network", "predict", "runtime"],

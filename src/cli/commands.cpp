@@ -28,6 +28,7 @@ extern const Command kScale;
 extern const Command kSchedule;
 extern const Command kSweep;
 extern const Command kValidate;
+extern const Command kVecAdd;
 extern const Command kRl;
 extern const Command kRun;
 extern const Command kServe;
@@ -56,6 +57,7 @@ constexpr const Command* kCommands[] = {
     &kCheck,
     &kRun,
     &kBench,
+    &kVecAdd,
     &kServe,
     &kTrain,
     &kEvaluate,

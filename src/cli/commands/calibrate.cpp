@@ -1,8 +1,5 @@
 // `trainyard calibrate`: measures this machine for `--device this`.
-#include <cmath>
-#include <iostream>
 #include <memory>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -10,6 +7,7 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/execution_report.h"
+#include "cli/progress_line.h"
 #include "kernels/parallel/parallel.h"
 #include "measure/calibration.h"
 #include "predict/catalog.h"
@@ -27,25 +25,6 @@ struct CalibrateOptions {
   std::string output;
   bool quick = false;
   report::Format format = report::Format::kText;
-};
-
-// One line that is rewritten on a terminal, a line every tenth elsewhere.
-class ProgressLine {
- public:
-  void show(double share, std::string_view what) {
-    const int percent = static_cast<int>(std::floor(100 * share));
-    if (terminal_) {
-      std::cerr << fmt::format("\r{:3} % {:<60}", percent, what) << (share >= 1 ? "\n" : "")
-                << std::flush;
-    } else if (percent / 10 != last_ / 10 || last_ < 0) {
-      std::cerr << fmt::format("{:3} % {}\n", percent, what);
-    }
-    last_ = percent;
-  }
-
- private:
-  bool terminal_ = ::isatty(STDERR_FILENO) != 0;
-  int last_ = -1;
 };
 
 std::filesystem::path target(const CalibrateOptions& options, std::string_view device) {

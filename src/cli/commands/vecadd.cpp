@@ -1,0 +1,188 @@
+// `trainyard vecadd`: vector operations on the host and on devices, phase by phase.
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/progress_line.h"
+#include "device/vector_target.h"
+#include "measure/vector_prediction.h"
+#include "predict/catalog.h"
+#include "report/vector_rows.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct VecAddOptions {
+  std::string sizes = "1M,5M,10M,50M,100M";
+  std::string device = "all";
+  std::string operations = "add";
+  std::string launches = "1x1,1x256,Nx256";
+  std::string memory = "both";
+  std::string predict = "k80,p100,v100,a100,h100";
+  double seconds = 1;
+  report::Format format = report::Format::kText;
+};
+
+using Targets = std::vector<std::unique_ptr<device::VectorTarget>>;
+
+// Elements in powers of 1000: 500K, 1M, 2G.
+int64_t parse_elements(const std::string& text) {
+  int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, number);
+  const std::string unit(stop, end);
+  const int64_t factor = unit.empty()  ? 1
+                         : unit == "K" ? 1'000
+                         : unit == "M" ? 1'000'000
+                         : unit == "G" ? 1'000'000'000
+                                       : 0;
+  TY_REQUIRE(
+      failure == std::errc() && factor > 0 && number > 0 && number <= INT64_MAX / 64 / factor,
+      "--sizes: '{}' is no number of elements above 0; expected as 5000, 500K, 10M, 1G", text);
+  return number * factor;
+}
+
+std::vector<std::string> chosen(const std::string& text, const std::vector<std::string>& all,
+                                const char* flag) {
+  std::vector<std::string> names = split(text, ',');
+  for (const std::string& name : names) {
+    TY_REQUIRE(std::find(all.begin(), all.end(), name) != all.end(),
+               "{}: unknown '{}'; there are {}.{}", flag, name, join(all, ", "),
+               did_you_mean(name, all));
+  }
+  return names;
+}
+
+struct VectorPlan {
+  std::vector<device::VectorOp> operations;
+  std::vector<int64_t> sizes;
+  std::vector<std::string> launches;
+  std::vector<std::string> memories;
+};
+
+VectorPlan plan_of(const VecAddOptions& options) {
+  VectorPlan plan;
+  for (const std::string& size : split(options.sizes, ',')) {
+    plan.sizes.push_back(parse_elements(size));
+  }
+  for (const std::string& name : split(options.operations, ',')) {
+    plan.operations.push_back(device::vector_op_from_name(name));
+  }
+  plan.launches = chosen(options.launches, {"1x1", "1x256", "Nx256"}, "--launch");
+  plan.memories = options.memory == "both" ? std::vector<std::string>{"copies", "unified"}
+                                           : std::vector<std::string>{options.memory};
+  TY_REQUIRE(options.seconds > 0 && options.seconds <= 3600,
+             "--seconds is {}, expected more than 0, at most 3600", options.seconds);
+  return plan;
+}
+
+bool wanted(const VectorPlan& plan, const std::string& memory, const std::string& launch) {
+  const auto has = [](const std::vector<std::string>& all, const std::string& one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
+  };
+  return memory == "host" || (has(plan.memories, memory) && has(plan.launches, launch));
+}
+
+// Every case that the target can do and the plan wants.
+std::vector<device::VectorCase> cases_of(const VectorPlan& plan, const device::VectorTarget& target,
+                                         device::VectorOp op, int64_t elements) {
+  std::vector<device::VectorCase> cases;
+  for (const std::string& memory : target.memories()) {
+    for (const std::string& launch : target.launches(op)) {
+      if (wanted(plan, memory, launch)) cases.push_back({op, elements, launch, memory});
+    }
+  }
+  return cases;
+}
+
+void require_memory(const VectorPlan& plan, const Targets& targets) {
+  for (const auto& target : targets) {
+    for (const device::VectorOp op : plan.operations) {
+      for (const int64_t elements : plan.sizes) {
+        for (const device::VectorCase& what : cases_of(plan, *target, op, elements)) {
+          device::require_vector_memory(*target, what);
+        }
+      }
+    }
+  }
+}
+
+int vecadd_command(const VecAddOptions& options, std::ostream& out) {
+  const VectorPlan plan = plan_of(options);
+  const predict::Catalog catalog = predict::Catalog::load({});
+  std::vector<const predict::Device*> predicted;
+  if (options.predict != "none") {
+    for (const std::string& id : split(options.predict, ',')) {
+      predicted.push_back(&catalog.device(id));
+    }
+  }
+  const Targets targets = device::find_vector_targets(options.device);
+  require_memory(plan, targets);
+
+  const auto host = device::make_host_target();
+  const double limit = device::measure_host_limit(*host, options.seconds);
+  ProgressLine line;
+  std::vector<device::VectorRow> rows;
+  const double steps = static_cast<double>(plan.operations.size() * plan.sizes.size());
+  double done = 0;
+  for (const device::VectorOp op : plan.operations) {
+    for (const int64_t elements : plan.sizes) {
+      line.show(done++ / steps, fmt::format("{} of {}", device::vector_op_name(op),
+                                            si(static_cast<double>(elements))));
+      for (const auto& target : targets) {
+        for (const device::VectorCase& what : cases_of(plan, *target, op, elements)) {
+          rows.push_back(device::time_vector_case(*target, what, options.seconds));
+          if (target->shares_host_memory()) rows.back().limit_bytes_per_s = limit;
+        }
+      }
+      for (const predict::Device* gpu : predicted) {
+        for (const std::string& memory : plan.memories) {
+          for (const std::string& launch : plan.launches) {
+            rows.push_back(measure::predict_vector_case(*gpu, {op, elements, launch, memory}));
+          }
+        }
+      }
+    }
+  }
+  line.show(1, "done");
+  out << report::render(report::vector_rows_document(rows, limit), options.format);
+  const auto wrong = [](const device::VectorRow& row) {
+    return row.origin != device::VectorOrigin::kPredicted && !row.timing.verified;
+  };
+  return std::any_of(rows.begin(), rows.end(), wrong) ? 1 : 0;
+}
+
+Runner setup_vecadd(Args& args) {
+  auto options = std::make_shared<VecAddOptions>();
+  args.option("--sizes", options->sizes, "elements of a vector, as 500K,1M,100M (powers of 1000)");
+  args.option("--device", options->device, "cpu or all");
+  args.option("--operations", options->operations, "some of copy, scale, add, triad, dot");
+  args.option("--launch", options->launches,
+              "groups x work-items on devices: some of 1x1, 1x256, Nx256");
+  args.choice("--memory", options->memory, {"copies", "unified", "both"},
+              "how vectors reach a device and come back");
+  args.option("--predict", options->predict, "devices of the catalog to predict for, or none");
+  args.option(
+      "--seconds", options->seconds,
+      "limit for the kernels of a row; longer ones are timed on fewer elements and extrapolated");
+  args.format(options->format);
+  return [options](std::ostream& out) { return vecadd_command(*options, out); };
+}
+
+}  // namespace
+
+extern const Command kVecAdd = {
+    .name = "vecadd",
+    .group = "Run",
+    .summary = "Time vector operations on host and devices, phase by phase",
+    .examples =
+        "  trainyard vecadd --sizes 1M,5M,10M,50M,100M\n"
+        "  trainyard vecadd --device cpu --operations copy,scale,add,triad,dot --sizes 50M\n"
+        "  trainyard vecadd --sizes 10M --launch 1x256,Nx256 --memory copies --json\n",
+    .setup = setup_vecadd,
+};
+
+}  // namespace trainyard::cli
