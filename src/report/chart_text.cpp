@@ -62,13 +62,10 @@ class Scale {
     }
   }
 
-  // Widens a linear scale to round numbers, and returns those to label.
+  // Widens the scale to round numbers, and returns those to label. Between numbers that lie close
+  // together a log scale has the marks of a linear one.
   std::vector<double> round_ticks() {
-    if (log_) {
-      std::vector<double> ticks;
-      for (const double place : {0.0, 0.25, 0.5, 0.75, 1.0}) ticks.push_back(at(place));
-      return ticks;
-    }
+    if (log_ && high_ >= 2 * low_) return powers();
     constexpr double kMostSteps = 5;
     const double exact = (high_ - low_) / kMostSteps;
     const double power = std::pow(10.0, std::floor(std::log10(exact)));
@@ -93,6 +90,30 @@ class Scale {
   }
 
  private:
+  // 1, 2 and 5 times powers of ten; of many, powers alone.
+  std::vector<double> powers() {
+    if (low_ < 1e-300 || high_ > 1e300) return {low_, high_};
+    constexpr double kFewDecades = 2;
+    constexpr double kMostSteps = 6;
+    constexpr double kNearly = 1e-9;
+    const double decades = std::log10(high_ / low_);
+    const std::vector<double> factors =
+        decades > kFewDecades ? std::vector<double>{1} : std::vector<double>{1, 2, 5};
+    const double stride = std::max(1.0, std::ceil(decades / kMostSteps));
+    std::vector<double> ticks;
+    for (double exponent = std::floor(std::log10(low_) + kNearly);
+         ticks.empty() || ticks.back() < high_ * (1 - kNearly); exponent += stride) {
+      for (const double factor : factors) {
+        const double tick = factor * std::pow(10.0, exponent);
+        if (tick <= low_ * (1 + kNearly)) ticks.clear();
+        if (ticks.empty() || ticks.back() < high_ * (1 - kNearly)) ticks.push_back(tick);
+      }
+    }
+    low_ = ticks.front();
+    high_ = ticks.back();
+    return ticks;
+  }
+
   double bent(double v) const { return log_ ? std::log10(v) : v; }
 
   bool log_;
@@ -201,13 +222,31 @@ void draw(const Chart& chart, const Scale& x, const Scale& y, Canvas& canvas) {
   }
 }
 
+// Each number below its place; left out where it would touch the one before.
+std::string labels_below(const std::vector<double>& ticks, const Scale& scale, int columns) {
+  std::string line;
+  for (const double tick : ticks) {
+    const std::string label = number(tick);
+    const auto width = static_cast<int64_t>(label.size());
+    const int64_t middle = std::lround(scale.place(tick) * (columns - 1));
+    const auto begin =
+        static_cast<size_t>(std::clamp<int64_t>(middle - width / 2, 0, columns - width));
+    if (!line.empty() && begin < line.size() + 1) continue;
+    line.resize(begin, ' ');
+    line += label;
+  }
+  return padded(line, static_cast<size_t>(columns), Align::kLeft);
+}
+
 std::string plot(const Chart& chart) {
-  const Scale x(collect(chart, [](const ChartPoint& p) { return p.x; }), chart.x.log, false);
+  Scale x(collect(chart, [](const ChartPoint& p) { return p.x; }), chart.x.log, false);
   Scale y(collect(chart, [](const ChartPoint& p) { return p.y; }), chart.y.log, true);
   std::array<std::string, kRows> labels;
   for (const double tick : y.round_ticks()) {
     labels[static_cast<size_t>(std::lround((1 - y.place(tick)) * (kRows - 1)))] = number(tick);
   }
+  const std::vector<double> x_ticks =
+      chart.x.log ? x.round_ticks() : std::vector<double>{x.at(0), x.at(0.5), x.at(1)};
   const int columns = plot_columns();
   Canvas canvas(columns);
   draw(chart, x, y, canvas);
@@ -219,12 +258,8 @@ std::string plot(const Chart& chart) {
                    canvas.row(row));
   }
   out += padded("", kLabel, Align::kRight) + " └" + repeated("─", columns) + "\n";
-  const std::string low = number(x.at(0));
-  const std::string middle = number(x.at(0.5));
-  const std::string high = number(x.at(1));
-  out += line_of(fmt::format("{:{}}{}{:^{}}{}  {}", "", kLabel + 2, low, middle,
-                             columns - static_cast<int>(low.size() + high.size()), high,
-                             chart.x.name));
+  out += line_of(padded("", kLabel + 2, Align::kLeft) + labels_below(x_ticks, x, columns) + "  " +
+                 chart.x.name);
   return out + legend(chart, kMarks);
 }
 

@@ -1,5 +1,7 @@
 #include "report/chart.h"
 
+#include <regex>
+
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -57,6 +59,26 @@ TEST(Chart, TextMarksEveryPointOfALine) {
   EXPECT_EQ(count(text, "●") + count(text, "○"), 2U + 4U) << text;
   EXPECT_NE(text.find("400 ┤"), std::string::npos) << text;
   EXPECT_NE(text.find("measured   ○ predicted"), std::string::npos) << text;
+}
+
+TEST(Chart, LogarithmicAxesHaveRoundTicks) {
+  Chart chart = throughput();
+  chart.y.log = true;
+  std::string text = chart_text(chart);
+  for (const char* tick : {"  500 ┤", "  200 ┤", "  100 ┤"}) {
+    EXPECT_NE(text.find(tick), std::string::npos) << text;
+  }
+  EXPECT_TRUE(std::regex_search(text, std::regex("\\n +1 +2 +5  workers\\n"))) << text;
+  // Many decades: powers of ten alone, and not all of them.
+  chart.series = {{"", Origin::kPlain, {{1, 3e-5}, {1000, 7e6}}}};
+  text = chart_text(chart);
+  EXPECT_EQ(count(text, "┤"), 7U) << text;
+  EXPECT_NE(text.find("  0.001 ┤"), std::string::npos) << text;
+  EXPECT_NE(text.find("     10 ┤"), std::string::npos) << text;
+  // Less than a factor of two apart.
+  chart.series = {{"", Origin::kPlain, {{1, 1.13}, {2, 1.21}}}};
+  text = chart_text(chart);
+  EXPECT_NE(text.find("   1.12 ┤"), std::string::npos) << text;
 }
 
 TEST(Chart, TextBarsAreAsLongAsTheirShare) {
