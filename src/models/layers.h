@@ -68,6 +68,7 @@ class Net {
 
   ValueId image(const ModelOptions& options, int64_t channels = 3);
   int64_t channels(ValueId x) const { return builder_.shape(x)[1]; }
+  int64_t extent(ValueId x, int64_t axis) const { return builder_.shape(x)[axis]; }
 
   // Convolutions: with bias, without, and without but followed by normalization.
   ValueId conv(ValueId x, const std::string& name, const ConvSpec& spec);

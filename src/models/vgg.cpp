@@ -1,6 +1,6 @@
-// VGG: 3x3 convolutions only, configurations A, B, D and E of the paper's table 1. The first linear
-// layer is as wide as the last map is large; torchvision pools that map to 7x7, which is what
-// 224x224 images give.
+// VGG: 3x3 convolutions only, configurations A, B, D and E of the paper's table 1. The last map is
+// pooled to 7x7, which is what 224x224 images give, so that the linear layers and their weights are
+// the same for images of any size (torchvision's adaptive pooling).
 #include <array>
 
 #include "models/layers.h"
@@ -11,6 +11,32 @@ namespace {
 // Convolutions before each of the five poolings.
 using Depths = std::array<int64_t, 5>;
 constexpr std::array<int64_t, 5> kChannels = {64, 128, 256, 512, 512};
+
+constexpr int64_t kPooled = 7;  // height and width of what the linear layers see
+
+// Averages `axis` of a map into windows that cover it evenly: they overlap where its size is no
+// multiple, and repeat where it is smaller.
+ValueId pool_axis(Net& net, ValueId x, int64_t axis, const std::string& name) {
+  const int64_t size = net.extent(x, axis);
+  const auto begin = [&](int64_t i) { return i * size / kPooled; };
+  const auto end = [&](int64_t i) { return ((i + 1) * size + kPooled - 1) / kPooled; };
+  const auto pool = [&](ValueId part, int64_t window, int64_t stride, const std::string& own) {
+    const Extent kernel = axis == 2 ? Extent(window, 1) : Extent(1, window);
+    const Extent step = axis == 2 ? Extent(stride, 1) : Extent(1, stride);
+    return net.average_pool(part, own, {.kernel = kernel, .stride = step});
+  };
+  if (size == kPooled) return x;
+  if (size % kPooled == 0) return pool(x, size / kPooled, size / kPooled, name);
+  std::vector<ValueId> parts;
+  for (int64_t i = 0; i < kPooled; ++i) {
+    const std::string own = name + "." + std::to_string(i);
+    const ValueId part =
+        net.slice(x, own + ".slice", {{.axis = axis, .begin = begin(i), .end = end(i)}});
+    const int64_t window = end(i) - begin(i);
+    parts.push_back(window == 1 ? part : pool(part, window, 1, own));
+  }
+  return net.concat(std::move(parts), name, axis);
+}
 
 Graph build_vgg(std::string_view name, const ModelOptions& options, const Depths& depths) {
   Net net(name);
@@ -24,6 +50,8 @@ Graph build_vgg(std::string_view name, const ModelOptions& options, const Depths
     }
     x = net.max_pool(x, next(), {.kernel = 2, .stride = 2});
   }
+  x = pool_axis(net, x, 2, "avgpool.rows");
+  x = pool_axis(net, x, 3, "avgpool.columns");
   x = net.flatten(x, "flatten");
   x = net.relu(net.linear(x, "classifier.0", 4096), "classifier.1");
   x = net.dropout(x, "classifier.2", 0.5F);

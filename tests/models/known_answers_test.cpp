@@ -60,6 +60,13 @@ TEST(Parameters, AreAsPublished) {
   }
 }
 
+// torchvision's weights fit images of any size: maps of 1, 3, 7, 8, 13 and 14 are pooled to 7.
+TEST(Parameters, OfVggDoNotDependOnTheImage) {
+  for (const int64_t image : {32, 96, 224, 256, 416, 448}) {
+    EXPECT_EQ(figures("vgg16", {.image = image}).params.trainable(), 138'357'544) << image;
+  }
+}
+
 TEST(Parameters, Vgg19WithoutBiases) {
   EXPECT_EQ(figures("vgg19").params.weights, 143'652'544);
 }
