@@ -20,8 +20,8 @@ struct Image {
   std::vector<uint8_t> pixels;
 };
 
-// JPEG or PNG, told apart by their first bytes; grey is spread over three channels, transparency
-// is dropped. Throws Error naming the file.
+// JPEG or PNG, told apart by their first bytes; grey is spread over three channels, what is
+// transparent lies on white. Throws Error naming the file.
 Image read_image(const std::filesystem::path& path);
 struct PictureSize {
   int64_t height = 0;

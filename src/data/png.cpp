@@ -17,6 +17,9 @@ Image decode_png(std::string_view bytes, std::string_view origin) {
     png_image_free(&info);
     throw_error("{}: a picture of {} x {} is too large", origin, image.height, image.width);
   }
+  // Otherwise numbers of 16 bits would be taken for linear light, and come out brighter than those
+  // of 8 bits.
+  info.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
   info.format = PNG_FORMAT_RGB;
   image.pixels.resize(PNG_IMAGE_SIZE(info));
   const png_color white = {255, 255, 255};

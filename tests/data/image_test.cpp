@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 #include <jpeglib.h>
+#include <zlib.h>
 
 #include "base/error.h"
+#include "data/compress.h"
 
 namespace trainyard::data {
 namespace {
@@ -54,6 +56,52 @@ std::string jpeg_of(const Image& image, int components = 3, bool progressive = f
 TEST(Image, PngComesBackExactly) {
   const Image image = gradient(7, 5);
   EXPECT_EQ(decode_image(encode_png(image), "x").pixels, image.pixels);
+}
+
+// A chunk of a PNG file: length, name, content, check.
+std::string png_chunk(const std::string& name, const std::string& content) {
+  const auto number = [](uint64_t value) {
+    std::string bytes;
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift & 0xff);
+    return bytes;
+  };
+  const std::string checked = name + content;
+  const auto* bytes = reinterpret_cast<const Bytef*>(checked.data());
+  return number(content.size()) + checked +
+         number(crc32(0, bytes, static_cast<uInt>(checked.size())));
+}
+
+// Two pixels beside each other; `row` begins with its filter.
+std::string png_of_two(int depth, int color, const std::string& row,
+                       const std::string& extra = "") {
+  std::string header("\0\0\0\2\0\0\0\1", 8);
+  header += static_cast<char>(depth);
+  header += static_cast<char>(color);
+  header += std::string(3, '\0');
+  return "\x89PNG\r\n\x1a\n" + png_chunk("IHDR", header) + extra +
+         png_chunk("IDAT", compress(row, Compression::kDeflate)) + png_chunk("IEND", "");
+}
+
+using Pixels = std::vector<uint8_t>;
+
+TEST(Image, PngOf16Bits) {
+  const std::string colors("\0\xff\xff\x80\x80\0\0\x12\x34\0\0\x40\0", 13);
+  EXPECT_EQ(decode_image(png_of_two(16, 2, colors), "x").pixels, (Pixels{255, 128, 0, 18, 0, 64}));
+  const std::string grey("\0\xff\xff\x12\x34", 5);
+  EXPECT_EQ(decode_image(png_of_two(16, 0, grey), "x").pixels, (Pixels{255, 255, 255, 18, 18, 18}));
+}
+
+TEST(Image, PngWithAPalette) {
+  const std::string palette = png_chunk("PLTE", std::string("\x0a\x14\x1e\xc8\x64\x32", 6));
+  const Pixels second_then_first = {200, 100, 50, 10, 20, 30};
+  const std::string bytes("\0\1\0", 3);
+  EXPECT_EQ(decode_image(png_of_two(8, 3, bytes, palette), "x").pixels, second_then_first);
+  const std::string bits("\0\x80", 2);
+  EXPECT_EQ(decode_image(png_of_two(1, 3, bits, palette), "x").pixels, second_then_first);
+  const std::string transparent = palette + png_chunk("tRNS", std::string("\xff\0", 2));
+  EXPECT_EQ(decode_image(png_of_two(8, 3, bytes, transparent), "x").pixels,
+            (Pixels{255, 255, 255, 10, 20, 30}));
+  EXPECT_THROW(decode_image(png_of_two(8, 3, bytes), "x"), Error);  // without a palette
 }
 
 TEST(Image, JpegComesBackNearly) {
