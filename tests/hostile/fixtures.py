@@ -36,6 +36,23 @@ def npy(header, data=b""):
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
 
 
+def field(number, content):
+    """A field of a protocol buffer: a small number, or bytes, or text."""
+    if isinstance(content, int):
+        return bytes([number << 3, content])
+    content = content.encode() if isinstance(content, str) else content
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+def relu_onnx():
+    """A network of one node on a matrix of any size."""
+    shape = b"".join(field(1, field(2, name)) for name in ("rows", "columns"))
+    kind = field(2, field(1, field(1, 1) + field(2, shape)))
+    node = field(1, "x") + field(2, "y") + field(3, "relu") + field(4, "Relu")
+    graph = field(1, node) + field(2, "g") + field(11, field(1, "x") + kind) + field(12, field(1, "y") + kind)
+    return field(1, 8) + field(7, graph) + field(8, field(2, 17))
+
+
 def run_folder(root, name, config="model: lenet5\ndata: fashion-mnist\nbatch: 128\n", metrics='{"step":1,"loss":2}\n'):
     folder = root / name
     (folder / "checkpoints").mkdir(parents=True)
@@ -83,7 +100,7 @@ def text_files(root):
 def binary_files(root):
     shape = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
     files = {
-        "empty.onnx": b"", "text.onnx": b"hello", "zeros.onnx": bytes(4096), "ones.onnx": b"\xff" * 4096,
+        "relu.onnx": relu_onnx(), "empty.onnx": b"", "text.onnx": b"hello", "zeros.onnx": bytes(4096), "ones.onnx": b"\xff" * 4096,
         "empty.safetensors": b"", "short.safetensors": b"\x08\0\0\0", "text.safetensors": b"hello world, this is text",
         "length.safetensors": struct.pack("<Q", 1 << 62) + b"{}", "deep.safetensors": safetensors(b"[" * 100000),
         "offsets.safetensors": safetensors({"a": {**shape, "data_offsets": [0, 1 << 60]}}, bytes(8)),
