@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/machine_facts.h"
+#include "base/printable.h"
 #include "base/shell.h"
 #include "base/text.h"
 
@@ -48,7 +49,7 @@ class LabProgress {
     const std::string rest =
         left > kWorthSaying ? ", about " + seconds_text(std::ceil(left)) + " left" : "";
     head_ = fmt::format("[{}/{}{}]", index + 1, cells_, rest);
-    command_ = command_of(cell);
+    command_ = printable_line(command_of(cell));
     if (run_.terminal) tick("");
   }
 
@@ -56,7 +57,7 @@ class LabProgress {
     if (!run_.terminal) return;
     constexpr size_t kWidest = 110;
     std::string line = fmt::format("{} {} · {:.0f} s", head_, command_, elapsed());
-    if (!words.empty()) line += " · " + words;
+    if (!words.empty()) line += " · " + printable_line(words);
     if (line.size() > kWidest) line = line.substr(0, kWidest);
     *run_.log << "\r\x1b[2K" << line << std::flush;
   }

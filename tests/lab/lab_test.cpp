@@ -161,6 +161,12 @@ TEST_F(LabTest, GoesOnWhereItStopped) {
   EXPECT_EQ(commands_.size(), 6U + 4U);  // other words, other results
 }
 
+TEST_F(LabTest, ProgressShowsControlCharactersEscaped) {
+  run({.set = {"name=\x1b[2J"}});
+  EXPECT_EQ(log_.str().find('\x1b'), std::string::npos);
+  EXPECT_NE(log_.str().find("\\x1b[2J"), std::string::npos) << log_.str();
+}
+
 TEST_F(LabTest, FillsTheReport) {
   const Json data = run({});
   const report::Document document = lab_document(lab_, data, "trainyard lab run sums.yaml");

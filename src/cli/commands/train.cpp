@@ -10,6 +10,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/printable.h"
 #include "base/shell.h"
 #include "base/stop_signals.h"
 #include "base/text.h"
@@ -75,7 +76,9 @@ onnx_io::Metadata metadata_of_training(const data::Dataset& training, const std:
 train::TrainHooks hooks_of(train::Progress& progress, const StopSignals& signals, bool leads) {
   train::TrainHooks hooks;
   hooks.should_stop = [&] { return signals.requested(); };
-  hooks.on_warning = [](const std::string& text) { std::cerr << "trainyard: " + text + "\n"; };
+  hooks.on_warning = [](const std::string& text) {
+    std::cerr << "trainyard: " + printable(text) + "\n";
+  };
   if (!leads) return hooks;
   hooks.on_epoch = [&](const train::EpochReport& r) { progress.note(epoch_line(r)); };
   return hooks;
@@ -172,8 +175,8 @@ int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
   if (!config.weights.empty()) {
     const std::vector<std::string> fresh = network::load_matching_weights(model, config.weights);
     if (leads && !fresh.empty()) {
-      std::cerr << fmt::format("trainyard: not in {}, so drawn at random: {}\n", config.weights,
-                               join(fresh, ", "));
+      std::cerr << fmt::format("trainyard: not in {}, so drawn at random: {}\n",
+                               printable_line(config.weights), printable_line(join(fresh, ", ")));
     }
   }
   std::optional<train::Trainer> trainer;

@@ -12,6 +12,7 @@
 #include <mpi.h>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "dist/mpi/watch.h"
 
 namespace trainyard::dist {
@@ -317,7 +318,7 @@ int run_body(const std::function<int(Communicator&)>& body) {
 }
 
 [[noreturn]] void end_job(int code, const char* why) {
-  std::cerr << "trainyard: " << why << std::endl;
+  std::cerr << "trainyard: " + printable(why) + "\n" << std::flush;
   MPI_Abort(MPI_COMM_WORLD, code);
   std::abort();
 }
