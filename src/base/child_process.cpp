@@ -7,6 +7,8 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
+#include <fstream>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -108,6 +110,17 @@ bool ChildProcess::read_some(std::string& text, int milliseconds) const {
 
 void ChildProcess::send(int signal) const {
   kill(process_, signal);
+}
+
+void ChildProcess::send_to_children(int signal) const {
+  namespace fs = std::filesystem;
+  std::error_code problem;
+  // Each of its threads has children of its own.
+  for (const fs::directory_entry& thread :
+       fs::directory_iterator(fs::path("/proc") / std::to_string(process_) / "task", problem)) {
+    std::ifstream children(thread.path() / "children");
+    for (pid_t child = 0; children >> child;) kill(child, signal);
+  }
 }
 
 int ChildProcess::wait() const {

@@ -1,4 +1,4 @@
-// Ctrl-C, SIGTERM and SIGUSR1 (which mpirun passes on to its ranks) as a wish to stop: the work
+// Ctrl-C, SIGTERM and SIGUSR1 (which ranks get from who launched them) as a wish to stop: the work
 // ends its step and saves; a Ctrl-C or SIGTERM after that ends the process at once. SIGUSR1 stays a
 // wish however often it comes, since who launches ranks repeats it: one may come before they
 // listen.

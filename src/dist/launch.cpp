@@ -51,14 +51,15 @@ JobEnd run_job(int64_t ranks, std::span<const std::string> arguments,
   const ChildProcess job(command_line(ranks, arguments, binding),
                          {.variables = variables(), .own_group = true});
   JobEnd end;
-  // A signal is lost that comes before mpirun has started the ranks, so it is repeated.
+  // There may be no ranks yet, so it is repeated.
   constexpr auto kRepeat = std::chrono::milliseconds(500);
   auto told = std::chrono::steady_clock::time_point::min();
   do {
     const auto now = std::chrono::steady_clock::now();
     if (wants_stop() && (told == told.min() || now - told >= kRepeat)) {
       told = now;
-      job.send(SIGUSR1);
+      // Not by mpirun, which does not pass on every signal wherever it runs.
+      job.send_to_children(SIGUSR1);
     }
   } while (job.read_some(end.output, kLookMs));
   end.code = job.wait();
@@ -72,8 +73,7 @@ std::string run_as_ranks(int64_t ranks, std::span<const std::string> arguments, 
   const StopSignals signals;
   JobEnd end = run_job(
       ranks, arguments, [&] { return signals.requested(); }, binding);
-  if (signals.requested())
-    throw_failure("stopped; the job of {} ranks leaves nothing behind", ranks);
+  if (signals.requested()) throw_failure("stopped; nothing is kept, the same command starts again");
   if (end.code != 0) throw_failure("the job of {} ranks ended with exit code {}", ranks, end.code);
   return std::move(end.output);
 }
