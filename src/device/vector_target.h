@@ -46,7 +46,8 @@ double measure_host_limit(VectorTarget& host, double seconds);
 // The processors of this machine: loops that are scalar, simd, threads (simd on all cores),
 // streaming (threads with stores past the caches).
 std::unique_ptr<VectorTarget> make_host_target();
-// all, or a part of a device's name. Throws Error that lists those there are.
+// cpu, all, or a part (opencl: every device of OpenCL) of a device's name. Throws Error that lists
+// those there are.
 std::vector<std::unique_ptr<VectorTarget>> find_vector_targets(const std::string& wanted);
 // Free now, in bytes; 0 if the system does not tell.
 double free_host_memory();

@@ -158,7 +158,8 @@ int vecadd_command(const VecAddOptions& options, std::ostream& out) {
 Runner setup_vecadd(Args& args) {
   auto options = std::make_shared<VecAddOptions>();
   args.option("--sizes", options->sizes, "elements of a vector, as 500K,1M,100M (powers of 1000)");
-  args.option("--device", options->device, "cpu or all");
+  args.option("--device", options->device,
+              "cpu, opencl (every device it offers), all, or a part of a device's name");
   args.option("--operations", options->operations, "some of copy, scale, add, triad, dot");
   args.option("--launch", options->launches,
               "groups x work-items on devices: some of 1x1, 1x256, Nx256");
@@ -181,7 +182,7 @@ extern const Command kVecAdd = {
     .examples =
         "  trainyard vecadd --sizes 1M,5M,10M,50M,100M\n"
         "  trainyard vecadd --device cpu --operations copy,scale,add,triad,dot --sizes 50M\n"
-        "  trainyard vecadd --sizes 10M --launch 1x256,Nx256 --memory copies --json\n",
+        "  trainyard vecadd --device opencl --launch 1x256,Nx256 --memory copies --json\n",
     .setup = setup_vecadd,
 };
 
