@@ -172,6 +172,10 @@ TEST(Train, AFewStepsEndWithTheirLoss) {
   EXPECT_NE(outcome.out.find("2 steps and no whole epoch"), std::string::npos) << outcome.out;
   const Outcome reported = run({"report", folder / "few"});
   EXPECT_EQ(reported.code, 0) << reported.err;
+  // A page that is there is not overwritten unasked.
+  write_file(folder / "few/report.html", "mine");
+  EXPECT_EQ(run({"report", folder / "few"}).code, 0);
+  EXPECT_EQ(read_file(folder / "few/report.html"), "mine");
 }
 
 // What the data were goes with the network, whatever batch it was trained with.

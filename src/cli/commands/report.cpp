@@ -20,11 +20,16 @@ int report_command(const ReportFlags& flags, std::ostream& out) {
   report::Document document = report::runs_document(directories);
   std::get<report::Provenance>(document.blocks.back()).command = flags.format.command;
   out << report::render(document, flags.format);
-  // The page of one run belongs to what the run left.
+  // The page of one run belongs to what the run left; one that is there already is somebody's.
   if (directories.size() == 1 && flags.format == report::Format::kText) {
     const std::filesystem::path page = directories[0] / "report.html";
-    write_file(page, report::render(document, report::Format::kHtml));
-    out << "\nThe report: " << page.string() << "\n";
+    if (std::filesystem::exists(page)) {
+      out << "\nAn earlier report is kept; a new one: trainyard report " << directories[0].string()
+          << " --html " << page.string() << "\n";
+    } else {
+      write_file(page, report::render(document, report::Format::kHtml));
+      out << "\nThe report: " << page.string() << "\n";
+    }
   }
   return 0;
 }
