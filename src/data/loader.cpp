@@ -1,9 +1,9 @@
 #include "data/loader.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 
 namespace trainyard::data {
 namespace {
@@ -21,10 +21,6 @@ SamplerOptions sampler_options(const Dataset& dataset, const LoaderOptions& opti
           .world = options.world,
           .drop_last = options.drop_last,
           .round = options.round};
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace
@@ -94,7 +90,7 @@ const Batch* Loader::next() {
   std::unique_lock lock(mutex_);
   released_ = consumed_;
   if (consumed_ == num_batches()) return nullptr;
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch waiting;
   Slot& slot = slot_of(consumed_);
   if (threads_.empty()) {
     fill(slot.batch, consumed_, own_workspace_);
@@ -104,7 +100,7 @@ const Batch* Loader::next() {
     slot.ready = false;
   }
   ++consumed_;
-  wait_seconds_ += seconds_since(start);
+  wait_seconds_ += waiting.seconds();
   if (slot.problem) std::rethrow_exception(std::exchange(slot.problem, nullptr));
   return &slot.batch;
 }

@@ -1,19 +1,13 @@
 #include "dist/all_reduce_bench.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 
 namespace trainyard::dist {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 double slowest(Collectives& collectives, double mine) {
   const std::vector<double> all = collectives.all_gather(mine);
@@ -35,9 +29,9 @@ constexpr int64_t kMostBatches = 1000;
 template <typename Work>
 Timing time_together(Collectives& collectives, double seconds, Work work) {
   collectives.comm().barrier();
-  auto start = Clock::now();
+  Stopwatch watch;
   work();
-  const double first = std::max(slowest(collectives, seconds_since(start)), 1e-9);
+  const double first = std::max(slowest(collectives, watch.seconds()), 1e-9);
   const auto rounded = [](double number) { return static_cast<int64_t>(std::ceil(number)); };
   const int64_t per_batch = std::clamp<int64_t>(rounded(kBatchSeconds / first), 1, kMostPerBatch);
   const int64_t batches = std::clamp<int64_t>(
@@ -45,9 +39,9 @@ Timing time_together(Collectives& collectives, double seconds, Work work) {
   std::vector<double> times;
   for (int64_t b = 0; b < batches; ++b) {
     collectives.comm().barrier();
-    start = Clock::now();
+    watch = Stopwatch();
     for (int64_t i = 0; i < per_batch; ++i) work();
-    const double mine = seconds_since(start) / static_cast<double>(per_batch);
+    const double mine = watch.seconds() / static_cast<double>(per_batch);
     times.push_back(slowest(collectives, mine));
   }
   return summarise(std::move(times));

@@ -1,7 +1,6 @@
 #include "lab/run_lab.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "base/machine_facts.h"
 #include "base/printable.h"
 #include "base/shell.h"
+#include "base/stopwatch.h"
 #include "base/text.h"
 
 namespace trainyard::lab {
@@ -44,7 +44,7 @@ class LabProgress {
   LabProgress(const LabRun& run, size_t cells) : run_(run), cells_(cells) {}
 
   void begin(const Cell& cell, size_t index, double left) {
-    begun_ = std::chrono::steady_clock::now();
+    watch_ = Stopwatch();
     constexpr double kWorthSaying = 2;
     const std::string rest =
         left > kWorthSaying ? ", about " + seconds_text(std::ceil(left)) + " left" : "";
@@ -69,17 +69,14 @@ class LabProgress {
               << std::flush;
   }
 
-  double elapsed() const {
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begun_;
-    return time.count();
-  }
+  double elapsed() const { return watch_.seconds(); }
 
  private:
   const LabRun& run_;
   size_t cells_;
   std::string head_;
   std::string command_;
-  std::chrono::steady_clock::time_point begun_;
+  Stopwatch watch_;
 };
 
 // Seconds that the cells from `next` on will take: as those of their step, or of all, took so far.

@@ -1,22 +1,16 @@
 #include "runtime/bench.h"
 
 #include <algorithm>
-#include <chrono>
 #include <sys/resource.h>
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/stopwatch.h"
 #include "kernels/native/peak.h"
 #include "kernels/parallel/parallel.h"
 
 namespace trainyard::runtime {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // The best of many attempts: interruptions only make a loop slower. They go on for so long because
 // threads begin on the core of the thread that started them, and it takes the system some
@@ -25,11 +19,11 @@ template <typename F>
 double best_rate(double work, F&& f) {
   constexpr double kSeconds = 0.2;
   double best = 0;
-  const auto start = Clock::now();
-  while (seconds_since(start) < kSeconds) {
-    const auto begin = Clock::now();
+  const Stopwatch whole;
+  while (whole.seconds() < kSeconds) {
+    const Stopwatch run;
     f();
-    best = std::max(best, work / seconds_since(begin));
+    best = std::max(best, work / run.seconds());
   }
   return best;
 }
@@ -78,9 +72,9 @@ Timing time_runs(const std::function<void(Profile*)>& run, int64_t warmup, int64
   for (int64_t i = 0; i < warmup; ++i) run(nullptr);
   std::vector<double> seconds;
   for (int64_t i = 0; i < runs; ++i) {
-    const auto begin = Clock::now();
+    const Stopwatch one;
     run(profile);
-    seconds.push_back(seconds_since(begin));
+    seconds.push_back(one.seconds());
   }
   return summarize(std::move(seconds));
 }

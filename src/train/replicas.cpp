@@ -1,23 +1,17 @@
 #include "train/replicas.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <sched.h>
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/stopwatch.h"
 #include "base/text.h"
 #include "kernels/parallel/parallel.h"
 
 namespace trainyard::train {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_from(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 const dist::AllReduce& usable(std::string_view name, const dist::Collectives& collectives) {
   const dist::AllReduce& algorithm = dist::find_all_reduce(name);
@@ -66,13 +60,13 @@ int64_t Replicas::enqueue(std::string what, dist::Elements data) {
 }
 
 void Replicas::carry_out(const Task& task) {
-  const auto begin = Clock::now();
+  const Stopwatch watch;
   current_ = task;
   warned_s_ = 0;
   told_ = false;
   collectives_.all_reduce(task.data, algorithm_);
   const std::lock_guard lock(mutex_);
-  times_.communication_s += seconds_from(begin);
+  times_.communication_s += watch.seconds();
 }
 
 void Replicas::work() {
@@ -102,7 +96,7 @@ void Replicas::work() {
 
 // Returns once this task and all before it are done.
 void Replicas::finish(int64_t number) {
-  const auto begin = Clock::now();
+  const Stopwatch watch;
   std::unique_lock lock(mutex_);
   if (thread_.joinable() && finished_ < number) {
     collectives_.comm().set_computes(false);
@@ -118,7 +112,7 @@ void Replicas::finish(int64_t number) {
     lock.lock();
     finished_ = task.number;
   }
-  times_.exposed_s += seconds_from(begin);
+  times_.exposed_s += watch.seconds();
 }
 
 void Replicas::start(int64_t bucket, std::span<float> values) {

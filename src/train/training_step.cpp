@@ -1,10 +1,10 @@
 #include "train/training_step.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "base/text.h"
 #include "passes/pass.h"
 #include "runtime/compiler.h"
@@ -127,9 +127,9 @@ void TrainingStep::set_scalar(size_t input, double value) {
 }
 
 double TrainingStep::run_phase(size_t begin, size_t end, runtime::Profile* profile) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch phase;
   context_.run_steps(begin, end, profile);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return phase.seconds();
 }
 
 void TrainingStep::run(double learning_rate, runtime::Profile* profile) {

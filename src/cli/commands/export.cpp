@@ -1,20 +1,18 @@
 // `trainyard export`: a network as an ONNX file.
 #include "onnx_io/export.h"
 
-#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/model_argument.h"
 
 namespace trainyard::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 struct ExportArguments {
   ModelArgument model;
@@ -23,22 +21,18 @@ struct ExportArguments {
   report::Format format = report::Format::kText;
 };
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 // Says how far it is once a second, so that short exports are silent.
 class Progress {
  public:
   void operator()(int64_t done, int64_t total) {
-    if (seconds_since(last_) < 1.0) return;
-    last_ = Clock::now();
+    if (last_.seconds() < 1.0) return;
+    last_ = Stopwatch();
     std::cerr << fmt::format("{} of {} written\n", bytes_text(static_cast<double>(done)),
                              bytes_text(static_cast<double>(total)));
   }
 
  private:
-  Clock::time_point last_ = Clock::now();
+  Stopwatch last_;
 };
 
 report::Document document_of_export(const std::string& path, const Graph& graph, double seconds) {
@@ -66,9 +60,9 @@ int export_command(const ExportArguments& options, std::ostream& out) {
   onnx_io::ExportOptions settings;
   settings.seed = static_cast<uint64_t>(options.seed);
   settings.progress = Progress();
-  const Clock::time_point start = Clock::now();
+  const Stopwatch exporting;
   onnx_io::export_model(graph, options.output, settings);
-  out << report::render(document_of_export(options.output, graph, seconds_since(start)),
+  out << report::render(document_of_export(options.output, graph, exporting.seconds()),
                         options.format);
   return 0;
 }

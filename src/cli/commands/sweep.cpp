@@ -2,13 +2,13 @@
 #include "predict/sweep.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <map>
 #include <memory>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/stopwatch.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/model_argument.h"
@@ -69,12 +69,11 @@ int sweep_command(const SweepOptions& options, std::ostream& out) {
   ModelArgument zoo;
   predict::Networks networks([&](const std::string& name) { return zoo.load(name); });
   for (const std::string& model : spec.models) networks.get(model);
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch sweeping;
   std::vector<predict::SweepRow> rows = predict::run_sweep(spec, catalog, networks);
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   std::cerr << fmt::format(
       "{} configurations in {}, {} per second\n", with_commas(static_cast<int64_t>(rows.size())),
-      seconds_text(elapsed.count()), si(static_cast<double>(rows.size()) / elapsed.count()));
+      seconds_text(sweeping.seconds()), si(static_cast<double>(rows.size()) / sweeping.seconds()));
   out << report::render(report::sweep_document(spec, choose(options, measures, std::move(rows))),
                         options.format);
   return 0;

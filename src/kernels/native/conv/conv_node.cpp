@@ -36,7 +36,7 @@ std::string_view refuses_conv(const NodeView& node) {
   return "";
 }
 
-std::string_view refuses_changing_conv(const NodeView& node) {
+std::string_view refuses_non_constant_conv(const NodeView& node) {
   if (const std::string_view why = refuses_image(node); !why.empty()) return why;
   if (node.input_constant(1) != nullptr) return "the weights are constant";
   if (!has_range_activation(node)) return "the activation is not implemented";

@@ -17,7 +17,7 @@ inline constexpr size_t kConvSum = 3;
 // constant weights and bias, and an activation that is a range around zero.
 std::string_view refuses_conv(const NodeView& node);
 // The same with weights that change between runs, and maybe so the bias.
-std::string_view refuses_changing_conv(const NodeView& node);
+std::string_view refuses_non_constant_conv(const NodeView& node);
 // The same of ConvGradInput and ConvGradWeight.
 std::string_view refuses_conv_gradient(const NodeView& node);
 

@@ -20,7 +20,7 @@ int64_t bytes_of(int64_t floats) {
 // --- forward
 
 std::string_view refuses_forward_depthwise_training(const NodeView& node) {
-  if (const std::string_view why = refuses_changing_conv(node); !why.empty()) return why;
+  if (const std::string_view why = refuses_non_constant_conv(node); !why.empty()) return why;
   if (node.has_input(kConvSum)) return "adding another tensor is not implemented";
   return refuses_depthwise(node, node.input_shape(0), node.input_shape(1),
                            *ops::op_of(node).window(node));

@@ -49,10 +49,10 @@ enum class WinogradTile { k2 = 2, k4 = 4, k6 = 6 };
 std::optional<WinogradTile> winograd_pays(const WinogradShape& shape);
 // The same if the weights are transformed in every run. Measured on one core
 // (bench/results/training_conv.md): 1.4 (16 channels) to 4 times oneDNN's speed.
-std::optional<WinogradTile> changing_winograd_pays(const WinogradShape& shape);
+std::optional<WinogradTile> training_winograd_pays(const WinogradShape& shape);
 
 // Changing: transformed in every run.
-enum class WinogradWeights { kGiven, kChanging };
+enum class WinogradWeights { kGiven, kNonConstant };
 
 // Non-constant weights, where a run transforms them itself.
 class WinogradFilters {
@@ -87,7 +87,7 @@ class WinogradProduct {
 
   const WinogradShape& shape() const { return shape_; }
   WinogradTile tile() const { return tile_; }
-  // Does run() want `filters`? Only if the weights are changing.
+  // Does run() want `filters`? Only if the weights are not constant.
   bool transforms_late(int threads) const;
   // Of the transformed weights and the bias.
   int64_t weight_floats() const;

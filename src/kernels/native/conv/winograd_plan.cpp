@@ -45,7 +45,7 @@ std::optional<WinogradTile> winograd_pays(const WinogradShape& shape) {
   return tiles >= kManyTiles ? WinogradTile::k4 : WinogradTile::k2;
 }
 
-std::optional<WinogradTile> changing_winograd_pays(const WinogradShape& shape) {
+std::optional<WinogradTile> training_winograd_pays(const WinogradShape& shape) {
   const std::optional<WinogradTile> tile = winograd_pays(shape);
   // Small tiles are for few of them, and then the weights' transform is most of the work.
   if (tile == WinogradTile::k2) return std::nullopt;
@@ -72,7 +72,7 @@ WinogradPlan plan_winograd(const WinogradShape& shape, WinogradTile tile, Winogr
   plan.panels = divide_up(shape.out_channels, kPanelWidth);
 
   plan.panel_floats = plan.points * shape.in_channels * kPanelWidth;
-  plan.late_filters = weights == WinogradWeights::kChanging && plan.panels >= threads &&
+  plan.late_filters = weights == WinogradWeights::kNonConstant && plan.panels >= threads &&
                       plan.panels * plan.panel_floats >= kLargeWeights &&
                       plan.tiles * plan.points * plan.in_blocks * kBlock <= kLateFloats;
 

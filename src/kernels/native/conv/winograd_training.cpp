@@ -15,7 +15,7 @@ namespace {
 class ChangingWinograd : public Kernel {
  public:
   ChangingWinograd(const WinogradShape& shape, FilterUse use, Activation activation)
-      : product_(shape, *changing_winograd_pays(shape), WinogradWeights::kChanging, activation),
+      : product_(shape, *training_winograd_pays(shape), WinogradWeights::kNonConstant, activation),
         use_(use),
         threads_(threads()),
         late_(product_.transforms_late(threads_)) {}
@@ -80,10 +80,10 @@ class WinogradChangingForward final : public ChangingWinograd {
 };
 
 std::string_view refuses_forward_winograd_training(const NodeView& node) {
-  if (const std::string_view why = refuses_changing_conv(node); !why.empty()) return why;
+  if (const std::string_view why = refuses_non_constant_conv(node); !why.empty()) return why;
   if (!is_winograd_window(*ops::op_of(node).window(node))) return kNotWinogradWindow;
   if (node.attr_int("group", 1) != 1) return "groups are not implemented";
-  if (!changing_winograd_pays(forward_shape(node))) return "the plain sum is expected to be faster";
+  if (!training_winograd_pays(forward_shape(node))) return "the plain sum is expected to be faster";
   return "";
 }
 
@@ -136,7 +136,7 @@ std::string_view refuses_gradient(const NodeView& node) {
   if (std::min({shape.pad_top, shape.pad_left, shape.pad_bottom, shape.pad_right}) < 0) {
     return "padding wider than the window is not implemented";
   }
-  if (!changing_winograd_pays(shape)) return "the plain sum is expected to be faster";
+  if (!training_winograd_pays(shape)) return "the plain sum is expected to be faster";
   return "";
 }
 

@@ -248,7 +248,7 @@ WinogradWeightGradient::Plan make_plan(const WinogradShape& shape, int threads) 
 }  // namespace
 
 bool winograd_weight_gradient_pays(const WinogradShape& shape) {
-  return changing_winograd_pays(shape).has_value();
+  return training_winograd_pays(shape).has_value();
 }
 
 WinogradWeightGradient::WinogradWeightGradient(const WinogradShape& shape, int threads)
