@@ -60,12 +60,19 @@ if(TY_CCACHE)
   endif()
 endif()
 
+# ty_compile_afresh(TARGET): without the cache. A precompiled header from the cache remembers when its headers were written;
+# those of a new checkout are younger, so g++ would not know them again and take each for a second definition.
+function(ty_compile_afresh TARGET)
+  set_target_properties(${TARGET} PROPERTIES CXX_COMPILER_LAUNCHER "")
+endfunction()
+
 # ty_precompile(TARGET): the common headers, compiled once. Not for targets or files with flags of their own.
 if(TY_PRECOMPILE)
   file(WRITE ${CMAKE_BINARY_DIR}/generated/precompiled.cpp "")
   add_library(ty_precompiled STATIC ${CMAKE_BINARY_DIR}/generated/precompiled.cpp)
   target_link_libraries(ty_precompiled PRIVATE ty_flags fmt::fmt)
   target_precompile_headers(ty_precompiled PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
+  ty_compile_afresh(ty_precompiled)
 endif()
 function(ty_precompile TARGET)
   if(TY_PRECOMPILE)
