@@ -82,25 +82,27 @@ std::string png_of_two(int depth, int color, const std::string& row,
          png_chunk("IDAT", compress(row, Compression::kDeflate)) + png_chunk("IEND", "");
 }
 
-using Pixels = std::vector<uint8_t>;
+using PixelBytes = std::vector<uint8_t>;
 
 TEST(Image, PngOf16Bits) {
   const std::string colors("\0\xff\xff\x80\x80\0\0\x12\x34\0\0\x40\0", 13);
-  EXPECT_EQ(decode_image(png_of_two(16, 2, colors), "x").pixels, (Pixels{255, 128, 0, 18, 0, 64}));
+  EXPECT_EQ(decode_image(png_of_two(16, 2, colors), "x").pixels,
+            (PixelBytes{255, 128, 0, 18, 0, 64}));
   const std::string grey("\0\xff\xff\x12\x34", 5);
-  EXPECT_EQ(decode_image(png_of_two(16, 0, grey), "x").pixels, (Pixels{255, 255, 255, 18, 18, 18}));
+  EXPECT_EQ(decode_image(png_of_two(16, 0, grey), "x").pixels,
+            (PixelBytes{255, 255, 255, 18, 18, 18}));
 }
 
 TEST(Image, PngWithAPalette) {
   const std::string palette = png_chunk("PLTE", std::string("\x0a\x14\x1e\xc8\x64\x32", 6));
-  const Pixels second_then_first = {200, 100, 50, 10, 20, 30};
+  const PixelBytes second_then_first = {200, 100, 50, 10, 20, 30};
   const std::string bytes("\0\1\0", 3);
   EXPECT_EQ(decode_image(png_of_two(8, 3, bytes, palette), "x").pixels, second_then_first);
   const std::string bits("\0\x80", 2);
   EXPECT_EQ(decode_image(png_of_two(1, 3, bits, palette), "x").pixels, second_then_first);
   const std::string transparent = palette + png_chunk("tRNS", std::string("\xff\0", 2));
   EXPECT_EQ(decode_image(png_of_two(8, 3, bytes, transparent), "x").pixels,
-            (Pixels{255, 255, 255, 10, 20, 30}));
+            (PixelBytes{255, 255, 255, 10, 20, 30}));
   EXPECT_THROW(decode_image(png_of_two(8, 3, bytes), "x"), Error);  // without a palette
 }
 
