@@ -67,7 +67,7 @@ class HostTarget final : public VectorTarget {
     return names;
   }
 
-  std::vector<std::string> memories() const override { return {"host"}; }
+  std::vector<VectorMemory> memories() const override { return {{"host"}}; }
   bool shares_host_memory() const override { return true; }
   double memory_bytes() const override { return free_host_memory(); }
 

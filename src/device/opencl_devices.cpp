@@ -1,5 +1,6 @@
 #include "device/opencl_devices.h"
 
+#include "base/text.h"
 #include "device/opencl_library.h"
 
 namespace trainyard::device {
@@ -28,19 +29,39 @@ std::vector<cl::Handle> platforms(const cl::Library& cl) {
   return found;
 }
 
+// What the driver says and the library can do.
+std::vector<Sharing> sharings_of(const cl::Library& cl, cl::Handle id) {
+  const auto shared = number_of<uint64_t>(cl, id, cl::kDeviceSharedMemory);
+  std::vector<Sharing> sharings;
+  if (cl.shared_alloc != nullptr && (shared & cl::kSharedFine) != 0) {
+    sharings.push_back(Sharing::kFine);
+  }
+  if (cl.shared_alloc != nullptr && (shared & cl::kSharedCoarse) != 0) {
+    sharings.push_back(Sharing::kCoarse);
+  }
+  sharings.push_back(Sharing::kMapped);
+  return sharings;
+}
+
 OpenClDevice describe_opencl(const cl::Library& cl, cl::Handle platform, cl::Handle id) {
-  OpenClDevice device;
-  device.name = "opencl: " + text_of(cl.device_info, id, cl::kDeviceName);
-  device.platform = text_of(cl.platform_info, platform, cl::kPlatformName);
-  device.version = text_of(cl.device_info, id, cl::kDeviceVersion);
-  device.is_cpu = (number_of<uint64_t>(cl, id, cl::kDeviceType) & cl::kTypeCpu) != 0;
-  device.compute_units = number_of<uint32_t>(cl, id, cl::kDeviceComputeUnits);
-  device.max_work_group = static_cast<int64_t>(number_of<size_t>(cl, id, cl::kDeviceMaxWorkGroup));
-  device.memory_bytes = static_cast<double>(number_of<uint64_t>(cl, id, cl::kDeviceMemory));
-  device.max_allocation_bytes =
+  DeviceInfo info;
+  info.backend = Backend::kOpenCl;
+  info.name = "opencl: " + text_of(cl.device_info, id, cl::kDeviceName);
+  info.platform = text_of(cl.platform_info, platform, cl::kPlatformName);
+  info.version = text_of(cl.device_info, id, cl::kDeviceVersion) + ", driver " +
+                 text_of(cl.device_info, id, cl::kDriverVersion);
+  info.shares_host_memory = (number_of<uint64_t>(cl, id, cl::kDeviceType) & cl::kTypeCpu) != 0 ||
+                            number_of<uint32_t>(cl, id, cl::kDeviceUnifiedMemory) != 0;
+  info.compute_units = number_of<uint32_t>(cl, id, cl::kDeviceComputeUnits);
+  info.max_group = static_cast<int64_t>(number_of<size_t>(cl, id, cl::kDeviceMaxWorkGroup));
+  info.memory_bytes = static_cast<double>(number_of<uint64_t>(cl, id, cl::kDeviceMemory));
+  info.max_allocation_bytes =
       static_cast<double>(number_of<uint64_t>(cl, id, cl::kDeviceMaxAllocation));
-  device.id = id;
-  return device;
+  info.sharings = sharings_of(cl, id);
+  const auto local = static_cast<double>(number_of<uint64_t>(cl, id, cl::kDeviceLocalMemory));
+  info.features.push_back("local memory " + bytes_text(local));
+  if (number_of<uint64_t>(cl, id, cl::kDeviceDoubles) != 0) info.features.push_back("doubles");
+  return {std::move(info), id};
 }
 
 }  // namespace

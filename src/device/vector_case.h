@@ -30,6 +30,8 @@ struct VectorCase {
   int64_t elements = 0;
   std::string launch;  // on the host how the loop is written, on a device groups x work-items
   std::string memory;  // host, copies or unified
+  // For unified: how host and device share it (sharing_name()).
+  std::string sharing = {};
 };
 
 // Seconds. The first kernel is kept apart from the samples of the later ones.

@@ -51,13 +51,14 @@ std::vector<double> repeat_kernel(double seconds, const std::function<double()>&
   return samples;
 }
 
-double vector_memory_needed(const VectorCase& what) {
-  return vector_bytes(what.op, what.elements) * (what.memory == "copies" ? 2 : 1);
+double vector_memory_needed(const VectorTarget& target, const VectorCase& what) {
+  const bool twice = what.memory == "copies" && target.shares_host_memory();
+  return vector_bytes(what.op, what.elements) * (twice ? 2 : 1);
 }
 
 void require_vector_memory(const VectorTarget& target, const VectorCase& what) {
   TY_REQUIRE(what.elements > 0, "a vector of {} elements: expected at least 1", what.elements);
-  const double needed = vector_memory_needed(what);
+  const double needed = vector_memory_needed(target, what);
   const double there = target.memory_bytes();
   TY_REQUIRE(there <= 0 || needed <= there,
              "{} of {} elements needs {}, and {} has {} free; try fewer elements",
@@ -80,14 +81,17 @@ VectorRow time_vector_case(VectorTarget& target, const VectorCase& what, double 
   return row;
 }
 
-double measure_host_limit(VectorTarget& host, double seconds) {
+double measure_limit(VectorTarget& target, double seconds) {
   constexpr int64_t kElements = 16 << 20;
+  const VectorMemory memory = target.memories().front();
   double best = 0;
   for (const VectorOp op : kVectorOps) {
-    for (const std::string& launch : host.launches(op)) {
-      if (launch == "scalar") continue;
-      VectorRow row{.what = {op, kElements, launch, "host"}};
-      row.timing = host.run(row.what, seconds / 20);
+    for (const std::string& launch : target.launches(op)) {
+      // Few threads reach no limit but their own, and would take long.
+      if (launch == "scalar" || launch.starts_with("1x")) continue;
+      VectorRow row{.what = {op, kElements, launch, memory.memory, memory.sharing}};
+      if (vector_memory_needed(target, row.what) > target.memory_bytes()) continue;
+      row.timing = target.run(row.what, seconds / 20);
       best = std::max(best, vector_bytes(op, kElements) / row.kernel_least_s());
     }
   }

@@ -27,6 +27,7 @@ Json vector_row_json(const VectorRow& row) {
                             {"elements", row.what.elements},
                             {"launch", row.what.launch},
                             {"memory", row.what.memory},
+                            {"sharing", row.what.sharing},
                             {"alloc_ms", ms(t.alloc_s)},
                             {"first_touch_ms", ms(t.first_touch_s)},
                             {"to_device_ms", ms(t.to_device_s)},
@@ -44,6 +45,7 @@ Json vector_row_json(const VectorRow& row) {
                             {"origin", device::vector_origin_name(row.origin)},
                             {"measured_elements", row.measured_elements}});
   if (row.limit_bytes_per_s <= 0) json["share_of_peak"] = nullptr;
+  if (row.what.sharing.empty()) json["sharing"] = nullptr;
   if (row.origin == VectorOrigin::kPredicted) {
     for (const char* key :
          {"alloc_ms", "first_touch_ms", "first_kernel_ms", "free_ms", "verified"}) {
@@ -51,6 +53,11 @@ Json vector_row_json(const VectorRow& row) {
     }
   }
   return json;
+}
+
+// "copies", "unified (fine)".
+std::string memory_text(const device::VectorCase& what) {
+  return what.sharing.empty() ? what.memory : fmt::format("{} ({})", what.memory, what.sharing);
 }
 
 Table vector_table(std::span<const VectorRow> rows) {
@@ -84,7 +91,7 @@ Table vector_table(std::span<const VectorRow> rows) {
     const double share = limit > 0 ? row.bytes_per_s() / limit : 0;
     table.add_row(
         {device::vector_op_name(row.what.op), si_cell(static_cast<double>(row.what.elements)),
-         row.device, row.what.launch, row.what.memory, timed(row.timing.alloc_s),
+         row.device, row.what.launch, memory_text(row.what), timed(row.timing.alloc_s),
          timed(row.timing.first_touch_s), seconds_cell(row.timing.to_device_s),
          seconds_cell(row.kernel_median_s()), timed(row.kernel_least_s()),
          seconds_cell(row.timing.from_device_s), seconds_cell(row.total_s()),
@@ -104,7 +111,8 @@ Chart vector_chart(std::span<const VectorRow> rows, device::VectorOp op,
               .y = {.name = "ms", .log = true}};
   for (const VectorRow& row : rows) {
     if (row.what.op != op || (row.what.memory != memory && row.what.memory != "host")) continue;
-    const std::string name = row.device + " " + row.what.launch;
+    const std::string how = row.what.sharing.empty() ? "" : " " + row.what.sharing;
+    const std::string name = row.device + " " + row.what.launch + how;
     const Origin origin = chart_origin(row.origin);
     const auto same = [&](const Series& s) { return s.name == name && s.origin == origin; };
     auto series = std::find_if(chart.series.begin(), chart.series.end(), same);

@@ -9,8 +9,8 @@
 
 namespace trainyard::report {
 
-// {rows: […], limit_gbps}: a row is {device, operation, elements, launch, memory, alloc_ms,
-// first_touch_ms, to_device_ms, first_kernel_ms, kernel_ms, kernel_least_ms, samples_ms,
+// {rows: […], limit_gbps}: a row is {device, operation, elements, launch, memory, sharing,
+// alloc_ms, first_touch_ms, to_device_ms, first_kernel_ms, kernel_ms, kernel_least_ms, samples_ms,
 // from_device_ms, free_ms, total_ms, gbps, share_of_peak, verified, measured, origin,
 // measured_elements}. Null: not known.
 Json vector_rows_json(std::span<const device::VectorRow> rows, double limit_bytes_per_s);

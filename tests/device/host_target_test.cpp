@@ -69,7 +69,7 @@ class SlowTarget final : public VectorTarget {
  public:
   const std::string& name() const override { return name_; }
   std::vector<std::string> launches(VectorOp) const override { return {"1x1"}; }
-  std::vector<std::string> memories() const override { return {"copies"}; }
+  std::vector<VectorMemory> memories() const override { return {{"copies"}}; }
   bool shares_host_memory() const override { return false; }
   double memory_bytes() const override { return 1e12; }
   VectorTiming run(const VectorCase& what, double) override {

@@ -1,6 +1,7 @@
 // `trainyard vecadd`: vector operations on the host and on devices, phase by phase.
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <memory>
 
 #include "base/error.h"
@@ -90,9 +91,9 @@ bool wanted(const VectorPlan& plan, const std::string& memory, const std::string
 std::vector<device::VectorCase> cases_of(const VectorPlan& plan, const device::VectorTarget& target,
                                          device::VectorOp op, int64_t elements) {
   std::vector<device::VectorCase> cases;
-  for (const std::string& memory : target.memories()) {
+  for (const auto& [memory, sharing] : target.memories()) {
     for (const std::string& launch : target.launches(op)) {
-      if (wanted(plan, memory, launch)) cases.push_back({op, elements, launch, memory});
+      if (wanted(plan, memory, launch)) cases.push_back({op, elements, launch, memory, sharing});
     }
   }
   return cases;
@@ -123,7 +124,12 @@ int vecadd_command(const VecAddOptions& options, std::ostream& out) {
   require_memory(plan, targets);
 
   const auto host = device::make_host_target();
-  const double limit = device::measure_host_limit(*host, options.seconds);
+  const double limit = device::measure_limit(*host, options.seconds);
+  std::map<std::string, double> limits;
+  for (const auto& target : targets) {
+    limits[target->name()] =
+        target->shares_host_memory() ? limit : device::measure_limit(*target, options.seconds);
+  }
   ProgressLine line;
   std::vector<device::VectorRow> rows;
   const double steps = static_cast<double>(plan.operations.size() * plan.sizes.size());
@@ -135,7 +141,7 @@ int vecadd_command(const VecAddOptions& options, std::ostream& out) {
       for (const auto& target : targets) {
         for (const device::VectorCase& what : cases_of(plan, *target, op, elements)) {
           rows.push_back(device::time_vector_case(*target, what, options.seconds));
-          if (target->shares_host_memory()) rows.back().limit_bytes_per_s = limit;
+          rows.back().limit_bytes_per_s = limits.at(target->name());
         }
       }
       for (const predict::Device* gpu : predicted) {
@@ -159,7 +165,7 @@ Runner setup_vecadd(Args& args) {
   auto options = std::make_shared<VecAddOptions>();
   args.option("--sizes", options->sizes, "elements of a vector, as 500K,1M,100M (powers of 1000)");
   args.option("--device", options->device,
-              "cpu, opencl (every device it offers), all, or a part of a device's name");
+              "cpu, opencl, cuda (every device of the kind), all, or a part of a name");
   args.option("--operations", options->operations, "some of copy, scale, add, triad, dot");
   args.option("--launch", options->launches,
               "groups x work-items on devices: some of 1x1, 1x256, Nx256");
