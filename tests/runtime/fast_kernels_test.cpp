@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "kernels/native/peak.h"
 #include "ops/builder.h"
 #include "runtime/graph_runner.h"
 
@@ -79,6 +80,27 @@ TEST(FastKernels, Convolution) {
   }
   EXPECT_NE(kernel_of_fast_kernels(conv_graph(cases[2], true, true, false), "FusedConv"),
             "reference");
+}
+
+// Run with the library kept to vectors of 8 floats and without (tests/CMakeLists.txt).
+TEST(FastKernels, LibraryAndOwnConvolutionsAgreeOnBlocks) {
+  if (kernels::native::wide_vectors_pay()) GTEST_SKIP() << "blocks of 16 are faster here";
+  Graph graph;
+  Builder b(graph);
+  ValueId x = b.input("x", {DType::kF32, {1, 32, 14, 14}});
+  for (const int64_t group : {int64_t{1}, int64_t{32}, int64_t{1}, int64_t{32}}) {
+    const int64_t size = group == 1 ? 1 : 3;
+    const ValueId w = b.constant(fmt::format("w{}", graph.num_nodes()),
+                                 random_tensor({32, 32 / group, size, size}, 7));
+    x = b.add("Conv", {x, w}, {{"group", group}, {"pads", FastKernelsInts(4, size / 2)}});
+  }
+  graph.set_outputs({x});
+  int reorders = 0;
+  for (const StepInfo& step : compile_graph(graph, /*reference=*/false).steps()) {
+    reorders += step.op == "Reorder" ? 1 : 0;
+  }
+  EXPECT_EQ(reorders, 2) << "one at the beginning, one at the end";
+  expect_same_fast_kernels(graph, "library and own in turns");
 }
 
 TEST(FastKernels, ConvolutionInOneAndThreeDimensions) {

@@ -1,8 +1,11 @@
 #include "kernels/native/peak.h"
 
+#include <algorithm>
 #include <immintrin.h>
 #include <initializer_list>
+#include <limits>
 
+#include "base/stopwatch.h"
 #include "kernels/native/cpu.h"
 
 namespace trainyard::kernels::native {
@@ -64,7 +67,30 @@ int64_t widest_vector() {
   return cpu_has_avx2_fma() ? kVector : 1;
 }
 
+// The best of a few short stretches: each is far shorter than a turn of the scheduler.
+double fastest_seconds(void (*rounds_of)(int64_t)) {
+  constexpr int kStretches = 9;
+  constexpr int64_t kRounds = 2000;
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kStretches; ++i) {
+    const Stopwatch watch;
+    rounds_of(kRounds);
+    best = std::min(best, watch.seconds());
+  }
+  return best;
+}
+
 }  // namespace
+
+bool wide_vectors_pay() {
+  static const bool kPay = [] {
+    if (widest_vector() != 16) return false;
+    constexpr double kWorthwhile = 1.5;
+    const double wide = fastest_seconds(fma_rounds_16);
+    return 2.0 * fastest_seconds(fma_rounds_8) > kWorthwhile * wide;
+  }();
+  return kPay;
+}
 
 void fma_loop(int64_t rounds) {
   switch (widest_vector()) {

@@ -5,6 +5,7 @@
 #include "kernels/native/cpu.h"
 #include "kernels/native/elementwise/tanh.h"
 #include "kernels/onednn/conv_desc.h"
+#include "kernels/onednn/layout_choice.h"
 #include "ops/op_def.h"
 
 namespace trainyard::kernels::onednn {
@@ -88,7 +89,8 @@ convolution_forward::primitive_desc describe_conv(const NodeView& node, const De
                                                   node.attr_float("activation_beta", 0.0F));
   TY_CHECK(known, "activation '{}' reached oneDNN", node.attr_text("activation", ""));
   attr.set_post_ops(ops);
-  return {desc, attr, engine(), /*allow_empty=*/true};
+  return for_channel_block(
+      convolution_forward::primitive_desc(desc, attr, engine(), /*allow_empty=*/true));
 }
 
 Desc any_weights(const NodeView& node) {

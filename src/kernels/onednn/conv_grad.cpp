@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "kernels/api/refusals.h"
 #include "kernels/onednn/conv_desc.h"
+#include "kernels/onednn/layout_choice.h"
 #include "ops/nn/conv.h"
 
 namespace trainyard::kernels::onednn {
@@ -65,7 +66,8 @@ typename Backward::primitive_desc describe_conv_grad(const ConvOf& conv, const D
   const typename Backward::desc desc(dnnl::algorithm::convolution_direct, x, w, y,
                                      conv.window.strides, conv.window.dilations,
                                      conv.window.pads_begin, conv.window.pads_end);
-  return {desc, user_scratch_attr(), engine(), hint, /*allow_empty=*/true};
+  return for_channel_block(typename Backward::primitive_desc(desc, user_scratch_attr(), engine(),
+                                                             hint, /*allow_empty=*/true));
 }
 
 class ConvGradInput final : public OnednnKernel {

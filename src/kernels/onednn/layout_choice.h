@@ -1,12 +1,31 @@
 // Layouts that oneDNN's vector kernels like.
 #pragma once
 
+#include <string_view>
+
+#include "kernels/onednn/dnnl.h"
 #include "tensor/layout.h"
 
 namespace trainyard::kernels::onednn {
 
-// Channels per block: the vector width of this processor in f32 elements.
+// Channels per block: the vector width in f32 elements that pays on this processor. It is 16 only
+// where such vectors compute more than those of 8, since the kernels of our own take blocks of 8
+// and every change of blocks is a pass over memory.
 int64_t channel_block();
+
+// The library's first choice, or its first one for vectors of 8 floats where wider do not pay.
+// The operation that `first` was made from must still be there. Only for f32: the instructions for
+// int8 are worth their width everywhere.
+template <typename PrimitiveDesc>
+PrimitiveDesc for_channel_block(PrimitiveDesc first) {
+  if (!first || channel_block() == 16) return first;
+  PrimitiveDesc candidate = first;
+  do {
+    const std::string_view name = candidate.impl_info_str();
+    if (name.find("avx2") != std::string_view::npos) return candidate;
+  } while (candidate.next_impl());
+  return first;
+}
 
 // A dense channel-blocked layout: with the blocks the input has, or those of this processor.
 Layout blocked_like(const Layout& offered, const Shape& shape);
