@@ -183,8 +183,10 @@ void add_body(Draft& draft, ScriptLines& lines) {
     lines.add("[ \"${SLURM_RESTART_COUNT:-0}\" -eq 0 ] || command=(\"${resume[@]}\")", "resume");
   }
   lines.add("");
+  lines.add("# While Slurm delivers a signal the state is SIGNALING for a moment.");
   lines.add(
-      "running() { [ \"$(squeue --noheader --jobs=\"$SLURM_JOB_ID\" --format=%T)\" = RUNNING ]; }");
+      "running() { [[ $(squeue --noheader --jobs=\"$SLURM_JOB_ID\" --format=%T) =~ "
+      "^(RUNNING|SIGNALING)$ ]]; }");
   lines.add(
       "# TERM comes to this shell before the time limit: hand it to the tasks, which save and "
       "end.");
