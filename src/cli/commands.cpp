@@ -34,6 +34,7 @@ extern const Command kRun;
 extern const Command kServe;
 extern const Command kTrain;
 extern const Command kVersion;
+extern const Command kWeights;
 
 namespace {
 
@@ -61,6 +62,7 @@ constexpr const Command* kCommands[] = {
     &kServe,
     &kTrain,
     &kEvaluate,
+    &kWeights,
     &kScale,
     &kAllReduce,
     &kStaleness,

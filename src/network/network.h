@@ -14,7 +14,7 @@ namespace trainyard::network {
 
 struct Request {
   std::string model = {};
-  std::string weights = {};  // safetensors; empty: what the model brings
+  std::string weights = {};  // as load_weights() reads them; empty: what the model brings
   // Files: batch and shapes by the name of the input, as onnx_io::ImportOptions has them.
   std::optional<int64_t> batch = {};
   std::map<std::string, Shape> shapes = {};
@@ -39,8 +39,9 @@ std::string model_file(const std::string& path);
 std::string label(const std::string& model);
 
 // Replaces the parameters of `graph` by the tensors of a safetensors file (weights of a run, or one
-// of its checkpoints). The tensors share the mapping of the file. Throws Error listing what is
-// missing, surplus or of another shape.
+// of its checkpoints), which share the mapping of the file, or of a file that PyTorch wrote, whose
+// names may be those of weight_names.h. Throws Error listing what is missing, surplus or of another
+// shape.
 void load_weights(Graph& graph, const std::string& path);
 
 // The same for a network that continues from another: tensors of the file with the name of a

@@ -5,8 +5,10 @@
 
 #include "base/error.h"
 #include "network/network.h"
+#include "network/weights_fit.h"
 #include "runs/checkpoint.h"
 #include "runs/safetensors.h"
+#include "runs/weights/weights_file.h"
 
 namespace trainyard::network {
 namespace {
@@ -63,9 +65,22 @@ std::string hint(const Graph& graph, const runs::SafetensorsFile& file) {
          "use the size the weights were made for (224 for VGG and AlexNet)";
 }
 
+// Files of others, whose names are theirs.
+void load_foreign_weights(Graph& graph, const std::string& path) {
+  const auto file = runs::open_weights(path);
+  const WeightsFit fit = fit_weights(graph, *file);
+  TY_REQUIRE(fit.complete(), "{}: these weights do not fit {}{}", path, graph.name(),
+             differences_text(fit, kShownDifferences));
+  for (const WeightsFit::Pair& pair : fit.pairs) {
+    graph.mutable_value(pair.parameter).constant =
+        std::make_shared<const Tensor>(fitted_tensor(graph, *file, pair));
+  }
+}
+
 }  // namespace
 
 void load_weights(Graph& graph, const std::string& path) {
+  if (!runs::is_safetensors(path)) return load_foreign_weights(graph, path);
   const runs::SafetensorsFile file(path);
   const std::vector<std::string> found = differences(graph, file);
   if (!found.empty()) {

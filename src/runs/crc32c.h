@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), the checksum of TensorBoard's records.
+// Checksums: CRC-32C (Castagnoli) of TensorBoard's records, CRC-32 of zip files.
 #pragma once
 
 #include <cstdint>
@@ -7,5 +7,6 @@
 namespace trainyard::runs {
 
 uint32_t crc32c(std::string_view bytes);
+uint32_t crc32(std::string_view bytes);
 
 }  // namespace trainyard::runs

@@ -1,8 +1,10 @@
 """The files that hostile requests name: bombs, torn and oversized files, pipes, names with escapes."""
+import io
 import json
 import os
 import pathlib
 import struct
+import zipfile
 import zlib
 
 
@@ -29,6 +31,16 @@ def lab(run="models", name="one", settings="", each="", report='- text: "{{ 1 }}
 def safetensors(header, data=b""):
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + data
+
+
+def pth(body, method=zipfile.ZIP_STORED, **records):
+    """A zip file of torch.save around the opcodes of a pickle."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        archive.writestr("a/data.pkl", b"\x80\x02" + body + b".")
+        for name, content in records.items():
+            archive.writestr("a/" + name, content)
+    return out.getvalue()
 
 
 def npy(header, data=b""):
@@ -101,6 +113,10 @@ def binary_files(root):
     shape = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
     files = {
         "relu.onnx": relu_onnx(), "empty.onnx": b"", "text.onnx": b"hello", "zeros.onnx": bytes(4096), "ones.onnx": b"\xff" * 4096,
+        "code.pth": pth(b"cposix\nsystem\n(X\x0a\0\0\0touch ownedtR"), "bomb.pth": pth(bytes(1 << 28), zipfile.ZIP_DEFLATED),
+        "script.pth": pth(b"}", **{"constants.pkl": b""}), "cut.pth": pth(b"}")[:60], "flipped.pth": pth(b"}").replace(b"}", b"]", 1),
+        "itself.pth": pth(b"]q\1h\1a"), "legacy.pth": b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02M\xe9\x03.",
+        "names.pth": pth(b"}(X\4\0\0\0\x1b[2JK\1u"),
         "empty.safetensors": b"", "short.safetensors": b"\x08\0\0\0", "text.safetensors": b"hello world, this is text",
         "length.safetensors": struct.pack("<Q", 1 << 62) + b"{}", "deep.safetensors": safetensors(b"[" * 100000),
         "offsets.safetensors": safetensors({"a": {**shape, "data_offsets": [0, 1 << 60]}}, bytes(8)),

@@ -1,0 +1,220 @@
+// `trainyard weights`: files of weights, looked into and converted.
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "network/weight_names.h"
+#include "network/weights_fit.h"
+#include "runs/safetensors.h"
+#include "runs/weights/weights_file.h"
+
+namespace trainyard::cli {
+namespace {
+
+constexpr size_t kShownFindings = 20;
+
+struct WeightsFlags {
+  std::string action;
+  std::string file;
+  std::string output;
+  std::string model;
+  std::optional<int64_t> classes;
+  std::optional<int64_t> image;
+  std::optional<double> width;
+  bool partial = false;
+  report::Format format = report::Format::kText;
+};
+
+network::Request request_of(const WeightsFlags& flags) {
+  return {
+      .model = flags.model, .classes = flags.classes, .image = flags.image, .width = flags.width};
+}
+
+Json shape_json(const Shape& shape) {
+  return Json::array_of(shape.dims());
+}
+
+void add_tensors(const runs::WeightsFile& file, report::Document& document) {
+  report::Table table({{.name = "tensor", .align = report::Align::kLeft, .widest = 60},
+                       {.name = "type", .align = report::Align::kLeft},
+                       {.name = "shape", .align = report::Align::kLeft},
+                       {.name = "elements"},
+                       {.name = "bytes"}});
+  Json tensors = Json::array();
+  int64_t elements = 0;
+  int64_t bytes = 0;
+  for (const runs::NamedType& tensor : file.tensors()) {
+    const std::string dtype(dtype_name(tensor.type.dtype));
+    const int64_t count = tensor.type.shape.num_elements();
+    table.add_row({tensor.name, dtype, tensor.type.shape.to_string(), report::count_cell(count),
+                   report::bytes_cell(tensor.type.num_bytes())});
+    tensors.push_back(Json::object({{"name", tensor.name},
+                                    {"dtype", dtype},
+                                    {"shape", shape_json(tensor.type.shape)},
+                                    {"bytes", tensor.type.num_bytes()}}));
+    elements += count;
+    bytes += tensor.type.num_bytes();
+  }
+  table.add_rule();
+  table.add_row({fmt::format("{} tensors", file.tensors().size()), "", "",
+                 report::count_cell(elements), report::bytes_cell(bytes)});
+  document.blocks.emplace_back(std::move(table));
+  document.data["tensors"] = std::move(tensors);
+  document.data["elements"] = elements;
+  document.data["bytes"] = bytes;
+}
+
+void add_notes(const runs::WeightsFile& file, report::Document& document) {
+  if (file.notes().empty()) return;
+  report::Table table({{.name = "beside them", .align = report::Align::kLeft, .widest = 60},
+                       {.name = "value", .align = report::Align::kLeft, .widest = 80}});
+  Json notes = Json::object();
+  for (const runs::WeightsNote& note : file.notes()) {
+    table.add_row({note.name, note.value});
+    notes[note.name] = note.value;
+  }
+  document.blocks.emplace_back(std::move(table));
+  document.data["notes"] = std::move(notes);
+}
+
+void add_fit(const network::FittedNetwork& fitted, const std::string& model,
+             report::Document& document) {
+  const network::WeightsFit& fit = fitted.fit;
+  Json misfits = Json::array();
+  for (const auto& misfit : fit.misfits) {
+    misfits.push_back(Json::object({{"name", misfit.name},
+                                    {"found", misfit.found.to_string()},
+                                    {"expected", misfit.expected.to_string()}}));
+  }
+  document.data["model"] = model;
+  document.data["fits"] = fit.complete();
+  document.data["taken"] = static_cast<int64_t>(fit.pairs.size());
+  document.data["missing"] = Json::array_of(fit.missing);
+  document.data["surplus"] = Json::array_of(fit.surplus);
+  document.data["misfits"] = std::move(misfits);
+  document.data["training_only"] = Json::array_of(fit.training);
+  std::string text =
+      fmt::format("{}: {} of {} tensors are parameters", model, fit.pairs.size(),
+                  fit.pairs.size() + fit.surplus.size() + fit.training.size() + fit.misfits.size());
+  if (!fit.training.empty()) {
+    text += fmt::format(
+        ", {} are for training only (counters, auxiliary heads, an optimizer's "
+        "state) and left out",
+        fit.training.size());
+  }
+  text += fit.complete() ? "; nothing is missing." : "; these differ:";
+  document.blocks.emplace_back(report::Paragraph{text});
+  if (!fit.complete()) {
+    document.blocks.emplace_back(report::Paragraph{
+        network::differences_text(fit, kShownFindings).substr(1), report::Tone::kCode});
+  }
+}
+
+report::Document inspected(const WeightsFlags& flags, const runs::WeightsFile& file) {
+  report::Document document;
+  document.title = flags.file;
+  document.data = Json::object({{"file", flags.file}, {"format", file.format()}});
+  document.blocks.emplace_back(report::Paragraph{fmt::format("{}: {}", flags.file, file.format())});
+  add_tensors(file, document);
+  add_notes(file, document);
+  if (!flags.model.empty()) {
+    add_fit(network::fit_network(request_of(flags), file), flags.model, document);
+  }
+  return document;
+}
+
+// Without a network: the tensors as they are, without the names of what wrapped them.
+void copy_tensors(const WeightsFlags& flags, const runs::WeightsFile& file) {
+  std::vector<runs::NamedType> types = file.tensors();
+  for (runs::NamedType& type : types) type.name = network::plain_name(type.name);
+  runs::SafetensorsWriter writer(flags.output, std::move(types), {{"source", flags.file}});
+  for (size_t i = 0; i < file.tensors().size(); ++i) writer.write(file.tensor(i));
+  writer.commit();
+}
+
+void convert_tensors(const WeightsFlags& flags, const runs::WeightsFile& file,
+                     const network::FittedNetwork& fitted) {
+  TY_REQUIRE(fitted.fit.complete() || flags.partial,
+             "{}: these weights do not fit {}{}\n--partial writes what fits; --classes, --image "
+             "and --width shape the network",
+             flags.file, flags.model, network::differences_text(fitted.fit, kShownFindings));
+  TY_REQUIRE(!fitted.fit.pairs.empty(), "{}: no tensor of the file is a parameter of {}",
+             flags.file, flags.model);
+  std::vector<runs::NamedType> types;
+  for (const auto& pair : fitted.fit.pairs) {
+    const Value& value = fitted.graph.value(pair.parameter);
+    types.push_back({value.name, value.type});
+  }
+  runs::SafetensorsWriter writer(flags.output, std::move(types),
+                                 {{"source", flags.file}, {"model", flags.model}});
+  for (const auto& pair : fitted.fit.pairs) {
+    writer.write(network::fitted_tensor(fitted.graph, file, pair));
+  }
+  writer.commit();
+}
+
+report::Document converted(const WeightsFlags& flags, const runs::WeightsFile& file) {
+  TY_REQUIRE(!flags.output.empty(), "convert writes a file: say which with -o FILE.safetensors");
+  report::Document document;
+  document.data =
+      Json::object({{"file", flags.file}, {"format", file.format()}, {"output", flags.output}});
+  if (flags.model.empty()) {
+    copy_tensors(flags, file);
+  } else {
+    const network::FittedNetwork fitted = network::fit_network(request_of(flags), file);
+    convert_tensors(flags, file, fitted);
+    add_fit(fitted, flags.model, document);
+  }
+  document.blocks.emplace_back(report::Paragraph{fmt::format("wrote {}", flags.output)});
+  return document;
+}
+
+int weights_command(const WeightsFlags& flags, std::ostream& out) {
+  TY_REQUIRE(flags.action == "inspect" || flags.action == "convert",
+             "'{}' is not something weights can do; expected inspect or convert", flags.action);
+  TY_REQUIRE(flags.action == "convert" || flags.output.empty(), "-o is for convert");
+  TY_REQUIRE(
+      !flags.model.empty() || (!flags.partial && !flags.classes && !flags.image && !flags.width),
+      "--partial, --classes, --image and --width go with --model");
+  const auto file = runs::open_weights(flags.file);
+  const bool convert = flags.action == "convert";
+  out << report::render(convert ? converted(flags, *file) : inspected(flags, *file), flags.format);
+  return 0;
+}
+
+Runner setup_weights(Args& args) {
+  auto flags = std::make_shared<WeightsFlags>();
+  args.positional("ACTION", flags->action,
+                  "inspect: the tensors of a file; convert: write them as safetensors");
+  args.positional("FILE", flags->file,
+                  "safetensors, or what torch.save wrote (.pth, .pt, .th; no code is run)");
+  args.option("-o,--output", flags->output, "convert: the safetensors file to write");
+  args.option("--model", flags->model,
+              "the network the weights are for: names become its own, and what is missing, "
+              "surplus or of another shape is listed");
+  args.option("--classes", flags->classes, "classes of --model; absent: as many as the file has");
+  args.option("--image", flags->image, "height and width of the input of --model");
+  args.option("--width", flags->width, "width multiplier of --model");
+  args.flag("--partial", flags->partial, "convert: write what fits, though not all does");
+  args.format(flags->format);
+  return [flags](std::ostream& out) { return weights_command(*flags, out); };
+}
+
+}  // namespace
+
+extern const Command kWeights = {
+    .name = "weights",
+    .group = "Train",
+    .summary = "Look into files of weights (PyTorch, safetensors), and convert them",
+    .examples =
+        "  trainyard weights inspect resnet20.th --model resnet20-cifar\n"
+        "  trainyard weights convert resnet50.pth -o resnet50.safetensors --model resnet50\n"
+        "  trainyard evaluate resnet20-cifar --weights resnet20.th --data cifar10:DIR\n",
+    .setup = setup_weights,
+};
+
+}  // namespace trainyard::cli
