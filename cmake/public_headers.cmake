@@ -14,8 +14,8 @@ set(TY_PUBLIC_HEADERS
   ops/builder.h
   predict/catalog.h
   predict/predict.h
+  report/document.h
   report/html.h
-  report/table.h
   runtime/bench.h
   runtime/compiler.h
   runtime/executable.h

@@ -13,9 +13,7 @@ namespace {
 // Three significant digits without an exponent: 1.23, 12.3, 123.
 std::string three_digits(double value) {
   const double size = std::fabs(value);
-  if (size >= 99.95) return fmt::format("{:.0f}", value);
-  if (size >= 9.995) return fmt::format("{:.1f}", value);
-  return fmt::format("{:.2f}", value);
+  return fixed_text(value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
 }
 
 template <size_t N>
@@ -26,9 +24,9 @@ std::string scaled(double value, double base, const std::array<std::string_view,
     value /= base;
     ++unit;
   }
-  if (unit == 0 && value == std::floor(value))
-    return fmt::format("{:.0f}{}{}", value, gap, units[0]);
-  return fmt::format("{}{}{}", three_digits(value), gap, units[unit]);
+  const bool whole = unit == 0 && value == std::floor(value);
+  return fmt::format("{}{}{}", whole ? fixed_text(value, 0) : three_digits(value), gap,
+                     units[unit]);
 }
 
 }  // namespace
@@ -103,6 +101,12 @@ std::string with_commas(int64_t number) {
     digits.insert(at, ",");
   }
   return digits;
+}
+
+std::string fixed_text(double number, int digits) {
+  std::string text = fmt::format("{:.{}f}", number, digits);
+  if (text.starts_with('-') && text.find_first_not_of("-0.") == std::string::npos) text.erase(0, 1);
+  return text;
 }
 
 std::string si(double number) {

@@ -25,6 +25,9 @@ std::string did_you_mean(std::string_view wanted, std::span<const std::string> n
 // 1234567 -> "1,234,567".
 std::string with_commas(int64_t number);
 
+// 3.14159 -> "3.14"; a zero has no minus sign.
+std::string fixed_text(double number, int digits);
+
 // 25557032 -> "25.6M" (powers of 1000, three digits).
 std::string si(double number);
 

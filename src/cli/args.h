@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::cli {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "report/table.h"
+#include "report/document.h"
 #include "train/communication_plan.h"
 
 namespace trainyard::cli {

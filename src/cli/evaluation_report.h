@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "report/table.h"
+#include "report/document.h"
 #include "train/evaluate.h"
 
 namespace trainyard::cli {

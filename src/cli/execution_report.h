@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/graph.h"
-#include "report/table.h"
+#include "report/document.h"
 #include "runtime/executable.h"
 #include "runtime/profile.h"
 

@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "report/table.h"
+#include "report/document.h"
 #include "serve/load.h"
 
 namespace trainyard::cli {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "data/image.h"
-#include "report/table.h"
+#include "report/document.h"
 #include "rl/agents/bench.h"
 #include "rl/agents/play.h"
 #include "rl/agents/run.h"

@@ -1,7 +1,7 @@
 // What a run with parameter servers adds to the report of a training.
 #pragma once
 
-#include "report/table.h"
+#include "report/document.h"
 #include "train/parameter_training.h"
 
 namespace trainyard::cli {

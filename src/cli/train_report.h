@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "report/table.h"
+#include "report/document.h"
 #include "train/reports.h"
 
 namespace trainyard::cli {

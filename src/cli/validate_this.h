@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "predict/catalog.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::cli {
 

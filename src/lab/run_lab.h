@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lab/lab_file.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::lab {
 

@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "measure/results/all_reduce_run.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::report {
 

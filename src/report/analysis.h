@@ -8,7 +8,7 @@
 #include "analysis/layers.h"
 #include "analysis/memory.h"
 #include "analysis/receptive_field.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::report {
 

@@ -1,4 +1,6 @@
 // Documents in each format.
+#include "report/document.h"
+
 #include <algorithm>
 #include <array>
 
@@ -9,7 +11,6 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "report/html.h"
-#include "report/table.h"
 
 namespace trainyard::report {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::report {
 

@@ -8,7 +8,7 @@
 #include "jobs/job_file.h"
 #include "jobs/overview.h"
 #include "jobs/plan.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::report {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "report/table.h"
+#include "report/document.h"
 #include "schedule/loss/depth.h"
 #include "schedule/loss/stages.h"
 #include "schedule/speed/speed_model.h"

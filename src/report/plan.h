@@ -1,7 +1,7 @@
 // The document of `trainyard plan`.
 #pragma once
 
-#include "report/table.h"
+#include "report/document.h"
 #include "schedule/plan.h"
 
 namespace trainyard::report {

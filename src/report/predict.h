@@ -9,7 +9,7 @@
 #include "predict/catalog.h"
 #include "predict/peak.h"
 #include "predict/predict.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::report {
 

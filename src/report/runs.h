@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <span>
 
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::report {
 

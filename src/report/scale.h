@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "measure/results/scale_rows.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::report {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "report/table.h"
+#include "report/document.h"
 #include "schedule/summary.h"
 
 namespace trainyard::report {

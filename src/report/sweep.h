@@ -4,7 +4,7 @@
 #include <span>
 
 #include "predict/sweep.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::report {
 

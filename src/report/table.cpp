@@ -82,11 +82,11 @@ Cell bytes_cell(int64_t bytes) {
 }
 
 Cell fixed_cell(double number, int digits) {
-  return {fmt::format("{:.{}f}", number, digits), fmt::format("{}", number)};
+  return {fixed_text(number, digits), fmt::format("{}", number)};
 }
 
 Cell percent_cell(double share, int digits) {
-  return {fmt::format("{:.{}f} %", 100.0 * share, digits), fmt::format("{}", share)};
+  return {fixed_text(100.0 * share, digits) + " %", fmt::format("{}", share)};
 }
 
 Cell seconds_cell(double seconds) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "predict/validate.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::report {
 

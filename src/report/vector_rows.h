@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "device/vector_case.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::report {
 

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "report/document.h"
 #include "report/html.h"
-#include "report/table.h"
 
 namespace trainyard::report {
 namespace {

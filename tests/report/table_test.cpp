@@ -1,7 +1,6 @@
-#include "report/table.h"
-
 #include <gtest/gtest.h>
 
+#include "report/document.h"
 #include "support/columns.h"
 
 namespace trainyard::report {

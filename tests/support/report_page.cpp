@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "data/image.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace {
 

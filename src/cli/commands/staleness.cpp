@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::cli {
 namespace {
