@@ -1,5 +1,7 @@
 #include "base/settings.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/json.h"
 #include "base/random.h"
@@ -33,6 +35,16 @@ void read_value(const YamlView& view, const Settings::Variable& variable) {
 
 }  // namespace
 
+std::string flag_of_setting(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+std::string setting_of_flag(std::string flag) {
+  std::replace(flag.begin(), flag.end(), '-', '_');
+  return flag;
+}
+
 void Settings::add(std::string name, Variable variable, std::string help) {
   for (const Setting& setting : settings_) {
     TY_CHECK(setting.name != name, "the setting '{}' is there already", name);
@@ -59,6 +71,29 @@ std::string Settings::to_yaml() const {
     text += fmt::format("{}: {}  # {}\n", setting.name, value_text(setting.variable), setting.help);
   }
   return text;
+}
+
+std::vector<std::string> Settings::arguments(const std::set<std::string>& given,
+                                             Switches switches) const {
+  std::vector<std::string> words;
+  for (const Setting& setting : settings_) {
+    const std::string flag = flag_of_setting(setting.name);
+    if (!given.contains(flag)) continue;
+    if (const auto* on = std::get_if<bool*>(&setting.variable)) {
+      if (switches == Switches::kOnOrOff) {
+        words.insert(words.end(), {"--" + flag, **on ? "on" : "off"});
+      } else if (**on) {
+        words.push_back("--" + flag);
+      }
+      continue;
+    }
+    words.push_back("--" + flag);
+    // Numbers as in a file, which restores every bit; a text is a word of its own and needs no
+    // quotes.
+    const auto* text = std::get_if<std::string*>(&setting.variable);
+    words.push_back(text != nullptr ? **text : value_text(setting.variable));
+  }
+  return words;
 }
 
 std::vector<std::string> Settings::lines() const {

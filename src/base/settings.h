@@ -11,6 +11,10 @@
 
 namespace trainyard {
 
+// "weight_decay" in files is --weight-decay on a command line; both without the hyphens in front.
+std::string flag_of_setting(std::string name);
+std::string setting_of_flag(std::string flag);
+
 // Binds names to variables, which must outlive it.
 class Settings {
  public:
@@ -31,6 +35,12 @@ class Settings {
                  const std::set<std::string>& given = {});
   // Every setting with its help; read_yaml restores the same values, bit by bit.
   std::string to_yaml() const;
+  // Those whose flags are in `given`, as arguments of a command that declares them:
+  // "--weight-decay", "0.1". A switch that is on is its name alone, unless the command wants
+  // `switches` as on or off.
+  enum class Switches : uint8_t { kNameAlone, kOnOrOff };
+  std::vector<std::string> arguments(const std::set<std::string>& given,
+                                     Switches switches = Switches::kNameAlone) const;
   // "name: value" for each setting.
   std::vector<std::string> lines() const;
   // 16 hexadecimal digits that change with any value.

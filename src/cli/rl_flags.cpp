@@ -1,26 +1,11 @@
 #include "cli/rl_flags.h"
 
-#include <algorithm>
-
-#include <fmt/format.h>
-
-#include "base/error.h"
-
 namespace trainyard::cli {
-namespace {
-
-std::string rl_flag(const std::string& name) {
-  std::string flag = name;
-  std::replace(flag.begin(), flag.end(), '_', '-');
-  return flag;
-}
-
-}  // namespace
 
 void RlSettingFlags::declare(Args& args) {
   const Settings settings = rl::settings_of(parsed_);
   for (const Settings::Setting& setting : settings.all()) {
-    const std::string flag = "--" + rl_flag(setting.name);
+    const std::string flag = "--" + flag_of_setting(setting.name);
     std::visit(
         [&](auto* variable) {
           if constexpr (std::is_same_v<decltype(variable), bool*>) {
@@ -39,11 +24,7 @@ rl::RlConfig RlSettingFlags::resolve(const std::string& file_text,
   // Environment and agent decide the rest, whether flags or the file name them.
   rl::RlConfig named = parsed_;
   std::set<std::string> flagged;
-  for (const std::string& flag : given_) {
-    std::string name = flag;
-    std::replace(name.begin(), name.end(), '-', '_');
-    flagged.insert(name);
-  }
+  for (const std::string& flag : given_) flagged.insert(setting_of_flag(flag));
   if (!file_text.empty()) rl::settings_of(named).read_yaml(file_text, origin, flagged);
   rl::RlConfig config = rl::preset_config(named.env, named.agent);
   Settings target = rl::settings_of(config);
@@ -69,23 +50,15 @@ rl::RlConfig RlSettingFlags::resolve(const std::string& file_text,
 }
 
 std::vector<std::string> RlSettingFlags::words() const {
-  std::vector<std::string> words;
   rl::RlConfig source = parsed_;
   const Settings from = rl::settings_of(source);
   for (const Settings::Setting& setting : from.all()) {
-    if (!given_.contains(rl_flag(setting.name))) continue;
-    words.push_back("--" + rl_flag(setting.name));
-    std::visit(
-        [&](auto* value) {
-          if constexpr (std::is_same_v<decltype(value), bool*>) {
-            words.push_back(switches_.at(setting.name));
-          } else {
-            words.push_back(fmt::format("{}", *value));
-          }
-        },
-        setting.variable);
+    // Switches were parsed as text.
+    if (auto* const* on = std::get_if<bool*>(&setting.variable)) {
+      **on = switches_.at(setting.name) == "on";
+    }
   }
-  return words;
+  return from.arguments(given_, Settings::Switches::kOnOrOff);
 }
 
 }  // namespace trainyard::cli

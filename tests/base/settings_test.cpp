@@ -54,6 +54,21 @@ TEST(Settings, ReadsPartOfThemAndLetsFlagsWin) {
   EXPECT_TRUE(options.flip);
 }
 
+TEST(Settings, GivenOnesBecomeArguments) {
+  Options options;
+  options.model = "a b";
+  options.lr = 0.1 + 0.2;
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(options.settings().arguments({"lr", "model", "flip", "other"}),
+            (Words{"--model", "a b", "--lr", "0.30000000000000004", "--flip"}));
+  options.flip = false;
+  EXPECT_EQ(options.settings().arguments({"flip"}), Words{});
+  EXPECT_EQ(options.settings().arguments({"flip"}, Settings::Switches::kOnOrOff),
+            (Words{"--flip", "off"}));
+  EXPECT_EQ(flag_of_setting("weight_decay"), "weight-decay");
+  EXPECT_EQ(setting_of_flag("weight-decay"), "weight_decay");
+}
+
 TEST(Settings, SaysWhatIsWrongAndWhere) {
   Options options;
   const auto has = [&](std::string_view text, std::string_view part) {

@@ -105,25 +105,20 @@ int run_rank_scale(const ScaleOptions& options, std::ostream& out) {
 
 Json run_job(const ScaleOptions& options, int64_t workers, const std::vector<int64_t>& batches,
              int64_t steps) {
-  const train::TrainConfig& c = options.config;
+  train::TrainConfig config = options.config;
   std::vector<std::string> list;
   for (const int64_t batch : batches) list.push_back(std::to_string(batch));
-  std::vector<std::string> arguments = {"scale"};
+  std::vector<std::string> arguments = train::settings_of(config).arguments(
+      {"model", "data", "augment", "threads", "all-reduce", "bucket-mb", "no-overlap"});
+  arguments.insert(arguments.begin(), "scale");
   const auto add = [&](const char* flag, std::string value) {
     arguments.insert(arguments.end(), {flag, std::move(value)});
   };
-  add("--model", c.model);
-  add("--data", c.data);
-  add("--augment", c.augment);
   add("--batches", join(list, ","));
   add("--steps", std::to_string(steps));
-  add("--threads", std::to_string(c.threads));
-  add("--all-reduce", c.all_reduce);
-  add("--bucket-mb", fmt::format("{}", c.bucket_mb));
-  if (c.no_overlap) arguments.emplace_back("--no-overlap");
   add("--seconds", fmt::format("{}", options.seconds));
   // Otherwise a lone worker would have the cores of all for the threads that feed it.
-  const bool enough = c.threads == 1 && workers <= kernels::available_cores();
+  const bool enough = config.threads == 1 && workers <= kernels::available_cores();
   const dist::Binding binding = enough ? dist::Binding::kOneCore : dist::Binding::kNone;
   return Json::parse(dist::run_as_ranks(workers, arguments, binding), "output of the ranks");
 }

@@ -30,39 +30,23 @@
 #include "onnx_io/metadata.h"
 #include "report/runs.h"
 #include "runs/checkpoint.h"
+#include "train/job.h"
 #include "train/trainer.h"
 
 namespace trainyard::cli {
 namespace {
 
-struct TrainFlags {
-  train::TrainConfig config;
-  std::set<std::string> given;
-  std::string config_file;
-  std::string root = "runs";
-  std::string name;
-  std::string resume;
-  int64_t batch_per_worker = 0;
-  int64_t restarts = 0;
-  bool elastic = false;
+struct TrainFlags : train::JobRequest {
+  train::RestartPolicy policy;
   bool explain_comm = false;
   bool quiet = false;
   report::Format format = report::Format::kText;
 };
 
-std::string flag_of(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
-
 void read_config(std::string_view text, const std::string& origin, TrainFlags& flags) {
   std::set<std::string> given;
-  for (std::string name : flags.given) {
-    std::replace(name.begin(), name.end(), '-', '_');
-    given.insert(std::move(name));
-  }
-  Settings settings = train::settings_of(flags.config);
-  settings.read_yaml(text, origin, given);
+  for (const std::string& flag : flags.given) given.insert(setting_of_flag(flag));
+  train::settings_of(flags.config).read_yaml(text, origin, given);
 }
 
 // What somebody needs who runs the network later; see onnx_io/metadata.h.
@@ -238,52 +222,6 @@ int explain_communication(const TrainFlags& flags, std::ostream& out) {
   return 0;
 }
 
-// The flags that were given, for the workers.
-std::vector<std::string> worker_arguments(const TrainFlags& flags) {
-  std::vector<std::string> words = {"train"};
-  train::TrainConfig config = flags.config;
-  const Settings settings = train::settings_of(config);
-  for (const Settings::Setting& setting : settings.all()) {
-    const std::string flag = flag_of(setting.name);
-    if (!flags.given.contains(flag)) continue;
-    words.push_back("--" + flag);
-    if (const auto* text = std::get_if<std::string*>(&setting.variable)) words.push_back(**text);
-    if (const auto* number = std::get_if<int64_t*>(&setting.variable)) {
-      words.push_back(fmt::format("{}", **number));
-    }
-    if (const auto* number = std::get_if<double*>(&setting.variable)) {
-      words.push_back(fmt::format("{}", **number));
-    }
-  }
-  const auto add = [&](const char* flag, const std::string& value) {
-    if (!value.empty()) words.insert(words.end(), {flag, value});
-  };
-  add("--config", flags.config_file);
-  add("--runs-dir", flags.root);
-  add("--name", flags.name);
-  add("--resume", flags.resume);
-  add("--format", std::string(report::format_name(flags.format.kind)));
-  if (flags.batch_per_worker > 0) add("--batch-per-worker", std::to_string(flags.batch_per_worker));
-  if (flags.quiet) words.emplace_back("--quiet");
-  return words;
-}
-
-// From the last checkpoint, if the run got so far that it can go on.
-void prepare_restart(TrainFlags& flags) {
-  if (flags.resume.empty()) {
-    const std::filesystem::path path = std::filesystem::path(flags.root) / flags.name;
-    if (!std::filesystem::exists(path / "config.yaml")) {
-      flags.name += "-again";
-      return;
-    }
-    flags.resume = path.string();
-  }
-  flags.name.clear();
-  flags.config_file.clear();
-  // The batch of the whole stays what it was.
-  flags.batch_per_worker = 0;
-}
-
 int run_workers(TrainFlags& flags, std::ostream& out) {
   train::TrainConfig& config = flags.config;
   // Held until the workers have theirs, so that jobs that start at the same time get other names.
@@ -296,34 +234,32 @@ int run_workers(TrainFlags& flags, std::ostream& out) {
                          data::share_of(config.batch, 0, config.workers));
   flags.given.insert("workers");
   const StopSignals signals;
-  for (int64_t restart = 0;; ++restart) {
-    const dist::JobEnd end = dist::run_job(config.workers + config.servers, worker_arguments(flags),
-                                           [&] { return signals.requested(); });
+  train::JobHooks hooks;
+  hooks.stop_requested = [&] { return signals.requested(); };
+  hooks.note = [](const std::string& text) { std::cerr << "trainyard: " + printable(text) + "\n"; };
+  hooks.start = [&](const train::JobRequest& request) {
+    std::vector<std::string> words = train::arguments_of(request);
+    words.insert(words.begin(), "train");
+    words.insert(words.end(), {"--format", std::string(report::format_name(flags.format.kind))});
+    if (flags.quiet) words.emplace_back("--quiet");
+    const dist::JobEnd end =
+        dist::run_job(request.config.workers + request.config.servers, words, hooks.stop_requested);
     if (end.code == 0 || signals.requested()) out << end.output;
-    if (end.code == 0) return 0;
-    if (signals.requested()) {
-      // Exit code 1 is that of workers which saved and said so.
-      if (end.code != 1) std::cerr << "trainyard: stopped before the first step\n";
-      return 1;
-    }
-    if (restart == flags.restarts) {
-      throw_failure("the job of {} workers ended with exit code {}", config.workers, end.code);
-    }
-    prepare_restart(flags);
-    if (flags.elastic && config.workers > 1) config.workers -= 1;
-    std::cerr << fmt::format(
-        "trainyard: restart {} of {} with {} workers from the last checkpoint\n", restart + 1,
-        flags.restarts, config.workers);
-  }
+    return end.code;
+  };
+  const int code = train::run_restarting(flags, flags.policy, hooks);
+  // Exit code 1 is that of workers which saved and said so.
+  if (code > 1) hooks.note("stopped before the first step");
+  return code == 0 ? 0 : 1;
 }
 
 int train_command(TrainFlags& flags, std::ostream& out) {
   TY_REQUIRE(flags.resume.empty() || (flags.config_file.empty() && flags.name.empty()),
              "--resume goes on with a run; --config and --name are for new ones");
-  TY_REQUIRE(flags.restarts >= 0, "--restarts is {}, expected 0 or more", flags.restarts);
-  TY_REQUIRE(!flags.elastic || flags.restarts > 0, "--elastic needs --restarts N");
+  train::check(flags.policy);
   if (dist::launched_as_rank()) {
-    TY_REQUIRE(flags.restarts == 0, "--restarts needs --workers: a launcher starts its own jobs");
+    TY_REQUIRE(flags.policy.restarts == 0,
+               "--restarts needs --workers: a launcher starts its own jobs");
     // Before MPI starts, so that no wish is missed.
     const StopSignals signals;
     return dist::run_as_mpi_rank([&](dist::Communicator& comm) {
@@ -336,7 +272,7 @@ int train_command(TrainFlags& flags, std::ostream& out) {
   complete(flags, config_text(flags), 0);
   if (flags.explain_comm) return explain_communication(flags, out);
   if (flags.config.workers > 1 || flags.config.servers > 0) return run_workers(flags, out);
-  TY_REQUIRE(flags.restarts == 0, "--restarts starts failed workers again; add --workers N");
+  TY_REQUIRE(flags.policy.restarts == 0, "--restarts starts failed workers again; add --workers N");
   dist::SingleProcess alone;
   const StopSignals signals;
   return run_worker(flags, out, alone, signals);
@@ -346,7 +282,7 @@ Runner setup_train(Args& args) {
   auto flags = std::make_shared<TrainFlags>();
   const Settings settings = train::settings_of(flags->config);
   for (const Settings::Setting& setting : settings.all()) {
-    const std::string flag = "--" + flag_of(setting.name);
+    const std::string flag = "--" + flag_of_setting(setting.name);
     std::visit(
         [&](auto* variable) {
           if constexpr (std::is_same_v<decltype(variable), bool*>) {
@@ -359,9 +295,9 @@ Runner setup_train(Args& args) {
   }
   args.option("--batch-per-worker", flags->batch_per_worker,
               "in place of --batch: a batch that grows with the workers (weak scaling)");
-  args.option("--restarts", flags->restarts,
+  args.option("--restarts", flags->policy.restarts,
               "how often a job that failed is started again from its last checkpoint");
-  args.flag("--elastic", flags->elastic, "... with one worker less each time");
+  args.flag("--elastic", flags->policy.elastic, "... with one worker less each time");
   args.flag("--explain-comm", flags->explain_comm,
             "list what the workers would tell each other, with bytes, and train nothing");
   args.option("--config", flags->config_file, "settings from this YAML file; flags win");
