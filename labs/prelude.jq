@@ -1,11 +1,19 @@
 # Functions for the queries of labs, beside jq's own.
 
-# 3.14159 | fixed(2) -> "3.14"
+# Numbers are written as the program writes them (src/base/text.cpp); tests/lab/prelude_test.cpp holds both against each other.
+
+# 3.14159 | fixed(2) -> "3.14"; the nearest, and of two as near the even one; a zero has no minus sign
 def fixed(digits):
   if type != "number" then "-" else
     . as $x
     | (if digits == 0 then 1 else pow(10; digits) end) as $unit
-    | ($x * $unit | fabs | round) as $n
+    | fabs as $size
+    | ($size * $unit) as $product
+    # What the product lost to rounding: without it, a half may be one that only looks so.
+    | fma($size; $unit; -$product) as $lost
+    | ($product | floor) as $below
+    | ($product - $below) as $part
+    | (if $part > 0.5 or ($part == 0.5 and ($lost > 0 or ($lost == 0 and $below % 2 == 1))) then $below + 1 else $below end) as $n
     | (($n / $unit) | floor) as $whole
     | (if $x < 0 and $n > 0 then "-" else "" end) + ($whole | tostring)
       + (if digits == 0 then "" else
@@ -19,33 +27,40 @@ def percent(digits): if type != "number" then "-" else (. * 100 | fixed(digits))
 
 # 1234567 -> "1,234,567"
 def commas:
-  tostring | explode | reverse
-  | [range(0; length) as $i | (if $i > 0 and $i % 3 == 0 then 44 else empty end), .[$i]]
-  | reverse | implode;
+  (if . < 0 then "-" else "" end)
+  + (fabs | tostring | explode | reverse
+     | [range(0; length) as $i | (if $i > 0 and $i % 3 == 0 then 44 else empty end), .[$i]]
+     | reverse | implode);
+
+# Three significant digits without an exponent: 1.23, 12.3, 123.
+def three_digits: if fabs >= 99.95 then fixed(0) elif fabs >= 9.995 then fixed(1) else fixed(2) end;
+
+# In the first of the units in which it has at most three digits before the point; whole numbers of the smallest as they are.
+def scaled(base; units; gap):
+  if type != "number" then "-" else
+    {value: ., unit: 0}
+    | until(.unit + 1 == (units | length) or (.value | fabs) < base * 0.9995; {value: (.value / base), unit: (.unit + 1)})
+    | (.unit == 0 and .value == (.value | floor)) as $plain
+    | (.value | if $plain then fixed(0) else three_digits end) + gap + units[.unit]
+  end;
 
 # 25557032 -> "25.6M"
-def si:
-  if fabs >= 1e12 then (. / 1e12 | fixed(1)) + "T"
-  elif fabs >= 1e9 then (. / 1e9 | fixed(1)) + "G"
-  elif fabs >= 1e6 then (. / 1e6 | fixed(1)) + "M"
-  elif fabs >= 1e3 then (. / 1e3 | fixed(1)) + "K"
-  else fixed(1) end;
+def si: scaled(1000; ["", "K", "M", "G", "T", "P"]; "");
+
+# 67108864 -> "64.0 MiB"
+def bytes_text: scaled(1024; ["B", "KiB", "MiB", "GiB", "TiB"]; " ");
 
 # 0.0123 -> "12.3 ms"
 def seconds_text:
   if type != "number" then "-"
-  elif . < 1e-3 then (. * 1e6 | fixed(1)) + " us"
-  elif . < 1 then (. * 1e3 | fixed(1)) + " ms"
-  elif . < 120 then fixed(1) + " s"
-  elif . < 7200 then (. / 60 | fixed(1)) + " min"
-  else (. / 3600 | fixed(1)) + " h" end;
-
-# 67108864 -> "64 MiB"
-def bytes_text:
-  if . >= 1073741824 then (. / 1073741824 | fixed(1)) + " GiB"
-  elif . >= 1048576 then (. / 1048576 | (if . == floor then fixed(0) else fixed(1) end)) + " MiB"
-  elif . >= 1024 then (. / 1024 | fixed(0)) + " KiB"
-  else tostring + " B" end;
+  elif . < 1e-3 then (. * 1e6 | three_digits) + " us"
+  elif . < 1 then (. * 1e3 | three_digits) + " ms"
+  elif . < 120 then three_digits + " s"
+  else
+    round as $whole
+    | if $whole < 7200 then "\($whole / 60 | floor) min \($whole % 60) s"
+      else "\($whole / 3600 | floor) h \($whole % 3600 / 60 | floor) min" end
+  end;
 
 def mean: if length == 0 then null else add / length end;
 def ratio(a; b): if (b | type) == "number" and b != 0 then a / b else null end;

@@ -32,7 +32,7 @@ TEST(Query, PreludeWritesNumbersForPeople) {
       {"1234567 | commas", "1,234,567"},
       {"25557032 | si", "25.6M"},
       {"0.0123 | seconds_text", "12.3 ms"},
-      {"67108864 | bytes_text", "64 MiB"},
+      {"67108864 | bytes_text", "64.0 MiB"},
       {"[\"a\", \"b\", \"c\"] | listed", "a, b and c"},
       {"[[11, 10], [9, 10]] | mean_error | fixed(2)", "0.10"}};
   for (const auto& [program, expected] : cases) {
