@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -34,6 +35,34 @@ std::vector<std::string> environment(std::span<const std::string> more) {
   }
   variables.insert(variables.end(), more.begin(), more.end());
   return variables;
+}
+
+std::filesystem::path process_folder(pid_t process) {
+  return std::filesystem::path("/proc") / std::to_string(process);
+}
+
+std::vector<pid_t> children_of(pid_t process) {
+  std::vector<pid_t> all;
+  std::error_code problem;
+  // Each of its threads has children of its own.
+  for (const auto& thread :
+       std::filesystem::directory_iterator(process_folder(process) / "task", problem)) {
+    std::ifstream children(thread.path() / "children");
+    for (pid_t child = 0; children >> child;) all.push_back(child);
+  }
+  return all;
+}
+
+// Whether it would call a function of its own, by the mask of caught signals that the kernel shows.
+bool has_handler(pid_t process, int signal) {
+  std::ifstream status(process_folder(process) / "status");
+  for (std::string line; std::getline(status, line);) {
+    constexpr std::string_view kCaught = "SigCgt:";
+    if (!line.starts_with(kCaught)) continue;
+    const uint64_t mask = std::strtoull(line.c_str() + kCaught.size(), nullptr, 16);
+    return ((mask >> (signal - 1)) & 1U) != 0;
+  }
+  return false;
 }
 
 }  // namespace
@@ -112,15 +141,16 @@ void ChildProcess::send(int signal) const {
   kill(process_, signal);
 }
 
-void ChildProcess::send_to_children(int signal) const {
-  namespace fs = std::filesystem;
-  std::error_code problem;
-  // Each of its threads has children of its own.
-  for (const fs::directory_entry& thread :
-       fs::directory_iterator(fs::path("/proc") / std::to_string(process_) / "task", problem)) {
-    std::ifstream children(thread.path() / "children");
-    for (pid_t child = 0; children >> child;) kill(child, signal);
+void ChildProcess::send_to_listening_children(int signal) const {
+  for (const pid_t child : children_of(process_)) {
+    if (has_handler(child, signal)) kill(child, signal);
   }
+}
+
+void ChildProcess::kill_with_children() const {
+  // While it lives, its children keep it as their parent and can be found.
+  for (const pid_t child : children_of(process_)) kill(child, SIGKILL);
+  send(SIGKILL);
 }
 
 int ChildProcess::wait() const {

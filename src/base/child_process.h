@@ -37,8 +37,11 @@ class ChildProcess {
   // Appends what it wrote to stdout since; waits for at most so long. False once its output ended.
   bool read_some(std::string& text, int milliseconds) const;
   void send(int signal) const;
-  // To the processes that it started itself and that have not ended, not to theirs.
-  void send_to_children(int signal) const;
+  // To the processes that it started itself (not to theirs) and that have a handler for the signal:
+  // one that has none yet would die of it.
+  void send_to_listening_children(int signal) const;
+  // Ends it and the processes that it started itself, at once.
+  void kill_with_children() const;
   // Until it has ended. Its exit code, or 128 and the signal that ended it.
   int wait() const;
 

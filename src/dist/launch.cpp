@@ -3,6 +3,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <optional>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -42,25 +43,23 @@ std::vector<std::string> variables() {
   return all;
 }
 
-}  // namespace
+using Clock = std::chrono::steady_clock;
 
-JobEnd run_job(int64_t ranks, std::span<const std::string> arguments,
-               const std::function<bool()>& wants_stop, Binding binding) {
+// What is done about a job that should stop, called a few times a second until it has ended.
+using Stopping = std::function<void(const ChildProcess& job, Clock::duration since)>;
+
+JobEnd watch_job(int64_t ranks, std::span<const std::string> arguments, Binding binding,
+                 const std::function<bool()>& wants_stop, const Stopping& stop) {
   constexpr int kLookMs = 100;
   // Ctrl-C is for this process, which tells the ranks what they should do.
   const ChildProcess job(command_line(ranks, arguments, binding),
                          {.variables = variables(), .own_group = true});
   JobEnd end;
-  // There may be no ranks yet, so it is repeated.
-  constexpr auto kRepeat = std::chrono::milliseconds(500);
-  auto told = std::chrono::steady_clock::time_point::min();
+  std::optional<Clock::time_point> wanted;
   do {
-    const auto now = std::chrono::steady_clock::now();
-    if (wants_stop() && (told == told.min() || now - told >= kRepeat)) {
-      told = now;
-      // Not by mpirun, which does not pass on every signal wherever it runs.
-      job.send_to_children(SIGUSR1);
-    }
+    if (!wants_stop()) continue;
+    if (!wanted) wanted = Clock::now();
+    stop(job, Clock::now() - *wanted);
   } while (job.read_some(end.output, kLookMs));
   end.code = job.wait();
   if (end.code == kNotFound)
@@ -69,10 +68,34 @@ JobEnd run_job(int64_t ranks, std::span<const std::string> arguments,
   return end;
 }
 
+}  // namespace
+
+JobEnd run_job(int64_t ranks, std::span<const std::string> arguments,
+               const std::function<bool()>& wants_stop) {
+  // Ranks may not listen yet, so it is repeated. Not by mpirun, which does not pass on every signal
+  // wherever it runs.
+  constexpr auto kRepeat = std::chrono::milliseconds(500);
+  Clock::duration next{};
+  return watch_job(ranks, arguments, Binding::kNone, wants_stop,
+                   [&](const ChildProcess& job, Clock::duration since) {
+                     if (since < next) return;
+                     next = since + kRepeat;
+                     job.send_to_listening_children(SIGUSR1);
+                   });
+}
+
 std::string run_as_ranks(int64_t ranks, std::span<const std::string> arguments, Binding binding) {
+  // mpirun ends its ranks in a second or two, but waits forever for one that died as it started.
+  constexpr auto kPatience = std::chrono::seconds(5);
   const StopSignals signals;
-  JobEnd end = run_job(
-      ranks, arguments, [&] { return signals.requested(); }, binding);
+  bool asked = false;
+  const auto end_ranks = [&](const ChildProcess& job, Clock::duration since) {
+    if (!asked) job.send(SIGTERM);
+    asked = true;
+    if (since >= kPatience) job.kill_with_children();
+  };
+  JobEnd end = watch_job(
+      ranks, arguments, binding, [&] { return signals.requested(); }, end_ranks);
   if (signals.requested()) throw_failure("stopped; nothing is kept, the same command starts again");
   if (end.code != 0) throw_failure("the job of {} ranks ended with exit code {}", ranks, end.code);
   return std::move(end.output);

@@ -14,7 +14,8 @@ enum class Binding : uint8_t { kNone, kDefault, kOneCore };
 
 // Runs this program with `arguments` as `ranks` processes under mpirun and returns what they wrote
 // to stdout; their stderr is ours. Ranks may outnumber cores. Throws Error if the job ended with
-// exit code 2, Failure if with another, if mpirun cannot be started, or if a signal asked to stop.
+// exit code 2, Failure if with another, if mpirun cannot be started, or if a signal asked to stop:
+// the ranks are then ended, whatever they are doing.
 std::string run_as_ranks(int64_t ranks, std::span<const std::string> arguments,
                          Binding binding = Binding::kNone);
 
@@ -24,10 +25,10 @@ struct JobEnd {
   std::string output;  // what the ranks wrote to stdout
 };
 
-// The same for jobs that may end otherwise. `wants_stop` is asked a few times a second; once it is
-// true all ranks get SIGUSR1, again and again, which says that they should come to an end. Signals
-// from the terminal do not reach the ranks.
+// The same for jobs that may end otherwise and save before they do. `wants_stop` is asked a few
+// times a second; once it is true all ranks that listen (StopSignals) get SIGUSR1, again and again,
+// which says that they should come to an end. Signals from the terminal do not reach the ranks.
 JobEnd run_job(int64_t ranks, std::span<const std::string> arguments,
-               const std::function<bool()>& wants_stop, Binding binding = Binding::kNone);
+               const std::function<bool()>& wants_stop);
 
 }  // namespace trainyard::dist

@@ -1,6 +1,8 @@
 #include "base/child_process.h"
 
 #include <csignal>
+#include <fstream>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -36,6 +38,49 @@ TEST(ChildProcess, ASignalEndsIt) {
   }
   child.send(SIGTERM);
   EXPECT_EQ(child.wait(), 128 + SIGTERM);
+}
+
+// What `child` wrote until `word` came.
+std::string read_until(const ChildProcess& child, std::string_view word) {
+  std::string out;
+  while (out.find(word) == std::string::npos && child.read_some(out, kTickMs)) {
+  }
+  return out;
+}
+
+TEST(ChildProcess, OnlyChildrenThatListenGetASignal) {
+  // The one without a handler would die of it.
+  const ChildProcess child(shell("sh -c 'sleep 60; :' & deaf=$!; "
+                                 "sh -c 'trap \"echo heard; exit\" USR1; echo ready; "
+                                 "while :; do sleep 0.05; done' & wait $!; "
+                                 "kill -0 $deaf && echo alive; kill $deaf; exit 0"),
+                           {.own_group = true});
+  read_until(child, "ready");
+  child.send_to_listening_children(SIGUSR1);
+  const std::string out = read_until(child, "alive");
+  EXPECT_NE(out.find("heard"), std::string::npos) << out;
+  EXPECT_NE(out.find("alive"), std::string::npos) << out;
+  child.kill_with_children();
+  child.wait();
+}
+
+TEST(ChildProcess, IsKilledWithItsChildren) {
+  const ChildProcess child(
+      shell("trap '' TERM; sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; "
+            "done' & wait"),
+      {.own_group = true});
+  const pid_t grandchild = std::stoi(read_until(child, "\n"));
+  child.send(SIGTERM);
+  child.kill_with_children();
+  EXPECT_EQ(child.wait(), 128 + SIGKILL);
+  // Whoever is its parent now may not have collected it yet.
+  const auto ended = [&] {
+    std::ifstream status("/proc/" + std::to_string(grandchild) + "/stat");
+    std::string text;
+    return !std::getline(status, text) || text.find(") Z ") != std::string::npos;
+  };
+  for (int i = 0; i < 100 && !ended(); ++i) usleep(20'000);
+  EXPECT_TRUE(ended());
 }
 
 TEST(ChildProcess, AProgramThatIsNotThereIsNamed) {

@@ -1,14 +1,10 @@
 // Runs of several processes, some of which are killed or stopped.
-#include <chrono>
 #include <csignal>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <regex>
 #include <stdexcept>
 #include <sys/wait.h>
-#include <thread>
-#include <unistd.h>
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -18,56 +14,24 @@
 #include "runs/checkpoint.h"
 #include "runs/metrics.h"
 #include "support/run_program.h"
+#include "support/started_program.h"
 #include "support/temporary_folder.h"
 
 namespace trainyard::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Seconds = std::chrono::duration<double>;
-using Clock = std::chrono::steady_clock;
 
-// A run of the program with workers; its words go to a file.
-class WorkerJob {
+// A run of the program with workers.
+class WorkerJob : public StartedProgram {
  public:
-  WorkerJob(const fs::path& root, const std::vector<std::string>& more, std::string name = "run")
-      : root_(root), name_(std::move(name)), words_(root / (name_ + ".stderr")) {
-    std::vector<std::string> words = {
-        TY_PROGRAM,    "train",  "--model",
-        "lenet5",      "--data", "synthetic:1x28x28,classes=4,size=96",
-        "--batch",     "24",     "--runs-dir",
-        root.string(), "--name", name_,
-        "--quiet",     "--json"};
-    words.insert(words.end(), more.begin(), more.end());
-    process_ = fork();
-    if (process_ == 0) {
-      std::vector<char*> arguments;
-      for (std::string& word : words) arguments.push_back(word.data());
-      arguments.push_back(nullptr);
-      const int file = open(words_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-      dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
-      dup2(file, STDERR_FILENO);
-      execv(TY_PROGRAM, arguments.data());
-      _exit(127);
-    }
-  }
-  ~WorkerJob() {
-    if (process_ > 0) {
-      kill(process_, SIGKILL);
-      waitpid(process_, nullptr, 0);
-    }
-  }
-  WorkerJob(const WorkerJob&) = delete;
-  WorkerJob& operator=(const WorkerJob&) = delete;
+  WorkerJob(const fs::path& root, const std::vector<std::string>& more,
+            const std::string& name = "run")
+      : StartedProgram(command(root, name, more), root / (name + ".stderr")),
+        root_(root),
+        name_(name) {}
 
   fs::path directory() const { return root_ / name_; }
-  pid_t process() const { return process_; }
-  std::string words() const { return fs::exists(words_) ? read_file(words_) : ""; }
-
-  bool has_child() const {
-    std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", process_));
-    return children.peek() != std::ifstream::traits_type::eof();
-  }
 
   // The process of a rank, once there is a checkpoint.
   pid_t rank(int64_t rank) const {
@@ -84,27 +48,19 @@ class WorkerJob {
     throw std::runtime_error("there is no rank " + std::to_string(rank) + ": " + words());
   }
 
-  // The exit code; -1 if it does not end.
-  int wait(Seconds limit = Seconds(60)) {
-    int status = 0;
-    const bool ended =
-        eventually([&] { return waitpid(process_, &status, WNOHANG) == process_; }, limit);
-    if (!ended) return -1;
-    process_ = 0;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-
-  template <typename Condition>
-  static bool eventually(Condition condition, Seconds limit = Seconds(60)) {
-    const auto end = Clock::now() + limit;
-    while (!condition()) {
-      if (Clock::now() > end) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return true;
-  }
-
  private:
+  static std::vector<std::string> command(const fs::path& root, const std::string& name,
+                                          const std::vector<std::string>& more) {
+    std::vector<std::string> words = {
+        TY_PROGRAM,    "train",  "--model",
+        "lenet5",      "--data", "synthetic:1x28x28,classes=4,size=96",
+        "--batch",     "24",     "--runs-dir",
+        root.string(), "--name", name,
+        "--quiet",     "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
   static bool holds(const fs::path& file, const std::string& text) {
     std::ifstream in(file, std::ios::binary);
     const std::string all((std::istreambuf_iterator<char>(in)), {});
@@ -114,8 +70,6 @@ class WorkerJob {
 
   fs::path root_;
   std::string name_;
-  fs::path words_;
-  pid_t process_ = 0;
 };
 
 // Without end, for this purpose.
@@ -174,14 +128,13 @@ TEST(TrainWorkers, AStoppedWorkerIsNamedWithWhatItIsLateFor) {
   const pid_t victim = job.rank(1);
   kill(victim, SIGSTOP);
   const std::string name = fmt::format("rank 1 (process {} is stopped) at: ", victim);
-  EXPECT_TRUE(WorkerJob::eventually([&] { return job.words().find(name) != std::string::npos; },
-                                    Seconds(10)))
+  EXPECT_TRUE(eventually([&] { return job.words().find(name) != std::string::npos; }, Seconds(10)))
       << job.words();
   // It may go on: nothing is lost.
   kill(victim, SIGCONT);
   const auto steps = [&] { return runs::read_metrics(job.directory() / "metrics.jsonl").size(); };
   const size_t before = steps();
-  EXPECT_TRUE(WorkerJob::eventually([&] { return steps() > before + 10; })) << job.words();
+  EXPECT_TRUE(eventually([&] { return steps() > before + 10; })) << job.words();
   // It does not.
   kill(victim, SIGSTOP);
   EXPECT_EQ(job.wait(Seconds(15)), 1) << job.words();
@@ -198,8 +151,7 @@ TEST(TrainWorkers, AllNameTheStoppedWorkerOfARing) {
   for (const int rank : {0, 2, 3}) {
     const std::regex notice(fmt::format(
         "rank {} has waited \\d+ s for rank 1 \\(process {} is stopped\\)", rank, victim));
-    EXPECT_TRUE(
-        WorkerJob::eventually([&] { return std::regex_search(job.words(), notice); }, Seconds(20)))
+    EXPECT_TRUE(eventually([&] { return std::regex_search(job.words(), notice); }, Seconds(20)))
         << job.words();
   }
   kill(victim, SIGKILL);
@@ -218,12 +170,25 @@ TEST(TrainWorkers, AnInterruptSavesAndStopsAllWorkers) {
   EXPECT_EQ(resumed.code, 2) << resumed.err;
 }
 
+// A worker that hangs keeps the others from saving; nobody waits for it a second time.
+TEST(TrainWorkers, ASecondSignalEndsAtOnce) {
+  const TemporaryFolder folder("workers");
+  WorkerJob job(folder.path(), joined(kLong, {"--workers", "2"}));
+  const pid_t stuck = job.rank(1);
+  kill(stuck, SIGSTOP);
+  kill(job.process(), SIGINT);
+  EXPECT_EQ(job.wait(Seconds(1)), -1) << job.words();
+  kill(job.process(), SIGINT);
+  EXPECT_EQ(job.wait(Seconds(2)), 128 + SIGINT) << job.words();
+  EXPECT_TRUE(eventually([&] { return kill(stuck, 0) != 0; }, Seconds(20)));
+}
+
 // mpirun passes on no signal that comes before it has started the ranks.
 TEST(TrainWorkers, AnInterruptBeforeTheWorkersListenIsNotLost) {
   const auto stop_early = [](int signal, const std::vector<std::string>& more) {
     const TemporaryFolder folder("workers");
     WorkerJob job(folder.path(), joined(kLong, joined({"--threads", "1", "--workers", "2"}, more)));
-    ASSERT_TRUE(WorkerJob::eventually([&] { return job.has_child(); }));
+    ASSERT_TRUE(eventually([&] { return job.has_child(); }));
     kill(job.process(), signal);
     EXPECT_EQ(job.wait(Seconds(30)), 1) << job.words();
     EXPECT_NE(job.words().find("trainyard: stopped "), std::string::npos) << job.words();
@@ -239,7 +204,7 @@ TEST(TrainWorkers, AKilledParentLeavesNobodyBehind) {
   const pid_t rank = job.rank(1);
   kill(job.process(), SIGKILL);
   EXPECT_EQ(job.wait(), 128 + SIGKILL);
-  EXPECT_TRUE(WorkerJob::eventually([&] { return kill(rank, 0) != 0; }, Seconds(20)));
+  EXPECT_TRUE(eventually([&] { return kill(rank, 0) != 0; }, Seconds(20)));
 }
 
 TEST(TrainServers, KilledAndStoppedRanksAreNamed) {
@@ -293,6 +258,20 @@ TEST(TrainWorkers, WorkersWithOtherSettingsAreRefused) {
       read_file(folder.path() / "words").find("rank 1 has 'seed: 2', but rank 0 has 'seed: 1'"),
       std::string::npos)
       << read_file(folder.path() / "words");
+}
+
+TEST(TrainWorkers, WhatRanksSayOfNamesIsEscaped) {
+  const TemporaryFolder folder("workers");
+  const fs::path words = folder.path() / "words";
+  const std::string command = fmt::format(
+      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --quiet --oversubscribe -n "
+      "2 {} train --model \"$(printf 'net\\033[31m')\" --data synthetic:1x28x28 --runs-dir {} "
+      "> {} 2>&1",
+      TY_PROGRAM, folder.path().string(), words.string());
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2);
+  const std::string said = read_file(words);
+  EXPECT_EQ(said.find('\x1b'), std::string::npos) << said;
+  EXPECT_NE(said.find("net\\x1b[31m"), std::string::npos) << said;
 }
 
 TEST(TrainWorkers, ExplainsWhatCrossesTheNetwork) {
