@@ -15,25 +15,44 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kMostEntries = 100'000;
+constexpr std::string_view kDataFolder = "test_data_set_";
 
-std::vector<fs::path> find_cases(const fs::path& folder, const std::string& filter) {
-  TY_REQUIRE(fs::is_directory(folder), "'{}' is not a folder", folder.string());
+// The folders of cases, and of those that may not be read why.
+struct FoundCases {
   std::vector<fs::path> cases;
-  std::error_code problem;
-  fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied,
-                                      problem);
-  TY_REQUIRE(!problem, "{}: cannot be read: {}", folder.string(), problem.message());
+  std::vector<std::pair<fs::path, std::string>> unreadable;
+};
+
+FoundCases find_cases(const fs::path& folder, const std::string& filter) {
+  TY_REQUIRE(fs::is_directory(folder), "'{}' is not a folder", folder.string());
+  FoundCases found;
   int64_t seen = 0;
-  for (; at != fs::recursive_directory_iterator(); at.increment(problem)) {
-    TY_REQUIRE(!problem, "{}: cannot be read: {}", folder.string(), problem.message());
-    TY_REQUIRE(++seen <= kMostEntries, "{}: more than {} files; expected a folder of test cases",
-               folder.string(), kMostEntries);
-    if (at->path().filename() != "model.onnx") continue;
-    const fs::path where = at->path().parent_path();
-    if (where.filename().string().find(filter) != std::string::npos) cases.push_back(where);
+  std::vector<fs::path> waiting = {folder};
+  while (!waiting.empty()) {
+    const fs::path where = std::move(waiting.back());
+    waiting.pop_back();
+    std::error_code problem;
+    fs::directory_iterator at(where, problem);
+    for (; !problem && at != fs::directory_iterator(); at.increment(problem)) {
+      TY_REQUIRE(++seen <= kMostEntries, "{}: more than {} files; expected a folder of test cases",
+                 folder.string(), kMostEntries);
+      const std::string name = at->path().filename().string();
+      std::error_code unknown;
+      if (!name.starts_with(kDataFolder) && at->is_directory(unknown) && !at->is_symlink(unknown)) {
+        waiting.push_back(at->path());
+      }
+      if (name != "model.onnx") continue;
+      if (where.filename().string().find(filter) != std::string::npos) found.cases.push_back(where);
+    }
+    if (!problem) continue;
+    TY_REQUIRE(where != folder, "{}: cannot be read: {}", folder.string(), problem.message());
+    if (where.filename().string().find(filter) != std::string::npos) {
+      found.unreadable.emplace_back(where, problem.message());
+    }
   }
-  std::sort(cases.begin(), cases.end());
-  return cases;
+  std::sort(found.cases.begin(), found.cases.end());
+  std::sort(found.unreadable.begin(), found.unreadable.end());
+  return found;
 }
 
 // <set>/input_0.pb, input_1.pb, … in order.
@@ -41,7 +60,10 @@ std::vector<Tensor> read_tensors(const fs::path& set, std::string_view kind) {
   std::vector<Tensor> tensors;
   for (int i = 0;; ++i) {
     const fs::path path = set / fmt::format("{}_{}.pb", kind, i);
-    if (!fs::exists(path)) return tensors;
+    std::error_code problem;
+    const bool there = fs::exists(path, problem);
+    TY_REQUIRE(!problem, "{}: cannot be read: {}", path.string(), problem.message());
+    if (!there) return tensors;
     tensors.push_back(onnx_io::import_tensor(path));
   }
 }
@@ -133,8 +155,9 @@ CaseResult run_case(const fs::path& folder, const ConformanceOptions& options) {
     return result;
   };
   std::vector<fs::path> sets;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().filename().string().starts_with("test_data_set_")) sets.push_back(entry);
+  std::error_code unreadable;
+  for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
+    if (entry.path().filename().string().starts_with(kDataFolder)) sets.push_back(entry);
   }
   std::sort(sets.begin(), sets.end());
   if (sets.empty()) return refuse(Verdict::kUnsupported, "there is no data");
@@ -198,13 +221,19 @@ std::string difference(const Tensor& got, const Tensor& expected) {
 }
 
 std::vector<CaseResult> run_conformance(const fs::path& folder, const ConformanceOptions& options) {
-  const std::vector<fs::path> cases = find_cases(folder, options.filter);
-  TY_REQUIRE(!cases.empty(), "'{}' holds no test cases (folders with model.onnx){}",
-             folder.string(),
+  const FoundCases found = find_cases(folder, options.filter);
+  TY_REQUIRE(!found.cases.empty() || !found.unreadable.empty(),
+             "'{}' holds no test cases (folders with model.onnx){}", folder.string(),
              options.filter.empty() ? "" : " whose name contains '" + options.filter + "'");
   std::vector<CaseResult> results;
-  results.reserve(cases.size());
-  for (const fs::path& where : cases) results.push_back(run_case(where, options));
+  results.reserve(found.cases.size());
+  for (const fs::path& where : found.cases) results.push_back(run_case(where, options));
+  for (const auto& [where, reason] : found.unreadable) {
+    results.push_back({.name = where.filename().string(),
+                       .verdict = Verdict::kUnsupported,
+                       .reason = "the folder cannot be read: " + reason,
+                       .operators = {}});
+  }
   return results;
 }
 

@@ -1,10 +1,14 @@
 #include "measure/conformance.h"
 
 #include <cmath>
+#include <cstdlib>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "support/temporary_folder.h"
 
 namespace trainyard::measure {
 namespace {
@@ -24,6 +28,51 @@ TEST(Conformance, DifferencesWithinTheToleranceAreNone) {
 
 TEST(Conformance, AFolderWithoutCasesIsAnError) {
   EXPECT_THROW(run_conformance("/nonexistent", {}), Error);
+}
+
+// Nobody's rights while it lives: root may read everything.
+class AsNobody {
+ public:
+  AsNobody() : was_(geteuid()) {
+    if (was_ == 0) worked_ = seteuid(65534) == 0;
+  }
+  ~AsNobody() {
+    if (was_ == 0 && seteuid(was_) != 0) std::abort();
+  }
+  AsNobody(const AsNobody&) = delete;
+  AsNobody& operator=(const AsNobody&) = delete;
+  bool worked() const { return worked_; }
+
+ private:
+  uid_t was_;
+  bool worked_ = true;
+};
+
+TEST(Conformance, FoldersThatMayNotBeReadAreListedWithTheReason) {
+  namespace fs = std::filesystem;
+  const TemporaryFolder folder("conformance");
+  for (const char* name : {"case_closed", "case_data"}) {
+    fs::create_directories(folder.path() / name / "test_data_set_0");
+    write_file(folder.path() / name / "model.onnx", "");
+  }
+  fs::permissions(folder / "case_closed", fs::perms::none);
+  fs::permissions(folder.path() / "case_data" / "test_data_set_0", fs::perms::none);
+  std::vector<CaseResult> results;
+  {
+    const AsNobody nobody;
+    if (!nobody.worked()) GTEST_SKIP() << "rights cannot be dropped here";
+    results = run_conformance(folder.path(), {});
+  }
+  fs::permissions(folder / "case_closed", fs::perms::owner_all);
+  fs::permissions(folder.path() / "case_data" / "test_data_set_0", fs::perms::owner_all);
+  ASSERT_EQ(results.size(), 2U);
+  for (const CaseResult& result : results) {
+    EXPECT_EQ(result.verdict, Verdict::kUnsupported) << result.name;
+    EXPECT_NE(result.reason.find("cannot be read: Permission denied"), std::string::npos)
+        << result.reason;
+  }
+  EXPECT_EQ(results[0].name, "case_data");
+  EXPECT_EQ(results[1].name, "case_closed");
 }
 
 // The data come with Debian's libonnx-testdata.
