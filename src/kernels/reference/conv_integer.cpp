@@ -46,17 +46,19 @@ class QLinearConv final : public Kernel {
         groups_(node.attr_int("group", 1)) {}
 
   void run(const KernelArgs& args) const override {
-    const double x_over_y = float_at(args.inputs[1], 0) / float_at(args.inputs[6], 0);
+    const auto x_scale = static_cast<float>(float_at(args.inputs[1], 0));
+    const auto y_scale = static_cast<float>(float_at(args.inputs[6], 0));
     const Scales w_scale(args.inputs[4]);
     const int64_t y_zero = EightBits(args.inputs[7])[0];
     const int32_t* bias = input_or_none(args, 8).as<int32_t>();
-    convolve_integers(walk_, groups_, args.inputs[0], args.inputs[2], args.inputs[3],
-                      args.inputs[5], [&](int64_t i, int64_t channel, int64_t sum) {
-                        if (bias != nullptr) sum += bias[channel];
-                        store_eight_bits(args.outputs[0], i,
-                                         static_cast<double>(sum) * x_over_y * w_scale[channel],
-                                         y_zero);
-                      });
+    convolve_integers(
+        walk_, groups_, args.inputs[0], args.inputs[2], args.inputs[3], args.inputs[5],
+        [&](int64_t i, int64_t channel, int64_t sum) {
+          if (bias != nullptr) sum += bias[channel];
+          // In f32, as QuantizedConv: ties must fall where they fall elsewhere.
+          const float scale = x_scale * static_cast<float>(w_scale[channel]) / y_scale;
+          store_eight_bits(args.outputs[0], i, double{static_cast<float>(sum) * scale}, y_zero);
+        });
   }
 
  private:

@@ -41,14 +41,16 @@ class QLinearMatMul final : public Kernel {
   void run(const KernelArgs& args) const override {
     const Scales a_scale(args.inputs[1]);
     const Scales b_scale(args.inputs[4]);
-    const double y_scale = float_at(args.inputs[6], 0);
+    const auto y_scale = static_cast<float>(float_at(args.inputs[6], 0));
     const int64_t y_zero = EightBits(args.inputs[7])[0];
-    multiply_integers(sizes_, args.inputs[0], args.inputs[2], args.inputs[3], args.inputs[5],
-                      [&](int64_t i, int64_t row, int64_t column, int64_t sum) {
-                        const double steps =
-                            static_cast<double>(sum) * a_scale[row] * b_scale[column] / y_scale;
-                        store_eight_bits(args.outputs[0], i, steps, y_zero);
-                      });
+    multiply_integers(
+        sizes_, args.inputs[0], args.inputs[2], args.inputs[3], args.inputs[5],
+        [&](int64_t i, int64_t row, int64_t column, int64_t sum) {
+          // In f32, as QuantizedConv: ties must fall where they fall elsewhere.
+          const float scale =
+              static_cast<float>(a_scale[row]) * static_cast<float>(b_scale[column]) / y_scale;
+          store_eight_bits(args.outputs[0], i, double{static_cast<float>(sum) * scale}, y_zero);
+        });
   }
 
  private:
