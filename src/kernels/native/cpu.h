@@ -13,4 +13,8 @@ inline bool cpu_has_avx2_fma() {
   return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
 }
 
+// AVX-512 with products of bytes. ONEDNN_MAX_CPU_ISA, which keeps oneDNN to older processors, keeps
+// us to them too.
+bool cpu_has_avx512_vnni();
+
 }  // namespace trainyard::kernels::native

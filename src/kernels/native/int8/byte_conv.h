@@ -1,0 +1,128 @@
+// Convolutions of u8 by i8, channels last, exact in 32 bits. Two spatial dimensions, any groups.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/native/gemm/packed_buffer.h"
+#include "kernels/native/int8/byte_kernels.h"
+
+namespace trainyard::kernels::native {
+
+struct ByteConvShape {
+  int64_t batch = 1;
+  int64_t in_channels = 1;
+  int64_t out_channels = 1;
+  int64_t groups = 1;
+  int64_t height = 1;
+  int64_t width = 1;
+  int64_t window_rows = 1;
+  int64_t window_columns = 1;
+  int64_t row_stride = 1;
+  int64_t column_stride = 1;
+  int64_t row_dilation = 1;
+  int64_t column_dilation = 1;
+  int64_t pad_top = 0;
+  int64_t pad_left = 0;
+  int64_t out_height = 1;
+  int64_t out_width = 1;
+
+  int64_t taps() const { return window_rows * window_columns; }
+  int64_t pixels() const { return batch * out_height * out_width; }
+};
+
+// What one run works on; of y and reals one is null.
+struct ByteConvArgs {
+  const uint8_t* x = nullptr;
+  const uint8_t* added = nullptr;  // where Finish::adds
+  uint8_t* y = nullptr;
+  float* reals = nullptr;
+  void* scratch = nullptr;
+};
+
+// What every output channel has. Row-major weights M x C/groups x rows x columns.
+struct ByteConvNumbers {
+  const int8_t* weights = nullptr;
+  const int32_t* bias = nullptr;
+  const float* multiplier = nullptr;
+  int64_t x_zero = 0;
+};
+
+// Sums must fit 32 bits (ops::sums_fit).
+class ByteConv {
+ public:
+  // Taps beyond this are refused.
+  static constexpr int64_t kMostTaps = 128;
+
+  ByteConv(const ByteConvShape& shape, const ByteConvNumbers& numbers, const Finish& finish,
+           const ByteKernels& kernels);
+  int64_t scratch_bytes() const;
+  void run(const ByteConvArgs& args) const;
+  // Are weights kept in 16 bits, since products of eight could saturate here?
+  bool is_wide() const { return wide_; }
+
+ private:
+  // Some output channels of a group.
+  struct Block {
+    int64_t group = 0;
+    int64_t channel = 0;
+    int64_t channels = 0;
+    int64_t vectors = 0;
+    int64_t weights = 0;  // where its weights begin, in bytes
+    int64_t numbers = 0;  // where its biases and multipliers begin
+  };
+
+  void plan_blocks();
+  void pack(const ByteConvNumbers& numbers);
+  void pack_block(const Block& block, const ByteConvNumbers& numbers);
+  bool pairs_fit(const ByteConvNumbers& numbers) const;
+  int64_t weight_at(int64_t channel, int64_t tap, int64_t k) const;
+  void plan_pixels();
+  void copy_padded(const uint8_t* x, uint8_t* to) const;
+  void run_tile(const ByteConvArgs& args, const uint8_t* x, const Block& block, int64_t tile) const;
+  void find_rows(const uint8_t* x, int64_t first, int64_t count, const uint8_t** rows) const;
+
+  ByteConvShape shape_;
+  Finish finish_;
+  const ByteKernels& kernels_;
+  // Few channels: the columns of a window count as channels, over a copy with padding around.
+  bool merged_ = false;
+  bool dense_ = false;  // pixels of x and y are the same
+  bool wide_ = false;
+  int64_t taps_ = 1;
+  int64_t depth_ = 1;
+  int64_t tiles_ = 1;
+  int64_t padded_height_ = 0;
+  int64_t padded_row_ = 0;  // bytes
+  std::vector<Block> blocks_;
+  PackedBuffer weights_;
+  int64_t weight_bytes_ = 0;
+  std::vector<int32_t> bias_;
+  std::vector<float> multiplier_;
+  std::vector<uint8_t> outside_;
+  int64_t x_zero_ = 0;
+  std::vector<int64_t> row_offsets_;     // by image, row of y and row of the window; -1: outside
+  std::vector<int64_t> column_offsets_;  // by column of y and column of the window
+};
+
+// One channel in, one out.
+class ByteDepthwise {
+ public:
+  static bool takes(const ByteConvShape& shape);
+
+  ByteDepthwise(const ByteConvShape& shape, const ByteConvNumbers& numbers, const Finish& finish,
+                const ByteKernels& kernels);
+  void run(const uint8_t* x, uint8_t* y) const;
+
+ private:
+  ByteConvShape shape_;
+  Finish finish_;
+  const ByteKernels& kernels_;
+  int64_t blocks_ = 1;
+  int64_t block_bytes_ = 0;
+  PackedBuffer packed_;
+  std::vector<uint8_t> outside_;  // a row of zero points
+};
+
+}  // namespace trainyard::kernels::native
