@@ -15,6 +15,8 @@ struct PassContext {
   // The outputs of a node whose inputs are all known; empty if it cannot tell. Kernels are above
   // this folder, so whoever runs the passes brings them.
   std::function<std::vector<Tensor>(const Graph&, NodeId)> evaluate;
+  // Are there fast kernels for eight bits? Without them quantized graphs are computed in floats.
+  bool fast_bytes = true;
 };
 
 struct Pass {

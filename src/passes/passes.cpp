@@ -9,15 +9,23 @@ bool fold_padding(Graph& graph, const PassContext& context);
 bool fold_affine(Graph& graph, const PassContext& context);
 bool fuse_gradient_sum(Graph& graph, const PassContext& context);
 bool fuse_matmul_bias(Graph& graph, const PassContext& context);
+bool fuse_quantized(Graph& graph, const PassContext& context);
+bool fuse_quantized_sum(Graph& graph, const PassContext& context);
 bool fuse_normalization(Graph& graph, const PassContext& context);
 bool fuse_sum(Graph& graph, const PassContext& context);
 bool fuse_activation(Graph& graph, const PassContext& context);
+bool normalize_quantized(Graph& graph, const PassContext& context);
 bool remove_dead(Graph& graph, const PassContext& context);
 
 namespace {
 
+// Quantized graphs come first: folded, their weights would be floats.
 constexpr Pass kInferencePasses[] = {
     {.name = "drop_identities", .run = drop_identities},
+    {.name = "normalize_quantized", .run = normalize_quantized, .fuses = true},
+    {.name = "fuse_quantized", .run = fuse_quantized, .fuses = true},
+    {.name = "remove_dead", .run = remove_dead},
+    {.name = "fuse_quantized_sum", .run = fuse_quantized_sum, .fuses = true},
     {.name = "fold_constants", .run = fold_constants},
     {.name = "remove_dead", .run = remove_dead},
     {.name = "fold_padding", .run = fold_padding, .fuses = true},

@@ -7,6 +7,7 @@
 #include "base/content_pool.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "kernels/native/cpu.h"
 #include "kernels/native/gemm/packed_buffer.h"
 #include "kernels/parallel/parallel.h"
 #include "ops/inference.h"
@@ -41,6 +42,7 @@ void rewrite(Graph& graph, const CompileOptions& options) {
   if (options.observer) options.observer("imported", graph);
   passes::PassContext context;
   context.evaluate = evaluate_node;
+  context.fast_bytes = kernels::native::cpu_has_avx2_fma();
   const passes::PassList& list =
       options.passes != nullptr ? *options.passes : passes::inference_passes();
   for (const passes::Pass& pass : list.passes) {
