@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Gathers seeds for a fuzz target: fuzz_corpus.sh import|yaml|json|csv|npy|picture|safetensors|pth|metrics|idx_cifar FOLDER
+# Gathers seeds for a fuzz target: fuzz_corpus.sh import|yaml|json|csv|npy|picture|safetensors|pth|tflite|metrics|idx_cifar FOLDER
 set -euo pipefail
 target=${1:?say which target}
 corpus=${2:?say which folder to fill}
@@ -24,6 +24,7 @@ seeds = {
     'safetensors': [fixtures.safetensors({'__metadata__': {'a': 'b'}, 'w': shape}, bytes(8))],
     'pth': [fixtures.pth(b'}(X\1\0\0\0actorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0' b'0X\3\0\0\0cpuK\2tQK\0K\2\x85K\1\x85\x89ccollections\nOrderedDict\n)RtRu', **{'data/0': bytes(8)}),
             b'\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\2M\xe9\3.\x80\2}.\x80\2}.\x80\2].'],
+    'tflite': [b'\x10\0\0\0TFL3\6\0\x0a\0\4\0\0\0\0\0\0\0\x08\0\0\0\0\3\0\0\0' + bytes(16)],
     'picture': [fixtures.png(4, 4, data=bytes(52)), b'\xff\xd8\xff\xe0\x00\x10JFIF'],
     'idx_cifar': [b'\0' + bytes(3073), b'\1' + bytes(3074), b'\2' + b'\0\0\x08\3\0\0\0\1\0\0\0\2\0\0\0\2' + bytes(4) + b'\0\0\x08\1\0\0\0\1\0'],
 }['$target']

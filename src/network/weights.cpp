@@ -65,16 +65,20 @@ std::string hint(const Graph& graph, const runs::SafetensorsFile& file) {
          "use the size the weights were made for (224 for VGG and AlexNet)";
 }
 
+void take_weights(Graph& graph, const runs::WeightsFile& file, const WeightsFit& fit) {
+  for_each_fitted(graph, file, fit, [&](const Value& value, Tensor tensor) {
+    graph.mutable_value(graph.find_value(value.name)).constant =
+        std::make_shared<const Tensor>(std::move(tensor));
+  });
+}
+
 // Files of others, whose names are theirs.
 void load_foreign_weights(Graph& graph, const std::string& path) {
   const auto file = runs::open_weights(path);
   const WeightsFit fit = fit_weights(graph, *file);
   TY_REQUIRE(fit.complete(), "{}: these weights do not fit {}{}", path, graph.name(),
              differences_text(fit, kShownDifferences));
-  for (const WeightsFit::Pair& pair : fit.pairs) {
-    graph.mutable_value(pair.parameter).constant =
-        std::make_shared<const Tensor>(fitted_tensor(graph, *file, pair));
-  }
+  take_weights(graph, *file, fit);
 }
 
 }  // namespace
@@ -100,23 +104,15 @@ void load_weights(Graph& graph, const std::string& path) {
 }
 
 std::vector<std::string> load_matching_weights(Graph& graph, const std::string& path) {
-  const runs::SafetensorsFile file(path);
-  std::vector<std::string> absent;
-  size_t found = 0;
-  for (const ValueId id : graph.initializers()) {
-    Value& value = graph.mutable_value(id);
-    const runs::StoredTensor* stored = file.find(value.name);
-    if (stored == nullptr) {
-      if (value.constant == nullptr) absent.push_back(value.name);
-      continue;
-    }
-    TY_REQUIRE(stored->type == value.type, "{}: '{}' is {}, but the network has {}", path,
-               value.name, stored->type.to_string(), value.type.to_string());
-    value.constant = std::make_shared<const Tensor>(file.tensor(value.name));
-    ++found;
-  }
-  TY_REQUIRE(found > 0, "{} has no tensor that the network has", path);
-  return absent;
+  const auto file = runs::open_weights(path);
+  const WeightsFit fit = fit_weights(graph, *file);
+  WeightsFit shapes;
+  shapes.misfits = fit.misfits;
+  TY_REQUIRE(fit.misfits.empty(), "{}: weights of other shapes than the network's{}", path,
+             differences_text(shapes, kShownDifferences));
+  TY_REQUIRE(!fit.pairs.empty(), "{} has no tensor that the network has", path);
+  take_weights(graph, *file, fit);
+  return fit.missing;
 }
 
 bool has_random_weights(const Graph& graph) {

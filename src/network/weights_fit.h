@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,7 +23,13 @@ struct WeightsFit {
     TensorType found;
     TensorType expected;
   };
+  // A parameter that is one number throughout.
+  struct Fixed {
+    ValueId parameter;
+    float value;
+  };
   std::vector<Pair> pairs;
+  std::vector<Fixed> fixed;
   std::vector<std::string> missing;   // parameters without a tensor
   std::vector<std::string> surplus;   // tensors without a parameter
   std::vector<std::string> training;  // surplus that inference can do without
@@ -31,13 +38,14 @@ struct WeightsFit {
   bool complete() const { return missing.empty() && surplus.empty() && misfits.empty(); }
 };
 
-// Finds a parameter for each tensor by what it may be called (weight_names.h). Elements may be
-// floats of another width.
+// Finds a parameter for each tensor by what it may be called (weight_names.h), or by the order of
+// the layers where the file has no names. Such files have normalization folded into the layers:
+// the network's then does nothing but add the bias. Elements may be floats of another width.
 WeightsFit fit_weights(const Graph& graph, const runs::WeightsFile& file);
 
-// The tensor of a pair as the parameter wants it.
-Tensor fitted_tensor(const Graph& graph, const runs::WeightsFile& file,
-                     const WeightsFit::Pair& pair);
+// All of a fit's parameters with their numbers, in its order.
+void for_each_fitted(const Graph& graph, const runs::WeightsFile& file, const WeightsFit& fit,
+                     const std::function<void(const Value&, Tensor)>& action);
 
 // A line for each difference, at most `most` of them.
 std::string differences_text(const WeightsFit& fit, size_t most);
@@ -50,6 +58,8 @@ struct FittedNetwork {
   Graph graph;
   WeightsFit fit;
 };
+// Where a file is TensorFlow's, windows begin and end as its SAME padding has them, and activations
+// end at 6.
 FittedNetwork fit_network(Request request, const runs::WeightsFile& file);
 
 }  // namespace trainyard::network

@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "network/weight_names.h"
 #include "network/weights_fit.h"
+#include "onnx_io/export.h"
 #include "runs/safetensors.h"
 #include "runs/weights/weights_file.h"
 
@@ -22,6 +24,8 @@ struct WeightsFlags {
   std::string file;
   std::string output;
   std::string model;
+  std::string labels;
+  std::string augment;
   std::optional<int64_t> classes;
   std::optional<int64_t> image;
   std::optional<double> width;
@@ -136,6 +140,45 @@ void copy_tensors(const WeightsFlags& flags, const runs::WeightsFile& file) {
   writer.commit();
 }
 
+runs::NamedType named(const network::FittedNetwork& fitted, ValueId id) {
+  const Value& value = fitted.graph.value(id);
+  return {value.name, value.type};
+}
+
+// What people and programs want to know of a network beside its weights.
+onnx_io::Metadata metadata_of_network(const WeightsFlags& flags, const Graph& graph) {
+  onnx_io::Metadata metadata;
+  if (!flags.labels.empty()) {
+    std::vector<std::string> names = split(read_file(flags.labels), '\n');
+    while (!names.empty() && names.back().empty()) names.pop_back();
+    // "3  great white shark": the number is the line.
+    for (std::string& name : names) name.erase(0, name.find_first_not_of("0123456789 \t:"));
+    const int64_t classes = graph.value(graph.outputs()[0]).type.shape.dim(-1);
+    TY_REQUIRE(static_cast<int64_t>(names.size()) == classes,
+               "{} has {} lines, but the network has {} classes", flags.labels, names.size(),
+               classes);
+    metadata[onnx_io::kClassesKey] = join(names, "\n");
+  }
+  if (!flags.augment.empty()) metadata[onnx_io::kStepsKey] = flags.augment;
+  return metadata;
+}
+
+void write_network(const WeightsFlags& flags, const runs::WeightsFile& file,
+                   const network::FittedNetwork& fitted) {
+  TY_REQUIRE(fitted.fit.missing.empty() && fitted.fit.misfits.empty(),
+             "{}: a network is written with all of its weights; these are missing{}", flags.file,
+             network::differences_text(fitted.fit, kShownFindings));
+  Graph graph = fitted.graph;
+  network::for_each_fitted(fitted.graph, file, fitted.fit, [&](const Value& value, Tensor tensor) {
+    graph.mutable_value(graph.find_value(value.name)).constant =
+        std::make_shared<const Tensor>(std::move(tensor));
+  });
+  onnx_io::ExportOptions options;
+  options.batch_name = "batch";
+  options.metadata = metadata_of_network(flags, fitted.graph);
+  onnx_io::export_model(graph, flags.output, options);
+}
+
 void convert_tensors(const WeightsFlags& flags, const runs::WeightsFile& file,
                      const network::FittedNetwork& fitted) {
   TY_REQUIRE(fitted.fit.complete() || flags.partial,
@@ -144,16 +187,14 @@ void convert_tensors(const WeightsFlags& flags, const runs::WeightsFile& file,
              flags.file, flags.model, network::differences_text(fitted.fit, kShownFindings));
   TY_REQUIRE(!fitted.fit.pairs.empty(), "{}: no tensor of the file is a parameter of {}",
              flags.file, flags.model);
+  if (flags.output.ends_with(".onnx")) return write_network(flags, file, fitted);
   std::vector<runs::NamedType> types;
-  for (const auto& pair : fitted.fit.pairs) {
-    const Value& value = fitted.graph.value(pair.parameter);
-    types.push_back({value.name, value.type});
-  }
+  for (const auto& pair : fitted.fit.pairs) types.push_back(named(fitted, pair.parameter));
+  for (const auto& fixed : fitted.fit.fixed) types.push_back(named(fitted, fixed.parameter));
   runs::SafetensorsWriter writer(flags.output, std::move(types),
                                  {{"source", flags.file}, {"model", flags.model}});
-  for (const auto& pair : fitted.fit.pairs) {
-    writer.write(network::fitted_tensor(fitted.graph, file, pair));
-  }
+  network::for_each_fitted(fitted.graph, file, fitted.fit,
+                           [&](const Value&, Tensor tensor) { writer.write(tensor); });
   writer.commit();
 }
 
@@ -177,6 +218,10 @@ int weights_command(const WeightsFlags& flags, std::ostream& out) {
   TY_REQUIRE(flags.action == "inspect" || flags.action == "convert",
              "'{}' is not something weights can do; expected inspect or convert", flags.action);
   TY_REQUIRE(flags.action == "convert" || flags.output.empty(), "-o is for convert");
+  const bool network = flags.output.ends_with(".onnx");
+  TY_REQUIRE(!network || !flags.model.empty(), "an .onnx file needs the network: add --model M");
+  TY_REQUIRE(network || (flags.labels.empty() && flags.augment.empty()),
+             "--labels and --augment go into an .onnx file");
   TY_REQUIRE(
       !flags.model.empty() || (!flags.partial && !flags.classes && !flags.image && !flags.width),
       "--partial, --classes, --image and --width go with --model");
@@ -188,17 +233,24 @@ int weights_command(const WeightsFlags& flags, std::ostream& out) {
 
 Runner setup_weights(Args& args) {
   auto flags = std::make_shared<WeightsFlags>();
-  args.positional("ACTION", flags->action,
-                  "inspect: the tensors of a file; convert: write them as safetensors");
-  args.positional("FILE", flags->file,
-                  "safetensors, or what torch.save wrote (.pth, .pt, .th; no code is run)");
-  args.option("-o,--output", flags->output, "convert: the safetensors file to write");
+  args.positional(
+      "ACTION", flags->action,
+      "inspect: the tensors of a file; convert: write them as safetensors, or with their network "
+      "as .onnx");
+  args.positional(
+      "FILE", flags->file,
+      "safetensors, what torch.save wrote (.pth, .pt, .th; no code is run), or .tflite");
+  args.option("-o,--output", flags->output, "convert: the .safetensors or .onnx file to write");
   args.option("--model", flags->model,
               "the network the weights are for: names become its own, and what is missing, "
               "surplus or of another shape is listed");
   args.option("--classes", flags->classes, "classes of --model; absent: as many as the file has");
   args.option("--image", flags->image, "height and width of the input of --model");
   args.option("--width", flags->width, "width multiplier of --model");
+  args.option("--labels", flags->labels,
+              "convert to .onnx: names of the classes, one a line, kept in the file");
+  args.option("--augment", flags->augment,
+              "convert to .onnx: steps from picture to input, kept in the file");
   args.flag("--partial", flags->partial, "convert: write what fits, though not all does");
   args.format(flags->format);
   return [flags](std::ostream& out) { return weights_command(*flags, out); };
@@ -209,10 +261,14 @@ Runner setup_weights(Args& args) {
 extern const Command kWeights = {
     .name = "weights",
     .group = "Train",
-    .summary = "Look into files of weights (PyTorch, safetensors), and convert them",
+    .summary =
+        "Look into files of weights (PyTorch, TensorFlow Lite, safetensors), and convert them",
     .examples =
         "  trainyard weights inspect resnet20.th --model resnet20-cifar\n"
         "  trainyard weights convert resnet50.pth -o resnet50.safetensors --model resnet50\n"
+        "  trainyard weights convert mobilenet_v2.tflite -o mobilenet_v2.onnx --model mobilenet_v2 "
+        "--labels imagenet_labels.txt --augment "
+        "resize:256,center:224x224,normalize:0.5/0.5/0.5:0.5/0.5/0.5\n"
         "  trainyard evaluate resnet20-cifar --weights resnet20.th --data cifar10:DIR\n",
     .setup = setup_weights,
 };

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "runs/weights/tflite_file.h"
 #include "runs/weights/torch_file.h"
 
 namespace trainyard::runs {
@@ -34,11 +35,13 @@ std::span<const std::byte> beginning(const MappedFile& file) {
 }  // namespace
 
 bool is_safetensors(const std::filesystem::path& path) {
-  return !is_torch_file(beginning(MappedFile(path)));
+  const MappedFile file(path);
+  return !is_torch_file(beginning(file)) && !is_tflite_file(beginning(file));
 }
 
 std::unique_ptr<WeightsFile> open_weights(const std::filesystem::path& path) {
   if (is_safetensors(path)) return std::make_unique<SafetensorsWeights>(path);
+  if (is_tflite_file(beginning(MappedFile(path)))) return open_tflite_file(path);
   return open_torch_file(path);
 }
 

@@ -29,6 +29,8 @@ class WeightsFile {
   virtual std::string_view format() const = 0;
   // The same kind of tensor under the same names every time; names differ.
   const std::vector<NamedType>& tensors() const { return tensors_; }
+  // Whether names say nothing, but the order of the layers does.
+  virtual bool is_ordered() const { return false; }
   const std::vector<WeightsNote>& notes() const { return notes_; }
   // Of tensors()[index]. May share the mapping of the file: clone() before writing. Throws Error
   // if the bytes are damaged.
@@ -42,8 +44,8 @@ class WeightsFile {
 // Whether `path` is a file of ours (safetensors) judging by how it begins.
 bool is_safetensors(const std::filesystem::path& path);
 
-// Throws Error with file and byte if it is none of safetensors and PyTorch's two formats, or is
-// damaged.
+// Throws Error with file and byte if it is none of safetensors, PyTorch's two formats and
+// TensorFlow Lite's, or is damaged.
 std::unique_ptr<WeightsFile> open_weights(const std::filesystem::path& path);
 
 }  // namespace trainyard::runs
