@@ -239,6 +239,8 @@ void import_resources(const YamlView& resources, Job& job) {
   job.disk_gib = std::max(0LL, std::atoll(text_in(*requests, "ephemeral-storage").c_str()));
 }
 
+namespace {
+
 void import_volumes(const YamlView& pod, Job& job) {
   Pairs claims;
   if (const auto volumes = pod.find("volumes")) {
@@ -282,6 +284,22 @@ void import_placement(const YamlView& pod, Job& job) {
   const std::string account = text_in(pod, "serviceAccountName");
   if (!account.empty()) job.platforms[kPlatform]["service_account"] = account;
   if (job.count > 0 && job.accelerator.empty()) job.accelerator = kAnyAccelerator;
+}
+
+}  // namespace
+
+void import_pod(const YamlView& pod, Job& job) {
+  if (const auto resources = first_container(pod).find("resources")) {
+    import_resources(*resources, job);
+  }
+  import_volumes(pod, job);
+  import_placement(pod, job);
+  job.command = emptied(job.command, places_of(job));
+}
+
+bool is_kind(const Json& root, std::string_view kind) {
+  const Json* said = root.find("kind");
+  return said != nullptr && said->is_string() && said->as_string() == kind;
 }
 
 YamlView pod_of(const YamlView& replica) {

@@ -40,11 +40,14 @@ void put_steps(Draft& draft, const std::string& file, const std::string& resourc
 // For importers.
 void import_head(const YamlView& root, Job& job);
 void import_container(const YamlView& container, Job& job);
-void import_volumes(const YamlView& pod, Job& job);
 void import_resources(const YamlView& resources, Job& job);
-void import_placement(const YamlView& pod, Job& job);
+// Resources, volumes and placement; then the command without what the places put into it.
+void import_pod(const YamlView& pod, Job& job);
 YamlView pod_of(const YamlView& replica);
 YamlView first_container(const YamlView& pod);
+
+// Whether a document says that it is of this kind.
+bool is_kind(const Json& root, std::string_view kind);
 
 // For checks.
 int64_t gpus_of(const YamlView& pod);

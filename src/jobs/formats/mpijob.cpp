@@ -125,12 +125,7 @@ Job import_job(const YamlView& root) {
   const YamlView worker = roles.at("Worker");
   job.nodes = integer_in(worker, "replicas", 1);
   const YamlView pod = kubernetes::pod_of(worker);
-  if (const auto resources = kubernetes::first_container(pod).find("resources")) {
-    kubernetes::import_resources(*resources, job);
-  }
-  kubernetes::import_volumes(pod, job);
-  kubernetes::import_placement(pod, job);
-  job.command = emptied(job.command, kubernetes::places_of(job));
+  kubernetes::import_pod(pod, job);
   return job;
 }
 
@@ -145,11 +140,7 @@ const Format kMpiJob = {
     .render = mpijob::render,
     .check = mpijob::check,
     .import = mpijob::import_job,
-    .recognize =
-        [](const Json& root) {
-          const Json* kind = root.find("kind");
-          return kind != nullptr && kind->is_string() && kind->as_string() == "MPIJob";
-        },
+    .recognize = [](const Json& root) { return kubernetes::is_kind(root, "MPIJob"); },
 };
 
 }  // namespace trainyard::jobs

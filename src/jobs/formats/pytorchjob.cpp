@@ -130,12 +130,7 @@ Job import_job(const YamlView& root) {
   }
   job.processes_per_node = std::max(1LL, std::atoll(text_in(spec, "nprocPerNode").c_str()));
   if (job.processes_per_node > 1) job.launcher = Launcher::kTorch;
-  if (const auto resources = container.find("resources")) {
-    kubernetes::import_resources(*resources, job);
-  }
-  kubernetes::import_volumes(pod, job);
-  kubernetes::import_placement(pod, job);
-  job.command = emptied(job.command, kubernetes::places_of(job));
+  kubernetes::import_pod(pod, job);
   return job;
 }
 
@@ -150,11 +145,7 @@ const Format kPyTorchJob = {
     .render = pytorchjob::render,
     .check = pytorchjob::check,
     .import = pytorchjob::import_job,
-    .recognize =
-        [](const Json& root) {
-          const Json* kind = root.find("kind");
-          return kind != nullptr && kind->is_string() && kind->as_string() == "PyTorchJob";
-        },
+    .recognize = [](const Json& root) { return kubernetes::is_kind(root, "PyTorchJob"); },
 };
 
 }  // namespace trainyard::jobs

@@ -112,11 +112,7 @@ const Format kTrainJob = {
     .render = trainjob::render,
     .check = trainjob::check,
     .import = trainjob::import_job,
-    .recognize =
-        [](const Json& root) {
-          const Json* kind = root.find("kind");
-          return kind != nullptr && kind->is_string() && kind->as_string() == "TrainJob";
-        },
+    .recognize = [](const Json& root) { return kubernetes::is_kind(root, "TrainJob"); },
 };
 
 }  // namespace trainyard::jobs
