@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "ops/gradient.h"
+#include "ops/nn/conv_bias.h"
 #include "ops/op_def.h"
 #include "ops/quantize/quantization.h"
 
@@ -131,15 +132,17 @@ std::vector<ValueId> gradient_conv(GradContext& grad) {
     attributes["weight_shape"] = grad.x_shape(1).vector();
     dx[1] = grad.add("ConvGradWeight", {grad.x(0), grad.dy()}, attributes);
   }
-  if (grad.wants(2)) {
-    std::vector<int64_t> axes = {0};
-    for (int64_t i = 2; i < grad.x_shape(0).rank(); ++i) axes.push_back(i);
-    dx[2] = grad.add("ReduceSum", {grad.dy(), grad.ints(axes)}, {{"keepdims", int64_t{0}}});
-  }
+  if (grad.wants(2)) dx[2] = channel_sums(grad);
   return dx;
 }
 
 }  // namespace
+
+ValueId channel_sums(GradContext& grad) {
+  std::vector<int64_t> axes = {0};
+  for (int64_t i = 2; i < grad.x_shape(0).rank(); ++i) axes.push_back(i);
+  return grad.add("ReduceSum", {grad.dy(), grad.ints(axes)}, {{"keepdims", int64_t{0}}});
+}
 
 extern const OpDef kConv = {.name = "Conv",
                             .kind = OpKind::kConvolution,

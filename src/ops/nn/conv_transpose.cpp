@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "ops/gradient.h"
+#include "ops/nn/conv_bias.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -65,11 +66,7 @@ std::vector<ValueId> gradient_conv_transpose(GradContext& grad) {
     attributes["weight_shape"] = grad.x_shape(1).vector();
     dx[1] = grad.add("ConvGradWeight", {grad.dy(), grad.x(0)}, attributes);
   }
-  if (grad.wants(2)) {
-    std::vector<int64_t> axes = {0};
-    for (int64_t i = 2; i < grad.x_shape(0).rank(); ++i) axes.push_back(i);
-    dx[2] = grad.add("ReduceSum", {grad.dy(), grad.ints(axes)}, {{"keepdims", int64_t{0}}});
-  }
+  if (grad.wants(2)) dx[2] = channel_sums(grad);
   return dx;
 }
 
