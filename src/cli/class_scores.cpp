@@ -8,6 +8,7 @@
 namespace trainyard::cli {
 namespace {
 
+// Networks with a softmax of their own must not get a second one.
 bool are_probabilities(const std::vector<ClassScore>& scores) {
   double sum = 0;
   for (const ClassScore& score : scores) {
@@ -22,6 +23,7 @@ void add_probabilities(std::vector<ClassScore>& scores) {
     for (ClassScore& score : scores) score.probability = score.score;
     return;
   }
+  // Less the largest, so that no exponential overflows.
   double most = -INFINITY;
   for (const ClassScore& score : scores) most = std::max(most, score.score);
   double sum = 0;
@@ -49,6 +51,7 @@ std::vector<ClassScore> best_classes(const Tensor& tensor, int64_t count) {
   add_probabilities(scores);
   count = std::min(count, length);
   std::partial_sort(scores.begin(), scores.begin() + count, scores.end(),
+                    // Ties by index: the same list on every machine.
                     [](const ClassScore& a, const ClassScore& b) {
                       return a.score != b.score ? a.score > b.score : a.index < b.index;
                     });

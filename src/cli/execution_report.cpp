@@ -13,6 +13,7 @@
 namespace trainyard::cli {
 namespace {
 
+// libgomp dies of a number that the system does not give; refused before it is asked.
 constexpr int64_t kMostThreads = 1024;
 
 std::string refusals_text(const runtime::StepInfo& step) {
@@ -95,6 +96,7 @@ void add_profile(report::Document& document, const runtime::Executable& executab
   Json rows = Json::array();
   for (size_t i = 0; i < seconds.size(); ++i) {
     const runtime::StepInfo& step = executable.steps()[i];
+    // Takes no time, and a row of zeros would hide those that do.
     if (step.kernel == "view") continue;
     Sum& sum = kinds[step.op + " (" + step.kernel + ")"];
     sum.nodes += 1;

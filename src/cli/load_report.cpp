@@ -62,6 +62,7 @@ int report_load(const serve::LoadOptions& options, const report::Format& format,
   document.blocks.emplace_back(report::Paragraph{
       "Measured by one client thread on keep-alive connections. Queue and compute are the server's "
       "means; other is the rest of the mean latency: client, network, reading and writing."});
+  // Wrong answers are failures of the server, as errors are; rejections are what it was told to do.
   bool good = true;
   for (const serve::LoadRow& row : rows) {
     document.data["rows"].push_back(serve::load_json(row));

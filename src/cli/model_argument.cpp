@@ -24,6 +24,7 @@ int64_t parse_dim(const std::string& text, const std::string& shape) {
 }  // namespace
 
 std::pair<std::string, Shape> parse_shape(const std::string& text) {
+  // The last one: names of inputs may contain "=".
   const size_t equals = text.rfind('=');
   TY_REQUIRE(equals != std::string::npos && equals > 0, "--shape {}: expected NAME=1,3,224,224",
              text);

@@ -72,6 +72,7 @@ void add_server_report(const train::TrainConfig& config, const train::ServerTrai
   if (result.servers.empty()) return;
   document.blocks.emplace_back(report::Heading{"Workers"});
   add_workers(result, document);
+  // Servers see the same gradients in other orders; their counts differ by a few.
   const train::StalenessCount& first = result.servers[0].staleness;
   document.blocks.emplace_back(report::Heading{"Staleness"});
   std::string text = fmt::format(
@@ -98,6 +99,7 @@ void add_server_report(const train::TrainConfig& config, const train::ServerTrai
   const auto [least, most] =
       std::minmax_element(result.servers.begin(), result.servers.end(),
                           [](const auto& a, const auto& b) { return a.elements < b.elements; });
+  // The spread says whether one server has more to do than the others.
   document.data["shard"] =
       Json::object({{"rule", config.shard}, {"spread_elements", most->elements - least->elements}});
   document.blocks.emplace_back(report::Paragraph{

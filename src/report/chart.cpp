@@ -14,6 +14,7 @@
 namespace trainyard::report {
 namespace {
 
+// In the order of the enumerations; pages and YAML files of labs use these names.
 constexpr std::array<std::string_view, 7> kKindNames = {
     "line", "scatter", "bar", "stacked", "histogram", "heat-map", "timeline"};
 constexpr std::array<std::string_view, 6> kOriginNames = {"plain",     "measured", "predicted",
@@ -31,11 +32,13 @@ Enum from_name(const std::array<std::string_view, N>& names, std::string_view na
 }
 
 Cell number_cell(double number) {
+  // A gap of a series, not a number that went wrong.
   if (std::isnan(number)) return {"", ""};
   return {fmt::format("{:.6g}", number), fmt::format("{}", number)};
 }
 
 Cell place_cell(const Axis& axis, double at) {
+  // On an axis of categories x is an index, shown by name.
   const auto index = static_cast<size_t>(at);
   if (at >= 0 && index < axis.categories.size()) return axis.categories[index];
   return number_cell(at);
@@ -139,6 +142,7 @@ Json axis_json(const Axis& axis) {
   return json;
 }
 
+// JSON has neither NaN nor infinities.
 Json or_null(double number) {
   return std::isfinite(number) ? Json(number) : Json();
 }
@@ -164,6 +168,7 @@ std::string_view origin_name(Origin origin) {
 Table chart_table(const Chart& chart) {
   const bool by_x = chart.kind == ChartKind::kLine || chart.kind == ChartKind::kScatter ||
                     chart.kind == ChartKind::kBar || chart.kind == ChartKind::kStackedBar;
+  // Labels belong to points, and a wide table has no cell for them.
   const bool labelled =
       std::any_of(chart.series.begin(), chart.series.end(), [](const Series& series) {
         return std::any_of(series.points.begin(), series.points.end(),

@@ -11,6 +11,7 @@ using analysis::ActivationPeak;
 using analysis::MemoryUse;
 using analysis::Optimizer;
 
+// Without a node the peak is before the first one runs: the inputs.
 std::string peak_text(const ActivationPeak& peak) {
   if (peak.node.empty()) return "on entry";
   return fmt::format("{} {}", peak.backward ? "in the backward pass of" : "at", peak.node);
@@ -57,6 +58,7 @@ Table memory_table(const MemoryUse& use) {
     }
     table.add_row(std::move(row));
   };
+  // Rows that do not depend on the optimizer still fill its columns.
   const auto always = [](int64_t bytes) { return [bytes](Optimizer) { return bytes; }; };
   add("weights and biases", use.trainable, always(use.trainable));
   add("statistics and constants", use.weights() - use.trainable,

@@ -71,6 +71,7 @@ Chart curve_chart(const LossReport& report) {
     for (size_t i = stage.range.first; i < stage.range.last; ++i) {
       k.push_back(report.curve.k[i] - stage.origin);
     }
+    // Forty points draw the curve; a page need not carry thousands.
     const size_t every = std::max<size_t>(1, k.size() / 40);
     for (size_t i = 0; i < k.size(); i += every) {
       const double half = stage.scale * schedule::band_at(stage.chosen, k[i], k, {});
@@ -135,6 +136,7 @@ void add_words(Document& document, const LossReport& report) {
         "The loss of the last stage ends above where it began; no falling curve describes it."});
   }
   for (const schedule::StageFit& stage : report.fit.stages) {
+    // Only the departure from the published model needs a reason.
     if (stage.chosen.model == schedule::LossModel::kInverse) continue;
     document.blocks.emplace_back(Paragraph{fmt::format(
         "From {} {:g}: 1/k does not describe the points held back; {} does better and is used.",
@@ -207,6 +209,7 @@ void add_depths(Document& document, const DepthReport& report) {
               .y = {"loss"}};
   for (const schedule::DepthCurve& one : report.curves) {
     Series real{.name = one.curve.name, .origin = Origin::kMeasured, .points = {}};
+    // Several measured curves in one chart: half of the points do.
     for (size_t i = 0; i < one.curve.size(); i += 2) {
       real.points.push_back({one.curve.k[i], one.curve.loss[i]});
     }

@@ -8,11 +8,13 @@
 namespace trainyard::report {
 namespace {
 
+// Three digits or so: differences below a percent are noise of the model.
 Cell ms_cell(double seconds) {
   const double ms = seconds * 1e3;
   return {fmt::format("{:.{}f}", ms, ms < 10 ? 2 : ms < 100 ? 1 : 0), fmt::format("{}", ms)};
 }
 
+// 0 is "no price known", which must not look like "free".
 Cell money_cell(double usd) {
   if (usd <= 0) return "-";
   return {fmt::format("${:.2f}", usd), fmt::format("{}", usd)};
@@ -39,6 +41,7 @@ Json row_json(const predict::Row& row, bool priced) {
                             {"efficiency", row.efficiency},
                             {"epoch_s", row.epoch},
                             {"train_s", row.train}});
+  // Programs get null where people get "-": a cost of 0 would be a claim.
   json["cost_usd"] = priced ? Json(row.cost_usd) : Json();
   json["memory_bytes"] = static_cast<int64_t>(row.memory_bytes);
   json["fits"] = row.fits;
@@ -95,6 +98,7 @@ Table totals_table(std::span<const predict::Row> rows) {
                {"bus GB/s"},
                {"link used"}});
   for (const predict::Row& row : rows) {
+    // One worker sends nothing; bandwidths of nothing would read as bad ones.
     const bool talks = row.bus_bandwidth > 0;
     table.add_row({count_cell(row.workers), count_cell(row.batch_per_worker), ms_cell(row.input),
                    seconds_cell(row.epoch), seconds_cell(row.train), money_cell(row.cost_usd),
@@ -115,6 +119,7 @@ Chart throughput_chart(std::span<const predict::Row> rows) {
               .y = {.name = "images/s"}};
   Series predicted{"predicted", Origin::kPredicted, {}};
   Series ideal{"ideal", Origin::kIdeal, {}};
+  // From the first row, which may have several workers: ideal is then relative to those.
   const double single = rows[0].images_per_s / static_cast<double>(rows[0].workers);
   for (const predict::Row& row : rows) {
     const auto workers = static_cast<double>(row.workers);
@@ -147,6 +152,7 @@ Chart step_chart(std::span<const predict::Row> rows) {
       series.points.push_back({static_cast<double>(i), rows[i].*part * 1e3});
       sum += rows[i].*part;
     }
+    // A part that no row has (input where none was limited) would only lengthen the legend.
     if (sum > 0) chart.series.push_back(std::move(series));
   }
   return chart;
@@ -163,6 +169,7 @@ Document prediction_document(const PredictionContext& context, const predict::Re
                           training ? "training" : "inference")});
   document.blocks.emplace_back(times_table(rows));
   document.blocks.emplace_back(totals_table(rows));
+  // A curve needs two points.
   if (rows.size() > 1) {
     document.blocks.emplace_back(throughput_chart(rows));
     document.blocks.emplace_back(step_chart(rows));
@@ -283,6 +290,7 @@ Document devices_document(const predict::Catalog& catalog) {
       {{"devices", Json::array()}, {"links", Json::array()}, {"stacks", Json::array()}});
   for (const predict::Device& d : catalog.devices()) {
     const predict::Price* price = catalog.cheapest(d.id);
+    // The rate that training reaches: matrix units where there are any.
     const double half = d.fp16_matrix > 0 ? d.fp16_matrix : d.fp16;
     constexpr double kGibi = 1024.0 * 1024.0 * 1024.0;
     devices.add_row({d.id, d.name, peak_cell(d.fp32), peak_cell(d.fp64), peak_cell(half),
@@ -327,6 +335,7 @@ Document device_document(const predict::Catalog& catalog, const predict::Device&
   document.blocks.emplace_back(Heading{device.id + ": " + device.name});
   Table facts({{"what", Align::kLeft}, {"value"}});
   document.data = Json::object({{"id", device.id}, {"name", device.name}, {"kind", device.kind}});
+  // What a device lacks is null for programs and no row for people.
   const auto add = [&](std::string_view what, std::string_view key, double value, double unit,
                        std::string_view suffix) {
     document.data[key] = value > 0 ? Json(value / unit) : Json();
@@ -336,6 +345,7 @@ Document device_document(const predict::Catalog& catalog, const predict::Device&
   add("double precision", "fp64_gflops", device.fp64, 1e9, "GFLOP/s");
   add("half precision", "fp16_gflops", device.fp16, 1e9, "GFLOP/s");
   add("half precision, matrix units", "fp16_tensor_gflops", device.fp16_matrix, 1e9, "GFLOP/s");
+  // Only where it differs: most devices have one rate for both.
   if (device.fp16_accumulate > device.fp16_matrix) {
     add("the same, sums in half precision", "fp16_accumulate_gflops", device.fp16_accumulate, 1e9,
         "GFLOP/s");

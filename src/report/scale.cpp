@@ -27,6 +27,7 @@ const ScalePoint* find_point(const ScaleReport& report, int64_t workers, int64_t
   return nullptr;
 }
 
+// Of whole batches: the rest of an epoch that fills none is counted in proportion.
 double epoch_seconds(const ScaleReport& report, const ScalePoint& point, double step_s) {
   return static_cast<double>(report.settings.images) /
          static_cast<double>(point.workers * point.batch) * step_s;
@@ -123,6 +124,7 @@ class ScaleMaker {
       const std::vector<ScaleRow> rows =
           kind == "weak" ? measure::weak_scaling(report_.points, batch, report_.settings)
                          : measure::strong_scaling(report_.points, batch, report_.settings);
+      // One number of workers shows no scaling.
       if (rows.size() < 2) continue;
       if (!first) table.add_rule();
       first = false;
@@ -179,6 +181,8 @@ class ScaleMaker {
     for (const ScalePoint& p : report_.points) {
       if (p.workers < 2) continue;
       const auto n = static_cast<double>(p.workers);
+      // What a ring would move through the busiest link, the usual measure whatever the algorithm
+      // was: so that columns compare.
       const double bus = 2 * (n - 1) / n * static_cast<double>(p.gradient_bytes) / 1e9;
       const double busy = std::max(p.communication_s, 1e-9);
       table.add_row({count_cell(p.batch), count_cell(p.workers), seconds_cell(p.compute_s),

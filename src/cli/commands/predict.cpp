@@ -75,6 +75,7 @@ predict::Request make_request(const PredictOptions& options, const predict::Cata
       options.scaling == "strong" ? predict::Scaling::kStrong : predict::Scaling::kWeak;
   request.workers = options.workers;
   request.batch = options.batch;
+  // The clusters of PALEO have one device on each host.
   request.cluster.per_host = options.per_host.value_or(paleo ? 1 : 8);
   TY_REQUIRE(request.cluster.per_host >= 1, "--per-host is {}, expected 1 or more",
              request.cluster.per_host);

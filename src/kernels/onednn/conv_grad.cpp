@@ -74,6 +74,7 @@ class ConvGradInput final : public OnednnKernel {
  public:
   ConvGradInput(const NodeView& node, const NodeLayouts& layouts) {
     const ConvOf conv = conv_of_input_gradient(node);
+    // With groups the layout cannot be agreed on outside, so weights are repacked in each run.
     const bool shared = shares_weight_layout(conv.group);
     given_weights_ =
         shared ? to_desc(conv.w, layouts.inputs[1]) : plain_weights(conv.w.shape, conv.group);

@@ -28,11 +28,13 @@ dnnl::memory::data_type to_data_type(DType dtype) {
 }  // namespace
 
 const dnnl::engine& engine() {
+  // One for the process: primitives of different engines cannot share memory.
   static const dnnl::engine kEngine(dnnl::engine::kind::cpu, 0);
   return kEngine;
 }
 
 dnnl::stream& stream() {
+  // A stream may be used by one thread at a time, and graphs run on several.
   thread_local dnnl::stream of_thread(engine());
   return of_thread;
 }
@@ -56,6 +58,7 @@ Desc to_desc(const TensorType& type, const Layout& layout) {
   }
   for (int axis = 0; axis < raw.ndims; ++axis) {
     const int64_t block = layout.block_of(axis);
+    // The last block is whole in memory, whatever the tensor needs of it.
     raw.padded_dims[axis] = (raw.dims[axis] + block - 1) / block * block;
   }
   return desc;
@@ -82,12 +85,14 @@ Layout to_layout(const Desc& desc) {
   }
   Layout layout({blocking.strides, blocking.strides + raw.ndims}, std::move(blocks));
   const Shape shape(std::vector<int64_t>(raw.dims, raw.dims + raw.ndims));
+  // Plain is the empty layout, so that equal layouts compare equal.
   if (layout.blocks().empty() && layout.strides() == shape.strides()) return {};
   return layout;
 }
 
 dnnl::primitive_attr user_scratch_attr() {
   dnnl::primitive_attr attr;
+  // From our plan: otherwise the library allocates in every primitive.
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attr;
 }
@@ -111,12 +116,14 @@ bool append_activation(dnnl::post_ops& ops, std::string_view activation, float a
   return true;
 }
 
+// Implementations with "ref" in their names are plain loops, slower than kernels of our own.
 bool is_fast(std::string_view implementation) {
   return implementation.find("ref") == std::string_view::npos;
 }
 
 void BoundPrimitives::add(dnnl::primitive primitive, Arguments arguments) {
   Call call{std::move(primitive), std::move(arguments), {}};
+  // The C interface wants an array; built once, so that run() does not allocate.
   for (const auto& [index, memory] : call.arguments) call.raw.push_back({index, memory.get()});
   calls_.push_back(std::move(call));
 }

@@ -10,6 +10,7 @@ namespace trainyard::kernels::native {
 
 bool has_range_activation(const NodeView& node) {
   const ops::ActivationSpec activation = ops::activation_of(node);
+  // Ranges that hold 0: padding of channels, which is 0, stays 0.
   return activation.op.empty() || activation.op == "Relu" ||
          (activation.op == "Clip" && activation.alpha <= 0 && activation.beta >= 0);
 }
@@ -28,6 +29,7 @@ std::string_view refuses_image(const NodeView& node) {
 
 std::string_view refuses_conv(const NodeView& node) {
   if (const std::string_view why = refuses_image(node); !why.empty()) return why;
+  // Packed once at creation; weights that change are the next function's.
   if (node.input_constant(1) == nullptr) return "the weights are not constant";
   if (node.has_input(kConvBias) && node.input_constant(kConvBias) == nullptr) {
     return "the bias is not constant";
@@ -94,6 +96,7 @@ NodeLayouts conv_layouts(const NodeView& node, size_t inputs, bool blocked_input
   wanted.outputs = {Layout::channel_blocks(node.output_shape(0), kBlock)};
   if (node.has_input(kConvSum)) {
     wanted.inputs[kConvSum] = wanted.outputs[0];
+    // The sum is added where it lies, which saves a pass over memory.
     wanted.in_place_input = kConvSum;
   }
   return wanted;
