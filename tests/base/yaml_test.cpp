@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "support/error_message.h"
 
 namespace trainyard {
@@ -43,6 +44,29 @@ TEST(Yaml, MalformedTextAndRepeatedKeysAreErrors) {
 }
 
 // Nine lines that mean 3 * 10^8 values.
+TEST(Yaml, FallbacksAreForWhatIsAbsentNotForWhatIsWrong) {
+  const auto document = YamlDocument::parse("a: 2\nb: words\nc: true\nd: -1\n", "my.yaml");
+  const YamlView root = document->root();
+  EXPECT_EQ(root.number_or("a", 5), 2);
+  EXPECT_EQ(root.number_or("z", 5), 5);
+  EXPECT_EQ(root.text_or("b", "x"), "words");
+  EXPECT_EQ(root.text_or("z", "x"), "x");
+  EXPECT_TRUE(root.at("c").boolean());
+  EXPECT_EQ(root.at("a").positive(), 2);
+  EXPECT_THROW(root.number_or("b", 5), Error);
+  EXPECT_THROW(root.at("b").integer(), Error);
+  EXPECT_THROW(root.at("a").boolean(), Error);
+  EXPECT_THROW(root.at("d").positive(), Error);
+  EXPECT_THROW(root.at("a").members(), Error);
+  EXPECT_THROW(root.items(), Error);
+  EXPECT_THROW(root.at("z"), Error);
+}
+
+TEST(Yaml, StrangersHaveNoAliases) {
+  EXPECT_EQ(YamlDocument::parse("a: &x 1\nb: *x\n", "mine.yaml")->root().at("b").integer(), 1);
+  EXPECT_THROW(YamlDocument::parse_without_aliases("a: &x 1\nb: *x\n", "theirs.yaml"), Error);
+}
+
 TEST(Yaml, AliasesThatMultiplyAreRefused) {
   std::string bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n";
   for (char name = 'b'; name <= 'i'; ++name) {
