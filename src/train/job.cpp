@@ -1,12 +1,10 @@
 #include "train/job.h"
 
 #include <filesystem>
-#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "runs/run_directory.h"
 
 namespace trainyard::train {
 namespace {
