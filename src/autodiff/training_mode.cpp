@@ -46,13 +46,13 @@ void train_dropout(Graph& graph, NodeId id, ValueId step) {
 
 }  // namespace
 
-std::vector<StateUpdate> to_training_mode(Graph& graph) {
+std::vector<StateUpdate> to_training_mode(Graph& graph, bool keep_statistics) {
   std::vector<StateUpdate> updates;
   ValueId step = kNoValue;
   for (const NodeId id : graph.node_ids()) {
     const std::string& op = graph.node(id).op;
     if (op == "BatchNormalization") {
-      train_batch_norm(graph, id, updates);
+      if (!keep_statistics) train_batch_norm(graph, id, updates);
     } else if (op == "Dropout") {
       if (!step.valid()) step = graph.add_input(graph.unique_name("step"), {DType::kI64, {}});
       train_dropout(graph, id, step);

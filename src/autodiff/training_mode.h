@@ -7,8 +7,8 @@
 
 namespace trainyard::autodiff {
 
-// BatchNormalization takes its statistics from the batch (BatchNormTraining) and Dropout drops.
-// Returns how the running statistics move.
-std::vector<StateUpdate> to_training_mode(Graph& graph);
+// BatchNormalization takes its statistics from the batch (BatchNormTraining), unless
+// `keep_statistics`, and Dropout drops. Returns how the running statistics move.
+std::vector<StateUpdate> to_training_mode(Graph& graph, bool keep_statistics = false);
 
 }  // namespace trainyard::autodiff

@@ -33,6 +33,7 @@ extern const Command kRl;
 extern const Command kRun;
 extern const Command kServe;
 extern const Command kTrain;
+extern const Command kTransfer;
 extern const Command kVersion;
 extern const Command kWeights;
 
@@ -63,6 +64,7 @@ constexpr const Command* kCommands[] = {
     &kTrain,
     &kEvaluate,
     &kWeights,
+    &kTransfer,
     &kScale,
     &kAllReduce,
     &kStaleness,

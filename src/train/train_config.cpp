@@ -1,8 +1,11 @@
 #include "train/train_config.h"
 
+#include <charconv>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "dist/all_reduce.h"
 #include "train/objective.h"
 #include "train/parameter_server.h"
@@ -20,6 +23,7 @@ constexpr int64_t kMostWorkers = 1024;
 constexpr int64_t kMostThreads = 1024;
 constexpr int64_t kMostClasses = 1'000'000;
 constexpr int64_t kLargestImage = 8192;
+constexpr double kMostRateShare = 1000;
 
 void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("model", &c.model,
@@ -36,6 +40,10 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("weights", &c.weights, "start from the parameters in this safetensors file");
   settings.add("freeze", &c.freeze,
                "parameters whose names begin so stay as they are (comma-separated)");
+  settings.add("freeze_statistics", &c.freeze_statistics,
+               "normalization goes on with its running statistics, not those of the batch");
+  settings.add("rate_shares", &c.rate_shares,
+               "parameters whose names begin so learn at a share of the rate: NAME=0.1,... (sgd)");
   settings.add("recompute", &c.recompute,
                "blocks computed again in backward to save memory: beginnings of node names");
   settings.add("batch", &c.batch, "images in a step, of all workers together");
@@ -153,6 +161,9 @@ void check(const TrainConfig& config) {
              "target_accuracy is {}, expected 0 to 1 (0.9 is 90 %)", config.target_accuracy);
   TY_REQUIRE(config.delta > 0, "delta is {}, expected more than 0", config.delta);
   TY_REQUIRE(config.temperature > 0, "temperature is {}, expected more than 0", config.temperature);
+  TY_REQUIRE(config.rate_shares.empty() || config.optimizer == "sgd",
+             "rate_shares are for the optimizer sgd, not {}", config.optimizer);
+  parse_rate_shares(config.rate_shares);
   make_objective(config.loss);
   parse_schedule(config.schedule);
   if (config.servers != 0) {
@@ -162,6 +173,25 @@ void check(const TrainConfig& config) {
                    !config.staleness_aware,
                "sync, slow, staleness_bound and staleness_aware need parameter servers (servers)");
   }
+}
+
+std::vector<RateShare> parse_rate_shares(const std::string& text) {
+  std::vector<RateShare> shares;
+  if (text.empty()) return shares;
+  for (const std::string& part : split(text, ',')) {
+    const size_t equals = part.rfind('=');
+    TY_REQUIRE(equals != std::string::npos && equals > 0,
+               "rate_shares: '{}' is not NAME=SHARE, such as features.=0.1", part);
+    const char* const begin = part.data() + equals + 1;
+    const char* const end = part.data() + part.size();
+    double share = 0;
+    const auto result = std::from_chars(begin, end, share);
+    TY_REQUIRE(
+        result.ec == std::errc() && result.ptr == end && share > 0 && share <= kMostRateShare,
+        "rate_shares: the share in '{}' is not a number above 0, at most {}", part, kMostRateShare);
+    shares.push_back({part.substr(0, equals), share});
+  }
+  return shares;
 }
 
 std::string config_hash(const TrainConfig& config) {

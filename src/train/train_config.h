@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/settings.h"
 
@@ -17,10 +18,12 @@ struct TrainConfig {
   int64_t classes = 0;  // 0: as many as the data has
   int64_t image = 0;    // 0: the size of the pictures
   double width = 1.0;
-  double dropout = -1;    // below 0: the network's own
-  std::string weights;    // safetensors to start from
-  std::string freeze;     // prefixes of parameter names, separated by commas
-  std::string recompute;  // prefixes of node names, separated by commas
+  double dropout = -1;  // below 0: the network's own
+  std::string weights;  // safetensors to start from
+  std::string freeze;   // prefixes of parameter names, separated by commas
+  bool freeze_statistics = false;
+  std::string rate_shares;  // PREFIX=SHARE, separated by commas
+  std::string recompute;    // prefixes of node names, separated by commas
 
   int64_t epochs = 5;
   int64_t batch = 128;  // of all workers together
@@ -71,6 +74,12 @@ struct TrainConfig {
 Settings settings_of(TrainConfig& config);
 // Throws Error for numbers that make no sense, naming the field.
 void check(const TrainConfig& config);
+struct RateShare {
+  std::string prefix;
+  double share = 1;
+};
+// Of rate_shares. Throws Error for what is not NAME=SHARE.
+std::vector<RateShare> parse_rate_shares(const std::string& text);
 // Of the fields that decide the numbers: a run cannot go on with other values of these.
 std::string config_hash(const TrainConfig& config);
 // Throws Error with the fields that decide the numbers and differ.

@@ -74,7 +74,7 @@ class Maker {
     parameters_ = trainable_parameters(graph_, options_.frozen);
     TY_REQUIRE(!parameters_.empty(), "the network has no parameters to train{}",
                options_.frozen.empty() ? "" : " that are not frozen");
-    statistics_ = autodiff::to_training_mode(graph_);
+    statistics_ = autodiff::to_training_mode(graph_, options_.keep_statistics);
     for (const passes::Pass& pass : passes::before_gradients_passes().passes) pass.run(graph_, {});
     synchronise_normalisation();
     add_objective();
@@ -143,8 +143,9 @@ class Maker {
       parameters_.erase(parameters_.begin() + static_cast<ptrdiff_t>(i));
       gradients_.erase(gradients_.begin() + static_cast<ptrdiff_t>(i));
     }
-    if (options_.accumulate == 1) return;
     builder_.set_prefix(kGradientPrefix);
+    share_rates();
+    if (options_.accumulate == 1) return;
     const ValueId share =
         builder_.constant_scalar("share", 1.0F / static_cast<float>(options_.accumulate));
     const ValueId continues = builder_.input(kContinuesInput, {DType::kF32, {}});
@@ -154,6 +155,22 @@ class Maker {
       const ValueId part = builder_.add("Mul", {gradients_[i], share});
       gradients_[i] = builder_.add("Add", {before, part});
       accumulated_.push_back({state, gradients_[i]});
+    }
+  }
+
+  // A share of the gradient is a share of the step.
+  void share_rates() {
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      const std::string& name = graph_.value(parameters_[i]).name;
+      const RateShare* own = nullptr;
+      for (const RateShare& row : options_.rate_shares) {
+        const bool longer = own == nullptr || row.prefix.size() > own->prefix.size();
+        if (longer && name.starts_with(row.prefix)) own = &row;
+      }
+      if (own == nullptr || own->share == 1) continue;
+      const ValueId share =
+          builder_.constant_scalar("rate_share." + name, static_cast<float>(own->share));
+      gradients_[i] = builder_.add("Mul", {gradients_[i], share});
     }
   }
 

@@ -8,6 +8,7 @@
 
 #include "ir/state_update.h"
 #include "train/objective.h"
+#include "train/train_config.h"
 
 namespace trainyard::train {
 
@@ -32,6 +33,11 @@ struct TrainingOptions {
   Objective objective = make_objective("cross-entropy");
   // Parameters whose name begins with one of these stay as they are and cost no gradient work.
   std::vector<std::string> frozen;
+  // Normalization goes on with the running statistics it has, as in use.
+  bool keep_statistics = false;
+  // Parameters whose name begins so learn at this share of the rate: of several beginnings the
+  // longest counts. By their gradients, so for sgd alone.
+  std::vector<RateShare> rate_shares;
   // Blocks of nodes, by the beginning of their names, whose results are computed again for the
   // backward pass instead of being kept.
   std::vector<std::string> recompute;

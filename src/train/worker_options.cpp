@@ -43,6 +43,8 @@ StepOptions step_options(const TrainConfig& config, const WorkerSeat& place, Obj
   training.accumulate = config.accumulate;
   training.objective = std::move(objective);
   if (!config.freeze.empty()) training.frozen = split(config.freeze, ',');
+  training.keep_statistics = config.freeze_statistics;
+  training.rate_shares = parse_rate_shares(config.rate_shares);
   if (!config.recompute.empty()) training.recompute = split(config.recompute, ',');
   OptimizerOptions& optimizer = training.optimizer;
   optimizer.kind = config.optimizer;
