@@ -21,4 +21,7 @@ ValueId add_constant(Graph& graph, std::string_view base, Tensor data);
 // Drops initializers nobody uses and frees their data.
 bool drop_unused_initializers(Graph& graph);
 
+// Drops nodes that no output depends on, and then such initializers. The graph is sorted.
+bool remove_unused(Graph& graph);
+
 }  // namespace trainyard::passes

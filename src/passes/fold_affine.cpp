@@ -1,6 +1,6 @@
 // fold_affine: y = x * scale[c] + shift[c] (batch normalisation with known statistics, products
 // and sums with one number per channel) goes into the weights of the convolution or matrix product
-// before it, or becomes one ScaleShift.
+// before it, or becomes one ScaleShift. fold_into_weights: only the former.
 #include <cmath>
 #include <optional>
 
@@ -147,15 +147,33 @@ bool fold_into(Graph& graph, NodeId id, const Affine& affine) {
 
 }  // namespace
 
+namespace {
+
+// Whether it went into the weights before it.
+bool fold_back(Graph& graph, NodeId id, const Match& found) {
+  const NodeId producer = sole_producer(graph, found.x);
+  if (!producer.valid() || !fold_into(graph, producer, found.affine)) return false;
+  bypass(graph, id, found.x);
+  return true;
+}
+
+}  // namespace
+
+bool fold_into_weights(Graph& graph, const PassContext& /*context*/) {
+  bool changed = false;
+  for (const NodeId id : graph.node_ids()) {
+    const std::optional<Match> found = match({graph, id});
+    if (found && fold_back(graph, id, *found)) changed = true;
+  }
+  return changed;
+}
+
 bool fold_affine(Graph& graph, const PassContext& /*context*/) {
   bool changed = false;
   for (const NodeId id : graph.node_ids()) {
     const std::optional<Match> found = match({graph, id});
     if (!found) continue;
-    const NodeId producer = sole_producer(graph, found->x);
-    if (producer.valid() && fold_into(graph, producer, found->affine)) {
-      bypass(graph, id, found->x);
-    } else {
+    if (!fold_back(graph, id, *found)) {
       const std::string name = graph.node(id).name;
       for (size_t i = 0; i < graph.node(id).inputs.size(); ++i) set_input(graph, id, i, kNoValue);
       Node& node = graph.mutable_node(id);

@@ -7,6 +7,7 @@ bool drop_identities(Graph& graph, const PassContext& context);
 bool fold_constants(Graph& graph, const PassContext& context);
 bool fold_padding(Graph& graph, const PassContext& context);
 bool fold_affine(Graph& graph, const PassContext& context);
+bool fold_into_weights(Graph& graph, const PassContext& context);
 bool fuse_gradient_sum(Graph& graph, const PassContext& context);
 bool fuse_matmul_bias(Graph& graph, const PassContext& context);
 bool fuse_quantized(Graph& graph, const PassContext& context);
@@ -55,9 +56,21 @@ constexpr Pass kBeforeGradientsPasses[] = {
     {.name = "fuse_normalization", .run = fuse_normalization, .fuses = true},
 };
 
+// What is left has only operators that ONNX has.
+constexpr Pass kStandardPasses[] = {
+    {.name = "drop_identities", .run = drop_identities},
+    {.name = "fold_constants", .run = fold_constants},
+    {.name = "remove_dead", .run = remove_dead},
+    {.name = "fold_padding", .run = fold_padding, .fuses = true},
+    {.name = "fuse_matmul_bias", .run = fuse_matmul_bias, .fuses = true},
+    {.name = "fold_into_weights", .run = fold_into_weights, .fuses = true},
+    {.name = "remove_dead", .run = remove_dead},
+};
+
 constexpr PassList kInference = {"inference", kInferencePasses};
 constexpr PassList kTraining = {"training", kTrainingPasses};
 constexpr PassList kBeforeGradients = {"before-gradients", kBeforeGradientsPasses};
+constexpr PassList kStandard = {"standard", kStandardPasses};
 
 }  // namespace
 
@@ -71,6 +84,10 @@ const PassList& training_passes() {
 
 const PassList& before_gradients_passes() {
   return kBeforeGradients;
+}
+
+const PassList& standard_passes() {
+  return kStandard;
 }
 
 }  // namespace trainyard::passes

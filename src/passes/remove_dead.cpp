@@ -6,7 +6,7 @@
 
 namespace trainyard::passes {
 
-bool remove_dead(Graph& graph, const PassContext& /*context*/) {
+bool remove_unused(Graph& graph) {
   bool changed = false;
   const std::vector<NodeId> ids = graph.node_ids();
   for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
@@ -19,6 +19,10 @@ bool remove_dead(Graph& graph, const PassContext& /*context*/) {
     changed = true;
   }
   return drop_unused_initializers(graph) || changed;
+}
+
+bool remove_dead(Graph& graph, const PassContext& /*context*/) {
+  return remove_unused(graph);
 }
 
 }  // namespace trainyard::passes
