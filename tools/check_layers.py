@@ -21,7 +21,7 @@ LAYERS = [
     ["analysis", "autodiff", "kernels", "models", "onnx_io", "passes"],
     ["network", "predict", "runtime"],
     ["train"],
-    ["jobs", "measure", "recipes", "rl", "schedule"],
+    ["jobs", "measure", "quant", "recipes", "rl", "schedule"],
     ["report"],
     ["lab", "serve"],
     ["cli"],

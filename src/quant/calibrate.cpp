@@ -1,0 +1,145 @@
+#include "quant/calibrate.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "runtime/compiler.h"
+#include "runtime/executable.h"
+
+namespace trainyard::quant {
+namespace {
+
+// Sums sample by sample, so that they do not depend on the batch.
+void add_channels(const Tensor& tensor, int64_t samples, std::vector<double>& sums) {
+  const Shape& shape = tensor.shape();
+  if (shape.rank() < 2) return;
+  const int64_t channels = shape[1];
+  const int64_t inner = shape.num_elements(2, shape.rank());
+  sums.resize(static_cast<size_t>(channels), 0.0);
+  const float* values = tensor.values<float>().data();
+  for (int64_t n = 0; n < samples; ++n) {
+    for (size_t c = 0; c < static_cast<size_t>(channels); ++c) {
+      float sum = 0;
+      for (int64_t i = 0; i < inner; ++i) sum += values[i];
+      values += inner;
+      sums[c] += double{sum} / static_cast<double>(inner);
+    }
+  }
+}
+
+class Observer {
+ public:
+  Observer(const Graph& graph, const Plan& plan, Seen& seen) : graph_(graph), seen_(seen) {
+    for (const ValueId id : plan.values) wanted_[graph.value(id).name] = id;
+  }
+
+  void set_samples(int64_t samples, int64_t batch) {
+    samples_ = samples;
+    batch_ = batch;
+  }
+
+  void look(const std::string& name, const std::function<const Tensor&()>& read) {
+    const auto found = wanted_.find(name);
+    if (found == wanted_.end()) return;
+    const Tensor& tensor = read();
+    if (tensor.empty()) return;
+    std::span<const float> values = tensor.values<float>();
+    const bool by_sample = tensor.shape().rank() > 0 && tensor.shape()[0] == batch_;
+    if (by_sample) {
+      values =
+          values.first(values.size() / static_cast<size_t>(batch_) * static_cast<size_t>(samples_));
+      add_channels(tensor, samples_, seen_.channel_means[found->second]);
+    }
+    Histogram& histogram = seen_.histograms[found->second];
+    histogram.add(values);
+    TY_REQUIRE(histogram.bad() == 0,
+               "'{}' has {} values that are NaN or infinite on the calibration pictures: they have "
+               "no range; look for the node with trainyard run --check-numbers, or give other "
+               "weights or pictures",
+               name, histogram.bad());
+  }
+
+ private:
+  const Graph& graph_;
+  Seen& seen_;
+  std::map<std::string, ValueId, std::less<>> wanted_;
+  int64_t samples_ = 0;
+  int64_t batch_ = 1;
+};
+
+}  // namespace
+
+Seen observe(const Graph& graph, const Plan& plan, data::Loader& loader, int64_t images,
+             int threads, const Progress& progress) {
+  runtime::CompileOptions options;
+  options.threads = threads;
+  options.rewrite = false;  // values keep their names
+  runtime::ExecutionContext context(runtime::compile(graph, options));
+  Seen seen;
+  Observer observer(graph, plan, seen);
+  context.set_observer([&](const runtime::StepView& step) {
+    for (size_t i = 0; i < step.num_outputs(); ++i) {
+      Tensor copy;
+      observer.look(step.output_name(i), [&]() -> const Tensor& { return copy = step.output(i); });
+    }
+  });
+  const std::string input = graph.value(graph.inputs()[0]).name;
+  loader.start_epoch(0);
+  while (seen.images < images) {
+    const data::Batch* batch = loader.next();
+    if (batch == nullptr) break;
+    const int64_t samples = std::min(batch->valid, images - seen.images);
+    observer.set_samples(samples, batch->images.shape()[0]);
+    observer.look(input, [&]() -> const Tensor& { return batch->images; });
+    context.set_input(0, batch->images);
+    context.run();
+    seen.images += samples;
+    progress(static_cast<double>(seen.images) / static_cast<double>(images), "calibrating");
+  }
+  for (auto& [id, means] : seen.channel_means) {
+    for (double& mean : means) mean /= static_cast<double>(seen.images);
+  }
+  return seen;
+}
+
+const Histogram* histogram_of(const Plan& plan, const Seen& seen, ValueId id) {
+  if (const auto own = seen.histograms.find(id); own != seen.histograms.end()) {
+    return &own->second;
+  }
+  const auto group = plan.group.find(id);
+  if (group == plan.group.end()) return nullptr;
+  for (const auto& [other, histogram] : seen.histograms) {
+    const auto its = plan.group.find(other);
+    if (its != plan.group.end() && its->second == group->second) return &histogram;
+  }
+  return nullptr;
+}
+
+ValueSteps steps_of_groups(const Plan& plan, const std::map<ValueId, Range>& ranges,
+                           const RangeRule& rule) {
+  std::map<size_t, Range> joined;
+  for (const auto& [id, range] : ranges) {
+    const auto group = plan.group.find(id);
+    if (group == plan.group.end()) continue;
+    Range& whole = joined[group->second];
+    whole = {std::min(whole.low, range.low), std::max(whole.high, range.high)};
+  }
+  ValueSteps steps;
+  for (const ValueId id : plan.values) {
+    const auto found = joined.find(plan.group.at(id));
+    TY_CHECK(found != joined.end(), "no range of value {}", id.index);
+    steps[id] = steps_for(found->second, rule.bits, rule.symmetric);
+  }
+  return steps;
+}
+
+ValueSteps steps_from(const Plan& plan, const Seen& seen, const RangeRule& rule) {
+  std::map<ValueId, Range> ranges;
+  for (const ValueId id : plan.values) {
+    const auto found = seen.histograms.find(id);
+    if (found != seen.histograms.end()) ranges[id] = choose_range(found->second, rule);
+  }
+  return steps_of_groups(plan, ranges, rule);
+}
+
+}  // namespace trainyard::quant

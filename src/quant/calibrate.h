@@ -1,0 +1,47 @@
+// What flows through a network: its values seen on pictures, counted in fixed memory.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "data/loader.h"
+#include "quant/choose_range.h"
+#include "quant/plan.h"
+#include "quant/prepare.h"
+#include "quant/rewrite.h"
+
+namespace trainyard::quant {
+
+using Progress = std::function<void(double share, std::string_view what)>;
+
+struct Seen {
+  std::map<ValueId, Histogram> histograms;
+  // Means over samples and positions, by channel (axis 1).
+  std::map<ValueId, std::vector<double>> channel_means;
+  int64_t images = 0;
+};
+
+// Runs `graph` on the first `images` pictures of the loader's epoch 0 and counts the values of
+// `plan`; those that are mere views of others have no histogram. The counts do not depend on the
+// loader's batch. Throws Error naming a value that is NaN or infinite.
+Seen observe(const Graph& graph, const Plan& plan, data::Loader& loader, int64_t images,
+             int threads, const Progress& progress);
+
+// The steps of every value of the plan: one range for each group, over those of its members. At
+// least one of each group has a range.
+ValueSteps steps_of_groups(const Plan& plan, const std::map<ValueId, Range>& ranges,
+                           const RangeRule& rule);
+
+// The same by what was seen.
+ValueSteps steps_from(const Plan& plan, const Seen& seen, const RangeRule& rule);
+
+// The same without pictures, from what batch normalisation says about its results: four standard
+// deviations around the mean of every channel. Pictures are taken to be normalized. Throws Error
+// naming a value that no batch normalisation leads to.
+ValueSteps steps_from_statistics(const Prepared& prepared, const Plan& plan, const RangeRule& rule);
+
+// What was seen of a value, or of another of its group.
+const Histogram* histogram_of(const Plan& plan, const Seen& seen, ValueId id);
+
+}  // namespace trainyard::quant

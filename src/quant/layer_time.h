@@ -1,0 +1,30 @@
+// How long networks and their layers take, in float and in int8.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "quant/plan.h"
+#include "quant/scheme.h"
+
+namespace trainyard::quant {
+
+struct NetworkTime {
+  double median_s = 0;
+  std::map<std::string, double> layer_s;  // by the name of the node
+};
+
+// Runs the network as often as fits about `seconds`, at least five times.
+NetworkTime time_network(const Graph& graph, int threads, double seconds);
+
+struct LayerTime {
+  double float_s = 0;
+  double int8_s = 0;
+};
+
+// Each layer of the plan alone, its input and result in floats or in steps, before anything is
+// quantized: the prediction of what int8 brings. Layers alike are timed once.
+std::map<NodeId, LayerTime> time_layers(const Graph& graph, const Plan& plan,
+                                        const WeightScheme& scheme, int threads, double seconds);
+
+}  // namespace trainyard::quant
