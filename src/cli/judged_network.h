@@ -1,0 +1,41 @@
+// A network that is run on a data set: MODEL, the data, and the steps from picture to input.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cli/args.h"
+#include "data/augment.h"
+#include "data/dataset.h"
+#include "ir/graph.h"
+#include "onnx_io/metadata.h"
+
+namespace trainyard::cli {
+
+struct JudgedNetwork {
+  std::string model = {};
+  std::string weights = {};
+  std::string data = {};
+  std::string augment = {};
+  int64_t batch = 100;
+  int64_t classes = 0;
+  int64_t image = 0;
+  double width = 1.0;
+
+  // MODEL, --weights, --data, --augment, --batch, --classes, --image and --width. Must outlive
+  // parse().
+  void declare(Args& args, const std::string& data_help);
+  // Throws Error for numbers that make no sense.
+  void check() const;
+
+  // Of MODEL; empty for a network of the zoo.
+  onnx_io::Metadata metadata() const;
+  // Those asked for, those the network was trained with, or a normalization by the training set;
+  // without what is random.
+  std::string steps(const onnx_io::Metadata& metadata, const data::Dataset& set) const;
+  Graph load(const std::string& steps, const data::Dataset& set) const;
+  // Throws Error unless the network takes batches of such pictures and nothing else.
+  void require_fit(const Graph& graph, const data::Augmentations& pictures) const;
+};
+
+}  // namespace trainyard::cli
