@@ -21,6 +21,7 @@ extern const Command kModels;
 extern const Command kOptimus;
 extern const Command kPlan;
 extern const Command kPredict;
+extern const Command kQuantize;
 extern const Command kReceptiveField;
 extern const Command kReport;
 extern const Command kStaleness;
@@ -57,6 +58,7 @@ constexpr const Command* kCommands[] = {
     &kSchedule,
     &kExport,
     &kCheck,
+    &kQuantize,
     &kRun,
     &kBench,
     &kVecAdd,

@@ -20,9 +20,6 @@ void require_input_shape(const Shape& input, int64_t batch, const data::Augmenta
              input.to_string(), expected.to_string());
 }
 
-namespace {
-
-// Whether no shape in the network has the batch as a number; those of the zoo have a 0 there.
 bool takes_any_batch(const Graph& graph) {
   for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
@@ -33,8 +30,6 @@ bool takes_any_batch(const Graph& graph) {
   }
   return true;
 }
-
-}  // namespace
 
 void write_model(const std::filesystem::path& folder, const std::string& name, const Graph& trained,
                  std::span<const runs::NamedType> states,
