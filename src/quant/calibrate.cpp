@@ -29,7 +29,8 @@ void add_channels(const Tensor& tensor, int64_t samples, std::vector<double>& su
 
 class Observer {
  public:
-  Observer(const Graph& graph, const Plan& plan, Seen& seen) : graph_(graph), seen_(seen) {
+  Observer(const Graph& graph, const Plan& plan, bool channel_means, Seen& seen)
+      : channel_means_(channel_means), seen_(seen) {
     for (const ValueId id : plan.values) wanted_[graph.value(id).name] = id;
   }
 
@@ -48,19 +49,19 @@ class Observer {
     if (by_sample) {
       values =
           values.first(values.size() / static_cast<size_t>(batch_) * static_cast<size_t>(samples_));
-      add_channels(tensor, samples_, seen_.channel_means[found->second]);
+      if (channel_means_) add_channels(tensor, samples_, seen_.channel_means[found->second]);
     }
     Histogram& histogram = seen_.histograms[found->second];
     histogram.add(values);
-    TY_REQUIRE(histogram.bad() == 0,
-               "'{}' has {} values that are NaN or infinite on the calibration pictures: they have "
-               "no range; look for the node with trainyard run --check-numbers, or give other "
-               "weights or pictures",
-               name, histogram.bad());
+    TY_REQUIRE(
+        histogram.bad() == 0,
+        "'{}' has {} values that are NaN or infinite on the calibration pictures, which have "
+        "no range; give other weights or pictures, or keep to float",
+        name, histogram.bad());
   }
 
  private:
-  const Graph& graph_;
+  bool channel_means_;
   Seen& seen_;
   std::map<std::string, ValueId, std::less<>> wanted_;
   int64_t samples_ = 0;
@@ -69,14 +70,14 @@ class Observer {
 
 }  // namespace
 
-Seen observe(const Graph& graph, const Plan& plan, data::Loader& loader, int64_t images,
-             int threads, const Progress& progress) {
-  runtime::CompileOptions options;
-  options.threads = threads;
-  options.rewrite = false;  // values keep their names
-  runtime::ExecutionContext context(runtime::compile(graph, options));
+Seen observe(const Graph& graph, const Plan& plan, data::Loader& loader,
+             const ObserveOptions& options, const Progress& progress) {
+  runtime::CompileOptions compile;
+  compile.threads = options.threads;
+  compile.rewrite = false;  // values keep their names
+  runtime::ExecutionContext context(runtime::compile(graph, compile));
   Seen seen;
-  Observer observer(graph, plan, seen);
+  Observer observer(graph, plan, options.channel_means, seen);
   context.set_observer([&](const runtime::StepView& step) {
     for (size_t i = 0; i < step.num_outputs(); ++i) {
       Tensor copy;
@@ -85,16 +86,16 @@ Seen observe(const Graph& graph, const Plan& plan, data::Loader& loader, int64_t
   });
   const std::string input = graph.value(graph.inputs()[0]).name;
   loader.start_epoch(0);
-  while (seen.images < images) {
+  while (seen.images < options.images) {
     const data::Batch* batch = loader.next();
     if (batch == nullptr) break;
-    const int64_t samples = std::min(batch->valid, images - seen.images);
+    const int64_t samples = std::min(batch->valid, options.images - seen.images);
     observer.set_samples(samples, batch->images.shape()[0]);
     observer.look(input, [&]() -> const Tensor& { return batch->images; });
     context.set_input(0, batch->images);
     context.run();
     seen.images += samples;
-    progress(static_cast<double>(seen.images) / static_cast<double>(images), "calibrating");
+    progress(static_cast<double>(seen.images) / static_cast<double>(options.images), "calibrating");
   }
   for (auto& [id, means] : seen.channel_means) {
     for (double& mean : means) mean /= static_cast<double>(seen.images);
@@ -115,8 +116,7 @@ const Histogram* histogram_of(const Plan& plan, const Seen& seen, ValueId id) {
   return nullptr;
 }
 
-ValueSteps steps_of_groups(const Plan& plan, const std::map<ValueId, Range>& ranges,
-                           const RangeRule& rule) {
+ValueSteps steps_of_groups(const Plan& plan, const ValueRanges& ranges, const RangeRule& rule) {
   std::map<size_t, Range> joined;
   for (const auto& [id, range] : ranges) {
     const auto group = plan.group.find(id);
@@ -133,13 +133,10 @@ ValueSteps steps_of_groups(const Plan& plan, const std::map<ValueId, Range>& ran
   return steps;
 }
 
-ValueSteps steps_from(const Plan& plan, const Seen& seen, const RangeRule& rule) {
-  std::map<ValueId, Range> ranges;
-  for (const ValueId id : plan.values) {
-    const auto found = seen.histograms.find(id);
-    if (found != seen.histograms.end()) ranges[id] = choose_range(found->second, rule);
-  }
-  return steps_of_groups(plan, ranges, rule);
+ValueRanges ranges_from(const Seen& seen, const RangeRule& rule) {
+  ValueRanges ranges;
+  for (const auto& [id, histogram] : seen.histograms) ranges[id] = choose_range(histogram, rule);
+  return ranges;
 }
 
 }  // namespace trainyard::quant

@@ -17,26 +17,31 @@ using Progress = std::function<void(double share, std::string_view what)>;
 
 struct Seen {
   std::map<ValueId, Histogram> histograms;
-  // Means over samples and positions, by channel (axis 1).
+  // Means over samples and positions, by channel (axis 1), if they were asked for.
   std::map<ValueId, std::vector<double>> channel_means;
   int64_t images = 0;
 };
 
-// Runs `graph` on the first `images` pictures of the loader's epoch 0 and counts the values of
+// Runs `graph` on the first pictures of the loader's epoch 0 and counts the values of
 // `plan`; those that are mere views of others have no histogram. The counts do not depend on the
 // loader's batch. Throws Error naming a value that is NaN or infinite.
-Seen observe(const Graph& graph, const Plan& plan, data::Loader& loader, int64_t images,
-             int threads, const Progress& progress);
+struct ObserveOptions {
+  int64_t images = 128;
+  bool channel_means = false;
+  int threads = 1;
+};
+Seen observe(const Graph& graph, const Plan& plan, data::Loader& loader,
+             const ObserveOptions& options, const Progress& progress);
 
 // The steps of every value of the plan: one range for each group, over those of its members. At
 // least one of each group has a range.
-ValueSteps steps_of_groups(const Plan& plan, const std::map<ValueId, Range>& ranges,
-                           const RangeRule& rule);
+using ValueRanges = std::map<ValueId, Range>;
+ValueSteps steps_of_groups(const Plan& plan, const ValueRanges& ranges, const RangeRule& rule);
 
-// The same by what was seen.
-ValueSteps steps_from(const Plan& plan, const Seen& seen, const RangeRule& rule);
+// Of every value that was counted.
+ValueRanges ranges_from(const Seen& seen, const RangeRule& rule);
 
-// The same without pictures, from what batch normalisation says about its results: four standard
+// The steps without pictures, from what batch normalisation says about its results: four standard
 // deviations around the mean of every channel. Pictures are taken to be normalized. Throws Error
 // naming a value that no batch normalisation leads to.
 ValueSteps steps_from_statistics(const Prepared& prepared, const Plan& plan, const RangeRule& rule);

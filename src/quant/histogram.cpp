@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace trainyard::quant {
@@ -37,6 +38,17 @@ Extent extent_of(std::span<const float> values) {
   return finite;
 }
 
+// The bins of up to kBlock values, from factor = 1 / width, which is a power of two: exact.
+constexpr size_t kBlock = 1024;
+void place_block(std::span<const float> values, float factor, int32_t* bins) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    const float steps = values[i] * factor;
+    const auto towards_zero = static_cast<int32_t>(steps);
+    bins[i] = towards_zero - (steps < static_cast<float>(towards_zero) ? 1 : 0) +
+              static_cast<int32_t>(Histogram::kSideBins);
+  }
+}
+
 }  // namespace
 
 double Histogram::width() const {
@@ -68,12 +80,28 @@ void Histogram::add(std::span<const float> values) {
     std::frexp(largest, &exponent);
   }
   make_room(std::max(exponent, kLeastExponent));
+  if (extent.bad == 0) return count_values(values);
+  std::vector<float> finite;
+  std::copy_if(values.begin(), values.end(), std::back_inserter(finite),
+               [](float x) { return std::isfinite(x); });
+  count_values(finite);
+}
+
+void Histogram::count_values(std::span<const float> values) {
+  // Many values fall into one bin after another's (zeros of a Relu): neighbours count apart, so
+  // that none waits for the one before.
+  constexpr size_t kLanes = 4;
+  std::vector<uint32_t> lanes(kLanes * counts_.size(), 0);
   const auto factor = static_cast<float>(1 / width());
-  for (const float x : values) {
-    if (extent.bad > 0 && !std::isfinite(x)) continue;
-    const auto bin = static_cast<int64_t>(std::floor(x * factor)) + kSideBins;
-    ++counts_[static_cast<size_t>(bin)];
+  int32_t bins[kBlock] = {};
+  for (size_t at = 0; at < values.size(); at += kBlock) {
+    const auto block = values.subspan(at, std::min(kBlock, values.size() - at));
+    place_block(block, factor, bins);
+    for (size_t i = 0; i < block.size(); ++i) {
+      ++lanes[static_cast<size_t>(bins[i]) * kLanes + i % kLanes];
+    }
   }
+  for (size_t i = 0; i < lanes.size(); ++i) counts_[i / kLanes] += lanes[i];
 }
 
 void Histogram::merge(const Histogram& other) {

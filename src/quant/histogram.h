@@ -46,6 +46,7 @@ class Histogram {
  private:
   double width() const;
   void make_room(int exponent);
+  void count_values(std::span<const float> values);  // finite ones, for which there is room
 
   static constexpr int kNone = -1000;
   std::vector<int64_t> counts_ = std::vector<int64_t>(2 * kSideBins, 0);

@@ -91,7 +91,7 @@ class IntegerWriter {
       inputs.push_back(bias.steps);
     }
     const Attributes attributes = conv.node().attributes;
-    const std::string name = graph_.unique_name(conv.name() + "_integer");
+    const std::string name = graph_.unique_name(conv.name() + "_int");
     replace(y, builder_.add("QLinearConv", std::move(inputs), attributes, name));
   }
 
@@ -128,7 +128,7 @@ class IntegerWriter {
       inputs.push_back(bias.steps);
     }
     const ValueId made =
-        builder_.add("QLinearConv", std::move(inputs), {}, graph_.unique_name(name + "_integer"));
+        builder_.add("QLinearConv", std::move(inputs), {}, graph_.unique_name(name + "_int"));
     replace(y, builder_.add("Squeeze", {made, axes}, {}, graph_.unique_name(name + "_row")));
   }
 
@@ -138,7 +138,7 @@ class IntegerWriter {
     const Operand b = dequantized(product.input(1));
     const Rounding y = rounding_of(id);
     if (!a.steps.valid() || !b.steps.valid() || !y.node.valid()) return;
-    const std::string name = graph_.unique_name(product.name() + "_integer");
+    const std::string name = graph_.unique_name(product.name() + "_int");
     replace(y, builder_.add("QLinearMatMul", operands(a, b, y.node), {}, name));
   }
 
@@ -176,7 +176,7 @@ class IntegerWriter {
     }
     const Attributes attributes = node.node().attributes;
     replace(y, builder_.add(node.op(), std::move(inputs), attributes,
-                            graph_.unique_name(node.name() + "_integer")));
+                            graph_.unique_name(node.name() + "_int")));
   }
 
   Graph graph_;

@@ -74,16 +74,26 @@ class Rewriter {
                          int64_t axis, bool with_zero) {
     const DType type = steps.dtype();
     std::vector<ValueId> inputs = {
-        passes::add_constant(graph_, base + "_quantized", std::move(steps)),
+        passes::add_constant(graph_, base + "_q", std::move(steps)),
         passes::add_constant(graph_, base + "_scale", scales_tensor(scales))};
     if (with_zero) {
-      inputs.push_back(passes::add_constant(
-          graph_, base + "_zero", Tensor::zeros({type, graph_.value(inputs[1]).type.shape})));
+      inputs.push_back(zero_points(Tensor::zeros({type, graph_.value(inputs[1]).type.shape})));
     }
     Attributes attributes;
     if (scales.size() > 1) attributes["axis"] = axis;
     return builder_.add("DequantizeLinear", std::move(inputs), std::move(attributes),
-                        graph_.unique_name(base + "_dequantize"));
+                        graph_.unique_name(base + "_dq"));
+  }
+
+  // One initializer for all that are alike: files of small networks are mostly names.
+  ValueId zero_points(Tensor zeros) {
+    const int64_t value = element_as_int(zeros, 0);
+    const std::string name =
+        fmt::format("zero_{}{}_{}", dtype_name(zeros.dtype()),
+                    zeros.shape().rank() == 0 ? "" : zeros.shape().to_string(), value);
+    const auto [found, fresh] = zeros_.try_emplace(name, kNoValue);
+    if (fresh) found->second = passes::add_constant(graph_, name, std::move(zeros));
+    return found->second;
   }
 
   // The value that carries `id` when the clamp before it is done by the rounding.
@@ -125,12 +135,11 @@ class Rewriter {
     }
     const ValueId scale =
         passes::add_constant(graph_, name + "_scale", Tensor::scalar(steps.scale));
-    const ValueId zero = passes::add_constant(graph_, name + "_zero",
-                                              Tensor::scalar(static_cast<uint8_t>(steps.zero)));
-    const ValueId in_steps = builder_.add("QuantizeLinear", {kept, scale, zero}, {},
-                                          graph_.unique_name(name + "_quantize"));
+    const ValueId zero = zero_points(Tensor::scalar(static_cast<uint8_t>(steps.zero)));
+    const ValueId in_steps =
+        builder_.add("QuantizeLinear", {kept, scale, zero}, {}, graph_.unique_name(name + "_q"));
     const ValueId reals = builder_.add("DequantizeLinear", {in_steps, scale, zero}, {},
-                                       graph_.unique_name(name + "_dequantize"));
+                                       graph_.unique_name(name + "_dq"));
     for (const NodeId consumer : consumers) {
       const std::vector<ValueId>& inputs = graph_.node(consumer).inputs;
       for (size_t i = 0; i < inputs.size(); ++i) {
@@ -156,6 +165,7 @@ class Rewriter {
   const ValueSteps& steps_;
   const WeightScheme& scheme_;
   const Parts& parts_;
+  std::map<std::string, ValueId> zeros_;
 };
 
 }  // namespace

@@ -40,12 +40,14 @@ PlanOptions Session::plan_options() const {
   return {.keep_float = keep_float_, .round_all_results = settings_.integer_operators};
 }
 
-ValueSteps Session::steps_for_plan(const Plan& plan, const RangeRule& rule) const {
+ValueSteps Session::steps_for_plan(const Plan& plan, const RangeRule& rule) {
   if (pictures_.calibration == nullptr) return steps_from_statistics(prepared_, plan, rule);
-  return steps_from(plan, seen_, rule);
+  const auto [found, fresh] = ranges_.try_emplace(rule.bits);
+  if (fresh) found->second = ranges_from(seen_, rule);
+  return steps_of_groups(plan, found->second, rule);
 }
 
-Graph Session::rounded(const PlanOptions& options, const Parts& parts) const {
+Graph Session::rounded(const PlanOptions& options, const Parts& parts) {
   const Plan plan = make_plan(prepared_.graph, options);
   const ValueSteps steps = steps_for_plan(plan, settings_.activations);
   return rewrite(corrected_, plan, steps, scheme(), parts);
@@ -91,8 +93,11 @@ void Session::calibrate() {
         "lose accuracy; give --data.");
     return;
   }
-  seen_ = observe(prepared_.graph, widest_, *pictures_.calibration, settings_.calibration_images,
-                  settings_.threads, progress_);
+  seen_ = observe(prepared_.graph, widest_, *pictures_.calibration,
+                  {.images = settings_.calibration_images,
+                   .channel_means = settings_.correct_biases,
+                   .threads = settings_.threads},
+                  progress_);
   result_.calibration_images = seen_.images;
   TY_REQUIRE(seen_.images > 0, "the data has no pictures to calibrate with");
   for (const auto& [id, histogram] : seen_.histograms) {

@@ -35,9 +35,9 @@ class Session {
   WeightScheme scheme(int64_t bits) const;
   WeightScheme scheme() const { return scheme(settings_.weight_bits); }
   PlanOptions plan_options() const;
-  ValueSteps steps_for_plan(const Plan& plan, const RangeRule& rule) const;
+  ValueSteps steps_for_plan(const Plan& plan, const RangeRule& rule);
   // The int8 network with these layers in float.
-  Graph rounded(const PlanOptions& options, const Parts& parts = {}) const;
+  Graph rounded(const PlanOptions& options, const Parts& parts = {});
   std::optional<Judgement> judge(const Graph& graph, const std::string& step);
   void describe_layers();
   void describe(const NodeView& layer, const Plan& plan, const ValueSteps& steps,
@@ -51,6 +51,7 @@ class Session {
   Graph corrected_;  // prepared, with corrected biases
   Plan widest_;      // everything in int8, all results rounded
   Seen seen_;
+  std::map<int64_t, ValueRanges> ranges_;  // by bits
   std::unique_ptr<Judge> judge_;
   std::optional<double> float_top1_;
   std::map<std::string, std::string> keep_float_;

@@ -156,7 +156,7 @@ class Carrier {
 ValueSteps steps_from_statistics(const Prepared& prepared, const Plan& plan,
                                  const RangeRule& rule) {
   const Carrier carrier(prepared);
-  std::map<ValueId, Range> ranges;
+  ValueRanges ranges;
   for (const ValueId id : plan.values) {
     const std::optional<Range> range = carrier.range(id);
     TY_REQUIRE(range,

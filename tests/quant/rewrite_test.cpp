@@ -64,7 +64,7 @@ ValueSteps steps_of(const Graph& graph, const Plan& plan, const RangeRule& rule 
     }
   });
   context.run();
-  return steps_from(plan, seen, rule);
+  return steps_of_groups(plan, ranges_from(seen, rule), rule);
 }
 
 Prepared prepared_model(const std::string& name) {
