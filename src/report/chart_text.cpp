@@ -9,6 +9,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "report/chart.h"
+#include "report/chart_scale.h"
 #include "report/table.h"
 
 namespace trainyard::report {
@@ -30,12 +31,6 @@ int plot_columns() {
   return columns == 0 ? kUsualColumns : std::clamp(columns - kBeside, 24, 160);
 }
 
-std::string number(double value) {
-  const double size = std::fabs(value);
-  if (size >= 1e3) return si(value);
-  return fmt::format("{:.3g}", value);
-}
-
 std::string repeated(std::string_view piece, int64_t times) {
   std::string out;
   for (int64_t i = 0; i < times; ++i) out += piece;
@@ -46,80 +41,6 @@ std::string line_of(std::string text) {
   text.erase(text.find_last_not_of(' ') + 1);
   return text + "\n";
 }
-
-// Numbers to [0, 1].
-class Scale {
- public:
-  Scale(std::vector<double> values, bool log, bool from_zero) : log_(log) {
-    std::erase_if(values, [&](double v) { return !std::isfinite(v) || (log && v <= 0); });
-    if (values.empty()) values = {log ? 1.0 : 0.0};
-    const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    low_ = from_zero && !log && *low > 0 && *low < 0.5 * *high ? 0 : *low;
-    high_ = *high;
-    if (low_ == high_) {
-      low_ = log ? low_ / 2 : std::min(low_, 0.0);
-      high_ = log ? high_ * 2 : std::max(high_, low_ + 1);
-    }
-  }
-
-  // Widens the scale to round numbers, and returns those to label. Between numbers that lie close
-  // together a log scale has the marks of a linear one.
-  std::vector<double> round_ticks() {
-    if (log_ && high_ >= 2 * low_) return powers();
-    constexpr double kMostSteps = 5;
-    const double exact = (high_ - low_) / kMostSteps;
-    const double power = std::pow(10.0, std::floor(std::log10(exact)));
-    double step = 10 * power;
-    for (const double factor : {5.0, 2.5, 2.0, 1.0}) {
-      if (factor * power >= exact * (1 - 1e-9)) step = factor * power;
-    }
-    const double first = std::floor(low_ / step + 1e-9);
-    const double last = std::ceil(high_ / step - 1e-9);
-    low_ = first * step;
-    high_ = last * step;
-    std::vector<double> ticks;
-    for (double i = first; i <= last; ++i) ticks.push_back(i * step);
-    return ticks;
-  }
-
-  bool shows(double v) const { return std::isfinite(v) && (!log_ || v > 0); }
-  double place(double v) const { return (bent(v) - bent(low_)) / (bent(high_) - bent(low_)); }
-  double at(double place) const {
-    const double v = bent(low_) + place * (bent(high_) - bent(low_));
-    return log_ ? std::pow(10.0, v) : v;
-  }
-
- private:
-  // 1, 2 and 5 times powers of ten; of many, powers alone.
-  std::vector<double> powers() {
-    if (low_ < 1e-300 || high_ > 1e300) return {low_, high_};
-    constexpr double kFewDecades = 2;
-    constexpr double kMostSteps = 6;
-    constexpr double kNearly = 1e-9;
-    const double decades = std::log10(high_ / low_);
-    const std::vector<double> factors =
-        decades > kFewDecades ? std::vector<double>{1} : std::vector<double>{1, 2, 5};
-    const double stride = std::max(1.0, std::ceil(decades / kMostSteps));
-    std::vector<double> ticks;
-    for (double exponent = std::floor(std::log10(low_) + kNearly);
-         ticks.empty() || ticks.back() < high_ * (1 - kNearly); exponent += stride) {
-      for (const double factor : factors) {
-        const double tick = factor * std::pow(10.0, exponent);
-        if (tick <= low_ * (1 + kNearly)) ticks.clear();
-        if (ticks.empty() || ticks.back() < high_ * (1 - kNearly)) ticks.push_back(tick);
-      }
-    }
-    low_ = ticks.front();
-    high_ = ticks.back();
-    return ticks;
-  }
-
-  double bent(double v) const { return log_ ? std::log10(v) : v; }
-
-  bool log_;
-  double low_ = 0;
-  double high_ = 1;
-};
 
 // Dots, with characters that lie over them.
 class Canvas {
@@ -179,15 +100,6 @@ class Canvas {
   std::array<std::vector<std::string_view>, kRows> marks_;
 };
 
-template <typename F>
-std::vector<double> collect(const Chart& chart, F&& number_of) {
-  std::vector<double> values;
-  for (const Series& series : chart.series) {
-    for (const ChartPoint& point : series.points) values.push_back(number_of(point));
-  }
-  return values;
-}
-
 std::string legend(const Chart& chart, std::span<const std::string_view> signs) {
   if (chart.series.size() < 2 && chart.series[0].name.empty()) return "";
   std::string out;
@@ -226,7 +138,7 @@ void draw(const Chart& chart, const Scale& x, const Scale& y, Canvas& canvas) {
 std::string labels_below(const std::vector<double>& ticks, const Scale& scale, int columns) {
   std::string line;
   for (const double tick : ticks) {
-    const std::string label = number(tick);
+    const std::string label = tick_label(tick);
     const auto width = static_cast<int64_t>(label.size());
     const int64_t middle = std::lround(scale.place(tick) * (columns - 1));
     const auto begin =
@@ -239,11 +151,11 @@ std::string labels_below(const std::vector<double>& ticks, const Scale& scale, i
 }
 
 std::string plot(const Chart& chart) {
-  Scale x(collect(chart, [](const ChartPoint& p) { return p.x; }), chart.x.log, false);
-  Scale y(collect(chart, [](const ChartPoint& p) { return p.y; }), chart.y.log, true);
+  Scale x(chart_values(chart, [](const ChartPoint& p) { return p.x; }), chart.x.log, false);
+  Scale y(chart_values(chart, [](const ChartPoint& p) { return p.y; }), chart.y.log, true);
   std::array<std::string, kRows> labels;
   for (const double tick : y.round_ticks()) {
-    labels[static_cast<size_t>(std::lround((1 - y.place(tick)) * (kRows - 1)))] = number(tick);
+    labels[static_cast<size_t>(std::lround((1 - y.place(tick)) * (kRows - 1)))] = tick_label(tick);
   }
   const std::vector<double> x_ticks =
       chart.x.log ? x.round_ticks() : std::vector<double>{x.at(0), x.at(0.5), x.at(1)};
@@ -286,7 +198,7 @@ double bar_share(const Axis& axis, double value, const Scale& scale) {
 }
 
 std::string bars(const Chart& chart) {
-  std::vector<double> values = collect(chart, [](const ChartPoint& p) { return p.y; });
+  std::vector<double> values = chart_values(chart, [](const ChartPoint& p) { return p.y; });
   const Scale scale(values, chart.y.log, true);
   std::vector<std::string> names;
   for (const Series& series : chart.series) names.push_back(series.name);
@@ -303,8 +215,9 @@ std::string bars(const Chart& chart) {
             padded(first ? chart.x.categories[c] : "", category_width, Align::kLeft);
         const std::string name =
             several ? " " + padded(series.name, name_width, Align::kLeft) : std::string();
-        out += line_of(fmt::format("{}{} │{} {}", head, name,
-                                   bar(bar_share(chart.y, p.y, scale), kBarColumns), number(p.y)));
+        out +=
+            line_of(fmt::format("{}{} │{} {}", head, name,
+                                bar(bar_share(chart.y, p.y, scale), kBarColumns), tick_label(p.y)));
         first = false;
       }
     }
@@ -336,31 +249,33 @@ std::string stacked_bars(const Chart& chart) {
         drawn = std::max(drawn, end);
       }
     }
-    out += line_of(line + " " + number(totals[c]));
+    out += line_of(line + " " + tick_label(totals[c]));
   }
   return out + legend(chart, kFills);
 }
 
 std::string histogram(const Chart& chart) {
-  const Scale scale(collect(chart, [](const ChartPoint& p) { return p.y; }), chart.y.log, true);
+  const Scale scale(chart_values(chart, [](const ChartPoint& p) { return p.y; }), chart.y.log,
+                    true);
   std::string out;
   for (const Series& series : chart.series) {
     if (!series.name.empty()) out += series.name + "\n";
     for (const ChartPoint& p : series.points) {
-      out += line_of(fmt::format("{:>9} … {:<9} │{} {}", number(p.low), number(p.high),
-                                 bar(bar_share(chart.y, p.y, scale), kBarColumns), number(p.y)));
+      out +=
+          line_of(fmt::format("{:>9} … {:<9} │{} {}", tick_label(p.low), tick_label(p.high),
+                              bar(bar_share(chart.y, p.y, scale), kBarColumns), tick_label(p.y)));
     }
   }
   return out;
 }
 
 std::string heat_map(const Chart& chart) {
-  const Scale scale(collect(chart, [](const ChartPoint& p) { return p.value; }), false, false);
+  const Scale scale(chart_values(chart, [](const ChartPoint& p) { return p.value; }), false, false);
   constexpr std::array<std::string_view, 5> kShades = {" ", "░", "▒", "▓", "█"};
   const size_t width = widest(chart.y.categories);
   size_t cell = std::max<size_t>(6, widest(chart.x.categories));
-  for (const double v : collect(chart, [](const ChartPoint& p) { return p.value; })) {
-    cell = std::max(cell, width_of(number(v)) + 1);
+  for (const double v : chart_values(chart, [](const ChartPoint& p) { return p.value; })) {
+    cell = std::max(cell, width_of(tick_label(v)) + 1);
   }
   std::string out = padded("", width, Align::kLeft);
   for (const std::string& name : chart.x.categories) out += " " + padded(name, cell, Align::kRight);
@@ -374,7 +289,7 @@ std::string heat_map(const Chart& chart) {
           if (static_cast<size_t>(p.x) != column || static_cast<size_t>(p.y) != row) continue;
           if (!std::isfinite(p.value)) continue;
           const auto shade = static_cast<size_t>(std::lround(scale.place(p.value) * 4));
-          text = std::string(kShades[std::min<size_t>(shade, 4)]) + number(p.value);
+          text = std::string(kShades[std::min<size_t>(shade, 4)]) + tick_label(p.value);
         }
       }
       line += " " + padded(text, cell, Align::kRight);
@@ -385,7 +300,7 @@ std::string heat_map(const Chart& chart) {
 }
 
 std::string timeline(const Chart& chart) {
-  std::vector<double> ends = collect(chart, [](const ChartPoint& p) { return p.high; });
+  std::vector<double> ends = chart_values(chart, [](const ChartPoint& p) { return p.high; });
   ends.push_back(0);
   const double last = *std::max_element(ends.begin(), ends.end());
   const auto column_of = [&](double time) {
@@ -414,7 +329,7 @@ std::string timeline(const Chart& chart) {
     out += line_of(line);
   }
   out += padded("", width, Align::kLeft) + " └" + repeated("─", kUsualColumns) + "\n";
-  out += line_of(fmt::format("{}  0{:>{}} {}", padded("", width, Align::kLeft), number(last),
+  out += line_of(fmt::format("{}  0{:>{}} {}", padded("", width, Align::kLeft), tick_label(last),
                              kUsualColumns - 1, chart.x.name));
   return out + legend(chart, kFills);
 }
