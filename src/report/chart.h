@@ -79,5 +79,7 @@ Table chart_table(const Chart& chart);
 Json chart_json(const Chart& chart);
 // At most 100 columns and about 20 lines.
 std::string chart_text(const Chart& chart);
+// A picture that needs no script, 720 wide; exact numbers are titles of its marks.
+std::string chart_svg(const Chart& chart);
 
 }  // namespace trainyard::report

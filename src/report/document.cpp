@@ -15,7 +15,8 @@
 namespace trainyard::report {
 namespace {
 
-constexpr std::array<std::string_view, 5> kFormatNames = {"text", "md", "csv", "json", "html"};
+constexpr std::array<std::string_view, 6> kFormatNames = {"text", "md",   "csv",
+                                                          "json", "html", "bundle"};
 
 std::string provenance_lines(const Provenance& provenance) {
   std::string out;
@@ -162,7 +163,7 @@ Format::Kind format_from_name(std::string_view name) {
   for (size_t i = 0; i < kFormatNames.size(); ++i) {
     if (kFormatNames[i] == name) return static_cast<Format::Kind>(i);
   }
-  throw_error("format '{}' is not one of text, md, csv, json, html", name);
+  throw_error("format '{}' is not one of text, md, csv, json, html, bundle", name);
 }
 
 std::string_view format_name(Format::Kind kind) {
@@ -190,6 +191,8 @@ std::string render(const Document& document, const Format& format) {
       return printable(csv(document));
     case Format::kHtml:
       return html_page(document, format.command);
+    case Format::kBundle:
+      return bundle(document, format.command).dump(-1) + "\n";
   }
   return "";
 }

@@ -16,7 +16,7 @@ namespace trainyard::report {
 
 // How a document leaves the program. HTML says which command made it.
 struct Format {
-  enum Kind : uint8_t { kText, kMarkdown, kCsv, kJson, kHtml };
+  enum Kind : uint8_t { kText, kMarkdown, kCsv, kJson, kHtml, kBundle };
 
   Format(Kind chosen = kText) : kind(chosen) {}
   bool operator==(Kind other) const { return kind == other; }
@@ -25,7 +25,7 @@ struct Format {
   std::string command = {};
 };
 
-// Throws Error for anything but text, md, csv, json, html.
+// Throws Error for anything but text, md, csv, json, html, bundle.
 Format::Kind format_from_name(std::string_view name);
 std::string_view format_name(Format::Kind kind);
 
@@ -89,7 +89,12 @@ struct Document {
   std::string lead = {};   // a sentence or two under the title
 };
 
-// CSV holds the tables alone, JSON the data alone. HTML is a page that needs no other file.
+// CSV holds the tables alone, JSON the data alone. HTML is a page that needs no other file. A
+// bundle is bundle() as JSON.
 std::string render(const Document& document, const Format& format);
+
+// {title, lead, command, data, blocks: [{kind, text, markdown, and html, svg or png}], page}, for
+// programs that show documents themselves.
+Json bundle(const Document& document, const std::string& command);
 
 }  // namespace trainyard::report
