@@ -1,5 +1,6 @@
-# ty_web(OUTPUT source.cpp NAME name FOLDER folder HEADER header.h ENTRY entry.ts [AFTER script]): a script and its style, built from
-# web/ with Node and put into the program as trainyard::<folder>::web_script() and web_style(), declared in the header.
+# ty_web(OUTPUT source.cpp NAME name FOLDER folder HEADER header.h ENTRY entry.ts [AFTER script] [SCRIPT function]): a script and its
+# style, built from web/ with Node and put into the program as trainyard::<folder>::web_script() and web_style(), declared in the
+# header. With SCRIPT it is a script alone, under that name.
 #
 # Without Node, or without the packages of web/package-lock.json, the script is empty: reports then show tables in
 # place of charts, and pages say so. AFTER is a script that must be built before, since both may install packages.
@@ -7,10 +8,17 @@ find_program(TY_NODE node)
 find_program(TY_NPM npm)
 
 function(ty_web)
-  cmake_parse_arguments(ARG "" "OUTPUT;NAME;FOLDER;HEADER;ENTRY;AFTER" "" ${ARGN})
+  cmake_parse_arguments(ARG "" "OUTPUT;NAME;FOLDER;HEADER;ENTRY;AFTER;SCRIPT" "" ${ARGN})
   set(web ${CMAKE_SOURCE_DIR}/web)
   set(script ${CMAKE_BINARY_DIR}/generated/web/${ARG_NAME}.js)
   set(style ${web}/src/${ARG_NAME}.css)
+  set(style_too 1)
+  if(ARG_SCRIPT)
+    set(style)
+    set(style_too 0)
+  else()
+    set(ARG_SCRIPT web_script)
+  endif()
   if(TY_NODE AND TY_NPM)
     set(after)
     if(ARG_AFTER)
@@ -38,17 +46,21 @@ function(ty_web)
   extern "C" const char name##_end[] __attribute__((visibility("hidden")))
 
 TY_FILE(ty_@ARG_NAME@_script, "@script@");
+#if @style_too@
 TY_FILE(ty_@ARG_NAME@_style, "@style@");
+#endif
 
 namespace trainyard::@ARG_FOLDER@ {
 
-std::string_view web_script() {
+std::string_view @ARG_SCRIPT@() {
   return {ty_@ARG_NAME@_script_begin, static_cast<size_t>(ty_@ARG_NAME@_script_end - ty_@ARG_NAME@_script_begin)};
 }
 
+#if @style_too@
 std::string_view web_style() {
   return {ty_@ARG_NAME@_style_begin, static_cast<size_t>(ty_@ARG_NAME@_style_end - ty_@ARG_NAME@_style_begin)};
 }
+#endif
 
 }  // namespace trainyard::@ARG_FOLDER@
 ]=] @ONLY)

@@ -116,6 +116,7 @@ class Body {
                         drawn ? "" : " open", chart_table(chart).to_html(chart.title));
     out_ += "</figure>\n";
     charts_.push_back(chart_json(chart));
+    has_heat_map_ = has_heat_map_ || chart.kind == ChartKind::kHeatMap;
   }
 
   void operator()(const Picture& picture) {
@@ -169,6 +170,7 @@ class Body {
 
   const std::string& html() const { return out_; }
   const Json& charts() const { return charts_; }
+  bool has_heat_map() const { return has_heat_map_; }
   const std::vector<std::pair<std::string, std::string>>& headings() const { return headings_; }
 
  private:
@@ -193,6 +195,7 @@ class Body {
 
   std::string out_;
   Json charts_ = Json::array();
+  bool has_heat_map_ = false;
   std::vector<std::pair<std::string, std::string>> headings_;
   std::vector<std::string> marks_;
 };
@@ -315,8 +318,8 @@ std::string html_page(const Document& document, const std::string& command) {
   out += body.html() + "</main>\n</div>\n";
   if (!web_script().empty()) {
     out += "<script type=\"application/json\" id=\"charts\">" + in_script(body.charts().dump(-1)) +
-           "</script>\n<script>\n";
-    out += web_script();
+           "</script>\n<script id=\"drawing\">\n";
+    out += body.has_heat_map() ? web_script() : web_basic_script();
     out += "</script>\n";
   }
   return out + "</body>\n</html>\n";

@@ -16,6 +16,8 @@ std::string html_page(const Document& document, const std::string& command);
 
 // The script and the style of every page, from web/; empty if the program was built without Node.
 std::string_view web_script();
+// The same without heat maps; a fifteenth smaller once compressed, which cells of notebooks need.
+std::string_view web_basic_script();
 std::string_view web_style();
 
 }  // namespace trainyard::report
