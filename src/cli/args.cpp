@@ -203,8 +203,9 @@ void Args::format(report::Format& target) {
     target.kind = report::format_from_name(name);
   };
   impl_->app
-      .add_option_function<std::string>("--format", set, "Output: text, md, csv, json or html")
-      ->type_name("text|md|csv|json|html");
+      .add_option_function<std::string>(
+          "--format", set, "Output: text, md, csv, json, html, or all of it for notebooks: bundle")
+      ->type_name("text|md|csv|json|html|bundle");
   impl_->app.add_flag_callback(
       "--json", [&target] { target.kind = report::Format::kJson; }, "The same as --format json");
   const auto write = [this, &target](const std::string& file) {
@@ -267,6 +268,25 @@ std::vector<std::string> Args::flags() const {
     for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
   }
   return flags;
+}
+
+Json Args::description() const {
+  Json arguments = Json::array();
+  for (const CLI::Option* option : impl_->app.get_options()) {
+    const bool positional = option->get_positional();
+    const std::string name = option->get_name();
+    if (name == "-h,--help" || name == "--help") continue;
+    Json fields = Json::object({{"name", name}, {"help", option->get_description()}});
+    fields["positional"] = positional;
+    fields["required"] = option->get_required();
+    // 0: a switch. Comma-separated numbers are one text here.
+    fields["takes_value"] = option->get_expected_max() > 0;
+    fields["several"] = option->get_expected_max() > 1;
+    fields["type"] = option->get_type_name();
+    if (!option->get_default_str().empty()) fields["default"] = option->get_default_str();
+    arguments.push_back(std::move(fields));
+  }
+  return arguments;
 }
 
 std::string Args::help() const {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "report/document.h"
 
 namespace trainyard::cli {
@@ -59,6 +60,9 @@ class Args {
   // False if help was asked for, which is then in help().
   bool parse(std::span<const std::string> arguments);
   std::string help() const;
+  // [{name, help, positional, required, takes_value, several, type, default}], for programs that
+  // call this one.
+  Json description() const;
   // "--batch", "--json", …
   std::vector<std::string> flags() const;
 

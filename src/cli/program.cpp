@@ -13,6 +13,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/version.h"
 
 namespace trainyard::cli {
 namespace {
@@ -55,8 +56,27 @@ const Command& find_command(const std::string& name) {
               did_you_mean(name, names));
 }
 
+// The program as data: what the Python package checks its calls against.
+Json description() {
+  Json commands = Json::array();
+  for (const Command* command : all_commands()) {
+    Args args(command->name, command->summary, command->examples);
+    command->setup(args);
+    commands.push_back(Json::object({{"name", command->name},
+                                     {"group", command->group},
+                                     {"summary", command->summary},
+                                     {"arguments", args.description()}}));
+  }
+  return Json::object(
+      {{"program", "trainyard"}, {"version", kVersionText}, {"commands", commands}});
+}
+
 int dispatch(std::span<const std::string> arguments, std::ostream& out) {
   const std::string first = arguments.empty() ? "--help" : arguments[0];
+  if (first == "help" && arguments.size() == 2 && arguments[1] == "--json") {
+    out << description().dump() << "\n";
+    return kDone;
+  }
   if (first == "--help" || first == "-h" || (first == "help" && arguments.size() == 1)) {
     out << overview();
     return kDone;

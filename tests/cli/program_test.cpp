@@ -42,6 +42,22 @@ TEST(Program, VersionAsJson) {
   EXPECT_FALSE(Json::parse(outcome.out, "output").at("version").as_string().empty());
 }
 
+TEST(Program, DescribesItselfForOtherPrograms) {
+  const Outcome output = run({"help", "--json"});
+  ASSERT_EQ(output.code, 0) << output.err;
+  const Json description = Json::parse(output.out, "description");
+  EXPECT_EQ(description.at("commands").items().size(), all_commands().size());
+  for (const Json& command : description.at("commands").items()) {
+    if (command.at("name").as_string() != "predict") continue;
+    const Json& model = command.at("arguments").items().at(0);
+    EXPECT_EQ(model.at("name").as_string(), "MODEL");
+    EXPECT_TRUE(model.at("positional").as_bool());
+    EXPECT_TRUE(model.at("required").as_bool());
+    return;
+  }
+  FAIL() << "predict is not described";
+}
+
 TEST(Program, WritesAPageOfAnyResult) {
   const TemporaryFolder folder("page");
   const std::string file = (folder.path() / "page.html").string();
