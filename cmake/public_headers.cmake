@@ -8,6 +8,7 @@ set(TY_PUBLIC_HEADERS
   base/error.h
   ir/graph.h
   models/model.h
+  network/network.h
   onnx_io/check.h
   onnx_io/export.h
   onnx_io/import.h
