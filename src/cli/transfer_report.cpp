@@ -153,8 +153,10 @@ report::Document transfer_document(const recipes::TransferConfig& config,
   document.blocks.emplace_back(runs_table(result));
   const TransferRun& winner = result.runs[result.winner];
   document.blocks.emplace_back(report::Paragraph{
-      fmt::format("The best of {}: {} at rate {}, {:.2f} % of the test pictures.",
-                  result.runs.size(), winner.mode, winner.rate, 100 * winner.best_top1),
+      fmt::format(
+          "The best of {}: {} at rate {}, {:.2f} % of the test pictures. Run and epoch were "
+          "chosen on these pictures, which flatters the figure.",
+          result.runs.size(), winner.mode, winner.rate, 100 * winner.best_top1),
       report::Tone::kAnswer});
   explain_speed(result, document);
   document.blocks.emplace_back(curves(result));

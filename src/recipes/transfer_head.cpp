@@ -49,6 +49,8 @@ class HeadTraining {
       const Stopwatch watch;
       shuffle(epoch);
       double loss = 0;
+      // Written after the epoch: a step is shorter than a write.
+      std::vector<Json> lines;
       for (int64_t i = 0; i < steps; ++i) {
         fill(i);
         const double at =
@@ -56,9 +58,10 @@ class HeadTraining {
         step_.run(train::learning_rate(schedule, config_.learning_rate, at,
                                        static_cast<double>(config_.epochs)));
         loss += step_.loss();
-        metrics.append(step_line(epoch));
+        lines.push_back(step_line(epoch));
       }
       const double seconds = watch.seconds();
+      for (const Json& line : lines) metrics.append(line);
       loss /= static_cast<double>(steps);
       metrics.append(Json::object({{"step", step_.steps()},
                                    {"epoch", epoch + 1},
