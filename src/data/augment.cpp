@@ -93,7 +93,8 @@ std::vector<uint8_t> bytes_of_mean(const std::optional<Normalization>& normaliza
 
 uint64_t key_of(const Draw& draw) {
   const uint64_t epoch = mix_bits(mix_bits(draw.seed) + static_cast<uint64_t>(draw.epoch));
-  return mix_bits(epoch + static_cast<uint64_t>(draw.sample));
+  const uint64_t sample = mix_bits(epoch + static_cast<uint64_t>(draw.sample));
+  return draw.copy == 0 ? sample : mix_bits(sample + static_cast<uint64_t>(draw.copy));
 }
 
 }  // namespace
@@ -142,8 +143,17 @@ std::string Augmentations::evaluation_text() const {
 
 PixelView Augmentations::bytes(const Dataset& dataset, const Draw& draw,
                                Workspace& workspace) const {
-  PixelView picture = dataset.pixels(draw.sample, workspace.sample);
+  return apply(dataset, read(dataset, draw.sample, workspace), draw, workspace);
+}
+
+PixelView Augmentations::read(const Dataset& dataset, int64_t sample, Workspace& workspace) {
+  const PixelView picture = dataset.pixels(sample, workspace.sample);
   workspace.shape = picture.shape;
+  return picture;
+}
+
+PixelView Augmentations::apply(const Dataset& dataset, PixelView picture, const Draw& draw,
+                               Workspace& workspace) const {
   const uint64_t key = key_of(draw);
   try {
     for (size_t i = 0; i < steps_.size(); ++i) {
@@ -169,7 +179,12 @@ void Augmentations::move_boxes(std::vector<Box>& boxes, const PictureShape& in,
 
 void Augmentations::floats(const Dataset& dataset, const Draw& draw, Workspace& workspace,
                            float* out) const {
-  const PixelView picture = bytes(dataset, draw, workspace);
+  floats(dataset, read(dataset, draw.sample, workspace), draw, workspace, out);
+}
+
+void Augmentations::floats(const Dataset& dataset, const PixelView& sample, const Draw& draw,
+                           Workspace& workspace, float* out) const {
+  const PixelView picture = apply(dataset, sample, draw, workspace);
   TY_REQUIRE(picture.shape == output_, "{}: the picture is {}, expected {}",
              dataset.sample_name(draw.sample), picture.shape.to_string(), output_.to_string());
   converter_->convert(picture, out);

@@ -22,11 +22,13 @@ struct Workspace {
   PictureShape shape;  // of the last sample as the set gave it
 };
 
-// Which draw of random choices: the same sample in another epoch is drawn anew.
+// Which draw of random choices: the same sample in another epoch is drawn anew, and so is another
+// copy of it in the same epoch.
 struct Draw {
   uint64_t seed = 0;
   int64_t epoch = 0;
   int64_t sample = 0;
+  int64_t copy = 0;
 };
 
 // Immutable; may be used by several threads at once, each with its own workspace.
@@ -48,12 +50,20 @@ class Augmentations {
   PixelView bytes(const Dataset& dataset, const Draw& draw, Workspace& workspace) const;
   // output().elements() floats.
   void floats(const Dataset& dataset, const Draw& draw, Workspace& workspace, float* out) const;
+  // The same of the sample's picture as `read` returned it, so that copies are decoded once.
+  void floats(const Dataset& dataset, const PixelView& sample, const Draw& draw,
+              Workspace& workspace, float* out) const;
+  // The picture of a sample as the set gives it; valid until the workspace reads another.
+  static PixelView read(const Dataset& dataset, int64_t sample, Workspace& workspace);
   // Boxes of a sample of shape `in`, moved as the same draw moves its pixels.
   void move_boxes(std::vector<Box>& boxes, const PictureShape& in, const Draw& draw) const;
 
   const std::optional<Normalization>& normalization() const { return normalization_; }
 
  private:
+  PixelView apply(const Dataset& dataset, PixelView picture, const Draw& draw,
+                  Workspace& workspace) const;
+
   std::vector<std::shared_ptr<const Step>> steps_;
   std::optional<Normalization> normalization_;
   PictureShape output_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/stopwatch.h"
 
@@ -20,7 +21,8 @@ SamplerOptions sampler_options(const Dataset& dataset, const LoaderOptions& opti
           .rank = options.rank,
           .world = options.world,
           .drop_last = options.drop_last,
-          .round = options.round};
+          .round = options.round,
+          .groups = options.groups};
 }
 
 }  // namespace
@@ -32,21 +34,35 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
       sampler_(sampler_options(dataset, options)) {
   TY_REQUIRE(0 <= options.workers && options.workers <= kMostWorkers,
              "{} data workers, expected 0 to {}", options.workers, kMostWorkers);
-  const PictureShape& shape = augmentations_.output();
+  if (options_.copies_at_once == 0) options_.copies_at_once = options_.copies;
+  TY_REQUIRE(options_.copies >= 1 && options_.copies_at_once >= 1 &&
+                 options_.copies % options_.copies_at_once == 0,
+             "{} copies of each sample, {} of them at once: expected a whole number of times",
+             options_.copies, options_.copies_at_once);
   for (int64_t i = 0; i < slots(options.workers); ++i) {
-    Slot& slot = slots_.emplace_back();
-    slot.batch.images =
-        Tensor(DType::kF32, Shape{options.batch, shape.channels, shape.height, shape.width});
-    slot.batch.labels = Tensor(DType::kI64, Shape{options.batch});
-    if (dataset.target_kind() == TargetKind::kProbabilities) {
-      slot.batch.probabilities = Tensor(DType::kF32, Shape{options.batch, dataset.num_classes()});
-    } else if (dataset.target_kind() == TargetKind::kBoxes) {
-      slot.batch.boxes.resize(static_cast<size_t>(options.batch));
+    Batch& batch = slots_.emplace_back().batch;
+    batch = make_batch();
+    for (int64_t k = options_.copies_at_once; k < options_.copies; k += options_.copies_at_once) {
+      batch.more.push_back(make_batch());
     }
   }
   // Nothing to do before start_epoch().
   claimed_ = released_ = consumed_ = num_batches();
   for (int64_t i = 0; i < options.workers; ++i) threads_.emplace_back([this] { work(); });
+}
+
+Batch Loader::make_batch() const {
+  const int64_t places = checked_product({options_.batch, options_.copies_at_once});
+  const PictureShape& shape = augmentations_.output();
+  Batch batch;
+  batch.images = Tensor(DType::kF32, Shape{places, shape.channels, shape.height, shape.width});
+  batch.labels = Tensor(DType::kI64, Shape{places});
+  if (dataset_.target_kind() == TargetKind::kProbabilities) {
+    batch.probabilities = Tensor(DType::kF32, Shape{places, dataset_.num_classes()});
+  } else if (dataset_.target_kind() == TargetKind::kBoxes) {
+    batch.boxes.resize(static_cast<size_t>(places));
+  }
+  return batch;
 }
 
 int64_t Loader::slots(int64_t workers) {
@@ -139,22 +155,36 @@ void Loader::work() {
 void Loader::fill(Batch& batch, int64_t index, Workspace& workspace) const {
   const std::span<const int64_t> samples = sampler_.samples(index);
   const int64_t elements = augmentations_.output().elements();
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const PixelView picture = Augmentations::read(dataset_, samples[i], workspace);
+    for (int64_t copy = 0; copy < options_.copies; ++copy) {
+      const Draw draw{.seed = options_.seed, .epoch = epoch_, .sample = samples[i], .copy = copy};
+      const int64_t part = copy / options_.copies_at_once;
+      Batch& own = part == 0 ? batch : batch.more[static_cast<size_t>(part - 1)];
+      const size_t place = static_cast<size_t>(copy % options_.copies_at_once) * samples.size() + i;
+      augmentations_.floats(
+          dataset_, picture, draw, workspace,
+          own.images.values<float>().data() + static_cast<int64_t>(place) * elements);
+      fill_target(own, place, draw, workspace);
+    }
+  }
+  const int64_t valid = static_cast<int64_t>(samples.size()) * options_.copies_at_once;
+  finish(batch, index, valid);
+  for (Batch& more : batch.more) finish(more, index, valid);
+}
+
+// What no sample stands in is empty.
+void Loader::finish(Batch& batch, int64_t index, int64_t valid) const {
   const std::span<float> images = batch.images.values<float>();
   const std::span<int64_t> labels = batch.labels.values<int64_t>();
-  for (size_t i = 0; i < samples.size(); ++i) {
-    const Draw draw{.seed = options_.seed, .epoch = epoch_, .sample = samples[i]};
-    augmentations_.floats(dataset_, draw, workspace,
-                          images.data() + static_cast<int64_t>(i) * elements);
-    fill_target(batch, i, draw, workspace);
-  }
   batch.index = index;
-  batch.valid = static_cast<int64_t>(samples.size());
-  std::fill(images.begin() + batch.valid * elements, images.end(), 0.0F);
-  std::fill(labels.begin() + batch.valid, labels.end(), kNoLabel);
-  for (size_t i = samples.size(); i < batch.boxes.size(); ++i) batch.boxes[i].clear();
+  batch.valid = valid;
+  std::fill(images.begin() + valid * augmentations_.output().elements(), images.end(), 0.0F);
+  std::fill(labels.begin() + valid, labels.end(), kNoLabel);
+  for (auto i = static_cast<size_t>(valid); i < batch.boxes.size(); ++i) batch.boxes[i].clear();
   if (batch.probabilities.empty()) return;
   const std::span<float> rest = batch.probabilities.values<float>().subspan(
-      samples.size() * static_cast<size_t>(dataset_.num_classes()));
+      static_cast<size_t>(valid * dataset_.num_classes()));
   std::fill(rest.begin(), rest.end(), 0.0F);
 }
 

@@ -25,6 +25,8 @@ struct Batch {
   std::vector<std::vector<Box>> boxes;
   int64_t index = 0;  // in the epoch
   int64_t valid = 0;  // samples in it; the places after them hold zeros and kNoLabel
+  // Further copies of the same samples, where not all are taken at once.
+  std::vector<Batch> more;
 };
 
 struct LoaderOptions {
@@ -37,6 +39,12 @@ struct LoaderOptions {
   int64_t world = 1;
   int64_t round = 0;
   bool drop_last = false;
+  // Each sample stands in a batch so often, every copy with random choices of its own; it is read
+  // once. A batch has copies_at_once (0: all) times `batch` places, the first copies of all samples
+  // before the second, and the other copies follow in Batch::more.
+  int64_t copies = 1;
+  int64_t copies_at_once = 0;
+  std::vector<SampleGroup> groups = {};  // see SamplerOptions
   // Every epoch takes the order and the augmentations of the first: what a sampler does that is not
   // told the epoch.
   bool freeze_epoch = false;
@@ -80,6 +88,8 @@ class Loader {
   // Without the lock: only the claimant touches the slot.
   void fill(Batch& batch, int64_t index, Workspace& workspace) const;
   void fill_target(Batch& batch, size_t place, const Draw& draw, Workspace& workspace) const;
+  void finish(Batch& batch, int64_t index, int64_t valid) const;
+  Batch make_batch() const;
   void work();
   bool may_claim() const;
 

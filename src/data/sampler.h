@@ -7,6 +7,12 @@
 
 namespace trainyard::data {
 
+// Samples of which every epoch takes so many: each equally often, to within one.
+struct SampleGroup {
+  std::vector<int64_t> members;
+  int64_t draws = 0;
+};
+
 struct SamplerOptions {
   int64_t size = 0;   // of the data set
   int64_t batch = 1;  // of one worker
@@ -17,6 +23,9 @@ struct SamplerOptions {
   bool drop_last = false;
   // Samples of all workers in one step; 0: world * batch. `batch` must hold this worker's share.
   int64_t round = 0;
+  // Empty: an epoch has every sample once. Otherwise what the groups say, in another choice each
+  // epoch; `size` is then not used.
+  std::vector<SampleGroup> groups = {};
 };
 
 // How many of `count` samples worker `rank` gets if they are dealt out as evenly as can be.
@@ -38,6 +47,8 @@ class Sampler {
   std::span<const int64_t> samples(int64_t index) const;
 
  private:
+  void draw_groups(int64_t epoch);
+
   SamplerOptions options_;
   int64_t num_batches_ = 0;
   std::vector<int64_t> order_;

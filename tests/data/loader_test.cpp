@@ -193,5 +193,75 @@ TEST(Loader, AnUnreadableSampleReachesTheConsumer) {
   }
 }
 
+// Counts how often pictures are read.
+class CountedSet final : public Dataset {
+ public:
+  explicit CountedSet(const Dataset& all)
+      : Dataset({.shape = all.shape(), .class_names = all.class_names(), .source = all.source()}),
+        all_(all) {}
+  int64_t size() const override { return all_.size(); }
+  int64_t label(int64_t index) const override { return all_.label(index); }
+  PixelView pixels(int64_t index, Pixels& room) const override {
+    ++reads;
+    return all_.pixels(index, room);
+  }
+  mutable int64_t reads = 0;
+
+ private:
+  const Dataset& all_;
+};
+
+TEST(Loader, CopiesAreDrawnEachInItsOwnWayAndReadOnce) {
+  const auto all = open_dataset(kSet, Split::kTrain);
+  const CountedSet set(*all);
+  LoaderOptions options = augmented(0);
+  Loader plain(set, options);
+  options.copies = 4;
+  Loader whole(set, options);
+  options.copies_at_once = 2;
+  Loader parts(set, options);
+  plain.start_epoch(1);
+  const Batch& one = *plain.next();
+  set.reads = 0;
+  whole.start_epoch(1);
+  const Batch& batch = *whole.next();
+  EXPECT_EQ(set.reads, 8);
+  EXPECT_EQ(batch.images.shape()[0], 32);
+  EXPECT_EQ(batch.valid, 32);
+  EXPECT_EQ(whole.num_batches(), plain.num_batches());
+  const auto images = batch.images.values<float>();
+  const auto first = one.images.values<float>();
+  // The first copies are those of a plain batch, the second others of the same samples.
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), images.begin()));
+  EXPECT_FALSE(std::equal(first.begin(), first.end(), images.begin() + 8 * 3 * 8 * 8));
+  for (size_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(batch.labels.values<int64_t>()[i], one.labels.values<int64_t>()[i % 8]);
+  }
+  set.reads = 0;
+  parts.start_epoch(1);
+  const Batch& half = *parts.next();
+  EXPECT_EQ(set.reads, 8);
+  ASSERT_EQ(half.more.size(), 1U);
+  EXPECT_TRUE(
+      std::equal(images.begin(), images.begin() + 16 * 192, half.images.values<float>().begin()));
+  EXPECT_TRUE(std::equal(images.begin() + 16 * 192, images.end(),
+                         half.more[0].images.values<float>().begin()));
+  options.copies_at_once = 3;
+  EXPECT_NE(message_of([&] { Loader(set, options); }).find("whole number of times"),
+            std::string::npos);
+}
+
+TEST(Loader, AShortLastBatchHasItsCopiesInFront) {
+  const auto set = open_dataset(kSet, Split::kTrain);
+  LoaderOptions options = augmented(1);
+  options.copies = 2;
+  Loader loader(*set, options);
+  loader.start_epoch(0, loader.num_batches() - 1);
+  const Batch& last = *loader.next();
+  EXPECT_EQ(last.valid, 2 * (101 % 8));
+  EXPECT_NE(last.labels.values<int64_t>()[static_cast<size_t>(last.valid - 1)], kNoLabel);
+  EXPECT_EQ(last.labels.values<int64_t>()[static_cast<size_t>(last.valid)], kNoLabel);
+}
+
 }  // namespace
 }  // namespace trainyard::data
