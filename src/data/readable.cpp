@@ -4,34 +4,10 @@
 #include <thread>
 
 #include "base/error.h"
+#include "data/subsets.h"
 
 namespace trainyard::data {
 namespace {
-
-class Readable final : public Dataset {
- public:
-  Readable(std::unique_ptr<Dataset> all, std::vector<int64_t> kept)
-      : Dataset({.shape = all->shape(),
-                 .class_names = all->class_names(),
-                 .source = fmt::format("{}, {} of {}", all->source(), kept.size(), all->size())}),
-        all_(std::move(all)),
-        kept_(std::move(kept)) {}
-
-  int64_t size() const override { return static_cast<int64_t>(kept_.size()); }
-  TargetKind target_kind() const override { return all_->target_kind(); }
-  int64_t label(int64_t index) const override { return all_->label(at(index)); }
-  void target(int64_t index, Target& target) const override { all_->target(at(index), target); }
-  PixelView pixels(int64_t index, Pixels& room) const override {
-    return all_->pixels(at(index), room);
-  }
-  std::string sample_name(int64_t index) const override { return all_->sample_name(at(index)); }
-
- private:
-  int64_t at(int64_t index) const { return kept_[static_cast<size_t>(index)]; }
-
-  std::unique_ptr<Dataset> all_;
-  std::vector<int64_t> kept_;
-};
 
 // By sample: why it cannot be read; empty: it can.
 std::vector<std::string> problems_of(const Dataset& dataset) {
@@ -70,7 +46,8 @@ std::unique_ptr<Dataset> only_readable(std::unique_ptr<Dataset> dataset,
   TY_REQUIRE(!kept.empty(), "{}: no sample can be read; the first: {}", dataset->source(),
              skipped.empty() ? "" : skipped[0]);
   if (kept.size() == problems.size()) return dataset;
-  return std::make_unique<Readable>(std::move(dataset), std::move(kept));
+  std::string source = fmt::format("{}, {} of {}", dataset->source(), kept.size(), dataset->size());
+  return select_samples(std::move(dataset), std::move(kept), std::move(source));
 }
 
 }  // namespace trainyard::data
