@@ -1,9 +1,9 @@
 #include "cli/judged_network.h"
 
 #include "base/error.h"
-#include "cli/training_network.h"
 #include "network/network.h"
 #include "train/run_parts.h"
+#include "train/training_network.h"
 
 namespace trainyard::cli {
 
@@ -58,7 +58,7 @@ Graph JudgedNetwork::load(const std::string& steps, const data::Dataset& set) co
   config.image = image;
   config.width = width;
   config.auxiliary_weight = 0;  // heads that only training has
-  Graph graph = build_training_network(config, set, batch);
+  Graph graph = train::build_training_network(config, set, batch);
   if (!weights.empty()) network::load_weights(graph, weights);
   return graph;
 }

@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "cli/bytes_argument.h"
 #include "cli/command.h"
-#include "cli/training_network.h"
 #include "dist/launch.h"
 #include "dist/mpi/mpi_ranks.h"
 #include "kernels/parallel/parallel.h"
@@ -22,6 +21,7 @@
 #include "predict/predict.h"
 #include "predict/this_machine.h"
 #include "report/all_reduce.h"
+#include "train/training_network.h"
 
 namespace trainyard::cli {
 namespace {
@@ -77,7 +77,7 @@ int run_rank_scale(const ScaleOptions& options, std::ostream& out) {
     for (const int64_t batch : options.batches) {
       train::TrainConfig config = options.config;
       config.batch = batch * comm.size();
-      const Graph model = build_training_network(config, *training, batch);
+      const Graph model = train::build_training_network(config, *training, batch);
       const measure::ScalePoint point =
           measure::measure_scale_point(comm, config, model, *training, {.steps = options.steps});
       gradient_bytes = point.gradient_bytes;
@@ -124,7 +124,7 @@ Json run_job(const ScaleOptions& options, int64_t workers, const std::vector<int
 }
 
 Graph network_of(const ScaleOptions& options, const data::Dataset& training, int64_t batch) {
-  Graph graph = build_training_network(options.config, training, batch);
+  Graph graph = train::build_training_network(options.config, training, batch);
   graph.sort();
   return graph;
 }
@@ -155,7 +155,7 @@ report::LargestBatch find_largest(const ScaleOptions& options, const data::Datas
   const auto planned = [&](int64_t batch) {
     train::TrainConfig config = options.config;
     config.batch = batch;
-    return measure::planned_memory(config, build_training_network(config, training, batch));
+    return measure::planned_memory(config, train::build_training_network(config, training, batch));
   };
   int64_t room = largest.limit_bytes;
   for (int i = 0; i < kTries; ++i) {

@@ -1,4 +1,4 @@
-#include "cli/training_network.h"
+#include "train/training_network.h"
 
 #include <algorithm>
 
@@ -8,11 +8,11 @@
 #include "models/model.h"
 #include "network/network.h"
 
-namespace trainyard::cli {
+namespace trainyard::train {
 namespace {
 
 // Scores of other classes than the data has cannot be trained; a new head is another network.
-void require_classes(const Graph& graph, const train::TrainConfig& config, int64_t classes) {
+void require_head(const Graph& graph, const TrainConfig& config, int64_t classes) {
   const Shape& scores = graph.value(graph.outputs()[0]).type.shape;
   const int64_t found = scores.rank() == 0 ? 0 : scores[scores.rank() - 1];
   TY_REQUIRE(found == classes,
@@ -35,7 +35,7 @@ void require_matches(const char* setting, const std::string& prefixes,
   }
 }
 
-void check_names(const train::TrainConfig& config, const Graph& graph) {
+void check_names(const TrainConfig& config, const Graph& graph) {
   std::vector<std::string> parameters;
   for (const ValueId id : graph.initializers()) parameters.push_back(graph.value(id).name);
   require_matches("freeze", config.freeze, parameters);
@@ -44,7 +44,7 @@ void check_names(const train::TrainConfig& config, const Graph& graph) {
   require_matches("recompute", config.recompute, nodes);
 }
 
-Graph load_network(const train::TrainConfig& config, const data::Dataset& training, int64_t batch) {
+Graph load_network(const TrainConfig& config, const data::Dataset& training, int64_t batch) {
   const data::PictureShape picture = data::Augmentations(config.augment, training).output();
   const int64_t classes = config.classes > 0 ? config.classes : training.num_classes();
   TY_REQUIRE(classes >= training.num_classes(), "classes is {}, but the data has {}", classes,
@@ -52,7 +52,7 @@ Graph load_network(const train::TrainConfig& config, const data::Dataset& traini
   network::Request request{.model = config.model, .batch = batch};
   if (network::is_path(config.model)) {
     Graph graph = network::load(request);
-    require_classes(graph, config, classes);
+    require_head(graph, config, classes);
     return graph;
   }
   if (const models::ModelDef* def = models::find_model(config.model)) {
@@ -81,7 +81,7 @@ void set_dropout(Graph& graph, double ratio) {
 
 }  // namespace
 
-Graph build_training_network(const train::TrainConfig& config, const data::Dataset& training,
+Graph build_training_network(const TrainConfig& config, const data::Dataset& training,
                              int64_t batch) {
   Graph graph = load_network(config, training, batch);
   check_names(config, graph);
@@ -89,4 +89,4 @@ Graph build_training_network(const train::TrainConfig& config, const data::Datas
   return graph;
 }
 
-}  // namespace trainyard::cli
+}  // namespace trainyard::train
