@@ -36,7 +36,7 @@ class Measurement {
               const train::WorkerSeat& place, train::Replicas& replicas)
       : replicas_(replicas),
         step_(model, train::step_options(config, place, train::named_objective(config))),
-        loader_(training, train::training_loader(config, place)) {
+        loader_(training, train::training_loader(config, place, training)) {
     train::require_input_shape(step_.input(0).shape(), train::own_batch(config, place),
                                loader_.augmentations());
   }

@@ -327,7 +327,7 @@ class WorkerRun {
     line["ahead"] = r.lead;
     line["step_ms"] = r.compute_s * 1e3;
     line["pull_ms"] = r.wait_s * 1e3;
-    log_->metrics().append(line);
+    log_->write_line(line);
   }
 
   std::vector<runs::StateTensor> states_to_save() const {
@@ -430,7 +430,7 @@ ServerTrainResult train_with_servers(const Task& task, dist::Communicator& comm,
       step_options(own, {.threads = static_cast<int>(own.threads)}, task.objective);
   step_settings.update = false;
   const OptimizerOptions& optimizer = step_settings.training.optimizer;
-  data::Loader loader(training, training_loader(own, WorkerSeat{}));
+  data::Loader loader(training, training_loader(own, WorkerSeat{}, training));
   if (comm.rank() >= options.workers) {
     // What to serve follows from the network alone; nothing of it is compiled here.
     const std::vector<runs::NamedType> parameters =

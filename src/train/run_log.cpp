@@ -32,11 +32,13 @@ std::optional<runs::Checkpoint> RunLog::restore(std::span<const runs::NamedType>
 void RunLog::begin() {
   if (leads()) {
     metrics_.emplace(directory_->metrics(), info_.step);
+    utilisation_.emplace(directory_->utilisation(), info_.step);
     events_.emplace(directory_->path(), info_.step);
     events_->write_settings(settings_for_tensorboard(config_));
   }
   seconds_before_ = info_.values[kSecondsValue];
   watch_ = {};
+  if (leads()) sampler_.emplace();
 }
 
 bool RunLog::goes_on() const {
@@ -65,6 +67,16 @@ bool RunLog::note_best(const Evaluation& test) {
   return best;
 }
 
+void RunLog::write_line(const Json& line) {
+  metrics_->append(line);
+  for (const Utilisation& sample : sampler_->take()) {
+    Json values = to_json(sample);
+    values["step"] = line.at("step");
+    values["at_s"] = seconds_before_ + sample.at_s;
+    utilisation_->append(values);
+  }
+}
+
 void RunLog::write_epoch(const EpochReport& report) {
   Json line = Json::object(
       {{"step", report.step}, {"epoch", report.epoch}, {"train_loss", report.train_loss}});
@@ -80,7 +92,7 @@ void RunLog::write_epoch(const EpochReport& report) {
     scalars.push_back({"test/" + score.name, score.value});
   }
   if (!report.test.confusion.empty()) line["confusion"] = Json::array_of(report.test.confusion);
-  metrics_->append(line);
+  write_line(line);
   for (const Score& score : report.train_scores) {
     scalars.push_back({"train/" + score.name, score.value});
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/stopwatch.h"
+#include "base/utilisation.h"
 #include "runs/checkpoint.h"
 #include "runs/events.h"
 #include "runs/metrics.h"
@@ -46,6 +47,8 @@ class RunLog {
   double seconds() const { return seconds_before_ + watch_.seconds(); }
 
   // On the rank that leads.
+  // A line of metrics.jsonl; what was sampled since the last goes to utilisation.jsonl.
+  void write_line(const Json& line);
   runs::MetricsWriter& metrics() { return *metrics_; }
   runs::EventWriter& events() { return *events_; }
 
@@ -69,9 +72,11 @@ class RunLog {
   runs::CheckpointInfo info_;
   std::optional<runs::CheckpointFolder> checkpoints_;
   std::optional<runs::MetricsWriter> metrics_;
+  std::optional<runs::MetricsWriter> utilisation_;
   std::optional<runs::EventWriter> events_;
   double seconds_before_ = 0;
   Stopwatch watch_;
+  std::optional<UtilisationSampler> sampler_;
   TrainResult result_;
 };
 

@@ -1,7 +1,9 @@
 #include "train/run_parts.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "onnx_io/export.h"
+#include "onnx_io/metadata.h"
 #include "train/schedule.h"
 
 namespace trainyard::train {
@@ -18,6 +20,14 @@ void require_input_shape(const Shape& input, int64_t batch, const data::Augmenta
              "the network takes {}, but the data gives {}; add augmentation steps such as "
              "resize, pad or channels, or set --image",
              input.to_string(), expected.to_string());
+}
+
+std::map<std::string, std::string> metadata_of_training(const data::Dataset& training,
+                                                        const std::string& augment) {
+  const data::Augmentations steps(augment, training);
+  return {{onnx_io::kClassesKey, join(training.class_names(), "\n") + "\n"},
+          {onnx_io::kStepsKey, steps.evaluation_text()},
+          {onnx_io::kPictureKey, training.shape().to_string()}};
 }
 
 bool takes_any_batch(const Graph& graph) {

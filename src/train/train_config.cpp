@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/class_balance.h"
 #include "dist/all_reduce.h"
 #include "train/objective.h"
 #include "train/parameter_server.h"
@@ -24,6 +25,8 @@ constexpr int64_t kMostThreads = 1024;
 constexpr int64_t kMostClasses = 1'000'000;
 constexpr int64_t kLargestImage = 8192;
 constexpr double kMostRateShare = 1000;
+constexpr int64_t kMostCopies = 1024;
+constexpr double kSteepestTail = 10;
 
 void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("model", &c.model,
@@ -32,6 +35,25 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("augment", &c.augment, "steps from picture to input, such as crop:4,flip,normalize");
   settings.add("skip_bad_files", &c.skip_bad_files,
                "leave out files that cannot be read, and list them in skipped.txt");
+  settings.add("batch_augment", &c.batch_augment,
+               "copies of each picture in a batch, augmented each in its own way: a batch then has "
+               "so many times --batch pictures, and an epoch as many updates as before");
+  settings.add("copies_at_once", &c.copies_at_once,
+               "of --batch-augment: copies that pass through the network together, the gradients "
+               "of the passes added up; 0: as many as memory holds");
+  settings.add("train_samples", &c.train_samples,
+               "train on so many pictures, the same share of every class; 0: all");
+  settings.add("test_samples", &c.test_samples, "test on so many; 0: all");
+  settings.add("long_tail", &c.long_tail,
+               "leave the r-th class with r^-X of its training pictures; 0: as they are");
+  settings.add("label_noise", &c.label_noise,
+               "share of the training labels that are replaced by other classes, drawn as often as "
+               "they occur (0 to 1)");
+  settings.add("resample", &c.resample,
+               "how often an epoch takes a class: natural (as it occurs), sqrt (by the root of "
+               "it) or uniform (all alike)");
+  settings.add("data_seed", &c.data_seed,
+               "of which pictures are taken and which labels are replaced");
   settings.add("classes", &c.classes, "classes of a built-in network; 0: those of the data");
   settings.add("image", &c.image,
                "height and width of a built-in network's input; 0: those of the data");
@@ -138,6 +160,21 @@ void check(const TrainConfig& config) {
   within("base_batch", config.base_batch, 0, kLargestBatch);
   within("classes", config.classes, 0, kMostClasses);
   within("image", config.image, 0, kLargestImage);
+  within("batch_augment", config.batch_augment, 1, kMostCopies);
+  within("copies_at_once", config.copies_at_once, 0, config.batch_augment);
+  TY_REQUIRE(config.copies_at_once == 0 || config.batch_augment % config.copies_at_once == 0,
+             "copies_at_once is {}, expected a number that divides the {} copies",
+             config.copies_at_once, config.batch_augment);
+  TY_REQUIRE(config.batch_augment == 1 || config.servers == 0,
+             "batch_augment is for workers that sum among themselves, not for parameter servers");
+  within("train_samples", config.train_samples, 0, kMostSteps);
+  within("test_samples", config.test_samples, 0, kMostSteps);
+  within("data_seed", config.data_seed, 0, INT64_MAX);
+  TY_REQUIRE(0 <= config.long_tail && config.long_tail <= kSteepestTail,
+             "long_tail is {}, expected 0 to {}", config.long_tail, kSteepestTail);
+  TY_REQUIRE(0 <= config.label_noise && config.label_noise <= 1,
+             "label_noise is {}, expected 0 to 1 (0.2 is 20 %)", config.label_noise);
+  data::parse_balance(config.resample);
   dist::find_all_reduce(config.all_reduce);
   TY_REQUIRE(config.batch >= config.workers, "a batch of {} cannot be shared by {} workers",
              config.batch, config.workers);

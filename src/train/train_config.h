@@ -15,8 +15,16 @@ struct TrainConfig {
   std::string data = "fashion-mnist";
   std::string augment = "normalize";
   bool skip_bad_files = false;
-  int64_t classes = 0;  // 0: as many as the data has
-  int64_t image = 0;    // 0: the size of the pictures
+  int64_t batch_augment = 1;   // copies of each picture in a batch
+  int64_t copies_at_once = 0;  // of them in one pass; 0: all
+  int64_t train_samples = 0;   // 0: all
+  int64_t test_samples = 0;    // 0: all
+  double long_tail = 0;        // exponent by which classes get rare
+  double label_noise = 0;      // share of training labels that are wrong
+  std::string resample = "natural";
+  int64_t data_seed = 1;  // of which samples are taken and which labels are wrong
+  int64_t classes = 0;    // 0: as many as the data has
+  int64_t image = 0;      // 0: the size of the pictures
   double width = 1.0;
   double dropout = -1;  // below 0: the network's own
   std::string weights;  // safetensors to start from

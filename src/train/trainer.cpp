@@ -38,9 +38,10 @@ struct Trainer::Impl {
         step_(model, step_options(config, place_, task_.objective)),
         metrics_(reported_metrics(step_.metrics())),
         table_(static_cast<size_t>(place_.workers), metrics_.size()),
-        loader_(training, training_loader(config, place_)),
+        loader_(training, training_loader(config, place_, training)),
         test_loader_(test, test_loader(config, place_, loader_.augmentations())) {
-    require_input_shape(step_.input(0).shape(), own_batch(config_, place_),
+    require_input_shape(step_.input(0).shape(),
+                        own_batch(config_, place_) * copies_at_once(config_),
                         loader_.augmentations());
     require_same_layouts();
     name_buckets();
@@ -132,14 +133,15 @@ struct Trainer::Impl {
     const double waited_before = loader_.wait_seconds();
     const data::Batch* batch = loader_.next();
     TY_CHECK(batch != nullptr, "the epoch ended early");
-    feed_step(*batch, task_.feed, step_);
     const double rate_now = rate();
     replicas_.take_times();
-    step_.run(rate_now);
+    passed_ = {};
+    run_pass(*batch, rate_now);
+    for (const data::Batch& more : batch->more) run_pass(more, rate_now);
     runs::CheckpointInfo& info = log_->info();
     info.step += 1;
     info.epoch_step += 1;
-    fill_table(batch->valid, loader_.wait_seconds() - waited_before);
+    fill_table(loader_.wait_seconds() - waited_before);
     replicas_.sum(table_.values());
     const MetricSums all = step_sums();
     sums_.loss += all.loss;
@@ -154,26 +156,39 @@ struct Trainer::Impl {
     return table_.total(StepTable::kWantsStop) > 0;
   }
 
+  // What goes through the network at once.
+  void run_pass(const data::Batch& batch, double rate_now) {
+    feed_step(batch, task_.feed, step_);
+    step_.run(rate_now);
+    const auto weight = static_cast<double>(batch.valid);
+    passed_.sums.loss += step_.loss() * weight;
+    passed_.sums.images += batch.valid;
+    passed_.sums.metrics.resize(metrics_.size());
+    for (size_t i = 0; i < metrics_.size(); ++i) {
+      const double value = step_.metric(metrics_[i].name);
+      passed_.sums.metrics[i] += metrics_[i].kind == MetricKind::kCount ? value : value * weight;
+    }
+    passed_.seconds.forward += step_.seconds().forward;
+    passed_.seconds.backward += step_.seconds().backward;
+    passed_.seconds.update += step_.seconds().update;
+  }
+
   // This worker's row.
-  void fill_table(int64_t images, double data_seconds) {
+  void fill_table(double data_seconds) {
     const ExchangeTimes times = replicas_.take_times();
-    const PhaseSeconds& phases = step_.seconds();
+    const PhaseSeconds& phases = passed_.seconds;
     const double busy = phases.forward + phases.backward + phases.update - times.exposed_s;
-    const auto weight = static_cast<double>(images);
     const auto own = static_cast<size_t>(replicas_.rank());
     const TrainHooks& hooks = log_->hooks();
     table_.clear();
-    table_.at(own, StepTable::kLoss) = step_.loss() * weight;
-    table_.at(own, StepTable::kImages) = weight;
+    table_.at(own, StepTable::kLoss) = passed_.sums.loss;
+    table_.at(own, StepTable::kImages) = static_cast<double>(passed_.sums.images);
     table_.at(own, StepTable::kWantsStop) = hooks.should_stop && hooks.should_stop() ? 1 : 0;
     table_.at(own, StepTable::kComputeMs) = busy * 1e3;
     table_.at(own, StepTable::kCommunicationMs) = times.communication_s * 1e3;
     table_.at(own, StepTable::kExposedMs) = times.exposed_s * 1e3;
     table_.at(own, StepTable::kDataMs) = data_seconds * 1e3;
-    for (size_t i = 0; i < metrics_.size(); ++i) {
-      const double value = step_.metric(metrics_[i].name);
-      table_.metric(own, i) = metrics_[i].kind == MetricKind::kCount ? value : value * weight;
-    }
+    for (size_t i = 0; i < metrics_.size(); ++i) table_.metric(own, i) = passed_.sums.metrics[i];
   }
 
   // Of all workers.
@@ -204,9 +219,9 @@ struct Trainer::Impl {
     for (const Score& score : metric_scores(metrics_, all)) line[score.name] = score.value;
     line["learning_rate"] = rate_now;
     line["step_ms"] = took * 1e3;
-    line["forward_ms"] = step_.seconds().forward * 1e3;
-    line["backward_ms"] = step_.seconds().backward * 1e3;
-    line["update_ms"] = step_.seconds().update * 1e3;
+    line["forward_ms"] = passed_.seconds.forward * 1e3;
+    line["backward_ms"] = passed_.seconds.backward * 1e3;
+    line["update_ms"] = passed_.seconds.update * 1e3;
     line["data_ms"] = table_.at(0, StepTable::kDataMs);
     if (table_.workers() > 1) {
       Json rows = Json::array();
@@ -219,7 +234,7 @@ struct Trainer::Impl {
       }
       line["workers"] = std::move(rows);
     }
-    log_->metrics().append(line);
+    log_->write_line(line);
     const runs::Scalar scalars[] = {{"train/loss", all.mean_loss()},
                                     {"train/learning_rate", rate_now}};
     log_->events().write(info.step, scalars);
@@ -321,7 +336,8 @@ struct Trainer::Impl {
     for (const TrainingGraph::MetricPort& metric : metrics_) {
       sums_.metrics.push_back(info.values["epoch_" + metric.name]);
     }
-    step_.set_progress(info.step, static_cast<int64_t>(info.values["updates"]));
+    step_.set_progress(info.step * passes_of_step(config_),
+                       static_cast<int64_t>(info.values["updates"]));
     if (replicas_.workers() == 1) return;
     for (size_t i = 0; i < step_.states().size(); ++i) step_.set_state(i, broadcast_state(i));
   }
@@ -339,6 +355,11 @@ struct Trainer::Impl {
   data::Loader loader_;
   data::Loader test_loader_;
   std::optional<RunLog> log_;
+  // Of this step's passes.
+  struct {
+    MetricSums sums;
+    PhaseSeconds seconds;
+  } passed_;
   MetricSums sums_;
   double exposed_seconds_ = 0;  // of this epoch and process
 };

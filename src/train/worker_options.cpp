@@ -1,12 +1,21 @@
 #include "train/worker_options.h"
 
 #include "base/text.h"
+#include "data/class_balance.h"
 #include "data/sampler.h"
 
 namespace trainyard::train {
 
 int64_t own_batch(const TrainConfig& config, const WorkerSeat& place) {
   return data::share_of(config.batch, place.rank, place.workers);
+}
+
+int64_t copies_at_once(const TrainConfig& config) {
+  return config.copies_at_once > 0 ? config.copies_at_once : config.batch_augment;
+}
+
+int64_t passes_of_step(const TrainConfig& config) {
+  return config.batch_augment / copies_at_once(config);
 }
 
 // What workers must have in common.
@@ -37,10 +46,10 @@ StepOptions step_options(const TrainConfig& config, const WorkerSeat& place, Obj
     options.workers = place.workers;
     training.share =
         static_cast<double>(own_batch(config, place)) / static_cast<double>(config.batch);
-    if (config.sync_bn) training.sync_images = config.batch;
+    if (config.sync_bn) training.sync_images = config.batch * copies_at_once(config);
     training.bucket_bytes = static_cast<int64_t>(config.bucket_mb * 1024 * 1024);
   }
-  training.accumulate = config.accumulate;
+  training.accumulate = config.accumulate * passes_of_step(config);
   training.objective = std::move(objective);
   if (!config.freeze.empty()) training.frozen = split(config.freeze, ',');
   training.keep_statistics = config.freeze_statistics;
@@ -56,7 +65,8 @@ StepOptions step_options(const TrainConfig& config, const WorkerSeat& place, Obj
   return options;
 }
 
-data::LoaderOptions training_loader(const TrainConfig& config, const WorkerSeat& place) {
+data::LoaderOptions training_loader(const TrainConfig& config, const WorkerSeat& place,
+                                    const data::Dataset& training) {
   data::LoaderOptions options;
   options.batch = own_batch(config, place);
   options.rank = place.rank;
@@ -68,17 +78,20 @@ data::LoaderOptions training_loader(const TrainConfig& config, const WorkerSeat&
   options.workers = config.data_workers;
   options.augmentations = config.augment;
   options.drop_last = true;
+  options.copies = config.batch_augment;
+  options.copies_at_once = config.copies_at_once;
+  options.groups = data::balanced_groups(training, data::parse_balance(config.resample));
   return options;
 }
 
 data::LoaderOptions test_loader(const TrainConfig& config, const WorkerSeat& place,
                                 const data::Augmentations& training) {
   data::LoaderOptions options;
-  options.batch = own_batch(config, place);
+  options.batch = own_batch(config, place) * copies_at_once(config);
   options.rank = place.rank;
   options.world = place.workers;
   // Where the batch does not divide evenly, some places stay empty.
-  options.round = config.batch / place.workers * place.workers;
+  options.round = config.batch / place.workers * place.workers * copies_at_once(config);
   options.workers = config.data_workers;
   options.augmentations = training.evaluation_text();
   return options;

@@ -20,11 +20,15 @@ struct WorkerSeat {
   kernels::Exchange* exchange = nullptr;  // with the others
 };
 
-// Images of a step; the shares of all workers make the batch.
+// Samples of a step; the shares of all workers make the batch.
 int64_t own_batch(const TrainConfig& config, const WorkerSeat& place);
+// Copies of each that pass through the network together, and how many passes that makes.
+int64_t copies_at_once(const TrainConfig& config);
+int64_t passes_of_step(const TrainConfig& config);
 
 StepOptions step_options(const TrainConfig& config, const WorkerSeat& place, Objective objective);
-data::LoaderOptions training_loader(const TrainConfig& config, const WorkerSeat& place);
+data::LoaderOptions training_loader(const TrainConfig& config, const WorkerSeat& place,
+                                    const data::Dataset& training);
 data::LoaderOptions test_loader(const TrainConfig& config, const WorkerSeat& place,
                                 const data::Augmentations& training);
 

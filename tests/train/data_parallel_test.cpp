@@ -17,6 +17,7 @@
 #include "train/replicas.h"
 #include "train/trainer.h"
 #include "train/training_step.h"
+#include "train/worker_options.h"
 
 namespace trainyard::train {
 namespace {
@@ -44,7 +45,8 @@ TrainResult run_rank(const TrainConfig& config, dist::Communicator& comm,
   const auto test = data::open_dataset(config.data, data::Split::kTest);
   const Graph model = models::build_model(
       config.model,
-      {.batch = data::share_of(config.batch, comm.rank(), comm.size()), .classes = 4});
+      {.batch = copies_at_once(config) * data::share_of(config.batch, comm.rank(), comm.size()),
+       .classes = 4});
   return Trainer(config, model, *training, *test, comm)
       .run(comm.rank() == 0 ? directory : nullptr, hooks);
 }
@@ -126,6 +128,30 @@ TEST(DataParallel, AnyNumberOfWorkersGivesWhatOneGives) {
     EXPECT_NEAR(a.test.score("loss"), b.test.score("loss"), 1e-4) << name;
     EXPECT_EQ(a.test.confusion, b.test.confusion) << name;
   }
+}
+
+TEST(DataParallel, CopiesGiveTheSameInOnePassInSeveralAndOnSeveralWorkers) {
+  const TemporaryFolder folder("copies");
+  TrainConfig config = parallel_config();
+  const Finished plain = run_in(folder, "plain", config);
+  config.batch_augment = 4;
+  const Finished one = run_in(folder, "one", config);
+  EXPECT_GT(largest_difference(one.weights, plain.weights), kReorderedSums);
+  EXPECT_EQ(one.result.steps, plain.result.steps);
+  config.copies_at_once = 2;
+  const Finished passes = run_in(folder, "passes", config);
+  EXPECT_LT(largest_difference(one.weights, passes.weights), kReorderedSums);
+  EXPECT_EQ(passes.result.steps, plain.result.steps);
+  EXPECT_NEAR(one.result.epochs[1].train_loss, passes.result.epochs[1].train_loss, 1e-4);
+  config.workers = 3;
+  EXPECT_LT(largest_difference(one.weights, run_in(folder, "three", config).weights),
+            kReorderedSums);
+  // Stopped and resumed, bit by bit; the test above is the same program without the stop.
+  config.workers = 1;
+  const auto directory = runs::RunDirectory::create(folder.path(), "again", "lenet5", "synthetic");
+  EXPECT_TRUE(run_workers(config, directory, 3).interrupted);
+  run_workers(config, directory);
+  EXPECT_EQ(trained_weights(directory), passes.weights);
 }
 
 TEST(DataParallel, AddedUpGradientsAreExchangedWithTheUpdate) {

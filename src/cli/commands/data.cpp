@@ -31,6 +31,7 @@ struct DataFlags {
   std::optional<int64_t> samples;
   std::optional<int64_t> draws;
   std::optional<int64_t> seed;
+  std::optional<int64_t> copies;
   report::Format format = report::Format::kText;
 };
 
@@ -121,8 +122,9 @@ Json inspect_json(const data::Dataset& set, const data::Statistics& statistics) 
 
 int inspect(const DataFlags& flags, std::ostream& out) {
   TY_REQUIRE(flags.augment.empty() && flags.output.empty() && !flags.samples && !flags.draws &&
-                 !flags.seed,
-             "--augment, --output, --samples, --draws and --seed belong to `data show`");
+                 !flags.seed && !flags.copies,
+             "--augment, --output, --samples, --draws, --batch-augment and --seed belong to "
+             "`data show`");
   TY_REQUIRE(!flags.per_class || !flags.sheet.empty(), "--per-class needs --sheet F.png");
   const auto set = open(flags);
   const data::Statistics statistics = data::measure_statistics(*set);
@@ -175,25 +177,29 @@ int show(const DataFlags& flags, std::ostream& out) {
   const auto set = open(flags);
   const data::Augmentations steps(flags.augment, *set);
   const int64_t rows = std::min(set->size(), pictures(flags.samples, "--samples"));
-  const int64_t columns = pictures(flags.draws, "--draws");
+  TY_REQUIRE(!flags.draws || !flags.copies,
+             "--draws are of one epoch after the other, --batch-augment of one batch; give one");
+  const int64_t columns =
+      flags.copies ? pictures(flags.copies, "--batch-augment") : pictures(flags.draws, "--draws");
   data::Sheet sheet(rows, columns, steps.output());
   data::Workspace workspace;
   data::Pixels room;
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t column = 0; column < columns; ++column) {
       const data::Draw draw{.seed = static_cast<uint64_t>(flags.seed.value_or(1)),
-                            .epoch = column,
-                            .sample = row * set->size() / rows};
+                            .epoch = flags.copies ? 0 : column,
+                            .sample = row * set->size() / rows,
+                            .copy = flags.copies ? column : 0};
       sheet.place(row, column, visible(steps, *set, draw, workspace, room));
     }
   }
   write_file(flags.output, data::encode_png(sheet.image()));
   report::Document document;
-  document.blocks.emplace_back(report::Paragraph{
-      fmt::format("{}\naugmentation: {}\nevaluation:   {}\nwrote {}: {} samples in rows, {} draws "
-                  "of each, {}",
-                  set->source(), or_none(steps.text()), or_none(steps.evaluation_text()),
-                  flags.output, rows, columns, steps.output().to_string())});
+  document.blocks.emplace_back(report::Paragraph{fmt::format(
+      "{}\naugmentation: {}\nevaluation:   {}\nwrote {}: {} samples in rows, {} {} "
+      "of each, {}",
+      set->source(), or_none(steps.text()), or_none(steps.evaluation_text()), flags.output, rows,
+      columns, flags.copies ? "copies" : "draws", steps.output().to_string())});
   document.data = Json::object({{"source", set->source()},
                                 {"augment", steps.text()},
                                 {"evaluation", steps.evaluation_text()},
@@ -229,6 +235,8 @@ Runner setup_data(Args& args) {
   args.option("-o,--output", flags->output, "show: the PNG to write");
   args.option("--samples", flags->samples, "show: rows, one sample each (8)");
   args.option("--draws", flags->draws, "show: columns, one draw of the random choices each (8)");
+  args.option("--batch-augment", flags->copies,
+              "show: columns, the copies of a sample that one batch of train --batch-augment has");
   args.option("--seed", flags->seed, "show: of the random choices (1)");
   args.format(flags->format);
   return [flags](std::ostream& out) { return data_command(*flags, out); };
@@ -244,6 +252,8 @@ extern const Command kData = {
         "  trainyard data inspect fashion-mnist --sheet classes.png\n"
         "  trainyard data inspect cifar10:cifar-10-batches-bin --split test --json\n"
         "  trainyard data show fashion-mnist --augment crop:4,flip,cutout:8x1 -o shown.png\n"
+        "  trainyard data show cifar10:DIR --augment crop:4,flip,cutout:16 --batch-augment 8 -o "
+        "copies.png\n"
         "  trainyard data show pictures --augment resized_crop:64,jitter:0.4/0.4/0.4 -o "
         "shown.png\n",
     .setup = setup_data,

@@ -16,22 +16,24 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/communication_report.h"
+#include "cli/fitting_copies.h"
 #include "cli/server_report.h"
+#include "cli/train_flags.h"
 #include "cli/train_report.h"
-#include "cli/training_network.h"
 #include "cli/version.h"
-#include "data/augment.h"
-#include "data/readable.h"
 #include "data/sampler.h"
 #include "dist/launch.h"
 #include "dist/mpi/mpi_ranks.h"
 #include "dist/single.h"
 #include "network/network.h"
-#include "onnx_io/metadata.h"
 #include "report/runs.h"
 #include "runs/checkpoint.h"
 #include "train/job.h"
+#include "train/run_parts.h"
 #include "train/trainer.h"
+#include "train/training_network.h"
+#include "train/training_set.h"
+#include "train/worker_options.h"
 
 namespace trainyard::cli {
 namespace {
@@ -42,20 +44,6 @@ struct TrainFlags : train::JobRequest {
   bool quiet = false;
   report::Format format = report::Format::kText;
 };
-
-void read_config(std::string_view text, const std::string& origin, TrainFlags& flags) {
-  std::set<std::string> given;
-  for (const std::string& flag : flags.given) given.insert(setting_of_flag(flag));
-  train::settings_of(flags.config).read_yaml(text, origin, given);
-}
-
-// What somebody needs who runs the network later; see onnx_io/metadata.h.
-onnx_io::Metadata metadata_of_training(const data::Dataset& training, const std::string& augment) {
-  const data::Augmentations steps(augment, training);
-  return {{onnx_io::kClassesKey, join(training.class_names(), "\n") + "\n"},
-          {onnx_io::kStepsKey, steps.evaluation_text()},
-          {onnx_io::kPictureKey, training.shape().to_string()}};
-}
 
 train::TrainHooks hooks_of(train::Progress& progress, const StopSignals& signals, bool leads) {
   train::TrainHooks hooks;
@@ -91,8 +79,9 @@ std::string config_text(const TrainFlags& flags) {
 // Settings from flags and file. `ranks` are those that a launcher started; 0: none did.
 void complete(TrainFlags& flags, const std::string& file_text, int64_t ranks) {
   if (!file_text.empty()) {
-    read_config(file_text, flags.resume.empty() ? flags.config_file : flags.resume + "/config.yaml",
-                flags);
+    read_train_settings(flags.config, file_text,
+                        flags.resume.empty() ? flags.config_file : flags.resume + "/config.yaml",
+                        flags.given);
   }
   train::TrainConfig& config = flags.config;
   const int64_t workers = ranks == 0 ? 0 : ranks - config.servers;
@@ -137,25 +126,21 @@ void print_result(const train::ServerTrainResult& served, double last_loss, cons
   }
 }
 
-std::unique_ptr<data::Dataset> open_split(const train::TrainConfig& config, data::Split split,
-                                          std::vector<std::string>& skipped) {
-  auto dataset = data::open_dataset(config.data, split);
-  return config.skip_bad_files ? data::only_readable(std::move(dataset), skipped)
-                               : std::move(dataset);
-}
-
 // One worker's part; rank 0 writes and prints.
 int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
                const StopSignals& signals) {
   const bool leads = comm.rank() == 0;
-  const train::TrainConfig& config = flags.config;
+  train::TrainConfig& config = flags.config;
   std::vector<std::string> skipped;
-  const auto training = open_split(config, data::Split::kTrain, skipped);
-  const auto test = open_split(config, data::Split::kTest, skipped);
+  const auto training = train::open_set(config, data::Split::kTrain, skipped);
+  const auto test = train::open_set(config, data::Split::kTest, skipped);
+  if (leads) settle_copies(config, *training);
+  config.copies_at_once = std::stoll(comm.share_text(fmt::format("{}", config.copies_at_once)));
   // A server does not compute; its share is like any other.
-  Graph model = build_training_network(
+  Graph model = train::build_training_network(
       config, *training,
-      data::share_of(config.batch, std::min(comm.rank(), config.workers - 1), config.workers));
+      train::copies_at_once(config) *
+          data::share_of(config.batch, std::min(comm.rank(), config.workers - 1), config.workers));
   if (!config.weights.empty()) {
     const std::vector<std::string> fresh = network::load_matching_weights(model, config.weights);
     if (leads && !fresh.empty()) {
@@ -167,7 +152,7 @@ int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
   if (config.servers == 0) trainer.emplace(config, model, *training, *test, comm, kVersionText);
   train::Progress progress(std::cerr, train::Progress::mode_for_stderr(flags.quiet || !leads));
   train::TrainHooks hooks = hooks_of(progress, signals, leads);
-  if (leads) hooks.metadata = metadata_of_training(*training, config.augment);
+  if (leads) hooks.metadata = train::metadata_of_training(*training, config.augment);
   const auto train_here = [&](const runs::RunDirectory* directory) -> train::ServerTrainResult {
     if (trainer) return {trainer->run(directory, hooks), {}, {}};
     return train::train_with_servers(comm, config, model, *training, *test, directory, hooks);
@@ -211,9 +196,10 @@ int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
 // What workers would tell each other, without starting them.
 int explain_communication(const TrainFlags& flags, std::ostream& out) {
   const train::TrainConfig& config = flags.config;
-  const auto training = data::open_dataset(config.data, data::Split::kTrain);
-  const Graph model =
-      build_training_network(config, *training, data::share_of(config.batch, 0, config.workers));
+  const auto training = train::open_set(config, data::Split::kTrain);
+  const Graph model = train::build_training_network(
+      config, *training,
+      train::copies_at_once(config) * data::share_of(config.batch, 0, config.workers));
   TY_REQUIRE(config.servers == 0, "--explain-comm is about workers that sum among themselves");
   TY_REQUIRE(config.workers > 1, "one worker tells nobody anything; add --workers N");
   out << report::render(
@@ -230,8 +216,8 @@ int run_workers(TrainFlags& flags, std::ostream& out) {
     flags.name = reserved.emplace(flags.root, config.model, config.data).name();
   }
   // What each worker would refuse is refused here, once.
-  build_training_network(config, *data::open_dataset(config.data, data::Split::kTrain),
-                         data::share_of(config.batch, 0, config.workers));
+  train::build_training_network(config, *train::open_set(config, data::Split::kTrain),
+                                data::share_of(config.batch, 0, config.workers));
   flags.given.insert("workers");
   const StopSignals signals;
   train::JobHooks hooks;
@@ -280,19 +266,7 @@ int train_command(TrainFlags& flags, std::ostream& out) {
 
 Runner setup_train(Args& args) {
   auto flags = std::make_shared<TrainFlags>();
-  const Settings settings = train::settings_of(flags->config);
-  for (const Settings::Setting& setting : settings.all()) {
-    const std::string flag = "--" + flag_of_setting(setting.name);
-    std::visit(
-        [&](auto* variable) {
-          if constexpr (std::is_same_v<decltype(variable), bool*>) {
-            args.flag(flag, *variable, setting.help);
-          } else {
-            args.option(flag, *variable, setting.help);
-          }
-        },
-        setting.variable);
-  }
+  add_train_settings(args, flags->config);
   args.option("--batch-per-worker", flags->batch_per_worker,
               "in place of --batch: a batch that grows with the workers (weak scaling)");
   args.option("--restarts", flags->policy.restarts,

@@ -1,0 +1,49 @@
+#include "train/training_set.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "data/readable.h"
+#include "data/subsets.h"
+
+namespace trainyard::train {
+namespace {
+
+std::unique_ptr<data::Dataset> take(std::unique_ptr<data::Dataset> all, std::vector<int64_t> chosen,
+                                    const std::string& how) {
+  std::string source =
+      fmt::format("{}, {} of {} samples{}", all->source(),
+                  with_commas(static_cast<int64_t>(chosen.size())), with_commas(all->size()), how);
+  return data::select_samples(std::move(all), std::move(chosen), std::move(source));
+}
+
+}  // namespace
+
+std::unique_ptr<data::Dataset> open_set(const TrainConfig& config, data::Split split,
+                                        std::vector<std::string>& skipped) {
+  auto set = data::open_dataset(config.data, split);
+  if (config.skip_bad_files) set = data::only_readable(std::move(set), skipped);
+  const auto seed = static_cast<uint64_t>(config.data_seed);
+  const bool training = split == data::Split::kTrain;
+  if (training && config.long_tail > 0) {
+    std::vector<int64_t> chosen = data::choose_long_tail(*set, config.long_tail, seed);
+    set = take(std::move(set), std::move(chosen),
+               fmt::format(" (long tail of {:.4g})", config.long_tail));
+  }
+  const int64_t samples = training ? config.train_samples : config.test_samples;
+  if (samples > 0) {
+    std::vector<int64_t> chosen = data::choose_evenly(*set, samples, seed);
+    set = take(std::move(set), std::move(chosen), "");
+  }
+  if (training && config.label_noise > 0) {
+    set = data::with_label_noise(std::move(set), config.label_noise, seed);
+  }
+  return set;
+}
+
+std::unique_ptr<data::Dataset> open_set(const TrainConfig& config, data::Split split) {
+  std::vector<std::string> skipped;
+  return open_set(config, split, skipped);
+}
+
+}  // namespace trainyard::train

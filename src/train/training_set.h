@@ -1,0 +1,20 @@
+// The data sets of a run: those that its settings name, as its settings change them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "train/train_config.h"
+
+namespace trainyard::train {
+
+// The training set with long tail, number of samples and label noise applied, in this order, or the
+// test set, of which only the number of samples is changed. With skip_bad_files, what cannot be
+// read is left out and described in `skipped`.
+std::unique_ptr<data::Dataset> open_set(const TrainConfig& config, data::Split split,
+                                        std::vector<std::string>& skipped);
+std::unique_ptr<data::Dataset> open_set(const TrainConfig& config, data::Split split);
+
+}  // namespace trainyard::train
