@@ -21,7 +21,8 @@ struct Run {
   Json machine;
   std::vector<std::string> classes;  // names; empty: not known
   std::vector<Json> steps;
-  std::vector<Json> epochs;  // empty: none is finished
+  std::vector<Json> epochs;        // empty: none is finished
+  std::vector<Json> samples = {};  // of utilisation
 };
 
 // What the page needs of config.yaml; a damaged file is named with its line.
@@ -52,6 +53,8 @@ Run read_run(const std::filesystem::path& directory) {
       run.steps.push_back(std::move(line));
     }
   }
+  const std::filesystem::path utilisation = directory / "utilisation.jsonl";
+  if (std::filesystem::exists(utilisation)) run.samples = runs::read_metrics(utilisation);
   const std::filesystem::path classes = directory / "classes.txt";
   if (std::filesystem::exists(classes)) {
     run.classes = split(read_file(classes), '\n');
@@ -251,7 +254,8 @@ Table differences(std::span<const Run> runs) {
 
 }  // namespace
 
-Document runs_document(std::span<const std::filesystem::path> directories) {
+Document runs_document(std::span<const std::filesystem::path> directories,
+                       const std::optional<Window>& window) {
   std::vector<Run> runs;
   for (const std::filesystem::path& directory : directories) runs.push_back(read_run(directory));
   Document document;
@@ -269,6 +273,12 @@ Document runs_document(std::span<const std::filesystem::path> directories) {
   add(step_chart(runs));
   add(time_chart(runs));
   for (const Run& run : runs) add(confusion_chart(run));
+  std::vector<BusyRun> busy;
+  for (const Run& run : runs) busy.push_back({run.name, run.samples, run.epochs});
+  Json utilisation = Json::array();
+  for (Block& block : utilisation_blocks(busy, window, utilisation)) {
+    document.blocks.push_back(std::move(block));
+  }
   if (runs.size() > 1) {
     document.blocks.emplace_back(Heading{"Settings that differ"});
     Table table = differences(runs);
@@ -280,7 +290,8 @@ Document runs_document(std::span<const std::filesystem::path> directories) {
   }
   document.blocks.emplace_back(
       Provenance{.command = {}, .configuration = runs[0].config, .machine = runs[0].machine});
-  document.data = Json::object({{"runs", std::move(list)}});
+  document.data =
+      Json::object({{"runs", std::move(list)}, {"utilisation", std::move(utilisation)}});
   return document;
 }
 

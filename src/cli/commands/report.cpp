@@ -11,13 +11,16 @@ namespace {
 
 struct ReportFlags {
   std::vector<std::string> directories;
+  std::string window;
   report::Format format = report::Format::kText;
 };
 
 int report_command(const ReportFlags& flags, std::ostream& out) {
   const std::vector<std::filesystem::path> directories(flags.directories.begin(),
                                                        flags.directories.end());
-  report::Document document = report::runs_document(directories);
+  std::optional<report::Window> window;
+  if (!flags.window.empty()) window = report::parse_window(flags.window);
+  report::Document document = report::runs_document(directories, window);
   std::get<report::Provenance>(document.blocks.back()).command = flags.format.command;
   out << report::render(document, flags.format);
   // The page of one run belongs to what the run left; one that is there already is somebody's.
@@ -37,6 +40,8 @@ int report_command(const ReportFlags& flags, std::ostream& out) {
 Runner setup_report(Args& args) {
   auto flags = std::make_shared<ReportFlags>();
   args.positionals("DIR", flags->directories, "run directories of 'trainyard train'");
+  args.option("--window", flags->window,
+              "average utilisation from second A to second B, as 10:190; else over the whole run");
   args.format(flags->format);
   return [flags](std::ostream& out) { return report_command(*flags, out); };
 }
@@ -49,7 +54,8 @@ extern const Command kReport = {
     .summary = "Curves and figures of training runs, side by side",
     .examples =
         "  trainyard report runs/lenet5-fashion-mnist-20260101-120000\n"
-        "  trainyard report runs/small-batch runs/large-batch --html compared.html\n",
+        "  trainyard report runs/small-batch runs/large-batch --html compared.html\n"
+        "  trainyard report runs/small-batch --window 10:190\n",
     .setup = setup_report,
 };
 

@@ -1,0 +1,36 @@
+// What a run kept busy, of utilisation.jsonl.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "report/table.h"
+
+namespace trainyard::report {
+
+// Seconds since the run began.
+struct Window {
+  double begin = 0;
+  double end = 0;
+};
+
+// "A:B", in seconds, A below B; throws Error otherwise.
+Window parse_window(const std::string& text);
+
+// A run's name, its samples and its epochs, as the files have them.
+struct BusyRun {
+  std::string name = {};
+  std::vector<Json> samples = {};
+  std::vector<Json> epochs = {};
+};
+
+// The chart, the averages over the window (absent: the whole run) and what limits each run; nothing
+// for runs without samples. `data` gets the averages by run.
+std::vector<Block> utilisation_blocks(std::span<const BusyRun> runs,
+                                      const std::optional<Window>& window, Json& data);
+
+}  // namespace trainyard::report
