@@ -12,6 +12,7 @@ extern const Command kCompletion;
 extern const Command kData;
 extern const Command kDevices;
 extern const Command kConformance;
+extern const Command kDistill;
 extern const Command kDoctor;
 extern const Command kEvaluate;
 extern const Command kExport;
@@ -35,6 +36,7 @@ extern const Command kRun;
 extern const Command kServe;
 extern const Command kTrain;
 extern const Command kTransfer;
+extern const Command kTta;
 extern const Command kVersion;
 extern const Command kWeights;
 
@@ -64,6 +66,8 @@ constexpr const Command* kCommands[] = {
     &kVecAdd,
     &kServe,
     &kTrain,
+    &kTta,
+    &kDistill,
     &kEvaluate,
     &kWeights,
     &kTransfer,

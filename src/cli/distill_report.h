@@ -1,0 +1,12 @@
+// What `distill` found, as a document.
+#pragma once
+
+#include "recipes/distill.h"
+#include "report/table.h"
+
+namespace trainyard::cli {
+
+report::Document distill_document(const recipes::DistillConfig& config,
+                                  const recipes::DistillResult& result);
+
+}  // namespace trainyard::cli

@@ -1,0 +1,25 @@
+// What `tta` found, as a document.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "recipes/time_to_accuracy.h"
+#include "recipes/votes.h"
+#include "report/table.h"
+
+namespace trainyard::cli {
+
+struct TtaFindings {
+  double target = 0;
+  std::vector<recipes::TrainingLog> logs = {};
+  recipes::TtaSummary ours = {};
+  std::vector<recipes::TrainingLog> imported_logs = {};
+  recipes::TtaSummary imported = {};
+  std::optional<recipes::Generalisation> generalisation = {};
+  std::string pictures_png = {};  // of the pictures that were voted on; empty: none
+};
+
+report::Document tta_document(const TtaFindings& findings);
+
+}  // namespace trainyard::cli

@@ -1,0 +1,101 @@
+#include "recipes/study.h"
+
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "dist/single.h"
+#include "network/network.h"
+#include "runs/metrics.h"
+#include "runs/run_directory.h"
+#include "train/run_parts.h"
+#include "train/task.h"
+#include "train/trainer.h"
+#include "train/training_network.h"
+#include "train/worker_options.h"
+
+namespace trainyard::recipes {
+namespace {
+
+namespace fs = std::filesystem;
+
+runs::RunDirectory open_run(const fs::path& folder, const std::string& name,
+                            const train::TrainConfig& config) {
+  const fs::path path = folder / name;
+  if (fs::exists(path / "config.yaml")) return runs::RunDirectory::resume(folder, path.string());
+  // Of a process that was killed before it began.
+  fs::remove_all(path);
+  return runs::RunDirectory::create(folder, name, config.model, config.data);
+}
+
+}  // namespace
+
+bool is_finished(const fs::path& run) {
+  // Written last.
+  return fs::exists(run / "model.safetensors");
+}
+
+void keep_settings(const fs::path& folder, const std::string& text) {
+  fs::create_directories(folder);
+  const fs::path path = folder / "study.yaml";
+  if (!fs::exists(path)) {
+    write_file(path, text);
+    return;
+  }
+  const std::vector<std::string> lines = split(read_file(path), '\n');
+  const std::set<std::string> own(lines.begin(), lines.end());
+  std::string differ;
+  for (const std::string& line : split(text, '\n')) {
+    if (!own.contains(line)) differ += "\n  asked for: " + line;
+  }
+  TY_REQUIRE(differ.empty(),
+             "{} holds a study with other settings; give this one another --name:{}",
+             folder.string(), differ);
+}
+
+TrainingLog read_run_log(const fs::path& run) {
+  TrainingLog log{.name = run.filename().string(), .points = {}};
+  for (const Json& line : runs::read_metrics(run / "metrics.jsonl")) {
+    const Json* top1 = line.find("test_top1");
+    if (top1 == nullptr) continue;
+    log.points.push_back(
+        {line.at("epoch").as_number(), line.at("seconds").as_number(), top1->as_number()});
+  }
+  TY_REQUIRE(!log.points.empty(), "{}: no epoch with a top-1 is recorded", run.string());
+  return log;
+}
+
+TrainingLog train_once(const train::TrainConfig& config, const data::Dataset& training,
+                       const data::Dataset& test, const fs::path& folder, const std::string& name,
+                       const StudyHooks& hooks) {
+  const fs::path path = folder / name;
+  if (is_finished(path)) return read_run_log(path);
+  train::check(config);
+  Graph model =
+      train::build_training_network(config, training, config.batch * train::copies_at_once(config));
+  if (!config.weights.empty()) network::load_matching_weights(model, config.weights);
+  dist::SingleProcess alone;
+  train::Trainer trainer(train::named_task(config, data::TargetKind::kClass), config, model,
+                         training, test, alone);
+  if (hooks.note) {
+    hooks.note(fmt::format("{}: {} on {}", name, config.model, training.source()));
+  }
+  const runs::RunDirectory directory = open_run(folder, name, config);
+  train::TrainConfig written = config;
+  write_file(directory.config(), train::settings_of(written).to_yaml());
+  write_file(directory.path() / "classes.txt", join(training.class_names(), "\n") + "\n");
+  train::TrainHooks train_hooks;
+  train_hooks.should_stop = hooks.should_stop;
+  train_hooks.on_step = hooks.on_step;
+  train_hooks.metadata = train::metadata_of_training(training, config.augment);
+  const train::TrainResult result = trainer.run(&directory, train_hooks);
+  if (result.interrupted) {
+    throw_failure("stopped; the same command goes on with what is in {}", folder.string());
+  }
+  return read_run_log(directory.path());
+}
+
+}  // namespace trainyard::recipes
