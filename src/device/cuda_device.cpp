@@ -221,9 +221,9 @@ class CudaRunner final : public Device {
     const auto count = [](int64_t n) { return static_cast<uint32_t>(n); };
     auto event = timed ? std::make_unique<CudaEvent>(root_) : nullptr;
     if (event != nullptr) event->begin();
-    cuda::check(root_->cu.launch(known.function, count(grid.groups[0]), count(grid.groups[1]), 1,
-                                 count(grid.group[0]), count(grid.group[1]), 1, 0, root_->stream,
-                                 pointers.data(), nullptr),
+    cuda::check(root_->cu.launch(known.function, count(grid.groups[0]), count(grid.groups[1]),
+                                 count(grid.groups[2]), count(grid.group[0]), count(grid.group[1]),
+                                 count(grid.group[2]), 0, root_->stream, pointers.data(), nullptr),
                 ("cuLaunchKernel " + known.name).c_str());
     if (event != nullptr) event->end();
     return event;

@@ -6,7 +6,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -81,10 +83,10 @@ class Program {
   virtual std::unique_ptr<Kernel> kernel(const std::string& name) = 0;
 };
 
-// Groups of work-items along two axes.
+// Groups of work-items along three axes.
 struct Grid {
-  std::array<int64_t, 2> groups = {1, 1};
-  std::array<int64_t, 2> group = {1, 1};
+  std::array<int64_t, 3> groups = {1, 1, 1};
+  std::array<int64_t, 3> group = {1, 1, 1};
 };
 
 // An address within a buffer (or null, for an array that the kernel does not use), an int64 or a
@@ -106,6 +108,9 @@ class Device {
   // the compiler's log.
   virtual std::shared_ptr<Program> build(const std::string& text) = 0;
 
+  // build(kernel_text(name)), kept from the first time on.
+  std::shared_ptr<Program> program(const std::string& name);
+
   // Both return when the bytes are there.
   virtual void write(void* to, const void* from, size_t bytes) = 0;
   virtual void read(void* to, const void* from, size_t bytes) = 0;
@@ -114,6 +119,10 @@ class Device {
                                         std::span<const Argument> arguments, bool timed) = 0;
   // Until everything asked for has happened.
   virtual void finish() = 0;
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Program>> programs_;
 };
 
 }  // namespace trainyard::device

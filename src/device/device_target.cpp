@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/stopwatch.h"
-#include "device/embedded.h"
 #include "device/vector_target.h"
 
 namespace trainyard::device {
@@ -18,12 +17,12 @@ constexpr int64_t kMostSumGroups = 1024;
 
 Grid grid_of(const VectorCase& what) {
   if (what.launch == "1x1") return {};
-  if (what.launch == "1x256") return {.group = {kGroup, 1}};
+  if (what.launch == "1x256") return {.group = {kGroup, 1, 1}};
   TY_REQUIRE(what.launch == "Nx256", "unknown launch '{}'; there are 1x1, 1x256, Nx256",
              what.launch);
   int64_t groups = (what.elements + kGroup - 1) / kGroup;
   if (what.op == VectorOp::kDot) groups = std::min(groups, kMostSumGroups);
-  return {.groups = {groups, 1}, .group = {kGroup, 1}};
+  return {.groups = {groups, 1, 1}, .group = {kGroup, 1, 1}};
 }
 
 Sharing sharing_of(const VectorCase& what, const DeviceInfo& info) {
@@ -57,7 +56,7 @@ void touch_pages(const float* data, int64_t elements) {
 class DeviceTarget final : public VectorTarget {
  public:
   explicit DeviceTarget(std::shared_ptr<Device> device)
-      : device_(std::move(device)), program_(device_->build(kernel_text("vector"))) {
+      : device_(std::move(device)), program_(device_->program("vector")) {
     for (const VectorOp op : kVectorOps) {
       kernels_.at(static_cast<size_t>(op)) =
           program_->kernel("vector_" + std::string(vector_op_name(op)));

@@ -14,8 +14,8 @@ struct EmbeddedFile {
 
 std::span<const EmbeddedFile> embedded_files();
 
-// What a driver's compiler is given for text/NAME.cl: the language's macros, then the kernels.
-// Reads as OpenCL C and as CUDA C++.
+// What a driver's compiler is given for text/NAME.cl: the language's macros, functions of numbers,
+// then the kernels. Reads as OpenCL C and as CUDA C++.
 std::string kernel_text(std::string_view name);
 
 }  // namespace trainyard::device

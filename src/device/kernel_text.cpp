@@ -16,6 +16,7 @@ std::string_view text_of_file(const std::string& name) {
 
 std::string kernel_text(std::string_view name) {
   std::string text(text_of_file("language.cl"));
+  text.append(text_of_file("scalar.cl"));
   return text.append(text_of_file(std::string(name) + ".cl"));
 }
 

@@ -198,15 +198,18 @@ class OpenClRunner final : public Device {
   std::unique_ptr<Event> launch(Kernel& kernel, const Grid& grid,
                                 std::span<const Argument> arguments, bool timed) override {
     const auto& known = static_cast<OpenClKernel&>(kernel);
-    const size_t items[] = {static_cast<size_t>(grid.groups[0] * grid.group[0]),
-                            static_cast<size_t>(grid.groups[1] * grid.group[1])};
-    const size_t group[] = {static_cast<size_t>(grid.group[0]), static_cast<size_t>(grid.group[1])};
+    std::array<size_t, 3> items = {};
+    std::array<size_t, 3> group = {};
+    for (size_t axis = 0; axis < 3; ++axis) {
+      group.at(axis) = static_cast<size_t>(grid.group.at(axis));
+      items.at(axis) = static_cast<size_t>(grid.groups.at(axis)) * group.at(axis);
+    }
     cl::Handle event = nullptr;
     // A kernel keeps its arguments until it is enqueued.
     const std::lock_guard lock(launching_);
     give_arguments(known, arguments);
-    cl::check(cl_.run_kernel(root_->queue, known.handle(), 2, nullptr, items, group, 0, nullptr,
-                             timed ? &event : nullptr),
+    cl::check(cl_.run_kernel(root_->queue, known.handle(), 3, nullptr, items.data(), group.data(),
+                             0, nullptr, timed ? &event : nullptr),
               ("clEnqueueNDRangeKernel " + known.name()).c_str());
     return timed ? std::make_unique<OpenClEvent>(root_, event) : nullptr;
   }

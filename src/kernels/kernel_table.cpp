@@ -17,6 +17,12 @@ namespace onednn {
 #undef KERNEL
 }  // namespace onednn
 
+namespace on_device {
+#define KERNEL(name) extern const KernelDef k##name;
+#include "kernels/device_list.def"
+#undef KERNEL
+}  // namespace on_device
+
 namespace reference {
 #define OP(name) extern const KernelDef k##name;
 #define CONTROL_FLOW(name)
@@ -41,23 +47,46 @@ constexpr const KernelDef* kTable[] = {
 #undef OP
 };
 
+constexpr const KernelDef* kDeviceTable[] = {
+#define KERNEL(name) &on_device::k##name,
+#include "kernels/device_list.def"
+#undef KERNEL
+};
+
 using KernelLists = std::unordered_map<std::string_view, std::vector<const KernelDef*>>;
 
-const KernelLists& lists_by_op() {
-  static const auto* const kLists = [] {
-    auto* lists = new KernelLists;
-    for (const KernelDef* kernel : kTable) (*lists)[kernel->op].push_back(kernel);
-    return lists;
-  }();
+KernelLists* make_lists(std::span<const KernelDef* const> table) {
+  auto* lists = new KernelLists;
+  for (const KernelDef* kernel : table) (*lists)[kernel->op].push_back(kernel);
+  return lists;
+}
+
+const KernelLists& device_lists() {
+  static const auto* const kLists = make_lists(kDeviceTable);
   return *kLists;
+}
+
+std::span<const KernelDef* const> list_of(const KernelLists& lists, std::string_view op) {
+  const auto found = lists.find(op);
+  if (found == lists.end()) return {};
+  return found->second;
 }
 
 }  // namespace
 
 std::span<const KernelDef* const> kernels_of(std::string_view op) {
-  const auto found = lists_by_op().find(op);
-  if (found == lists_by_op().end()) return {};
-  return found->second;
+  static const auto* const kLists = make_lists(kTable);
+  return list_of(*kLists, op);
+}
+
+std::span<const KernelDef* const> device_kernels_of(std::string_view op) {
+  return list_of(device_lists(), op);
+}
+
+std::vector<std::string_view> device_operators() {
+  std::vector<std::string_view> ops;
+  for (const KernelDef* kernel : kDeviceTable) ops.push_back(kernel->op);
+  return ops;
 }
 
 }  // namespace trainyard::kernels

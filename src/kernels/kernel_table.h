@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "kernels/api/kernel.h"
 
@@ -10,5 +11,9 @@ namespace trainyard::kernels {
 
 // Fastest first, the reference last. Empty if there is no such operator.
 std::span<const KernelDef* const> kernels_of(std::string_view op);
+// Those of a device, which has kernels for some operators alone.
+std::span<const KernelDef* const> device_kernels_of(std::string_view op);
+// The operators that device_kernels_of() knows.
+std::vector<std::string_view> device_operators();
 
 }  // namespace trainyard::kernels

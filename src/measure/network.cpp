@@ -8,6 +8,7 @@ Measured measure_inference(Graph graph, const MeasureOptions& options) {
   runtime::CompileOptions compile;
   compile.threads = options.threads;
   compile.reference_only = options.reference_only;
+  compile.device = options.device;
   compile.max_iterations = options.max_iterations;
   const Stopwatch compiling;
   const runtime::Executable executable = runtime::compile(std::move(graph), compile);

@@ -119,6 +119,10 @@ class Chooser {
       step.kind = StepKind::kLate;
     } else if (is_view_op(node)) {
       step.kind = StepKind::kView;
+      if (inputs[0].is_on_device()) {
+        step.layouts.inputs[0] = inputs[0];
+        step.layouts.outputs[0] = inputs[0];
+      }
     } else if (node.op() == "AllReduceStart" || node.op() == "AllReduceWait") {
       step.kind = node.op() == "AllReduceStart" ? StepKind::kStart : StepKind::kWait;
       step.layouts.inputs = inputs;
@@ -138,7 +142,28 @@ class Chooser {
     plan_.steps.push_back(std::move(step));
   }
 
+  // What is known before the run is given to the kernel as it lies; all else is on the device.
+  bool choose_on_device(const NodeView& node, PlannedStep& step) {
+    for (const KernelDef* def : kernels::device_kernels_of(node.op())) {
+      const std::string_view reason = def->refuses(node);
+      if (!reason.empty()) {
+        step.refusals.push_back({std::string(def->library), std::string(reason)});
+        continue;
+      }
+      for (size_t i = 0; i < node.num_inputs(); ++i) {
+        const bool moves = node.has_input(i) && node.input_constant(i) == nullptr;
+        if (moves) step.layouts.inputs[i] = Layout::on_device();
+      }
+      std::fill(step.layouts.outputs.begin(), step.layouts.outputs.end(), Layout::on_device());
+      step.def = def;
+      return true;
+    }
+    if (step.refusals.empty()) step.refusals.push_back({"device", "it has no such kernel"});
+    return false;
+  }
+
   void choose_kernel(const NodeView& node, const std::vector<Layout>& inputs, PlannedStep& step) {
+    if (options_.on_device && choose_on_device(node, step)) return;
     for (const KernelDef* def : kernels::kernels_of(node.op())) {
       if (options_.reference_only && def->library != "reference") continue;
       const std::string_view reason = def->refuses != nullptr ? def->refuses(node) : "";
@@ -225,7 +250,9 @@ PlannedStep make_reorder(Plan& plan, ValueId from, const Layout& layout) {
   step.layouts.inputs = {plan.layout(from)};
   step.layouts.outputs = {layout};
   step.layouts.takes_parts = true;
-  for (const KernelDef* def : kernels::kernels_of("Reorder")) {
+  const bool moves = layout.is_on_device() || plan.layout(from).is_on_device();
+  for (const KernelDef* def :
+       moves ? kernels::device_kernels_of("Reorder") : kernels::kernels_of("Reorder")) {
     const std::string_view reason =
         def->refuses != nullptr ? def->refuses({graph, node}) : std::string_view();
     if (!reason.empty()) continue;

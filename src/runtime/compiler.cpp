@@ -119,12 +119,13 @@ StepInfo describe(const Plan& plan, const PlannedStep& step) {
   if (node.has_output(0)) {
     info.output = node.output_type(0).to_string();
     const Layout& layout = plan.layout(node.output(0));
-    if (!layout.is_row_major()) info.output += " " + layout.to_string(node.output_shape(0));
+    if (!layout.is_row_major() || layout.is_on_device())
+      info.output += " " + layout.to_string(node.output_shape(0));
   }
   return info;
 }
 
-ProgramStep create_step(Plan& plan, const PlannedStep& planned) {
+ProgramStep create_step(Plan& plan, const PlannedStep& planned, device::Device* device) {
   ProgramStep step;
   step.node = planned.node;
   step.kind = planned.kind;
@@ -133,8 +134,13 @@ ProgramStep create_step(Plan& plan, const PlannedStep& planned) {
     step.bucket = static_cast<size_t>(node.attr_int("bucket", 0));
   }
   if (planned.kind != StepKind::kKernel) return step;
-  step.kernel = planned.def->create_in != nullptr ? planned.def->create_in(node, planned.layouts)
-                                                  : planned.def->create(node);
+  if (planned.def->create_on != nullptr) {
+    step.kernel = planned.def->create_on(node, planned.layouts, *device);
+  } else if (planned.def->create_in != nullptr) {
+    step.kernel = planned.def->create_in(node, planned.layouts);
+  } else {
+    step.kernel = planned.def->create(node);
+  }
   drop_packed_inputs(plan.graph, planned.node, *step.kernel);
   return step;
 }
@@ -202,6 +208,11 @@ Executable compile(Graph graph, const CompileOptions& options) {
   program->threads = options.threads > 0 ? options.threads : kernels::available_cores();
   kernels::set_threads(program->threads);
   program->options = options;
+  TY_REQUIRE(options.device == nullptr || (options.states.empty() && !options.reference_only),
+             "a device computes neither training steps nor reference results");
+  program->device = options.device;
+  // Bodies of control flow run here.
+  program->options.device = nullptr;
   program->options.states.clear();
   program->options.observer = nullptr;
   graph.sort();
@@ -219,14 +230,15 @@ Executable compile(Graph graph, const CompileOptions& options) {
     outputs.restore();
   }
 
-  Plan plan = choose_kernels(std::move(graph), std::move(states),
-                             {.reference_only = options.reference_only});
+  Plan plan = choose_kernels(
+      std::move(graph), std::move(states),
+      {.reference_only = options.reference_only, .on_device = options.device != nullptr});
   share_buffers(plan);
   std::optional<kernels::native::SharedBuffers> sharing;
   if (options.share_constants) sharing.emplace();
   for (const PlannedStep& planned : plan.steps) {
     StepInfo info = describe(plan, planned);
-    program->steps.push_back(create_step(plan, planned));
+    program->steps.push_back(create_step(plan, planned, options.device.get()));
     if (sharing) sharing->share();
     if (const kernels::Kernel* kernel = program->steps.back().kernel.get()) {
       info.kernel = planned.def->library;

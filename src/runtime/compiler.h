@@ -3,12 +3,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "ir/state_update.h"
 #include "runtime/executable.h"
 
+namespace trainyard::device {
+class Device;
+}
 namespace trainyard::passes {
 struct PassList;
 }
@@ -16,8 +20,10 @@ struct PassList;
 namespace trainyard::runtime {
 
 struct CompileOptions {
-  int threads = 0;                           // 0: all cores
-  bool reference_only = false;               // no fast kernels, no fusion: what the graph means
+  int threads = 0;              // 0: all cores
+  bool reference_only = false;  // no fast kernels, no fusion: what the graph means
+  // Kernels of this device compute what they can; the rest runs here. Null: none. Not with states.
+  std::shared_ptr<device::Device> device;
   bool rewrite = true;                       // run the passes
   const passes::PassList* passes = nullptr;  // null: inference_passes()
   uint64_t seed = 0;                         // of initializers without data

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "device/device.h"
 #include "kernels/api/exchange_kernel.h"
 #include "kernels/parallel/exchange.h"
 #include "kernels/parallel/parallel.h"
@@ -99,6 +100,10 @@ struct ExecutionContext::Impl {
     } else {
       arena = Tensor(DType::kU8, Shape{program.arena_bytes});
     }
+    if (program.device != nullptr) {
+      device_arena = program.device->allocate(static_cast<size_t>(program.arena_bytes),
+                                              device::Sharing::kNone);
+    }
     for (const Port& port : program.inputs) inputs.push_back(Tensor::zeros(port.type));
     for (size_t i = 0; i < program.states.size(); ++i) {
       const int64_t bytes = state_layout(i).span_bytes(program.states[i].type);
@@ -147,7 +152,8 @@ struct ExecutionContext::Impl {
       base = window.data() + sent;
     } else if (const int64_t offset = program().arena_offsets[static_cast<size_t>(at.root.index)];
                offset >= 0) {
-      base = static_cast<std::byte*>(arena.data()) + offset;
+      const bool there = program().layouts[static_cast<size_t>(at.root.index)].is_on_device();
+      base = (there ? device_arena->address() : static_cast<std::byte*>(arena.data())) + offset;
     }
     return base == nullptr ? nullptr : base + at.offset;
   }
@@ -246,6 +252,10 @@ struct ExecutionContext::Impl {
     const void* data = address(id);
     if (data == nullptr) return {};
     Tensor copy(type);
+    if (program().layouts[static_cast<size_t>(id.index)].is_on_device()) {
+      program().device->read(copy.data(), data, static_cast<size_t>(copy.num_bytes()));
+      return copy;
+    }
     copy_between_layouts(type, data, program().layouts[static_cast<size_t>(id.index)], copy.data(),
                          Layout());
     return copy;
@@ -257,6 +267,8 @@ struct ExecutionContext::Impl {
   StepObserver observer;
   std::span<std::byte> window;  // the exchange's
   Tensor arena;
+  // As large, with what lies on the device at the same places; null if there is none.
+  std::unique_ptr<device::Buffer> device_arena;
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   std::vector<Tensor> states;  // bytes, each in its own layout
@@ -312,6 +324,8 @@ void ExecutionContext::run_steps(size_t begin_step, size_t end_step, Profile* pr
     } else {
       const auto begin = Profile::Clock::now();
       impl.run_step(i);
+      // A device is only asked to work; who wants to know how long waits.
+      if (impl.program().device != nullptr) impl.program().device->finish();
       profile->record(i, begin, Profile::Clock::now());
     }
     if (impl.observer) impl.observer(RunningStep<Impl>(impl, i));

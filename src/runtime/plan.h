@@ -63,6 +63,7 @@ struct Plan {
 
 struct ChoiceOptions {
   bool reference_only = false;
+  bool on_device = false;  // kernels of a device where they take the node
 };
 
 // Chooses kernels and layouts node by node and adds Reorder nodes where a consumer wants its input

@@ -19,6 +19,7 @@ struct ProgramStep {
 };
 
 struct Program {
+  std::shared_ptr<device::Device> device;  // null: none; outlives its kernels
   Graph graph;  // after all rewrites; constants that kernels packed are gone
   std::vector<Layout> layouts;
   std::vector<Placement> places;

@@ -73,6 +73,12 @@ Layout Layout::channel_blocks(const Shape& shape, int64_t block) {
   return dense(shape, order, {{1, block}});
 }
 
+Layout Layout::on_device() {
+  Layout layout;
+  layout.on_device_ = true;
+  return layout;
+}
+
 int64_t Layout::block_of(int64_t axis) const {
   int64_t size = 1;
   for (const InnerBlock& block : blocks_) {
@@ -113,6 +119,7 @@ int64_t Layout::offset(const Shape& shape, std::span<const int64_t> index) const
 }
 
 std::string Layout::to_string(const Shape& shape) const {
+  if (on_device_) return "on the device";
   if (is_row_major()) return "row-major";
   std::vector<int64_t> order(strides_.size());
   std::iota(order.begin(), order.end(), 0);
@@ -133,6 +140,7 @@ std::string Layout::to_string(const Shape& shape) const {
 
 bool same_placement(const Layout& a, const Layout& b, const Shape& shape) {
   if (a == b) return true;
+  if (a.is_on_device() != b.is_on_device()) return false;
   return canonical_runs(a, shape) == canonical_runs(b, shape);
 }
 

@@ -18,9 +18,9 @@ struct InnerBlock {
   bool operator==(const InnerBlock&) const = default;
 };
 
-// A default layout is dense row-major. Otherwise strides() has one entry per axis (elements
-// between neighbours, or between neighbouring blocks of a blocked axis), and blocks() lists the
-// inner blocks from outer to inner, dense within.
+// A default layout is dense row-major in the host's memory, on_device() the same in a device's.
+// Otherwise strides() has one entry per axis (elements between neighbours, or between neighbouring
+// blocks of a blocked axis), and blocks() lists the inner blocks from outer to inner, dense within.
 class Layout {
  public:
   Layout() = default;
@@ -33,7 +33,11 @@ class Layout {
   // N C spatial… with channels in blocks of `block`: nChw8c for a 4-d shape and block 8.
   static Layout channel_blocks(const Shape& shape, int64_t block);
 
+  static Layout on_device();
+
   bool is_row_major() const { return strides_.empty(); }
+  // Not in memory that the host may touch.
+  bool is_on_device() const { return on_device_; }
   const std::vector<int64_t>& strides() const { return strides_; }
   const std::vector<InnerBlock>& blocks() const { return blocks_; }
   // Product of the block sizes of an axis; 1 if it is not blocked.
@@ -49,7 +53,8 @@ class Layout {
   // Where an element lies.
   int64_t offset(const Shape& shape, std::span<const int64_t> index) const;
 
-  // "row-major", "abcd:B8" (axes by descending stride, then blocks), for people and tests.
+  // "row-major", "on the device", "abcd:B8" (axes by descending stride, then blocks), for people
+  // and tests.
   std::string to_string(const Shape& shape) const;
 
   bool operator==(const Layout&) const = default;
@@ -57,9 +62,11 @@ class Layout {
  private:
   std::vector<int64_t> strides_;
   std::vector<InnerBlock> blocks_;
+  bool on_device_ = false;
 };
 
-// Do both put every element (and the same padding) of a tensor of this shape at the same place?
+// Do both lie in the same memory, and put every element (and the same padding) of a tensor of this
+// shape at the same place?
 bool same_placement(const Layout& a, const Layout& b, const Shape& shape);
 
 }  // namespace trainyard

@@ -8,7 +8,7 @@ typedef long int64;
 #define GLOBAL __global
 #define LOCAL __local
 #define RESTRICT restrict
-#define INLINE inline
+#define INLINE static inline
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
 #define ITEM(axis) ((int64)get_local_id(axis))
 #define ITEMS(axis) ((int64)get_local_size(axis))
@@ -24,6 +24,7 @@ typedef long long int64;
 #define INLINE __device__ inline
 #define AXIS_0 x
 #define AXIS_1 y
+#define AXIS_2 z
 #define BARRIER __syncthreads()
 #define ITEM(axis) ((int64)(threadIdx.AXIS_##axis))
 #define ITEMS(axis) ((int64)(blockDim.AXIS_##axis))

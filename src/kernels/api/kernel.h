@@ -13,6 +13,10 @@
 #include "tensor/layout.h"
 #include "tensor/tensor.h"
 
+namespace trainyard::device {
+class Device;
+}
+
 namespace trainyard::kernels {
 
 // What one run works on. An absent optional input or output, and an input the kernel holds itself,
@@ -75,7 +79,7 @@ struct NodeLayouts {
 // row-major data has `create`; one that chooses layouts has `layouts` and `create_in` instead.
 struct KernelDef {
   std::string_view op;
-  std::string_view library;  // "reference", "onednn", "native"
+  std::string_view library;  // "reference", "onednn", "native", "device"
   // Why this kernel does not take the node; empty if it does. Null: takes every node.
   std::string_view (*refuses)(const NodeView&) = nullptr;
   std::unique_ptr<Kernel> (*create)(const NodeView&) = nullptr;
@@ -83,6 +87,10 @@ struct KernelDef {
   // node after all.
   std::optional<NodeLayouts> (*layouts)(const NodeView&, std::span<const Layout> inputs) = nullptr;
   std::unique_ptr<Kernel> (*create_in)(const NodeView&, const NodeLayouts&) = nullptr;
+  // Instead of both, for a kernel of a device, which outlives it: inputs that are known before the
+  // run are held, the others and all outputs lie on the device.
+  std::unique_ptr<Kernel> (*create_on)(const NodeView&, const NodeLayouts&,
+                                       trainyard::device::Device&) = nullptr;
 };
 
 }  // namespace trainyard::kernels
