@@ -10,6 +10,7 @@ extern const Command kCalibrate;
 extern const Command kCheck;
 extern const Command kCompletion;
 extern const Command kData;
+extern const Command kDevice;
 extern const Command kDevices;
 extern const Command kConformance;
 extern const Command kDistill;
@@ -64,6 +65,7 @@ constexpr const Command* kCommands[] = {
     &kRun,
     &kBench,
     &kVecAdd,
+    &kDevice,
     &kServe,
     &kTrain,
     &kTta,

@@ -42,6 +42,10 @@ int resolve_threads(int64_t flag) {
   return flag == 0 ? kernels::available_cores() : static_cast<int>(flag);
 }
 
+std::shared_ptr<device::Device> network_device(const std::string& flag) {
+  return flag == "cpu" ? nullptr : device::open_device(flag);
+}
+
 int64_t require_iterations(int64_t flag) {
   TY_REQUIRE(flag >= 1, "--max-iterations is {}, expected 1 or more", flag);
   return flag;

@@ -1,6 +1,7 @@
 // What `run` and `bench` say about an executable: chosen kernels and where the time goes.
 #pragma once
 
+#include "device/device_list.h"
 #include "ir/graph.h"
 #include "report/document.h"
 #include "runtime/executable.h"
@@ -10,6 +11,11 @@ namespace trainyard::cli {
 
 // --threads: 0 means all cores. Throws Error for a count that makes no sense.
 int resolve_threads(int64_t flag);
+
+// --device: null for "cpu". Throws Error that lists the devices there are.
+inline constexpr const char* kDeviceHelp =
+    "cpu, opencl, cuda (the first device of the kind), or a part of a name of 'device list'";
+std::shared_ptr<device::Device> network_device(const std::string& flag);
 
 // --max-iterations. Throws Error for a count below 1.
 inline constexpr const char* kIterationsHelp = "rounds after which a Loop of the model is an error";

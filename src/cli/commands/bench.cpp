@@ -28,6 +28,7 @@ struct BenchFlags {
   bool profile = false;
   bool explain = false;
   bool reference = false;
+  std::string device = "cpu";
   std::string trace;
   report::Format format = report::Format::kText;
 };
@@ -57,6 +58,7 @@ measure::Measured measure(const BenchFlags& flags, Graph graph) {
                                         .runs = flags.runs,
                                         .max_iterations = require_iterations(flags.max_iterations),
                                         .reference_only = flags.reference,
+                                        .device = network_device(flags.device),
                                         .profile = flags.profile || !flags.trace.empty()};
   return flags.train ? measure::measure_training(graph, options)
                      : measure::measure_inference(std::move(graph), options);
@@ -78,6 +80,8 @@ void add_phases(report::Document& document, const train::PhaseSeconds& phases, d
 int bench_command(const BenchFlags& flags, std::ostream& out) {
   if (flags.machine) return run_machine(flags, out);
   TY_REQUIRE(!flags.model.text().empty(), "bench needs a MODEL, or --machine");
+  TY_REQUIRE(flags.device == "cpu" || !flags.train,
+             "--device {}: networks are trained on the processors alone", flags.device);
   TY_REQUIRE(
       1 <= flags.runs && flags.runs <= kMostRuns && 0 <= flags.warmup && flags.warmup <= kMostRuns,
       "--runs must be 1 to {}, --warmup at most that", kMostRuns);
@@ -149,6 +153,7 @@ Runner setup_bench(Args& args) {
   args.flag("--machine", flags->machine, "measure the machine's own peak instead");
   args.flag("--profile", flags->profile, "time per node and per kind of operator");
   args.flag("--explain", flags->explain, "which kernel computes each node, and why not another");
+  args.option("--device", flags->device, kDeviceHelp);
   args.flag("--reference", flags->reference, "reference kernels only, no fusion");
   args.option("--trace", flags->trace, "write a trace for Perfetto to this file");
   args.format(flags->format);

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "data/dataset.h"
+#include "device/device_list.h"
 #include "kernels/parallel/parallel.h"
 #include "predict/catalog.h"
 #include "predict/this_machine.h"
@@ -47,17 +48,6 @@ std::optional<std::string> on_path(const std::string& program) {
   for (const std::string& folder : split(path != nullptr ? path : "", ':')) {
     const std::filesystem::path file = std::filesystem::path(folder) / program;
     if (access(file.c_str(), X_OK) == 0) return file.string();
-  }
-  return {};
-}
-
-std::optional<std::string> library(std::initializer_list<const char*> names) {
-  for (const char* folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib",
-                             "/usr/local/lib", "/usr/lib/wsl/lib"}) {
-    for (const char* name : names) {
-      const std::string file = std::string(folder) + "/" + name;
-      if (std::filesystem::exists(file)) return file;
-    }
   }
   return {};
 }
@@ -138,16 +128,21 @@ Finding calibration() {
           .advice = "'trainyard calibrate' lets 'predict --device this' work"};
 }
 
-Finding accelerator(std::string what, std::initializer_list<const char*> names) {
-  const auto file = library(names);
-  return {.what = std::move(what),
-          .health = Health::kNote,
-          .found = file ? *file : "no driver",
-          .advice = file ? "found, but networks run on the processor"
-                         : "networks run on the processor; GPUs can be predicted"};
+// The devices of a kind, or what keeps it from having any.
+Finding accelerator(const device::DeviceList& list, device::Backend backend,
+                    const std::string& what, const std::string& missing) {
+  Finding finding{.what = what, .health = Health::kNote, .found = missing};
+  for (const device::DeviceInfo& info : list.devices) {
+    if (info.backend != backend) continue;
+    finding.found += (finding.found.empty() ? "" : "; ") + info.name;
+  }
+  finding.advice = missing.empty() ? "'device check' tries its kernels; 'run --device' uses them"
+                                   : "networks run on the processor; GPUs can be predicted";
+  return finding;
 }
 
 int doctor_command(const report::Format& format, std::ostream& out) {
+  const device::DeviceList devices = device::list_devices();
   const std::vector<Finding> findings = {
       processor(),
       threads(),
@@ -157,8 +152,8 @@ int doctor_command(const report::Format& format, std::ostream& out) {
       calibration(),
       charts(),
       tool("Node", "node", "apt install nodejs npm; only building the charts of reports needs it"),
-      accelerator("OpenCL", {"libOpenCL.so.1"}),
-      accelerator("CUDA", {"libcuda.so.1"})};
+      accelerator(devices, device::Backend::kOpenCl, "OpenCL", devices.opencl_missing),
+      accelerator(devices, device::Backend::kCuda, "CUDA", devices.cuda_missing)};
   report::Document document;
   document.data["findings"] = Json::array();
   report::Table table({{"", report::Align::kLeft},

@@ -42,6 +42,7 @@ struct RunFlags {
   bool profile = false;
   bool explain = false;
   bool reference = false;
+  std::string device = "cpu";
   report::Format format = report::Format::kText;
 };
 
@@ -157,6 +158,7 @@ runtime::CompileOptions compile_options(const RunFlags& flags) {
   runtime::CompileOptions options;
   options.threads = resolve_threads(flags.threads);
   options.reference_only = flags.reference;
+  options.device = network_device(flags.device);
   options.max_iterations = require_iterations(flags.max_iterations);
   if (!flags.dump.empty()) {
     std::filesystem::create_directories(flags.dump);
@@ -224,6 +226,7 @@ Runner setup_run(Args& args) {
   args.option("--threads", flags->threads, "threads; 0: all cores");
   args.option("--seed", flags->seed, "of random inputs");
   args.option("--max-iterations", flags->max_iterations, kIterationsHelp);
+  args.option("--device", flags->device, kDeviceHelp);
   args.flag("--reference", flags->reference, "reference kernels only, no fusion");
   args.flag("--explain", flags->explain, "which kernel computes each node, and why not another");
   args.flag("--profile", flags->profile, "time per node and per kind of operator");
@@ -244,6 +247,7 @@ extern const Command kRun = {
         "  trainyard run segmenter.onnx --input photo.jpg --output masks\n"
         "  trainyard run model.onnx --input data=x.npy --output results\n"
         "  trainyard run model.onnx --max-iterations 1000\n"
+        "  trainyard run resnet20-cifar --device opencl --explain\n"
         "  trainyard run model.onnx --explain --dump passes\n",
     .setup = setup_run,
 };
