@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Runs the program over drivers of our own that work or fail as told. Usage: fake_drivers.py TRAINYARD FOLDER WORK"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+PROGRAM, DRIVERS, WORK = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+SMALL = ["--sizes", "100K", "--seconds", "0.01", "--predict", "none", "--json"]
+# how the driver fails, exit code, words of the message
+CUDA = [
+    ("no_device", 2, "CUDA's driver finds no device"),
+    ("wrong_driver", 2, "CUDA's driver does not start (code 803: driver mismatch)"),
+    ("old_device", 1, "compute capability 3.0, and NVRTC 12.4 compiles for 5.0 and above"),
+    ("bad_build", 1, "kernels.cu(1): error: a fake one"),
+    ("bad_ptx", 1, "driver and NVRTC do not match"),
+    ("out_of_memory", 1, "cuMemAlloc failed with code 2 (CUDA_ERROR_FAKE: out of memory); try fewer elements"),
+    ("failed_launch", 1, "cuLaunchKernel vector_"),
+    ("lost", 1, "the device is lost to this process"),
+]
+OPENCL = [
+    ("no_device", 2, "the platforms of OpenCL have no device"),
+    ("wrong_driver", 2, "OpenCL has no platform"),
+    ("unavailable", 1, "clCreateContext failed with code -2: the device is not available"),
+    ("bad_build", 1, "kernels.cl:1: error: a fake one"),
+    ("out_of_memory", 1, "clCreateBuffer failed with code -4: the device has no memory for it"),
+    ("failed_launch", 1, "clEnqueueNDRangeKernel vector_"),
+    ("lost", 1, "the device was lost"),
+]
+problems = []
+
+
+def run(words, fake=""):
+    cache = WORK / ("cache_" + (fake or "works"))
+    environment = dict(os.environ, LD_LIBRARY_PATH=DRIVERS, TY_FAKE=fake, XDG_CACHE_HOME=str(cache))
+    return subprocess.run([PROGRAM, *words], env=environment, capture_output=True, text=True, timeout=120)
+
+
+def expect(condition, what):
+    if not condition:
+        problems.append(what)
+
+
+shutil.rmtree(WORK, ignore_errors=True)
+for kind, failures, memories in (("cuda", CUDA, {None, "managed", "prefetched"}), ("opencl", OPENCL, {None, "mapped"})):
+    # Twice: the second time with programs from the cache.
+    for _ in range(2):
+        done = run(["vecadd", "--device", kind, "--operations", "copy,scale,add,triad,dot", *SMALL])
+        expect(done.returncode == 0, f"{kind}: {done.returncode} {done.stderr}")
+        rows = json.loads(done.stdout)["rows"] if done.returncode == 0 else []
+        expect(len(rows) == 5 * 3 * len(memories), f"{kind}: {len(rows)} rows")
+        expect(all(row["verified"] and row["device"] == f"{kind}: Fake GPU" for row in rows), f"{kind}: {rows}")
+        expect({row["sharing"] for row in rows} == memories, f"{kind}: other memory")
+        expect(all(row["kernel_ms"] == 0.25 for row in rows), f"{kind}: other kernel times")
+    expect(any((WORK / "cache_works/trainyard/programs").iterdir()), f"{kind}: nothing in the cache")
+    for fake, code, words in failures:
+        done = run(["vecadd", "--device", kind, *SMALL], fake)
+        expect(done.returncode == code and words in done.stderr, f"{kind} {fake}: {done.returncode} {done.stderr}")
+    listed = run(["device", "list", "--json"])
+    names = [device["name"] for device in json.loads(listed.stdout)["devices"]]
+    expect(f"{kind}: Fake GPU" in names, f"device list: {names}")
+# The fake device has none of the other kernels: the report says so and the command fails.
+checked = run(["device", "check", "--device", "cuda"])
+expect(checked.returncode == 1 and "cuModuleGetFunction conv_direct failed" in checked.stdout, checked.stdout + checked.stderr)
+for problem in problems:
+    print(problem)
+sys.exit(1 if problems else 0)
