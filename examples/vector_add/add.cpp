@@ -1,0 +1,35 @@
+// Adds two vectors on the processor: one thread, then all of them. Build: g++ -O2 -pthread add.cpp
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include "add.h"
+
+void add(const float* x, const float* y, float* z, long begin, long end) {
+  for (long i = begin; i < end; ++i) z[i] = x[i] + y[i];
+}
+
+int main(int argc, char** argv) {
+  const long n = elements_of(argc, argv);
+  std::vector<float> x(n), y(n), z(n);
+  fill(x.data(), y.data(), n);
+  print_heading();
+
+  double begin = now_ms();
+  add(x.data(), y.data(), z.data(), 0, n);
+  print_row("add.cpp", "1 thread", "host", n, 0, now_ms() - begin, 0, right(z.data(), n));
+
+  // Each thread gets a part. Starting them is in the time: for short vectors it is most of it.
+  const long threads = std::max(1u, std::thread::hardware_concurrency());
+  std::fill(z.begin(), z.end(), 0.0f);
+  begin = now_ms();
+  std::vector<std::thread> team;
+  for (long t = 0; t < threads; ++t) {
+    team.emplace_back(add, x.data(), y.data(), z.data(), n * t / threads, n * (t + 1) / threads);
+  }
+  for (std::thread& thread : team) thread.join();
+  const double took = now_ms() - begin;
+  const bool is_right = right(z.data(), n);
+  print_row("add.cpp", "all threads", "host", n, 0, took, 0, is_right);
+  return is_right ? 0 : 1;
+}
