@@ -2,7 +2,7 @@
 #pragma once
 
 #include "device/device_list.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::report {
 

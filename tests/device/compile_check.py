@@ -40,13 +40,11 @@ if subprocess.run([build / "add", "nothing"], capture_output=True).returncode !=
 
 texts = source / "src/device/text"
 if nvcc:
-    head = (texts / "language.cl").read_text() + (texts / "scalar.cl").read_text()
-    for text in sorted(texts.glob("*.cl")):
-        if text.stem in ("language", "scalar"):
-            continue
-        unit = work / (text.stem + ".cu")
-        unit.write_text(head + text.read_text())
-        run([nvcc, "-arch=all", "-c", unit, "-o", work / (text.stem + ".o")])
+    # One unit of all: nvcc starts a dozen compilers for each.
+    names = ["language", "scalar"] + sorted(text.stem for text in texts.glob("*.cl") if text.stem not in ("language", "scalar"))
+    unit = work / "kernels.cu"
+    unit.write_text("".join((texts / (name + ".cl")).read_text() for name in names))
+    run([nvcc, "-arch=all", "--threads", "2", "-c", unit, "-o", work / "kernels.o"])
     headers = pathlib.Path(nvcc).resolve().parent.parent / "include"
     if (headers / "nvrtc.h").exists():
         run([compiler, "-std=c++20", "-fsyntax-only", f"-I{headers}", f"-I{source / 'src'}",

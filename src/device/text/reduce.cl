@@ -14,8 +14,8 @@ KERNEL reduce_rows(IN(x), OUT(z), int64 rows, int64 count, int64 kind) {
     for (int64 i = item; i < count; i += WIDTH) part = reduced(kind, part, x[row * count + i]);
     parts[item] = part;
     BARRIER;
-    for (int64 half = WIDTH / 2; half > 0; half /= 2) {
-      if (item < half) parts[item] = reduced(kind, parts[item], parts[item + half]);
+    for (int64 reach = WIDTH / 2; reach > 0; reach /= 2) {
+      if (item < reach) parts[item] = reduced(kind, parts[item], parts[item + reach]);
       BARRIER;
     }
     if (item == 0) z[row] = kind == 1 ? parts[0] / (float)count : parts[0];

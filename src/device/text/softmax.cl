@@ -13,8 +13,8 @@ KERNEL softmax_lines(IN(x), OUT(z), int64 lines, int64 count, int64 stride, int6
     for (int64 i = item; i < count; i += WIDTH) largest = fmax(largest, x[begin + i * stride]);
     parts[item] = largest;
     BARRIER;
-    for (int64 half = WIDTH / 2; half > 0; half /= 2) {
-      if (item < half) parts[item] = fmax(parts[item], parts[item + half]);
+    for (int64 reach = WIDTH / 2; reach > 0; reach /= 2) {
+      if (item < reach) parts[item] = fmax(parts[item], parts[item + reach]);
       BARRIER;
     }
     largest = parts[0];
@@ -23,8 +23,8 @@ KERNEL softmax_lines(IN(x), OUT(z), int64 lines, int64 count, int64 stride, int6
     for (int64 i = item; i < count; i += WIDTH) total += exp(x[begin + i * stride] - largest);
     parts[item] = total;
     BARRIER;
-    for (int64 half = WIDTH / 2; half > 0; half /= 2) {
-      if (item < half) parts[item] += parts[item + half];
+    for (int64 reach = WIDTH / 2; reach > 0; reach /= 2) {
+      if (item < reach) parts[item] += parts[item + reach];
       BARRIER;
     }
     total = parts[0];
