@@ -1,9 +1,9 @@
 // Adds two vectors on the processor: one thread, then all of them. Build: g++ -O2 -pthread add.cpp
+#include "add.h"
+
 #include <algorithm>
 #include <thread>
 #include <vector>
-
-#include "add.h"
 
 void add(const float* x, const float* y, float* z, long begin, long end) {
   for (long i = begin; i < end; ++i) z[i] = x[i] + y[i];

@@ -13,7 +13,8 @@ int main(int argc, char** argv) {
   CHECK(cudaMalloc(&device_y, bytes));
   CHECK(cudaMalloc(&device_z, bytes));
 
-  const Launch launches[] = {{"1x1", 1, 1}, {"1x256", 1, 256}, {"Nx256", static_cast<unsigned>((n + 255) / 256), 256}};
+  const Launch launches[] = {
+      {"1x1", 1, 1}, {"1x256", 1, 256}, {"Nx256", static_cast<unsigned>((n + 255) / 256), 256}};
   bool all_right = true;
   time_add(launches[1], device_x, device_y, device_z, 1);  // the first launch loads the kernel
   print_heading();

@@ -1,4 +1,5 @@
-// What the four programs share: the inputs, the check of the result, a stopwatch, and the line of CSV they print.
+// What the four programs share: the inputs, the check of the result, a stopwatch, and the line of
+// CSV they print.
 #pragma once
 
 #include <chrono>
@@ -27,22 +28,25 @@ inline void fill(float* x, float* y, long n) {
 
 inline bool right(const float* z, long n) {
   for (long i = 0; i < n; ++i) {
-    const float expected = 1.0f + static_cast<float>(i % 8) / 8.0f + (2.0f - static_cast<float>(i % 16) / 16.0f);
+    const float expected =
+        1.0f + static_cast<float>(i % 8) / 8.0f + (2.0f - static_cast<float>(i % 16) / 16.0f);
     if (z[i] != expected) return false;
   }
   return true;
 }
 
 inline double now_ms() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 inline void print_heading() {
   std::printf("program,launch,memory,elements,to_device_ms,kernel_ms,from_device_ms,result\n");
 }
 
-inline void print_row(const char* program, const char* launch, const char* memory, long n, double to_device_ms,
-                      double kernel_ms, double from_device_ms, bool is_right) {
-  std::printf("%s,%s,%s,%ld,%.4f,%.4f,%.4f,%s\n", program, launch, memory, n, to_device_ms, kernel_ms, from_device_ms,
-              is_right ? "right" : "wrong");
+inline void print_row(const char* program, const char* launch, const char* memory, long n,
+                      double to_device_ms, double kernel_ms, double from_device_ms, bool is_right) {
+  std::printf("%s,%s,%s,%ld,%.4f,%.4f,%.4f,%s\n", program, launch, memory, n, to_device_ms,
+              kernel_ms, from_device_ms, is_right ? "right" : "wrong");
 }

@@ -3,20 +3,22 @@
 
 #include "add.h"
 
-// Each thread begins at its own number and steps by the number of threads, so that any launch covers any length:
-// neighbours in a warp read neighbours in memory.
+// Each thread begins at its own number and steps by the number of threads, so that any launch
+// covers any length: neighbours in a warp read neighbours in memory.
 __global__ void add(const float* x, const float* y, float* z, long n) {
   const long stride = static_cast<long>(gridDim.x) * blockDim.x;
-  for (long i = static_cast<long>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) z[i] = x[i] + y[i];
+  for (long i = static_cast<long>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride)
+    z[i] = x[i] + y[i];
 }
 
-#define CHECK(call)                                                                                  \
-  do {                                                                                               \
-    const cudaError_t code = (call);                                                                 \
-    if (code != cudaSuccess) {                                                                       \
-      std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(code));  \
-      std::exit(1);                                                                                  \
-    }                                                                                                \
+#define CHECK(call)                                                      \
+  do {                                                                   \
+    const cudaError_t code = (call);                                     \
+    if (code != cudaSuccess) {                                           \
+      std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, \
+                   cudaGetErrorString(code));                            \
+      std::exit(1);                                                      \
+    }                                                                    \
   } while (false)
 
 struct Launch {

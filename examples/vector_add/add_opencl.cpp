@@ -2,7 +2,6 @@
 // Build: g++ -O2 add_opencl.cpp -lOpenCL
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
-
 #include <vector>
 
 #include "add.h"
@@ -14,14 +13,16 @@ static void check(cl_int code, const char* call) {
 }
 
 static const char* const kSource =
-    "__kernel void add(__global const float* x, __global const float* y, __global float* z, ulong n) {\n"
+    "__kernel void add(__global const float* x, __global const float* y, __global float* z, ulong "
+    "n) {\n"
     "  for (ulong i = get_global_id(0); i < n; i += get_global_size(0)) z[i] = x[i] + y[i];\n"
     "}\n";
 
 // A buffer of the device for n floats.
 static cl_mem buffer_of(cl_context context, long n) {
   cl_int code = 0;
-  cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, static_cast<size_t>(n) * sizeof(float), nullptr, &code);
+  cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, static_cast<size_t>(n) * sizeof(float),
+                                 nullptr, &code);
   check(code, "clCreateBuffer");
   return buffer;
 }
@@ -30,11 +31,14 @@ static cl_mem buffer_of(cl_context context, long n) {
 static double time_add(cl_command_queue queue, cl_kernel kernel, size_t groups, size_t items) {
   const size_t all = groups * items;
   cl_event event;
-  check(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &all, &items, 0, nullptr, &event), "clEnqueueNDRangeKernel");
+  check(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &all, &items, 0, nullptr, &event),
+        "clEnqueueNDRangeKernel");
   check(clWaitForEvents(1, &event), "clWaitForEvents");
   cl_ulong begin = 0, end = 0;
-  check(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof(begin), &begin, nullptr), "profiling");
-  check(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(end), &end, nullptr), "profiling");
+  check(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof(begin), &begin, nullptr),
+        "profiling");
+  check(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(end), &end, nullptr),
+        "profiling");
   clReleaseEvent(event);
   return static_cast<double>(end - begin) * 1e-6;
 }
@@ -64,25 +68,30 @@ int main(int argc, char** argv) {
 
   cl_mem buffers[] = {buffer_of(context, n), buffer_of(context, n), buffer_of(context, n)};
   const cl_ulong count = static_cast<cl_ulong>(n);
-  for (cl_uint i = 0; i < 3; ++i) check(clSetKernelArg(kernel, i, sizeof(cl_mem), &buffers[i]), "clSetKernelArg");
+  for (cl_uint i = 0; i < 3; ++i)
+    check(clSetKernelArg(kernel, i, sizeof(cl_mem), &buffers[i]), "clSetKernelArg");
   check(clSetKernelArg(kernel, 3, sizeof(count), &count), "clSetKernelArg");
 
   const struct {
     const char* name;
     size_t groups;
     size_t items;
-  } launches[] = {{"1x1", 1, 1}, {"1x256", 1, 256}, {"Nx256", static_cast<size_t>((n + 255) / 256), 256}};
+  } launches[] = {
+      {"1x1", 1, 1}, {"1x256", 1, 256}, {"Nx256", static_cast<size_t>((n + 255) / 256), 256}};
   bool all_right = true;
   print_heading();
   for (const auto& launch : launches) {
     double begin = now_ms();
-    check(clEnqueueWriteBuffer(queue, buffers[0], CL_TRUE, 0, bytes, x.data(), 0, nullptr, nullptr), "write");
-    check(clEnqueueWriteBuffer(queue, buffers[1], CL_TRUE, 0, bytes, y.data(), 0, nullptr, nullptr), "write");
+    check(clEnqueueWriteBuffer(queue, buffers[0], CL_TRUE, 0, bytes, x.data(), 0, nullptr, nullptr),
+          "write");
+    check(clEnqueueWriteBuffer(queue, buffers[1], CL_TRUE, 0, bytes, y.data(), 0, nullptr, nullptr),
+          "write");
     const double there = now_ms() - begin;
     time_add(queue, kernel, launch.groups, launch.items);  // the first may compile for this launch
     const double took = time_add(queue, kernel, launch.groups, launch.items);
     begin = now_ms();
-    check(clEnqueueReadBuffer(queue, buffers[2], CL_TRUE, 0, bytes, z.data(), 0, nullptr, nullptr), "read");
+    check(clEnqueueReadBuffer(queue, buffers[2], CL_TRUE, 0, bytes, z.data(), 0, nullptr, nullptr),
+          "read");
     const double back = now_ms() - begin;
     const bool is_right = right(z.data(), n);
     all_right = all_right && is_right;

@@ -1,5 +1,5 @@
-// Adds two vectors on a GPU in memory that host and device share, with and without sending pages ahead.
-// Build: nvcc -O2 add_unified.cu
+// Adds two vectors on a GPU in memory that host and device share, with and without sending pages
+// ahead. Build: nvcc -O2 add_unified.cu
 #include "add_cuda.h"
 
 // To a device, or to the host (cudaCpuDeviceId). CUDA 13 changed how the place is named.
@@ -22,13 +22,15 @@ int main(int argc, char** argv) {
   CHECK(cudaGetDevice(&device));
   CHECK(cudaDeviceGetAttribute(&can_prefetch, cudaDevAttrConcurrentManagedAccess, device));
 
-  const Launch launches[] = {{"1x1", 1, 1}, {"1x256", 1, 256}, {"Nx256", static_cast<unsigned>((n + 255) / 256), 256}};
+  const Launch launches[] = {
+      {"1x1", 1, 1}, {"1x256", 1, 256}, {"Nx256", static_cast<unsigned>((n + 255) / 256), 256}};
   bool all_right = true;
   print_heading();
   for (const bool prefetch : {false, true}) {
     if (prefetch && !can_prefetch) continue;
     for (const Launch& launch : launches) {
-      // New memory for each: pages lie nowhere until the host writes them, and move when the device touches them.
+      // New memory for each: pages lie nowhere until the host writes them, and move when the device
+      // touches them.
       float *x, *y, *z;
       CHECK(cudaMallocManaged(&x, bytes));
       CHECK(cudaMallocManaged(&y, bytes));
@@ -42,7 +44,8 @@ int main(int argc, char** argv) {
         CHECK(cudaDeviceSynchronize());
       }
       const double there = now_ms() - begin;
-      const float kernel = time_add(launch, x, y, z, n);  // with page faults, unless the pages are there
+      const float kernel =
+          time_add(launch, x, y, z, n);  // with page faults, unless the pages are there
       begin = now_ms();
       if (prefetch) {
         CHECK(send_ahead(z, bytes, cudaCpuDeviceId));
@@ -53,7 +56,8 @@ int main(int argc, char** argv) {
       const double back = now_ms() - begin;
       const bool is_right = right(z, n);
       all_right = all_right && is_right;
-      print_row("add_unified.cu", launch.name, prefetch ? "prefetched" : "managed", n, there, kernel, back, is_right);
+      print_row("add_unified.cu", launch.name, prefetch ? "prefetched" : "managed", n, there,
+                kernel, back, is_right);
       CHECK(cudaFree(x));
       CHECK(cudaFree(y));
       CHECK(cudaFree(z));

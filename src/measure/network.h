@@ -20,7 +20,7 @@ struct MeasureOptions {
       runtime::CompileOptions{}.max_iterations;  // of a Loop in inference; beyond it is an error
   bool reference_only = false;
   std::shared_ptr<device::Device> device = {};  // of inference; null: none
-  bool profile = false;  // keep the time of every step
+  bool profile = false;                         // keep the time of every step
 };
 
 struct Measured {
