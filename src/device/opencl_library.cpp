@@ -1,5 +1,6 @@
 #include "device/opencl_library.h"
 
+#include <cstdlib>
 #include <dlfcn.h>
 #include <string_view>
 
@@ -79,7 +80,9 @@ constexpr Meaning kMeanings[] = {
 const Library* library() {
   static Library functions = {};
   static const bool there = [] {
-    void* handle = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
+    // Another one by name, because oneDNN may be linked to the usual one.
+    const char* other = std::getenv("TRAINYARD_OPENCL");
+    void* handle = dlopen(other != nullptr ? other : "libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr || !bind_all(handle, functions)) return false;
     bind_shared_memory(handle, functions);
     return true;
