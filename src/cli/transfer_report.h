@@ -3,7 +3,7 @@
 
 #include "data/dataset.h"
 #include "recipes/transfer.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::cli {
 

@@ -11,6 +11,7 @@
 #include "network/weight_names.h"
 #include "network/weights_fit.h"
 #include "onnx_io/export.h"
+#include "report/document.h"
 #include "runs/safetensors.h"
 #include "runs/weights/weights_file.h"
 
