@@ -2,7 +2,7 @@
 #pragma once
 
 #include "recipes/distill.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::cli {
 

@@ -10,9 +10,6 @@
 
 namespace trainyard::cli {
 
-// "--weight-decay" of "weight_decay", without the hyphens in front.
-std::string flag_of(std::string setting);
-
 // Declares every setting but those named here; `config` must outlive the parsing.
 void add_train_settings(Args& args, train::TrainConfig& config,
                         const std::set<std::string>& without = {});

@@ -6,7 +6,7 @@
 
 #include "recipes/time_to_accuracy.h"
 #include "recipes/votes.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::cli {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::report {
 

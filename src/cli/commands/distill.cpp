@@ -69,7 +69,7 @@ Runner setup_distill(Args& args) {
     std::visit(
         [&](auto* variable) {
           if constexpr (!std::is_same_v<decltype(variable), bool*>) {
-            args.option("--" + flag_of(setting.name), *variable, setting.help);
+            args.option("--" + flag_of_setting(setting.name), *variable, setting.help);
           }
         },
         setting.variable);
