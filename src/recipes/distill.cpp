@@ -46,7 +46,16 @@ class Distillation {
         fmt::format("{} unlabelled pictures of {}", all->size() - count, all->source()));
     // What cannot be is said before anything is trained.
     train::build_training_network(config_.training, *labelled_, config_.training.batch);
-    if (has_given_teacher()) network::load({.model = network::model_file(teacher_name())});
+    TY_REQUIRE(count >= config.training.batch,
+               "{} labelled pictures do not fill a batch of {}; raise --labelled or lower --batch",
+               count, config.training.batch);
+    if (has_given_teacher()) {
+      network::load({.model = network::model_file(teacher_name())});
+    } else {
+      train::TrainConfig teacher = config_.training;
+      teacher.model = teacher_name();
+      train::build_training_network(teacher, *labelled_, teacher.batch);
+    }
   }
 
   void require_choices(const std::vector<int64_t>& ks, const std::vector<int64_t>& ps) const {
