@@ -2,7 +2,7 @@
 #pragma once
 
 #include "quant/results/results.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::report {
 
