@@ -24,26 +24,53 @@ std::string_view tone_name(Tone tone) {
   return "";
 }
 
-// What a block is, beside its text.
+// As an image: hosts of notebooks take inline <svg> out.
+std::string image(std::string_view type, std::string_view data, const std::string& alt) {
+  return fmt::format("<p><img alt=\"{}\" src=\"data:image/{};base64,{}\"></p>\n", html_escaped(alt),
+                     type, to_base64(data));
+}
+
+// What a block is, with HTML that needs no script and no style. `text` is the block as text.
 struct BlockFields {
-  Json operator()(const Heading&) const { return Json::object({{"kind", "heading"}}); }
+  const std::string& text;
+
+  Json operator()(const Heading& heading) const {
+    return Json::object(
+        {{"kind", "heading"}, {"html", "<h3>" + html_escaped(heading.text) + "</h3>\n"}});
+  }
   Json operator()(const Paragraph& paragraph) const {
-    return Json::object({{"kind", tone_name(paragraph.tone)}});
+    const std::string_view kind = tone_name(paragraph.tone);
+    const std::string_view tag = paragraph.tone == Tone::kCode     ? "pre"
+                                 : paragraph.tone == Tone::kAnswer ? "blockquote"
+                                                                   : "p";
+    return Json::object(
+        {{"kind", kind},
+         {"html", fmt::format("<{0}>{1}</{0}>\n", tag, html_escaped(paragraph.text))}});
   }
   Json operator()(const Table& table) const {
     return Json::object({{"kind", "table"}, {"html", table.to_html("")}});
   }
   Json operator()(const Chart& chart) const {
-    return Json::object({{"kind", "chart"}, {"title", chart.title}, {"svg", chart_svg(chart)}});
+    const std::string svg = chart_svg(chart);
+    return Json::object({{"kind", "chart"},
+                         {"title", chart.title},
+                         {"html", image("svg+xml", svg, chart.title)},
+                         {"svg", svg}});
   }
   Json operator()(const Picture& picture) const {
-    return Json::object(
-        {{"kind", "picture"}, {"caption", picture.caption}, {"png", to_base64(picture.png)}});
+    return Json::object({{"kind", "picture"},
+                         {"title", picture.caption},
+                         {"html", image("png", picture.png, picture.caption)}});
   }
   Json operator()(const Listing& listing) const {
-    return Json::object({{"kind", "listing"}, {"title", listing.title}});
+    return Json::object({{"kind", "listing"}, {"title", listing.title}, {"html", plain()}});
   }
-  Json operator()(const Provenance&) const { return Json::object({{"kind", "provenance"}}); }
+  Json operator()(const Provenance&) const {
+    return Json::object({{"kind", "provenance"}, {"html", plain()}});
+  }
+
+ private:
+  std::string plain() const { return "<pre>" + html_escaped(text) + "</pre>\n"; }
 };
 
 }  // namespace
@@ -51,10 +78,11 @@ struct BlockFields {
 Json bundle(const Document& document, const std::string& command) {
   Json blocks = Json::array();
   for (const Block& block : document.blocks) {
-    Json fields = std::visit(BlockFields{}, block);
     Document alone;
     alone.blocks.push_back(block);
-    fields["text"] = render(alone, Format::kText);
+    const std::string text = render(alone, Format::kText);
+    Json fields = std::visit(BlockFields{text}, block);
+    fields["text"] = text;
     fields["markdown"] = render(alone, Format::kMarkdown);
     blocks.push_back(std::move(fields));
   }

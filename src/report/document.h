@@ -93,7 +93,7 @@ struct Document {
 // bundle is bundle() as JSON.
 std::string render(const Document& document, const Format& format);
 
-// {title, lead, command, data, blocks: [{kind, text, markdown, and html, svg or png}], page}, for
+// {title, lead, command, data, blocks: [{kind, text, markdown, html, svg of charts}], page}, for
 // programs that show documents themselves.
 Json bundle(const Document& document, const std::string& command);
 
