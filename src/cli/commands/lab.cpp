@@ -1,4 +1,5 @@
 // `trainyard lab`: whole experiments that end in a report.
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "base/stop_signals.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "lab/notebook.h"
 #include "lab/run_lab.h"
 
 namespace trainyard::cli {
@@ -22,6 +24,8 @@ struct LabFlags {
   lab::Choices choices;
   std::string runs = "runs";
   bool again = false;
+  std::string notebook;
+  bool blank = false;
   report::Format format = report::Format::kText;
 };
 
@@ -85,7 +89,8 @@ report::Document show_document(const LabFlags& flags, const lab::Lab& lab) {
   return document;
 }
 
-int run_lab(const LabFlags& flags, const lab::Lab& lab, std::ostream& out) {
+// Runs what is not there yet, and writes the page.
+report::Document make_report(const LabFlags& flags, const lab::Lab& lab) {
   const StopSignals signals;
   const std::filesystem::path directory = directory_of(flags, lab);
   lab::cells_of(lab, flags.choices, directory);  // what is wrong is said before a folder is made
@@ -101,13 +106,30 @@ int run_lab(const LabFlags& flags, const lab::Lab& lab, std::ostream& out) {
     return lab::run_this_program(words, directory / "log.txt", tick);
   };
   const Json data = lab::run_cells(run);
-  const report::Document document = lab::lab_document(lab, data, flags.format.command);
-  const std::filesystem::path page = directory / "report.html";
-  write_file(page, report::render(document, report::Format::kHtml));
-  out << report::render(document, flags.format);
+  report::Document document = lab::lab_document(lab, data, flags.format.command);
+  write_file(directory / "report.html", report::render(document, report::Format::kHtml));
+  return document;
+}
+
+int run_lab(const LabFlags& flags, const lab::Lab& lab, std::ostream& out) {
+  out << report::render(make_report(flags, lab), flags.format);
   if (flags.format == report::Format::kText) {
-    out << fmt::format("\nThe report: {}\n", page.string());
+    out << fmt::format("\nThe report: {}\n", (directory_of(flags, lab) / "report.html").string());
   }
+  return 0;
+}
+
+int export_lab(const LabFlags& flags, const lab::Lab& lab, std::ostream& out) {
+  TY_REQUIRE(flags.notebook.ends_with(".ipynb"),
+             "lab export: --notebook FILE.ipynb says where to write");
+  const report::Document document = make_report(flags, lab);
+  write_file(flags.notebook,
+             lab::notebook(document,
+                           {.choices = flags.choices, .name = flags.name, .blank = flags.blank}));
+  report::Document said;
+  said.blocks.emplace_back(report::Paragraph{"The notebook: " + flags.notebook});
+  said.data = Json::object({{"notebook", flags.notebook}});
+  out << report::render(said, flags.format);
   return 0;
 }
 
@@ -116,27 +138,32 @@ int lab_command(const LabFlags& flags, std::ostream& out) {
     out << report::render(list_document(), flags.format);
     return 0;
   }
-  const std::vector<std::string> actions = {"list", "show", "run"};
-  TY_REQUIRE(flags.action == "show" || flags.action == "run",
-             "lab: '{}' is not one of list, show, run.{}", flags.action,
+  const std::vector<std::string> actions = {"list", "show", "run", "export"};
+  TY_REQUIRE(std::find(actions.begin(), actions.end(), flags.action) != actions.end(),
+             "lab: '{}' is not one of {}.{}", flags.action, join(actions, ", "),
              did_you_mean(flags.action, actions));
+  TY_REQUIRE(flags.action == "export" || (flags.notebook.empty() && !flags.blank),
+             "--notebook and --blank belong to 'lab export'");
   TY_REQUIRE(!flags.name.empty(), "lab {}: a name is missing; 'trainyard lab list' lists them",
              flags.action);
   const lab::Lab lab = lab::load_lab(flags.name);
   if (flags.action == "run") return run_lab(flags, lab, out);
+  if (flags.action == "export") return export_lab(flags, lab, out);
   out << report::render(show_document(flags, lab), flags.format);
   return 0;
 }
 
 Runner setup_lab(Args& args) {
   auto flags = std::make_shared<LabFlags>();
-  args.positional("ACTION", flags->action, "list, show or run");
+  args.positional("ACTION", flags->action, "list, show, run or export");
   args.optional_positional("NAME", flags->name, "a lab of the list, or a file of your own");
   args.flag("--quick", flags->choices.quick, "a small version, about two minutes on two cores");
   args.repeated("--set", flags->choices.set, "change a setting, as batch=64 or workers=1,2,4");
   args.option("--runs-dir", flags->runs, "the folder of results");
   args.renamed("--runs", "--runs-dir");
   args.flag("--again", flags->again, "measure everything again");
+  args.option("--notebook", flags->notebook, "export: the Jupyter notebook to write");
+  args.flag("--blank", flags->blank, "export: leave the conclusions to be written by the reader");
   args.format(flags->format);
   return [flags](std::ostream& out) { return lab_command(*flags, out); };
 }
@@ -152,7 +179,8 @@ extern const Command kLab = {
         "  trainyard lab run tour\n"
         "  trainyard lab show paleo-scaling\n"
         "  trainyard lab run paleo-scaling --quick --set batch=64\n"
-        "  trainyard lab run my.yaml\n",
+        "  trainyard lab run my.yaml\n"
+        "  trainyard lab export staleness --quick --notebook staleness.ipynb\n",
     .setup = setup_lab,
 };
 

@@ -1,0 +1,55 @@
+#include "lab/notebook.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace trainyard::lab {
+namespace {
+
+report::Document lab_report() {
+  report::Document document;
+  document.title = "How fast";
+  document.lead = "Is it fast?";
+  document.blocks.emplace_back(report::Heading{"The \"speed\""});
+  document.blocks.emplace_back(report::Paragraph{"What was done."});
+  report::Table table({{"batch"}, {"speed"}});
+  table.add_row({"8", "100"});
+  document.blocks.emplace_back(std::move(table));
+  document.blocks.emplace_back(report::Paragraph{"It is fast.", report::Tone::kAnswer});
+  return document;
+}
+
+std::string source_of(const Json& cell) {
+  std::string text;
+  for (const Json& line : cell.at("source").items()) text += line.as_string();
+  return text;
+}
+
+TEST(Notebook, HasTheQuestionTheCodeAndASectionPerHeading) {
+  const Json file = Json::parse(
+      notebook(lab_report(), {.choices = {.quick = true, .set = {"a=1"}}, .name = "speed"}), "f");
+  EXPECT_EQ(file.at("nbformat").as_int(), 4);
+  const auto& cells = file.at("cells").items();
+  ASSERT_EQ(cells.size(), 5U);
+  EXPECT_EQ(source_of(cells[0]), "# How fast\n\nIs it fast?\n");
+  EXPECT_EQ(source_of(cells[1]),
+            "import trainyard as ty\n\nlab = ty.lab(\"speed\", quick=True, set=[\"a=1\"])");
+  EXPECT_NE(source_of(cells[2]).find("## The \"speed\"\n"), std::string::npos);
+  EXPECT_EQ(source_of(cells[3]), "lab.section(\"The \\\"speed\\\"\").figures()");
+  EXPECT_EQ(cells[3].at("outputs").items().size(), 1U);
+  EXPECT_NE(source_of(cells[4]).find("It is fast."), std::string::npos);
+  std::set<std::string> ids;
+  for (const Json& cell : cells) ids.insert(cell.at("id").as_string());
+  EXPECT_EQ(ids.size(), cells.size());
+}
+
+TEST(Notebook, BlankLeavesTheConclusionOut) {
+  const std::string text = notebook(lab_report(), {.name = "speed", .blank = true});
+  EXPECT_EQ(text.find("It is fast."), std::string::npos);
+  EXPECT_NE(text.find("Your conclusion"), std::string::npos);
+  EXPECT_EQ(text, notebook(lab_report(), {.name = "speed", .blank = true}));
+}
+
+}  // namespace
+}  // namespace trainyard::lab
