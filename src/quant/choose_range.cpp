@@ -94,8 +94,8 @@ void draw_in(const Bins& bins, const RangeRule& rule, const Cost& cost, const Se
 
 // One end after the other; both at once where they belong together.
 template <typename Cost>
-Range search(const Histogram& histogram, const RangeRule& rule, const Cost& cost) {
-  const Bins bins = histogram.bins();
+Range search(const Histogram& histogram, const Bins& bins, const RangeRule& rule,
+             const Cost& cost) {
   Range best{std::min(histogram.min(), 0.0), std::max(histogram.max(), 0.0)};
   const auto set_high = [](Range& r, const Range& whole, double share) {
     r.high = whole.high * share;
@@ -118,6 +118,17 @@ Range search(const Histogram& histogram, const RangeRule& rule, const Cost& cost
     draw_in(bins, rule, cost, set_low, best);
   }
   return best;
+}
+
+// Zero always has a step of its own, so what a Relu piles up there says nothing about the range: it
+// counts as its neighbour does.
+Bins without_zeros(Bins bins) {
+  for (size_t i = 0; i < bins.size(); ++i) {
+    if (bins[i].low > 0 || bins[i].high < 0 || bins[i].high == 0) continue;
+    const int64_t next = i + 1 < bins.size() ? bins[i + 1].count : 0;
+    bins[i].count = std::min(bins[i].count, next);
+  }
+  return bins;
 }
 
 }  // namespace
@@ -143,9 +154,9 @@ Range choose_range(const Histogram& histogram, const RangeRule& rule) {
     case Calibration::kPercentile:
       return {histogram.quantile(tail), histogram.quantile(1 - tail)};
     case Calibration::kEntropy:
-      return search(histogram, rule, divergence);
+      return search(histogram, without_zeros(histogram.bins()), rule, divergence);
     case Calibration::kMse:
-      return search(histogram, rule, squared_error);
+      return search(histogram, histogram.bins(), rule, squared_error);
     case Calibration::kMinMax:
       break;
   }

@@ -117,6 +117,16 @@ TEST(ChooseRange, EveryMethodDrawsInAnOutlierButMinMax) {
   }
 }
 
+TEST(ChooseRange, EntropyIsNotMisledByTheZerosOfARelu) {
+  std::vector<float> numbers = normal_numbers(200'000, 1.0F);
+  for (float& x : numbers) x = std::max(x, 0.0F);
+  Histogram histogram;
+  histogram.add(numbers);
+  const Range range = choose_range(histogram, {.method = Calibration::kEntropy});
+  EXPECT_GT(range.high, 2.5);
+  EXPECT_GT(rounding_sqnr_db(histogram, steps_for(range, 8, false)), 30);
+}
+
 TEST(ChooseRange, SymmetricRangesAreDrawnInFromBothEnds) {
   std::vector<float> numbers = normal_numbers(50'000, 1.0F);
   numbers[3] = -40;
