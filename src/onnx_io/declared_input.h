@@ -17,13 +17,23 @@ struct DeclaredDim {
 };
 
 struct DeclaredInput {
+  enum class Form : uint8_t { kTensor, kSequence, kOptional, kOptionalSequence };
+
   std::string name;
-  DType dtype = DType::kF32;
+  DType dtype = DType::kF32;                     // of the elements of a sequence
   std::optional<std::vector<DeclaredDim>> dims;  // none: not even the rank is known
+  Form form = Form::kTensor;
 };
 
 // Without those that are initializers. Throws Error as import_model() does for a file that is
 // damaged or has operators that are not supported.
 std::vector<DeclaredInput> declared_inputs(const std::filesystem::path& path);
+
+// Inputs and the forms of the outputs.
+struct DeclaredValues {
+  std::vector<DeclaredInput> inputs;
+  std::vector<DeclaredInput::Form> outputs;
+};
+DeclaredValues declared_values(const std::filesystem::path& path);
 
 }  // namespace trainyard::onnx_io

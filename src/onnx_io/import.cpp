@@ -7,11 +7,13 @@
 #include "onnx_io/bind_inputs.h"
 #include "onnx_io/graph_importer.h"
 #include "onnx_io/model_reader.h"
+#include "onnx_io/sequences.h"
 
 namespace trainyard::onnx_io {
 namespace {
 
-Graph import_graph(const FileGraph& file, const ImportOptions& options) {
+Graph import_graph(FileGraph file, const ImportOptions& options) {
+  replace_sequences(file, options);
   ImportBudget budget;
   return GraphImporter(file, budget).run(bind_inputs(file.inputs, options));
 }
@@ -53,6 +55,16 @@ Graph import_model(const std::filesystem::path& path, const ImportOptions& optio
   });
 }
 
+DeclaredValues declared_values(const std::filesystem::path& path) {
+  const auto file = std::make_shared<MappedFile>(path);
+  return naming(path.string(), [&] {
+    const FileGraph graph = read_model(file->bytes(), file, folder_of(path));
+    DeclaredValues values{graph.inputs, {}};
+    for (const FileOutput& output : graph.outputs) values.outputs.push_back(output.form);
+    return values;
+  });
+}
+
 std::vector<DeclaredInput> declared_inputs(const std::filesystem::path& path) {
   const auto file = std::make_shared<MappedFile>(path);
   return naming(path.string(),
@@ -67,6 +79,13 @@ Graph import_bytes(std::string_view bytes, std::string_view origin, const Import
 Tensor import_tensor(const std::filesystem::path& path) {
   const auto file = std::make_shared<MappedFile>(path);
   return naming(path.string(), [&] { return read_tensor(file->bytes(), file, folder_of(path)); });
+}
+
+std::optional<std::vector<Tensor>> import_value(const std::filesystem::path& path,
+                                                DeclaredInput::Form form) {
+  const auto file = std::make_shared<MappedFile>(path);
+  return naming(path.string(),
+                [&] { return read_value(file->bytes(), file, folder_of(path), form); });
 }
 
 }  // namespace trainyard::onnx_io

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "ir/graph.h"
+#include "onnx_io/declared_input.h"
 
 namespace trainyard::onnx_io {
 
@@ -25,6 +26,8 @@ struct ImportOptions {
   std::optional<int64_t> batch;
   // Whole shapes by the name of the input.
   std::map<std::string, Shape> shapes;
+  // Elements of the inputs that are sequences or optional values; none: an absent one.
+  std::map<std::string, std::optional<std::vector<Shape>>> lists = {};
 };
 
 // Throws Error naming file, node and reason for a file that is damaged, wrong, or asks for what
@@ -39,5 +42,10 @@ Graph import_bytes(std::string_view bytes, std::string_view origin,
 
 // A file holding one TensorProto (.pb), as the ONNX test data has them.
 Tensor import_tensor(const std::filesystem::path& path);
+
+// The same for a value of any form: the elements of a SequenceProto or an OptionalProto; none for
+// an absent one.
+std::optional<std::vector<Tensor>> import_value(const std::filesystem::path& path,
+                                                DeclaredInput::Form form);
 
 }  // namespace trainyard::onnx_io

@@ -13,6 +13,7 @@
 #include "onnx_io/adapters.h"
 #include "onnx_io/functions.h"
 #include "onnx_io/proto.h"
+#include "onnx_io/sequences.h"
 #include "onnx_io/tensor_reader.h"
 
 namespace trainyard::onnx_io {
@@ -50,7 +51,8 @@ int64_t default_opset(const onnx::ModelProto& model) {
 
 void find_missing(const FileGraph& graph, std::set<std::string>& missing) {
   for (const FileNode& node : graph.nodes) {
-    if (!is_known_operator(node.domain, node.op)) {
+    const bool is_list = node.domain.empty() && is_sequence_operator(node.op);
+    if (!is_list && !is_known_operator(node.domain, node.op)) {
       missing.insert(node.domain.empty() ? node.op : fmt::format("{} ({})", node.op, node.domain));
     }
     for (const auto& [name, body] : node.graphs) find_missing(*body, missing);
@@ -84,11 +86,30 @@ std::string_view kind_text(const onnx::TypeProto& type) {
   }
 }
 
+// A tensor, or what a sequence or an optional value is made of.
+struct ElementType {
+  DeclaredInput::Form form = DeclaredInput::Form::kTensor;
+  const onnx::TypeProto* type = nullptr;
+};
+
+ElementType element_type(const onnx::TypeProto& type) {
+  using Form = DeclaredInput::Form;
+  if (type.has_sequence_type()) return {Form::kSequence, &type.sequence_type().elem_type()};
+  if (!type.has_optional_type()) return {Form::kTensor, &type};
+  const onnx::TypeProto& inner = type.optional_type().elem_type();
+  if (inner.has_sequence_type()) {
+    return {Form::kOptionalSequence, &inner.sequence_type().elem_type()};
+  }
+  return {Form::kOptional, &inner};
+}
+
 DType tensor_dtype(const onnx::ValueInfoProto& info, std::string_view what) {
-  TY_REQUIRE(info.type().has_tensor_type(), "{} '{}' is {}; only tensors are supported", what,
-             info.name(), kind_text(info.type()));
+  const onnx::TypeProto& type = *element_type(info.type()).type;
+  TY_REQUIRE(type.has_tensor_type(),
+             "{} '{}' is {}; only tensors, sequences and optional values of them are supported",
+             what, info.name(), kind_text(info.type()));
   try {
-    return require_dtype(info.type().tensor_type().elem_type());
+    return require_dtype(type.tensor_type().elem_type());
   } catch (const Error& problem) {
     throw_error("{} '{}': {}", what, info.name(), problem.what());
   }
@@ -98,7 +119,9 @@ DeclaredInput read_input(const onnx::ValueInfoProto& info) {
   DeclaredInput input;
   input.name = info.name();
   input.dtype = tensor_dtype(info, "input");
-  const auto& tensor = info.type().tensor_type();
+  const ElementType element = element_type(info.type());
+  input.form = element.form;
+  const auto& tensor = element.type->tensor_type();
   if (!tensor.has_shape()) return input;
   input.dims.emplace();
   for (const auto& dim : tensor.shape().dim()) {
@@ -183,6 +206,8 @@ FileNode Reader::read_node(const onnx::NodeProto& proto, int64_t opset) {
   node.inputs.assign(proto.input().begin(), proto.input().end());
   node.outputs.assign(proto.output().begin(), proto.output().end());
   for (const auto& attribute : proto.attribute()) {
+    // The type of an optional value that is absent says nothing that is needed.
+    if (node.op == "Optional" && attribute.name() == "type") continue;
     try {
       read_into(attribute, opset, node);
     } catch (const Error& problem) {
@@ -211,14 +236,16 @@ FileGraph Reader::read_graph(const onnx::GraphProto& graph, int64_t opset, bool 
   for (const auto& info : graph.input()) {
     if (initialized.contains(info.name())) continue;
     if (is_body) {
-      out.inputs.push_back({info.name(), DType::kF32, {}});  // the caller knows its type
+      out.inputs.push_back({.name = info.name(), .dims = {}});  // the caller knows its type
     } else {
       out.inputs.push_back(read_input(info));
     }
   }
   for (const auto& info : graph.output()) {
-    out.outputs.push_back({info.name(), std::nullopt});
-    if (!is_body) out.outputs.back().dtype = tensor_dtype(info, "output");
+    out.outputs.push_back({info.name()});
+    if (is_body) continue;
+    out.outputs.back().dtype = tensor_dtype(info, "output");
+    out.outputs.back().form = element_type(info.type()).form;
   }
   for (const auto& node : graph.node()) out.nodes.push_back(read_node(node, opset));
   return out;
@@ -266,6 +293,40 @@ FileGraph read_model(Bytes file, std::shared_ptr<void> owner, std::filesystem::p
   inline_functions(functions, graph);
   check_operators(graph);
   return graph;
+}
+
+namespace {
+
+// The messages in the field `number` of `message`.
+std::vector<Bytes> elements_of(Bytes message, uint32_t number) {
+  std::vector<Bytes> found;
+  WireReader reader(message);
+  while (!reader.done()) {
+    const WireField field = reader.next();
+    if (field.type == WireType::kBytes && field.number == number) found.push_back(field.content);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<std::vector<Tensor>> read_value(Bytes file, std::shared_ptr<void> owner,
+                                              std::filesystem::path folder,
+                                              DeclaredInput::Form form) {
+  using Form = DeclaredInput::Form;
+  constexpr uint32_t kTensors = 3;
+  constexpr uint32_t kSequence = 5;
+  std::vector<Bytes> parts = {file};
+  if (form == Form::kOptional || form == Form::kOptionalSequence) {
+    parts = elements_of(file, form == Form::kOptional ? kTensors : kSequence);
+    if (parts.empty()) return std::nullopt;
+  }
+  if (form == Form::kSequence || form == Form::kOptionalSequence) {
+    parts = elements_of(parts[0], kTensors);
+  }
+  std::vector<Tensor> tensors;
+  for (const Bytes part : parts) tensors.push_back(read_tensor(part, owner, folder));
+  return tensors;
 }
 
 Tensor read_tensor(Bytes file, std::shared_ptr<void> owner, std::filesystem::path folder) {

@@ -37,7 +37,8 @@ struct FileTensor {
 
 struct FileOutput {
   std::string name;
-  std::optional<DType> dtype;  // none: not declared, as bodies may leave it
+  std::optional<DType> dtype = {};  // none: not declared, as bodies may leave it
+  DeclaredInput::Form form = DeclaredInput::Form::kTensor;
 };
 
 struct FileGraph {
@@ -66,5 +67,9 @@ inline constexpr int64_t kNewestOpset = 28;
 // own functions are replaced by their nodes.
 FileGraph read_model(Bytes file, std::shared_ptr<void> owner, std::filesystem::path folder);
 Tensor read_tensor(Bytes file, std::shared_ptr<void> owner, std::filesystem::path folder);
+// As import_value().
+std::optional<std::vector<Tensor>> read_value(Bytes file, std::shared_ptr<void> owner,
+                                              std::filesystem::path folder,
+                                              DeclaredInput::Form form);
 
 }  // namespace trainyard::onnx_io

@@ -1,4 +1,5 @@
 // Every model of Debian's libonnx-testdata imports, or the message names what is missing.
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -12,6 +13,11 @@ namespace trainyard::onnx_io {
 namespace {
 
 constexpr const char* kTestData = "/usr/share/libonnx-testdata/data";
+
+// Why a file without missing operators may be refused.
+constexpr std::string_view kReasons[] = {
+    "Scan of opset 8", "(STRING), which is not supported", "only 'conformance' gives such inputs",
+    "which is not supported for sequences", "other lengths are not supported"};
 
 TEST(TestData, ImportsOrNamesTheOperatorThatIsMissing) {
   if (!std::filesystem::exists(kTestData)) GTEST_SKIP() << "libonnx-testdata is not installed";
@@ -28,9 +34,9 @@ TEST(TestData, ImportsOrNamesTheOperatorThatIsMissing) {
       ++missing[text.substr(text.find("supported: ") + 11)];
     } catch (const Error& problem) {
       const std::string text = problem.what();
-      const bool no_numbers = text.find("only tensors are supported") != std::string::npos ||
-                              text.find("Scan of opset 8") != std::string::npos ||
-                              text.find("(STRING), which is not supported") != std::string::npos;
+      const bool no_numbers = std::any_of(
+          std::begin(kReasons), std::end(kReasons),
+          [&](std::string_view reason) { return text.find(reason) != std::string::npos; });
       EXPECT_TRUE(no_numbers) << text;
       ++refused_types;
     }

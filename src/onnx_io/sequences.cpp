@@ -1,0 +1,248 @@
+#include "onnx_io/sequences.h"
+
+#include <algorithm>
+#include <array>
+
+#include "onnx_io/sequence_replacer.h"
+
+namespace trainyard::onnx_io {
+namespace {
+
+constexpr std::array<std::string_view, 12> kSequenceOperators = {
+    "ConcatFromSequence", "Optional",          "OptionalGetElement", "OptionalHasElement",
+    "SequenceAt",         "SequenceConstruct", "SequenceEmpty",      "SequenceErase",
+    "SequenceInsert",     "SequenceLength",    "SequenceMap",        "SplitToSequence"};
+
+bool has_sequences(const FileGraph& graph) {
+  const auto is_listed = [](const DeclaredInput& input) {
+    return input.form != DeclaredInput::Form::kTensor;
+  };
+  if (std::any_of(graph.inputs.begin(), graph.inputs.end(), is_listed)) return true;
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const FileNode& node) {
+    if (is_sequence_operator(node.op)) return true;
+    return std::any_of(node.graphs.begin(), node.graphs.end(),
+                       [](const auto& body) { return has_sequences(*body.second); });
+  });
+}
+
+// `usual` is what an absent one means; none: it may not be absent.
+int64_t int_attribute(const FileNode& node, const std::string& name, std::optional<int64_t> usual) {
+  const auto found = node.attributes.find(name);
+  TY_REQUIRE(found != node.attributes.end() || usual, "attribute '{}' is missing", name);
+  if (found == node.attributes.end()) return *usual;
+  const auto* value = std::get_if<int64_t>(&found->second);
+  TY_REQUIRE(value != nullptr, "attribute '{}' is no integer", name);
+  return *value;
+}
+
+}  // namespace
+
+void SequenceReplacer::expand_inputs(const ImportOptions& options) {
+  std::vector<DeclaredInput> inputs;
+  for (const DeclaredInput& given : graph_.inputs) {
+    if (given.form == DeclaredInput::Form::kTensor) {
+      inputs.push_back(given);
+      continue;
+    }
+    const auto shapes = options.lists.find(given.name);
+    TY_REQUIRE(shapes != options.lists.end(),
+               "input '{}' is {}; only 'conformance' gives such inputs", given.name,
+               given.form == DeclaredInput::Form::kSequence ? "a sequence" : "an optional value");
+    Listed& listed = lists_[given.name];
+    listed.present = shapes->second.has_value();
+    listed.is_tensor = given.form == DeclaredInput::Form::kOptional;
+    if (!listed.present) continue;
+    for (const Shape& shape : *shapes->second) {
+      DeclaredInput element;
+      element.name = fmt::format("{}[{}]", given.name, listed.items.size());
+      element.dtype = given.dtype;
+      element.dims.emplace();
+      for (const int64_t dim : shape.dims()) element.dims->push_back({dim, ""});
+      listed.items.push_back(element.name);
+      inputs.push_back(std::move(element));
+    }
+  }
+  graph_.inputs = std::move(inputs);
+}
+
+void SequenceReplacer::rewrite() {
+  for (const FileTensor& tensor : graph_.initializers) constants_[tensor.name] = tensor.data;
+  for (const FileNode& node : graph_.nodes) add(node);
+  std::vector<FileOutput> outputs;
+  for (const FileOutput& given : graph_.outputs) {
+    if (!is_list(given.name)) {
+      outputs.push_back(given);
+      continue;
+    }
+    const Listed listed = lists_[given.name];
+    for (size_t i = 0; i < listed.items.size(); ++i) {
+      const std::string name = fmt::format("{}[{}]", given.name, i);
+      if (name != listed.items[i]) emit("Identity", {listed.items[i]}, {name}, 17);
+      outputs.push_back({name});
+    }
+  }
+  graph_.outputs = std::move(outputs);
+  graph_.nodes = std::move(nodes_);
+}
+
+SequenceReplacer::Handler SequenceReplacer::handler_of(const std::string& op) {
+  using R = SequenceReplacer;
+  static const std::map<std::string_view, Handler> kHandlers = {
+      {"ConcatFromSequence", &R::concat},
+      {"Identity", &R::add_identity},
+      {"If", &R::add_if},
+      {"Loop", &R::add_loop},
+      {"Optional", &R::optional},
+      {"OptionalGetElement", &R::get_element},
+      {"OptionalHasElement", &R::has_element},
+      {"SequenceAt", &R::at},
+      {"SequenceConstruct", &R::construct},
+      {"SequenceEmpty", &R::empty},
+      {"SequenceErase", &R::erase},
+      {"SequenceInsert", &R::insert},
+      {"SequenceLength", &R::length},
+      {"SequenceMap", &R::map},
+      {"SplitToSequence", &R::split}};
+  const auto found = kHandlers.find(op);
+  return found == kHandlers.end() ? &R::add_plain : found->second;
+}
+
+void SequenceReplacer::add(const FileNode& node) {
+  try {
+    const Handler handler =
+        node.domain.empty() ? handler_of(node.op) : &SequenceReplacer::add_plain;
+    (this->*handler)(node);
+  } catch (const Error& problem) {
+    throw_error("node '{}' ({}): {}", node.name, node.op, problem.what());
+  }
+}
+
+void SequenceReplacer::add_plain(const FileNode& node) {
+  for (const std::string& name : node.inputs) {
+    TY_REQUIRE(!is_list(name), "its input '{}' is a sequence or an optional value", name);
+  }
+  if (const auto value = node.attributes.find("value");
+      node.op == "Constant" && value != node.attributes.end() && !node.outputs.empty()) {
+    if (const auto* tensor = std::get_if<std::shared_ptr<const Tensor>>(&value->second)) {
+      constants_[node.outputs[0]] = *tensor;
+    }
+  }
+  FileNode copy = node;
+  for (auto& [name, body] : copy.graphs) {
+    std::map<size_t, Listed> lists;
+    body = rewrite_body(*body, lists);
+    TY_REQUIRE(lists.empty(), "its body gives a sequence");
+  }
+  push(std::move(copy));
+}
+
+void SequenceReplacer::add_identity(const FileNode& node) {
+  name_output(input(node, 0), output(node), node.opset);
+}
+
+void SequenceReplacer::name_output(const std::string& made, const std::string& wanted,
+                                   int64_t opset) {
+  if (is_list(made)) {
+    lists_[wanted] = Listed(lists_[made]);
+    return;
+  }
+  if (const auto known = constants_.find(made); known != constants_.end()) {
+    constants_[wanted] = std::shared_ptr<const Tensor>(known->second);
+  }
+  emit("Identity", {made}, {wanted}, opset);
+}
+
+void SequenceReplacer::insert(const FileNode& node) {
+  Listed listed = list(input(node, 0));
+  const size_t places = listed.items.size();
+  const bool given = node.inputs.size() > 2 && !node.inputs[2].empty();
+  const size_t where = given ? position(node, 2, places + 1) : places;
+  listed.items.insert(listed.items.begin() + static_cast<int64_t>(where), input(node, 1));
+  lists_[output(node)] = std::move(listed);
+}
+
+void SequenceReplacer::erase(const FileNode& node) {
+  Listed listed = list(input(node, 0));
+  TY_REQUIRE(!listed.items.empty(), "the sequence is empty");
+  const bool given = node.inputs.size() > 1 && !node.inputs[1].empty();
+  const size_t where = given ? position(node, 1, listed.items.size()) : listed.items.size() - 1;
+  listed.items.erase(listed.items.begin() + static_cast<int64_t>(where));
+  lists_[output(node)] = std::move(listed);
+}
+
+void SequenceReplacer::at(const FileNode& node) {
+  const Listed listed = list(input(node, 0));
+  name_output(listed.items[position(node, 1, listed.items.size())], output(node), node.opset);
+}
+
+void SequenceReplacer::length(const FileNode& node) {
+  const auto count = static_cast<int64_t>(list(input(node, 0)).items.size());
+  emit_constant(output(node), Tensor::scalar<int64_t>(count), node.opset);
+}
+
+void SequenceReplacer::concat(const FileNode& node) {
+  std::vector<std::string> parts = list(input(node, 0)).items;
+  const std::vector<int64_t> axis = {int_attribute(node, "axis", std::nullopt)};
+  if (int_attribute(node, "new_axis", 0) != 0) {
+    const std::string axes = fresh(output(node) + ".axes");
+    emit_constant(axes, Tensor::of_ints(axis), 17);
+    for (std::string& part : parts) {
+      const std::string name = fresh(output(node) + ".part");
+      emit("Unsqueeze", {part, axes}, {name}, 17);
+      part = name;
+    }
+  }
+  emit("Concat", std::move(parts), {output(node)}, node.opset, {{"axis", axis[0]}});
+}
+
+void SequenceReplacer::split(const FileNode& node) {
+  const Tensor* sizes = node.inputs.size() > 1 ? constant(node.inputs[1]) : nullptr;
+  TY_REQUIRE(sizes != nullptr && sizes->shape().rank() == 1,
+             "only a known list of sizes says how many parts there are");
+  Listed listed;
+  for (int64_t i = 0; i < sizes->num_elements(); ++i) {
+    listed.items.push_back(fmt::format("{}[{}]", output(node), i));
+  }
+  Attributes attributes = node.attributes;
+  attributes.erase("keepdims");  // only without sizes
+  emit("Split", node.inputs, listed.items, 13, std::move(attributes));
+  lists_[output(node)] = std::move(listed);
+}
+
+void SequenceReplacer::optional(const FileNode& node) {
+  if (node.inputs.empty() || node.inputs[0].empty()) {
+    lists_[output(node)] = {{}, false, false};
+  } else if (is_list(node.inputs[0])) {
+    lists_[output(node)] = Listed(lists_[node.inputs[0]]);
+  } else {
+    lists_[output(node)] = {{node.inputs[0]}, true, true};
+  }
+}
+
+void SequenceReplacer::has_element(const FileNode& node) {
+  bool present = !node.inputs.empty() && !node.inputs[0].empty();
+  if (present && is_list(node.inputs[0])) present = lists_[node.inputs[0]].present;
+  emit_constant(output(node), Tensor::scalar<bool>(present), node.opset);
+}
+
+void SequenceReplacer::get_element(const FileNode& node) {
+  const std::string& name = input(node, 0);
+  if (!is_list(name)) return name_output(name, output(node), node.opset);
+  const Listed listed = list(name);
+  if (listed.is_tensor) return name_output(listed.items[0], output(node), node.opset);
+  lists_[output(node)] = listed;
+}
+
+bool is_sequence_operator(const std::string& op) {
+  return std::find(kSequenceOperators.begin(), kSequenceOperators.end(), op) !=
+         kSequenceOperators.end();
+}
+
+void replace_sequences(FileGraph& graph, const ImportOptions& options) {
+  if (!has_sequences(graph)) return;
+  SequenceReplacer replacer(graph);
+  replacer.expand_inputs(options);
+  replacer.rewrite();
+}
+
+}  // namespace trainyard::onnx_io

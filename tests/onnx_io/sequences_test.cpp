@@ -1,0 +1,187 @@
+// Sequences and optional values become lists of tensors.
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "ir/printer.h"
+#include "onnx_io/fixture.h"
+#include "onnx_io/import.h"
+
+namespace trainyard::onnx_io {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+void add_sequence_input(onnx::ModelProto& model, const std::string& name) {
+  auto* info = model.mutable_graph()->add_input();
+  info->set_name(name);
+  auto* type = info->mutable_type()->mutable_sequence_type()->mutable_elem_type();
+  type->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+}
+
+void add_sequence_output(onnx::ModelProto& model, const std::string& name) {
+  auto* info = model.mutable_graph()->add_output();
+  info->set_name(name);
+  auto* type = info->mutable_type()->mutable_sequence_type()->mutable_elem_type();
+  type->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+}
+
+void add_scalar(onnx::ModelProto& model, const std::string& name, int64_t value) {
+  add_ints(model, name, {value});
+}
+
+Graph import_with(const onnx::ModelProto& model, const ImportOptions& options = {}) {
+  return import_bytes(model.SerializeAsString(), "test.onnx", options);
+}
+
+// The elements of input 's'.
+ImportOptions with_list(std::vector<Shape> shapes) {
+  ImportOptions options;
+  options.lists["s"] = std::move(shapes);
+  return options;
+}
+
+Texts names_of(const Graph& graph, std::span<const ValueId> ids) {
+  Texts names;
+  for (const ValueId id : ids) names.push_back(graph.value(id).name);
+  return names;
+}
+
+std::string error_with(const onnx::ModelProto& model, const ImportOptions& options = {}) {
+  try {
+    import_with(model, options);
+  } catch (const Error& problem) {
+    return problem.what();
+  }
+  return "";
+}
+
+// Three tensors in a sequence; the one at `position` is the output.
+onnx::ModelProto at_model(int64_t position) {
+  onnx::ModelProto model = empty_model();
+  for (const char* name : {"a", "b", "c"}) add_input(model, name, {"2"});
+  add_scalar(model, "at", position);
+  add_node(model, "SequenceConstruct", {"a", "b"}, {"two"});
+  add_node(model, "SequenceInsert", {"two", "c"}, {"three"});
+  add_node(model, "SequenceAt", {"three", "at"}, {"y"}, "pick");
+  add_output(model, "y", {"2"});
+  return model;
+}
+
+TEST(Sequences, AnElementIsTheTensorItself) {
+  const Graph graph = import_with(at_model(-1));
+  const Node& node = graph.node(graph.value(graph.outputs()[0]).producer);
+  EXPECT_EQ(node.op, "Identity");
+  EXPECT_EQ(graph.value(node.inputs[0]).name, "c");
+}
+
+TEST(Sequences, PositionsOutsideAreRefused) {
+  EXPECT_NE(error_with(at_model(3)).find("position 3 is outside of 3 elements"), std::string::npos)
+      << error_with(at_model(3));
+}
+
+TEST(Sequences, PositionsThatOnlyTheRunKnowsAreRefused) {
+  onnx::ModelProto model = at_model(0);
+  model.mutable_graph()->clear_initializer();
+  add_input(model, "at", {"1"}, onnx::TensorProto::INT64);
+  EXPECT_NE(error_with(model).find("only known at run time"), std::string::npos)
+      << error_with(model);
+}
+
+TEST(Sequences, InputsAndOutputsAreTheirElements) {
+  onnx::ModelProto model = empty_model();
+  add_sequence_input(model, "s");
+  add_input(model, "x", {"2"});
+  add_node(model, "SequenceInsert", {"s", "x"}, {"t"});
+  add_sequence_output(model, "t");
+  EXPECT_NE(error_with(model).find("input 's' is a sequence"), std::string::npos)
+      << error_with(model);
+  const Graph graph = import_with(model, with_list({{2}, {3, 1}}));
+  EXPECT_EQ(names_of(graph, graph.inputs()), (Texts{"s[0]", "s[1]", "x"}));
+  EXPECT_EQ(names_of(graph, graph.outputs()), (Texts{"t[0]", "t[1]", "t[2]"}));
+  EXPECT_EQ(graph.value(graph.outputs()[1]).type.shape, (Shape{3, 1}));
+}
+
+onnx::GraphProto* sequence_body(onnx::NodeProto* node, const Texts& inputs) {
+  auto* attribute = node->add_attribute();
+  attribute->set_name("body");
+  attribute->set_type(onnx::AttributeProto::GRAPH);
+  for (const std::string& input : inputs) attribute->mutable_g()->add_input()->set_name(input);
+  return attribute->mutable_g();
+}
+
+void add_sequence_body_node(onnx::GraphProto* body, const std::string& op, const Texts& inputs,
+                            const std::string& output) {
+  auto* node = body->add_node();
+  node->set_op_type(op);
+  for (const std::string& input : inputs) node->add_input(input);
+  node->add_output(output);
+}
+
+TEST(Sequences, MapIsUnrolled) {
+  onnx::ModelProto model = empty_model();
+  add_sequence_input(model, "s");
+  add_input(model, "x", {"2"});
+  onnx::GraphProto* body =
+      sequence_body(add_node(model, "SequenceMap", {"s", "x"}, {"t"}), {"one", "same"});
+  add_sequence_body_node(body, "Add", {"one", "same"}, "sum");
+  body->add_output()->set_name("sum");
+  add_sequence_output(model, "t");
+  const Graph graph = import_with(model, with_list({{2}, {2}}));
+  int sums = 0;
+  for (const NodeId id : graph.node_ids()) sums += graph.node(id).op == "Add" ? 1 : 0;
+  EXPECT_EQ(sums, 2);
+  EXPECT_EQ(graph.outputs().size(), 2U);
+}
+
+// A loop of `rounds` that appends x to a sequence.
+onnx::ModelProto growing_loop(int64_t rounds) {
+  onnx::ModelProto model = empty_model();
+  add_input(model, "x", {"2"});
+  add_scalar(model, "rounds", rounds);
+  add_node(model, "SequenceEmpty", {}, {"none"});
+  onnx::GraphProto* body = sequence_body(add_node(model, "Loop", {"rounds", "", "none"}, {"t"}),
+                                         {"round", "go", "list"});
+  add_sequence_body_node(body, "Identity", {"go"}, "on");
+  add_sequence_body_node(body, "SequenceInsert", {"list", "x"}, "longer");
+  body->add_output()->set_name("on");
+  body->add_output()->set_name("longer");
+  add_sequence_output(model, "t");
+  return model;
+}
+
+TEST(Sequences, LoopsThatCarryThemAreUnrolledWithinLimits) {
+  EXPECT_EQ(import_with(growing_loop(5)).outputs().size(), 5U);
+  EXPECT_EQ(import_with(growing_loop(0)).outputs().size(), 0U);
+  const std::string problem = error_with(growing_loop(int64_t{1} << 40));
+  EXPECT_NE(problem.find("more than 100000 nodes"), std::string::npos) << problem;
+}
+
+TEST(Sequences, OtherOperatorsRefuseThem) {
+  onnx::ModelProto model = empty_model();
+  add_input(model, "x", {"2"});
+  add_node(model, "SequenceConstruct", {"x"}, {"s"});
+  add_node(model, "Relu", {"s"}, {"y"}, "act");
+  add_output(model, "y", {"2"});
+  EXPECT_NE(error_with(model).find("node 'act' (Relu): its input 's' is a sequence"),
+            std::string::npos)
+      << error_with(model);
+}
+
+TEST(Sequences, OptionalValuesAreThereOrNot) {
+  for (const bool present : {false, true}) {
+    onnx::ModelProto model = empty_model();
+    if (present) add_input(model, "x", {"2"});
+    add_node(model, "Optional", present ? Texts{"x"} : Texts{}, {"o"});
+    add_node(model, "OptionalHasElement", {"o"}, {"y"});
+    auto* output = model.mutable_graph()->add_output();
+    output->set_name("y");
+    output->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::BOOL);
+    const Graph graph = import_with(model);
+    const auto& known = graph.value(graph.outputs()[0]).constant;
+    ASSERT_NE(known, nullptr);
+    EXPECT_EQ(element_as_int(*known, 0) != 0, present);
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::onnx_io
