@@ -30,6 +30,7 @@ std::span<const Adapter> function_adapters();   // operators that others make up
 std::span<const Adapter> einsum_adapters();     // likewise
 std::span<const Adapter> microsoft_adapters();  // of the domain com.microsoft
 std::span<const Adapter> quantized_adapters();  // likewise
+std::span<const Adapter> training_adapters();   // of the domain ai.onnx.preview.training
 
 // Removes an attribute and returns its value.
 template <typename T>

@@ -8,9 +8,9 @@
 namespace trainyard::onnx_io {
 namespace {
 
-std::array<std::span<const Adapter>, 6> all_adapters() {
-  return {older_adapters(),  newer_adapters(),     function_adapters(),
-          einsum_adapters(), microsoft_adapters(), quantized_adapters()};
+std::array<std::span<const Adapter>, 7> all_adapters() {
+  return {older_adapters(),     newer_adapters(),     function_adapters(), einsum_adapters(),
+          microsoft_adapters(), quantized_adapters(), training_adapters()};
 }
 
 }  // namespace
