@@ -57,6 +57,7 @@ void ModelArgument::declare_shape(Args& args) {
   args.repeated("--shape", shapes_, "shape of an input of a file, as NAME=1,3,224,224");
   args.option("--classes", request_.classes, "classes of a built-in network");
   args.option("--image", request_.image, "height and width of a built-in network's input");
+  args.option("--length", request_.length, "tokens in the input of a built-in network of texts");
   args.option("--width", request_.width, "width multiplier of a built-in network");
   args.flag("--auxiliary", request_.auxiliary,
             "with the auxiliary classifiers of a built-in network");

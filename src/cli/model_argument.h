@@ -17,8 +17,8 @@ namespace trainyard::cli {
 
 class ModelArgument {
  public:
-  // MODEL, --weights, --batch, --shape, --classes, --image, --width, --auxiliary. Must outlive
-  // parse().
+  // MODEL, --weights, --batch, --shape, --classes, --image, --length, --width, --auxiliary. Must
+  // outlive parse().
   // text() is empty if a MODEL that is not required is absent.
   void declare(Args& args, bool required = true);
 

@@ -53,6 +53,12 @@ struct NetStyle {
   float norm_epsilon = 1e-5F;
 };
 
+struct AttentionSpec {
+  int64_t length;  // rows of one batch element
+  int64_t heads;
+  bool causal = false;  // each row sees itself and the rows before
+};
+
 struct NetOutput {
   ValueId value;
   std::string_view name;
@@ -67,6 +73,7 @@ class Net {
       : graph_(std::string(name)), builder_(graph_), style_(style) {}
 
   ValueId image(const ModelOptions& options, int64_t channels = 3);
+  ValueId tokens(const ModelOptions& options);
   int64_t channels(ValueId x) const { return builder_.shape(x)[1]; }
   int64_t extent(ValueId x, int64_t axis) const { return builder_.shape(x)[axis]; }
 
@@ -81,6 +88,26 @@ class Net {
   ValueId linear(ValueId x, const std::string& name, int64_t out);
 
   ValueId batch_norm(ValueId x, const std::string& name);
+  // Over the last axis.
+  ValueId layer_norm(ValueId x, const std::string& name);
+  // A learned tensor that is not the weight of a layer: embeddings, class tokens.
+  ValueId table(const std::string& name, Shape shape);
+  // A factor for each channel of N x C x H x W, which starts small.
+  ValueId layer_scale(ValueId x, const std::string& name, float start);
+  // The first rows of a table, along the last axis but one.
+  ValueId first_rows(ValueId table, const std::string& name, int64_t count);
+  // The rows of a table that the tokens name.
+  ValueId embed(ValueId table, ValueId tokens, const std::string& name);
+  // Rows of queries, keys and values, each batch x length high, heads side by side.
+  ValueId attention(ValueId q, ValueId k, ValueId v, const std::string& name,
+                    const AttentionSpec& spec);
+  // Three parts of equal width.
+  std::vector<ValueId> three_parts(ValueId x, const std::string& name);
+  // y = x * table^T: the table of embeddings used once more.
+  ValueId linear_by_table(ValueId x, ValueId table, const std::string& name);
+  // x * the mean of x over height and width, as two layers make a gate of it.
+  ValueId squeeze_excite(ValueId x, const std::string& name, int64_t squeezed,
+                         std::string_view activation, std::string_view gate);
   // Krizhevsky et al. 2012, section 3.3, whose alpha is not divided by the window.
   ValueId local_response_norm(ValueId x, const std::string& name, int64_t window, double k,
                               double alpha, double beta);
@@ -88,6 +115,11 @@ class Net {
   ValueId relu(ValueId x, const std::string& name) { return apply("Relu", x, name); }
   ValueId relu6(ValueId x, const std::string& name);
   ValueId tanh(ValueId x, const std::string& name) { return apply("Tanh", x, name); }
+  // Relu, HardSwish, Swish, Gelu: an operator without attributes.
+  ValueId activate(ValueId x, std::string_view op, const std::string& name) {
+    return apply(op, x, name);
+  }
+  ValueId gelu_by_tanh(ValueId x, const std::string& name);
   // The identity until somebody turns training on.
   ValueId dropout(ValueId x, const std::string& name, float ratio);
 
@@ -105,6 +137,9 @@ class Net {
   ValueId reshape(ValueId x, const std::string& name, const std::vector<int64_t>& target);
   ValueId transpose(ValueId x, const std::string& name, std::vector<int64_t> permutation);
   ValueId slice(ValueId x, const std::string& name, const std::vector<SliceSpec>& ranges);
+  ValueId multiply(ValueId a, ValueId b, const std::string& name);
+  // Zeros before and after the rows of batch x rows x columns.
+  ValueId pad_rows(ValueId x, const std::string& name, int64_t before, int64_t after);
   // Zeros before and after the channels.
   ValueId pad_channels(ValueId x, const std::string& name, int64_t before, int64_t after);
 

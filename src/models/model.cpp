@@ -48,7 +48,18 @@ int64_t resolve_classes(const ModelDef& model, int64_t wanted) {
   return wanted;
 }
 
+int64_t resolve_length(const ModelDef& model, int64_t wanted) {
+  if (wanted == 0) return model.length;
+  TY_REQUIRE(model.length != 0, "{} reads images, so it takes no length of a text", model.name);
+  TY_REQUIRE(1 <= wanted && wanted <= model.longest,
+             "{}: texts of {} tokens are not possible, expected 1 to {}", model.name, wanted,
+             model.longest);
+  return wanted;
+}
+
 int64_t resolve_image(const ModelDef& model, int64_t wanted) {
+  TY_REQUIRE(model.length == 0 || wanted == 0, "{} reads tokens, so it takes no size of an image",
+             model.name);
   if (wanted == 0 || wanted == model.image) return model.image;
   TY_REQUIRE(model.smallest_image != 0, "{} takes images of {}x{} only, not {}x{}", model.name,
              model.image, model.image, wanted, wanted);
@@ -67,6 +78,11 @@ const ModelDef* find_model(std::string_view name) {
   return nullptr;
 }
 
+Shape input_shape(const ModelDef& model) {
+  if (model.length != 0) return {model.length};
+  return {model.channels, model.image, model.image};
+}
+
 std::span<const ModelDef* const> all_models() {
   return kTable;
 }
@@ -76,6 +92,7 @@ Graph build_model(std::string_view name, const ModelOptions& options) {
   ModelOptions resolved = options;
   resolved.classes = resolve_classes(model, options.classes);
   resolved.image = resolve_image(model, options.image);
+  resolved.length = resolve_length(model, options.length);
   TY_REQUIRE(1 <= options.batch && options.batch <= kLargestBatch,
              "{}: a batch of {} is not possible, expected 1 to {}", name, options.batch,
              kLargestBatch);

@@ -14,6 +14,7 @@ struct ModelOptions {
   int64_t batch = 1;
   int64_t classes = 0;
   int64_t image = 0;       // height and width of the input
+  int64_t length = 0;      // tokens of the input
   double width = 1.0;      // multiplies the channels (or hidden units)
   bool auxiliary = false;  // with the classifiers that only training uses, as further outputs
 };
@@ -25,8 +26,9 @@ struct Paper {
 };
 
 // Only string views, numbers and a function pointer, so that the table is constant-initialised.
-// The graph has one input, "image" (f32, N x C x H x W), and unless the summary says otherwise one
-// output, "logits" (N x classes, before softmax).
+// The graph has one input, "image" (f32, N x C x H x W) or, of a model with a length, "tokens"
+// (i64, N x length), and unless the summary says otherwise one output, "logits" (N x classes,
+// before softmax).
 using BuildFunction = Graph (*)(const ModelOptions&);
 
 struct ModelDef {
@@ -36,6 +38,10 @@ struct ModelDef {
   int64_t channels = 3;
   int64_t image = 224;
   int64_t classes = 1000;  // 0: there is no classifier
+  // Tokens of the input and the most there can be; 0: the input is an image.
+  int64_t length = 0;
+  int64_t longest = 0;
+  int64_t vocabulary = 0;  // tokens are below
   // Without auxiliary classifiers, which may need larger ones. 0: `image` is the only size.
   int64_t smallest_image = 0;
   bool has_width = false;
@@ -46,6 +52,8 @@ struct ModelDef {
 
 // Null if there is no such model.
 const ModelDef* find_model(std::string_view name);
+// The model's input without its batch dimension.
+Shape input_shape(const ModelDef& model);
 std::span<const ModelDef* const> all_models();
 
 // Throws Error if there is no such model (with the nearest names), or if it does not honour an

@@ -13,10 +13,11 @@ namespace {
 namespace fs = std::filesystem;
 
 Graph load_file(const Request& request) {
-  TY_REQUIRE(!request.classes && !request.image && !request.width && !request.auxiliary,
-             "--classes, --image, --width and --auxiliary shape built-in networks; {} is a file, "
-             "which takes --batch and --shape",
-             request.model);
+  TY_REQUIRE(
+      !request.classes && !request.image && !request.length && !request.width && !request.auxiliary,
+      "--classes, --image, --length, --width and --auxiliary shape built-in networks; {} is "
+      "a file, which takes --batch and --shape",
+      request.model);
   return onnx_io::import_model(model_file(request.model),
                                {.batch = request.batch, .shapes = request.shapes});
 }
@@ -28,10 +29,13 @@ Graph build(const Request& request) {
              *request.image);
   TY_REQUIRE(!request.classes || *request.classes > 0, "--classes is {}, expected 1 or more",
              *request.classes);
+  TY_REQUIRE(!request.length || *request.length > 0, "--length is {}, expected 1 or more",
+             *request.length);
   models::ModelOptions options;
   options.batch = request.batch.value_or(1);
   options.classes = request.classes.value_or(0);
   options.image = request.image.value_or(0);
+  options.length = request.length.value_or(0);
   options.width = request.width.value_or(1.0);
   options.auxiliary = request.auxiliary;
   return models::build_model(request.model, options);

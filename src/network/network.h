@@ -21,6 +21,7 @@ struct Request {
   // The zoo only.
   std::optional<int64_t> classes = {};
   std::optional<int64_t> image = {};
+  std::optional<int64_t> length = {};
   std::optional<double> width = {};
   bool auxiliary = false;
 };

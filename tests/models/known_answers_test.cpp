@@ -35,6 +35,15 @@ constexpr Exact kExactParameters[] = {
     {"squeezenet1_0", 1'248'424},
     {"densenet121", 7'978'856},
     {"shufflenet_v2", 2'278'604},
+    {"mobilenet_v3_large", 5'483'032},
+    {"mobilenet_v3_small", 2'542'856},
+    {"efficientnet_b0", 5'288'548},
+    {"convnext_tiny", 28'589'128},
+    {"vit_b_16", 86'567'656},
+    // BertForSequenceClassification with two labels and GPT2LMHeadModel of Hugging Face's
+    // transformers, num_parameters().
+    {"bert-base", 109'483'778},
+    {"gpt2-small", 124'439'808},
     // torchvision's modules with and without auxiliary heads.
     {"googlenet-bn", 13'004'888, true},
     {"inception_v3", 23'834'568},
@@ -113,6 +122,18 @@ TEST(Parameters, AgreeWithThePapersDigits) {
   }
 }
 
+// Half the operations that nanoGPT's transformer_sizing notebook counts for 1,024 tokens, attention
+// to all of them included.
+TEST(Macs, OfGpt2AtItsLongest) {
+  EXPECT_EQ(figures("gpt2-small", {.length = 1024}).cost.macs, 291'648'307'200 / 2);
+}
+
+// Sun et al., arXiv:2004.02984, table 4: 22.5 billion operations for 128 tokens.
+TEST(Macs, OfBert) {
+  const auto macs = static_cast<double>(figures("bert-base", {.length = 128}).cost.macs);
+  EXPECT_NEAR(2 * macs / 1e9, 22.5, 0.2);
+}
+
 constexpr Rounded kMacs[] = {
     // torchvision 0.14 documentation, "GFLOPS", which are MACs.
     {"alexnet-one-tower", 714, 0.5},
@@ -131,6 +152,11 @@ constexpr Rounded kMacs[] = {
     {"squeezenet1_0", 819, 0.5},
     {"densenet121", 2834, 0.5},
     {"shufflenet_v2", 145, 0.5},
+    {"mobilenet_v3_large", 220, 5.0},
+    {"mobilenet_v3_small", 60, 5.0},
+    {"efficientnet_b0", 390, 5.0},
+    {"convnext_tiny", 4460, 5.0},
+    {"vit_b_16", 17560, 5.0},
     {"shufflenet_v2", 40, 0.5, 0.5},
     {"shufflenet_v2", 296, 0.5, 1.5},
     {"shufflenet_v2", 583, 0.5, 2.0},

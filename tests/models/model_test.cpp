@@ -33,10 +33,12 @@ TEST(EveryModel, VerifiesCleanlyAtBatch1And7) {
       const Graph graph = build_model(model.name, {.batch = batch});
       EXPECT_EQ(ops::verify_graph(graph), std::vector<std::string>{});
       ASSERT_EQ(graph.inputs().size(), 1U);
-      const Value& image = graph.value(graph.inputs()[0]);
-      EXPECT_EQ(image.name, "image");
-      EXPECT_EQ(image.type,
-                (TensorType{DType::kF32, {batch, model.channels, model.image, model.image}}));
+      const Value& input = graph.value(graph.inputs()[0]);
+      EXPECT_EQ(input.name, model.length == 0 ? "image" : "tokens");
+      std::vector<int64_t> dims = input_shape(model).vector();
+      dims.insert(dims.begin(), batch);
+      EXPECT_EQ(input.type, (TensorType{model.length == 0 ? DType::kF32 : DType::kI64,
+                                        Shape(std::move(dims))}));
       EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape[0], batch);
       EXPECT_EQ(graph.name(), model.name);
     }
@@ -85,6 +87,21 @@ TEST(EveryModel, BuildsAtItsSmallestImageAndNotBelow) {
     const ModelOptions options = {.image = smallest};
     EXPECT_TRUE(ops::verify_graph(build_model(model.name, options)).empty());
     EXPECT_NE(error_of(model.name, {.image = smallest - 1 == 0 ? -1 : smallest - 1}), "no error");
+  });
+}
+
+TEST(EveryModel, TakesLengthsUpToTheLongestIfItReadsTokens) {
+  for_every_model([](const ModelDef& model) {
+    if (model.length == 0) {
+      EXPECT_NE(error_of(model.name, {.length = 7}), "no error");
+      return;
+    }
+    for (const int64_t length : {int64_t{1}, int64_t{7}, model.longest}) {
+      EXPECT_TRUE(ops::verify_graph(build_model(model.name, {.length = length})).empty());
+    }
+    EXPECT_NE(error_of(model.name, {.length = model.longest + 1}), "no error");
+    EXPECT_NE(error_of(model.name, {.length = -1}), "no error");
+    EXPECT_NE(error_of(model.name, {.image = 224}), "no error");
   });
 }
 

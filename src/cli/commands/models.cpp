@@ -22,10 +22,6 @@ Entry entry_of(std::string_view name) {
   return {models::find_model(name), std::move(graph), figures};
 }
 
-Shape input_shape(const models::ModelDef& model) {
-  return {model.channels, model.image, model.image};
-}
-
 // "He et al., CVPR 2016".
 std::string citation(const models::Paper& paper) {
   const std::vector<std::string> authors = split(paper.authors, ',');
@@ -39,6 +35,7 @@ std::vector<std::string> honoured_options(const models::ModelDef& model) {
   std::vector<std::string> options;
   if (model.classes != 0) options.emplace_back("classes");
   if (model.smallest_image != 0) options.emplace_back("image");
+  if (model.length != 0) options.emplace_back("length");
   if (model.has_width) options.emplace_back("width");
   if (model.has_auxiliary) options.emplace_back("auxiliary");
   return options;
@@ -47,7 +44,7 @@ std::vector<std::string> honoured_options(const models::ModelDef& model) {
 Json to_json_models(const Entry& entry) {
   const models::ModelDef& model = *entry.model;
   Json json = Json::object({{"name", model.name}, {"summary", model.summary}});
-  json["input"] = Json::array_of(input_shape(model).dims());
+  json["input"] = Json::array_of(models::input_shape(model).dims());
   json["classes"] = model.classes == 0 ? Json() : Json(model.classes);
   json["params"] = entry.figures.params.trainable();
   json["macs"] = entry.figures.cost.macs;
@@ -68,7 +65,7 @@ report::Document list_all() {
   for (const models::ModelDef* model : models::all_models()) {
     const Entry entry = entry_of(model->name);
     table.add_row({model->name,
-                   input_shape(*model).to_string(),
+                   models::input_shape(*model).to_string(),
                    report::count_cell(entry.figures.params.trainable()),
                    report::si_cell(static_cast<double>(entry.figures.cost.macs)),
 
