@@ -12,6 +12,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/wire.h"
+#include "onnx_io/lower.h"
+#include "onnx_io/model_reader.h"
 #include "onnx_io/proto.h"
 #include "onnx_io/weight_writer.h"
 #include "ops/layout/dtype_code.h"
@@ -19,8 +21,10 @@
 namespace trainyard::onnx_io {
 namespace {
 
-constexpr int kOpset = 17;
+// What the schemas here know, and what graphs mean.
+constexpr int64_t kKnownOpset = 17;
 constexpr int kIrVersion = 8;
+constexpr int kNewerIrVersion = 10;  // from opset 21 on
 // Offsets of external data, so that a reader can map each tensor.
 constexpr int64_t kPage = 4096;
 // Within the model, so that a reader can use the mapped numbers as they are.
@@ -31,11 +35,13 @@ constexpr uint32_t kPaddingField = 1000;
 // them there.
 constexpr int64_t kSmallestExternal = 1024;
 
-void check_operators(const Graph& graph) {
+void check_operators(const Graph& graph, int64_t opset) {
   std::set<std::string> wrong;
   for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
-    const auto* schema = onnx::OpSchemaRegistry::Schema(node.op, kOpset, "");
+    const int64_t first = first_opset_of(node.op);
+    if (first > 0 && first <= opset) continue;
+    const auto* schema = onnx::OpSchemaRegistry::Schema(node.op, kKnownOpset, "");
     if (schema == nullptr) {
       wrong.insert(node.op);
       continue;
@@ -53,7 +59,7 @@ void check_operators(const Graph& graph) {
   }
   const std::vector<std::string> names(wrong.begin(), wrong.end());
   TY_REQUIRE(names.empty(), "graph '{}' cannot be exported: ONNX opset {} does not have {}",
-             graph.name(), kOpset, join(names, ", "));
+             graph.name(), opset, join(names, ", "));
 }
 
 int32_t element_type(DType dtype) {
@@ -102,18 +108,51 @@ struct AttributeWriter {
   }
 };
 
-void add_node(const Graph& graph, const Node& node, onnx::GraphProto& out) {
+// Since opset 18 the axes of a reduction are an input, and Split says how many parts it makes.
+void raise_node(int64_t opset, onnx::NodeProto& node, onnx::GraphProto& out) {
+  if (opset < 18) return;
+  if (node.op_type() == "Split" && node.input_size() == 1) {
+    auto* parts = node.add_attribute();
+    parts->set_name("num_outputs");
+    AttributeWriter{*parts}(int64_t{node.output_size()});
+    return;
+  }
+  if (!node.op_type().starts_with("Reduce") || node.input_size() != 1) return;
+  auto* attributes = node.mutable_attribute();
+  const auto axes = std::find_if(attributes->begin(), attributes->end(),
+                                 [](const auto& a) { return a.name() == "axes"; });
+  if (axes == attributes->end()) return;
+  auto* constant = out.add_node();
+  constant->set_op_type("Constant");
+  constant->add_output(node.name() + ".axes");
+  auto* value = constant->add_attribute();
+  value->set_name("value_ints");
+  AttributeWriter{*value}(std::vector<int64_t>(axes->ints().begin(), axes->ints().end()));
+  node.add_input(constant->output(0));
+  attributes->erase(axes);
+}
+
+// Since opset 20 modes of GridSample have other names.
+std::string raised_text(int64_t opset, const Node& node, const std::string& text) {
+  if (opset < 20 || node.op != "GridSample") return text;
+  return text == "bilinear" ? "linear" : (text == "bicubic" ? "cubic" : text);
+}
+
+void add_node(const Graph& graph, const Node& node, int64_t opset, onnx::GraphProto& out) {
   const auto name_of = [&](ValueId id) { return id.valid() ? graph.value(id).name : ""; };
-  auto* proto = out.add_node();
-  proto->set_name(node.name);
-  proto->set_op_type(node.op);
-  for (const ValueId id : node.inputs) proto->add_input(name_of(id));
-  for (const ValueId id : node.outputs) proto->add_output(name_of(id));
+  onnx::NodeProto proto;
+  proto.set_name(node.name);
+  proto.set_op_type(node.op);
+  for (const ValueId id : node.inputs) proto.add_input(name_of(id));
+  for (const ValueId id : node.outputs) proto.add_output(name_of(id));
   for (const auto& [name, attribute] : node.attributes) {
-    auto* added = proto->add_attribute();
+    auto* added = proto.add_attribute();
     added->set_name(name);
     std::visit(AttributeWriter{*added}, attribute);
+    if (added->has_s()) added->set_s(raised_text(opset, node, added->s()));
   }
+  raise_node(opset, proto, out);
+  *out.add_node() = std::move(proto);
 }
 
 // `batch_name` stands for a first dimension of `batch`; empty: nothing does.
@@ -134,11 +173,12 @@ void set_value_info(const Value& value, const std::string& batch_name, int64_t b
 }
 
 // Everything of the graph but its initializers.
-std::string graph_without_weights(const Graph& graph, const std::string& batch_name) {
+std::string graph_without_weights(const Graph& graph, const std::string& batch_name,
+                                  int64_t opset) {
   onnx::GraphProto out;
   out.set_name(graph.name().empty() ? "graph" : graph.name());
   for (const NodeId id : graph.node_ids()) {
-    add_node(graph, graph.node(id), out);
+    add_node(graph, graph.node(id), opset, out);
     for (const ValueId output : graph.node(id).outputs) {
       // With an open batch readers infer what lies between.
       if (output.valid() && !graph.is_output(output) && batch_name.empty()) {
@@ -156,13 +196,13 @@ std::string graph_without_weights(const Graph& graph, const std::string& batch_n
 }
 
 // Everything of the model before its graph.
-std::string model_header(const Metadata& metadata) {
+std::string model_header(const Metadata& metadata, int64_t version) {
   onnx::ModelProto out;
-  out.set_ir_version(kIrVersion);
+  out.set_ir_version(version >= 21 ? kNewerIrVersion : kIrVersion);
   out.set_producer_name("trainyard");
   auto* opset = out.add_opset_import();
   opset->set_domain("");
-  opset->set_version(kOpset);
+  opset->set_version(version);
   for (const auto& [key, value] : metadata) {
     auto* entry = out.add_metadata_props();
     entry->set_key(key);
@@ -314,11 +354,15 @@ void write_model(std::string head, const std::string& description, std::vector<E
 
 }  // namespace
 
-void export_model(const Graph& graph, const std::filesystem::path& path,
+void export_model(const Graph& given, const std::filesystem::path& path,
                   const ExportOptions& options) {
-  check_operators(graph);
-  const std::string description = graph_without_weights(graph, options.batch_name);
-  const std::string head = model_header(options.metadata);
+  TY_REQUIRE(kKnownOpset <= options.opset && options.opset <= kNewestOpset,
+             "opset {} cannot be written, expected {} to {}", options.opset, kKnownOpset,
+             kNewestOpset);
+  const Graph graph = lower_to_opset(given, options.opset);
+  check_operators(graph, options.opset);
+  const std::string description = graph_without_weights(graph, options.batch_name, options.opset);
+  const std::string head = model_header(options.metadata, options.opset);
   std::vector<Entry> entries = inline_entries(graph);
   // The length of the graph takes a few bytes, padding less than twice the alignment.
   const uint64_t extra = head.size() + 64 + 2 * kAlignment * entries.size();

@@ -1,4 +1,4 @@
-// Graphs into ONNX files: opset 17, IR version 8, weights streamed tensor by tensor.
+// Graphs into ONNX files, weights streamed tensor by tensor.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,8 @@ struct ExportOptions {
   // is the number of the graph.
   std::string batch_name = {};
   Metadata metadata = {};
+  // 17 to the newest that is read. Newer operators than it has are made of older ones.
+  int64_t opset = 17;
   // Called between pieces with the bytes of weights written and to be written.
   std::function<void(int64_t, int64_t)> progress;
 };

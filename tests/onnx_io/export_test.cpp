@@ -188,5 +188,53 @@ TEST(Export, AnOpenBatchAndMetadataComeBack) {
   std::filesystem::remove(path);
 }
 
+std::string ops_at(const Graph& graph, int64_t opset) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "m.onnx";
+  ExportOptions options;
+  options.opset = opset;
+  export_model(graph, path, options);
+  const Graph read = import_model(path);
+  std::string ops;
+  for (const NodeId id : read.node_ids()) ops += read.node(id).op + " ";
+  EXPECT_EQ(read.value(read.outputs()[0]).type, graph.value(graph.outputs()[0]).type);
+  return ops;
+}
+
+TEST(ExportOpset, NewerOperatorsAreMadeOfOlderOnes) {
+  Graph graph("newer");
+  ops::Builder b(graph);
+  ValueId x = b.input("x", {DType::kF32, {2, 5, 8}});
+  x = b.add("Swish", {b.add("Gelu", {x})});
+  x = b.add("Attention", {x, x, x},
+            {{"q_num_heads", int64_t{2}}, {"kv_num_heads", int64_t{2}}, {"is_causal", int64_t{1}}});
+  x = b.add("RMSNormalization", {x, b.parameter("norm.weight", {8}, init_constant(1))});
+  graph.set_outputs({x});
+  EXPECT_EQ(ops_at(graph, 28), "Gelu Swish Attention RMSNormalization ");
+  const std::string at_17 = ops_at(graph, 17);
+  for (const char* newer : {"Gelu", "Swish", "Attention", "RMSNormalization"}) {
+    EXPECT_EQ(at_17.find(newer), std::string::npos) << at_17;
+  }
+  EXPECT_NE(at_17.find("Erf"), std::string::npos) << at_17;
+}
+
+TEST(ExportOpset, AxesOfReductionsAndPartsOfSplitsAreWrittenAsTheOpsetWants) {
+  Graph graph("reduced");
+  ops::Builder b(graph);
+  const ValueId x = b.input("x", {DType::kF32, {2, 6}});
+  const std::vector<ValueId> parts = b.add_multi("Split", {x}, 2, {{"axis", int64_t{1}}});
+  const ValueId sum = b.add("Add", {parts[0], parts[1]});
+  graph.set_outputs({b.add("ReduceMean", {sum}, {{"axes", std::vector<int64_t>{1}}})});
+  for (const int64_t opset : {17, 18, 28}) EXPECT_EQ(ops_at(graph, opset), "Split Add ReduceMean ");
+}
+
+TEST(ExportOpset, OpsetsThatAreNotWrittenAreRefused) {
+  for (const int64_t opset : {-1, 16, 29}) {
+    ExportOptions options;
+    options.opset = opset;
+    EXPECT_THROW(export_model(small_network(), "never.onnx", options), Error) << opset;
+  }
+}
+
 }  // namespace
 }  // namespace trainyard::onnx_io

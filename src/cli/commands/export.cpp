@@ -18,6 +18,7 @@ struct ExportArguments {
   ModelArgument model;
   std::string output;
   int64_t seed = 0;
+  int64_t opset = 17;
   report::Format format = report::Format::kText;
 };
 
@@ -59,6 +60,7 @@ int export_command(const ExportArguments& options, std::ostream& out) {
   const Graph graph = options.model.load();
   onnx_io::ExportOptions settings;
   settings.seed = static_cast<uint64_t>(options.seed);
+  settings.opset = options.opset;
   settings.progress = Progress();
   const Stopwatch exporting;
   onnx_io::export_model(graph, options.output, settings);
@@ -72,6 +74,7 @@ Runner setup_export(Args& args) {
   options->model.declare(args);
   args.option("-o,--output", options->output, "the file to write");
   args.option("--seed", options->seed, "of the weights that are drawn");
+  args.option("--opset", options->opset, "operator set of the file, 17 (the default) to 28");
   args.format(options->format);
   return [options](std::ostream& out) { return export_command(*options, out); };
 }
@@ -81,11 +84,12 @@ Runner setup_export(Args& args) {
 extern const Command kExport = {
     .name = "export",
     .group = "ONNX",
-    .summary = "Write a network as an ONNX file (opset 17)",
+    .summary = "Write a network as an ONNX file",
     .examples =
         "  trainyard export resnet50 -o resnet50.onnx\n"
         "  trainyard export vgg19 --batch 8 --seed 1 -o vgg19.onnx\n"
-        "  trainyard export old.onnx -o opset17.onnx\n",
+        "  trainyard export old.onnx -o opset17.onnx\n"
+        "  trainyard export bert-base --length 256 --opset 23 -o bert.onnx\n",
     .setup = setup_export,
 };
 
