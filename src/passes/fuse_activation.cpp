@@ -20,14 +20,20 @@ constexpr std::array<Row, 5> kRows = {{{"Conv", "FusedConv"},
                                        {"ScaleShift", "ScaleShift"}}};
 
 // What fast kernels can do on the way out.
-constexpr std::array<std::string_view, 8> kActivations = {
-    "Clip", "Elu", "HardSwish", "LeakyRelu", "Relu", "Sigmoid", "Softplus", "Tanh"};
+constexpr std::array<std::string_view, 11> kActivations = {
+    "Clip", "Elu",     "Gelu",     "HardSigmoid", "HardSwish", "LeakyRelu",
+    "Relu", "Sigmoid", "Softplus", "Swish",       "Tanh"};
 
 bool can_fuse(std::string_view activation) {
   for (const std::string_view known : kActivations) {
     if (known == activation) return true;
   }
   return false;
+}
+
+// Scaling does only what costs it nothing; the others have fast kernels of their own.
+bool has_cheap_form(std::string_view activation) {
+  return activation != "Gelu" && activation != "HardSigmoid" && activation != "Swish";
 }
 
 }  // namespace
@@ -46,6 +52,7 @@ bool fuse_activation(Graph& graph, const PassContext& /*context*/) {
     for (const Row& row : kRows) {
       Node& made_by = graph.mutable_node(producer);
       if (made_by.op != row.op || made_by.attributes.contains("activation")) continue;
+      if (row.op == "ScaleShift" && !has_cheap_form(activation.op)) continue;
       made_by.op = row.fused;
       made_by.attributes["activation"] = activation.op;
       made_by.attributes["activation_alpha"] = activation.alpha;

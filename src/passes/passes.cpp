@@ -8,6 +8,8 @@ bool fold_constants(Graph& graph, const PassContext& context);
 bool fold_padding(Graph& graph, const PassContext& context);
 bool fold_affine(Graph& graph, const PassContext& context);
 bool fold_into_weights(Graph& graph, const PassContext& context);
+bool fuse_attention(Graph& graph, const PassContext& context);
+bool fuse_gelu(Graph& graph, const PassContext& context);
 bool fuse_gradient_sum(Graph& graph, const PassContext& context);
 bool fuse_matmul_bias(Graph& graph, const PassContext& context);
 bool fuse_quantized(Graph& graph, const PassContext& context);
@@ -28,6 +30,9 @@ constexpr Pass kInferencePasses[] = {
     {.name = "remove_dead", .run = remove_dead},
     {.name = "fuse_quantized_sum", .run = fuse_quantized_sum, .fuses = true},
     {.name = "fold_constants", .run = fold_constants},
+    {.name = "remove_dead", .run = remove_dead},
+    {.name = "fuse_attention", .run = fuse_attention, .fuses = true},
+    {.name = "fuse_gelu", .run = fuse_gelu, .fuses = true},
     {.name = "remove_dead", .run = remove_dead},
     {.name = "fold_padding", .run = fold_padding, .fuses = true},
     {.name = "fuse_matmul_bias", .run = fuse_matmul_bias, .fuses = true},
