@@ -202,9 +202,23 @@ class Conv final : public OnednnKernel {
   dnnl::reorder pack_;  // empty if the weights come as the library wants them
 };
 
+// In the layouts that the library likes; for a filter per channel in blocks of channels, where it
+// likes channels last but the convolutions around it do not.
+convolution_forward::primitive_desc describe_freely(const NodeView& node) {
+  const TensorType& x = node.input_type(0);
+  const TensorType& y = node.output_type(0);
+  if (group_of(node) == x.shape[1] && x.shape[1] > 1 && x.shape[1] == y.shape[1]) {
+    const auto blocked = [](const TensorType& type) {
+      return to_desc(type, Layout::channel_blocks(type.shape, channel_block()));
+    };
+    auto pd = describe_conv(node, blocked(x), any_weights(node), blocked(y));
+    if (pd && is_fast(pd.impl_info_str())) return pd;
+  }
+  return describe_conv(node, any_desc(x), any_weights(node), any_desc(y));
+}
+
 std::optional<NodeLayouts> layouts_conv(const NodeView& node, std::span<const Layout> inputs) {
-  const auto pd = describe_conv(node, any_desc(node.input_type(0)), any_weights(node),
-                                any_desc(node.output_type(0)));
+  const auto pd = describe_freely(node);
   if (!pd || !is_fast(pd.impl_info_str())) return std::nullopt;
   NodeLayouts wanted;
   wanted.inputs.resize(inputs.size());

@@ -100,19 +100,28 @@ dnnl::primitive_attr user_scratch_attr() {
 bool append_activation(dnnl::post_ops& ops, std::string_view activation, float alpha, float beta) {
   using dnnl::algorithm;
   if (activation.empty()) return true;
-  static constexpr std::array<std::pair<std::string_view, algorithm>, 8> kAlgorithms = {
+  if (activation == "HardSigmoid") {
+    ops.append_eltwise(1.0F, algorithm::eltwise_linear, alpha, beta);
+    ops.append_eltwise(1.0F, algorithm::eltwise_clip, 0.0F, 1.0F);
+    return true;
+  }
+  static constexpr std::array<std::pair<std::string_view, algorithm>, 10> kAlgorithms = {
       {{"Relu", algorithm::eltwise_relu},
        {"LeakyRelu", algorithm::eltwise_relu},
        {"Clip", algorithm::eltwise_clip},
        {"Sigmoid", algorithm::eltwise_logistic},
        {"Tanh", algorithm::eltwise_tanh},
        {"Elu", algorithm::eltwise_elu},
+       {"Gelu", algorithm::eltwise_gelu_erf},
        {"HardSwish", algorithm::eltwise_hardswish},
+       {"Swish", algorithm::eltwise_swish},
        {"Softplus", algorithm::eltwise_soft_relu}}};
   const auto* found = std::find_if(kAlgorithms.begin(), kAlgorithms.end(),
                                    [&](const auto& row) { return row.first == activation; });
   if (found == kAlgorithms.end()) return false;
-  ops.append_eltwise(1.0F, found->second, alpha, beta);
+  // Its first attribute says which of two formulas.
+  const bool by_tanh = activation == "Gelu" && alpha != 0;
+  ops.append_eltwise(1.0F, by_tanh ? algorithm::eltwise_gelu_tanh : found->second, alpha, beta);
   return true;
 }
 

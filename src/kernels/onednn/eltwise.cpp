@@ -18,15 +18,17 @@ struct Row {
   bool keeps_zero;  // f(0) = 0, so that padding stays zero
 };
 
-constexpr std::array<Row, 9> kRows = {{{"Elu", algorithm::eltwise_elu, true},
-                                       {"Exp", algorithm::eltwise_exp, false},
-                                       {"HardSwish", algorithm::eltwise_hardswish, true},
-                                       {"LeakyRelu", algorithm::eltwise_relu, true},
-                                       {"Sigmoid", algorithm::eltwise_logistic, false},
-                                       {"Softplus", algorithm::eltwise_soft_relu, false},
-                                       {"Sqrt", algorithm::eltwise_sqrt, true},
-                                       {"Tanh", algorithm::eltwise_tanh, true},
-                                       {"Abs", algorithm::eltwise_abs, true}}};
+constexpr std::array<Row, 11> kRows = {{{"Elu", algorithm::eltwise_elu, true},
+                                        {"Exp", algorithm::eltwise_exp, false},
+                                        {"Gelu", algorithm::eltwise_gelu_erf, true},
+                                        {"HardSwish", algorithm::eltwise_hardswish, true},
+                                        {"LeakyRelu", algorithm::eltwise_relu, true},
+                                        {"Sigmoid", algorithm::eltwise_logistic, false},
+                                        {"Softplus", algorithm::eltwise_soft_relu, false},
+                                        {"Sqrt", algorithm::eltwise_sqrt, true},
+                                        {"Swish", algorithm::eltwise_swish, true},
+                                        {"Tanh", algorithm::eltwise_tanh, true},
+                                        {"Abs", algorithm::eltwise_abs, true}}};
 
 const Row& row_of(const NodeView& node) {
   for (const Row& row : kRows) {
@@ -47,7 +49,9 @@ std::string_view refuses_eltwise(const NodeView& node) {
 
 eltwise_forward::primitive_desc describe_eltwise(const NodeView& node, const Layout& layout) {
   ops::ActivationSpec parameters = ops::activation_from(node);
-  const eltwise_forward::desc desc(dnnl::prop_kind::forward_inference, row_of(node).kind,
+  algorithm kind = row_of(node).kind;
+  if (node.op() == "Gelu" && parameters.alpha != 0) kind = algorithm::eltwise_gelu_tanh;
+  const eltwise_forward::desc desc(dnnl::prop_kind::forward_inference, kind,
                                    to_desc(node.input_type(0), layout), parameters.alpha,
                                    parameters.beta);
   return {desc, user_scratch_attr(), engine()};
@@ -80,11 +84,13 @@ constexpr KernelDef eltwise_kernel(std::string_view op) {
 extern const KernelDef kAbs = eltwise_kernel("Abs");
 extern const KernelDef kElu = eltwise_kernel("Elu");
 extern const KernelDef kExp = eltwise_kernel("Exp");
+extern const KernelDef kGelu = eltwise_kernel("Gelu");
 extern const KernelDef kHardSwish = eltwise_kernel("HardSwish");
 extern const KernelDef kLeakyRelu = eltwise_kernel("LeakyRelu");
 extern const KernelDef kSigmoid = eltwise_kernel("Sigmoid");
 extern const KernelDef kSoftplus = eltwise_kernel("Softplus");
 extern const KernelDef kSqrt = eltwise_kernel("Sqrt");
+extern const KernelDef kSwish = eltwise_kernel("Swish");
 extern const KernelDef kTanh = eltwise_kernel("Tanh");
 
 }  // namespace trainyard::kernels::onednn
