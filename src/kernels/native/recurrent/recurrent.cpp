@@ -179,6 +179,16 @@ void in_groups(int64_t count, const F& f) {
   for (; row < count; ++row) f.template operator()<1>(row);
 }
 
+// Block by block: the weights of one stay in cache for all rows.
+template <typename P, typename F>
+void for_blocks(const P& part, const F& f) {
+  for (int64_t block = part.blocks.begin; block < part.blocks.end; ++block) {
+    P one = part;
+    one.blocks = {block, block + 1};
+    f(one);
+  }
+}
+
 template <CellKind kKind>
 void RecurrentLayer::run_part(const RecurrentOperands& operands, const Part& given,
                               float* scratch) const {
@@ -188,18 +198,17 @@ void RecurrentLayer::run_part(const RecurrentOperands& operands, const Part& giv
   float* projected = scratch + 3 * shape_.batch * width;
   for (int64_t first = 0; first < shape_.sequence; first += chunk_) {
     const int64_t steps = std::min(chunk_, shape_.sequence - first);
-    // Block by block: its weights stay in cache for all rows.
-    for (int64_t block = part.blocks.begin; block < part.blocks.end; ++block) {
-      Part one = part;
-      one.blocks = {block, block + 1};
+    for_blocks(part, [&](const Part& one) {
       in_groups<rows_of(kKind)>(steps * shape_.batch, [&]<int kRows>(int64_t row) {
         project<kKind, kRows>(operands, one, first, row, projected);
       });
-    }
+    });
     for (int64_t i = 0; i < steps; ++i) {
       const float* own = projected + i * shape_.batch * shape_.blocks() * gates_of(kKind) * kUnits;
-      in_groups<rows_of(kKind)>(shape_.batch, [&]<int kRows>(int64_t row) {
-        step_rows<kKind, kRows>(operands, part, first + i, row, own, states);
+      for_blocks(part, [&](const Part& one) {
+        in_groups<rows_of(kKind)>(shape_.batch, [&]<int kRows>(int64_t row) {
+          step_rows<kKind, kRows>(operands, one, first + i, row, own, states);
+        });
       });
       part.meeting->arrive(part.meetings++, part.own_parts);
     }

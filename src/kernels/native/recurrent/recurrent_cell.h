@@ -26,25 +26,30 @@ template <int kRows, int kGates>
 inline void multiply_block(const float* const* rows, int64_t depth, const float* block,
                            __m256 (&sums)[kRows][kGates]) {
   if constexpr (kRows == 1) {
-    // One row alone waits for its own sums; two sets of them do not.
-    __m256 odd[kGates];
-    for (__m256& sum : odd) sum = _mm256_setzero_ps();
+    // One row alone waits for its own sums; several sets of them do not.
+    constexpr int kSets = kGates >= 3 ? 2 : 8 / kGates;
+    __m256 sets[kSets][kGates];
+    for (auto& set : sets) {
+      for (__m256& sum : set) sum = _mm256_setzero_ps();
+    }
     int64_t k = 0;
-    for (; k + 2 <= depth; k += 2, block += 2 * kGates * kUnits) {
-      const __m256 a = _mm256_broadcast_ss(rows[0] + k);
-      const __m256 b = _mm256_broadcast_ss(rows[0] + k + 1);
-      for (int g = 0; g < kGates; ++g) {
-        sums[0][g] = _mm256_fmadd_ps(a, _mm256_load_ps(block + g * kUnits), sums[0][g]);
-        odd[g] = _mm256_fmadd_ps(b, _mm256_load_ps(block + (kGates + g) * kUnits), odd[g]);
+    for (; k + kSets <= depth; k += kSets) {
+      for (int s = 0; s < kSets; ++s, block += kGates * kUnits) {
+        const __m256 a = _mm256_broadcast_ss(rows[0] + k + s);
+        for (int g = 0; g < kGates; ++g) {
+          sets[s][g] = _mm256_fmadd_ps(a, _mm256_load_ps(block + g * kUnits), sets[s][g]);
+        }
       }
     }
-    if (k < depth) {
+    for (; k < depth; ++k, block += kGates * kUnits) {
       const __m256 a = _mm256_broadcast_ss(rows[0] + k);
       for (int g = 0; g < kGates; ++g) {
-        sums[0][g] = _mm256_fmadd_ps(a, _mm256_load_ps(block + g * kUnits), sums[0][g]);
+        sets[0][g] = _mm256_fmadd_ps(a, _mm256_load_ps(block + g * kUnits), sets[0][g]);
       }
     }
-    for (int g = 0; g < kGates; ++g) sums[0][g] = _mm256_add_ps(sums[0][g], odd[g]);
+    for (const auto& set : sets) {
+      for (int g = 0; g < kGates; ++g) sums[0][g] = _mm256_add_ps(sums[0][g], set[g]);
+    }
   } else {
     for (int64_t k = 0; k < depth; ++k, block += kGates * kUnits) {
       __m256 weights[kGates];
