@@ -48,6 +48,7 @@ Timing summarize(std::vector<double> seconds) {
   return {.median_s = at(0.5),
           .p10_s = at(0.1),
           .p90_s = at(0.9),
+          .p99_s = at(0.99),
           .min_s = seconds[0],
           .runs = static_cast<int64_t>(seconds.size())};
 }

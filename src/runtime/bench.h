@@ -14,6 +14,7 @@ struct Timing {
   double median_s = 0;
   double p10_s = 0;
   double p90_s = 0;
+  double p99_s = 0;
   double min_s = 0;
   int64_t runs = 0;
 };

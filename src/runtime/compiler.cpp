@@ -201,6 +201,19 @@ void plan_arena(Program& program) {
   }
 }
 
+// Threads meet twice in a step, which takes some microseconds, and far longer when another process
+// has the core of one of them. By estimates of the node alone, so that the same network is always
+// cut the same way.
+int threads_worth(const ops::Cost& cost, int available) {
+  constexpr double kFlopsPerSecond = 30e9;
+  constexpr double kBytesPerSecond = 10e9;
+  constexpr double kMeetingSeconds = 5e-6;
+  const double alone =
+      std::max(static_cast<double>(cost.flops) / kFlopsPerSecond,
+               static_cast<double>(cost.bytes_read + cost.bytes_written) / kBytesPerSecond);
+  return alone * (1.0 - 1.0 / available) > kMeetingSeconds ? available : 1;
+}
+
 }  // namespace
 
 Executable compile(Graph graph, const CompileOptions& options) {
@@ -238,7 +251,12 @@ Executable compile(Graph graph, const CompileOptions& options) {
   if (options.share_constants) sharing.emplace();
   for (const PlannedStep& planned : plan.steps) {
     StepInfo info = describe(plan, planned);
+    const int threads = planned.kind == StepKind::kKernel
+                            ? threads_worth(info.cost, program->threads)
+                            : program->threads;
+    kernels::set_threads(threads);
     program->steps.push_back(create_step(plan, planned, options.device.get()));
+    program->steps.back().threads = threads;
     if (sharing) sharing->share();
     if (const kernels::Kernel* kernel = program->steps.back().kernel.get()) {
       info.kernel = planned.def->library;
@@ -246,6 +264,7 @@ Executable compile(Graph graph, const CompileOptions& options) {
     }
     program->infos.push_back(std::move(info));
   }
+  kernels::set_threads(program->threads);
   program->graph = std::move(plan.graph);
   if (options.share_constants) share_tensors(program->graph);
   program->layouts = std::move(plan.layouts);

@@ -317,8 +317,11 @@ void ExecutionContext::run(Profile* profile) {
 
 void ExecutionContext::run_steps(size_t begin_step, size_t end_step, Profile* profile) {
   Impl& impl = *impl_;
-  kernels::set_threads(impl.program().threads);
+  int threads = 0;
   for (size_t i = begin_step; i < end_step; ++i) {
+    const int wanted = impl.program().steps[i].threads;
+    if (wanted != threads) kernels::set_threads(wanted);
+    threads = wanted;
     if (profile == nullptr) {
       impl.run_step(i);
     } else {
@@ -330,6 +333,7 @@ void ExecutionContext::run_steps(size_t begin_step, size_t end_step, Profile* pr
     }
     if (impl.observer) impl.observer(RunningStep<Impl>(impl, i));
   }
+  kernels::set_threads(impl.program().threads);
   const std::span<const ValueId> ids = impl.program().graph.outputs();
   for (size_t i = 0; i < ids.size(); ++i) {
     const Tensor& made = impl.late[static_cast<size_t>(ids[i].index)];

@@ -16,6 +16,7 @@ struct ProgramStep {
   std::unique_ptr<kernels::Kernel> kernel;  // kKernel only
   int64_t scratch_offset = 0;               // in the arena
   size_t bucket = 0;                        // kStart and kWait only
+  int threads = 1;                          // that it is worth
 };
 
 struct Program {

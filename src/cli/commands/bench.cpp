@@ -129,6 +129,7 @@ int bench_command(const BenchFlags& flags, std::ostream& out) {
   document.data["median_ms"] = timing.median_s * 1e3;
   document.data["p10_ms"] = timing.p10_s * 1e3;
   document.data["p90_ms"] = timing.p90_s * 1e3;
+  document.data["p99_ms"] = timing.p99_s * 1e3;
   document.data["min_ms"] = timing.min_s * 1e3;
   document.data["runs"] = timing.runs;
   document.data["images_per_s"] = images;
