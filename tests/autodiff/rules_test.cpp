@@ -194,6 +194,47 @@ std::vector<GradientCase> movement_cases() {
   };
 }
 
+// Three steps of two sequences of two inputs, three hidden units; first states where wanted.
+GradientCase recurrent_case(const std::string& name, const std::string& op, int64_t gates,
+                            Attributes attributes, bool first_states = false) {
+  const bool both = attributes.contains("direction") &&
+                    std::get<std::string>(attributes.at("direction")) == "bidirectional";
+  const bool batch_first = attributes.contains("layout");
+  const int64_t d = both ? 2 : 1;
+  std::vector<Shape> shapes = {batch_first ? Shape{2, 3, 2} : Shape{3, 2, 2},
+                               {d, gates * 3, 2},
+                               {d, gates * 3, 3},
+                               {d, 2 * gates * 3}};
+  const Shape state = batch_first ? Shape{2, d, 3} : Shape{d, 2, 3};
+  if (first_states) shapes.insert(shapes.end(), gates == 4 ? 2 : 1, state);
+  return {name, shapes, [=](ops::Builder& b, const Inputs& x) {
+            Inputs inputs = x;
+            if (first_states) inputs.insert(inputs.begin() + 4, kNoValue);
+            const auto y = b.add_multi(op, inputs, gates == 4 ? 3 : 2, attributes);
+            // All outputs matter: those of the steps and the last states.
+            ValueId sum = b.add("ReduceSum", {b.add("Mul", {y[0], y[0]})});
+            for (size_t i = 1; i < y.size(); ++i) {
+              sum = b.add("Add", {sum, b.add("ReduceSum", {y[i]})});
+            }
+            return sum;
+          }};
+}
+
+std::vector<GradientCase> recurrent_cases() {
+  const Attributes both = {{"direction", text("bidirectional")}};
+  return {
+      recurrent_case("rnn", "RNN", 1, {}),
+      recurrent_case("rnn reversed", "RNN", 1, {{"direction", text("reverse")}}, true),
+      recurrent_case("gru", "GRU", 3, {}),
+      recurrent_case("gru that resets late", "GRU", 3, {{"linear_before_reset", int64_t{1}}}, true),
+      recurrent_case("gru both ways", "GRU", 3, both),
+      recurrent_case("lstm", "LSTM", 4, {}),
+      recurrent_case("lstm with first states", "LSTM", 4, {}, true),
+      recurrent_case("lstm both ways", "LSTM", 4, both, true),
+      recurrent_case("lstm batch first", "LSTM", 4, {{"layout", int64_t{1}}}, true),
+  };
+}
+
 class RuleTest : public ::testing::TestWithParam<GradientCase> {};
 
 TEST_P(RuleTest, EqualsTheCentralDifference) {
@@ -202,6 +243,7 @@ TEST_P(RuleTest, EqualsTheCentralDifference) {
 
 INSTANTIATE_TEST_SUITE_P(Elementary, RuleTest, ::testing::ValuesIn(elementary_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(Reduction, RuleTest, ::testing::ValuesIn(reduction_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Recurrent, RuleTest, ::testing::ValuesIn(recurrent_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(Movement, RuleTest, ::testing::ValuesIn(movement_cases()), name_of);
 
 // A new operator either has a rule, or says that nothing flows through it, or is listed here with
@@ -219,9 +261,9 @@ TEST(Rules, OperatorsWithoutOneAreThese) {
       // quantised
       "DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear",
       // not written
-      "AffineGrid", "CenterCropPad", "Col2Im", "Compress", "CumProd", "DFT", "Det", "GRU",
-      "GridSample", "If", "LSTM", "LinearAttention", "Loop", "MaxRoiPool", "MaxUnpool", "RNN",
-      "ReduceProd", "RoiAlign", "STFT", "Scan", "TensorScatter"};
+      "AffineGrid", "CenterCropPad", "Col2Im", "Compress", "CumProd", "DFT", "Det", "GridSample",
+      "If", "LinearAttention", "Loop", "MaxRoiPool", "MaxUnpool", "ReduceProd", "RoiAlign", "STFT",
+      "Scan", "TensorScatter"};
   std::vector<std::string> found;
   for (const ops::OpDef* op : ops::all_ops()) {
     if (op->gradient == nullptr && op->no_gradient != ops::NoGradient::kNever) {

@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "ops/nn/recurrent_activation.h"
+#include "ops/nn/recurrent_gradient.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -127,7 +128,8 @@ extern const OpDef kRNN = {.name = "RNN",
                            .attributes = kRnnAttributes,
                            .roles = kRecurrentRoles,
                            .infer = infer_recurrent,
-                           .cost = cost_recurrent};
+                           .cost = cost_recurrent,
+                           .gradient = gradient_recurrent};
 extern const OpDef kGRU = {.name = "GRU",
                            .kind = OpKind::kLinear,
                            .inputs = {3, 6},
@@ -135,7 +137,8 @@ extern const OpDef kGRU = {.name = "GRU",
                            .attributes = kGruAttributes,
                            .roles = kRecurrentRoles,
                            .infer = infer_recurrent,
-                           .cost = cost_recurrent};
+                           .cost = cost_recurrent,
+                           .gradient = gradient_recurrent};
 extern const OpDef kLSTM = {.name = "LSTM",
                             .kind = OpKind::kLinear,
                             .inputs = {3, 8},
@@ -143,6 +146,7 @@ extern const OpDef kLSTM = {.name = "LSTM",
                             .attributes = kLstmAttributes,
                             .roles = kRecurrentRoles,
                             .infer = infer_recurrent,
-                            .cost = cost_recurrent};
+                            .cost = cost_recurrent,
+                            .gradient = gradient_recurrent};
 
 }  // namespace trainyard::ops
