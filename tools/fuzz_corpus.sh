@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Gathers seeds for a fuzz target: fuzz_corpus.sh import|yaml|json|csv|npy|picture|safetensors|pth|tflite|metrics|idx_cifar FOLDER
+# Gathers seeds for a fuzz target: fuzz_corpus.sh import|yaml|json|csv|npy|picture|safetensors|pth|tflite|metrics|idx_cifar FOLDER [MODELS]
 set -euo pipefail
 target=${1:?say which target}
 corpus=${2:?say which folder to fill}
@@ -7,7 +7,8 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$corpus"
 case $target in
   import)
-    find /usr/share/libonnx-testdata/data -name '*.onnx' -size -8k | while read -r file; do
+    # A third folder, of a node suite that tools/node_suite unpacked, brings opsets 18 and later and bodies of control flow.
+    find /usr/share/libonnx-testdata/data ${3:+"$3"} -name '*.onnx' -size -8k | while read -r file; do
       cp "$file" "$corpus/$(echo "${file%/model.onnx}" | sed 's|.*/||').onnx"
     done ;;
   yaml) cp "$top"/labs/*.yaml "$top"/catalog/*.yaml "$corpus" ;;
