@@ -71,8 +71,40 @@ def lenet5():
         nn.Linear(84, 10))
 
 
+class Transformer(nn.Module):
+    """The encoder of ViT (`images`) or BERT with a classifier on the first row."""
+
+    def __init__(self, images, length, classes):
+        super().__init__()
+        self.images = images
+        width = 768
+        self.embed = nn.Conv2d(3, width, 16, 16) if images else nn.Embedding(30522, width)
+        self.places = nn.Parameter(torch.randn(1, length + images, width) * 0.02)
+        self.token = nn.Parameter(torch.zeros(1, 1, width))
+        layer = nn.TransformerEncoderLayer(width, 12, 3072, 0.0 if images else 0.1, "gelu",
+                                           batch_first=True, norm_first=images)
+        self.encoder = nn.TransformerEncoder(layer, 12)
+        self.norm = nn.LayerNorm(width)
+        self.pool = nn.Identity() if images else nn.Sequential(nn.Linear(width, width), nn.Tanh())
+        self.head = nn.Linear(width, classes)
+
+    def forward(self, x):
+        x = self.embed(x)
+        if self.images:
+            x = torch.cat([self.token.expand(x.shape[0], -1, -1), x.flatten(2).transpose(1, 2)], 1)
+        else:
+            x = self.norm(x)
+        x = self.encoder(x + self.places)
+        x = self.norm(x) if self.images else x
+        return self.head(self.pool(x[:, 0]))
+
+
 def build(name):
-    """The network, the shape of an image and the number of classes."""
+    """The network, the shape of an input and the number of classes."""
+    if name == "vit_b_16":
+        return Transformer(True, 196, 1000), (3, 224, 224), 1000
+    if name == "bert-base":
+        return Transformer(False, 128, 2), (128,), 2
     if name == "lenet5":
         return lenet5(), (1, 28, 28), 10
     if name == "resnet18-cifar":
@@ -90,6 +122,8 @@ def main():
     network, shape, classes = build(name)
     network.train()
     images = torch.rand(batch, *shape) * 2 - 1
+    if len(shape) == 1:
+        images = torch.zeros(batch, *shape, dtype=torch.long)
     labels = torch.randint(0, classes, (batch,))
     optimizer = torch.optim.SGD(network.parameters(), 1e-4, momentum=0.9)
     times = []

@@ -108,10 +108,10 @@ double fma_loop_flops(int64_t rounds) {
 }
 
 void sum_loop(const float* values, int64_t count) {
-  constexpr int64_t kLanes = 64;  // eight vectors in flight
-  float sums[kLanes] = {};
-  for (int64_t i = 0; i + kLanes <= count; i += kLanes) {
-    for (int64_t j = 0; j < kLanes; ++j) sums[j] += values[i + j];
+  constexpr int64_t kSumLanes = 64;  // eight vectors in flight
+  float sums[kSumLanes] = {};
+  for (int64_t i = 0; i + kSumLanes <= count; i += kSumLanes) {
+    for (int64_t j = 0; j < kSumLanes; ++j) sums[j] += values[i + j];
   }
   for (const float sum : sums) keep(sum);
 }
