@@ -70,6 +70,13 @@ Graph GraphImporter::import_body(const FileGraph& body, const std::vector<Tensor
 void GraphImporter::add_with_body(const FileNode& node, std::vector<ValueId> inputs,
                                   std::vector<std::pair<std::string, Graph>> bodies,
                                   Attributes attributes) {
+  // The condition of a loop is no output of it.
+  const size_t own = node.op == "Loop" ? 1 : 0;
+  for (const auto& [name, body] : bodies) {
+    TY_REQUIRE(node.outputs.size() + own <= body.outputs().size(),
+               "it has {} outputs, its {} gives {}", node.outputs.size(), name,
+               body.outputs().size() - own);
+  }
   ImportNode out;
   out.name = emitter_.fresh_name(node.name.empty() ? node.op : node.name + ".control");
   out.op = node.op;

@@ -126,8 +126,9 @@ void raise_node(int64_t opset, onnx::NodeProto& node, onnx::GraphProto& out) {
   constant->set_op_type("Constant");
   constant->add_output(node.name() + ".axes");
   auto* value = constant->add_attribute();
-  value->set_name("value_ints");
-  AttributeWriter{*value}(std::vector<int64_t>(axes->ints().begin(), axes->ints().end()));
+  value->set_name("value");
+  const std::vector<int64_t> numbers(axes->ints().begin(), axes->ints().end());
+  AttributeWriter{*value}(std::make_shared<const Tensor>(Tensor::of_ints(numbers)));
   node.add_input(constant->output(0));
   attributes->erase(axes);
 }

@@ -109,6 +109,14 @@ onnx::FunctionProto* add_function(onnx::ModelProto& model, const std::string& na
   return function;
 }
 
+TEST(ControlFlow, MoreOutputsThanABodyGivesAreRefused) {
+  onnx::ModelProto model = if_model(false);
+  model.mutable_graph()->mutable_node(0)->add_output("z");
+  EXPECT_NE(import_error(model).find("it has 2 outputs, its then_branch gives 1"),
+            std::string::npos)
+      << import_error(model);
+}
+
 TEST(Functions, ACallBecomesTheFunctionsNodes) {
   onnx::ModelProto model = empty_model(18);
   add_input(model, "x", {"2"});
