@@ -99,6 +99,9 @@ void SequenceReplacer::add_loop(const FileNode& node) {
 // As many copies of the body as there are rounds.
 void SequenceReplacer::unroll(const FileNode& node, const FileGraph& body) {
   const int64_t rounds = known(input(node, 0), "its number of rounds");
+  constexpr int64_t kMostRounds = 1000;
+  TY_REQUIRE(rounds <= kMostRounds, "its {} rounds carry a sequence; up to {} are unrolled", rounds,
+             kMostRounds);
   if (!node.inputs[1].empty()) {
     TY_REQUIRE(known(node.inputs[1], "its condition") != 0, "it runs no round");
   }
