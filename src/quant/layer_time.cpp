@@ -59,7 +59,9 @@ Graph lone_layer(const NodeView& layer, bool in_steps, const WeightScheme& schem
     return b.constant(name, Tensor::scalar(steps.scale));
   };
   const auto zero = [&](const char* name) { return b.constant(name, Tensor::scalar(uint8_t{0})); };
-  ValueId x = b.input("x", {in_steps ? DType::kU8 : DType::kF32, layer.input_shape(0)});
+  Shape shape = layer.input_shape(0);
+  shape[0] = 1;  // as networks are timed
+  ValueId x = b.input("x", {in_steps ? DType::kU8 : DType::kF32, shape});
   if (in_steps) x = b.add("DequantizeLinear", {x, scale("x_scale"), zero("x_zero")});
   std::vector<ValueId> inputs = {x, b.constant("w", layer.input_constant(1)->clone())};
   if (layer.has_input(2)) inputs.push_back(b.constant("b", layer.input_constant(2)->clone()));

@@ -59,12 +59,12 @@ double reach(std::span<const float> values, const ChannelWalk& walk, int64_t cha
     return std::min(largest, 3 * std::sqrt(squares / static_cast<double>(count)));
   }
   if (scheme.range != WeightRange::kMse || largest == 0) return largest;
-  constexpr int kCandidates = 40;
-  constexpr double kSmallest = 0.3;
+  constexpr int kShares = 40;
+  constexpr double kLeastShare = 0.3;
   double best = largest;
   double least = squared_error(values, walk, channel, largest / scheme.limit, scheme.limit);
-  for (int k = 1; k < kCandidates; ++k) {
-    const double candidate = largest * (1 - (1 - kSmallest) * k / kCandidates);
+  for (int k = 1; k < kShares; ++k) {
+    const double candidate = largest * (1 - (1 - kLeastShare) * k / kShares);
     const double error =
         squared_error(values, walk, channel, candidate / scheme.limit, scheme.limit);
     if (error < least) {
