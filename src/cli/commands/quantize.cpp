@@ -175,9 +175,13 @@ void time_networks(const QuantizeFlags& flags, Graph one, quant::QuantizeResult&
       onnx_io::import_model(flags.output, {.batch = 1, .shapes = {}}), threads, seconds);
   result.before.median_ms = before.median_s * 1e3;
   result.after.median_ms = after.median_s * 1e3;
+  // A node on bytes is called after the layer that it computes.
   const auto us = [](const quant::NetworkTime& time, const std::string& name) {
-    const auto found = time.layer_s.find(name);
-    return found != time.layer_s.end() ? found->second * 1e6 : 0.0;
+    for (const char* suffix : {"", ".int8", "_int", "_int.int8"}) {
+      const auto found = time.layer_s.find(name + suffix);
+      if (found != time.layer_s.end()) return found->second * 1e6;
+    }
+    return 0.0;
   };
   for (quant::LayerResult& layer : result.layers) {
     layer.float_us = us(before, layer.name);
