@@ -22,8 +22,8 @@ struct LayerTime {
   double int8_s = 0;
 };
 
-// Each layer of the plan alone with a batch of one, its input and result in floats or in steps, before anything is
-// quantized: the prediction of what int8 brings. Layers alike are timed once.
+// Each layer of the plan alone with a batch of one, its input and result in floats or in steps,
+// before anything is quantized: the prediction of what int8 brings. Layers alike are timed once.
 std::map<NodeId, LayerTime> time_layers(const Graph& graph, const Plan& plan,
                                         const WeightScheme& scheme, int threads, double seconds);
 
