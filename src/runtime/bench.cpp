@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/stopwatch.h"
+#include "kernels/native/cpu.h"
 #include "kernels/native/peak.h"
 #include "kernels/parallel/parallel.h"
 
@@ -29,12 +30,21 @@ double best_rate(double work, F&& f) {
   return best;
 }
 
-double fma_rate(int threads) {
+double loop_rate(int threads, double (*operations)(int64_t), void (*loop)(int64_t)) {
   constexpr int64_t kRounds = 1'000'000;
   kernels::set_threads(threads);
-  return best_rate(kernels::native::fma_loop_flops(kRounds) * threads, [&] {
-    kernels::parallel_for(threads, [&](int64_t, int64_t) { kernels::native::fma_loop(kRounds); });
+  return best_rate(operations(kRounds) * threads, [&] {
+    kernels::parallel_for(threads, [&](int64_t, int64_t) { loop(kRounds); });
   });
+}
+
+double fma_rate(int threads) {
+  return loop_rate(threads, kernels::native::fma_loop_flops, kernels::native::fma_loop);
+}
+
+double byte_rate(int threads) {
+  if (!kernels::native::cpu_has_avx2_fma()) return 0;
+  return loop_rate(threads, kernels::native::byte_loop_operations, kernels::native::byte_loop);
 }
 
 }  // namespace
@@ -88,6 +98,7 @@ MachinePeak measure_peak(int threads) {
   MachinePeak peak;
   peak.gflops_one_thread = fma_rate(1) * 1e-9;
   peak.gflops = threads > 1 ? fma_rate(threads) * 1e-9 : peak.gflops_one_thread;
+  peak.int8_gops = byte_rate(threads) * 1e-9;
   // Larger than any cache of the processors this runs on.
   constexpr int64_t kBytes = int64_t{256} << 20;
   const Tensor data = Tensor::zeros({DType::kF32, Shape{kBytes / 4}});

@@ -37,6 +37,8 @@ Timing time_runs(const std::function<void(Profile*)>& run, int64_t warmup, int64
 struct MachinePeak {
   double gflops_one_thread = 0;
   double gflops = 0;  // all threads
+  double int8_gops =
+      0;  // products of bytes, all threads; 0: this processor has no kernels for them
   double memory_gb_per_s = 0;
 };
 

@@ -257,6 +257,10 @@ TEST(Int8, ElementwiseKernelsEqualTheReference) {
                                       {"pads", testing::ints({1, 1, 1, 1})},
                                       {"strides", testing::ints({2, 2})}}});
   testing::check_case({.op = "GlobalMaxPool", .inputs = {a}});
+  const OpCase larger{.op = "Resize",
+                      .inputs = {a, testing::absent(), testing::known({4}, {1, 1, 2, 3})}};
+  EXPECT_TRUE(testing::is_fast(larger));
+  testing::check_case(larger);
   testing::check_case(
       {.op = "DequantizeLinear",
        .inputs = {a, testing::known({}, {0.013}), testing::known({}, {31}, kBytes)}});

@@ -7,6 +7,7 @@
 
 #include "base/stopwatch.h"
 #include "kernels/native/cpu.h"
+#include "kernels/native/int8/byte_kernels.h"
 
 namespace trainyard::kernels::native {
 namespace {
@@ -105,6 +106,14 @@ void fma_loop(int64_t rounds) {
 
 double fma_loop_flops(int64_t rounds) {
   return 2.0 * kSums * static_cast<double>(widest_vector() * rounds);
+}
+
+void byte_loop(int64_t rounds) {
+  byte_kernels().peak(rounds);
+}
+
+double byte_loop_operations(int64_t rounds) {
+  return 2.0 * static_cast<double>(byte_kernels().peak_products * rounds);
 }
 
 void sum_loop(const float* values, int64_t count) {

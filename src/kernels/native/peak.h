@@ -14,6 +14,10 @@ double fma_loop_flops(int64_t rounds);
 // them in two halves. Measured once, in less than a tenth of a millisecond.
 bool wide_vectors_pay();
 
+// The same with products of bytes, u8 by i8.
+void byte_loop(int64_t rounds);
+double byte_loop_operations(int64_t rounds);
+
 // Reads `count` floats in order.
 void sum_loop(const float* values, int64_t count);
 

@@ -6,24 +6,26 @@
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr int64_t kWideChannels = 16;                // of a depthwise block
-constexpr int64_t kPairNumbers = 2 * kWideChannels;  // i16 weights of two taps
+constexpr int64_t kWideChannels = 16;              // of a depthwise block
+constexpr int64_t kPairBytes = 4 * kWideChannels;  // words of two rows at one pixel
+constexpr int64_t kWideSegment = 64;               // columns gathered at a time
+constexpr int64_t kMostPairs = kMostDepthwiseRows / 2;
 
 // Channel of element `i` of half `h` of a block: what interleaving words in lanes gives.
 int64_t wide_channel_at(int64_t h, int64_t i) {
   return i / 4 * 8 + h * 4 + i % 4;
 }
 
-int64_t pairs_of(int64_t window_rows, int64_t window_columns) {
-  return (window_rows * window_columns + 1) / 2;
+int64_t row_pairs(int64_t window_rows) {
+  return (window_rows + 1) / 2;
 }
 
 int64_t avx2_depthwise_bytes(int64_t window_rows, int64_t window_columns) {
-  constexpr auto kWord = static_cast<int64_t>(sizeof(int16_t));
-  return kWideChannels * 8 + pairs_of(window_rows, window_columns) * kPairNumbers * kWord;
+  return kWideChannels * 8 + row_pairs(window_rows) * window_columns * kPairBytes;
 }
 
-// Biases, multipliers, then weights of two taps at a time, widened, in the order of the sums.
+// Biases, multipliers, then the weights of two rows by half, column and pair, widened, in the order
+// of the sums.
 void avx2_pack_depthwise(const int8_t* weights, const int32_t* bias, const float* multiplier,
                          int64_t window_rows, int64_t window_columns, void* packed) {
   auto* to_bias = static_cast<int32_t*>(packed);
@@ -34,12 +36,16 @@ void avx2_pack_depthwise(const int8_t* weights, const int32_t* bias, const float
     to_bias[at] = bias[channel];
     to_multiplier[at] = multiplier[channel];
   }
-  const int64_t taps = window_rows * window_columns;
-  for (int64_t pair = 0; pair < pairs_of(window_rows, window_columns); ++pair) {
-    for (int64_t i = 0; i < kPairNumbers; ++i) {
-      const int64_t channel = wide_channel_at(i / 2 / 8, i / 2 % 8);
-      const int64_t tap = 2 * pair + i % 2;
-      *to++ = tap < taps ? weights[channel * taps + tap] : int8_t{0};
+  for (int64_t half = 0; half < 2; ++half) {
+    for (int64_t column = 0; column < window_columns; ++column) {
+      for (int64_t row = 0; row < row_pairs(window_rows) * 2; row += 2) {
+        for (int64_t i = 0; i < kWideChannels; ++i) {
+          const int64_t channel = wide_channel_at(half, i / 2);
+          const int64_t at = row + i % 2;
+          *to++ = at < window_rows ? weights[(channel * window_rows + at) * window_columns + column]
+                                   : int8_t{0};
+        }
+      }
     }
   }
 }
@@ -52,6 +58,59 @@ __m256i load_words(const uint8_t* from, int64_t channels) {
   alignas(16) uint8_t some[kWideChannels] = {};
   std::memcpy(some, from, static_cast<size_t>(channels));
   return _mm256_cvtepu8_epi16(_mm_load_si128(reinterpret_cast<const __m128i*>(some)));
+}
+
+// `count` columns from pixel `first` on (which may lie outside) into `to`, by column and pair of
+// rows: the words of a channel together, both halves.
+void gather_pairs(const DepthwiseRow& job, int64_t first, int64_t count, uint8_t* to) {
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t pixel = first + i;
+    const bool inside = pixel >= 0 && pixel < job.width;
+    for (int64_t row = 0; row < job.window_rows; row += 2, to += kPairBytes) {
+      const auto words = [&](int64_t at) {
+        if (at >= job.window_rows) return _mm256_setzero_si256();
+        return load_words(inside ? job.rows[at] + pixel * job.pixel : job.outside, job.channels);
+      };
+      const __m256i a = words(row);
+      const __m256i b = words(row + 1);
+      auto* pair = reinterpret_cast<__m256i*>(to);
+      _mm256_store_si256(pair, _mm256_unpacklo_epi16(a, b));
+      _mm256_store_si256(pair + 1, _mm256_unpackhi_epi16(a, b));
+    }
+  }
+}
+
+// Sums of eight channels of `results` pixels, every 16 numbers. With the size of the window known,
+// its weights stay in registers.
+template <int kColumns, int kPairs>
+void sum_half(const DepthwiseRow& job, const uint8_t* columns, int64_t results, int64_t half,
+              int32_t* sums) {
+  const auto* bias = static_cast<const int32_t*>(job.packed);
+  const int64_t pairs = kPairs > 0 ? kPairs : row_pairs(job.window_rows);
+  const int64_t across = kColumns > 0 ? kColumns : job.window_columns;
+  const auto* weights =
+      reinterpret_cast<const __m256i*>(bias + 2 * kWideChannels) + half * across * pairs;
+  const auto load = [](const void* from) {
+    return _mm256_loadu_si256(static_cast<const __m256i*>(from));
+  };
+  const __m256i start = load(bias + half * 8);
+  const int64_t between = job.dilation * pairs * kPairBytes;
+  columns += half * kPairBytes / 2;
+  for (int64_t i = 0; i < results; ++i, columns += job.stride * pairs * kPairBytes) {
+    __m256i sum = start;
+    const auto add = [&](int64_t column, int64_t pair) {
+      const __m256i x = load(columns + column * between + pair * kPairBytes);
+      sum = _mm256_add_epi32(sum, _mm256_madd_epi16(x, load(weights + column * pairs + pair)));
+    };
+    if constexpr (kColumns > 0) {
+      repeat<kColumns>([&](auto column) { repeat<kPairs>([&](auto pair) { add(column, pair); }); });
+    } else {
+      for (int64_t column = 0; column < across; ++column) {
+        for (int64_t pair = 0; pair < pairs; ++pair) add(column, pair);
+      }
+    }
+    _mm256_store_si256(reinterpret_cast<__m256i*>(sums + i * kWideChannels + half * 8), sum);
+  }
 }
 
 struct WideEnd {
@@ -70,10 +129,11 @@ struct WideEnd {
     repeat<2>([&](auto h) { multiplier[h] = _mm256_loadu_ps(from + h * 8); });
   }
 
-  void store(const __m256i* sums, uint8_t* y) const {
+  void store(const int32_t* sums, uint8_t* y) const {
     __m256i steps[2];
     repeat<2>([&](auto h) {
-      steps[h] = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_cvtepi32_ps(sums[h]), multiplier[h]));
+      const __m256i sum = _mm256_load_si256(reinterpret_cast<const __m256i*>(sums + h * 8));
+      steps[h] = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_cvtepi32_ps(sum), multiplier[h]));
     });
     const __m256i words = _mm256_adds_epi16(_mm256_packs_epi32(steps[0], steps[1]), shift);
     __m128i bytes =
@@ -90,31 +150,37 @@ struct WideEnd {
 };
 
 void avx2_depthwise(const DepthwiseRow& job) {
+  alignas(32) uint8_t columns[kWideSegment * kMostPairs * kPairBytes];
+  alignas(32) int32_t sums[kWideSegment * kWideChannels];
   const WideEnd end(job);
-  const auto* bias = static_cast<const int32_t*>(job.packed);
-  const auto* weights = reinterpret_cast<const __m256i*>(bias + 2 * kWideChannels);
-  const int64_t taps = job.window_rows * job.window_columns;
-  for (int64_t i = 0; i < job.results; ++i) {
-    const int64_t first = i * job.stride - job.pad;
-    const auto pixel_of = [&](int64_t tap) {
-      const int64_t column = first + tap % job.window_columns * job.dilation;
-      return column >= 0 && column < job.width
-                 ? job.rows[tap / job.window_columns] + column * job.pixel
-                 : job.outside;
-    };
-    __m256i sums[2] = {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(bias)),
-                       _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bias + 8))};
-    const __m256i* w = weights;
-    for (int64_t tap = 0; tap < taps; tap += 2, w += 2) {
-      const __m256i a = load_words(pixel_of(tap), job.channels);
-      const __m256i b =
-          tap + 1 < taps ? load_words(pixel_of(tap + 1), job.channels) : _mm256_setzero_si256();
-      sums[0] = _mm256_add_epi32(
-          sums[0], _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), _mm256_loadu_si256(w)));
-      sums[1] = _mm256_add_epi32(
-          sums[1], _mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), _mm256_loadu_si256(w + 1)));
+  const int64_t span = (job.window_columns - 1) * job.dilation + 1;
+  const int64_t most = (kWideSegment - span) / job.stride + 1;
+  const bool three = job.window_columns == 3 && row_pairs(job.window_rows) == 2;
+  for (int64_t begin = 0; begin < job.results; begin += most) {
+    const int64_t results = most < job.results - begin ? most : job.results - begin;
+    gather_pairs(job, begin * job.stride - job.pad, (results - 1) * job.stride + span, columns);
+    for (int64_t half = 0; half < 2; ++half) {
+      (three ? sum_half<3, 2> : sum_half<0, 0>)(job, columns, results, half, sums);
     }
-    end.store(sums, job.y + i * job.pixel);
+    for (int64_t i = 0; i < results; ++i) {
+      end.store(sums + i * kWideChannels, job.y + (begin + i) * job.pixel);
+    }
+  }
+}
+
+constexpr int kPeakSums = 8;
+
+void avx2_peak(int64_t rounds) {
+  __m256i sums[kPeakSums];
+  const __m256i x = _mm256_set1_epi8(3);
+  repeat<kPeakSums>([&](auto i) { sums[i] = x; });
+  for (int64_t round = 0; round < rounds; ++round) {
+    repeat<kPeakSums>([&](auto i) {
+      __m256i factor = x;
+      asm volatile("" : "+x"(factor));
+      sums[i] = Avx2Fours::dot(sums[i], factor, x);
+      asm volatile("" : "+x"(sums[i]));
+    });
   }
 }
 
@@ -136,6 +202,8 @@ constexpr ByteKernels kAvx2Kernels = {
     .depthwise_bytes = avx2_depthwise_bytes,
     .pack_depthwise = avx2_pack_depthwise,
     .depthwise = avx2_depthwise,
+    .peak = avx2_peak,
+    .peak_products = kPeakSums * 32,
 };
 
 #undef TY_TILES

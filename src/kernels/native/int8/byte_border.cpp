@@ -10,6 +10,7 @@
 #include "kernels/native/int8/byte_layout.h"
 #include "kernels/native/int8/byte_math.h"
 #include "kernels/native/parallel.h"
+#include "kernels/native/peak.h"
 #include "tensor/layout_copy.h"
 
 namespace trainyard::kernels::native {
@@ -225,7 +226,7 @@ std::optional<NodeLayouts> layouts_dequantize(const NodeView& node,
   const Shape& shape = node.input_shape(0);
   wanted.inputs[0] = channels_last(shape);
   wanted.outputs.resize(1);
-  const int64_t block = __builtin_cpu_supports("avx512f") != 0 ? 2 * kVector : kVector;
+  const int64_t block = wide_vectors_pay() ? 2 * kVector : kVector;
   if (shape.rank() == 4 && shape[1] >= block && shape.num_elements(2, 4) > 1) {
     wanted.outputs[0] = Layout::channel_blocks(shape, block);
   }

@@ -29,6 +29,8 @@ ByteConv::ByteConv(const ByteConvShape& shape, const ByteConvNumbers& numbers, c
             shape.column_dilation == 1;
   taps_ = merged_ ? shape.window_rows : shape.taps();
   depth_ = merged_ ? shape.window_columns * shape.in_channels : shape.in_channels / shape.groups;
+  // Over a copy it does no harm to read a few bytes further; their weights are zero.
+  read_depth_ = merged_ ? divide_up(depth_, kDepthStep) * kDepthStep : depth_;
   dense_ = shape.taps() == 1 && shape.row_stride == 1 && shape.column_stride == 1 &&
            shape.out_height == shape.height && shape.out_width == shape.width;
   wide_ = !kernels.exact_pairs && !pairs_fit(numbers);
@@ -255,7 +257,7 @@ void ByteConv::run_tile(const ByteConvArgs& args, const uint8_t* x, const Block&
   ConvTile job;
   job.rows = rows.data();
   job.taps = taps_;
-  job.depth = depth_;
+  job.depth = read_depth_;
   job.weights = reinterpret_cast<const int8_t*>(weights_.data()) + block.weights;
   job.bias = bias_.data() + block.numbers;
   job.multiplier = multiplier_.data() + block.numbers;

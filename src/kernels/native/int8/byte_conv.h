@@ -92,6 +92,7 @@ class ByteConv {
   bool wide_ = false;
   int64_t taps_ = 1;
   int64_t depth_ = 1;
+  int64_t read_depth_ = 1;
   int64_t tiles_ = 1;
   int64_t padded_height_ = 0;
   int64_t padded_row_ = 0;  // bytes

@@ -83,6 +83,9 @@ struct ByteKernels {
   void (*pack_depthwise)(const int8_t* weights, const int32_t* bias, const float* multiplier,
                          int64_t window_rows, int64_t window_columns, void* packed);
   void (*depthwise)(const DepthwiseRow&);
+  // Products of bytes in registers alone, and how many of them a round adds up.
+  void (*peak)(int64_t rounds);
+  int64_t peak_products;
 };
 
 // AVX2, which every processor has that gets here.

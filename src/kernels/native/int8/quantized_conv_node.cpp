@@ -81,6 +81,8 @@ class QuantizedConvKernel final : public Kernel {
  public:
   explicit QuantizedConvKernel(const NodeView& node) : adds_(node.has_input(ops::kQuantizedSum)) {
     const ByteConvShape shape = byte_conv_shape(node);
+    kind_ = shape.groups == 1 ? " " : runs_depthwise(node) ? " depthwise " : " grouped ";
+    kind_ += std::to_string(shape.window_rows) + "x" + std::to_string(shape.window_columns);
     if (runs_depthwise(node)) {
       depthwise_.emplace(shape, numbers_of(node), finish_of(node), byte_kernels());
     } else {
@@ -103,14 +105,12 @@ class QuantizedConvKernel final : public Kernel {
     return input >= 1 && input <= ops::kQuantizedMultiplier;
   }
   std::string detail() const override {
-    std::string text = byte_kernels().name;
-    if (depthwise_) text += " depthwise";
-    if (conv_ && conv_->is_wide()) text += " wide";
-    return text;
+    return std::string(byte_kernels().name) + (conv_ && conv_->is_wide() ? " wide" : "") + kind_;
   }
 
  private:
   bool adds_;
+  std::string kind_;
   std::optional<ByteConv> conv_;
   std::optional<ByteDepthwise> depthwise_;
 };

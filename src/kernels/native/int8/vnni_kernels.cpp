@@ -177,6 +177,20 @@ void vnni_depthwise(const DepthwiseRow& job) {
   }
 }
 
+constexpr int kPeakSums = 12;
+
+void vnni_peak(int64_t rounds) {
+  __m512i sums[kPeakSums];
+  const __m512i x = _mm512_set1_epi8(3);
+  repeat<kPeakSums>([&](auto i) { sums[i] = x; });
+  for (int64_t round = 0; round < rounds; ++round) {
+    repeat<kPeakSums>([&](auto i) {
+      sums[i] = _mm512_dpbusd_epi32(sums[i], x, x);
+      asm volatile("" : "+v"(sums[i]));
+    });
+  }
+}
+
 #define TY_TILES(vectors)                                                               \
   {                                                                                     \
     conv_tile<Vnni, VnniFours, vectors, 1>, conv_tile<Vnni, VnniFours, vectors, 2>,     \
@@ -196,6 +210,8 @@ constexpr ByteKernels kVnniKernels = {
     .depthwise_bytes = vnni_depthwise_bytes,
     .pack_depthwise = vnni_pack_depthwise,
     .depthwise = vnni_depthwise,
+    .peak = vnni_peak,
+    .peak_products = kPeakSums * kBlockChannels,
 };
 
 #undef TY_TILES
