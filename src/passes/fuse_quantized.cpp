@@ -22,24 +22,22 @@ bool has_static_types(const NodeView& node) {
 }
 
 template <typename T>
-ValueId constant_of(Builder& b, const NodeView& node, std::string_view what, const Shape& shape,
+ValueId constant_of(Builder& b, const std::string& name, std::string_view what, const Shape& shape,
                     std::span<const T> values) {
-  return b.constant(b.graph().unique_name(node.name() + "." + std::string(what)),
+  return b.constant(b.graph().unique_name(name + "." + std::string(what)),
                     Tensor::of<T>(shape, values));
 }
+
+// The integers of a quantized convolution.
+struct ConvNumbers {
+  std::vector<int32_t> bias;
+  std::vector<float> multiplier;
+};
 
 void give_range(Attributes& attributes, const Requantization& r) {
   attributes["y_zero"] = r.y.zero;
   attributes["low"] = r.low;
   attributes["high"] = r.high;
-}
-
-// Uses of what `r` (or, without it, the node itself) gave become uses of `y`; those nodes go.
-void replace(Graph& graph, NodeId id, const std::optional<Requantization>& r, ValueId y) {
-  if (!r) return bypass(graph, id, y);
-  bypass(graph, r->quantize, y);
-  if (r->activation.valid()) graph.erase_node(r->activation);
-  graph.erase_node(id);
 }
 
 class Fuser {
@@ -68,34 +66,54 @@ class Fuser {
     return fuse_movement(id) || fuse_table(id);
   }
 
-  ValueId add(const NodeView& node, std::string_view op, std::vector<ValueId> inputs,
-              Attributes attributes) {
-    const std::string name = graph_.unique_name(node.name() + ".int8");
-    return b_.add(op, std::move(inputs), std::move(attributes), name);
+  // Uses of what `r` (or, without it, the node itself) gave become uses of what make(name) gives,
+  // where `name` is the node's: it is still the same layer. Those nodes go before, so that it is
+  // free.
+  template <typename Make>
+  bool replace(NodeId id, const std::optional<Requantization>& r, const Make& make) {
+    const std::string name = graph_.node(id).name;
+    const ValueId old = graph_.node(r ? r->quantize : id).outputs[0];
+    const ValueId between = graph_.add_input(graph_.unique_name(name + ".between"), b_.type(old));
+    bypass(graph_, r ? r->quantize : id, between);
+    if (r && r->activation.valid()) graph_.erase_node(r->activation);
+    if (r) graph_.erase_node(id);
+    const ValueId y = make(name);
+    graph_.replace_uses(between, y);
+    graph_.erase_value(between);
+    return true;
   }
 
-  // x by w with all that follows: shared by convolutions and products. `y` is invalid if the sums
-  // may be too large.
-  ValueId add_conv(const NodeView& node, const Steps& x, ValueId data, const WeightSteps& w,
-                   const Shape& shape, ValueId real_bias, const std::optional<Requantization>& r,
-                   Attributes attributes) {
+  bool replace_by(NodeId id, const std::optional<Requantization>& r, std::string_view op,
+                  const std::vector<ValueId>& inputs, const Attributes& attributes) {
+    return replace(id, r,
+                   [&](const std::string& name) { return b_.add(op, inputs, attributes, name); });
+  }
+
+  // Nothing if the bias is not known or sums may be too large.
+  std::optional<ConvNumbers> numbers_of(const Steps& x, const WeightSteps& w, ValueId real_bias,
+                                        const std::optional<Requantization>& r) {
     const auto bias = bias_behind(graph_, real_bias, x.scale, w.scales, context_);
-    if (!bias) return kNoValue;
-    std::vector<float> multiplier;
+    if (!bias) return std::nullopt;
+    ConvNumbers numbers{.bias = *bias, .multiplier = {}};
     for (const float scale : w.scales) {
       const float own = x.scale * scale;
-      multiplier.push_back(r ? own / r->y.scale : own);
+      numbers.multiplier.push_back(r ? own / r->y.scale : own);
     }
-    const int64_t depth = shape.num_elements(1, shape.rank());
-    if (!ops::sums_fit(w.values, depth, *bias, multiplier, x.zero)) return kNoValue;
-    attributes["x_zero"] = x.zero;
-    if (r) give_range(attributes, *r);
+    const auto depth = static_cast<int64_t>(w.values.size() / w.scales.size());
+    if (!ops::sums_fit(w.values, depth, numbers.bias, numbers.multiplier, x.zero)) {
+      return std::nullopt;
+    }
+    return numbers;
+  }
+
+  ValueId add_conv(const std::string& name, ValueId data, const WeightSteps& w, const Shape& shape,
+                   const ConvNumbers& numbers, Attributes attributes) {
     const Shape per_channel{shape[0]};
     const std::vector<ValueId> inputs = {
-        data, constant_of<int8_t>(b_, node, "w", shape, w.values),
-        constant_of<int32_t>(b_, node, "bias", per_channel, *bias),
-        constant_of<float>(b_, node, "multiplier", per_channel, multiplier)};
-    return add(node, "QuantizedConv", inputs, std::move(attributes));
+        data, constant_of<int8_t>(b_, name, "w", shape, w.values),
+        constant_of<int32_t>(b_, name, "bias", per_channel, numbers.bias),
+        constant_of<float>(b_, name, "multiplier", per_channel, numbers.multiplier)};
+    return b_.add("QuantizedConv", inputs, std::move(attributes), name);
   }
 
   bool fuse_conv(NodeId id) {
@@ -106,12 +124,15 @@ class Fuser {
     const auto w = weights_behind(graph_, node.input(1), /*axis=*/0, context_);
     if (!w) return false;
     const auto r = requantization_after(graph_, id);
-    const ValueId y =
-        add_conv(node, *x, x->value, *w, Shape(node.input_shape(1)),
-                 node.has_input(2) ? node.input(2) : kNoValue, r, graph_.node(id).attributes);
-    if (!y.valid()) return false;
-    replace(graph_, id, r, y);
-    return true;
+    const auto numbers = numbers_of(*x, *w, node.has_input(2) ? node.input(2) : kNoValue, r);
+    if (!numbers) return false;
+    Attributes attributes = node.node().attributes;
+    attributes["x_zero"] = x->zero;
+    if (r) give_range(attributes, *r);
+    const Shape shape = node.input_shape(1);
+    return replace(id, r, [&](const std::string& name) {
+      return add_conv(name, x->value, *w, shape, *numbers, attributes);
+    });
   }
 
   // A product with a constant matrix is a convolution of one position.
@@ -132,16 +153,20 @@ class Fuser {
     const int64_t columns = node.input_shape(1)[axis];
     const Shape result = node.output_shape(0);
     const int64_t rows = result.num_elements() / columns;
-    const ValueId data = reshaped(node, x->value, {rows, depth, 1, 1});
-    const ValueId y = add_conv(node, *x, data, *w, {columns, depth, 1, 1},
-                               gemm && node.has_input(2) ? node.input(2) : kNoValue, r, {});
-    if (!y.valid()) return false;
-    replace(graph_, id, r, reshaped({graph_, id}, y, result));
-    return true;
+    const auto numbers =
+        numbers_of(*x, *w, gemm && node.has_input(2) ? node.input(2) : kNoValue, r);
+    if (!numbers) return false;
+    Attributes attributes = {{"x_zero", x->zero}};
+    if (r) give_range(attributes, *r);
+    return replace(id, r, [&](const std::string& name) {
+      const ValueId data = reshaped(name, x->value, {rows, depth, 1, 1});
+      const Shape shape{columns, depth, 1, 1};
+      return reshaped(name, add_conv(name, data, *w, shape, *numbers, attributes), result);
+    });
   }
 
-  ValueId reshaped(const NodeView& node, ValueId value, const Shape& shape) {
-    const ValueId dims = constant_of<int64_t>(b_, node, "shape", {shape.rank()}, shape.dims());
+  ValueId reshaped(const std::string& name, ValueId value, const Shape& shape) {
+    const ValueId dims = constant_of<int64_t>(b_, name, "shape", {shape.rank()}, shape.dims());
     return b_.add("Reshape", {value, dims});
   }
 
@@ -157,9 +182,7 @@ class Fuser {
                              {"b_ratio", right->scale / r->y.scale},
                              {"b_zero", right->zero}};
     give_range(attributes, *r);
-    replace(graph_, id, r,
-            add(node, "QuantizedAdd", {left->value, right->value}, std::move(attributes)));
-    return true;
+    return replace_by(id, r, "QuantizedAdd", {left->value, right->value}, attributes);
   }
 
   bool fuse_concat(NodeId id) {
@@ -176,13 +199,11 @@ class Fuser {
       zeros.push_back(part->zero);
       ratios.push_back(part->scale / r->y.scale);
     }
-    replace(graph_, id, r,
-            add(node, "QuantizedConcat", std::move(parts),
-                {{"axis", node.attr_int("axis", 0)},
-                 {"ratios", ratios},
-                 {"y_zero", r->y.zero},
-                 {"zeros", zeros}}));
-    return true;
+    return replace_by(id, r, "QuantizedConcat", parts,
+                      {{"axis", node.attr_int("axis", 0)},
+                       {"ratios", ratios},
+                       {"y_zero", r->y.zero},
+                       {"zeros", zeros}});
   }
 
   bool fuse_average(NodeId id) {
@@ -198,22 +219,23 @@ class Fuser {
     attributes["x_zero"] = x->zero;
     attributes["ratio"] = x->scale / r->y.scale;
     give_range(attributes, *r);
-    replace(graph_, id, r, add(node, "QuantizedAveragePool", {x->value}, std::move(attributes)));
-    return true;
+    return replace_by(id, r, "QuantizedAveragePool", {x->value}, attributes);
   }
 
   // One element decides one element: all 256 answers are worked out here.
   template <typename Function>
-  ValueId add_table(const NodeView& node, const Steps& x, const Steps& y,
-                    const Function& function) {
+  bool replace_by_table(NodeId id, const std::optional<Requantization>& r, const Steps& x,
+                        const Steps& y, const Function& function) {
     std::array<uint8_t, 256> table{};
     for (int64_t i = 0; i < 256; ++i) {
       const float real = static_cast<float>(i - x.zero) * x.scale;
       const auto steps = static_cast<float>(function(double{real})) / y.scale;
       table[static_cast<size_t>(i)] = ops::to_byte(steps, {.zero = y.zero});
     }
-    const ValueId values = constant_of<uint8_t>(b_, node, "table", {256}, table);
-    return add(node, "QuantizedTable", {x.value, values}, {});
+    return replace(id, r, [&](const std::string& name) {
+      const ValueId values = constant_of<uint8_t>(b_, name, "table", {256}, table);
+      return b_.add("QuantizedTable", {x.value, values}, {}, name);
+    });
   }
 
   bool fuse_requantize(NodeId id) {
@@ -221,8 +243,10 @@ class Fuser {
     const auto x = bytes_behind(graph_, node.input(0));
     const auto y = quantized_by(graph_, id);
     if (!x || !y || y->dtype != DType::kU8) return false;
-    bypass(graph_, id,
-           x->same_steps(*y) ? x->value : add_table(node, *x, *y, [](double v) { return v; }));
+    if (!x->same_steps(*y)) {
+      return replace_by_table(id, std::nullopt, *x, *y, [](double v) { return v; });
+    }
+    bypass(graph_, id, x->value);
     return true;
   }
 
@@ -234,8 +258,7 @@ class Fuser {
     const auto x = bytes_behind(graph_, node.input(0));
     const auto r = requantization_after(graph_, id);
     if (!x || !r || r->activation.valid()) return false;
-    replace(graph_, id, r, add_table(node, *x, r->y, activation));
-    return true;
+    return replace_by_table(id, r, *x, r->y, activation);
   }
 
   // DequantizeLinear goes behind what only moves elements (or keeps the largest).
@@ -257,17 +280,15 @@ class Fuser {
       if (!r || r->activation.valid()) return false;
     }
     const NodeView dequantize(graph_, graph_.value(node.input(0)).producer);
-    std::vector<ValueId> scale(dequantize.node().inputs.begin() + 1,
-                               dequantize.node().inputs.end());
+    std::vector<ValueId> real(dequantize.node().inputs);
     std::vector<ValueId> inputs = node.node().inputs;
     inputs[0] = x->value;
+    const Attributes attributes = node.node().attributes;
     const std::string op = node.op();
-    const ValueId moved = add(node, op, std::move(inputs), Attributes(node.node().attributes));
-    scale.insert(scale.begin(), moved);
-    const ValueId real = b_.add("DequantizeLinear", std::move(scale), {},
-                                graph_.unique_name(graph_.node(id).name + ".real"));
-    bypass(graph_, id, real);
-    return true;
+    return replace(id, std::nullopt, [&](const std::string& name) {
+      real[0] = b_.add(op, inputs, attributes, name);
+      return b_.add("DequantizeLinear", real, {}, graph_.unique_name(name + ".real"));
+    });
   }
 
   static bool nearest_resize(const NodeView& node) {

@@ -91,7 +91,7 @@ TEST(Quantized, ASumGoesIntoTheLaterConvolution) {
   const ValueId sum = q.b.add("Add", {q.on_tensor(a, 1.0F, 1), q.on_tensor(b, 2.0F, 2)});
   EXPECT_EQ(q.rewritten(q.on_tensor(sum, 4.0F, 5)),
             "QuantizeLinear QuantizedConv QuantizedConv DequantizeLinear ");
-  const NodeView conv(q.graph, q.graph.find_node("second.int8"));
+  const NodeView conv(q.graph, q.graph.find_node("second"));
   EXPECT_TRUE(conv.has_input(4));
   EXPECT_EQ(conv.attr_float("own_ratio", 0), 0.5F);
   EXPECT_EQ(conv.attr_float("sum_ratio", 0), 0.25F);
