@@ -28,7 +28,13 @@ double rate(int64_t flops, double seconds) {
   return seconds > 0 ? static_cast<double>(flops) / seconds * 1e-9 : 0;
 }
 
+// Billions of operations a second that the machine could do of a step's kind.
+double peak_of(std::string_view op, const runtime::MachinePeak& peak) {
+  return op == "QuantizedConv" && peak.int8_gops > 0 ? peak.int8_gops : peak.gflops;
+}
+
 struct Sum {
+  std::string op;
   int64_t nodes = 0;
   int64_t flops = 0;
   double seconds = 0;
@@ -85,7 +91,7 @@ void add_explanation(report::Document& document, const runtime::Executable& exec
 }
 
 void add_profile(report::Document& document, const runtime::Executable& executable,
-                 const runtime::Profile& profile, double peak_gflops) {
+                 const runtime::Profile& profile, const runtime::MachinePeak& peak) {
   const std::vector<double> seconds = profile.step_seconds();
   const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   std::map<std::string, Sum> kinds;
@@ -103,20 +109,21 @@ void add_profile(report::Document& document, const runtime::Executable& executab
     // Takes no time, and a row of zeros would hide those that do.
     if (step.kernel == "view") continue;
     Sum& sum = kinds[step.op + " (" + step.kernel + ")"];
+    sum.op = step.op;
     sum.nodes += 1;
     sum.flops += step.cost.flops;
     sum.seconds += seconds[i];
     const double gflops = rate(step.cost.flops, seconds[i]);
     nodes.add_row({step.node, step.op, step.kernel, step.output, report::seconds_cell(seconds[i]),
                    report::percent_cell(seconds[i] / total), report::fixed_cell(gflops, 1),
-                   report::percent_cell(gflops / peak_gflops)});
+                   report::percent_cell(gflops / peak_of(step.op, peak))});
     rows.push_back(Json::object({{"node", step.node},
                                  {"operator", step.op},
                                  {"kind", ops::kind_name(step.kind)},
                                  {"kernel", step.kernel},
                                  {"seconds", seconds[i]},
                                  {"gflops", gflops},
-                                 {"share_of_peak", gflops / peak_gflops}}));
+                                 {"share_of_peak", gflops / peak_of(step.op, peak)}}));
   }
   std::vector<std::pair<std::string, Sum>> order(kinds.begin(), kinds.end());
   std::sort(order.begin(), order.end(),
@@ -131,13 +138,21 @@ void add_profile(report::Document& document, const runtime::Executable& executab
     const double gflops = rate(sum.flops, sum.seconds);
     by_kind.add_row({name, report::count_cell(sum.nodes), report::seconds_cell(sum.seconds),
                      report::percent_cell(sum.seconds / total), report::fixed_cell(gflops, 1),
-                     report::percent_cell(gflops / peak_gflops)});
+                     report::percent_cell(gflops / peak_of(sum.op, peak))});
   }
   document.blocks.emplace_back(report::Heading{"Time by node (mean of the measured runs)"});
   document.blocks.emplace_back(std::move(nodes));
   document.blocks.emplace_back(report::Heading{"Time by operator and kernel"});
   document.blocks.emplace_back(std::move(by_kind));
   document.data["profile"] = std::move(rows);
+}
+
+double seconds_at_peak(const runtime::Executable& executable, const runtime::MachinePeak& peak) {
+  double seconds = 0;
+  for (const runtime::StepInfo& step : executable.steps()) {
+    seconds += static_cast<double>(step.cost.flops) / (peak_of(step.op, peak) * 1e9);
+  }
+  return seconds;
 }
 
 }  // namespace trainyard::cli

@@ -4,6 +4,7 @@
 #include "device/device_list.h"
 #include "ir/graph.h"
 #include "report/document.h"
+#include "runtime/bench.h"
 #include "runtime/executable.h"
 #include "runtime/profile.h"
 
@@ -29,6 +30,10 @@ void add_weights_notice(report::Document& document, const Graph& graph);
 void add_explanation(report::Document& document, const runtime::Executable& executable);
 // Adds tables by node and by kind, and "profile" to the data.
 void add_profile(report::Document& document, const runtime::Executable& executable,
-                 const runtime::Profile& profile, double peak_gflops);
+                 const runtime::Profile& profile, const runtime::MachinePeak& peak);
+
+// Seconds that the steps' operations would take at the machine's peak, floats and bytes each at
+// theirs.
+double seconds_at_peak(const runtime::Executable& executable, const runtime::MachinePeak& peak);
 
 }  // namespace trainyard::cli

@@ -42,11 +42,14 @@ int run_machine(const BenchFlags& flags, std::ostream& out) {
       {"multiply-add peak, 1 thread", fmt::format("{:.1f} GFLOP/s", peak.gflops_one_thread)});
   table.add_row({fmt::format("multiply-add peak, {} threads", threads),
                  fmt::format("{:.1f} GFLOP/s", peak.gflops)});
+  table.add_row({fmt::format("products of bytes, {} threads", threads),
+                 fmt::format("{:.1f} GOP/s", peak.int8_gops)});
   table.add_row({"memory read", fmt::format("{:.1f} GB/s", peak.memory_gb_per_s)});
   document.blocks.emplace_back(std::move(table));
   document.data = Json::object({{"threads", threads},
                                 {"gflops_one_thread", peak.gflops_one_thread},
                                 {"gflops", peak.gflops},
+                                {"int8_gops", peak.int8_gops},
                                 {"memory_gb_per_s", peak.memory_gb_per_s}});
   out << report::render(document, flags.format);
   return 0;
@@ -100,6 +103,7 @@ int bench_command(const BenchFlags& flags, std::ostream& out) {
     flops += static_cast<double>(step.cost.flops);
   }
   const double gflops = flops / timing.median_s * 1e-9;
+  const double of_peak = seconds_at_peak(executable, peak) / timing.median_s;
   const double images = static_cast<double>(measured.batch) / timing.median_s;
   report::Table table({{"model", report::Align::kLeft},
                        {"batch"},
@@ -116,12 +120,12 @@ int bench_command(const BenchFlags& flags, std::ostream& out) {
                  report::count_cell(executable.threads()), report::seconds_cell(timing.median_s),
                  report::seconds_cell(timing.p10_s), report::seconds_cell(timing.p90_s),
                  report::fixed_cell(images, 1), report::fixed_cell(gflops, 1),
-                 report::percent_cell(gflops / peak.gflops), report::bytes_cell(memory),
+                 report::percent_cell(of_peak), report::bytes_cell(memory),
                  report::seconds_cell(measured.compile_s)});
   document.blocks.emplace_back(std::move(table));
   if (measured.phases) add_phases(document, *measured.phases, timing.median_s);
   if (flags.explain) add_explanation(document, executable);
-  if (flags.profile) add_profile(document, executable, measured.profile, peak.gflops);
+  if (flags.profile) add_profile(document, executable, measured.profile, peak);
   document.data["model"] = flags.model.text();
   document.data["mode"] = flags.train ? "train" : "infer";
   document.data["batch"] = measured.batch;
@@ -134,7 +138,7 @@ int bench_command(const BenchFlags& flags, std::ostream& out) {
   document.data["runs"] = timing.runs;
   document.data["images_per_s"] = images;
   document.data["gflops"] = gflops;
-  document.data["share_of_peak"] = gflops / peak.gflops;
+  document.data["share_of_peak"] = of_peak;
   document.data["peak_memory_bytes"] = memory;
   document.data["arena_bytes"] = executable.arena_bytes();
   document.data["state_bytes"] = executable.state_bytes();

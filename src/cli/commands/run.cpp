@@ -193,7 +193,7 @@ int run_command(const RunFlags& flags, std::ostream& out) {
   document.data["outputs"] = std::move(outputs);
   if (flags.explain) add_explanation(document, executable);
   if (flags.profile) {
-    add_profile(document, executable, profile, runtime::measure_peak(executable.threads()).gflops);
+    add_profile(document, executable, profile, runtime::measure_peak(executable.threads()));
   }
   if (!flags.trace.empty()) write_file(flags.trace, profile.trace_json());
   if (!flags.output.empty()) {
