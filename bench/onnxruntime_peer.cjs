@@ -6,15 +6,17 @@ const { version } = require('onnxruntime-node/package.json');
 const [model, threads, warmup, runs] = [process.argv[2], ...process.argv.slice(3).map(Number)];
 
 // The same kind of numbers that `trainyard bench` uses: uniform in [-1, 1); whole numbers are zero.
+// An open dimension, which has a name, is the batch: one image.
 function randomInput(meta) {
-  const size = meta.shape.reduce((product, dim) => product * dim, 1);
-  if (meta.type === 'int64') return new ort.Tensor('int64', new BigInt64Array(size), meta.shape);
+  const shape = meta.shape.map((dim) => (typeof dim === 'number' ? dim : 1));
+  const size = shape.reduce((product, dim) => product * dim, 1);
+  if (meta.type === 'int64') return new ort.Tensor('int64', new BigInt64Array(size), shape);
   let state = 1;
   const values = Float32Array.from({ length: size }, () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
     return state / 2 ** 31 - 1;
   });
-  return new ort.Tensor('float32', values, meta.shape);
+  return new ort.Tensor('float32', values, shape);
 }
 
 async function main() {
