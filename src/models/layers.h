@@ -72,6 +72,9 @@ class Net {
   explicit Net(std::string_view name, NetStyle style = {})
       : graph_(std::string(name)), builder_(graph_), style_(style) {}
 
+  // How the convolutions that follow start.
+  void set_fan(Fan fan) { style_.fan = fan; }
+
   ValueId image(const ModelOptions& options, int64_t channels = 3);
   ValueId tokens(const ModelOptions& options);
   int64_t channels(ValueId x) const { return builder_.shape(x)[1]; }

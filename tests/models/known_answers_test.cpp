@@ -86,6 +86,13 @@ TEST(Parameters, GooglenetWithAuxiliaryHeads) {
   EXPECT_EQ(trainable * 4 >> 20, 51);
 }
 
+// What pytorch-ssd's mb1-ssd and mb1-ssd-lite have for VOC's 20 classes and background.
+TEST(Parameters, SsdMobilenetV1) {
+  EXPECT_EQ(figures("ssd300-mobilenet_v1").params.trainable(), 9'468'996);
+  EXPECT_EQ(figures("ssd300-mobilenet_v1").cost.macs / 1'000'000, 1526);
+  EXPECT_EQ(figures("ssd300-mobilenet_v1-lite").params.trainable(), 4'312'388);
+}
+
 struct Rounded {
   std::string_view model;
   double millions;

@@ -134,8 +134,9 @@ TEST(BuildModel, NamesTheNearestModels) {
 TEST(BuildModel, SaysWhyAnOptionIsRefused) {
   EXPECT_EQ(error_of("resnet50", {.image = 31}),
             "resnet50: images of 31x31 are not possible, expected a size from 32 to 8192");
-  EXPECT_EQ(error_of("ssd300-mobilenet_v1", {.image = 320}),
-            "ssd300-mobilenet_v1 takes images of 300x300 only, not 320x320");
+  EXPECT_EQ(
+      error_of("ssd300-mobilenet_v1", {.image = 63}),
+      "ssd300-mobilenet_v1: images of 63x63 are not possible, expected a size from 64 to 8192");
   EXPECT_EQ(error_of("resnet50", {.width = 0.5}), "resnet50 has no width multiplier");
   EXPECT_EQ(error_of("resnet50", {.auxiliary = true}), "resnet50 has no auxiliary classifiers");
   EXPECT_EQ(error_of("shufflenet_v2", {.width = 0.75}),
