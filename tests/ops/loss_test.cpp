@@ -31,6 +31,12 @@ OpCases loss_cases() {
        .inputs = {given({1, 2, 2}, {-1, -2, -3, -4}), given({1, 2}, {-100, 1}, DType::kI32)},
        .attributes = {{"ignore_index", int64_t{-100}}},
        .outputs = {gives({}, {4})}},
+      // Two pictures of four priors: one object and its two hardest, and none.
+      {.op = "MineNegatives",
+       .inputs = {given({2, 4, 2}, {0, 9, 0, 1, 0, 3, 0, 2, 0, 9, 0, 1, 0, 3, 0, 2}),
+                  given({2, 4}, {1, 0, 0, 0, 0, 0, 0, 0}, DType::kI64)},
+       .attributes = {{"ratio", 2.0F}},
+       .outputs = {gives({2, 4}, {1, -1, 0, 0, -1, -1, -1, -1}, DType::kI64)}},
       {.op = "SoftmaxCrossEntropyLoss",
        .inputs = {given({1, 2}, {1000, 1000}), given({1}, {0}, DType::kI64)},
        .attributes = {{"reduction", text("none")}},
