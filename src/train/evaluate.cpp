@@ -1,5 +1,7 @@
 #include "train/evaluate.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
@@ -48,11 +50,37 @@ class JoinedEvaluator final : public Evaluator {
     }
   }
 
+  void combine(const TestTeam& team) override {
+    for (const auto& part : parts_) part->combine(team);
+  }
+
  private:
   std::vector<std::unique_ptr<Evaluator>> parts_;
 };
 
 }  // namespace
+
+void Evaluator::combine(const TestTeam& team) {
+  std::vector<double> all = sums();
+  team.sum(all);
+  set_sums(all);
+}
+
+std::vector<double> gather(const TestTeam& team, std::span<const double> own) {
+  std::vector<double> counts(static_cast<size_t>(team.workers), 0);
+  counts[static_cast<size_t>(team.rank)] = static_cast<double>(own.size());
+  team.sum(counts);
+  size_t begin = 0;
+  size_t total = 0;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (static_cast<int64_t>(i) < team.rank) begin += static_cast<size_t>(counts[i]);
+    total += static_cast<size_t>(counts[i]);
+  }
+  std::vector<double> all(total, 0);
+  std::copy(own.begin(), own.end(), all.begin() + static_cast<ptrdiff_t>(begin));
+  if (total > 0) team.sum(all);
+  return all;
+}
 
 double Evaluation::score(std::string_view name) const {
   const Score* found = find_score(scores, name);
@@ -67,7 +95,7 @@ std::unique_ptr<Evaluator> join_evaluators(std::vector<std::unique_ptr<Evaluator
 }
 
 Evaluation evaluate(Graph model, data::Loader& loader, const MakeEvaluator& make, int threads,
-                    const std::function<void(std::span<double>)>& sum_over_workers) {
+                    const TestTeam& team) {
   const std::unique_ptr<Evaluator> evaluator = make(model);
   runtime::CompileOptions options;
   options.threads = threads;
@@ -82,11 +110,7 @@ Evaluation evaluate(Graph model, data::Loader& loader, const MakeEvaluator& make
     evaluator->add(outputs, *batch);
   }
   const double seconds = watch.seconds();
-  if (sum_over_workers) {
-    std::vector<double> sums = evaluator->sums();
-    sum_over_workers(sums);
-    evaluator->set_sums(sums);
-  }
+  if (team.sum) evaluator->combine(team);
   Evaluation result = evaluator->result();
   result.seconds = seconds;
   return result;

@@ -31,6 +31,15 @@ struct Evaluation {
   double score(std::string_view name) const;
 };
 
+// Those that test a part of the data set each.
+struct TestTeam {
+  int64_t rank = 0;
+  int64_t workers = 1;
+  // Replaces numbers by their sums over all workers, which call it with as many; empty: one worker
+  // tests everything.
+  std::function<void(std::span<double>)> sum = {};
+};
+
 // Judges one batch after the other. Not thread-safe.
 class Evaluator {
  public:
@@ -43,9 +52,11 @@ class Evaluator {
   // for targets that do not fit.
   virtual void add(std::span<const Tensor* const> outputs, const data::Batch& batch) = 0;
   virtual Evaluation result() const = 0;
-  // Everything that is added up, to be summed over workers that test a part each.
+  // Everything that was seen, as numbers.
   virtual std::vector<double> sums() const = 0;
   virtual void set_sums(std::span<const double> sums) = 0;
+  // From what this worker has seen to what all have seen: by default sums() of all added up.
+  virtual void combine(const TestTeam& team);
 };
 
 // Makes one for a network, whose outputs it may change to what it wants to see: scores in place of
@@ -57,8 +68,10 @@ std::unique_ptr<Evaluator> join_evaluators(std::vector<std::unique_ptr<Evaluator
 
 // Compiles `model` for use (its weights as they are in the graph) and runs one epoch of `loader`,
 // whose batches must have the shape of the model's input. threads = 0: all cores.
-// `sum_over_workers` replaces numbers by their sums over those that test the other parts.
 Evaluation evaluate(Graph model, data::Loader& loader, const MakeEvaluator& make, int threads,
-                    const std::function<void(std::span<double>)>& sum_over_workers = {});
+                    const TestTeam& team = {});
+
+// The numbers of all workers one after the other, in the order of ranks; for combine().
+std::vector<double> gather(const TestTeam& team, std::span<const double> own);
 
 }  // namespace trainyard::train

@@ -251,7 +251,9 @@ struct Trainer::Impl {
     report.exposed_seconds = std::exchange(exposed_seconds_, 0.0);
     report.images_per_s = static_cast<double>(sums_.images - images_before) / train_seconds;
     report.test = evaluate(model_for_test(), test_loader_, task_.evaluator, place_.threads,
-                           [&](std::span<double> sums) { replicas_.sum(sums); });
+                           {.rank = replicas_.rank(),
+                            .workers = replicas_.workers(),
+                            .sum = [&](std::span<double> sums) { replicas_.sum(sums); }});
     sums_ = {};
     note_sums();
     log_->end_epoch(std::move(report), [this] { return states(); });

@@ -149,7 +149,7 @@ TEST(Evaluate, SumsOfCalibrationAddUpOverWorkers) {
   const auto twice = [](std::span<double> sums) {
     for (double& sum : sums) sum *= 2;
   };
-  const Evaluation test = evaluate(network(false), loader, make_classifier_test, 1, twice);
+  const Evaluation test = evaluate(network(false), loader, make_classifier_test, 1, {.sum = twice});
   EXPECT_EQ(test.images, 20);
   EXPECT_NEAR(test.score("calibration_error"), expected_calibration_error(), 1e-6);
 }
@@ -173,12 +173,13 @@ TEST(Evaluate, PartsAddUp) {
   std::vector<double> all;
   for (int64_t rank = 0; rank < 2; ++rank) {
     data::Loader loader(set, {.batch = kTested, .rank = rank, .world = 2});
-    evaluate(network(false), loader, task.evaluator, 1, [&](std::span<double> sums) {
-      all.resize(sums.size());
-      for (size_t i = 0; i < sums.size(); ++i) all[i] += sums[i];
-      if (rank == 0) return;
-      std::copy(all.begin(), all.end(), sums.begin());
-    });
+    // Parts are combined one after the other.
+    std::vector<double> sums;
+    evaluate(network(false), loader, task.evaluator, 1, {.sum = [&](std::span<double> part) {
+               sums.insert(sums.end(), part.begin(), part.end());
+             }});
+    all.resize(sums.size());
+    for (size_t i = 0; i < sums.size(); ++i) all[i] += sums[i];
   }
   Graph model = network(false);
   const auto evaluator = task.evaluator(model);

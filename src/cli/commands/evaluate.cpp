@@ -54,6 +54,7 @@ class ShownEvaluator final : public train::Evaluator {
   train::Evaluation result() const override { return inner_->result(); }
   std::vector<double> sums() const override { return inner_->sums(); }
   void set_sums(std::span<const double> sums) override { inner_->set_sums(sums); }
+  void combine(const train::TestTeam& team) override { inner_->combine(team); }
 
  private:
   std::unique_ptr<Evaluator> inner_;
