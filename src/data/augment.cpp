@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/numbers.h"
 
 namespace trainyard::data {
 
@@ -12,11 +13,14 @@ extern const StepDef kCenter;
 extern const StepDef kChannels;
 extern const StepDef kCrop;
 extern const StepDef kCutout;
+extern const StepDef kExpand;
 extern const StepDef kFlip;
 extern const StepDef kJitter;
 extern const StepDef kPad;
+extern const StepDef kPhotometric;
 extern const StepDef kResize;
 extern const StepDef kResizedCrop;
+extern const StepDef kSampleCrop;
 
 namespace {
 
@@ -31,6 +35,9 @@ constexpr const StepDef* kSteps[] = {
     &kResizedCrop,
     &kJitter,
     &kChannels,
+    &kPhotometric,
+    &kExpand,
+    &kSampleCrop,
 };
 // clang-format on
 
@@ -46,8 +53,10 @@ const StepDef& find_step(std::string_view name) {
   }
   TY_REQUIRE(name != kNormalize, "augmentation 'normalize' must be the last step");
   names.emplace_back(kNormalize);
-  throw_error("there is no augmentation '{}'; there are {} and normalize[:MEANS:STDS].{}", name,
-              join(usages, ", "), did_you_mean(name, names));
+  throw_error(
+      "there is no augmentation '{}'; there are {}, normalize[:MEANS:STDS] and "
+      "ssd[:SIZE], a recipe.{}",
+      name, join(usages, ", "), did_you_mean(name, names));
 }
 
 // "name" or "name:arguments"
@@ -57,9 +66,26 @@ struct Word {
   std::string arguments;
 };
 
-std::vector<Word> parse_words(std::string_view text) {
+// `ssd` or `ssd:SIZE` as the first word stands for the steps that SSD is trained with: pixels of
+// 127 become 0, and 255 becomes 1.
+std::string expand_recipe(std::string_view text) {
+  constexpr std::string_view kRecipe = "ssd";
+  constexpr int64_t kSsdImage = 300;
+  const std::string_view first = text.substr(0, text.find(','));
+  if (first != kRecipe && !first.starts_with("ssd:")) return std::string(text);
+  const int64_t size = first == kRecipe
+                           ? kSsdImage
+                           : parse_whole(first.substr(kRecipe.size() + 1), 1, kLargestSide,
+                                         fmt::format("augmentation '{}' (ssd[:SIZE])", first));
+  return fmt::format(
+      "photometric,expand,sample_crop,flip,resize:{}x{},normalize:0.498039:0.501961{}", size, size,
+      text.substr(first.size()));
+}
+
+std::vector<Word> parse_words(std::string_view given) {
   std::vector<Word> words;
-  if (text.empty()) return words;
+  if (given.empty()) return words;
+  const std::string text = expand_recipe(given);
   for (std::string& part : split(text, ',')) {
     const size_t colon = part.find(':');
     Word word{.text = part, .name = part.substr(0, colon), .arguments = {}};
@@ -155,26 +181,23 @@ PixelView Augmentations::read(const Dataset& dataset, int64_t sample, Workspace&
 PixelView Augmentations::apply(const Dataset& dataset, PixelView picture, const Draw& draw,
                                Workspace& workspace) const {
   const uint64_t key = key_of(draw);
+  const bool has_boxes = dataset.target_kind() == TargetKind::kBoxes;
+  std::vector<Box>& boxes = workspace.target.boxes;
+  boxes.clear();
+  // After the picture, whose size the boxes may need.
+  if (has_boxes) dataset.target(draw.sample, workspace.target);
   try {
     for (size_t i = 0; i < steps_.size(); ++i) {
       Pixels& first = workspace.steps[0];
       Pixels& free = picture.data == first.bytes.data() ? workspace.steps[1] : first;
-      picture = steps_[i]->apply(picture, free, RandomStream(key, i));
+      const RandomStream random(key, i);
+      picture = has_boxes ? steps_[i]->apply_with_boxes(picture, free, boxes, random)
+                          : steps_[i]->apply(picture, free, random);
     }
   } catch (const Error& error) {
     throw_error("{}: {}", dataset.sample_name(draw.sample), error.what());
   }
   return picture;
-}
-
-void Augmentations::move_boxes(std::vector<Box>& boxes, const PictureShape& in,
-                               const Draw& draw) const {
-  const uint64_t key = key_of(draw);
-  PictureShape shape = in;
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    steps_[i]->apply_to_boxes(boxes, shape, RandomStream(key, i));
-    shape = steps_[i]->output(shape);
-  }
 }
 
 void Augmentations::floats(const Dataset& dataset, const Draw& draw, Workspace& workspace,

@@ -18,6 +18,7 @@ namespace trainyard::data {
 struct Workspace {
   Pixels sample;
   Pixels steps[2];
+  // Of the last sample. Boxes are those of the picture as the steps left it.
   Target target;
   PictureShape shape;  // of the last sample as the set gave it
 };
@@ -46,7 +47,8 @@ class Augmentations {
   // The steps without what is random, to judge a network by.
   std::string evaluation_text() const;
 
-  // The bytes after the last step before normalisation; in the set's memory or in `workspace`.
+  // The bytes after the last step before normalisation; in the set's memory or in `workspace`,
+  // where boxes are left too, if the set has them.
   PixelView bytes(const Dataset& dataset, const Draw& draw, Workspace& workspace) const;
   // output().elements() floats.
   void floats(const Dataset& dataset, const Draw& draw, Workspace& workspace, float* out) const;
@@ -55,8 +57,6 @@ class Augmentations {
               Workspace& workspace, float* out) const;
   // The picture of a sample as the set gives it; valid until the workspace reads another.
   static PixelView read(const Dataset& dataset, int64_t sample, Workspace& workspace);
-  // Boxes of a sample of shape `in`, moved as the same draw moves its pixels.
-  void move_boxes(std::vector<Box>& boxes, const PictureShape& in, const Draw& draw) const;
 
   const std::optional<Normalization>& normalization() const { return normalization_; }
 

@@ -29,6 +29,13 @@ class Step {
   // Boxes of a picture of shape `in`, moved as apply() with the same `random` moves its pixels.
   virtual void apply_to_boxes(std::vector<Box>& /*boxes*/, const PictureShape& /*in*/,
                               const RandomStream& /*random*/) const {}
+  // Both at once; for steps whose choice depends on the boxes, which are those of `in`.
+  virtual PixelView apply_with_boxes(const PixelView& in, Pixels& out, std::vector<Box>& boxes,
+                                     const RandomStream& random) const {
+    const PixelView made = apply(in, out, random);
+    apply_to_boxes(boxes, in.shape, random);
+    return made;
+  }
   // As it is written.
   virtual std::string text() const = 0;
   // What stands in its place when a network is judged, where nothing is random; empty: nothing.

@@ -30,8 +30,9 @@ struct Spec {
 };
 
 const std::vector<std::string>& known_names() {
-  static const std::vector<std::string> kNames = {"fashion-mnist", "mnist",  "cifar10",
-                                                  "cifar100",      "folder", "synthetic"};
+  static const std::vector<std::string> kNames = {
+      "fashion-mnist", "mnist", "cifar10",    "cifar100", "folder",
+      "voc",           "coco",  "openimages", "csv",      "synthetic"};
   return kNames;
 }
 
@@ -133,6 +134,34 @@ std::unique_ptr<Dataset> open_synthetic(const Spec& spec, Split split) {
   return make_synthetic(options, split);
 }
 
+// voc:DIR or voc:DIR:LIST
+std::unique_ptr<Dataset> open_voc_spec(Spec spec, Split split) {
+  std::string lists;
+  if (!std::filesystem::is_directory(spec.place)) {
+    if (const size_t colon = spec.place.rfind(':'); colon != std::string::npos) {
+      lists = spec.place.substr(colon + 1);
+      spec.place.resize(colon);
+    }
+  }
+  return open_voc(require_place(spec), lists, split);
+}
+
+// NAME:FILE:IMAGES[:CLASSES]
+std::unique_ptr<Dataset> open_box_files(const Spec& spec, Split split) {
+  const std::vector<std::string> parts = trainyard::split(spec.place, ':');
+  const bool has_classes = spec.name == "openimages";
+  TY_REQUIRE(parts.size() == 2 || (has_classes && parts.size() == 3),
+             "data set '{}': expected {}:FILE:IMAGES{}", spec.text, spec.name,
+             has_classes ? " or openimages:FILE:IMAGES:CLASS,CLASS" : "");
+  TY_REQUIRE(std::filesystem::is_regular_file(parts[0]), "data set '{}': there is no file {}",
+             spec.text, parts[0]);
+  TY_REQUIRE(std::filesystem::is_directory(parts[1]), "data set '{}': {} is not a folder",
+             spec.text, parts[1]);
+  if (spec.name == "coco") return open_coco(parts[0], parts[1], split);
+  if (spec.name == "csv") return open_box_csv(parts[0], parts[1], split);
+  return open_openimages(parts[0], parts[1], parts.size() == 3 ? parts[2] : "", split);
+}
+
 // What the files in the folder say it is.
 std::unique_ptr<Dataset> open_folder(const Spec& spec, Split split) {
   const std::filesystem::path folder = spec.place;
@@ -144,10 +173,11 @@ std::unique_ptr<Dataset> open_folder(const Spec& spec, Split split) {
   allow_options(spec, {});
   if (is_cifar10_folder(folder)) return open_cifar10(folder, split);
   if (is_cifar100_folder(folder)) return open_cifar100(folder, split);
+  if (is_voc_folder(folder)) return open_voc(folder, "", split);
   if (is_image_folder(folder)) return open_image_folder(folder, split);
   throw_error(
       "{}: found neither IDX files (train-images-idx3-ubyte) nor CIFAR files (data_batch_1.bin, "
-      "train.bin) nor a folder of pictures per class",
+      "train.bin) nor Annotations of Pascal VOC nor a folder of pictures per class",
       folder.string());
 }
 
@@ -167,6 +197,15 @@ std::string Dataset::sample_name(int64_t index) const {
   return fmt::format("sample {} of {}", index, source());
 }
 
+bool names_boxes(std::string_view text) {
+  const Spec spec = parse_spec(text);
+  for (const char* name : {"voc", "coco", "openimages", "csv"}) {
+    if (spec.name == name) return true;
+  }
+  return spec.name.empty() && std::filesystem::is_directory(spec.place) &&
+         is_voc_folder(spec.place);
+}
+
 std::unique_ptr<Dataset> open_dataset(std::string_view text, Split split) {
   Spec spec = parse_spec(text);
   // A folder of a format's name, with nothing behind it, is meant.
@@ -179,6 +218,10 @@ std::unique_ptr<Dataset> open_dataset(std::string_view text, Split split) {
   if (spec.name == "synthetic") return open_synthetic(spec, split);
   if (spec.name.empty()) return open_folder(spec, split);
   allow_options(spec, {});
+  if (spec.name == "coco" || spec.name == "csv" || spec.name == "openimages") {
+    return open_box_files(spec, split);
+  }
+  if (spec.name == "voc") return open_voc_spec(spec, split);
   const std::filesystem::path folder = require_place(spec);
   if (spec.name == "cifar10") return open_cifar10(folder, split);
   if (spec.name == "cifar100") return open_cifar100(folder, split);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,8 @@ class Dataset {
   virtual PixelView pixels(int64_t index, Pixels& room) const = 0;
   // Where sample `index` comes from.
   virtual std::string sample_name(int64_t index) const;
+  // What was wrong with the targets, file and object, and what was done about it.
+  virtual std::span<const std::string> problems() const { return {}; }
 
   const PictureShape& shape() const { return info_.shape; }
   const std::vector<std::string>& class_names() const { return info_.class_names; }
@@ -60,10 +63,16 @@ class Dataset {
 //   mnist:DIR[,classes=N] IDX files (names as MNIST's, .gz or not)
 //   cifar10:DIR, cifar100:DIR   the binary versions
 //   folder:DIR            DIR/train/CLASS/*.jpg and DIR/val (or test)/CLASS/*.jpg; also .png
+//   voc:DIR[:LIST]        boxes: Pascal VOC (XML); LIST is a file of ImageSets/Main, or TRAIN/TEST
+//   coco:F.json:IMAGES    boxes: COCO
+//   openimages:F.csv:IMAGES[:CLASS,CLASS]   boxes: Open Images
+//   csv:F.csv:IMAGES      boxes: a line each
 //   synthetic[:CxHxW][,classes=N][,size=N][,seed=N]
 //   DIR                   any of the above, told by the files in it
 // Files are checked here, the pictures of a folder when they are read. Throws Error naming file,
 // byte, what was expected and what was found.
 std::unique_ptr<Dataset> open_dataset(std::string_view spec, Split split);
+// Whether it is one whose targets are boxes, without opening it.
+bool names_boxes(std::string_view spec);
 
 }  // namespace trainyard::data

@@ -26,6 +26,28 @@ Image read_image(const std::filesystem::path& path) {
   return decode_image(read_file(path), path.string());
 }
 
+Image to_image(const PixelView& picture) {
+  Image image{.height = picture.shape.height, .width = picture.shape.width, .pixels = {}};
+  image.pixels.reserve(static_cast<size_t>(3 * picture.shape.plane()));
+  for (int64_t i = 0; i < picture.shape.plane(); ++i) {
+    for (int64_t c = 0; c < 3; ++c) {
+      const int64_t channel = picture.shape.channels == 3 ? c : 0;
+      image.pixels.push_back(picture.row(channel, 0)[i]);
+    }
+  }
+  return image;
+}
+
+void to_planes(const Image& image, Pixels& out) {
+  out.reshape({kColors, image.height, image.width});
+  const int64_t plane = out.shape.plane();
+  for (int64_t c = 0; c < kColors; ++c) {
+    const uint8_t* from = image.pixels.data() + c;
+    uint8_t* to = out.row(c, 0);
+    for (int64_t i = 0; i < plane; ++i) to[i] = from[i * kColors];
+  }
+}
+
 Image resize(const Image& image, int64_t height, int64_t width) {
   TY_REQUIRE(height > 0 && width > 0, "cannot resize a picture to {} x {}", height, width);
   Image out{.height = height, .width = width, .pixels = {}};

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/pixels.h"
 #include "tensor/tensor.h"
 
 namespace trainyard::data {
@@ -35,6 +36,11 @@ PictureSize picture_size(std::string_view bytes);
 Image decode_image(std::string_view bytes, std::string_view origin);
 // A PNG file.
 std::string encode_png(const Image& image);
+
+// Red, green and blue apart, as networks want them.
+void to_planes(const Image& image, Pixels& out);
+// And back; of one channel all three are made.
+Image to_image(const PixelView& picture);
 
 // Bilinear, with pixel centres aligned; when shrinking, each pixel averages what it covers.
 Image resize(const Image& image, int64_t height, int64_t width);

@@ -61,13 +61,7 @@ class ImageFolder final : public Dataset {
         !shape().is_fixed() || (image.height == shape().height && image.width == shape().width),
         "{}: {} x {}, but the others are {} x {}; it was changed", path, image.height, image.width,
         shape().height, shape().width);
-    room.reshape({kColors, image.height, image.width});
-    const int64_t plane = room.shape.plane();
-    for (int64_t c = 0; c < kColors; ++c) {
-      const uint8_t* from = image.pixels.data() + c;
-      uint8_t* to = room.row(c, 0);
-      for (int64_t i = 0; i < plane; ++i) to[i] = from[i * kColors];
-    }
+    to_planes(image, room);
     return room.view();
   }
 

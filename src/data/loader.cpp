@@ -57,6 +57,7 @@ Batch Loader::make_batch() const {
   Batch batch;
   batch.images = Tensor(DType::kF32, Shape{places, shape.channels, shape.height, shape.width});
   batch.labels = Tensor(DType::kI64, Shape{places});
+  batch.origins.resize(static_cast<size_t>(places));
   if (dataset_.target_kind() == TargetKind::kProbabilities) {
     batch.probabilities = Tensor(DType::kF32, Shape{places, dataset_.num_classes()});
   } else if (dataset_.target_kind() == TargetKind::kBoxes) {
@@ -166,6 +167,7 @@ void Loader::fill(Batch& batch, int64_t index, Workspace& workspace) const {
           dataset_, picture, draw, workspace,
           own.images.values<float>().data() + static_cast<int64_t>(place) * elements);
       fill_target(own, place, draw, workspace);
+      own.origins[place] = {.sample = samples[i], .shape = workspace.shape};
     }
   }
   const int64_t valid = static_cast<int64_t>(samples.size()) * options_.copies_at_once;
@@ -188,9 +190,14 @@ void Loader::finish(Batch& batch, int64_t index, int64_t valid) const {
   std::fill(rest.begin(), rest.end(), 0.0F);
 }
 
-// After the picture, whose size the boxes need where sizes differ.
+// After the picture, whose steps have moved the boxes.
 void Loader::fill_target(Batch& batch, size_t place, const Draw& draw, Workspace& workspace) const {
   Target& target = workspace.target;
+  if (dataset_.target_kind() == TargetKind::kBoxes) {
+    batch.boxes[place].assign(target.boxes.begin(), target.boxes.end());
+    batch.labels.values<int64_t>()[place] = kNoLabel;
+    return;
+  }
   target.label = kNoLabel;
   dataset_.target(draw.sample, target);
   batch.labels.values<int64_t>()[place] = target.label;
@@ -201,9 +208,6 @@ void Loader::fill_target(Batch& batch, size_t place, const Draw& draw, Workspace
     std::copy(
         target.probabilities.begin(), target.probabilities.end(),
         batch.probabilities.values<float>().begin() + static_cast<ptrdiff_t>(place * classes));
-  } else if (dataset_.target_kind() == TargetKind::kBoxes) {
-    augmentations_.move_boxes(target.boxes, workspace.shape, draw);
-    batch.boxes[place].assign(target.boxes.begin(), target.boxes.end());
   }
 }
 

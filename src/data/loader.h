@@ -16,6 +16,12 @@
 
 namespace trainyard::data {
 
+// Where a place of a batch comes from.
+struct Origin {
+  int64_t sample = 0;
+  PictureShape shape;  // as the set gave it
+};
+
 struct Batch {
   Tensor images;  // f32[batch, channels, height, width]
   Tensor labels;  // i64[batch]; kNoLabel unless the targets are classes
@@ -23,8 +29,9 @@ struct Batch {
   // the image.
   Tensor probabilities;
   std::vector<std::vector<Box>> boxes;
-  int64_t index = 0;  // in the epoch
-  int64_t valid = 0;  // samples in it; the places after them hold zeros and kNoLabel
+  std::vector<Origin> origins;  // of the first `valid` places
+  int64_t index = 0;            // in the epoch
+  int64_t valid = 0;            // samples in it; the places after them hold zeros and kNoLabel
   // Further copies of the same samples, where not all are taken at once.
   std::vector<Batch> more;
 };

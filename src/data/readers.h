@@ -31,6 +31,19 @@ bool is_cifar100_folder(const std::filesystem::path& folder);
 std::unique_ptr<Dataset> open_image_folder(const std::filesystem::path& folder, Split split);
 bool is_image_folder(const std::filesystem::path& folder);
 
+// Pictures with boxes; see data/boxes/ for what each format looks like and how splits are found.
+std::unique_ptr<Dataset> open_voc(const std::filesystem::path& folder, const std::string& lists,
+                                  Split split);
+bool is_voc_folder(const std::filesystem::path& folder);
+std::unique_ptr<Dataset> open_coco(const std::filesystem::path& file,
+                                   const std::filesystem::path& images, Split split);
+std::unique_ptr<Dataset> open_box_csv(const std::filesystem::path& file,
+                                      const std::filesystem::path& images, Split split);
+// `classes`: names separated by commas; empty: all there are.
+std::unique_ptr<Dataset> open_openimages(const std::filesystem::path& file,
+                                         const std::filesystem::path& images,
+                                         const std::string& classes, Split split);
+
 struct SyntheticOptions {
   PictureShape shape = {3, 32, 32};
   int64_t classes = 10;

@@ -13,18 +13,6 @@ constexpr int64_t kSmallestSide = 56;  // smaller pictures are enlarged
 constexpr int64_t kCell = 96;          // where sizes differ
 constexpr uint8_t kPaper = 255;
 
-Image to_image(const PixelView& picture) {
-  Image image{.height = picture.shape.height, .width = picture.shape.width, .pixels = {}};
-  image.pixels.reserve(static_cast<size_t>(3 * picture.shape.plane()));
-  for (int64_t i = 0; i < picture.shape.plane(); ++i) {
-    for (int64_t c = 0; c < 3; ++c) {
-      const int64_t channel = picture.shape.channels == 3 ? c : 0;
-      image.pixels.push_back(picture.row(channel, 0)[i]);
-    }
-  }
-  return image;
-}
-
 // Shrunk to the cell, ratio kept, or enlarged by a whole factor.
 Image fit(Image image, int64_t height, int64_t width) {
   const double shrink =

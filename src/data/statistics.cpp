@@ -51,7 +51,8 @@ Statistics measure_statistics(const Dataset& dataset, int64_t most) {
   Statistics all;
   all.class_counts.resize(static_cast<size_t>(dataset.num_classes()));
   for (int64_t i = 0; i < dataset.size(); ++i) {
-    ++all.class_counts[static_cast<size_t>(dataset.label(i))];
+    const int64_t label = dataset.label(i);
+    if (label != kNoLabel) ++all.class_counts[static_cast<size_t>(label)];
   }
   const int64_t samples = std::min(most, dataset.size());
   std::vector<Sums> channels(static_cast<size_t>(dataset.shape().channels));

@@ -11,7 +11,7 @@ namespace trainyard::data {
 
 struct Statistics {
   int64_t samples = 0;                // looked at
-  std::vector<int64_t> class_counts;  // of all samples
+  std::vector<int64_t> class_counts;  // of all samples that have a class
   std::vector<double> mean;           // per channel, of bytes
   std::vector<double> std;
   int64_t min_height = 0;

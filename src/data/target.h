@@ -26,6 +26,8 @@ struct Box {
   float right = 0;
   float bottom = 0;
   int64_t label = 0;
+  // Hard to see: nothing is learned from it, and finding it or not does not count.
+  bool difficult = false;
 
   float width() const { return right - left; }
   float height() const { return bottom - top; }

@@ -74,8 +74,7 @@ void expect_boxes_follow(const std::string& text, float tolerance, int least_see
     for (int64_t sample = 0; sample < set.size(); ++sample) {
       const Draw draw{.seed = 7, .epoch = epoch, .sample = sample};
       const PixelView view = steps.bytes(set, draw, workspace);
-      std::vector<Box> boxes = {Rectangles::box_of(sample)};
-      steps.move_boxes(boxes, workspace.shape, draw);
+      const std::vector<Box>& boxes = workspace.target.boxes;
       const auto found = bright_part(view, sample % 2);
       if (!found) {
         // Less than a pixel may be left of it.
@@ -100,6 +99,8 @@ TEST(Boxes, FollowThePixelsThroughEveryStep) {
   // Shrunk pieces blur their border by about a pixel.
   expect_boxes_follow("resized_crop:32x32:0.3", 1.6F, 150);
   expect_boxes_follow("resized_crop:64x64:0.5,flip,crop:8,channels:3,center:48x48", 1.6F, 150);
+  expect_boxes_follow("expand,resize:96x96", 1.6F, 200);
+  expect_boxes_follow("sample_crop,resize:96x96,flip", 1.6F, 200);
 }
 
 TEST(Boxes, AreCutOffAtTheBorderAndDroppedOutsideOfIt) {
@@ -123,10 +124,11 @@ TEST(Boxes, ComeInBatches) {
       ASSERT_EQ(batch->boxes[i].size(), 1U);
       EXPECT_EQ(batch->boxes[i][0].label, sample % 2);
       EXPECT_EQ(batch->labels.values<int64_t>()[i], kNoLabel);
-      std::vector<Box> expected = {Rectangles::box_of(sample)};
-      loader.augmentations().move_boxes(expected, {1, 30 + sample % 7, 40 - sample % 5},
-                                        {.seed = 1, .epoch = 3, .sample = sample});
-      EXPECT_EQ(batch->boxes[i], expected);
+      EXPECT_EQ(batch->origins[i].sample, sample);
+      EXPECT_EQ(batch->origins[i].shape, (PictureShape{1, 30 + sample % 7, 40 - sample % 5}));
+      Workspace workspace;
+      loader.augmentations().bytes(set, {.seed = 1, .epoch = 3, .sample = sample}, workspace);
+      EXPECT_EQ(batch->boxes[i], workspace.target.boxes);
       ++sample;
     }
   }
