@@ -1,0 +1,174 @@
+#include "detect/decoder.h"
+
+#include "base/error.h"
+
+namespace trainyard::detect {
+namespace {
+
+constexpr int64_t kCoordinates = 2;
+constexpr int64_t kBoxNumbers = 4;
+
+// What nodes of a decoder are made with.
+class DecoderNodes {
+ public:
+  explicit DecoderNodes(ops::Builder& builder) : b_(builder) {}
+
+  ValueId ints(const char* name, std::vector<int64_t> values) {
+    return b_.constant_ints(std::string("decode.") + name, values);
+  }
+
+  ValueId number(const char* name, float value) {
+    return b_.constant_scalar(std::string("decode.") + name, value);
+  }
+
+  // x[..., begin:end] along one axis.
+  ValueId slice(ValueId x, const char* name, int64_t axis, int64_t begin, int64_t end) {
+    const std::string prefix = name;
+    return b_.add(
+        "Slice",
+        {x, ints((prefix + ".starts").c_str(), {begin}), ints((prefix + ".ends").c_str(), {end}),
+         ints((prefix + ".axes").c_str(), {axis})},
+        {}, "decode." + prefix);
+  }
+
+  // Two numbers of each prior: 1 x priors x 2.
+  ValueId pairs(const char* name, std::span<const Prior> priors, float Prior::*first,
+                float Prior::*second) {
+    Tensor tensor(DType::kF32, Shape{1, static_cast<int64_t>(priors.size()), kCoordinates});
+    float* out = tensor.values<float>().data();
+    for (const Prior& prior : priors) {
+      *out++ = prior.*first;
+      *out++ = prior.*second;
+    }
+    return b_.constant(std::string("decode.") + name, std::move(tensor));
+  }
+
+  ValueId add(std::string_view op, std::vector<ValueId> inputs, const char* name,
+              Attributes attributes = {}) {
+    return b_.add(op, std::move(inputs), std::move(attributes), std::string("decode.") + name);
+  }
+
+ private:
+  ops::Builder& b_;
+};
+
+std::pair<ValueId, ValueId> raw_outputs(const Graph& graph) {
+  TY_REQUIRE(is_detector(graph),
+             "expected a detector with the outputs locations and scores, as ssd300-mobilenet_v1 "
+             "has them");
+  return {graph.outputs()[0], graph.outputs()[1]};
+}
+
+}  // namespace
+
+bool is_detector(const Graph& graph) {
+  if (graph.outputs().size() != 2 || graph.inputs().size() != 1) return false;
+  const Value& locations = graph.value(graph.outputs()[0]);
+  const Value& scores = graph.value(graph.outputs()[1]);
+  return locations.name == "locations" && scores.name == "scores" &&
+         locations.type.shape.rank() == 3 && scores.type.shape.rank() == 3 &&
+         locations.type.shape[2] == kBoxNumbers && locations.type.shape[1] == scores.type.shape[1];
+}
+
+std::vector<Prior> priors_of(const Graph& graph) {
+  const auto [locations, scores] = raw_outputs(graph);
+  const Shape& image = graph.value(graph.inputs()[0]).type.shape;
+  TY_REQUIRE(image.rank() == 4 && image[2] == image[3] && image[2] > 0,
+             "a detector's input is {}, expected a square picture", image.to_string());
+  std::vector<Prior> priors = ssd_priors(image[2]);
+  const int64_t found = graph.value(locations).type.shape[1];
+  TY_REQUIRE(static_cast<int64_t>(priors.size()) == found,
+             "the detector has {} priors, SSD has {} for pictures of {} x {}", found, priors.size(),
+             image[2], image[3]);
+  return priors;
+}
+
+DecodedBoxes add_decoder(ops::Builder& builder, ValueId locations, ValueId scores,
+                         std::span<const Prior> priors) {
+  DecoderNodes nodes(builder);
+  const ValueId sizes = nodes.pairs("sizes", priors, &Prior::width, &Prior::height);
+  const ValueId centres = nodes.pairs("centres", priors, &Prior::x, &Prior::y);
+  const ValueId moves = nodes.slice(locations, "moves", 2, 0, kCoordinates);
+  const ValueId growth = nodes.slice(locations, "growth", 2, kCoordinates, kBoxNumbers);
+  const ValueId moved = nodes.add(
+      "Mul",
+      {nodes.add("Mul", {moves, nodes.number("centre_variance", kCentreVariance)}, "moves.scaled"),
+       sizes},
+      "moves.sized");
+  const ValueId centre = nodes.add("Add", {moved, centres}, "centre");
+  const ValueId grown = nodes.add(
+      "Exp",
+      {nodes.add("Mul", {growth, nodes.number("size_variance", kSizeVariance)}, "growth.scaled")},
+      "growth.exp");
+  const ValueId half = nodes.add(
+      "Mul", {nodes.add("Mul", {grown, sizes}, "size"), nodes.number("half", 0.5F)}, "half_size");
+  const ValueId low = nodes.add("Sub", {centre, half}, "low");
+  const ValueId high = nodes.add("Add", {centre, half}, "high");
+  return {nodes.add("Concat", {low, high}, "boxes", {{"axis", int64_t{2}}}),
+          nodes.add("Softmax", {scores}, "probabilities", {{"axis", int64_t{2}}})};
+}
+
+SelectedBoxes add_suppression(ops::Builder& builder, const DecodedBoxes& decoded,
+                              const DecoderOptions& options) {
+  DecoderNodes nodes(builder);
+  const int64_t classes = builder.shape(decoded.scores)[2];
+  const ValueId by_class = nodes.add("Transpose", {decoded.scores}, "by_class",
+                                     {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  const ValueId objects = nodes.slice(by_class, "objects", 1, 1, classes);
+  const ValueId selected =
+      nodes.add("NonMaxSuppression",
+                {decoded.boxes, objects, nodes.ints("most_per_class", {options.most_per_class}),
+                 nodes.number("overlap", static_cast<float>(options.overlap)),
+                 nodes.number("score", static_cast<float>(options.score))},
+                "selected");
+  return {decoded.boxes, objects, selected};
+}
+
+void decode_outputs(Graph& graph) {
+  const std::vector<Prior> priors = priors_of(graph);
+  const auto [locations, scores] = raw_outputs(graph);
+  graph.rename_value(scores, "class_scores");
+  ops::Builder builder(graph);
+  const DecodedBoxes decoded = add_decoder(builder, locations, scores, priors);
+  graph.rename_value(decoded.boxes, "boxes");
+  graph.rename_value(decoded.scores, "scores");
+  graph.set_outputs({decoded.scores, decoded.boxes});
+}
+
+void detect_outputs(Graph& graph, const DecoderOptions& options) {
+  const std::vector<Prior> priors = priors_of(graph);
+  const auto [locations, scores] = raw_outputs(graph);
+  TY_REQUIRE(graph.value(locations).type.shape[0] == 1,
+             "detections come one picture at a time; the batch is {}",
+             graph.value(locations).type.shape[0]);
+  graph.rename_value(scores, "class_scores");
+  ops::Builder builder(graph);
+  DecoderNodes nodes(builder);
+  const SelectedBoxes all =
+      add_suppression(builder, add_decoder(builder, locations, scores, priors), options);
+  // Scores are found by picture, class and prior; boxes by picture and prior.
+  const ValueId found = nodes.add("GatherND", {all.scores, all.selected}, "found");
+  // The best of all classes, in order.
+  const ValueId count = nodes.add("Shape", {found}, "count");
+  const ValueId most = nodes.ints("most", {options.most});
+  const std::vector<ValueId> best =
+      builder.add_multi("TopK", {found, nodes.add("Min", {count, most}, "kept")}, 2,
+                        {{"axis", int64_t{0}}}, "decode.best");
+  const ValueId rows = nodes.add("Gather", {all.selected, best[1]}, "rows", {{"axis", int64_t{0}}});
+  const ValueId labels = nodes.add("Gather", {rows, nodes.ints("class_column", {1})}, "class_of",
+                                   {{"axis", int64_t{1}}});
+  const ValueId places = nodes.add("Gather", {rows, nodes.ints("place_columns", {0, 2})},
+                                   "place_of", {{"axis", int64_t{1}}});
+  const ValueId boxes = nodes.add("GatherND", {all.boxes, places}, "box_of");
+  const ValueId front = nodes.ints("front", {0});
+  const ValueId out_boxes = nodes.add("Unsqueeze", {boxes, front}, "out_boxes");
+  const ValueId out_labels =
+      nodes.add("Transpose", {labels}, "out_labels", {{"perm", std::vector<int64_t>{1, 0}}});
+  const ValueId out_scores = nodes.add("Unsqueeze", {best[0], front}, "out_scores");
+  graph.rename_value(out_boxes, "boxes");
+  graph.rename_value(out_labels, "labels");
+  graph.rename_value(out_scores, "scores");
+  graph.set_outputs({out_boxes, out_labels, out_scores});
+}
+
+}  // namespace trainyard::detect

@@ -1,0 +1,51 @@
+// From a detector's numbers to boxes, as nodes: what training leaves out and everybody else needs.
+#pragma once
+
+#include <span>
+
+#include "detect/priors.h"
+#include "ir/graph.h"
+#include "ops/builder.h"
+
+namespace trainyard::detect {
+
+// pytorch-ssd's.
+inline constexpr double kScoreThreshold = 0.01;
+inline constexpr double kSuppressionOverlap = 0.45;
+inline constexpr int64_t kMostPerClass = 200;
+
+struct DecoderOptions {
+  double score = kScoreThreshold;  // boxes with less are dropped
+  double overlap = kSuppressionOverlap;
+  int64_t most_per_class = kMostPerClass;
+  int64_t most = 200;  // boxes of one picture
+};
+
+// A graph of which the two outputs are those of the zoo's SSD, at its own size.
+bool is_detector(const Graph& graph);
+// Its priors, by the size of the input. Throws Error if their number is not that of the outputs.
+std::vector<Prior> priors_of(const Graph& graph);
+
+struct DecodedBoxes {
+  ValueId boxes;   // N x priors x 4: left, top, right, bottom in shares of the picture, not cut off
+  ValueId scores;  // N x priors x classes: probabilities, background first
+};
+DecodedBoxes add_decoder(ops::Builder& builder, ValueId locations, ValueId scores,
+                         std::span<const Prior> priors);
+
+struct SelectedBoxes {
+  ValueId boxes;     // N x priors x 4
+  ValueId scores;    // N x (classes - 1) x priors
+  ValueId selected;  // M x 3: picture, class (from 0, without background), prior
+};
+SelectedBoxes add_suppression(ops::Builder& builder, const DecodedBoxes& decoded,
+                              const DecoderOptions& options);
+
+// Replaces the outputs of a detector by `boxes` and `scores` of add_decoder().
+void decode_outputs(Graph& graph);
+
+// Replaces them by the detections of one picture, best first: boxes (1 x M x 4), labels (1 x M,
+// from 0, without background) and scores (1 x M). Throws Error unless the batch is 1.
+void detect_outputs(Graph& graph, const DecoderOptions& options);
+
+}  // namespace trainyard::detect

@@ -1,0 +1,28 @@
+// A detector on pictures whose objects are known.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "detect/decoder.h"
+#include "detect/scoring.h"
+#include "train/evaluate.h"
+
+namespace trainyard::detect {
+
+// What a test has seen. Regions are in pixels of the pictures as the data set has them, if these
+// were only resized on the way.
+struct DetectionTest {
+  std::vector<Truth> truths;
+  std::vector<Detection> detections;
+  std::vector<int64_t> pictures;  // samples of the set
+};
+
+// Scores "map" (VOC 2007's mean of 11 points at half overlap), which decides, "map_every_point" and
+// "map_50_95" (COCO's). The network's outputs become those of a decoder. `seen`, which may be null,
+// gets everything for reports when the result is asked for.
+std::unique_ptr<train::Evaluator> make_detection_evaluator(Graph& model, int64_t classes,
+                                                           DetectionTest* seen = nullptr);
+
+}  // namespace trainyard::detect

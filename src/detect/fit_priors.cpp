@@ -1,0 +1,120 @@
+#include "detect/fit_priors.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "data/boxes/box_set.h"
+#include "detect/matching.h"
+
+namespace trainyard::detect {
+namespace {
+
+constexpr int kMostRounds = 100;
+
+// Of two boxes with the same centre.
+double shape_overlap(const PriorShape& a, const PriorShape& b) {
+  const double shared = std::min(a.width, b.width) * std::min(a.height, b.height);
+  return shared / (a.width * a.height + b.width * b.height - shared);
+}
+
+size_t nearest(const PriorShape& shape, const std::vector<PriorShape>& centres) {
+  size_t best = 0;
+  for (size_t i = 1; i < centres.size(); ++i) {
+    if (shape_overlap(shape, centres[i]) > shape_overlap(shape, centres[best])) best = i;
+  }
+  return best;
+}
+
+// Each centre as far from the ones before as a draw weighted by the distance makes it.
+std::vector<PriorShape> first_centres(const std::vector<PriorShape>& shapes, size_t count,
+                                      const RandomStream& random) {
+  std::vector<PriorShape> centres = {shapes[random.below(0, shapes.size())]};
+  std::vector<double> apart(shapes.size());
+  while (centres.size() < count) {
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      const double distance = 1 - shape_overlap(shapes[i], centres[nearest(shapes[i], centres)]);
+      apart[i] = distance * distance;
+    }
+    const double total = std::accumulate(apart.begin(), apart.end(), 0.0);
+    double at = random.uniform(centres.size()) * total;
+    size_t chosen = 0;
+    while (chosen + 1 < shapes.size() && (at -= apart[chosen]) > 0) ++chosen;
+    centres.push_back(shapes[chosen]);
+  }
+  return centres;
+}
+
+std::vector<PriorShape> k_means(const std::vector<PriorShape>& shapes, size_t count,
+                                uint64_t seed) {
+  std::vector<PriorShape> centres = first_centres(shapes, count, RandomStream(seed));
+  std::vector<size_t> of(shapes.size(), count);
+  for (int round = 0; round < kMostRounds; ++round) {
+    bool changed = false;
+    std::vector<PriorShape> sums(count);
+    std::vector<double> sizes(count, 0);
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      const size_t own = nearest(shapes[i], centres);
+      changed |= own != of[i];
+      of[i] = own;
+      sums[own].width += shapes[i].width;
+      sums[own].height += shapes[i].height;
+      sizes[own] += 1;
+    }
+    if (!changed) break;
+    for (size_t c = 0; c < count; ++c) {
+      if (sizes[c] > 0) centres[c] = {sums[c].width / sizes[c], sums[c].height / sizes[c]};
+    }
+  }
+  return centres;
+}
+
+PriorRecall recall_of(const std::vector<Region>& regions, std::vector<Prior> priors) {
+  PriorRecall recall;
+  const Matcher matcher(std::move(priors));
+  for (const double best : matcher.best_overlaps(regions)) {
+    recall.mean_overlap += best / static_cast<double>(regions.size());
+    recall.covered += best >= kMatchOverlap ? 1 : 0;
+  }
+  return recall;
+}
+
+// In shares of the pictures.
+std::vector<Region> objects_of(const data::Dataset& set) {
+  std::vector<Region> regions;
+  data::Target target;
+  for (int64_t i = 0; i < set.size(); ++i) {
+    const data::PictureSize size = data::picture_size_of(set.sample_name(i));
+    if (size.width == 0 || size.height == 0) continue;
+    set.target(i, target);
+    const auto width = static_cast<double>(size.width);
+    const auto height = static_cast<double>(size.height);
+    for (const data::Box& box : target.boxes) {
+      regions.push_back(
+          {static_cast<double>(box.left) / width, static_cast<double>(box.top) / height,
+           static_cast<double>(box.right) / width, static_cast<double>(box.bottom) / height});
+    }
+  }
+  return regions;
+}
+
+}  // namespace
+
+PriorFit fit_priors(const data::Dataset& set, int64_t image, uint64_t seed) {
+  const std::vector<Region> regions = objects_of(set);
+  TY_REQUIRE(!regions.empty(), "{}: there is no object", set.source());
+  std::vector<PriorShape> shapes;
+  for (const Region& region : regions) shapes.push_back({region.width(), region.height()});
+  PriorFit fit;
+  fit.objects = static_cast<int64_t>(regions.size());
+  fit.shapes = k_means(shapes, kMaps * kShapesPerPosition, seed);
+  std::sort(fit.shapes.begin(), fit.shapes.end(), [](const PriorShape& a, const PriorShape& b) {
+    return a.width * a.height < b.width * b.height;
+  });
+  fit.own = recall_of(regions, ssd_priors(image));
+  fit.fitted = recall_of(regions, ssd_priors(image, fit.shapes));
+  return fit;
+}
+
+}  // namespace trainyard::detect

@@ -1,0 +1,119 @@
+#include "detect/priors.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace trainyard::detect {
+namespace {
+
+// Sizes of 300 pixels, from map to map.
+constexpr double kDesignImage = 300;
+constexpr std::array<double, kMaps + 1> kSizes = {60, 105, 150, 195, 240, 285, 330};
+// The first three maps are stepped by their stride; later ones, whose sizes are rounded up, by the
+// picture divided by their positions.
+constexpr size_t kStridedMaps = 3;
+constexpr int64_t kFirstStride = 16;
+
+float share(double value) {
+  return static_cast<float>(std::clamp(value, 0.0, 1.0));
+}
+
+// Positions a side of each map: the stride-16 one, then halves, rounded up.
+std::array<int64_t, kMaps> positions_of(int64_t image) {
+  std::array<int64_t, kMaps> positions{};
+  int64_t side = image;
+  for (int64_t stride = 1; stride < kFirstStride; stride *= 2) side = (side + 1) / 2;
+  for (int64_t& each : positions) {
+    each = side;
+    side = (side + 1) / 2;
+  }
+  return positions;
+}
+
+}  // namespace
+
+std::vector<PriorShape> ssd_shapes() {
+  std::vector<PriorShape> shapes;
+  for (size_t map = 0; map < kMaps; ++map) {
+    const double least = kSizes[map] / kDesignImage;
+    const double between = std::sqrt(kSizes[map] * kSizes[map + 1]) / kDesignImage;
+    shapes.push_back({least, least});
+    shapes.push_back({between, between});
+    for (const double ratio : {2.0, 3.0}) {
+      const double root = std::sqrt(ratio);
+      shapes.push_back({least * root, least / root});
+      shapes.push_back({least / root, least * root});
+    }
+  }
+  return shapes;
+}
+
+std::vector<Prior> ssd_priors(int64_t image) {
+  return ssd_priors(image, ssd_shapes());
+}
+
+std::vector<Prior> ssd_priors(int64_t image, std::span<const PriorShape> shapes) {
+  TY_CHECK(image > 0 && shapes.size() == kMaps * kShapesPerPosition, "{} shapes for {}",
+           shapes.size(), image);
+  const std::array<int64_t, kMaps> positions = positions_of(image);
+  std::vector<Prior> priors;
+  int64_t stride = kFirstStride;
+  for (size_t map = 0; map < kMaps; ++map, stride *= 2) {
+    const int64_t side = positions[map];
+    const double step = map < kStridedMaps
+                            ? static_cast<double>(stride) / static_cast<double>(image)
+                            : 1 / static_cast<double>(side);
+    for (int64_t row = 0; row < side; ++row) {
+      for (int64_t column = 0; column < side; ++column) {
+        for (size_t i = 0; i < kShapesPerPosition; ++i) {
+          const PriorShape& shape = shapes[map * kShapesPerPosition + i];
+          priors.push_back({share((static_cast<double>(column) + 0.5) * step),
+                            share((static_cast<double>(row) + 0.5) * step), share(shape.width),
+                            share(shape.height)});
+        }
+      }
+    }
+  }
+  return priors;
+}
+
+Offsets encode(const Region& region, const Prior& prior) {
+  const auto centre = [](double low, double high, float at, float side) {
+    return static_cast<float>(((low + high) / 2 - static_cast<double>(at)) /
+                              static_cast<double>(side * kCentreVariance));
+  };
+  const auto size = [](double wanted, float side) {
+    return static_cast<float>(std::log(wanted / static_cast<double>(side)) /
+                              static_cast<double>(kSizeVariance));
+  };
+  return {centre(region.left, region.right, prior.x, prior.width),
+          centre(region.top, region.bottom, prior.y, prior.height),
+          size(region.width(), prior.width), size(region.height(), prior.height)};
+}
+
+Region decode(const Offsets& offsets, const Prior& prior) {
+  const double x = static_cast<double>(offsets.x * kCentreVariance * prior.width + prior.x);
+  const double y = static_cast<double>(offsets.y * kCentreVariance * prior.height + prior.y);
+  const double width = static_cast<double>(std::exp(offsets.width * kSizeVariance) * prior.width);
+  const double height =
+      static_cast<double>(std::exp(offsets.height * kSizeVariance) * prior.height);
+  return {x - width / 2, y - height / 2, x + width / 2, y + height / 2};
+}
+
+Region region_of(const Prior& prior) {
+  return decode({}, prior);
+}
+
+double overlap(const Region& a, const Region& b, double extra) {
+  const double width = std::min(a.right, b.right) - std::max(a.left, b.left) + extra;
+  const double height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top) + extra;
+  if (!(width > 0) || !(height > 0)) return 0;
+  const double shared = width * height;
+  const auto area = [&](const Region& r) { return (r.width() + extra) * (r.height() + extra); };
+  return shared / (area(a) + area(b) - shared);
+}
+
+}  // namespace trainyard::detect
