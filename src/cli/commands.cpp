@@ -10,6 +10,7 @@ extern const Command kCalibrate;
 extern const Command kCheck;
 extern const Command kCompletion;
 extern const Command kData;
+extern const Command kDetect;
 extern const Command kDevice;
 extern const Command kDevices;
 extern const Command kConformance;
@@ -73,6 +74,7 @@ constexpr const Command* kCommands[] = {
     &kEvaluate,
     &kWeights,
     &kTransfer,
+    &kDetect,
     &kScale,
     &kAllReduce,
     &kStaleness,

@@ -13,7 +13,10 @@ namespace {
 
 // Scores of other classes than the data has cannot be trained; a new head is another network.
 void require_head(const Graph& graph, const TrainConfig& config, int64_t classes) {
-  const Shape& scores = graph.value(graph.outputs()[0]).type.shape;
+  // A detector's scores are its second output.
+  const ValueId named = graph.find_value("scores");
+  const ValueId head = named.valid() && graph.is_output(named) ? named : graph.outputs()[0];
+  const Shape& scores = graph.value(head).type.shape;
   const int64_t found = scores.rank() == 0 ? 0 : scores[scores.rank() - 1];
   TY_REQUIRE(found == classes,
              "{} has {} outputs, and {} classes are asked for ({}): a file keeps its head. Train a "
@@ -46,9 +49,11 @@ void check_names(const TrainConfig& config, const Graph& graph) {
 
 Graph load_network(const TrainConfig& config, const data::Dataset& training, int64_t batch) {
   const data::PictureShape picture = data::Augmentations(config.augment, training).output();
-  const int64_t classes = config.classes > 0 ? config.classes : training.num_classes();
-  TY_REQUIRE(classes >= training.num_classes(), "classes is {}, but the data has {}", classes,
-             training.num_classes());
+  // Background is a class of detectors.
+  const int64_t known =
+      training.num_classes() + (training.target_kind() == data::TargetKind::kBoxes ? 1 : 0);
+  const int64_t classes = config.classes > 0 ? config.classes : known;
+  TY_REQUIRE(classes >= known, "classes is {}, but the data has {}", classes, known);
   network::Request request{.model = config.model, .batch = batch};
   if (network::is_path(config.model)) {
     Graph graph = network::load(request);

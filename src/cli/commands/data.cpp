@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/box_inspection.h"
 #include "cli/command.h"
 #include "data/augment.h"
 #include "data/dataset.h"
@@ -135,7 +136,13 @@ int inspect(const DataFlags& flags, std::ostream& out) {
   };
   say(fmt::format("{}: {} samples {} in {} classes", set->source(), with_commas(set->size()),
                   sizes_text(*set, statistics), set->num_classes()));
-  document.blocks.emplace_back(class_table(*set, statistics));
+  if (set->target_kind() == data::TargetKind::kBoxes) {
+    TY_REQUIRE(flags.sheet.empty(),
+               "--sheet needs a class for each picture; `data show` draws boxes");
+    add_box_report(*set, document);
+  } else {
+    document.blocks.emplace_back(class_table(*set, statistics));
+  }
   document.blocks.emplace_back(channel_table(statistics));
   if (!statistics.unreadable.empty()) {
     say(fmt::format("{} samples cannot be read:\n  {}",
@@ -184,13 +191,19 @@ int show(const DataFlags& flags, std::ostream& out) {
   data::Sheet sheet(rows, columns, steps.output());
   data::Workspace workspace;
   data::Pixels room;
+  data::Pixels drawn;
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t column = 0; column < columns; ++column) {
       const data::Draw draw{.seed = static_cast<uint64_t>(flags.seed.value_or(1)),
                             .epoch = flags.copies ? 0 : column,
                             .sample = row * set->size() / rows,
                             .copy = flags.copies ? column : 0};
-      sheet.place(row, column, visible(steps, *set, draw, workspace, room));
+      const data::PixelView shown = visible(steps, *set, draw, workspace, room);
+      if (set->target_kind() == data::TargetKind::kBoxes) {
+        sheet.place(row, column, with_boxes(shown, workspace.target.boxes, *set, drawn));
+      } else {
+        sheet.place(row, column, shown);
+      }
     }
   }
   write_file(flags.output, data::encode_png(sheet.image()));
@@ -224,9 +237,11 @@ Runner setup_data(Args& args) {
   args.positional("ACTION", flags->action,
                   "inspect: classes, counts, sizes, mean and deviation, unreadable files; show: "
                   "samples as augmentation makes them");
-  args.positional("SPEC", flags->spec,
-                  "fashion-mnist, mnist:DIR, cifar10:DIR, cifar100:DIR, folder:DIR, "
-                  "synthetic:CxHxW,classes=N,size=N, or DIR");
+  args.positional(
+      "SPEC", flags->spec,
+      "fashion-mnist, mnist:DIR, cifar10:DIR, cifar100:DIR, folder:DIR, voc:DIR[:LIST], "
+      "coco:F.json:IMAGES, openimages:F.csv:IMAGES[:CLASSES], csv:F.csv:IMAGES, "
+      "synthetic:CxHxW,classes=N,size=N, or DIR");
   args.choice("--split", flags->split, {"train", "test"}, "which samples");
   args.option("--sheet", flags->sheet, "inspect: write a PNG with samples of each class");
   args.option("--per-class", flags->per_class, "inspect: samples of each class on it (8)");
@@ -254,6 +269,8 @@ extern const Command kData = {
         "  trainyard data show fashion-mnist --augment crop:4,flip,cutout:8x1 -o shown.png\n"
         "  trainyard data show cifar10:DIR --augment crop:4,flip,cutout:16 --batch-augment 8 -o "
         "copies.png\n"
+        "  trainyard data inspect voc:VOC2007\n"
+        "  trainyard data show voc:VOC2007 --augment ssd -o boxes.png\n"
         "  trainyard data show pictures --augment resized_crop:64,jitter:0.4/0.4/0.4 -o "
         "shown.png\n",
     .setup = setup_data,

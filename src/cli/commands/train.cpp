@@ -22,6 +22,7 @@
 #include "cli/train_report.h"
 #include "cli/version.h"
 #include "data/sampler.h"
+#include "detect/task.h"
 #include "dist/launch.h"
 #include "dist/mpi/mpi_ranks.h"
 #include "dist/single.h"
@@ -96,6 +97,9 @@ void complete(TrainFlags& flags, const std::string& file_text, int64_t ranks) {
                flags.batch_per_worker);
     config.batch = checked_product({flags.batch_per_worker, config.workers});
   }
+  if (config.augment == train::TrainConfig{}.augment && data::names_boxes(config.data)) {
+    config.augment = config.image > 0 ? fmt::format("ssd:{}", config.image) : "ssd";
+  }
   train::check(config);
   if (!flags.resume.empty()) {
     train::TrainConfig own;
@@ -126,6 +130,15 @@ void print_result(const train::ServerTrainResult& served, double last_loss, cons
   }
 }
 
+// The task follows from the data.
+train::Task task_of(const train::TrainConfig& config, const Graph& model,
+                    const data::Dataset& training) {
+  if (training.target_kind() == data::TargetKind::kBoxes) {
+    return detect::detection_task(model, training);
+  }
+  return train::named_task(config, training.target_kind());
+}
+
 // One worker's part; rank 0 writes and prints.
 int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
                const StopSignals& signals) {
@@ -149,13 +162,16 @@ int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
     }
   }
   std::optional<train::Trainer> trainer;
-  if (config.servers == 0) trainer.emplace(config, model, *training, *test, comm, kVersionText);
+  const train::Task task = task_of(config, model, *training);
+  if (config.servers == 0) {
+    trainer.emplace(task, config, model, *training, *test, comm, kVersionText);
+  }
   train::Progress progress(std::cerr, train::Progress::mode_for_stderr(flags.quiet || !leads));
   train::TrainHooks hooks = hooks_of(progress, signals, leads);
   if (leads) hooks.metadata = train::metadata_of_training(*training, config.augment);
   const auto train_here = [&](const runs::RunDirectory* directory) -> train::ServerTrainResult {
     if (trainer) return {trainer->run(directory, hooks), {}, {}};
-    return train::train_with_servers(comm, config, model, *training, *test, directory, hooks);
+    return train::train_with_servers(task, comm, config, model, *training, *test, directory, hooks);
   };
   if (!leads) return train_here(nullptr).training.interrupted ? 1 : 0;
 
