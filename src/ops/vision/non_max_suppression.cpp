@@ -2,7 +2,6 @@
 #include "ops/vision/non_max_suppression.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/error.h"
 #include "ops/op_def.h"
@@ -31,33 +30,72 @@ Corners corners(const float* box, bool centers) {
   return {std::min(b, d), std::min(a, c), std::max(b, d), std::max(a, c)};
 }
 
-double intersection_over_union(const Corners& a, const Corners& b) {
+// Whether two boxes share more than `share` of their joint area.
+bool overlaps(const Corners& a, double area_a, const Corners& b, double area_b, double share) {
   const double width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
   const double height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
-  if (width <= 0 || height <= 0) return 0;
+  if (width <= 0 || height <= 0) return false;
   const double shared = width * height;
-  return shared / (a.area() + b.area() - shared);
+  return shared > share * (area_a + area_b - shared);
 }
 
-// The boxes kept of one class, best first.
-std::vector<int64_t> select_of_class(const float* boxes, const float* scores, int64_t count,
-                                     const SuppressionRules& rules) {
-  std::vector<int64_t> order(static_cast<size_t>(count));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  if (rules.has_score) std::erase_if(order, [&](int64_t i) { return !(scores[i] > rules.score); });
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t i, int64_t j) { return scores[i] > scores[j]; });
-  std::vector<int64_t> kept;
-  for (const int64_t i : order) {
-    if (static_cast<int64_t>(kept.size()) >= rules.most_per_class) break;
-    const Corners box = corners(boxes + 4 * i, rules.centers);
-    const bool covered = std::any_of(kept.begin(), kept.end(), [&](int64_t j) {
-      return intersection_over_union(box, corners(boxes + 4 * j, rules.centers)) > rules.overlap;
-    });
-    if (!covered) kept.push_back(i);
-  }
-  return kept;
+struct Candidate {
+  float score;
+  int64_t box;
+};
+
+// Of equal scores the first box comes first.
+bool comes_later(const Candidate& a, const Candidate& b) {
+  return a.score < b.score || (a.score == b.score && a.box > b.box);
 }
+
+// Chooses boxes class by class, with the memory of the class before.
+class Selector {
+ public:
+  Selector(const float* boxes, int64_t count, const SuppressionRules& rules) : rules_(rules) {
+    corners_.reserve(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) corners_.push_back(corners(boxes + 4 * i, rules.centers));
+  }
+
+  // The boxes kept of one class, best first. Candidates are a heap, so that no more of them are put
+  // in order than are looked at.
+  const std::vector<int64_t>& select(const float* scores) {
+    candidates_.clear();
+    for (size_t i = 0; i < corners_.size(); ++i) {
+      if (rules_.has_score && !(scores[i] > rules_.score)) continue;
+      candidates_.push_back({scores[i], static_cast<int64_t>(i)});
+    }
+    std::make_heap(candidates_.begin(), candidates_.end(), comes_later);
+    kept_.clear();
+    kept_corners_.clear();
+    kept_areas_.clear();
+    while (!candidates_.empty() && static_cast<int64_t>(kept_.size()) < rules_.most_per_class) {
+      std::pop_heap(candidates_.begin(), candidates_.end(), comes_later);
+      take_unless_covered(candidates_.back().box);
+      candidates_.pop_back();
+    }
+    return kept_;
+  }
+
+ private:
+  void take_unless_covered(int64_t index) {
+    const Corners& box = corners_[static_cast<size_t>(index)];
+    const double area = box.area();
+    for (size_t k = 0; k < kept_.size(); ++k) {
+      if (overlaps(box, area, kept_corners_[k], kept_areas_[k], rules_.overlap)) return;
+    }
+    kept_.push_back(index);
+    kept_corners_.push_back(box);
+    kept_areas_.push_back(area);
+  }
+
+  const SuppressionRules& rules_;
+  std::vector<Corners> corners_;
+  std::vector<Candidate> candidates_;
+  std::vector<int64_t> kept_;
+  std::vector<Corners> kept_corners_;
+  std::vector<double> kept_areas_;
+};
 
 std::vector<TensorType> infer_non_max_suppression(const NodeView& node) {
   const TensorType& boxes = node.input_type(0);
@@ -110,12 +148,10 @@ std::vector<std::array<int64_t, 3>> select_boxes(const TensorView& boxes, const 
   const int64_t count = shape[2];
   std::vector<std::array<int64_t, 3>> kept;
   for (int64_t batch = 0; batch < shape[0]; ++batch) {
+    Selector selector(boxes.as<float>() + batch * count * 4, count, rules);
     for (int64_t c = 0; c < shape[1]; ++c) {
       const float* of_class = scores.as<float>() + (batch * shape[1] + c) * count;
-      const float* of_batch = boxes.as<float>() + batch * count * 4;
-      for (const int64_t i : select_of_class(of_batch, of_class, count, rules)) {
-        kept.push_back({batch, c, i});
-      }
+      for (const int64_t i : selector.select(of_class)) kept.push_back({batch, c, i});
     }
   }
   return kept;
