@@ -1,4 +1,5 @@
-// resize:HxW stretches to that size; resize:S makes the shorter side S and keeps the ratio.
+// resize:HxW stretches to that size; resize:S makes the shorter side S and keeps the ratio. With
+// :plain pixels are made of their four neighbours alone, as OpenCV and TensorFlow do it.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +13,7 @@ namespace {
 
 class Resize final : public Step {
  public:
-  Resize(Size size, bool shorter) : size_(size), shorter_(shorter) {}
+  Resize(Size size, bool shorter, bool plain) : size_(size), shorter_(shorter), plain_(plain) {}
 
   PictureShape output(const PictureShape& in) const override {
     if (!shorter_) return {in.channels, size_.height, size_.width};
@@ -34,7 +35,7 @@ class Resize final : public Step {
               .stride = in.shape.width,
               .planes = to.channels,
               .plane_stride = in.shape.plane()},
-             to.height, to.width, out.bytes.data());
+             to.height, to.width, out.bytes.data(), plain_);
     return out.view();
   }
 
@@ -48,22 +49,31 @@ class Resize final : public Step {
   }
 
   std::string text() const override {
-    return shorter_ ? fmt::format("resize:{}", size_.height)
-                    : fmt::format("resize:{}x{}", size_.height, size_.width);
+    return (shorter_ ? fmt::format("resize:{}", size_.height)
+                     : fmt::format("resize:{}x{}", size_.height, size_.width)) +
+           (plain_ ? kPlain : "");
   }
 
  private:
+  static constexpr const char* kPlain = ":plain";
+
   Size size_;
   bool shorter_;
+  bool plain_;
 };
 
 std::unique_ptr<const Step> make_resize(const StepArguments& arguments) {
-  const bool shorter = arguments.text.find('x') == std::string_view::npos;
-  return std::make_unique<Resize>(parse_size(arguments.text, arguments.what), shorter);
+  constexpr std::string_view kPlainEnd = ":plain";
+  std::string_view size = arguments.text;
+  const bool plain = size.ends_with(kPlainEnd);
+  if (plain) size.remove_suffix(kPlainEnd.size());
+  const bool shorter = size.find('x') == std::string_view::npos;
+  return std::make_unique<Resize>(parse_size(size, arguments.what), shorter, plain);
 }
 
 }  // namespace
 
-extern const StepDef kResize = {"resize", "resize:HxW or resize:SHORTER", make_resize};
+extern const StepDef kResize = {"resize", "resize:HxW[:plain] or resize:SHORTER[:plain]",
+                                make_resize};
 
 }  // namespace trainyard::data

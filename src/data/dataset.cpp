@@ -31,8 +31,8 @@ struct Spec {
 
 const std::vector<std::string>& known_names() {
   static const std::vector<std::string> kNames = {
-      "fashion-mnist", "mnist", "cifar10",    "cifar100", "folder",
-      "voc",           "coco",  "openimages", "csv",      "synthetic"};
+      "fashion-mnist", "mnist",      "cifar10", "cifar100", "folder",   "voc",
+      "coco",          "openimages", "csv",     "shapes",   "synthetic"};
   return kNames;
 }
 
@@ -134,6 +134,27 @@ std::unique_ptr<Dataset> open_synthetic(const Spec& spec, Split split) {
   return make_synthetic(options, split);
 }
 
+// shapes[:SIDE]
+std::unique_ptr<Dataset> open_shapes(const Spec& spec, Split split) {
+  constexpr int64_t kSmallestDrawn = 16;
+  constexpr int64_t kLargestDrawn = 2048;
+  allow_options(spec, {"size", "seed"});
+  ShapesOptions options;
+  if (!spec.place.empty()) {
+    options.side = parse_whole(spec.place, kSmallestDrawn, kLargestDrawn,
+                               fmt::format("data set '{}': the side", spec.text));
+  }
+  for (const Option& option : spec.options) {
+    const std::string what = fmt::format("data set '{}': {}", spec.text, option.key);
+    if (option.key == "size") {
+      options.size = parse_whole(option.value, 1, kMostSamples, what);
+    } else {
+      options.seed = static_cast<uint64_t>(parse_whole(option.value, 0, INT64_MAX / 2, what));
+    }
+  }
+  return make_shapes(options, split);
+}
+
 // voc:DIR or voc:DIR:LIST
 std::unique_ptr<Dataset> open_voc_spec(Spec spec, Split split) {
   std::string lists;
@@ -199,7 +220,7 @@ std::string Dataset::sample_name(int64_t index) const {
 
 bool names_boxes(std::string_view text) {
   const Spec spec = parse_spec(text);
-  for (const char* name : {"voc", "coco", "openimages", "csv"}) {
+  for (const char* name : {"voc", "coco", "openimages", "csv", "shapes"}) {
     if (spec.name == name) return true;
   }
   return spec.name.empty() && std::filesystem::is_directory(spec.place) &&
@@ -210,12 +231,13 @@ std::unique_ptr<Dataset> open_dataset(std::string_view text, Split split) {
   Spec spec = parse_spec(text);
   // A folder of a format's name, with nothing behind it, is meant.
   if (spec.place.empty() && spec.name != "fashion-mnist" && spec.name != "synthetic" &&
-      std::filesystem::is_directory(spec.name)) {
+      spec.name != "shapes" && std::filesystem::is_directory(spec.name)) {
     spec.place = std::exchange(spec.name, "");
   }
   if (spec.name == "fashion-mnist") return open_fashion_mnist(spec, split);
   if (spec.name == "mnist") return open_mnist(spec, split);
   if (spec.name == "synthetic") return open_synthetic(spec, split);
+  if (spec.name == "shapes") return open_shapes(spec, split);
   if (spec.name.empty()) return open_folder(spec, split);
   allow_options(spec, {});
   if (spec.name == "coco" || spec.name == "csv" || spec.name == "openimages") {

@@ -67,6 +67,7 @@ class Dataset {
 //   coco:F.json:IMAGES    boxes: COCO
 //   openimages:F.csv:IMAGES[:CLASS,CLASS]   boxes: Open Images
 //   csv:F.csv:IMAGES      boxes: a line each
+//   shapes[:SIDE][,size=N][,seed=N]   boxes: drawn discs, squares and triangles
 //   synthetic[:CxHxW][,classes=N][,size=N][,seed=N]
 //   DIR                   any of the above, told by the files in it
 // Files are checked here, the pictures of a folder when they are read. Throws Error naming file,

@@ -44,6 +44,15 @@ std::unique_ptr<Dataset> open_openimages(const std::filesystem::path& file,
                                          const std::filesystem::path& images,
                                          const std::string& classes, Split split);
 
+struct ShapesOptions {
+  int64_t side = 128;
+  int64_t size = 1000;  // of the training split; the test split has a fifth
+  uint64_t seed = 1;
+};
+
+// Discs, squares and triangles with their boxes. Made on demand.
+std::unique_ptr<Dataset> make_shapes(const ShapesOptions& options, Split split);
+
 struct SyntheticOptions {
   PictureShape shape = {3, 32, 32};
   int64_t classes = 10;

@@ -18,12 +18,12 @@ struct Axis {
   std::vector<Taps> taps;
   std::vector<float> weights;
 
-  // A triangle as wide as the scale when shrinking, of width one when growing.
-  void set(int64_t from, int64_t to) {
+  // A triangle as wide as the scale when shrinking, of width one when growing or plain.
+  void set(int64_t from, int64_t to, bool plain) {
     taps.clear();
     weights.clear();
     const double scale = static_cast<double>(from) / static_cast<double>(to);
-    const double radius = std::max(1.0, scale);
+    const double radius = plain ? 1.0 : std::max(1.0, scale);
     for (int64_t i = 0; i < to; ++i) {
       const double center = (static_cast<double>(i) + 0.5) * scale;
       const auto first = std::max<int64_t>(0, static_cast<int64_t>(std::floor(center - radius)));
@@ -76,10 +76,10 @@ void blend_columns(const float* row, const Axis& columns, uint8_t* to) {
 
 }  // namespace
 
-void resample(const PixelRows& from, int64_t height, int64_t width, uint8_t* to) {
+void resample(const PixelRows& from, int64_t height, int64_t width, uint8_t* to, bool plain) {
   thread_local Scratch scratch;
-  scratch.columns.set(from.width, width);
-  scratch.rows.set(from.height, height);
+  scratch.columns.set(from.width, width, plain);
+  scratch.rows.set(from.height, height, plain);
   scratch.row.resize(static_cast<size_t>(from.width * from.channels));
   for (int64_t plane = 0; plane < from.planes; ++plane) {
     const uint8_t* source = from.data + plane * from.plane_stride;

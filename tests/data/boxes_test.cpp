@@ -90,7 +90,7 @@ TEST(Voc, ListsOfTheDevelopmentKit) {
   std::filesystem::create_directories(folder / "ImageSets/Main");
   write_file(folder / "ImageSets/Main/trainval.txt", "0\n1 1\n2\n");
   write_file(folder / "ImageSets/Main/test.txt", "7\r\n8\r\n");
-  write_file(folder / "ImageSets/Main/few.txt", "5\n");
+  write_file(folder / "ImageSets/Main/few.txt", "4\n");
   const std::string spec = "voc:" + folder.path().string();
   EXPECT_EQ(open(spec)->size(), 3);
   EXPECT_EQ(open(spec, Split::kTest)->size(), 2);
@@ -210,6 +210,23 @@ TEST(BoxCsv, ReadsLinesAndOpenImages) {
   EXPECT_EQ(open(open_images + ":Shotgun")->size(), 1);
   EXPECT_NE(message_of([&] { open(open_images + ":Handgum"); }).find("Did you mean Handgun"),
             std::string::npos);
+}
+
+// Boxes hold what is drawn, and splits differ.
+TEST(Shapes, AreInTheirBoxes) {
+  const auto set = open("shapes:64,size=20");
+  EXPECT_EQ(set->class_names(), (std::vector<std::string>{"disc", "square", "triangle"}));
+  const auto test = open("shapes:64,size=20", Split::kTest);
+  EXPECT_EQ(test->size(), 4);
+  EXPECT_NE(boxes_of(*set, 0), boxes_of(*test, 0));
+  for (int64_t i = 0; i < set->size(); ++i) {
+    const std::vector<Box> boxes = boxes_of(*set, i);
+    ASSERT_FALSE(boxes.empty());
+    for (const Box& box : boxes) {
+      EXPECT_TRUE(0 <= box.left && box.right <= 64 && 0 <= box.top && box.bottom <= 64);
+    }
+  }
+  EXPECT_NE(message_of([] { open("shapes:7"); }).find("16 to 2048"), std::string::npos);
 }
 
 TEST(BoxSet, TooManyBoxesAreNoPicture) {
