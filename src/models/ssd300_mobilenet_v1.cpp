@@ -22,14 +22,14 @@ struct Extra {
 constexpr std::array<Extra, 4> kExtras = {{{256, 512}, {128, 256}, {128, 256}, {128, 256}}};
 
 // A 3x3 convolution with bias, or what stands for it in the lite network: a depthwise one, ReLU,
-// and a pointwise one.
+// and a pointwise one, numbered as in the published weights.
 ValueId conv3x3(Net& net, ValueId x, const std::string& name, const ConvSpec& spec, bool lite) {
   if (!lite) return net.conv(x, name, spec);
   const int64_t in = net.channels(x);
   x = net.conv_relu(
-      x, name + ".depthwise",
+      x, name + ".0",
       {.out = in, .kernel = spec.kernel, .stride = spec.stride, .pad = spec.pad, .group = in});
-  return net.conv(x, name + ".pointwise", {.out = spec.out});
+  return net.conv(x, name + ".2", {.out = spec.out});
 }
 
 ValueId extra_map(Net& net, ValueId x, const std::string& name, const Extra& extra, bool lite) {
