@@ -47,7 +47,8 @@ void load_weights(Graph& graph, const std::string& path);
 
 // The same for a network that continues from another: tensors of the file with the name of a
 // parameter are taken, others left. Returns the names of the parameters that the file does not
-// have. Throws Error if a shape differs or nothing fits.
+// have, and of a detector's heads that have another shape there. Throws Error if another shape
+// differs or nothing fits.
 std::vector<std::string> load_matching_weights(Graph& graph, const std::string& path);
 
 // Whether parameters are still to be drawn at random: such a network computes, but has learned

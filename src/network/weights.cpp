@@ -105,7 +105,13 @@ void load_weights(Graph& graph, const std::string& path) {
 
 std::vector<std::string> load_matching_weights(Graph& graph, const std::string& path) {
   const auto file = runs::open_weights(path);
-  const WeightsFit fit = fit_weights(graph, *file);
+  WeightsFit fit = fit_weights(graph, *file);
+  // A detector that continues from one of other classes has new heads.
+  std::erase_if(fit.misfits, [&](const WeightsFit::Misfit& misfit) {
+    const bool head = misfit.name.starts_with("heads.");
+    if (head) fit.missing.push_back(misfit.name);
+    return head;
+  });
   WeightsFit shapes;
   shapes.misfits = fit.misfits;
   TY_REQUIRE(fit.misfits.empty(), "{}: weights of other shapes than the network's{}", path,
