@@ -27,7 +27,10 @@ std::map<std::string, std::string> metadata_of_training(const data::Dataset& tra
   const data::Augmentations steps(augment, training);
   return {{onnx_io::kClassesKey, join(training.class_names(), "\n") + "\n"},
           {onnx_io::kStepsKey, steps.evaluation_text()},
-          {onnx_io::kPictureKey, training.shape().to_string()}};
+          // Detectors take pictures of any size, whatever the training set's have in common.
+          {onnx_io::kPictureKey, training.target_kind() == data::TargetKind::kBoxes
+                                     ? "3x?x?"
+                                     : training.shape().to_string()}};
 }
 
 bool takes_any_batch(const Graph& graph) {
