@@ -1,6 +1,7 @@
 #include "detect/fit_priors.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/error.h"
@@ -12,6 +13,8 @@ namespace trainyard::detect {
 namespace {
 
 constexpr int kMostRounds = 100;
+// Fewer objects say little about shapes.
+constexpr size_t kLeastObjects = 4 * kShapesPerPosition;
 
 // Of two boxes with the same centre.
 double shape_overlap(const PriorShape& a, const PriorShape& b) {
@@ -70,6 +73,31 @@ std::vector<PriorShape> k_means(const std::vector<PriorShape>& shapes, size_t co
   return centres;
 }
 
+double side_of(const PriorShape& shape) {
+  return std::sqrt(shape.width * shape.height);
+}
+
+// Six shapes for each map, from the objects of its size: those between its smallest SSD shape and
+// the next map's. The finest takes what is smaller, too; a map with few objects keeps SSD's shapes.
+std::vector<PriorShape> fit_shapes(const std::vector<PriorShape>& objects, uint64_t seed) {
+  std::vector<PriorShape> shapes = ssd_shapes();
+  for (size_t map = 0; map < kMaps; ++map) {
+    const double least = map == 0 ? 0 : shapes[map * kShapesPerPosition].width;
+    const double most = map + 1 == kMaps ? 2 : ssd_shapes()[(map + 1) * kShapesPerPosition].width;
+    std::vector<PriorShape> own;
+    for (const PriorShape& object : objects) {
+      if (least <= side_of(object) && side_of(object) < most) own.push_back(object);
+    }
+    if (own.size() < kLeastObjects) continue;
+    std::vector<PriorShape> centres = k_means(own, kShapesPerPosition, seed + map);
+    std::sort(centres.begin(), centres.end(),
+              [](const PriorShape& a, const PriorShape& b) { return side_of(a) < side_of(b); });
+    std::copy(centres.begin(), centres.end(),
+              shapes.begin() + static_cast<ptrdiff_t>(map * kShapesPerPosition));
+  }
+  return shapes;
+}
+
 PriorRecall recall_of(const std::vector<Region>& regions, std::vector<Prior> priors) {
   PriorRecall recall;
   const Matcher matcher(std::move(priors));
@@ -108,10 +136,7 @@ PriorFit fit_priors(const data::Dataset& set, int64_t image, uint64_t seed) {
   for (const Region& region : regions) shapes.push_back({region.width(), region.height()});
   PriorFit fit;
   fit.objects = static_cast<int64_t>(regions.size());
-  fit.shapes = k_means(shapes, kMaps * kShapesPerPosition, seed);
-  std::sort(fit.shapes.begin(), fit.shapes.end(), [](const PriorShape& a, const PriorShape& b) {
-    return a.width * a.height < b.width * b.height;
-  });
+  fit.shapes = fit_shapes(shapes, seed);
   fit.own = recall_of(regions, ssd_priors(image));
   fit.fitted = recall_of(regions, ssd_priors(image, fit.shapes));
   return fit;

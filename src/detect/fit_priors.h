@@ -18,12 +18,11 @@ struct PriorFit {
   int64_t objects = 0;
   PriorRecall own;                 // with SSD's shapes
   PriorRecall fitted;              // with these
-  std::vector<PriorShape> shapes;  // kShapesPerPosition for each map, by rising area
+  std::vector<PriorShape> shapes;  // kShapesPerPosition for each map, by rising area where fitted
 };
 
-// Groups the sizes of the objects by k-means, with 1 - overlap as the distance, and deals the
-// centres to the maps by their area: small ones to the finest. Pictures are taken as stretched to a
-// square. Throws Error if there is no object.
+// For each map, groups the sizes of the objects that belong to it by k-means, with 1 - overlap as
+// the distance. Pictures are taken as stretched to a square. Throws Error if there is no object.
 PriorFit fit_priors(const data::Dataset& set, int64_t image, uint64_t seed);
 
 }  // namespace trainyard::detect
