@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::cli {
 

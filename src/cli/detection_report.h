@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "detect/scoring.h"
-#include "report/table.h"
+#include "report/document.h"
 
 namespace trainyard::cli {
 

@@ -41,6 +41,10 @@ std::string JudgedNetwork::steps(const onnx_io::Metadata& metadata,
   if (augment.empty() && own != metadata.end()) {
     return data::Augmentations(own->second, set).evaluation_text();
   }
+  if (set.target_kind() == data::TargetKind::kBoxes) {
+    const std::string usual = image > 0 ? fmt::format("ssd:{}", image) : "ssd";
+    return data::Augmentations(augment.empty() ? usual : augment, set).evaluation_text();
+  }
   const auto training = data::open_dataset(data, data::Split::kTrain);
   return data::Augmentations(augment.empty() ? "normalize" : augment, *training).evaluation_text();
 }

@@ -240,7 +240,7 @@ Runner setup_data(Args& args) {
   args.positional(
       "SPEC", flags->spec,
       "fashion-mnist, mnist:DIR, cifar10:DIR, cifar100:DIR, folder:DIR, voc:DIR[:LIST], "
-      "coco:F.json:IMAGES, openimages:F.csv:IMAGES[:CLASSES], csv:F.csv:IMAGES, "
+      "coco:F.json:IMAGES, openimages:F.csv:IMAGES[:CLASSES], csv:F.csv:IMAGES, shapes:SIDE, "
       "synthetic:CxHxW,classes=N,size=N, or DIR");
   args.choice("--split", flags->split, {"train", "test"}, "which samples");
   args.option("--sheet", flags->sheet, "inspect: write a PNG with samples of each class");

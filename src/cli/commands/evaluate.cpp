@@ -9,6 +9,7 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/evaluate_detector.h"
 #include "cli/evaluation_report.h"
 #include "cli/execution_report.h"
 #include "cli/judged_network.h"
@@ -29,6 +30,8 @@ struct EvaluateFlags {
   int64_t threads = 0;
   int64_t data_workers = 1;
   bool quiet = false;
+  DetectionReport boxes;  // of detectors
+  std::string detections;
   report::Format format = report::Format::kText;
 };
 
@@ -86,6 +89,32 @@ void check_flags(const EvaluateFlags& flags) {
   flags.network.check();
   TY_REQUIRE(flags.data_workers >= 0, "--data-workers is {}, expected 0 or more",
              flags.data_workers);
+  const double overlap = flags.boxes.options.overlap;
+  TY_REQUIRE(0 < overlap && overlap <= 1, "--iou is {}, expected more than 0, at most 1", overlap);
+}
+
+// The scores of a classifier, or of a detector where the data has boxes.
+report::Document judge(Graph graph, const EvaluateFlags& flags, const data::Dataset& set,
+                       data::Loader& loader, const std::vector<std::string>& own_names) {
+  if (set.target_kind() == data::TargetKind::kBoxes) {
+    return evaluate_detector(std::move(graph), set, loader,
+                             {.report = flags.boxes,
+                              .threads = resolve_threads(flags.threads),
+                              .quiet = flags.quiet,
+                              .detections = flags.detections});
+  }
+  TY_REQUIRE(flags.detections.empty(), "--detections needs data with boxes");
+  train::Progress progress(std::cerr, train::Progress::mode_for_stderr(flags.quiet));
+  const train::Evaluation test = train::evaluate(
+      std::move(graph), loader,
+      [&](Graph& model) {
+        return std::make_unique<ShownEvaluator>(train::make_classifier_test(model), progress,
+                                                loader.num_batches());
+      },
+      resolve_threads(flags.threads));
+  // A network may know classes that the data does not have.
+  return evaluation_document(
+      test, own_names.size() > set.class_names().size() ? own_names : set.class_names());
 }
 
 int evaluate_command(const EvaluateFlags& flags, std::ostream& out) {
@@ -93,8 +122,9 @@ int evaluate_command(const EvaluateFlags& flags, std::ostream& out) {
   const JudgedNetwork& network = flags.network;
   const auto set = data::open_dataset(
       network.data, flags.split == "train" ? data::Split::kTrain : data::Split::kTest);
-  TY_REQUIRE(set->target_kind() == data::TargetKind::kClass,
-             "{} has no class for each picture, which is what a classifier is judged by",
+  TY_REQUIRE(set->target_kind() == data::TargetKind::kClass ||
+                 set->target_kind() == data::TargetKind::kBoxes,
+             "{} has neither classes nor boxes, which is what networks are judged by",
              network.data);
   TY_REQUIRE(set->size() > 0, "{} has no pictures", set->source());
   const onnx_io::Metadata metadata = network.metadata();
@@ -108,18 +138,7 @@ int evaluate_command(const EvaluateFlags& flags, std::ostream& out) {
   add_weights_notice(notes, graph);
   const std::vector<std::string> own_names = onnx_io::class_names(metadata);
   compare_class_names(own_names, *set, notes);
-  train::Progress progress(std::cerr, train::Progress::mode_for_stderr(flags.quiet));
-  const train::Evaluation test = train::evaluate(
-      std::move(graph), loader,
-      [&](Graph& model) {
-        return std::make_unique<ShownEvaluator>(train::make_classifier_test(model), progress,
-                                                loader.num_batches());
-      },
-      resolve_threads(flags.threads));
-
-  // A network may know classes that the data does not have.
-  report::Document document = evaluation_document(
-      test, own_names.size() > set->class_names().size() ? own_names : set->class_names());
+  report::Document document = judge(std::move(graph), flags, *set, loader, own_names);
   document.title = fmt::format("{} on {}", network::label(network.model), set->source());
   document.blocks.insert(document.blocks.begin(), notes.blocks.begin(), notes.blocks.end());
   for (const auto& [key, value] : notes.data.members()) document.data[key] = value;
@@ -136,6 +155,13 @@ Runner setup_evaluate(Args& args) {
   args.choice("--split", flags->split, {"test", "train"}, "which samples");
   args.option("--threads", flags->threads, "threads; 0: all cores");
   args.option("--data-workers", flags->data_workers, "threads that prepare batches");
+  args.choice("--metric", flags->boxes.metric, detection_metrics(),
+              "boxes: VOC 2007's, VOC 2010's, or COCO's average over overlaps");
+  args.option("--iou", flags->boxes.options.overlap, "boxes: overlap that finds an object");
+  args.option("--threshold", flags->boxes.threshold,
+              "boxes: mistakes are counted from this score on");
+  args.option("--detections", flags->detections,
+              "boxes: write what was found to this file, as results of COCO");
   args.flag("--quiet", flags->quiet, "no progress");
   args.format(flags->format);
   return [flags](std::ostream& out) { return evaluate_command(*flags, out); };
@@ -146,9 +172,10 @@ Runner setup_evaluate(Args& args) {
 extern const Command kEvaluate = {
     .name = "evaluate",
     .group = "Train",
-    .summary = "Test a network on a data set: accuracy, classes, confusion, calibration",
+    .summary = "Test a network on a data set: accuracy, confusion, calibration; boxes: mAP",
     .examples =
         "  trainyard evaluate runs/shoes --data fashion-mnist\n"
+        "  trainyard evaluate runs/cells --data voc:DIR --metric coco\n"
         "  trainyard evaluate model.onnx --data folder:DIR --augment resize:256,center:224x224,"
         "normalize\n"
         "  trainyard evaluate resnet20-cifar --weights weights.safetensors --data cifar10:DIR "

@@ -10,15 +10,21 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/model_argument.h"
+#include "detect/exported.h"
+#include "network/network.h"
 
 namespace trainyard::cli {
 namespace {
+
+constexpr int64_t kMostBoxes = 100'000;
 
 struct ExportArguments {
   ModelArgument model;
   std::string output;
   int64_t seed = 0;
   int64_t opset = 17;
+  bool raw = false;
+  detect::DecoderOptions boxes;
   report::Format format = report::Format::kText;
 };
 
@@ -54,13 +60,31 @@ report::Document document_of_export(const std::string& path, const Graph& graph,
   return document;
 }
 
+void check_boxes(const detect::DecoderOptions& boxes) {
+  TY_REQUIRE(0 <= boxes.score && boxes.score <= 1, "--score is {}, expected 0 to 1", boxes.score);
+  TY_REQUIRE(0 < boxes.overlap && boxes.overlap <= 1,
+             "--iou is {}, expected more than 0, at most 1", boxes.overlap);
+  TY_REQUIRE(1 <= boxes.most && boxes.most <= kMostBoxes, "--most is {}, expected 1 to {}",
+             boxes.most, kMostBoxes);
+}
+
 int export_command(const ExportArguments& options, std::ostream& out) {
   TY_REQUIRE(!options.output.empty(), "export: say where to, as in -o {}.onnx",
              std::filesystem::path(options.model.text()).stem().string());
-  const Graph graph = options.model.load();
+  Graph graph = options.model.load();
   onnx_io::ExportOptions settings;
   settings.seed = static_cast<uint64_t>(options.seed);
   settings.opset = options.opset;
+  if (network::is_path(options.model.text())) {
+    settings.metadata = onnx_io::read_metadata(network::model_file(options.model.text()));
+  }
+  if (detect::is_detector(graph)) {
+    check_boxes(options.boxes);
+    settings.metadata =
+        detect::prepare_export(graph, settings.metadata, options.raw, options.boxes);
+  } else {
+    TY_REQUIRE(!options.raw, "--raw is for detectors, which {} is not", options.model.text());
+  }
   settings.progress = Progress();
   const Stopwatch exporting;
   onnx_io::export_model(graph, options.output, settings);
@@ -75,6 +99,13 @@ Runner setup_export(Args& args) {
   args.option("-o,--output", options->output, "the file to write");
   args.option("--seed", options->seed, "of the weights that are drawn");
   args.option("--opset", options->opset, "operator set of the file, 17 (the default) to 28");
+  args.flag("--raw", options->raw,
+            "detectors: scores and boxes of every prior, in place of the boxes that are left when "
+            "overlapping ones are suppressed");
+  args.option("--score", options->boxes.score, "detectors: least score of a box in the file");
+  args.option("--iou", options->boxes.overlap,
+              "detectors: overlap above which the box with the lower score goes");
+  args.option("--most", options->boxes.most, "detectors: boxes of a picture");
   args.format(options->format);
   return [options](std::ostream& out) { return export_command(*options, out); };
 }
@@ -88,6 +119,7 @@ extern const Command kExport = {
     .examples =
         "  trainyard export resnet50 -o resnet50.onnx\n"
         "  trainyard export vgg19 --batch 8 --seed 1 -o vgg19.onnx\n"
+        "  trainyard export runs/cells -o detector.onnx\n"
         "  trainyard export old.onnx -o opset17.onnx\n"
         "  trainyard export bert-base --length 256 --opset 23 -o bert.onnx\n",
     .setup = setup_export,

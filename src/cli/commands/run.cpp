@@ -13,6 +13,7 @@
 #include "cli/execution_report.h"
 #include "cli/given_inputs.h"
 #include "cli/model_argument.h"
+#include "cli/run_detector.h"
 #include "data/image.h"
 #include "data/picture_input.h"
 #include "ir/printer.h"
@@ -32,6 +33,8 @@ struct RunFlags {
   std::string labels;
   std::string trace;
   std::string dump;
+  std::string draw;
+  double threshold = 0.5;
   std::vector<double> mean;
   std::vector<double> std;
   int64_t resize = 0;
@@ -171,11 +174,39 @@ runtime::CompileOptions compile_options(const RunFlags& flags) {
   return options;
 }
 
+// A detector on pictures, of which there may be many.
+int run_pictures(Graph graph, const RunFlags& flags, const report::Document& notices,
+                 std::ostream& out) {
+  TY_REQUIRE(flags.output.empty() && flags.trace.empty() && !flags.profile && !flags.explain,
+             "--output, --trace, --profile and --explain are for inputs that are no pictures");
+  const onnx_io::Metadata metadata = metadata_of(flags);
+  report::Document document = run_detector(std::move(graph), metadata,
+                                           {.model = flags.model.text(),
+                                            .inputs = flags.inputs,
+                                            .labels = labels_of(flags, metadata),
+                                            .draw = flags.draw,
+                                            .threshold = flags.threshold},
+                                           compile_options(flags));
+  document.blocks.insert(document.blocks.begin(), notices.blocks.begin(), notices.blocks.end());
+  for (const auto& [key, value] : notices.data.members()) document.data[key] = value;
+  out << report::render(document, flags.format);
+  return 0;
+}
+
 int run_command(const RunFlags& flags, std::ostream& out) {
   report::Document document;
-  const Shapes brought = brought_shapes(flags);
+  document.data = Json::object();
+  // Only detectors take several pictures, or a folder; their inputs have a shape of their own.
+  const bool many = flags.inputs.size() > 1 || !flags.draw.empty() ||
+                    (flags.inputs.size() == 1 && std::filesystem::is_directory(flags.inputs[0]));
+  const Shapes brought = many ? Shapes() : brought_shapes(flags);
   Graph graph = flags.model.load_for(brought);
   add_weights_notice(document, graph);
+  if (is_detection(graph, flags.inputs))
+    return run_pictures(std::move(graph), flags, document, out);
+  TY_REQUIRE(flags.draw.empty(),
+             "--draw needs a detector and pictures: outputs boxes, labels and scores, or locations "
+             "and scores of SSD");
   const runtime::Executable executable = runtime::compile(std::move(graph), compile_options(flags));
   runtime::ExecutionContext context(executable);
   const onnx_io::Metadata metadata = metadata_of(flags);
@@ -212,7 +243,7 @@ Runner setup_run(Args& args) {
   flags->model.declare(args);
   args.repeated("--input", flags->inputs,
                 "NAME=F.npy, F.jpg, F.png or random (the default); NAME= may be left out if there "
-                "is one input");
+                "is one input; detectors take several pictures, and folders of them");
   args.option("--output", flags->output, "folder to write the outputs to, as NAME.npy");
   args.option("--labels", flags->labels,
               "file with one class name per line; else those in the file of the model");
@@ -223,6 +254,10 @@ Runner setup_run(Args& args) {
               "subtracted from a picture's channels, which are in [0, 1], one each; else as the "
               "model was trained, or ImageNet's");
   args.option("--std", flags->std, "then divided by");
+  args.option(
+      "--draw", flags->draw,
+      "detectors: write the picture with its boxes to this PNG; of several pictures a sheet");
+  args.option("--threshold", flags->threshold, "detectors: least score of a box");
   args.option("--threads", flags->threads, "threads; 0: all cores");
   args.option("--seed", flags->seed, "of random inputs");
   args.option("--max-iterations", flags->max_iterations, kIterationsHelp);
@@ -244,6 +279,7 @@ extern const Command kRun = {
     .summary = "Run a network on arrays, pictures or random numbers",
     .examples =
         "  trainyard run runs/shoes --input shoe.png\n"
+        "  trainyard run detector.onnx --input dog.jpg --draw found.png --threshold 0.4\n"
         "  trainyard run segmenter.onnx --input photo.jpg --output masks\n"
         "  trainyard run model.onnx --input data=x.npy --output results\n"
         "  trainyard run model.onnx --max-iterations 1000\n"
