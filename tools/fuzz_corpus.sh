@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Gathers seeds for a fuzz target: fuzz_corpus.sh import|yaml|json|csv|npy|picture|safetensors|pth|tflite|metrics|idx_cifar FOLDER [MODELS]
+# Gathers seeds for a fuzz target: fuzz_corpus.sh import|yaml|json|csv|npy|picture|safetensors|pth|tflite|metrics|idx_cifar|voc FOLDER [MODELS]
 set -euo pipefail
 target=${1:?say which target}
 corpus=${2:?say which folder to fill}
@@ -14,6 +14,8 @@ case $target in
   yaml) cp "$top"/labs/*.yaml "$top"/catalog/*.yaml "$corpus" ;;
   csv) find "$top/catalog" -name '*.csv' -exec cp {} "$corpus" \; ;;
   json) printf '{"a": [1, 2.5e3, true, null, "\\u00e9"], "b": {"c": -1}}' > "$corpus/seed" ;;
+  voc) printf '<annotation><object><name>a</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>2</xmax><ymax>2</ymax></bndbox></object></annotation>' > "$corpus/voc"
+    printf '{"images":[{"id":1}],"categories":[{"id":1,"name":"a"}],"annotations":[{"image_id":1,"category_id":1,"bbox":[1,1,2,2]}]}' > "$corpus/coco" ;;
   metrics) printf '{"step":1,"loss":2.5}\n{"step":4,"test_top1":0.5}\n' > "$corpus/seed" ;;
   *) python3 -c "
 import sys; sys.path.insert(0, '$top/tests/hostile'); sys.dont_write_bytecode = True

@@ -161,8 +161,50 @@ def data_folders(root):
     (root / "pictures_text" / "a" / "x.png").write_bytes(b"no")
 
 
+def box_folders(root):
+    """Pascal VOC and COCO with one thing wrong each."""
+    def voc(name, xml, picture=png(28, 28, data=bytes(28 * 85))):
+        for folder in ("Annotations", "JPEGImages"):
+            (root / name / folder).mkdir(parents=True)
+        for i in range(6):
+            (root / name / "Annotations" / f"{i}.xml").write_text(xml)
+            (root / name / "JPEGImages" / f"{i}.png").write_bytes(picture)
+
+    def annotation(box="<xmin>1</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax>", name="dog"):
+        return f"<annotation><object><name>{name}</name><bndbox>{box}</bndbox></object></annotation>"
+
+    entities = '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa">' + "".join(
+        f'<!ENTITY {b} "{("&" + a + ";") * 10}">' for a, b in zip("abcdefghi", "bcdefghij")) + "]>"
+    voc("voc_good", annotation())
+    voc("voc_bomb", entities + annotation("<xmin>&j;</xmin>"))
+    voc("voc_deep", "<a>" * 200000)
+    voc("voc_words", annotation("<xmin>one</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax>"))
+    voc("voc_huge", annotation("<xmin>1e300</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax>"))
+    voc("voc_torn", annotation()[:40])
+    voc("voc_none", "<annotation/>")
+    voc("voc_picture", annotation(), picture=png(28, 28, data=bytes(28 * 85))[:60])
+    voc("voc_zero", annotation(), picture=png(0, 0))
+    voc("voc_many", "<annotation>" + annotation()[12:-13] * 30000 + "</annotation>")
+    boxes = {"images": [{"id": 1, "file_name": "0.png", "width": 28, "height": 28}], "categories": [{"id": 1, "name": "dog"}],
+             "annotations": [{"image_id": 1, "category_id": 1, "bbox": [1, 1, 5, 5]}]}
+    files = {"coco.json": boxes, "coco_ids.json": {**boxes, "annotations": [{"image_id": 9, "category_id": 1, "bbox": [1, 1, 5, 5]}]},
+             "coco_box.json": {**boxes, "annotations": [{"image_id": 1, "category_id": 1, "bbox": ["a"]}]},
+             "coco_path.json": {**boxes, "images": [{"id": 1, "file_name": "../../../../etc/passwd"}]}, "coco_list.json": [1],
+             "results.json": [{"image_id": 1, "category_id": 1, "bbox": [1, 1, 5, 5], "score": 0.5}],
+             "results_ids.json": [{"image_id": 5, "category_id": 1, "bbox": [1, 1, 5, 5], "score": 0.5}],
+             "results_score.json": [{"image_id": 1, "category_id": 1, "bbox": [1, 1, 5, 5]}],
+             "results_nan.json": "[{\"image_id\": 1, \"category_id\": 1, \"bbox\": [1, 1, 5, NaN], \"score\": 0.5}]"}
+    for name, content in files.items():
+        (root / name).write_text(content if isinstance(content, str) else json.dumps(content))
+    for name, text in (("found_words", "dog half 1 2 3 4"), ("found_few", "dog 0.5 1 2"), ("found_class", "dgo 0.5 1 2 3 4")):
+        (root / name).mkdir()
+        (root / name / "0.txt").write_text(text + "\n")
+    (root / "boxes.csv").write_text("filename,class,xmin,ymin,xmax,ymax\n0.png,dog,1,x,3,4\n")
+
+
 def make(root):
     root = pathlib.Path(root)
+    box_folders(root)
     text_files(root)
     binary_files(root)
     data_folders(root)
