@@ -26,6 +26,8 @@ export interface Chart {
   x: Axis;
   y: Axis;
   series: Series[];
+  /** For each series the number of its colour, where charts of a page have agreed on them. */
+  colors?: number[];
 }
 
 /** Colours that follow the page: text, lines, and one per series. */

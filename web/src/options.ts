@@ -30,19 +30,45 @@ export function heightOf(chart: Chart, width: number): number {
 function legendRows(chart: Chart, width: number): number {
   const named = chart.series.filter((series) => series.name !== '');
   if (named.length < 2 && chart.kind !== 'timeline') return 0;
-  const letters = named.reduce((sum, series) => sum + series.name.length * 7 + 48, 0);
-  return Math.min(5, Math.ceil(letters / Math.max(width - 40, 100)));
+  // Entries are laid out as words are: a new row begins where the next one does not fit.
+  let rows = 1;
+  let used = 0;
+  for (const series of named) {
+    const entry = series.name.length * 7 + 48;
+    if (used > 0 && used + entry > width - 8) {
+      rows += 1;
+      used = 0;
+    }
+    used += entry;
+  }
+  return Math.min(8, rows);
 }
 
-/** Series of one group share a colour; what is ideal is grey. */
-export function colorsOf(chart: Chart, palette: Palette): string[] {
-  const groups: string[] = [];
-  return chart.series.map((series, index) => {
-    if (series.origin === 'ideal') return palette.soft;
-    const group = series.group === '' ? `series ${index}` : series.group;
-    if (!groups.includes(group)) groups.push(group);
-    return palette.series[groups.indexOf(group) % palette.series.length];
+const isIdeal = (series: Series) => series.origin === 'ideal';
+
+/**
+ * Gives each series its colour: the same through all charts of the page by its group, or else its name, and as far as the palette
+ * goes another than those it stands beside in any of them.
+ */
+export function shareColors(charts: Chart[], count: number): void {
+  const key = (series: Series) => (series.group === '' ? series.name : series.group);
+  const beside = new Map<string, Set<string>>();
+  for (const chart of charts) {
+    const keys = new Set(chart.series.filter((series) => !isIdeal(series)).map(key));
+    keys.forEach((one) => beside.set(one, new Set([...(beside.get(one) ?? []), ...keys])));
+  }
+  const chosen = new Map<string, number>();
+  beside.forEach((others, one) => {
+    const used = new Array<number>(count).fill(0);
+    others.forEach((other) => chosen.has(other) && (used[chosen.get(other)!] += 1));
+    chosen.set(one, used.indexOf(Math.min(...used)));
   });
+  charts.forEach((chart) => (chart.colors = chart.series.map((series) => chosen.get(key(series)) ?? 0)));
+}
+
+/** What is ideal is grey. */
+export function colorsOf(chart: Chart, palette: Palette): string[] {
+  return chart.series.map((series, index) => (isIdeal(series) ? palette.soft : palette.series[(chart.colors?.[index] ?? index) % palette.series.length]));
 }
 
 function numbersOf(chart: Chart, which: 'x' | 'y'): number[] {

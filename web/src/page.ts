@@ -1,7 +1,10 @@
 // What a page does: draws the charts, offers downloads, sorts tables, follows light and dark.
 import { init, type EChartsType } from 'echarts/core';
 import type { Chart, Palette } from './chart_data';
-import { heightOf, optionsOf } from './options';
+import { heightOf, optionsOf, shareColors } from './options';
+
+/** The style sheet has --series-1 to --series-8. */
+const SERIES_COLORS = [1, 2, 3, 4, 5, 6, 7, 8];
 
 interface Drawn {
   chart: Chart;
@@ -18,7 +21,7 @@ function palette(): Palette {
   };
   const colors = {
     ink: color('ink'), soft: color('soft'), line: color('line'), card: color('card'),
-    series: [1, 2, 3, 4, 5, 6, 7, 8].map((i) => color(`series-${i}`)),
+    series: SERIES_COLORS.map((i) => color(`series-${i}`)),
     dark: currentTheme() === 'dark',
   };
   probe.remove();
@@ -112,6 +115,7 @@ function addKeys({ plot, view, chart }: Drawn): void {
 
 function drawAll(): Drawn[] {
   const charts = JSON.parse(document.getElementById('charts')?.textContent ?? '[]') as Chart[];
+  shareColors(charts, SERIES_COLORS.length);
   return charts.map((chart, index) => {
     const figure = document.getElementById(`chart-${index}`) as HTMLElement;
     const plot = figure.querySelector('.plot') as HTMLElement;
@@ -162,6 +166,19 @@ function addTables(): void {
     if (table.tBodies[0].rows.length > 3) addSorting(table);
     const download = () => save(fileName(`${document.title} table ${index + 1}`, 'csv'), new Blob([csvOf(table)], { type: 'text/csv' }));
     table.closest('.table')?.append(actions(button('CSV', 'Download this table as CSV', download)));
+  });
+}
+
+/** Tables that are wider than their place fade where columns are hidden; the first column stays. */
+function showWhatIsHidden(): void {
+  document.querySelectorAll<HTMLElement>('.scroll').forEach((box) => {
+    const mark = () => {
+      box.classList.toggle('more', box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+      box.classList.toggle('moved', box.scrollLeft > 0);
+    };
+    box.addEventListener('scroll', mark, { passive: true });
+    // Seen first when the page is laid out, a fold is opened or the window changes.
+    new ResizeObserver(mark).observe(box);
   });
 }
 
@@ -227,6 +244,7 @@ export function showPage(): void {
   addTheme(redraw);
   drawn = drawAll();
   addTables();
+  showWhatIsHidden();
   followSections();
   let width = innerWidth;
   addEventListener('resize', () => {

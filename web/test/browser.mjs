@@ -69,6 +69,46 @@ async function checkPage(context, file, width) {
   return page;
 }
 
+/** Wide tables say that there is more, keep their first column while they scroll, and stop saying so at the end. */
+async function checkNarrowTables(page) {
+  const seen = await page.evaluate(async () => {
+    const settled = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    await settled();
+    const boxes = [...document.querySelectorAll('.table .scroll')].filter((box) => box.scrollWidth > box.clientWidth + 1);
+    const facts = [];
+    for (const box of boxes) {
+      const first = box.querySelector('tbody td');
+      const cue = box.classList.contains('more') && getComputedStyle(box).maskImage.includes('gradient');
+      const left = first.getBoundingClientRect().left;
+      box.scrollLeft = box.scrollWidth;
+      await settled();
+      facts.push({ cue, stays: Math.abs(first.getBoundingClientRect().left - left) < 1, share: first.offsetWidth / box.clientWidth, done: !box.classList.contains('more') });
+    }
+    return facts;
+  });
+  check(seen.length >= 2 && seen.every((t) => t.cue && t.done), `${seen.length} tables that are too wide say so until their end`);
+  check(seen.every((t) => t.stays && t.share < 0.5), 'their first column stays in sight and leaves room for another');
+}
+
+/** A series has one colour through all charts, and another than those beside it. */
+async function checkColors(page) {
+  const charts = await page.evaluate(() => [...document.querySelectorAll('figure.chart')].map((figure) => {
+    const texts = [...figure.querySelectorAll('.plot svg text')];
+    const data = JSON.parse(document.getElementById('charts').textContent)[Number(figure.id.slice(6))];
+    return data.series.map((series) => {
+      const text = texts.find((t) => t.textContent === series.name);
+      const mark = text && [...figure.querySelectorAll('.plot svg path')].filter((path) => path.compareDocumentPosition(text) & Node.DOCUMENT_POSITION_FOLLOWING).pop();
+      const colors = mark ? [mark.getAttribute('stroke'), mark.getAttribute('fill')].filter((c) => c && c !== 'none' && c !== 'transparent') : [];
+      return { name: series.group || series.name, color: colors[0] };
+    }).filter((series) => series.color);
+  }));
+  const colors = new Map();
+  charts.flat().forEach(({ name, color }) => colors.set(name, new Set([...(colors.get(name) ?? []), color])));
+  const several = [...colors].filter(([, set]) => set.size > 1).map(([name, set]) => `${name}: ${[...set].join(' ')}`);
+  const twice = charts.flat().length > colors.size;
+  check(twice && several.length === 0, `a series keeps its colour through the charts of a page ${several.join('; ')}`);
+}
+
 async function downloaded(page, label) {
   const [download] = await Promise.all([page.waitForEvent('download'), page.locator('figure.chart').first().getByRole('button', { name: label }).click()]);
   return readFileSync(await download.path());
@@ -120,7 +160,11 @@ try {
   for (const width of Object.keys(WIDTHS)) {
     for (const file of pages) await (await checkPage(context, file, width)).close();
   }
+  const lab = await checkPage(context, pages[2], 'narrow');
+  await checkNarrowTables(lab);
+  await lab.close();
   const page = await checkPage(context, pages[0], 'wide');
+  await checkColors(page);
   await checkActions(page);
 } finally {
   await context.close();
