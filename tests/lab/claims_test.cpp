@@ -1,49 +1,9 @@
 // Every sentence of a lab's report follows from its data: reports are made of altered data (other
 // order, other device or network, ties), and what they say must turn with it.
-#include <gtest/gtest.h>
+#include "claims.h"
 
-#include "lab/query.h"
-#include "lab/run_lab.h"
-
-namespace trainyard::lab {
+namespace trainyard::lab::claims {
 namespace {
-
-// What all answers and texts of the report say, in one line.
-std::string said(const std::string& name, const Json& data) {
-  const report::Document document = lab_document(load_lab(name), data, "trainyard lab run " + name);
-  std::string all = document.title + " ";
-  for (const report::Block& block : document.blocks) {
-    if (const auto* paragraph = std::get_if<report::Paragraph>(&block))
-      all += paragraph->text + " ";
-  }
-  return all;
-}
-
-Json altered(const Json& data, const std::string& program) {
-  return ask(program, data, "alteration");
-}
-
-struct Case {
-  const char* alteration;
-  const char* says;
-  const char* does_not_say;
-};
-
-void check(const std::string& lab, const Json& data, std::initializer_list<Case> cases) {
-  for (const Case& c : cases) {
-    const std::string text = said(lab, altered(data, c.alteration));
-    EXPECT_NE(text.find(c.says), std::string::npos) << c.alteration << "\n" << text;
-    if (*c.does_not_say == '\0') continue;
-    EXPECT_EQ(text.find(c.does_not_say), std::string::npos) << c.alteration << "\n" << text;
-  }
-}
-
-Json parsed(const char* text) {
-  return Json::parse(text, "test data");
-}
-
-constexpr const char* kCommon =
-    R"(. + {quick: false, machine: {threads: 2, processor: "test"}, load_average: 0})";
 
 Json scaled_data(const char* settings, const char* more) {
   Json data = parsed(R"({"scaled": [{"result": {"weak": [
@@ -199,4 +159,4 @@ TEST(Claims, AllReduces) {
 }
 
 }  // namespace
-}  // namespace trainyard::lab
+}  // namespace trainyard::lab::claims
