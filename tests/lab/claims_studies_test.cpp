@@ -1,0 +1,218 @@
+// The claims of labs that train, quantize, schedule or serve.
+#include "claims.h"
+
+namespace trainyard::lab::claims {
+namespace {
+
+TEST(Claims, BatchAugmentation) {
+  Json data = parsed(
+      R"({"settings": {"network": "lenet5", "data": "fashion-mnist", "copies": [1, 4], "epochs": 4, "target": 0.8, "paper": "resnet44-cifar"}, "predicted": [],
+    "plain": [{"result": {"steps": 9, "epochs": [{"epoch": 1, "top1": 0.80, "seconds": 5, "train_s": 4, "wait_s": 0, "images_per_s": 9}]}}],
+    "trained": [
+      {"m": 1, "result": {"steps": 9, "epochs": [{"epoch": 1, "top1": 0.7, "seconds": 5, "train_s": 4, "wait_s": 0, "images_per_s": 9}, {"epoch": 2, "top1": 0.81, "seconds": 10, "train_s": 4, "wait_s": 0, "images_per_s": 9}]}},
+      {"m": 4, "result": {"steps": 9, "epochs": [{"epoch": 1, "top1": 0.85, "seconds": 20, "train_s": 4, "wait_s": 0, "images_per_s": 9}]}}]})");
+  const PictureFolder folder("copies.png");
+  data = folder.added(data, "shown");
+  check("batch-augmentation", altered(data, kCommon),
+        {{".", "with it and 1 copy, and least, 15.00 %, with 4 copies", "1 copies"},
+         {".trained |= reverse", "with it and 1 copy, and least, 15.00 %, with 4 copies", ""},
+         {".trained[1].result.epochs[0].top1 = 0.81", "with 1 copy and 4 copies", ""},
+         {".", "Cutout alone helps", "costs accuracy"},
+         {".plain[0].result.epochs[0].top1 = 0.9", "Cutout alone costs accuracy", "alone helps"},
+         {".", "4 copies need fewer epochs than 1, and more time", ""},
+         {".trained[1].result.epochs[0].seconds = 3", "than 1, and less time", "more time"},
+         {".trained[1].result.epochs[0].seconds = 10", "than 1, and as much time", "more time"},
+         {".settings.target = 0.84", "cannot be compared", "fewer epochs"},
+         {".trained |= .[:1]", "with 1 copy", "need"}});
+}
+
+TEST(Claims, TimeToAccuracy) {
+  Json data = parsed(
+      R"({"settings": {"network": "lenet5", "data": "fashion-mnist", "target": 0.8}, "seeds": [{"result": {"reached": 2, "censored": 0, "mean_s": 9, "mean_epochs": 2, "cv": 0.1, "cv_low": 0.05, "cv_high": null, "epochs_cv": 0, "runs": [
+      {"seed": 1, "reached": true, "seconds": 9, "epochs": 2, "best_top1": 0.8}, {"seed": 2, "reached": true, "seconds": 9, "epochs": 2, "best_top1": 0.8}]}}],
+    "tried": [{"what": "as above", "result": {"epochs": [{"images_per_s": 100}]}}, {"what": "batch 512", "result": {"epochs": [{"images_per_s": 150}]}}],
+    "busy": [{"result": {"utilisation": [{"process": 0.9, "machine": 0.95}]}}, {"result": {"utilisation": [{"process": 0.9, "machine": 0.95}]}}]})");
+  check("time-to-accuracy", altered(data, kCommon),
+        {{".", "Fastest: batch 512, 150 images/s against 100 as above", "says little"},
+         {".tried[1].result.epochs[0].images_per_s = 90", "Fastest: as above, 100", "against"},
+         {".tried[1].result.epochs[0].images_per_s = 100", "Fastest: as above, 100", "batch 512,"},
+         {".busy[0].result.utilisation[0].process = 0.1", "so this says little", ""},
+         {".seeds[0].result |= (.reached = 0 | .censored = 2 | .cv = null | .mean_s = null)",
+          "0 of 2 runs reach 80 %. Too few", "on average"}});
+}
+
+TEST(Claims, SemiSupervised) {
+  Json data = parsed(
+      R"({"settings": {"student": "lenet5", "data": "fashion-mnist"}, "hard": [{"result": {"labelled": 100, "supervised": {"top1": 0.7}, "teacher": {"top1": 0.7}, "best": {"k": 200, "p": 1, "top1": 0.75},
+      "cells": [{"k": 50, "p": 1, "top1": 0.71, "right": 0.99}, {"k": 200, "p": 1, "top1": 0.75, "right": 0.9}, {"k": 800, "p": 1, "top1": 0.72, "right": 0.7}]}}]})");
+  const PictureFolder folder("study/chosen.png");
+  data = folder.added(data, "hard");
+  check("semi-supervised", altered(data, kCommon),
+        {{".", "highest in between, at K = 200", "gain is largest"},
+         {".hard[0].result.cells |= reverse", "highest in between, at K = 200", ""},
+         {".hard[0].result.cells[0].top1 = 0.76", "highest at the smallest K", "in between"},
+         {".hard[0].result.cells[2].top1 = 0.76", "highest at the largest K", "in between"},
+         {".hard[0].result.cells[].top1 = 0.75", "K makes no difference", "highest"},
+         {".hard[0].result.best.top1 = 0.7", "bring nothing worth the name", "points."}});
+}
+
+TEST(Claims, NoisyLabels) {
+  Json data = parsed(
+      R"({"settings": {"network": "lenet5", "data": "fashion-mnist", "clean": 500}, "noisy": [{"share": 0, "result": {"epochs": [{"top1": 0.9, "train_loss": 1}]}}, {"share": 0.5, "result": {"epochs": [{"top1": 0.7, "train_loss": 2}]}}],
+    "transferred": [{"number": 1, "result": {"epochs": [{"top1": 0.91}]}}, {"number": 2, "result": {"epochs": [{"top1": 0.8}]}}], "alone": [{"result": {"epochs": [{"top1": 0.75}]}}],
+    "tail": [{"exponent": 1, "way": "natural", "result": {"epochs": [{"top1": 0.6}]}}, {"exponent": 1, "way": "sqrt", "result": {"epochs": [{"top1": 0.65}]}}, {"exponent": 1, "way": "uniform", "result": {"epochs": [{"top1": 0.62}]}}]})");
+  check("noisy-labels", altered(data, kCommon),
+        {{".", "of which 50 % are wrong are worth 5.0 points", "worth nothing"},
+         {".noisy |= reverse | .transferred |= reverse | .transferred[0].number = 1 | "
+          ".transferred[1].number = 2",
+          "With 0 % wrong labels the network gets 90.0 %", "of which 0 %"},
+         {".alone[0].result.epochs[0].top1 = 0.85", "are worth nothing", "points as pretraining"},
+         {".", "so sampling by the root is best", ""},
+         {".tail[2].result.epochs[0].top1 = 0.7", "so sampling uniform is best", "by the root is"},
+         {".tail[2].result.epochs[0].top1 = 0.65", "by the root or uniform is best", ""},
+         {".tail[].result.epochs[0].top1 = 0.6", "resampling gains nothing", "is best"},
+         {".tail |= .[1:]", "Exponent 1: by the root 65.0 %, uniform 62.0 %", "is best"}});
+}
+
+TEST(Claims, Transfer) {
+  Json data = parsed(
+      R"({"settings": {"network": "lenet5", "source": "a", "target": "b"}, "all": [{"result": {"runs": [{"mode": "finetune", "rate": 0.1, "best_top1": 0.9, "epoch_s": 2, "epochs": []}]}}],
+    "head": [{"result": {"runs": [{"mode": "features", "rate": 1, "best_top1": 0.8, "epoch_s": 1, "epochs": []}]}}]})");
+  check("transfer-learning", altered(data, kCommon),
+        {{".", "The best is finetune at rate 0.1: 90.00 %", ""},
+         {".head[0].result.runs[0].best_top1 = 0.95", "The best is features at rate 1", ""},
+         {".head[0].result.runs[0].best_top1 = 0.9",
+          "The best is finetune at rate 0.1 and features at rate 1: 90.00 %", ""}});
+}
+
+TEST(Claims, Quantization) {
+  Json data = parsed(
+      R"({"settings": {"network": "lenet5", "data": "fashion-mnist", "calibration": 8, "method_bits": [4]}, "studied": [{"result": {"layers": [{"name": "c", "kind": "convolution", "input_scale": 0.1, "weight_sqnr_db": 30,
+      "weights": {"min": -1, "max": 1, "mean": 0, "sigma": 0.3, "bars": {"low": -1, "high": 1, "counts": [1, 2]}}, "input": {"min": 0, "max": 1, "mean": 0, "sigma": 0.3, "bars": {"low": 0, "high": 1, "counts": [1, 2]}}}],
+      "steps": [{"what": "float", "top1": 0.9}, {"what": "weights", "top1": 0.9, "output_sqnr_db": 30}, {"what": "weights and activations", "top1": 0.89}, {"what": "weights, activations and biases", "top1": 0.89}],
+      "bits": [{"weight_bits": 8, "activation_bits": 8, "top1": 0.9}, {"weight_bits": 4, "activation_bits": 4, "top1": 0.5}]}}],
+    "clipped": [{"result": {"steps": [{"what": "weights", "top1": 0.9, "output_sqnr_db": 25}], "bits": []}}],
+    "ways": [{"method": "mse", "how": "per tensor", "count": 4, "result": {"int8": {"top1": 0.8, "output_sqnr_db": 10}}}],
+    "written": [{"result": {"float": {"bytes": 4000, "median_ms": 0.2}, "int8": {"bytes": 1000, "median_ms": 0.1}}}]})");
+  check("quantization", altered(data, kCommon),
+        {{".", "they cost next to nothing", ""},
+         {".studied[0].result.steps[3].top1 = 0.8", "cost 9.00 points all the same", "next to"},
+         {".studied[0].result.steps[3].top1 = 0.9", "gain 1.00 points, by chance", "next to"},
+         {".", "8 bits for weights and activations are the fewest", "None of the bit widths"},
+         {".studied[0].result.bits[].top1 = 0.1", "None of the bit widths", "the fewest"},
+         {".", "clamping costs more", "finer steps win"},
+         {".clipped[0].result.steps[0].output_sqnr_db = 35", "finer steps win", "costs more"},
+         {".", "The file shrinks from", "grows"},
+         {".written[0].result.int8 = {bytes: 5000, median_ms: 0.4}", "The file grows from",
+          "which is faster"},
+         {".studied[0].result.layers[0].input.min = -1", "All have both signs", "nowhere"}});
+}
+
+TEST(Claims, VectorAddition) {
+  Json data = parsed(
+      R"({"settings": {"charted": ["k80"]}, "there": [{"result": {"devices": []}}], "streamed": [{"result": {"rows": []}}], "timed": [{"result": {"limit_gbps": 20, "rows": [
+      {"device": "cpu", "launch": "threads", "memory": "host", "origin": "measured", "elements": 1000, "kernel_ms": 5, "total_ms": 5, "to_device_ms": 0, "from_device_ms": 0, "gbps": 9},
+      {"device": "pocl", "launch": "1x1", "memory": "copies", "origin": "measured", "elements": 1000, "kernel_ms": 6, "total_ms": 9, "to_device_ms": 1, "from_device_ms": 1, "gbps": 9},
+      {"device": "pocl", "launch": "Nx256", "memory": "copies", "origin": "measured", "elements": 1000, "kernel_ms": 5, "total_ms": 9, "to_device_ms": 1, "from_device_ms": 1, "gbps": 9},
+      {"device": "k80", "launch": "1x1", "memory": "copies", "origin": "predicted", "elements": 1000, "kernel_ms": 500, "total_ms": 504, "to_device_ms": 3, "from_device_ms": 1, "gbps": 9},
+      {"device": "k80", "launch": "Nx256", "memory": "copies", "origin": "predicted", "elements": 1000, "kernel_ms": 1, "total_ms": 5.5, "to_device_ms": 3, "from_device_ms": 1, "gbps": 9}]}}]})");
+  check("vector-add", altered(data, kCommon),
+        {{".", "pocl, measured here, behaves otherwise", ""},
+         {".timed[0].result.rows[1].kernel_ms = 600", "On pocl one work-item takes 120.0 times",
+          "behaves otherwise"},
+         {".", "one thread takes 500 times as long as many", "500 to 500"},
+         {".", "none of them beats the processor's loop", "would still"},
+         {".timed[0].result.rows[4].total_ms = 2", "k80 would still beat", "none of them"},
+         {".", "copies take less time than the kernel", ""},
+         {".timed[0].result.rows[2].to_device_ms = 9", "copies take 2.0 times as long", ""}});
+}
+
+TEST(Claims, LossesOfDepths) {
+  Json data = parsed(
+      R"({"settings": {"depth": 50, "devices": ["k80"]}, "speeds": [{"network": "resnet20-cifar", "device": "k80", "result": {"rows": [{"epoch_s": 1, "train_s": 100}]}}],
+    "fits": [{"curve": "a", "result": {"stages": [{"rate": 0.1, "model": "x", "inverse_beta": [1, 1, 1], "inverse_sse": 1, "prefixes": [{}, {}, {"inverse_mape": 0.02}, {}]}]}},
+      {"curve": "b", "result": {"stages": [{"rate": 0.01, "model": "x", "inverse_beta": [1, 1, 1], "inverse_sse": 1, "prefixes": [{}, {}, {"inverse_mape": 0.4}, {}]}]}}],
+    "depths": [{"result": {"predicted": {"points": [[1, 2]]}, "depths": [{"depth": 20, "inside": false, "left_out_mape": 0.5}, {"depth": 32, "inside": true, "left_out_mape": 0.07}]}}]})");
+  check("optimus-loss", altered(data, kCommon),
+        {{".", "best and those at 0.01 worst", "little difference"},
+         {".fits[0].result.stages[0].prefixes[2].inverse_mape = 0.9", "those at 0.1 worst", ""},
+         {".fits[1].result.stages[0].rate = 0.1", "2.0 % to 40.0 % at a rate of 0.1.", "worst"},
+         {".fits[].result.stages[0].prefixes[2].inverse_mape = 0.1", "little difference", "worst"},
+         {".", "the curve of depth 32 is off by 7.0 %", "depth 20"},
+         {".settings.depth = 32", "Depth 32 is among the curves", "no real curve"},
+         {".", "1 curves over time are 1 curve over epochs, each stretched for 1 device", "five"}});
+}
+
+TEST(Claims, TimesToAccuracyOverServers) {
+  Json data = parsed(
+      R"({"settings": {"target": 0.9, "curve": "resnet20", "device": "k80", "servers": "1,4", "speeds": "resnext-110"}, "speed": [{"result": {"mape": 0.1}}],
+    "time": [{"result": {"goal": "91 % after 9 steps", "fastest": {"servers": 1, "workers": 1, "seconds": 3600, "limit": "compute"}, "cheapest": {"servers": 4, "workers": 2}, "points": []}}],
+    "published": [{"result": {"fastest": {"servers": 4, "workers": 8, "seconds": 7200}, "points": []}}]})");
+  check("optimus-time", altered(data, kCommon),
+        {{".", "Fastest with 1 server and 1 worker: 1.00 h", "1 servers"},
+         {".time[0].result.fastest.servers = 2", "Fastest with 2 servers and 1 worker", ""},
+         {R"(.settings.servers = "2")", "with 2 parameter servers", "1 and 4"},
+         {R"(.settings.speeds = "seq2seq")", "measured (seq2seq, published)", "ResNeXt"}});
+}
+
+TEST(Claims, Schedulers) {
+  Json data = parsed(
+      R"({"settings": {}, "gangs": [{"result": {"policies": []}}], "mixed": [{"result": {"policies": []}}], "elastic": [{"result": {"sensitivity": [], "policies": [
+      {"name": "optimus", "avg_jct": 100, "p99_jct": 1, "makespan": 100}, {"name": "drf", "avg_jct": 200, "p99_jct": 1, "makespan": 120}, {"name": "tetris", "avg_jct": 150, "p99_jct": 1, "makespan": 110}]}}]})");
+  check("schedulers", altered(data, kCommon),
+        {{".", "soonest on average under optimus, and the last of all under optimus", ""},
+         {".elastic[0].result.policies[1].avg_jct = 50", "on average under drf,", "under optimus,"},
+         {".elastic[0].result.policies[1].avg_jct = 100", "under optimus and drf,", ""},
+         {".elastic[0].result.policies |= reverse", "DRF takes 2.00 times as long", ""}});
+}
+
+TEST(Claims, ReinforcementLearning) {
+  Json data = parsed(
+      R"({"settings": {}, "table": [{"agent": "q-learning", "seed": 1, "result": {"runs": [{"recent_return": -50, "evaluations": [{"step": 1, "mean": -13}]}]}}, {"agent": "sarsa", "seed": 1, "result": {"runs": [{"recent_return": -25, "evaluations": [{"step": 1, "mean": -17}]}]}}],
+    "deep": [{"seed": 1, "result": {"runs": [{"evaluations": [{"step": 1, "mean": -13}]}]}}], "lake": [{"seed": 1, "result": {"runs": [{"evaluations": [{"step": 1, "mean": 0.7}]}]}}]})");
+  check("q-learning", altered(data, kCommon),
+        {{".", "sarsa pays less for exploring", "Q-learning pays"},
+         {".table |= reverse", "sarsa pays less for exploring", "Q-learning pays"},
+         {".table[1].result.runs[0].recent_return = -90", "Q-learning pays less", "sarsa pays"},
+         {".table[1].result.runs[0].recent_return = -50", "no difference worth", "pays less"}});
+  data = parsed(R"({"settings": {"env": "CartPole-v1"}, "pieces": []})");
+  data = altered(
+      data,
+      R"(.pieces = (["--target-every 100", "--target-every 0", "--capacity 64 --start 64", "--replay proportional", "--replay rank", "--exploration constant"]
+         | map({piece: ., seed: 1, result: {runs: [{seconds: 1, evaluations: [{step: 1, mean: 100}]}]}})))");
+  check("dqn-pieces", altered(data, kCommon),
+        {{".", "doing without the target network makes no difference", "is worse"},
+         {".pieces[1].result.runs[0].evaluations[0].mean = 50",
+          "doing without the target network is worse", ""},
+         {".pieces[2].result.runs[0].evaluations[0].mean = 200",
+          "a replay memory of one batch is better", "is worse"}});
+}
+
+TEST(Claims, DistributedReinforcementLearning) {
+  Json data = parsed(
+      R"({"settings": {"env": "CartPole-v1"}, "alone": [], "parts": [{"result": {"act_one_steps_per_s": 1000, "updates_per_s": 10, "batch": 100}}]})");
+  data = altered(
+      data,
+      R"(def run(n; s): {n: n, result: {runs: [{steps_per_s: s, updates_per_s: 10, samples_per_update: 10, samples_per_transition: 1, evaluations: [{mean: 5}]}]}};
+      .apex = [run(1; 1000), run(2; 1800)] | .gorila = [run(1; 1000), run(2; 700)])");
+  check("distributed-rl", altered(data, kCommon),
+        {{".", "Ape-X with 2 actors acts 1.80 times as fast as with 1", ""},
+         {".apex |= reverse", "Ape-X with 2 actors acts 1.80 times as fast as with 1", ""},
+         {".", "GORILA with 2 learners acts slower than (0.70", ""},
+         {".gorila[1].result.runs[0].steps_per_s = 1000", "GORILA with 2 learners acts as fast as",
+          "slower than"},
+         {".", "the bound from 1 actor on", "1 actors"}});
+}
+
+TEST(Claims, Serving) {
+  Json data = parsed(
+      R"({"settings": {}, "load": [{"network": "lenet5", "batch": 1, "result": {"rows": [{"requests_per_s": 100, "p95_ms": 1}]}}, {"network": "lenet5", "batch": 8, "result": {"rows": [{"requests_per_s": 200, "p95_ms": 1}]}}]})");
+  check("serving", altered(data, kCommon),
+        {{".", "lenet5 2.00 times", "cost more than they save"},
+         {".load |= reverse", "lenet5 2.00 times", ""},
+         {".load[1].result.rows[0].requests_per_s = 50",
+          "for lenet5 they cost more than they save here", "2.00"}});
+}
+
+}  // namespace
+}  // namespace trainyard::lab::claims
