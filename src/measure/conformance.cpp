@@ -55,6 +55,13 @@ FoundCases find_cases(const fs::path& folder, const std::string& filter) {
   return found;
 }
 
+std::string unreadable_text(const FoundCases& found) {
+  if (found.unreadable.empty()) return "";
+  const auto& [where, reason] = found.unreadable.front();
+  return fmt::format("; folders that cannot be read: {}, the first {}: {}", found.unreadable.size(),
+                     where.string(), reason);
+}
+
 using Form = onnx_io::DeclaredInput::Form;
 
 // The values of one kind in a data set. A sequence is its elements one after the other, an absent
@@ -289,9 +296,10 @@ std::string difference(const Tensor& got, const Tensor& expected) {
 
 std::vector<CaseResult> run_conformance(const fs::path& folder, const ConformanceOptions& options) {
   const FoundCases found = find_cases(folder, options.filter);
-  TY_REQUIRE(!found.cases.empty() || !found.unreadable.empty(),
-             "'{}' holds no test cases (folders with model.onnx){}", folder.string(),
-             options.filter.empty() ? "" : " whose name contains '" + options.filter + "'");
+  TY_REQUIRE(!found.cases.empty(), "'{}' holds no test cases (folders with model.onnx){}{}",
+             folder.string(),
+             options.filter.empty() ? "" : " whose name contains '" + options.filter + "'",
+             unreadable_text(found));
   std::vector<CaseResult> results;
   results.reserve(found.cases.size());
   for (const fs::path& where : found.cases) results.push_back(run_case(where, options));

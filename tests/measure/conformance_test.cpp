@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "onnx_io/export.h"
+#include "ops/builder.h"
+#include "support/error_message.h"
 #include "support/temporary_folder.h"
 
 namespace trainyard::measure {
@@ -48,12 +50,19 @@ class AsNobody {
   bool worked_ = true;
 };
 
+Graph one_relu() {
+  Graph graph;
+  ops::Builder b(graph);
+  graph.set_outputs({b.add("Relu", {b.input("x", {DType::kF32, Shape{2}})})});
+  return graph;
+}
+
 TEST(Conformance, FoldersThatMayNotBeReadAreListedWithTheReason) {
   namespace fs = std::filesystem;
   const TemporaryFolder folder("conformance");
   for (const char* name : {"case_closed", "case_data"}) {
     fs::create_directories(folder.path() / name / "test_data_set_0");
-    write_file(folder.path() / name / "model.onnx", "");
+    onnx_io::export_model(one_relu(), folder.path() / name / "model.onnx");
   }
   fs::permissions(folder / "case_closed", fs::perms::none);
   fs::permissions(folder.path() / "case_data" / "test_data_set_0", fs::perms::none);
@@ -73,6 +82,22 @@ TEST(Conformance, FoldersThatMayNotBeReadAreListedWithTheReason) {
   }
   EXPECT_EQ(results[0].name, "case_data");
   EXPECT_EQ(results[1].name, "case_closed");
+}
+
+TEST(Conformance, FoldersThatMayNotBeReadAreNoTestCases) {
+  namespace fs = std::filesystem;
+  const TemporaryFolder folder("conformance");
+  fs::create_directories(folder / "closed");
+  fs::permissions(folder / "closed", fs::perms::none);
+  std::string message;
+  {
+    const AsNobody nobody;
+    if (!nobody.worked()) GTEST_SKIP() << "rights cannot be dropped here";
+    message = message_of([&] { run_conformance(folder.path(), {}); });
+  }
+  fs::permissions(folder / "closed", fs::perms::owner_all);
+  EXPECT_NE(message.find("holds no test cases"), std::string::npos) << message;
+  EXPECT_NE(message.find("closed: Permission denied"), std::string::npos) << message;
 }
 
 // The data come with Debian's libonnx-testdata.
