@@ -88,7 +88,7 @@ double measure_limit(VectorTarget& target, double seconds) {
   for (const VectorOp op : kVectorOps) {
     for (const std::string& launch : target.launches(op)) {
       // Few threads reach no limit but their own, and would take long.
-      if (launch == "scalar" || launch.starts_with("1x")) continue;
+      if (launch == "scalar" || launch == "simd" || launch.starts_with("1x")) continue;
       VectorRow row{.what = {op, kElements, launch, memory.memory, memory.sharing}};
       if (vector_memory_needed(target, row.what) > target.memory_bytes()) continue;
       row.timing = target.run(row.what, seconds / 20);

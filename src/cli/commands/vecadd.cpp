@@ -111,6 +111,23 @@ void require_memory(const VectorPlan& plan, const Targets& targets) {
   }
 }
 
+// The bandwidth that each target's memory reaches, into its rows; returns the host's. It comes
+// after the rows, so that a device that fails is told of at once.
+double add_limits(std::vector<device::VectorRow>& rows, const Targets& targets, double seconds) {
+  const auto host = device::make_host_target();
+  const double limit = device::measure_limit(*host, seconds);
+  std::map<std::string, double> limits;
+  for (const auto& target : targets) {
+    limits[target->name()] =
+        target->shares_host_memory() ? limit : device::measure_limit(*target, seconds);
+  }
+  for (device::VectorRow& row : rows) {
+    if (row.origin == device::VectorOrigin::kPredicted) continue;
+    row.limit_bytes_per_s = limits.at(row.device);
+  }
+  return limit;
+}
+
 int vecadd_command(const VecAddOptions& options, std::ostream& out) {
   const VectorPlan plan = plan_of(options);
   const predict::Catalog catalog = predict::Catalog::load({});
@@ -123,13 +140,6 @@ int vecadd_command(const VecAddOptions& options, std::ostream& out) {
   const Targets targets = device::find_vector_targets(options.device);
   require_memory(plan, targets);
 
-  const auto host = device::make_host_target();
-  const double limit = device::measure_limit(*host, options.seconds);
-  std::map<std::string, double> limits;
-  for (const auto& target : targets) {
-    limits[target->name()] =
-        target->shares_host_memory() ? limit : device::measure_limit(*target, options.seconds);
-  }
   ProgressLine line;
   std::vector<device::VectorRow> rows;
   const double steps = static_cast<double>(plan.operations.size() * plan.sizes.size());
@@ -141,7 +151,6 @@ int vecadd_command(const VecAddOptions& options, std::ostream& out) {
       for (const auto& target : targets) {
         for (const device::VectorCase& what : cases_of(plan, *target, op, elements)) {
           rows.push_back(device::time_vector_case(*target, what, options.seconds));
-          rows.back().limit_bytes_per_s = limits.at(target->name());
         }
       }
       for (const predict::Device* gpu : predicted) {
@@ -153,7 +162,8 @@ int vecadd_command(const VecAddOptions& options, std::ostream& out) {
       }
     }
   }
-  line.show(1, "done");
+  line.show(1, "bandwidth of memory");
+  const double limit = add_limits(rows, targets, options.seconds);
   out << report::render(report::vector_rows_document(rows, limit), options.format);
   const auto wrong = [](const device::VectorRow& row) {
     return row.origin != device::VectorOrigin::kPredicted && !row.timing.verified;
