@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 PROGRAM, DRIVERS, WORK = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
-SMALL = ["--sizes", "100K", "--seconds", "0.01", "--predict", "none", "--json"]
+SMALL = ["--sizes", "1000", "--seconds", "0.001", "--predict", "none", "--json"]
 # how the driver fails, exit code, words of the message
 CUDA = [
     ("no_device", 2, "CUDA's driver finds no device"),
@@ -29,6 +29,10 @@ OPENCL = [
     ("failed_launch", 1, "clEnqueueNDRangeKernel vector_"),
     ("lost", 1, "the device was lost"),
 ]
+# how each device offers memory: what is copied, and the ways to share it
+MEMORIES = {"cuda": {None, "prefetched", "managed"}, "opencl": {None, "mapped"}}
+OPERATIONS = ["copy", "scale", "add", "triad", "dot"]
+LAUNCHES = ["1x1", "1x256", "Nx256"]
 problems = []
 
 
@@ -48,6 +52,14 @@ for kind, failures in (("cuda", CUDA), ("opencl", OPENCL)):
     for fake, code, words in failures:
         done = run(["vecadd", "--device", kind, *SMALL], fake)
         expect(done.returncode == code and words in done.stderr, f"{kind} {fake}: {done.returncode} {done.stderr}")
+    done = run(["vecadd", "--device", kind, "--operations", ",".join(OPERATIONS), *SMALL])
+    expect(done.returncode == 0, f"{kind}: {done.returncode} {done.stderr}")
+    rows = json.loads(done.stdout)["rows"] if done.returncode == 0 else []
+    found = {(row["operation"], row["launch"], row["sharing"]) for row in rows if row["verified"]}
+    wanted = {(o, l, m) for o in OPERATIONS for l in LAUNCHES for m in MEMORIES[kind]}
+    expect(found == wanted, f"{kind}: of operation, launch and sharing only {sorted(map(str, found))}")
+    # Both drivers say that every kernel takes a quarter of a millisecond.
+    expect(all(abs(row["kernel_ms"] - 0.25) < 1e-6 for row in rows), f"{kind}: times {[row['kernel_ms'] for row in rows]}")
     listed = run(["device", "list", "--json"])
     names = [device["name"] for device in json.loads(listed.stdout)["devices"]]
     expect(f"{kind}: Fake GPU" in names, f"device list: {names}")

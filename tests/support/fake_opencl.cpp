@@ -85,6 +85,8 @@ int clGetDeviceInfo(void*, uint32_t key, size_t room, void* into, size_t* needed
     case 0x1010:
     case 0x101F:
       return give_number<uint64_t>(uint64_t{1} << 34, room, into, needed);
+    case 0x1035:
+      return give_number<uint32_t>(1, room, into, needed);
     case 0x102B:
       return give_text("Fake GPU", room, into, needed);
     case 0x102D:
