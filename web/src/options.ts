@@ -10,8 +10,8 @@ const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Libera
 export function liesDown(chart: Chart, width: number): boolean {
   if (chart.kind !== 'bar' && chart.kind !== 'stacked') return false;
   const names = chart.x.categories ?? [];
-  const letters = names.reduce((sum, name) => sum + name.length + 2, 0);
-  return letters * 7 > width * 0.85;
+  const longest = Math.max(0, ...names.map((name) => name.length + 2));
+  return longest * names.length * 7 > width * 0.85;
 }
 
 /** The height of the drawing in pixels. */
