@@ -95,6 +95,50 @@ TEST(OptimusOracle, Placement) {
   }
 }
 
+Job gang_job(int32_t gpus) {
+  Job job;
+  job.rigid = true;
+  job.gang = job.most_workers = gpus;
+  job.worker = {0, 1, 0, 0};
+  job.progress = std::make_shared<SteadyProgress>(100, std::vector<double>{1});
+  return job;
+}
+
+// Gangs that take no CPUs use all nodes, evenly where that goes and else what is free.
+TEST(Optimus, GangsFillEveryNode) {
+  for (const double cpus : {0.0, 16.0}) {
+    std::vector<Job> jobs;
+    for (const int32_t gpus : {1, 1, 2, 4, 4}) jobs.push_back(gang_job(gpus));
+    const std::vector<Allocation> made = decide_once(jobs, Cluster::uniform(3, {cpus, 4, 0, 0}));
+    for (size_t i = 0; i < jobs.size(); ++i) EXPECT_EQ(made[i].workers, jobs[i].gang) << i;
+  }
+}
+
+// Jobs that cannot be spread evenly take what is left, though others like them found nodes full.
+TEST(Optimus, WhatIsLeftIsFoundAgain) {
+  std::vector<Job> jobs;
+  for (int i = 0; i < 9; ++i) {
+    Job job = gang_job(1);
+    job.rigid = false;
+    job.worker = {3, 0, 0, 0};
+    job.server = {2, 0, 0, 0};
+    job.most_servers = 1;
+    jobs.push_back(std::move(job));
+  }
+  // A node holds a job and three CPUs more: a worker or a server of another.
+  const std::vector<Allocation> made = decide_once(jobs, Cluster::uniform(6, {8, 0, 0, 0}));
+  int64_t placed = 0;
+  std::vector<double> used(6);
+  for (const Allocation& one : made) {
+    placed += one.workers;
+    EXPECT_EQ(one.workers, one.servers);
+    for (const Share& share : one.worker_nodes) used[static_cast<size_t>(share.node)] += 3;
+    for (const Share& share : one.server_nodes) used[static_cast<size_t>(share.node)] += 2;
+  }
+  EXPECT_EQ(placed, 9);
+  for (const double amount : used) EXPECT_LE(amount, 8);
+}
+
 Job small_job(const std::string& id, double arrival, double work) {
   auto model = std::make_shared<SpeedModel>();
   model->form = SpeedForm::kSync;

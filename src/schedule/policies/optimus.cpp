@@ -109,10 +109,13 @@ class OptimusPolicy : public Policy {
     EvenPlacer even(*state.cluster, free);
     for (const size_t i : order) {
       const Job& job = *state.jobs[i].job;
-      if (options_.placement == OptimusOptions::Placement::kFreest) {
-        place_on_freest(job, counts[i].workers, free, out[i]);
-      } else if (!even.place(job, counts[i].servers, counts[i].workers, out[i]) && !job.rigid) {
-        even.place_what_fits(job, counts[i].servers, counts[i].workers, out[i]);
+      const Count& count = counts[i];
+      const bool freest = options_.placement == OptimusOptions::Placement::kFreest;
+      if (!freest && even.place(job, count.servers, count.workers, out[i])) continue;
+      if (freest || job.rigid) {
+        place_on_freest(job, count.workers, free, out[i]);
+      } else {
+        even.place_what_fits(job, count.servers, count.workers, out[i]);
       }
     }
     return out;

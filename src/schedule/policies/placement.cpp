@@ -86,29 +86,33 @@ bool place_consolidated(const Job& job, int32_t workers, const Cluster& cluster,
   return true;
 }
 
-EvenPlacer::EvenPlacer(const Cluster& cluster, FreeNodes& free) : cluster_(cluster), free_(free) {
+EvenPlacer::EvenPlacer(const Cluster& cluster, FreeNodes& free)
+    : cluster_(cluster),
+      free_(free),
+      by_(static_cast<size_t>(cluster.total()[static_cast<size_t>(Resource::kCpu)] > 0
+                                  ? Resource::kCpu
+                                  : Resource::kGpu)) {
   std::vector<Entry> entries;
   for (size_t node = 0; node < cluster.nodes.size(); ++node) {
     if (cluster.nodes[node].up) {
-      entries.emplace_back(used_cpu(static_cast<int32_t>(node)), static_cast<int32_t>(node));
+      entries.push_back(entry(static_cast<int32_t>(node)));
     }
   }
   heap_ = decltype(heap_)(std::greater<>{}, std::move(entries));
 }
 
-double EvenPlacer::used_cpu(int32_t node) const {
-  constexpr auto kCpu = static_cast<size_t>(Resource::kCpu);
+EvenPlacer::Entry EvenPlacer::entry(int32_t node) const {
   const auto index = static_cast<size_t>(node);
-  return cluster_.nodes[index].capacity[kCpu] - free_.of(index)[kCpu];
+  return {cluster_.nodes[index].capacity[by_] - free_.of(index)[by_], node};
 }
 
 int32_t EvenPlacer::pop() {
   for (;;) {
-    const auto [used, node] = heap_.top();
+    const Entry top = heap_.top();
     heap_.pop();
-    const double now = used_cpu(node);
-    if (now == used) return node;
-    heap_.push({now, node});
+    const Entry now = entry(top.second);
+    if (now == top) return top.second;
+    heap_.push(now);
   }
 }
 
@@ -124,10 +128,13 @@ bool EvenPlacer::fits_evenly(const Job& job, int32_t servers, int32_t workers,
 
 bool EvenPlacer::place(const Job& job, int32_t servers, int32_t workers, Allocation& out) {
   const auto most = static_cast<size_t>(std::max(servers, workers));
+  // Of these every node gets at least one, so a node without room for it ends the search.
+  const Resources& least = workers >= servers ? job.worker : job.server;
   std::vector<int32_t> nodes;
   bool found = false;
   while (!found && nodes.size() < most && !heap_.empty()) {
     nodes.push_back(pop());
+    if (!free_.fits(static_cast<size_t>(nodes.back()), least)) break;
     found = fits_evenly(job, servers, workers, nodes);
   }
   if (found) {
@@ -141,15 +148,12 @@ bool EvenPlacer::place(const Job& job, int32_t servers, int32_t workers, Allocat
       free_.take(static_cast<size_t>(nodes[j]), sum_of(job, p, w));
     }
   }
-  for (const int32_t node : nodes) heap_.push({used_cpu(node), node});
+  for (const int32_t node : nodes) heap_.push(entry(node));
   return found;
 }
 
 bool EvenPlacer::place_what_fits(const Job& job, int32_t servers, int32_t workers,
                                  Allocation& out) {
-  // Room only shrinks, so neither kind of task has to look twice at a node that was full.
-  size_t server_node = 0;
-  size_t worker_node = 0;
   const auto put = [&](const Resources& demand, size_t& node, Shares& shares, int32_t& count) {
     while (node < free_.size() && !free_.fits(node, demand)) ++node;
     if (node == free_.size()) return false;
@@ -158,6 +162,9 @@ bool EvenPlacer::place_what_fits(const Job& job, int32_t servers, int32_t worker
     count += 1;
     return true;
   };
+  // Room only shrinks, so no task has to look twice at a node that was too full for one like it.
+  size_t& server_node = full_before_[job.server];
+  size_t& worker_node = full_before_[job.worker];
   bool server = servers > 0;
   while (out.servers < servers || out.workers < workers) {
     if (out.servers == servers) server = false;
@@ -168,14 +175,18 @@ bool EvenPlacer::place_what_fits(const Job& job, int32_t servers, int32_t worker
     server = !server;
   }
   if (out.workers > 0 && (servers == 0 || out.servers > 0)) return true;
-  for (const Share& share : out.server_nodes) {
-    free_.give_back(static_cast<size_t>(share.node), job.server, share.count);
-  }
-  for (const Share& share : out.worker_nodes) {
-    free_.give_back(static_cast<size_t>(share.node), job.worker, share.count);
-  }
+  give_back(job.server, out.server_nodes);
+  give_back(job.worker, out.worker_nodes);
   out = {};
   return false;
+}
+
+void EvenPlacer::give_back(const Resources& demand, const Shares& shares) {
+  for (const Share& share : shares) {
+    const auto node = static_cast<size_t>(share.node);
+    free_.give_back(node, demand, share.count);
+    for (auto& [other, first] : full_before_) first = std::min(first, node);
+  }
 }
 
 }  // namespace trainyard::schedule

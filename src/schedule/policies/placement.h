@@ -1,6 +1,7 @@
 // Nodes for jobs whose numbers of tasks are decided.
 #pragma once
 
+#include <map>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -20,8 +21,9 @@ bool place_on_freest(const Job& job, int32_t workers, FreeNodes& free, Allocatio
 bool place_consolidated(const Job& job, int32_t workers, const Cluster& cluster, FreeNodes& free,
                         Allocation& out);
 
-// Optimus: the fewest nodes on which the tasks fit spread evenly, those with the most free CPUs
-// first.
+// Optimus: the fewest nodes on which the tasks fit spread evenly, those with the fewest used CPUs
+// first (GPUs in a cluster without CPUs), then index. For one decision: while it lives nobody else
+// may give anything back to `free`.
 class EvenPlacer {
  public:
   EvenPlacer(const Cluster& cluster, FreeNodes& free);
@@ -32,15 +34,19 @@ class EvenPlacer {
 
  private:
   using Entry = std::pair<double, int32_t>;
-  double used_cpu(int32_t node) const;
+  Entry entry(int32_t node) const;
   int32_t pop();
   bool fits_evenly(const Job& job, int32_t servers, int32_t workers,
                    const std::vector<int32_t>& nodes) const;
+  void give_back(const Resources& demand, const Shares& shares);
 
   const Cluster& cluster_;
   FreeNodes& free_;
+  size_t by_;  // the resource that nodes are sorted by
   // What entries say may be old; pop() looks again.
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap_;
+  // By the demand of a task: all nodes before this one are too full for it.
+  std::map<Resources, size_t> full_before_;
 };
 
 }  // namespace trainyard::schedule
