@@ -189,16 +189,22 @@ void add_sensitivity(Document& document, std::span<const double> errors,
 Document decisions_document(std::span<const DecisionTime> rows) {
   Document document;
   document.title = "Time of a decision";
-  Table table({{"policy", Align::kLeft}, {"jobs"}, {"tasks placed"}, {"nodes"}, {"time"}});
+  Table table({{"policy", Align::kLeft},
+               {"jobs"},
+               {"tasks placed"},
+               {"nodes"},
+               {"time"},
+               {"processor time"}});
   document.data["decisions"] = Json::array();
   for (const DecisionTime& row : rows) {
     table.add_row({row.policy, count_cell(row.jobs), count_cell(row.tasks), count_cell(row.nodes),
-                   seconds_cell(row.seconds)});
+                   seconds_cell(row.seconds), seconds_cell(row.cpu_seconds)});
     document.data["decisions"].push_back(Json::object({{"policy", row.policy},
                                                        {"jobs", row.jobs},
                                                        {"tasks", row.tasks},
                                                        {"nodes", row.nodes},
-                                                       {"seconds", row.seconds}}));
+                                                       {"seconds", row.seconds},
+                                                       {"cpu_seconds", row.cpu_seconds}}));
   }
   document.blocks.emplace_back(std::move(table));
   return document;

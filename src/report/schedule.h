@@ -34,7 +34,8 @@ struct DecisionTime {
   int64_t jobs = 0;
   int64_t tasks = 0;  // that were placed
   int64_t nodes = 0;
-  double seconds = 0;
+  double seconds = 0;      // on the clock
+  double cpu_seconds = 0;  // of the processor
 };
 Document decisions_document(std::span<const DecisionTime> rows);
 

@@ -1,5 +1,7 @@
 #include "schedule/decision_time.h"
 
+#include <ctime>
+
 #include "base/error.h"
 #include "base/random.h"
 #include "base/stopwatch.h"
@@ -10,7 +12,7 @@ namespace trainyard::schedule {
 DecisionMeasure measure_decision(std::string_view policy, int64_t jobs, int64_t nodes) {
   TY_REQUIRE(jobs >= 1 && nodes >= 1, "{} jobs on {} nodes; both have to be at least 1", jobs,
              nodes);
-  const Cluster cluster = Cluster::uniform(static_cast<int32_t>(nodes), {16, 4, 64, 0});
+  const Cluster cluster = Cluster::uniform(static_cast<int32_t>(nodes), {20, 4, 64, 0});
   const RandomStream random(1);
   std::vector<Job> all;
   for (int64_t i = 0; i < jobs; ++i) {
@@ -36,8 +38,11 @@ DecisionMeasure measure_decision(std::string_view policy, int64_t jobs, int64_t 
   }
   const auto chosen = make_policy(policy);
   const Stopwatch watch;
+  const std::clock_t used = std::clock();
   const std::vector<Allocation> made = chosen->decide(state);
-  DecisionMeasure measure{.tasks = 0, .seconds = watch.seconds()};
+  DecisionMeasure measure{.tasks = 0,
+                          .seconds = watch.seconds(),
+                          .cpu_seconds = static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC};
   for (const Allocation& one : made) measure.tasks += one.servers + one.workers;
   return measure;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "schedule/simulator/simulate.h"
 
 namespace trainyard::schedule {
@@ -24,11 +25,18 @@ Workload workload_from_yaml(std::string_view text, const std::string& origin);
 struct TableDefaults {
   int32_t nodes = 16;
   double gpus_per_node = 4;
+  std::string throughputs = {};  // a file, for traces of Gavel
 };
 // Gangs: columns num_gpu, submit_time, duration (Tiresias), or num_gpu, creation_time,
 // deletion_time (Alibaba 2023); seconds. Throws Error with file, line and field.
 Workload workload_from_csv(std::string_view text, const std::string& origin,
                            const TableDefaults& defaults);
+
+// Gangs of a trace of Gavel (fields between tabs, no header) on `defaults.nodes` nodes of each
+// device that its throughputs name: {device: {"('MODEL', GPUS)": {"null": steps per second}}}.
+// Throws Error with file, line and field.
+Workload workload_from_gavel(std::string_view text, const std::string& origin,
+                             const Json& throughputs, const TableDefaults& defaults);
 
 // "optimus:60", "gavel:1000", "month:10000" (a generator and how many jobs), or a file. Throws
 // Error.

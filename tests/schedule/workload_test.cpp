@@ -75,6 +75,32 @@ TEST(Workload, TablesOfGangs) {
   EXPECT_EQ(result.makespan, 150);
 }
 
+// Jobs of the three layouts; a gang that was not measured goes by the largest smaller one.
+TEST(Workload, TracesOfGavel) {
+  const Json speeds = Json::parse(
+      R"json({"v100": {"('A', 1)": {"null": 10, "('A', 1)": [5, 5]}, "('A', 2)": {"null": 16}},
+              "k80": {"('A', 1)": {"null": 2}, "('A', 2)": {"null": 0}},
+              "k80_unconsolidated": {}})json",
+      "t.json");
+  const Workload workload = workload_from_gavel(
+      "A\trun\t-n\t1\t1000\t7.5\t4\nA\trun\t-n\t1\t500\t1\t2\t-1.0\t3\n"
+      "A\trun\tfolder\t-n\t1\t200\t2\t1\t-1.0\t0\n",
+      "j.trace", speeds, {.nodes = 2});
+  EXPECT_EQ(workload.cluster.types, (std::vector<std::string>{"v100", "k80"}));
+  EXPECT_EQ(workload.cluster.nodes.size(), 4U);
+  ASSERT_EQ(workload.jobs.size(), 3U);
+  EXPECT_EQ(workload.jobs[0].id, "2");
+  EXPECT_EQ(workload.jobs[0].progress->speed(0, 2, 0), 16);
+  EXPECT_EQ(workload.jobs[0].progress->speed(0, 2, 1), 4);
+  EXPECT_EQ(workload.jobs[1].weight, 2);
+  EXPECT_EQ(workload.jobs[2].progress->remaining(), 1000);
+  EXPECT_EQ(workload.jobs[2].progress->speed(0, 4, 0), 32);
+  for (const char* wrong : {"A\t1\n", "A\trun\t-n\t1\t1000\tx\t4\n", "A\trun\t-n\t1\t0\t0\t4\n",
+                            "A\trun\t-n\t1\t10\t0\t1.5\n", "B\trun\t-n\t1\t10\t0\t1\n", ""}) {
+    EXPECT_THROW(workload_from_gavel(wrong, "j.trace", speeds, {}), Error) << wrong;
+  }
+}
+
 TEST(Workload, GeneratorsAreRepeatable) {
   for (const char* name : {"optimus:20", "gavel:20", "month:50"}) {
     const Workload a = load_workload(name, {}, 3);

@@ -25,6 +25,7 @@ struct ScheduleOptions {
   std::string policies = "optimus,drf,tetris,fifo,srtf";
   std::optional<int64_t> nodes;
   double gpus_per_node = 4;
+  std::string throughputs;
   std::optional<double> interval;
   std::optional<double> restart;
   double speed_error = 0;
@@ -59,14 +60,15 @@ std::string describe(const schedule::Workload& workload) {
 schedule::Workload load(const ScheduleOptions& options) {
   schedule::TableDefaults defaults;
   defaults.gpus_per_node = options.gpus_per_node;
+  defaults.throughputs = options.throughputs;
   if (options.nodes) {
     TY_REQUIRE(*options.nodes >= 1, "--nodes is {}, expected 1 or more", *options.nodes);
     defaults.nodes = static_cast<int32_t>(*options.nodes);
   }
   schedule::Workload workload =
       schedule::load_workload(options.workload, defaults, static_cast<uint64_t>(options.seed));
-  if (options.nodes) {
-    // As many nodes of each kind that there is.
+  // A trace of Gavel has them already, of each device.
+  if (options.nodes && !options.workload.ends_with(".trace")) {
     const schedule::Node first = workload.cluster.nodes.front();
     TY_REQUIRE(workload.cluster.types.size() == 1, "--nodes: the workload has nodes of {} types",
                workload.cluster.types.size());
@@ -139,7 +141,8 @@ int decide_command(const ScheduleOptions& options, std::ostream& out) {
   const int64_t nodes = options.nodes.value_or(4 * options.jobs);
   for (const std::string& name : split(options.policies, ',')) {
     const schedule::DecisionMeasure measure = schedule::measure_decision(name, options.jobs, nodes);
-    rows.push_back({name, options.jobs, measure.tasks, nodes, measure.seconds});
+    rows.push_back(
+        {name, options.jobs, measure.tasks, nodes, measure.seconds, measure.cpu_seconds});
   }
   out << report::render(report::decisions_document(rows), options.format);
   return 0;
@@ -194,12 +197,15 @@ Runner setup_schedule(Args& args) {
   auto options = std::make_shared<ScheduleOptions>();
   args.positional("ACTION", options->action,
                   "simulate (or the workload at once), run, policies or decide");
-  args.optional_positional("WORKLOAD", options->workload,
-                           "a YAML or CSV file, or optimus:60, gavel:200, month:10000; run: a YAML "
-                           "file of trainings");
+  args.optional_positional(
+      "WORKLOAD", options->workload,
+      "a YAML, CSV or Gavel .trace file, or optimus:60, gavel:200, month:10000; run: a YAML "
+      "file of trainings");
   args.option("--policies", options->policies, "of 'schedule policies', separated by commas");
   args.option("--nodes", options->nodes, "so many nodes instead of the workload's");
   args.option("--gpus-per-node", options->gpus_per_node, "for tables that say nothing of nodes");
+  args.option("--throughputs", options->throughputs,
+              "for a .trace of Gavel: JSON file of steps per second by device");
   args.option("--interval", options->interval,
               "seconds between decisions (0: at arrivals and ends; the workload's if absent)");
   args.option("--restart", options->restart, "seconds without progress after each change");
@@ -224,6 +230,7 @@ extern const Command kSchedule = {
         "  trainyard schedule optimus:60 --policies optimus,drf,tetris\n"
         "  trainyard schedule simulate trace.csv --policies gang-fifo,tiresias --nodes 8\n"
         "  trainyard schedule gavel:100 --policies gavel-las,gavel-makespan,gang-fifo\n"
+        "  trainyard schedule jobs.trace --throughputs throughputs.json --policies gavel-las\n"
         "  trainyard schedule optimus:60 --policies optimus,srtf --errors 0,0.1,0.2,0.4\n"
         "  trainyard schedule run jobs.yaml --slots 2 --policies optimus,fifo\n"
         "  trainyard schedule policies\n"
