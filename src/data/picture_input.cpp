@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "data/augment.h"
 #include "data/dataset.h"
+#include "data/image_codecs.h"
 
 namespace trainyard::data {
 namespace {
@@ -53,6 +54,8 @@ PictureShape parse_picture_shape(const std::string& text) {
   shape.width = number(parts[2]);
   TY_REQUIRE(shape.channels == 1 || shape.channels == kColors,
              "a picture fills 1 or 3 channels, not {}", text);
+  TY_REQUIRE(shape.plane() <= kMostPixels, "pictures of {} have more than {} pixels", text,
+             kMostPixels);
   return shape;
 }
 

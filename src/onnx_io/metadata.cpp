@@ -5,21 +5,24 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/wire.h"
 
 namespace trainyard::onnx_io {
 
 Metadata read_metadata(const std::filesystem::path& path) {
-  constexpr uint32_t kMetadataField = 14;  // of ModelProto
   const MappedFile file(path);
+  return read_metadata(file.bytes(), path.string());
+}
+
+Metadata read_metadata(Bytes file, std::string_view origin) {
+  constexpr uint32_t kMetadataField = 14;  // of ModelProto
   Metadata metadata;
-  WireReader reader(file.bytes());
+  WireReader reader(file);
   while (!reader.done()) {
     const WireField field = reader.next();
     if (field.number != kMetadataField || field.type != WireType::kBytes) continue;
     onnx::StringStringEntryProto entry;
     TY_REQUIRE(entry.ParseFromArray(field.content.data(), static_cast<int>(field.content.size())),
-               "{}: damaged metadata", path.string());
+               "{}: damaged metadata", origin);
     metadata[entry.key()] = entry.value();
   }
   return metadata;

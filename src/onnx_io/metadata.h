@@ -4,7 +4,10 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "base/wire.h"
 
 namespace trainyard::onnx_io {
 
@@ -18,6 +21,8 @@ inline constexpr const char* kPictureKey = "trainyard.picture";
 
 // Reads the pairs alone, whatever the size of the weights. Throws Error if the file is no model.
 Metadata read_metadata(const std::filesystem::path& path);
+// The same for a file in memory; `origin` names it in errors.
+Metadata read_metadata(Bytes file, std::string_view origin);
 
 // Of kClassesKey; empty if the model does not say.
 std::vector<std::string> class_names(const Metadata& metadata);

@@ -129,8 +129,7 @@ void decode_pictures(const Network& network, Job& job) {
     for (size_t row = 0; row < texts.size(); ++row) {
       const data::Image image =
           data::decode_image(texts[row], fmt::format("picture {} of the request", row));
-      const Tensor pixels =
-          data::preprocess(image, shape[1], shape[2], shape[3], network.picture().preprocessing);
+      const Tensor pixels = network.input_of(image);
       std::memcpy(static_cast<std::byte*>(batch->data()) + row * picture_bytes, pixels.data(),
                   picture_bytes);
     }

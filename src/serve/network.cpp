@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/picture_input.h"
 #include "onnx_io/import.h"
 #include "runtime/compiler.h"
 
@@ -98,6 +99,7 @@ Network::Network(NetworkSource source, ModelConfig& config, int threads)
   }
   probe(config);
   check_declared(config);
+  check_training();
   if (max_batch_ > 0) {
     sizes_ =
         config.preferred_batches.empty() ? powers_of_two(max_batch_) : config.preferred_batches;
@@ -179,6 +181,30 @@ bool Network::takes_pictures() const {
   if (inputs_.size() != 1 || inputs_[0].dtype != DType::kF32) return false;
   const std::vector<int64_t>& dims = inputs_[0].dims;
   return dims.size() == 4 && (dims[1] == 1 || dims[1] == 3) && dims[2] > 0 && dims[3] > 0;
+}
+
+Tensor Network::input_of(const data::Image& picture) const {
+  const TensorSpec& spec = inputs_[0];
+  const auto& training = source_.picture.training;
+  if (!training) {
+    return data::preprocess(picture, spec.dims[1], spec.dims[2], spec.dims[3],
+                            source_.picture.preprocessing);
+  }
+  Tensor pixels = data::apply_steps(picture, training->shape, training->steps);
+  TY_REQUIRE(std::equal(spec.dims.begin() + 1, spec.dims.end(), pixels.shape().dims().begin() + 1),
+             "the preprocessing in the model's file, '{}' of pictures {}, gives {}, but input '{}' "
+             "is {}; say --mean, --std or --resize",
+             training->steps, training->shape.to_string(), pixels.type().to_string(), spec.name,
+             dims_text(spec.dims));
+  return pixels;
+}
+
+// Steps that do not fit the network are a reason not to load it, as far as they can be known.
+void Network::check_training() const {
+  const auto& training = source_.picture.training;
+  if (!takes_pictures() || !training || !training->shape.is_fixed()) return;
+  const auto bytes = static_cast<size_t>(training->shape.plane() * data::kColors);
+  input_of({training->shape.height, training->shape.width, std::vector<uint8_t>(bytes)});
 }
 
 Shapes Network::shapes_of(int64_t rows) const {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "data/image.h"
+#include "data/pixels.h"
 #include "network/network.h"
 #include "onnx_io/bind_inputs.h"
 #include "runtime/executable.h"
@@ -22,9 +23,15 @@
 
 namespace trainyard::serve {
 
-// How pictures become the network's input: height, width and channels are the input's own.
+// How pictures become the network's input.
 struct PictureInput {
+  // Of the input's own height, width and channels; where the file does not say how it was trained.
   data::Preprocessing preprocessing;
+  struct Training {
+    data::PictureShape shape;  // of the data set
+    std::string steps;         // as data::apply_steps() takes them
+  };
+  std::optional<Training> training = {};
 };
 
 struct NetworkSource {
@@ -36,7 +43,7 @@ struct NetworkSource {
 };
 
 // Reads the file into memory, so that it may change on the disk meanwhile (weights in files of
-// their own stay mapped).
+// their own stay mapped). Labels and the steps from picture to input are those of its metadata.
 NetworkSource file_source(const std::filesystem::path& path);
 // MODEL as commands take it. Networks of the zoo have their batch in front.
 NetworkSource model_source(const network::Request& request);
@@ -58,7 +65,8 @@ class Network {
   // Ascending; the first is 1.
   const std::vector<int64_t>& sizes() const { return sizes_; }
   bool takes_pictures() const;
-  const PictureInput& picture() const { return source_.picture; }
+  // f32[1, channels, height, width] of a network that takes pictures.
+  Tensor input_of(const data::Image& picture) const;
   int threads() const { return threads_; }
 
   // Compiled if it is not there yet, which may take as long as loading did; only the last few
@@ -74,6 +82,7 @@ class Network {
   Graph build(const Shapes& shapes) const;
   void probe(const ModelConfig& config);
   void check_declared(const ModelConfig& config) const;
+  void check_training() const;
 
   NetworkSource source_;
   int threads_;

@@ -1,10 +1,24 @@
 #include "base/error.h"
 #include "base/file.h"
+#include "data/picture_input.h"
 #include "onnx_io/import.h"
+#include "onnx_io/metadata.h"
 #include "onnx_io/model_reader.h"
 #include "serve/network.h"
 
 namespace trainyard::serve {
+
+namespace {
+
+void take_metadata(const onnx_io::Metadata& metadata, NetworkSource& source) {
+  source.labels = onnx_io::class_names(metadata);
+  const auto steps = metadata.find(onnx_io::kStepsKey);
+  const auto picture = metadata.find(onnx_io::kPictureKey);
+  if (steps == metadata.end() || picture == metadata.end()) return;
+  source.picture.training = {data::parse_picture_shape(picture->second), steps->second};
+}
+
+}  // namespace
 
 NetworkSource file_source(const std::filesystem::path& path) {
   const auto bytes = std::make_shared<std::string>(read_file(path));
@@ -12,6 +26,7 @@ NetworkSource file_source(const std::filesystem::path& path) {
   try {
     const Bytes view = std::as_bytes(std::span(*bytes));
     source.declared = onnx_io::read_model(view, bytes, path.parent_path()).inputs;
+    take_metadata(onnx_io::read_metadata(view, "metadata"), source);
   } catch (const Error& error) {
     throw_error("{}: {}", path.string(), error.what());
   }
@@ -33,6 +48,9 @@ NetworkSource model_source(const network::Request& request) {
     return file_source(network::model_file(request.model));
   }
   NetworkSource source;
+  if (network::is_path(request.model)) {
+    take_metadata(onnx_io::read_metadata(network::model_file(request.model)), source);
+  }
   source.build = [request](const onnx_io::ImportOptions& options) {
     network::Request bound = request;
     bound.batch =

@@ -10,10 +10,12 @@ import re
 import shutil
 import signal
 import ssl
+import struct
 import subprocess
 import sys
 import threading
 import time
+import zlib
 from pathlib import Path
 
 PROGRAM, FOLDER = sys.argv[1], Path(sys.argv[2])
@@ -82,6 +84,45 @@ def test_one_model():
     status, answer = server.json("POST", "/v2/models/lenet5/infer", zeros(metadata))
     check(status == 200 and len(answer["outputs"][0]["data"]) == 10, "it infers")
     check(server.end() == 0, "SIGTERM ends it with 0")
+
+
+def write_png(path, width, height, grey):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = (b"\0" + bytes([grey]) * width) * height
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)) +
+                     chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def test_run_with_pictures():
+    """What was trained is served as it was trained: the classes of `run`, for a picture of another size."""
+    folder = FOLDER / "pictures"
+    shutil.rmtree(folder, ignore_errors=True)
+    for split, count in (("train", 16), ("val", 4)):
+        for name, grey in (("boot", 40), ("shoe", 210)):
+            for i in range(count):
+                write_png(folder / "set" / split / name / f"{i}.png", 28, 28, grey + i)
+    write_png(folder / "shoe.png", 60, 40, 205)
+    subprocess.run([PROGRAM, "train", "--model", "lenet5", "--data", f"folder:{folder}/set", "--augment",
+                    "resize:28x28,channels:1,normalize:0.5:0.25", "--epochs", "3", "--batch", "8", "--threads", "1", "--runs-dir",
+                    str(folder / "runs"), "--name", "shoes", "--quiet"], check=True, capture_output=True)
+    told = subprocess.run([PROGRAM, "run", str(folder / "runs/shoes"), "--input", str(folder / "shoe.png"), "--json"], check=True,
+                          capture_output=True, text=True).stdout
+    best = json.loads(told)["outputs"][0]["top"]
+    server = Server(folder / "runs/shoes")
+    status, answer = server.json("POST", "/v2/models/shoes/infer", (folder / "shoe.png").read_bytes())
+    served = [text.split(":") for text in answer["outputs"][0]["data"]] if status == 200 else answer
+    check(status == 200 and [entry[2] for entry in served] == [entry["label"] for entry in best],
+          f"a picture gets the names of its classes: {served}, run says {best}")
+    check(served[0][2] == "shoe", "and the right one first")
+    metadata = server.json("GET", "/v2/models/shoes")[1]
+    body = json.loads(zeros(metadata))
+    body["outputs"] = [{"name": metadata["outputs"][0]["name"], "parameters": {"classification": 1}}]
+    status, answer = server.json("POST", "/v2/models/shoes/infer", json.dumps(body))
+    check(status == 200 and answer["outputs"][0]["data"][0].split(":")[2] in ("boot", "shoe"), "classification has them too")
+    check(server.end() == 0, "the server of a run ends with 0")
 
 
 def test_drain():
@@ -170,6 +211,7 @@ def test_tls_and_token():
 
 FOLDER.mkdir(parents=True, exist_ok=True)
 test_one_model()
+test_run_with_pictures()
 test_drain()
 test_repository()
 test_tls_and_token()

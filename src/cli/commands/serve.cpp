@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/bench_server.h"
 #include "cli/command.h"
+#include "cli/given_inputs.h"
 #include "cli/load_report.h"
 #include "cli/version.h"
 #include "kernels/parallel/parallel.h"
@@ -28,8 +29,8 @@ struct ServeFlags {
   std::string tls_certificate;
   std::string tls_key;
   std::string labels;
-  std::vector<double> mean = {0.485, 0.456, 0.406};
-  std::vector<double> std = {0.229, 0.224, 0.225};
+  std::vector<double> mean;
+  std::vector<double> std;
   int64_t resize = 0;
   std::optional<int64_t> max_batch;
   std::vector<int64_t> preferred;
@@ -101,18 +102,25 @@ serve::HttpOptions http_options(const ServeFlags& flags) {
   return http;
 }
 
+// What flags say holds; else what the model's file says, else ImageNet's.
 void fill_picture(const ServeFlags& flags, serve::ServerOptions& options) {
-  TY_REQUIRE(flags.mean.size() == 3 && flags.std.size() == 3,
-             "--mean and --std take three numbers, as 0.485,0.456,0.406");
+  if (!flags.labels.empty()) options.labels = split(read_file(flags.labels, 16 << 20), '\n');
+  if (flags.mean.empty() && flags.std.empty() && flags.resize == 0) return;
+  TY_REQUIRE(flags.resize >= 0 && flags.resize <= kLargestSide, "--resize is {}, expected 0 to {}",
+             flags.resize, kLargestSide);
   serve::PictureInput picture;
   picture.preprocessing.resize_shorter = flags.resize;
-  for (size_t i = 0; i < 3; ++i) {
-    picture.preprocessing.mean[i] = static_cast<float>(flags.mean[i]);
-    picture.preprocessing.std[i] = static_cast<float>(flags.std[i]);
+  const auto set = [](const char* flag, const std::vector<double>& given, float* target) {
+    if (given.empty()) return;
+    TY_REQUIRE(given.size() == 3, "{} takes three numbers, as 0.485,0.456,0.406", flag);
+    for (size_t i = 0; i < 3; ++i) target[i] = static_cast<float>(given[i]);
+  };
+  set("--mean", flags.mean, picture.preprocessing.mean);
+  set("--std", flags.std, picture.preprocessing.std);
+  for (const float std : picture.preprocessing.std) {
+    TY_REQUIRE(std != 0, "--std must not be zero");
   }
   options.picture = picture;
-  if (flags.labels.empty()) return;
-  options.labels = split(read_file(flags.labels, 16 << 20), '\n');
 }
 
 // Of the model in addresses.
@@ -243,10 +251,13 @@ Runner setup_serve(Args& args) {
   args.option("--port", flags->port, "0: any that is free");
   declare_batching(args, *flags);
   declare_limits(args, *flags);
-  args.option("--labels", flags->labels, "file with one class name per line");
+  args.option("--labels", flags->labels,
+              "file with one class name per line; else those in the file of the model");
   args.option("--resize", flags->resize,
               "shorter side of a picture before the middle is cut out; 0: 8/7 of the input");
-  args.option("--mean", flags->mean, "subtracted from a picture's channels, which are in [0, 1]");
+  args.option("--mean", flags->mean,
+              "subtracted from a picture's channels, which are in [0, 1], three numbers; else as "
+              "the model was trained, or ImageNet's");
   args.option("--std", flags->std, "then divided by");
   args.option("--access-log", flags->access_log, "file for a line of JSON per request; -: stderr");
   args.option("--trace", flags->trace, "file for a trace of some requests, for Perfetto");
