@@ -1,0 +1,51 @@
+// A network to run, with onnxruntime's two methods.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <string>
+#include <trainyard/network/network.h>
+#include <trainyard/runtime/executable.h>
+#include <vector>
+
+namespace trainyard::python {
+
+struct PortInfo {
+  std::string name;
+  std::string dtype;  // of NumPy
+  std::vector<std::optional<int64_t>> shape;
+};
+
+// May be called from several threads; runs come one after another.
+class Session {
+ public:
+  Session(std::string model, std::string weights, std::optional<int64_t> batch, int threads);
+
+  std::vector<PortInfo> inputs() const;
+  std::vector<PortInfo> outputs() const;
+  // Outputs by name, or all for None; `feeds` has an array for every input. A plan is made for each
+  // combination of shapes and kept for the next call (the four last used).
+  pybind11::list run(const pybind11::object& names, const pybind11::dict& feeds);
+
+ private:
+  struct Plan {
+    std::vector<Shape> shapes;
+    std::unique_ptr<runtime::ExecutionContext> context;
+  };
+
+  runtime::Executable compile_for(const std::vector<Shape>& shapes) const;
+  runtime::ExecutionContext& context_for(const std::vector<Shape>& shapes);
+  std::vector<pybind11::array> inputs_of(const pybind11::dict& feeds) const;
+
+  network::Request request_;
+  int threads_;
+  runtime::Executable executable_;
+  std::mutex mutex_;
+  std::list<Plan> plans_;  // the last used first
+};
+
+}  // namespace trainyard::python

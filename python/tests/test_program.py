@@ -1,0 +1,47 @@
+"""Programs that are missing, of another version, or cut short."""
+import stat
+
+import pytest
+
+import trainyard as ty
+from trainyard import program
+
+
+def fake(tmp_path, script):
+    file = tmp_path / "trainyard"
+    file.write_text("#!/bin/sh\n" + script)
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    return str(file)
+
+
+def test_missing_program(monkeypatch):
+    monkeypatch.setenv("TRAINYARD", "/nowhere/trainyard")
+    with pytest.raises(ty.ProgramError, match="/nowhere/trainyard"):
+        ty.models()
+
+
+def test_other_version_names_both(monkeypatch, tmp_path):
+    monkeypatch.setenv("TRAINYARD", fake(tmp_path, 'echo \'{"version": "9.9.9", "commands": []}\''))
+    with pytest.raises(ty.ProgramError, match=f"9.9.9.*{ty.__version__}"):
+        ty.command("models")
+
+
+def test_answer_that_was_cut(monkeypatch, tmp_path):
+    monkeypatch.setenv("TRAINYARD", fake(tmp_path, 'echo \'{"title": "x", "blo\''))
+    with pytest.raises(ty.ProgramError, match="cut short"):
+        program.call(["models"])
+
+
+def test_signal_is_an_internal_error(monkeypatch, tmp_path):
+    monkeypatch.setenv("TRAINYARD", fake(tmp_path, "kill -SEGV $$"))
+    with pytest.raises(ty.InternalError, match="signal 11"):
+        program.call(["models"])
+
+
+def test_interrupt_stops_the_program(monkeypatch, tmp_path):
+    # The program notes that it was asked to stop; the interrupt comes while its output is read.
+    note = tmp_path / "note"
+    monkeypatch.setenv("TRAINYARD", fake(tmp_path, f"trap 'echo stopped > {note}; exit 1' TERM\nsleep 0.5\nkill -INT $PPID\nsleep 30 >/dev/null 2>&1 & wait"))
+    with pytest.raises(KeyboardInterrupt):
+        program.execute(["train"])
+    assert note.read_text() == "stopped\n"
