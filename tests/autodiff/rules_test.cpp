@@ -257,7 +257,9 @@ TEST(Rules, OperatorsWithoutOneAreThese) {
       // optimizers
       "Adagrad", "Adam", "AdamW", "ClipByGlobalNorm", "Lars", "Momentum", "RmsProp",
       // made by the compiler, after differentiation
-      "AllReduceStart", "AllReduceWait", "FusedConv", "FusedGemm", "Reorder", "ScaleShift",
+      "AllReduceStart", "AllReduceWait", "FusedConv", "FusedGemm", "QuantizedAdd",
+      "QuantizedAveragePool", "QuantizedConcat", "QuantizedConv", "QuantizedTable", "Reorder",
+      "ScaleShift",
       // quantised
       "DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear",
       // not written

@@ -24,7 +24,8 @@ TEST(ModelsCommand, JsonHasTheFigures) {
   for (const Json& model : json.at("models").items()) {
     EXPECT_GT(model.at("params").as_int(), 0) << model.at("name").as_string();
     EXPECT_GT(model.at("macs").as_int(), 0) << model.at("name").as_string();
-    EXPECT_EQ(model.at("input").items().size(), 3U);
+    // Channels, height and width of pictures; the tokens of a text.
+    EXPECT_FALSE(model.at("input").items().empty()) << model.at("name").as_string();
     EXPECT_FALSE(model.at("paper").at("title").as_string().empty());
   }
 }
