@@ -13,7 +13,8 @@ namespace fs = std::filesystem;
 
 // COCO keeps the pictures of a split in a folder of its name.
 std::string coco_picture(const fs::path& images, const fs::path& list, const std::string& name) {
-  TY_REQUIRE(!name.empty() && fs::path(name).is_relative(),
+  const fs::path inside = fs::path(name).lexically_normal();
+  TY_REQUIRE(!name.empty() && inside.is_relative() && *inside.begin() != "..",
              "{}: an image has the file name '{}', expected one inside of {}", list.string(), name,
              images.string());
   for (const char* folder : {"", "train2017", "val2017", "train", "val", "test"}) {
