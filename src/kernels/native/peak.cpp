@@ -1,11 +1,9 @@
 #include "kernels/native/peak.h"
 
-#include <algorithm>
+#include <cpuid.h>
 #include <immintrin.h>
 #include <initializer_list>
-#include <limits>
 
-#include "base/stopwatch.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/int8/byte_kernels.h"
 
@@ -68,29 +66,18 @@ int64_t widest_vector() {
   return cpu_has_avx2_fma() ? kVector : 1;
 }
 
-// The best of a few short stretches: each is far shorter than a turn of the scheduler.
-double fastest_seconds(void (*rounds_of)(int64_t)) {
-  constexpr int kStretches = 9;
-  constexpr int64_t kRounds = 2000;
-  double best = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < kStretches; ++i) {
-    const Stopwatch watch;
-    rounds_of(kRounds);
-    best = std::min(best, watch.seconds());
-  }
-  return best;
-}
-
 }  // namespace
 
 bool wide_vectors_pay() {
-  static const bool kPay = [] {
-    if (widest_vector() != 16) return false;
-    constexpr double kWorthwhile = 1.5;
-    const double wide = fastest_seconds(fma_rounds_16);
-    return 2.0 * fastest_seconds(fma_rounds_8) > kWorthwhile * wide;
-  }();
-  return kPay;
+  if (widest_vector() != 16) return false;
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return true;
+  const unsigned family = ((eax >> 8U) & 0xfU) + ((eax >> 20U) & 0xffU);
+  constexpr unsigned kInHalves = 0x19;  // Zen 4
+  return !(__builtin_cpu_is("amd") && family == kInHalves);
 }
 
 void fma_loop(int64_t rounds) {
