@@ -1,4 +1,5 @@
 // `trainyard run MODEL`: runs a network on given inputs.
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -193,11 +194,19 @@ int run_pictures(Graph graph, const RunFlags& flags, const report::Document& not
   return 0;
 }
 
+// NAME=FILE, for an input of that name; a path may have a "=" behind a "/".
+bool is_named_input(const std::string& given) {
+  const size_t sign = given.find('=');
+  return sign != std::string::npos && given.find('/') > sign;
+}
+
 int run_command(const RunFlags& flags, std::ostream& out) {
   report::Document document;
   document.data = Json::object();
   // Only detectors take several pictures, or a folder; their inputs have a shape of their own.
-  const bool many = flags.inputs.size() > 1 || !flags.draw.empty() ||
+  const bool several = flags.inputs.size() > 1 &&
+                       std::none_of(flags.inputs.begin(), flags.inputs.end(), is_named_input);
+  const bool many = several || !flags.draw.empty() ||
                     (flags.inputs.size() == 1 && std::filesystem::is_directory(flags.inputs[0]));
   const Shapes brought = many ? Shapes() : brought_shapes(flags);
   Graph graph = flags.model.load_for(brought);
