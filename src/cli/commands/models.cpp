@@ -75,7 +75,8 @@ report::Document list_all() {
   }
   document.blocks.emplace_back(std::move(table));
   document.blocks.emplace_back(report::Paragraph{
-      "Parameters are those that training changes; MACs are multiply-accumulates for one image."});
+      "Parameters are those that training changes; MACs are multiply-accumulates for one image or "
+      "one text."});
   return document;
 }
 
