@@ -11,8 +11,8 @@ void fma_loop(int64_t rounds);
 double fma_loop_flops(int64_t rounds);
 
 // Do vectors of 16 floats compute clearly more in a second than vectors of 8? Many processors run
-// them in two halves. Told by the processor's family, not measured: the kernels that are chosen, and
-// with them the last bits of results, must not differ from one process to the next.
+// them in two halves. Told by the processor's family, not measured: the kernels that are chosen,
+// and with them the last bits of results, must not differ from one process to the next.
 bool wide_vectors_pay();
 
 // The same with products of bytes, u8 by i8.
