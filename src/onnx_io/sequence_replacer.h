@@ -47,6 +47,8 @@ class SequenceReplacer {
   void length(const FileNode& node);
   void concat(const FileNode& node);
   void split(const FileNode& node);
+  // Of the parts, along the axis.
+  std::vector<int64_t> split_sizes(const FileNode& node) const;
   void optional(const FileNode& node);
   void has_element(const FileNode& node);
   void get_element(const FileNode& node);

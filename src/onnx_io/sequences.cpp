@@ -156,7 +156,11 @@ void SequenceReplacer::insert(const FileNode& node) {
   Listed listed = list(input(node, 0));
   const size_t places = listed.items.size();
   const bool given = node.inputs.size() > 2 && !node.inputs[2].empty();
-  const size_t where = given ? position(node, 2, places + 1) : places;
+  size_t where = places;
+  // The place behind the last is one too, but places before it are counted from the last element.
+  if (given && known(input(node, 2), "its position") != static_cast<int64_t>(places)) {
+    where = position(node, 2, places);
+  }
   listed.items.insert(listed.items.begin() + static_cast<int64_t>(where), input(node, 1));
   lists_[output(node)] = std::move(listed);
 }
@@ -195,17 +199,55 @@ void SequenceReplacer::concat(const FileNode& node) {
   emit("Concat", std::move(parts), {output(node)}, node.opset, {{"axis", axis[0]}});
 }
 
+std::vector<int64_t> SequenceReplacer::split_sizes(const FileNode& node) const {
+  const bool given = node.inputs.size() > 1 && !node.inputs[1].empty();
+  const Tensor* sizes = given ? constant(node.inputs[1]) : nullptr;
+  TY_REQUIRE(!given || sizes != nullptr, "only known sizes say how many parts there are");
+  if (given && sizes->shape().rank() == 1) return to_ints(*sizes);
+  const auto from = std::find_if(graph_.inputs.begin(), graph_.inputs.end(),
+                                 [&](const auto& x) { return x.name == input(node, 0); });
+  const bool has_rank = from != graph_.inputs.end() && from->dims.has_value();
+  TY_REQUIRE(
+      has_rank && !from->dims->empty(),
+      "only an input of known shape, or a known list of sizes, says how many parts there are");
+  const auto rank = static_cast<int64_t>(from->dims->size());
+  const int64_t axis = normalize_axis(int_attribute(node, "axis", 0), rank, node.op);
+  const std::optional<int64_t> length = (*from->dims)[static_cast<size_t>(axis)].value;
+  const int64_t part = given ? element_as_int(*sizes, 0) : 1;
+  TY_REQUIRE(length.has_value(),
+             "the length of axis {}, which says how many parts there are, is open", axis);
+  TY_REQUIRE(part > 0, "parts of {} elements", part);
+  TY_REQUIRE(*length / part < static_cast<int64_t>(kMostNodes), "it makes more than {} parts",
+             kMostNodes);
+  std::vector<int64_t> parts;
+  for (int64_t done = 0; done < *length; done += part)
+    parts.push_back(std::min(part, *length - done));
+  return parts;
+}
+
 void SequenceReplacer::split(const FileNode& node) {
-  const Tensor* sizes = node.inputs.size() > 1 ? constant(node.inputs[1]) : nullptr;
-  TY_REQUIRE(sizes != nullptr && sizes->shape().rank() == 1,
-             "only a known list of sizes says how many parts there are");
+  const std::vector<int64_t> sizes = split_sizes(node);
+  const bool drops_axis =
+      (node.inputs.size() < 2 || node.inputs[1].empty()) && int_attribute(node, "keepdims", 1) == 0;
+  const int64_t axis = int_attribute(node, "axis", 0);
+  const std::string list_of_sizes = fresh(output(node) + ".sizes");
+  emit_constant(list_of_sizes, Tensor::of_ints(sizes), 17);
   Listed listed;
-  for (int64_t i = 0; i < sizes->num_elements(); ++i) {
+  for (size_t i = 0; i < sizes.size(); ++i) {
     listed.items.push_back(fmt::format("{}[{}]", output(node), i));
   }
-  Attributes attributes = node.attributes;
-  attributes.erase("keepdims");  // only without sizes
-  emit("Split", node.inputs, listed.items, 13, std::move(attributes));
+  std::vector<std::string> parts = listed.items;
+  if (drops_axis) {
+    for (std::string& part : parts) part = fresh(part + ".part");
+  }
+  emit("Split", {input(node, 0), list_of_sizes}, parts, 13, {{"axis", axis}});
+  if (drops_axis) {
+    const std::string axes = fresh(output(node) + ".axes");
+    emit_constant(axes, Tensor::of_ints(std::vector<int64_t>{axis}), 17);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      emit("Squeeze", {parts[i], axes}, {listed.items[i]}, 13);
+    }
+  }
   lists_[output(node)] = std::move(listed);
 }
 

@@ -74,6 +74,31 @@ TEST(Sequences, AnElementIsTheTensorItself) {
   EXPECT_EQ(graph.value(node.inputs[0]).name, "c");
 }
 
+// Counted from the last element, not from the place behind it.
+TEST(Sequences, InsertionAtMinusOneIsBeforeTheLast) {
+  onnx::ModelProto model = at_model(1);
+  add_scalar(model, "before_last", -1);
+  model.mutable_graph()->mutable_node(1)->add_input("before_last");
+  const Graph graph = import_with(model);
+  const Node& node = graph.node(graph.value(graph.outputs()[0]).producer);
+  EXPECT_EQ(graph.value(node.inputs[0]).name, "c");
+}
+
+TEST(Sequences, AnInputOfKnownShapeIsCutIntoItsRows) {
+  onnx::ModelProto model = empty_model();
+  add_input(model, "x", {"3", "2"});
+  add_scalar(model, "at", 2);
+  onnx::NodeProto* split = add_node(model, "SplitToSequence", {"x"}, {"rows"});
+  set_int(split, "keepdims", 0);
+  add_node(model, "SequenceAt", {"rows", "at"}, {"y"});
+  add_output(model, "y", {"2"});
+  const Graph graph = import_with(model);
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (Shape{2}));
+  model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+  EXPECT_NE(error_with(model).find("how many parts there are"), std::string::npos)
+      << error_with(model);
+}
+
 TEST(Sequences, PositionsOutsideAreRefused) {
   EXPECT_NE(error_with(at_model(3)).find("position 3 is outside of 3 elements"), std::string::npos)
       << error_with(at_model(3));

@@ -18,7 +18,7 @@ constexpr const char* kTestData = "/usr/share/libonnx-testdata/data";
 constexpr std::string_view kReasons[] = {"Scan of opset 8",
                                          "(STRING), which is not supported",
                                          "only 'conformance' gives such inputs",
-                                         "only a known list of sizes",
+                                         "only known sizes",
                                          "which is not supported for sequences",
                                          "other lengths are not supported"};
 
