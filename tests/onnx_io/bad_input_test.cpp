@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -108,6 +109,20 @@ TEST(BadInput, DimensionsThatCannotBe) {
   model = relu_model();
   add_floats(model, "w", {int64_t{1} << 62, 16}, {1});
   EXPECT_NE(import_error(model).find("initializer 'w': a tensor of shape"), std::string::npos);
+}
+
+// Two numbers lie in a byte; five want three bytes.
+TEST(BadInput, FourBitDataOfTheWrongLength) {
+  constexpr int kInt4 = 22;
+  for (const auto& [bytes, fits] : {std::pair{2, false}, {3, true}, {5, false}}) {
+    onnx::ModelProto model = relu_model();
+    auto* tensor = add_floats(model, "w", {5}, {});
+    tensor->set_data_type(kInt4);
+    tensor->set_raw_data(std::string(static_cast<size_t>(bytes), '\x21'));
+    const std::string expected =
+        fmt::format("test.onnx: initializer 'w': its type i4[5] wants 3 bytes, it has {}", bytes);
+    EXPECT_EQ(import_error(model), fits ? "" : expected);
+  }
 }
 
 TEST(BadInput, DataThatDoesNotFitItsDimensions) {
