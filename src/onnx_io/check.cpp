@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include <fmt/ranges.h>
 #include <onnx/checker.h>
 #include <onnx/shape_inference/implementation.h>
 
@@ -16,15 +17,41 @@ namespace {
 
 enum class OwnVerdict : uint8_t { kRight, kUnsupported, kWrong };
 
+// Shapes that the file gives its outputs and that are not what comes out.
+void compare_outputs(const onnx::ModelProto& model, const Graph& graph, CheckReport& report) {
+  for (const auto& output : model.graph().output()) {
+    if (!output.type().tensor_type().has_shape()) continue;
+    const ValueId id = graph.find_value(output.name());
+    if (!id.valid()) continue;
+    const auto& declared = output.type().tensor_type().shape();
+    const Shape& found = graph.value(id).type.shape;
+    bool fits = declared.dim_size() == found.rank();
+    for (int i = 0; fits && i < declared.dim_size(); ++i) {
+      fits = !declared.dim(i).has_dim_value() || found[i] == Shape::kUnknown ||
+             declared.dim(i).dim_value() == found[i];
+    }
+    if (fits) continue;
+    std::vector<std::string> dims;
+    for (const auto& dim : declared.dim()) {
+      dims.push_back(dim.has_dim_value() ? std::to_string(dim.dim_value()) : "?");
+    }
+    report.findings.push_back(
+        {"trainyard", "",
+         fmt::format("output '{}' is declared with shape {}, its node gives {}", output.name(),
+                     dims.empty() ? "()" : fmt::format("{}", fmt::join(dims, "x")),
+                     found.to_string())});
+  }
+}
+
 OwnVerdict ask_importer(const std::filesystem::path& path, const ImportOptions& options,
-                        CheckReport& report) {
+                        CheckReport& report, Graph& graph) {
   const std::string prefix = path.string() + ": ";
   const auto add = [&](std::string message) {
     if (message.starts_with(prefix)) message.erase(0, prefix.size());
     report.findings.push_back({"trainyard", "", std::move(message)});
   };
   try {
-    import_model(path, options);  // verifies the graph as well
+    graph = import_model(path, options);  // verifies the graph as well
     return OwnVerdict::kRight;
   } catch (const UnsupportedOperators& problem) {
     add(problem.what());
@@ -143,7 +170,8 @@ bool read_for_judges(const std::shared_ptr<MappedFile>& file, const std::filesys
 CheckReport check_model(const std::filesystem::path& path, const ImportOptions& options) {
   CheckReport report;
   const auto file = std::make_shared<MappedFile>(path);
-  const OwnVerdict verdict = ask_importer(path, options, report);
+  Graph graph;
+  const OwnVerdict verdict = ask_importer(path, options, report, graph);
   onnx::ModelProto model;
   if (!read_for_judges(file, path, model)) return report;
   report.ir_version = model.ir_version();
@@ -153,7 +181,12 @@ CheckReport check_model(const std::filesystem::path& path, const ImportOptions& 
   report.num_nodes = model.graph().node_size();
   report.num_initializers = model.graph().initializer_size();
   report.judged = report.opset <= kJudgedOpset;
-  if (!report.judged) return report;
+  if (!report.judged) {
+    // A shape in the options is another than the file's.
+    const bool as_declared = !options.batch && options.shapes.empty();
+    if (verdict == OwnVerdict::kRight && as_declared) compare_outputs(model, graph, report);
+    return report;
+  }
   ask_checker(model, report);
   if (verdict != OwnVerdict::kWrong) ask_shape_inference(model, report);
   return report;

@@ -75,6 +75,21 @@ TEST(Check, SmallConstantsReachShapeInference) {
   EXPECT_EQ(all_of(check(model)), "");
 }
 
+// Beyond the opsets that the ONNX library knows, we compare them ourselves.
+TEST(Check, AnOutputOfAnotherShapeThanDeclaredIsNamed) {
+  for (const std::string last : {"3", "4", "n"}) {
+    onnx::ModelProto model = empty_model(20);
+    add_input(model, "x", {"2", "3"});
+    add_node(model, "Gelu", {"x"}, {"y"}, "act");
+    add_output(model, "y", {"2", last});
+    const CheckReport report = check(model);
+    ASSERT_EQ(report.findings.size(), last == "4" ? 1U : 0U);
+    if (last != "4") continue;
+    EXPECT_EQ(report.findings[0].message,
+              "output 'y' is declared with shape 2x4, its node gives 2x3");
+  }
+}
+
 TEST(Check, DamageIsOneFinding) {
   const TemporaryFolder folder;
   write_file(folder.path() / "m.onnx", "no model at all");
