@@ -6,6 +6,7 @@ namespace trainyard::passes {
 bool drop_identities(Graph& graph, const PassContext& context);
 bool fold_constants(Graph& graph, const PassContext& context);
 bool fold_padding(Graph& graph, const PassContext& context);
+bool flatten_matmul(Graph& graph, const PassContext& context);
 bool fold_affine(Graph& graph, const PassContext& context);
 bool fold_into_weights(Graph& graph, const PassContext& context);
 bool fuse_attention(Graph& graph, const PassContext& context);
@@ -33,6 +34,7 @@ constexpr Pass kInferencePasses[] = {
     {.name = "remove_dead", .run = remove_dead},
     {.name = "fuse_attention", .run = fuse_attention, .fuses = true},
     {.name = "fuse_gelu", .run = fuse_gelu, .fuses = true},
+    {.name = "flatten_matmul", .run = flatten_matmul, .fuses = true},
     {.name = "remove_dead", .run = remove_dead},
     {.name = "fold_padding", .run = fold_padding, .fuses = true},
     {.name = "fuse_matmul_bias", .run = fuse_matmul_bias, .fuses = true},

@@ -142,6 +142,22 @@ TEST(FusePatterns, Gelu) {
   }
 }
 
+// As exporters write the layers of a transformer: rows of three dimensions, a bias, Gelu.
+TEST(FusePatterns, LinearLayerOfRowsInSeveralDimensions) {
+  Graph graph;
+  Builder b(graph);
+  const ValueId x = b.input("x", {DType::kF32, {2, 5, 12}});
+  const ValueId first = b.add("MatMul", {x, b.constant("w", random_tensor({12, 20}, 3))});
+  const ValueId sum = b.add("Add", {b.constant("c", random_tensor({20}, 4)), first});
+  const ValueId wide = b.add("Gelu", {sum});
+  const ValueId y = b.add("MatMul", {wide, b.constant("v", random_tensor({20, 12}, 5))});
+  graph.set_outputs({b.add("Add", {y, x}), wide});
+  EXPECT_TRUE(runs(graph, "FusedGemm"));
+  EXPECT_FALSE(runs(graph, "Gelu"));
+  EXPECT_FALSE(runs(graph, "MatMul"));
+  expect_same_as_reference(graph);
+}
+
 TEST(FusePatterns, SwishGoesIntoTheConvolutionBefore) {
   Graph graph;
   Builder b(graph);
