@@ -30,6 +30,12 @@ OpCases linear_cases() {
       {.op = "MatMul",
        .inputs = {given({2, 2}, {1, 2, 3, 4}), given({2}, {1, -1})},
        .outputs = {gives({2}, {-1, -1})}},
+      // Weights that are known, as the packed kernels want them: rows and columns that fill no
+      // tile.
+      {.op = "MatMul",
+       .inputs = {draw({2, 7, 70}), known_draw({70, 53})},
+       .outputs = {gives_type({2, 7, 53})}},
+      {.op = "MatMul", .inputs = {draw({1, 33}), known_draw({33, 16})}},
       {.op = "MatMul", .inputs = {draw({0, 3}), draw({3, 2})}, .outputs = {gives_type({0, 2})}},
       {.op = "MatMulInteger",
        .inputs = {given({2, 2}, {1, 2, 3, 4}, kU8), given({2, 1}, {3, 4}, kU8),

@@ -26,6 +26,20 @@ OpCases attention_cases() {
       {.op = "Attention",
        .inputs = {draw({1, 4, 3, 8}), draw({1, 2, 70, 8}), draw({1, 2, 70, 4}), draw({3, 70})},
        .outputs = {gives_type({1, 4, 3, 4})}},
+      // Three heads share keys; more queries than the lanes of a piece; keys of calls before, which
+      // are handed on with those of this one.
+      {.op = "Attention",
+       .inputs = {draw({2, 6, 21, 20}), draw({2, 2, 21, 20}), draw({2, 2, 21, 35}), absent(),
+                  draw({2, 2, 9, 20}), draw({2, 2, 9, 35})},
+       .attributes = {{"is_causal", int64_t{1}}},
+       .outputs = {gives_type({2, 6, 21, 35}), gives_type({2, 2, 30, 20}),
+                   gives_type({2, 2, 30, 35})}},
+      // The same heads side by side, a mask for each query and head, nothing handed on.
+      {.op = "Attention",
+       .inputs = {draw({2, 5, 24}), draw({2, 5, 8}), draw({2, 5, 4}), draw({2, 3, 5, 12}),
+                  draw({2, 1, 7, 8}), draw({2, 1, 7, 4})},
+       .attributes = {{"kv_num_heads", int64_t{1}}, {"q_num_heads", int64_t{3}}},
+       .outputs = {gives_type({2, 5, 12})}},
       {.op = "LinearAttention",
        .inputs = {given({1, 2, 1}, {1, 1}), given({1, 2, 1}, {2, 3}), given({1, 2, 1}, {5, 7})},
        .attributes = {{"kv_num_heads", int64_t{1}},
@@ -49,26 +63,26 @@ OpCases attention_cases() {
 
 // Weights that are known, as the packed kernels want them; sizes that fill no vector.
 OpCases packed_recurrent_cases() {
-  const auto weights = [](Shape shape) {
-    OpInput input = draw(std::move(shape));
-    input.known = true;
-    return input;
-  };
   const auto layer = [&](const char* op, int64_t gates, const char* direction,
-                         Attributes attributes) {
+                         Attributes attributes, int64_t batch = 4, int64_t hidden = 10) {
     const int64_t directions = direction == std::string("bidirectional") ? 2 : 1;
     attributes["direction"] = text(direction);
-    return OpCase{
-        .op = op,
-        .inputs = {draw({5, 4, 3}), weights({directions, gates * 10, 3}),
-                   weights({directions, gates * 10, 10}), weights({directions, 2 * gates * 10})},
-        .attributes = std::move(attributes),
-        .outputs = {gives_type({5, directions, 4, 10}), gives_type({directions, 4, 10})},
-        .tolerance = 1e-4};
+    return OpCase{.op = op,
+                  .inputs = {draw({5, batch, 3}), known_draw({directions, gates * hidden, 3}),
+                             known_draw({directions, gates * hidden, hidden}),
+                             known_draw({directions, 2 * gates * hidden})},
+                  .attributes = std::move(attributes),
+                  .outputs = {gives_type({5, directions, batch, hidden}),
+                              gives_type({directions, batch, hidden})},
+                  .tolerance = 1e-4};
   };
   return {layer("LSTM", 4, "bidirectional", {}), layer("LSTM", 4, "reverse", {}),
           layer("GRU", 3, "forward", {{"linear_before_reset", int64_t{1}}}),
-          layer("RNN", 1, "bidirectional", {})};
+          layer("RNN", 1, "bidirectional", {}),
+          // Groups of rows of every size, more than one vector of units.
+          layer("LSTM", 4, "forward", {}, 13, 35),
+          layer("GRU", 3, "bidirectional", {{"linear_before_reset", int64_t{1}}}, 15, 18),
+          layer("RNN", 1, "forward", {}, 23, 33)};
 }
 
 OpCases signal_cases() {

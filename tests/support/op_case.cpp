@@ -190,6 +190,12 @@ OpInput known(Shape shape, std::vector<double> values, DType dtype) {
   return {.type = {dtype, std::move(shape)}, .values = std::move(values), .known = true};
 }
 
+OpInput known_draw(Shape shape) {
+  OpInput input = draw(std::move(shape));
+  input.known = true;
+  return input;
+}
+
 OpInput known_ints(std::vector<double> values) {
   const auto count = static_cast<int64_t>(values.size());
   return known({count}, std::move(values), DType::kI64);

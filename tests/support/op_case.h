@@ -40,6 +40,7 @@ std::ostream& operator<<(std::ostream& out, const OpCase& c);
 OpInput draw(Shape shape, DType dtype = DType::kF32);  // floats in [-2, 2), integers in [-9, 9]
 OpInput given(Shape shape, std::vector<double> values, DType dtype = DType::kF32);
 OpInput known(Shape shape, std::vector<double> values, DType dtype = DType::kF32);
+OpInput known_draw(Shape shape);
 OpInput known_ints(std::vector<double> values);  // a vector of i64
 OpInput absent();
 OpOutput gives(Shape shape, std::vector<double> values, DType dtype = DType::kF32);

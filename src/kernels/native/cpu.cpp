@@ -5,13 +5,28 @@
 
 namespace trainyard::kernels::native {
 
-bool cpu_has_avx512_vnni() {
+namespace {
+
+// May instructions of this name, one of oneDNN's, be used?
+bool allows(std::string_view wanted) {
   const char* most = std::getenv("ONEDNN_MAX_CPU_ISA");
   const std::string_view isa = most == nullptr ? "ALL" : most;
-  const bool allowed = isa == "ALL" || isa == "DEFAULT" || isa.starts_with("AVX512_CORE_");
-  return allowed && __builtin_cpu_supports("avx512f") != 0 &&
-         __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
-         __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vnni") != 0;
+  return isa == "ALL" || isa == "DEFAULT" || isa.starts_with(wanted);
+}
+
+bool supports_avx512() {
+  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+         __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0;
+}
+
+}  // namespace
+
+bool cpu_has_avx512() {
+  return allows("AVX512_CORE") && supports_avx512();
+}
+
+bool cpu_has_avx512_vnni() {
+  return allows("AVX512_CORE_") && supports_avx512() && __builtin_cpu_supports("avx512vnni") != 0;
 }
 
 }  // namespace trainyard::kernels::native

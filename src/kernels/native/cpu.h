@@ -13,8 +13,10 @@ inline bool cpu_has_avx2_fma() {
   return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
 }
 
-// AVX-512 with products of bytes. ONEDNN_MAX_CPU_ISA, which keeps oneDNN to older processors, keeps
-// us to them too.
+// AVX-512 as servers have it (F, BW, DQ, VL). ONEDNN_MAX_CPU_ISA, which keeps oneDNN to older
+// processors, keeps us to them too.
+bool cpu_has_avx512();
+// The same with products of bytes.
 bool cpu_has_avx512_vnni();
 
 }  // namespace trainyard::kernels::native

@@ -1,4 +1,5 @@
-// Elementary functions of eight floats at once.
+// Elementary functions of eight floats at once, and of sixteen in files that are compiled for
+// AVX-512.
 #pragma once
 
 #include <immintrin.h>
@@ -6,44 +7,163 @@
 
 namespace trainyard::kernels::native {
 
-// exp(x) within two units in the last place for x in [-87, 88]; 0 below, the largest such number
-// above. NaN stays NaN.
-inline __m256 exp_vector(__m256 x) {
-  const __m256 lowest = _mm256_set1_ps(-87.33654F);
-  const __m256 highest = _mm256_set1_ps(88.37626F);
-  const __m256 tiny = _mm256_cmp_ps(x, lowest, _CMP_LT_OQ);
-  x = _mm256_min_ps(highest, _mm256_max_ps(lowest, x));
-  // exp(x) = 2^n * exp(r), |r| <= ln(2) / 2; ln(2) in two parts, so that r is exact.
-  const __m256 n = _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(1.44269504F)),
-                                   _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  __m256 r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0.693359375F), x);
-  r = _mm256_fnmadd_ps(n, _mm256_set1_ps(-2.12194440e-4F), r);
-  // Taylor's series to the seventh power: the rest is below 2^-26.
-  __m256 p = _mm256_set1_ps(1.0F / 5040);
-  for (const float c : {1.0F / 720, 1.0F / 120, 1.0F / 24, 1.0F / 6, 0.5F, 1.0F, 1.0F}) {
-    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(c));
-  }
+// What the functions below need of a vector, once for each width. Always inlined: a file that is
+// compiled for newer processors must not leave behind a copy that others call.
+#define TY_VECTOR [[gnu::always_inline]] inline
+
+TY_VECTOR __m256 same_in_all(__m256 /*like*/, float value) {
+  return _mm256_set1_ps(value);
+}
+TY_VECTOR __m256 plus(__m256 a, __m256 b) {
+  return _mm256_add_ps(a, b);
+}
+TY_VECTOR __m256 minus(__m256 a, __m256 b) {
+  return _mm256_sub_ps(a, b);
+}
+TY_VECTOR __m256 times(__m256 a, __m256 b) {
+  return _mm256_mul_ps(a, b);
+}
+TY_VECTOR __m256 over(__m256 a, __m256 b) {
+  return _mm256_div_ps(a, b);
+}
+// The second operand where one is NaN.
+TY_VECTOR __m256 smaller(__m256 a, __m256 b) {
+  return _mm256_min_ps(a, b);
+}
+TY_VECTOR __m256 larger(__m256 a, __m256 b) {
+  return _mm256_max_ps(a, b);
+}
+// a * b + c and c - a * b, rounded once.
+TY_VECTOR __m256 times_plus(__m256 a, __m256 b, __m256 c) {
+  return _mm256_fmadd_ps(a, b, c);
+}
+TY_VECTOR __m256 minus_times(__m256 a, __m256 b, __m256 c) {
+  return _mm256_fnmadd_ps(a, b, c);
+}
+TY_VECTOR __m256 to_whole(__m256 x) {
+  return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+TY_VECTOR __m256 magnitude_of(__m256 x) {
+  return _mm256_andnot_ps(_mm256_set1_ps(-0.0F), x);
+}
+// p times two to the power of n, whole numbers.
+TY_VECTOR __m256 times_power_of_two(__m256 p, __m256 n) {
   const __m256i exponent =
       _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23);
-  return _mm256_andnot_ps(tiny, _mm256_mul_ps(p, _mm256_castsi256_ps(exponent)));
+  return _mm256_mul_ps(p, _mm256_castsi256_ps(exponent));
+}
+// a < b ? yes : no; `no` for NaN.
+TY_VECTOR __m256 where_less(__m256 a, __m256 b, __m256 yes, __m256 no) {
+  return _mm256_blendv_ps(no, yes, _mm256_cmp_ps(a, b, _CMP_LT_OQ));
+}
+
+#ifdef __AVX512F__
+TY_VECTOR __m512 same_in_all(__m512 /*like*/, float value) {
+  return _mm512_set1_ps(value);
+}
+TY_VECTOR __m512 plus(__m512 a, __m512 b) {
+  return _mm512_add_ps(a, b);
+}
+TY_VECTOR __m512 minus(__m512 a, __m512 b) {
+  return _mm512_sub_ps(a, b);
+}
+TY_VECTOR __m512 times(__m512 a, __m512 b) {
+  return _mm512_mul_ps(a, b);
+}
+TY_VECTOR __m512 over(__m512 a, __m512 b) {
+  return _mm512_div_ps(a, b);
+}
+TY_VECTOR __m512 smaller(__m512 a, __m512 b) {
+  return _mm512_min_ps(a, b);
+}
+TY_VECTOR __m512 larger(__m512 a, __m512 b) {
+  return _mm512_max_ps(a, b);
+}
+TY_VECTOR __m512 times_plus(__m512 a, __m512 b, __m512 c) {
+  return _mm512_fmadd_ps(a, b, c);
+}
+TY_VECTOR __m512 minus_times(__m512 a, __m512 b, __m512 c) {
+  return _mm512_fnmadd_ps(a, b, c);
+}
+TY_VECTOR __m512 to_whole(__m512 x) {
+  return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+TY_VECTOR __m512 magnitude_of(__m512 x) {
+  return _mm512_abs_ps(x);
+}
+TY_VECTOR __m512 times_power_of_two(__m512 p, __m512 n) {
+  return _mm512_scalef_ps(p, n);
+}
+TY_VECTOR __m512 where_less(__m512 a, __m512 b, __m512 yes, __m512 no) {
+  return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), no, yes);
+}
+#endif
+
+// c[0] x^n + c[1] x^(n - 1) + …
+template <typename V>
+TY_VECTOR V polynomial(V x, std::initializer_list<float> c) {
+  V sum = same_in_all(x, *c.begin());
+  for (const float* next = c.begin() + 1; next != c.end(); ++next) {
+    sum = times_plus(sum, x, same_in_all(x, *next));
+  }
+  return sum;
+}
+
+// exp(x) within two units in the last place for x in [-87, 88]; 0 below, the largest such number
+// above. NaN stays NaN.
+template <typename V>
+TY_VECTOR V exp_vector(V given) {
+  const V lowest = same_in_all(given, -87.33654F);
+  const V x = smaller(same_in_all(given, 88.37626F), larger(lowest, given));
+  // exp(x) = 2^n * exp(r), |r| <= ln(2) / 2; ln(2) in two parts, so that r is exact.
+  const V n = to_whole(times(x, same_in_all(x, 1.44269504F)));
+  V r = minus_times(n, same_in_all(x, 0.693359375F), x);
+  r = minus_times(n, same_in_all(x, -2.12194440e-4F), r);
+  // Taylor's series to the seventh power: the rest is below 2^-26.
+  const V p =
+      polynomial(r, {1.0F / 5040, 1.0F / 720, 1.0F / 120, 1.0F / 24, 1.0F / 6, 0.5F, 1.0F, 1.0F});
+  return where_less(given, lowest, same_in_all(x, 0.0F), times_power_of_two(p, n));
 }
 
 // tanh(x) within four units in the last place. NaN stays NaN.
-inline __m256 tanh_vector(__m256 x) {
-  const __m256 one = _mm256_set1_ps(1.0F);
+template <typename V>
+TY_VECTOR V tanh_vector(V x) {
+  const V one = same_in_all(x, 1.0F);
   // Far from zero 1 - 2 / (exp(2x) + 1); near zero that cancels, and x + x^3 p(x^2) takes over, p
   // fitted to an error below 2^-27.
-  const __m256 far = _mm256_sub_ps(
-      one,
-      _mm256_div_ps(_mm256_set1_ps(2.0F), _mm256_add_ps(exp_vector(_mm256_add_ps(x, x)), one)));
-  const __m256 square = _mm256_mul_ps(x, x);
-  __m256 p = _mm256_set1_ps(-0.00571704246F);
-  for (const float c : {0.0206505852F, -0.0537434975F, 0.133314913F, -0.333332839F}) {
-    p = _mm256_fmadd_ps(p, square, _mm256_set1_ps(c));
-  }
-  const __m256 near = _mm256_fmadd_ps(_mm256_mul_ps(p, square), x, x);
-  const __m256 magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0F), x);
-  return _mm256_blendv_ps(far, near, _mm256_cmp_ps(magnitude, _mm256_set1_ps(0.625F), _CMP_LT_OQ));
+  const V far = minus(one, over(same_in_all(x, 2.0F), plus(exp_vector(plus(x, x)), one)));
+  const V square = times(x, x);
+  const V p = polynomial(
+      square, {-0.00571704246F, 0.0206505852F, -0.0537434975F, 0.133314913F, -0.333332839F});
+  const V near = times_plus(times(p, square), x, x);
+  return where_less(magnitude_of(x), same_in_all(x, 0.625F), near, far);
+}
+
+template <typename V>
+TY_VECTOR V sigmoid_vector(V x) {
+  const V one = same_in_all(x, 1.0F);
+  return over(one, plus(one, exp_vector(minus(same_in_all(x, 0.0F), x))));
+}
+
+// Gelu by the error function, within 2e-7 of the larger of 1 and |x|. erfc of a magnitude z is
+// exp(-z^2) times a polynomial of 1 / (1 + p z) (Abramowitz and Stegun, 7.1.26).
+template <typename V>
+TY_VECTOR V gelu_vector(V x) {
+  const V one = same_in_all(x, 1.0F);
+  const V z = times(magnitude_of(x), same_in_all(x, 0.707106781F));
+  const V t = over(one, times_plus(z, same_in_all(x, 0.3275911F), one));
+  const V tail = times(
+      polynomial(t, {1.061405429F, -1.453152027F, 1.421413741F, -0.284496736F, 0.254829592F, 0.0F}),
+      exp_vector(minus_times(z, z, same_in_all(x, 0.0F))));
+  const V half = times(tail, same_in_all(x, 0.5F));
+  return times(x, where_less(x, same_in_all(x, 0.0F), half, minus(one, half)));
+}
+
+// Gelu by tanh: x / (1 + exp(-2 u)), u = sqrt(2 / pi) (x + 0.044715 x^3).
+template <typename V>
+TY_VECTOR V gelu_by_tanh_vector(V x) {
+  const V inner = times_plus(times(x, x), same_in_all(x, 0.044715F), same_in_all(x, 1.0F));
+  return times(x, sigmoid_vector(times(times(x, inner), same_in_all(x, 1.59576912F))));
 }
 
 inline float sum_of(__m256 v) {
@@ -57,5 +177,7 @@ inline float max_of(__m256 v) {
   const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
+
+#undef TY_VECTOR
 
 }  // namespace trainyard::kernels::native

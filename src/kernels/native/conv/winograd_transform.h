@@ -7,18 +7,12 @@
 // Included by files compiled for AVX2 only.
 #pragma once
 
-#include <immintrin.h>
+#include "kernels/native/vector_math.h"
 
 namespace trainyard::kernels::native {
 
 inline __m256 splat(float value) {
   return _mm256_set1_ps(value);
-}
-inline __m256 plus(__m256 a, __m256 b) {
-  return _mm256_add_ps(a, b);
-}
-inline __m256 minus(__m256 a, __m256 b) {
-  return _mm256_sub_ps(a, b);
 }
 inline __m256 times(float factor, __m256 a) {
   return _mm256_mul_ps(splat(factor), a);

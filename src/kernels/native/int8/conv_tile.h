@@ -3,22 +3,12 @@
 #pragma once
 
 #include <cstring>
-#include <utility>
 
 #include "kernels/native/int8/byte_kernels.h"
+#include "kernels/native/repeat.h"
 
 namespace trainyard::kernels::native {
 namespace {
-
-// Arrays of vectors stay in registers only if every index is a constant.
-template <int... kIndex, typename F>
-[[gnu::always_inline]] inline void repeat_each(std::integer_sequence<int, kIndex...>, const F& f) {
-  (f(std::integral_constant<int, kIndex>{}), ...);
-}
-template <int kCount, typename F>
-[[gnu::always_inline]] inline void repeat(const F& f) {
-  repeat_each(std::make_integer_sequence<int, kCount>{}, f);
-}
 
 [[gnu::always_inline]] inline int32_t load_four(const uint8_t* x) {
   int32_t four;

@@ -16,7 +16,7 @@ class MeetingPoint {
   explicit MeetingPoint(int64_t parts) : parts_(parts) {}
 
   // `step` counts the meetings from 0.
-  void arrive(int64_t step, int64_t own_parts) {
+  [[gnu::always_inline]] void arrive(int64_t step, int64_t own_parts) {
     arrived_.fetch_add(own_parts, std::memory_order_acq_rel);
     const int64_t wanted = parts_ * (step + 1);
     for (int spins = 0; arrived_.load(std::memory_order_acquire) < wanted; ++spins) {

@@ -5,9 +5,16 @@
 #include <vector>
 
 #include "kernels/native/gemm/packed_buffer.h"
-#include "kernels/native/recurrent/recurrent_cell.h"
+#include "kernels/native/parallel.h"
+#include "kernels/native/recurrent/meeting_point.h"
 
 namespace trainyard::kernels::native {
+
+enum class CellKind : uint8_t { kRnn, kGru, kLstm };
+
+constexpr int gates_of(CellKind kind) {
+  return kind == CellKind::kLstm ? 4 : (kind == CellKind::kGru ? 3 : 1);
+}
 
 struct RecurrentShape {
   CellKind kind = CellKind::kLstm;
@@ -18,8 +25,6 @@ struct RecurrentShape {
   int64_t hidden = 0;
   bool batch_first = false;
   bool reversed = false;  // the only direction reads from the end
-
-  int64_t blocks() const { return (hidden + kUnits - 1) / kUnits; }
 };
 
 // Null where there is none. Layouts are ONNX's.
@@ -31,6 +36,26 @@ struct RecurrentOperands {
   float* last_hidden = nullptr;
   float* last_cell = nullptr;
 };
+
+// What one thread does: some blocks of one direction.
+struct RecurrentWork {
+  const RecurrentShape* shape = nullptr;
+  const RecurrentOperands* operands = nullptr;
+  const float* input_weights = nullptr;  // [block][depth][gate][units]
+  const float* state_weights = nullptr;
+  const float* biases = nullptr;  // [block][gate + 1][units]: the last of a GRU's candidate alone
+  int64_t chunk = 1;              // steps whose inputs are multiplied ahead
+  int64_t direction = 0;
+  Range blocks;
+  int64_t own_parts = 1;
+  MeetingPoint* meeting = nullptr;
+  float* scratch = nullptr;  // of the direction: two states, a cell, sums of a chunk of inputs
+};
+using RecurrentFunction = void (*)(const RecurrentWork&);
+
+// In vectors of eight units, and of sixteen: for that ask cpu_has_avx512() first.
+RecurrentFunction narrow_recurrent(CellKind kind);
+RecurrentFunction wide_recurrent(CellKind kind);
 
 class RecurrentLayer {
  public:
@@ -44,24 +69,23 @@ class RecurrentLayer {
   void run(const RecurrentOperands& operands, void* scratch) const;
 
  private:
-  struct Part;
-  template <CellKind kKind>
-  void run_part(const RecurrentOperands& operands, const Part& part, float* scratch) const;
-  template <CellKind kKind, int kRows>
-  void project(const RecurrentOperands& operands, const Part& part, int64_t first_step,
-               int64_t first_row, float* projected) const;
-  template <CellKind kKind, int kRows>
-  void step_rows(const RecurrentOperands& operands, const Part& part, int64_t step,
-                 int64_t first_row, const float* projected, float* scratch) const;
+  void set_states(const RecurrentOperands& operands, float* scratch) const;
+  void get_states(const RecurrentOperands& operands, const float* scratch) const;
+  // Where the states of a batch element begin among those of all directions.
+  int64_t place(int64_t direction, int64_t b) const;
   int64_t parts_per_direction() const;
+  int64_t width() const { return blocks_ * units_; }
 
   RecurrentShape shape_;
   int threads_;
-  int64_t chunk_;  // steps whose inputs are multiplied ahead
-  // Per direction [block][depth][gate][8].
+  int64_t units_;  // of a block: one vector
+  int64_t blocks_;
+  int64_t chunk_;
+  RecurrentFunction function_;
+  // Per direction.
   std::vector<PackedBuffer> input_weights_;
   std::vector<PackedBuffer> state_weights_;
-  std::vector<PackedBuffer> biases_;  // [block][gate + 1][8]: the last of a GRU's candidate alone
+  std::vector<PackedBuffer> biases_;
 };
 
 }  // namespace trainyard::kernels::native

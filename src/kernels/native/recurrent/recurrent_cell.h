@@ -1,97 +1,202 @@
-// One step of an LSTM, a GRU or an RNN for eight units at a time: the sums of all gates of these
-// units stay in registers until the new state is stored.
+// One step of an LSTM, a GRU or an RNN for a vector of units at a time: the sums of all gates of
+// these units stay in registers until the new state is stored. Included by one file for each width
+// of vectors; everything is local to that file, since it is compiled for its processor.
 #pragma once
 
-#include <cstdint>
-#include <immintrin.h>
-
+#include "kernels/native/recurrent/recurrent.h"
+#include "kernels/native/repeat.h"
 #include "kernels/native/vector_math.h"
 
 namespace trainyard::kernels::native {
+namespace {
 
-inline constexpr int64_t kUnits = 8;  // of a block: one vector
-
-enum class CellKind : uint8_t { kRnn, kGru, kLstm };
-
-constexpr int gates_of(CellKind kind) {
-  return kind == CellKind::kLstm ? 4 : (kind == CellKind::kGru ? 3 : 1);
-}
-// Rows per call: with all gates they fill 12 of 16 registers or fewer.
-constexpr int rows_of(CellKind kind) {
-  return kind == CellKind::kLstm ? 3 : (kind == CellKind::kGru ? 4 : 6);
-}
-
-// sums[row][gate] += rows[row] (`depth` numbers) times the packed block [depth][gate][8].
-template <int kRows, int kGates>
-inline void multiply_block(const float* const* rows, int64_t depth, const float* block,
-                           __m256 (&sums)[kRows][kGates]) {
-  if constexpr (kRows == 1) {
-    // One row alone waits for its own sums; several sets of them do not.
-    constexpr int kSets = kGates >= 3 ? 2 : 8 / kGates;
-    __m256 sets[kSets][kGates];
-    for (auto& set : sets) {
-      for (__m256& sum : set) sum = _mm256_setzero_ps();
-    }
-    int64_t k = 0;
-    for (; k + kSets <= depth; k += kSets) {
-      for (int s = 0; s < kSets; ++s, block += kGates * kUnits) {
-        const __m256 a = _mm256_broadcast_ss(rows[0] + k + s);
-        for (int g = 0; g < kGates; ++g) {
-          sets[s][g] = _mm256_fmadd_ps(a, _mm256_load_ps(block + g * kUnits), sets[s][g]);
-        }
-      }
-    }
-    for (; k < depth; ++k, block += kGates * kUnits) {
-      const __m256 a = _mm256_broadcast_ss(rows[0] + k);
-      for (int g = 0; g < kGates; ++g) {
-        sets[0][g] = _mm256_fmadd_ps(a, _mm256_load_ps(block + g * kUnits), sets[0][g]);
-      }
-    }
-    for (const auto& set : sets) {
-      for (int g = 0; g < kGates; ++g) sums[0][g] = _mm256_add_ps(sums[0][g], set[g]);
-    }
-  } else {
-    for (int64_t k = 0; k < depth; ++k, block += kGates * kUnits) {
-      __m256 weights[kGates];
-      for (int g = 0; g < kGates; ++g) weights[g] = _mm256_load_ps(block + g * kUnits);
-      for (int r = 0; r < kRows; ++r) {
-        const __m256 a = _mm256_broadcast_ss(rows[r] + k);
-        for (int g = 0; g < kGates; ++g) {
-          sums[r][g] = _mm256_fmadd_ps(a, weights[g], sums[r][g]);
-        }
-      }
-    }
-  }
-}
-
-inline __m256 sigmoid_vector(__m256 x) {
-  const __m256 one = _mm256_set1_ps(1.0F);
-  const __m256 e = exp_vector(_mm256_sub_ps(_mm256_setzero_ps(), x));
-  return _mm256_div_ps(one, _mm256_add_ps(one, e));
+// sums[row][gate] += rows[row] (`depth` numbers) times the packed block [depth][gate][units].
+// W: vectors, and how many rows of them fit the registers.
+template <typename W, int kRows, int kGates>
+[[gnu::always_inline]] inline void multiply_block(const float* const* rows, int64_t depth,
+                                                  const float* block,
+                                                  typename W::Vector (&sums)[kRows][kGates]) {
+  using V = typename W::Vector;
+  // Few sums wait for each other; several sets of them do not.
+  constexpr int kSets = kRows * kGates >= 8 ? 1 : (kRows * kGates >= 3 ? 2 : 8 / kGates);
+  V sets[kSets][kRows][kGates];
+  const auto all = [](const auto& f) TY_INLINE {
+    repeat<kRows>([&](auto r) TY_INLINE { repeat<kGates>([&](auto g) TY_INLINE { f(r, g); }); });
+  };
+  repeat<kSets>(
+      [&](auto s) TY_INLINE { all([&](auto r, auto g) TY_INLINE { sets[s][r][g] = W::zero(); }); });
+  const auto add_step = [&](auto s, int64_t k) TY_INLINE {
+    V weights[kGates];
+    repeat<kGates>([&](auto g) TY_INLINE { weights[g] = W::load(block + g * W::kUnits); });
+    repeat<kRows>([&](auto r) TY_INLINE {
+      const V a = W::spread(rows[r][k]);
+      repeat<kGates>([&](auto g)
+                         TY_INLINE { sets[s][r][g] = times_plus(a, weights[g], sets[s][r][g]); });
+    });
+    block += kGates * W::kUnits;
+  };
+  int64_t k = 0;
+  for (; k + kSets <= depth; k += kSets)
+    repeat<kSets>([&](auto s) TY_INLINE { add_step(s, k + s); });
+  for (; k < depth; ++k) add_step(std::integral_constant<int, 0>{}, k);
+  repeat<kSets>([&](auto s) TY_INLINE {
+    all([&](auto r, auto g) TY_INLINE { sums[r][g] = plus(sums[r][g], sets[s][r][g]); });
+  });
 }
 
 // The new state from the sums of the gates. `state` is the old one of these units; `cell` that of
 // an LSTM, replaced; `from_input` the part of a GRU's candidate that the reset gate leaves alone.
-template <CellKind kKind>
-inline __m256 new_state(const __m256 (&sums)[gates_of(kKind)], __m256 state, float* cell,
-                        __m256 from_input) {
+template <typename W, CellKind kKind>
+[[gnu::always_inline]] inline typename W::Vector new_state(
+    const typename W::Vector (&sums)[gates_of(kKind)], typename W::Vector state, float* cell,
+    typename W::Vector from_input) {
+  using V = typename W::Vector;
   if constexpr (kKind == CellKind::kRnn) {
     return tanh_vector(sums[0]);
   } else if constexpr (kKind == CellKind::kGru) {
-    const __m256 update = sigmoid_vector(sums[0]);
-    const __m256 reset = sigmoid_vector(sums[1]);
-    const __m256 candidate = tanh_vector(_mm256_fmadd_ps(reset, sums[2], from_input));
-    return _mm256_fmadd_ps(update, _mm256_sub_ps(state, candidate), candidate);
+    const V update = sigmoid_vector(sums[0]);
+    const V reset = sigmoid_vector(sums[1]);
+    const V candidate = tanh_vector(times_plus(reset, sums[2], from_input));
+    return times_plus(update, minus(state, candidate), candidate);
   } else {
-    const __m256 input = sigmoid_vector(sums[0]);
-    const __m256 output = sigmoid_vector(sums[1]);
-    const __m256 forget = sigmoid_vector(sums[2]);
-    const __m256 candidate = tanh_vector(sums[3]);
-    const __m256 kept = _mm256_mul_ps(forget, _mm256_loadu_ps(cell));
-    const __m256 c = _mm256_fmadd_ps(input, candidate, kept);
-    _mm256_storeu_ps(cell, c);
-    return _mm256_mul_ps(output, tanh_vector(c));
+    const V input = sigmoid_vector(sums[0]);
+    const V output = sigmoid_vector(sums[1]);
+    const V forget = sigmoid_vector(sums[2]);
+    const V candidate = tanh_vector(sums[3]);
+    const V c = times_plus(input, candidate, times(forget, W::load(cell)));
+    W::store(cell, c);
+    return times(output, tanh_vector(c));
   }
 }
 
+// The work of one thread.
+template <typename W, CellKind kKind>
+class RecurrentSteps {
+ public:
+  explicit RecurrentSteps(const RecurrentWork& work)
+      : w_(work),
+        shape_(*work.shape),
+        backwards_(work.direction == 1 || shape_.reversed),
+        blocks_((shape_.hidden + W::kUnits - 1) / W::kUnits),
+        width_(blocks_ * W::kUnits) {}
+
+  void run() {
+    float* projected = w_.scratch + 3 * shape_.batch * width_;
+    int64_t meetings = 0;
+    for (int64_t first = 0; first < shape_.sequence; first += w_.chunk) {
+      const int64_t left = shape_.sequence - first;
+      const int64_t steps = left < w_.chunk ? left : w_.chunk;
+      // Block by block: the weights of one stay in cache for all rows.
+      for (int64_t block = w_.blocks.begin; block < w_.blocks.end; ++block) {
+        in_groups(steps * shape_.batch, [&](auto rows, int64_t row) TY_INLINE {
+          project<rows>(block, first, row, projected);
+        });
+      }
+      for (int64_t i = 0; i < steps; ++i) {
+        const float* own = projected + i * shape_.batch * width_ * kGates;
+        for (int64_t block = w_.blocks.begin; block < w_.blocks.end; ++block) {
+          in_groups(shape_.batch, [&](auto rows, int64_t row)
+                                      TY_INLINE { step_rows<rows>(block, first + i, row, own); });
+        }
+        w_.meeting->arrive(meetings++, w_.own_parts);
+      }
+    }
+  }
+
+ private:
+  using V = typename W::Vector;
+  static constexpr int kGates = gates_of(kKind);
+  static constexpr int kMostRows = W::most_rows(kGates);
+
+  // Calls f(rows, first row) for `count` rows, as many at a time as registers hold.
+  template <typename F>
+  [[gnu::always_inline]] static void in_groups(int64_t count, const F& f) {
+    int64_t row = 0;
+    const auto take = [&](auto rows) TY_INLINE {
+      for (; row + rows <= count; row += rows) f(rows, row);
+    };
+    take(std::integral_constant<int, kMostRows>{});
+    if constexpr (kMostRows > 4) take(std::integral_constant<int, 4>{});
+    if constexpr (kMostRows > 2) take(std::integral_constant<int, 2>{});
+    take(std::integral_constant<int, 1>{});
+  }
+
+  template <int kRows>
+  void project(int64_t block, int64_t first_step, int64_t first_row, float* projected) const {
+    const float* rows[kRows];
+    for (int r = 0; r < kRows; ++r) {
+      const int64_t b = (first_row + r) % shape_.batch;
+      const int64_t t = time_of(first_step + (first_row + r) / shape_.batch);
+      const int64_t at = shape_.batch_first ? b * shape_.sequence + t : t * shape_.batch + b;
+      rows[r] = w_.operands->x + at * shape_.input;
+    }
+    const float* bias = w_.biases + block * (kGates + 1) * W::kUnits;
+    V sums[kRows][kGates];
+    repeat<kRows>([&](auto r) TY_INLINE {
+      repeat<kGates>([&](auto g) TY_INLINE { sums[r][g] = W::load(bias + g * W::kUnits); });
+    });
+    multiply_block<W, kRows, kGates>(
+        rows, shape_.input, w_.input_weights + block * shape_.input * kGates * W::kUnits, sums);
+    repeat<kRows>([&](auto r) TY_INLINE {
+      float* to = projected + ((first_row + r) * blocks_ + block) * kGates * W::kUnits;
+      repeat<kGates>([&](auto g) TY_INLINE { W::store(to + g * W::kUnits, sums[r][g]); });
+    });
+  }
+
+  template <int kRows>
+  void step_rows(int64_t block, int64_t step, int64_t first_row, const float* projected) const {
+    const float* old_states = w_.scratch + step % 2 * shape_.batch * width_;
+    float* new_states = w_.scratch + (step + 1) % 2 * shape_.batch * width_;
+    float* cells = w_.scratch + 2 * shape_.batch * width_;
+    const float* rows[kRows];
+    for (int r = 0; r < kRows; ++r) rows[r] = old_states + (first_row + r) * width_;
+    const float* bias = w_.biases + block * (kGates + 1) * W::kUnits;
+    V sums[kRows][kGates];
+    V from_input[kRows];
+    repeat<kRows>([&](auto r) TY_INLINE {
+      const float* own = projected + ((first_row + r) * blocks_ + block) * kGates * W::kUnits;
+      repeat<kGates>([&](auto g) TY_INLINE { sums[r][g] = W::load(own + g * W::kUnits); });
+      from_input[r] = sums[r][kGates - 1];
+      if (kKind == CellKind::kGru) sums[r][kGates - 1] = W::load(bias + kGates * W::kUnits);
+    });
+    multiply_block<W, kRows, kGates>(
+        rows, shape_.hidden, w_.state_weights + block * shape_.hidden * kGates * W::kUnits, sums);
+    const int64_t unit = block * W::kUnits;
+    repeat<kRows>([&](auto r) TY_INLINE {
+      const int64_t at = (first_row + r) * width_ + unit;
+      const V h = new_state<W, kKind>(sums[r], W::load(rows[r] + unit), cells + at, from_input[r]);
+      W::store(new_states + at, h);
+      if (w_.operands->y != nullptr) store_result(first_row + r, step, unit, h);
+    });
+  }
+
+  [[gnu::always_inline]] void store_result(int64_t b, int64_t step, int64_t unit, V h) const {
+    const int64_t t = time_of(step);
+    const int64_t at = shape_.batch_first
+                           ? (b * shape_.sequence + t) * shape_.directions + w_.direction
+                           : (t * shape_.directions + w_.direction) * shape_.batch + b;
+    W::store_some(w_.operands->y + at * shape_.hidden + unit, h, shape_.hidden - unit);
+  }
+  int64_t time_of(int64_t step) const { return backwards_ ? shape_.sequence - 1 - step : step; }
+
+  const RecurrentWork& w_;
+  const RecurrentShape shape_;
+  bool backwards_;
+  int64_t blocks_;
+  int64_t width_;
+};
+
+template <typename W, CellKind kKind>
+void run_recurrent(const RecurrentWork& work) {
+  RecurrentSteps<W, kKind>(work).run();
+}
+
+template <typename W>
+RecurrentFunction recurrent_function(CellKind kind) {
+  if (kind == CellKind::kLstm) return run_recurrent<W, CellKind::kLstm>;
+  return kind == CellKind::kGru ? run_recurrent<W, CellKind::kGru>
+                                : run_recurrent<W, CellKind::kRnn>;
+}
+
+}  // namespace
 }  // namespace trainyard::kernels::native
