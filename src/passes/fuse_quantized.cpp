@@ -18,6 +18,7 @@ bool has_static_types(const NodeView& node) {
   for (size_t i = 0; i < node.num_inputs(); ++i) {
     if (node.has_input(i) && !node.input_shape(i).is_static()) return false;
   }
+  if (!node.has_output(0)) return false;
   return node.output_shape(0).is_static() && node.output_shape(0).num_elements() > 0;
 }
 

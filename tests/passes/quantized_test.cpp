@@ -137,6 +137,18 @@ TEST(Quantized, QLinearConvIsTheSame) {
   EXPECT_EQ(q.rewritten(y), "QuantizedConv ");
 }
 
+// As LSTM whose last state alone is wanted. Finding its type read outside of the graph's values.
+TEST(Quantized, ANodeWithoutItsFirstOutputStays) {
+  QuantizedGraph q;
+  const ValueId x = q.b.input("x", {DType::kF32, {2, 1, 3}});
+  const ValueId w = q.b.input("w", {DType::kF32, {1, 4, 3}});
+  const ValueId r = q.b.input("r", {DType::kF32, {1, 4, 1}});
+  const NodeId id = q.graph.add_node("lstm", "LSTM", {x, w, r}, {{"hidden_size", int64_t{1}}},
+                                     std::vector<std::string>{"", "h"},
+                                     std::vector<TensorType>{{}, {DType::kF32, {1, 1, 1}}});
+  EXPECT_EQ(q.rewritten(q.graph.node(id).outputs[1]), "LSTM ");
+}
+
 // What bytes cannot do stays in floats.
 TEST(Quantized, SumsThatMayOverflowStayFloat) {
   QuantizedGraph q;
