@@ -8,13 +8,11 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/number_list.h"
 
 namespace trainyard {
 namespace {
 
-// Powers of ten that a double holds exactly.
-constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                            1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 constexpr int kMostTens = 22;
 
 bool is_space(char c) {
@@ -354,6 +352,10 @@ float JsonReader::number_f32() {
 size_t JsonReader::more_numbers_f32(float* out, size_t most) {
   size_t count = 0;
   while (count < most && end_ - at_ > kFastBytes) {
+    if (const size_t many = read_number_list(begin_, at_, end_, out + count, most - count)) {
+      count += many;
+      continue;
+    }
     const char* at = at_;
     while (is_space(*at) && end_ - at > kFastBytes) ++at;
     if (*at != ',') break;

@@ -84,6 +84,57 @@ TEST(JsonReader, ReadsArraysOfFloatsAsOneByOne) {
   EXPECT_EQ(got, expected);
 }
 
+// Long lists are read many numbers at a time, and every form among them as it is alone.
+TEST(JsonReader, ReadsAnyFormWithinALongList) {
+  const std::string padding(100, ' ');
+  for (const char* form : {"0", "-0", "7", "-1.5", "0.1", "12345678.87654321",
+                           "0.49803921580314636", "-0.4980392158031463", "1234567890123456789",
+                           "9999999999999999999", "0.0000000000000000001", "12345678901234567890.5",
+                           "1e-05", "4.5E+3", "100", "-16777217", "3.4028235e38"}) {
+    for (const char* comma : {",", ", ", " ,", ",\n  "}) {
+      std::string text = padding + "[0.25";
+      for (int i = 0; i < 50; ++i) text += std::string(comma) + (i % 7 == 3 ? "-2.5" : form);
+      text += "]" + padding;
+      JsonReader reader(text, "test");
+      std::vector<float> got(51);
+      reader.enter_array();
+      size_t count = 0;
+      while (reader.next_item()) {
+        got[count++] = reader.number_f32();
+        count += reader.more_numbers_f32(got.data() + count, got.size() - count);
+      }
+      reader.finish();
+      ASSERT_EQ(count, 51U) << form;
+      EXPECT_EQ(got[1], float_of(form)) << form;
+      EXPECT_EQ(std::signbit(got[1]), form[0] == '-') << form;
+      EXPECT_EQ(got[4], -2.5F) << form;
+      EXPECT_EQ(got[50], got[1]) << form;
+    }
+  }
+}
+
+TEST(JsonReader, RefusesAWrongNumberWithinALongList) {
+  const std::string padding(100, ' ');
+  for (const char* wrong :
+       {"01", "-01.5", ".5", "5.", "1.2.3", "--1", "1-", "0x1", "NaN", "", "1 2"}) {
+    std::string text = padding + "[0.25";
+    for (int i = 0; i < 50; ++i) text += std::string(",") + (i == 20 ? wrong : "0.5");
+    text += "]" + padding;
+    JsonReader reader(text, "test");
+    std::vector<float> got(51);
+    const auto read = [&] {
+      reader.enter_array();
+      size_t count = 0;
+      while (reader.next_item()) {
+        got[count++] = reader.number_f32();
+        count += reader.more_numbers_f32(got.data() + count, got.size() - count);
+      }
+    };
+    EXPECT_THROW(read(), Error) << wrong;
+    EXPECT_LT(reader.position(), 205U) << wrong;
+  }
+}
+
 TEST(JsonReader, KeepsWholeNumbersWhole) {
   const auto integer = [](const std::string& text) { return JsonReader(text, "test").integer(); };
   EXPECT_EQ(integer("9223372036854775807"), INT64_MAX);
