@@ -34,6 +34,7 @@ report::Table table_of(const std::vector<serve::LoadRow>& rows) {
                        {"compute ms"},
                        {"other ms"},
                        {"mean batch"},
+                       {"client cores"},
                        {"rejected"},
                        {"errors"}});
   for (const serve::LoadRow& row : rows) {
@@ -42,8 +43,8 @@ report::Table table_of(const std::vector<serve::LoadRow>& rows) {
                    report::fixed_cell(row.p95_ms, 3), report::fixed_cell(row.p99_ms, 3),
                    report::fixed_cell(row.queue_ms, 3), report::fixed_cell(row.compute_ms, 3),
                    report::fixed_cell(row.mean_ms - row.queue_ms - row.compute_ms, 3),
-                   report::fixed_cell(row.mean_batch, 2), report::count_cell(row.rejected),
-                   report::count_cell(row.errors + row.wrong)});
+                   report::fixed_cell(row.mean_batch, 2), report::fixed_cell(row.client_cores, 2),
+                   report::count_cell(row.rejected), report::count_cell(row.errors + row.wrong)});
   }
   return table;
 }
@@ -61,7 +62,8 @@ int report_load(const serve::LoadOptions& options, const report::Format& format,
   document.blocks.emplace_back(table_of(rows));
   document.blocks.emplace_back(report::Paragraph{
       "Measured by one client thread on keep-alive connections. Queue and compute are the server's "
-      "means; other is the rest of the mean latency: client, network, reading and writing."});
+      "means; other is the rest of the mean latency: client, network, reading and writing. Client "
+      "cores are what this program took of the machine."});
   // Wrong answers are failures of the server, as errors are; rejections are what it was told to do.
   bool good = true;
   for (const serve::LoadRow& row : rows) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <ctime>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -148,6 +149,13 @@ ServerTimes server_times(const Target& target) {
           .compute_ns = number("compute_infer", "ns")};
 }
 
+// Of all threads of this process, in the kernel too.
+double processor_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
 double quantile(const std::vector<double>& sorted, double share) {
   if (sorted.empty()) return 0;
   const auto rank = static_cast<size_t>(std::ceil(share * static_cast<double>(sorted.size())));
@@ -171,7 +179,9 @@ class RowMeasurement {
     latencies_.clear();
     row_.requests = row_.rejected = row_.errors = row_.wrong = 0;
     const ServerTimes before = server_times(target_);
+    const double busy_before = processor_seconds();
     const double seconds = drive(options_.seconds);
+    row_.client_cores = (processor_seconds() - busy_before) / seconds;
     const ServerTimes after = server_times(target_);
     fill(seconds, before, after);
     return row_;
@@ -290,6 +300,7 @@ Json load_json(const LoadRow& row) {
                        {"compute_ms", row.compute_ms},
                        {"other_ms", row.mean_ms - row.queue_ms - row.compute_ms},
                        {"mean_batch", row.mean_batch},
+                       {"client_cores", row.client_cores},
                        {"requests", row.requests},
                        {"rejected", row.rejected},
                        {"errors", row.errors},

@@ -39,7 +39,8 @@ struct LoadRow {
   // network's and the server's reading and writing.
   double queue_ms = 0;
   double compute_ms = 0;
-  double mean_batch = 0;  // rows computed together
+  double mean_batch = 0;    // rows computed together
+  double client_cores = 0;  // what the client itself took of the machine, where it shares it
   int64_t requests = 0;
   int64_t rejected = 0;  // 503 and 429
   int64_t errors = 0;    // anything else that is not 200
