@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/error.h"
 
@@ -167,6 +169,17 @@ int64_t Instance::warm_up(int64_t count) {
     bytes = std::max(bytes, network_.executable(shapes).constant_bytes());
   }
   return bytes + arena_.num_bytes();
+}
+
+// Several contexts share the arena, so that nothing in it is kept from one run to the next.
+void Instance::rest() {
+  if (arena_.empty()) return;
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<uintptr_t>(arena_.data()) + page - 1) / page * page;
+  const auto end =
+      (reinterpret_cast<uintptr_t>(arena_.data()) + static_cast<uintptr_t>(arena_.num_bytes())) /
+      page * page;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 }  // namespace trainyard::serve

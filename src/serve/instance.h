@@ -23,6 +23,9 @@ class Instance {
   // and constants.
   int64_t warm_up(int64_t count);
 
+  // Gives the memory of intermediate results back to the system; the next run gets it anew.
+  void rest();
+
  private:
   struct Entry {
     Shapes shapes;

@@ -85,6 +85,11 @@ bool JobQueue::wait_for_more(std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
+bool JobQueue::wait_for_jobs(std::chrono::seconds most) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, most, [&] { return count_ > 0 || closed_; });
+}
+
 TakenJobs JobQueue::take() {
   TakenJobs taken;
   std::unique_lock lock(mutex_);

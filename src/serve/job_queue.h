@@ -34,6 +34,8 @@ class JobQueue {
   // Takes the job if it is kDone.
   Push push(JobPointer& job);
 
+  // Waits so long; false if nothing came.
+  bool wait_for_jobs(std::chrono::seconds most);
   // Waits for jobs. Both lists are empty once the queue is closed and empty.
   TakenJobs take();
 

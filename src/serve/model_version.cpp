@@ -10,6 +10,10 @@
 namespace trainyard::serve {
 namespace {
 
+// Without requests for so long, memory is given back; having it again costs the next one some
+// milliseconds.
+constexpr std::chrono::seconds kIdle{10};
+
 int threads_of(const ModelConfig& config, int cores) {
   TY_REQUIRE(config.instances >= 1 && config.instances <= 64,
              "model '{}': {} instances, expected 1 to 64", config.name, config.instances);
@@ -108,6 +112,10 @@ bool ModelVersion::answer_from_cache(const std::string& key, Job& job) {
 
 void ModelVersion::work(Instance& instance) {
   while (true) {
+    if (!queue_.wait_for_jobs(kIdle)) {
+      instance.rest();
+      malloc_trim(0);
+    }
     TakenJobs taken = queue_.take();
     if (taken.batch.empty() && taken.expired.empty()) break;
     for (JobPointer& job : taken.expired) {
