@@ -13,7 +13,7 @@
 #include "data/image.h"
 #include "data/picture_input.h"
 #include "data/sheet.h"
-#include "detect/draw.h"
+#include "detect/annotate.h"
 #include "detect/exported.h"
 #include "runtime/executable.h"
 
@@ -52,11 +52,6 @@ std::vector<std::string> picture_files(const std::vector<std::string>& inputs) {
   return files;
 }
 
-std::string label_of(int64_t label, const std::vector<std::string>& labels) {
-  const auto index = static_cast<size_t>(label);
-  return label >= 0 && index < labels.size() ? labels[index] : fmt::format("class {}", label);
-}
-
 // One network for all pictures, which come one after the other.
 class Detector {
  public:
@@ -86,20 +81,6 @@ class Detector {
   std::optional<runtime::ExecutionContext> context_;
 };
 
-void draw_objects(data::Image& image, const std::vector<detect::FoundObject>& objects,
-                  const std::vector<std::string>& labels) {
-  std::vector<detect::Mark> marks;
-  for (const detect::FoundObject& object : objects) {
-    marks.push_back(
-        {.region = object.region,
-         .label = fmt::format("{} {:.2f}", label_of(object.label, labels), object.score),
-         .color = object.label});
-  }
-  // The best label lies on top.
-  std::reverse(marks.begin(), marks.end());
-  detect::draw_marks(image, marks);
-}
-
 // One picture as it is, several on a sheet.
 data::Image sheet_of(std::vector<data::Image>& images) {
   if (images.size() == 1) return std::move(images[0]);
@@ -119,7 +100,7 @@ Json object_json(const detect::FoundObject& object, const std::vector<std::strin
                  const std::string& file) {
   const detect::Region& r = object.region;
   return Json::object(
-      {{"label", label_of(object.label, labels)},
+      {{"label", detect::label_of(object.label, labels)},
        {"score", object.score},
        {"box", Json::array_of(std::vector<double>{r.left, r.top, r.right, r.bottom})},
        {"picture", file}});
@@ -162,14 +143,15 @@ report::Document run_detector(Graph graph, const onnx_io::Metadata& metadata,
     seconds += watch.seconds();
     for (const detect::FoundObject& object : objects) {
       const detect::Region& r = object.region;
-      table.add_row({fs::path(file).filename().string(), label_of(object.label, request.labels),
+      table.add_row({fs::path(file).filename().string(),
+                     detect::label_of(object.label, request.labels),
                      report::fixed_cell(object.score, 3), report::fixed_cell(r.left, 0),
                      report::fixed_cell(r.top, 0), report::fixed_cell(r.right, 0),
                      report::fixed_cell(r.bottom, 0)});
       detections.push_back(object_json(object, request.labels, file));
     }
     if (request.draw.empty()) continue;
-    draw_objects(image, objects, request.labels);
+    detect::draw_objects(image, objects, request.labels);
     images.push_back(std::move(image));
   }
   document.blocks.emplace_back(report::Paragraph{

@@ -1,0 +1,19 @@
+// Found objects by name, and drawn on their picture.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "data/image.h"
+#include "detect/exported.h"
+
+namespace trainyard::detect {
+
+// "class 7" where there is no name.
+std::string label_of(int64_t label, std::span<const std::string> labels);
+
+// The best first, so that its label lies on top.
+void draw_objects(data::Image& image, std::span<const FoundObject> objects,
+                  std::span<const std::string> labels);
+
+}  // namespace trainyard::detect
