@@ -32,7 +32,9 @@ LEVEL = {folder: level for level, folders in enumerate(LAYERS) for folder in fol
 THIRD_PARTY = {
     r"dnnl": "kernels/onednn/",
     r"mpi\.h": "dist/mpi/",
-    r"(onnx|google)/": "onnx_io/",
+    r"onnx/": "onnx_io/",
+    r"google/": ("onnx_io/", "serve/grpc/"),
+    r"grpc": "serve/grpc/grpc_server.cpp",
     r"(Eigen|ceres)/": ("predict/", "schedule/"),
     r"glpk\.h": "schedule/policies/",
     r"(jpeglib|png|zlib)\.h|pugi": "data/",

@@ -1,4 +1,4 @@
-// The description of the server's calls, built into the program.
+// The descriptions of the server's calls, built into the program.
 #pragma once
 
 #include <span>
@@ -12,5 +12,7 @@ struct EmbeddedFile {
 };
 
 std::span<const EmbeddedFile> embedded_files();
+// The text of a file that is there.
+std::string_view find_embedded(std::string_view name);
 
 }  // namespace trainyard::serve

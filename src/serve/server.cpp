@@ -63,13 +63,14 @@ std::string curl_line(const ModelVersion& model, const std::string& address, boo
 }
 
 void greet(const ServerOptions& options, const Registry& registry, uint16_t port,
-           std::ostream& out) {
+           const Listener* other, std::ostream& out) {
   const bool tls = !options.http.tls.certificate.empty();
   const std::string host = options.http.host.find(':') == std::string::npos
                                ? options.http.host
                                : "[" + options.http.host + "]";
   const std::string address = fmt::format("http{}://{}:{}", tls ? "s" : "", host, port);
   fmt::print(out, "serving on {}\n", address);
+  if (other != nullptr) fmt::print(out, "serving on {}\n", other->address());
   say_models(registry, out);
   const auto models = registry.all();
   if (!models.empty()) {
@@ -95,7 +96,8 @@ int run_server(const ServerOptions& options, std::ostream& out) {
     registry.add(options.config, std::move(source));
   }
   if (!options.registry.repository.empty()) registry.load_all();
-  greet(options, registry, server.port(), out);
+  const std::unique_ptr<Listener> other = options.listen ? options.listen(service) : nullptr;
+  greet(options, registry, server.port(), other.get(), out);
   server.on_signal([&] {
     service.drain();
     server.stop(options.drain);

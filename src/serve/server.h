@@ -1,11 +1,14 @@
 // The whole server: models, service, sockets.
 #pragma once
 
+#include <functional>
 #include <iosfwd>
+#include <memory>
 #include <vector>
 
 #include "network/network.h"
 #include "serve/http_server.h"
+#include "serve/listener.h"
 #include "serve/registry.h"
 #include "serve/service.h"
 
@@ -22,6 +25,8 @@ struct ServerOptions {
   std::optional<PictureInput> picture;
   std::chrono::milliseconds drain{10'000};  // after SIGTERM
   std::string trace_file;                   // written at the end; empty: none
+  // Starts another protocol beside HTTP; null: there is none.
+  std::function<std::unique_ptr<Listener>(Service&)> listen = {};
 };
 
 // Serves until SIGTERM or SIGINT, then finishes what is under way. `out` gets the address and what

@@ -122,30 +122,50 @@ CallPointer Service::make_call(const HttpRequest& request, Reply reply) {
   return call;
 }
 
-void Service::authorize(const HttpRequest& request) const {
-  if (options_.token.empty() || request.target == "/v2/health/live") return;
-  const std::string_view given = request.header("Authorization");
-  constexpr std::string_view kScheme = "Bearer ";
-  if (!given.starts_with(kScheme) || !same_secret(given.substr(kScheme.size()), options_.token)) {
-    refuse(Status::kUnauthorized, "a token is needed: Authorization: Bearer TOKEN");
+void Service::admit(const HttpRequest& request) {
+  if (!options_.token.empty() && request.target != "/v2/health/live") {
+    const std::string_view given = request.header("Authorization");
+    constexpr std::string_view kScheme = "Bearer ";
+    if (!given.starts_with(kScheme) || !same_secret(given.substr(kScheme.size()), options_.token)) {
+      refuse(Status::kUnauthorized, "a token is needed: Authorization: Bearer TOKEN");
+    }
+  }
+  if (!rate_limit_.allows(std::string(request.peer), request.arrived)) {
+    throw RequestError(Status::kTooManyRequests,
+                       fmt::format("more than {} requests per second", options_.requests_per_s),
+                       /*retry_after_s=*/1);
   }
 }
 
 void Service::handle(const HttpRequest& request, Reply reply) {
   const CallPointer call = make_call(request, std::move(reply));
   try {
-    authorize(request);
-    if (!rate_limit_.allows(call->peer, call->arrived)) {
-      throw RequestError(Status::kTooManyRequests,
-                         fmt::format("more than {} requests per second", options_.requests_per_s),
-                         /*retry_after_s=*/1);
-    }
+    admit(request);
     call->has_length = request.has_length;
     call->body = decoded_body(request, options_.body_bytes);
     for (const std::string& part : split(std::string_view(call->path).substr(1), '/')) {
       call->parts.push_back(url_decode(part));
     }
     route(call);
+  } catch (...) {
+    answer(call, failure(*call, std::current_exception()));
+  }
+}
+
+void Service::infer_read(const HttpRequest& request, Reply reply,
+                         const std::function<ReadInference()>& read) {
+  const CallPointer call = make_call(request, std::move(reply));
+  try {
+    admit(request);
+    // Sockets of this protocol close by themselves; other protocols ask here.
+    if (draining_) refuse(Status::kUnavailable, "the server is about to end");
+    ReadInference inference = read();
+    const std::shared_ptr<ModelVersion> found = registry_.find(inference.model, inference.version);
+    inference.request.times.arrived = request.arrived;
+    infer(inference.model, inference.version, std::move(inference.request),
+          answer_with(call, [found, write = std::move(inference.write)](const InferResult& result) {
+            return write(result, *found);
+          }));
   } catch (...) {
     answer(call, failure(*call, std::current_exception()));
   }

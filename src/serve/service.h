@@ -48,6 +48,14 @@ struct Call {
 
 using CallPointer = std::shared_ptr<Call>;
 
+// An inference that another protocol has read.
+struct ReadInference {
+  std::string model;
+  std::string version;  // empty: the highest
+  InferRequest request;
+  std::function<HttpResponse(const InferResult&, ModelVersion&)> write;
+};
+
 class Service final : public HttpHandler {
  public:
   // The registry outlives it.
@@ -56,6 +64,10 @@ class Service final : public HttpHandler {
 
   void handle(const HttpRequest& request, Reply reply) override;
   void refused(Status status, std::string_view peer) override;
+  // The same rights, limits, queues and log for requests of another protocol. `request` says who
+  // asks, without a body; `read` may throw as all that reads requests.
+  void infer_read(const HttpRequest& request, Reply reply,
+                  const std::function<ReadInference()>& read);
 
   // Not ready from now on: load balancers look elsewhere while requests under way are finished.
   void drain() { draining_ = true; }
@@ -66,7 +78,8 @@ class Service final : public HttpHandler {
   using Query = std::optional<InferResult>;
 
   CallPointer make_call(const HttpRequest& request, Reply reply);
-  void authorize(const HttpRequest& request) const;
+  // Throws RequestError for one who may not ask, or too often.
+  void admit(const HttpRequest& request);
   void route(const CallPointer& call);
   bool route_plain(const CallPointer& call);
   void route_v2(const CallPointer& call);

@@ -246,12 +246,7 @@ void Service::infer_v2(const CallPointer& call, const std::string& model,
     request->all_binary = false;
   request->times.arrived = call->arrived;
   const uint64_t bytes_in = call->body->size();
-  // What the response needs after the inputs are gone.
-  auto wanted = std::make_shared<InferRequest>();
-  wanted->id = request->id;
-  wanted->outputs = request->outputs;
-  wanted->all_binary = request->all_binary;
-  wanted->parameters = request->parameters;
+  const auto wanted = without_inputs(*request);
   infer(model, version, std::move(*request),
         answer_with(call, [wanted, found, bytes_in](const InferResult& result) {
           V2Response written = write_v2_response(*wanted, result, found->network().labels());

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "serve/infer_request.h"
 
 namespace trainyard::serve {
@@ -32,5 +33,25 @@ struct V2Response {
 // `labels` may be empty. Throws RequestError for a requested output that the model does not have.
 V2Response write_v2_response(const InferRequest& request, const InferResult& result,
                              std::span<const std::string> labels);
+
+// What both forms of the protocol share, HTTP and gRPC.
+
+// Priority, timeout and what is to be echoed. Throws Error naming a parameter with a wrong value.
+void take_parameters(const Json& parameters, InferRequest& request);
+// BYTES elements: a length of four bytes each, and so many bytes. Throws RequestError.
+std::vector<std::string> split_texts(std::string_view bytes, std::string_view where);
+std::string join_texts(std::span<const std::string> texts);
+// Throws RequestError unless `shape` has so many elements.
+void require_elements(int64_t count, const std::vector<int64_t>& shape, std::string_view where);
+// The best `count` of each row, as texts "value:index:label", and their shape.
+struct BestClasses {
+  std::vector<std::string> texts;
+  std::vector<int64_t> dims;
+};
+BestClasses best_classes(const Tensor& scores, int64_t count, std::span<const std::string> labels);
+// Throws RequestError if there is none of that name.
+const Tensor& find_output(const InferResult& result, const std::string& name);
+// What the response needs to know after the inputs are gone.
+std::shared_ptr<const InferRequest> without_inputs(const InferRequest& request);
 
 }  // namespace trainyard::serve

@@ -31,26 +31,6 @@ class Blobs {
   std::string_view left_;
 };
 
-// Elements as a length of four bytes and so many bytes.
-std::vector<std::string> split_texts(std::string_view bytes, std::string_view where) {
-  std::vector<std::string> texts;
-  while (!bytes.empty()) {
-    uint32_t size = 0;
-    if (bytes.size() < sizeof size) {
-      refuse(Status::kBadRequest, "{}: a BYTES element ends within its length", where);
-    }
-    std::memcpy(&size, bytes.data(), sizeof size);
-    bytes.remove_prefix(sizeof size);
-    if (size > bytes.size()) {
-      refuse(Status::kBadRequest, "{}: a BYTES element of {} bytes, but only {} are left", where,
-             size, bytes.size());
-    }
-    texts.emplace_back(bytes.substr(0, size));
-    bytes.remove_prefix(size);
-  }
-  return texts;
-}
-
 // An input while its fields come in any order.
 struct DraftInput {
   InputTensor input;
@@ -102,21 +82,7 @@ class RequestReader {
   void read_parameters() {
     const Json parameters = reader_.value();
     if (!parameters.is_object()) reader_.fail("field 'parameters' is no object");
-    for (const auto& [name, value] : parameters.members()) {
-      if (name == "binary_data_output") {
-        request_.all_binary = value.as_bool();
-      } else if (name == "priority") {
-        request_.priority = value.as_int();
-      } else if (name == "timeout") {
-        request_.timeout = std::chrono::microseconds(value.as_int());
-      } else {
-        request_.parameters[name] = value;
-      }
-    }
-    TY_REQUIRE(request_.priority >= 0, "parameters.priority is {}, expected 0 or more",
-               request_.priority);
-    TY_REQUIRE(!request_.timeout || request_.timeout->count() >= 0,
-               "parameters.timeout is {} us, expected 0 or more", request_.timeout->count());
+    take_parameters(parameters, request_);
   }
 
   void read_inputs() {
@@ -299,11 +265,8 @@ class RequestReader {
   }
 
   void check_count(const DraftInput& draft) const {
-    const int64_t wanted = count_elements(draft.input.shape, where(draft));
-    if (wanted != static_cast<int64_t>(draft.input.texts.size())) {
-      refuse(Status::kBadRequest, "{}: data has {} elements, shape {} needs {}", where(draft),
-             draft.input.texts.size(), dims_text(draft.input.shape), wanted);
-    }
+    require_elements(static_cast<int64_t>(draft.input.texts.size()), draft.input.shape,
+                     where(draft));
   }
 
   Body body_;
@@ -316,6 +279,60 @@ class RequestReader {
 };
 
 }  // namespace
+
+void take_parameters(const Json& parameters, InferRequest& request) {
+  for (const auto& [name, value] : parameters.members()) {
+    if (name == "binary_data_output") {
+      request.all_binary = value.as_bool();
+    } else if (name == "priority") {
+      request.priority = value.as_int();
+    } else if (name == "timeout") {
+      request.timeout = std::chrono::microseconds(value.as_int());
+    } else {
+      request.parameters[name] = value;
+    }
+  }
+  TY_REQUIRE(request.priority >= 0, "parameters.priority is {}, expected 0 or more",
+             request.priority);
+  TY_REQUIRE(!request.timeout || request.timeout->count() >= 0,
+             "parameters.timeout is {} us, expected 0 or more", request.timeout->count());
+}
+
+std::vector<std::string> split_texts(std::string_view bytes, std::string_view where) {
+  std::vector<std::string> texts;
+  while (!bytes.empty()) {
+    uint32_t size = 0;
+    if (bytes.size() < sizeof size) {
+      refuse(Status::kBadRequest, "{}: a BYTES element ends within its length", where);
+    }
+    std::memcpy(&size, bytes.data(), sizeof size);
+    bytes.remove_prefix(sizeof size);
+    if (size > bytes.size()) {
+      refuse(Status::kBadRequest, "{}: a BYTES element of {} bytes, but only {} are left", where,
+             size, bytes.size());
+    }
+    texts.emplace_back(bytes.substr(0, size));
+    bytes.remove_prefix(size);
+  }
+  return texts;
+}
+
+void require_elements(int64_t count, const std::vector<int64_t>& shape, std::string_view where) {
+  const int64_t wanted = count_elements(shape, where);
+  if (wanted != count) {
+    refuse(Status::kBadRequest, "{}: data has {} elements, shape {} needs {}", where, count,
+           dims_text(shape), wanted);
+  }
+}
+
+std::shared_ptr<const InferRequest> without_inputs(const InferRequest& request) {
+  auto rest = std::make_shared<InferRequest>();
+  rest->id = request.id;
+  rest->outputs = request.outputs;
+  rest->all_binary = request.all_binary;
+  rest->parameters = request.parameters;
+  return rest;
+}
 
 InferRequest read_v2_request(const Body& body, std::optional<size_t> json_bytes) {
   const std::string_view whole = *body;

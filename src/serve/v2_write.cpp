@@ -12,52 +12,6 @@
 namespace trainyard::serve {
 namespace {
 
-const Tensor& find_output(const InferResult& result, const std::string& name) {
-  std::vector<std::string> names;
-  for (const OutputTensor& output : result.outputs) {
-    if (output.name == name) return output.data;
-    names.push_back(output.name);
-  }
-  refuse(Status::kBadRequest, "model '{}' has no output '{}'.{} It has {}", result.model, name,
-         did_you_mean(name, names), join(names, ", "));
-}
-
-// The best `count` of each row, as texts "value:index:label".
-std::vector<std::string> best_classes(const Tensor& scores, int64_t count,
-                                      std::span<const std::string> labels) {
-  const Shape& shape = scores.shape();
-  const int64_t rows = shape.rank() > 1 ? shape[0] : 1;
-  const int64_t classes = rows > 0 ? scores.num_elements() / rows : 0;
-  std::vector<std::string> texts;
-  for (int64_t row = 0; row < rows; ++row) {
-    std::vector<double> values(static_cast<size_t>(classes));
-    for (int64_t i = 0; i < classes; ++i) {
-      values[static_cast<size_t>(i)] = element_as_double(scores, row * classes + i);
-    }
-    std::vector<size_t> order(values.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    const auto most = static_cast<ptrdiff_t>(std::min(count, classes));
-    std::partial_sort(order.begin(), order.begin() + most, order.end(),
-                      [&](size_t a, size_t b) { return values[a] > values[b]; });
-    for (ptrdiff_t i = 0; i < most; ++i) {
-      const size_t index = order[static_cast<size_t>(i)];
-      texts.push_back(fmt::format("{:f}:{}", values[index], index));
-      if (index < labels.size()) texts.back() += ":" + labels[index];
-    }
-  }
-  return texts;
-}
-
-std::string binary_texts(std::span<const std::string> texts) {
-  std::string out;
-  for (const std::string& text : texts) {
-    const auto size = static_cast<uint32_t>(text.size());
-    out.append(reinterpret_cast<const char*>(&size), sizeof size);
-    out += text;
-  }
-  return out;
-}
-
 class ResponseWriter {
  public:
   ResponseWriter(const InferRequest& request, const InferResult& result,
@@ -124,14 +78,10 @@ class ResponseWriter {
   }
 
   void write_classes(const WantedOutput& wanted, const Tensor& tensor) {
-    const std::vector<std::string> texts = best_classes(tensor, wanted.classes, labels_);
-    const int64_t rows = tensor.shape().rank() > 1 ? tensor.shape()[0] : 1;
-    const auto count = static_cast<int64_t>(texts.size());
-    std::vector<int64_t> dims = {rows, rows > 0 ? count / rows : 0};
-    if (tensor.shape().rank() <= 1) dims.erase(dims.begin());
+    const auto [texts, dims] = best_classes(tensor, wanted.classes, labels_);
     open(wanted.name, "BYTES", dims);
     if (wanted.binary) {
-      owned_.push_back(std::make_unique<std::string>(binary_texts(texts)));
+      owned_.push_back(std::make_unique<std::string>(join_texts(texts)));
       return write_blob(*owned_.back());
     }
     json_ += ",\"data\":[";
@@ -152,6 +102,52 @@ class ResponseWriter {
 };
 
 }  // namespace
+
+const Tensor& find_output(const InferResult& result, const std::string& name) {
+  std::vector<std::string> names;
+  for (const OutputTensor& output : result.outputs) {
+    if (output.name == name) return output.data;
+    names.push_back(output.name);
+  }
+  refuse(Status::kBadRequest, "model '{}' has no output '{}'.{} It has {}", result.model, name,
+         did_you_mean(name, names), join(names, ", "));
+}
+
+BestClasses best_classes(const Tensor& scores, int64_t count, std::span<const std::string> labels) {
+  const Shape& shape = scores.shape();
+  const int64_t rows = shape.rank() > 1 ? shape[0] : 1;
+  const int64_t classes = rows > 0 ? scores.num_elements() / rows : 0;
+  std::vector<std::string> texts;
+  for (int64_t row = 0; row < rows; ++row) {
+    std::vector<double> values(static_cast<size_t>(classes));
+    for (int64_t i = 0; i < classes; ++i) {
+      values[static_cast<size_t>(i)] = element_as_double(scores, row * classes + i);
+    }
+    std::vector<size_t> order(values.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    const auto most = static_cast<ptrdiff_t>(std::min(count, classes));
+    std::partial_sort(order.begin(), order.begin() + most, order.end(),
+                      [&](size_t a, size_t b) { return values[a] > values[b]; });
+    for (ptrdiff_t i = 0; i < most; ++i) {
+      const size_t index = order[static_cast<size_t>(i)];
+      texts.push_back(fmt::format("{:f}:{}", values[index], index));
+      if (index < labels.size()) texts.back() += ":" + labels[index];
+    }
+  }
+  std::vector<int64_t> dims = {rows, std::min(count, classes)};
+  if (shape.rank() <= 1) dims.erase(dims.begin());
+  return {std::move(texts), std::move(dims)};
+}
+
+std::string join_texts(std::span<const std::string> texts) {
+  std::string out;
+  for (const std::string& text : texts) {
+    const auto size = static_cast<uint32_t>(text.size());
+    out.append(reinterpret_cast<const char*>(&size), sizeof size);
+    out += text;
+  }
+  return out;
+}
 
 V2Response write_v2_response(const InferRequest& request, const InferResult& result,
                              std::span<const std::string> labels) {

@@ -11,6 +11,7 @@
 #include "cli/load_report.h"
 #include "cli/version.h"
 #include "kernels/parallel/parallel.h"
+#include "serve/grpc/grpc_server.h"
 #include "serve/server.h"
 
 namespace trainyard::cli {
@@ -24,6 +25,7 @@ struct ServeFlags {
   std::string repository;
   std::string host = "127.0.0.1";
   int64_t port = 8000;
+  std::optional<int64_t> grpc_port;
   std::string token_file;
   bool insecure = false;
   std::string tls_certificate;
@@ -102,6 +104,18 @@ serve::HttpOptions http_options(const ServeFlags& flags) {
   return http;
 }
 
+void fill_grpc(const ServeFlags& flags, serve::ServerOptions& options) {
+  if (!flags.grpc_port) return;
+  TY_REQUIRE(*flags.grpc_port >= 0 && *flags.grpc_port < 65536,
+             "--grpc-port is {}, expected 0 to 65535", *flags.grpc_port);
+  const serve::GrpcOptions grpc{.host = flags.host,
+                                .port = static_cast<uint16_t>(*flags.grpc_port),
+                                .message_bytes = options.http.limits.body_bytes,
+                                .idle = options.http.limits.idle,
+                                .tls = options.http.tls};
+  options.listen = [grpc](serve::Service& service) { return serve::listen_grpc(grpc, service); };
+}
+
 // What flags say holds; else what the model's file says, else ImageNet's.
 void fill_picture(const ServeFlags& flags, serve::ServerOptions& options) {
   if (!flags.labels.empty()) options.labels = split(read_file(flags.labels, 16 << 20), '\n');
@@ -166,6 +180,7 @@ int serve_command(const ServeFlags& flags, std::ostream& out) {
              "serve needs a MODEL or --repository DIR, and not both");
   serve::ServerOptions options;
   options.http = http_options(flags);
+  fill_grpc(flags, options);
   options.service.token = read_token(flags);
   const bool local = flags.host == "127.0.0.1" || flags.host == "::1";
   TY_REQUIRE(local || flags.insecure || !options.service.token.empty(),
@@ -249,6 +264,7 @@ Runner setup_serve(Args& args) {
   args.option("--poll", flags->poll_s, "seconds between looks at the repository; 0: none");
   args.option("--host", flags->host, "address to listen at");
   args.option("--port", flags->port, "0: any that is free");
+  args.option("--grpc-port", flags->grpc_port, "serve over gRPC too; 0: any that is free (off)");
   declare_batching(args, *flags);
   declare_limits(args, *flags);
   args.option("--labels", flags->labels,

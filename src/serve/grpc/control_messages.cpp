@@ -1,0 +1,179 @@
+#include "serve/grpc/control_messages.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <google/protobuf/compiler/parser.h>
+#include <google/protobuf/descriptor.pb.h>
+#include <google/protobuf/dynamic_message.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/util/json_util.h>
+
+#include "base/error.h"
+#include "serve/embedded.h"
+
+namespace trainyard::serve {
+namespace {
+
+namespace pb = google::protobuf;
+
+// How a call is said over HTTP. A path begins with /v2; the model's name and version follow it
+// where there is one.
+struct Method {
+  std::string_view name;
+  std::string_view http = "GET";
+  std::string_view path = "";
+  std::string_view verb = "";      // behind the model
+  std::string_view model = "";     // the field with the model's name
+  std::string_view wrapper = "";   // the answer is the value of this field
+  bool refusal_is_answer = false;  // not ready, or not there: "ready" is false
+};
+
+constexpr std::array kMethods = {
+    Method{.name = "ServerLive", .path = "/health/live"},
+    Method{.name = "ServerReady", .path = "/health/ready", .refusal_is_answer = true},
+    Method{.name = "ServerMetadata"},
+    Method{.name = "ModelReady",
+           .path = "/models",
+           .verb = "/ready",
+           .model = "name",
+           .refusal_is_answer = true},
+    Method{.name = "ModelMetadata", .path = "/models", .model = "name"},
+    Method{.name = "ModelConfig",
+           .path = "/models",
+           .verb = "/config",
+           .model = "name",
+           .wrapper = "config"},
+    Method{.name = "ModelStatistics", .path = "/models", .verb = "/stats", .model = "name"},
+    Method{.name = "RepositoryIndex",
+           .http = "POST",
+           .path = "/repository/index",
+           .wrapper = "models"},
+    Method{.name = "RepositoryModelLoad",
+           .http = "POST",
+           .path = "/repository/models",
+           .verb = "/load",
+           .model = "model_name"},
+    Method{.name = "RepositoryModelUnload",
+           .http = "POST",
+           .path = "/repository/models",
+           .verb = "/unload",
+           .model = "model_name"},
+};
+
+const Method* find_method(std::string_view name) {
+  const auto* const found = std::find_if(kMethods.begin(), kMethods.end(),
+                                         [&](const Method& method) { return method.name == name; });
+  return found == kMethods.end() ? nullptr : found;
+}
+
+std::string url_encode(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                       c == '-' || c == '_' || c == '.';
+    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
+// {"parameters": {"config": {"string_param": "…"}}} has its values one level higher over HTTP.
+Json plain_parameters(const Json& request) {
+  Json plain = Json::object();
+  if (const Json* parameters = request.find("parameters")) {
+    for (const auto& [name, choice] : parameters->members()) {
+      Json& value = plain[name];
+      if (!choice.members().empty()) value = choice.members()[0].second;
+    }
+  }
+  return plain;
+}
+
+}  // namespace
+
+struct ControlMessages::Messages {
+  pb::DescriptorPool pool;
+  pb::DynamicMessageFactory factory;
+  const pb::ServiceDescriptor* service = nullptr;
+
+  std::unique_ptr<pb::Message> make(const pb::Descriptor* type) {
+    return std::unique_ptr<pb::Message>(factory.GetPrototype(type)->New());
+  }
+};
+
+ControlMessages::ControlMessages() : messages_(std::make_unique<Messages>()) {
+  const std::string_view text = find_embedded("open_inference.proto");
+  pb::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
+  pb::io::Tokenizer tokenizer(&stream, nullptr);
+  pb::compiler::Parser parser;
+  pb::FileDescriptorProto file;
+  file.set_name("open_inference.proto");
+  TY_CHECK(parser.Parse(&tokenizer, &file), "the protocol's own description cannot be read");
+  const pb::FileDescriptor* const built = messages_->pool.BuildFile(file);
+  TY_CHECK(built != nullptr, "the protocol's own description is not right");
+  messages_->service = built->service(0);
+}
+
+ControlMessages::~ControlMessages() = default;
+
+std::optional<HttpForm> ControlMessages::read(std::string_view method,
+                                              const std::string& message) const {
+  const Method* const known = find_method(method);
+  if (known == nullptr) return std::nullopt;
+  const pb::MethodDescriptor* const call =
+      messages_->service->FindMethodByName(std::string(method));
+  const auto parsed = messages_->make(call->input_type());
+  TY_REQUIRE(parsed->ParseFromString(message), "the request is no {}", call->input_type()->name());
+  std::string text;
+  pb::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  const auto status = pb::util::MessageToJsonString(*parsed, &text, options);
+  TY_REQUIRE(status.ok(), "the request is no {}", call->input_type()->name());
+  const Json request = Json::parse(text, "the request");
+  HttpForm form{known->http, "/v2" + std::string(known->path), ""};
+  const auto field = [&](std::string_view name) {
+    const Json* const value = request.find(name);
+    return value == nullptr ? std::string() : value->as_string();
+  };
+  if (!known->model.empty()) {
+    const std::string name = field(known->model);
+    const std::string version = field("version");
+    const bool all = name.empty() && method == "ModelStatistics";
+    if (!all) form.target += "/" + url_encode(name);
+    if (!version.empty()) form.target += "/versions/" + url_encode(version);
+    form.target += known->verb;
+  }
+  if (known->http == "POST") {
+    Json body = Json::object({{"parameters", plain_parameters(request)}});
+    if (const Json* ready = request.find("ready")) body["ready"] = *ready;
+    form.body = body.dump(-1);
+  }
+  return form;
+}
+
+std::string ControlMessages::write(std::string_view method, const HttpResponse& response) const {
+  const Method& known = *find_method(method);
+  std::string json = response.body;
+  if (response.status != Status::kOk) {
+    const bool answer = known.refusal_is_answer && (response.status == Status::kBadRequest ||
+                                                    response.status == Status::kNotFound);
+    if (!answer) throw RequestError(response.status, error_text(response));
+    json = R"({"ready":false})";
+  }
+  if (!known.wrapper.empty()) json = fmt::format(R"({{"{}":{}}})", known.wrapper, json);
+  const pb::MethodDescriptor* const call =
+      messages_->service->FindMethodByName(std::string(method));
+  const auto message = messages_->make(call->output_type());
+  pb::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;  // HTTP says more here and there
+  const auto status = pb::util::JsonStringToMessage(json, message.get(), options);
+  TY_CHECK(status.ok(), "{}: {}", method, status.ToString());
+  return message->SerializeAsString();
+}
+
+std::string error_text(const HttpResponse& response) {
+  return Json::parse(response.body, "the answer").at("error").as_string();
+}
+
+}  // namespace trainyard::serve

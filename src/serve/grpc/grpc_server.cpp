@@ -1,0 +1,344 @@
+// One thread runs a queue of events. Calls are taken by their name and as bytes, so that unary
+// calls and streams are one machine and no code is generated.
+#include "serve/grpc/grpc_server.h"
+
+#include <condition_variable>
+#include <grpcpp/alarm.h>
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/wire.h"
+#include "serve/grpc/control_messages.h"
+#include "serve/grpc/infer_messages.h"
+
+namespace trainyard::serve {
+namespace {
+
+constexpr std::string_view kService = "/inference.GRPCInferenceService/";
+constexpr int kMostCalls = 1024;  // of one connection at the same time
+
+grpc::StatusCode code_of(Status status) {
+  switch (status) {
+    case Status::kOk:
+      return grpc::StatusCode::OK;
+    case Status::kUnauthorized:
+      return grpc::StatusCode::UNAUTHENTICATED;
+    case Status::kNotFound:
+      return grpc::StatusCode::NOT_FOUND;
+    case Status::kTooManyRequests:
+      return grpc::StatusCode::RESOURCE_EXHAUSTED;
+    case Status::kNotImplemented:
+      return grpc::StatusCode::UNIMPLEMENTED;
+    case Status::kUnavailable:
+      return grpc::StatusCode::UNAVAILABLE;
+    case Status::kInternal:
+      return grpc::StatusCode::INTERNAL;
+    default:
+      return grpc::StatusCode::INVALID_ARGUMENT;
+  }
+}
+
+// "ipv4:127.0.0.1:5000" and "ipv6:%5B::1%5D:5000" to the address alone.
+std::string address_of(const std::string& peer) {
+  const size_t begin = peer.find(':');
+  const size_t end = peer.rfind(':');
+  if (begin == std::string::npos || end <= begin) return peer;
+  return url_decode(std::string_view(peer).substr(begin + 1, end - begin - 1));
+}
+
+std::string bytes_of(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  std::string bytes;
+  if (!buffer.Dump(&slices).ok()) return bytes;
+  bytes.reserve(buffer.Length());
+  for (const grpc::Slice& slice : slices) {
+    bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  return bytes;
+}
+
+// Takes the bytes along instead of copying them.
+grpc::ByteBuffer buffer_of(std::string bytes) {
+  auto* const kept = new std::string(std::move(bytes));
+  const grpc::Slice slice(
+      kept->data(), kept->size(), [](void* text) { delete static_cast<std::string*>(text); }, kept);
+  return {&slice, 1};
+}
+
+// What all calls share.
+struct Core {
+  explicit Core(Service& given) : service(given) {}
+
+  Service& service;
+  ControlMessages control;
+  grpc::AsyncGenericService calls;
+  std::unique_ptr<grpc::ServerCompletionQueue> events;
+  // Calls that somebody else is about to answer.
+  std::mutex mutex;
+  std::condition_variable changed;
+  size_t pending = 0;
+};
+
+// One call from its first event to its last; deletes itself then. One event is under way at a time.
+class Call {
+ public:
+  static void await(Core& core) {
+    auto* const call = new Call(core);
+    core.calls.RequestCall(&call->context_, &call->stream_, core.events.get(), core.events.get(),
+                           call);
+  }
+
+  void proceed(bool ok) {
+    switch (step_) {
+      case Step::kArrive:
+        if (!ok) break;  // the server ends
+        await(core_);
+        return begin();
+      case Step::kRead:
+        if (ok) return handle();
+        // A stream ends with its last request; another call has one.
+        return finish(streams_ ? grpc::Status::OK
+                               : grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "no request"));
+      case Step::kAnswer:
+        return answer();
+      case Step::kWrite:
+        if (ok) return read();
+        return finish(grpc::Status::CANCELLED);
+      case Step::kFinish:
+        break;
+    }
+    delete this;
+  }
+
+ private:
+  enum class Step : uint8_t { kArrive, kRead, kAnswer, kWrite, kFinish };
+
+  explicit Call(Core& core) : core_(core) {}
+
+  void begin() {
+    const std::string& name = context_.method();
+    if (name.starts_with(kService)) method_ = name.substr(kService.size());
+    streams_ = method_ == "ModelStreamInfer";
+    read();
+  }
+
+  void read() {
+    step_ = Step::kRead;
+    stream_.Read(&in_, this);
+  }
+
+  void finish(const grpc::Status& status) {
+    step_ = Step::kFinish;
+    stream_.Finish(status, this);
+  }
+
+  void handle() {
+    arrived_ = Clock::now();
+    const auto message = std::make_shared<const std::string>(bytes_of(in_));
+    in_.Clear();
+    std::optional<HttpForm> form;
+    const bool infers = streams_ || method_ == "ModelInfer";
+    try {
+      if (!infers) form = core_.control.read(method_, *message);
+    } catch (const Error& error) {
+      return finish({grpc::StatusCode::INVALID_ARGUMENT, error.what()});
+    }
+    if (!infers && !form) {
+      return finish({grpc::StatusCode::UNIMPLEMENTED,
+                     fmt::format("there is no call {} here", context_.method())});
+    }
+    // From here on the answer comes by another thread, maybe before the next line.
+    step_ = Step::kAnswer;
+    {
+      const std::lock_guard lock(core_.mutex);
+      ++core_.pending;
+    }
+    if (infers) return infer(message);
+    HttpRequest request = request_of(form->method, form->target);
+    request.body = std::make_shared<const std::string>(form->body);
+    request.has_length = true;
+    core_.service.handle(request, reply());
+  }
+
+  // Valid while the call lives and its arguments do.
+  HttpRequest request_of(std::string_view http_method, std::string_view target) {
+    peer_ = address_of(context_.peer());
+    HttpRequest request;
+    request.method = http_method;
+    request.target = target;
+    request.peer = peer_;
+    request.arrived = arrived_;
+    for (const auto& [name, value] : context_.client_metadata()) {
+      const std::string_view key(name.data(), name.size());
+      if (key == "authorization" || key == "x-request-id") {
+        request.headers.emplace_back(key, std::string_view(value.data(), value.size()));
+      }
+    }
+    return request;
+  }
+
+  Reply reply() {
+    return [this](std::function<HttpResponse()> make) {
+      make_ = std::move(make);
+      Core& core = core_;
+      // The answer is written by the thread of the events.
+      alarm_.Set(core.events.get(), std::chrono::system_clock::time_point{}, this);
+      const std::lock_guard lock(core.mutex);
+      --core.pending;
+      core.changed.notify_all();
+    };
+  }
+
+  void infer(const Body& message) {
+    const auto deadline = context_.deadline();
+    core_.service.infer_read(request_of("POST", context_.method()), reply(), [&] {
+      InferMessage read = read_infer_message(message);
+      // Who has stopped waiting is not computed for.
+      const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
+          deadline - std::chrono::system_clock::now());
+      if (!read.request.timeout && left < std::chrono::hours(24)) read.request.timeout = left;
+      const uint64_t bytes_in = message->size();
+      const auto wanted = without_inputs(read.request);
+      return ReadInference{
+          .model = std::move(read.model),
+          .version = std::move(read.version),
+          .request = std::move(read.request),
+          .write = [wanted, bytes_in](const InferResult& result, ModelVersion& model) {
+            HttpResponse response{
+                .content_type = "application/grpc",
+                .body = write_infer_message(*wanted, result, model.network().labels())};
+            model.statistics().add_bytes(bytes_in, response.body.size());
+            return response;
+          }};
+    });
+  }
+
+  // On the thread of the events.
+  void answer() {
+    HttpResponse response = make_();
+    make_ = nullptr;
+    if (streams_) return write_to_stream(std::move(response));
+    try {
+      const bool infers = method_ == "ModelInfer";
+      if (infers && response.status != Status::kOk) {
+        throw RequestError(response.status, error_text(response));
+      }
+      const grpc::ByteBuffer out =
+          buffer_of(infers ? std::move(response.body) : core_.control.write(method_, response));
+      step_ = Step::kFinish;
+      stream_.WriteAndFinish(out, {}, grpc::Status::OK, this);
+    } catch (const RequestError& error) {
+      finish({code_of(error.status()), error.what()});
+    } catch (const std::exception& error) {
+      finish({grpc::StatusCode::INTERNAL, error.what()});
+    }
+  }
+
+  // {1: error_message, 2: infer_response}
+  void write_to_stream(HttpResponse response) {
+    const bool ok = response.status == Status::kOk;
+    const std::string content = ok ? std::move(response.body) : error_text(response);
+    std::string message;
+    message.reserve(content.size() + 16);
+    append_bytes_header(message, ok ? 2 : 1, content.size());
+    message += content;
+    step_ = Step::kWrite;
+    stream_.Write(buffer_of(std::move(message)), this);
+  }
+
+  Core& core_;
+  grpc::GenericServerContext context_;
+  grpc::GenericServerAsyncReaderWriter stream_{&context_};
+  grpc::Alarm alarm_;
+  grpc::ByteBuffer in_;
+  Step step_ = Step::kArrive;
+  std::string method_;
+  bool streams_ = false;
+  std::string peer_;
+  Clock::time_point arrived_;
+  std::function<HttpResponse()> make_;
+};
+
+class GrpcListener final : public Listener {
+ public:
+  GrpcListener(const GrpcOptions& options, Service& service) : core_(service) {
+    const std::string host =
+        options.host.find(':') == std::string::npos ? options.host : "[" + options.host + "]";
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort(fmt::format("{}:{}", host, options.port), credentials(options.tls),
+                             &port);
+    builder.RegisterAsyncGenericService(&core_.calls);
+    builder.SetMaxReceiveMessageSize(static_cast<int>(options.message_bytes));
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostCalls);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
+                               static_cast<int>(std::chrono::milliseconds(options.idle).count()));
+    core_.events = builder.AddCompletionQueue();
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr || port == 0) {
+      // Without a server nobody else would end the queue.
+      end_events();
+      throw_failure("{} port {} is taken or not ours; another --grpc-port may be free",
+                    options.host, options.port);
+    }
+    address_ =
+        fmt::format("grpc{}://{}:{}", options.tls.certificate.empty() ? "" : "s", host, port);
+    thread_ = std::thread([this] {
+      Call::await(core_);
+      void* call = nullptr;
+      bool ok = false;
+      while (core_.events->Next(&call, &ok)) static_cast<Call*>(call)->proceed(ok);
+    });
+  }
+
+  ~GrpcListener() override {
+    // Calls under way get so long to send what was answered.
+    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+    {
+      std::unique_lock lock(core_.mutex);
+      core_.changed.wait(lock, [&] { return core_.pending == 0; });
+    }
+    core_.events->Shutdown();
+    thread_.join();
+  }
+
+  std::string address() const override { return address_; }
+
+ private:
+  static std::shared_ptr<grpc::ServerCredentials> credentials(const TlsFiles& tls) {
+    if (tls.certificate.empty()) return grpc::InsecureServerCredentials();
+    grpc::SslServerCredentialsOptions options;
+    options.pem_key_cert_pairs.push_back({read_file(tls.key), read_file(tls.certificate)});
+    return grpc::SslServerCredentials(options);
+  }
+
+  void end_events() {
+    core_.events->Shutdown();
+    void* call = nullptr;
+    bool ok = false;
+    while (core_.events->Next(&call, &ok)) {
+    }
+  }
+
+  Core core_;
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<Listener> listen_grpc(const GrpcOptions& options, Service& service) {
+  return std::make_unique<GrpcListener>(options, service);
+}
+
+}  // namespace trainyard::serve
