@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/picture_input.h"
+#include "detect/exported.h"
 #include "onnx_io/import.h"
 #include "runtime/compiler.h"
 
@@ -124,6 +125,21 @@ Network::Network(NetworkSource source, ModelConfig& config, int threads)
   }
 }
 
+// Detectors are asked with one picture at a time: what they find has no rows.
+void Network::prepare_detector(const Graph& graph) {
+  decodes_ = detect::is_detector(graph);
+  finds_objects_ = decodes_ || (detect::gives_detections(graph) && takes_pictures());
+  if (!finds_objects_) return;
+  TY_REQUIRE(!source_.picture.given,
+             "the network is a detector, whose pictures are prepared as its file says; leave out "
+             "--mean, --std and --resize");
+  inputs_[0].dims[0] = 1;
+  if (!source_.picture.training) {
+    source_.picture.training = {data::parse_picture_shape("3x?x?"),
+                                detect::default_steps(inputs_[0].dims[2])};
+  }
+}
+
 void Network::probe(const ModelConfig& config) {
   const bool wants_batch = config.max_batch.value_or(1) > 0;
   if (wants_batch && !all_open_in_front(inputs_) && config.max_batch) {
@@ -134,6 +150,8 @@ void Network::probe(const ModelConfig& config) {
   }
   if (wants_batch && all_open_in_front(inputs_)) {
     const Graph one = build(probe_shapes(inputs_, 1));
+    prepare_detector(one);
+    if (finds_objects_) return probe_alone();
     const Graph two = build(probe_shapes(inputs_, 2));
     const auto open = open_outputs(specs_of(one, one.outputs()), specs_of(two, two.outputs()));
     TY_REQUIRE(open || !config.max_batch,
@@ -146,7 +164,16 @@ void Network::probe(const ModelConfig& config) {
       return;
     }
   }
-  const Graph graph = build(probe_shapes(inputs_, 1));
+  probe_alone();
+}
+
+// Without a batch.
+void Network::probe_alone() {
+  Graph graph = build(probe_shapes(inputs_, 1));
+  if (!finds_objects_) {
+    prepare_detector(graph);
+    if (decodes_) graph = build(probe_shapes(inputs_, 1));
+  }
   outputs_ = specs_of(graph, graph.outputs());
   if (has_open_dims_ || all_open_in_front(inputs_)) {
     // What the outputs become depends on the request.
@@ -217,7 +244,9 @@ Graph Network::build(const Shapes& shapes) const {
   for (size_t i = 0; i < shapes.size(); ++i) {
     options.shapes.emplace(source_.declared[i].name, shapes[i]);
   }
-  return source_.build(options);
+  Graph graph = source_.build(options);
+  if (decodes_) detect::detect_outputs(graph, {});
+  return graph;
 }
 
 runtime::Executable Network::executable(const Shapes& shapes) {

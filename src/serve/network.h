@@ -25,6 +25,7 @@ namespace trainyard::serve {
 
 // How pictures become the network's input.
 struct PictureInput {
+  bool given = false;  // by who started the server, not by the file
   // Of the input's own height, width and channels; where the file does not say how it was trained.
   data::Preprocessing preprocessing;
   struct Training {
@@ -65,6 +66,9 @@ class Network {
   // Ascending; the first is 1.
   const std::vector<int64_t>& sizes() const { return sizes_; }
   bool takes_pictures() const;
+  // Its outputs are boxes, labels and scores of one picture, which is stretched to the input's
+  // size.
+  bool finds_objects() const { return finds_objects_; }
   // f32[1, channels, height, width] of a network that takes pictures.
   Tensor input_of(const data::Image& picture) const;
   int threads() const { return threads_; }
@@ -81,8 +85,10 @@ class Network {
  private:
   Graph build(const Shapes& shapes) const;
   void probe(const ModelConfig& config);
+  void probe_alone();
   void check_declared(const ModelConfig& config) const;
   void check_training() const;
+  void prepare_detector(const Graph& graph);
 
   NetworkSource source_;
   int threads_;
@@ -91,6 +97,8 @@ class Network {
   int64_t max_batch_ = 0;
   std::vector<int64_t> sizes_ = {1};
   bool has_open_dims_ = false;
+  bool finds_objects_ = false;
+  bool decodes_ = false;  // a detector whose file ends before that
 
   struct Compiled {
     Shapes shapes;

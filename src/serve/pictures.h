@@ -1,17 +1,30 @@
-// Requests that are a picture and nothing else.
+// Requests that are a picture and nothing else, and what comes back: its labels or boxes, or the
+// picture with them drawn on it.
 #pragma once
 
 #include <string_view>
 
-#include "serve/model_version.h"
+#include "serve/http.h"
+#include "serve/network.h"
 
 namespace trainyard::serve {
 
 // A JPEG or PNG file, by its first bytes.
 bool is_picture(std::string_view body);
 
-// Asks for the best five classes of an output that has classes, and for all others as JSON: what
-// somebody with curl wants to see.
-void prefer_classes(const ModelVersion& model, InferRequest& request);
+struct PictureQuestion {
+  Body picture;
+  bool drawn = false;      // as a PNG picture
+  double threshold = 0.5;  // least score of a box
+};
+
+// What the header Accept and a query as "threshold=0.3" ask for. Throws RequestError.
+PictureQuestion read_question(Body picture, std::string_view accept, std::string_view query);
+
+// A response of the protocol. Of a detector: boxes in pixels of the picture (left, top, right,
+// bottom), labels by name and scores, the best first. Of a classifier: the best five classes of
+// each output that has classes; other outputs as they are.
+HttpResponse answer_question(const PictureQuestion& question, const InferResult& result,
+                             const Network& network);
 
 }  // namespace trainyard::serve

@@ -107,7 +107,9 @@ void Service::refused(Status status, std::string_view peer) {
 CallPointer Service::make_call(const HttpRequest& request, Reply reply) {
   auto call = std::make_shared<Call>();
   call->method = std::string(request.method);
-  call->path = std::string(request.target.substr(0, request.target.find('?')));
+  const size_t mark = request.target.find('?');
+  call->path = std::string(request.target.substr(0, mark));
+  if (mark != std::string_view::npos) call->query = std::string(request.target.substr(mark + 1));
   call->accept = std::string(request.header("Accept"));
   call->content_type = std::string(request.header("Content-Type"));
   call->accept_encoding = std::string(request.header("Accept-Encoding"));

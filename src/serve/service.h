@@ -32,6 +32,7 @@ struct ServiceOptions {
 struct Call {
   std::string method;
   std::string path;
+  std::string query;               // behind the path's '?'
   std::vector<std::string> parts;  // of the path, decoded
   std::string accept;
   std::string content_type;
@@ -86,6 +87,7 @@ class Service final : public HttpHandler {
   void route_model(const CallPointer& call, size_t from);
   void route_repository(const CallPointer& call);
   void infer_v2(const CallPointer& call, const std::string& model, const std::string& version);
+  void infer_picture(const CallPointer& call, const std::string& name, const std::string& version);
   void infer_score(const CallPointer& call, const std::string& model, const std::string& version);
   void change_models(const CallPointer& call, const std::string& name, bool load);
 

@@ -236,12 +236,13 @@ void Service::infer_v2(const CallPointer& call, const std::string& model,
     }
     json_bytes = length;
   }
-  const bool picture = !json_bytes && is_picture(*call->body);
-  const bool raw = picture || json_bytes == size_t{0};
+  if (!json_bytes && is_picture(*call->body)) {
+    return infer_picture(call, model, version);
+  }
+  const bool raw = json_bytes == size_t{0};
   auto request = std::make_shared<InferRequest>(
       raw ? read_v2_raw(call->body, found->network().inputs(), found->network().takes_pictures())
           : read_v2_request(call->body, json_bytes));
-  if (picture) prefer_classes(*found, *request);
   if (raw && call->accept.find("application/json") != std::string::npos)
     request->all_binary = false;
   request->times.arrived = call->arrived;
@@ -259,6 +260,33 @@ void Service::infer_v2(const CallPointer& call, const std::string& model,
           }
           return response;
         }));
+}
+
+// The answer is made by who computed it: drawing takes longer than the thread of the sockets has.
+void Service::infer_picture(const CallPointer& call, const std::string& name,
+                            const std::string& version) {
+  const std::shared_ptr<ModelVersion> model = registry_.find(name, version);
+  const auto question =
+      std::make_shared<const PictureQuestion>(read_question(call->body, call->accept, call->query));
+  InferRequest request =
+      read_v2_raw(call->body, model->network().inputs(), model->network().takes_pictures());
+  request.times.arrived = call->arrived;
+  infer(name, version, std::move(request),
+        [this, call, model, question](std::variant<InferResult, std::exception_ptr> got) {
+          auto response = std::make_shared<HttpResponse>();
+          auto kept = std::make_shared<decltype(got)>(std::move(got));
+          const auto* const result = std::get_if<InferResult>(kept.get());
+          try {
+            if (result == nullptr) std::rethrow_exception(std::get<std::exception_ptr>(*kept));
+            *response = answer_question(*question, *result, model->network());
+            model->statistics().add_bytes(question->picture->size(), response->body.size());
+          } catch (...) {
+            *response = failure(*call, std::current_exception());
+          }
+          call->reply([this, call, response, kept] {
+            return finish(*call, std::move(*response), std::get_if<InferResult>(kept.get()));
+          });
+        });
 }
 
 }  // namespace trainyard::serve

@@ -29,9 +29,10 @@ Graph brightness_graph() {
 }
 
 // The upper half white, the lower black.
-std::string picture() {
-  data::Image image{2, 2, std::vector<uint8_t>(12, 0)};
-  std::fill_n(image.pixels.begin(), 6, uint8_t{255});
+std::string picture(int64_t side = 64) {
+  const auto bytes = static_cast<size_t>(side * side * 3);
+  data::Image image{side, side, std::vector<uint8_t>(bytes, 0)};
+  std::fill_n(image.pixels.begin(), bytes / 2, uint8_t{255});
   return data::encode_png(image);
 }
 
@@ -46,6 +47,16 @@ class PicturesTest : public ::testing::Test {
   }
   std::string load_error(const onnx_io::Metadata& metadata) {
     return error_of([&] { ModelVersion(config(), 1, source(metadata), {gate_, nullptr}); });
+  }
+  static HttpResponse ask(ModelVersion& model, std::string_view accept, std::string_view query,
+                          int64_t side = 64) {
+    const auto body = std::make_shared<std::string>(picture(side));
+    InferRequest request =
+        read_v2_raw(body, model.network().inputs(), model.network().takes_pictures());
+    Answer answer;
+    InferDone done = answer.done();
+    EXPECT_TRUE(model.infer(request, done));
+    return answer_question(read_question(body, accept, query), answer.get(), model.network());
   }
   static ModelConfig config() {
     ModelConfig config;
@@ -63,18 +74,75 @@ TEST_F(PicturesTest, BecomeInputsAsTheNetworkWasTrained) {
                              {onnx_io::kStepsKey, "normalize:0.5:0.25"},
                              {onnx_io::kPictureKey, "1x2x2"}}),
                      {gate_, nullptr});
-  InferRequest request = read_v2_raw(std::make_shared<std::string>(picture()),
-                                     model.network().inputs(), model.network().takes_pictures());
-  prefer_classes(model, request);
-  InferRequest wanted;
-  wanted.outputs = request.outputs;
-  Answer answer;
-  InferDone done = answer.done();
-  ASSERT_TRUE(model.infer(request, done));
   // White is (1 - 0.5) / 0.25 = 2, black -2.
-  const std::string body = write_v2_response(wanted, answer.get(), model.network().labels()).body;
+  const std::string body = ask(model, "", "", 2).body;
   EXPECT_NE(body.find(R"("data":["8.000000:0:top","-8.000000:1:bottom"])"), std::string::npos)
       << body;
+}
+
+TEST_F(PicturesTest, ComeBackWithTheirClassDrawn) {
+  ModelVersion model(config(), 1, source({}), {gate_, nullptr});
+  const HttpResponse response = ask(model, "image/png", "");
+  EXPECT_EQ(response.content_type, "image/png");
+  const data::Image drawn = data::decode_image(response.body, "the answer");
+  EXPECT_EQ(drawn.width, 64);
+  EXPECT_NE(drawn.pixels, data::decode_image(picture(), "the picture").pixels);
+}
+
+// Whatever the picture: a box of a quarter with class 1, and one with class 7 and a low score.
+Graph quarter_graph() {
+  Graph graph("quarter");
+  ops::Builder builder(graph);
+  const ValueId input = builder.input("image", {DType::kF32, Shape{1, 3, 4, 4}});
+  const ValueId zero = builder.add("ReduceMax", {input}, {{"keepdims", int64_t{0}}}, "brightest");
+  const auto constant = [&](const char* name, Shape shape, std::vector<float> numbers) {
+    return builder.constant(name, Tensor::of<float>(shape, std::span<const float>(numbers)));
+  };
+  const ValueId none = builder.add("Mul", {zero, constant("none", Shape{}, {0})}, {}, "nothing");
+  const ValueId corners =
+      constant("corners", Shape{1, 2, 4}, {0, 0, 0.5F, 0.5F, 0.25F, 0.25F, 2, 2});
+  const ValueId boxes = builder.add("Add", {corners, none}, {}, "boxes");
+  const std::vector<int64_t> classes = {1, 7};
+  const ValueId labels = builder.add(
+      "Identity",
+      {builder.constant("classes",
+                        Tensor::of<int64_t>(Shape{1, 2}, std::span<const int64_t>(classes)))},
+      {}, "labels");
+  const ValueId scores =
+      builder.add("Add", {constant("certain", Shape{1, 2}, {0.75F, 0.25F}), none}, {}, "scores");
+  graph.set_outputs({boxes, labels, scores});
+  return graph;
+}
+
+TEST_F(PicturesTest, GetTheBoxesOfADetector) {
+  onnx_io::ExportOptions options;
+  options.metadata = {{onnx_io::kClassesKey, "cat\ndog\n"}};
+  onnx_io::export_model(quarter_graph(), folder_ / "quarter.onnx", options);
+  ModelVersion model(config(), 1, file_source(folder_ / "quarter.onnx"), {gate_, nullptr});
+  EXPECT_TRUE(model.network().finds_objects());
+  const Json certain = Json::parse(ask(model, "", "").body, "the answer");
+  EXPECT_EQ(certain.at("outputs").items()[0].at("data").dump(-1), "[0,0,32,32]");
+  EXPECT_EQ(certain.at("outputs").items()[1].at("data").dump(-1), "[\"dog\"]");
+  EXPECT_EQ(certain.at("outputs").items()[2].at("data").dump(-1), "[0.75]");
+  const Json all = Json::parse(ask(model, "", "threshold=0.2").body, "the answer");
+  EXPECT_EQ(all.at("outputs").items()[0].at("shape").dump(-1), "[2,4]");
+  EXPECT_EQ(all.at("outputs").items()[0].at("data").items()[6].as_number(), 64);  // cut off
+  EXPECT_EQ(all.at("outputs").items()[1].at("data").dump(-1), "[\"dog\",\"class 7\"]");
+  const HttpResponse drawn = ask(model, "image/png", "");
+  EXPECT_NE(data::decode_image(drawn.body, "the answer").pixels,
+            data::decode_image(picture(), "the picture").pixels);
+  EXPECT_NE(error_of([] { read_question(nullptr, "", "threshold=2"); }).find("from 0 to 1"),
+            std::string::npos);
+}
+
+TEST_F(PicturesTest, OfADetectorArePreparedAsItsFileSays) {
+  onnx_io::export_model(quarter_graph(), folder_ / "quarter.onnx", {});
+  NetworkSource given = file_source(folder_ / "quarter.onnx");
+  given.picture.given = true;
+  EXPECT_NE(error_of([&] {
+              ModelVersion(config(), 1, std::move(given), {gate_, nullptr});
+            }).find("leave out --mean"),
+            std::string::npos);
 }
 
 TEST_F(PicturesTest, StepsThatDoNotFitAreAReasonNotToLoad) {

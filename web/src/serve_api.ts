@@ -42,14 +42,17 @@ export const loadStats = async (name: string): Promise<ModelStats[]> =>
   (await ask<{ model_stats: ModelStats[] }>(`${modelPath(name)}/stats`)).model_stats;
 export const loadDescription = (): Promise<Description> => ask('/openapi.json');
 
-export async function infer(name: string, body: BodyInit): Promise<{ answer: InferAnswer; milliseconds: number }> {
+export async function infer(name: string, body: BodyInit, query = ''): Promise<{ answer: InferAnswer; milliseconds: number }> {
   const begin = performance.now();
-  const answer = await ask<InferAnswer>(`${modelPath(name)}/infer`, { method: 'POST', body });
+  const answer = await ask<InferAnswer>(`${modelPath(name)}/infer${query}`, { method: 'POST', body });
   return { answer, milliseconds: performance.now() - begin };
 }
 
 export const takesPictures = (model: ModelInfo): boolean =>
   model.inputs.length === 1 && model.inputs[0].datatype === 'FP32' && model.inputs[0].shape.length === 4 && [1, 3].includes(model.inputs[0].shape[1]);
+
+export const findsObjects = (model: ModelInfo): boolean =>
+  takesPictures(model) && model.outputs.map((output) => output.name).join() === 'boxes,labels,scores';
 
 // A request that works: zeros of the model's own shapes, one row.
 export function exampleRequest(model: ModelInfo): object | undefined {

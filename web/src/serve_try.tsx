@@ -1,6 +1,7 @@
 // A request by hand: a picture that is dropped, or a tensor that is typed.
 import { useState } from 'preact/hooks';
-import { exampleRequest, infer, InferAnswer, ModelInfo, OutputTensor, takesPictures } from './serve_api';
+import { exampleRequest, findsObjects, infer, InferAnswer, ModelInfo, OutputTensor, takesPictures } from './serve_api';
+import { Objects } from './serve_objects';
 
 interface Outcome { answer?: InferAnswer; milliseconds?: number; problem?: string }
 
@@ -33,13 +34,14 @@ function Output({ tensor }: { tensor: OutputTensor }) {
   return <pre>{`${tensor.name} ${tensor.datatype} [${tensor.shape.join(', ')}]\n${shown}`}</pre>;
 }
 
-function Result({ outcome }: { outcome: Outcome }) {
+function Result({ outcome, picture }: { outcome: Outcome; picture: string }) {
   if (outcome.problem) return <p class="bad">{outcome.problem}</p>;
   if (!outcome.answer) return null;
+  const found = outcome.answer.outputs.some((tensor) => tensor.name === 'labels' && tensor.datatype === 'BYTES');
   return (
     <>
       <p>{(outcome.milliseconds ?? 0).toFixed(1)} ms from here and back, version {outcome.answer.model_version}</p>
-      {outcome.answer.outputs.map((tensor) => <Output tensor={tensor} />)}
+      {found ? <Objects outputs={outcome.answer.outputs} picture={picture} /> : outcome.answer.outputs.map((tensor) => <Output tensor={tensor} />)}
     </>
   );
 }
@@ -58,13 +60,10 @@ function Copyable({ title, text }: { title: string; text: string }) {
   );
 }
 
-function PictureField({ onPicture }: { onPicture: (file: File) => void }) {
+function PictureField({ shown, onPicture }: { shown: string; onPicture: (file: File) => void }) {
   const [over, setOver] = useState(false);
-  const [shown, setShown] = useState('');
   const take = (file: File | undefined): void => {
-    if (!file) return;
-    setShown(URL.createObjectURL(file));
-    onPicture(file);
+    if (file) onPicture(file);
   };
   return (
     <div
@@ -96,18 +95,37 @@ export function TryIt({ model }: { model: ModelInfo }) {
   const [text, setText] = useState(example ? JSON.stringify(example) : '');
   const [outcome, setOutcome] = useState<Outcome>({});
   const [busy, setBusy] = useState(false);
-  const send = async (body: BodyInit): Promise<void> => {
+  const [file, setFile] = useState<File>();
+  const [shown, setShown] = useState('');
+  const [least, setLeast] = useState('0.5');
+  const objects = findsObjects(model);
+  const send = async (body: BodyInit, query = ''): Promise<void> => {
     setBusy(true);
     try {
-      setOutcome(await infer(model.name, body));
+      setOutcome(await infer(model.name, body, query));
     } catch (problem) {
       setOutcome({ problem: problem instanceof Error ? problem.message : String(problem) });
     }
     setBusy(false);
   };
+  const sendPicture = (chosen: File, score: string): void => {
+    if (chosen !== file) setShown(URL.createObjectURL(chosen));
+    setFile(chosen);
+    void send(chosen, objects ? `?threshold=${encodeURIComponent(score)}` : '');
+  };
+  const changeLeast = (score: string): void => {
+    setLeast(score);
+    if (file) sendPicture(file, score);
+  };
   return (
     <>
-      {picture && <PictureField onPicture={(file) => void send(file)} />}
+      {picture && <PictureField shown={objects ? '' : shown} onPicture={(chosen) => sendPicture(chosen, least)} />}
+      {objects && (
+        <div class="row">
+          <label for="least">Least score of a box</label>
+          <input id="least" type="number" min="0" max="1" step="0.05" value={least} onChange={(event) => changeLeast(event.currentTarget.value)} />
+        </div>
+      )}
       {example && (
         <>
           <div class="row"><label for="tensor">{picture ? 'Or a request as JSON' : 'A request as JSON'}</label></div>
@@ -115,7 +133,7 @@ export function TryIt({ model }: { model: ModelInfo }) {
           <div class="row"><button class="main" disabled={busy} onClick={() => void send(text)}>Send</button></div>
         </>
       )}
-      <div role="status" aria-live="polite">{busy ? <p>…</p> : <Result outcome={outcome} />}</div>
+      <div role="status" aria-live="polite">{busy ? <p>…</p> : <Result outcome={outcome} picture={shown} />}</div>
       <Copyable title="curl" text={curlLine(model, picture)} />
       <Copyable title="Python" text={pythonLines(model, picture)} />
     </>

@@ -29,11 +29,11 @@ function check(condition, what) {
 }
 
 /** The server's process and address, once it is ready. */
-async function startServer() {
-  const server = spawn(trainyard, ['serve', 'resnet20-cifar', '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+async function startServer(model) {
+  const server = spawn(trainyard, ['serve', model, '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
   let address = '';
   for await (const line of createInterface({ input: server.stdout })) {
-    address = line.match(/^serving on (.*)$/)?.[1] ?? address;
+    address = line.match(/^serving on (http.*)$/)?.[1] ?? address;
     if (line.startsWith('page')) return { server, address };
   }
   throw new Error('the server ended');
@@ -84,13 +84,35 @@ async function useHome(context, address, width) {
   await page.close();
 }
 
+/** Boxes of a detector that has learned nothing, so that any score will do. */
+async function useDetector(context, address, width) {
+  const page = await context.newPage();
+  await page.setViewportSize({ width, height: 844 });
+  await page.goto(address);
+  await page.waitForSelector('#least');
+  const picture = await makePicture(page);
+  await page.setInputFiles('#picture', { name: 'picture.png', mimeType: 'image/png', buffer: Buffer.from(picture) });
+  await page.waitForSelector('text=No box has that score');
+  await page.fill('#least', '0');
+  await page.keyboard.press('Tab');
+  await page.waitForSelector('.found rect');
+  const boxes = await page.locator('.found rect').count();
+  check(boxes > 0 && boxes <= 200, `${width} px: ${boxes} boxes on the picture`);
+  check((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0, `${width} px: boxes are no wider than the window`);
+  await page.screenshot({ path: join(output, `serve_boxes_${width}.png`), fullPage: true });
+  await page.close();
+}
+
 mkdirSync(output, { recursive: true });
-const { server, address } = await startServer();
+const { server, address } = await startServer('resnet20-cifar');
+const detector = await startServer('ssd300-mobilenet_v1');
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 try {
   const context = await browser.newContext();
   await useHome(context, address, 1200);
   await useHome(context, address, 390);
+  await useDetector(context, detector.address, 1200);
+  await useDetector(context, detector.address, 390);
   const page = await context.newPage();
   await page.goto(`${address}/docs`);
   await page.waitForSelector('details');
@@ -99,6 +121,7 @@ try {
 } finally {
   await browser.close();
   server.kill('SIGTERM');
+  detector.server.kill('SIGTERM');
 }
 console.log(failures === 0 ? 'all is well' : `${failures} failed`);
 process.exit(failures === 0 ? 0 : 1);

@@ -123,6 +123,7 @@ void fill_picture(const ServeFlags& flags, serve::ServerOptions& options) {
   TY_REQUIRE(flags.resize >= 0 && flags.resize <= kLargestSide, "--resize is {}, expected 0 to {}",
              flags.resize, kLargestSide);
   serve::PictureInput picture;
+  picture.given = true;
   picture.preprocessing.resize_shorter = flags.resize;
   const auto set = [](const char* flag, const std::vector<double>& given, float* target) {
     if (given.empty()) return;
