@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Runs every kernel in oclgrind, which looks for races and accesses out of bounds.
-Usage: oclgrind_check.py TRAINYARD WORK. Exits 77 where oclgrind is not installed."""
+"""Runs every kernel in oclgrind, which looks for races, accesses out of bounds and uses of numbers that nobody wrote.
+Usage: oclgrind_check.py TRAINYARD WORK [STAGED_WRITES]. The last is support/opencl_staged_writes.cpp as a library: without
+it oclgrind does not know what the host wrote, and that check is left out. Exits 77 where oclgrind is not installed."""
 import os
 import pathlib
 import subprocess
@@ -17,6 +18,10 @@ vendor = work / "oclgrind.icd"
 vendor.write_text(found[0] + "\n")
 environment = dict(os.environ, OCL_ICD_VENDORS=str(vendor), OCL_ICD_FILENAMES="", XDG_CACHE_HOME=str(work / "cache"),
                    OCLGRIND_DATA_RACES="1", OCLGRIND_CHECK_API="1")
+if len(sys.argv) > 3:
+    environment.update(OCLGRIND_UNINITIALIZED="1", TRAINYARD_OPENCL=sys.argv[3])
+else:
+    print("not looked for: uses of numbers that nobody wrote (OpenCL's headers were missing when this was built)")
 # Its interpreter does not know an instruction (freeze) that its own optimiser makes.
 environment["OCLGRIND_BUILD_OPTIONS"] = "-cl-opt-disable"
 COMMANDS = [
