@@ -91,20 +91,24 @@ void add_server_report(const train::TrainConfig& config, const train::ServerTrai
   add_histogram(first, document);
   Json rows = Json::array();
   for (const train::ServerReport& server : result.servers) {
-    rows.push_back(Json::object(
-        {{"elements", server.elements}, {"staleness", staleness_json(server.staleness)}}));
+    rows.push_back(Json::object({{"elements", server.elements},
+                                 {"pieces", server.pieces},
+                                 {"staleness", staleness_json(server.staleness)}}));
   }
   document.data["servers"] = std::move(rows);
   if (result.servers.size() < 2) return;
   const auto [least, most] =
       std::minmax_element(result.servers.begin(), result.servers.end(),
                           [](const auto& a, const auto& b) { return a.elements < b.elements; });
+  int64_t pieces = 0;
+  for (const train::ServerReport& server : result.servers) pieces += server.pieces;
   // The spread says whether one server has more to do than the others.
-  document.data["shard"] =
-      Json::object({{"rule", config.shard}, {"spread_elements", most->elements - least->elements}});
-  document.blocks.emplace_back(report::Paragraph{
-      fmt::format("Parameters dealt by rule {}: {} to {} elements on a server.", config.shard,
-                  with_commas(least->elements), with_commas(most->elements))});
+  document.data["shard"] = Json::object({{"rule", config.shard},
+                                         {"spread_elements", most->elements - least->elements},
+                                         {"pieces", pieces}});
+  document.blocks.emplace_back(report::Paragraph{fmt::format(
+      "Parameters dealt by rule {}: {} to {} elements on a server, {} pieces in all.", config.shard,
+      with_commas(least->elements), with_commas(most->elements), pieces)});
 }
 
 }  // namespace trainyard::cli

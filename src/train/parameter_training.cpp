@@ -94,11 +94,10 @@ class WorkerRun {
                              train::test_loader(config_, WorkerSeat{}, loader_.augmentations()));
     log_.emplace(config_, hash_, &directory, hooks);
     result_.workers.resize(static_cast<size_t>(options_.workers));
-    for (size_t s = 0; s < map_.parameters.size(); ++s) {
+    for (const std::vector<ParameterPiece>& pieces : map_.pieces) {
       ServerReport& server = result_.servers.emplace_back();
-      for (size_t i = 0; i < map_.parameters[s].size(); ++i) {
-        server.elements += map_.states[s][i].type.shape.num_elements();
-      }
+      server.pieces = static_cast<int64_t>(pieces.size());
+      for (const ParameterPiece& piece : pieces) server.elements += piece.elements;
     }
     restore();
     log_->begin();
@@ -341,9 +340,8 @@ class WorkerRun {
   // Everything that changes in training, by name.
   void read_servers() {
     saved_.clear();
-    client_.get_state([&](const runs::NamedType& state, Tensor tensor) {
-      saved_.emplace(state.name, std::move(tensor));
-    });
+    client_.get_state(
+        [&](const std::string& name, Tensor tensor) { saved_.emplace(name, std::move(tensor)); });
     for (size_t i = step_.num_parameters(); i < states_.size(); ++i) {
       saved_.emplace(states_[i].name, step_.state(i));
     }
@@ -367,8 +365,10 @@ class WorkerRun {
   void restore() {
     std::vector<runs::NamedType> types(
         states_.begin() + static_cast<ptrdiff_t>(step_.num_parameters()), states_.end());
-    for (const std::vector<runs::NamedType>& states : map_.states) {
-      types.insert(types.end(), states.begin(), states.end());
+    for (const std::vector<StatePiece>& states : map_.states) {
+      for (const StatePiece& state : states) {
+        if (state.first == 0) types.push_back(state.whole);
+      }
     }
     const std::optional<runs::Checkpoint> checkpoint = log_->restore(types);
     if (!checkpoint) {
@@ -442,8 +442,7 @@ ServerTrainResult train_with_servers(const Task& task, dist::Communicator& comm,
                          static_cast<double>(config.epochs),
                          gradients_per_epoch(options, loader.num_batches(), own.accumulate) /
                              gradients_per_update(options)};
-    serve_shard(comm, options, std::span(map.states[server]).first(map.parameters[server].size()),
-                optimizer, rates);
+    serve_shard(comm, options, map.parameters[server], optimizer, rates);
     return {};
   }
   TrainingStep step(model, step_settings);

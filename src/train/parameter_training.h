@@ -20,6 +20,7 @@ struct WorkerReport {
 
 struct ServerReport {
   int64_t elements = 0;  // of parameters
+  int64_t pieces = 0;    // parameters or parts of them: requests, as Optimus counts them
   StalenessCount staleness;
 };
 

@@ -21,10 +21,59 @@ std::vector<runs::NamedType> named_states(const TrainingGraph& made) {
   return result;
 }
 
-int64_t total_elements(std::span<const runs::NamedType> types) {
+template <typename Piece>
+size_t total_elements(const std::vector<Piece>& pieces) {
   int64_t sum = 0;
-  for (const runs::NamedType& type : types) sum += type.type.shape.num_elements();
-  return sum;
+  for (const Piece& piece : pieces) sum += piece.elements;
+  return static_cast<size_t>(sum);
+}
+
+// The values of a piece within its tensor.
+template <typename Values, typename Piece>
+auto values_of(Values values, const Piece& piece) {
+  return values.subspan(static_cast<size_t>(piece.first), static_cast<size_t>(piece.elements));
+}
+
+template <typename Piece>
+void append(const Tensor& whole, const Piece& piece, std::vector<float>& to) {
+  const auto values = values_of(whole.values<float>(), piece);
+  to.insert(to.end(), values.begin(), values.end());
+}
+
+// Fills a piece of `whole` from the front of `rest`.
+template <typename Piece>
+void take(Tensor& whole, const Piece& piece, std::span<const float>& rest) {
+  const auto values = values_of(whole.values<float>(), piece);
+  std::copy_n(rest.begin(), values.size(), values.begin());
+  rest = rest.subspan(values.size());
+}
+
+bool is_whole(const ParameterPiece& piece, const TensorType& type) {
+  return piece.elements == type.shape.num_elements();
+}
+
+runs::NamedType piece_type(const runs::NamedType& whole, const ParameterPiece& piece) {
+  if (is_whole(piece, whole.type)) return whole;
+  const Shape shape =
+      whole.type.shape.rank() > 1 ? Shape{1, piece.elements} : Shape{piece.elements};
+  return {fmt::format("{}[{}]", whole.name, piece.first), {whole.type.dtype, shape}};
+}
+
+std::vector<StatePiece> state_pieces(std::span<const runs::NamedType> parameters,
+                                     std::span<const ParameterPiece> pieces,
+                                     std::span<const runs::NamedType> served,
+                                     const OptimizerOptions& optimizer) {
+  std::vector<size_t> owners;
+  const auto states = named_states(make_update_graph(served, optimizer, &owners));
+  std::vector<StatePiece> result;
+  for (size_t i = 0; i < states.size(); ++i) {
+    const ParameterPiece& piece = pieces[owners[i]];
+    const runs::NamedType& whole = parameters[piece.parameter];
+    const std::string& name = states[i].name;  // a prefix and the name of the piece
+    const std::string prefix = name.substr(0, name.size() - served[owners[i]].name.size());
+    result.push_back({{prefix + whole.name, whole.type}, piece.first, piece.elements});
+  }
+  return result;
 }
 
 }  // namespace
@@ -50,11 +99,19 @@ ShardMap map_shards(std::span<const runs::NamedType> parameters, const Optimizer
   std::vector<int64_t> sizes;
   for (const runs::NamedType& p : parameters) sizes.push_back(p.type.shape.num_elements());
   ShardMap map;
-  map.parameters = shard_parameters(sizes, servers, rule);
-  for (const std::vector<size_t>& shard : map.parameters) {
-    std::vector<runs::NamedType> types;
-    for (const size_t i : shard) types.push_back(parameters[i]);
-    map.states.push_back(named_states(make_update_graph(types, optimizer)));
+  map.pieces = shard_parameters(sizes, servers, rule);
+  for (const std::vector<ParameterPiece>& shard : map.pieces) {
+    std::vector<runs::NamedType> served;
+    for (const ParameterPiece& piece : shard) {
+      const runs::NamedType& whole = parameters[piece.parameter];
+      TY_REQUIRE(optimizer.kind != "lars" || is_whole(piece, whole.type),
+                 "LARS needs the norm of all of '{}', which this rule cuts into pieces for several "
+                 "servers; use --shard even",
+                 whole.name);
+      served.push_back(piece_type(whole, piece));
+    }
+    map.states.push_back(state_pieces(parameters, shard, served, optimizer));
+    map.parameters.push_back(std::move(served));
   }
   return map;
 }
@@ -80,13 +137,20 @@ Answer ServerClient::pull(int64_t epoch, int64_t tickets, TrainingStep& step) {
     const Answer answer = wait_for_answer(s);
     if (s == 0) first = answer;
     if (first.ticket == kNoTicket) break;
-    const auto own = std::span(map_.states[s]).first(map_.parameters[s].size());
-    buffer_.resize(static_cast<size_t>(total_elements(own)));
+    buffer_.resize(total_elements(map_.pieces[s]));
     comm_.receive(rank_of(s), std::as_writable_bytes(std::span(buffer_)));
     std::span<const float> rest = buffer_;
-    for (const size_t i : map_.parameters[s])
-      step.set_state(i, unpack(step.states()[i].type, rest));
+    for (const ParameterPiece& piece : map_.pieces[s]) {
+      const TensorType& type = step.states()[piece.parameter].type;
+      if (is_whole(piece, type)) {
+        step.set_state(piece.parameter, unpack(type, rest));
+      } else {
+        take(cut_.try_emplace(piece.parameter, type).first->second, piece, rest);
+      }
+    }
   }
+  if (first.ticket == kNoTicket) return first;
+  for (const auto& [parameter, tensor] : cut_) step.set_state(parameter, tensor);
   return first;
 }
 
@@ -94,7 +158,9 @@ void ServerClient::push(Request request, const TrainingStep& step) {
   request.kind = RequestKind::kPush;
   for (size_t s = 0; s < map_.parameters.size(); ++s) {
     buffer_.clear();
-    for (const size_t i : map_.parameters[s]) pack(step.gradient(i), buffer_);
+    for (const ParameterPiece& piece : map_.pieces[s]) {
+      append(step.gradient(piece.parameter), piece, buffer_);
+    }
     send_message(comm_, rank_of(s), request);
     comm_.send(rank_of(s), std::as_bytes(std::span(buffer_)));
   }
@@ -123,20 +189,24 @@ void ServerClient::set_state(int64_t updates,
                              const std::function<Tensor(const runs::NamedType&)>& read) {
   for (size_t s = 0; s < map_.states.size(); ++s) {
     buffer_.clear();
-    for (const runs::NamedType& state : map_.states[s]) pack(read(state), buffer_);
+    for (const StatePiece& state : map_.states[s]) append(read(state.whole), state, buffer_);
     send_message(comm_, rank_of(s), Request{.kind = RequestKind::kSetState, .updates = updates});
     comm_.send(rank_of(s), std::as_bytes(std::span(buffer_)));
   }
 }
 
-void ServerClient::get_state(const std::function<void(const runs::NamedType&, Tensor)>& write) {
+void ServerClient::get_state(const std::function<void(const std::string&, Tensor)>& write) {
+  std::map<std::string, Tensor> whole;
   for (size_t s = 0; s < map_.states.size(); ++s) {
     send_message(comm_, rank_of(s), Request{.kind = RequestKind::kGetState});
-    buffer_.resize(static_cast<size_t>(total_elements(map_.states[s])));
+    buffer_.resize(total_elements(map_.states[s]));
     comm_.receive(rank_of(s), std::as_writable_bytes(std::span(buffer_)));
     std::span<const float> rest = buffer_;
-    for (const runs::NamedType& state : map_.states[s]) write(state, unpack(state.type, rest));
+    for (const StatePiece& state : map_.states[s]) {
+      take(whole.try_emplace(state.whole.name, state.whole.type).first->second, state, rest);
+    }
   }
+  for (auto& [name, tensor] : whole) write(name, std::move(tensor));
 }
 
 std::vector<PushRecord> ServerClient::records(int64_t server) {

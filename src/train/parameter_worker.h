@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 
 #include "train/parameter_messages.h"
 #include "train/parameter_server.h"
@@ -15,13 +16,23 @@ std::vector<runs::NamedType> worker_states(const TrainingStep& step);
 // The parameters of such a step, without compiling it.
 std::vector<runs::NamedType> trained_parameters(const Graph& model, const TrainingOptions& options);
 
+// What a server has of a state: of checkpoints `whole` is one tensor, whoever has its elements.
+struct StatePiece {
+  runs::NamedType whole;
+  int64_t first = 0;
+  int64_t elements = 0;
+};
+
 // Names and types of the states and which of them are whose. The same on every rank.
 struct ShardMap {
-  // Of each server: its parameters, as indices into all.
-  std::vector<std::vector<size_t>> parameters;
-  // Of each server: its parameters, then what its optimizer keeps, in its order.
-  std::vector<std::vector<runs::NamedType>> states;
+  Shards pieces;
+  // Of each server: its pieces under names and types of their own. A piece of a matrix is a matrix,
+  // because vectors may be spared weight decay.
+  std::vector<std::vector<runs::NamedType>> parameters;
+  // Of each server: its pieces, then what its optimizer keeps of them, in its order.
+  std::vector<std::vector<StatePiece>> states;
 };
+// Throws Error for LARS with a rule that cuts: it needs norms of whole parameters.
 ShardMap map_shards(std::span<const runs::NamedType> parameters, const OptimizerOptions& optimizer,
                     int64_t servers, ShardRule rule);
 
@@ -42,7 +53,7 @@ class ServerClient {
 
   // Worker 0.
   void set_state(int64_t updates, const std::function<Tensor(const runs::NamedType&)>& read);
-  void get_state(const std::function<void(const runs::NamedType&, Tensor)>& write);
+  void get_state(const std::function<void(const std::string&, Tensor)>& write);
   std::vector<PushRecord> records(int64_t server);
 
  private:
@@ -53,6 +64,7 @@ class ServerClient {
   const ServerOptions& options_;
   const ShardMap& map_;
   std::vector<float> buffer_;
+  std::map<size_t, Tensor> cut_;  // parameters of which several servers have pieces
 };
 
 }  // namespace trainyard::train

@@ -55,17 +55,30 @@ bool is_small(int64_t size, const Loads& loads, std::span<const int64_t> element
   return static_cast<double>(size) <= all / static_cast<double>(loads.elements.size()) / 100;
 }
 
-void fill_empty(std::vector<std::vector<size_t>>& shards, std::span<const int64_t> elements) {
-  for (std::vector<size_t>& shard : shards) {
+void fill_empty(Shards& shards) {
+  for (std::vector<ParameterPiece>& shard : shards) {
     if (!shard.empty()) continue;
     auto& most = *std::max_element(shards.begin(), shards.end(), [](const auto& a, const auto& b) {
       return a.size() < b.size();
     });
     const auto smallest = std::min_element(
-        most.begin(), most.end(), [&](size_t a, size_t b) { return elements[a] < elements[b]; });
+        most.begin(), most.end(),
+        [](const ParameterPiece& a, const ParameterPiece& b) { return a.elements < b.elements; });
     shard.push_back(*smallest);
     most.erase(smallest);
   }
+}
+
+Shards deal_whole(std::span<const int64_t> elements, int64_t servers, ShardRule rule) {
+  Shards shards(static_cast<size_t>(servers));
+  Loads loads = empty_loads(elements, servers);
+  for (const size_t parameter : largest_first(elements)) {
+    const size_t server =
+        rule == ShardRule::kHash ? mix_bits(parameter) % shards.size() : least(loads.elements);
+    shards[server].push_back({parameter, 0, elements[parameter]});
+    loads.add(server, elements[parameter]);
+  }
+  return shards;
 }
 
 }  // namespace
@@ -78,34 +91,24 @@ ShardRule parse_shard_rule(std::string_view text) {
   throw_error("shard is '{}', expected even, hash or paa.{}", text, did_you_mean(text, names));
 }
 
-std::vector<std::vector<size_t>> shard_parameters(std::span<const int64_t> elements,
-                                                  int64_t servers, ShardRule rule) {
+Shards shard_parameters(std::span<const int64_t> elements, int64_t servers, ShardRule rule) {
   TY_REQUIRE(servers <= static_cast<int64_t>(elements.size()),
              "{} servers for {} parameters: there is not one for each", servers, elements.size());
-  std::vector<std::vector<size_t>> shards(static_cast<size_t>(servers));
-  Loads loads = empty_loads(elements, servers);
-  for (const size_t parameter : largest_first(elements)) {
-    const int64_t size = elements[parameter];
-    size_t server = least(loads.elements);
-    if (rule == ShardRule::kHash) server = mix_bits(parameter) % shards.size();
-    if (rule == ShardRule::kPaa) {
-      server = is_small(size, loads, elements) ? least(loads.requests) : loads.best_fit(size);
-    }
-    shards[server].push_back(parameter);
-    loads.add(server, size);
-  }
-  fill_empty(shards, elements);
-  for (std::vector<size_t>& shard : shards) std::sort(shard.begin(), shard.end());
+  Shards shards = rule == ShardRule::kPaa ? assign_with_cuts(elements, servers)
+                                          : deal_whole(elements, servers, rule);
+  fill_empty(shards);
+  for (std::vector<ParameterPiece>& shard : shards) std::sort(shard.begin(), shard.end());
   return shards;
 }
 
-std::vector<std::vector<ParameterPiece>> assign_with_cuts(std::span<const int64_t> elements,
-                                                          int64_t servers) {
+Shards assign_with_cuts(std::span<const int64_t> elements, int64_t servers) {
   TY_REQUIRE(servers >= 1, "{} servers, expected 1 or more", servers);
-  std::vector<std::vector<ParameterPiece>> shards(static_cast<size_t>(servers));
+  Shards shards(static_cast<size_t>(servers));
   Loads loads = empty_loads(elements, servers);
+  std::vector<int64_t> dealt(elements.size());
   const auto put = [&](size_t server, size_t parameter, int64_t size) {
-    shards[server].push_back({parameter, size});
+    shards[server].push_back({parameter, dealt[parameter], size});
+    dealt[parameter] += size;
     loads.add(server, size);
   };
   for (const size_t parameter : largest_first(elements)) {
@@ -127,6 +130,7 @@ std::vector<std::vector<ParameterPiece>> assign_with_cuts(std::span<const int64_
           put(loads.best_fit(size), parameter, size);
           break;
         }
+        if (room == 0) continue;
         put(order[next], parameter, room);
         size -= room;
       }

@@ -1,5 +1,7 @@
 #include "train/update_nodes.h"
 
+#include <numeric>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "runs/safetensors.h"
@@ -102,6 +104,7 @@ class UpdateMaker {
         const ValueId state = add_state(builder_, prefix, parameters_[i]);
         inputs.push_back(state);
         made_.optimizer.push_back({state, kNoValue});
+        made_.owners.push_back(i);
       }
     }
     const size_t outputs = which.size() * (1 + node.states.size());
@@ -143,7 +146,7 @@ UpdateNodes add_update_nodes(ops::Builder& builder, const OptimizerOptions& opti
 }
 
 TrainingGraph make_update_graph(std::span<const runs::NamedType> parameters,
-                                const OptimizerOptions& options) {
+                                const OptimizerOptions& options, std::vector<size_t>* owners) {
   TrainingGraph result;
   ops::Builder builder(result.graph);
   std::vector<ValueId> values;
@@ -156,6 +159,11 @@ TrainingGraph make_update_graph(std::span<const runs::NamedType> parameters,
   result.num_parameters = static_cast<int64_t>(parameters.size());
   result.states = std::move(made.parameters);
   result.states.insert(result.states.end(), made.optimizer.begin(), made.optimizer.end());
+  if (owners != nullptr) {
+    owners->resize(parameters.size());
+    std::iota(owners->begin(), owners->end(), size_t{0});
+    owners->insert(owners->end(), made.owners.begin(), made.owners.end());
+  }
   return result;
 }
 

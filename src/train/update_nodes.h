@@ -17,6 +17,7 @@ ValueId add_state(ops::Builder& builder, std::string_view prefix, ValueId of);
 struct UpdateNodes {
   std::vector<StateUpdate> parameters;  // in the order given
   std::vector<StateUpdate> optimizer;
+  std::vector<size_t> owners;  // of each of `optimizer`, as an index into the parameters
 };
 
 // Adds the inputs kRateInput and kUpdatesInput, and the nodes. Throws Error for an unknown
@@ -25,8 +26,10 @@ UpdateNodes add_update_nodes(ops::Builder& builder, const OptimizerOptions& opti
                              std::span<const ValueId> parameters, std::vector<ValueId> gradients);
 
 // The update alone: inputs are the gradients of `parameters`, then learning_rate and updates; the
-// states are the parameters, then what the optimizer keeps.
+// states are the parameters, then what the optimizer keeps. `owners`, unless null, becomes the
+// parameter of each state, as an index.
 TrainingGraph make_update_graph(std::span<const runs::NamedType> parameters,
-                                const OptimizerOptions& options);
+                                const OptimizerOptions& options,
+                                std::vector<size_t>* owners = nullptr);
 
 }  // namespace trainyard::train

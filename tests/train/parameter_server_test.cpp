@@ -109,6 +109,35 @@ TEST(ParameterServer, SynchronousIsTheSingleProcess) {
   }
 }
 
+// lenet5 has one large matrix: Optimus' rule cuts it, and nothing else changes.
+TEST(ParameterServer, CutParametersTrainAsWholeOnes) {
+  for (const char* optimizer : {"sgd", "adam"}) {
+    TrainConfig config = small_config(12);
+    config.optimizer = optimizer;
+    Job alone(config);
+    alone.alone();
+    config = small_config(12, 2, 3);
+    config.optimizer = optimizer;
+    config.shard = "paa";
+    Job parts(config);
+    const ServerTrainResult result = parts.with_servers();
+    EXPECT_LT(alone.difference(parts), kRounding) << optimizer;
+    int64_t pieces = 0;
+    for (const ServerReport& server : result.servers) {
+      EXPECT_NEAR(static_cast<double>(server.elements), 61'706.0 / 3, 0.01 * 61'706);
+      pieces += server.pieces;
+    }
+    EXPECT_GT(pieces, 10);  // parameters
+  }
+}
+
+TEST(ParameterServer, LarsNeedsWholeParameters) {
+  TrainConfig config = small_config(12, 2, 3);
+  config.optimizer = "lars";
+  config.shard = "paa";
+  EXPECT_THROW(Job(config).with_servers(), Error);
+}
+
 // Gradients of two batches each are those of batches twice as large.
 TEST(ParameterServer, AccumulationIsTheLargerBatch) {
   Job alone(small_config(24));
@@ -198,22 +227,25 @@ TEST(ParameterServer, StaleGradientsTakeSmallerSteps) {
 }
 
 TEST(ParameterServer, GoesOnFromItsCheckpoint) {
-  const TrainConfig config = small_config(16, 2, 2);
-  Job whole(config);
-  whole.with_servers();
-  Job parts(config);
-  int64_t steps = 0;
-  TrainHooks hooks;
-  // In the middle of the second epoch of 6 rounds.
-  hooks.should_stop = [&] { return ++steps == 8; };
-  const ServerTrainResult stopped = parts.with_servers(hooks);
-  EXPECT_TRUE(stopped.training.interrupted);
-  EXPECT_EQ(stopped.training.steps, 6);
-  const ServerTrainResult rest = parts.with_servers();
-  EXPECT_EQ(rest.training.steps, 12);
-  EXPECT_EQ(whole.difference(parts), 0.0);
-  EXPECT_EQ(runs::read_metrics(parts.directory.metrics()).size(),
-            runs::read_metrics(whole.directory.metrics()).size());
+  for (const char* rule : {"even", "paa"}) {
+    TrainConfig config = small_config(16, 2, 2);
+    config.shard = rule;
+    Job whole(config);
+    whole.with_servers();
+    Job parts(config);
+    int64_t steps = 0;
+    TrainHooks hooks;
+    // In the middle of the second epoch of 6 rounds.
+    hooks.should_stop = [&] { return ++steps == 8; };
+    const ServerTrainResult stopped = parts.with_servers(hooks);
+    EXPECT_TRUE(stopped.training.interrupted);
+    EXPECT_EQ(stopped.training.steps, 6);
+    const ServerTrainResult rest = parts.with_servers();
+    EXPECT_EQ(rest.training.steps, 12);
+    EXPECT_EQ(whole.difference(parts), 0.0) << rule;
+    EXPECT_EQ(runs::read_metrics(parts.directory.metrics()).size(),
+              runs::read_metrics(whole.directory.metrics()).size());
+  }
 }
 
 // Batch normalisation: its statistics are the workers' mean.
@@ -272,8 +304,9 @@ TEST(ParameterServer, WrongRequestsAreRefused) {
 TEST(ParameterServer, ShardsAreBalanced) {
   const std::vector<int64_t> elements = {5, 100, 60, 45, 1};
   const auto shards = shard_parameters(elements, 2);
-  EXPECT_EQ(shards[0], (std::vector<size_t>{0, 1, 4}));
-  EXPECT_EQ(shards[1], (std::vector<size_t>{2, 3}));
+  using Pieces = std::vector<ParameterPiece>;
+  EXPECT_EQ(shards[0], (Pieces{{0, 0, 5}, {1, 0, 100}, {4, 0, 1}}));
+  EXPECT_EQ(shards[1], (Pieces{{2, 0, 60}, {3, 0, 45}}));
   EXPECT_THROW(shard_parameters(elements, 6), Error);
 }
 

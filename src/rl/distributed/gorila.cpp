@@ -166,9 +166,9 @@ void give_first_weights(Bundle& bundle) {
 
 void take_weights(Bundle& bundle) {
   train::TrainingStep& step = bundle.learner().step();
-  bundle.client().get_state([&](const runs::NamedType& name, Tensor tensor) {
+  bundle.client().get_state([&](const std::string& name, Tensor tensor) {
     for (size_t i = 0; i < step.num_model_states(); ++i) {
-      if (step.states()[i].name == name.name) step.set_state(i, tensor);
+      if (step.states()[i].name == name) step.set_state(i, tensor);
     }
   });
 }
@@ -252,16 +252,17 @@ RunResult train_gorila(dist::Communicator& comm, const RlConfig& config,
   const auto parameters = train::trained_parameters(network, step.training);
   const train::ServerOptions options = server_options(own);
   const train::OptimizerOptions& optimizer = step.training.optimizer;
+  const train::ShardMap map =
+      train::map_shards(parameters, optimizer, own.servers, train::ShardRule::kEven);
   if (comm.rank() >= own.learners) {
     const train::RatePlan rates{.schedule = {},
                                 .base = own.learning_rate,
                                 .epochs = kStages,
                                 .updates_per_epoch = updates_per_stage(own)};
-    train::serve_shard(comm, options, parameters, optimizer, rates);
+    const auto server = static_cast<size_t>(comm.rank() - own.learners);
+    train::serve_shard(comm, options, map.parameters[server], optimizer, rates);
     return {};
   }
-  const train::ShardMap map =
-      train::map_shards(parameters, optimizer, own.servers, train::ShardRule::kEven);
   Bundle bundle(comm, own, map);
   if (bundle.leads()) give_first_weights(bundle);
   comm.set_limit_s(std::max(comm.limit_s(), 60.0));
