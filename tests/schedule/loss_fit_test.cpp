@@ -92,6 +92,14 @@ TEST(Stages, FollowTheRateAndAreDetectedWithoutIt) {
   EXPECT_NEAR(*converged, 40, 12);
 }
 
+TEST(Convergence, IsNotSaidOfRisingLosses) {
+  const Curve curve =
+      curve_from_csv("epoch,loss\n1,1\n2,1.1\n3,1.3\n4,1.2\n5,1.5\n6,1.6\n", "c.csv");
+  const StageFit last = fit_curve(curve).stages.back();
+  EXPECT_TRUE(last.rising);
+  EXPECT_FALSE(convergence_k(last, 0.01));
+}
+
 TEST(Curve, WrongOnesAreNamed) {
   const auto message = [](const std::string& csv) {
     try {

@@ -57,7 +57,8 @@ struct CurveFit {
 CurveFit fit_curve(const Curve& curve);
 
 // The first whole k, behind the points there are or not, from which on the fitted loss (as a share
-// of the largest) falls by less than `threshold` per unit of k. No value if it is beyond `limit`.
+// of the largest) falls by less than `threshold` per unit of k. No value if it is beyond `limit` or
+// the losses rise.
 std::optional<double> convergence_k(const StageFit& stage, double threshold, double limit = 1e9);
 // The first k at which the fitted curve is at most `loss`; no value if its floor is above.
 std::optional<double> k_of_loss(const StageFit& stage, double loss, double limit = 1e9);

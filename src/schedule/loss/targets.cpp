@@ -21,6 +21,8 @@ std::optional<double> first_where(double low, double high, const Predicate& reac
 }  // namespace
 
 std::optional<double> convergence_k(const StageFit& stage, double threshold, double limit) {
+  // A fit to rising losses is flat, which is no sign of having learned all there is.
+  if (stage.rising) return std::nullopt;
   const auto slow = [&](double k) {
     return stage.chosen.at(k - 1) - stage.chosen.at(k) < threshold;
   };
