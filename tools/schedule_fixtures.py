@@ -32,7 +32,7 @@ def loss(data):
 
 def speed(data):
     keep = ["model", "form", "M", "points_p_w_speed", "theta_nnls_time", "theta_nnls_relative", "fit_mape_pct"]
-    fits = [{k: f[k] for k in keep if k in f} for f in data["fits"] if f["n"] <= 20]
+    fits = [{k: f[k] for k in keep if k in f} for f in data["fits"]]
     table = [{"form": s["form"], "M": s["M"], "theta": s["true_theta"], "points_p_w_speed": s["points_p_w_speed"]}
              for s in data["synthetic_table2"]]
     write("speed.json", {"fits": fits, "table2": table})
@@ -48,13 +48,15 @@ def dl2(data):
 
 
 def tiresias(data):
-    case = data["cases"][1]
-    results = {}
-    for name, result in case["results"].items():
-        order = [str(job["id"]) for job in case["jobs"]]
-        results[name] = {key: [int(result["jobs"][i][key]) for i in order] for key in ("start", "end", "preempt")}
-    jobs = {key: [job[key] for job in case["jobs"]] for key in ("id", "gpus", "submit_s", "duration_s")}
-    write("tiresias.json", {"cluster": case["cluster"], "jobs": jobs, "results": results})
+    cases = []
+    for case in data["cases"]:
+        results = {}
+        for name, result in case["results"].items():
+            order = [str(job["id"]) for job in case["jobs"]]
+            results[name] = {key: [int(result["jobs"][i][key]) for i in order] for key in ("start", "end", "preempt")}
+        jobs = {key: [job[key] for job in case["jobs"]] for key in ("id", "gpus", "submit_s", "duration_s")}
+        cases.append({"cluster": case["cluster"], "jobs": jobs, "results": results})
+    write("tiresias.json", {"cases": cases})
 
 
 def gavel(data):
@@ -90,11 +92,14 @@ def pollux(data):
         applications[name]["by_batch_size"] = {str(b): app["by_batch_size"][str(b)] for b in kept}
         applications[name]["step_sync_seconds"] = {k: [float(f"{v:.8g}") for v in pair]
                                                    for k, pair in app["step_sync_seconds"].items()}
-    case = data["cases"]["workload-6"]
-    results = {name: {k: r[k] for k in ("avg_jct_s", "makespan_s", "total_restarts", "jct_s")}
-               for name, r in case["results"].items()}
-    jobs = {key: [job[key] for job in case["jobs"]] for key in ("name", "submit_s", "application", "num_replicas", "batch_size")}
-    write("pollux.json", {"cluster": data["cluster"], "applications": applications, "jobs": jobs, "results": results})
+    cases = []
+    for case in data["cases"].values():
+        results = {name: {k: r[k] for k in ("avg_jct_s", "makespan_s", "total_restarts", "jct_s")}
+                   for name, r in case["results"].items()}
+        jobs = {key: [job[key] for job in case["jobs"]]
+                for key in ("name", "submit_s", "application", "num_replicas", "batch_size")}
+        cases.append({"jobs": jobs, "results": results})
+    write("pollux.json", {"cluster": data["cluster"], "applications": applications, "cases": cases})
 
 
 def needed_batches(table, sizes):

@@ -234,7 +234,10 @@ Workload load_workload(const std::string& name, const TableDefaults& defaults, u
   }
   const std::string text = read_file(name);
   const std::string ending = std::filesystem::path(name).extension().string();
-  if (ending == ".csv") return workload_from_csv(text, name, defaults);
+  if (ending == ".csv") {
+    return defaults.applications.empty() ? workload_from_csv(text, name, defaults)
+                                         : workload_from_pollux(text, name, defaults);
+  }
   if (ending == ".trace") {
     TY_REQUIRE(!defaults.throughputs.empty(),
                "{}: a trace of Gavel counts steps; give the JSON file with the steps per second of "

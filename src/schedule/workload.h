@@ -25,7 +25,8 @@ Workload workload_from_yaml(std::string_view text, const std::string& origin);
 struct TableDefaults {
   int32_t nodes = 16;
   double gpus_per_node = 4;
-  std::string throughputs = {};  // a file, for traces of Gavel
+  std::string throughputs = {};   // a file, for traces of Gavel
+  std::string applications = {};  // a folder, for tables of Pollux
 };
 // Gangs: columns num_gpu, submit_time, duration (Tiresias), or num_gpu, creation_time,
 // deletion_time (Alibaba 2023); seconds. Throws Error with file, line and field.
@@ -37,6 +38,12 @@ Workload workload_from_csv(std::string_view text, const std::string& origin,
 // Throws Error with file, line and field.
 Workload workload_from_gavel(std::string_view text, const std::string& origin,
                              const Json& throughputs, const TableDefaults& defaults);
+
+// Elastic jobs of Pollux' simulator: columns name, time, application, num_replicas, batch_size. Of
+// each application `defaults.applications` has a folder with its measured tables: placements.csv,
+// scalability.csv, validation-BATCH.csv. Throws Error with file, line and field.
+Workload workload_from_pollux(std::string_view text, const std::string& origin,
+                              const TableDefaults& defaults);
 
 // "optimus:60", "gavel:1000", "month:10000" (a generator and how many jobs), or a file. Throws
 // Error.

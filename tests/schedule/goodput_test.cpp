@@ -10,12 +10,12 @@
 namespace trainyard::schedule {
 namespace {
 
-SimulationResult run_pollux(const Json& data, Policy& policy, bool elastic) {
+SimulationResult run_pollux(const Json& data, const Json& one, Policy& policy, bool elastic) {
   std::map<std::string, std::shared_ptr<GoodputApplication>> applications;
   for (const auto& [name, app] : data.at("applications").members()) {
     applications[name] = std::make_shared<GoodputApplication>(read_application(app));
   }
-  const Json& table = data.at("jobs");
+  const Json& table = one.at("jobs");
   std::vector<Job> jobs;
   for (size_t i = 0; i < table.at("name").items().size(); ++i) {
     const std::string& name = table.at("application").items()[i].as_string();
@@ -51,16 +51,34 @@ void expect_like(const SimulationResult& result, const Json& expected) {
 
 TEST(PolluxOracle, Tiresias) {
   const Json data = fixture("pollux.json");
-  const auto policy = make_gang(
-      {.order = GangOptions::Order::kAttained2d, .queue_limits = {57'600}, .waiting_last = false},
-      "tiresias");
-  expect_like(run_pollux(data, *policy, false), data.at("results").at("tiresias"));
+  for (const Json& one : data.at("cases").items()) {
+    const auto policy = make_policy("tiresias-pollux");
+    expect_like(run_pollux(data, one, *policy, false), one.at("results").at("tiresias"));
+  }
 }
 
 TEST(PolluxOracle, Optimus) {
   const Json data = fixture("pollux.json");
-  const auto policy = make_optimus({.placement = OptimusOptions::Placement::kFreest});
-  expect_like(run_pollux(data, *policy, true), data.at("results").at("optimus"));
+  for (const Json& one : data.at("cases").items()) {
+    const auto policy = make_policy("optimus-pollux");
+    expect_like(run_pollux(data, one, *policy, true), one.at("results").at("optimus"));
+  }
+}
+
+// Between measured batches and numbers of workers and nodes lines; beyond them the last.
+TEST(StepTable, Interpolates) {
+  StepTable table;
+  EXPECT_TRUE(table.empty());
+  table.add_placement("12", 10, {1.0, 0.1});
+  table.add_placement("12", 20, {3.0, 0.3});
+  table.add_placement("44", 10, {4.0, 0.4});
+  table.add_counts(4, 8, 10, {8.0, 0.8});
+  EXPECT_EQ(table.at({2, 1}, 10), (StepSeconds{1.0, 0.1}));  // a rotation
+  EXPECT_DOUBLE_EQ(table.at({1, 2}, 15).first, 2.0);
+  EXPECT_DOUBLE_EQ(table.at({1, 2}, 40).first, 3.0);
+  EXPECT_DOUBLE_EQ(table.at({2, 2}, 10).first, 1 + 1.0 / 5 * 3);  // from 3 to 8 workers
+  EXPECT_DOUBLE_EQ(table.at({4, 2, 2}, 10).second, 0.6);          // between 2 and 4 nodes
+  EXPECT_DOUBLE_EQ(table.at({2, 2, 2, 2, 2}, 10).first, 8.0);
 }
 
 }  // namespace

@@ -101,9 +101,7 @@ struct GangCase {
 
 class TiresiasOracle : public testing::TestWithParam<GangCase> {};
 
-TEST_P(TiresiasOracle, StartsEndsAndPreemptionsOfEveryJob) {
-  const Json data = fixture("tiresias.json");
-  const Json& table = data.at("jobs");
+std::vector<Job> gangs_of(const Json& table) {
   std::vector<Job> jobs;
   for (size_t i = 0; i < table.at("id").items().size(); ++i) {
     Job job;
@@ -118,17 +116,25 @@ TEST_P(TiresiasOracle, StartsEndsAndPreemptionsOfEveryJob) {
   }
   std::stable_sort(jobs.begin(), jobs.end(),
                    [](const Job& a, const Job& b) { return a.arrival < b.arrival; });
-  const Json& shape = data.at("cluster");
-  const Cluster cluster = Cluster::uniform(static_cast<int32_t>(shape.at("nodes").as_int()),
-                                           {0, shape.at("gpus_per_node").as_number(), 0, 0});
-  const auto policy = make_gang(GetParam().options, GetParam().name);
-  const SimulationResult result = simulate(cluster, jobs, *policy, {.interval = 0});
-  const Json& expected = data.at("results").at(GetParam().name);
-  for (const JobResult& job : result.jobs) {
-    const auto i = static_cast<size_t>(std::stoul(job.id));
-    EXPECT_EQ(job.start, expected.at("start").items()[i].as_number()) << job.id;
-    EXPECT_EQ(job.end, expected.at("end").items()[i].as_number()) << job.id;
-    EXPECT_EQ(job.preemptions, expected.at("preempt").items()[i].as_int()) << job.id;
+  return jobs;
+}
+
+TEST_P(TiresiasOracle, StartsEndsAndPreemptionsOfEveryJob) {
+  const Json data = fixture("tiresias.json");
+  for (const Json& one : data.at("cases").items()) {
+    const Json& shape = one.at("cluster");
+    const Cluster cluster = Cluster::uniform(static_cast<int32_t>(shape.at("nodes").as_int()),
+                                             {0, shape.at("gpus_per_node").as_number(), 0, 0});
+    const auto policy = make_gang(GetParam().options, GetParam().name);
+    const SimulationResult result =
+        simulate(cluster, gangs_of(one.at("jobs")), *policy, {.interval = 0});
+    const Json& expected = one.at("results").at(GetParam().name);
+    for (const JobResult& job : result.jobs) {
+      const auto i = static_cast<size_t>(std::stoul(job.id));
+      EXPECT_EQ(job.start, expected.at("start").items()[i].as_number()) << job.id;
+      EXPECT_EQ(job.end, expected.at("end").items()[i].as_number()) << job.id;
+      EXPECT_EQ(job.preemptions, expected.at("preempt").items()[i].as_int()) << job.id;
+    }
   }
 }
 

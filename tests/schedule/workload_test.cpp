@@ -1,13 +1,17 @@
 #include "schedule/workload.h"
 
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "schedule/loss/stages.h"
 #include "schedule/policies/policies.h"
 #include "schedule/published.h"
 #include "schedule/summary.h"
 #include "schedule/time_to_accuracy.h"
+#include "support/temporary_folder.h"
 
 namespace trainyard::schedule {
 namespace {
@@ -149,6 +153,73 @@ TEST(Depths, PredictACurveThatWasLeftOut) {
   ASSERT_EQ(errors.size(), 3U);
   EXPECT_TRUE(errors[1].inside);
   EXPECT_LT(errors[1].mape, 0.15);
+}
+
+// Two applications of Pollux' tables, as few rows as make sense.
+class PolluxTables : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"small", "ncf"}) {
+      const std::string at = std::string(name) + "/";
+      std::filesystem::create_directory(folder_.path() / name);
+      write(at + "placements.csv",
+            "placement,local_bsz,step_time,sync_time\n1,8,0.1,0.01\n1,64,0.4,0.01\n"
+            "2,8,0.12,0.02\n2,64,0.45,0.03\n");
+      write(at + "scalability.csv",
+            "num_nodes,num_replicas,local_bsz,step_time,sync_time\n2,4,8,0.2,0.1\n");
+      write(at + "validation-16.csv",
+            "progress,iteration,metric,grad_sqr,grad_var\n100,100,1,1,1\n200,200,2,1,1\n");
+      write(at + "validation-64.csv",
+            "progress,iteration,metric,grad_sqr,grad_var\n90,40,1,1,2\n210,70,2,1,2\n");
+    }
+  }
+  void write(const std::string& name, const std::string& text) const {
+    write_file((folder_.path() / name).string(), text);
+  }
+  Workload read(const std::string& rows) const {
+    return workload_from_pollux("name,time,application,num_replicas,batch_size\n" + rows, "w.csv",
+                                {.nodes = 2, .applications = folder_.path().string()});
+  }
+  std::string problem(const std::string& rows) const {
+    try {
+      read(rows);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  TemporaryFolder folder_{"pollux"};
+};
+
+TEST_F(PolluxTables, RunUnderEveryPolicy) {
+  const Workload workload = read("late,70,small,2,32\nfirst,0,ncf,1,64\n");
+  ASSERT_EQ(workload.jobs.size(), 2U);
+  EXPECT_EQ(workload.jobs[0].id, "first");
+  EXPECT_EQ(workload.jobs[0].most_workers, 1);
+  EXPECT_EQ(workload.jobs[1].gang, 2);
+  EXPECT_EQ(workload.jobs[1].most_workers, 4);  // 32 images, 8 each
+  EXPECT_EQ(workload.options.interval, 60);
+  for (const PolicyEntry& entry : all_policies()) {
+    const auto policy = entry.make();
+    const SimulationResult result =
+        simulate(workload.cluster, workload.jobs, *policy, workload.options);
+    for (const JobResult& job : result.jobs) EXPECT_GT(job.end, job.start) << entry.name;
+  }
+}
+
+TEST_F(PolluxTables, WrongFieldsAreNamed) {
+  EXPECT_NE(problem("a,0,none,1,32\n").find("w.csv:2"), std::string::npos);
+  EXPECT_NE(problem("a,0,../ncf,1,32\n").find("application"), std::string::npos);
+  EXPECT_NE(problem("a,0,small,1,8\n").find("16 to 64"), std::string::npos);
+  EXPECT_NE(problem("a,-1,small,1,32\n").find("time"), std::string::npos);
+  EXPECT_NE(problem("a,0,small,0,32\n").find("num_replicas"), std::string::npos);
+  EXPECT_NE(problem("").find("no jobs"), std::string::npos);
+  write("small/validation-16.csv",
+        "progress,iteration,metric,grad_sqr,grad_var\n100,100,1,1,1\n100,200,2,1,1\n");
+  EXPECT_NE(problem("a,0,small,1,32\n").find("validation-16.csv:3"), std::string::npos);
+  write("small/placements.csv", "placement,local_bsz,step_time,sync_time\n10,8,0.1,0.01\n");
+  EXPECT_NE(problem("a,0,small,1,32\n").find("a digit each"), std::string::npos);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ struct ScheduleOptions {
   std::optional<int64_t> nodes;
   double gpus_per_node = 4;
   std::string throughputs;
+  std::string applications;
   std::optional<double> interval;
   std::optional<double> restart;
   double speed_error = 0;
@@ -61,6 +62,7 @@ schedule::Workload load(const ScheduleOptions& options) {
   schedule::TableDefaults defaults;
   defaults.gpus_per_node = options.gpus_per_node;
   defaults.throughputs = options.throughputs;
+  defaults.applications = options.applications;
   if (options.nodes) {
     TY_REQUIRE(*options.nodes >= 1, "--nodes is {}, expected 1 or more", *options.nodes);
     defaults.nodes = static_cast<int32_t>(*options.nodes);
@@ -206,6 +208,8 @@ Runner setup_schedule(Args& args) {
   args.option("--gpus-per-node", options->gpus_per_node, "for tables that say nothing of nodes");
   args.option("--throughputs", options->throughputs,
               "for a .trace of Gavel: JSON file of steps per second by device");
+  args.option("--applications", options->applications,
+              "for a CSV table of Pollux: folder with the measured tables of its applications");
   args.option("--interval", options->interval,
               "seconds between decisions (0: at arrivals and ends; the workload's if absent)");
   args.option("--restart", options->restart, "seconds without progress after each change");
@@ -231,6 +235,7 @@ extern const Command kSchedule = {
         "  trainyard schedule simulate trace.csv --policies gang-fifo,tiresias --nodes 8\n"
         "  trainyard schedule gavel:100 --policies gavel-las,gavel-makespan,gang-fifo\n"
         "  trainyard schedule jobs.trace --throughputs throughputs.json --policies gavel-las\n"
+        "  trainyard schedule workload-6.csv --applications traces --policies optimus-pollux\n"
         "  trainyard schedule optimus:60 --policies optimus,srtf --errors 0,0.1,0.2,0.4\n"
         "  trainyard schedule run jobs.yaml --slots 2 --policies optimus,fifo\n"
         "  trainyard schedule policies\n"

@@ -11,11 +11,13 @@ namespace {
 
 using Order = GangOptions::Order;
 
-constexpr std::array<PolicyEntry, 15> kPolicies = {{
+constexpr std::array<PolicyEntry, 17> kPolicies = {{
     {"optimus", "Optimus: tasks by time saved per dominant resource, on the fewest nodes evenly",
      [] { return make_optimus({}); }},
     {"optimus-balanced", "Optimus as in DL2: by time saved alone, on the least used node",
      [] { return make_balanced_optimus(); }},
+    {"optimus-pollux", "Optimus as in Pollux: one node after another, the freest first",
+     [] { return make_optimus({.placement = OptimusOptions::Placement::kFreest}); }},
     {"drf", "dominant resource fairness: bundles to the smallest dominant share",
      [] { return make_bundles(BundleOrder::kFair); }},
     {"tetris", "Tetris: node after node by alignment and work left", [] { return make_tetris(); }},
@@ -35,6 +37,12 @@ constexpr std::array<PolicyEntry, 15> kPolicies = {{
      [] { return make_gang({.order = Order::kLeastLeft}, "gang-srsf"); }},
     {"tiresias", "Tiresias' 2D-LAS: three queues of gangs by time run times workers",
      [] { return make_gang({.order = Order::kAttained2d}, "tiresias"); }},
+    {"tiresias-pollux", "Tiresias as in Pollux: two queues, at 57,600 GPU seconds",
+     [] {
+       return make_gang(
+           {.order = Order::kAttained2d, .queue_limits = {57'600}, .waiting_last = false},
+           "tiresias-pollux");
+     }},
     {"gavel-las", "Gavel: max-min fairness over mixed devices, by a linear program",
      [] { return make_gavel(GavelGoal::kFairness); }},
     {"gavel-makespan", "Gavel: least makespan over mixed devices, by a linear program",

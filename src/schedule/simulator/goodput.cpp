@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -19,7 +20,8 @@ std::vector<double> numbers_of(const Json& array) {
   return out;
 }
 
-std::string key_of(std::vector<int32_t> placement, int64_t local) {
+// Its smallest rotation.
+std::string name_of(std::vector<int32_t> placement) {
   std::vector<int32_t> least = placement;
   for (size_t i = 1; i < placement.size(); ++i) {
     std::rotate(placement.begin(), placement.begin() + 1, placement.end());
@@ -27,10 +29,77 @@ std::string key_of(std::vector<int32_t> placement, int64_t local) {
   }
   std::string key;
   for (const int32_t count : least) key += std::to_string(count);
-  return fmt::format("{}|{}", key, local);
+  return key;
+}
+
+// The entries around `x`, and how far it lies between them; the last or first beyond them.
+template <typename Map>
+struct Neighbours {
+  typename Map::const_iterator low, high;
+  double share = 0;
+};
+template <typename Map>
+Neighbours<Map> around(const Map& map, double x) {
+  auto high = map.begin();
+  while (high != map.end() && static_cast<double>(high->first) < x) ++high;
+  if (high == map.end()) --high;
+  if (high == map.begin() || static_cast<double>(high->first) <= x) return {high, high, 0};
+  const auto low = std::prev(high);
+  const auto from = static_cast<double>(low->first);
+  return {low, high, (x - from) / (static_cast<double>(high->first) - from)};
+}
+
+// `value` of the entries around x, between them linear.
+template <typename Map, typename Value>
+StepSeconds between(const Map& map, double x, const Value& value) {
+  const Neighbours<Map> found = around(map, x);
+  const StepSeconds low = value(found.low->second);
+  if (found.low == found.high) return low;
+  const StepSeconds high = value(found.high->second);
+  return {low.first + found.share * (high.first - low.first),
+          low.second + found.share * (high.second - low.second)};
 }
 
 }  // namespace
+
+void StepTable::add_placement(const std::string& placement, int64_t local, StepSeconds seconds) {
+  int64_t workers = 0;
+  for (const char digit : placement) workers += digit - '0';
+  Mean& own = by_placement_[placement][local];
+  own = {seconds, 1};
+  add_counts(static_cast<int64_t>(placement.size()), workers, local, seconds);
+}
+
+void StepTable::add_counts(int64_t nodes, int64_t workers, int64_t local, StepSeconds seconds) {
+  Mean& mean = by_counts_[nodes][workers][local];
+  mean.sum.first += seconds.first;
+  mean.sum.second += seconds.second;
+  mean.count += 1;
+}
+
+StepSeconds StepTable::at(const std::vector<int32_t>& placement, int64_t local) const {
+  const auto mean = [](const Mean& one) {
+    return StepSeconds{one.sum.first / one.count, one.sum.second / one.count};
+  };
+  const auto of_curve = [&](const Curve& curve) {
+    return between(curve, static_cast<double>(local), mean);
+  };
+  const auto found = by_placement_.find(name_of(placement));
+  if (found != by_placement_.end()) return of_curve(found->second);
+  const double workers = std::accumulate(placement.begin(), placement.end(), 0);
+  return between(by_counts_, static_cast<double>(placement.size()),
+                 [&](const auto& by_workers) { return between(by_workers, workers, of_curve); });
+}
+
+std::optional<StepSeconds> GoodputApplication::step(const std::vector<int32_t>& placement,
+                                                    int64_t local) const {
+  if (!steps.empty()) {
+    const auto found = steps.find(fmt::format("{}|{}", name_of(placement), local));
+    if (found != steps.end()) return found->second;
+  }
+  if (table.empty()) return std::nullopt;
+  return table.at(placement, local);
+}
 
 GoodputApplication read_application(const Json& data) {
   GoodputApplication app;
@@ -78,14 +147,6 @@ GoodputProgress::Split GoodputProgress::split(int64_t workers, bool always_accum
   return made;
 }
 
-std::pair<double, double> GoodputProgress::step(const std::vector<int32_t>& placement,
-                                                int64_t local) const {
-  const std::string key = key_of(placement, local);
-  const auto found = application_->steps.find(key);
-  TY_REQUIRE(found != application_->steps.end(), "no measured step for placement {}", key);
-  return found->second;
-}
-
 size_t GoodputProgress::completion_epoch() const {
   return static_cast<size_t>(application_->by_batch.begin()->second.completion_epoch);
 }
@@ -109,10 +170,10 @@ double GoodputProgress::speed(int32_t, int32_t workers, int32_t) const {
     placement.push_back(std::min(left, kWorkersPerNode));
   }
   const Split made = split(workers, true);
-  const auto found = application_->steps.find(key_of(placement, made.local));
+  const auto found = application_->step(placement, made.local);
   // Beyond what was measured nobody asks for more.
-  if (found == application_->steps.end()) return 1e-9;
-  const auto [whole, sync] = found->second;
+  if (!found) return 1e-9;
+  const auto [whole, sync] = *found;
   return 1 / (whole + (whole - sync) * static_cast<double>(made.further));
 }
 
@@ -122,7 +183,10 @@ std::optional<double> GoodputProgress::run(const Allocation& allocation, double 
   const Split made = split(allocation.workers, false);
   const int64_t batch = allocation.workers * made.local * (made.further + 1);
   const double scale = static_cast<double>(batch) / static_cast<double>(application_->init_batch);
-  const auto [whole, sync] = step(placement, made.local);
+  const auto measured = application_->step(placement, made.local);
+  TY_REQUIRE(measured, "no measured step for placement {} with {} images per worker",
+             name_of(placement), made.local);
+  const auto [whole, sync] = *measured;
   const double step_seconds = whole + (whole - sync) * static_cast<double>(made.further);
   for (double left = seconds; left > 0;) {
     using Recorded = GoodputApplication::Recorded;

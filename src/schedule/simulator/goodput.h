@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,30 @@
 #include "schedule/simulator/job.h"
 
 namespace trainyard::schedule {
+
+// Seconds of a step and of its synchronisation.
+using StepSeconds = std::pair<double, double>;
+
+// Measured steps by images per worker, for the placements that were measured and, where one was
+// not, by numbers of nodes and workers; between them linear, beyond them that of the last.
+class StepTable {
+ public:
+  // `placement`: the workers on each node, a digit each, such as "144".
+  void add_placement(const std::string& placement, int64_t local, StepSeconds seconds);
+  void add_counts(int64_t nodes, int64_t workers, int64_t local, StepSeconds seconds);
+  bool empty() const { return by_counts_.empty(); }
+  StepSeconds at(const std::vector<int32_t>& placement, int64_t local) const;
+
+ private:
+  struct Mean {
+    StepSeconds sum = {};
+    double count = 0;
+  };
+  using Curve = std::map<int64_t, Mean>;  // by images per worker
+
+  std::map<std::string, Curve> by_placement_;
+  std::map<int64_t, std::map<int64_t, Curve>> by_counts_;  // nodes, workers
+};
 
 struct GoodputApplication {
   int64_t init_batch = 1;
@@ -28,9 +53,12 @@ struct GoodputApplication {
     std::vector<double> variance;
   };
   std::map<int64_t, Recorded> by_batch;
-  // Seconds of a step and of its synchronisation by "placement|images per worker"; a placement is
-  // the workers on each node, its smallest rotation.
-  std::map<std::string, std::pair<double, double>> steps;
+  // By "placement|images per worker"; a placement is its smallest rotation.
+  std::map<std::string, StepSeconds> steps;
+  StepTable table;  // for what is not in `steps`
+
+  // No value: not measured.
+  std::optional<StepSeconds> step(const std::vector<int32_t>& placement, int64_t local) const;
 
   // One field of the records at an epoch, for any batch.
   double recorded(std::vector<double> Recorded::*field, int64_t batch, size_t epoch) const;
@@ -63,7 +91,6 @@ class GoodputProgress : public Progress {
     int64_t further = 0;  // passes before a synchronisation, beyond the first
   };
   Split split(int64_t workers, bool always_accumulate) const;
-  std::pair<double, double> step(const std::vector<int32_t>& placement, int64_t local) const;
   size_t completion_epoch() const;
 
   std::shared_ptr<const GoodputApplication> application_;
