@@ -22,12 +22,9 @@ std::string provenance_lines(const Provenance& provenance) {
   std::string out;
   if (!provenance.command.empty()) out += "Made by: " + provenance.command + "\n";
   const auto list = [&](std::string_view what, const Json& object) {
-    if (!object.is_object() || object.members().empty()) return;
     std::vector<std::string> words;
-    for (const auto& [key, value] : object.members()) {
-      words.push_back(key + " " + (value.is_string() ? value.as_string() : value.dump(-1)));
-    }
-    out += fmt::format("{}: {}\n", what, join(words, ", "));
+    for (const auto& [key, value] : facts_of(object)) words.push_back(key + " " + value);
+    if (!words.empty()) out += fmt::format("{}: {}\n", what, join(words, "; "));
   };
   list("Settings", provenance.configuration);
   list("Machine", provenance.machine);
@@ -157,7 +154,29 @@ std::string csv(const Document& document) {
   return out;
 }
 
+std::string value_words(const Json& value) {
+  if (value.is_string()) return value.as_string();
+  if (!value.is_array()) return value.dump(-1);
+  std::vector<std::string> words;
+  for (const Json& item : value.items()) words.push_back(value_words(item));
+  return join(words, ", ");
+}
+
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> facts_of(const Json& object) {
+  constexpr std::string_view kBytes = "_bytes";
+  std::vector<std::pair<std::string, std::string>> facts;
+  if (!object.is_object()) return facts;
+  for (const auto& [key, value] : object.members()) {
+    if (key.ends_with(kBytes) && value.is_number()) {
+      facts.emplace_back(key.substr(0, key.size() - kBytes.size()), bytes_text(value.as_number()));
+    } else if (std::string words = value_words(value); !words.empty()) {
+      facts.emplace_back(key, std::move(words));
+    }
+  }
+  return facts;
+}
 
 Format::Kind format_from_name(std::string_view name) {
   for (size_t i = 0; i < kFormatNames.size(); ++i) {

@@ -79,6 +79,10 @@ struct Provenance {
   Json machine = {};        // an object, or null
 };
 
+// Names and values as people read them: lists with commas, bytes with a unit, nothing that is
+// empty.
+std::vector<std::pair<std::string, std::string>> facts_of(const Json& object);
+
 using Block = std::variant<Heading, Paragraph, Table, Chart, Picture, Listing, Provenance>;
 
 // Blocks for people, data for programs.

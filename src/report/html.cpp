@@ -61,14 +61,6 @@ std::string anchor(std::string_view heading, size_t number) {
   return fmt::format("s{}-{}", number, out);
 }
 
-std::string shown(const Json& value) {
-  if (value.is_string()) return value.as_string();
-  if (!value.is_array()) return value.dump(-1);
-  std::vector<std::string> parts;
-  for (const Json& item : value.items()) parts.push_back(shown(item));
-  return join(parts, ", ");
-}
-
 // Turns blocks into the body; charts are collected for the script.
 class Body {
  public:
@@ -184,11 +176,12 @@ class Body {
   }
 
   void facts(std::string_view what, const Json& object) {
-    if (!object.is_object() || object.members().empty()) return;
+    const auto all = facts_of(object);
+    if (all.empty()) return;
     out_ += fmt::format("<details class=\"facts\" open><summary>{}</summary><dl>\n", what);
-    for (const auto& [key, value] : object.members()) {
+    for (const auto& [key, value] : all) {
       out_ += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", html_escaped(key),
-                          html_escaped(shown(value)));
+                          html_escaped(value));
     }
     out_ += "</dl></details>\n";
   }

@@ -122,7 +122,8 @@ std::vector<bool> Table::best_rows(size_t column) const {
   }
   if (numbers.size() < 2) return best;
   const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
-  // What is printed alike is equally good.
+  // What is printed alike is equally good, and where all is alike none is best.
+  if (rows_[low->second][column].text == rows_[high->second][column].text) return best;
   const size_t first = wanted == Best::kLowest ? low->second : high->second;
   for (const auto& [value, row] : numbers) {
     best[row] = rows_[row][column].text == rows_[first][column].text;

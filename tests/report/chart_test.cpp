@@ -140,6 +140,24 @@ TEST(Table, MarksTheBestNumberOfAColumn) {
   EXPECT_EQ(table.to_csv(), "network,ms\na,12.25\nb,3.5\nc,-\n");
 }
 
+TEST(Table, EqualNumbersShareTheMarkUnlessAllAreEqual) {
+  Table table({{"network", Align::kLeft}, {"ms", Align::kRight, 0, "", Best::kLowest}});
+  table.add_row({"a", fixed_cell(3.51, 1)});
+  table.add_row({"b", fixed_cell(3.49, 1)});
+  EXPECT_EQ(table.to_text().find('*'), std::string::npos) << table.to_text();
+  table.add_row({"c", fixed_cell(9, 1)});
+  EXPECT_NE(table.to_text().find("a        *3.5"), std::string::npos) << table.to_text();
+  EXPECT_NE(table.to_text().find("b        *3.5"), std::string::npos) << table.to_text();
+}
+
+TEST(Document, FactsAreForPeople) {
+  const Json facts = Json::object(
+      {{"gpus", Json::parse(R"(["k80", "v100"])", "test")}, {"shape", ""}, {"memory_bytes", 1024}});
+  const std::vector<std::pair<std::string, std::string>> expected = {{"gpus", "k80, v100"},
+                                                                     {"memory", "1.00 KiB"}};
+  EXPECT_EQ(facts_of(facts), expected);
+}
+
 // What is read of a picture: the signature and its size.
 const std::string kPng("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\2\0\0\0\3", 24);
 
