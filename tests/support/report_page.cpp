@@ -69,6 +69,23 @@ Chart scatter() {
   return chart;
 }
 
+// As many names as an all-reduce has algorithms.
+Chart many_names() {
+  Chart chart{.kind = ChartKind::kScatter,
+              .title = "Scatter with many names",
+              .x = {.name = "measured, ms", .log = true},
+              .y = {.name = "predicted, ms", .log = true}};
+  double x = 1;
+  for (const char* name :
+       {"auto", "butterfly", "hierarchical", "mpi", "reduce-broadcast", "ring", "shared", "tree"}) {
+    chart.series.push_back(
+        {name + std::string(", measured"), Origin::kMeasured, {{.x = x, .y = x}}});
+    x *= 2;
+  }
+  chart.series.push_back({"exact", Origin::kIdeal, {{.x = 1, .y = 1}, {.x = x, .y = x}}});
+  return chart;
+}
+
 Chart histogram() {
   Chart chart{.kind = ChartKind::kHistogram,
               .title = "Histogram",
@@ -142,13 +159,24 @@ int main(int, char** arguments) {
   for (Block& block : std::vector<Block>{
            trainyard::report::Heading{"Words and tables"},
            trainyard::report::Paragraph{"Text with `code` and **strong** words."},
-           trainyard::report::Paragraph{"- one item"}, trainyard::report::Paragraph{"- another"},
+           trainyard::report::Paragraph{"- one item"},
+           trainyard::report::Paragraph{"- another"},
            trainyard::report::Paragraph{"The answer stands out.", trainyard::report::Tone::kAnswer},
-           table, trainyard::report::Heading{"Charts"}, lines(),
+           table,
+           trainyard::report::Heading{"Charts"},
+           lines(),
            bars(ChartKind::kBar, "Bars, measured and predicted"),
-           bars(ChartKind::kStackedBar, "Stacked bars"), powers(), scatter(), histogram(),
-           heat_map(), timeline(), trainyard::report::Heading{"Pictures"}, picture(),
-           trainyard::report::Heading{"Listings"}, listing()}) {
+           bars(ChartKind::kStackedBar, "Stacked bars"),
+           powers(),
+           scatter(),
+           many_names(),
+           histogram(),
+           heat_map(),
+           timeline(),
+           trainyard::report::Heading{"Pictures"},
+           picture(),
+           trainyard::report::Heading{"Listings"},
+           listing()}) {
     document.blocks.push_back(std::move(block));
   }
   trainyard::report::Format format = trainyard::report::Format::kHtml;

@@ -42,7 +42,7 @@ export interface Palette {
 
 export function compact(value: number): string {
   const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e6 || size < 1e-3)) {
+  if (size !== 0 && (size >= 1e6 || size < 1e-4)) {
     const units: [number, string][] = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M']];
     for (const [unit, letter] of units) {
       if (size >= unit) return trimmed(value / unit) + letter;

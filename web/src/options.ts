@@ -27,6 +27,9 @@ export function heightOf(chart: Chart, width: number): number {
   return (width < 500 ? 270 : 320) + legend;
 }
 
+/** Between entries of the legend, and between its rows, which are as high as their marks: 14 pixels. */
+const LEGEND_GAP = 10;
+
 function legendRows(chart: Chart, width: number): number {
   const named = chart.series.filter((series) => series.name !== '');
   if (named.length < 2 && chart.kind !== 'timeline') return 0;
@@ -34,7 +37,7 @@ function legendRows(chart: Chart, width: number): number {
   let rows = 1;
   let used = 0;
   for (const series of named) {
-    const entry = series.name.length * 7 + 48;
+    const entry = series.name.length * 7 + 32 + LEGEND_GAP;
     if (used > 0 && used + entry > width - 8) {
       rows += 1;
       used = 0;
@@ -48,7 +51,7 @@ const isIdeal = (series: Series) => series.origin === 'ideal';
 
 /**
  * Gives each series its colour: the same through all charts of the page by its group, or else its name, and as far as the palette
- * goes another than those it stands beside in any of them.
+ * goes one that no other series of the page has, or at least none beside it.
  */
 export function shareColors(charts: Chart[], count: number): void {
   const key = (series: Series) => (series.group === '' ? series.name : series.group);
@@ -59,8 +62,9 @@ export function shareColors(charts: Chart[], count: number): void {
   }
   const chosen = new Map<string, number>();
   beside.forEach((others, one) => {
+    // Beside it counts first; elsewhere on the page decides between what is left.
     const used = new Array<number>(count).fill(0);
-    others.forEach((other) => chosen.has(other) && (used[chosen.get(other)!] += 1));
+    chosen.forEach((color, other) => (used[color] += others.has(other) ? beside.size : 1));
     chosen.set(one, used.indexOf(Math.min(...used)));
   });
   charts.forEach((chart) => (chart.colors = chart.series.map((series) => chosen.get(key(series)) ?? 0)));
@@ -133,6 +137,18 @@ function style(series: Series, color: string, palette: Palette, points: number):
   };
 }
 
+/** Joins the points of one group whose origins differ: what was measured leads to what was extrapolated. */
+const JOINT = 'joint';
+
+function joints(chart: Chart, colors: string[]): Dictionary[] {
+  const groups = new Map<string, number[]>();
+  chart.series.forEach((series, index) => series.group !== '' && !isIdeal(series) && groups.set(series.group, [...(groups.get(series.group) ?? []), index]));
+  return [...groups.values()].filter((members) => new Set(members.map((index) => chart.series[index].origin)).size > 1).map((members) => ({
+    type: 'line', name: JOINT, silent: true, symbol: 'none', z: 1, lineStyle: { width: 1.5, type: [2, 5], color: colors[members[0]] },
+    data: members.flatMap((index) => chart.series[index].points.map(place)).sort((a, b) => (a[0] ?? 0) - (b[0] ?? 0)),
+  }));
+}
+
 const place = (point: Point): (number | null)[] => [point[0], point[1]];
 
 /** Error bars, drawn over the points they belong to. */
@@ -187,7 +203,7 @@ function seriesOf(chart: Chart, palette: Palette, lying: boolean): Dictionary[] 
     const errors = lying ? null : errorBars(chart, series, index, palette.ink);
     if (errors) out.push(errors);
   });
-  return out;
+  return chart.kind === 'line' ? [...out, ...joints(chart, colors)] : out;
 }
 
 function histogram(chart: Chart, palette: Palette): Dictionary[] {
@@ -253,7 +269,7 @@ function tooltip(chart: Chart, palette: Palette, lying: boolean): Dictionary {
   return {
     ...common, trigger: 'axis', axisPointer: { type: chart.kind === 'line' ? 'line' : 'shadow', lineStyle: { color: palette.soft } },
     formatter(items: any[]) {
-      const shown = items.filter((item) => item.componentSubType !== 'custom');
+      const shown = items.filter((item) => item.componentSubType !== 'custom' && item.seriesName !== JOINT);
       if (shown.length === 0) return '';
       const at = shown[0].value[lying ? 1 : 0];
       const name = chart.x.categories ? chart.x.categories[at] : `${chart.x.name} ${number(at)}`;
@@ -293,7 +309,7 @@ export function optionsOf(chart: Chart, palette: Palette, width: number, title =
     backgroundColor: title ? palette.card : 'transparent',
     textStyle: { fontFamily: FONT, color: palette.ink },
     title: title ? { text: chart.title, left: 4, top: 2, textStyle: { color: palette.ink, fontSize: 15, fontWeight: 600 } } : undefined,
-    legend: rows > 0 ? { left: 0, top: title ? 30 : 0, itemGap: 16, itemWidth: 26, textStyle: { color: palette.ink, fontSize: 12.5 },
+    legend: rows > 0 ? { left: 0, top: title ? 30 : 0, itemGap: LEGEND_GAP, itemWidth: 26, textStyle: { color: palette.ink, fontSize: 12.5 },
       data: chart.series.map((series) => series.name) } : { show: false },
     grid: { left: 8, right: lanes ? 16 : 22, top: top + (lanes ? (chart.kind === 'heat-map' ? 34 : 8) : lying ? 6 : 30), bottom: 26, containLabel: true },
     xAxis: lying ? across : x,

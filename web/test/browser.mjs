@@ -37,8 +37,9 @@ function makePages() {
   execFileSync(reportPage, [page('elements')]);
   run('predict', 'resnet50', '--workers', '1,2,4,8', '--html', page('predict'));
   run('lab', 'run', 'cnn-architectures', '--runs-dir', output);
+  run('lab', 'run', 'paleo-scaling', '--runs-dir', output);
   run('staleness', '--learner', '1,2,3,4', '--learner', '2.5,5', '--html', page('staleness'));
-  return [page('elements'), page('predict'), join(output, 'cnn-architectures', 'report.html'), page('staleness')];
+  return [page('elements'), page('predict'), join(output, 'cnn-architectures', 'report.html'), page('staleness'), join(output, 'paleo-scaling', 'report.html')];
 }
 
 const WIDTHS = { wide: { width: 1400, height: 900 }, narrow: { width: 390, height: 844 } };
@@ -58,12 +59,20 @@ async function checkPage(context, file, width) {
     charts: document.querySelectorAll('figure.chart').length,
     tables: [...document.querySelectorAll('figure.chart')].filter((figure) => figure.querySelector('details table tbody tr')).length,
     overflow: document.documentElement.scrollWidth - innerWidth,
+    collisions: [...document.querySelectorAll('.plot svg')].flatMap((svg) => {
+      const texts = [...svg.querySelectorAll('text')].filter((text) => text.textContent.trim() !== '').map((text) => ({ words: text.textContent, box: text.getBoundingClientRect() }));
+      const common = (a, b, low, high) => Math.min(a[high], b[high]) - Math.max(a[low], b[low]);
+      return texts.flatMap((one, index) => texts.slice(index + 1)
+        .filter((other) => common(one.box, other.box, 'left', 'right') > 2 && common(one.box, other.box, 'top', 'bottom') > 3)
+        .map((other) => `${one.words} / ${other.words}`));
+    }),
     unnamed: [...document.querySelectorAll('button, a, img')].filter((e) => !(e.textContent || e.getAttribute('aria-label') || e.getAttribute('alt'))).length,
   }));
   check(facts.title !== '' && facts.title !== 'owned' && problems.length === 0, `${name}: renders without complaint ${problems.join('; ')}`);
   check(facts.charts === facts.plots.length && facts.plots.every((marks) => marks > 3), `${name}: ${facts.charts} charts have marks`);
   check(facts.tables === facts.charts, `${name}: every chart has its data as a table`);
   check(facts.overflow <= 0, `${name}: nothing is wider than the window (${facts.overflow} px)`);
+  check(facts.collisions.length === 0, `${name}: no text of a chart lies on another ${facts.collisions.join('; ')}`);
   check(facts.unnamed === 0, `${name}: every control has a name`);
   await page.screenshot({ path: file.replace(/\.html$/, `-${width}.png`), fullPage: true });
   return page;
