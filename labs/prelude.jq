@@ -1,29 +1,33 @@
 # Functions for the queries of labs, beside jq's own.
 
+# A sentence about a number that is not there is left out of the report (src/lab/answers.h).
+def number: if type == "number" then . else error("a value is missing (null)") end;
+
 # Numbers are written as the program writes them (src/base/text.cpp); tests/lab/prelude_test.cpp holds both against each other.
 
 # 3.14159 | fixed(2) -> "3.14"; the nearest, and of two as near the even one; a zero has no minus sign
 def fixed(digits):
-  if type != "number" then "-" else
-    . as $x
-    | (if digits == 0 then 1 else pow(10; digits) end) as $unit
-    | fabs as $size
-    | ($size * $unit) as $product
-    # What the product lost to rounding: without it, a half may be one that only looks so.
-    | fma($size; $unit; -$product) as $lost
-    | ($product | floor) as $below
-    | ($product - $below) as $part
-    | (if $part > 0.5 or ($part == 0.5 and ($lost > 0 or ($lost == 0 and $below % 2 == 1))) then $below + 1 else $below end) as $n
-    | (($n / $unit) | floor) as $whole
-    | (if $x < 0 and $n > 0 then "-" else "" end) + ($whole | tostring)
-      + (if digits == 0 then "" else
-          (($n - $whole * $unit) | tostring) as $rest
-          | "." + (("0" * (digits - ($rest | length))) // "") + $rest
-        end)
-  end;
+  number as $x
+  | $x
+  | (if digits == 0 then 1 else pow(10; digits) end) as $unit
+  | fabs as $size
+  | ($size * $unit) as $product
+  # What the product lost to rounding: without it, a half may be one that only looks so.
+  | fma($size; $unit; -$product) as $lost
+  | ($product | floor) as $below
+  | ($product - $below) as $part
+  | (if $part > 0.5 or ($part == 0.5 and ($lost > 0 or ($lost == 0 and $below % 2 == 1))) then $below + 1 else $below end) as $n
+  | (($n / $unit) | floor) as $whole
+  | (if $x < 0 and $n > 0 then "-" else "" end) + ($whole | tostring)
+    + (if digits == 0 then "" else
+        (($n - $whole * $unit) | tostring) as $rest
+        | "." + (("0" * (digits - ($rest | length))) // "") + $rest
+      end);
 
 # 0.993 | percent(1) -> "99.3 %"
-def percent(digits): if type != "number" then "-" else (. * 100 | fixed(digits)) + " %" end;
+def percent(digits): (number * 100 | fixed(digits)) + " %";
+# [0.16, 0.53] | percent_span(0) -> "16 % to 53 %", or one figure where both look the same
+def percent_span(digits): (min | percent(digits)) as $low | (max | percent(digits)) as $high | if $low == $high then $low else "\($low) to \($high)" end;
 
 # 1234567 -> "1,234,567"
 def commas:
@@ -37,12 +41,10 @@ def three_digits: if fabs >= 99.95 then fixed(0) elif fabs >= 9.995 then fixed(1
 
 # In the first of the units in which it has at most three digits before the point; whole numbers of the smallest as they are.
 def scaled(base; units; gap):
-  if type != "number" then "-" else
-    {value: ., unit: 0}
-    | until(.unit + 1 == (units | length) or (.value | fabs) < base * 0.9995; {value: (.value / base), unit: (.unit + 1)})
-    | (.unit == 0 and .value == (.value | floor)) as $plain
-    | (.value | if $plain then fixed(0) else three_digits end) + gap + units[.unit]
-  end;
+  {value: number, unit: 0}
+  | until(.unit + 1 == (units | length) or (.value | fabs) < base * 0.9995; {value: (.value / base), unit: (.unit + 1)})
+  | (.unit == 0 and .value == (.value | floor)) as $plain
+  | (.value | if $plain then fixed(0) else three_digits end) + gap + units[.unit];
 
 # 25557032 -> "25.6M"
 def si: scaled(1000; ["", "K", "M", "G", "T", "P"]; "");
@@ -52,8 +54,8 @@ def bytes_text: scaled(1024; ["B", "KiB", "MiB", "GiB", "TiB"]; " ");
 
 # 0.0123 -> "12.3 ms"
 def seconds_text:
-  if type != "number" then "-"
-  elif . < 1e-3 then (. * 1e6 | three_digits) + " us"
+  number
+  | if . < 1e-3 then (. * 1e6 | three_digits) + " us"
   elif . < 1 then (. * 1e3 | three_digits) + " ms"
   elif . < 120 then three_digits + " s"
   else
@@ -69,13 +71,23 @@ def mean_error: map((.[0] / .[1] - 1) | fabs) | mean;
 # Names of a list as people write it: "a, b and c".
 def listed: if length < 2 then join("") else (.[:-1] | join(", ")) + " and " + .[-1] end;
 
-# Verdicts come from data: 1 if a is larger than b by more than `margin` (a share of b), -1 if it is smaller, 0 within it.
-def compare(a; b; margin): if a > b * (1 + margin) then 1 elif a < b * (1 - margin) then -1 else 0 end;
+# Verdicts come from data: 1 if a is larger than b by more than `margin` (a share of the size of b), -1 if it is smaller, 0 within it.
+def compare(a; b; margin):
+  (a | number) as $a | (b | number) as $b | (($b | fabs) * margin) as $spread
+  | if $a > $b + $spread then 1 elif $a < $b - $spread then -1 else 0 end;
 def verdict(a; b; margin; more; same; less): compare(a; b; margin) | if . > 0 then more elif . < 0 then less else same end;
 # 3 | count_of("worker") -> "3 workers"
-def count_of(word): "\(.) \(word)" + (if . == 1 then "" else "s" end);
-# "2.1 times as fast as", "0.70 of the speed of", "as fast as", of a ratio of speeds.
-def times_as_fast: if . > 1.03 then fixed(2) + " times as fast as" elif . < 0.97 then "slower than (" + fixed(2) + " times the speed of)" else "as fast as" end;
+def count_of(word): number | "\(.) \(word)" + (if . == 1 then "" else "s" end);
+# [1, 2] | counts_of("worker") -> "1 and 2 workers"; [1] -> "1 worker"
+def counts_of(word): (map(tostring) | listed) + " \(word)" + (if . == [1] then "" else "s" end);
+# "2.10 times as fast as", "slower than (0.70 times the speed of)" or "as fast as", of a ratio of speeds.
+def times_as_fast: number | if . > 1.03 then fixed(2) + " times as fast as" elif . < 0.97 then "slower than (" + fixed(2) + " times the speed of)" else "as fast as" end;
+# 3211264 | two_digits -> "3.2M", the rounding of lecture notes; 150528 -> "150K"
+def two_digits:
+  {value: number, unit: 0}
+  | until(.unit == 4 or (.value | fabs) < 999.5; {value: (.value / 1000), unit: (.unit + 1)})
+  | .unit as $unit
+  | (.value | if fabs >= 99.5 then (. / 10 | round) * 10 | fixed(0) elif fabs >= 9.95 or $unit == 0 then fixed(0) else fixed(1) end) + ["", "K", "M", "G", "T"][$unit];
 # Rows of predictions that fit into the memory of the device.
 def fitting: map(select(.fits != false));
 # Predictions with those that do not fit marked for tables.

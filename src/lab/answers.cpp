@@ -1,5 +1,6 @@
 #include "lab/answers.h"
 
+#include <cctype>
 #include <set>
 
 #include <fmt/format.h>
@@ -32,15 +33,27 @@ void collect(const Json& value, std::string_view key, std::set<std::string>& pro
   }
 }
 
+// What \(…) makes of a value that is not there.
+bool says_null(std::string_view text) {
+  constexpr std::string_view kNull = "null";
+  const auto letter = [&](size_t at) {
+    return at < text.size() && std::isalnum(static_cast<unsigned char>(text[at])) != 0;
+  };
+  for (size_t at = text.find(kNull); at != std::string_view::npos; at = text.find(kNull, at + 1)) {
+    if (!letter(at - 1) && !letter(at + kNull.size())) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Answers::Answers(const Json& report, const Json& data) : data_(data) {
   std::set<std::string> programs;
   collect(report, "", programs);
-  // A program that fails gives an empty list here, and its own error when it is asked alone.
   std::string all = "[";
   for (const std::string& program : programs) {
-    all += fmt::format("{}(try [limit(1; ({}\n))] catch [])", all.size() > 1 ? ", " : "", program);
+    all += fmt::format("{}(try [limit(1; ({}\n))] catch tostring)", all.size() > 1 ? ", " : "",
+                       program);
   }
   Json found;
   try {
@@ -49,19 +62,34 @@ Answers::Answers(const Json& report, const Json& data) : data_(data) {
     return;  // one of them is no program, or all together take too long; asked alone each says so
   }
   size_t at = 0;
-  for (const std::string& program : programs) {
-    const Json::Array& result = found.items()[at++].items();
-    if (!result.empty()) known_.emplace(program, result[0]);
-  }
+  for (const std::string& program : programs) known_.emplace(program, found.items()[at++]);
+}
+
+Json Answers::found(std::string_view program, const std::string& where) const {
+  const auto known = known_.find(program);
+  if (known == known_.end()) return ask(program, data_, where);
+  if (!known->second.is_array()) throw_error("{}: {}", where, known->second.as_string());
+  TY_REQUIRE(!known->second.items().empty(), "{}: the jq program gives no result", where);
+  return known->second.items()[0];
 }
 
 Json Answers::one(std::string_view program, const std::string& where) const {
-  const auto known = known_.find(program);
-  return known != known_.end() ? known->second : ask(program, data_, where);
+  try {
+    return found(program, where);
+  } catch (const Error& error) {
+    // What jq says where it needs a number, list or text and has none.
+    if (std::string_view(error.what()).find("null") == std::string_view::npos) throw;
+    throw AbsentValue(error.what());
+  }
 }
 
 std::string Answers::filled(std::string_view text, const std::string& where) const {
-  return fill_in(text, where, [&](std::string_view program) { return one(program, where); });
+  return fill_in(text, where, [&](std::string_view program) {
+    Json value = one(program, where);
+    const bool lacks = value.is_null() || (value.is_string() && says_null(value.as_string()));
+    if (lacks) throw AbsentValue(where + ": the result is null");
+    return value;
+  });
 }
 
 }  // namespace trainyard::lab

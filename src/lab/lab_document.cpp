@@ -34,6 +34,13 @@ Json asked(const YamlView& view, const Answers& answers) {
   return answers.one(view.text(), view.where());
 }
 
+// Of a table, chart or listing.
+Json needed(const YamlView& view, const Answers& answers) {
+  Json value = asked(view, answers);
+  if (value.is_null()) throw AbsentValue(view.where() + ": the result is null");
+  return value;
+}
+
 std::string text_of(const Json& value) {
   if (value.is_string()) return value.as_string();
   return value.is_null() ? "-" : value.dump(-1);
@@ -72,14 +79,28 @@ Best best_of(const YamlView& column) {
   return Best::kNone;
 }
 
+// A column that no row has a value for is left out: settings decide which there are.
+bool is_used(const std::string& key, const Json::Array& rows) {
+  if (rows.empty()) return true;
+  return std::any_of(rows.begin(), rows.end(), [&](const Json& row) {
+    const Json* value = row.is_object() ? row.find(key) : nullptr;
+    return value != nullptr && !value->is_null();
+  });
+}
+
 report::Table table_of(const YamlView& view, const Answers& answers) {
   view.only({"rows", "columns"});
+  const YamlView rows = view.at("rows");
+  const Json result = needed(rows, answers);
+  if (!result.is_array()) rows.fail("expected a query that gives an array of objects");
   std::vector<report::Column> columns;
   std::vector<std::string> keys;
   std::vector<std::string> formats;
   for (const YamlView& column : view.at("columns").items()) {
     column.only({"key", "name", "format", "best"});
-    keys.push_back(column.at("key").text());
+    const std::string key = column.at("key").text();
+    if (!keys.empty() && !is_used(key, result.items())) continue;
+    keys.push_back(key);
     formats.push_back(column.text_or("format", "text"));
     const bool text = formats.back() == "text";
     const auto name = column.find("name");
@@ -87,9 +108,6 @@ report::Table table_of(const YamlView& view, const Answers& answers) {
                        text ? Align::kLeft : Align::kRight, 0, keys.back(), best_of(column)});
   }
   report::Table table(std::move(columns));
-  const YamlView rows = view.at("rows");
-  const Json result = asked(rows, answers);
-  if (!result.is_array()) rows.fail("expected a query that gives an array of objects");
   for (const Json& row : result.items()) {
     if (row.is_null()) {
       table.add_rule();
@@ -223,7 +241,7 @@ report::Chart chart_of(const YamlView& view, const Answers& answers) {
   chart.y = axis_of(view, "y", answers);
   const YamlView series = view.at("series");
   if (!series.json().is_array()) {
-    const Json all = asked(series, answers);
+    const Json all = needed(series, answers);
     for (const Json& one : all.items()) add_series(one, chart, series);
     prefer_bars(chart);
     return chart;
@@ -233,7 +251,7 @@ report::Chart chart_of(const YamlView& view, const Answers& answers) {
     Json json = Json::object({{"name", one.text_or("name", "")},
                               {"origin", one.text_or("origin", "plain")},
                               {"group", one.text_or("group", "")}});
-    json["points"] = asked(one.at("points"), answers);
+    json["points"] = needed(one.at("points"), answers);
     add_series(json, chart, one);
   }
   prefer_bars(chart);
@@ -255,7 +273,7 @@ report::Listing listing_of(const YamlView& view, const Answers& answers) {
   view.only({"title", "columns"});
   report::Listing listing{filled(view.at("title"), answers), {}};
   const YamlView columns = view.at("columns");
-  const Json result = asked(columns, answers);
+  const Json result = needed(columns, answers);
   if (!result.is_array()) columns.fail("expected a query that gives [{title, lines}]");
   for (const Json& column : result.items()) {
     report::ListingColumn shown{text_of(column.at("title")), {}};
@@ -272,7 +290,7 @@ bool is_true(const Json& value) {
   return !value.is_null() && !(value.is_bool() && !value.as_bool());
 }
 
-void add_block(const YamlView& view, const Answers& answers, report::Document& document) {
+void add_contents(const YamlView& view, const Answers& answers, report::Document& document) {
   view.only({"heading", "text", "answer", "code", "table", "chart", "picture", "listing", "when"});
   if (const auto when = view.find("when")) {
     if (!is_true(asked(*when, answers))) return;
@@ -292,10 +310,33 @@ void add_block(const YamlView& view, const Answers& answers, report::Document& d
   if (const auto block = view.find("listing")) add(listing_of(*block, answers));
 }
 
+// A block whose data are not all there leaves a note in its place.
+void add_block(const YamlView& view, const Answers& answers, report::Document& document) {
+  try {
+    add_contents(view, answers, document);
+  } catch (const AbsentValue&) {
+    document.blocks.emplace_back(report::Paragraph{
+        fmt::format("Left out: the data lack a value that this part needs ({}).", view.where()),
+        report::Tone::kNotice});
+  }
+}
+
 bool names_synthetic_data(const Json& settings) {
   return std::any_of(settings.members().begin(), settings.members().end(), [](const auto& entry) {
     return entry.second.is_string() && entry.second.as_string().starts_with("synthetic:");
   });
+}
+
+// Commands whose results are the same on a busy machine.
+constexpr std::string_view kUntimed[] = {
+    "analyze", "check",   "data",    "detect",          "device",   "evaluate",  "export",  "jobs",
+    "models",  "optimus", "predict", "receptive-field", "schedule", "staleness", "validate"};
+
+bool takes_times(const Step& step) {
+  const std::string command = split(step.run, ' ')[0];
+  const bool untimed =
+      std::find(std::begin(kUntimed), std::end(kUntimed), command) != std::end(kUntimed);
+  return !untimed || step.run.find("--this") != std::string::npos;
 }
 
 // What makes a run weak evidence, or nothing.
@@ -314,7 +355,8 @@ std::string weak_evidence(const Lab& lab, const Json& data) {
   const Json* load = data.find("load_average");
   const double cores = data.at("machine").at("threads").as_number();
   constexpr double kBusy = 0.5;  // of a core
-  if (load != nullptr && load->as_number() > kBusy) {
+  if (load != nullptr && load->as_number() > kBusy &&
+      std::any_of(lab.steps.begin(), lab.steps.end(), takes_times)) {
     reasons.push_back(
         fmt::format("the machine was busy when it began (load {:.1f} on {:.0f} cores)",
                     load->as_number(), cores));

@@ -55,7 +55,7 @@ Step read_step(const YamlView& view) {
     view.at("name").fail(
         fmt::format("'{}' is no name for a step: expected letters, digits and _", step.name));
   }
-  require_free(step.name, {"settings", "quick", "machine"}, view.at("name"));
+  require_free(step.name, {"settings", "quick", "machine", "load_average"}, view.at("name"));
   step.run = view.at("run").text();
   if (const auto quick = view.find("quick")) step.quick = quick->boolean();
   if (const auto each = view.find("each")) {

@@ -22,7 +22,7 @@ std::filesystem::path result_file(const Cell& cell, const std::filesystem::path&
   return directory / "cells" / (cell.id + ".json");
 }
 
-// {words, seconds, result}, if the cell was run with the same words before.
+// {words, seconds, load_average, result}, if the cell was run with the same words before.
 std::optional<Json> stored_result(const Cell& cell, const std::filesystem::path& directory) {
   const std::filesystem::path file = result_file(cell, directory);
   if (!std::filesystem::exists(file)) return {};
@@ -98,7 +98,8 @@ double seconds_left(const std::vector<Cell>& cells, size_t next,
   return left;
 }
 
-Json run_cell(const LabRun& run, const Cell& cell, LabProgress& progress) {
+// `load` is that of the machine before the first cell.
+Json run_cell(const LabRun& run, const Cell& cell, double load, LabProgress& progress) {
   const std::filesystem::path folder = run.directory / "work" / cell.id;
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
@@ -120,6 +121,7 @@ Json run_cell(const LabRun& run, const Cell& cell, LabProgress& progress) {
   }
   Json stored = Json::object({{"words", Json::array_of(cell.words)}});
   stored["seconds"] = progress.elapsed();
+  stored["load_average"] = load;
   stored["result"] = Json::parse(outcome.out, "output of " + command_of(cell));
   std::filesystem::create_directories(result_file(cell, run.directory).parent_path());
   write_file(result_file(cell, run.directory), stored.dump());
@@ -138,7 +140,8 @@ Json run_cells(const LabRun& run) {
   data["settings"] = settings_of(*run.lab, run.choices);
   data["quick"] = run.choices.quick;
   data["machine"] = machine_facts();
-  data["load_average"] = load_average();
+  const double load = load_average();
+  double highest_load = 0;  // of the runs that the results are from
   for (const Step& step : run.lab->steps) data[step.name] = Json::array();
   LabProgress progress(run, cells.size());
   std::map<std::string, std::vector<double>> taken;
@@ -148,7 +151,10 @@ Json run_cells(const LabRun& run) {
     std::optional<Json> stored;
     if (!run.again) stored = stored_result(cell, run.directory);
     const bool kept = stored.has_value();
-    if (!kept) stored = run_cell(run, cell, progress);
+    if (!kept) stored = run_cell(run, cell, load, progress);
+    if (const Json* then = stored->find("load_average")) {
+      highest_load = std::max(highest_load, then->as_number());
+    }
     progress.end(progress.elapsed(), kept);
     const double seconds = stored->at("seconds").as_number();
     if (!kept) taken[cell.step].push_back(seconds);
@@ -158,6 +164,7 @@ Json run_cells(const LabRun& run) {
     row["result"] = stored->at("result");
     data[cell.step].push_back(std::move(row));
   }
+  data["load_average"] = highest_load;
   return data;
 }
 

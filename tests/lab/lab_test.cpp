@@ -27,16 +27,40 @@ TEST(Query, PreludeWritesNumbersForPeople) {
       {"0.005 | fixed(2)", "0.01"},
       {"-1.5 | fixed(1)", "-1.5"},
       {"12 | fixed(0)", "12"},
-      {"null | fixed(1)", "-"},
+      {"[0.16, 0.53] | percent_span(0)", "16 % to 53 %"},
+      {"[0.501, 0.502] | percent_span(0)", "50 %"},
       {"0.993 | percent(1)", "99.3 %"},
       {"1234567 | commas", "1,234,567"},
       {"25557032 | si", "25.6M"},
       {"0.0123 | seconds_text", "12.3 ms"},
       {"67108864 | bytes_text", "64.0 MiB"},
       {"[\"a\", \"b\", \"c\"] | listed", "a, b and c"},
-      {"[[11, 10], [9, 10]] | mean_error | fixed(2)", "0.10"}};
+      {"[[11, 10], [9, 10]] | mean_error | fixed(2)", "0.10"},
+      {"150528 | two_digits", "150K"},
+      {"3211264 | two_digits", "3.2M"},
+      {"25088 | two_digits", "25K"},
+      {"1000 | two_digits", "1.0K"},
+      {"[1] | counts_of(\"worker\")", "1 worker"},
+      {"[1, 2] | counts_of(\"worker\")", "1 and 2 workers"}};
   for (const auto& [program, expected] : cases) {
     EXPECT_EQ(ask(program, Json(), "test").as_string(), expected) << program;
+  }
+  for (const char* program : {"fixed(1)", "percent(1)", "si", "seconds_text", "bytes_text",
+                              "two_digits", "count_of(\"x\")", "times_as_fast"}) {
+    EXPECT_THROW(ask(program, Json(), "test"), Error) << program;
+  }
+}
+
+TEST(Query, VerdictsNeedTwoNumbers) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"[2, 1]", "more"},   {"[1, 2]", "less"},   {"[1.05, 1]", "same"},
+      {"[-1, -2]", "more"}, {"[-2, -1]", "less"}, {"[-1.05, -1]", "same"}};
+  const std::string program = R"(verdict(.[0]; .[1]; 0.1; "more"; "same"; "less"))";
+  for (const auto& [numbers, expected] : cases) {
+    EXPECT_EQ(ask(program, Json::parse(numbers, "test"), "test").as_string(), expected) << numbers;
+  }
+  for (const char* missing : {"[null, 1]", "[1, null]", "[]"}) {
+    EXPECT_THROW(ask(program, Json::parse(missing, "test"), "test"), Error) << missing;
   }
 }
 
@@ -172,10 +196,71 @@ TEST_F(LabTest, FillsTheReport) {
   const report::Document document = lab_document(lab_, data, "trainyard lab run sums.yaml");
   const std::string text = report::render(document, report::Format::kText);
   for (const char* piece : {"Sums of 4", "=> The largest is 12.", "total    1.5", "*12.0", "plus1",
-                            "Made by: trainyard lab run sums.yaml", "Settings: a [1,2], b 10"}) {
+                            "Made by: trainyard lab run sums.yaml", "Settings: a 1, 2; b 10"}) {
     EXPECT_NE(text.find(piece), std::string::npos) << piece << "\n" << text;
   }
   EXPECT_EQ(text.find("never"), std::string::npos);
+}
+
+TEST_F(LabTest, LeavesOutWhatTheDataLack) {
+  const Json data = ask(".sums[].result.sum = null", run({}), "test");
+  write_file(folder_ / "lacks.yaml", std::string(kLab) + R"yaml(
+  - text: "Half is {{ .sums[0].result.sum / 2 }}."
+  - text: '{{ .sums[0] | "Of \(.result.sum)" }}'
+  - table: {rows: .nothing, columns: [{key: a}]}
+)yaml");
+  const report::Document document =
+      lab_document(load_lab((folder_ / "lacks.yaml").string()), data, "trainyard");
+  const std::string text = report::render(document, report::Format::kText);
+  EXPECT_NE(text.find("Left out: the data lack a value"), std::string::npos) << text;
+  EXPECT_NE(text.find("Sums of 4"), std::string::npos) << text;
+  for (const char* piece : {"The largest is", "Half is", "Of ", "null"}) {
+    EXPECT_EQ(text.find(piece), std::string::npos) << piece << "\n" << text;
+  }
+}
+
+TEST_F(LabTest, LeavesOutColumnsWithoutValues) {
+  write_file(folder_ / "columns.yaml", R"(
+title: Columns
+question: Which?
+steps:
+  - {name: one, run: add 1 2}
+report:
+  - table:
+      rows: '[{a: 1, b: null}, {a: 2}]'
+      columns: [{key: a, name: first}, {key: b, name: second}, {key: c, name: third}]
+)");
+  lab_ = load_lab((folder_ / "columns.yaml").string());
+  const std::string text = report::render(lab_document(lab_, run({}), ""), report::Format::kText);
+  EXPECT_NE(text.find("first"), std::string::npos) << text;
+  EXPECT_EQ(text.find("second"), std::string::npos) << text;
+  EXPECT_EQ(text.find("third"), std::string::npos) << text;
+}
+
+// A result that is kept was measured on the machine as it was then.
+TEST_F(LabTest, RemembersHowBusyTheMachineWas) {
+  run({});
+  for (const auto& file : std::filesystem::directory_iterator(folder_ / "out" / "cells")) {
+    Json stored = Json::parse(read_file(file.path()), "cell");
+    stored["load_average"] = 7.5;
+    write_file(file.path(), stored.dump());
+  }
+  const Json data = run({});
+  EXPECT_EQ(data.at("load_average").as_number(), 7.5);
+  const std::string text = report::render(lab_document(lab_, data, ""), report::Format::kText);
+  EXPECT_NE(text.find("the machine was busy when it began (load 7.5"), std::string::npos) << text;
+}
+
+TEST(Labs, PredictionsAreAsGoodOnABusyMachine) {
+  for (const char* name : {"optimus-time", "paleo-scaling"}) {
+    const Lab lab = load_lab(name);
+    Json data = Json::object({{"settings", settings_of(lab, {})}, {"quick", false}});
+    data["machine"] = Json::object({{"threads", 2}});
+    data["load_average"] = 9;
+    for (const Step& step : lab.steps) data[step.name] = Json::array();
+    const std::string text = report::render(lab_document(lab, data, ""), report::Format::kText);
+    EXPECT_EQ(text.find("busy"), std::string::npos) << text;
+  }
 }
 
 TEST_F(LabTest, SaysLineAndFieldOfWhatIsWrong) {
@@ -233,8 +318,8 @@ std::string lab_error(std::string_view from, std::string_view to) {
 
 TEST(Lab, NamesOfStepsStayInTheFolder) {
   EXPECT_EQ(lab_error("name: rest", "name: rest"), "no error");
-  for (const char* name :
-       {"../../../evil", "a-b", "1st", "''", "settings", "quick", "machine", "sums"}) {
+  for (const char* name : {"../../../evil", "a-b", "1st", "''", "settings", "quick", "machine",
+                           "load_average", "sums"}) {
     EXPECT_NE(lab_error("name: rest", std::string("name: ") + name), "no error") << name;
   }
   EXPECT_NE(lab_error("{a1: \"{a}\"", "{result: \"{a}\"").find("reserved"), std::string::npos);
