@@ -28,6 +28,10 @@ TEST(Claims, PaleoScaling) {
          {".", "trainyard is closer", "PALEO is closer"},
          {".weak[0].result.rows[0].images_per_s = 30", "PALEO is closer here", "trainyard is"},
          {".weak[].result.rows[0].images_per_s = 40", "Both are equally far off", "is closer"},
+         {".", "for PALEO with one GPU", "Of strong scaling itself"},
+         {".published[0].result.rows[0] |= (.gpus = 8 | .batch_per_gpu = 16)",
+          "Of strong scaling itself, batch 128 shared", "mean error"},
+         {".settings.batch = 64", "Of strong scaling itself, batch 64 shared", ""},
          {R"(.settings.device = "v100")", "with one v100 and", "K80"},
          {R"(.settings.device = "a100")", "so nothing is compared", "mean error"}});
 }
@@ -65,7 +69,7 @@ TEST(Claims, FlopsAndPeak) {
          {".bench[0].result.median_ms = 50", "cost time themselves", "the spread"}});
 }
 
-TEST(Claims, Architectures) {
+TEST(Claims, CnnArchitectures) {
   Json data = parsed(
       R"({"settings": {}, "alexnet": [{"result": {"totals": {"params": 100, "macs": 1000}, "layers": [{"name": "i", "kind": "input", "params": 0, "output_shape": [1, 1, 7, 7], "activations": 49},
       {"name": "c", "kind": "convolution", "op": "Conv", "params": 10, "params_without_bias": 9, "macs": 900, "kernel": [3, 3], "strides": [1, 1], "pads": [0, 0], "output_shape": [1, 1, 5, 5], "activations": 25},
@@ -84,7 +88,7 @@ TEST(Claims, Architectures) {
          {".stack[0].result.receptive_field = 12", "as one 12x12 filter", "13"}});
 }
 
-TEST(Claims, PredictedAndMeasured) {
+TEST(Claims, PredictVsMeasured) {
   Json data = parsed(
       R"({"settings": {"networks": ["lenet5"], "seconds": 20, "runs": 3}, "calibrated": [{"result": {"threads": 2, "gflops": 100, "costs": []}}],
     "compared": [{"network": "lenet5", "result": {"rows": [
@@ -106,7 +110,7 @@ TEST(Claims, Tour) {
     "expected": [{"result": {"rows": [{"images_per_s": 900}]}}], "exported": [{"result": {"nodes": 9}}], "checked": [{"result": {"nodes": 9}}],
     "one": [{"result": {"best_top1": 0.8, "epochs": [{"epoch": 1, "top1": 0.8, "seconds": 5, "images_per_s": 1000}]}}],
     "two": [{"result": {"best_top1": 0.8, "epochs": [{"epoch": 1, "top1": 0.8, "seconds": 5, "images_per_s": 700}]}}]})");
-  const PictureFolder folder("samples.png");
+  const PictureFolder folder({"samples.png"});
   data = folder.added(data, "data");
   check("tour", altered(data, kCommon),
         {{".", "8 of a100-80gb train resnet50 10.00 times as fast as 8 of k80", ""},
