@@ -92,3 +92,6 @@ def two_digits:
 def fitting: map(select(.fits != false));
 # Predictions with those that do not fit marked for tables.
 def struck: map(. + {struck: (.fits == false)});
+# Rows of `validate`, by experiment and number of GPUs: network, device, stack, batch, precision and source. What was published twice for a
+# number of GPUs (over two networks, say) is no single experiment and is left out.
+def experiments: group_by([.model, .device, .framework, .batch_per_gpu, .precision, (.origin // "" | split(":")[0])]) | map(select((map(.gpus) | unique | length) == length) | sort_by(.gpus));

@@ -98,14 +98,22 @@ TEST(Claims, HorovodScaling) {
       (std::string(R"({"predicted": )") + kPredicted +
        R"(, "published": [{"result": {"rows": []}}]})")
           .c_str());
-  check("horovod-scaling", data,
-        {{".", "2 workers are 1.82 times as fast as one", ""},
-         {".scaled[0].result.weak[1].speedup = 0.8", "slower than (0.80 times the speed of) one",
-          "1.82"},
-         {".", "k80: 16 on two nodes 1.71 times as fast as 8 on one", ""},
-         {".predicted[0].result.rows[2].images_per_s = 350",
-          "16 on two nodes slower than (0.50 times the speed of)", ""},
-         {R"(.settings.network = "vgg16")", "vgg16 on fashion-mnist over more", "resnet50 on"}});
+  check(
+      "horovod-scaling", data,
+      {{".", "2 workers are 1.82 times as fast as one", ""},
+       {".scaled[0].result.weak[1].speedup = 0.8", "slower than (0.80 times the speed of) one",
+        "1.82"},
+       {".", "k80: 16 on two nodes 1.71 times as fast as 8 on one", ""},
+       {".predicted[0].result.rows[2].images_per_s = 350",
+        "16 on two nodes slower than (0.50 times the speed of)", ""},
+       {R"(.settings.network = "vgg16")", "vgg16 on fashion-mnist over more", "resnet50 on"},
+       {".", "weak scaling", "published experiment"},
+       {R"(def row(n; m): {model: "resnet50", framework: "f", device: "v100", batch_per_gpu: 64, source: "s", subject: "scaling", gpus: n, measured: m, predicted: m};
+             .published[0].result.rows = [row(8; 100), row(16; 150)])",
+        "In the published experiment 16 GPUs are 1.50 times", "1.50 to"},
+       {R"(def row(n; m): {model: "resnet50", framework: "f", device: "v100", batch_per_gpu: 64, source: "s", subject: "scaling", gpus: n, measured: m, predicted: m};
+             .published[0].result.rows = [row(8; 100), row(16; 150), row(16; 190)])",
+        "weak scaling", "published experiment"}});
 }
 
 TEST(Claims, LargeBatch) {

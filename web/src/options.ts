@@ -309,7 +309,7 @@ export function optionsOf(chart: Chart, palette: Palette, width: number, title =
     backgroundColor: title ? palette.card : 'transparent',
     textStyle: { fontFamily: FONT, color: palette.ink },
     title: title ? { text: chart.title, left: 4, top: 2, textStyle: { color: palette.ink, fontSize: 15, fontWeight: 600 } } : undefined,
-    legend: rows > 0 ? { left: 0, top: title ? 30 : 0, itemGap: LEGEND_GAP, itemWidth: 26, textStyle: { color: palette.ink, fontSize: 12.5 },
+    legend: rows > 0 ? { left: 0, top: title ? 30 : 0, itemGap: LEGEND_GAP, itemWidth: 26, textStyle: { color: palette.ink, fontSize: 12.5, width: width - 40, overflow: 'truncate' },
       data: chart.series.map((series) => series.name) } : { show: false },
     grid: { left: 8, right: lanes ? 16 : 22, top: top + (lanes ? (chart.kind === 'heat-map' ? 34 : 8) : lying ? 6 : 30), bottom: 26, containLabel: true },
     xAxis: lying ? across : x,
