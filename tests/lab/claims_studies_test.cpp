@@ -192,10 +192,13 @@ TEST(Claims, Schedulers) {
 
 TEST(Claims, QLearning) {
   Json data = parsed(
-      R"({"settings": {}, "table": [{"agent": "q-learning", "seed": 1, "result": {"runs": [{"recent_return": -50, "evaluations": [{"step": 1, "mean": -13}]}]}}, {"agent": "sarsa", "seed": 1, "result": {"runs": [{"recent_return": -25, "evaluations": [{"step": 1, "mean": -17}]}]}}],
+      R"({"settings": {"deep_steps": 6000}, "table": [{"agent": "q-learning", "seed": 1, "result": {"runs": [{"recent_return": -50, "evaluations": [{"step": 1, "mean": -13}]}]}}, {"agent": "sarsa", "seed": 1, "result": {"runs": [{"recent_return": -25, "evaluations": [{"step": 1, "mean": -17}]}]}}],
     "deep": [{"seed": 1, "result": {"runs": [{"evaluations": [{"step": 1, "mean": -13}]}]}}], "lake": [{"seed": 1, "result": {"runs": [{"evaluations": [{"step": 1, "mean": 0.7}]}]}}]})");
   check("q-learning", altered(data, kCommon),
         {{".", "sarsa pays less for exploring", "Q-learning pays"},
+         {".", "after a deep Q-network -13.0.", "too few"},
+         {".deep[0].result.runs[0].evaluations[0].mean = -200",
+          "6000 steps of training were too few", ""},
          {".table |= reverse", "sarsa pays less for exploring", "Q-learning pays"},
          {".table[1].result.runs[0].recent_return = -90", "Q-learning pays less", "sarsa pays"},
          {".table[1].result.runs[0].recent_return = -50", "no difference beyond the noise",
