@@ -88,7 +88,7 @@ TEST(Claims, TransferLearning) {
         "The best is training a new last layer at rate 1", ""},
        {".head[0].result.runs[0].best_top1 = 0.9",
         "The best is training all layers at rate 0.1 and training a new last layer at rate 1", ""},
-       {".", "does, 2.0 times as fast.", "slower here"},
+       {".", "does, 2.0 times as fast;", "slower here"},
        {".head[0].result.runs[0].epoch_s = 2", "does, about the same.", "times as fast"},
        {".head[0].result.runs[0].epoch_s = 4", "which is slower here", "times as fast"}});
 }

@@ -44,7 +44,7 @@ function legendRows(chart: Chart, width: number): number {
     }
     used += entry;
   }
-  return Math.min(8, rows);
+  return Math.min(14, rows);
 }
 
 const isIdeal = (series: Series) => series.origin === 'ideal';
