@@ -13,7 +13,7 @@
 namespace trainyard::cli {
 namespace {
 
-// libgomp dies of a number that the system does not give; refused before it is asked.
+// More than any machine has: a mistake, refused before the system runs out of threads.
 constexpr int64_t kMostThreads = 1024;
 
 std::string refusals_text(const runtime::StepInfo& step) {

@@ -4,12 +4,10 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "kernels/parallel/parallel.h"
 
 int main(int argc, char** argv) {
   // A file that may not grow is then an error of write(), which is told and leaves nothing behind.
   std::signal(SIGXFSZ, SIG_IGN);
-  trainyard::kernels::shorten_spinning(argv);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   return trainyard::cli::run_program(arguments, std::cout, std::cerr);
 }

@@ -1,5 +1,5 @@
-// Work shared among threads. There is one pool in the process, the one oneDNN uses: two pools on
-// the same cores would fight.
+// Work shared among threads. Each calling thread has one team, which oneDNN uses too: two on the
+// same cores would fight.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,6 @@ void set_threads(int threads);
 int threads();
 // Cores this process may run on.
 int available_cores();
-
-// To be called first thing in main(). The pool's threads spin while they wait for work, by default
-// so long that on a busy machine most of the time goes into spinning; the length can only be set
-// in the environment, before the program starts. So this sets it and starts the program again,
-// once. Whoever sets GOMP_SPINCOUNT or OMP_WAIT_POLICY is obeyed.
-void shorten_spinning(char** argv);
 
 using RangeFunction = void (*)(void* context, int64_t begin, int64_t end);
 void parallel_ranges(int64_t count, RangeFunction function, void* context);

@@ -1,0 +1,65 @@
+// The threads that share one caller's work.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace trainyard::kernels {
+
+class Team;
+
+// Which part of a region the calling thread is in.
+struct Place {
+  int part = 0;
+  int parts = 1;
+  Team* team = nullptr;  // of a region with several parts
+};
+Place& place();
+
+// A team belongs to the thread that made it, which calls run(). Every other part of a region has a
+// thread of its own. One that does not come in time (it sleeps, or another process has its core)
+// finds its part done by the owner, so that short work never waits for a thread to wake. Parts that
+// wait for each other still meet: the owner takes over nothing before its own part has ended.
+class Team {
+ public:
+  using Function = void (*)(void*);
+
+  Team() = default;
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  // Calls function(data) once for each part, with place() set, and waits for all. `function` must
+  // not throw.
+  void run(int parts, Function function, void* data);
+  // Waits until all parts of the region came here. To be called in each of them equally often.
+  void meet();
+
+ private:
+  // The low two bits say who has the part, the others count regions.
+  enum State : uint32_t { kOpen = 0, kHelper = 1, kOwner = 2, kDone = 3 };
+
+  struct alignas(64) Slot {
+    std::atomic<uint32_t> word{kDone};
+    std::atomic<uint32_t> helper_sleeps{0};
+    std::atomic<uint32_t> owner_sleeps{0};
+    std::thread thread;
+  };
+
+  void grow(int parts);
+  void help(Slot& slot, int part);
+  void run_part(int part);
+  static uint32_t wait_for_work(Slot& slot);
+  static void wait_until_done(Slot& slot);
+
+  Function function_ = nullptr;  // null: threads end
+  void* data_ = nullptr;
+  int parts_ = 1;
+  std::vector<std::unique_ptr<Slot>> slots_;  // of parts 1, 2, …
+  std::atomic<int64_t> arrived_{0};           // at meet(), in this region
+};
+
+}  // namespace trainyard::kernels
