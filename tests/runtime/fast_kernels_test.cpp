@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "kernels/native/peak.h"
 #include "ops/builder.h"
 #include "runtime/graph_runner.h"
 
@@ -84,16 +83,19 @@ TEST(FastKernels, Convolution) {
 
 // Run with the library kept to vectors of 8 floats and without (tests/CMakeLists.txt).
 TEST(FastKernels, LibraryAndOwnConvolutionsAgreeOnBlocks) {
-  if (kernels::native::wide_vectors_pay()) GTEST_SKIP() << "blocks of 16 are faster here";
   Graph graph;
   Builder b(graph);
   ValueId x = b.input("x", {DType::kF32, {1, 32, 14, 14}});
-  for (const int64_t group : {int64_t{1}, int64_t{32}, int64_t{1}, int64_t{32}}) {
-    const int64_t size = group == 1 ? 1 : 3;
+  struct Conv {
+    int64_t group;
+    int64_t size;
+  };
+  for (const auto& [group, size] : {Conv{1, 1}, Conv{32, 3}, Conv{1, 3}, Conv{32, 5}, Conv{1, 3}}) {
     const ValueId w = b.constant(fmt::format("w{}", graph.num_nodes()),
                                  random_tensor({32, 32 / group, size, size}, 7));
     x = b.add("Conv", {x, w}, {{"group", group}, {"pads", FastKernelsInts(4, size / 2)}});
   }
+  x = b.add("MaxPool", {x}, {{"kernel_shape", FastKernelsInts{2, 2}}});
   graph.set_outputs({x});
   int reorders = 0;
   for (const StepInfo& step : compile_graph(graph, /*reference=*/false).steps()) {
@@ -227,9 +229,10 @@ TEST(FastKernels, SoftmaxAndLrn) {
     Graph graph;
     Builder b(graph);
     const ValueId x = b.input("x", {DType::kF32, {3, 9, 5, 7}});
-    graph.set_outputs({b.add("Softmax", {x}, {{"axis", axis}}),
-                       b.add("LogSoftmax", {x}, {{"axis", axis}}),
-                       b.add("LRN", {x}, {{"size", int64_t{5}}})});
+    const ValueId many = b.input("many", {DType::kF32, {2, 40, 5, 7}});
+    graph.set_outputs(
+        {b.add("Softmax", {x}, {{"axis", axis}}), b.add("LogSoftmax", {x}, {{"axis", axis}}),
+         b.add("LRN", {x}, {{"size", int64_t{5}}}), b.add("LRN", {many}, {{"size", int64_t{5}}})});
     expect_same_fast_kernels(graph, fmt::format("axis {}", axis));
   }
 }

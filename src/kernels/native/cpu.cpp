@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "kernels/native/peak.h"
+
 namespace trainyard::kernels::native {
 
 namespace {
@@ -27,6 +29,11 @@ bool cpu_has_avx512() {
 
 bool cpu_has_avx512_vnni() {
   return allows("AVX512_CORE_") && supports_avx512() && __builtin_cpu_supports("avx512vnni") != 0;
+}
+
+int64_t channel_block() {
+  static const int64_t kChannels = cpu_has_avx512() && wide_vectors_pay() ? 2 * kVector : kVector;
+  return kChannels;
 }
 
 }  // namespace trainyard::kernels::native

@@ -19,4 +19,9 @@ bool cpu_has_avx512();
 // The same with products of bytes.
 bool cpu_has_avx512_vnni();
 
+// Channels per block of images: the vector width in f32 elements that pays on this processor, 8 or
+// 16. All kernels that work on blocks agree on it, since every change of blocks is a pass over
+// memory.
+int64_t channel_block();
+
 }  // namespace trainyard::kernels::native

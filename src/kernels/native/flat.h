@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/native/cpu.h"
 #include "tensor/layout.h"
 
 namespace trainyard::kernels::native {
@@ -42,6 +43,13 @@ inline bool has_planes(const Shape& shape, const Layout& layout) {
   std::vector<int64_t> strides = Layout::channel_blocks(shape, layout.block_of(1)).strides();
   strides[0] = layout.strides()[0];
   return strides == layout.strides();
+}
+
+// The blocks of an image that may be taken as it is, or those of this processor: a multiple of
+// kVector.
+inline int64_t block_like(const Shape& shape, const Layout& offered) {
+  const int64_t block = offered.block_of(1);
+  return has_planes(shape, offered) && block > 1 && block % kVector == 0 ? block : channel_block();
 }
 
 }  // namespace trainyard::kernels::native

@@ -202,16 +202,24 @@ class Conv final : public OnednnKernel {
   dnnl::reorder pack_;  // empty if the weights come as the library wants them
 };
 
-// In the layouts that the library likes; for a filter per channel in blocks of channels, where it
-// likes channels last but the convolutions around it do not.
+bool has_filter_per_channel(const NodeView& node) {
+  const int64_t channels = node.input_shape(0)[1];
+  return group_of(node) == channels && channels > 1 && channels == node.output_shape(0)[1];
+}
+
+// In blocks of channels, as the kernels of our own have them. Where the library likes channels last
+// it is hardly faster so, and every kernel of ours before or behind would cost a reorder.
 convolution_forward::primitive_desc describe_freely(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   const TensorType& y = node.output_type(0);
-  if (group_of(node) == x.shape[1] && x.shape[1] > 1 && x.shape[1] == y.shape[1]) {
+  const bool wide = channel_block() == 16 && node.input_constant(1) != nullptr;
+  if (wide || has_filter_per_channel(node)) {
     const auto blocked = [](const TensorType& type) {
       return to_desc(type, Layout::channel_blocks(type.shape, channel_block()));
     };
-    auto pd = describe_conv(node, blocked(x), any_weights(node), blocked(y));
+    const bool is_picture = x.shape[1] == 1 || x.shape[1] == 3;
+    auto pd =
+        describe_conv(node, is_picture ? to_desc(x) : blocked(x), any_weights(node), blocked(y));
     if (pd && is_fast(pd.impl_info_str())) return pd;
   }
   return describe_conv(node, any_desc(x), any_weights(node), any_desc(y));

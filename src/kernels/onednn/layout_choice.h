@@ -3,15 +3,13 @@
 
 #include <string_view>
 
+#include "kernels/native/cpu.h"
 #include "kernels/onednn/dnnl.h"
 #include "tensor/layout.h"
 
 namespace trainyard::kernels::onednn {
 
-// Channels per block: the vector width in f32 elements that pays on this processor. It is 16 only
-// where such vectors compute more than those of 8, since the kernels of our own take blocks of 8
-// and every change of blocks is a pass over memory.
-int64_t channel_block();
+using native::channel_block;
 
 // The library's first choice, or its first one for vectors of 8 floats where wider do not pay.
 // The operation that `first` was made from must still be there. Only for f32: the instructions for

@@ -89,11 +89,11 @@ const float* constant_floats(const NodeView& node, size_t input) {
   return tensor == nullptr ? nullptr : tensor->values<float>().data();
 }
 
-NodeLayouts conv_layouts(const NodeView& node, size_t inputs, bool blocked_input) {
+NodeLayouts conv_layouts(const NodeView& node, size_t inputs, bool blocked_input, int64_t block) {
   NodeLayouts wanted;
   wanted.inputs.resize(inputs);
-  if (blocked_input) wanted.inputs[0] = Layout::channel_blocks(node.input_shape(0), kBlock);
-  wanted.outputs = {Layout::channel_blocks(node.output_shape(0), kBlock)};
+  if (blocked_input) wanted.inputs[0] = Layout::channel_blocks(node.input_shape(0), block);
+  wanted.outputs = {Layout::channel_blocks(node.output_shape(0), block)};
   if (node.has_input(kConvSum)) {
     wanted.inputs[kConvSum] = wanted.outputs[0];
     // The sum is added where it lies, which saves a pass over memory.

@@ -6,6 +6,7 @@
 #include "kernels/api/kernel.h"
 #include "kernels/native/conv/activation.h"
 #include "kernels/native/conv/stem_conv.h"
+#include "kernels/native/cpu.h"
 #include "ops/nn/window.h"
 
 namespace trainyard::kernels::native {
@@ -37,7 +38,8 @@ StemShape stem_shape(const Shape& image, int64_t out_channels, const ops::Window
 // Data of a constant f32 input; null if it is absent.
 const float* constant_floats(const NodeView& node, size_t input);
 
-// Input (if blocked_input) and output in nChw8c, the sum where the output is.
-NodeLayouts conv_layouts(const NodeView& node, size_t inputs, bool blocked_input);
+// Input (if blocked_input) and output in blocks of channels, the sum where the output is.
+NodeLayouts conv_layouts(const NodeView& node, size_t inputs, bool blocked_input,
+                         int64_t block = kVector);
 
 }  // namespace trainyard::kernels::native

@@ -1,6 +1,8 @@
 // Depthwise Conv and FusedConv with a 3x3 window.
 #include "kernels/native/conv/conv_node.h"
 #include "kernels/native/conv/depthwise_shape.h"
+#include "kernels/native/cpu.h"
+#include "kernels/native/gemm/panel_gemm.h"
 #include "kernels/parallel/parallel.h"
 #include "ops/op_def.h"
 
@@ -10,6 +12,7 @@ namespace {
 std::string_view refuses_depthwise_node(const NodeView& node) {
   if (const std::string_view why = refuses_conv(node); !why.empty()) return why;
   if (node.has_input(kConvSum)) return "adding another tensor is not implemented";
+  if (channel_block() != kBlock) return "wider vectors are expected to be faster";
   return refuses_depthwise(node, node.input_shape(0), node.input_shape(1),
                            *ops::op_of(node).window(node));
 }

@@ -103,13 +103,14 @@ class WinogradSteps {
 
   void transform_output(Range tiles, Range blocks, const float* m) const {
     const int64_t out_width = shape_.out_width();
-    const int64_t plane = shape_.out_height() * out_width * kBlock;
+    const int64_t plane = shape_.out_height() * out_width;
     for (int64_t block = blocks.begin; block < blocks.end; ++block) {
       TilePosition at(plan_, tiles.begin);
       const __m256 bias = _mm256_load_ps(run_.bias + block * kBlock);
       for (int64_t tile = 0; tile < tiles.size(); ++tile, m += kBlock, at.next(plan_)) {
-        const int64_t offset = at.image * plan_.dst_image + block * plane +
-                               (at.y * out_width + at.x) * kOutputs * kBlock;
+        const int64_t offset = at.image * plan_.dst_image +
+                               block_offset(block, plane, shape_.block) +
+                               (at.y * out_width + at.x) * kOutputs * shape_.block;
         const int64_t rows = shape_.out_height() - at.y * kOutputs;
         const int64_t columns = out_width - at.x * kOutputs;
         if (rows >= kOutputs && columns >= kOutputs) {
@@ -137,7 +138,8 @@ class WinogradSteps {
     }
     const __m256 low = splat(run_.activation.low);
     const __m256 high = splat(run_.activation.high);
-    const int64_t row_stride = shape_.out_width() * kBlock;
+    const int64_t pixel = shape_.block;
+    const int64_t row_stride = shape_.out_width() * pixel;
     for (int i = 0; i < kOutputs; ++i) {
       if (!kWhole && i >= rows) return;
       __m256 result[kOutputs];
@@ -146,8 +148,8 @@ class WinogradSteps {
       for (int j = 0; j < kOutputs; ++j) {
         if (!kWhole && j >= columns) break;
         __m256 y = plus(result[j], bias);
-        if (run_.residual) y = plus(y, _mm256_load_ps(run_.residual + at + j * kBlock));
-        _mm256_store_ps(run_.dst + at + j * kBlock, _mm256_min_ps(high, _mm256_max_ps(low, y)));
+        if (run_.residual) y = plus(y, _mm256_load_ps(run_.residual + at + j * pixel));
+        _mm256_store_ps(run_.dst + at + j * pixel, _mm256_min_ps(high, _mm256_max_ps(low, y)));
       }
     }
   }

@@ -28,6 +28,8 @@ struct WinogradShape {
   // dst.
   int64_t src_image_stride = 0;
   int64_t dst_image_stride = 0;
+  // Channels per block of src and dst: 8 or 16.
+  int64_t block = 8;
 
   int64_t out_height() const { return height + pad_top + pad_bottom - kernel + 1; }
   int64_t out_width() const { return width + pad_left + pad_right - kernel + 1; }
@@ -65,8 +67,8 @@ class WinogradFilters {
   virtual void transform(int64_t panel, float* out) const = 0;
 };
 
-// What one run works on. src, residual and dst are in nChw8c (channels padded with zeros to a
-// multiple of 8) and aligned to 32 bytes; residual is null or shaped like dst, and may be dst.
+// What one run works on. src, residual and dst are in blocks of channels (padded with zeros to
+// whole blocks) and aligned to 32 bytes; residual is null or shaped like dst, and may be dst.
 struct WinogradOperands {
   // Transformed: [panel of 16 output channels][point][input channel][16]; null: from `filters`.
   const float* weights;

@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "kernels/native/conv/conv_node.h"
 #include "kernels/native/conv/winograd_node.h"
-#include "kernels/native/gemm/panel_gemm.h"
+#include "kernels/native/cpu.h"
 #include "kernels/parallel/parallel.h"
 
 namespace trainyard::kernels::native {
@@ -15,8 +15,8 @@ int64_t groups_of(const NodeView& node) {
 std::string_view refuses_winograd_conv(const NodeView& node) {
   if (const std::string_view why = refuses_conv(node); !why.empty()) return why;
   const int64_t groups = groups_of(node);
-  if (groups > 1 && (node.input_shape(0)[1] / groups % kBlock != 0 ||
-                     node.input_shape(1)[0] / groups % kBlock != 0)) {
+  if (groups > 1 && (node.input_shape(0)[1] / groups % channel_block() != 0 ||
+                     node.input_shape(1)[0] / groups % channel_block() != 0)) {
     return "groups that do not fill blocks of channels are not implemented";
   }
   if (!is_winograd_window(*ops::op_of(node).window(node))) return kNotWinogradWindow;
@@ -33,6 +33,7 @@ class WinogradKernel final : public Kernel {
         has_sum_(node.has_input(kConvSum)) {
     shape_.src_image_stride = layouts.inputs[0].strides()[0];
     shape_.dst_image_stride = layouts.outputs[0].strides()[0];
+    shape_.block = layouts.outputs[0].block_of(1);
     const float* weights = constant_floats(node, 1);
     const float* bias = constant_floats(node, kConvBias);
     const int64_t filter = shape_.in_channels * shape_.kernel * shape_.kernel;
@@ -71,7 +72,7 @@ class WinogradKernel final : public Kernel {
 
 std::optional<NodeLayouts> layouts_winograd_conv(const NodeView& node,
                                                  std::span<const Layout> inputs) {
-  NodeLayouts wanted = conv_layouts(node, inputs.size(), /*blocked_input=*/true);
+  NodeLayouts wanted = conv_layouts(node, inputs.size(), /*blocked_input=*/true, channel_block());
   // The added tensor is read with the result's strides.
   wanted.takes_parts = !node.has_input(kConvSum);
   return wanted;

@@ -28,6 +28,12 @@ struct TilePosition {
   }
 };
 
+// Where block `index` of 8 channels begins in an image of blocks of 8 or 16.
+inline int64_t block_offset(int64_t index, int64_t positions, int64_t block) {
+  const int64_t channel = index * kBlock;
+  return channel / block * block * positions + channel % block;
+}
+
 template <int kOutputs, int kPoints>
 class InputTiles {
  public:
@@ -38,12 +44,13 @@ class InputTiles {
 
   // v[point][block][tile][8] = B^T d B for the given tiles and blocks of input channels.
   void transform(Range tiles, Range blocks, float* v) const {
-    const int64_t plane = shape_.height * shape_.width * kBlock;
+    const int64_t plane = shape_.height * shape_.width;
     for (int64_t block = blocks.begin; block < blocks.end; ++block) {
       TilePosition at(plan_, tiles.begin);
       float* out = v + block * tiles.size() * kBlock;
       for (int64_t tile = tiles.begin; tile < tiles.end; ++tile, out += kBlock) {
-        input_tile(src_ + at.image * plan_.src_image + block * plane, at, out);
+        input_tile(src_ + at.image * plan_.src_image + block_offset(block, plane, shape_.block), at,
+                   out);
         at.next(plan_);
       }
     }
@@ -54,12 +61,14 @@ class InputTiles {
     const int64_t y = at.y * kOutputs - shape_.pad_top;
     const int64_t x = at.x * kOutputs - shape_.pad_left;
     const float* rows[kPoints];
-    for (int i = 0; i < kPoints; ++i) rows[i] = plane + ((y + i) * shape_.width + x) * kBlock;
+    for (int i = 0; i < kPoints; ++i) {
+      rows[i] = plane + ((y + i) * shape_.width + x) * shape_.block;
+    }
     if (y >= 0 && x >= 0 && y + kPoints <= shape_.height && x + kPoints <= shape_.width) {
       transform_tile<true>(rows, 0, kPoints, v);
       return;
     }
-    alignas(32) static constexpr float kZeroRow[kPoints * kBlock] = {};
+    alignas(32) static constexpr float kZeroRow[kPoints * kPanelWidth] = {};
     for (int i = 0; i < kPoints; ++i) {
       if (y + i < 0 || y + i >= shape_.height) rows[i] = kZeroRow;
     }
@@ -74,7 +83,9 @@ class InputTiles {
       __m256 column[kPoints];
       __m256 result[kPoints];
       if (kWhole || (left <= j && j < right)) {
-        for (int i = 0; i < kPoints; ++i) column[i] = _mm256_load_ps(rows[i] + j * kBlock);
+        for (int i = 0; i < kPoints; ++i) {
+          column[i] = _mm256_load_ps(rows[i] + j * shape_.block);
+        }
         WinogradInput<kPoints>::transform(column, result);
         for (int i = 0; i < kPoints; ++i) columns[i][j] = result[i];
       } else {

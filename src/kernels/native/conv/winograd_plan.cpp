@@ -62,9 +62,13 @@ WinogradPlan plan_winograd(const WinogradShape& shape, WinogradTile tile, Winogr
   plan.tile_columns = divide_up(shape.out_width(), edge);
   plan.tiles = shape.batch * plan.tile_rows * plan.tile_columns;
   plan.in_blocks = divide_up(shape.in_channels, kBlock);
-  plan.out_blocks = divide_up(shape.out_channels, kBlock);
+  // Padding of the last block of memory is written too, as zero.
+  plan.out_blocks = divide_up(shape.out_channels, shape.block) * (shape.block / kBlock);
   plan.src_image = shape.src_image_stride;
-  if (plan.src_image == 0) plan.src_image = plan.in_blocks * kBlock * shape.height * shape.width;
+  if (plan.src_image == 0) {
+    plan.src_image =
+        divide_up(shape.in_channels, shape.block) * shape.block * shape.height * shape.width;
+  }
   plan.dst_image = shape.dst_image_stride;
   if (plan.dst_image == 0) {
     plan.dst_image = plan.out_blocks * kBlock * shape.out_height() * shape.out_width();

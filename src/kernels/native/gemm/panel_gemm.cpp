@@ -3,6 +3,8 @@
 
 #include <immintrin.h>
 
+#include "kernels/native/cpu.h"
+
 namespace trainyard::kernels::native {
 namespace {
 
@@ -55,6 +57,11 @@ constexpr MultiplyRows kMultiplyRows[kPanelRows + 1] = {nullptr,
 
 void panel_gemm(const float* a, int64_t a_stride, int64_t rows, const float* b, int64_t channels,
                 const float* next, float* out, int64_t out_stride) {
+  static const bool kWide = channel_block() == kPanelWidth;
+  if (kWide) {
+    panel_gemm_wide(a, a_stride, rows, b, channels, next, out, out_stride);
+    return;
+  }
   const int64_t groups = (rows + kPanelRows - 1) / kPanelRows;
   for (int64_t group = 0; group < groups; ++group) {
     const int64_t begin = rows * group / groups;

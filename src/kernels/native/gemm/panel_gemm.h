@@ -17,4 +17,8 @@ inline constexpr int64_t kPanelRows = 6;    // rows per call: 6 x 2 sums fill 12
 void panel_gemm(const float* a, int64_t a_stride, int64_t rows, const float* b, int64_t channels,
                 const float* next, float* out, int64_t out_stride);
 
+// The same on vectors of 16, to the bit; asks for AVX-512.
+void panel_gemm_wide(const float* a, int64_t a_stride, int64_t rows, const float* b,
+                     int64_t channels, const float* next, float* out, int64_t out_stride);
+
 }  // namespace trainyard::kernels::native

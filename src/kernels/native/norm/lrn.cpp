@@ -42,8 +42,15 @@ class Lrn final : public Kernel {
     for (int64_t i = 0; i < step; i += kVector) {
       const __m256 v = _mm256_loadu_ps(x + i);
       const __m256 own = _mm256_mul_ps(v, v);
-      const __m256 before = plane > 0 ? square(x + i - step) : _mm256_setzero_ps();
-      const __m256 after = plane + 1 < x_.planes ? square(x + i + step) : _mm256_setzero_ps();
+      // The channels before and after lie in the same block, or in the next plane.
+      const int64_t lane = i % x_.block;
+      const int64_t other = x_.block - kVector;
+      const __m256 before = lane > 0    ? square(x + i - kVector)
+                            : plane > 0 ? square(x + i - step + other)
+                                        : _mm256_setzero_ps();
+      const __m256 after = lane < other            ? square(x + i + kVector)
+                           : plane + 1 < x_.planes ? square(x + i + step - other)
+                                                   : _mm256_setzero_ps();
       const __m256 sum = sum_of_five(before, own, after);
       const __m256 root = _mm256_sqrt_ps(_mm256_fmadd_ps(sum, alpha, bias));
       // s^(3/4) = sqrt(s) * sqrt(sqrt(s))
@@ -58,8 +65,9 @@ class Lrn final : public Kernel {
   float bias_;
 };
 
-std::optional<NodeLayouts> layouts_lrn(const NodeView& node, std::span<const Layout> /*inputs*/) {
-  const Layout layout = Layout::channel_blocks(node.input_shape(0), kVector);
+std::optional<NodeLayouts> layouts_lrn(const NodeView& node, std::span<const Layout> inputs) {
+  const Shape& x = node.input_shape(0);
+  const Layout layout = Layout::channel_blocks(x, block_like(x, inputs[0]));
   return NodeLayouts{.inputs = {layout}, .outputs = {layout}, .takes_parts = true};
 }
 

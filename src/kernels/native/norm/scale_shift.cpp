@@ -27,18 +27,26 @@ std::string_view refuses_scale_shift(const NodeView& node) {
   return "";
 }
 
-// y = clamp(x * scale + shift); scale and shift repeat every eight elements.
+// y = clamp(x * scale + shift); scale and shift repeat every kPeriod vectors.
+template <int kPeriod>
 void scale_run(const float* x, float* y, int64_t count, const float* scale, const float* shift,
                float low, float high) {
-  const __m256 s = _mm256_loadu_ps(scale);
-  const __m256 t = _mm256_loadu_ps(shift);
+  __m256 s[kPeriod];
+  __m256 t[kPeriod];
+  for (int j = 0; j < kPeriod; ++j) {
+    s[j] = _mm256_loadu_ps(scale + j * kVector);
+    t[j] = _mm256_loadu_ps(shift + j * kVector);
+  }
   const __m256 lo = _mm256_set1_ps(low);
   const __m256 hi = _mm256_set1_ps(high);
   int64_t i = 0;
-  for (; i + kVector <= count; i += kVector) {
-    const __m256 v = _mm256_fmadd_ps(_mm256_loadu_ps(x + i), s, t);
-    _mm256_storeu_ps(y + i, _mm256_min_ps(_mm256_max_ps(v, lo), hi));
+  for (; i + kPeriod * kVector <= count; i += kPeriod * kVector) {
+    for (int j = 0; j < kPeriod; ++j) {
+      const __m256 v = _mm256_fmadd_ps(_mm256_loadu_ps(x + i + j * kVector), s[j], t[j]);
+      _mm256_storeu_ps(y + i + j * kVector, _mm256_min_ps(_mm256_max_ps(v, lo), hi));
+    }
   }
+  // Row-major planes only: blocks are whole vectors.
   for (; i < count; ++i) {
     const float v = x[i] * scale[i % kVector] + shift[i % kVector];
     y[i] = std::min(std::max(v, low), high);
@@ -50,11 +58,12 @@ class ScaleShift final : public Kernel {
   ScaleShift(const NodeView& node, const NodeLayouts& layouts)
       : x_(planes_of(node.input_shape(0), layouts.inputs[0])),
         y_(planes_of(node.input_shape(0), layouts.outputs[0])),
-        scale_(x_.planes * kVector),
-        shift_(x_.planes * kVector) {
+        period_(std::max(kVector, x_.block)),
+        scale_(x_.planes * period_),
+        shift_(x_.planes * period_) {
     // Row-major planes hold one channel, whose numbers are repeated to fill a vector.
     const int64_t channels = node.input_shape(0)[1];
-    for (int64_t i = 0; i < x_.planes * kVector; ++i) {
+    for (int64_t i = 0; i < x_.planes * period_; ++i) {
       const int64_t channel = x_.block == 1 ? i / kVector : i;
       if (channel >= channels) continue;
       scale_.data()[i] = node.input_constant(1)->values<float>()[static_cast<size_t>(channel)];
@@ -74,9 +83,10 @@ class ScaleShift final : public Kernel {
         const int64_t image = i / x_.planes;
         const int64_t plane = i % x_.planes;
         const int64_t at = plane * x_.plane_elements();
-        scale_run(args.inputs[0].as<float>() + image * x_.image_stride + at,
+        const auto run_plane = period_ == kVector ? scale_run<1> : scale_run<2>;
+        run_plane(args.inputs[0].as<float>() + image * x_.image_stride + at,
                   args.outputs[0].as<float>() + image * y_.image_stride + at, x_.plane_elements(),
-                  scale_.data() + plane * kVector, shift_.data() + plane * kVector, low_, high_);
+                  scale_.data() + plane * period_, shift_.data() + plane * period_, low_, high_);
       }
     });
   }
@@ -85,6 +95,7 @@ class ScaleShift final : public Kernel {
  private:
   Planes x_;
   Planes y_;
+  int64_t period_;  // elements after which scale and shift repeat
   PackedBuffer scale_;
   PackedBuffer shift_;
   float low_ = -std::numeric_limits<float>::infinity();
@@ -94,9 +105,10 @@ class ScaleShift final : public Kernel {
 std::optional<NodeLayouts> layouts_scale_shift(const NodeView& node,
                                                std::span<const Layout> inputs) {
   const Shape& shape = node.input_shape(0);
-  const bool blocked = has_planes(shape, inputs[0]) && inputs[0].block_of(1) == kVector &&
-                       (shape[1] % kVector == 0 || ops::activation_of(node)(0.0) == 0.0);
-  const Layout layout = blocked ? Layout::channel_blocks(shape, kVector) : Layout();
+  const int64_t block = inputs[0].block_of(1);
+  const bool blocked = has_planes(shape, inputs[0]) && (block == kVector || block == 2 * kVector) &&
+                       (shape[1] % block == 0 || ops::activation_of(node)(0.0) == 0.0);
+  const Layout layout = blocked ? Layout::channel_blocks(shape, block) : Layout();
   return NodeLayouts{
       .inputs = {layout, {}, {}}, .outputs = {layout}, .takes_parts = blocked, .in_place_input = 0};
 }

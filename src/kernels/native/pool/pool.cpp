@@ -1,4 +1,4 @@
-// MaxPool, AveragePool and their global forms on images in blocks of eight channels.
+// MaxPool, AveragePool and their global forms on images in blocks of channels.
 #include <immintrin.h>
 #include <limits>
 
@@ -50,11 +50,13 @@ class Pool final : public Kernel {
         const float* x =
             args.inputs[0].as<float>() + image * x_.image_stride + plane * x_.plane_elements();
         float* y = args.outputs[0].as<float>() + image * y_.image_stride +
-                   plane * y_.plane_elements() + i % rows * window_.output[1] * kVector;
-        if (largest_) {
-          run_row<true>(x, y, i % rows);
-        } else {
-          run_row<false>(x, y, i % rows);
+                   plane * y_.plane_elements() + i % rows * window_.output[1] * y_.block;
+        for (int64_t lane = 0; lane < y_.block; lane += kVector) {
+          if (largest_) {
+            run_row<true>(x + lane, y + lane, i % rows);
+          } else {
+            run_row<false>(x + lane, y + lane, i % rows);
+          }
         }
       }
     });
@@ -64,13 +66,13 @@ class Pool final : public Kernel {
   template <bool kLargest>
   void run_row(const float* x, float* y, int64_t row) const {
     const Extent down = inside(window_, 0, row, height_);
-    for (int64_t column = 0; column < window_.output[1]; ++column, y += kVector) {
+    for (int64_t column = 0; column < window_.output[1]; ++column, y += y_.block) {
       const Extent across = inside(window_, 1, column, width_);
       __m256 result =
           kLargest ? _mm256_set1_ps(-std::numeric_limits<float>::infinity()) : _mm256_setzero_ps();
       for (int64_t r = down.begin; r < down.end; ++r) {
-        const float* line = x + (r * width_ + across.begin) * kVector;
-        for (int64_t c = across.begin; c < across.end; ++c, line += kVector) {
+        const float* line = x + (r * width_ + across.begin) * x_.block;
+        for (int64_t c = across.begin; c < across.end; ++c, line += x_.block) {
           const __m256 v = _mm256_loadu_ps(line);
           // The second operand is what max gives for NaN.
           result = kLargest ? _mm256_max_ps(result, v) : _mm256_add_ps(result, v);
@@ -95,9 +97,10 @@ class Pool final : public Kernel {
   bool counts_padding_;
 };
 
-std::optional<NodeLayouts> layouts_pool(const NodeView& node, std::span<const Layout> /*inputs*/) {
-  return NodeLayouts{.inputs = {Layout::channel_blocks(node.input_shape(0), kVector)},
-                     .outputs = {Layout::channel_blocks(node.output_shape(0), kVector)},
+std::optional<NodeLayouts> layouts_pool(const NodeView& node, std::span<const Layout> inputs) {
+  const int64_t block = block_like(node.input_shape(0), inputs[0]);
+  return NodeLayouts{.inputs = {Layout::channel_blocks(node.input_shape(0), block)},
+                     .outputs = {Layout::channel_blocks(node.output_shape(0), block)},
                      .takes_parts = true};
 }
 
