@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "ops/builder.h"
@@ -21,12 +22,12 @@ bool runs(const Graph& graph, std::string_view op) {
   return false;
 }
 
-void expect_same_as_reference(const Graph& graph) {
+void expect_same_as_reference(const Graph& graph, double tolerance = kSumTolerance) {
   const std::vector<Tensor> fast = run_graph(graph, /*reference=*/false);
   const std::vector<Tensor> reference = run_graph(graph, /*reference=*/true);
   ASSERT_EQ(fast.size(), reference.size());
   for (size_t i = 0; i < fast.size(); ++i) {
-    EXPECT_LE(relative_error(fast[i], reference[i]), kSumTolerance);
+    EXPECT_LE(relative_error(fast[i], reference[i]), tolerance);
   }
 }
 
@@ -140,6 +141,120 @@ TEST(FusePatterns, Gelu) {
     EXPECT_FALSE(runs(graph, "Erf"));
     expect_same_as_reference(graph);
   }
+}
+
+// How a file writes x/2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), and what makes it another.
+struct TanhForm {
+  const char* cube = "Pow";     // or by Mul: "(xx)x", "x(xx)"; "1+xx": x taken out of the sum
+  const char* half = "first";   // 0.5 x; "last": (x gate) 0.5; "gate": (0.5 gate) x
+  bool constants_left = false;  // of products and sums
+  double root = 0.7978845608028654;
+  double cubic = 0.044715;
+  double exponent = 3;
+  double one = 1;
+  const char* also = "";  // this intermediate is a result too
+};
+
+// Binary operators of a pattern whose constants stand on one side or the other.
+struct PatternWriter {
+  ValueId with(std::string_view op, ValueId x, double number) {
+    const ValueId constant = b.constant_scalar("number", static_cast<float>(number));
+    return left ? b.add(op, {constant, x}) : b.add(op, {x, constant});
+  }
+  ValueId mul(ValueId x, ValueId y) { return b.add("Mul", {x, y}); }
+
+  Builder& b;
+  bool left;
+};
+
+ValueId tanh_argument(PatternWriter& w, ValueId x, const TanhForm& form) {
+  const std::string_view cube = form.cube;
+  if (cube == "1+xx") {
+    const ValueId sum = w.with("Add", w.mul(w.with("Mul", x, form.cubic), x), 1);
+    return w.mul(w.with("Mul", x, form.root), sum);
+  }
+  ValueId cubed;
+  if (cube == "(xx)x") cubed = w.mul(w.mul(x, x), x);
+  if (cube == "x(xx)") cubed = w.mul(x, w.mul(x, x));
+  if (cube == "Pow") {
+    cubed = w.b.add("Pow", {x, w.b.constant_scalar("n", static_cast<float>(form.exponent))});
+  }
+  const ValueId sum = w.b.add("Add", {x, w.with("Mul", cubed, form.cubic)});
+  return w.with("Mul", sum, form.root);
+}
+
+Graph tanh_gelu_graph(const TanhForm& form) {
+  Graph graph;
+  Builder b(graph);
+  PatternWriter w{b, form.constants_left};
+  // x is a product with a number itself: where the pattern starts, only its constants show.
+  const ValueId x = w.with("Mul", b.input("small", {DType::kF32, {3, 17}}), 4);
+  const ValueId tanh = b.add("Tanh", {tanh_argument(w, x, form)});
+  const ValueId gate = w.with("Add", tanh, form.one);
+  const std::string_view half = form.half;
+  ValueId y;
+  if (half == "first") y = w.mul(w.with("Mul", x, 0.5), gate);
+  if (half == "last") y = w.with("Mul", w.mul(x, gate), 0.5);
+  if (half == "gate") y = w.mul(w.with("Mul", gate, 0.5), x);
+  std::vector<ValueId> outputs = {y};
+  if (form.also == std::string_view("tanh")) outputs.push_back(tanh);
+  if (form.also == std::string_view("gate")) outputs.push_back(gate);
+  graph.set_outputs(outputs);
+  return graph;
+}
+
+TEST(FusePatterns, GeluByTanh) {
+  constexpr double kSame = 1e-6;
+  for (const char* cube : {"Pow", "(xx)x", "x(xx)", "1+xx"}) {
+    for (const char* half : {"first", "last", "gate"}) {
+      for (const bool left : {false, true}) {
+        SCOPED_TRACE(fmt::format("{}, 0.5 {}, constants left: {}", cube, half, left));
+        const Graph graph = tanh_gelu_graph({.cube = cube, .half = half, .constants_left = left});
+        EXPECT_TRUE(runs(graph, "Gelu"));
+        EXPECT_EQ(compile_graph(graph, /*reference=*/false).steps().size(), 2U);  // 4 small, Gelu
+        expect_same_as_reference(graph, kSame);
+      }
+    }
+  }
+}
+
+TEST(FusePatterns, WhatIsNotQuiteGeluByTanhStays) {
+  const TanhForm others[] = {{.root = 0.8},  {.cubic = 0.0447}, {.exponent = 2},
+                             {.one = 1.001}, {.also = "tanh"},  {.also = "gate"}};
+  for (const TanhForm& form : others) {
+    SCOPED_TRACE(
+        fmt::format("{} {} {} {} {}", form.root, form.cubic, form.exponent, form.one, form.also));
+    const Graph graph = tanh_gelu_graph(form);
+    EXPECT_FALSE(runs(graph, "Gelu"));
+    expect_same_as_reference(graph);
+  }
+}
+
+// The search for x passes nodes of which an input is absent.
+TEST(FusePatterns, TanhOfANodeWithoutItsSecondInputStays) {
+  Graph graph;
+  Builder b(graph);
+  const ValueId x = b.input("x", {DType::kF32, {3, 17}});
+  graph.set_outputs({b.add("Tanh", {b.add("Clip", {x, kNoValue})})});
+  EXPECT_FALSE(runs(graph, "Gelu"));
+  expect_same_as_reference(graph);
+}
+
+// A constant of three dimensions gives a matrix a third one, which Gelu would not.
+TEST(FusePatterns, GeluWhoseConstantsAddADimensionStays) {
+  Graph graph;
+  Builder b(graph);
+  const ValueId x = b.input("x", {DType::kF32, {3, 17}});
+  const auto number = [&](float value) {
+    Tensor tensor(DType::kF32, {1, 1, 1});
+    tensor.values<float>()[0] = value;
+    return b.constant("number", std::move(tensor));
+  };
+  const ValueId erf = b.add("Erf", {b.add("Div", {x, number(std::numbers::sqrt2_v<float>)})});
+  const ValueId gate = b.add("Add", {erf, number(1.0F)});
+  graph.set_outputs({b.add("Mul", {b.add("Mul", {x, gate}), number(0.5F)})});
+  EXPECT_FALSE(runs(graph, "Gelu"));
+  expect_same_as_reference(graph);
 }
 
 // As exporters write the layers of a transformer: rows of three dimensions, a bias, Gelu.
