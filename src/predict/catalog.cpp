@@ -39,6 +39,7 @@ Device read_device(const std::string& id, const YamlView& view) {
              "host_gbps",
              "cores",
              "inside",
+             "between",
              "stack",
              "paleo",
              "source"});
@@ -64,6 +65,7 @@ Device read_device(const std::string& id, const YamlView& view) {
   device.host_bytes_per_s = view.number_or("host_gbps", 16) * kGiga;
   device.cores = static_cast<int64_t>(view.number_or("cores", 0));
   device.inside = view.text_or("inside", "pcie3");
+  device.between = view.text_or("between", "10gbe");
   device.stack = view.text_or("stack", "");
   device.source = view.at("source").text();
   if (const auto paleo = view.find("paleo")) {
@@ -76,12 +78,14 @@ Device read_device(const std::string& id, const YamlView& view) {
 }
 
 Link read_link(const std::string& id, const YamlView& view) {
-  view.only({"name", "gbps", "latency_us", "paleo", "source"});
+  view.only({"name", "gbps", "latency_us", "paleo", "each_device", "source"});
   const double gigabytes = view.at("gbps").positive();
+  const auto each_device = view.find("each_device");
   return {id,
           view.text_or("name", id),
           {gigabytes * kGiga, view.at("latency_us").number() * 1e-6},
           view.number_or("paleo", gigabytes * 8),
+          each_device && each_device->boolean(),
           view.at("source").text()};
 }
 
@@ -149,7 +153,7 @@ Stack read_stack(const std::string& id, const YamlView& view, const Stack& from)
   stack.bucket_bytes = view.number_or("bucket_mb", from.bucket_bytes / 1e6) * 1e6;
   stack.network_share = view.number_or("network_share", from.network_share);
   stack.inside_share = view.number_or("inside_share", from.inside_share);
-  stack.pcie_share = view.number_or("pcie_share", view.number_or("inside_share", from.pcie_share));
+  stack.pcie_share = view.number_or("pcie_share", from.pcie_share);
   stack.sync = view.number_or("sync", from.sync);
   stack.one_process = flag("one_process", from.one_process);
   if (const auto networks = view.find("networks")) {
@@ -312,6 +316,10 @@ const Device& Catalog::device(std::string_view id) const {
 
 const Link& Catalog::link(std::string_view id) const {
   return find(links_, id, "link", "`trainyard devices` lists them.");
+}
+
+const Link& Catalog::between(const Device& device, std::string_view id) const {
+  return link(id.empty() ? std::string_view(device.between) : id);
 }
 
 const Stack& Catalog::stack(std::string_view id) const {

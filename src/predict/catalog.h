@@ -49,6 +49,8 @@ class Catalog {
   // These throw Error with the nearest names.
   const Device& device(std::string_view id) const;
   const Link& link(std::string_view id) const;
+  // Between hosts of such devices; an empty `id` is what they usually have.
+  const Link& between(const Device& device, std::string_view id) const;
   const Stack& stack(std::string_view id) const;
   // The stack that stands for `device` if none is named: on current GPUs the PyTorch stack without
   // compilation that has the most rows on the device in this precision, or else altogether.

@@ -42,6 +42,7 @@ struct Device {
   double host_bytes_per_s = 0;  // of the link to its host
   int64_t cores = 0;            // of a CPU
   std::string inside;           // link to the other devices of a host
+  std::string between;          // link between hosts that such devices usually have
   std::string stack;            // the software stack to assume; empty: what suits its kind
   std::optional<paleo::Machine> paleo;
   std::string source;
@@ -63,6 +64,7 @@ struct Link {
   std::string name;
   LinkSpeed speed;
   double paleo_gbit_per_s = 0;
+  bool each_device = false;  // every device of a host has one; otherwise the host has one
   std::string source;
 };
 

@@ -13,6 +13,14 @@ constexpr std::array kWaiting = {0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06
 // Of the host's work that waits its turn where one process serves all devices.
 constexpr std::array kTurns = {0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0};
 
+// What a share that is e times the usual one, or one e-th of it, adds to the sum of errors. A link
+// of few rows says little, and an exchange that is hidden behind the backward pass nothing at all.
+constexpr double kPull = 0.1;
+
+double pull(double share, double usual) {
+  return kPull * std::fabs(std::log(share / usual));
+}
+
 bool over_pcie(const ScalingRow& row) {
   return row.cluster.inside.id.starts_with("pcie");
 }
@@ -30,14 +38,17 @@ double misfit(const Stack& stack, std::span<const ScalingRow* const> rows, bool 
 // on it.
 double fit_inside(Stack& stack, double Stack::*share, std::span<const ScalingRow* const> rows,
                   bool pcie) {
-  // Without rows it stays as it is.
+  const double usual = Stack{}.*share;
   const auto here = [&](const ScalingRow* row) { return over_pcie(*row) == pcie; };
-  if (std::none_of(rows.begin(), rows.end(), here)) return 0;
+  if (std::none_of(rows.begin(), rows.end(), here)) {
+    stack.*share = usual;
+    return 0;
+  }
   double least = std::numeric_limits<double>::infinity();
   double best = stack.*share;
   for (const double value : kShares) {
     stack.*share = value;
-    const double sum = misfit(stack, rows, pcie);
+    const double sum = misfit(stack, rows, pcie) + pull(value, usual);
     if (sum < least) {
       least = sum;
       best = value;
@@ -60,14 +71,19 @@ double scaled_speed(const ScalingRow& row, const Stack& stack) {
 }
 
 Stack fit_exchange(Stack stack, std::span<const ScalingRow* const> rows) {
-  if (rows.empty()) return stack;
+  if (rows.empty()) {
+    stack.network_share = Stack{}.network_share;
+    stack.inside_share = Stack{}.inside_share;
+    stack.pcie_share = Stack{}.pcie_share;
+    return stack;
+  }
   Stack best = stack;
   double least = std::numeric_limits<double>::infinity();
   const bool between = std::any_of(rows.begin(), rows.end(), [](const ScalingRow* row) {
     return row->workers > row->cluster.per_host;
   });
   const std::vector<double> networks =
-      between ? std::vector(kShares.begin(), kShares.end()) : std::vector{stack.network_share};
+      between ? std::vector(kShares.begin(), kShares.end()) : std::vector{Stack{}.network_share};
   for (const bool overlaps : {true, false}) {
     if (overlaps && stack.one_process) continue;
     for (const double sync : stack.one_process ? kTurns : kWaiting) {
@@ -77,7 +93,8 @@ Stack fit_exchange(Stack stack, std::span<const ScalingRow* const> rows) {
         candidate.sync = sync;
         candidate.network_share = network;
         const double sum = fit_inside(candidate, &Stack::inside_share, rows, /*pcie=*/false) +
-                           fit_inside(candidate, &Stack::pcie_share, rows, /*pcie=*/true);
+                           fit_inside(candidate, &Stack::pcie_share, rows, /*pcie=*/true) +
+                           pull(network, Stack{}.network_share);
         if (sum >= least) continue;
         least = sum;
         best = candidate;

@@ -26,7 +26,7 @@ struct ScalingRow {
 double scaled_speed(const ScalingRow& row, const Stack& stack);
 
 // `stack` with overlap, shares of links and waiting that suit `rows` best, of values on a grid: few
-// numbers with few rows cannot go astray on one. Unchanged if there are none.
+// numbers with few rows cannot go astray on one. The usual shares of Stack if there are none.
 Stack fit_exchange(Stack stack, std::span<const ScalingRow* const> rows);
 
 }  // namespace trainyard::predict

@@ -89,7 +89,8 @@ Row trainyard_row(const Request& request, const Roofline& roofline, int64_t work
     row.comm_model = comm.name;
     row.algorithm_bandwidth = algorithm_bandwidth(message, exchange.whole);
     row.bus_bandwidth = bus_bandwidth(message, workers, exchange.whole);
-    row.utilisation = utilisation(message, topology, exchange.whole);
+    // Of the links as they are, not of the share that the stack makes of them.
+    row.utilisation = utilisation(message, request.cluster.topology(workers), exchange.whole);
   }
   row.input = input_seconds(request, row);
   row.step = std::max(step.total() + row.exposed_comm + row.waiting, row.input);
@@ -183,8 +184,14 @@ void check(const Request& request) {
              "int8 is for inference; add --inference");
 }
 
-Topology Cluster::topology(int64_t workers, const Stack& stack) const {
+Topology Cluster::topology(int64_t workers) const {
   Topology topology{workers, per_host, inside.speed, between.speed, servers};
+  if (between.each_device) topology.between.bytes_per_s *= static_cast<double>(topology.local());
+  return topology;
+}
+
+Topology Cluster::topology(int64_t workers, const Stack& stack) const {
+  Topology topology = this->topology(workers);
   topology.inside.bytes_per_s *=
       inside.id.starts_with("pcie") ? stack.pcie_share : stack.inside_share;
   topology.between.bytes_per_s *= stack.network_share;

@@ -24,7 +24,8 @@ struct Cluster {
   int64_t servers = 0;
   const CommModel* comm = nullptr;
 
-  // `shares`: how much of its links' bandwidth the stack uses.
+  // With the links' published bandwidths, and with what the stack makes of them.
+  Topology topology(int64_t workers) const;
   Topology topology(int64_t workers, const Stack& stack) const;
 };
 

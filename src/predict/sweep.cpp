@@ -113,7 +113,7 @@ class Grid {
       Cluster cluster;
       cluster.per_host = spec.per_host;
       cluster.inside = catalog.link(device.inside);
-      cluster.between = catalog.link(link);
+      cluster.between = catalog.between(device, link);
       clusters_.push_back(std::move(cluster));
     }
     const Price* price = catalog.cheapest(device.id);

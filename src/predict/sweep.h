@@ -17,7 +17,7 @@ struct SweepSpec {
   std::vector<int64_t> batches = {32};
   std::vector<std::string> comms = {"auto"};
   std::vector<Scaling> scalings = {Scaling::kWeak};
-  std::vector<std::string> links = {"10gbe"};
+  std::vector<std::string> links = {""};  // empty: each device's usual one
   std::vector<Precision> precisions = {Precision::kFp32};
   std::string stack;  // empty: each device's default
   int64_t per_host = 8;

@@ -153,7 +153,7 @@ ScalingRow Validation::scaling_row(const Item& item, const Stack& stack) const {
 double Validation::paleo_scaling(const Item& item, const Stack& stack) const {
   const Measurement& row = *item.row;
   const auto batch = static_cast<double>(row.batch_per_gpu);
-  const Topology plain = cluster_of(row, item.device, catalog_).topology(row.gpus, Stack{});
+  const Topology plain = cluster_of(row, item.device, catalog_).topology(row.gpus);
   const double gbit = plain.widest().bytes_per_s * 8 / 1e9;
   const double comm =
       paleo::scheme_ms(nearest_scheme(row.comm), row.gpus, item.network->paleo.weight_bytes(), gbit,

@@ -196,7 +196,8 @@ void Validation::fit_exchanges(Catalog& fitted) const {
     if (stack.measured != nullptr) continue;
     const std::vector<const ScalingRow*>& own = by_stack[stack.id];
     const auto family = families.find(stack.family);
-    Stack start = family != families.end() ? with_exchange(stack, family->second) : stack;
+    Stack start =
+        family != families.end() ? with_exchange(stack, family->second) : fit_exchange(stack, {});
     done.push_back(own.size() >= kOwnExchange ? fit_exchange(std::move(start), own) : start);
   }
   for (Stack& stack : done) fitted.replace(std::move(stack));

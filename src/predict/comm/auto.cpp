@@ -1,4 +1,4 @@
-// auto: whichever of the others is fastest for this message on this topology.
+// auto: whichever all-reduce is fastest for this message on this topology.
 #include "predict/comm/comm.h"
 
 namespace trainyard::predict {
@@ -13,6 +13,6 @@ CommCost cost_auto(const Topology& topology, double bytes) {
 
 }  // namespace
 
-extern const CommModel kCommAuto = {"auto", "the fastest of the others", cost_auto};
+extern const CommModel kCommAuto = {"auto", "the fastest all-reduce", cost_auto};
 
 }  // namespace trainyard::predict

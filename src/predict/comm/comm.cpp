@@ -37,10 +37,11 @@ double bus_bandwidth(double message_bytes, int64_t workers, const CommCost& cost
 }
 
 double utilisation(double message_bytes, const Topology& topology, const CommCost& cost) {
-  const double slowest = topology.one_host()
-                             ? topology.inside.bytes_per_s
-                             : std::min(topology.inside.bytes_per_s, topology.between.bytes_per_s);
-  return bus_bandwidth(message_bytes, topology.workers, cost) / slowest;
+  if (cost.seconds <= 0) return 0;
+  // Every host has to send and receive this share of the message, and so has every device in it.
+  const double near = dist::ring_plan(topology.local()).share / topology.inside.bytes_per_s;
+  const double far = dist::ring_plan(topology.hosts()).share / topology.between.bytes_per_s;
+  return message_bytes * std::max(near, far) / cost.seconds;
 }
 
 std::span<const CommModel* const> all_comm_models() {
@@ -63,7 +64,7 @@ const CommModel& resolve_comm_model(const CommModel& model, const Topology& topo
   const CommModel* best = nullptr;
   double least = 0;
   for (const CommModel* candidate : kModels) {
-    if (candidate == &kCommAuto) continue;
+    if (candidate == &kCommAuto || candidate == &kCommParameterServer) continue;
     const double seconds = candidate->cost(topology, message_bytes).seconds;
     if (best == nullptr || seconds < least) {
       best = candidate;

@@ -49,7 +49,8 @@ double algorithm_bandwidth(double message_bytes, const CommCost& cost);
 // The same scaled by 2(n-1)/n, so that a perfect all-reduce shows the speed of its links whatever
 // n.
 double bus_bandwidth(double message_bytes, int64_t workers, const CommCost& cost);
-// Bus bandwidth as a share of the slowest link involved.
+// The shortest time in which these links could carry an all-reduce, as a share of what `cost`
+// takes: at most 1.
 double utilisation(double message_bytes, const Topology& topology, const CommCost& cost);
 
 // One way to do it. `seconds` is never negative; one worker costs nothing.
@@ -62,7 +63,8 @@ struct CommModel {
 std::span<const CommModel* const> all_comm_models();
 // Throws Error with the nearest names.
 const CommModel& find_comm_model(std::string_view name);
-// The model `auto` stands for on this topology and message; other models are themselves.
+// The model `auto` stands for on this topology and message: an all-reduce, never servers, which
+// somebody has to run. Other models are themselves.
 const CommModel& resolve_comm_model(const CommModel& model, const Topology& topology,
                                     double message_bytes);
 
