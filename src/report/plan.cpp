@@ -1,8 +1,9 @@
 #include "report/plan.h"
-
 #include <algorithm>
 
 #include <fmt/format.h>
+
+#include "base/text.h"
 
 namespace trainyard::report {
 namespace {
@@ -113,8 +114,9 @@ Document plan_document(const schedule::PlanQuestion& question, const schedule::P
                        size_t most) {
   Document document;
   document.title = "A plan for " + question.model;
-  document.lead = fmt::format("{:g} epochs of {:g} images; {}", question.epochs, question.images,
-                              question.accuracy_basis);
+  document.lead =
+      fmt::format("{:g} epochs of {} images; {}", question.epochs,
+                  with_commas(static_cast<int64_t>(question.images)), question.accuracy_basis);
   add_answer(document, question, plan);
   const std::span<const schedule::PlanChoice> shown(plan.choices.data(),
                                                     std::min(most, plan.choices.size()));

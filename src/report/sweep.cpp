@@ -36,7 +36,8 @@ Document sweep_document(const predict::SweepSpec& spec, std::span<const predict:
     const std::string& model = name_of(spec.models, row.model);
     const std::string& device = name_of(spec.devices, row.device);
     const std::string& comm = name_of(spec.comms, row.comm);
-    const std::string& link = name_of(spec.links, row.link);
+    const std::string& named = name_of(spec.links, row.link);
+    const std::string link = named.empty() ? "the device's" : named;
     const std::string_view type = predict::precision_name(row.precision);
     const auto memory = static_cast<int64_t>(row.memory_bytes);
     table.add_row({model, device, count_cell(row.workers), count_cell(row.batch),

@@ -37,6 +37,23 @@ void check_question(const PlanQuestion& question, const predict::Catalog& catalo
   }
 }
 
+// Servers are worth naming only where they save time: at least this share.
+constexpr double kWorthServers = 0.01;
+
+// Without rows of parameter servers that an all-reduce equals. Rows of one batch and number of
+// workers follow each other, the all-reduce first.
+std::vector<predict::SweepRow> without_idle_servers(std::vector<predict::SweepRow> rows) {
+  std::vector<predict::SweepRow> kept;
+  double all_reduce = 0;
+  for (predict::SweepRow& row : rows) {
+    const bool servers = row.comm == 1;
+    if (!servers) all_reduce = row.train;
+    if (servers && row.train > all_reduce * (1 - kWorthServers)) continue;
+    kept.push_back(std::move(row));
+  }
+  return kept;
+}
+
 // Everything about a device in hosts of so many.
 std::vector<predict::SweepRow> sweep_device(const PlanQuestion& question,
                                             const predict::Price& price,
@@ -52,7 +69,7 @@ std::vector<predict::SweepRow> sweep_device(const PlanQuestion& question,
   spec.per_host = price.devices;
   spec.dataset_images = question.images;
   spec.epochs = question.epochs;
-  return predict::run_sweep(spec, catalog, networks);
+  return without_idle_servers(predict::run_sweep(spec, catalog, networks));
 }
 
 PlanChoice choice_of(const PlanQuestion& question, const predict::Price& price,
