@@ -151,7 +151,7 @@ class Predictor {
                request.workers[0]);
     request.cluster.per_host = per_node;
     request.cluster.inside = catalog_.link(request.device->inside);
-    request.cluster.between = catalog_.link(options_.link);
+    request.cluster.between = catalog_.between(*request.device, options_.link);
     request.cluster.comm = &predict::find_comm_model("auto");
     request.dataset_images = static_cast<double>(workload_.images);
     request.epochs = workload_.epochs;

@@ -16,7 +16,7 @@ namespace trainyard::jobs {
 struct PlanOptions {
   predict::GraphSource graphs;             // of the zoo, or files
   std::optional<double> hours;             // given instead of predicted
-  std::string link = "10gbe";              // between nodes
+  std::string link = {};                   // between nodes; empty: the device's usual one
   std::vector<std::string> catalogs = {};  // more devices, as predict takes them
 };
 

@@ -28,7 +28,7 @@ struct JobFlags {
   std::string output;
   std::string kind;
   std::optional<double> hours;
-  std::string link = "10gbe";
+  std::string link;
   std::vector<std::string> catalogs;
   std::set<std::string> given;
   report::Format format = report::Format::kText;
@@ -191,7 +191,9 @@ Runner setup_jobs(Args& args) {
               "render: the folder for the files; new, import: the file to write");
   args.option("--as", flags->kind, "take FILE for one of this platform (or job)");
   args.option("--hours", flags->hours, "plan: the time, instead of a predicted one");
-  args.option("--link", flags->link, "plan: the link between nodes, for the prediction");
+  args.option(
+      "--link", flags->link,
+      "plan: the link between nodes, for the prediction (the device's usual one if absent)");
   args.repeated("--catalog", flags->catalogs, "plan: a YAML file with more devices");
   args.given(flags->given);
   args.format(flags->format);

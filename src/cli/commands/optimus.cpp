@@ -29,7 +29,7 @@ struct OptimusOptions {
   int64_t next = 3;
   std::string network;
   std::string device = "k80";
-  std::string link = "10gbe";
+  std::string link;
   std::string loss;
   std::string speed;
   std::string servers = "2,4";
@@ -108,7 +108,7 @@ schedule::PublishedSpeeds predicted_speeds(const OptimusOptions& options) {
   request.batch = static_cast<int64_t>(options.batch);
   request.cluster.per_host = 1;
   request.cluster.inside = catalog.link(request.device->inside);
-  request.cluster.between = catalog.link(options.link);
+  request.cluster.between = catalog.between(*request.device, options.link);
   request.cluster.comm = &predict::find_comm_model("ps");
   schedule::PublishedSpeeds made{.batch = options.batch, .points = {}};
   for (const int64_t servers : parse_counts(options.servers, "--servers")) {
@@ -247,7 +247,8 @@ Runner setup_optimus(Args& args) {
   args.option("--next", options->next, "speed: how many pairs to propose for measurement");
   args.option("--predict", options->network, "speed: predict this network instead of measurements");
   args.option("--device", options->device, "with --predict: a device of 'trainyard devices'");
-  args.option("--link", options->link, "with --predict: link between hosts");
+  args.option("--link", options->link,
+              "with --predict: link between hosts (the device's usual one if absent)");
   args.option("--loss", options->loss, "time: the curve");
   args.option("--speed", options->speed, "time: the speeds");
   args.option("--servers", options->servers, "time, --predict: numbers of servers");

@@ -31,7 +31,7 @@ struct PlanOptions {
   std::string workers = "1,2,4,8,16,32,64";
   std::string batches = "32,64,128,256";
   int64_t most_batch = 8192;
-  std::string link = "10gbe";
+  std::string link;
   double error = 0.17;
   int64_t top = 10;
   report::Format format = report::Format::kText;
@@ -129,7 +129,7 @@ Runner setup_plan(Args& args) {
   args.option("--workers", options->workers, "numbers of devices to try");
   args.option("--batches", options->batches, "images per worker to try");
   args.option("--most-batch", options->most_batch, "images of all workers together, at most");
-  args.option("--link", options->link, "link between hosts");
+  args.option("--link", options->link, "link between hosts (the device's usual one if absent)");
   args.option("--error", options->error,
               "share by which a predicted time may be off (docs/results/validation.md)");
   args.option("--top", options->top, "choices to show, the cheapest first");

@@ -23,7 +23,7 @@ struct PredictOptions {
   int64_t batch = 32;
   std::string scaling = "weak";
   std::string comm = "auto";
-  std::string link = "10gbe";
+  std::string link;
   std::string inside;
   std::optional<int64_t> per_host;
   std::optional<int64_t> servers;
@@ -81,7 +81,7 @@ predict::Request make_request(const PredictOptions& options, const predict::Cata
              request.cluster.per_host);
   request.cluster.inside =
       catalog.link(options.inside.empty() ? request.device->inside : options.inside);
-  request.cluster.between = catalog.link(options.link);
+  request.cluster.between = catalog.between(*request.device, options.link);
   TY_REQUIRE(!options.servers || *options.servers >= 1, "--servers is {}, expected 1 or more",
              *options.servers);
   request.cluster.servers = options.servers.value_or(0);
@@ -191,7 +191,7 @@ void declare_cluster(Args& args, PredictOptions& options) {
               "weak: --batch is per worker; strong: of all together");
   args.option("--comm", options.comm,
               "central, reduce-broadcast, tree, butterfly, ring, hierarchical, ps or auto");
-  args.option("--link", options.link, "link between hosts");
+  args.option("--link", options.link, "link between hosts (the device's usual one if absent)");
   args.option("--inside", options.inside, "link inside a host (the device's own if absent)");
   args.option("--per-host", options.per_host, "devices per host (8; for PALEO 1)");
   args.option("--servers", options.servers, "parameter servers for --comm ps (one per host)");
