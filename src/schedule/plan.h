@@ -23,8 +23,8 @@ struct PlanQuestion {
   std::vector<int64_t> workers = {1, 2, 4, 8, 16, 32, 64};
   std::vector<int64_t> batches = {32, 64, 128, 256};  // per worker
   int64_t most_batch = 8192;                          // of all workers together
-  std::string link;     // between hosts; empty: the device's usual one
-  double error = 0.17;  // share by which a predicted time may be off
+  std::string link = {};  // between hosts; empty: the device's usual one
+  double error = 0.17;    // share by which a predicted time may be off
 };
 
 struct PlanChoice {
