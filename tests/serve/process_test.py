@@ -117,6 +117,8 @@ def test_run_with_pictures():
     check(status == 200 and [entry[2] for entry in served] == [entry["label"] for entry in best],
           f"a picture gets the names of its classes: {served}, run says {best}")
     check(served[0][2] == "shoe", "and the right one first")
+    status, drawn = server.ask("POST", "/v2/models/shoes/infer", (folder / "shoe.png").read_bytes(), {"Accept": "image/png"})
+    check(status == 200 and drawn.startswith(b"\x89PNG") and drawn[16:24] == struct.pack(">II", 60, 40), "or the picture comes back with it")
     metadata = server.json("GET", "/v2/models/shoes")[1]
     body = json.loads(zeros(metadata))
     body["outputs"] = [{"name": metadata["outputs"][0]["name"], "parameters": {"classification": 1}}]
