@@ -1,4 +1,5 @@
 #include "report/plan.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
