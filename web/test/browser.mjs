@@ -1,33 +1,13 @@
 // Opens real reports in headless Chromium, from disk: node test/browser.mjs TRAINYARD REPORT_PAGE OUTPUT_FOLDER
-// Ends with 77 (skipped, for ctest) where there is no Chromium or playwright-core.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const SKIPPED = 77;
+import { check, chromium, executablePath, finish } from './chromium.mjs';
+
 const [trainyard, reportPage, output] = process.argv.slice(2);
-
-function skip(reason) {
-  console.log(`skipped: ${reason}`);
-  process.exit(SKIPPED);
-}
-
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
-if (!executablePath) skip('there is no Chromium (Debian: chromium)');
-let chromium;
-try {
-  ({ chromium } = await import('playwright-core'));
-} catch {
-  skip('the packages of web/ are not installed (npm ci in web/)');
-}
-
-let failures = 0;
-function check(condition, what) {
-  console.log(`${condition ? 'ok  ' : 'FAIL'} ${what}`);
-  if (!condition) failures += 1;
-}
 
 /** Pages of several commands, and one with every element that reports have. */
 function makePages() {
@@ -99,7 +79,7 @@ async function checkNarrowTables(page) {
   check(seen.every((t) => t.stays && t.share < 0.5), 'their first column stays in sight and leaves room for another');
 }
 
-/** A series has one colour through all charts, and another than those beside it. */
+/** A series has one color through all charts, and another than those beside it. */
 async function checkColors(page) {
   const charts = await page.evaluate(() => [...document.querySelectorAll('figure.chart')].map((figure) => {
     const texts = [...figure.querySelectorAll('.plot svg text')];
@@ -115,7 +95,7 @@ async function checkColors(page) {
   charts.flat().forEach(({ name, color }) => colors.set(name, new Set([...(colors.get(name) ?? []), color])));
   const several = [...colors].filter(([, set]) => set.size > 1).map(([name, set]) => `${name}: ${[...set].join(' ')}`);
   const twice = charts.flat().length > colors.size;
-  check(twice && several.length === 0, `a series keeps its colour through the charts of a page ${several.join('; ')}`);
+  check(twice && several.length === 0, `a series keeps its color through the charts of a page ${several.join('; ')}`);
 }
 
 async function downloaded(page, label) {
@@ -179,5 +159,4 @@ try {
   await context.close();
   rmSync(profile, { recursive: true, force: true });
 }
-console.log(failures === 0 ? 'all is well' : `${failures} failed`);
-process.exit(failures === 0 ? 0 : 1);
+finish();

@@ -1,32 +1,12 @@
 // Uses the server's page in headless Chromium: node test/serve.mjs TRAINYARD OUTPUT_FOLDER
-// Ends with 77 (skipped, for ctest) where there is no Chromium or playwright-core.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-const SKIPPED = 77;
+import { check, chromium, executablePath, finish } from './chromium.mjs';
+
 const [trainyard, output] = process.argv.slice(2);
-
-function skip(reason) {
-  console.log(`skipped: ${reason}`);
-  process.exit(SKIPPED);
-}
-
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
-if (!executablePath) skip('there is no Chromium (Debian: chromium)');
-let chromium;
-try {
-  ({ chromium } = await import('playwright-core'));
-} catch {
-  skip('the packages of web/ are not installed (npm ci in web/)');
-}
-
-let failures = 0;
-function check(condition, what) {
-  console.log(`${condition ? 'ok  ' : 'FAIL'} ${what}`);
-  if (!condition) failures += 1;
-}
 
 /** The server's process and address, once it is ready. */
 async function startServer(model) {
@@ -123,5 +103,4 @@ try {
   server.kill('SIGTERM');
   detector.server.kill('SIGTERM');
 }
-console.log(failures === 0 ? 'all is well' : `${failures} failed`);
-process.exit(failures === 0 ? 0 : 1);
+finish();
