@@ -5,9 +5,20 @@
 #include <random>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "kernels/native/conv/activation.h"
+#include "kernels/native/cpu.h"
 
 namespace trainyard::kernels::native {
+
+// The tests of kernels that need AVX2 and FMA.
+class NativeKernel : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!cpu_has_avx2_fma()) GTEST_SKIP() << "this processor lacks AVX2 or FMA";
+  }
+};
 
 struct ConvCase {
   int64_t batch = 1;
@@ -27,6 +38,18 @@ struct ConvCase {
   int64_t out_width() const { return (width + pad_left + pad_right - kernel) / stride + 1; }
   int64_t weight_count() const { return out_channels * (in_channels / groups) * kernel * kernel; }
 };
+
+// What the shapes of all kernels have: pictures and padding. The caller adds channels and window.
+template <typename Shape>
+ConvCase case_of_pictures(const Shape& shape) {
+  return {.batch = shape.batch,
+          .height = shape.height,
+          .width = shape.width,
+          .pad_top = shape.pad_top,
+          .pad_left = shape.pad_left,
+          .pad_bottom = shape.pad_bottom,
+          .pad_right = shape.pad_right};
+}
 
 // Floats aligned for vector loads, as the engine's tensors are.
 class AlignedFloats {

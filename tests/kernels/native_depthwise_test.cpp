@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "kernels/native/conv/depthwise.h"
-#include "kernels/native/cpu.h"
 #include "kernels/native_conv_reference.h"
 
 namespace trainyard::kernels::native {
@@ -18,17 +17,11 @@ constexpr unsigned kDepthwiseSeed = 20240614;
 constexpr double kDepthwiseTolerance = 6e-7;
 
 void check_depthwise(const DepthwiseShape& shape, int threads, Activation activation) {
-  const ConvCase s = {.batch = shape.batch,
-                      .in_channels = shape.channels,
-                      .out_channels = shape.channels,
-                      .height = shape.height,
-                      .width = shape.width,
-                      .stride = shape.stride,
-                      .pad_top = shape.pad_top,
-                      .pad_left = shape.pad_left,
-                      .pad_bottom = shape.pad_bottom,
-                      .pad_right = shape.pad_right,
-                      .groups = shape.channels};
+  ConvCase s = case_of_pictures(shape);
+  s.in_channels = shape.channels;
+  s.out_channels = shape.channels;
+  s.stride = shape.stride;
+  s.groups = shape.channels;
   SCOPED_TRACE(
       fmt::format("threads {} batch {} channels {} {}x{} stride {} pads {} {} {} {} seed {}",
                   threads, s.batch, s.in_channels, s.height, s.width, s.stride, s.pad_top,
@@ -47,12 +40,7 @@ void check_depthwise(const DepthwiseShape& shape, int threads, Activation activa
   expect_blocked(s, out, expected, activation, kDepthwiseTolerance);
 }
 
-class NativeDepthwise : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!cpu_has_avx2_fma()) GTEST_SKIP() << "this processor lacks AVX2 or FMA";
-  }
-};
+using NativeDepthwise = NativeKernel;
 
 TEST_F(NativeDepthwise, EverySmallImageSize) {
   for (int64_t stride : {1, 2}) {

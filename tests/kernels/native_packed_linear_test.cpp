@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "kernels/native/cpu.h"
 #include "kernels/native/gemm/packed_linear.h"
 #include "kernels/native_conv_reference.h"
 
@@ -52,12 +51,7 @@ void check_packed_linear(const LinearShape& s, bool transposed, bool with_bias, 
   }
 }
 
-class NativePackedLinear : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!cpu_has_avx2_fma()) GTEST_SKIP() << "this processor lacks AVX2 or FMA";
-  }
-};
+using NativePackedLinear = NativeKernel;
 
 TEST_F(NativePackedLinear, OddSizesBatchesAndThreads) {
   for (int64_t rows : {1, 2, 7, 8, 13}) {

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "kernels/native/conv/stem_conv.h"
-#include "kernels/native/cpu.h"
 #include "kernels/native_conv_reference.h"
 
 namespace trainyard::kernels::native {
@@ -19,17 +18,11 @@ constexpr unsigned kStemConvSeed = 20240612;
 constexpr double kStemConvTolerance = 2e-6;
 
 void check_stem_conv(const StemShape& shape, int threads, Activation activation) {
-  const ConvCase s = {.batch = shape.batch,
-                      .in_channels = shape.in_channels,
-                      .out_channels = shape.out_channels,
-                      .height = shape.height,
-                      .width = shape.width,
-                      .kernel = shape.kernel,
-                      .stride = shape.stride,
-                      .pad_top = shape.pad_top,
-                      .pad_left = shape.pad_left,
-                      .pad_bottom = shape.pad_bottom,
-                      .pad_right = shape.pad_right};
+  ConvCase s = case_of_pictures(shape);
+  s.in_channels = shape.in_channels;
+  s.out_channels = shape.out_channels;
+  s.kernel = shape.kernel;
+  s.stride = shape.stride;
   SCOPED_TRACE(fmt::format("threads {} batch {} channels {}->{} {}x{} window {} stride {} seed {}",
                            threads, s.batch, s.in_channels, s.out_channels, s.height, s.width,
                            s.kernel, s.stride, kStemConvSeed));
@@ -47,12 +40,7 @@ void check_stem_conv(const StemShape& shape, int threads, Activation activation)
   expect_blocked(s, out, expected, activation, kStemConvTolerance);
 }
 
-class NativeStemConv : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!cpu_has_avx2_fma()) GTEST_SKIP() << "this processor lacks AVX2 or FMA";
-  }
-};
+using NativeStemConv = NativeKernel;
 
 TEST_F(NativeStemConv, WindowsAndStrides) {
   for (int64_t kernel : {1, 3, 7, 11}) {

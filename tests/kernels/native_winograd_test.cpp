@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "kernels/native/conv/winograd.h"
-#include "kernels/native/cpu.h"
 #include "kernels/native_conv_reference.h"
 
 namespace trainyard::kernels::native {
@@ -33,16 +32,10 @@ struct Epilogue {
 
 void check_winograd(const WinogradShape& shape, WinogradTile tile, int threads,
                     const Epilogue& epilogue) {
-  const ConvCase s = {.batch = shape.batch,
-                      .in_channels = shape.in_channels,
-                      .out_channels = shape.out_channels,
-                      .height = shape.height,
-                      .width = shape.width,
-                      .kernel = shape.kernel,
-                      .pad_top = shape.pad_top,
-                      .pad_left = shape.pad_left,
-                      .pad_bottom = shape.pad_bottom,
-                      .pad_right = shape.pad_right};
+  ConvCase s = case_of_pictures(shape);
+  s.in_channels = shape.in_channels;
+  s.out_channels = shape.out_channels;
+  s.kernel = shape.kernel;
   SCOPED_TRACE(fmt::format("F{} threads {} batch {} channels {}->{} {}x{} pads {} {} {} {} seed {}",
                            static_cast<int>(tile), threads, s.batch, s.in_channels, s.out_channels,
                            s.height, s.width, s.pad_top, s.pad_left, s.pad_bottom, s.pad_right,
@@ -74,12 +67,7 @@ void check_winograd(const WinogradShape& shape, WinogradTile tile, int threads,
   expect_blocked(s, out, expected, epilogue.activation, tolerance(shape, tile));
 }
 
-class NativeWinograd : public ::testing::TestWithParam<WinogradTile> {
- protected:
-  void SetUp() override {
-    if (!cpu_has_avx2_fma()) GTEST_SKIP() << "this processor lacks AVX2 or FMA";
-  }
-};
+class NativeWinograd : public NativeKernel, public ::testing::WithParamInterface<WinogradTile> {};
 
 TEST_P(NativeWinograd, EverySmallImageSize) {
   for (int64_t height = 1; height <= 15; ++height) {
