@@ -252,7 +252,10 @@ std::string Table::to_html(std::string_view caption) const {
       ruled = true;
       continue;
     }
-    out += ruled ? "<tr class=\"ruled\">" : struck_.contains(r) ? "<tr class=\"struck\">" : "<tr>";
+    std::vector<std::string> kinds;
+    if (ruled) kinds.emplace_back("ruled");
+    if (struck_.contains(r)) kinds.emplace_back("struck");
+    out += kinds.empty() ? "<tr>" : fmt::format("<tr class=\"{}\">", join(kinds, " "));
     ruled = false;
     for (size_t c = 0; c < columns_.size(); ++c) {
       const Cell& cell = rows_[r][c];

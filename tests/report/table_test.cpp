@@ -71,6 +71,20 @@ TEST(Table, CsvUsesTheKeysOfColumns) {
   EXPECT_EQ(table.to_csv(), "macs,params\n1000,2000\n");
 }
 
+// Also right below a rule, where a row has both marks.
+TEST(Table, StruckRowsAreShownAndNeverTheBest) {
+  Table table({{"run"}, {"ms", Align::kRight, 0, "", Best::kLowest}});
+  table.add_row({"a", fixed_cell(4, 0)});
+  table.add_row({"b", fixed_cell(3, 0)});
+  table.add_rule();
+  table.add_struck_row({"too large", fixed_cell(1, 0)});
+  EXPECT_EQ(table.to_markdown(),
+            "| run | ms |\n| ---: | ---: |\n| a | 4 |\n| b | **3** |\n| ~~too large~~ | ~~1~~ |\n");
+  const std::string page = table.to_html("");
+  EXPECT_NE(page.find("<tr class=\"ruled struck\">"), std::string::npos) << page;
+  EXPECT_NE(page.find("<td class=\"r best\">3</td>"), std::string::npos) << page;
+}
+
 TEST(Document, JsonIsTheDataAlone) {
   Document document;
   document.blocks.emplace_back(Heading{"Counts"});
