@@ -56,7 +56,7 @@ struct KindTotal {
 struct NotCounted {
   std::string op;
   int64_t nodes = 0;
-  bool unknown_shape = false;  // only the data tells how much work it is
+  bool unknown_shape = false;  // only the data decides how much work it is
 };
 
 struct LayerTable {

@@ -59,7 +59,7 @@ MemoryUse analyze_memory(const Graph& graph) {
             .backward = training.peak_in_backward};
   };
   const TrainingMemory training = simulate_training(graph, MemoryOf::kAnyTrainer);
-  use.kept_for_backward = training.kept;
+  use.saved_for_backward = training.saved;
   use.training = peak(training);
   use.training_here = peak(simulate_training(graph, MemoryOf::kThisEngine));
   return use;

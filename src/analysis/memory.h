@@ -31,8 +31,9 @@ struct MemoryUse {
   int64_t constants = 0;   // the other initializers
   int64_t gradients = 0;   // one for each trainable parameter
   int64_t inputs = 0;      // one batch of all graph inputs
-  // All that the backward pass needs of the forward pass, inputs included (analysis/kept.h).
-  int64_t kept_for_backward = 0;
+  // All that the backward pass needs of the forward pass, inputs included
+  // (analysis/saved_for_backward.h).
+  int64_t saved_for_backward = 0;
 
   ActivationPeak inference;           // every value in memory of its own, freed after its last use
   ActivationPeak inference_in_place;  // element-wise operators overwrite what is not needed again

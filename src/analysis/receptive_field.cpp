@@ -140,7 +140,7 @@ class Step {
     const std::string mode = node_.attr_text("mode", "nearest");
     const auto sizes = ops::resize_sizes(node_);
     if (!sizes || grid == "tf_crop_and_resize") return false;
-    // Interpolation takes two or four neighbours in each dimension.
+    // Interpolation takes two or four neighbors in each dimension.
     const double between = mode == "nearest" ? 0 : mode == "linear" ? 1 : 3;
     const bool first_on_first =
         mode != "nearest" && (grid == "asymmetric" || grid == "align_corners");

@@ -21,7 +21,7 @@ struct Extent {
   double jump = 1;
 
   double size() const { return last - first + 1; }
-  double centre() const { return (first + last) / 2; }
+  double center() const { return (first + last) / 2; }
 };
 
 struct LayerField {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/kept.h"
 #include "analysis/parameters.h"
+#include "analysis/saved_for_backward.h"
 #include "base/integers.h"
 #include "ops/math/scalar_functions.h"
 #include "ops/op_def.h"
@@ -139,11 +139,11 @@ class Simulation {
     for (size_t i = 0; i < ids_.size(); ++i) {
       const NodeView node(graph_, ids_[i]);
       if (!node.has_output(0) || !is_trained(node.output(0))) continue;
-      const Kept kept = kept_for_backward(node, trained_);
-      extra_[i] = kept.extra_bytes;
-      freed_[i] += kept.extra_bytes;
-      result_.kept += kept.extra_bytes;
-      for (const ValueId id : kept.values) keep(id, i);
+      const SavedForBackward saved = saved_for_backward(node, trained_);
+      extra_[i] = saved.extra_bytes;
+      freed_[i] += saved.extra_bytes;
+      result_.saved += saved.extra_bytes;
+      for (const ValueId id : saved.values) keep(id, i);
     }
   }
 
@@ -153,7 +153,7 @@ class Simulation {
     if (kept_[b]) return;
     kept_[b] = true;
     const Buffer& buffer = storage_.buffers[b];
-    result_.kept += buffer.bytes;
+    result_.saved += buffer.bytes;
     const bool belongs_to_caller = buffer.dies == storage_.num_nodes;
     if (!belongs_to_caller) freed_[node] += buffer.bytes;
   }

@@ -9,8 +9,9 @@
 namespace trainyard::analysis {
 
 struct TrainingMemory {
-  int64_t kept = 0;  // bytes the forward pass leaves for the backward pass (analysis/kept.h)
-  Peak peak;         // values and their gradients; see simulate_training
+  int64_t saved =
+      0;      // bytes the forward pass leaves for the backward pass (analysis/saved_for_backward.h)
+  Peak peak;  // values and their gradients; see simulate_training
   bool peak_in_backward = false;
 };
 

@@ -23,7 +23,7 @@ Json peak_json(const ActivationPeak& peak) {
 
 Json memory_json(const MemoryUse& use) {
   Json training = Json::object({{"gradients", use.gradients},
-                                {"kept_for_backward", use.kept_for_backward},
+                                {"kept_for_backward", use.saved_for_backward},
                                 {"activation_peak", peak_json(use.training)}});
   for (const Optimizer optimizer : analysis::kOptimizers) {
     training[analysis::optimizer_name(optimizer)] =
@@ -91,7 +91,7 @@ Document memory_document(const std::string& model, const MemoryUse& use, int64_t
       "  (gradients of weights come one by one, parts of concatenations are made in place)\n"
       "- not counted: scratch space of kernels, weights in other layouts, the program itself",
       peak_text(use.inference_in_place), size_text(use.inference.bytes), peak_text(use.inference),
-      peak_text(use.training), size_text(use.kept_for_backward), size_text(use.inputs),
+      peak_text(use.training), size_text(use.saved_for_backward), size_text(use.inputs),
       peak_text(use.training_here));
   Document document;
   document.blocks = {

@@ -105,8 +105,8 @@ TEST(KnownAnswers, MemoryIsBoundedByWhatIsThere) {
     const Graph graph = models::build_model(model);
     const MemoryUse use = analyze_memory(graph);
     const LayerTable table = analyze_layers(graph);
-    EXPECT_LT(use.kept_for_backward, table.totals.activation_bytes) << model;
-    EXPECT_GE(use.training.bytes, use.kept_for_backward) << model;
+    EXPECT_LT(use.saved_for_backward, table.totals.activation_bytes) << model;
+    EXPECT_GE(use.training.bytes, use.saved_for_backward) << model;
     EXPECT_LE(use.inference_in_place.bytes, use.inference.bytes) << model;
     EXPECT_GE(use.inference_in_place.bytes, use.inputs) << model;
     EXPECT_EQ(use.trainable, 4 * table.totals.params.trainable()) << model;

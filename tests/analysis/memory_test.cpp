@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/kept.h"
 #include "analysis/networks.h"
+#include "analysis/saved_for_backward.h"
 #include "analysis/storage.h"
 
 namespace trainyard::analysis {
@@ -84,7 +84,7 @@ TEST(Memory, AnOutputIsNotOverwritten) {
 TEST(Memory, KeptForBackwardByHand) {
   const MemoryUse use = analyze_memory(small_net(1));
   // conv: the image; relu and the pool: relu's output; fc: the pooled map.
-  EXPECT_EQ(use.kept_for_backward, kImage + kConv + kPool);
+  EXPECT_EQ(use.saved_for_backward, kImage + kConv + kPool);
 }
 
 TEST(Memory, TrainingPeakByHand) {
@@ -101,7 +101,7 @@ TEST(Memory, TrainingPeakByHand) {
 TEST(Memory, TrainingGrowsWithTheBatchButForStatistics) {
   const MemoryUse one = analyze_memory(small_net(1));
   const MemoryUse eight = analyze_memory(small_net(8));
-  EXPECT_EQ(eight.kept_for_backward, 8 * one.kept_for_backward);
+  EXPECT_EQ(eight.saved_for_backward, 8 * one.saved_for_backward);
   EXPECT_EQ(eight.training.bytes, 8 * one.training.bytes);
   EXPECT_EQ(eight.trainable, one.trainable);
 }
@@ -115,7 +115,7 @@ TEST(Memory, GradientsOfASumAreNotCopied) {
   const ValueId y = conv(b, stem, 2, 1, 1, 0, "a");
   graph.set_outputs({b.add("Add", {stem, y}, {}, "sum")});
   const MemoryUse use = analyze_memory(graph);
-  EXPECT_EQ(use.kept_for_backward, 2 * kMap);  // x and stem
+  EXPECT_EQ(use.saved_for_backward, 2 * kMap);  // x and stem
   // Backward of a: x, stem and the output; the sum's gradient, which stem and a share, and a's part
   // of a new sum.
   EXPECT_EQ(use.training.bytes, 5 * kMap);
@@ -151,10 +151,11 @@ TEST(Memory, UnknownSizesTakeNone) {
 
 class KeptTest : public ::testing::Test {
  protected:
-  Kept kept(std::string_view op, std::vector<ValueId> inputs, Attributes attributes = {}) {
+  SavedForBackward kept(std::string_view op, std::vector<ValueId> inputs,
+                        Attributes attributes = {}) {
     const ValueId y = b_.add(op, std::move(inputs), std::move(attributes));
     const std::vector<bool> trained(graph_.value_limit(), true);
-    return kept_for_backward(NodeView(graph_, graph_.value(y).producer), trained);
+    return saved_for_backward(NodeView(graph_, graph_.value(y).producer), trained);
   }
 
   Graph graph_;
@@ -172,7 +173,7 @@ TEST_F(KeptTest, SumsAndCopiesKeepNothing) {
 
 TEST_F(KeptTest, ActivationsKeepTheirOutput) {
   for (const char* op : {"Relu", "Sigmoid", "Tanh", "Clip", "Softmax"}) {
-    const Kept kept_values = kept(op, {x_});
+    const SavedForBackward kept_values = kept(op, {x_});
     ASSERT_EQ(kept_values.values.size(), 1U) << op;
     EXPECT_NE(kept_values.values[0], x_) << op;
   }
@@ -189,19 +190,20 @@ TEST_F(KeptTest, ProductsKeepBothFactors) {
 }
 
 TEST_F(KeptTest, PoolingKeepsItsInputAndDropoutNothing) {
-  const Kept pool = kept("MaxPool", {x_}, {{"kernel_shape", std::vector<int64_t>{2, 2}}});
+  const SavedForBackward pool =
+      kept("MaxPool", {x_}, {{"kernel_shape", std::vector<int64_t>{2, 2}}});
   EXPECT_EQ(pool.values, std::vector<ValueId>{x_});
   EXPECT_EQ(pool.extra_bytes, 0);
-  const Kept all = kept("Dropout", {x_});
+  const SavedForBackward all = kept("Dropout", {x_});
   EXPECT_TRUE(all.values.empty());
   EXPECT_EQ(all.extra_bytes, 0);
 }
 
 TEST_F(KeptTest, NormalizationKeepsItsInputAndStatistics) {
-  const Kept batch = kept("BatchNormalization", {x_, scale_, scale_, scale_, scale_});
+  const SavedForBackward batch = kept("BatchNormalization", {x_, scale_, scale_, scale_, scale_});
   EXPECT_EQ(batch.values, std::vector<ValueId>{x_});
   EXPECT_EQ(batch.extra_bytes, 2 * 4 * 2);
-  const Kept local = kept("LRN", {x_}, {{"size", int64_t{5}}});
+  const SavedForBackward local = kept("LRN", {x_}, {{"size", int64_t{5}}});
   EXPECT_EQ(local.values, std::vector<ValueId>{x_});
   EXPECT_EQ(local.extra_bytes, 0);
 }

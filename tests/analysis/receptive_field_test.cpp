@@ -43,7 +43,7 @@ TEST(ReceptiveField, FollowsAChain) {
   expect_extent(net.field("relu"), -5, 5, 4);
   expect_extent(net.field("conv2"), -9, 9, 4);
   EXPECT_EQ(net.field("conv2").extents[0].size(), 19);
-  EXPECT_EQ(net.field("conv2").extents[0].centre(), 0);
+  EXPECT_EQ(net.field("conv2").extents[0].center(), 0);
 }
 
 TEST(ReceptiveField, TakesTheLargestPathOfAResidual) {
@@ -105,7 +105,7 @@ TEST(ReceptiveField, ResizingStepsByFractions) {
   EXPECT_EQ(resize("linear").size(), 3 + 2);
   EXPECT_EQ(resize("cubic").size(), 3 + 6);
   EXPECT_EQ(resize("linear").jump, 1);
-  EXPECT_EQ(resize("linear").centre(), -0.5);
+  EXPECT_EQ(resize("linear").center(), -0.5);
 }
 
 TEST(ReceptiveField, ConstantsBeforeTheInputDoNotCount) {

@@ -21,12 +21,12 @@
 
 namespace trainyard::analysis {
 
-struct Kept {
+struct SavedForBackward {
   std::vector<ValueId> values;  // never initializers
   int64_t extra_bytes = 0;      // statistics that are no value of the graph
 };
 
 // `trained` says of each value (by index) whether a gradient flows to it.
-Kept kept_for_backward(const NodeView& node, const std::vector<bool>& trained);
+SavedForBackward saved_for_backward(const NodeView& node, const std::vector<bool>& trained);
 
 }  // namespace trainyard::analysis

@@ -1,4 +1,4 @@
-#include "analysis/kept.h"
+#include "analysis/saved_for_backward.h"
 
 #include <algorithm>
 #include <string_view>
@@ -85,8 +85,8 @@ class Collector {
 
   void keep(ValueId id) {
     if (!id.valid() || node_.graph().value(id).kind == ValueKind::kInitializer) return;
-    if (std::find(kept_.values.begin(), kept_.values.end(), id) == kept_.values.end()) {
-      kept_.values.push_back(id);
+    if (std::find(saved_.values.begin(), saved_.values.end(), id) == saved_.values.end()) {
+      saved_.values.push_back(id);
     }
   }
 
@@ -101,21 +101,21 @@ class Collector {
     for (const ValueId id : node_.node().outputs) keep(id);
   }
 
-  void keep_bytes(int64_t bytes) { kept_.extra_bytes += bytes; }
+  void keep_bytes(int64_t bytes) { saved_.extra_bytes += bytes; }
 
-  Kept take() { return std::move(kept_); }
+  SavedForBackward take() { return std::move(saved_); }
 
  private:
   bool is_trained(ValueId id) const { return trained_[static_cast<size_t>(id.index)]; }
 
   const NodeView& node_;
   const std::vector<bool>& trained_;
-  Kept kept_;
+  SavedForBackward saved_;
 };
 
 }  // namespace
 
-Kept kept_for_backward(const NodeView& node, const std::vector<bool>& trained) {
+SavedForBackward saved_for_backward(const NodeView& node, const std::vector<bool>& trained) {
   Collector collector(node, trained);
   switch (rule_of(node)) {
     case Rule::kOtherFactors:
