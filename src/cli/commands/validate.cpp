@@ -1,14 +1,19 @@
 // `trainyard validate`: predictions against measurements, published or the user's own.
 #include "predict/validate.h"
 
+#include <iostream>
 #include <memory>
+
+#include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/model_argument.h"
-#include "cli/validate_this.h"
+#include "measure/this_machine.h"
 #include "predict/stacks_yaml.h"
+#include "predict/this_machine.h"
+#include "report/this_machine.h"
 #include "report/validation.h"
 
 namespace trainyard::cli {
@@ -20,7 +25,7 @@ struct ValidateOptions {
   std::string fit;
   std::string stack;
   bool this_machine = false;
-  ThisMachineOptions machine;
+  measure::ThisMachineOptions machine;
   std::vector<std::string> catalogs;
   report::Format format = report::Format::kText;
 };
@@ -28,7 +33,10 @@ struct ValidateOptions {
 int validate_command(const ValidateOptions& options, std::ostream& out) {
   const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
   if (options.this_machine) {
-    out << report::render(validate_this_machine(catalog, options.machine), options.format);
+    const std::vector<measure::MachineRow> rows =
+        measure::validate_this_machine(catalog, options.machine);
+    const predict::Device& device = catalog.device(predict::kThisMachine);
+    out << report::render(report::this_machine_document(device, rows), options.format);
     return 0;
   }
   const std::vector<predict::Measurement> rows =
@@ -68,6 +76,9 @@ int validate_command(const ValidateOptions& options, std::ostream& out) {
 
 Runner setup_validate(Args& args) {
   auto options = std::make_shared<ValidateOptions>();
+  options->machine.begins = [](const measure::MachineRow& row) {
+    std::cerr << fmt::format("running {}, {}, batch {}\n", row.network, row.mode(), row.batch);
+  };
   args.option("--measurements", options->measurements,
               "a CSV file of your own instead of the published rows (docs/measurements.md)");
   args.flag("--leave-one-out", options->leave_out,
