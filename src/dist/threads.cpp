@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "dist/heap_window.h"
 
 namespace trainyard::dist {
@@ -31,12 +32,12 @@ class Hub {
   void take(int64_t to, const Incoming& in, const std::function<bool(double)>& keep_waiting) {
     std::unique_lock lock(mutex_);
     auto& queue = letters_[{in.from, to}];
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     while (!changed_.wait_for(lock, kLook, [&] { return !queue.empty() || first_gone_ >= 0; })) {
-      const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
+      const double waited = watch.seconds();
       lock.unlock();
-      if (!keep_waiting(waited.count())) {
-        throw_failure("rank {} waited {:.1f} s for {} bytes from rank {}", to, waited.count(),
+      if (!keep_waiting(waited)) {
+        throw_failure("rank {} waited {:.1f} s for {} bytes from rank {}", to, waited,
                       in.bytes.size(), in.from);
       }
       lock.lock();

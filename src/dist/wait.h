@@ -5,9 +5,11 @@
 #include <chrono>
 #include <thread>
 
+#include "base/stopwatch.h"
+
 namespace trainyard::dist {
 
-// Seconds after which a wait is asked again whether it is to go on.
+// Seconds after which a wait is asked again whether it should continue.
 inline constexpr double kAskEvery = 0.2;
 
 // Polls `ready` until it is true (the answer is true) or `keep_waiting(seconds so far)` is false
@@ -19,13 +21,13 @@ bool poll_until(int spins, Ready&& ready, Rest&& rest, KeepWaiting&& keep_waitin
     if (ready()) return true;
     __builtin_ia32_pause();
   }
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   double asked = 0;
   while (!ready()) {
     rest();
-    const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
-    if (waited.count() - asked < kAskEvery) continue;
-    asked = waited.count();
+    const double waited = watch.seconds();
+    if (waited - asked < kAskEvery) continue;
+    asked = waited;
     if (!keep_waiting(asked)) return false;
   }
   return true;

@@ -1,11 +1,11 @@
 #include "measure/calibration.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 
 #include "base/error.h"
 #include "base/machine_facts.h"
+#include "base/stopwatch.h"
 #include "kernels/parallel/parallel.h"
 #include "measure/step_samples.h"
 #include "predict/this_machine.h"
@@ -14,12 +14,6 @@
 
 namespace trainyard::measure {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double elapsed(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 constexpr int64_t kLeastRounds = 3;
 constexpr int64_t kMostRounds = 25;
@@ -134,13 +128,13 @@ std::vector<std::unique_ptr<Subject>> compile_all(const CalibrationOptions& opti
 // a subject leaves in the caches is gone when its turn comes again, as in a network.
 void measure_all(const CalibrationOptions& options,
                  const std::vector<std::unique_ptr<Subject>>& subjects) {
-  const auto begin = Clock::now();
+  const Stopwatch watch;
   for (int64_t round = 0; round < kMostRounds; ++round) {
-    const double used = elapsed(begin);
+    const double used = watch.seconds();
     const double per_round = round > 0 ? used / static_cast<double>(round) : 0;
     if (round >= kLeastRounds && used + per_round > options.seconds) break;
     for (const auto& subject : subjects) {
-      const double share = std::min(1.0, elapsed(begin) / options.seconds);
+      const double share = std::min(1.0, watch.seconds() / options.seconds);
       report(options, kCompiling + (1 - kCompiling) * share, "measuring " + subject->name());
       subject->measure();
     }

@@ -1,7 +1,6 @@
 #include "train/progress.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "base/machine_facts.h"
+#include "base/stopwatch.h"
 #include "base/text.h"
 
 namespace trainyard::train {
@@ -18,10 +18,6 @@ constexpr double kTerminalInterval = 0.2;
 constexpr double kLineInterval = 10;
 constexpr int64_t kBarWidth = 20;
 constexpr size_t kUsualWidth = 80;
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 size_t terminal_width() {
   winsize size{};
@@ -50,7 +46,7 @@ Progress::Mode Progress::mode_for_stderr(bool quiet) {
 Progress::Progress(std::ostream& out, Mode mode, std::function<double()> clock)
     : out_(out),
       mode_(mode),
-      clock_(clock ? std::move(clock) : steady_seconds),
+      clock_(clock ? std::move(clock) : [watch = Stopwatch()] { return watch.seconds(); }),
       begin_(clock_()),
       drawn_(begin_) {}
 

@@ -1,11 +1,11 @@
 #include "schedule/simulator/simulate.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/stopwatch.h"
 #include "schedule/simulator/checks.h"
 
 namespace trainyard::schedule {
@@ -124,10 +124,9 @@ class Simulation {
                             .started = result_.jobs[i].start >= 0,
                             .now = &running_[i].allocation});
     }
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     std::vector<Allocation> allocations = policy_.decide(state);
-    const double took =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double took = watch.seconds();
     result_.decisions += 1;
     result_.decision_seconds += took;
     result_.longest_decision = std::max(result_.longest_decision, took);
