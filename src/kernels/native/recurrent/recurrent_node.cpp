@@ -1,5 +1,6 @@
 // LSTM, GRU and RNN with constant weights and the usual activations.
 #include "kernels/api/kernel.h"
+#include "kernels/api/refusals.h"
 #include "kernels/native/conv/conv_node.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/recurrent/recurrent.h"
@@ -38,7 +39,7 @@ bool has_lengths(const NodeView& node, const ops::RecurrentSizes& sizes) {
 
 std::string_view refuses_recurrent(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
-  if (node.input_type(0).dtype != DType::kF32) return "only f32 is implemented";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   const ops::RecurrentSizes sizes = ops::recurrent_sizes(node);
   if (sizes.sequence == 0 || sizes.batch == 0 || sizes.input == 0 || sizes.hidden == 0) {
     return "an operand is empty";
