@@ -206,6 +206,8 @@ DeviceFactors read_factors(const YamlView& view) {
   return factors;
 }
 
+// Published peaks assume the boost clock. Under load the clock falls towards the base clock; the
+// fitted exponents say how far, apart for vector and matrix units.
 void apply_factors(const DeviceFactors& factors, Device& device) {
   DeviceFactors::Factor both;
   for (const auto& [map, name] :
@@ -221,6 +223,8 @@ void apply_factors(const DeviceFactors& factors, Device& device) {
   device.memory_factor = both.memory;
 }
 
+// Files that are read later replace entries of the same name: built in, then the user's folder,
+// then --catalog.
 template <typename Entry>
 void put(std::vector<Entry>& entries, Entry entry) {
   for (Entry& old : entries) {
@@ -326,6 +330,8 @@ const Stack& Catalog::stack(std::string_view id) const {
   return find(stacks_, id, "software stack", "`trainyard devices` lists them.");
 }
 
+// The stack that people would use on the device: what most of its published rows were measured
+// with, first at this precision, then at any. Devices before Volta have no rows of PyTorch.
 const Stack& Catalog::default_stack(const Device& device, Precision precision) const {
   if (!device.stack.empty()) return stack(device.stack);
   if (device.is_cpu()) return stack("mxnet-1.2");
@@ -349,6 +355,8 @@ const Stack& Catalog::default_stack(const Device& device, Precision precision) c
   return *best;
 }
 
+// Accelerators priced without the machine around them ("attached") look cheap, so whole instances
+// come first.
 const Price* Catalog::cheapest(std::string_view device) const {
   const Price* best = nullptr;
   for (const Price& price : prices_) {

@@ -13,6 +13,7 @@ std::vector<GradientBucket> gradient_buckets(const NetworkProfile& profile,
   std::vector<GradientBucket> buckets;
   double elapsed = 0;
   double bytes = 0;
+  // Gradients appear in the order of the backward pass, so the last layers fill the first bucket.
   for (auto op = profile.ops.rbegin(); op != profile.ops.rend(); ++op) {
     elapsed += roofline.training(*op, batch).backward();
     bytes += op->weights * element;
@@ -28,6 +29,7 @@ std::vector<GradientBucket> gradient_buckets(const NetworkProfile& profile,
 Exchange predict_exchange(const std::vector<GradientBucket>& buckets, double backward_seconds,
                           const Topology& topology, const CommModel& comm, bool overlaps) {
   Exchange exchange;
+  // One collective at a time: a bucket waits for its gradients and for the bucket before it.
   double free = 0;
   for (const GradientBucket& bucket : buckets) {
     const CommCost cost = comm.cost(topology, bucket.bytes);
@@ -40,6 +42,8 @@ Exchange predict_exchange(const std::vector<GradientBucket>& buckets, double bac
   return exchange;
 }
 
+// Processes of their own wait for the slowest, which grows slowly with their number; one process
+// that drives all devices issues their kernels one device after another.
 double waiting_seconds(const Stack& stack, const StepTime& step, double alone, int64_t workers) {
   if (workers <= 1) return 0;
   if (!stack.one_process) return stack.sync * alone * std::log2(static_cast<double>(workers));

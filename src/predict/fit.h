@@ -28,7 +28,7 @@ struct FitRow {
 // images/s of a row with `stack` as it stands.
 double predicted_speed(const FitRow& row, const Stack& stack);
 
-// The effects (predict/hierarchy.h) that minimise the squared logarithms of predicted / measured
+// The effects (predict/hierarchy.h) that minimize the squared logarithms of predicted / measured
 // together with their distances from the priors. Rows that no effects explain count less.
 // Deterministic.
 class HierarchicalFit {

@@ -42,7 +42,7 @@ struct Summand {
 // Effects by name, numbered as they are asked for.
 class Hierarchy {
  public:
-  // kRelatives: everything is learnt from the rows. kCatalog: stacks and devices start from what
+  // kRelatives: everything is learned from the rows. kCatalog: stacks and devices start from what
   // the catalog has of them, for a few rows of one's own.
   enum class Start : uint8_t { kRelatives, kCatalog };
   explicit Hierarchy(Start start) : start_(start) {}

@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kTail = 0.1;  // on either side
 
+// From the best to the least supported prediction; find() walks down this list.
 constexpr std::array kSupports = {Support::kAll, Support::kStackAndDevice, Support::kStack,
                                   Support::kRelatives};
 
@@ -30,6 +31,8 @@ double quantile(std::vector<double>& sorted, double share) {
   return sorted[below] * (1 - part) + sorted[above] * part;
 }
 
+// Quantiles of the errors seen, not a normal distribution: the tails of stacks that were measured
+// once are far from one.
 Interval between_tails(std::vector<double> errors) {
   if (errors.empty()) return {};
   std::sort(errors.begin(), errors.end());
@@ -63,6 +66,7 @@ Support support_of(const Stack& stack, const Device& device, std::string_view ne
   return stack.networks.contains(network) ? Support::kAll : Support::kStackAndDevice;
 }
 
+// Errors are log(predicted / measured), so the largest error gives the least speed.
 double Interval::least(double predicted) const {
   return predicted / std::exp(high);
 }
@@ -77,6 +81,8 @@ Interval interval_of(std::span<const GroupedError> errors) {
   return between_tails(std::move(values));
 }
 
+// A group does not take part in its own interval; otherwise every interval would cover its share by
+// construction.
 int64_t covered_by_others(std::span<const GroupedError> errors) {
   std::map<int, Interval> without;
   int64_t covered = 0;
@@ -98,6 +104,7 @@ void Intervals::set(std::string_view device_class, Mode mode, Support support, I
   known_[key_of(device_class, mode, support)] = interval;
 }
 
+// Where a kind of support has no interval of its own, the wider one of less support is honest.
 std::optional<Interval> Intervals::find(std::string_view device_class, Mode mode,
                                         Support support) const {
   for (const Support candidate : kSupports) {

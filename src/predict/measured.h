@@ -21,7 +21,7 @@ enum class Family : uint8_t {
   kGemm,
   kNorm,  // alone, and right behind a product
   kNormAfterProduct,
-  kActivation,  // alone, and behind a product or a normalisation that can do it along the way
+  kActivation,  // alone, and behind a product or a normalization that can do it along the way
   kActivationAfterProduct,
   kActivationAfterNorm,
   kElementwise,  // likewise

@@ -14,7 +14,7 @@ struct MeasuredSample {
   double seconds = 0;
 };
 
-// Non-negative rates that minimise the relative errors of the samples, those that no rates explain
+// Non-negative rates that minimize the relative errors of the samples, those that no rates explain
 // counting less, with the size of cache that suits them best. Where a family was not seen, bytes
 // move at `bytes_per_s`. Deterministic.
 MeasuredCosts fit_costs(std::span<const MeasuredSample> samples, double bytes_per_s);

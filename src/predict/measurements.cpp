@@ -13,6 +13,7 @@ int64_t at_least_one(const CsvRow& row, std::string_view column) {
   return value;
 }
 
+// An empty speed is a result too: the configuration ran out of memory.
 Measurement read_row(const CsvTable& table, const CsvRow& row) {
   Measurement m;
   m.origin = fmt::format("{}:{}", table.origin(), row.line());

@@ -12,6 +12,8 @@ struct Count {
   double flops = 0;
 };
 
+// Others count the same network differently (with or without biases, pooling, pairs as one); each
+// count is a row of its own, so that a share of peak can be compared with a published one.
 std::vector<Count> published_counts(const std::string& name) {
   std::vector<Count> counts;
   for (const EmbeddedFile& file : embedded_files()) {
@@ -27,6 +29,7 @@ std::vector<Count> published_counts(const std::string& name) {
   return counts;
 }
 
+// The best published speed is the fairest "practice" to hold against theory.
 std::optional<Measurement> fastest(const std::string& name, const std::string& device) {
   std::optional<Measurement> best;
   for (const Measurement& m : published_measurements()) {

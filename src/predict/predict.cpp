@@ -90,7 +90,7 @@ Row trainyard_row(const Request& request, const Roofline& roofline, int64_t work
     row.algorithm_bandwidth = algorithm_bandwidth(message, exchange.whole);
     row.bus_bandwidth = bus_bandwidth(message, workers, exchange.whole);
     // Of the links as they are, not of the share that the stack makes of them.
-    row.utilisation = utilisation(message, request.cluster.topology(workers), exchange.whole);
+    row.utilization = utilization(message, request.cluster.topology(workers), exchange.whole);
   }
   row.input = input_seconds(request, row);
   row.step = std::max(step.total() + row.exposed_comm + row.waiting, row.input);

@@ -76,7 +76,7 @@ struct Row {
   double percent_of_peak = 0;  // useful FLOPs over the published peak, 0..1
   double algorithm_bandwidth = 0;
   double bus_bandwidth = 0;
-  double utilisation = 0;
+  double utilization = 0;
   std::string_view comm_model;  // what `auto` chose
   std::string limit;            // in words
 };

@@ -12,8 +12,8 @@
 namespace trainyard::predict {
 namespace {
 
-// How often each element of the output (or input) goes through memory. Batch normalisation reads
-// its input for the statistics and again to normalise; its backward pass reads input and gradient
+// How often each element of the output (or input) goes through memory. Batch normalization reads
+// its input for the statistics and again to normalize; its backward pass reads input and gradient
 // twice. A sum's gradient is copied to one branch where paths fork.
 struct Passes {
   double inference = 2;

@@ -11,12 +11,12 @@
 
 namespace trainyard::predict {
 
-// kProduct: convolutions and matrix products, which have a compute side worth modelling.
+// kProduct: convolutions and matrix products, which have a compute side worth modeling.
 // kTraffic: everything that is bound by memory. kView: costs nothing.
 enum class Work : uint8_t { kProduct, kTraffic, kView };
 
-// What an engine that fuses computes an element-wise operator or a normalisation along with: the
-// product or the normalisation whose result nobody else uses.
+// What an engine that fuses computes an element-wise operator or a normalization along with: the
+// product or the normalization whose result nobody else uses.
 enum class Chain : uint8_t { kNone, kProduct, kNorm };
 
 // One node. Sizes are elements (not bytes) of one image unless they say otherwise.

@@ -4,6 +4,8 @@
 
 namespace trainyard::predict {
 
+// Where a fit starts and what it returns to without rows. The defaults of Efficiency are those of
+// GPUs; CPUs reach a larger share with small operands and gain less from transformed convolutions.
 Efficiency prior_efficiency(std::string_view device_class) {
   Efficiency prior;
   if (device_class == "cpu") {
@@ -18,6 +20,7 @@ Efficiency prior_efficiency(std::string_view device_class) {
   return prior;
 }
 
+// One table for reading, writing and fitting: a new figure is one line here.
 std::span<const EfficiencyField> efficiency_fields() {
   static constexpr EfficiencyField kFields[] = {
       {"conv", &Efficiency::conv},
@@ -61,6 +64,7 @@ double Stack::factor_for(std::string_view device) const {
   return found != device_factor.end() ? found->second : 1.0;
 }
 
+// Keys of `rows` are "device/precision".
 int64_t Stack::rows_on(std::string_view device, std::string_view precision) const {
   int64_t sum = 0;
   for (const auto& [key, count] : rows) {

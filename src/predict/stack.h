@@ -33,7 +33,7 @@ struct Efficiency {
   double depth = 40;         // inner size at which half of the speed is reached
   double occupancy = 30;     // outputs per lane at which half of the speed is reached
   double fused = 0.8;        // traffic of what can be computed along with the operator before it
-  double normalization = 1;  // traffic of batch normalisation, relative to its passes
+  double normalization = 1;  // traffic of batch normalization, relative to its passes
   double layout = 1;         // extra traffic of a product whose layout matrix units do not read
   double launch_us = 10;     // the host's time to issue one kernel
   double backward_launch = 0.7;  // the same in the backward pass, relative to the forward one
@@ -63,7 +63,7 @@ struct Stack {
   std::string framework;
   std::string family;
   bool channels_last = false;  // fp16 values lie as matrix units read them
-  bool fuses = false;          // kernels for normalisation with what follows it
+  bool fuses = false;          // kernels for normalization with what follows it
   bool compiled = false;       // graphs are compiled (XLA, torch.compile)
   bool engine = false;         // an inference engine that folds and fuses (TensorRT)
   bool copies_input = false;   // the copy of the batch from the host is part of the step

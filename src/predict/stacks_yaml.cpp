@@ -20,6 +20,7 @@ std::string flow(const std::vector<std::string>& members) {
   return fmt::format("{{{}}}", join(members, ", "));
 }
 
+// Only what is true: the file is read by people, and a missing flag is false.
 void add_properties(const Stack& stack, std::string& out) {
   const std::pair<std::string_view, bool> flags[] = {{"winograd", stack.winograd},
                                                      {"fourier", stack.fourier},
@@ -53,6 +54,7 @@ std::string numbers(const Map& map) {
   return flow(members);
 }
 
+// Four digits: more would change with every fit without changing a prediction.
 void add_fitted(const Stack& stack, std::string& out) {
   for (const auto& [name, efficiency] : stack.efficiency) {
     std::vector<std::string> members;

@@ -76,6 +76,7 @@ Validation::Validation(const Catalog& catalog, Networks& networks,
   }
 }
 
+// Every row is scored or excluded with a reason that the report counts; none is dropped silently.
 void Validation::add(const Measurement& row) {
   const auto exclude = [&](std::string reason) { excluded_.push_back({&row, std::move(reason)}); };
   if (!row.images_per_s) return exclude("ran out of memory, so there is no speed");
@@ -102,6 +103,8 @@ void Validation::add(const Measurement& row) {
   items_.push_back(item);
 }
 
+// Scaling is judged from the speed that the same source measured on one device, so that errors of
+// the single-device prediction do not count twice; 0: the source has none.
 double Validation::find_baseline(const Measurement& row) const {
   for (const Measurement& other : rows_) {
     const bool matches = other.gpus == 1 && other.images_per_s && other.source == row.source &&
@@ -192,6 +195,7 @@ void Validation::describe(const Item& item, Score& score) const {
   score.support = stack.rows_on(item.device->id);
 }
 
+// What the step waits for most: the host that issues kernels, the copy of the input, or the device.
 std::string_view Validation::bound_of(const Item& item, const Catalog& catalog) const {
   const Roofline roofline(catalog.device(item.row->device), catalog.stack(item.row->framework),
                           item.row->precision);

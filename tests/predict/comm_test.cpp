@@ -78,7 +78,7 @@ TEST(Comm, BandwidthsFollowTheirDefinitions) {
   const CommCost cost = find_comm_model("ring").cost(topology, kMegabyte);
   EXPECT_DOUBLE_EQ(bus_bandwidth(kMegabyte, 8, cost), 10e9);
   EXPECT_DOUBLE_EQ(algorithm_bandwidth(kMegabyte, cost), 10e9 / 1.75);
-  EXPECT_DOUBLE_EQ(utilisation(kMegabyte, topology, cost), 1.0);
+  EXPECT_DOUBLE_EQ(utilization(kMegabyte, topology, cost), 1.0);
 }
 
 TEST(Comm, NoAllReduceUsesMoreThanItsLinks) {
@@ -87,7 +87,7 @@ TEST(Comm, NoAllReduceUsesMoreThanItsLinks) {
       const Topology topology{
           .workers = workers, .per_host = 8, .inside = {300e9, 1e-6}, .between = {between, 3e-6}};
       for (const CommModel* model : all_comm_models()) {
-        const double used = utilisation(kMegabyte, topology, model->cost(topology, kMegabyte));
+        const double used = utilization(kMegabyte, topology, model->cost(topology, kMegabyte));
         EXPECT_GT(used, 0) << model->name;
         EXPECT_LE(used, 1 + 1e-12) << model->name << " of " << workers;
       }

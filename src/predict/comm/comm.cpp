@@ -36,7 +36,7 @@ double bus_bandwidth(double message_bytes, int64_t workers, const CommCost& cost
   return algorithm_bandwidth(message_bytes, cost) * dist::ring_plan(workers).share;
 }
 
-double utilisation(double message_bytes, const Topology& topology, const CommCost& cost) {
+double utilization(double message_bytes, const Topology& topology, const CommCost& cost) {
   if (cost.seconds <= 0) return 0;
   // Every host has to send and receive this share of the message, and so has every device in it.
   const double near = dist::ring_plan(topology.local()).share / topology.inside.bytes_per_s;

@@ -51,7 +51,7 @@ double algorithm_bandwidth(double message_bytes, const CommCost& cost);
 double bus_bandwidth(double message_bytes, int64_t workers, const CommCost& cost);
 // The shortest time in which these links could carry an all-reduce, as a share of what `cost`
 // takes: at most 1.
-double utilisation(double message_bytes, const Topology& topology, const CommCost& cost);
+double utilization(double message_bytes, const Topology& topology, const CommCost& cost);
 
 // One way to do it. `seconds` is never negative; one worker costs nothing.
 struct CommModel {

@@ -7,7 +7,7 @@
 namespace trainyard::predict::paleo {
 
 // Sizes per image; the batch the graph was built with does not matter. Everything PALEO does not
-// charge for (normalisation, activations, element-wise, …) is left out. Throws Error for
+// charge for (normalization, activations, element-wise, …) is left out. Throws Error for
 // convolutions that are not two-dimensional.
 Net net_from_graph(const Graph& graph);
 

@@ -7,6 +7,7 @@
 namespace trainyard::predict::paleo {
 namespace {
 
+// PALEO prices 1x1 convolutions as matrix products, whatever cuDNN would choose.
 Algorithm choose(const Layer& layer, Pass pass, const Options& options) {
   const bool point = layer.conv.kh == 1 && layer.conv.kw == 1;
   if (point || !options.algorithm) return Algorithm::kGemm;
@@ -29,6 +30,7 @@ Times conv_times(const Layer& layer, int64_t batch, Pass pass, const Options& op
   return layer.fed_by_data ? Times{} : pricer.conv(view, algorithm, variant);
 }
 
+// A transposed convolution forward is the data gradient of the convolution it transposes.
 Times deconv_times(const Layer& layer, int64_t batch, Pass pass, const Options& options) {
   const Pricer pricer(options.machine, options.percent.compute);
   const Variant variant = options.variant;
@@ -51,6 +53,7 @@ Times deconv_times(const Layer& layer, int64_t batch, Pass pass, const Options& 
 
 }  // namespace
 
+// PALEO gives every convolution and linear layer a bias, also where the network has none.
 int64_t Layer::parameters() const {
   switch (kind) {
     case LayerKind::kConv:

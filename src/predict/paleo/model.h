@@ -66,7 +66,7 @@ Iteration iteration(const Net& net, int64_t batch, const Options& options);
 
 enum class Scheme : uint8_t { kOneToAll, kTree, kButterfly, kButterflyMixing };
 
-// One synchronisation of `weight_bytes` among `workers`: no latency, no overlap.
+// One synchronization of `weight_bytes` among `workers`: no latency, no overlap.
 double scheme_ms(Scheme scheme, int64_t workers, double weight_bytes, double gbit_per_s,
                  double percent_network);
 
