@@ -9,6 +9,7 @@
 namespace trainyard::jobs {
 namespace {
 
+// An empty path says that the platform does not express the field; the text then says why.
 ComparedCell cell_of(const std::string& field, const Rendering& rendering) {
   for (const Note& missing : rendering.missing) {
     if (missing.field == field) return {rendering.platform, "", missing.text};

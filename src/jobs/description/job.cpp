@@ -46,6 +46,7 @@ std::string Job::image_for(std::string_view platform) const {
   return option(platform, "image", image);
 }
 
+// Points at the line of the file, or of the nearest section around a field that is missing.
 void Job::fail(std::string_view field, const std::string& problem) const {
   if (source == nullptr) throw_error("{}: {}", field, problem);
   YamlView view = source->root();
@@ -61,6 +62,8 @@ void Job::fail(std::string_view field, const std::string& problem) const {
   throw_error("{}:{}: field '{}': {}", source->origin(), view.line(), field, problem);
 }
 
+// In the order in which tables list them. A rendering has to say, note or decline each that a job
+// sets (Draft::take), so that nothing of a description is lost silently.
 const std::vector<std::string>& all_fields() {
   static const std::vector<std::string> kFields = {"name",
                                                    "description",
@@ -89,6 +92,7 @@ const std::vector<std::string>& all_fields() {
   return kFields;
 }
 
+// Defaults do not count as set: a platform that cannot express spot is no worse for a job without.
 std::vector<std::string> set_fields(const Job& job) {
   std::vector<std::string> fields = {"name", "command", "nodes"};
   const auto add = [&](bool set, const char* field) {

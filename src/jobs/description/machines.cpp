@@ -59,6 +59,8 @@ void check_count(const Job& job, const Machine& machine, std::string_view title)
   }
 }
 
+// Names the field to change, and what the platform has instead: the accelerator, its number, or the
+// size of a machine without one.
 [[noreturn]] void nothing_fits(const Job& job, std::string_view platform, std::string_view title) {
   if (job.accelerator.empty()) {
     job.fail(
@@ -114,6 +116,8 @@ std::vector<std::string> accelerator_names() {
   return {names.begin(), names.end()};
 }
 
+// The smallest first, and exactly as many accelerators as asked for: more would be paid for and
+// stand idle. Google attaches some accelerators to machines of any size.
 std::vector<const Machine*> fitting_machines(const Job& job, std::string_view platform) {
   bool attachable = false;
   for (const Machine& machine : machines()) {

@@ -9,6 +9,8 @@
 namespace trainyard::jobs {
 namespace {
 
+// std::regex recurses with the length of its input; the shapes below are found in the first
+// kilobytes.
 constexpr size_t kLongest = 4096;
 
 }  // namespace
@@ -23,6 +25,7 @@ std::string secret_suspicion(const std::string& name, const std::string& value) 
   }};
   static const std::regex kName("(secret|token|password|passwd|api_?key|access_?key|private_?key)",
                                 std::regex::ECMAScript | std::regex::icase);
+  // Values that stand for a secret, and numbers and flags that only look like one by their name.
   static const std::regex kPlaceholder(
       "(REPLACE|<|\\$\\{|\\*\\*|^$|^null$|^true$|^false$|^[0-9]{1,4}$)");
   const std::string head = value.substr(0, kLongest);

@@ -12,6 +12,8 @@
 
 namespace trainyard::jobs {
 
+// A name that a platform would refuse is fixed and noted rather than refused: one description is
+// rendered for platforms whose rules contradict each other.
 std::string name_for(Draft& draft, const NameRule& rule, std::string_view title) {
   const std::string& wanted = draft.job().name;
   std::string name = fixed_name(wanted, rule);
@@ -41,6 +43,8 @@ Pairs tags_for(Draft& draft, const NameRule& rule, std::string_view title) {
   return tags;
 }
 
+// Data stays where it is. A platform that cannot reach it gets the URI as it is and a note of what
+// to give instead; only the user knows where a copy would lie.
 bool reachable(Draft& draft, std::string_view kind, const DataPlace& place,
                const std::vector<std::string_view>& schemes, const Format& format) {
   const std::string scheme = parse_uri(place.uri).scheme;
@@ -85,6 +89,7 @@ std::vector<std::string> launched_on_node(const Job& job, const std::vector<std:
   return out;
 }
 
+// The inverse of launched_on_node, so that an imported file comes back as the same description.
 std::vector<std::string> without_launcher(const std::vector<std::string>& words, Job& job) {
   const bool mpi = words.size() > 3 && words[0] == "mpirun" && words[1] == "-n";
   const bool torch = words.size() > 4 && words[0] == "torchrun" && words[1] == "--nproc-per-node" &&
@@ -140,6 +145,7 @@ std::vector<std::string> texts_in(const YamlView& view, std::string_view key) {
   return texts;
 }
 
+// YAML reads `true` as a boolean where platforms mean the text.
 Pairs pairs_in(const YamlView& view, std::string_view key) {
   Pairs pairs;
   if (const auto found = view.find(key)) {
@@ -162,6 +168,8 @@ Pairs named_values_in(const YamlView& view, std::string_view key, std::string_vi
   return pairs;
 }
 
+// The name of a machine says its accelerators, where the catalog knows it; one that it does not
+// know stays an option of the platform, and nothing is guessed from its name.
 void take_machine(Job& job, std::string_view platform, std::string_view option,
                   const std::string& name) {
   if (name.empty()) return;

@@ -174,6 +174,7 @@ void put_placement(Draft& draft, const std::string& pod) {
   if (!account.empty()) draft.set(pod + ".serviceAccountName", account);
 }
 
+// What a Pod has no field for, with the way around it where there is one.
 void put_missing(Draft& draft) {
   const Job& job = draft.job();
   if (job.spot) {
@@ -228,6 +229,7 @@ void import_container(const YamlView& container, Job& job) {
   job.command = unescaped(job.command);
 }
 
+// Units such as "8Gi" are cut off: what we write has whole GiB.
 void import_resources(const YamlView& resources, Job& job) {
   if (const auto limits = resources.find("limits")) {
     job.count = integer_in(*limits, "nvidia.com/gpu", 0);
@@ -288,6 +290,7 @@ void import_placement(const YamlView& pod, Job& job) {
 
 }  // namespace
 
+// Last: places in the command can be recognized only once inputs and outputs are known.
 void import_pod(const YamlView& pod, Job& job) {
   if (const auto resources = first_container(pod).find("resources")) {
     import_resources(*resources, job);
@@ -339,6 +342,7 @@ void check_pod(const YamlView& pod, Findings& findings) {
   }
 }
 
+// Pods are named after the job and a `tail` such as "-worker-0"; all of it has to be a DNS label.
 void check_name(const YamlView& root, const std::string& tail, Findings& findings) {
   static const std::regex kLabel("[a-z]([-a-z0-9]*[a-z0-9])?");
   constexpr size_t kLongest = 63;

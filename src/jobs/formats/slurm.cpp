@@ -1,4 +1,4 @@
-// Slurm: a batch script that saves before its time is over, queues itself again and goes on.
+// Slurm: a batch script that saves before its time is over, queues itself again and resumes.
 #include <charconv>
 
 #include <fmt/format.h>
@@ -243,7 +243,7 @@ void render(Draft& draft) {
   draft.step("check", "sbatch --test-only slurm.sbatch");
   draft.step("submit", "sbatch slurm.sbatch");
   draft.step("watch", "squeue --me; tail -f NAME-ID.out");
-  draft.step("stop and go on later", "scontrol requeue ID");
+  draft.step("stop and resume later", "scontrol requeue ID");
   draft.step("stop", "scancel ID");
 }
 
