@@ -20,10 +20,10 @@
 namespace trainyard {
 namespace {
 
-std::vector<char*> pointers(std::vector<std::string>& words) {
+std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
-  result.reserve(words.size() + 1);
-  for (std::string& word : words) result.push_back(word.data());
+  result.reserve(texts.size() + 1);
+  for (std::string& text : texts) result.push_back(text.data());
   result.push_back(nullptr);
   return result;
 }
@@ -67,7 +67,7 @@ bool has_handler(pid_t process, int signal) {
 
 }  // namespace
 
-ChildProcess::ChildProcess(std::span<const std::string> words, const ChildOptions& options) {
+ChildProcess::ChildProcess(std::span<const std::string> command, const ChildOptions& options) {
   std::array<int, 2> ends{};
   std::array<int, 2> input_ends{-1, -1};
   const bool piped = pipe2(ends.data(), O_CLOEXEC) == 0 &&
@@ -88,7 +88,7 @@ ChildProcess::ChildProcess(std::span<const std::string> words, const ChildOption
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   if (options.own_group) posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  std::vector<std::string> arguments(words.begin(), words.end());
+  std::vector<std::string> arguments(command.begin(), command.end());
   std::vector<std::string> variables = environment(options.variables);
   const int code = posix_spawnp(&process_, arguments[0].c_str(), &actions, &attributes,
                                 pointers(arguments).data(), pointers(variables).data());
@@ -100,7 +100,7 @@ ChildProcess::ChildProcess(std::span<const std::string> words, const ChildOption
   input_ = input_ends[1];
   if (code != 0) {
     close_pipes();
-    throw_failure("{} cannot be started: {}", words[0], std::strerror(code));
+    throw_failure("{} cannot be started: {}", command[0], std::strerror(code));
   }
 }
 

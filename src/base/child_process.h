@@ -23,8 +23,8 @@ struct ChildOptions {
 
 class ChildProcess {
  public:
-  // words[0] is looked for in PATH. Throws Failure if it cannot be started.
-  ChildProcess(std::span<const std::string> words, const ChildOptions& options);
+  // command[0] is looked for in PATH. Throws Failure if it cannot be started.
+  ChildProcess(std::span<const std::string> command, const ChildOptions& options);
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
   // Closes its output and its stdin; does not end or wait for it.

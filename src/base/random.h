@@ -7,7 +7,7 @@
 
 namespace trainyard {
 
-// A bijective mixer (the finaliser of SplitMix64).
+// A bijective mixer (the finalizer of SplitMix64).
 constexpr uint64_t mix_bits(uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;

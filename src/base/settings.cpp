@@ -75,25 +75,25 @@ std::string Settings::to_yaml() const {
 
 std::vector<std::string> Settings::arguments(const std::set<std::string>& given,
                                              Switches switches) const {
-  std::vector<std::string> words;
+  std::vector<std::string> arguments;
   for (const Setting& setting : settings_) {
     const std::string flag = flag_of_setting(setting.name);
     if (!given.contains(flag)) continue;
     if (const auto* on = std::get_if<bool*>(&setting.variable)) {
       if (switches == Switches::kOnOrOff) {
-        words.insert(words.end(), {"--" + flag, **on ? "on" : "off"});
+        arguments.insert(arguments.end(), {"--" + flag, **on ? "on" : "off"});
       } else if (**on) {
-        words.push_back("--" + flag);
+        arguments.push_back("--" + flag);
       }
       continue;
     }
-    words.push_back("--" + flag);
-    // Numbers as in a file, which restores every bit; a text is a word of its own and needs no
+    arguments.push_back("--" + flag);
+    // Numbers as in a file, which restores every bit; a text is an argument of its own and needs no
     // quotes.
     const auto* text = std::get_if<std::string*>(&setting.variable);
-    words.push_back(text != nullptr ? **text : value_text(setting.variable));
+    arguments.push_back(text != nullptr ? **text : value_text(setting.variable));
   }
-  return words;
+  return arguments;
 }
 
 std::vector<std::string> Settings::lines() const {

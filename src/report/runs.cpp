@@ -22,7 +22,7 @@ struct Run {
   std::vector<std::string> classes;  // names; empty: not known
   std::vector<Json> steps;
   std::vector<Json> epochs;        // empty: none is finished
-  std::vector<Json> samples = {};  // of utilisation
+  std::vector<Json> samples = {};  // of utilization
 };
 
 // What the page needs of config.yaml; a damaged file is named with its line.
@@ -53,8 +53,8 @@ Run read_run(const std::filesystem::path& directory) {
       run.steps.push_back(std::move(line));
     }
   }
-  const std::filesystem::path utilisation = directory / "utilisation.jsonl";
-  if (std::filesystem::exists(utilisation)) run.samples = runs::read_metrics(utilisation);
+  const std::filesystem::path utilization = directory / "utilisation.jsonl";
+  if (std::filesystem::exists(utilization)) run.samples = runs::read_metrics(utilization);
   const std::filesystem::path classes = directory / "classes.txt";
   if (std::filesystem::exists(classes)) {
     run.classes = split(read_file(classes), '\n');
@@ -79,7 +79,7 @@ void add_point(Series& series, double x, double y) {
   if (!std::isnan(y)) series.points.push_back({x, y});
 }
 
-// Runs differ in colour; tests are lines, training is dashed.
+// Runs differ in color; tests are lines, training is dashed.
 Chart curves(std::span<const Run> runs, std::string title, std::string unit,
              std::string_view test_key, std::string_view train_key, double factor) {
   Chart chart{.kind = ChartKind::kLine,
@@ -104,14 +104,14 @@ Chart curves(std::span<const Run> runs, std::string title, std::string unit,
   return chart;
 }
 
-// The loss of every step would be a cloud and a large file: means of neighbours are enough.
+// The loss of every step would be a cloud and a large file: means of neighbors are enough.
 Chart step_chart(std::span<const Run> runs) {
   constexpr size_t kMostPoints = 200;
   Chart chart{.kind = ChartKind::kLine,
               .title = "Loss of training, step by step",
               .x = {.name = "step"},
               .y = {.name = "loss", .log = true},
-              .caption = "Means over neighbouring steps."};
+              .caption = "Means over neighboring steps."};
   for (const Run& run : runs) {
     Series series{run.name, Origin::kMeasured, {}, run.name};
     const size_t stride = (run.steps.size() + kMostPoints - 1) / kMostPoints;
@@ -275,8 +275,8 @@ Document runs_document(std::span<const std::filesystem::path> directories,
   for (const Run& run : runs) add(confusion_chart(run));
   std::vector<BusyRun> busy;
   for (const Run& run : runs) busy.push_back({run.name, run.samples, run.epochs});
-  Json utilisation = Json::array();
-  for (Block& block : utilisation_blocks(busy, window, utilisation)) {
+  Json utilization = Json::array();
+  for (Block& block : utilization_blocks(busy, window, utilization)) {
     document.blocks.push_back(std::move(block));
   }
   if (runs.size() > 1) {
@@ -291,7 +291,7 @@ Document runs_document(std::span<const std::filesystem::path> directories,
   document.blocks.emplace_back(
       Provenance{.command = {}, .configuration = runs[0].config, .machine = runs[0].machine});
   document.data =
-      Json::object({{"runs", std::move(list)}, {"utilisation", std::move(utilisation)}});
+      Json::object({{"runs", std::move(list)}, {"utilisation", std::move(utilization)}});
   return document;
 }
 

@@ -17,7 +17,7 @@ constexpr std::string_view kKind = "trainyard checkpoint 1";
 constexpr std::string_view kSuffix = ".safetensors";
 constexpr std::string_view kFilePrefix = "step-";
 constexpr std::string_view kValuePrefix = "value.";
-// So many differences tell which model it is; a list of hundreds does not.
+// So many differences show which model it is; a list of hundreds does not.
 constexpr size_t kShownDifferences = 5;
 
 std::map<std::string, std::string> to_metadata(const CheckpointInfo& info) {

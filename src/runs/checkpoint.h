@@ -29,8 +29,8 @@ struct CheckpointInfo {
   int64_t step = 0;         // all steps done
   int64_t samples = 0;      // all images seen
   uint64_t seed = 0;
-  // Whatever else has to go on unchanged (sums of the epoch, the best accuracy): kept bit by bit,
-  // NaN and infinities too.
+  // Whatever else a resumed run needs unchanged (sums of the epoch, the best accuracy): kept bit by
+  // bit, NaN and infinities too.
   std::map<std::string, double> values;
 
   bool operator==(const CheckpointInfo&) const = default;

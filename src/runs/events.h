@@ -23,7 +23,7 @@ using Setting = std::variant<std::string, double, bool>;
 // Each process writes a file of its own; TensorBoard reads all files of a folder as one run.
 class EventWriter {
  public:
-  // The run goes on behind `last_step` (0: from the beginning): TensorBoard is told to forget later
+  // The run resumes behind `last_step` (0: from the beginning): TensorBoard is asked to drop later
   // steps of earlier files. Throws Failure if the file cannot be written.
   EventWriter(const std::filesystem::path& folder, int64_t last_step);
 

@@ -13,7 +13,7 @@ namespace trainyard::runs {
 // Appends whole lines; what was appended survives the process.
 class MetricsWriter {
  public:
-  // Goes on behind `last_step` (0: a new run): lines of later steps and a torn last line are
+  // Continues behind `last_step` (0: a new run): lines of later steps and a torn last line are
   // removed, so that a resumed run leaves the lines of an uninterrupted one. A step's lines must
   // therefore be appended before its checkpoint is saved. Throws Failure if the file cannot be
   // written.

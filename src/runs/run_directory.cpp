@@ -103,7 +103,7 @@ RunDirectory RunDirectory::create(const fs::path& root, std::string_view name,
   if (!name.empty()) {
     make_root(root);
     TY_REQUIRE(make_folder(path) || fs::is_empty(path),
-               "{}: there is a run of this name already; give another, or go on with it: --resume "
+               "{}: there is a run of this name already; give another, or resume it: --resume "
                "{}",
                path.string(), path.string());
   }

@@ -32,7 +32,7 @@ std::optional<runs::Checkpoint> RunLog::restore(std::span<const runs::NamedType>
 void RunLog::begin() {
   if (leads()) {
     metrics_.emplace(directory_->metrics(), info_.step);
-    utilisation_.emplace(directory_->utilisation(), info_.step);
+    utilization_.emplace(directory_->utilization(), info_.step);
     events_.emplace(directory_->path(), info_.step);
     events_->write_settings(settings_for_tensorboard(config_));
   }
@@ -52,7 +52,7 @@ void RunLog::save(const States& states, bool best) {
   checkpoints_->save(info_, states(), best);
 }
 
-// Of the score that decides, by its name, so that a resumed run goes on comparing.
+// Of the score that decides, by its name, so that a resumed run compares with it.
 bool RunLog::note_best(const Evaluation& test) {
   const Score* now = find_score(test.scores, test.decides);
   TY_CHECK(now != nullptr, "the test has no '{}'", test.decides);
@@ -69,11 +69,11 @@ bool RunLog::note_best(const Evaluation& test) {
 
 void RunLog::write_line(const Json& line) {
   metrics_->append(line);
-  for (const Utilisation& sample : sampler_->take()) {
+  for (const Utilization& sample : sampler_->take()) {
     Json values = to_json(sample);
     values["step"] = line.at("step");
     values["at_s"] = seconds_before_ + sample.at_s;
-    utilisation_->append(values);
+    utilization_->append(values);
   }
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/stopwatch.h"
-#include "base/utilisation.h"
+#include "base/utilization.h"
 #include "runs/checkpoint.h"
 #include "runs/events.h"
 #include "runs/metrics.h"
@@ -72,11 +72,11 @@ class RunLog {
   runs::CheckpointInfo info_;
   std::optional<runs::CheckpointFolder> checkpoints_;
   std::optional<runs::MetricsWriter> metrics_;
-  std::optional<runs::MetricsWriter> utilisation_;
+  std::optional<runs::MetricsWriter> utilization_;
   std::optional<runs::EventWriter> events_;
   double seconds_before_ = 0;
   Stopwatch watch_;
-  std::optional<UtilisationSampler> sampler_;
+  std::optional<UtilizationSampler> sampler_;
   TrainResult result_;
 };
 

@@ -30,7 +30,7 @@ struct BusyRun {
 
 // The chart, the averages over the window (absent: the whole run) and what limits each run; nothing
 // for runs without samples. `data` gets the averages by run.
-std::vector<Block> utilisation_blocks(std::span<const BusyRun> runs,
+std::vector<Block> utilization_blocks(std::span<const BusyRun> runs,
                                       const std::optional<Window>& window, Json& data);
 
 }  // namespace trainyard::report

@@ -27,7 +27,7 @@ struct UsageCounters {
 };
 
 // Of one second or so.
-struct Utilisation {
+struct Utilization {
   double at_s = 0;          // since the sampling began
   double process = 0;       // of all processors: 0 to 1
   double machine = 0;       // the same of everybody
@@ -40,30 +40,30 @@ struct Utilisation {
   std::optional<double> gpu_memory = {};
 };
 
-Json to_json(const Utilisation& sample);
+Json to_json(const Utilization& sample);
 
 UsageCounters read_usage_counters();
 // Between two readings `seconds` apart, on so many processors.
-Utilisation usage_between(const UsageCounters& before, const UsageCounters& after, double seconds,
+Utilization usage_between(const UsageCounters& before, const UsageCounters& after, double seconds,
                           int processors);
 // The two shares of a line of `nvidia-smi --query-gpu=utilization.gpu,utilization.memory`; nothing
 // for another line.
 std::optional<std::pair<double, double>> parse_gpu_line(std::string_view line);
 
 // Samples by a thread of its own from construction to destruction.
-class UtilisationSampler {
+class UtilizationSampler {
  public:
-  UtilisationSampler();
-  ~UtilisationSampler();
-  UtilisationSampler(const UtilisationSampler&) = delete;
-  UtilisationSampler& operator=(const UtilisationSampler&) = delete;
+  UtilizationSampler();
+  ~UtilizationSampler();
+  UtilizationSampler(const UtilizationSampler&) = delete;
+  UtilizationSampler& operator=(const UtilizationSampler&) = delete;
 
   // Those since the last call. By any thread.
-  std::vector<Utilisation> take();
+  std::vector<Utilization> take();
 
  private:
   void work();
-  void read_gpu(Utilisation& sample);
+  void read_gpu(Utilization& sample);
 
   Stopwatch watch_;
   std::unique_ptr<ChildProcess> gpu_;  // nvidia-smi, which writes a line a second
@@ -71,7 +71,7 @@ class UtilisationSampler {
   std::mutex mutex_;
   std::condition_variable stop_changed_;
   bool stopping_ = false;
-  std::vector<Utilisation> samples_;
+  std::vector<Utilization> samples_;
   std::thread thread_;
 };
 

@@ -1,4 +1,4 @@
-#include "base/utilisation.h"
+#include "base/utilization.h"
 
 #include <chrono>
 #include <thread>
@@ -8,18 +8,18 @@
 namespace trainyard {
 namespace {
 
-TEST(Utilisation, IsAShareOfAllProcessors) {
+TEST(Utilization, IsAShareOfAllProcessors) {
   const UsageCounters before{.process_s = 10, .machine_s = 100, .read_bytes = 5};
   const UsageCounters after{
       .process_s = 11, .machine_s = 103, .read_bytes = 2005, .written_bytes = 500};
-  const Utilisation usage = usage_between(before, after, 2, 2);
+  const Utilization usage = usage_between(before, after, 2, 2);
   EXPECT_DOUBLE_EQ(usage.process, 0.25);
   EXPECT_DOUBLE_EQ(usage.machine, 0.75);
   EXPECT_DOUBLE_EQ(usage.read_per_s, 1000);
   EXPECT_DOUBLE_EQ(usage.written_per_s, 250);
 }
 
-TEST(Utilisation, ReadsTheLinesOfNvidiaSmi) {
+TEST(Utilization, ReadsTheLinesOfNvidiaSmi) {
   const auto shares = parse_gpu_line("87, 41");
   ASSERT_TRUE(shares.has_value());
   EXPECT_DOUBLE_EQ(shares->first, 0.87);
@@ -29,12 +29,12 @@ TEST(Utilisation, ReadsTheLinesOfNvidiaSmi) {
   EXPECT_FALSE(parse_gpu_line("87").has_value());
 }
 
-TEST(Utilisation, SamplesWorkOfThisProcess) {
-  UtilisationSampler sampler;
+TEST(Utilization, SamplesWorkOfThisProcess) {
+  UtilizationSampler sampler;
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1300);
   uint64_t spun = 0;
   while (std::chrono::steady_clock::now() < end) ++spun;
-  const std::vector<Utilisation> samples = sampler.take();
+  const std::vector<Utilization> samples = sampler.take();
   ASSERT_FALSE(samples.empty());
   EXPECT_GT(samples[0].process, 0) << spun;
   EXPECT_GT(samples[0].memory_bytes, 1e6);

@@ -1,4 +1,4 @@
-#include "base/utilisation.h"
+#include "base/utilization.h"
 
 #include <chrono>
 #include <csignal>
@@ -66,7 +66,7 @@ UsageCounters read_usage_counters() {
           .written_bytes = proc_number("/proc/self/io", "write_bytes:")};
 }
 
-Utilisation usage_between(const UsageCounters& before, const UsageCounters& after, double seconds,
+Utilization usage_between(const UsageCounters& before, const UsageCounters& after, double seconds,
                           int processors) {
   const double most = seconds * processors;
   const auto per_s = [seconds](int64_t from, int64_t to) {
@@ -89,7 +89,7 @@ std::optional<std::pair<double, double>> parse_gpu_line(std::string_view line) {
   return std::pair(gpu / 100, memory / 100);
 }
 
-Json to_json(const Utilisation& sample) {
+Json to_json(const Utilization& sample) {
   Json all = Json::object({{"at_s", sample.at_s},
                            {"process", sample.process},
                            {"machine", sample.machine},
@@ -102,18 +102,18 @@ Json to_json(const Utilisation& sample) {
   return all;
 }
 
-UtilisationSampler::UtilisationSampler() {
+UtilizationSampler::UtilizationSampler() {
   const std::string smi = "nvidia-smi";
   if (is_in_path(smi)) {
-    const std::string words[] = {smi, "--query-gpu=utilization.gpu,utilization.memory",
-                                 "--format=csv,noheader,nounits", "--id=0", "--loop=1"};
-    gpu_ =
-        std::make_unique<ChildProcess>(words, ChildOptions{.log = "/dev/null", .own_group = true});
+    const std::string command[] = {smi, "--query-gpu=utilization.gpu,utilization.memory",
+                                   "--format=csv,noheader,nounits", "--id=0", "--loop=1"};
+    gpu_ = std::make_unique<ChildProcess>(command,
+                                          ChildOptions{.log = "/dev/null", .own_group = true});
   }
   thread_ = std::thread([this] { work(); });
 }
 
-UtilisationSampler::~UtilisationSampler() {
+UtilizationSampler::~UtilizationSampler() {
   {
     const std::scoped_lock lock(mutex_);
     stopping_ = true;
@@ -126,13 +126,13 @@ UtilisationSampler::~UtilisationSampler() {
   }
 }
 
-std::vector<Utilisation> UtilisationSampler::take() {
+std::vector<Utilization> UtilizationSampler::take() {
   const std::scoped_lock lock(mutex_);
   return std::exchange(samples_, {});
 }
 
 // The last whole line counts.
-void UtilisationSampler::read_gpu(Utilisation& sample) {
+void UtilizationSampler::read_gpu(Utilization& sample) {
   if (!gpu_) return;
   gpu_->read_some(gpu_text_, 0);
   const size_t end = gpu_text_.rfind('\n');
@@ -146,7 +146,7 @@ void UtilisationSampler::read_gpu(Utilisation& sample) {
   gpu_text_.erase(0, first);
 }
 
-void UtilisationSampler::work() {
+void UtilizationSampler::work() {
   const int processors = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   const auto memory = static_cast<double>(proc_number("/proc/meminfo", "MemTotal:"));
   UsageCounters before = read_usage_counters();
@@ -156,7 +156,7 @@ void UtilisationSampler::work() {
     lock.unlock();
     const UsageCounters after = read_usage_counters();
     const double now = watch_.seconds();
-    Utilisation sample = usage_between(before, after, now - last, processors);
+    Utilization sample = usage_between(before, after, now - last, processors);
     sample.at_s = now;
     sample.memory_bytes = static_cast<double>(resident_bytes());
     const auto free = static_cast<double>(proc_number("/proc/meminfo", "MemAvailable:"));

@@ -1,4 +1,4 @@
-#include "report/utilisation.h"
+#include "report/utilization.h"
 
 #include <algorithm>
 #include <cmath>
@@ -107,11 +107,11 @@ std::string limit_of(const Averages& averages) {
 Chart busy_chart(std::span<const BusyRun> runs) {
   constexpr size_t kMostPoints = 300;
   Chart chart{.kind = ChartKind::kLine,
-              .title = "Utilisation",
+              .title = "Utilization",
               .x = {.name = "seconds since the start"},
               .y = {.name = "%"},
               .caption =
-                  "Of all processors: this run and everybody. Of memory: in use by anybody. "
+                  "Of all processors: this run, and all processes. Of memory: all processes. "
                   "Sampled once a second."};
   const std::pair<const char*, const char*> kinds[] = {{"process", "processors, this run"},
                                                        {"machine", "processors, everybody"},
@@ -164,7 +164,7 @@ Window parse_window(const std::string& text) {
   return window;
 }
 
-std::vector<Block> utilisation_blocks(std::span<const BusyRun> runs,
+std::vector<Block> utilization_blocks(std::span<const BusyRun> runs,
                                       const std::optional<Window>& window, Json& data) {
   std::vector<Block> blocks;
   Table table({{"run", Align::kLeft},
@@ -194,8 +194,8 @@ std::vector<Block> utilisation_blocks(std::span<const BusyRun> runs,
   }
   if (sampled.empty()) return blocks;
   blocks.emplace_back(
-      Heading{window ? fmt::format("Utilisation, {:g} s to {:g} s", window->begin, window->end)
-                     : "Utilisation"});
+      Heading{window ? fmt::format("Utilization, {:g} s to {:g} s", window->begin, window->end)
+                     : "Utilization"});
   Chart chart = busy_chart(sampled);
   if (!chart.series.empty()) blocks.emplace_back(std::move(chart));
   blocks.emplace_back(std::move(table));
