@@ -95,7 +95,7 @@ std::vector<Word> parse_words(std::string_view given) {
   return words;
 }
 
-// Of pictures with `channels` channels: a grey set's numbers hold for all.
+// Of pictures with `channels` channels: a gray set's numbers hold for all.
 Normalization spread(Normalization normalization, int64_t channels) {
   const auto wanted = static_cast<size_t>(channels);
   if (normalization.mean.size() == 1) {

@@ -47,7 +47,7 @@ class Augmentations {
   // The steps without what is random, to judge a network by.
   std::string evaluation_text() const;
 
-  // The bytes after the last step before normalisation; in the set's memory or in `workspace`,
+  // The bytes after the last step before normalization; in the set's memory or in `workspace`,
   // where boxes are left too, if the set has them.
   PixelView bytes(const Dataset& dataset, const Draw& draw, Workspace& workspace) const;
   // output().elements() floats.

@@ -1,4 +1,4 @@
-// channels:N: grey spread over three channels, or the grey of three.
+// channels:N: gray spread over three channels, or the gray of three.
 #include <cstring>
 
 #include "base/error.h"
@@ -35,11 +35,11 @@ class Channels final : public Step {
       }
       return out.view();
     }
-    uint8_t* grey = out.row(0, 0);
+    uint8_t* gray = out.row(0, 0);
     for (int64_t i = 0; i < plane; ++i) {
       const int sum =
           kRed * in.data[i] + kGreen * in.data[plane + i] + kBlue * in.data[2 * plane + i];
-      grey[i] = static_cast<uint8_t>((sum + kHalf) >> 16);
+      gray[i] = static_cast<uint8_t>((sum + kHalf) >> 16);
     }
     return out.view();
   }

@@ -1,5 +1,5 @@
-// cutout:L[xN]: N squares of side L, anywhere and cut off at the border, in the colour that
-// normalisation makes zero (black if nothing is normalised).
+// cutout:L[xN]: N squares of side L, anywhere and cut off at the border, in the color that
+// normalization makes zero (black if nothing is normalized).
 #include <algorithm>
 #include <cstring>
 

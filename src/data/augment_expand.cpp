@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kDefaultRatio = 4;
 constexpr double kMostRatio = 16;
-constexpr uint8_t kMiddleGrey = 127;
+constexpr uint8_t kMiddleGray = 127;
 
 struct Canvas {
   PictureShape shape;
@@ -55,7 +55,7 @@ class Expand final : public Step {
 
  private:
   uint8_t fill_of(size_t channel) const {
-    if (fill_.empty()) return kMiddleGrey;
+    if (fill_.empty()) return kMiddleGray;
     return fill_[std::min(channel, fill_.size() - 1)];
   }
 

@@ -1,5 +1,5 @@
-// jitter:BRIGHTNESS/CONTRAST/SATURATION[/HUE]: colours changed by random amounts. The first three
-// are factors drawn from 1 +- the number, the hue turns by up to that share of the colour circle.
+// jitter:BRIGHTNESS/CONTRAST/SATURATION[/HUE]: colors changed by random amounts. The first three
+// are factors drawn from 1 +- the number, the hue turns by up to that share of the color circle.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,7 +25,7 @@ Matrix product(const Matrix& a, const Matrix& b) {
   return c;
 }
 
-// factor * colour + (1 - factor) * grey
+// factor * color + (1 - factor) * gray
 Matrix saturation(float factor) {
   Matrix m{};
   for (size_t i = 0; i < 3; ++i) {
@@ -34,7 +34,7 @@ Matrix saturation(float factor) {
   return m;
 }
 
-// A turn about the axis of greys.
+// A turn about the axis of grays.
 Matrix hue(double turns) {
   const double angle = 2 * std::numbers::pi * turns;
   const double same = (1 + 2 * std::cos(angle)) / 3;
@@ -47,7 +47,7 @@ Matrix hue(double turns) {
 }
 
 uint8_t to_byte(float value) {
-  // Clamped as whole numbers, which is vectorised; a negative fraction is cut off to zero.
+  // Clamped as whole numbers, which is vectorized; a negative fraction is cut off to zero.
   // NOLINTNEXTLINE(bugprone-incorrect-roundings)
   return static_cast<uint8_t>(std::clamp(static_cast<int>(value + 0.5F), 0, 255));
 }
@@ -74,8 +74,8 @@ class Jitter final : public Step {
     const auto brightness = static_cast<float>(factor(random, 0));
     const auto contrast = static_cast<float>(factor(random, 1));
     const float scale = brightness * contrast;
-    // Contrast is about the mean grey, which no turn of the hue and no saturation changes much.
-    const float offset = (1 - contrast) * brightness * mean_grey(in);
+    // Contrast is about the mean gray, which no turn of the hue and no saturation changes much.
+    const float offset = (1 - contrast) * brightness * mean_gray(in);
     const int64_t plane = in.shape.plane();
     if (in.shape.channels == 1) {
       for (int64_t i = 0; i < plane; ++i) {
@@ -109,7 +109,7 @@ class Jitter final : public Step {
   double factor(const RandomStream& random, size_t which) const {
     return 1 + amounts_[which] * (2 * random.uniform(which) - 1);
   }
-  static float mean_grey(const PixelView& in) {
+  static float mean_gray(const PixelView& in) {
     const int64_t plane = in.shape.plane();
     if (in.shape.channels == 1) return static_cast<float>(mean_of_plane(in.data, plane));
     double mean = 0;

@@ -1,4 +1,4 @@
-// photometric: the colours of SSD's training, each change with probability one half: brightness by
+// photometric: the colors of SSD's training, each change with probability one half: brightness by
 // up to 32 of 255, contrast and saturation by a factor of 0.5 to 1.5, hue by up to 18 degrees, and
 // another order of the channels. Contrast comes before or after saturation and hue.
 #include <algorithm>
@@ -27,7 +27,7 @@ struct Changes {
   float hue = 0;
   size_t order = 0;
 
-  bool changes_colours() const { return saturation != 1 || hue != 0; }
+  bool changes_colors() const { return saturation != 1 || hue != 0; }
 };
 
 Changes draw_changes(const RandomStream& random) {
@@ -49,7 +49,7 @@ Changes draw_changes(const RandomStream& random) {
 }
 
 // Through hue (in sixths of the circle), saturation and value, and back.
-void change_colour(float& r, float& g, float& b, float saturation, float hue_sixths) {
+void change_color(float& r, float& g, float& b, float saturation, float hue_sixths) {
   const float value = std::max({r, g, b});
   const float least = std::min({r, g, b});
   const float chroma = value - least;
@@ -78,20 +78,19 @@ uint8_t byte_of(float value) {
 void apply_changes(const PixelView& in, Pixels& out, const Changes& changes) {
   const auto& order = kOrders[changes.order];
   const float hue = changes.hue / 60;
-  const bool colours = changes.changes_colours();
+  const bool colors = changes.changes_colors();
   const int64_t plane = in.shape.plane();
   const uint8_t* red = in.row(0, 0);
   const uint8_t* green = in.row(1, 0);
   const uint8_t* blue = in.row(2, 0);
   uint8_t* to[3] = {out.row(0, 0), out.row(1, 0), out.row(2, 0)};
   for (int64_t i = 0; i < plane; ++i) {
-    float colour[3] = {
-        (static_cast<float>(red[i]) + changes.brightness) * changes.contrast_before,
-        (static_cast<float>(green[i]) + changes.brightness) * changes.contrast_before,
-        (static_cast<float>(blue[i]) + changes.brightness) * changes.contrast_before};
-    if (colours) change_colour(colour[0], colour[1], colour[2], changes.saturation, hue);
+    float color[3] = {(static_cast<float>(red[i]) + changes.brightness) * changes.contrast_before,
+                      (static_cast<float>(green[i]) + changes.brightness) * changes.contrast_before,
+                      (static_cast<float>(blue[i]) + changes.brightness) * changes.contrast_before};
+    if (colors) change_color(color[0], color[1], color[2], changes.saturation, hue);
     for (size_t c = 0; c < 3; ++c) {
-      to[c][i] = byte_of(colour[order[c]] * changes.contrast_after);
+      to[c][i] = byte_of(color[order[c]] * changes.contrast_after);
     }
   }
 }
@@ -99,7 +98,7 @@ void apply_changes(const PixelView& in, Pixels& out, const Changes& changes) {
 class Photometric final : public Step {
  public:
   PictureShape output(const PictureShape& in) const override {
-    TY_REQUIRE(in.channels == 3, "augmentation 'photometric': pictures of {} have no colours",
+    TY_REQUIRE(in.channels == 3, "augmentation 'photometric': pictures of {} have no colors",
                in.to_string());
     return in;
   }

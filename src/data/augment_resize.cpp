@@ -1,5 +1,5 @@
 // resize:HxW stretches to that size; resize:S makes the shorter side S and keeps the ratio. With
-// :plain pixels are made of their four neighbours alone, as OpenCV and TensorFlow do it.
+// :plain pixels are made of their four neighbors alone, as OpenCV and TensorFlow do it.
 #include <algorithm>
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // sample_crop: a random piece of the picture as SSD's paper draws it (section 2.2): the whole, or a
 // piece in which some box is covered by at least 0.1, 0.3, 0.5, 0.7 or 0.9 (intersection over
 // union with the piece), or any. Sides are 0.3 to 1 of the picture's, their ratio 1/2 to 2. Boxes
-// whose centre is inside are kept and cut off. A picture with boxes keeps at least one.
+// whose center is inside are kept and cut off. A picture with boxes keeps at least one.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -27,7 +27,7 @@ struct Window {
   int64_t height = 0;
   int64_t width = 0;
 
-  bool holds_centre(const Box& box) const {
+  bool holds_center(const Box& box) const {
     const double x = (static_cast<double>(box.left) + static_cast<double>(box.right)) / 2;
     const double y = (static_cast<double>(box.top) + static_cast<double>(box.bottom)) / 2;
     return static_cast<double>(left) < x && x < static_cast<double>(left + width) &&
@@ -52,7 +52,7 @@ bool suits(const Window& window, const std::vector<Box>& boxes, double least_ove
   bool keeps_one = false;
   for (const Box& box : boxes) {
     best = std::max(best, window.overlap(box));
-    keeps_one |= window.holds_centre(box);
+    keeps_one |= window.holds_center(box);
   }
   return keeps_one && best >= least_overlap;
 }
@@ -103,7 +103,7 @@ class SampleCrop final : public Step {
                              const RandomStream& random) const override {
     const std::optional<Window> window = draw_window(in.shape, boxes, random);
     if (!window) return in;
-    std::erase_if(boxes, [&](const Box& box) { return !window->holds_centre(box); });
+    std::erase_if(boxes, [&](const Box& box) { return !window->holds_center(box); });
     const PixelView cut = cut_out(in, *window, out);
     move_boxes(boxes,
                {.left = static_cast<double>(window->left), .top = static_cast<double>(window->top)},

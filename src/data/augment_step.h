@@ -45,7 +45,7 @@ class Step {
 struct StepArguments {
   std::string_view text;      // what follows the colon; empty: nothing
   std::string what;           // how errors begin
-  std::vector<uint8_t> fill;  // per channel, what becomes zero when normalised
+  std::vector<uint8_t> fill;  // per channel, what becomes zero when normalized
 };
 
 struct StepDef {

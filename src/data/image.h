@@ -1,4 +1,4 @@
-// Pictures: decoding, resizing, cropping and the normalisation that networks expect.
+// Pictures: decoding, resizing, cropping and the normalization that networks expect.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Image {
   std::vector<uint8_t> pixels;
 };
 
-// JPEG or PNG, told apart by their first bytes; grey is spread over three channels, what is
+// JPEG or PNG, told apart by their first bytes; gray is spread over three channels, what is
 // transparent lies on white. Throws Error naming the file.
 Image read_image(const std::filesystem::path& path);
 struct PictureSize {
@@ -42,7 +42,7 @@ void to_planes(const Image& image, Pixels& out);
 // And back; of one channel all three are made.
 Image to_image(const PixelView& picture);
 
-// Bilinear, with pixel centres aligned; when shrinking, each pixel averages what it covers.
+// Bilinear, with pixel centers aligned; when shrinking, each pixel averages what it covers.
 Image resize(const Image& image, int64_t height, int64_t width);
 // The middle; the image must be at least that large.
 Image center_crop(const Image& image, int64_t height, int64_t width);
@@ -55,7 +55,7 @@ struct Preprocessing {
 };
 
 // f32[1, channels, height, width] of (value / 255 - mean) / std: the shorter side resized, the
-// middle cut out. channels is 3, or 1 for the grey of the picture.
+// middle cut out. channels is 3, or 1 for the gray of the picture.
 Tensor preprocess(const Image& image, int64_t channels, int64_t height, int64_t width,
                   const Preprocessing& options);
 

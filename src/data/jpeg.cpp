@@ -49,7 +49,7 @@ void limit_scans(j_common_ptr info) {
 
 void on_message(j_common_ptr /*info*/) {}
 
-// libjpeg goes on with grey where data is missing, and only warns.
+// libjpeg goes on with gray where data is missing, and only warns.
 void on_warning(j_common_ptr info, int level) {
   const int code = info->err->msg_code;
   if (level >= 0 || (code != JWRN_JPEG_EOF && code != JWRN_HIT_MARKER)) return;

@@ -49,7 +49,7 @@ struct Scratch {
   std::vector<float> row;
 };
 
-// row = the weighted sum of rows, as wide as the source. Vectorised, so it comes first: it is
+// row = the weighted sum of rows, as wide as the source. Vectorized, so it comes first: it is
 // where most of the reading is done when pictures shrink.
 void blend_rows(const uint8_t* from, int64_t stride, const Taps& taps, const float* weights,
                 std::vector<float>& row) {

@@ -17,8 +17,8 @@ struct PixelRows {
   int64_t plane_stride = 0;
 };
 
-// Bilinear, with pixel centres aligned; when shrinking, each pixel averages what it covers, unless
-// `plain`: then it is made of its four neighbours alone, as OpenCV's and TensorFlow's are. The
+// Bilinear, with pixel centers aligned; when shrinking, each pixel averages what it covers, unless
+// `plain`: then it is made of its four neighbors alone, as OpenCV's and TensorFlow's are. The
 // result is packed. Memory is kept per thread, so that repeated calls allocate nothing.
 void resample(const PixelRows& from, int64_t height, int64_t width, uint8_t* to,
               bool plain = false);

@@ -15,7 +15,7 @@ class Sheet {
   // sizes differ, pictures are shrunk to the cell.
   Sheet(int64_t rows, int64_t columns, const PictureShape& shape);
 
-  // One or three channels (of others, the first is shown as grey).
+  // One or three channels (of others, the first is shown as gray).
   void place(int64_t row, int64_t column, const PixelView& picture);
   const Image& image() const { return image_; }
 

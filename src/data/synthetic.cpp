@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kGrid = 4;       // a class is drawn from this many random values along a side
 constexpr int64_t kTestShare = 5;  // the test split has one sample for this many
 constexpr int kMiddle = 128;
-constexpr int kSignal = 40;  // largest distance of a class from grey
+constexpr int kSignal = 40;  // largest distance of a class from gray
 constexpr uint64_t kClassStream = 1;
 constexpr uint64_t kLabelStream = 2;
 constexpr uint64_t kNoiseStream = 3;

@@ -87,23 +87,23 @@ DecodedBoxes add_decoder(ops::Builder& builder, ValueId locations, ValueId score
                          std::span<const Prior> priors) {
   DecoderNodes nodes(builder);
   const ValueId sizes = nodes.pairs("sizes", priors, &Prior::width, &Prior::height);
-  const ValueId centres = nodes.pairs("centres", priors, &Prior::x, &Prior::y);
+  const ValueId centers = nodes.pairs("centers", priors, &Prior::x, &Prior::y);
   const ValueId moves = nodes.slice(locations, "moves", 2, 0, kCoordinates);
   const ValueId growth = nodes.slice(locations, "growth", 2, kCoordinates, kBoxNumbers);
   const ValueId moved = nodes.add(
       "Mul",
-      {nodes.add("Mul", {moves, nodes.number("centre_variance", kCentreVariance)}, "moves.scaled"),
+      {nodes.add("Mul", {moves, nodes.number("center_variance", kCenterVariance)}, "moves.scaled"),
        sizes},
       "moves.sized");
-  const ValueId centre = nodes.add("Add", {moved, centres}, "centre");
+  const ValueId center = nodes.add("Add", {moved, centers}, "centre");
   const ValueId grown = nodes.add(
       "Exp",
       {nodes.add("Mul", {growth, nodes.number("size_variance", kSizeVariance)}, "growth.scaled")},
       "growth.exp");
   const ValueId half = nodes.add(
       "Mul", {nodes.add("Mul", {grown, sizes}, "size"), nodes.number("half", 0.5F)}, "half_size");
-  const ValueId low = nodes.add("Sub", {centre, half}, "low");
-  const ValueId high = nodes.add("Add", {centre, half}, "high");
+  const ValueId low = nodes.add("Sub", {center, half}, "low");
+  const ValueId high = nodes.add("Add", {center, half}, "high");
   return {nodes.add("Concat", {low, high}, "boxes", {{"axis", int64_t{2}}}),
           nodes.add("Softmax", {scores}, "probabilities", {{"axis", int64_t{2}}})};
 }

@@ -14,7 +14,7 @@ namespace trainyard::detect {
 struct Mark {
   Region region;  // in pixels
   std::string label;
-  int64_t color = 0;  // of classes: any number, the same class the same colour
+  int64_t color = 0;  // of classes: any number, the same class the same color
   bool dashed = false;
 };
 

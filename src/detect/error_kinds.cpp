@@ -53,7 +53,7 @@ class PictureJudge {
     if (best_of(detection, /*same_class=*/false).overlap >= options_.overlap) {
       ++kinds_.confusion;
     } else {
-      ++(own.overlap >= kNear ? kinds_.localisation : kinds_.background);
+      ++(own.overlap >= kNear ? kinds_.localization : kinds_.background);
     }
   }
 
@@ -65,7 +65,7 @@ class PictureJudge {
 
 void add_kinds(const ErrorKinds& one, ErrorKinds& all) {
   for (int64_t ErrorKinds::*kind :
-       {&ErrorKinds::correct, &ErrorKinds::duplicate, &ErrorKinds::localisation,
+       {&ErrorKinds::correct, &ErrorKinds::duplicate, &ErrorKinds::localization,
         &ErrorKinds::confusion, &ErrorKinds::background, &ErrorKinds::missed}) {
     all.*kind += one.*kind;
   }

@@ -13,12 +13,12 @@ namespace trainyard::detect {
 struct ErrorKinds {
   int64_t correct = 0;
   int64_t duplicate = 0;     // of an object that a better one has found
-  int64_t localisation = 0;  // the right class, but an overlap of only 0.1 or more
+  int64_t localization = 0;  // the right class, but an overlap of only 0.1 or more
   int64_t confusion = 0;     // at an object of another class
   int64_t background = 0;    // at nothing
   int64_t missed = 0;        // objects that nothing found
 
-  int64_t mistakes() const { return duplicate + localisation + confusion + background + missed; }
+  int64_t mistakes() const { return duplicate + localization + confusion + background + missed; }
 };
 
 struct PictureErrors {

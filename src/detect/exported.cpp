@@ -40,11 +40,11 @@ void add_normalization(Graph& graph, const data::Normalization& normalization) {
   ops::Builder builder(graph);
   const ValueId mean = channel_constant(builder, "prepare.mean", normalization.mean, channels);
   const ValueId deviation = channel_constant(builder, "prepare.std", normalization.std, channels);
-  const ValueId centred = builder.add("Sub", {input, mean}, {}, "prepare.centred");
-  const ValueId prepared = builder.add("Div", {centred, deviation}, {}, "prepare.normalized");
+  const ValueId centered = builder.add("Sub", {input, mean}, {}, "prepare.centered");
+  const ValueId prepared = builder.add("Div", {centered, deviation}, {}, "prepare.normalized");
   graph.replace_uses(input, prepared);
   // The first of the two is the one use that stays.
-  graph.set_node_input(graph.value(centred).producer, 0, input);
+  graph.set_node_input(graph.value(centered).producer, 0, input);
   graph.sort();
 }
 

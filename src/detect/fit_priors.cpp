@@ -16,49 +16,49 @@ constexpr int kMostRounds = 100;
 // Fewer objects say little about shapes.
 constexpr size_t kLeastObjects = 4 * kShapesPerPosition;
 
-// Of two boxes with the same centre.
+// Of two boxes with the same center.
 double shape_overlap(const PriorShape& a, const PriorShape& b) {
   const double shared = std::min(a.width, b.width) * std::min(a.height, b.height);
   return shared / (a.width * a.height + b.width * b.height - shared);
 }
 
-size_t nearest(const PriorShape& shape, const std::vector<PriorShape>& centres) {
+size_t nearest(const PriorShape& shape, const std::vector<PriorShape>& centers) {
   size_t best = 0;
-  for (size_t i = 1; i < centres.size(); ++i) {
-    if (shape_overlap(shape, centres[i]) > shape_overlap(shape, centres[best])) best = i;
+  for (size_t i = 1; i < centers.size(); ++i) {
+    if (shape_overlap(shape, centers[i]) > shape_overlap(shape, centers[best])) best = i;
   }
   return best;
 }
 
-// Each centre as far from the ones before as a draw weighted by the distance makes it.
-std::vector<PriorShape> first_centres(const std::vector<PriorShape>& shapes, size_t count,
+// Each center as far from the ones before as a draw weighted by the distance makes it.
+std::vector<PriorShape> first_centers(const std::vector<PriorShape>& shapes, size_t count,
                                       const RandomStream& random) {
-  std::vector<PriorShape> centres = {shapes[random.below(0, shapes.size())]};
+  std::vector<PriorShape> centers = {shapes[random.below(0, shapes.size())]};
   std::vector<double> apart(shapes.size());
-  while (centres.size() < count) {
+  while (centers.size() < count) {
     for (size_t i = 0; i < shapes.size(); ++i) {
-      const double distance = 1 - shape_overlap(shapes[i], centres[nearest(shapes[i], centres)]);
+      const double distance = 1 - shape_overlap(shapes[i], centers[nearest(shapes[i], centers)]);
       apart[i] = distance * distance;
     }
     const double total = std::accumulate(apart.begin(), apart.end(), 0.0);
-    double at = random.uniform(centres.size()) * total;
+    double at = random.uniform(centers.size()) * total;
     size_t chosen = 0;
     while (chosen + 1 < shapes.size() && (at -= apart[chosen]) > 0) ++chosen;
-    centres.push_back(shapes[chosen]);
+    centers.push_back(shapes[chosen]);
   }
-  return centres;
+  return centers;
 }
 
 std::vector<PriorShape> k_means(const std::vector<PriorShape>& shapes, size_t count,
                                 uint64_t seed) {
-  std::vector<PriorShape> centres = first_centres(shapes, count, RandomStream(seed));
+  std::vector<PriorShape> centers = first_centers(shapes, count, RandomStream(seed));
   std::vector<size_t> of(shapes.size(), count);
   for (int round = 0; round < kMostRounds; ++round) {
     bool changed = false;
     std::vector<PriorShape> sums(count);
     std::vector<double> sizes(count, 0);
     for (size_t i = 0; i < shapes.size(); ++i) {
-      const size_t own = nearest(shapes[i], centres);
+      const size_t own = nearest(shapes[i], centers);
       changed |= own != of[i];
       of[i] = own;
       sums[own].width += shapes[i].width;
@@ -67,10 +67,10 @@ std::vector<PriorShape> k_means(const std::vector<PriorShape>& shapes, size_t co
     }
     if (!changed) break;
     for (size_t c = 0; c < count; ++c) {
-      if (sizes[c] > 0) centres[c] = {sums[c].width / sizes[c], sums[c].height / sizes[c]};
+      if (sizes[c] > 0) centers[c] = {sums[c].width / sizes[c], sums[c].height / sizes[c]};
     }
   }
-  return centres;
+  return centers;
 }
 
 double side_of(const PriorShape& shape) {
@@ -89,10 +89,10 @@ std::vector<PriorShape> fit_shapes(const std::vector<PriorShape>& objects, uint6
       if (least <= side_of(object) && side_of(object) < most) own.push_back(object);
     }
     if (own.size() < kLeastObjects) continue;
-    std::vector<PriorShape> centres = k_means(own, kShapesPerPosition, seed + map);
-    std::sort(centres.begin(), centres.end(),
+    std::vector<PriorShape> centers = k_means(own, kShapesPerPosition, seed + map);
+    std::sort(centers.begin(), centers.end(),
               [](const PriorShape& a, const PriorShape& b) { return side_of(a) < side_of(b); });
-    std::copy(centres.begin(), centres.end(),
+    std::copy(centers.begin(), centers.end(),
               shapes.begin() + static_cast<ptrdiff_t>(map * kShapesPerPosition));
   }
   return shapes;

@@ -81,22 +81,22 @@ std::vector<Prior> ssd_priors(int64_t image, std::span<const PriorShape> shapes)
 }
 
 Offsets encode(const Region& region, const Prior& prior) {
-  const auto centre = [](double low, double high, float at, float side) {
+  const auto center = [](double low, double high, float at, float side) {
     return static_cast<float>(((low + high) / 2 - static_cast<double>(at)) /
-                              static_cast<double>(side * kCentreVariance));
+                              static_cast<double>(side * kCenterVariance));
   };
   const auto size = [](double wanted, float side) {
     return static_cast<float>(std::log(wanted / static_cast<double>(side)) /
                               static_cast<double>(kSizeVariance));
   };
-  return {centre(region.left, region.right, prior.x, prior.width),
-          centre(region.top, region.bottom, prior.y, prior.height),
+  return {center(region.left, region.right, prior.x, prior.width),
+          center(region.top, region.bottom, prior.y, prior.height),
           size(region.width(), prior.width), size(region.height(), prior.height)};
 }
 
 Region decode(const Offsets& offsets, const Prior& prior) {
-  const double x = static_cast<double>(offsets.x * kCentreVariance * prior.width + prior.x);
-  const double y = static_cast<double>(offsets.y * kCentreVariance * prior.height + prior.y);
+  const double x = static_cast<double>(offsets.x * kCenterVariance * prior.width + prior.x);
+  const double y = static_cast<double>(offsets.y * kCenterVariance * prior.height + prior.y);
   const double width = static_cast<double>(std::exp(offsets.width * kSizeVariance) * prior.width);
   const double height =
       static_cast<double>(std::exp(offsets.height * kSizeVariance) * prior.height);

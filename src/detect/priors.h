@@ -8,7 +8,7 @@
 
 namespace trainyard::detect {
 
-// Centre and size, in shares of the picture's sides.
+// Center and size, in shares of the picture's sides.
 struct Prior {
   float x = 0;
   float y = 0;
@@ -28,7 +28,7 @@ struct Region {
 };
 
 // A network's numbers are multiples of these: 0.1 of a prior's side, 0.2 of a logarithm.
-inline constexpr float kCentreVariance = 0.1F;
+inline constexpr float kCenterVariance = 0.1F;
 inline constexpr float kSizeVariance = 0.2F;
 
 // Of the zoo's SSD for pictures of `image` x `image`: six maps, each half of the one before, with

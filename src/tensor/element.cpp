@@ -40,7 +40,7 @@ To read_element(const TensorView& view, int64_t index) {
 
 struct CopyLoop {
   int64_t count;
-  int64_t from;  // elements between neighbours
+  int64_t from;  // elements between neighbors
   int64_t to;
 };
 
@@ -121,7 +121,7 @@ void copy_strided(std::span<const int64_t> dims, int64_t element_size, const voi
   for (const int64_t count : dims) {
     if (count == 0) return;
   }
-  // Innermost first; neighbours that lie dense in both places become one loop.
+  // Innermost first; neighbors that lie dense in both places become one loop.
   std::vector<CopyLoop> loops = {{1, 1, 1}};
   for (size_t i = dims.size(); i-- > 0;) {
     CopyLoop& inner = loops.back();

@@ -9,7 +9,7 @@
 
 namespace trainyard {
 
-// Uninitialised by default, like the built-in types.
+// Uninitialized by default, like the built-in types.
 struct F16 {
   uint16_t bits;
 

@@ -21,7 +21,7 @@ int64_t blocks_along(const Layout& layout, const Shape& shape, int64_t axis) {
   return (shape[axis] + block - 1) / block;
 }
 
-// The loops of a layout, innermost first, without those of one step, neighbours of one axis merged.
+// The loops of a layout, innermost first, without those of one step, neighbors of one axis merged.
 std::vector<Run> canonical_runs(const Layout& layout, const Shape& shape) {
   std::vector<Run> runs;
   int64_t stride = 1;

@@ -19,7 +19,7 @@ struct InnerBlock {
 };
 
 // A default layout is dense row-major in the host's memory, on_device() the same in a device's.
-// Otherwise strides() has one entry per axis (elements between neighbours, or between neighbouring
+// Otherwise strides() has one entry per axis (elements between neighbors, or between neighboring
 // blocks of a blocked axis), and blocks() lists the inner blocks from outer to inner, dense within.
 class Layout {
  public:

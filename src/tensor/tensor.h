@@ -89,7 +89,7 @@ class Tensor {
   static constexpr size_t kAlignment = 64;
 
   Tensor() = default;
-  // Uninitialised memory. Throws Error for an unknown or overflowing shape.
+  // Uninitialized memory. Throws Error for an unknown or overflowing shape.
   explicit Tensor(TensorType type);
   Tensor(DType dtype, Shape shape) : Tensor(TensorType{dtype, std::move(shape)}) {}
   // Shares memory owned by `owner`, which holds at least num_bytes().

@@ -87,7 +87,7 @@ TEST(Augment, CutoutFillsASquareWithTheMean) {
       EXPECT_EQ(bytes[i], (std::array<int, 3>{128, 51, 0}[i / 256]));
     }
     EXPECT_LE(changed, 3 * 16);
-    EXPECT_GE(changed, 3 * 4 - 2);  // in a corner; a byte may have had the colour before
+    EXPECT_GE(changed, 3 * 4 - 2);  // in a corner; a byte may have had the color before
     most = std::max(most, changed);
   }
   EXPECT_GE(most, 3 * 16 - 3);
@@ -149,11 +149,11 @@ TEST(Augment, JitterOfNothingChangesNothing) {
 }
 
 TEST(Augment, ChannelsSpreadAndMix) {
-  const Ramp grey({1, 1, 2});
-  EXPECT_EQ(bytes_of(Augmentations("channels:3", grey), grey, {}),
+  const Ramp gray({1, 1, 2});
+  EXPECT_EQ(bytes_of(Augmentations("channels:3", gray), gray, {}),
             (std::vector<uint8_t>{1, 2, 1, 2, 1, 2}));
-  const Ramp colour({3, 1, 1});  // 0.299 * 1 + 0.587 * 2 + 0.114 * 3 = 1.815
-  EXPECT_EQ(bytes_of(Augmentations("channels:1", colour), colour, {}), (std::vector<uint8_t>{2}));
+  const Ramp color({3, 1, 1});  // 0.299 * 1 + 0.587 * 2 + 0.114 * 3 = 1.815
+  EXPECT_EQ(bytes_of(Augmentations("channels:1", color), color, {}), (std::vector<uint8_t>{2}));
 }
 
 TEST(Augment, NormalizeMeasuresTheSetAndWritesTheNumbersDown) {

@@ -88,8 +88,8 @@ TEST(Image, PngOf16Bits) {
   const std::string colors("\0\xff\xff\x80\x80\0\0\x12\x34\0\0\x40\0", 13);
   EXPECT_EQ(decode_image(png_of_two(16, 2, colors), "x").pixels,
             (PixelBytes{255, 128, 0, 18, 0, 64}));
-  const std::string grey("\0\xff\xff\x12\x34", 5);
-  EXPECT_EQ(decode_image(png_of_two(16, 0, grey), "x").pixels,
+  const std::string gray("\0\xff\xff\x12\x34", 5);
+  EXPECT_EQ(decode_image(png_of_two(16, 0, gray), "x").pixels,
             (PixelBytes{255, 255, 255, 18, 18, 18}));
 }
 
@@ -134,7 +134,7 @@ TEST(Image, ResizingKeepsAGradient) {
   EXPECT_EQ(resize(small, 16, 16).pixels, small.pixels);
 }
 
-TEST(Image, PreprocessingCutsAndNormalises) {
+TEST(Image, PreprocessingCutsAndNormalizes) {
   const Tensor tensor = preprocess(gradient(40, 60), 3, 32, 32, {});
   EXPECT_EQ(tensor.shape(), (Shape{1, 3, 32, 32}));
   // The constant blue channel: (128 / 255 - mean) / std.

@@ -166,7 +166,7 @@ TEST(ErrorKinds, EachKindIsCounted) {
   EXPECT_EQ(report.all.correct, 1);
   EXPECT_EQ(report.all.duplicate, 1);
   EXPECT_EQ(report.all.confusion, 1);
-  EXPECT_EQ(report.all.localisation, 1);
+  EXPECT_EQ(report.all.localization, 1);
   EXPECT_EQ(report.all.background, 1);
   EXPECT_EQ(report.all.missed, 2);
   ASSERT_EQ(report.pictures.size(), 2U);

@@ -11,7 +11,7 @@ namespace {
 
 TEST(Half, ConvertsAndRoundsToNearest) {
   EXPECT_EQ(static_cast<float>(F16(1.5)), 1.5F);
-  EXPECT_EQ(static_cast<float>(F16(2049)), 2048.0F);  // ties go to the even neighbour
+  EXPECT_EQ(static_cast<float>(F16(2049)), 2048.0F);  // ties go to the even neighbor
   EXPECT_EQ(static_cast<float>(BF16(257)), 256.0F);
   EXPECT_TRUE(std::isinf(static_cast<float>(F16(70000.0F))));
 }

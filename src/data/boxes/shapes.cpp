@@ -1,4 +1,4 @@
-// shapes[:SIDE][,size=N][,seed=N]: discs, squares and triangles of random size and colour on a
+// shapes[:SIDE][,size=N][,seed=N]: discs, squares and triangles of random size and color on a
 // noisy ground, with their boxes. For trying detectors without any files.
 #include <algorithm>
 #include <array>
