@@ -1,4 +1,4 @@
-// The deep Q-network for Atari games: four 84x84 grey frames in, one value per action out
+// The deep Q-network for Atari games: four 84x84 gray frames in, one value per action out
 // ("q_values"). The number of classes is the number of actions; 18 is the console's full set.
 #include "models/layers.h"
 

@@ -25,7 +25,7 @@ struct Paper {
   std::string_view where;  // venue and year, then arXiv number
 };
 
-// Only string views, numbers and a function pointer, so that the table is constant-initialised.
+// Only string views, numbers and a function pointer, so that the table is constant-initialized.
 // The graph has one input, "image" (f32, N x C x H x W) or, of a model with a length, "tokens"
 // (i64, N x length), and unless the summary says otherwise one output, "logits" (N x classes,
 // before softmax).

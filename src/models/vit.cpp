@@ -1,5 +1,5 @@
 // Vision Transformer as torchvision has it: patches of 16 x 16, a class token, encoder layers that
-// normalise before attention and MLP.
+// normalize before attention and MLP.
 #include "models/layers.h"
 
 namespace trainyard::models {

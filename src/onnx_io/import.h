@@ -1,4 +1,4 @@
-// ONNX files into graphs, normalised to opset 17 with all shapes bound.
+// ONNX files into graphs, normalized to opset 17 with all shapes bound.
 #pragma once
 
 #include <cstdint>

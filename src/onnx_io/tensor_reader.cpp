@@ -39,7 +39,7 @@ uint32_t typed_field(DType dtype) {
 }
 
 // C++ knows no other bool than 0 and 1; files may hold any byte.
-void normalise_bools(Tensor& tensor) {
+void normalize_bools(Tensor& tensor) {
   if (tensor.dtype() != DType::kBool) return;
   auto* bytes = static_cast<uint8_t*>(tensor.data());
   for (int64_t i = 0; i < tensor.num_elements(); ++i) bytes[i] = bytes[i] != 0 ? 1 : 0;
@@ -68,7 +68,7 @@ Tensor shared_or_copied(TensorType type, Bytes bytes, const std::shared_ptr<void
   }
   Tensor tensor(std::move(type));
   if (!bytes.empty()) std::memcpy(tensor.data(), bytes.data(), bytes.size());
-  normalise_bools(tensor);
+  normalize_bools(tensor);
   return tensor;
 }
 
@@ -90,7 +90,7 @@ Tensor unpacked(TensorType type, Bytes bytes, size_t position) {
   }
   TY_REQUIRE(found == count, "its shape {} wants {} numbers, it has {}", tensor.shape().to_string(),
              count, found);
-  normalise_bools(tensor);
+  normalize_bools(tensor);
   return tensor;
 }
 

@@ -123,7 +123,7 @@ Cost cost_if(const NodeView& node) {
   return yes.flops >= no.flops ? yes : no;
 }
 
-// One round where only the run tells how many there are.
+// One round where their number is known only at run time.
 Cost cost_loop(const NodeView& node) {
   const Tensor* trips = node.has_input(0) ? node.input_constant(0) : nullptr;
   const int64_t count = trips != nullptr ? element_as_int(*trips, 0) : 1;

@@ -13,7 +13,7 @@ bool is_control_flow(std::string_view op);
 // What a Scan node does round by round. Axes are normalized; a direction is 0 (forward) or 1.
 struct ScanShape {
   size_t states = 0;
-  int64_t length = 0;  // rounds; Shape::kUnknown if only the run tells
+  int64_t length = 0;  // rounds; Shape::kUnknown if known only at run time
   std::vector<int64_t> input_axes, input_directions;
   std::vector<int64_t> output_axes, output_directions;
 };

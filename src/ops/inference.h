@@ -10,7 +10,7 @@ namespace trainyard::ops {
 // Checks operator, arity and attributes, then infers. Errors name node and operator.
 std::vector<TensorType> infer_types(const Graph& graph, NodeId node);
 
-// infer_types(), stored into the output values together with what shape arithmetic tells.
+// infer_types(), stored into the output values together with what shape arithmetic computes.
 void infer_node(Graph& graph, NodeId node);
 
 // What is wrong with a graph, one readable line each; empty if it is fine.

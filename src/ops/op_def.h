@@ -59,12 +59,12 @@ class GradContext;
 
 // What differentiation does at an operator without a rule.
 enum class NoGradient : uint8_t {
-  kUndefined,  // an error: the operator is not differentiable, or nobody has written its rule
+  kUndefined,  // an error: the operator is not differentiable, or its rule is not written
   kNever,      // the outputs do not change with the inputs (Shape, ArgMax): nothing flows back
 };
 
 // Only string views, spans of constants and function pointers, so that tables are
-// constant-initialised.
+// constant-initialized.
 struct OpDef {
   std::string_view name;
   OpKind kind = OpKind::kOther;

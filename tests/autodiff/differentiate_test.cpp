@@ -190,7 +190,7 @@ TEST(Differentiate, NamesANodeThatHasNoGradient) {
   }
 }
 
-TEST(TrainingMode, NormalisationUpdatesItsStatisticsAndDropoutDrops) {
+TEST(TrainingMode, NormalizationUpdatesItsStatisticsAndDropoutDrops) {
   Graph graph;
   ops::Builder b(graph);
   const ValueId x = b.input("x", {DType::kF32, {4, 2, 3}});

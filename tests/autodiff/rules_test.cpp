@@ -82,7 +82,7 @@ std::vector<GradientCase> elementary_cases() {
   };
 }
 
-// Tables of cosines and sines that are not learnt.
+// Tables of cosines and sines that are not learned.
 ValueId turned(ops::Builder& b, const Inputs& x) {
   const std::vector<float> table = {0.6F, 0.8F, 1, 0, 0, -1};
   const ValueId cosines = b.constant("cosines", Tensor::of<float>({1, 3, 2}, table));
@@ -260,7 +260,7 @@ TEST(Rules, OperatorsWithoutOneAreThese) {
       "AllReduceStart", "AllReduceWait", "FusedConv", "FusedGemm", "QuantizedAdd",
       "QuantizedAveragePool", "QuantizedConcat", "QuantizedConv", "QuantizedTable", "Reorder",
       "ScaleShift",
-      // quantised
+      // quantized
       "DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear",
       // not written
       "AffineGrid", "CenterCropPad", "Col2Im", "Compress", "CumProd", "DFT", "Det", "GridSample",

@@ -1,4 +1,4 @@
-// Cases of the normalisations.
+// Cases of the normalizations.
 #include <gtest/gtest.h>
 
 #include "ops/cases.h"
@@ -74,7 +74,7 @@ TEST(LpNormalization, RefusesOtherNorms) {
       "p is 3, expected 1 or 2");
 }
 
-TEST(LRN, RefusesAnEmptyNeighbourhood) {
+TEST(LRN, RefusesAnEmptyNeighborhood) {
   expect_rejected({.op = "LRN", .inputs = {draw({1, 2, 3})}, .attributes = {{"size", int64_t{0}}}},
                   "size 0 is not possible");
 }

@@ -151,8 +151,8 @@ std::string check_find_message(Communicator& comm) {
 
 std::string check_find_late(Communicator& comm) {
   const int64_t last = comm.size() - 1;
-  const int64_t neighbour = (comm.rank() + last) % comm.size();
-  if (comm.find_late(neighbour) != neighbour) return "somebody is late for nothing";
+  const int64_t neighbor = (comm.rank() + last) % comm.size();
+  if (comm.find_late(neighbor) != neighbor) return "somebody is late for nothing";
   comm.barrier();
   for (const int64_t task : {3, 7}) {
     if (comm.rank() != last) comm.tell_waiting(task);
@@ -164,7 +164,7 @@ std::string check_find_late(Communicator& comm) {
       const Incoming in{(comm.rank() - distance + comm.size()) % comm.size(), {&heard, 1}};
       comm.exchange(&out, &in);
     }
-    const int64_t late = comm.find_late(neighbour);
+    const int64_t late = comm.find_late(neighbor);
     if (comm.rank() != last && late != last) return "rank " + std::to_string(late) + " is late";
   }
   return {};

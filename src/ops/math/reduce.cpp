@@ -14,7 +14,7 @@
 namespace trainyard::ops {
 namespace {
 
-// The axes are an attribute, or an input where only the run tells them.
+// The axes are an attribute, or an input where they are known only at run time.
 constexpr AttrSpec kReduceAttributes[] = {{"axes", AttrKind::kInts},
                                           {"keepdims", AttrKind::kInt},
                                           {"noop_with_empty_axes", AttrKind::kInt}};

@@ -235,16 +235,16 @@ Routine routine_mel(const NodeView&) {
       const int64_t row = i / bins;
       const auto bin = static_cast<size_t>(i % bins);
       const int64_t left = points[bin];
-      const int64_t centre = points[bin + 1];
+      const int64_t center = points[bin + 1];
       const int64_t right = points[bin + 2];
       double value = 0;
-      if (left == centre && row == centre) {
+      if (left == center && row == center) {
         value = 1;
-      } else if (left <= row && row <= centre) {
-        value = static_cast<double>(row - left) / static_cast<double>(centre - left);
+      } else if (left <= row && row <= center) {
+        value = static_cast<double>(row - left) / static_cast<double>(center - left);
       }
-      if (centre < row && row < right) {
-        value = static_cast<double>(right - row) / static_cast<double>(right - centre);
+      if (center < row && row < right) {
+        value = static_cast<double>(right - row) / static_cast<double>(right - center);
       }
       store_number(out[0], i, value);
     }

@@ -1,8 +1,8 @@
-// Batch normalisation while training, with the batch's statistics as outputs so that backward need
+// Batch normalization while training, with the batch's statistics as outputs so that backward need
 // not take them again, and its gradient.
 //
 // BatchNormTraining: (x, scale, bias, running_mean, running_var, residual?) ->
-//   (y, mean, variance, running_mean', running_var'), y = activation(normalised + residual),
+//   (y, mean, variance, running_mean', running_var'), y = activation(normalized + residual),
 //   running' = running * momentum + batch * (1 - momentum).
 // BatchNormGrad: (x, scale, mean, variance, dy, bias?, y?, dy'?) -> (dx, dscale, dbias,
 //   dresidual?). With an activation it needs to know where y lies: from y, or, where nothing was
@@ -75,7 +75,7 @@ std::vector<TensorType> infer_grad_batch_norm_training(const NodeView& node) {
   return {node.input_type(0), node.input_type(1), node.input_type(1), node.input_type(0)};
 }
 
-// Mean (1), variance (3), normalise and scale (3) per element.
+// Mean (1), variance (3), normalize and scale (3) per element.
 Cost cost_batch_norm_training(const NodeView& node) {
   const int64_t sum = node.has_input(kResidual) ? 1 : 0;
   return elementwise_cost(node, 7 + sum + activation_flops(node));

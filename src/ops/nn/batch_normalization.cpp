@@ -29,7 +29,7 @@ std::vector<TensorType> infer_batch_normalization(const NodeView& node) {
   return {x, node.input_type(3), node.input_type(4)};
 }
 
-// Inference is one multiply-add per element; training also takes mean, variance and normalises.
+// Inference is one multiply-add per element; training also takes mean, variance and normalizes.
 Cost cost_batch_normalization(const NodeView& node) {
   return elementwise_cost(node, node.attr_int("training_mode", 0) != 0 ? 7 : 2);
 }
@@ -57,8 +57,8 @@ std::vector<ValueId> gradient_batch_normalization(GradContext& grad) {
     dx[0] = grad.add("Mul", {grad.dy(), grad.reshape(factor, Shape(spread))});
   }
   if (grad.wants(1)) {
-    const ValueId centred = grad.add("Sub", {grad.x(0), grad.reshape(grad.x(3), Shape(spread))});
-    dx[1] = grad.add("Div", {per_channel_sum(grad.add("Mul", {grad.dy(), centred})), deviation});
+    const ValueId centered = grad.add("Sub", {grad.x(0), grad.reshape(grad.x(3), Shape(spread))});
+    dx[1] = grad.add("Div", {per_channel_sum(grad.add("Mul", {grad.dy(), centered})), deviation});
   }
   if (grad.wants(2)) dx[2] = per_channel_sum(grad.dy());
   return dx;

@@ -1,4 +1,4 @@
-// LRN: y = x / (bias + alpha / size * sum of x^2 over `size` neighbouring channels) ^ beta.
+// LRN: y = x / (bias + alpha / size * sum of x^2 over `size` neighboring channels) ^ beta.
 #include "base/error.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
@@ -19,7 +19,7 @@ std::vector<TensorType> infer_lrn(const NodeView& node) {
   return {x};
 }
 
-// Per element: a square and an addition per neighbour, then scale, add, power, divide.
+// Per element: a square and an addition per neighbor, then scale, add, power, divide.
 Cost cost_lrn(const NodeView& node) {
   return elementwise_cost(node, 2 * node.attr_int("size", 1) + 4);
 }

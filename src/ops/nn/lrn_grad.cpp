@@ -16,7 +16,7 @@ std::vector<TensorType> infer_lrn_grad(const NodeView& node) {
   return {node.input_type(0)};
 }
 
-// Two sums over the neighbours (2 each), then powers and products.
+// Two sums over the neighbors (2 each), then powers and products.
 Cost cost_lrn_grad(const NodeView& node) {
   return elementwise_cost(node, 4 * node.attr_int("size", 1) + 8);
 }

@@ -1,4 +1,4 @@
-// ScaleShift: activation(x * scale[c] + shift[c]), what is left of a normalisation whose statistics
+// ScaleShift: activation(x * scale[c] + shift[c]), what is left of a normalization whose statistics
 // are known. The compiler makes it; no file has it.
 #include "base/error.h"
 #include "ops/math/activation.h"

@@ -1,4 +1,4 @@
-// What the gradients of normalisations share.
+// What the gradients of normalizations share.
 #pragma once
 
 #include <vector>
@@ -23,7 +23,7 @@ inline Standardized standardize(GradContext& grad, ValueId x, std::vector<int64_
   return {std::move(axes), grad.add("Mul", {centered, inverse}), inverse};
 }
 
-// dx from the gradient g of the standardised value v: inverse * (g - mean(g) - v * mean(g * v)).
+// dx from the gradient g of the standardized value v: inverse * (g - mean(g) - v * mean(g * v)).
 inline ValueId standardize_gradient(GradContext& grad, const Standardized& s, ValueId g) {
   const ValueId along = grad.mean_over(grad.add("Mul", {g, s.value}), s.axes);
   const ValueId centered = grad.add("Sub", {g, grad.mean_over(g, s.axes)});

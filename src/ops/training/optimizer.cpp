@@ -3,7 +3,7 @@
 // all their gradients and all their states; outputs are the new tensors and the new states.
 //
 // AdamW (Loshchilov and Hutter): Adam with weights that shrink by rate * weight_decay instead of a
-// regularised gradient, its means corrected by the count, which is 1 at the first update.
+// regularized gradient, its means corrected by the count, which is 1 at the first update.
 // RmsProp (Graves 2013, Hinton): the gradient divided by the root of its variance, from running
 // means of the gradient and of its square; epsilon is added to the root. Lars (You, Gitman and
 // Ginsburg): momentum with a rate of its own for each tensor, trust * |x| / (|g| + weight_decay *
@@ -87,24 +87,24 @@ Cost step_cost(const NodeView& node, int64_t per_element) {
   return cost;
 }
 
-// Eight per element, in two outputs: regularise (2), momentum (3), update (2), Nesterov (1).
+// Eight per element, in two outputs: regularize (2), momentum (3), update (2), Nesterov (1).
 Cost cost_momentum(const NodeView& node) {
   return step_cost(node, 4);
 }
 
-// Ten per element, in two outputs: regularise (2), square and add (2), root and epsilon (2),
+// Ten per element, in two outputs: regularize (2), square and add (2), root and epsilon (2),
 // scale, divide and update (4).
 Cost cost_adagrad(const NodeView& node) {
   return step_cost(node, 5);
 }
 
-// Ten per element, in two outputs: two squares and their sums (4), regularise (2), momentum and
+// Ten per element, in two outputs: two squares and their sums (4), regularize (2), momentum and
 // rate (3), update (1).
 Cost cost_lars(const NodeView& node) {
   return step_cost(node, 5);
 }
 
-// Fifteen per element, in three outputs: regularise (2), means (3 + 4), root and epsilon (2),
+// Fifteen per element, in three outputs: regularize (2), means (3 + 4), root and epsilon (2),
 // scale, divide, update and shrink (4).
 Cost cost_adam(const NodeView& node) {
   return step_cost(node, 5);

@@ -30,7 +30,7 @@ std::vector<TensorType> infer_grid_sample(const NodeView& node) {
   return {{x.dtype, y}};
 }
 
-// One MAC per output element and neighbour, 2 or 4 of them in each direction; nearest is a copy.
+// One MAC per output element and neighbor, 2 or 4 of them in each direction; nearest is a copy.
 Cost cost_grid_sample(const NodeView& node) {
   const std::string mode = node.attr_text("mode", "bilinear");
   Cost cost = traffic(node);

@@ -1,4 +1,4 @@
-// Resize: samples a tensor on another grid, by nearest neighbour, linear or cubic interpolation.
+// Resize: samples a tensor on another grid, by nearest neighbor, linear or cubic interpolation.
 #include "ops/vision/resize.h"
 
 #include <algorithm>
@@ -152,17 +152,17 @@ std::vector<TensorType> infer_resize(const NodeView& node) {
   return {{x.dtype, Shape(unknown)}};
 }
 
-// Per output element: one MAC for each neighbour it is made of in the resized dimensions; nearest
+// Per output element: one MAC for each neighbor it is made of in the resized dimensions; nearest
 // is a copy.
 Cost cost_resize(const NodeView& node) {
   const std::string mode = node.attr_text("mode", "nearest");
   Cost cost = traffic(node);
   if (mode == "nearest") return cost;
-  int64_t neighbours = 1;
+  int64_t neighbors = 1;
   for (int64_t i = 0; i < node.input_shape(0).rank(); ++i) {
-    if (node.input_shape(0)[i] != node.output_shape(0)[i]) neighbours *= mode == "linear" ? 2 : 4;
+    if (node.input_shape(0)[i] != node.output_shape(0)[i]) neighbors *= mode == "linear" ? 2 : 4;
   }
-  cost.macs = node.output_shape(0).num_elements() * neighbours;
+  cost.macs = node.output_shape(0).num_elements() * neighbors;
   cost.flops = 2 * cost.macs;
   return cost;
 }
