@@ -41,9 +41,9 @@ ValueSteps steps_of_groups(const Plan& plan, const ValueRanges& ranges, const Ra
 // Of every value that was counted.
 ValueRanges ranges_from(const Seen& seen, const RangeRule& rule);
 
-// The steps without pictures, from what batch normalisation says about its results: four standard
+// The steps without pictures, from what batch normalization says about its results: four standard
 // deviations around the mean of every channel. Pictures are taken to be normalized. Throws Error
-// naming a value that no batch normalisation leads to.
+// naming a value that no batch normalization leads to.
 ValueSteps steps_from_statistics(const Prepared& prepared, const Plan& plan, const RangeRule& rule);
 
 // What was seen of a value, or of another of its group.

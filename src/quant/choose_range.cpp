@@ -121,7 +121,7 @@ Range search(const Histogram& histogram, const Bins& bins, const RangeRule& rule
 }
 
 // Zero always has a step of its own, so what a Relu piles up there says nothing about the range: it
-// counts as its neighbour does.
+// counts as its neighbor does.
 Bins without_zeros(Bins bins) {
   for (size_t i = 0; i < bins.size(); ++i) {
     if (bins[i].low > 0 || bins[i].high < 0 || bins[i].high == 0) continue;

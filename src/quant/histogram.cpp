@@ -88,7 +88,7 @@ void Histogram::add(std::span<const float> values) {
 }
 
 void Histogram::count_values(std::span<const float> values) {
-  // Many values fall into one bin after another's (zeros of a Relu): neighbours count apart, so
+  // Many values fall into one bin after another's (zeros of a Relu): neighbors count apart, so
   // that none waits for the one before.
   constexpr size_t kLanes = 4;
   std::vector<uint32_t> lanes(kLanes * counts_.size(), 0);

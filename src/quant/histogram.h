@@ -9,7 +9,7 @@
 
 namespace trainyard::quant {
 
-// Bins are as wide as a power of two and begin at zero; when a value does not fit, two neighbours
+// Bins are as wide as a power of two and begin at zero; when a value does not fit, two neighbors
 // become one. So the counts depend on the values alone: not on their order, nor on how many came
 // at once.
 class Histogram {

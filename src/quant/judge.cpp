@@ -34,16 +34,16 @@ struct Energy {
 Judge::Judge(data::Loader& loader, int64_t images, int64_t classes, int threads)
     : loader_(loader), most_(images), classes_(classes), threads_(threads) {}
 
-Judgement Judge::reference(const Graph& graph) {
+Judgment Judge::reference(const Graph& graph) {
   exact_.clear();
   return run(graph, /*remember=*/true);
 }
 
-Judgement Judge::of(const Graph& graph) {
+Judgment Judge::of(const Graph& graph) {
   return run(graph, /*remember=*/false);
 }
 
-Judgement Judge::run(const Graph& graph, bool remember) {
+Judgment Judge::run(const Graph& graph, bool remember) {
   std::unique_ptr<train::Evaluator> top_k;
   if (tells_classes(graph, classes_)) top_k = train::make_top_k(graph, /*with_loss=*/false);
   runtime::CompileOptions options;
@@ -72,10 +72,10 @@ Judgement Judge::run(const Graph& graph, bool remember) {
     }
     images_ += batch->valid;
   }
-  Judgement judgement;
-  if (top_k != nullptr && images_ > 0) judgement.top1 = top_k->result().score("top1");
-  judgement.output_sqnr_db = sqnr_db(energy.signal, energy.noise);
-  return judgement;
+  Judgment judgment;
+  if (top_k != nullptr && images_ > 0) judgment.top1 = top_k->result().score("top1");
+  judgment.output_sqnr_db = sqnr_db(energy.signal, energy.noise);
+  return judgment;
 }
 
 }  // namespace trainyard::quant

@@ -10,7 +10,7 @@
 
 namespace trainyard::quant {
 
-struct Judgement {
+struct Judgment {
   std::optional<double> top1;  // absent: the data has no classes, or the network does not tell them
   double output_sqnr_db = 0;   // of all outputs, against those of the float network
 };
@@ -22,13 +22,13 @@ class Judge {
   Judge(data::Loader& loader, int64_t images, int64_t classes, int threads);
 
   // Remembers the outputs of the float network for the others to be compared with.
-  Judgement reference(const Graph& graph);
-  Judgement of(const Graph& graph);
+  Judgment reference(const Graph& graph);
+  Judgment of(const Graph& graph);
   // Pictures that the last one was judged by.
   int64_t images() const { return images_; }
 
  private:
-  Judgement run(const Graph& graph, bool remember);
+  Judgment run(const Graph& graph, bool remember);
 
   data::Loader& loader_;
   int64_t most_;

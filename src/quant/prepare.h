@@ -1,4 +1,4 @@
-// The float network as it is quantized: normalisation folded into weights, nothing but operators
+// The float network as it is quantized: normalization folded into weights, nothing but operators
 // that ONNX has.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace trainyard::quant {
 
-// How a batch normalisation says its result is distributed, by channel.
+// How a batch normalization says its result is distributed, by channel.
 struct Normalized {
   std::vector<double> mean;
   std::vector<double> sigma;

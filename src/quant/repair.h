@@ -5,10 +5,10 @@
 
 namespace trainyard::quant {
 
-// Cross-layer equalisation (Nagel et al. 2019, arXiv:1906.04721): where a layer hands its channels
+// Cross-layer equalization (Nagel et al. 2019, arXiv:1906.04721): where a layer hands its channels
 // to one other through at most a Relu, channels are made smaller before and larger after it so that
 // both have weights of equal reach. The network computes the same. A Clip from 0 on the way becomes
-// a Relu, which it may not compute the same with. Returns how many pairs were equalised, and how
+// a Relu, which it may not compute the same with. Returns how many pairs were equalized, and how
 // many clips were opened.
 struct Equalized {
   int64_t pairs = 0;

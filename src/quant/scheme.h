@@ -42,7 +42,7 @@ struct WeightScheme {
 };
 
 // The largest step of weights of so many bits; reduced: of 8 bits of which the products of two
-// neighbours, added, stay within 16 bits.
+// neighbors, added, stay within 16 bits.
 int32_t weight_limit(int64_t bits, bool reduced);
 
 struct QuantizedWeights {

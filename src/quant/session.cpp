@@ -53,10 +53,10 @@ Graph Session::rounded(const PlanOptions& options, const Parts& parts) {
   return rewrite(corrected_, plan, steps, scheme(), parts);
 }
 
-std::optional<Judgement> Session::judge(const Graph& graph, const std::string& step) {
+std::optional<Judgment> Session::judge(const Graph& graph, const std::string& step) {
   if (judge_ == nullptr) return std::nullopt;
   progress_(0, "testing: " + step);
-  const Judgement found = judge_->of(graph);
+  const Judgment found = judge_->of(graph);
   result_.steps.push_back({step, found.top1, found.output_sqnr_db});
   return found;
 }
@@ -64,7 +64,7 @@ std::optional<Judgement> Session::judge(const Graph& graph, const std::string& s
 void Session::judge_float() {
   if (judge_ == nullptr) return;
   progress_(0, "testing: float");
-  const Judgement found = judge_->reference(prepared_.graph);
+  const Judgment found = judge_->reference(prepared_.graph);
   float_top1_ = found.top1;
   result_.before.top1 = found.top1;
   result_.test_images = judge_->images();
@@ -76,11 +76,11 @@ void Session::equalize_layers() {
   const Equalized done = equalize(prepared_);
   if (done.opened_clips > 0) {
     notice(
-        fmt::format("Equalisation made a Relu of {} Clips from 0: what they cut off is now kept, "
+        fmt::format("Equalization made a Relu of {} Clips from 0: what they cut off is now kept, "
                     "so the float network is not quite the same.",
                     done.opened_clips));
   }
-  judge(prepared_.graph, fmt::format("{} pairs of layers equalised, float", done.pairs));
+  judge(prepared_.graph, fmt::format("{} pairs of layers equalized, float", done.pairs));
 }
 
 void Session::calibrate() {
@@ -89,7 +89,7 @@ void Session::calibrate() {
   if (pictures_.calibration == nullptr) {
     notice(
         "No calibration pictures: ranges are four standard deviations around the means that "
-        "batch normalisation states, and pictures are taken to lie between -3 and 3. Expect to "
+        "batch normalization states, and pictures are taken to lie between -3 and 3. Expect to "
         "lose accuracy; give --data.");
     return;
   }
@@ -169,7 +169,7 @@ void Session::judge_bits() {
     const ValueSteps steps = steps_for_plan(plan, rule);
     for (const bool activations : {false, true}) {
       progress_(0, fmt::format("testing: {} bits", bits));
-      const Judgement found = judge_->of(
+      const Judgment found = judge_->of(
           rewrite(corrected_, plan, steps, scheme(bits), {true, activations, activations}));
       result_.bits.push_back({bits, activations ? bits : 32, found.top1, found.output_sqnr_db});
     }
@@ -187,8 +187,8 @@ void Session::measure_sensitivity() {
     for (const NodeId other : widest_.layers) {
       if (other != id) others.keep_float[prepared_.graph.node(other).name] = "";
     }
-    const Judgement found = few.of(rounded(others));
-    // Few pictures change their class: how much the outputs move tells more.
+    const Judgment found = few.of(rounded(others));
+    // Few pictures change their class: how much the outputs move says more.
     sensitivity_[id] = std::pow(10, -found.output_sqnr_db / 10);
     progress_(++done / static_cast<double>(widest_.layers.size()), "layers one at a time");
   }
@@ -202,7 +202,7 @@ void Session::hold_accuracy() {
   std::vector<std::pair<double, NodeId>> order;
   for (const auto& [id, noise] : sensitivity_) order.emplace_back(noise, id);
   std::sort(order.rbegin(), order.rend());
-  const auto drop = [&](const std::optional<Judgement>& found) {
+  const auto drop = [&](const std::optional<Judgment>& found) {
     return (*float_top1_ - found->top1.value_or(0)) * 100;
   };
   double lost = drop(judge(rounded(plan_options()), "int8"));
@@ -219,7 +219,7 @@ void Session::hold_accuracy() {
   if (lost > *settings_.max_drop) {
     notice(
         fmt::format("With every layer in float {:.2f} points are still lost, more than {}: "
-                    "equalisation changed the network.",
+                    "equalization changed the network.",
                     lost, *settings_.max_drop));
   }
 }

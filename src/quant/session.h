@@ -38,7 +38,7 @@ class Session {
   ValueSteps steps_for_plan(const Plan& plan, const RangeRule& rule);
   // The int8 network with these layers in float.
   Graph rounded(const PlanOptions& options, const Parts& parts = {});
-  std::optional<Judgement> judge(const Graph& graph, const std::string& step);
+  std::optional<Judgment> judge(const Graph& graph, const std::string& step);
   void describe_layers();
   void describe(const NodeView& layer, const Plan& plan, const ValueSteps& steps,
                 LayerResult& out) const;

@@ -1,4 +1,4 @@
-// Ranges without pictures: means and deviations that batch normalisation states, carried on by the
+// Ranges without pictures: means and deviations that batch normalization states, carried on by the
 // operators between it and the next layer.
 #include <algorithm>
 #include <cmath>
@@ -160,7 +160,7 @@ ValueSteps steps_from_statistics(const Prepared& prepared, const Plan& plan,
   for (const ValueId id : plan.values) {
     const std::optional<Range> range = carrier.range(id);
     TY_REQUIRE(range,
-               "without calibration pictures ranges come from batch normalisation, and none "
+               "without calibration pictures ranges come from batch normalization, and none "
                "leads to '{}'; give pictures with --data, or keep the layers around it in float",
                prepared.graph.value(id).name);
     ranges[id] = *range;

@@ -115,7 +115,7 @@ TEST(Quantize, HoldsTheAccuracyOrKeepsEverythingInFloat) {
   for (const LayerResult& layer : result.layers) EXPECT_EQ(layer.kept_float, !layer.reason.empty());
 }
 
-TEST(Quantize, NetworksOfDepthwiseLayersAreEqualised) {
+TEST(Quantize, NetworksOfDepthwiseLayersAreEqualized) {
   Bench bench(2, "mobilenet_v2", "synthetic:3x32x32,classes=4,size=4");
   Settings settings;
   settings.equalize = true;

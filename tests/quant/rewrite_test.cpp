@@ -73,7 +73,7 @@ Prepared prepared_model(const std::string& name) {
   return prepare(network::load(request), 1);
 }
 
-TEST(Prepare, FoldsNormalisationIntoStandardOperators) {
+TEST(Prepare, FoldsNormalizationIntoStandardOperators) {
   const Graph network = network::load({.model = "resnet20-cifar", .batch = 2});
   const Prepared prepared = prepared_model("resnet20-cifar");
   EXPECT_EQ(count_nodes(prepared.graph, "BatchNormalization"), 0);
