@@ -15,7 +15,7 @@ namespace trainyard::report {
 // Longer names of layers are cut in the middle.
 inline constexpr size_t kWidestName = 40;
 
-// `batch` is that of the analysed graph; it goes into the heading and the data.
+// `batch` is that of the analyzed graph; it goes into the heading and the data.
 Document layers_document(const analysis::LayerTable& table, int64_t batch);
 Document kinds_document(const analysis::LayerTable& table, int64_t batch);
 Document memory_document(const std::string& model, const analysis::MemoryUse& use, int64_t batch);

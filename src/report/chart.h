@@ -39,7 +39,7 @@ constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 //   line, scatter    x, y; low and high are the ends of the error bar
 //   bar, stacked bar x is the index of a category; y, low, high as above
 //   histogram        low and high are the edges of the bin, y the count
-//   heat map         x and y are indexes of categories, value is the colour
+//   heat map         x and y are indexes of categories, value is the color
 //   timeline         y is the index of a lane, low and high begin and end of the span
 struct ChartPoint {
   double x = 0;

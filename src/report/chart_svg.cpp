@@ -94,7 +94,7 @@ class Drawing {
   }
 
  private:
-  // Series of one group share a color; what is ideal is grey, as in pages.
+  // Series of one group share a color; what is ideal is gray, as in pages.
   void choose_colors() {
     std::vector<std::string> groups;
     for (size_t i = 0; i < chart_.series.size(); ++i) {

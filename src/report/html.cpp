@@ -49,6 +49,7 @@ std::string with_marks(std::string_view text) {
   return out;
 }
 
+// The number keeps equal headings apart.
 std::string anchor(std::string_view heading, size_t number) {
   std::string out;
   for (const char c : heading) {
@@ -90,6 +91,8 @@ class Body {
     out_ += "<div class=\"table\">\n" + table.to_html("") + "</div>\n";
   }
 
+  // The table of its data always follows: without the script it is all there is, and screen readers
+  // cannot read a drawing.
   void operator()(const Chart& chart) {
     const size_t index = charts_.items().size();
     const bool drawn = !web_script().empty();
@@ -235,6 +238,7 @@ std::string in_script(std::string_view text) {
   return out;
 }
 
+// A table of contents pays only where there is something to jump to.
 std::string contents(const Body& body) {
   constexpr size_t kFewest = 3;
   if (body.headings().size() < kFewest) return "";

@@ -19,6 +19,8 @@ Json notes_json(std::span<const jobs::Note> notes) {
   return list;
 }
 
+// Each line with the field of the job that it expresses, so that pages can color one field across
+// platforms.
 Json lines_json(const jobs::RenderedFile& file) {
   Json lines = Json::array();
   for (const jobs::RenderedLine& line : file.lines) {
@@ -51,6 +53,7 @@ Json rendering_json(const jobs::Rendering& rendering) {
                        {"steps", std::move(steps)}});
 }
 
+// What the platform cannot express is as much part of the answer as the file itself.
 void add_field_notes(const jobs::Rendering& rendering, Document& document) {
   if (rendering.missing.empty() && rendering.notes.empty()) return;
   Table table({{"field", Align::kLeft}, {"", Align::kLeft}, {"note", Align::kLeft}});
@@ -131,6 +134,8 @@ Document import_document(const jobs::Job& job) {
   return document;
 }
 
+// Sections follow each other in the catalog, so a table ends where the next section begins. Sources
+// are listed below each table, once for each platform and date: every cell of the catalog has one.
 Document platforms_document(std::span<const std::string> only) {
   std::vector<jobs::OverviewPlatform> shown;
   std::vector<std::string> ids;
@@ -192,6 +197,7 @@ Document platforms_document(std::span<const std::string> only) {
   return document;
 }
 
+// A cell says path = value where the platform expresses the field, and why not otherwise.
 Document compare_document(const jobs::Job& job, std::span<const jobs::Rendering> renderings,
                           std::span<const jobs::ComparedRow> rows) {
   Document document;

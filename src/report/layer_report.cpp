@@ -89,7 +89,7 @@ std::string not_counted_text(const LayerTable& table) {
   std::string text = fmt::format("- not counted, as they do no arithmetic: {}",
                                  without.empty() ? "none" : without);
   if (!unknown.empty()) {
-    text += fmt::format("\n- not counted, as only the data tells their size: {}", unknown);
+    text += fmt::format("\n- not counted, as only the data decides their size: {}", unknown);
   }
   return text;
 }

@@ -49,7 +49,7 @@ Json row_json(const predict::Row& row, bool priced) {
   json["comm"] = row.comm_model.empty() ? Json() : Json(row.comm_model);
   json["algorithm_bandwidth_gbps"] = row.algorithm_bandwidth / 1e9;
   json["bus_bandwidth_gbps"] = row.bus_bandwidth / 1e9;
-  json["link_utilisation"] = row.utilisation;
+  json["link_utilisation"] = row.utilization;
   json["limit"] = row.limit;
   return json;
 }
@@ -107,7 +107,7 @@ Table totals_table(std::span<const predict::Row> rows) {
                    row.comm_model.empty() ? Cell("-") : Cell(row.comm_model),
                    talks ? fixed_cell(row.algorithm_bandwidth / 1e9, 2) : Cell("-"),
                    talks ? fixed_cell(row.bus_bandwidth / 1e9, 2) : Cell("-"),
-                   talks ? percent_cell(row.utilisation) : Cell("-")});
+                   talks ? percent_cell(row.utilization) : Cell("-")});
   }
   return table;
 }

@@ -29,7 +29,7 @@ std::vector<Cell> field_row(const LayerField& layer) {
   const auto& e = layer.extents;
   return {layer.name, layer.op, per_dimension(e, true, [](const Extent& x) { return x.size(); }),
           per_dimension(e, false, [](const Extent& x) { return x.jump; }),
-          per_dimension(e, false, [](const Extent& x) { return x.centre(); })};
+          per_dimension(e, false, [](const Extent& x) { return x.center(); })};
 }
 
 Json field_json(const LayerField& layer, const std::vector<int64_t>& input) {
@@ -42,7 +42,7 @@ Json field_json(const LayerField& layer, const std::vector<int64_t>& input) {
   for (const Extent& extent : layer.extents) {
     json["size"].push_back(extent.size());
     json["jump"].push_back(extent.jump);
-    json["centre"].push_back(extent.centre());
+    json["centre"].push_back(extent.center());
     json["first"].push_back(extent.first);
     json["last"].push_back(extent.last);
   }
@@ -97,8 +97,8 @@ Document receptive_field_document(const analysis::FieldTable& table) {
       Heading{table.model + ": receptive fields"}, std::move(rows),
       Paragraph{"- size: input pixels that one output position depends on, along the largest path, "
                 "padding\n  included (so it may exceed the input)\n"
-                "- jump: input pixels between neighbouring output positions\n"
-                "- centre: the middle of the first position's field; pixel 0 is the first"}};
+                "- jump: input pixels between neighboring output positions\n"
+                "- center: the middle of the first position's field; pixel 0 is the first"}};
   return document;
 }
 

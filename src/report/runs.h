@@ -5,7 +5,7 @@
 #include <span>
 
 #include "report/document.h"
-#include "report/utilisation.h"
+#include "report/utilization.h"
 
 namespace trainyard::report {
 

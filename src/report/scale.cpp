@@ -20,6 +20,7 @@ std::set<int64_t> batches_of(const ScaleReport& report) {
   return batches;
 }
 
+// Null where that pair was not measured: the measurement may have been stopped early.
 const ScalePoint* find_point(const ScaleReport& report, int64_t workers, int64_t batch) {
   for (const ScalePoint& point : report.points) {
     if (point.workers == workers && point.batch == batch) return &point;
@@ -47,6 +48,8 @@ Json json_of(const ScaleRow& row) {
                        {"cost_usd", row.cost_usd}});
 }
 
+// One section of the document after another; each leaves itself out where nothing was measured for
+// it, but its key is in the data all the same.
 class ScaleMaker {
  public:
   explicit ScaleMaker(const ScaleReport& report) : report_(report) {}
@@ -103,6 +106,8 @@ class ScaleMaker {
     document_.blocks.emplace_back(std::move(table));
   }
 
+  // Both kinds of scaling are the same table over other rows: weak fixes the batch of a worker,
+  // strong that of all workers.
   void add_scaling(const std::string& kind, std::string title, std::string words) {
     std::vector<Column> columns = {{kind == "weak" ? "batch per worker" : "batch of all"},
                                    {"workers"},
@@ -202,6 +207,8 @@ class ScaleMaker {
     document_.blocks.emplace_back(std::move(table));
   }
 
+  // Only where workers were timed in turns: alone, at the same time and together. Differences of
+  // figures from different minutes would mostly show what else the machine did.
   void add_losses() {
     Table table({{"batch per worker"},
                  {"workers"},
@@ -333,6 +340,8 @@ Json scale_point_json(const ScalePoint& p) {
                        {"memory_bytes", p.memory_bytes}});
 }
 
+// The ranks of a job hand their points to the process that prints, as JSON: the inverse of
+// scale_point_json, with every digit.
 ScalePoint scale_point_from_json(const Json& data) {
   ScalePoint p;
   p.workers = data.at("workers").as_int();

@@ -65,6 +65,8 @@ void add_by_age(Table& table, Json& list, const std::string& name, std::vector<S
   add_summary(table, list, name + "; other devices", with_matrix_units(scores, false));
 }
 
+// In-sample rows first, then the same with a network, device or stack left out of the fit: the gap
+// between them is what the fit owes to having seen the rows.
 void add_overview(const ValidationResult& result, Document& document) {
   Table table(summary_columns("what"));
   Json list = Json::array();
@@ -118,7 +120,8 @@ void add_caveats(const ValidationResult& result, Document& document) {
     caveats.emplace_back(
         "Leaving out concerns the fitted figures only. The form of the model, its fixed constants "
         "and the priors were chosen with all rows in view, so these scores are better than those "
-        "of a network, device or stack nobody had seen. \"Stack measured elsewhere\" leaves away "
+        "of a network, device or stack that the fit has not seen. \"Stack measured elsewhere\" "
+        "leaves away "
         "rows whose stack has no row outside of what was left out: only its relatives are known.");
   }
   for (const std::string& caveat : caveats) document.blocks.emplace_back(Paragraph{caveat});
@@ -174,12 +177,14 @@ void add_coverage(const ValidationResult& result, Document& document) {
   document.data["coverage"] = std::move(list);
 }
 
+// "published/a.csv:12" -> "a.csv".
 std::string file_of(const Score& score) {
   const std::string& origin = score.row->origin;
   const std::string path = origin.substr(0, origin.rfind(':'));
   return path.substr(path.rfind('/') + 1);
 }
 
+// Letters keep the ranges in order where groups are sorted by name.
 std::string batch_range(const Score& score) {
   const int64_t batch = score.row->batch_per_gpu;
   if (batch <= 4) return "a) 1 to 4";
@@ -278,6 +283,7 @@ void add_score(Table& table, const Score& score) {
                  signed_percent(score.error()), score.bound, count_cell(score.support)});
 }
 
+// By the logarithm: half and twice the measured speed are equally wrong.
 void add_worst(const ValidationResult& result, Document& document) {
   for (const Subject subject : kSubjects) {
     std::vector<Score> scores = of_subject(result.scores, subject);

@@ -89,7 +89,7 @@ TEST(Runs, ClassesAreNamed) {
 TEST(Runs, ADamagedConfigIsNamed) {
   const TemporaryFolder folder("damaged");
   const std::vector<std::filesystem::path> one = {make_run(folder, "bad", 32, 1)};
-  for (const char* text : {"[1, 2]\n", "colour: red\n", "model: lenet5\nbatch: many\n", ""}) {
+  for (const char* text : {"[1, 2]\n", "color: red\n", "model: lenet5\nbatch: many\n", ""}) {
     write_file(one[0] / "config.yaml", text);
     EXPECT_NE(message_of([&] { runs_document(one); }).find("config.yaml:"), std::string::npos)
         << text;
