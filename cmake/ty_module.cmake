@@ -6,7 +6,7 @@
 # header reaches one folder only.
 #
 # OWN_FLAGS: it is compiled with flags that others are not, so it cannot share the precompiled header.
-# COLD: its time does not show in any figure, so release builds optimise it lightly and build faster.
+# COLD: its time does not show in any figure, so release builds optimize it lightly and build faster.
 function(ty_module NAME)
   cmake_parse_arguments(ARG "OWN_FLAGS;COLD" "DIR" "FAMILIES;DEPS;LIBS" ${ARGN})
   if(NOT ARG_DIR)
@@ -31,6 +31,6 @@ function(ty_module NAME)
   endif()
   ty_unity(${target})
   if(ARG_COLD)
-    ty_optimise_lightly(${target})
+    ty_optimize_lightly(${target})
   endif()
 endfunction()

@@ -7,17 +7,17 @@
 namespace trainyard::cli {
 namespace {
 
-std::vector<std::string> words_of(const std::vector<std::string>& arguments) {
-  std::vector<std::string> words = {path_of_this_program(), "serve"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  words.insert(words.end(), {"--port", "0"});
-  return words;
+std::vector<std::string> command_of(const std::vector<std::string>& arguments) {
+  std::vector<std::string> command = {path_of_this_program(), "serve"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  command.insert(command.end(), {"--port", "0"});
+  return command;
 }
 
 }  // namespace
 
 BenchServer::BenchServer(const std::vector<std::string>& arguments)
-    : process_(words_of(arguments), {.own_group = true}) {
+    : process_(command_of(arguments), {.own_group = true}) {
   constexpr std::string_view kAddress = "serving on ";
   std::string text;
   // The last line that it says when it is ready.

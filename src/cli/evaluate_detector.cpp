@@ -13,7 +13,7 @@
 namespace trainyard::cli {
 namespace {
 
-// Another evaluator that tells how far it is.
+// Another evaluator that reports progress.
 class CountedEvaluator final : public train::Evaluator {
  public:
   CountedEvaluator(std::unique_ptr<Evaluator> inner, int64_t batches, bool quiet)

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/detection_report.h"
+#include "cli/reports/detection_report.h"
 #include "data/loader.h"
 #include "ir/graph.h"
 

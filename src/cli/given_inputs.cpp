@@ -16,6 +16,7 @@ using Dims = std::vector<onnx_io::DeclaredDim>;
 
 constexpr size_t kPictureRank = 4;  // N x C x H x W
 
+// Whether a dimension from `first` on has no size in the file.
 bool is_open_from(const Dims& dims, size_t first) {
   return std::any_of(dims.begin() + static_cast<std::ptrdiff_t>(first), dims.end(),
                      [](const onnx_io::DeclaredDim& dim) { return !dim.value; });
@@ -53,6 +54,8 @@ std::optional<Shape> shape_of_picture(const onnx_io::DeclaredInput& input, const
                dims[1].value.value_or(data::kColors), size.height, size.width};
 }
 
+// The array decides open dimensions, the file of the model all others: a contradiction is reported
+// when the input is fed, with both shapes. No value: nothing is open.
 std::optional<Shape> shape_of_array(const onnx_io::DeclaredInput& input, const std::string& file,
                                     const OpenDimensions& options) {
   const Shape came = read_npy(file).shape();

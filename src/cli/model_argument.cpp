@@ -45,6 +45,7 @@ void ModelArgument::declare(Args& args, bool required) {
   declare_shape(args);
 }
 
+// For commands whose answer is about one picture, where --batch would mean nothing.
 void ModelArgument::declare_single(Args& args) {
   args.positional("MODEL", text_, kModelHelp);
   request_.batch = 1;
@@ -74,6 +75,7 @@ Graph ModelArgument::load(const std::string& model) const {
   return network::load(request(model));
 }
 
+// --shape wins over shapes that were derived from input files: insert() leaves what is there.
 Graph ModelArgument::load_for(const std::map<std::string, Shape>& shapes) const {
   network::Request wanted = request(text_);
   wanted.shapes.insert(shapes.begin(), shapes.end());

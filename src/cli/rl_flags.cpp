@@ -49,7 +49,7 @@ rl::RlConfig RlSettingFlags::resolve(const std::string& file_text,
   return config;
 }
 
-std::vector<std::string> RlSettingFlags::words() const {
+std::vector<std::string> RlSettingFlags::arguments() const {
   rl::RlConfig source = parsed_;
   const Settings from = rl::settings_of(source);
   for (const Settings::Setting& setting : from.all()) {

@@ -22,7 +22,7 @@ class RlSettingFlags {
   // Checked. `file_text` is YAML and may be empty.
   rl::RlConfig resolve(const std::string& file_text, const std::string& origin) const;
   // The flags again, for other processes.
-  std::vector<std::string> words() const;
+  std::vector<std::string> arguments() const;
   const std::set<std::string>& given() const { return given_; }
 
  private:

@@ -14,7 +14,7 @@ double slowest(Collectives& collectives, double mine) {
   return *std::max_element(all.begin(), all.end());
 }
 
-Timing summarise(std::vector<double> times) {
+Timing summarize(std::vector<double> times) {
   std::sort(times.begin(), times.end());
   return {times[times.size() / 2], times.front()};
 }
@@ -44,7 +44,7 @@ Timing time_together(Collectives& collectives, double seconds, Work work) {
     const double mine = watch.seconds() / static_cast<double>(per_batch);
     times.push_back(slowest(collectives, mine));
   }
-  return summarise(std::move(times));
+  return summarize(std::move(times));
 }
 
 // Sums of these are exact in float32 for some thousand ranks.

@@ -8,7 +8,7 @@
 namespace trainyard::dist {
 
 // Of repeated measurements, each the slowest rank's time. Where other work disturbs the machine,
-// the least tells what the machine can do, the median what it does.
+// the least shows what the machine can do, the median what it does.
 struct Timing {
   double median_s = 0;
   double least_s = 0;

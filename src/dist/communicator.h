@@ -70,8 +70,8 @@ class Communicator {
   // wait for these.
   std::string stopped_ranks() const;
 
-  // Tells all ranks that this one waits at `task`, a number from 1 of what all do in the same
-  // order. Does not wait for them.
+  // Announces to all ranks that this one waits at `task`, a number from 1 of what all do in the
+  // same order. Does not wait for them.
   virtual void tell_waiting(int64_t /*task*/) {}
   // Whom the ranks that said so wait for, if this one waits for `rank`: that may itself be waiting,
   // as in a ring. It is the rank that has said so least lately.

@@ -21,24 +21,24 @@ constexpr int kNotFound = 127;
 std::vector<std::string> command_line(int64_t ranks, std::span<const std::string> arguments,
                                       Binding binding) {
   // mpirun is told when this process is killed, and ends its ranks.
-  std::vector<std::string> words = {
+  std::vector<std::string> command = {
       "setpriv", "--pdeathsig",         "TERM",           "mpirun", "--quiet",
       "-n",      std::to_string(ranks), "--oversubscribe"};
-  if (binding == Binding::kNone) words.insert(words.end(), {"--bind-to", "none"});
+  if (binding == Binding::kNone) command.insert(command.end(), {"--bind-to", "none"});
   if (binding == Binding::kOneCore) {
     // Two hardware threads of a core count as one core here, and as two elsewhere.
-    words.insert(words.end(), {"--bind-to", "core:overload-allowed"});
+    command.insert(command.end(), {"--bind-to", "core:overload-allowed"});
   }
-  words.push_back(path_of_this_program());
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  return words;
+  command.push_back(path_of_this_program());
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return command;
 }
 
 // In containers and on test machines everything runs as root, which mpirun refuses by itself.
 std::vector<std::string> variables() {
   std::vector<std::string> all;
   if (geteuid() == 0) all = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
-  // mpirun looks for its helpers there and fails with its own words where it is not set.
+  // mpirun looks for its helpers there and fails with a message of its own where it is not set.
   if (std::getenv("PATH") == nullptr) all.emplace_back("PATH=/usr/local/bin:/usr/bin:/bin");
   return all;
 }

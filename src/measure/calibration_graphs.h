@@ -1,5 +1,5 @@
 // Small graphs that show how fast this machine does each family of operators. None is a network of
-// the zoo, so that networks can judge what is learnt from them.
+// the zoo, so that networks can judge what is learned from them.
 #pragma once
 
 #include <functional>

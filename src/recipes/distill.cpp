@@ -27,7 +27,7 @@ class Distillation {
     const std::shared_ptr<const data::Dataset> all =
         train::open_set(config.training, data::Split::kTrain);
     test_ = train::open_set(config.training, data::Split::kTest);
-    // One normalisation for all, whatever part they see.
+    // One normalization for all, whatever part they see.
     config_.training.augment = data::Augmentations(config.training.augment, *all).text();
     const auto count =
         static_cast<int64_t>(std::llround(config.labelled * static_cast<double>(all->size())));

@@ -26,21 +26,22 @@ struct Training {
   std::unique_ptr<ChildProcess> process;
 };
 
-std::vector<std::string> words_for(const SeedRunsOptions& options, int64_t seed, int64_t threads) {
+std::vector<std::string> command_for(const SeedRunsOptions& options, int64_t seed,
+                                     int64_t threads) {
   const fs::path run = seed_folder(options.folder, seed);
-  std::vector<std::string> words = {options.program, "train"};
+  std::vector<std::string> command = {options.program, "train"};
   if (fs::exists(run / "config.yaml")) {
-    words.insert(words.end(), {"--resume", run.string()});
+    command.insert(command.end(), {"--resume", run.string()});
   } else {
     // Of a process that was killed before it began.
     fs::remove_all(run);
-    words.insert(words.end(), {"--config", (options.folder / "study.yaml").string(), "--seed",
-                               fmt::format("{}", seed), "--runs-dir", options.folder.string(),
-                               "--name", run.filename().string()});
+    command.insert(command.end(), {"--config", (options.folder / "study.yaml").string(), "--seed",
+                                   fmt::format("{}", seed), "--runs-dir", options.folder.string(),
+                                   "--name", run.filename().string()});
   }
-  words.insert(words.end(), {"--threads", fmt::format("{}", threads), "--json"});
-  if (options.quiet) words.emplace_back("--quiet");
-  return words;
+  command.insert(command.end(), {"--threads", fmt::format("{}", threads), "--json"});
+  if (options.quiet) command.emplace_back("--quiet");
+  return command;
 }
 
 class SeedRuns {
@@ -61,7 +62,7 @@ class SeedRuns {
       std::this_thread::sleep_for(kLook);
       if (options_.should_stop && options_.should_stop()) {
         stop_all();
-        throw_failure("stopped; the same command goes on with what is in {}",
+        throw_failure("stopped; run the same command again to resume with what is in {}",
                       options_.folder.string());
       }
       collect();
@@ -76,7 +77,7 @@ class SeedRuns {
     ChildOptions child{.own_group = true};
     if (options_.side_by_side > 1) child.log = log_of(seed);
     running_.push_back(
-        {seed, std::make_unique<ChildProcess>(words_for(options_, seed, threads_), child)});
+        {seed, std::make_unique<ChildProcess>(command_for(options_, seed, threads_), child)});
   }
 
   // Its output ends with it; what it says there is in its run directory too.

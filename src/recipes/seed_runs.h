@@ -20,7 +20,7 @@ struct SeedRunsOptions {
   std::function<void(const std::string&)> note = {};
 };
 
-// Trains what is not there yet: a run that ended stays, one that was interrupted goes on. Throws
+// Trains what is not there yet: a run that ended stays, one that was interrupted is resumed. Throws
 // Error if the folder holds another study, Failure if a training fails or somebody wants to stop;
 // what was trained is then kept.
 void train_seeds(const train::TrainConfig& config, const SeedRunsOptions& options);

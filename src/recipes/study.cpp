@@ -93,7 +93,8 @@ TrainingLog train_once(const train::TrainConfig& config, const data::Dataset& tr
   train_hooks.metadata = train::metadata_of_training(training, config.augment);
   const train::TrainResult result = trainer.run(&directory, train_hooks);
   if (result.interrupted) {
-    throw_failure("stopped; the same command goes on with what is in {}", folder.string());
+    throw_failure("stopped; run the same command again to resume with what is in {}",
+                  folder.string());
   }
   return read_run_log(directory.path());
 }

@@ -177,7 +177,8 @@ class Study {
       }
     } catch (const Failure& failure) {
       if (hooks_.should_stop && hooks_.should_stop()) {
-        throw_failure("stopped; the same command goes on with what is in {}", folder_.string());
+        throw_failure("stopped; run the same command again to resume with what is in {}",
+                      folder_.string());
       }
       if (hooks_.note) hooks_.note(failure.what());
       write_file(directory.path() / kDivergedFile, std::string(failure.what()) + "\n");

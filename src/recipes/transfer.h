@@ -72,7 +72,7 @@ struct TransferHooks {
 std::string three_falls(int64_t epochs);
 
 // `network` has weights and the batch of the configuration. Runs lie in folders of `folder`; what
-// is finished there is read, what was interrupted goes on. Throws Error for settings that differ
+// is finished there is read, what was interrupted is resumed. Throws Error for settings that differ
 // from those of a run that is there, Failure if somebody wants to stop.
 TransferResult transfer(const TransferConfig& config, const Graph& network,
                         const data::Dataset& training, const data::Dataset& test,

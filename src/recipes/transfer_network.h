@@ -49,7 +49,7 @@ std::vector<std::string> frozen_parameters(const TransferNetwork& network,
 std::string discriminative_rates(const TransferNetwork& network, double factor);
 
 // Steps from a picture of the set to an input of this shape (1 x channels x height x width) for
-// those who say nothing: resized, grey or coloured as needed, normalized.
+// those who say nothing: resized, gray or colored as needed, normalized.
 std::string fitting_steps(const data::Dataset& set, const Shape& input);
 
 }  // namespace trainyard::recipes

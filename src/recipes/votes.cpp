@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kVotingBatch = 50;
 
-// Shape and colour first, then what the network was trained with.
+// Shape and color first, then what the network was trained with.
 std::string steps_for(const onnx_io::Metadata& metadata, const data::Dataset& pictures,
                       const std::string& run) {
   const auto steps = metadata.find(onnx_io::kStepsKey);
@@ -57,11 +57,11 @@ std::unique_ptr<data::Dataset> open_foreign_pictures(const std::string& spec) {
                             classes_alone ? data::Split::kTrain : data::Split::kTest);
 }
 
-Generalisation vote(std::span<const std::filesystem::path> runs, const data::Dataset& pictures,
+Generalization vote(std::span<const std::filesystem::path> runs, const data::Dataset& pictures,
                     int threads) {
   TY_REQUIRE(pictures.target_kind() == data::TargetKind::kClass, "{} has no class for each picture",
              pictures.source());
-  Generalisation result;
+  Generalization result;
   std::vector<int64_t> places;
   for (const std::filesystem::path& run : runs) {
     const std::string model = network::model_file(run.string());

@@ -19,7 +19,7 @@ struct PictureVotes {
   std::vector<int64_t> votes = {};  // by class
 };
 
-struct Generalisation {
+struct Generalization {
   std::vector<std::string> class_names = {};  // of the networks
   std::vector<double> top1 = {};              // by network
   Spread spread = {};                         // of top1
@@ -27,10 +27,10 @@ struct Generalisation {
 };
 
 // The networks of finished runs, each with the preprocessing it was trained with; pictures of
-// another size are stretched, and grey or colour made of the other. Classes are those of the same
+// another size are stretched, and gray or color made of the other. Classes are those of the same
 // name. Throws Error for a class that the networks do not know, and for networks that differ in
 // theirs.
-Generalisation vote(std::span<const std::filesystem::path> runs, const data::Dataset& pictures,
+Generalization vote(std::span<const std::filesystem::path> runs, const data::Dataset& pictures,
                     int threads);
 
 // What SPEC names, or a folder of classes alone, all of it.

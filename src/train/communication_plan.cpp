@@ -116,17 +116,17 @@ std::vector<Omission> omissions(const TrainConfig& config) {
        "Workers that drew other weights add gradients of different functions: each replica follows "
        "a direction that is nobody's, and they never meet. The same seed hides it until one worker "
        "loads other weights."},
-      {"running statistics of batch normalisation",
+      {"running statistics of batch normalization",
        fmt::format(
            "Each worker has those of its own images{}, so each tests, and would save, another "
            "network. Gradients do not show it: training looks right and the test depends on the "
            "rank.",
            config.sync_bn ? " without --sync-bn" : "")},
-      {"statistics of the batch in batch normalisation",
-       "Each worker normalises with the few images of its share: the result is not that of the "
+      {"statistics of the batch in batch normalization",
+       "Each worker normalizes with the few images of its share: the result is not that of the "
        "whole batch, and noisy below about 16 images per worker. --sync-bn sums them."},
       {"optimizer state, after a restart",
-       "Momentum that starts at zero on some workers and goes on at others: equal gradients, "
+       "Momentum that starts at zero on some workers and continues at others: equal gradients, "
        "different steps, replicas that drift apart."},
       {"the epoch, for the order of images",
        "Every epoch deals the same images to the same worker in the same batches "

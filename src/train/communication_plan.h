@@ -1,4 +1,4 @@
-// Everything that workers of a run tell each other, before it is started.
+// Everything that the workers of a run exchange, before it is started.
 #pragma once
 
 #include <cstdint>

@@ -102,7 +102,7 @@ class LossEvaluator final : public Evaluator {
  public:
   LossEvaluator(std::vector<JudgedOutput> outputs, Objective objective, Feed feed)
       : outputs_(std::move(outputs)), objective_(std::move(objective)), feed_(std::move(feed)) {
-    // One sample tells which means there are.
+    // One sample shows which means there are.
     const ObjectiveRun one(objective_, outputs_, 1);
     means_ = one.means();
     sums_.assign(2 + means_.size(), 0);

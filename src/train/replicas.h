@@ -1,5 +1,5 @@
 // The workers of a data-parallel run: every one has a replica of the network, and this is what they
-// tell each other.
+// exchange.
 #pragma once
 
 #include <condition_variable>
@@ -20,7 +20,7 @@ namespace trainyard::train {
 
 struct ReplicaOptions {
   std::string all_reduce = "auto";
-  // Sums are made by a thread of their own while backward goes on; otherwise at the wait for them.
+  // Sums are made by a thread of their own while backward runs; otherwise at the wait for them.
   bool overlap = true;
   // A rank that is later than this is reported, and again each time it passes; 0: never.
   double stall_warning_s = 0;

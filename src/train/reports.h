@@ -1,4 +1,4 @@
-// What a run tells while it goes and when it has ended.
+// What a run reports on the way and at its end.
 #pragma once
 
 #include <cstdint>

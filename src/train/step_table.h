@@ -1,4 +1,4 @@
-// What workers tell each other after a step: a row of numbers for each of them. Every worker fills
+// What workers exchange after a step: a row of numbers for each of them. Every worker fills
 // its own row, and the sum over the workers is the table of all.
 #pragma once
 

@@ -9,8 +9,8 @@
 #include "data/class_balance.h"
 #include "dist/all_reduce.h"
 #include "train/objective.h"
-#include "train/parameter_server.h"
 #include "train/schedule.h"
+#include "train/servers/parameter_server.h"
 
 namespace trainyard::train {
 namespace {
@@ -63,7 +63,7 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("freeze", &c.freeze,
                "parameters whose names begin so stay as they are (comma-separated)");
   settings.add("freeze_statistics", &c.freeze_statistics,
-               "normalization goes on with its running statistics, not those of the batch");
+               "normalization uses its running statistics, not those of the batch");
   settings.add("rate_shares", &c.rate_shares,
                "parameters whose names begin so learn at a share of the rate: NAME=0.1,... (sgd)");
   settings.add("recompute", &c.recompute,
@@ -80,7 +80,7 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("momentum", &c.momentum, "of sgd and lars");
   settings.add("nesterov", &c.nesterov, "Nesterov's form of momentum");
   settings.add("weight_decay", &c.weight_decay, "pull of the parameters towards zero");
-  settings.add("decay_all", &c.decay_all, "biases and normalisation parameters decay too");
+  settings.add("decay_all", &c.decay_all, "biases and normalization parameters decay too");
   settings.add("clip_norm", &c.clip_norm, "largest common norm of the gradients; 0: any");
   settings.add("loss", &c.loss,
                "what is made small: cross-entropy, soft-cross-entropy, kl, bce, mse, huber or "
@@ -90,7 +90,7 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("label_smoothing", &c.label_smoothing, "share of a label spread over all classes");
   settings.add("auxiliary_weight", &c.auxiliary_weight, "of the losses of auxiliary outputs");
   settings.add("sync_bn", &c.sync_bn,
-               "batch normalisation over the images of all workers, not of each");
+               "batch normalization over the images of all workers, not of each");
   settings.add(
       "servers", &c.servers,
       "parameter servers that hold the weights; 0: workers sum gradients among themselves");
@@ -110,7 +110,7 @@ void add_deciding(Settings& settings, TrainConfig& c) {
 
 // How a run is carried out and when it ends.
 void add_others(Settings& settings, TrainConfig& c) {
-  settings.add("epochs", &c.epochs, "passes over the data; a run may go on with more");
+  settings.add("epochs", &c.epochs, "passes over the data; a run may be resumed with more");
   settings.add("threads", &c.threads, "of each worker; 0: all cores, shared among workers");
   settings.add("workers", &c.workers, "processes that share each batch");
   settings.add("all_reduce", &c.all_reduce, "how gradients are summed; see 'trainyard allreduce'");
@@ -254,7 +254,8 @@ void require_same_course(const TrainConfig& run, const TrainConfig& wanted) {
     list += fmt::format("\n  epochs: {}, asked for: {} (only more are possible)", run.epochs,
                         wanted.epochs);
   }
-  TY_REQUIRE(list.empty(), "a run goes on with the settings it began with; these differ:{}", list);
+  TY_REQUIRE(list.empty(), "a run is resumed with the settings it began with; these differ:{}",
+             list);
 }
 
 }  // namespace trainyard::train

@@ -88,7 +88,7 @@ struct RateShare {
 };
 // Of rate_shares. Throws Error for what is not NAME=SHARE.
 std::vector<RateShare> parse_rate_shares(const std::string& text);
-// Of the fields that decide the numbers: a run cannot go on with other values of these.
+// Of the fields that decide the numbers: a run cannot be resumed with other values of these.
 std::string config_hash(const TrainConfig& config);
 // Throws Error with the fields that decide the numbers and differ.
 void require_same_course(const TrainConfig& run, const TrainConfig& wanted);

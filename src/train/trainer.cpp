@@ -80,7 +80,7 @@ struct Trainer::Impl {
     return {replicas_.rank(), replicas_.workers(), threads, &replicas_};
   }
 
-  // Sums of gradients in different layouts would go on without a word, with wrong numbers.
+  // Sums of gradients in different layouts would be wrong without an error.
   void require_same_layouts() {
     std::vector<std::string> facts;
     for (const auto& message : step_.executable().messages()) {
@@ -303,7 +303,7 @@ struct Trainer::Impl {
     log_->save([this] { return states(); }, /*best=*/false);
   }
 
-  // What has to go on where it was: the sums of the epoch and how often weights were updated.
+  // What a resumed run restores: the sums of the epoch and how often weights were updated.
   void note_sums() {
     std::map<std::string, double>& values = log_->info().values;
     values["epoch_loss"] = sums_.loss;

@@ -30,7 +30,7 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  // To be called once; `directory` is rank 0's, null on the others. Goes on from the latest
+  // To be called once; `directory` is rank 0's, null on the others. Resumes from the latest
   // checkpoint if the directory has one: the weights at the end are those of an uninterrupted run,
   // bit by bit. Writes metrics.jsonl, event files, checkpoints, and at the end model.onnx and
   // model.safetensors. Throws Failure if the loss is no longer finite, naming the step and the

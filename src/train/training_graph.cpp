@@ -76,7 +76,7 @@ class Maker {
                options_.frozen.empty() ? "" : " that are not frozen");
     statistics_ = autodiff::to_training_mode(graph_, options_.keep_statistics);
     for (const passes::Pass& pass : passes::before_gradients_passes().passes) pass.run(graph_, {});
-    synchronise_normalisation();
+    synchronize_normalization();
     add_objective();
     add_gradients();
   }
@@ -108,7 +108,7 @@ class Maker {
     return result;
   }
 
-  void synchronise_normalisation() {
+  void synchronize_normalization() {
     if (options_.sync_images == 0) return;
     for (const NodeId id : graph_.node_ids()) {
       Node& node = graph_.mutable_node(id);

@@ -22,7 +22,7 @@ struct OptimizerOptions {
   double decay = 0.95;        // rmsprop, of its running means
   double rms_epsilon = 0.01;  // rmsprop
   double weight_decay = 0;
-  bool decay_all = true;  // false: biases and normalisation parameters do not decay
+  bool decay_all = true;  // false: biases and normalization parameters do not decay
   double trust = 0.001;   // lars
   double clip_norm = 0;   // scale gradients down to this common norm; 0: leave them
 };
@@ -33,7 +33,7 @@ struct TrainingOptions {
   Objective objective = make_objective("cross-entropy");
   // Parameters whose name begins with one of these stay as they are and cost no gradient work.
   std::vector<std::string> frozen;
-  // Normalization goes on with the running statistics it has, as in use.
+  // Normalization uses the running statistics it has, as at inference.
   bool keep_statistics = false;
   // Parameters whose name begins so learn at this share of the rate: of several beginnings the
   // longest counts. By their gradients, so for sgd alone.
@@ -49,7 +49,7 @@ struct TrainingOptions {
   // in the order in which backward makes them. 0: one worker.
   double share = 1;
   int64_t bucket_bytes = 0;
-  // Batch normalisation over the images of all workers, which are so many; 0: each over its own.
+  // Batch normalization over the images of all workers, which are so many; 0: each over its own.
   int64_t sync_images = 0;
 };
 

@@ -141,7 +141,7 @@ TEST(TrainWorkers, AStoppedWorkerIsNamedWithWhatItIsLateFor) {
   EXPECT_NE(job.words().find("rank 0 waited 3 s for"), std::string::npos) << job.words();
 }
 
-// In a ring of four, ranks 2, 3 and 0 wait for their neighbours.
+// In a ring of four, ranks 2, 3 and 0 wait for their neighbors.
 TEST(TrainWorkers, AllNameTheStoppedWorkerOfARing) {
   const TemporaryFolder folder("workers");
   WorkerJob job(folder.path(), joined(kLong, {"--workers", "4", "--all-reduce", "ring",

@@ -55,7 +55,7 @@ TEST(Comm, HierarchicalUsesTheNetworkOncePerHost) {
   EXPECT_DOUBLE_EQ(seconds("ps", topology, kMegabyte), inside + 2 * 0.75 * kMegabyte / 1e9);
 }
 
-TEST(Comm, LatencyFavoursFewSteps) {
+TEST(Comm, LatencyFavorsFewSteps) {
   const Topology topology{
       .workers = 64, .per_host = 1, .inside = {10e9, 1e-6}, .between = {1e9, 50e-6}};
   EXPECT_EQ(resolve_comm_model(find_comm_model("auto"), topology, 100).name, "butterfly");

@@ -122,7 +122,7 @@ TEST(MeasuredCosts, FindsTheRatesThatMadeTheSamples) {
     term.flops = 1e8 * (1 + 50 * random.uniform(4 * i));
     term.bytes = 1e5 * std::exp(7 * random.uniform(4 * i + 1));
     term.weights = 1e4 * (1 + 300 * random.uniform(4 * i + 2));
-    // A normalisation that costs nothing, and is computed along the way.
+    // A normalization that costs nothing, and is computed along the way.
     const Term free{Family::kNormAfterProduct, Pass::kInference, 0, term.bytes};
     samples.push_back({{term}, truth.time(term)});
     samples.push_back({{free}, 0});

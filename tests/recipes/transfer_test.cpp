@@ -98,9 +98,9 @@ TEST(TransferNetwork, RefusesWhatHasNoLinearHead) {
 }
 
 TEST(TransferNetwork, StepsFitPicturesToTheInput) {
-  const auto grey = data::open_dataset("synthetic:1x28x28,classes=2,size=4", data::Split::kTrain);
-  EXPECT_EQ(fitting_steps(*grey, {1, 3, 32, 32}), "resize:32x32,channels:3,normalize");
-  EXPECT_EQ(fitting_steps(*grey, {1, 1, 28, 28}), "normalize");
+  const auto gray = data::open_dataset("synthetic:1x28x28,classes=2,size=4", data::Split::kTrain);
+  EXPECT_EQ(fitting_steps(*gray, {1, 3, 32, 32}), "resize:32x32,channels:3,normalize");
+  EXPECT_EQ(fitting_steps(*gray, {1, 1, 28, 28}), "normalize");
 }
 
 TEST_F(Transfer, TrainsWhatTheModeSaysAndNothingElse) {

@@ -248,9 +248,9 @@ TEST(DataParallel, FrozenEpochsRepeatTheFirst) {
   EXPECT_NE(moving[0], moving[4]);
 }
 
-// Weights after two steps of a network with batch normalisation, of `workers` that share six
+// Weights after two steps of a network with batch normalization, of `workers` that share six
 // images.
-std::vector<float> normalised_weights(int64_t workers, bool sync, bool reference) {
+std::vector<float> normalized_weights(int64_t workers, bool sync, bool reference) {
   std::vector<float> result;
   constexpr int64_t kImages = 6;
   dist::run_in_threads({.ranks = workers}, [&](dist::Communicator& comm) {
@@ -282,16 +282,16 @@ std::vector<float> normalised_weights(int64_t workers, bool sync, bool reference
   return result;
 }
 
-TEST(DataParallel, SynchronisedNormalisationIsThatOfTheWholeBatch) {
-  // Nineteen layers of normalisation over a few images amplify the last bits.
+TEST(DataParallel, SynchronizedNormalizationIsThatOfTheWholeBatch) {
+  // Nineteen layers of normalization over a few images amplify the last bits.
   constexpr float kAmplified = 2e-3F;
   for (const bool reference : {false, true}) {
-    const std::vector<float> one = normalised_weights(1, false, reference);
+    const std::vector<float> one = normalized_weights(1, false, reference);
     for (const int64_t workers : {2, 3, 4}) {
       if (reference && workers > 2) continue;
-      const std::vector<float> sync = normalised_weights(workers, true, reference);
+      const std::vector<float> sync = normalized_weights(workers, true, reference);
       EXPECT_LT(largest_difference(one, sync), kAmplified) << workers << " " << reference;
-      const std::vector<float> local = normalised_weights(workers, false, reference);
+      const std::vector<float> local = normalized_weights(workers, false, reference);
       EXPECT_GT(largest_difference(one, local), 10 * kAmplified) << workers << " " << reference;
     }
   }
@@ -320,7 +320,7 @@ TEST(DataParallel, GradientsAreNotCopied) {
 }
 
 // After some steps with images of their own all workers hold the same bits, also with a network
-// whose gradients come in blocked layouts and whose batch normalisation is local.
+// whose gradients come in blocked layouts and whose batch normalization is local.
 TEST(DataParallel, ReplicasStayTheSame) {
   std::vector<std::vector<float>> states(2);
   std::vector<int64_t> bytes;

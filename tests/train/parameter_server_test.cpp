@@ -11,7 +11,7 @@
 #include "runs/checkpoint.h"
 #include "runs/metrics.h"
 #include "support/temporary_folder.h"
-#include "train/parameter_training.h"
+#include "train/servers/parameter_training.h"
 
 namespace trainyard::train {
 namespace {
@@ -248,7 +248,7 @@ TEST(ParameterServer, GoesOnFromItsCheckpoint) {
   }
 }
 
-// Batch normalisation: its statistics are the workers' mean.
+// Batch normalization: its statistics are the workers' mean.
 TEST(ParameterServer, RunningStatisticsAreShared) {
   TrainConfig config = small_config(16, 2, 1, "async");
   config.model = "resnet20-cifar";

@@ -20,7 +20,7 @@ using Ints = std::vector<int64_t>;
 constexpr int64_t kBatch = 6;
 constexpr int64_t kClasses = 5;
 
-// Convolution, normalisation, a residual, pooling, dropout and a linear layer.
+// Convolution, normalization, a residual, pooling, dropout and a linear layer.
 Graph small_network(bool dropout) {
   Graph graph;
   ops::Builder b(graph);

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/command.h"
-#include "cli/execution_report.h"
 #include "cli/model_argument.h"
+#include "cli/reports/execution_report.h"
 #include "measure/network.h"
 
 namespace trainyard::cli {

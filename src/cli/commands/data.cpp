@@ -158,7 +158,7 @@ int inspect(const DataFlags& flags, std::ostream& out) {
   return 0;
 }
 
-// What the network sees, as bytes: normalised values from -2 to 2 fill the range.
+// What the network sees, as bytes: normalized values from -2 to 2 fill the range.
 data::PixelView visible(const data::Augmentations& steps, const data::Dataset& set,
                         const data::Draw& draw, data::Workspace& workspace, data::Pixels& room) {
   if (!steps.normalization()) return steps.bytes(set, draw, workspace);

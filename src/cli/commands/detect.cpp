@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/detection_report.h"
+#include "cli/reports/detection_report.h"
 #include "data/dataset.h"
 #include "detect/fit_priors.h"
 #include "detect/score_files.h"

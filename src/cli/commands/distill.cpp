@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/stop_signals.h"
 #include "cli/command.h"
-#include "cli/distill_report.h"
+#include "cli/reports/distill_report.h"
 #include "cli/train_flags.h"
 #include "train/progress.h"
 

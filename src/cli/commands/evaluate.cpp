@@ -10,9 +10,9 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/evaluate_detector.h"
-#include "cli/evaluation_report.h"
-#include "cli/execution_report.h"
 #include "cli/judged_network.h"
+#include "cli/reports/evaluation_report.h"
+#include "cli/reports/execution_report.h"
 #include "data/loader.h"
 #include "network/network.h"
 #include "onnx_io/metadata.h"
@@ -35,7 +35,7 @@ struct EvaluateFlags {
   report::Format format = report::Format::kText;
 };
 
-// Another evaluator that tells how far it is.
+// Another evaluator that reports progress.
 class ShownEvaluator final : public train::Evaluator {
  public:
   ShownEvaluator(std::unique_ptr<Evaluator> inner, train::Progress& progress, int64_t batches)

@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/execution_report.h"
 #include "cli/judged_network.h"
 #include "cli/progress_line.h"
+#include "cli/reports/execution_report.h"
 #include "network/network.h"
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
@@ -39,7 +39,7 @@ struct QuantizeFlags {
   report::Format format = report::Format::kText;
 };
 
-// Whether adding two neighbouring products of 8 bits can leave 16: processors with instructions for
+// Whether adding two neighboring products of 8 bits can leave 16: processors with instructions for
 // such sums add in 32.
 bool products_can_saturate() {
   return __builtin_cpu_supports("avx512vnni") == 0;
@@ -246,7 +246,7 @@ void declare_scheme(Args& args, QuantizeFlags& flags) {
               "how far weights reach");
   args.option("--weight-bits", s.weight_bits, "2 to 8; stored in 8");
   args.option("--activation-bits", s.activations.bits, "2 to 8; stored in 8");
-  args.flag("--equalize", s.equalize, "equalise the weights of successive layers first");
+  args.flag("--equalize", s.equalize, "equalize the weights of successive layers first");
   args.flag("--correct-biases", s.correct_biases, "take back the shift that rounded weights cause");
   args.repeated("--keep-float", s.keep_float,
                 "a layer that stays in float, or with * at the end the beginning of such names");
@@ -258,7 +258,7 @@ Runner setup_quantize(Args& args) {
   s.time_s = 1;
   flags->network.declare(args,
                          "pictures to calibrate and test with, as 'train' takes them; without "
-                         "them ranges come from batch normalisation");
+                         "them ranges come from batch normalization");
   args.option("-o,--output", flags->output, "the file to write; without it nothing is written");
   args.choice("--form", flags->form, {"qdq", "qlinear"},
               "QuantizeLinear and DequantizeLinear around float operators, or operators on "

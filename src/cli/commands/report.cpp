@@ -23,7 +23,7 @@ int report_command(const ReportFlags& flags, std::ostream& out) {
   report::Document document = report::runs_document(directories, window);
   std::get<report::Provenance>(document.blocks.back()).command = flags.format.command;
   out << report::render(document, flags.format);
-  // The page of one run belongs to what the run left; one that is there already is somebody's.
+  // The page of one run belongs to what the run left; one that is there already is not overwritten.
   if (directories.size() == 1 && flags.format == report::Format::kText) {
     const std::filesystem::path page = directories[0] / "report.html";
     if (std::filesystem::exists(page)) {
@@ -41,7 +41,7 @@ Runner setup_report(Args& args) {
   auto flags = std::make_shared<ReportFlags>();
   args.positionals("DIR", flags->directories, "run directories of 'trainyard train'");
   args.option("--window", flags->window,
-              "average utilisation from second A to second B, as 10:190; else over the whole run");
+              "average utilization from second A to second B, as 10:190; else over the whole run");
   args.format(flags->format);
   return [flags](std::ostream& out) { return report_command(*flags, out); };
 }

@@ -7,8 +7,8 @@
 #include "base/stop_signals.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/reports/rl_reports.h"
 #include "cli/rl_flags.h"
-#include "cli/rl_reports.h"
 #include "data/gif.h"
 #include "dist/launch.h"
 #include "dist/mpi/mpi_ranks.h"
@@ -94,7 +94,7 @@ int lead_training(const RlFlags& flags, const rl::RlConfig& config, Showing& sho
                   const TrainOne& train_one, std::ostream& out) {
   std::vector<int64_t> seeds = flags.seeds;
   if (seeds.empty()) seeds = {config.seed};
-  TY_REQUIRE(seeds.size() == 1 || flags.resume.empty(), "--resume goes on with one run, not {}",
+  TY_REQUIRE(seeds.size() == 1 || flags.resume.empty(), "--resume continues one run, not {}",
              seeds.size());
   std::vector<SeedRun> done;
   for (const int64_t seed : seeds) {
@@ -107,7 +107,7 @@ int lead_training(const RlFlags& flags, const rl::RlConfig& config, Showing& sho
     showing.note(fmt::format("{} on {}, seed {} -> {}", own.agent, own.env, seed, path));
     done.push_back({seed, path, train_one(own, &directory)});
     if (!done.back().result.stopped) continue;
-    showing.note(fmt::format("Stopped after step {}. Go on with: trainyard rl train --resume {}",
+    showing.note(fmt::format("Stopped after step {}. Resume with: trainyard rl train --resume {}",
                              done.back().result.steps, path));
     break;
   }
@@ -137,23 +137,23 @@ int train_rank(const RlFlags& flags, std::ostream& out, dist::Communicator& comm
 }
 
 int start_ranks(const RlFlags& flags, int64_t ranks, std::ostream& out) {
-  std::vector<std::string> words = flags.settings.words();
-  words.insert(words.begin(), {"rl", "train"});
+  std::vector<std::string> command = flags.settings.arguments();
+  command.insert(command.begin(), {"rl", "train"});
   const auto add = [&](const char* flag, const std::string& value) {
-    if (!value.empty()) words.insert(words.end(), {flag, value});
+    if (!value.empty()) command.insert(command.end(), {flag, value});
   };
   add("--config", flags.config_file);
   add("--runs-dir", flags.root);
   add("--name", flags.name);
   add("--resume", flags.resume);
   add("--format", std::string(report::format_name(flags.format.kind)));
-  if (flags.quiet) words.emplace_back("--quiet");
+  if (flags.quiet) command.emplace_back("--quiet");
   const StopSignals signals;
-  const dist::JobEnd end = dist::run_job(ranks, words, [&] { return signals.requested(); });
+  const dist::JobEnd end = dist::run_job(ranks, command, [&] { return signals.requested(); });
   out << end.output;
   if (end.code == 0 || signals.requested()) return end.code == 0 ? 0 : 1;
   throw_failure(
-      "the job of {} ranks ended with exit code {}; the last checkpoint is kept, go on "
+      "the job of {} ranks ended with exit code {}; the last checkpoint is kept, resume "
       "with --resume",
       ranks, end.code);
 }
@@ -264,7 +264,7 @@ Runner setup_rl(Args& args) {
   args.option("--config", flags->config_file, "settings from this YAML file; flags win");
   args.option("--runs-dir", flags->root, "the folder of run directories");
   args.option("--name", flags->name, "of the run directory; absent: agent, environment and time");
-  args.option("--resume", flags->resume, "train: go on with the run of this name or path");
+  args.option("--resume", flags->resume, "train: resume the run of this name or path");
   args.option("--seeds", flags->seeds, "train: a run for each of these seeds");
   args.choice("--ranks", flags->ranks, {"processes", "threads"},
               "what actors and learners of a job are on this host");

@@ -8,7 +8,7 @@
 #include "cli/bench_server.h"
 #include "cli/command.h"
 #include "cli/given_inputs.h"
-#include "cli/load_report.h"
+#include "cli/reports/load_report.h"
 #include "cli/version.h"
 #include "kernels/parallel/parallel.h"
 #include "serve/grpc/grpc_server.h"
@@ -146,7 +146,7 @@ std::string model_name(const ServeFlags& flags, const std::string& model) {
   return name;
 }
 
-// What a server that bench starts itself is told.
+// Arguments of a server that bench starts itself.
 std::vector<std::string> server_arguments(const ServeFlags& flags) {
   std::vector<std::string> arguments = {flags.url};
   const auto add = [&](const std::string& flag, const std::string& value) {

@@ -15,11 +15,11 @@
 #include "base/stop_signals.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/communication_report.h"
 #include "cli/fitting_copies.h"
-#include "cli/server_report.h"
+#include "cli/reports/communication_report.h"
+#include "cli/reports/server_report.h"
+#include "cli/reports/train_report.h"
 #include "cli/train_flags.h"
-#include "cli/train_report.h"
 #include "cli/version.h"
 #include "data/sampler.h"
 #include "detect/task.h"
@@ -196,7 +196,7 @@ int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
   const train::TrainResult& result = served.training;
   if (result.interrupted) {
     const std::string text =
-        fmt::format("trainyard: stopped after step {}; go on with: trainyard train --resume {}",
+        fmt::format("trainyard: stopped after step {}; resume with: trainyard train --resume {}",
                     result.steps, shell_word(path));
     flags.quiet ? void(std::cerr << text << "\n") : progress.note(text);
   }
@@ -209,7 +209,7 @@ int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
   return result.interrupted ? 1 : 0;
 }
 
-// What workers would tell each other, without starting them.
+// What workers would exchange, without starting them.
 int explain_communication(const TrainFlags& flags, std::ostream& out) {
   const train::TrainConfig& config = flags.config;
   const auto training = train::open_set(config, data::Split::kTrain);
@@ -217,7 +217,7 @@ int explain_communication(const TrainFlags& flags, std::ostream& out) {
       config, *training,
       train::copies_at_once(config) * data::share_of(config.batch, 0, config.workers));
   TY_REQUIRE(config.servers == 0, "--explain-comm is about workers that sum among themselves");
-  TY_REQUIRE(config.workers > 1, "one worker tells nobody anything; add --workers N");
+  TY_REQUIRE(config.workers > 1, "one worker exchanges nothing; add --workers N");
   out << report::render(
       communication_document(train::plan_communication(config, model), train::omissions(config)),
       flags.format);
@@ -257,7 +257,7 @@ int run_workers(TrainFlags& flags, std::ostream& out) {
 
 int train_command(TrainFlags& flags, std::ostream& out) {
   TY_REQUIRE(flags.resume.empty() || (flags.config_file.empty() && flags.name.empty()),
-             "--resume goes on with a run; --config and --name are for new ones");
+             "--resume continues a run; --config and --name are for new ones");
   train::check(flags.policy);
   if (dist::launched_as_rank()) {
     TY_REQUIRE(flags.policy.restarts == 0,
@@ -289,12 +289,12 @@ Runner setup_train(Args& args) {
               "how often a job that failed is started again from its last checkpoint");
   args.flag("--elastic", flags->policy.elastic, "... with one worker less each time");
   args.flag("--explain-comm", flags->explain_comm,
-            "list what the workers would tell each other, with bytes, and train nothing");
+            "list what the workers would exchange, with bytes, and train nothing");
   args.option("--config", flags->config_file, "settings from this YAML file; flags win");
   args.option("--runs-dir", flags->root, "the folder of run directories");
   args.renamed("--runs", "--runs-dir");
   args.option("--name", flags->name, "of the run directory; absent: model, data and time");
-  args.option("--resume", flags->resume, "go on with the run of this name or path");
+  args.option("--resume", flags->resume, "resume the run of this name or path");
   args.flag("--quiet", flags->quiet, "no progress");
   args.given(flags->given);
   args.format(flags->format);

@@ -11,7 +11,7 @@
 #include "base/stop_signals.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/transfer_report.h"
+#include "cli/reports/transfer_report.h"
 #include "data/augment.h"
 #include "models/model.h"
 #include "network/network.h"

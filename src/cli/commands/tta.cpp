@@ -10,8 +10,8 @@
 #include "base/file.h"
 #include "base/stop_signals.h"
 #include "cli/command.h"
+#include "cli/reports/tta_report.h"
 #include "cli/train_flags.h"
-#include "cli/tta_report.h"
 #include "data/image.h"
 #include "data/sheet.h"
 #include "recipes/seed_runs.h"
@@ -97,7 +97,7 @@ void train_and_read(const TtaFlags& flags, const data::Dataset* pictures, TtaFin
   }
   findings.ours = recipes::summarize(std::move(runs));
   if (pictures == nullptr) return;
-  findings.generalisation = recipes::vote(paths, *pictures, static_cast<int>(flags.config.threads));
+  findings.generalization = recipes::vote(paths, *pictures, static_cast<int>(flags.config.threads));
   findings.pictures_png = sheet_of(*pictures);
 }
 
@@ -140,7 +140,7 @@ Runner setup_tta(Args& args) {
   args.option("--side-by-side", flags->side_by_side,
               "trainings at once, which share the processors");
   args.repeated("--import", flags->imports,
-                "a log of somebody else's: CSV of epoch, seconds (or hours), accuracy, and run "
+                "another program's log: CSV of epoch, seconds (or hours), accuracy, and run "
                 "where there are several; may be given again");
   args.option("--pictures", flags->pictures,
               "judge the trained networks on these too: a folder per class, or a data set");

@@ -112,7 +112,7 @@ void require_memory(const VectorPlan& plan, const Targets& targets) {
 }
 
 // The bandwidth that each target's memory reaches, into its rows; returns the host's. It comes
-// after the rows, so that a device that fails is told of at once.
+// after the rows, so that a device that fails is reported at once.
 double add_limits(std::vector<device::VectorRow>& rows, const Targets& targets, double seconds) {
   const auto host = device::make_host_target();
   const double limit = device::measure_limit(*host, seconds);

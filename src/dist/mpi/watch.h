@@ -1,4 +1,4 @@
-// What MPI does not tell: whether the processes of other ranks still live, and when a call of its
+// What MPI does not report: whether the processes of other ranks still live, and when a call of its
 // own takes too long.
 #pragma once
 

@@ -11,7 +11,7 @@
 #include "rl/agents/saved_run.h"
 #include "rl/distributed/actor_messages.h"
 #include "rl/distributed/remote_actor.h"
-#include "train/parameter_messages.h"
+#include "train/servers/parameter_messages.h"
 
 namespace trainyard::rl {
 namespace {

@@ -8,7 +8,7 @@
 #include "rl/agents/actor.h"
 #include "rl/agents/progress.h"
 #include "rl/agents/run_files.h"
-#include "train/parameter_worker.h"
+#include "train/servers/parameter_worker.h"
 #include "train/sharding.h"
 
 namespace trainyard::rl {

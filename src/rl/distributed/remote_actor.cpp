@@ -12,7 +12,7 @@
 #include "rl/agents/q_objective.h"
 #include "rl/agents/run_files.h"
 #include "rl/distributed/actor_messages.h"
-#include "train/parameter_messages.h"
+#include "train/servers/parameter_messages.h"
 
 namespace trainyard::rl {
 namespace {

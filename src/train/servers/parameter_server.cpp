@@ -1,4 +1,4 @@
-#include "train/parameter_server.h"
+#include "train/servers/parameter_server.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "train/parameter_messages.h"
+#include "train/servers/parameter_messages.h"
 #include "train/training_step.h"
 #include "train/update_nodes.h"
 
@@ -105,7 +105,7 @@ class Server {
   enum class WorkerState : uint8_t {
     kComputing,  // has weights
     kPulling,    // waits for weights
-    kDone,       // was told that no batch is left
+    kDone,       // knows that no batch is left
     kEnded,      // waits for the others to end the epoch
     kBetween,    // between two epochs
     kGone,
@@ -388,7 +388,7 @@ ServerMode parse_server_mode(std::string_view text) {
   if (text == "sync") return ServerMode::kSync;
   if (text == "async") return ServerMode::kAsync;
   if (text == "ssp") return ServerMode::kStaleSync;
-  throw_error("there is no way '{}' to synchronise workers; known: sync, async, ssp", text);
+  throw_error("there is no way '{}' to synchronize workers; known: sync, async, ssp", text);
 }
 
 std::map<int64_t, double> parse_slow(std::string_view text) {

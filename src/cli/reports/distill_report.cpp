@@ -1,4 +1,4 @@
-#include "cli/distill_report.h"
+#include "cli/reports/distill_report.h"
 
 #include <algorithm>
 #include <map>

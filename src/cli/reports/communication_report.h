@@ -1,4 +1,4 @@
-// `trainyard train --explain-comm`: what workers tell each other, as a document.
+// `trainyard train --explain-comm`: what workers exchange, as a document.
 #pragma once
 
 #include <vector>

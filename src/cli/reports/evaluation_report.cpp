@@ -1,4 +1,4 @@
-#include "cli/evaluation_report.h"
+#include "cli/reports/evaluation_report.h"
 
 #include <algorithm>
 

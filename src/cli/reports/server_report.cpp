@@ -1,4 +1,4 @@
-#include "cli/server_report.h"
+#include "cli/reports/server_report.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include "data/dataset.h"
 #include "ir/graph.h"
 #include "runs/run_directory.h"
-#include "train/parameter_server.h"
+#include "train/servers/parameter_server.h"
 #include "train/trainer.h"
 
 namespace trainyard::train {
@@ -35,7 +35,7 @@ struct ServerTrainResult {
 // is that of an equal share of the batch. An epoch's batches are given out as workers ask for them,
 // so that quick ones compute more of them; in synchronous mode worker r computes batch k * workers
 // + r in round k: the mean gradient is that of the batch. Between epochs all wait while rank 0
-// tests and saves a checkpoint, which a later call goes on from; running statistics then become the
+// tests and saves a checkpoint, which a later call resumes from; running statistics then become the
 // mean of the workers'.
 //
 // With config.accumulate a gradient is the mean of so many batches; those left over at the end of

@@ -1,4 +1,4 @@
-#include "cli/detection_report.h"
+#include "cli/reports/detection_report.h"
 
 #include <algorithm>
 
@@ -64,7 +64,7 @@ report::Table coco_table(const detect::CocoResult& coco) {
 
 std::vector<report::Cell> kind_cells(std::string name, const detect::ErrorKinds& kinds) {
   std::vector<report::Cell> cells = {report::Cell(std::move(name))};
-  for (const int64_t count : {kinds.correct, kinds.duplicate, kinds.localisation, kinds.confusion,
+  for (const int64_t count : {kinds.correct, kinds.duplicate, kinds.localization, kinds.confusion,
                               kinds.background, kinds.missed}) {
     cells.push_back(report::count_cell(count));
   }
@@ -108,7 +108,7 @@ report::Chart curves(const detect::VocResult& voc, const std::vector<std::string
 Json kinds_json(const detect::ErrorKinds& kinds) {
   return Json::object({{"correct", kinds.correct},
                        {"duplicate", kinds.duplicate},
-                       {"localisation", kinds.localisation},
+                       {"localisation", kinds.localization},
                        {"other_class", kinds.confusion},
                        {"background", kinds.background},
                        {"missed", kinds.missed}});

@@ -1,4 +1,4 @@
-#include "cli/execution_report.h"
+#include "cli/reports/execution_report.h"
 
 #include <algorithm>
 #include <map>

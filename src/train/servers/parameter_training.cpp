@@ -1,4 +1,4 @@
-#include "train/parameter_training.h"
+#include "train/servers/parameter_training.h"
 
 #include <chrono>
 #include <optional>
@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "kernels/parallel/parallel.h"
 #include "train/metric_sums.h"
-#include "train/parameter_worker.h"
 #include "train/run_log.h"
 #include "train/run_parts.h"
+#include "train/servers/parameter_worker.h"
 #include "train/worker_options.h"
 
 namespace trainyard::train {
@@ -46,7 +46,7 @@ int64_t gradients_per_update(const ServerOptions& options) {
   return options.mode == ServerMode::kSync ? options.workers : 1;
 }
 
-// What rank 0 tells the other workers before each epoch.
+// What rank 0 sends to the other workers before each epoch.
 struct Order {
   int64_t go_on = 0;
   int64_t epoch = 0;

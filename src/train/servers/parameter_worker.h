@@ -4,8 +4,8 @@
 #include <functional>
 #include <map>
 
-#include "train/parameter_messages.h"
-#include "train/parameter_server.h"
+#include "train/servers/parameter_messages.h"
+#include "train/servers/parameter_server.h"
 #include "train/training_step.h"
 
 namespace trainyard::train {

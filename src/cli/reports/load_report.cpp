@@ -1,4 +1,4 @@
-#include "cli/load_report.h"
+#include "cli/reports/load_report.h"
 
 #include <cstdio>
 
@@ -64,7 +64,8 @@ int report_load(const serve::LoadOptions& options, const report::Format& format,
       "Measured by one client thread on keep-alive connections. Queue and compute are the server's "
       "means; other is the rest of the mean latency: client, network, reading and writing. Client "
       "cores are what this program took of the machine."});
-  // Wrong answers are failures of the server, as errors are; rejections are what it was told to do.
+  // Wrong answers are failures of the server, as errors are; rejections are what it was configured
+  // to do.
   bool good = true;
   for (const serve::LoadRow& row : rows) {
     document.data["rows"].push_back(serve::load_json(row));

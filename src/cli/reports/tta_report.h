@@ -16,7 +16,7 @@ struct TtaFindings {
   recipes::TtaSummary ours = {};
   std::vector<recipes::TrainingLog> imported_logs = {};
   recipes::TtaSummary imported = {};
-  std::optional<recipes::Generalisation> generalisation = {};
+  std::optional<recipes::Generalization> generalization = {};
   std::string pictures_png = {};  // of the pictures that were voted on; empty: none
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "report/document.h"
-#include "train/parameter_training.h"
+#include "train/servers/parameter_training.h"
 
 namespace trainyard::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/tta_report.h"
+#include "cli/reports/tta_report.h"
 
 #include <algorithm>
 #include <cmath>
@@ -31,6 +31,8 @@ Json runs_json(const std::vector<TtaRun>& runs) {
   return list;
 }
 
+// Censored runs ended before the target. A mean over the others alone is too small, so the bound
+// that counts them at their end stands beside it.
 Json summary_json(const TtaSummary& summary) {
   return Json::object({{"runs", runs_json(summary.runs)},
                        {"reached", summary.reached},
@@ -91,6 +93,7 @@ std::string summary_text(const TtaSummary& summary, double target) {
   return text + ".";
 }
 
+// Against the clock, not epochs: time is what is compared.
 report::Chart curves(const std::vector<recipes::TrainingLog>& logs, double target) {
   report::Chart chart{.kind = report::ChartKind::kLine,
                       .title = "Accuracy against time",
@@ -110,6 +113,7 @@ report::Chart curves(const std::vector<recipes::TrainingLog>& logs, double targe
   return chart;
 }
 
+// MLPerf's dozens of entries are one row; the others have a row each.
 void add_comparison(const TtaFindings& findings, report::Document& document) {
   const std::vector<recipes::PublishedVariation> published = recipes::published_variations();
   std::vector<double> mlperf;
@@ -159,6 +163,7 @@ void add_comparison(const TtaFindings& findings, report::Document& document) {
   document.data["published"] = std::move(list);
 }
 
+// The most votes first; counts are negated to sort ties by name.
 std::string votes_text(const recipes::PictureVotes& picture,
                        const std::vector<std::string>& names) {
   std::vector<std::pair<int64_t, std::string>> votes;
@@ -171,8 +176,8 @@ std::string votes_text(const recipes::PictureVotes& picture,
   return join(words, ", ");
 }
 
-void add_generalisation(const TtaFindings& findings, report::Document& document) {
-  const recipes::Generalisation& found = *findings.generalisation;
+void add_generalization(const TtaFindings& findings, report::Document& document) {
+  const recipes::Generalization& found = *findings.generalization;
   document.blocks.emplace_back(report::Heading{"On pictures from elsewhere"});
   std::string text = fmt::format("{} networks on {} pictures: top-1 {:.1f} % on average",
                                  found.top1.size(), found.pictures.size(), 100 * found.spread.mean);
@@ -225,7 +230,7 @@ report::Document tta_document(const TtaFindings& findings) {
     document.data["imported"] = summary_json(findings.imported);
   }
   add_comparison(findings, document);
-  if (findings.generalisation) add_generalisation(findings, document);
+  if (findings.generalization) add_generalization(findings, document);
   return document;
 }
 

@@ -1,4 +1,4 @@
-#include "cli/train_report.h"
+#include "cli/reports/train_report.h"
 
 #include <algorithm>
 #include <cmath>

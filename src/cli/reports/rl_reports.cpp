@@ -1,4 +1,4 @@
-#include "cli/rl_reports.h"
+#include "cli/reports/rl_reports.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "cli/communication_report.h"
+#include "cli/reports/communication_report.h"
 
 #include <fmt/core.h>
 

@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/rl_reports.h"
+#include "cli/reports/rl_reports.h"
 #include "runs/metrics.h"
 
 namespace trainyard::cli {

@@ -45,7 +45,7 @@ struct ServerOptions {
 std::map<int64_t, double> parse_slow(std::string_view text);
 ServerOptions server_options(const TrainConfig& config);
 // Throws Error for numbers that make no sense, and for what does not go together with servers:
-// batch normalisation over all workers, and clipping by the norm with several servers.
+// batch normalization over all workers, and clipping by the norm with several servers.
 void check_servers(const TrainConfig& config);
 
 // The staleness of a gradient: how many updates were applied between the read of the weights it was

@@ -1,4 +1,4 @@
-#include "train/parameter_worker.h"
+#include "train/servers/parameter_worker.h"
 
 #include "base/error.h"
 #include "train/update_nodes.h"

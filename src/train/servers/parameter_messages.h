@@ -11,7 +11,7 @@
 #include "base/stopwatch.h"
 #include "dist/communicator.h"
 #include "tensor/tensor.h"
-#include "train/parameter_server.h"
+#include "train/servers/parameter_server.h"
 
 namespace trainyard::train {
 

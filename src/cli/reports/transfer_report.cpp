@@ -1,4 +1,4 @@
-#include "cli/transfer_report.h"
+#include "cli/reports/transfer_report.h"
 
 #include <algorithm>
 
