@@ -3,7 +3,7 @@
 batch_augmentation_peer.py CIFAR_DIR NETWORK BATCH COPIES THREADS WORKERS STEPS.
 
 What `trainyard train --batch-augment` does: every picture of a batch is cropped, flipped, cut and
-normalised in COPIES ways by the loader's workers, and the step is forward, cross-entropy, backward and an
+normalized in COPIES ways by the loader's workers, and the step is forward, cross-entropy, backward and an
 SGD update with momentum. Prints one line of JSON with the times of steps, waiting for data included.
 """
 import json

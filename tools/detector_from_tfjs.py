@@ -128,13 +128,13 @@ class Converter:
     def decode(self):
         """Boxes from anchors (top, left, bottom, right), the best of each class, then the best of all."""
         anchors = self.weights[ANCHORS].reshape(1, -1, 4)[:, :, [1, 0, 3, 2]]
-        centre = self.constant("anchor/centre", (anchors[:, :, :2] + anchors[:, :, 2:]) / 2)
+        center = self.constant("anchor/center", (anchors[:, :, :2] + anchors[:, :, 2:]) / 2)
         size = self.constant("anchor/size", anchors[:, :, 2:] - anchors[:, :, :2])
         flip = self.constant("flip", np.array([1, 0], np.int64))
         grow = self.constant("grow", np.array([3, 2], np.int64))
         locations = self.convert(LOCATIONS)
         place = self.node("Mul", [self.node("Gather", [locations, flip], "place", axis=2), self.constant("tenth", np.float32(0.1))], "place/scaled")
-        place = self.node("Add", [self.node("Mul", [place, size], "place/sized"), centre], "centre")
+        place = self.node("Add", [self.node("Mul", [place, size], "place/sized"), center], "centre")
         side = self.node("Mul", [self.node("Gather", [locations, grow], "side", axis=2), self.constant("fifth", np.float32(0.2))], "side/scaled")
         side = self.node("Mul", [self.node("Exp", [side], "side/exp"), size], "side/sized")
         half = self.node("Mul", [side, self.constant("half", np.float32(0.5))], "half_size")

@@ -3,7 +3,7 @@
 
     tools/make_label_font.py [FONT.ttf]
 
-Needs Debian's python3-pil and fonts-dejavu-core, whose licence allows derived bitmaps.
+Needs Debian's python3-pil and fonts-dejavu-core, whose license allows derived bitmaps.
 """
 import pathlib
 import sys

@@ -92,7 +92,7 @@ struct Data {
         bias(make_floats(layer.out)) {
     std::mt19937 random(1);
     std::normal_distribution<float> normal;
-    // Weights as initialised by He et al., inputs as they are after a Relu.
+    // Weights as initialized by He et al., inputs as they are after a Relu.
     const float deviation =
         std::sqrt(2.0F / static_cast<float>(layer.in * layer.kernel * layer.kernel));
     const int64_t count = layer.in * layer.out * layer.kernel * layer.kernel;

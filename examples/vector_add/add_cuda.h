@@ -4,7 +4,7 @@
 #include "add.h"
 
 // Each thread begins at its own number and steps by the number of threads, so that any launch
-// covers any length: neighbours in a warp read neighbours in memory.
+// covers any length: neighbors in a warp read neighbors in memory.
 __global__ void add(const float* x, const float* y, float* z, long n) {
   const long stride = static_cast<long>(gridDim.x) * blockDim.x;
   for (long i = static_cast<long>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride)

@@ -26,11 +26,11 @@ export interface Chart {
   x: Axis;
   y: Axis;
   series: Series[];
-  /** For each series the number of its colour, where charts of a page have agreed on them. */
+  /** For each series the number of its color, where charts of a page have agreed on them. */
   colors?: number[];
 }
 
-/** Colours that follow the page: text, lines, and one per series. */
+/** Colors that follow the page: text, lines, and one per series. */
 export interface Palette {
   ink: string;
   soft: string;

@@ -50,7 +50,7 @@ function legendRows(chart: Chart, width: number): number {
 const isIdeal = (series: Series) => series.origin === 'ideal';
 
 /**
- * Gives each series its colour: the same through all charts of the page by its group, or else its name, and as far as the palette
+ * Gives each series its color: the same through all charts of the page by its group, or else its name, and as far as the palette
  * goes one that no other series of the page has, or at least none beside it.
  */
 export function shareColors(charts: Chart[], count: number): void {
@@ -70,7 +70,7 @@ export function shareColors(charts: Chart[], count: number): void {
   charts.forEach((chart) => (chart.colors = chart.series.map((series) => chosen.get(key(series)) ?? 0)));
 }
 
-/** What is ideal is grey. */
+/** What is ideal is gray. */
 export function colorsOf(chart: Chart, palette: Palette): string[] {
   return chart.series.map((series, index) => (isIdeal(series) ? palette.soft : palette.series[(chart.colors?.[index] ?? index) % palette.series.length]));
 }

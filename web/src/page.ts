@@ -12,7 +12,7 @@ interface Drawn {
   view: EChartsType;
 }
 
-/** The colours of the style sheet as they are now; what light-dark() chose is known to real elements alone. */
+/** The colors of the style sheet as they are now; what light-dark() chose is known to real elements alone. */
 function palette(): Palette {
   const probe = document.body.appendChild(document.createElement('span'));
   const color = (name: string) => {
