@@ -10,6 +10,7 @@
 namespace trainyard::quant {
 namespace {
 
+// Long enough for a median of a layer that takes microseconds, short enough for a hundred layers.
 constexpr double kLayerSeconds = 0.03;
 constexpr int64_t kBars = 64;
 
@@ -40,6 +41,8 @@ PlanOptions Session::plan_options() const {
   return {.keep_float = keep_float_, .round_all_results = settings_.integer_operators};
 }
 
+// Choosing ranges searches every histogram, and only the number of bits changes the answer:
+// found once for each, whatever the plan rounds.
 ValueSteps Session::steps_for_plan(const Plan& plan, const RangeRule& rule) {
   if (pictures_.calibration == nullptr) return steps_from_statistics(prepared_, plan, rule);
   const auto [found, fresh] = ranges_.try_emplace(rule.bits);
@@ -71,6 +74,7 @@ void Session::judge_float() {
   result_.steps.push_back({"float", found.top1, std::nullopt});
 }
 
+// Before calibration, since it changes what flows between the layers.
 void Session::equalize_layers() {
   if (!settings_.equalize) return;
   const Equalized done = equalize(prepared_);
@@ -83,6 +87,7 @@ void Session::equalize_layers() {
   judge(prepared_.graph, fmt::format("{} pairs of layers equalized, float", done.pairs));
 }
 
+// Counts everything that any later plan may round, in one pass over the pictures.
 void Session::calibrate() {
   corrected_ = prepared_.graph;
   widest_ = make_plan(prepared_.graph, {.round_all_results = settings_.integer_operators});
@@ -149,6 +154,7 @@ void Session::correct_biases() {
   judge(rounded(plan_options()), fmt::format("biases of {} layers corrected", corrected));
 }
 
+// What each kind of rounding costs, one more at a time.
 void Session::judge_parts() {
   if (!settings_.parts) return;
   const auto one = [&](const char* step, const Parts& parts) {
@@ -176,6 +182,7 @@ void Session::judge_bits() {
   }
 }
 
+// Each layer rounded alone, all others in float: what it adds by itself.
 void Session::measure_sensitivity() {
   if (!settings_.sensitivity) return;
   TY_REQUIRE(judge_ != nullptr, "sensitivity is measured on pictures: give them with --data");
@@ -194,6 +201,8 @@ void Session::measure_sensitivity() {
   }
 }
 
+// Gives the noisiest layers back to float, one after another, until the loss is within the limit.
+// Noise of layers does not simply add up, so each choice is tested before the next is made.
 void Session::hold_accuracy() {
   if (!settings_.max_drop) return;
   TY_REQUIRE(float_top1_,

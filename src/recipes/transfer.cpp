@@ -24,6 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Marks of a run that ended in another way than with a model, so that it is not trained again.
 constexpr const char* kDivergedFile = "diverged.txt";
 constexpr const char* kCachedFile = "cached.txt";
 
@@ -65,6 +66,7 @@ int64_t elements_of(const Graph& graph, const std::vector<std::string>& names) {
   return count;
 }
 
+// A class that was never seen would lower every score without a hint why.
 void require_every_class(const data::Dataset& set) {
   std::vector<int64_t> counts(static_cast<size_t>(set.num_classes()));
   for (int64_t i = 0; i < set.size(); ++i) ++counts[static_cast<size_t>(set.label(i))];
@@ -101,6 +103,7 @@ class Study {
     for (const TransferMode& mode : config_.modes) {
       for (const double rate : config_.rates) result_.runs.push_back(run_one(mode, rate));
     }
+    // The best accuracy wins; of equals the one whose epochs are shorter.
     for (size_t i = 1; i < result_.runs.size(); ++i) {
       const TransferRun& best = result_.runs[result_.winner];
       const TransferRun& run = result_.runs[i];
@@ -144,6 +147,8 @@ class Study {
     return run;
   }
 
+  // A study is resumed run by run; mixing runs of different settings would compare what is not
+  // alike.
   static void require_same_settings(const fs::path& folder, const train::TrainConfig& config) {
     const fs::path path = folder / "config.yaml";
     if (!fs::exists(path)) return;
@@ -168,6 +173,7 @@ class Study {
               : runs::RunDirectory::create(folder_, name, config.model, config.data);
     train::TrainConfig written = config;
     write_file(directory.config(), train::settings_of(written).to_yaml());
+    // Features can be computed once only if every epoch sees the same pixels.
     const bool draws = steps_.text() != steps_.evaluation_text();
     try {
       if (mode.kind == TransferMode::Kind::kFeatures && !draws) {
@@ -249,6 +255,7 @@ double TransferRun::seconds_per_epoch() const {
   return epochs.empty() ? 0 : all / static_cast<double>(epochs.size());
 }
 
+// A tenth at half, three quarters and nine tenths of the training.
 std::string three_falls(int64_t epochs) {
   const auto at = [&](double share) { return share * static_cast<double>(epochs); };
   return fmt::format("multistep:{:g},{:g},{:g};gamma=0.1", at(0.5), at(0.75), at(0.9));

@@ -16,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A sample of the pixels: hashing all of them would take as long as reading the set. A picture that
+// is changed under the same name between two of these is not noticed.
 constexpr int64_t kHashedPictures = 64;
 constexpr const char* kNumbersName = "features";
 constexpr const char* kLabelsName = "labels";
@@ -33,6 +35,7 @@ class Hash {
   uint64_t state_ = 0;
 };
 
+// Structure and weights: other weights give other features.
 void add_network(const Graph& graph, Hash& hash) {
   for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
@@ -108,6 +111,7 @@ std::string features_key(const FeaturesRequest& request) {
   return hash.text();
 }
 
+// The key names the file, so a changed network, data set or step is computed anew beside the old.
 Features cached_features(const FeaturesRequest& request, const fs::path& folder) {
   const fs::path path = folder / fmt::format("features-{}.safetensors", features_key(request));
   if (fs::exists(path)) {
