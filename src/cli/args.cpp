@@ -229,7 +229,9 @@ void Args::given(std::set<std::string>& target) {
   impl_->given = &target;
 }
 
+// CLI11's messages end in our form: the command, what is wrong, the nearest flag, where to look.
 bool Args::parse(std::span<const std::string> arguments) {
+  // As CLI11 wants them.
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
     impl_->app.parse(reversed);
@@ -270,6 +272,7 @@ std::vector<std::string> Args::flags() const {
   return flags;
 }
 
+// What `help --json` says; the Python package and completions are checked against it.
 Json Args::description() const {
   Json arguments = Json::array();
   for (const CLI::Option* option : impl_->app.get_options()) {

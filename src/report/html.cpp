@@ -288,10 +288,10 @@ std::string html_page(const Document& document, const std::string& command) {
   if (title.empty()) title = "Report";
   Body body;
   add_blocks(blocks, body);
-  const bool told = std::any_of(blocks.begin(), blocks.end(), [](const Block& block) {
+  const bool has_own = std::any_of(blocks.begin(), blocks.end(), [](const Block& block) {
     return std::holds_alternative<Provenance>(block);
   });
-  if (!told) body(Provenance{.command = command, .machine = machine_facts()});
+  if (!has_own) body(Provenance{.command = command, .machine = machine_facts()});
   const bool plain = web_script().empty() && !body.charts().items().empty();
 
   std::string out = fmt::format(

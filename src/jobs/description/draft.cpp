@@ -13,6 +13,7 @@ std::string shown(const Json& value) {
   return value.is_string() ? value.as_string() : value.dump(-1);
 }
 
+// Whether `inner` is `outer` or lies within it: "a.b" contains "a.b.c" and "a.b[0]", not "a.bc".
 bool contains(std::string_view outer, std::string_view inner) {
   return inner == outer ||
          (inner.starts_with(outer) && (inner[outer.size()] == '.' || inner[outer.size()] == '['));
@@ -35,6 +36,7 @@ void Draft::put(std::string_view field, std::string_view path, Json value) {
   set(path, std::move(value));
 }
 
+// A field may need several places; the table then lists them together.
 void Draft::says(std::string_view field, std::string_view path, std::string value) {
   paths_.emplace_back(path, field);
   for (Correspondence& known : rendering_.fields) {
@@ -74,6 +76,7 @@ std::string Draft::required(std::string_view platform, std::string_view key,
   return std::string(placeholder);
 }
 
+// The innermost place that a field claimed.
 std::string Draft::field_of(const std::string& path) const {
   const std::pair<std::string, std::string>* best = nullptr;
   for (const auto& known : paths_) {
@@ -93,12 +96,13 @@ void Draft::finish_file(std::string name, Style style) {
   paths_.clear();
 }
 
+// A platform must express or decline every field that the job sets; forgetting one is our bug.
 Rendering Draft::take() {
   for (const std::string& field : set_fields(job_)) {
     const auto same = [&](const auto& entry) { return entry.field == field; };
-    const bool told = std::any_of(rendering_.fields.begin(), rendering_.fields.end(), same) ||
-                      std::any_of(rendering_.missing.begin(), rendering_.missing.end(), same);
-    TY_CHECK(told, "{} is silent about {}", rendering_.platform, field);
+    const bool covered = std::any_of(rendering_.fields.begin(), rendering_.fields.end(), same) ||
+                         std::any_of(rendering_.missing.begin(), rendering_.missing.end(), same);
+    TY_CHECK(covered, "{} is silent about {}", rendering_.platform, field);
   }
   return std::move(rendering_);
 }

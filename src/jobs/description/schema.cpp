@@ -42,6 +42,7 @@ std::vector<std::string> texts(const Json& list) {
   return out;
 }
 
+// Compiling an expression takes longer than matching it; the schemas repeat a few dozen.
 bool matches(const std::string& text, const std::string& pattern) {
   static std::map<std::string, std::regex> known;
   static std::mutex lock;
@@ -51,6 +52,8 @@ bool matches(const std::string& text, const std::string& pattern) {
   return std::regex_search(text, found->second);
 }
 
+// The part of JSON Schema that the schemas of catalog/jobs use; every problem is reported with the
+// line of the user's file, not only the first.
 class Checker {
  public:
   Checker(const Json& root, Findings& findings) : root_(root), findings_(findings) {}
@@ -239,6 +242,7 @@ bool Findings::has_errors() const {
                      [](const Finding& finding) { return finding.severity == Severity::kError; });
 }
 
+// In the order of the file, however the schema was walked.
 std::vector<Finding> Findings::take() {
   std::stable_sort(findings_.begin(), findings_.end(),
                    [](const Finding& a, const Finding& b) { return a.line < b.line; });
