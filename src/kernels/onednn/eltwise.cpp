@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "kernels/api/refusals.h"
-#include "kernels/onednn/same_layout.h"
+#include "kernels/onednn/primitive_kernel.h"
 #include "ops/math/activation.h"
 
 namespace trainyard::kernels::onednn {
@@ -67,7 +67,7 @@ std::optional<NodeLayouts> layouts_eltwise(const NodeView& node, std::span<const
 }
 
 std::unique_ptr<Kernel> create_eltwise(const NodeView& node, const NodeLayouts& layouts) {
-  return std::make_unique<SameLayoutKernel<eltwise_forward>>(
+  return std::make_unique<PrimitiveKernel<eltwise_forward>>(
       describe_eltwise(node, layouts.inputs[0]));
 }
 

@@ -1,7 +1,7 @@
 // LRN (across channels) by oneDNN.
 #include "kernels/api/refusals.h"
 #include "kernels/onednn/layout_choice.h"
-#include "kernels/onednn/same_layout.h"
+#include "kernels/onednn/primitive_kernel.h"
 
 namespace trainyard::kernels::onednn {
 namespace {
@@ -33,7 +33,7 @@ std::optional<NodeLayouts> layouts_lrn(const NodeView& node, std::span<const Lay
 }
 
 std::unique_ptr<Kernel> create_lrn(const NodeView& node, const NodeLayouts& layouts) {
-  return std::make_unique<SameLayoutKernel<lrn_forward>>(describe_lrn(node, layouts.inputs[0]));
+  return std::make_unique<PrimitiveKernel<lrn_forward>>(describe_lrn(node, layouts.inputs[0]));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "kernels/api/refusals.h"
 #include "kernels/onednn/layout_choice.h"
-#include "kernels/onednn/same_layout.h"
+#include "kernels/onednn/primitive_kernel.h"
 #include "ops/op_def.h"
 
 namespace trainyard::kernels::onednn {
@@ -60,7 +60,7 @@ std::optional<NodeLayouts> layouts_pool(const NodeView& node, std::span<const La
 }
 
 std::unique_ptr<Kernel> create_pool(const NodeView& node, const NodeLayouts& layouts) {
-  return std::make_unique<SameLayoutKernel<pooling_forward>>(
+  return std::make_unique<PrimitiveKernel<pooling_forward>>(
       describe_pool(node, to_desc(node.input_type(0), layouts.inputs[0]),
                     to_desc(node.output_type(0), layouts.outputs[0])));
 }

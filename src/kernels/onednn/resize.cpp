@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kernels/api/refusals.h"
-#include "kernels/onednn/same_layout.h"
+#include "kernels/onednn/primitive_kernel.h"
 
 namespace trainyard::kernels::onednn {
 namespace {
@@ -83,7 +83,7 @@ std::optional<NodeLayouts> layouts_resize(const NodeView& node, std::span<const 
 }
 
 std::unique_ptr<Kernel> create_resize(const NodeView& node, const NodeLayouts& layouts) {
-  return std::make_unique<SameLayoutKernel<resampling_forward>>(
+  return std::make_unique<PrimitiveKernel<resampling_forward>>(
       describe_resize(node, layouts.inputs[0]));
 }
 

@@ -1,6 +1,6 @@
 // Softmax and LogSoftmax by oneDNN.
 #include "kernels/api/refusals.h"
-#include "kernels/onednn/same_layout.h"
+#include "kernels/onednn/primitive_kernel.h"
 
 namespace trainyard::kernels::onednn {
 namespace {
@@ -18,7 +18,7 @@ std::unique_ptr<Kernel> create_softmax(const NodeView& node) {
       normalize_axis(node.attr_int("axis", -1), node.input_shape(0).rank(), node.op()));
   const typename Primitive::desc desc(dnnl::prop_kind::forward_inference,
                                       to_desc(node.input_type(0)), axis);
-  return std::make_unique<SameLayoutKernel<Primitive>>(
+  return std::make_unique<PrimitiveKernel<Primitive>>(
       typename Primitive::primitive_desc(desc, user_scratch_attr(), engine()));
 }
 

@@ -6,11 +6,11 @@
 namespace trainyard::kernels::onednn {
 
 template <typename Primitive>
-class SameLayoutKernel final : public OnednnKernel {
+class PrimitiveKernel final : public OnednnKernel {
  public:
   using PrimitiveDesc = typename Primitive::primitive_desc;
 
-  explicit SameLayoutKernel(PrimitiveDesc pd) : pd_(std::move(pd)), primitive_(pd_) {}
+  explicit PrimitiveKernel(PrimitiveDesc pd) : pd_(std::move(pd)), primitive_(pd_) {}
 
   std::unique_ptr<BoundKernel> bind(const KernelArgs& args) const override {
     auto bound = std::make_unique<BoundPrimitives>();
