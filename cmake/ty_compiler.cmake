@@ -83,10 +83,14 @@ function(ty_precompile TARGET)
   endif()
 endfunction()
 
-# ty_unity(TARGET): its files in batches, each compiled at once. Files with options of their own stay alone.
+# ty_unity(TARGET [SIZE]): its files in batches, each compiled at once. Files with options of their own stay alone.
 function(ty_unity TARGET)
   if(TY_UNITY)
-    set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+    set(size 16)
+    if(ARGN)
+      set(size ${ARGN})
+    endif()
+    set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       # Meant for headers; here it fires on a source file that another one includes.
       target_compile_options(${TARGET} PRIVATE -Wno-subobject-linkage)

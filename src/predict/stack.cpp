@@ -22,7 +22,7 @@ Efficiency prior_efficiency(std::string_view device_class) {
 
 // One table for reading, writing and fitting: a new figure is one line here.
 std::span<const EfficiencyField> efficiency_fields() {
-  static constexpr EfficiencyField kFields[] = {
+  static constexpr EfficiencyField kAll[] = {
       {"conv", &Efficiency::conv},
       {"gemm", &Efficiency::gemm},
       {"matrix", &Efficiency::matrix},
@@ -47,7 +47,7 @@ std::span<const EfficiencyField> efficiency_fields() {
       {"kernel_us", &Efficiency::kernel_us},
       {"copy", &Efficiency::copy},
   };
-  return kFields;
+  return kAll;
 }
 
 const Efficiency& Stack::for_class(std::string_view device_class) const {

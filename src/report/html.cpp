@@ -171,11 +171,11 @@ class Body {
  private:
   // Marks take the colors of the style sheet in the order in which they are met.
   size_t color_of(const std::string& mark) {
-    constexpr size_t kColors = 12;
+    constexpr size_t kMarkColors = 12;
     const auto found = std::find(marks_.begin(), marks_.end(), mark);
     const auto index = static_cast<size_t>(found - marks_.begin());
     if (found == marks_.end()) marks_.push_back(mark);
-    return index % kColors;
+    return index % kMarkColors;
   }
 
   void facts(std::string_view what, const Json& object) {

@@ -30,7 +30,7 @@ std::vector<double> drawn(uint64_t stream, int64_t count, int64_t low, int64_t h
   return values;
 }
 
-struct ConvCase {
+struct ByteConvCase {
   ByteConvShape shape;
   int64_t largest_weight = 64;  // 64: seven bits
   bool adds = false;
@@ -55,8 +55,8 @@ ByteConvShape conv_shape(int64_t channels, int64_t out, int64_t size, int64_t wi
 }
 
 // Shapes that leave something over in every direction: channels, vectors, tiles, taps, groups.
-std::vector<ConvCase> conv_cases() {
-  std::vector<ConvCase> cases = {
+std::vector<ByteConvCase> conv_cases() {
+  std::vector<ByteConvCase> cases = {
       {conv_shape(64, 64, 9, 3, 1, 1)},     {conv_shape(24, 80, 7, 1, 1, 0)},
       {conv_shape(3, 20, 15, 7, 2, 3)},     {conv_shape(5, 7, 6, 3, 2, 0)},
       {conv_shape(18, 130, 5, 1, 1, 0)},    {conv_shape(12, 24, 6, 3, 1, 1, 4)},
@@ -77,7 +77,7 @@ std::vector<ConvCase> conv_cases() {
 
 constexpr int64_t kXZero = 113;
 
-OpCase as_op_case(const ConvCase& c) {
+OpCase as_op_case(const ByteConvCase& c) {
   const ByteConvShape& s = c.shape;
   const Shape w{s.out_channels, s.in_channels / s.groups, s.window_rows, s.window_columns};
   const int64_t depth = w.num_elements(1, 4);
@@ -138,7 +138,7 @@ std::vector<uint8_t> channels_last_of(const std::vector<double>& values, int64_t
 }
 
 // Runs the case on `kernels`; the result is row-major again.
-std::vector<double> run_on(const ByteKernels& kernels, const ConvCase& c, const OpCase& op) {
+std::vector<double> run_on(const ByteKernels& kernels, const ByteConvCase& c, const OpCase& op) {
   const ByteConvShape& s = c.shape;
   const auto weights = as<int8_t>(op.inputs[1].values);
   const auto bias = as<int32_t>(op.inputs[2].values);
@@ -183,7 +183,7 @@ std::vector<double> run_on(const ByteKernels& kernels, const ConvCase& c, const 
 }
 
 void expect_exact(const ByteKernels& kernels) {
-  for (const ConvCase& c : conv_cases()) {
+  for (const ByteConvCase& c : conv_cases()) {
     const OpCase op = as_op_case(c);
     const Tensor expected = std::move(testing::run_reference(op)[0]);
     const std::vector<double> found = run_on(kernels, c, op);
@@ -207,7 +207,7 @@ TEST(Int8, VnniEqualsTheReference) {
 // The processor's own product of bytes adds pairs in 16 bits. Weights of seven bits never get
 // there; those of eight do, and then weights are widened (is_wide() above), so nothing saturates.
 TEST(Int8, ProductsDoNotSaturate) {
-  for (const ConvCase& c : conv_cases()) {
+  for (const ByteConvCase& c : conv_cases()) {
     reference::saturations() = {};
     testing::run_reference(as_op_case(c));
     EXPECT_EQ(reference::saturations().sums, 0);

@@ -253,7 +253,7 @@ TEST(NativeWinogradRule, FollowsImageSizeAndChannels) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiles, NativeWinograd,
-                         testing::Values(WinogradTile::k2, WinogradTile::k4, WinogradTile::k6),
+                         ::testing::Values(WinogradTile::k2, WinogradTile::k4, WinogradTile::k6),
                          [](const auto& instance) {
                            return "F" + std::to_string(static_cast<int>(instance.param));
                          });

@@ -6,7 +6,6 @@
 namespace trainyard::testing {
 namespace {
 
-constexpr DType kI64 = DType::kI64;
 constexpr DType kI32 = DType::kI32;
 
 OpCases attention_cases() {
@@ -55,7 +54,8 @@ OpCases attention_cases() {
        .inputs = {given({1, 1, 1, 2}, {3, 5}), given({1, 1, 1}, {0}), given({1, 1, 1}, {1})},
        .outputs = {gives({1, 1, 1, 2}, {-5, 3})}},
       {.op = "TensorScatter",
-       .inputs = {given({1, 3, 1}, {1, 2, 3}), given({1, 2, 1}, {8, 9}), given({1}, {2}, kI64)},
+       .inputs = {given({1, 3, 1}, {1, 2, 3}), given({1, 2, 1}, {8, 9}),
+                  given({1}, {2}, DType::kI64)},
        .attributes = {{"mode", text("circular")}},
        .outputs = {gives({1, 3, 1}, {9, 2, 8})}},
   };
@@ -88,11 +88,11 @@ OpCases packed_recurrent_cases() {
 OpCases signal_cases() {
   return {
       {.op = "DFT",
-       .inputs = {given({1, 2, 1}, {1, 3}), absent(), known({}, {1}, kI64)},
+       .inputs = {given({1, 2, 1}, {1, 3}), absent(), known({}, {1}, DType::kI64)},
        .outputs = {gives({1, 2, 2}, {4, 0, -2, 0})}},
       {.op = "STFT",
-       .inputs = {given({1, 4, 1}, {1, 3, 5, 7}), known({}, {2}, kI64), absent(),
-                  known({}, {2}, kI64)},
+       .inputs = {given({1, 4, 1}, {1, 3, 5, 7}), known({}, {2}, DType::kI64), absent(),
+                  known({}, {2}, DType::kI64)},
        .outputs = {gives({1, 2, 2, 2}, {4, 0, -2, 0, 12, 0, -2, 0})}},
       {.op = "HannWindow",
        .inputs = {known({}, {4}, kI32)},
@@ -128,8 +128,8 @@ OpCases layout_cases() {
        .outputs = {gives({1, 1, 1, 3}, {1, 5, 4})}},
       {.op = "Unique",
        .inputs = {known({4}, {2, 1, 1, 3})},
-       .outputs = {gives({3}, {1, 2, 3}), gives({3}, {1, 0, 3}, kI64),
-                   gives({4}, {1, 0, 0, 2}, kI64), gives({3}, {2, 1, 1}, kI64)}},
+       .outputs = {gives({3}, {1, 2, 3}), gives({3}, {1, 0, 3}, DType::kI64),
+                   gives({4}, {1, 0, 0, 2}, DType::kI64), gives({3}, {2, 1, 1}, DType::kI64)}},
       {.op = "CumProd",
        .inputs = {given({3}, {2, 3, 4}), known({}, {0}, kI32)},
        .outputs = {gives({3}, {2, 6, 24})}},
