@@ -10,14 +10,14 @@
 namespace trainyard::cli {
 namespace {
 
-std::filesystem::path scratch(const std::string& name) {
+std::filesystem::path run_scratch(const std::string& name) {
   const auto folder = std::filesystem::path(testing::TempDir()) / "trainyard_run_test";
   std::filesystem::create_directories(folder);
   return folder / name;
 }
 
 TEST(Run, GivesTheBestClassesAndWritesOutputs) {
-  const auto folder = scratch("outputs");
+  const auto folder = run_scratch("outputs");
   std::filesystem::remove_all(folder);
   const Outcome result =
       run({"run", "lenet5", "--top", "3", "--json", "--output", folder.string()});
@@ -30,7 +30,7 @@ TEST(Run, GivesTheBestClassesAndWritesOutputs) {
 }
 
 TEST(Run, AWrongInputIsARequestError) {
-  const auto file = scratch("wrong.npy");
+  const auto file = run_scratch("wrong.npy");
   write_npy(file, Tensor::zeros({DType::kF32, {1, 1, 3, 3}}));
   const Outcome shape = run({"run", "lenet5", "--input", file.string()});
   EXPECT_EQ(shape.code, 2);
@@ -42,7 +42,7 @@ TEST(Run, AWrongInputIsARequestError) {
 }
 
 TEST(Run, ExplainsAndDumps) {
-  const auto folder = scratch("dump");
+  const auto folder = run_scratch("dump");
   std::filesystem::remove_all(folder);
   const Outcome result = run({"run", "lenet5", "--explain", "--json", "--dump", folder.string()});
   ASSERT_EQ(result.code, 0) << result.err;
