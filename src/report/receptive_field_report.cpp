@@ -85,7 +85,7 @@ Document receptive_field_document(const analysis::FieldTable& table) {
               {"op", Align::kLeft},
               {"size"},
               {"jump"},
-              {"centre"}});
+              {"center", Align::kRight, 0, "centre"}});
   Document document;
   document.data = Json::object({{"model", table.model}, {"input", Json::array_of(table.input)}});
   Json& layers = document.data["layers"] = Json::array();
