@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, kAmounts> kRates = {"gflops", "near_gbps"
 constexpr auto kBytesRate = static_cast<size_t>(Amount::kBytes);
 constexpr auto kFarRate = static_cast<size_t>(Amount::kFar);
 constexpr auto kKernelRate = static_cast<size_t>(Amount::kKernels);
-constexpr double kGiga = 1e9;
+constexpr double kBillion = 1e9;
 constexpr double kMicro = 1e-6;
 
 // A double-quoted scalar.
@@ -35,7 +35,7 @@ std::string rates_yaml(Amounts rates) {
   std::string out = "{";
   for (size_t i = 0; i < kAmounts; ++i) {
     if (rates[i] <= 0) continue;
-    const double value = i == kKernelRate ? rates[i] / kMicro : 1 / (rates[i] * kGiga);
+    const double value = i == kKernelRate ? rates[i] / kMicro : 1 / (rates[i] * kBillion);
     if (out.size() > 1) out += ", ";
     out += fmt::format("{}: {:.6g}", kRates[i], value);
   }
@@ -51,7 +51,7 @@ Amounts read_rates(const YamlView& view) {
     }
     const auto i = static_cast<size_t>(found - kRates.begin());
     const double number = value.positive();
-    rates[i] = i == kKernelRate ? number * kMicro : 1 / (number * kGiga);
+    rates[i] = i == kKernelRate ? number * kMicro : 1 / (number * kBillion);
   }
   rates[kFarRate] = std::max(0.0, rates[kFarRate] - rates[kBytesRate]);
   return rates;

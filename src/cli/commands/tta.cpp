@@ -21,7 +21,7 @@
 namespace trainyard::cli {
 namespace {
 
-constexpr int64_t kMostRuns = 1000;
+constexpr int64_t kMostTrainings = 1000;
 constexpr int64_t kSheetColumns = 10;
 constexpr int64_t kMostShown = 200;
 
@@ -54,11 +54,11 @@ void check(TtaFlags& flags) {
   TY_REQUIRE(0 < *flags.target && *flags.target <= 1,
              "--target is {}, expected more than 0, at most 1 (0.92 is 92 %)", *flags.target);
   const int64_t least = flags.imports.empty() ? 1 : 0;
-  TY_REQUIRE(least <= flags.runs && flags.runs <= kMostRuns, "--runs is {}, expected {} to {}",
-             flags.runs, least, kMostRuns);
-  TY_REQUIRE(1 <= flags.side_by_side && flags.side_by_side <= kMostRuns,
-             "--side-by-side is {}, expected 1 to {}", flags.side_by_side, kMostRuns);
-  TY_REQUIRE(flags.config.seed <= INT64_MAX - kMostRuns, "--seed is {}, expected less",
+  TY_REQUIRE(least <= flags.runs && flags.runs <= kMostTrainings, "--runs is {}, expected {} to {}",
+             flags.runs, least, kMostTrainings);
+  TY_REQUIRE(1 <= flags.side_by_side && flags.side_by_side <= kMostTrainings,
+             "--side-by-side is {}, expected 1 to {}", flags.side_by_side, kMostTrainings);
+  TY_REQUIRE(flags.config.seed <= INT64_MAX - kMostTrainings, "--seed is {}, expected less",
              flags.config.seed);
   TY_REQUIRE(flags.runs > 0 || flags.pictures.empty(),
              "--pictures are for the networks of --runs, of which there are none");
