@@ -12,7 +12,7 @@ namespace trainyard::rl {
 namespace {
 
 void add_learning(Settings& settings, RlConfig& c) {
-  settings.add("env", &c.env, "an environment of 'trainyard rl list', or exec:COMMAND");
+  settings.add("env", &c.env, "an environment of 'trainyard rl list', ale:ROM or exec:COMMAND");
   settings.add("agent", &c.agent,
                "q-learning, sarsa, or a preset of settings: dqn, dqn-2013, "
                "dqn-2015, double, dueling, per, rainbow-lite, gorila, apex");

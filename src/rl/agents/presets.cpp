@@ -67,6 +67,21 @@ void suit_minatar(RlConfig& c) {
   c.log_every = 10000;
 }
 
+// Mnih et al. 2015 but for the optimizer; a step is four frames.
+void suit_atari(RlConfig& c) {
+  c.steps = 10000000;
+  c.hidden = "512";
+  c.learning_rate = 1e-4;
+  c.batch = 32;
+  c.clip_rewards = true;
+  c.start = 50000;
+  c.train_every = 4;
+  c.target_every = 2500;
+  c.exploration_steps = 1000000;
+  c.final_epsilon = 0.01;
+  c.log_every = 10000;
+}
+
 void suit_grid(RlConfig& c) {
   c.steps = 30000;
   c.hidden = "64";
@@ -194,7 +209,9 @@ std::string_view agent_summary(std::string_view agent) {
 RlConfig preset_config(const std::string& env, const std::string& agent) {
   agent_summary(agent);
   RlConfig config;
-  if (!env.starts_with("exec:")) {
+  if (env.starts_with("ale:")) {
+    suit_atari(config);
+  } else if (!env.starts_with("exec:")) {
     const std::string_view name = find_environment(parse_environment(env).game).name;
     for (const Suit& suit : kSuits) {
       if (name.starts_with(suit.environment)) suit.apply(config);

@@ -58,20 +58,39 @@ class QNetworkMaker {
     return builder_.add("Gemm", {x, weight, bias}, {{"transB", int64_t{1}}}, name);
   }
 
-  // 16 filters of 3x3, no padding.
-  ValueId convolved(ValueId x) {
-    constexpr int64_t kFilters = 16;
-    constexpr int64_t kKernel = 3;
-    TY_REQUIRE(spec_.shape[1] >= kKernel && spec_.shape[2] >= kKernel,
-               "--model auto takes pictures of at least {}x{}, {} has {}", kKernel, kKernel,
-               spec_.name, spec_.shape.to_string());
-    const int64_t inputs = spec_.shape[0] * kKernel * kKernel;
+  struct Filters {
+    int64_t count, side, stride;
+  };
+
+  // Without padding.
+  ValueId conv(ValueId x, const std::string& name, const Filters& filters) {
+    const int64_t channels = builder_.shape(x)[1];
+    const InitRule rule = by_inputs(channels * filters.side * filters.side);
     const ValueId weight = builder_.parameter(
-        "conv.weight", {kFilters, spec_.shape[0], kKernel, kKernel}, by_inputs(inputs));
-    const ValueId bias = builder_.parameter("conv.bias", {kFilters}, by_inputs(inputs));
-    const std::vector<int64_t> kernel = {kKernel, kKernel};
-    x = builder_.add("Conv", {x, weight, bias}, {{"kernel_shape", kernel}}, "conv");
-    return builder_.add("Flatten", {relu(x, "conv")}, {}, "flatten");
+        name + ".weight", {filters.count, channels, filters.side, filters.side}, rule);
+    const ValueId bias = builder_.parameter(name + ".bias", {filters.count}, rule);
+    const std::vector<int64_t> kernel = {filters.side, filters.side};
+    const std::vector<int64_t> strides = {filters.stride, filters.stride};
+    return relu(builder_.add("Conv", {x, weight, bias},
+                             {{"kernel_shape", kernel}, {"strides", strides}}, name),
+                name);
+  }
+
+  // Large pictures as Mnih et al. 2015 have it, small ones as Young and Tian 2019.
+  ValueId convolved(ValueId x) {
+    const int64_t side = std::min(spec_.shape[1], spec_.shape[2]);
+    constexpr int64_t kLarge = 36;
+    constexpr Filters kSmall{16, 3, 1};
+    TY_REQUIRE(side >= kSmall.side, "--model auto takes pictures of at least {}x{}, {} has {}",
+               kSmall.side, kSmall.side, spec_.name, spec_.shape.to_string());
+    if (side < kLarge) {
+      x = conv(x, "conv", kSmall);
+    } else {
+      x = conv(x, "conv1", {32, 8, 4});
+      x = conv(x, "conv2", {64, 4, 2});
+      x = conv(x, "conv3", {64, 3, 1});
+    }
+    return builder_.add("Flatten", {x}, {}, "flatten");
   }
 
   // V + A - mean of A.

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "rl/env/atari.h"
 #include "rl/env/child_environment.h"
 
 namespace trainyard::rl {
@@ -22,6 +23,7 @@ constexpr const EnvironmentDef* kEnvironments[] = {
 };
 
 constexpr std::string_view kChildPrefix = "exec:";
+constexpr std::string_view kAlePrefix = "ale:";
 
 // "MinAtar/Space_Invaders-v0" and "space invaders" are one name: "spaceinvaders".
 std::string plain_name(std::string_view name) {
@@ -101,7 +103,7 @@ const EnvironmentDef& find_environment(std::string_view name) {
       if (plain[i] == close) near.push_back(names[i]);
     }
   }
-  throw_error("there is no environment '{}'.{} There are {}, and exec:COMMAND", name,
+  throw_error("there is no environment '{}'.{} There are {}, ale:ROM and exec:COMMAND", name,
               near.empty() ? "" : fmt::format(" Did you mean {}?", join(near, " or ")),
               join(names, ", "));
 }
@@ -134,6 +136,9 @@ std::unique_ptr<Environment> make_environment(std::string_view text, int64_t cop
     return start_children(text.substr(kChildPrefix.size()), copies);
   }
   const EnvName name = parse_environment(text);
+  if (name.game.starts_with(kAlePrefix)) {
+    return make_ale(name.game.substr(kAlePrefix.size()), name.options.sticky, copies);
+  }
   return find_environment(name.game).make(name.options, copies);
 }
 

@@ -51,7 +51,7 @@ struct EnvOptions {
   std::optional<int64_t> time_limit;  // 0: none
   std::optional<bool> slippery;       // CliffWalking, FrozenLake
   std::string map;                    // FrozenLake: 4x4 or 8x8; empty: as the name says
-  double sticky = 0.1;                // MinAtar: how often the last action is repeated
+  double sticky = 0.1;                // MinAtar, Atari: how often the last action is repeated
   bool ramping = true;                // MinAtar: games get harder
   bool minimal = false;               // MinAtar: only the actions that do something
 };
@@ -125,7 +125,7 @@ struct EnvName {
   EnvOptions options;
 };
 EnvName parse_environment(std::string_view text);
-// By name and options, or a child process: "exec:COMMAND".
+// By name and options, an Atari game: "ale:ROM", or a child process: "exec:COMMAND".
 std::unique_ptr<Environment> make_environment(std::string_view text, int64_t copies);
 
 }  // namespace trainyard::rl
