@@ -274,6 +274,29 @@ TEST(Dqn, AResumedRunGoesOnBitByBit) {
   EXPECT_THROW(train_agent(other, &directory, {}), Error);
 }
 
+TEST(Gorila, AStoppedRunResumesWithServersAndReplay) {
+  const TemporaryFolder folder("gorila");
+  RlConfig config = tiny("CartPole-v1", "gorila");
+  config.learners = 2;
+  config.threads = 1;
+  const int64_t updates = (config.steps - config.start) / config.train_every * config.updates;
+  const auto directory = runs::RunDirectory::create(folder.path(), "run", "m", "d");
+  RunHooks hooks;
+  hooks.should_stop = [count = 0]() mutable { return ++count > 30; };
+  const RunResult first = train_agent(config, &directory, hooks);
+  EXPECT_TRUE(first.stopped);
+  EXPECT_LT(first.updates, updates);
+  const RunResult second = train_agent(config, &directory, {});
+  EXPECT_FALSE(second.stopped);
+  EXPECT_EQ(second.updates, updates);
+  // Nobody acts a second time before the first update.
+  EXPECT_GT(second.steps, first.steps);
+  EXPECT_NEAR(static_cast<double>(second.steps), static_cast<double>(config.steps), 20);
+  RlConfig other = config;
+  other.gamma = 0.5;
+  EXPECT_THROW(train_agent(other, &directory, {}), Error);
+}
+
 TEST(Dqn, ValuesThatAreNotFiniteNameTheStep) {
   RlConfig config = tiny("CartPole-v1", "dqn-2013");
   config.learning_rate = 1e30;

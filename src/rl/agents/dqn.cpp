@@ -21,7 +21,7 @@ class DqnRun {
         learner_(config, actor_.spec()),
         acting_(learner_.predictor(config.copies)),
         sampling_(static_cast<uint64_t>(config.seed), hash_text("replay")) {
-    if (directory != nullptr) saved_.emplace(*directory, config);
+    if (directory != nullptr) saved_.emplace(directory->checkpoints(), config);
     progress_.emplace(config, directory, hooks, saved_ ? saved_->last_step() : 0);
   }
 

@@ -28,8 +28,8 @@ std::vector<runs::StateTensor> tensors_of(Learner& learner) {
 
 }  // namespace
 
-SavedRun::SavedRun(const runs::RunDirectory& directory, const RlConfig& config)
-    : folder_(directory.checkpoints()),
+SavedRun::SavedRun(std::filesystem::path folder, const RlConfig& config)
+    : folder_(std::move(folder)),
       hash_(course_hash(config)),
       seed_(static_cast<uint64_t>(config.seed)),
       checkpoints_(folder_, kKept),

@@ -23,7 +23,8 @@ struct RunState {
 
 class SavedRun {
  public:
-  SavedRun(const runs::RunDirectory& directory, const RlConfig& config);
+  // Creates the folder, a run's checkpoints or one in there.
+  SavedRun(std::filesystem::path folder, const RlConfig& config);
 
   // The step of the last checkpoint; 0: there is none.
   int64_t last_step() const;

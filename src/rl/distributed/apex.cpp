@@ -31,7 +31,7 @@ class ApexLearner {
         rates_(static_cast<size_t>(comm.size() - 1), 0),
         actor_steps_(rates_.size(), 0),
         judged_at_(static_cast<size_t>(memory_.capacity()), 0) {
-    if (directory != nullptr) saved_.emplace(*directory, config);
+    if (directory != nullptr) saved_.emplace(directory->checkpoints(), config);
     steps_ = saved_ ? saved_->last_step() : 0;
     progress_.emplace(config, directory, hooks, steps_);
     for (int64_t rank = 1; rank < comm.size(); ++rank) active_.push_back(rank);

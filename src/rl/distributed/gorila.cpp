@@ -1,21 +1,32 @@
 #include "rl/distributed/gorila.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
+
+#include <fmt/format.h>
 
 #include "base/error.h"
 #include "dist/threads.h"
 #include "rl/agents/actor.h"
 #include "rl/agents/progress.h"
 #include "rl/agents/run_files.h"
+#include "rl/agents/saved_run.h"
+#include "runs/checkpoint.h"
 #include "train/servers/parameter_worker.h"
 #include "train/sharding.h"
 
 namespace trainyard::rl {
 namespace {
 
-// Between these rank 0 evaluates.
+// Of a run without --checkpoint-every.
 constexpr int64_t kStages = 5;
+
+// What all ranks must know before they begin.
+struct Beginning {
+  std::filesystem::path checkpoints;  // empty: nothing is kept
+  int64_t updates = 0;                // that the servers have done
+};
 
 train::ServerOptions server_options(const RlConfig& config) {
   train::ServerOptions options;
@@ -30,8 +41,6 @@ struct BundleReport {
   int64_t steps = 0;
   int64_t episodes = 0;
   int64_t transitions = 0;
-  double reward = 0;  // mean of the last episodes
-  double lag = 0;     // mean of the servers' updates between weights and gradient
   double seconds = 0;
 };
 
@@ -42,9 +51,9 @@ int64_t steps_after(const RlConfig& config, int64_t updates) {
 
 class Bundle {
  public:
-  Bundle(dist::Communicator& comm, const RlConfig& config, const train::ShardMap& map)
-      : comm_(comm),
-        config_(config),
+  Bundle(dist::Communicator& comm, const RlConfig& config, const train::ShardMap& map,
+         const Beginning& beginning, const runs::RunDirectory* directory, const RunHooks& hooks)
+      : config_(config),
         options_(server_options(config)),
         actor_(make_environment(config.env, config.copies), own_options(comm, config)),
         memory_(actor_.spec(), replay_options(config, actor_.spec())),
@@ -52,26 +61,40 @@ class Bundle {
         acting_(learner_.predictor(config.copies)),
         client_(comm, options_, map),
         sampling_(static_cast<uint64_t>(config.seed) + static_cast<uint64_t>(comm.rank()),
-                  hash_text("replay")) {}
+                  hash_text("replay")),
+        hooks_(hooks),
+        progress_(config, directory, hooks, steps_after(config, beginning.updates)) {
+    if (beginning.checkpoints.empty()) return;
+    saved_.emplace(beginning.checkpoints / fmt::format("learner-{}", comm.rank()), config);
+  }
 
-  bool leads() const { return comm_.rank() == 0; }
   Learner& learner() { return learner_; }
   train::ServerClient& client() { return client_; }
+  RunProgress& progress() { return progress_; }
 
-  // Steps of all bundles before the first update.
-  void warm_up() {
-    actor_.begin(add_frame_);
+  // From its last checkpoint, which may be of a later stage than the servers': its replay memory
+  // serves as well. Then, unless that has them, its share of the steps before the first update.
+  void begin(bool resumes) {
+    if (resumes && saved_ && saved_->last_step() > 0) {
+      saved_->restore(state());
+    } else {
+      actor_.begin(add_frame_);
+    }
     const int64_t share = config_.start / config_.learners;
     while (actor_.steps() < share || memory_.size() < config_.batch) act();
   }
 
-  // Updates of one stage, given out to bundles as they ask.
-  void run_stage(int64_t stage, int64_t tickets, const RunHooks& hooks, RunProgress* progress) {
+  void save() {
+    if (saved_) saved_->save(state(), actor_.steps());
+  }
+
+  // Updates of one stage, given out to bundles as they ask; `before` were done before it.
+  void run_stage(int64_t stage, int64_t tickets, int64_t before) {
     const int64_t per_round = std::max<int64_t>(1, config_.train_every / config_.copies);
     while (true) {
       const train::Answer answer = client_.pull(stage, tickets, learner_.step());
       if (answer.ticket == train::kNoTicket) break;
-      const int64_t server_updates = stage * tickets + answer.gradients;
+      const int64_t server_updates = before + answer.gradients;
       follow_target(server_updates);
       acting_->copy_weights_from(learner_.step());
       if (answer.ticket % config_.updates == 0) {
@@ -81,21 +104,22 @@ class Bundle {
       train::Request request;
       request.loss = report.loss;
       request.images = config_.batch;
-      request.stop = hooks.should_stop() ? 1 : 0;
+      request.stop = hooks_.should_stop() ? 1 : 0;
       client_.push(request, learner_.step());
-      if (progress == nullptr) continue;
-      progress->add_update(report);
-      for (const Episode& episode : actor_.take_episodes()) note(episode, progress);
-      progress->step(steps_after(config_, server_updates + 1), server_updates + 1, epsilon());
+      progress_.add_update(report);
+      for (const Episode& episode : actor_.take_episodes()) progress_.add_episode(episode);
+      progress_.step(steps_after(config_, server_updates + 1), server_updates + 1, epsilon());
     }
-    for (const Episode& episode : actor_.take_episodes()) note(episode, progress);
+    for (const Episode& episode : actor_.take_episodes()) progress_.add_episode(episode);
   }
 
   BundleReport report() const {
-    return {actor_.steps(), episodes_, memory_.end(), recent_, 0, clock_.seconds()};
+    return {actor_.steps(), progress_.episodes(), memory_.end(), progress_.seconds()};
   }
 
  private:
+  RunState state() { return {learner_, memory_, &actor_, sampling_, progress_}; }
+
   static ActorOptions own_options(const dist::Communicator& comm, const RlConfig& config) {
     ActorOptions options = actor_options(config);
     options.seed = mix_bits(options.seed * 1000003 + static_cast<uint64_t>(comm.rank()));
@@ -111,12 +135,6 @@ class Bundle {
                 [this](const Transition& transition) { memory_.add(transition); });
   }
 
-  void note(const Episode& episode, RunProgress* progress) {
-    ++episodes_;
-    recent_ += (episode.reward - recent_) / static_cast<double>(std::min<int64_t>(episodes_, 100));
-    if (progress != nullptr) progress->add_episode(episode);
-  }
-
   void follow_target(int64_t server_updates) {
     if (config_.target_every == 0) return;
     const int64_t turn = server_updates / config_.target_every;
@@ -125,7 +143,6 @@ class Bundle {
     learner_.move_target(/*always=*/true);
   }
 
-  dist::Communicator& comm_;
   const RlConfig& config_;
   train::ServerOptions options_;
   Actor actor_;
@@ -134,10 +151,10 @@ class Bundle {
   std::unique_ptr<train::Predictor> acting_;
   train::ServerClient client_;
   Chance sampling_;
+  const RunHooks& hooks_;
+  RunProgress progress_;
+  std::optional<SavedRun> saved_;
   int64_t target_turn_ = -1;
-  int64_t episodes_ = 0;
-  double recent_ = 0;
-  Stopwatch clock_;
   Actor::AddFrame add_frame_ = [this](std::span<const float> frame) {
     return memory_.add_frame(frame);
   };
@@ -149,10 +166,77 @@ class Bundle {
   };
 };
 
-int64_t updates_per_stage(const RlConfig& config) {
-  const int64_t rounds = std::max<int64_t>(0, config.steps - config.start) / config.train_every;
-  return std::max<int64_t>(1, rounds * config.updates / kStages);
+int64_t updates_after(const RlConfig& config, int64_t steps) {
+  return std::max<int64_t>(0, steps) / config.train_every * config.updates;
 }
+
+int64_t total_updates(const RlConfig& config) {
+  return std::max<int64_t>(1, updates_after(config, config.steps - config.start));
+}
+
+// A stage ends at a multiple of so many updates, or with the run. Rank 0 then evaluates, and all
+// save.
+int64_t updates_of_stage(const RlConfig& config, int64_t before) {
+  const int64_t each = config.checkpoint_every > 0 ? updates_after(config, config.checkpoint_every)
+                                                   : total_updates(config) / kStages;
+  const int64_t whole = std::max<int64_t>(1, each);
+  return std::min(total_updates(config), (before / whole + 1) * whole) - before;
+}
+
+// What the servers hold: with the bundles' own checkpoints, all of a run. Rank 0 alone uses it.
+class ServerCheckpoints {
+ public:
+  ServerCheckpoints(const runs::RunDirectory& directory, const RlConfig& config,
+                    const train::ShardMap& map)
+      : config_(config), map_(map), files_(directory.checkpoints(), kKept) {}
+
+  // Of the last one; 0: there is none.
+  int64_t updates() const {
+    const auto latest = files_.latest();
+    return latest ? runs::Checkpoint(*latest).info().step : 0;
+  }
+
+  void restore(train::ServerClient& client) const {
+    const runs::Checkpoint checkpoint(files_.latest().value());
+    checkpoint.require_fits(kModel, course_hash(config_), all_states());
+    client.set_state(checkpoint.info().step,
+                     [&](const runs::NamedType& wanted) { return checkpoint.tensor(wanted.name); });
+  }
+
+  void save(train::ServerClient& client, int64_t updates) {
+    std::vector<runs::StateTensor> tensors;
+    std::vector<Tensor> held;
+    client.get_state([&](const std::string& name, Tensor tensor) {
+      tensors.push_back(
+          {name, tensor.type(), [&held, at = held.size()] { return held[at].clone(); }});
+      held.push_back(std::move(tensor));
+    });
+    runs::CheckpointInfo info;
+    info.model = kModel;
+    info.config_hash = course_hash(config_);
+    info.step = updates;
+    info.seed = static_cast<uint64_t>(config_.seed);
+    files_.save(info, tensors, false);
+  }
+
+ private:
+  static constexpr const char* kModel = "q-network";
+  static constexpr int64_t kKept = 2;
+
+  std::vector<runs::NamedType> all_states() const {
+    std::vector<runs::NamedType> all;
+    for (const auto& shard : map_.states) {
+      for (const train::StatePiece& piece : shard) {
+        if (piece.first == 0) all.push_back(piece.whole);
+      }
+    }
+    return all;
+  }
+
+  const RlConfig& config_;
+  const train::ShardMap& map_;
+  runs::CheckpointFolder files_;
+};
 
 void give_first_weights(Bundle& bundle) {
   bundle.client().set_state(0, [&](const runs::NamedType& wanted) {
@@ -173,31 +257,15 @@ void take_weights(Bundle& bundle) {
   });
 }
 
-RunResult lead_bundles(dist::Communicator& comm, const RlConfig& config, Bundle& bundle,
-                       const runs::RunDirectory* directory, const RunHooks& hooks) {
-  RunProgress progress(config, directory, hooks, 0);
-  const int64_t tickets = updates_per_stage(config);
-  RunningMean staleness;
-  int64_t updates = 0;
-  bool stopped = false;
-  for (int64_t stage = 0; stage < kStages && !stopped; ++stage) {
-    bundle.run_stage(stage, tickets, hooks, &progress);
-    const train::Answer ended = bundle.client().end_epoch(stage);
-    updates += ended.gradients;
-    stopped = ended.stopped != 0;
-    for (const train::PushRecord& record : bundle.client().records(0)) {
-      staleness.add(static_cast<double>(record.staleness));
-    }
-    take_weights(bundle);
-    if (config.eval_every > 0 || stage + 1 == kStages) {
-      progress.add_evaluation(steps_after(config, updates),
-                              [&] { return evaluate_learner(bundle.learner()); });
-    }
-    for (int64_t rank = 1; rank < config.learners; ++rank) {
-      train::send_message(comm, rank, int64_t{stopped ? 1 : 0});
-    }
-  }
-  RunResult result = progress.result();
+// What rank 0 tells the other bundles after a stage.
+struct StageEnd {
+  int64_t stopped = 0;
+  int64_t updates = 0;  // so far
+};
+
+RunResult result_of(dist::Communicator& comm, const RlConfig& config, Bundle& bundle,
+                    int64_t updates) {
+  RunResult result = bundle.progress().result();
   BundleReport all = bundle.report();
   result.actor_rates.push_back(static_cast<double>(all.steps) / all.seconds);
   for (int64_t rank = 1; rank < config.learners; ++rank) {
@@ -207,33 +275,73 @@ RunResult lead_bundles(dist::Communicator& comm, const RlConfig& config, Bundle&
     all.transitions += other.transitions;
     result.actor_rates.push_back(static_cast<double>(other.steps) / other.seconds);
   }
-  if (directory != nullptr) write_policy(*directory, bundle.learner());
-  result.stopped = stopped;
   result.steps = all.steps;
   result.episodes = all.episodes;
   result.updates = updates;
   result.batch = config.batch;
-  result.seconds = progress.seconds();
-  result.recent_return = progress.recent_return();
-  result.policy_lag = staleness.take();
+  result.seconds = bundle.progress().seconds();
+  result.recent_return = bundle.progress().recent_return();
   result.target_changes = config.target_every > 0 ? updates / config.target_every : 0;
   result.samples_per_transition = static_cast<double>(updates * config.batch) /
                                   static_cast<double>(std::max<int64_t>(1, all.transitions));
   return result;
 }
 
-void follow_bundles(dist::Communicator& comm, const RlConfig& config, Bundle& bundle) {
-  const int64_t tickets = updates_per_stage(config);
-  for (int64_t stage = 0; stage < kStages; ++stage) {
-    bundle.run_stage(stage, tickets, {}, nullptr);
+RunResult lead_bundles(dist::Communicator& comm, const RlConfig& config, Bundle& bundle,
+                       ServerCheckpoints* checkpoints, int64_t updates) {
+  RunningMean staleness;
+  bool stopped = false;
+  for (int64_t stage = 0; updates < total_updates(config) && !stopped; ++stage) {
+    bundle.run_stage(stage, updates_of_stage(config, updates), updates);
+    const train::Answer ended = bundle.client().end_epoch(stage);
+    updates += ended.gradients;
+    stopped = ended.stopped != 0;
+    for (const train::PushRecord& record : bundle.client().records(0)) {
+      staleness.add(static_cast<double>(record.staleness));
+    }
+    take_weights(bundle);
+    if (!stopped && (config.eval_every > 0 || updates >= total_updates(config))) {
+      bundle.progress().add_evaluation(steps_after(config, updates),
+                                       [&] { return evaluate_learner(bundle.learner()); });
+    }
+    bundle.save();
+    if (checkpoints != nullptr) checkpoints->save(bundle.client(), updates);
+    for (int64_t rank = 1; rank < config.learners; ++rank) {
+      train::send_message(comm, rank, StageEnd{stopped ? 1 : 0, updates});
+    }
+  }
+  RunResult result = result_of(comm, config, bundle, updates);
+  result.stopped = stopped;
+  result.policy_lag = staleness.take();
+  return result;
+}
+
+void follow_bundles(dist::Communicator& comm, const RlConfig& config, Bundle& bundle,
+                    int64_t updates) {
+  for (int64_t stage = 0; updates < total_updates(config); ++stage) {
+    bundle.run_stage(stage, updates_of_stage(config, updates), updates);
     bundle.client().end_epoch(stage);
+    bundle.save();
     constexpr int64_t kFirst = 0;
     if (!comm.find_message({&kFirst, 1}, comm.limit_s() * train::kBetweenEpochs)) {
       throw_failure("rank {} has waited too long for rank 0 to begin the next stage", comm.rank());
     }
-    if (train::receive_message<int64_t>(comm, kFirst) != 0) break;
+    const auto end = train::receive_message<StageEnd>(comm, kFirst);
+    updates = end.updates;
+    if (end.stopped != 0) break;
   }
   train::send_message(comm, 0, bundle.report());
+}
+
+Beginning share_beginning(dist::Communicator& comm, const runs::RunDirectory* directory,
+                          const std::optional<ServerCheckpoints>& checkpoints) {
+  Json own = Json::object({{"folder", ""}, {"updates", 0}});
+  if (checkpoints) {
+    own["folder"] = std::filesystem::absolute(directory->checkpoints()).string();
+    own["updates"] = checkpoints->updates();
+  }
+  const Json all = Json::parse(comm.share_text(own.dump(-1)), "what rank 0 says");
+  return {all.at("folder").as_string(), all.at("updates").as_int()};
 }
 
 }  // namespace
@@ -254,24 +362,34 @@ RunResult train_gorila(dist::Communicator& comm, const RlConfig& config,
   const train::OptimizerOptions& optimizer = step.training.optimizer;
   const train::ShardMap map =
       train::map_shards(parameters, optimizer, own.servers, train::ShardRule::kEven);
+  std::optional<ServerCheckpoints> checkpoints;
+  if (directory != nullptr && comm.rank() == 0) checkpoints.emplace(*directory, config, map);
+  const Beginning beginning = share_beginning(comm, directory, checkpoints);
   if (comm.rank() >= own.learners) {
     const train::RatePlan rates{.schedule = {},
                                 .base = own.learning_rate,
-                                .epochs = kStages,
-                                .updates_per_epoch = updates_per_stage(own)};
+                                .epochs = 1,
+                                .updates_per_epoch = total_updates(own)};
     const auto server = static_cast<size_t>(comm.rank() - own.learners);
     train::serve_shard(comm, options, map.parameters[server], optimizer, rates);
     return {};
   }
-  Bundle bundle(comm, own, map);
-  if (bundle.leads()) give_first_weights(bundle);
+  // Of the others nothing is shown or written but their checkpoints.
+  const RunHooks silent;
+  const bool leads = comm.rank() == 0;
+  Bundle bundle(comm, own, map, beginning, leads ? directory : nullptr, leads ? hooks : silent);
+  const bool resumes = beginning.updates > 0;
+  if (leads && resumes) checkpoints->restore(bundle.client());
+  if (leads && !resumes) give_first_weights(bundle);
   comm.set_limit_s(std::max(comm.limit_s(), 60.0));
-  bundle.warm_up();
+  bundle.begin(resumes);
   RunResult result;
-  if (bundle.leads()) {
-    result = lead_bundles(comm, own, bundle, directory, hooks);
+  if (leads) {
+    result =
+        lead_bundles(comm, own, bundle, checkpoints ? &*checkpoints : nullptr, beginning.updates);
+    if (directory != nullptr) write_policy(*directory, bundle.learner());
   } else {
-    follow_bundles(comm, own, bundle);
+    follow_bundles(comm, own, bundle, beginning.updates);
   }
   bundle.client().finish();
   return result;

@@ -8,9 +8,11 @@
 namespace trainyard::rl {
 
 // One rank's part of a job of config.learners + config.servers ranks; the bundles come first. The
-// answer is complete on rank 0, which alone uses `directory` and `hooks`. Each bundle pulls
-// parameters before each update and acts with them; its target network follows every
-// config.target_every updates of the servers.
+// answer is complete on rank 0, which alone uses `hooks`. Each bundle pulls parameters before each
+// update and acts with them; its target network follows every
+// config.target_every updates of the servers. What the servers hold and each bundle's replay memory
+// and environments are saved every config.checkpoint_every steps (0: five times), a bundle's on its
+// own host, and a run resumes from there; a bundle without a checkpoint begins anew.
 RunResult train_gorila(dist::Communicator& comm, const RlConfig& config,
                        const runs::RunDirectory* directory, const RunHooks& hooks);
 
