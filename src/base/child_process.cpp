@@ -65,6 +65,28 @@ bool has_handler(pid_t process, int signal) {
   return false;
 }
 
+// While it lives, a pipe whose reader is gone does not end this process. Only for this thread:
+// others may write to children of theirs.
+class HeldSigpipe {
+ public:
+  HeldSigpipe() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~HeldSigpipe() {
+    const timespec at_once{};
+    if (sigismember(&before_, SIGPIPE) == 0) sigtimedwait(&pipe_, nullptr, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  HeldSigpipe(const HeldSigpipe&) = delete;
+  HeldSigpipe& operator=(const HeldSigpipe&) = delete;
+
+ private:
+  sigset_t pipe_;
+  sigset_t before_;
+};
+
 }  // namespace
 
 ChildProcess::ChildProcess(std::span<const std::string> command, const ChildOptions& options) {
@@ -114,8 +136,7 @@ void ChildProcess::close_pipes() const {
 }
 
 bool ChildProcess::write_all(std::string_view text, int milliseconds) const {
-  // A pipe whose reader is gone must not end this process.
-  const auto before = signal(SIGPIPE, SIG_IGN);
+  const HeldSigpipe held;
   while (!text.empty()) {
     pollfd ready{.fd = input_, .events = POLLOUT, .revents = 0};
     if (poll(&ready, 1, milliseconds) <= 0) break;
@@ -124,7 +145,6 @@ bool ChildProcess::write_all(std::string_view text, int milliseconds) const {
     if (put <= 0) break;
     text.remove_prefix(static_cast<size_t>(put));
   }
-  signal(SIGPIPE, before);
   return text.empty();
 }
 

@@ -36,6 +36,7 @@ class ChildProcess {
 
   // Appends what it wrote to stdout since; waits for at most so long. False once its output ended.
   bool read_some(std::string& text, int milliseconds) const;
+  pid_t id() const { return process_; }
   void send(int signal) const;
   // To the processes that it started itself (not to theirs) and that have a handler for the signal:
   // one that has none yet would die of it.

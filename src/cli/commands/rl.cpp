@@ -15,6 +15,7 @@
 #include "rl/agents/bench.h"
 #include "rl/agents/play.h"
 #include "rl/agents/run.h"
+#include "rl/distributed/actor_process.h"
 #include "rl/distributed/train_agent.h"
 #include "rl/env/recording.h"
 #include "train/progress.h"
@@ -164,12 +165,14 @@ int train_agents(const RlFlags& flags, std::ostream& out) {
         [&](dist::Communicator& comm) { return train_rank(flags, out, comm); });
   }
   const rl::RlConfig config = resolve_config(flags);
-  if (config.ranks() > 1 && flags.ranks == "processes" && flags.seeds.size() < 2) {
+  const bool processes = flags.ranks == "processes";
+  if (config.agent == "gorila" && processes && flags.seeds.size() < 2) {
     return start_ranks(flags, config.ranks(), out);
   }
   Showing showing(flags.quiet);
   const auto train_one = [&](const rl::RlConfig& own, const runs::RunDirectory* directory) {
-    return rl::train_agent(own, directory, showing.hooks());
+    return rl::train_agent(own, directory, showing.hooks(),
+                           processes ? rl::Actors::kProcesses : rl::Actors::kThreads);
   };
   return lead_training(flags, config, showing, train_one, out);
 }
@@ -245,6 +248,11 @@ constexpr RlAction kActions[] = {{"list", list_all},     {"train", train_agents}
                                  {"bench", bench_parts}, {"replay", replay_recordings}};
 
 int rl_command(const RlFlags& flags, std::ostream& out) {
+  // What rl train starts; not for people.
+  if (flags.action == "actor") {
+    rl::run_actor_process();
+    return 0;
+  }
   std::vector<std::string> names;
   for (const RlAction& action : kActions) {
     if (flags.action == action.name) return action.run(flags, out);

@@ -21,10 +21,11 @@ enum class ActorMessage : int64_t {
 
 struct ActorHeader {
   ActorMessage kind = ActorMessage::kPull;
-  int64_t bytes = 0;    // of what follows
-  int64_t steps = 0;    // of the environment since the last message
-  int64_t version = 0;  // updates that the actor's parameters had seen
-  double seconds = 0;   // since the actor began
+  int64_t bytes = 0;         // of what follows
+  int64_t steps = 0;         // of the environment since the last message
+  int64_t version = 0;       // updates that the actor's parameters had seen
+  double seconds = 0;        // since the actor began
+  int64_t answer_bytes = 0;  // of what follows the answer
 };
 
 struct LearnerAnswer {

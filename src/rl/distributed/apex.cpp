@@ -10,8 +10,9 @@
 #include "rl/agents/run_files.h"
 #include "rl/agents/saved_run.h"
 #include "rl/distributed/actor_messages.h"
+#include "rl/distributed/actor_process.h"
 #include "rl/distributed/remote_actor.h"
-#include "train/servers/parameter_messages.h"
+#include "train/parameter_messages.h"
 
 namespace trainyard::rl {
 namespace {
@@ -237,18 +238,18 @@ class ApexLearner {
 }  // namespace
 
 RunResult train_apex(dist::Communicator& comm, const RlConfig& config,
-                     const runs::RunDirectory* directory, const RunHooks& hooks) {
+                     const runs::RunDirectory* directory, const RunHooks& hooks, Actors actors) {
   TY_REQUIRE(comm.size() >= 2, "{} rank: a learner and at least one actor are needed", comm.size());
   if (comm.rank() == kLearnerRank) return ApexLearner(comm, config, directory, hooks).run();
-  run_actor(comm, config);
+  actors == Actors::kProcesses ? supervise_actor(comm, config) : run_actor(comm, config);
   return {};
 }
 
-RunResult train_apex_in_threads(const RlConfig& config, const runs::RunDirectory* directory,
-                                const RunHooks& hooks) {
+RunResult train_apex_here(const RlConfig& config, const runs::RunDirectory* directory,
+                          const RunHooks& hooks, Actors actors) {
   RunResult result;
   dist::run_in_threads({.ranks = config.actors + 1, .limit_s = 120}, [&](dist::Communicator& comm) {
-    RunResult own = train_apex(comm, config, directory, hooks);
+    RunResult own = train_apex(comm, config, directory, hooks, actors);
     if (comm.rank() == kLearnerRank) result = std::move(own);
   });
   return result;

@@ -88,8 +88,11 @@ class RemoteActor {
   }
 
   bool pull() {
-    train::send_message(comm_, kLearnerRank,
-                        ActorHeader{.kind = ActorMessage::kPull, .version = version_});
+    train::send_message(
+        comm_, kLearnerRank,
+        ActorHeader{.kind = ActorMessage::kPull,
+                    .version = version_,
+                    .answer_bytes = static_cast<int64_t>(parameters_.size() * sizeof(float))});
     const auto answer = train::receive_message<LearnerAnswer>(comm_, kLearnerRank);
     comm_.receive(kLearnerRank, std::as_writable_bytes(std::span(parameters_)));
     version_ = answer.version;
@@ -179,10 +182,10 @@ class RemoteActor {
 
 }  // namespace
 
-void run_actor(dist::Communicator& comm, const RlConfig& config) {
+void run_actor(dist::Communicator& comm, const RlConfig& config, uint64_t first_life) {
   const EnvSpec spec = make_environment(config.env, 1)->spec();
   RemoteActor actor(comm, config, spec);
-  for (uint64_t life = 0;; ++life) {
+  for (uint64_t life = first_life;; ++life) {
     const uint64_t seed = mix_bits(static_cast<uint64_t>(config.seed) * 1000003 +
                                    static_cast<uint64_t>(comm.rank()) * 1009 + life);
     try {

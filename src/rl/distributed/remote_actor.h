@@ -12,8 +12,9 @@ namespace trainyard::rl {
 inline constexpr int64_t kLearnerRank = 0;
 
 // Until the learner says stop. An environment that fails is begun again, and the learner is told
-// why; after `kMostProblems` of them in a row the last is thrown.
+// why; after `kMostProblems` of them in a row the last is thrown. `first_life`: how many actors of
+// this rank there were before, which decides its luck.
 inline constexpr int64_t kMostProblems = 5;
-void run_actor(dist::Communicator& comm, const RlConfig& config);
+void run_actor(dist::Communicator& comm, const RlConfig& config, uint64_t first_life = 0);
 
 }  // namespace trainyard::rl
