@@ -232,7 +232,7 @@ TEST(Claims, DistributedRl) {
       R"({"settings": {"env": "CartPole-v1"}, "alone": [], "parts": [{"result": {"act_one_steps_per_s": 1000, "updates_per_s": 10, "batch": 100}}]})");
   data = altered(
       data,
-      R"(def run(n; s): {n: n, result: {runs: [{steps_per_s: s, updates_per_s: 10, samples_per_update: 10, samples_per_transition: 1, evaluations: [{mean: 5}]}]}};
+      R"(def run(n; s): {n: n, result: {runs: [{steps: 1000, learner_seconds: {updates: 1, parcels: 0.5, pulls: 0.5}, steps_per_s: s, updates_per_s: 10, samples_per_update: 10, samples_per_transition: 1, evaluations: [{mean: 5}]}]}};
       .apex = [run(1; 1000), run(2; 1800)] | .gorila = [run(1; 1000), run(2; 700)])");
   check("distributed-rl", altered(data, kCommon),
         {{".", "Ape-X with 2 actors acts 1.80 times as fast as with 1", ""},

@@ -25,6 +25,14 @@ Json evaluation_json(const rl::Evaluation& result) {
                        {"mean_steps", result.mean_steps}});
 }
 
+Json priorities_json(const rl::RunResult& result) {
+  Json bins = Json::array();
+  for (const rl::PriorityBin& bin : result.priorities) {
+    bins.push_back(Json::object({{"low", bin.low}, {"count", bin.count}}));
+  }
+  return bins;
+}
+
 Json run_json(const SeedRun& run) {
   const rl::RunResult& r = run.result;
   Json evaluations = Json::array();
@@ -49,6 +57,11 @@ Json run_json(const SeedRun& run) {
                        {"policy_lag", r.policy_lag},
                        {"priority_staleness", r.priority_staleness},
                        {"actor_steps_per_s", Json::array_of(r.actor_rates)},
+                       {"learner_seconds", Json::object({{"updates", r.learner_time.updates},
+                                                         {"parcels", r.learner_time.parcels},
+                                                         {"pulls", r.learner_time.pulls},
+                                                         {"waiting", r.learner_time.waiting}})},
+                       {"priorities", priorities_json(r)},
                        {"stopped", r.stopped},
                        {"evaluations", std::move(evaluations)}});
 }
@@ -132,6 +145,52 @@ std::string counters(const rl::RlConfig& config, const rl::RunResult& r) {
                      r.samples_per_transition, target);
 }
 
+// Of the first seed.
+void add_priorities(report::Document& document, const rl::RunResult& r) {
+  if (r.priorities.empty()) return;
+  report::Chart chart{.kind = report::ChartKind::kBar,
+                      .title = "How likely transitions are to be learned from",
+                      .x = {.name = "times as likely as uniformly"},
+                      .y = {.name = "transitions"}};
+  report::Series series{"at the end", report::Origin::kMeasured, {}};
+  for (const rl::PriorityBin& bin : r.priorities) {
+    series.points.push_back(
+        {.x = static_cast<double>(chart.x.categories.size()), .y = static_cast<double>(bin.count)});
+    chart.x.categories.push_back(fmt::format("{:.3g} to {:.3g}", bin.low, 2 * bin.low));
+  }
+  chart.series = {std::move(series)};
+  document.blocks.emplace_back(std::move(chart));
+}
+
+// Who acts, how fast, and how old what they know is.
+void add_actors(report::Document& document, const rl::RlConfig& config, const rl::RunResult& r) {
+  if (r.actor_rates.empty()) return;
+  report::Table table({{config.agent == "gorila" ? "learner and actor" : "actor"}, {"steps/s"}});
+  for (size_t i = 0; i < r.actor_rates.size(); ++i) {
+    table.add_row(
+        {report::count_cell(static_cast<int64_t>(i) + 1), report::si_cell(r.actor_rates[i])});
+  }
+  document.blocks.emplace_back(std::move(table));
+  std::string text = fmt::format(
+      "The learner made {:.1f} updates/s. Policy lag: {:.1f} updates between the parameters used "
+      "and those there were.",
+      static_cast<double>(r.updates) / r.seconds, r.policy_lag);
+  if (r.priority_staleness > 0) {
+    text += fmt::format(
+        " Priority staleness: {:.1f} updates between the making of a priority and "
+        "its use.",
+        r.priority_staleness);
+  }
+  document.blocks.emplace_back(report::Paragraph{std::move(text)});
+  const rl::LearnerTime& t = r.learner_time;
+  if (t.updates == 0) return;
+  document.blocks.emplace_back(report::Paragraph{fmt::format(
+      "Of its {:.1f} s the learner updated for {:.0f} %, took transitions for {:.0f} %, sent "
+      "parameters for {:.0f} % and waited for actors for {:.0f} %.",
+      r.seconds, 100 * t.updates / r.seconds, 100 * t.parcels / r.seconds,
+      100 * t.pulls / r.seconds, 100 * t.waiting / r.seconds)});
+}
+
 }  // namespace
 
 report::Document training_document(const rl::RlConfig& config, std::span<const SeedRun> runs) {
@@ -149,6 +208,7 @@ report::Document training_document(const rl::RlConfig& config, std::span<const S
   }
   document.blocks.emplace_back(seeds_table(runs));
   document.blocks.emplace_back(report::Paragraph{counters(config, runs.front().result)});
+  add_actors(document, config, runs.front().result);
   add_chart(document, "Return", "steps", "return",
             {banded("evaluation", evaluations), metric_series(runs, "return")});
   add_chart(document, "Return against time", "seconds", "return",
@@ -159,6 +219,9 @@ report::Document training_document(const rl::RlConfig& config, std::span<const S
             {metric_series(runs, "epsilon")});
   add_chart(document, "Age of what is learned from", "steps", "transitions",
             {metric_series(runs, "replay_age")});
+  add_chart(document, "Policy lag and priority staleness", "steps", "updates",
+            {metric_series(runs, "policy_lag"), metric_series(runs, "priority_staleness")});
+  add_priorities(document, runs.front().result);
   document.blocks.emplace_back(
       report::Paragraph{fmt::format("Everything is in {}", runs.front().directory)});
   return document;

@@ -106,6 +106,7 @@ class DqnRun {
     result.episodes = progress_->episodes();
     result.updates = learner_.updates();
     result.batch = config_.batch;
+    result.priorities = priority_histogram(config_, memory_);
     result.seconds = progress_->seconds();
     result.recent_return = progress_->recent_return();
     result.target_changes = config_.target_every > 0 ? result.updates / config_.target_every : 0;

@@ -28,6 +28,21 @@ struct EvaluationPoint {
   Evaluation result = {};
 };
 
+// Of a memory that samples by priority: transitions that are `low` to 2 * low times as likely to
+// be sampled as they would be uniformly.
+struct PriorityBin {
+  double low = 0;
+  int64_t count = 0;
+};
+
+// Seconds of a learner that has actors.
+struct LearnerTime {
+  double updates = 0;
+  double parcels = 0;  // transitions received and added to the memory
+  double pulls = 0;    // parameters sent
+  double waiting = 0;  // for messages
+};
+
 struct RunResult {
   int64_t steps = 0;
   int64_t episodes = 0;
@@ -39,10 +54,12 @@ struct RunResult {
   double samples_per_transition = 0;
   bool stopped = false;
   std::vector<EvaluationPoint> evaluations = {};
+  std::vector<PriorityBin> priorities = {};  // at the end, ascending; empty for uniform replay
   // Of runs with actors.
   double policy_lag = 0;          // mean of updates between an actor's weights and the learner's
   double priority_staleness = 0;  // mean of updates between a priority and its use
   std::vector<double> actor_rates = {};  // steps per second
+  LearnerTime learner_time = {};
 };
 
 // The configuration is a checked one. `directory` may be null: nothing is written. A run that was

@@ -1,5 +1,8 @@
 #include "rl/agents/run_files.h"
 
+#include <cmath>
+#include <map>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -32,6 +35,21 @@ ReplayOptions replay_options(const RlConfig& config, const EnvSpec& spec) {
   options.open_frames = (config.n_step + 2) * config.copies * std::max<int64_t>(1, config.actors);
   options.sampler = config.sampler();
   return options;
+}
+
+std::vector<PriorityBin> priority_histogram(const RlConfig& config, const ReplayMemory& memory) {
+  if (config.replay == "uniform" || memory.size() == 0) return {};
+  std::map<int, int64_t> counts;
+  for (int64_t number = memory.begin(); number < memory.end(); ++number) {
+    const double likely = memory.sampler().probability(number % memory.capacity()) *
+                          static_cast<double>(memory.size());
+    if (likely > 0) ++counts[static_cast<int>(std::floor(std::log2(likely)))];
+  }
+  std::vector<PriorityBin> bins;
+  for (int power = counts.begin()->first; power <= counts.rbegin()->first; ++power) {
+    bins.push_back({std::exp2(power), counts[power]});
+  }
+  return bins;
 }
 
 Evaluation evaluate_learner(const Learner& learner) {

@@ -12,6 +12,9 @@ ActorOptions actor_options(const RlConfig& config);
 // Throws Error if a batch does not fit.
 ReplayOptions replay_options(const RlConfig& config, const EnvSpec& spec);
 
+// Empty unless the memory samples by priority.
+std::vector<PriorityBin> priority_histogram(const RlConfig& config, const ReplayMemory& memory);
+
 // As config.eval_* say, with the weights of now.
 Evaluation evaluate_learner(const Learner& learner);
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "dist/threads.h"
 #include "rl/agents/run_files.h"
 #include "rl/agents/saved_run.h"
@@ -45,7 +46,9 @@ class ApexLearner {
     pack_parameters();
     while (!active_.empty()) {
       const bool learns = may_learn();
+      const Stopwatch wait;
       const auto from = comm_.find_message(active_, learns ? 0 : kPatience);
+      time_.waiting += wait.seconds();
       if (from) handle(*from);
       release_held();
       if (learns) learn();
@@ -81,6 +84,7 @@ class ApexLearner {
   double learner_batch() const { return static_cast<double>(config_.batch); }
 
   void learn() {
+    const Stopwatch clock;
     const double share =
         std::min(1.0, static_cast<double>(steps_) / static_cast<double>(config_.steps));
     const double beta =
@@ -94,15 +98,18 @@ class ApexLearner {
       judged = learner_.updates();
     }
     packed_ = false;
+    time_.updates += clock.seconds();
   }
 
   void handle(int64_t rank) {
+    const Stopwatch clock;
     const auto header = train::receive_message<ActorHeader>(comm_, rank);
     std::vector<std::byte> body(static_cast<size_t>(header.bytes));
     if (!body.empty()) comm_.receive(rank, body);
     switch (header.kind) {
       case ActorMessage::kPull:
         answer_pull(rank);
+        time_.pulls += clock.seconds();
         return;
       case ActorMessage::kProblem:
         hooks_.note(
@@ -113,6 +120,7 @@ class ApexLearner {
       case ActorMessage::kTransitions:
         take_parcel(rank, header, body);
         held_.push_back(rank);
+        time_.parcels += clock.seconds();
         return;
     }
     throw_failure("actor {} sent a message of an unknown kind", rank);
@@ -199,6 +207,7 @@ class ApexLearner {
     result.episodes = progress_->episodes();
     result.updates = learner_.updates();
     result.batch = config_.batch;
+    result.priorities = priority_histogram(config_, memory_);
     result.seconds = progress_->seconds();
     result.recent_return = progress_->recent_return();
     result.target_changes = config_.target_every > 0 ? result.updates / config_.target_every : 0;
@@ -207,6 +216,7 @@ class ApexLearner {
     result.policy_lag = lag_total_.take();
     result.priority_staleness = staleness_total_.take();
     result.actor_rates = rates_;
+    result.learner_time = time_;
     return result;
   }
 
@@ -232,6 +242,7 @@ class ApexLearner {
   std::vector<double> rates_;
   std::vector<int64_t> actor_steps_;
   std::vector<int64_t> judged_at_;  // by slot: updates when its priority was made
+  LearnerTime time_;
   RunningMean lag_, staleness_, lag_total_, staleness_total_;
 };
 
