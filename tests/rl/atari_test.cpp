@@ -129,7 +129,8 @@ TEST(Atari, TheNetworkForItsPicturesIsThatOf2015) {
   const Graph graph = make_q_network(preset_config("ale:pong.bin", "dqn-2015"), spec, 1);
   int64_t parameters = 0;
   for (const ValueId id : graph.initializers()) {
-    if (graph.value(id).constant == nullptr) parameters += graph.value(id).type.shape.num_elements();
+    if (graph.value(id).constant == nullptr)
+      parameters += graph.value(id).type.shape.num_elements();
   }
   // 8*8*4*32+32, 4*4*32*64+64, 3*3*64*64+64, 3136*512+512, 512*6+6.
   EXPECT_EQ(parameters, 8224 + 32832 + 36928 + 1606144 + 3078);
