@@ -13,7 +13,7 @@
 #include "rl/distributed/actor_messages.h"
 #include "rl/distributed/actor_process.h"
 #include "rl/distributed/remote_actor.h"
-#include "train/parameter_messages.h"
+#include "train/servers/parameter_messages.h"
 
 namespace trainyard::rl {
 namespace {
