@@ -237,6 +237,14 @@ int64_t YamlView::integer() const {
   return value_->as_int();
 }
 
+int64_t YamlView::count(int64_t least, int64_t most) const {
+  const int64_t value = integer();
+  if (value < least || value > most) {
+    fail(fmt::format("is {}, expected {} to {}", value, least, most));
+  }
+  return value;
+}
+
 bool YamlView::boolean() const {
   if (!value_->is_bool()) fail(fmt::format("expected true or false, found {}", value_->dump(-1)));
   return value_->as_bool();
@@ -252,6 +260,12 @@ std::string YamlView::text() const {
 double YamlView::number_or(std::string_view key, double fallback) const {
   const std::optional<YamlView> found = find(key);
   return found ? found->number() : fallback;
+}
+
+int64_t YamlView::count_or(std::string_view key, int64_t fallback, int64_t least,
+                           int64_t most) const {
+  const std::optional<YamlView> found = find(key);
+  return found ? found->count(least, most) : fallback;
 }
 
 std::string YamlView::text_or(std::string_view key, std::string_view fallback) const {

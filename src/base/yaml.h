@@ -64,9 +64,12 @@ class YamlView {
   double number() const;
   double positive() const;
   int64_t integer() const;
+  // A whole number within both bounds.
+  int64_t count(int64_t least, int64_t most) const;
   bool boolean() const;
   std::string text() const;
   double number_or(std::string_view key, double fallback) const;
+  int64_t count_or(std::string_view key, int64_t fallback, int64_t least, int64_t most) const;
   std::string text_or(std::string_view key, std::string_view fallback) const;
 
  private:

@@ -16,6 +16,7 @@
 namespace trainyard::predict {
 namespace {
 
+constexpr int64_t kMostUnits = 1'000'000;  // of a device
 constexpr double kGiga = 1e9;
 constexpr double kGibi = 1024.0 * 1024.0 * 1024.0;
 
@@ -59,11 +60,11 @@ Device read_device(const std::string& id, const YamlView& view) {
   device.bytes_per_s = view.at("bandwidth_gbps").positive() * kGiga;
   device.clock_hz = view.at("clock_mhz").positive() * 1e6;
   device.base_hz = view.number_or("base_mhz", device.clock_hz / 1e6) * 1e6;
-  device.multiprocessors = static_cast<int64_t>(view.number_or("multiprocessors", 0));
+  device.multiprocessors = view.count_or("multiprocessors", 0, 0, kMostUnits);
   device.cache_bytes = view.number_or("l2_mb", 0) * 1024 * 1024;
   device.watts = view.number_or("watts", 0);
   device.host_bytes_per_s = view.number_or("host_gbps", 16) * kGiga;
-  device.cores = static_cast<int64_t>(view.number_or("cores", 0));
+  device.cores = view.count_or("cores", 0, 0, kMostUnits);
   device.inside = view.text_or("inside", "pcie3");
   device.between = view.text_or("between", "10gbe");
   device.stack = view.text_or("stack", "");

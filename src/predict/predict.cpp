@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/within.h"
 #include "predict/exchange.h"
 #include "predict/limits.h"
 
@@ -159,19 +160,15 @@ void check(const Request& request) {
   TY_CHECK(request.network != nullptr && request.device != nullptr && request.stack != nullptr &&
                request.cluster.comm != nullptr,
            "an incomplete request");
-  const auto within = [](const char* name, auto value, auto least, auto most) {
-    TY_REQUIRE(least <= value && value <= most, "{} is {}, expected {} to {}", name, value, least,
-               most);
-  };
-  within("batch", request.batch, int64_t{1}, kLargestBatch);
-  within("per-host", request.cluster.per_host, int64_t{1}, kMostWorkers);
-  within("servers", request.cluster.servers, int64_t{0}, kMostWorkers);
-  within("input-rate", request.input_images_per_s, 0.0, kMostImages);
-  within("dataset", request.dataset_images, 0.0, kMostImages);
-  within("epochs", request.epochs, 0.0, kMostEpochs);
-  within("price", request.usd_per_hour, 0.0, kHighestPrice);
+  require_within("batch", request.batch, int64_t{1}, kLargestBatch);
+  require_within("per-host", request.cluster.per_host, int64_t{1}, kMostWorkers);
+  require_within("servers", request.cluster.servers, int64_t{0}, kMostWorkers);
+  require_within("input-rate", request.input_images_per_s, 0.0, kMostImages);
+  require_within("dataset", request.dataset_images, 0.0, kMostImages);
+  require_within("epochs", request.epochs, 0.0, kMostEpochs);
+  require_within("price", request.usd_per_hour, 0.0, kHighestPrice);
   for (const int64_t workers : request.workers) {
-    within("workers", workers, int64_t{1}, kMostWorkers);
+    require_within("workers", workers, int64_t{1}, kMostWorkers);
     TY_REQUIRE(request.scaling == Scaling::kWeak || workers <= request.batch,
                "{} workers share a batch of {}: some would have no image; use fewer workers, a "
                "larger --batch or --scaling weak",

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/within.h"
 #include "data/class_balance.h"
 #include "dist/all_reduce.h"
 #include "train/objective.h"
@@ -143,10 +144,7 @@ Settings settings_of(TrainConfig& config) {
 }
 
 void check(const TrainConfig& config) {
-  const auto within = [](std::string_view name, int64_t value, int64_t least, int64_t most) {
-    TY_REQUIRE(least <= value && value <= most, "{} is {}, expected {} to {}", name, value, least,
-               most);
-  };
+  const auto within = require_within<int64_t>;
   within("epochs", config.epochs, 1, kMostEpochs);
   within("batch", config.batch, 1, kLargestBatch);
   within("accumulate", config.accumulate, 1, kLargestBatch);

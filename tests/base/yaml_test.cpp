@@ -57,6 +57,11 @@ TEST(Yaml, FallbacksAreForWhatIsAbsentNotForWhatIsWrong) {
   EXPECT_THROW(root.at("b").integer(), Error);
   EXPECT_THROW(root.at("a").boolean(), Error);
   EXPECT_THROW(root.at("d").positive(), Error);
+  EXPECT_EQ(root.count_or("a", 5, 1, 2), 2);
+  EXPECT_EQ(root.count_or("z", 5, 1, 2), 5);
+  EXPECT_EQ(message_of([&] { root.at("d").count(0, 9); }),
+            "my.yaml:4: field 'd': is -1, expected 0 to 9");
+  EXPECT_THROW(root.at("a").count(3, 9), Error);
   EXPECT_THROW(root.at("a").members(), Error);
   EXPECT_THROW(root.items(), Error);
   EXPECT_THROW(root.at("z"), Error);

@@ -12,9 +12,10 @@ namespace trainyard::schedule {
 SpeedPoint speed_of_run(const std::filesystem::path& folder) {
   const std::filesystem::path config = folder / "config.yaml";
   const auto document = YamlDocument::parse(read_file(config), config.string());
+  constexpr int64_t kMostRanks = 1'000'000;
   SpeedPoint point;
-  point.workers = static_cast<int64_t>(document->root().number_or("workers", 1));
-  const auto servers = static_cast<int64_t>(document->root().number_or("servers", 0));
+  point.workers = document->root().count_or("workers", 1, 1, kMostRanks);
+  const auto servers = document->root().count_or("servers", 0, 0, kMostRanks);
   point.servers = servers > 0 ? servers : point.workers;
   std::vector<double> seconds;
   for (const Json& line : runs::read_metrics(folder / "metrics.jsonl")) {
