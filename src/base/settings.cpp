@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/random.h"
 #include "base/yaml.h"
@@ -43,6 +44,12 @@ std::string flag_of_setting(std::string name) {
 std::string setting_of_flag(std::string flag) {
   std::replace(flag.begin(), flag.end(), '-', '_');
   return flag;
+}
+
+std::string read_settings_file(const std::string& path) {
+  std::string text = read_file(path);
+  TY_REQUIRE(text.find_first_not_of(" \t\r\n") != std::string::npos, "{}: the file is empty", path);
+  return text;
 }
 
 void Settings::add(std::string name, Variable variable, std::string help) {

@@ -15,6 +15,9 @@ namespace trainyard {
 std::string flag_of_setting(std::string name);
 std::string setting_of_flag(std::string flag);
 
+// The text of a file of settings. Throws Error for one without any.
+std::string read_settings_file(const std::string& path);
+
 // Binds names to variables, which must outlive it.
 class Settings {
  public:

@@ -45,6 +45,24 @@ TEST(Signals, AScaleStudyDoesNotWaitForALauncherThatHangs) {
   EXPECT_NE(scale.words().find("stopped; nothing is kept"), std::string::npos) << scale.words();
 }
 
+// However little it says, a stopped run says how to resume it.
+TEST(Signals, QuietAgentsSayHowToResume) {
+  for (const char* actors : {"0", "1"}) {
+    const TemporaryFolder folder("signals");
+    StartedProgram agents(
+        {TY_PROGRAM, "rl", "train", "--quiet", "--steps", "100000000", "--actors", actors,
+         "--log-every", "100", "--runs-dir", folder / "runs", "--name", "a"},
+        folder / "log");
+    const fs::path metrics = folder / "runs/a/metrics.jsonl";
+    ASSERT_TRUE(eventually([&] { return fs::exists(metrics) && fs::file_size(metrics) > 0; }))
+        << agents.words();
+    kill(agents.process(), SIGTERM);
+    EXPECT_EQ(agents.wait(Seconds(30)), 1) << agents.words();
+    EXPECT_NE(agents.words().find("go on with: trainyard rl train --resume"), std::string::npos)
+        << agents.words();
+  }
+}
+
 // A lab of one step that would train for hours.
 std::vector<std::string> long_lab(const TemporaryFolder& folder) {
   write_file(folder / "long.yaml",

@@ -1,11 +1,15 @@
 // `trainyard rl`: reinforcement learning.
 #include <iostream>
 #include <memory>
+#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/settings.h"
+#include "base/shell.h"
 #include "base/stop_signals.h"
 #include "base/text.h"
+#include "base/within.h"
 #include "cli/command.h"
 #include "cli/reports/rl_reports.h"
 #include "cli/rl_flags.h"
@@ -14,14 +18,18 @@
 #include "dist/mpi/mpi_ranks.h"
 #include "rl/agents/bench.h"
 #include "rl/agents/play.h"
+#include "rl/agents/q_network.h"
 #include "rl/agents/run.h"
 #include "rl/distributed/actor_process.h"
 #include "rl/distributed/train_agent.h"
+#include "rl/env/environment.h"
 #include "rl/env/recording.h"
 #include "train/progress.h"
 
 namespace trainyard::cli {
 namespace {
+
+constexpr double kLongestBench = 3600;  // seconds of each part
 
 struct RlFlags {
   std::string action;
@@ -61,14 +69,25 @@ runs::RunDirectory open_run(const RlFlags& flags, const rl::RlConfig& config,
 // The text of the file that settings come from; empty: there is none.
 std::string settings_text(const RlFlags& flags) {
   if (!flags.resume.empty()) {
-    return read_file(runs::RunDirectory::resume(flags.root, flags.resume).config());
+    return read_settings_file(runs::RunDirectory::resume(flags.root, flags.resume).config());
   }
-  return flags.config_file.empty() ? "" : read_file(flags.config_file);
+  return flags.config_file.empty() ? "" : read_settings_file(flags.config_file);
 }
 
 rl::RlConfig resolve_config(const RlFlags& flags) {
   return flags.settings.resolve(settings_text(flags),
                                 flags.resume.empty() ? flags.config_file : flags.resume);
+}
+
+// Seeds of the runs: those of --seeds, or the one of the settings.
+std::vector<int64_t> seeds_of(const RlFlags& flags, const rl::RlConfig& config) {
+  if (flags.seeds.empty()) return {config.seed};
+  for (const int64_t seed : flags.seeds) require_within<int64_t>("--seeds", seed, 0, INT64_MAX);
+  TY_REQUIRE(std::set(flags.seeds.begin(), flags.seeds.end()).size() == flags.seeds.size(),
+             "--seeds names a seed twice");
+  TY_REQUIRE(flags.seeds.size() == 1 || flags.resume.empty(), "--resume continues one run, not {}",
+             flags.seeds.size());
+  return flags.seeds;
 }
 
 // What a run shows on stderr; ranks but the first are silent.
@@ -93,10 +112,7 @@ using TrainOne = std::function<rl::RunResult(const rl::RlConfig&, const runs::Ru
 // A run for each seed, and the report of all.
 int lead_training(const RlFlags& flags, const rl::RlConfig& config, Showing& showing,
                   const TrainOne& train_one, std::ostream& out) {
-  std::vector<int64_t> seeds = flags.seeds;
-  if (seeds.empty()) seeds = {config.seed};
-  TY_REQUIRE(seeds.size() == 1 || flags.resume.empty(), "--resume continues one run, not {}",
-             seeds.size());
+  const std::vector<int64_t> seeds = seeds_of(flags, config);
   std::vector<SeedRun> done;
   for (const int64_t seed : seeds) {
     rl::RlConfig own = config;
@@ -108,8 +124,10 @@ int lead_training(const RlFlags& flags, const rl::RlConfig& config, Showing& sho
     showing.note(fmt::format("{} on {}, seed {} -> {}", own.agent, own.env, seed, path));
     done.push_back({seed, path, train_one(own, &directory)});
     if (!done.back().result.stopped) continue;
-    showing.note(fmt::format("Stopped after step {}. Resume with: trainyard rl train --resume {}",
-                             done.back().result.steps, path));
+    const std::string text =
+        fmt::format("trainyard: stopped after step {}; resume with: trainyard rl train --resume {}",
+                    done.back().result.steps, shell_word(path));
+    flags.quiet ? void(std::cerr << text << "\n") : showing.note(text);
     break;
   }
   const report::Document document = training_document(config, done);
@@ -165,6 +183,8 @@ int train_agents(const RlFlags& flags, std::ostream& out) {
         [&](dist::Communicator& comm) { return train_rank(flags, out, comm); });
   }
   const rl::RlConfig config = resolve_config(flags);
+  // What cannot be played or learned is refused before there is a run directory.
+  rl::require_learnable(config, rl::make_environment(config.env, 1)->spec());
   const bool processes = flags.ranks == "processes";
   if (config.agent == "gorila" && processes && flags.seeds.size() < 2) {
     return start_ranks(flags, config.ranks(), out);
@@ -228,7 +248,8 @@ int play_run(const RlFlags& flags, std::ostream& out) {
 
 int bench_parts(const RlFlags& flags, std::ostream& out) {
   const rl::RlConfig config = resolve_config(flags);
-  TY_REQUIRE(flags.seconds > 0, "--seconds is {}, expected above 0", flags.seconds);
+  TY_REQUIRE(flags.seconds > 0 && flags.seconds <= kLongestBench,
+             "--seconds is {}, expected above 0 and up to {}", flags.seconds, kLongestBench);
   out << report::render(bench_document(config, rl::bench_agent(config, {.seconds = flags.seconds})),
                         flags.format);
   return 0;
@@ -242,10 +263,11 @@ int list_all(const RlFlags& flags, std::ostream& out) {
 struct RlAction {
   const char* name;
   int (*run)(const RlFlags&, std::ostream&);
+  bool takes_path = false;
 };
-constexpr RlAction kActions[] = {{"list", list_all},     {"train", train_agents},
-                                 {"play", play_run},     {"evaluate", evaluate_run},
-                                 {"bench", bench_parts}, {"replay", replay_recordings}};
+constexpr RlAction kActions[] = {{"list", list_all},       {"train", train_agents},
+                                 {"play", play_run, true}, {"evaluate", evaluate_run, true},
+                                 {"bench", bench_parts},   {"replay", replay_recordings, true}};
 
 int rl_command(const RlFlags& flags, std::ostream& out) {
   // What rl train starts; not for people.
@@ -255,7 +277,11 @@ int rl_command(const RlFlags& flags, std::ostream& out) {
   }
   std::vector<std::string> names;
   for (const RlAction& action : kActions) {
-    if (flags.action == action.name) return action.run(flags, out);
+    if (flags.action == action.name) {
+      TY_REQUIRE(action.takes_path || flags.path.empty(), "rl {} takes no PATH, got '{}'",
+                 action.name, flags.path);
+      return action.run(flags, out);
+    }
     names.emplace_back(action.name);
   }
   throw_error("rl: '{}' is not one of {}.{}", flags.action, join(names, ", "),

@@ -71,10 +71,7 @@ std::string config_path(const TrainFlags& flags) {
 
 std::string config_text(const TrainFlags& flags) {
   const std::string path = config_path(flags);
-  if (path.empty()) return {};
-  std::string text = read_file(path);
-  TY_REQUIRE(text.find_first_not_of(" \t\r\n") != std::string::npos, "{}: the file is empty", path);
-  return text;
+  return path.empty() ? std::string() : read_settings_file(path);
 }
 
 // Settings from flags and file. `ranks` are those that a launcher started; 0: none did.

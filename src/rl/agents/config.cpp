@@ -7,9 +7,19 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/within.h"
 
 namespace trainyard::rl {
 namespace {
+
+// See docs/limits.md.
+constexpr int64_t kMostSteps = int64_t{1} << 40U;
+constexpr int64_t kMostCopies = 4096;
+constexpr int64_t kLargestBatch = 65536;
+constexpr int64_t kMostRewards = 10'000;
+constexpr int64_t kMostTransitions = 1'000'000'000;
+constexpr double kMostReplayMb = 1 << 20;
+constexpr int64_t kMostRanks = 1024;
 
 void add_learning(Settings& settings, RlConfig& c) {
   settings.add("env", &c.env, "an environment of 'trainyard rl list', ale:ROM or exec:COMMAND");
@@ -72,11 +82,36 @@ void add_running(Settings& settings, RlConfig& c) {
 }
 
 void require_share(double value, const char* name) {
-  TY_REQUIRE(value >= 0 && value <= 1, "{} is {}, expected 0 to 1", name, value);
+  require_within(name, value, 0.0, 1.0);
 }
 
-void require_at_least(int64_t value, int64_t least, const char* name) {
-  TY_REQUIRE(value >= least, "{} is {}, expected {} or more", name, value, least);
+void require_positive(double value, const char* name) {
+  TY_REQUIRE(value > 0, "{} is {}, expected above 0", name, value);
+}
+
+void check_counts(const RlConfig& c) {
+  const auto within = require_within<int64_t>;
+  within("seed", c.seed, 0, INT64_MAX);
+  within("copies", c.copies, 1, kMostCopies);
+  within("batch", c.batch, 1, kLargestBatch);
+  within("n_step", c.n_step, 1, kMostRewards);
+  within("capacity", c.capacity, 1, kMostTransitions);
+  within("actors", c.actors, 0, kMostRanks);
+  within("learners", c.learners, 1, kMostRanks);
+  within("servers", c.servers, 1, kMostRanks);
+  within("threads", c.threads, 0, kMostRanks);
+  within("steps", c.steps, 1, kMostSteps);
+  within("start", c.start, 0, kMostSteps);
+  within("train_every", c.train_every, 1, kMostSteps);
+  within("updates", c.updates, 0, kMostSteps);
+  within("target_every", c.target_every, 0, kMostSteps);
+  within("exploration_steps", c.exploration_steps, 0, kMostSteps);
+  within("send_every", c.send_every, 1, kMostTransitions);
+  within("pull_every", c.pull_every, 1, kMostSteps);
+  within("eval_every", c.eval_every, 0, kMostSteps);
+  within("eval_episodes", c.eval_episodes, 1, kMostSteps);
+  within("log_every", c.log_every, 1, kMostSteps);
+  within("checkpoint_every", c.checkpoint_every, 0, kMostSteps);
 }
 
 }  // namespace
@@ -102,34 +137,27 @@ Settings settings_of(RlConfig& config) {
 }
 
 void check(const RlConfig& c) {
-  require_at_least(c.steps, 1, "steps");
-  require_at_least(c.copies, 1, "copies");
-  require_at_least(c.batch, 1, "batch");
-  require_at_least(c.n_step, 1, "n_step");
-  require_at_least(c.start, 0, "start");
-  require_at_least(c.train_every, 1, "train_every");
-  require_at_least(c.updates, 0, "updates");
-  require_at_least(c.target_every, 0, "target_every");
-  require_at_least(c.actors, 0, "actors");
-  require_at_least(c.learners, 1, "learners");
-  require_at_least(c.servers, 1, "servers");
-  require_at_least(c.send_every, 1, "send_every");
-  require_at_least(c.pull_every, 1, "pull_every");
-  require_at_least(c.eval_episodes, 1, "eval_episodes");
-  require_at_least(c.log_every, 1, "log_every");
+  check_counts(c);
   require_share(c.gamma, "gamma");
   require_share(c.epsilon, "epsilon");
   require_share(c.final_epsilon, "final_epsilon");
   require_share(c.eval_epsilon, "eval_epsilon");
   require_share(c.final_rate, "final_rate");
   require_share(c.beta, "beta");
+  require_share(c.step_size_decay, "step_size_decay");
   TY_REQUIRE(c.tau > 0 && c.tau <= 1, "tau is {}, expected above 0 and up to 1", c.tau);
-  TY_REQUIRE(c.learning_rate > 0, "learning_rate is {}, expected above 0", c.learning_rate);
-  TY_REQUIRE(c.replay_ratio > 0, "replay_ratio is {}, expected above 0", c.replay_ratio);
+  require_positive(c.learning_rate, "learning_rate");
+  require_positive(c.replay_ratio, "replay_ratio");
+  require_positive(c.step_size, "step_size");
+  TY_REQUIRE(c.clip_norm >= 0, "clip_norm is {}, expected 0 or more", c.clip_norm);
+  require_within("replay_mb", c.replay_mb, 0.0, kMostReplayMb);
   TY_REQUIRE(c.replay_mb > 0 || c.capacity >= c.batch,
              "the replay memory holds {} transitions, less than a batch of {}", c.capacity,
              c.batch);
   TY_REQUIRE(c.loss == "huber" || c.loss == "mse", "loss '{}': expected huber or mse", c.loss);
+  const std::vector<std::string>& optimizers = train::optimizer_names();
+  TY_REQUIRE(std::find(optimizers.begin(), optimizers.end(), c.optimizer) != optimizers.end(),
+             "optimizer '{}': expected {}", c.optimizer, join(optimizers, ", "));
   const std::vector<std::string>& kinds = epsilon_schedules();
   TY_REQUIRE(std::find(kinds.begin(), kinds.end(), c.exploration) != kinds.end(),
              "exploration '{}': expected {}", c.exploration, join(kinds, ", "));

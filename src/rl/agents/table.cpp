@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "rl/agents/progress.h"
+#include "rl/agents/q_network.h"
 #include "rl/agents/q_objective.h"
 #include "rl/agents/run_files.h"
 
@@ -91,10 +92,7 @@ RunResult train_table(const RlConfig& config, const runs::RunDirectory* director
                       const RunHooks& hooks) {
   const auto environment = make_environment(config.env, 1);
   const EnvSpec& spec = environment->spec();
-  TY_REQUIRE(spec.encoding == Encoding::kCell,
-             "--agent {} needs an environment whose states can be counted, as CliffWalking-v1 or "
-             "FrozenLake-v1; {} has observations of {} numbers. Try --agent dqn",
-             config.agent, spec.name, spec.observation_size());
+  require_learnable(config, spec);
   QTable table(spec.observation_size(), spec.actions);
   RunProgress progress(config, directory, hooks, 0);
   const EpsilonSchedule schedule = config.epsilon_schedule();
