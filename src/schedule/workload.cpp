@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "base/csv.h"
 #include "base/error.h"
@@ -14,6 +15,10 @@
 
 namespace trainyard::schedule {
 namespace {
+
+constexpr int64_t kMostNodes = 10'000'000;
+constexpr int64_t kMostTasks = 1'000'000;  // workers or servers of a job
+constexpr double kMostSeconds = 1e10;
 
 Resources read_resources(const YamlView& view) {
   view.only({"cpu", "gpu", "memory_gb", "bandwidth_gbps"});
@@ -40,10 +45,10 @@ Cluster read_cluster(const YamlView& view) {
     const auto found = std::find(cluster.types.begin(), cluster.types.end(), type);
     node.type = static_cast<int32_t>(found - cluster.types.begin());
     if (found == cluster.types.end()) cluster.types.push_back(type);
-    const int64_t count = group.at("nodes").integer();
-    if (count < 1 || count > 10'000'000) group.at("nodes").fail("expected 1 to 10,000,000");
+    const int64_t count = group.at("nodes").count(1, kMostNodes);
     cluster.nodes.insert(cluster.nodes.end(), static_cast<size_t>(count), node);
   }
+  if (cluster.nodes.empty()) view.fail("a cluster without nodes");
   return cluster;
 }
 
@@ -89,8 +94,11 @@ double read_steps(const YamlView& job) {
 Job read_gang(const YamlView& view, const Cluster& cluster) {
   Job job;
   job.rigid = true;
-  job.gang = static_cast<int32_t>(view.at("gpus").integer());
-  if (job.gang < 1) view.at("gpus").fail("expected 1 or more");
+  for (const char* field : {"form", "theta", "speed", "loss", "worker", "server"}) {
+    if (const auto other = view.find(field))
+      other->fail("a gang, which has gpus, takes no such field");
+  }
+  job.gang = static_cast<int32_t>(view.at("gpus").count(1, kMostTasks));
   job.most_workers = job.gang;
   job.worker = {view.number_or("cpu", 0), 1, 0, 0};
   std::vector<double> speeds(cluster.types.size(), 1.0);
@@ -117,11 +125,10 @@ Job read_job(const YamlView& view, const Cluster& cluster) {
   } else {
     job.worker = read_resources(view.at("worker"));
     if (const auto server = view.find("server")) job.server = read_resources(*server);
-    job.most_workers = static_cast<int32_t>(view.number_or("most_workers", 16));
-    job.most_servers =
-        static_cast<int32_t>(view.number_or("most_servers", view.find("server") ? 16 : 0));
-    job.gang = static_cast<int32_t>(view.number_or("workers", 4));
-    if (job.most_workers < 1) view.at("most_workers").fail("expected 1 or more");
+    job.most_workers = static_cast<int32_t>(view.count_or("most_workers", 16, 1, kMostTasks));
+    job.most_servers = static_cast<int32_t>(
+        view.count_or("most_servers", view.find("server") ? 16 : 0, 0, kMostTasks));
+    job.gang = static_cast<int32_t>(view.count_or("workers", 4, 1, kMostTasks));
     job.gang = std::clamp(job.gang, 1, job.most_workers);
     job.progress = std::make_shared<SteadyProgress>(read_steps(view), read_speed(view));
   }
@@ -129,7 +136,9 @@ Job read_job(const YamlView& view, const Cluster& cluster) {
   job.model = view.text_or("model", job.id);
   job.arrival = view.number_or("arrival_s", 0);
   job.weight = view.number_or("weight", 1);
-  if (job.arrival < 0) view.at("arrival_s").fail("expected 0 or more");
+  if (!(job.arrival >= 0 && job.arrival <= kMostSeconds)) {
+    view.at("arrival_s").fail(fmt::format("expected 0 to {:g}", kMostSeconds));
+  }
   if (job.weight <= 0) view.at("weight").fail("expected more than 0");
   return job;
 }
@@ -158,12 +167,15 @@ Workload workload_from_yaml(std::string_view text, const std::string& origin) {
   if (const auto failures = root.find("failures")) {
     for (const YamlView& item : failures->items()) {
       item.only({"node", "at_s", "until_s"});
-      workload.options.failures.push_back({static_cast<int32_t>(item.at("node").integer()),
-                                           item.at("at_s").number(), item.at("until_s").number()});
+      workload.options.failures.push_back(
+          {static_cast<int32_t>(item.at("node").count(0, kMostNodes)), item.at("at_s").number(),
+           item.at("until_s").number()});
     }
   }
+  std::set<std::string> ids;
   for (const YamlView& item : root.at("jobs").items()) {
     workload.jobs.push_back(read_job(item, workload.cluster));
+    if (!ids.insert(workload.jobs.back().id).second) item.at("id").fail("another job has this id");
   }
   TY_REQUIRE(!workload.jobs.empty(), "{}: no jobs", origin);
   sort_jobs(workload);
@@ -185,9 +197,10 @@ Workload workload_from_csv(std::string_view text, const std::string& origin,
   for (size_t i = 0; i < table.size(); ++i) {
     const CsvRow row = table.row(i);
     Job job;
-    job.gang = static_cast<int32_t>(row.integer("num_gpu"));
-    if (job.gang == 0) continue;  // a task without devices
-    if (job.gang < 0) row.fail("num_gpu", "expected 0 or more");
+    const int64_t devices = row.integer("num_gpu");
+    if (devices == 0) continue;  // a task without devices
+    if (devices < 0 || devices > kMostTasks) row.fail("num_gpu", "expected 0 or more, not as many");
+    job.gang = static_cast<int32_t>(devices);
     job.arrival = row.number(alibaba ? "creation_time" : "submit_time");
     double duration = 0;
     if (alibaba) {

@@ -10,6 +10,7 @@
 #include "base/stop_signals.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
+#include "base/within.h"
 #include "cli/command.h"
 #include "schedule/decision_time.h"
 #include "schedule/live/live_jobs.h"
@@ -63,10 +64,7 @@ schedule::Workload load(const ScheduleOptions& options) {
   defaults.gpus_per_node = options.gpus_per_node;
   defaults.throughputs = options.throughputs;
   defaults.applications = options.applications;
-  if (options.nodes) {
-    TY_REQUIRE(*options.nodes >= 1, "--nodes is {}, expected 1 or more", *options.nodes);
-    defaults.nodes = static_cast<int32_t>(*options.nodes);
-  }
+  if (options.nodes) defaults.nodes = static_cast<int32_t>(*options.nodes);
   schedule::Workload workload =
       schedule::load_workload(options.workload, defaults, static_cast<uint64_t>(options.seed));
   // A trace of Gavel has them already, of each device.
@@ -153,8 +151,6 @@ int decide_command(const ScheduleOptions& options, std::ostream& out) {
 // Real trainings, one policy after another, each in a folder of its own.
 int run_command(const ScheduleOptions& options, std::ostream& out) {
   TY_REQUIRE(!options.workload.empty(), "schedule run: the YAML file with the jobs is missing");
-  TY_REQUIRE(options.slots >= 1 && options.slots <= 1024, "--slots is {}, expected 1 or more",
-             options.slots);
   const schedule::LivePlan plan =
       schedule::read_live_plan(read_file(options.workload), options.workload);
   const std::vector<std::string> names = split(options.policies, ',');
@@ -179,9 +175,24 @@ int run_command(const ScheduleOptions& options, std::ostream& out) {
   return 0;
 }
 
+// See docs/limits.md.
+void check_numbers(const ScheduleOptions& options) {
+  const auto within = require_within<int64_t>;
+  within("--nodes", options.nodes.value_or(1), 1, 10'000'000);
+  within("--jobs", options.jobs, 1, 100'000);
+  within("--slots", options.slots, 1, 1024);
+  within("--seed", options.seed, 0, INT64_MAX);
+  TY_REQUIRE(options.gpus_per_node > 0 && options.gpus_per_node <= 1024,
+             "--gpus-per-node is {:g}, expected above 0 and up to 1024", options.gpus_per_node);
+}
+
 int schedule_command(const ScheduleOptions& given, std::ostream& out) {
-  if (given.action == "policies") return list_command(given, out);
-  if (given.action == "decide") return decide_command(given, out);
+  check_numbers(given);
+  if (given.action == "policies" || given.action == "decide") {
+    TY_REQUIRE(given.workload.empty(), "schedule {} takes no WORKLOAD, got '{}'", given.action,
+               given.workload);
+    return given.action == "decide" ? decide_command(given, out) : list_command(given, out);
+  }
   if (given.action == "run") return run_command(given, out);
   ScheduleOptions options = given;
   // `schedule WORKLOAD` is a simulation.

@@ -1,8 +1,11 @@
 #include "schedule/live/live_jobs.h"
 
+#include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include <fmt/format.h>
@@ -10,6 +13,7 @@
 #include "base/child_process.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/printable.h"
 #include "base/shell.h"
 #include "base/stopwatch.h"
 #include "base/yaml.h"
@@ -20,6 +24,7 @@ namespace trainyard::schedule {
 namespace {
 
 constexpr double kClearlyFaster = 1.2;
+constexpr double kLongestWait = 1e7;  // seconds
 constexpr auto kLook = std::chrono::milliseconds(200);
 
 class LiveRun {
@@ -38,7 +43,7 @@ class LiveRun {
       job.worker = {1, 0, 0, 0};
       job.most_workers = std::min(one.most_workers, options.slots);
       job.gang = job.most_workers;
-      auto progress = std::make_shared<LiveProgress>(options.folder / one.id, epochs_of(one));
+      auto progress = std::make_shared<LiveProgress>(options.folder / one.id, one.epochs);
       progress_.push_back(progress);
       job.progress = std::move(progress);
       jobs_.push_back(std::move(job));
@@ -73,13 +78,6 @@ class LiveRun {
   static const std::filesystem::path& prepare(const std::filesystem::path& folder) {
     std::filesystem::create_directories(folder);
     return folder;
-  }
-
-  static double epochs_of(const LiveJob& job) {
-    for (size_t i = 0; i + 1 < job.train.size(); ++i) {
-      if (job.train[i] == "--epochs") return std::stod(job.train[i + 1]);
-    }
-    throw_error("job {}: --epochs is missing in its arguments", job.id);
   }
 
   double now() const { return before_ + watch_.seconds(); }
@@ -275,6 +273,47 @@ class LiveRun {
   SimulationResult result_;
 };
 
+// What the arguments of a training say of its length. Fails for those that the scheduler gives
+// itself.
+double read_epochs(const YamlView& view, const std::vector<std::string>& words) {
+  constexpr double kMostEpochs = 1e6;
+  for (const std::string& word : words) {
+    const std::string flag = word.substr(0, word.find('='));
+    for (const char* own : {"--workers", "--threads", "--runs-dir", "--name", "--resume"}) {
+      if (flag == own) view.fail(fmt::format("{} is for the scheduler to say", own));
+    }
+  }
+  const auto found = std::find(words.begin(), words.end(), "--epochs");
+  if (found == words.end() || found + 1 == words.end()) view.fail("--epochs is missing");
+  const std::string& text = *(found + 1);
+  double epochs = 0;
+  const auto [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), epochs);
+  if (failure != std::errc() || stop != text.data() + text.size() ||
+      !(epochs >= 1 && epochs <= kMostEpochs)) {
+    view.fail(fmt::format("--epochs {}: expected 1 to {:g}", text, kMostEpochs));
+  }
+  return epochs;
+}
+
+LiveJob read_live_job(const YamlView& view) {
+  constexpr int64_t kMostWorkers = 1024;
+  view.only({"id", "train", "arrival_s", "most_workers"});
+  LiveJob job;
+  job.id = view.at("id").text();
+  if (job.id.empty() || job.id.find('/') != std::string::npos || job.id.starts_with('.') ||
+      printable(job.id) != job.id) {
+    view.at("id").fail("expected a name for a folder");
+  }
+  job.train = shell_words(view.at("train").text());
+  job.epochs = read_epochs(view.at("train"), job.train);
+  job.arrival = view.number_or("arrival_s", 0);
+  if (!(job.arrival >= 0 && job.arrival <= kLongestWait)) {
+    view.at("arrival_s").fail(fmt::format("expected 0 to {:g}", kLongestWait));
+  }
+  job.most_workers = static_cast<int32_t>(view.count_or("most_workers", 1, 1, kMostWorkers));
+  return job;
+}
+
 }  // namespace
 
 LivePlan read_live_plan(std::string_view text, const std::string& origin) {
@@ -283,18 +322,13 @@ LivePlan read_live_plan(std::string_view text, const std::string& origin) {
   root.only({"interval_s", "jobs"});
   LivePlan plan;
   plan.interval = root.number_or("interval_s", 10);
+  if (!(plan.interval > 0 && plan.interval <= kLongestWait)) {
+    root.at("interval_s").fail(fmt::format("expected more than 0, at most {:g}", kLongestWait));
+  }
+  std::set<std::string> ids;
   for (const YamlView& item : root.at("jobs").items()) {
-    item.only({"id", "train", "arrival_s", "most_workers"});
-    LiveJob job;
-    job.id = item.at("id").text();
-    job.train = shell_words(item.at("train").text());
-    job.arrival = item.number_or("arrival_s", 0);
-    job.most_workers = static_cast<int32_t>(item.number_or("most_workers", 1));
-    if (job.id.empty() || job.id.find('/') != std::string::npos) {
-      item.at("id").fail("expected a name for a folder");
-    }
-    if (job.most_workers < 1) item.at("most_workers").fail("expected 1 or more");
-    plan.jobs.push_back(std::move(job));
+    plan.jobs.push_back(read_live_job(item));
+    if (!ids.insert(plan.jobs.back().id).second) item.at("id").fail("another job has this id");
   }
   TY_REQUIRE(!plan.jobs.empty(), "{}: no jobs", origin);
   std::stable_sort(plan.jobs.begin(), plan.jobs.end(),

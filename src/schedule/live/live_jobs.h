@@ -15,6 +15,7 @@ namespace trainyard::schedule {
 struct LiveJob {
   std::string id;
   std::vector<std::string> train;  // arguments of `trainyard train`, without workers and names
+  double epochs = 1;               // what they say of it
   double arrival = 0;              // seconds after the beginning
   int32_t most_workers = 1;
 };
