@@ -6,9 +6,11 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/within.h"
 #include "cli/command.h"
 #include "cli/count_list.h"
 #include "cli/model_argument.h"
+#include "predict/limits.h"
 #include "predict/predict.h"
 #include "schedule/published.h"
 #include "schedule/speed/run_speed.h"
@@ -168,14 +170,13 @@ report::SpeedReport speed_report(const OptimusOptions& options,
     p = std::max(p, point.servers);
     w = std::max(w, point.workers);
   }
-  made.next = schedule::pairs_to_measure(
-      form, speeds.batch, made.points, std::min<int64_t>(p, 32), std::min<int64_t>(w, 32),
-      static_cast<size_t>(std::clamp<int64_t>(options.next, 0, 20)));
+  made.next =
+      schedule::pairs_to_measure(form, speeds.batch, made.points, std::min<int64_t>(p, 32),
+                                 std::min<int64_t>(w, 32), static_cast<size_t>(options.next));
   return made;
 }
 
 int speed_command(const OptimusOptions& options, std::ostream& out) {
-  TY_REQUIRE(options.batch >= 1, "--batch is {:g}, expected 1 or more", options.batch);
   const report::SpeedReport made = speed_report(options, load_speeds(options, options.files));
   out << report::render(report::speed_document(made), options.format);
   return 0;
@@ -221,7 +222,18 @@ int time_command(const OptimusOptions& options, std::ostream& out) {
   return 0;
 }
 
+void check_numbers(const OptimusOptions& options) {
+  constexpr double kDeepest = 1e6;
+  constexpr int64_t kMostPairs = 20;
+  require_within("--batch", options.batch, 1.0, static_cast<double>(predict::kLargestBatch));
+  require_within("--depth", options.depth.value_or(1), 1.0, kDeepest);
+  require_within<int64_t>("--next", options.next, 0, kMostPairs);
+  require_within("--price", options.price, 0.0, predict::kHighestPrice);
+  require_within("--server-price", options.server_price, 0.0, predict::kHighestPrice);
+}
+
 int optimus_command(const OptimusOptions& options, std::ostream& out) {
+  check_numbers(options);
   static const std::vector<std::string> kActions = {"loss", "speed", "time"};
   if (options.action == "loss") return loss_command(options, out);
   if (options.action == "speed") return speed_command(options, out);

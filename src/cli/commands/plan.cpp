@@ -8,10 +8,12 @@
 #include "base/error.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
+#include "base/within.h"
 #include "cli/command.h"
 #include "cli/count_list.h"
 #include "cli/image_count.h"
 #include "cli/model_argument.h"
+#include "predict/limits.h"
 #include "schedule/loss/stages.h"
 #include "schedule/published.h"
 
@@ -37,6 +39,8 @@ struct PlanOptions {
   report::Format format = report::Format::kText;
 };
 
+constexpr double kLongestDeadline = 86400e6;  // seconds
+
 // "8h", "90min", "2d", "3600s" or a number of seconds.
 double parse_duration(const std::string& text) {
   if (text.empty()) return 0;
@@ -47,9 +51,14 @@ double parse_duration(const std::string& text) {
   const std::vector<std::pair<std::string, double>> units = {
       {"s", 1}, {"", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}};
   for (const auto& [name, seconds] : units) {
-    if (result.ec == std::errc() && unit == name && value > 0) return value * seconds;
+    if (result.ec == std::errc() && unit == name && value > 0 &&
+        value * seconds <= kLongestDeadline) {
+      return value * seconds;
+    }
   }
-  throw_error("--deadline '{}': expected a time from now above 0, as 8h, 90min or 2d", text);
+  throw_error(
+      "--deadline '{}': expected a time from now above 0 and at most {:g} days, as 8h, 90min or 2d",
+      text, kLongestDeadline / 86400);
 }
 
 void set_epochs(const PlanOptions& options, schedule::PlanQuestion& question) {
@@ -57,6 +66,7 @@ void set_epochs(const PlanOptions& options, schedule::PlanQuestion& question) {
     TY_REQUIRE(options.epochs > 0,
                "plan: how long is the training? Give --epochs, or "
                "--target-accuracy with --curve");
+    require_within("--epochs", options.epochs, 0.0, predict::kMostEpochs);
     question.epochs = options.epochs;
     question.accuracy_basis = "epochs as given";
     return;
