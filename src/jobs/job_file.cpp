@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "jobs/description/machines.h"
 #include "jobs/formats/common.h"
 #include "jobs/formats/slurm_script.h"
 
@@ -67,7 +68,10 @@ void check_job(const JobFile& file, Findings& findings) {
   const std::string& origin = file.document->origin();
   std::vector<std::string> warnings;
   try {
-    read_job(file.text, origin, warnings);
+    const Job job = read_job(file.text, origin, warnings);
+    require_known_accelerator(job);
+    filled(job, job.command,
+           known_places(job, "", [](auto, const DataPlace& place) { return place.uri; }));
   } catch (const Error& problem) {
     findings.add(finding_of(Severity::kError, problem.what(), origin));
   }

@@ -228,16 +228,12 @@ std::string_view time_origin_name(TimeOrigin origin) {
 }
 
 Plan plan_job(const Job& job, const PlanOptions& options) {
-  if (options.hours)
-    TY_REQUIRE(*options.hours > 0, "{} hours, expected more than none", *options.hours);
-  if (!job.accelerator.empty()) {
-    const std::vector<std::string> names = accelerator_names();
-    if (std::find(names.begin(), names.end(), job.accelerator) == names.end()) {
-      job.fail("machine.accelerator",
-               fmt::format("no platform has '{}'.{} There are {}", job.accelerator,
-                           did_you_mean(job.accelerator, names), join(names, ", ")));
-    }
-  }
+  constexpr double kMostHours = 1e6;
+  TY_REQUIRE(!options.hours || (*options.hours > 0 && *options.hours <= kMostHours),
+             "{} hours, expected more than none, at most {:g}", *options.hours, kMostHours);
+  // Also where nothing is predicted.
+  predict::Catalog::load(options.catalogs).link(options.link);
+  require_known_accelerator(job);
   Plan plan;
   plan.workload = workload_of(job);
   for (const Rental& rental : kRentals) {

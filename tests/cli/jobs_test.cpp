@@ -50,7 +50,7 @@ TEST(JobsCommand, WrongFilesExitWithTwoAndSayWhere) {
              "name: a\ncommand: x\nimage: i\nnods: 2\nmachine: {accelerator: v100, count: 3}\n");
   const Outcome checked = run({"jobs", "check", job});
   EXPECT_EQ(checked.code, 2);
-  EXPECT_NE(checked.out.find("Did you mean nodes"), std::string::npos);
+  EXPECT_NE(checked.err.find("Did you mean nodes"), std::string::npos) << checked.err;
   const Outcome rendered = run({"jobs", "render", job, "--to", "slurm"});
   EXPECT_EQ(rendered.code, 2);
   EXPECT_NE(rendered.err.find(job + ":4: field 'nods'"), std::string::npos) << rendered.err;

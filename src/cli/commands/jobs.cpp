@@ -65,7 +65,10 @@ report::Document jobs_render(const JobFlags& flags) {
 int jobs_check(const JobFlags& flags, std::ostream& out) {
   const jobs::CheckResult result =
       jobs::check_job_file(jobs::open_job_file(flags.file, flags.kind));
-  out << report::render(report::check_document(flags.file, result), flags.format);
+  const std::string text = report::render(report::check_document(flags.file, result), flags.format);
+  // As of 'check': for people findings are errors; programs read them where they read everything.
+  if (!result.ok() && flags.format == report::Format::kText) throw Error(text);
+  out << text;
   return result.ok() ? 0 : kRefused;
 }
 

@@ -116,6 +116,16 @@ std::vector<std::string> accelerator_names() {
   return {names.begin(), names.end()};
 }
 
+void require_known_accelerator(const Job& job) {
+  if (job.accelerator.empty()) return;
+  const std::vector<std::string> names = accelerator_names();
+  if (std::find(names.begin(), names.end(), job.accelerator) == names.end()) {
+    job.fail("machine.accelerator",
+             fmt::format("no platform has '{}'.{} There are {}", job.accelerator,
+                         did_you_mean(job.accelerator, names), join(names, ", ")));
+  }
+}
+
 // The smallest first, and exactly as many accelerators as asked for: more would be paid for and
 // stand idle. Google attaches some accelerators to machines of any size.
 std::vector<const Machine*> fitting_machines(const Job& job, std::string_view platform) {

@@ -32,6 +32,8 @@ const Machine* find_machine(std::string_view platform, std::string_view name);
 std::vector<std::string> machine_names(std::string_view platform);
 // Every accelerator that some platform has.
 std::vector<std::string> accelerator_names();
+// Throws Error for a job that asks for another one.
+void require_known_accelerator(const Job& job);
 
 // The machines that satisfy the job, smallest first.
 std::vector<const Machine*> fitting_machines(const Job& job, std::string_view platform);
