@@ -23,7 +23,10 @@ BenchServer::BenchServer(const std::vector<std::string>& arguments)
   // The last line that it says when it is ready.
   while (text.find("\npage ") == std::string::npos) {
     if (process_.read_some(text, 100)) continue;
-    throw_failure("the server ended with {}: {}", process_.wait(), text);
+    // It has said why.
+    const int code = process_.wait();
+    if (code == 2) throw_error("serve bench: there is no server to load");
+    throw_failure("the server ended with {}: {}", code, text);
   }
   const size_t begin = text.find(kAddress) + kAddress.size();
   url_ = text.substr(begin, text.find('\n', begin) - begin);

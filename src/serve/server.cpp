@@ -96,6 +96,8 @@ int run_server(const ServerOptions& options, std::ostream& out) {
     registry.add(options.config, std::move(source));
   }
   if (!options.registry.repository.empty()) registry.load_all();
+  // Whether it can be written is known before anybody asks.
+  if (!options.trace_file.empty()) write_file(options.trace_file, service.trace_json());
   const std::unique_ptr<Listener> other = options.listen ? options.listen(service) : nullptr;
   greet(options, registry, server.port(), other.get(), out);
   server.on_signal([&] {

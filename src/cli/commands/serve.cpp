@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/within.h"
 #include "cli/bench_server.h"
 #include "cli/command.h"
 #include "cli/given_inputs.h"
@@ -67,13 +68,28 @@ std::string read_token(const ServeFlags& flags) {
   return token;
 }
 
+// See docs/limits.md.
+void check_numbers(const ServeFlags& flags) {
+  constexpr int64_t kDay = 86'400;  // seconds
+  const auto within = require_within<int64_t>;
+  within("--port", flags.port, 0, 65'535);
+  within("--max-batch", flags.max_batch.value_or(0), 0, 1'024);
+  within("--batch-delay", flags.delay_us, 0, kDay * 1'000'000);
+  within("--queue", flags.queue, 0, 1'000'000);
+  within("--timeout", flags.timeout_ms, 0, kDay * 1'000);
+  within("--instances", flags.instances, 1, 1'024);
+  within("--threads", flags.threads, 0, 1'024);
+  within("--cache", flags.cache_mb, 0, 1 << 20);
+  within("--max-body", flags.max_body_mb, 1, 2'047);
+  within("--connections", flags.connections, 1, 1'000'000);
+  within("--idle", flags.idle_s, 1, kDay);
+  within("--poll", flags.poll_s, 0, kDay);
+  within("--drain", flags.drain_s, 0, kDay);
+  within("--trace-every", flags.trace_every, 1, 1'000'000'000);
+  require_within("--rate-limit", flags.rate_limit, 0.0, 1e9);
+}
+
 serve::ModelConfig default_config(const ServeFlags& flags) {
-  TY_REQUIRE(flags.delay_us >= 0 && flags.queue >= 0 && flags.timeout_ms >= 0,
-             "--batch-delay, --queue and --timeout must not be negative");
-  TY_REQUIRE(!flags.max_batch || (*flags.max_batch >= 0 && *flags.max_batch <= 1024),
-             "--max-batch is {}, expected 0 to 1024", *flags.max_batch);
-  TY_REQUIRE(flags.instances >= 1 && flags.threads >= 0,
-             "--instances must be at least 1, --threads 0 or more");
   serve::ModelConfig config;
   config.max_batch = flags.max_batch;
   config.preferred_batches = flags.preferred;
@@ -87,11 +103,6 @@ serve::ModelConfig default_config(const ServeFlags& flags) {
 }
 
 serve::HttpOptions http_options(const ServeFlags& flags) {
-  TY_REQUIRE(flags.port >= 0 && flags.port < 65536, "--port is {}, expected 0 to 65535",
-             flags.port);
-  TY_REQUIRE(flags.max_body_mb >= 1 && flags.max_body_mb <= 2047 && flags.connections >= 1 &&
-                 flags.idle_s >= 1,
-             "--max-body must be 1 to 2047, --connections and --idle at least 1");
   TY_REQUIRE(flags.tls_certificate.empty() == flags.tls_key.empty(),
              "--tls-certificate and --tls-key go together");
   serve::HttpOptions http;
@@ -140,7 +151,11 @@ void fill_picture(const ServeFlags& flags, serve::ServerOptions& options) {
 
 // Of the model in addresses.
 std::string model_name(const ServeFlags& flags, const std::string& model) {
-  if (!flags.name.empty()) return flags.name;
+  if (!flags.name.empty()) {
+    TY_REQUIRE(flags.name.find('/') == std::string::npos && flags.name != "..",
+               "--name {}: a name in addresses, without a slash", flags.name);
+    return flags.name;
+  }
   std::string name = network::label(model);
   if (name.ends_with(".onnx")) name.resize(name.size() - 5);
   return name;
@@ -164,6 +179,7 @@ std::vector<std::string> server_arguments(const ServeFlags& flags) {
 }
 
 int serve_command(const ServeFlags& flags, std::ostream& out) {
+  check_numbers(flags);
   if (flags.model == "bench") {
     serve::LoadOptions load = flags.load;
     load.url = flags.url;

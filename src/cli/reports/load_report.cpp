@@ -15,8 +15,9 @@ void check(const serve::LoadOptions& options) {
              "http://127.0.0.1:8000 --model resnet50'");
   TY_REQUIRE(options.seconds > 0 && options.seconds <= 86400 && options.rate >= 0,
              "--seconds must be more than 0, --rate 0 or more");
-  TY_REQUIRE(options.batch >= 1 && options.payloads >= 1 && options.payloads <= 1000,
-             "--rows must be at least 1, --payloads 1 to 1000");
+  TY_REQUIRE(options.batch >= 1 && options.batch <= 1024 && options.payloads >= 1 &&
+                 options.payloads <= 1000,
+             "--rows must be 1 to 1024, --payloads 1 to 1000");
   for (const int64_t concurrency : options.concurrency) {
     TY_REQUIRE(concurrency >= 1 && concurrency <= 1000, "--concurrency {}: expected 1 to 1000",
                concurrency);
