@@ -2,6 +2,7 @@
 // of the program.
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <map>
 #include <new>
 #include <sstream>
@@ -113,6 +114,10 @@ int run_program(std::span<const std::string> arguments, std::ostream& out, std::
     return kWrongRequest;
   } catch (const Failure& failure) {
     err << "trainyard: " << printable(failure.what()) << "\n";
+    return kCouldNot;
+  } catch (const std::filesystem::filesystem_error& failure) {
+    const std::string path = failure.path1().string();
+    err << "trainyard: " << printable(path) << ": " << failure.code().message() << "\n";
     return kCouldNot;
   } catch (const std::bad_alloc&) {
     err << "trainyard: out of memory\n";
