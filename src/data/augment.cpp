@@ -128,12 +128,13 @@ uint64_t key_of(const Draw& draw) {
 Augmentations::Augmentations(std::string_view text, const Dataset& dataset)
     : output_(dataset.shape()) {
   std::vector<Word> words = parse_words(text == "none" ? "" : text);
+  bool measured = false;
   if (!words.empty() && words.back().name == kNormalize) {
     const Word& word = words.back();
-    normalization_ =
-        word.arguments.empty()
-            ? measure_normalization(dataset)
-            : Normalization::parse(word.arguments, fmt::format("augmentation '{}'", word.text));
+    measured = word.arguments.empty();
+    normalization_ = measured ? measure_normalization(dataset)
+                              : Normalization::parse(word.arguments,
+                                                     fmt::format("augmentation '{}'", word.text));
     words.pop_back();
   }
   const std::vector<uint8_t> fill = bytes_of_mean(normalization_);
@@ -147,6 +148,9 @@ Augmentations::Augmentations(std::string_view text, const Dataset& dataset)
              "{}: the pictures differ in size; add resize:HxW or resized_crop:HxW to the "
              "augmentation",
              dataset.source());
+  if (measured && output_.channels == 1 && normalization_->mean.size() == 3) {
+    normalization_ = normalization_->grey();
+  }
   if (normalization_) normalization_ = spread(*std::move(normalization_), output_.channels);
   converter_.emplace(output_.channels, normalization_ ? &*normalization_ : nullptr);
 }

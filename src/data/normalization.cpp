@@ -52,6 +52,14 @@ std::string Normalization::to_string() const {
   return slashed(mean) + ":" + slashed(std);
 }
 
+Normalization Normalization::grey() const {
+  TY_CHECK(mean.size() == 3 && std.size() == 3, "numbers of {} colours", mean.size());
+  const auto mixed = [](const std::vector<float>& of) {
+    return std::vector{four_digits(0.299 * of[0] + 0.587 * of[1] + 0.114 * of[2])};
+  };
+  return {mixed(mean), mixed(std)};
+}
+
 Normalization measure_normalization(const Dataset& dataset) {
   // Enough for four digits where each picture costs a decoding.
   constexpr int64_t kMostDecoded = 4096;
