@@ -202,9 +202,72 @@ def box_folders(root):
     (root / "boxes.csv").write_text("filename,class,xmin,ymin,xmax,ymax\n0.png,dog,1,x,3,4\n")
 
 
+def workload_files(root):
+    """Clusters and jobs with one thing wrong each."""
+    def workload(cluster="{nodes: 2, gpu: 2}", job="{id: a, arrival_s: 0, gpus: 1, duration_s: 60}", more=""):
+        return f"cluster: {cluster}\njobs:\n  - {job}\n{more}"
+
+    def gang(**fields):
+        return "{" + ", ".join(f"{k}: {v}" for k, v in {"id": "a", "arrival_s": 0, "gpus": 1, "duration_s": 60, **fields}.items()) + "}"
+
+    def elastic(theta, workers=4):
+        return f"{{id: a, form: sync, theta: {theta}, batch: 128, steps: 9000, worker: {{gpu: 1}}, workers: {workers}}}"
+
+    def live(id="a", train="--model mlp --data synthetic:1x28x28,size=64 --epochs 1", **fields):
+        return "jobs:\n  - {" + ", ".join(f"{k}: {v}" for k, v in {"id": id, "train": json.dumps(train), **fields}.items()) + "}\n"
+
+    files = {
+        "w_nodes_0.yaml": workload("{nodes: 0, gpu: 2}"), "w_nodes_minus.yaml": workload("{nodes: -3, gpu: 2}"),
+        "w_nodes_huge.yaml": workload("{nodes: 99999999999, gpu: 2}"), "w_nodes_none.yaml": workload("[]"),
+        "w_gpu_minus.yaml": workload("{nodes: 2, gpu: -2}"), "w_gpu_nan.yaml": workload("{nodes: 2, gpu: .nan}"),
+        "w_gpu_inf.yaml": workload("{nodes: 2, gpu: .inf}"), "w_cluster.yaml": workload("{nodes: 2, gpu: 2, colour: red}"),
+        "w_interval.yaml": workload(more="interval_s: 1e-300\n"), "w_interval_nan.yaml": workload(more="interval_s: .nan\n"),
+        "w_restart.yaml": workload(more="restart_s: -1\n"), "w_failure.yaml": workload(more="failures: [{node: 9, at_s: 1, until_s: 2}]\n"),
+        "w_failure_back.yaml": workload(more="failures: [{node: 0, at_s: 5, until_s: 2}]\n"),
+        "w_arrival.yaml": workload(job=gang(arrival_s=-1)), "w_arrival_nan.yaml": workload(job=gang(arrival_s=".nan")),
+        "w_arrival_inf.yaml": workload(job=gang(arrival_s=".inf")), "w_gpus.yaml": workload(job=gang(gpus=99)),
+        "w_gpus_minus.yaml": workload(job=gang(gpus=-1)), "w_gpus_huge.yaml": workload(job=gang(gpus=99999999999)),
+        "w_duration.yaml": workload(job=gang(duration_s=-1)), "w_duration_nan.yaml": workload(job=gang(duration_s=".nan")),
+        "w_duration_inf.yaml": workload(job=gang(duration_s=".inf")), "w_twice.yaml": workload(more="  - " + gang() + "\n"),
+        "w_jobs_none.yaml": "cluster: {nodes: 2, gpu: 2}\njobs: []\n", "w_theta.yaml": workload(job=elastic("[1]")),
+        "w_theta_minus.yaml": workload(job=elastic("[-1, 0, 0, 0, 0]")), "w_theta_nan.yaml": workload(job=elastic("[.nan, 0, 0, 0, 0]")),
+        "w_workers.yaml": workload(job=elastic("[0, 1, 0, 0, 0]", "1e300")), "w_both.yaml": workload(job=gang(theta="[1]")),
+        "w_words.csv": "num_gpu,submit_time,duration\none,two,three\n", "w_minus.csv": "num_gpu,submit_time,duration\n1,0,-5\n",
+        "w_nan.csv": "num_gpu,submit_time,duration\n1,nan,5\n", "w_gpu.csv": "num_gpu,submit_time,duration\n99999999999,0,5\n",
+        "l_id.yaml": live(id="../../evil"), "l_id_none.yaml": live(id='""'), "l_id_escape.yaml": live(id='"\\e[2J"'), "l_none.yaml": "jobs: []\n", "l_good.yaml": live(),
+        "l_epochs.yaml": live(train="--epochs 0"), "l_epochs_word.yaml": live(train="--epochs x"), "l_epochs_none.yaml": live(train="--model mlp"), "l_quote.yaml": live(train="--model 'mlp"), "l_workers.yaml": live(most_workers=0),
+        "l_arrival.yaml": live(arrival_s=-1), "l_interval.yaml": "interval_s: 0\n" + live(), "l_twice.yaml": live() + live()[6:],
+        "l_runs.yaml": live(train="--model mlp --data synthetic:1x28x28,size=64 --epochs 1 --runs-dir /tmp --name evil"),
+    }
+    for name, text in files.items():
+        (root / name).write_text(text)
+
+
+def job_files(root):
+    """Jobs for platforms with one thing wrong each, and files of platforms that are none."""
+    def job(**fields):
+        good = {"name": "a", "image": "i", "command": "trainyard version", "machine": {"cpus": 1}, "nodes": 1}
+        return json.dumps({**good, **fields})
+
+    files = {
+        "j_good.yaml": job(), "j_name.yaml": job(name="\x1b[2J"), "j_name_none.yaml": job(name=""), "j_path.yaml": job(name="../../evil"),
+        "j_nodes.yaml": job(nodes=0), "j_nodes_huge.yaml": job(nodes=99999999999), "j_command.yaml": job(command=""), "j_quote.yaml": job(command="a 'b"),
+        "j_place.yaml": job(command="a {inputs.nowhere}"), "j_limit.yaml": job(time_limit="-2h"), "j_limit_huge.yaml": job(time_limit="99999999999999d"),
+        "j_environment.yaml": job(environment={"A B;rm -rf": "1"}), "j_input.yaml": job(inputs={"a": {"uri": "nowhere", "mode": "throw"}}),
+        "j_machine.yaml": job(machine={"accelerator": "abacus"}), "j_count.yaml": job(machine={"accelerator": "v100", "count": -1}),
+        "j_retries.yaml": job(retries=-1), "j_field.yaml": job(colour="red"), "j_launcher.yaml": job(launcher="rocket"),
+        "j_list.json": "[1, 2]", "j_deep.json": "[" * 100000, "j_slurm.sh": "#!/bin/bash\n#SBATCH --nodes=many\nsrun x\n",
+        "j_slurm_escape.sh": "#!/bin/bash\n#SBATCH --job-name=\x1b[2J --nonsense\n", "j_k8s.yaml": "apiVersion: v1\nkind: Pod\n",
+    }
+    for name, text in files.items():
+        (root / name).write_text(text)
+
+
 def make(root):
     root = pathlib.Path(root)
     box_folders(root)
+    workload_files(root)
+    job_files(root)
     text_files(root)
     binary_files(root)
     data_folders(root)
