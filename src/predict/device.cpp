@@ -6,19 +6,20 @@
 namespace trainyard::predict {
 namespace {
 
-constexpr std::array<std::string_view, 5> kNames = {"fp64", "fp32", "tf32", "fp16", "int8"};
+constexpr std::array<std::string_view, 5> kPrecisionNames = {"fp64", "fp32", "tf32", "fp16",
+                                                             "int8"};
 
 }  // namespace
 
 std::string_view precision_name(Precision precision) {
-  return kNames[static_cast<size_t>(precision)];
+  return kPrecisionNames[static_cast<size_t>(precision)];
 }
 
 Precision precision_from_name(std::string_view name) {
   for (const Precision precision : kPrecisions) {
     if (precision_name(precision) == name) return precision;
   }
-  const std::vector<std::string> names(kNames.begin(), kNames.end());
+  const std::vector<std::string> names(kPrecisionNames.begin(), kPrecisionNames.end());
   throw_error("precision '{}' is not known.{} There are: {}", name, did_you_mean(name, names),
               join(names, ", "));
 }
