@@ -198,7 +198,8 @@ void explain(const Job& job, const PlanOptions& options, Plan& plan) {
         "time predicted (trainyard model): {}, batch {} over {} workers, {:g} epochs of {} images, "
         "{} between nodes; start, data and checkpoints are not in it",
         plan.workload->model, plan.workload->batch, job.nodes * std::max<int64_t>(1, job.count),
-        plan.workload->epochs, with_commas(plan.workload->images), options.link));
+        plan.workload->epochs, with_commas(plan.workload->images),
+        options.link.empty() ? "the usual link of each device" : options.link));
   } else {
     notes.emplace_back(
         "no time is predicted: the command is no trainyard train on data of known size, and the "
@@ -232,7 +233,8 @@ Plan plan_job(const Job& job, const PlanOptions& options) {
   TY_REQUIRE(!options.hours || (*options.hours > 0 && *options.hours <= kMostHours),
              "{} hours, expected more than none, at most {:g}", *options.hours, kMostHours);
   // Also where nothing is predicted.
-  predict::Catalog::load(options.catalogs).link(options.link);
+  const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
+  if (!options.link.empty()) catalog.link(options.link);
   require_known_accelerator(job);
   Plan plan;
   plan.workload = workload_of(job);

@@ -58,7 +58,7 @@ TEST(Signals, QuietAgentsSayHowToResume) {
         << agents.words();
     kill(agents.process(), SIGTERM);
     EXPECT_EQ(agents.wait(Seconds(30)), 1) << agents.words();
-    EXPECT_NE(agents.words().find("go on with: trainyard rl train --resume"), std::string::npos)
+    EXPECT_NE(agents.words().find("resume with: trainyard rl train --resume"), std::string::npos)
         << agents.words();
   }
 }

@@ -126,7 +126,7 @@ TEST_F(Studies, TransferTrainsEachModeOnceAndResumes) {
   }
   EXPECT_TRUE(says(text_of(words, "text"), "finetune"));
   std::vector<std::string> longer = words;
-  longer[10] = "2";
+  longer[9] = "2";
   const Outcome refused = run(longer);
   EXPECT_EQ(refused.code, 2);
   EXPECT_TRUE(says(refused.err, "another --name")) << refused.err;
