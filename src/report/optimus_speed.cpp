@@ -152,10 +152,11 @@ Document time_document(const TimeReport& report) {
   const schedule::TimePoint& fastest = report.answer.points[report.answer.fastest];
   const schedule::TimePoint& cheapest = report.answer.points[report.answer.cheapest];
   document.blocks.emplace_back(Paragraph{
-      fmt::format("{}: {} steps. Fastest with {} servers and {} workers; {} takes the largest part "
-                  "of its step. {}",
+      fmt::format("{}: {} steps. Fastest with {} server{} and {} worker{}; {} takes the largest "
+                  "part of its step. {}",
                   report.goal, si_cell(report.question.steps).text, fastest.servers,
-                  fastest.workers, fastest.limit, report.price),
+                  fastest.servers == 1 ? "" : "s", fastest.workers, fastest.workers == 1 ? "" : "s",
+                  fastest.limit, report.price),
       Tone::kAnswer});
   document.blocks.emplace_back(time_chart(report));
   document.blocks.emplace_back(std::move(table));
