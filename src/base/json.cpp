@@ -41,9 +41,14 @@ void write_text(std::string& out, std::string_view text) {
   out += '"';
 }
 
-// JSON has no infinities: they become null, as in every strict writer.
+// JSON has no infinities: they become null, as in every strict writer. -0 would be read as the
+// whole number, which has no sign.
 void write_number(std::string& out, double value) {
-  out += std::isfinite(value) ? fmt::format("{}", value) : "null";
+  if (value == 0 && std::signbit(value)) {
+    out += "-0.0";
+  } else {
+    out += std::isfinite(value) ? fmt::format("{}", value) : "null";
+  }
 }
 
 // Deeper nesting than this is an attack or an accident; writing and destruction recurse.

@@ -351,6 +351,14 @@ float JsonReader::number_f32() {
 
 size_t JsonReader::more_numbers_f32(float* out, size_t most) {
   size_t count = 0;
+  if (ahead_ != nullptr) {
+    const std::span<const float> known = ahead_->from(at_);
+    if (!known.empty() && known.size() <= most) {
+      std::copy(known.begin(), known.end(), out);
+      count = known.size();
+      at_ = ahead_->end();
+    }
+  }
   while (count < most && end_ - at_ > kFastBytes) {
     if (const size_t many = read_number_list(begin_, at_, end_, out + count, most - count)) {
       count += many;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/numbers_ahead.h"
 
 namespace trainyard {
 
@@ -23,6 +24,9 @@ class JsonReader {
 
   JsonReader(std::string_view text, std::string_view origin)
       : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()), origin_(origin) {}
+
+  // Numbers of the text that were read before; they outlive the reader.
+  void set_ahead(const NumbersAhead* ahead) { ahead_ = ahead; }
 
   // Of the value that comes next.
   Kind peek();
@@ -81,6 +85,7 @@ class JsonReader {
   const char* end_;
   std::string_view origin_;
   int depth_ = 0;
+  const NumbersAhead* ahead_ = nullptr;
   bool first_ = false;  // of the innermost object or array: nothing was read yet
 };
 

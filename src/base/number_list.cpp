@@ -1,7 +1,10 @@
 #include "base/number_list.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+
+#include "base/number_list_wide.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -114,7 +117,10 @@ size_t read_number_list(const char* begin, const char*& at, const char* end, flo
                         size_t most) {
   static const bool kCan = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi");
   if (!kCan || at - begin < kRoom || end - at < 2 * kRoom || *at != ',') return 0;
-  return read_list(at, end, out, most);
+  if (const size_t many = read_number_list_wide(at, end, out, most)) return many;
+  // One of the next eight is of another form; soon it will be past.
+  constexpr size_t kFew = 32;
+  return read_list(at, end, out, std::min(most, kFew));
 }
 
 #else

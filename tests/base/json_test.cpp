@@ -36,6 +36,14 @@ TEST(Json, NotANumberBecomesNull) {
   EXPECT_EQ(Json(std::nan("")).dump(), "null");
 }
 
+// Found by json_fuzz with " -0e9".
+TEST(Json, NegativeZeroKeepsItsSign) {
+  const std::string text = Json::parse(" -0e9", "zero").dump(-1);
+  EXPECT_EQ(text, "-0.0");
+  EXPECT_TRUE(std::signbit(Json::parse(text, "again").as_number()));
+  EXPECT_EQ(Json::parse(text, "again").dump(-1), text);
+}
+
 TEST(Json, DeepAndAmbiguousTextsAreErrors) {
   EXPECT_THROW(Json::parse(std::string(1'000'000, '['), "t"), Error);
   EXPECT_THROW(Json::parse(R"({"a": 1, "a": 2})", "t"), Error);
