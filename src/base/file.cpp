@@ -86,6 +86,10 @@ void write_file(const std::filesystem::path& path, std::string_view content) {
 }
 
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
+  struct stat info {};
+  // A file in its place would take /dev/null from everybody.
+  TY_REQUIRE(::stat(path_.c_str(), &info) != 0 || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode),
+             "{}: cannot be written: not a regular file", path_.string());
   std::string name = path_.string() + ".XXXXXX";
   fd_ = ::mkstemp(name.data());
   if (fd_ < 0) fail_to_write(path_);

@@ -99,5 +99,14 @@ TEST_F(FileTest, OnlyRegularFilesAreOpened) {
   EXPECT_THROW(AppendFile("/dev/null"), Error);
 }
 
+// As root a new file in place of /dev/null would break every other program.
+TEST_F(FileTest, NothingIsWrittenInPlaceOfAPipe) {
+  const fs::path path = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THROW(write_file(path, "x"), Error);
+  EXPECT_TRUE(fs::is_fifo(path));
+  EXPECT_EQ(entries(), 1U);
+}
+
 }  // namespace
 }  // namespace trainyard
