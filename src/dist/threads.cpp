@@ -1,5 +1,6 @@
 #include "dist/threads.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include "base/error.h"
 #include "base/stopwatch.h"
 #include "dist/heap_window.h"
+#include "dist/wait.h"
 
 namespace trainyard::dist {
 namespace {
@@ -33,8 +35,9 @@ class Hub {
     std::unique_lock lock(mutex_);
     auto& queue = letters_[{in.from, to}];
     const Stopwatch watch;
+    AwakeTime awake;
     while (!changed_.wait_for(lock, kLook, [&] { return !queue.empty() || first_gone_ >= 0; })) {
-      const double waited = watch.seconds();
+      const double waited = awake.look(watch.seconds());
       lock.unlock();
       if (!keep_waiting(waited)) {
         throw_failure("rank {} waited {:.1f} s for {} bytes from rank {}", to, waited,
@@ -66,7 +69,13 @@ class Hub {
       return found || first_gone_ >= 0;
     };
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::duration<double>(seconds), look);
+    const Stopwatch watch;
+    AwakeTime awake;
+    const std::chrono::duration<double> slice = kLook;
+    while (
+        !changed_.wait_for(lock, std::min(slice, std::chrono::duration<double>(seconds)), look)) {
+      if (awake.look(watch.seconds()) >= seconds) break;
+    }
     if (!found && first_gone_ >= 0) throw_failure("rank {}: rank {} has failed", to, first_gone_);
     return found;
   }

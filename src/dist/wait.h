@@ -12,6 +12,23 @@ namespace trainyard::dist {
 // Seconds after which a wait is asked again whether it should continue.
 inline constexpr double kAskEvery = 0.2;
 
+// Seconds of a wait while this process was awake: of what passes between two looks at most a second
+// counts. Who was suspended or got no processor has not waited, and blames nobody when it goes on.
+class AwakeTime {
+ public:
+  // `now` in seconds since the wait began; to be told a few times a second.
+  double look(double now) {
+    constexpr double kMost = 1;
+    seconds_ += std::min(now - last_, kMost);
+    last_ = now;
+    return seconds_;
+  }
+
+ private:
+  double last_ = 0;
+  double seconds_ = 0;
+};
+
 // Polls `ready` until it is true (the answer is true) or `keep_waiting(seconds so far)` is false
 // (so is the answer). It spins for a moment, then calls `rest` between polls, which may take up to
 // kAskEvery.
@@ -22,10 +39,11 @@ bool poll_until(int spins, Ready&& ready, Rest&& rest, KeepWaiting&& keep_waitin
     __builtin_ia32_pause();
   }
   const Stopwatch watch;
+  AwakeTime awake;
   double asked = 0;
   while (!ready()) {
     rest();
-    const double waited = watch.seconds();
+    const double waited = awake.look(watch.seconds());
     if (waited - asked < kAskEvery) continue;
     asked = waited;
     if (!keep_waiting(asked)) return false;
