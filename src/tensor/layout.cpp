@@ -103,6 +103,14 @@ int64_t Layout::span_elements(const Shape& shape) const {
   return last + inner;
 }
 
+bool Layout::is_sample_by_sample(const Shape& shape) const {
+  // Each element has a place of its own, so as many places as elements means no gaps.
+  const int64_t elements = shape.num_elements();
+  if (is_on_device() || span_elements(shape) != elements) return false;
+  if (shape.rank() == 0 || shape[0] <= 1) return true;
+  return block_of(0) == 1 && outer_strides(shape)[0] * shape[0] == elements;
+}
+
 int64_t Layout::offset(const Shape& shape, std::span<const int64_t> index) const {
   const std::vector<int64_t> strides = outer_strides(shape);
   std::vector<int64_t> rest(index.begin(), index.end());

@@ -50,6 +50,8 @@ class Layout {
   int64_t span_bytes(const TensorType& type) const {
     return span_elements(type.shape) * dtype_size(type.dtype);
   }
+  // In the host's memory without gaps, those of an index of axis 0 before those of the next?
+  bool is_sample_by_sample(const Shape& shape) const;
   // Where an element lies.
   int64_t offset(const Shape& shape, std::span<const int64_t> index) const;
 

@@ -55,5 +55,19 @@ TEST(Layout, APartOfABufferDiffersFromADenseOneUnlessThereIsOneImage) {
   EXPECT_TRUE(same_placement(layout, Layout::channel_blocks(one, 8), one));
 }
 
+TEST(Layout, KnowsWhetherSamplesLieOneAfterAnotherWithoutGaps) {
+  const Shape whole{2, 16, 4, 4};
+  const Layout blocks = Layout::channel_blocks(whole, 8);
+  const auto ordered = [&](std::vector<int64_t> order) { return Layout::dense(whole, order, {}); };
+  EXPECT_TRUE(Layout().is_sample_by_sample(whole));
+  EXPECT_TRUE(blocks.is_sample_by_sample(whole));
+  EXPECT_TRUE(ordered({0, 2, 3, 1}).is_sample_by_sample(whole));
+  EXPECT_FALSE(ordered({1, 0, 2, 3}).is_sample_by_sample(whole));
+  EXPECT_FALSE(Layout::on_device().is_sample_by_sample(whole));
+  EXPECT_FALSE(blocks.is_sample_by_sample({2, 8, 4, 4}));   // a part of the channels
+  EXPECT_FALSE(blocks.is_sample_by_sample({2, 12, 4, 4}));  // padding
+  EXPECT_TRUE(blocks.is_sample_by_sample({1, 8, 4, 4}));
+}
+
 }  // namespace
 }  // namespace trainyard
