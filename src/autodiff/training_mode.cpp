@@ -1,5 +1,6 @@
 #include "autodiff/training_mode.h"
 
+#include <algorithm>
 #include <string>
 
 #include "base/random.h"
@@ -23,14 +24,12 @@ std::vector<ValueId> replace_node(Graph& graph, NodeId old, std::string_view op,
   return made;
 }
 
-void train_batch_norm(Graph& graph, NodeId id, std::vector<StateUpdate>& updates) {
+std::vector<ValueId> train_batch_norm(Graph& graph, NodeId id, bool fixed_statistics) {
   const Node node = graph.node(id);
   Attributes attributes = node.attributes;
   attributes.erase("training_mode");
-  const std::vector<ValueId> made =
-      replace_node(graph, id, "BatchNormTraining", node.inputs, 5, std::move(attributes));
-  updates.push_back({node.inputs[3], made[3]});
-  updates.push_back({node.inputs[4], made[4]});
+  if (fixed_statistics) attributes["fixed_statistics"] = int64_t{1};
+  return replace_node(graph, id, "BatchNormTraining", node.inputs, 5, std::move(attributes));
 }
 
 void train_dropout(Graph& graph, NodeId id, ValueId step) {
@@ -44,22 +43,43 @@ void train_dropout(Graph& graph, NodeId id, ValueId step) {
                {{"ratio", ratio}, {"seed", seed}});
 }
 
-}  // namespace
-
-std::vector<StateUpdate> to_training_mode(Graph& graph, bool keep_statistics) {
-  std::vector<StateUpdate> updates;
+// Dropout drops; what happens to a BatchNormalization is the caller's.
+template <typename ChangeNorm>
+void change_nodes(Graph& graph, ChangeNorm&& change_norm) {
   ValueId step = kNoValue;
   for (const NodeId id : graph.node_ids()) {
     const std::string& op = graph.node(id).op;
     if (op == "BatchNormalization") {
-      if (!keep_statistics) train_batch_norm(graph, id, updates);
+      change_norm(id);
     } else if (op == "Dropout") {
       if (!step.valid()) step = graph.add_input(graph.unique_name("step"), {DType::kI64, {}});
       train_dropout(graph, id, step);
     }
   }
   graph.sort();
+}
+
+}  // namespace
+
+std::vector<StateUpdate> to_training_mode(Graph& graph) {
+  std::vector<StateUpdate> updates;
+  change_nodes(graph, [&](NodeId id) {
+    const Node node = graph.node(id);
+    const std::vector<ValueId> made = train_batch_norm(graph, id, false);
+    updates.push_back({node.inputs[3], made[3]});
+    updates.push_back({node.inputs[4], made[4]});
+  });
   return updates;
+}
+
+void to_training_mode_with_fixed_statistics(Graph& graph, std::span<const ValueId> parameters) {
+  change_nodes(graph, [&](NodeId id) {
+    const std::vector<ValueId>& inputs = graph.node(id).inputs;
+    const bool trained = std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      return std::find(parameters.begin(), parameters.end(), input) != parameters.end();
+    });
+    if (trained) train_batch_norm(graph, id, true);
+  });
 }
 
 }  // namespace trainyard::autodiff

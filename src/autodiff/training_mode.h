@@ -1,14 +1,19 @@
 // Turns a network as it is used into the network as it is trained.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "ir/state_update.h"
 
 namespace trainyard::autodiff {
 
-// BatchNormalization takes its statistics from the batch (BatchNormTraining), unless
-// `keep_statistics`, and Dropout drops. Returns how the running statistics move.
-std::vector<StateUpdate> to_training_mode(Graph& graph, bool keep_statistics = false);
+// BatchNormalization takes its statistics from the batch (BatchNormTraining), and Dropout drops.
+// Returns how the running statistics move.
+std::vector<StateUpdate> to_training_mode(Graph& graph);
+
+// The same with running statistics that stay as they are. A normalization none of whose
+// `parameters` are trained remains what it was, so that it can be folded into the layer before it.
+void to_training_mode_with_fixed_statistics(Graph& graph, std::span<const ValueId> parameters);
 
 }  // namespace trainyard::autodiff

@@ -74,7 +74,11 @@ class Maker {
     parameters_ = trainable_parameters(graph_, options_.frozen);
     TY_REQUIRE(!parameters_.empty(), "the network has no parameters to train{}",
                options_.frozen.empty() ? "" : " that are not frozen");
-    statistics_ = autodiff::to_training_mode(graph_, options_.keep_statistics);
+    if (options_.keep_statistics) {
+      autodiff::to_training_mode_with_fixed_statistics(graph_, parameters_);
+    } else {
+      statistics_ = autodiff::to_training_mode(graph_);
+    }
     for (const passes::Pass& pass : passes::before_gradients_passes().passes) pass.run(graph_, {});
     synchronize_normalization();
     add_objective();
@@ -109,7 +113,7 @@ class Maker {
   }
 
   void synchronize_normalization() {
-    if (options_.sync_images == 0) return;
+    if (options_.sync_images == 0 || options_.keep_statistics) return;
     for (const NodeId id : graph_.node_ids()) {
       Node& node = graph_.mutable_node(id);
       if (node.op == "BatchNormTraining") node.attributes["all_images"] = options_.sync_images;

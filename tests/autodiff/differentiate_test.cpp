@@ -28,6 +28,9 @@ std::vector<GradientCase> normalization_and_loss_cases() {
     };
   };
   const Attributes relu = {{"activation", std::string("Relu")}};
+  const Attributes fixed = {{"fixed_statistics", int64_t{1}}};
+  const Attributes fixed_relu = {{"activation", std::string("Relu")},
+                                 {"fixed_statistics", int64_t{1}}};
   const Attributes bounds = {
       {"activation", std::string("Clip")}, {"activation_alpha", -0.25F}, {"activation_beta", 0.5F}};
   const auto loss = [](const std::string& op, const Attributes& attributes, size_t outputs) {
@@ -57,6 +60,10 @@ std::vector<GradientCase> normalization_and_loss_cases() {
       {"batch norm and clip", {{2, 3, 4}, {3}, {3}}, norm_training(bounds)},
       {"batch norm and sum", {{2, 3, 4}, {3}, {3}, {2, 3, 4}}, norm_training({})},
       {"batch norm and sum and relu", {{2, 3, 4}, {3}, {3}, {2, 3, 4}}, norm_training(relu)},
+      {"batch norm with fixed statistics", {{2, 3, 4}, {3}, {3}}, norm_training(fixed)},
+      {"batch norm fixed and sum and relu",
+       {{2, 3, 4}, {3}, {3}, {2, 3, 4}},
+       norm_training(fixed_relu)},
   };
 }
 
@@ -208,6 +215,28 @@ TEST(TrainingMode, NormalizationUpdatesItsStatisticsAndDropoutDrops) {
   EXPECT_TRUE(graph.find_node("bn.training").valid());
   EXPECT_FALSE(graph.find_node("bn").valid());
   EXPECT_EQ(graph.node(graph.value(graph.outputs()[0]).producer).op, "DropoutTraining");
+}
+
+// Of two normalizations, the one with a trained parameter is made fit for gradients.
+TEST(TrainingMode, FixedStatisticsStayAndWhatIsFrozenCanBeFolded) {
+  Graph graph;
+  ops::Builder b(graph);
+  ValueId x = b.input("x", {DType::kF32, {4, 2, 3}});
+  std::vector<ValueId> trained;
+  for (const std::string norm : {"frozen", "learns"}) {
+    std::vector<ValueId> inputs = {x};
+    for (const char* name : {".scale", ".bias", ".mean", ".variance"}) {
+      inputs.push_back(b.parameter(norm + name, {2}, init_constant(1)));
+    }
+    if (norm == "learns") trained.push_back(inputs[2]);
+    x = b.add("BatchNormalization", inputs, {}, norm);
+  }
+  graph.set_outputs({x});
+  autodiff::to_training_mode_with_fixed_statistics(graph, trained);
+  EXPECT_EQ(graph.node(graph.find_node("frozen")).op, "BatchNormalization");
+  const NodeId learns = graph.find_node("learns.training");
+  ASSERT_TRUE(learns.valid());
+  EXPECT_EQ(NodeView(graph, learns).attr_int("fixed_statistics", 0), 1);
 }
 
 }  // namespace

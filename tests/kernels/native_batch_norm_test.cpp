@@ -16,14 +16,17 @@ struct Form {
   float low = 0;
   float high = 0;
   bool residual = false;
+  bool fixed_statistics = false;
 };
 
-const std::vector<Form> kForms = {{"", 0, 0, false},     {"Relu", 0, 0, false},
-                                  {"Clip", 0, 1, false}, {"", 0, 0, true},
-                                  {"Relu", 0, 0, true},  {"Clip", 0, 0.5F, true}};
+const std::vector<Form> kForms = {{"", 0, 0, false},       {"Relu", 0, 0, false},
+                                  {"Clip", 0, 1, false},   {"", 0, 0, true},
+                                  {"Relu", 0, 0, true},    {"Clip", 0, 0.5F, true},
+                                  {"", 0, 0, false, true}, {"Relu", 0, 0, true, true}};
 
 Attributes attributes_of(const Form& form) {
   Attributes attributes = {{"epsilon", 1e-3F}};
+  if (form.fixed_statistics) attributes["fixed_statistics"] = int64_t{1};
   if (*form.activation == '\0') return attributes;
   attributes["activation"] = text(form.activation);
   attributes["activation_alpha"] = form.low;

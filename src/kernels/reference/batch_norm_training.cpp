@@ -61,6 +61,7 @@ class BatchNormTraining final : public ExchangeKernel {
       : sums_(node),
         epsilon_(node.attr_float("epsilon", 1e-5F)),
         momentum_(node.attr_float("momentum", 0.9F)),
+        fixed_statistics_(node.attr_int("fixed_statistics", 0) != 0),
         activation_(ops::activation_of(node)) {}
 
   int64_t scratch_bytes() const override { return sums_.scratch_bytes(); }
@@ -87,9 +88,10 @@ class BatchNormTraining final : public ExchangeKernel {
     const double count = own / sums_.share(args);
     for (int64_t c = 0; c < shape[1]; ++c) {
       const double offset = sums[static_cast<size_t>(2 * c)] / count;
-      const Moments batch{.mean = in(3, c) + offset,
-                          .variance = std::max(
-                              0.0, sums[static_cast<size_t>(2 * c + 1)] / count - offset * offset)};
+      Moments batch{.mean = in(3, c) + offset,
+                    .variance = std::max(
+                        0.0, sums[static_cast<size_t>(2 * c + 1)] / count - offset * offset)};
+      if (fixed_statistics_) batch = {.mean = in(3, c), .variance = in(4, c)};
       const double factor = in(1, c) / std::sqrt(batch.variance + epsilon_);
       const bool adds = input_or_none(args, 5).data != nullptr;
       for_each_in_channel(shape, c, [&](int64_t i) {
@@ -110,16 +112,19 @@ class BatchNormTraining final : public ExchangeKernel {
   ChannelSums sums_;
   double epsilon_;
   double momentum_;
+  bool fixed_statistics_;
   ops::ActivationSpec activation_;
 };
 
 // With xhat = (x - mean) / s, s = sqrt(variance + epsilon), and means taken over the channel:
 // dx = scale / s * (dz - mean(dz) - xhat * mean(dz * xhat)), dz being dy where y is strictly inside
-// the activation's bounds.
+// the activation's bounds. With fixed statistics dx = scale / s * dz.
 class BatchNormGrad final : public ExchangeKernel {
  public:
   explicit BatchNormGrad(const NodeView& node)
-      : sums_(node), epsilon_(node.attr_float("epsilon", 1e-5F)) {
+      : sums_(node),
+        epsilon_(node.attr_float("epsilon", 1e-5F)),
+        fixed_statistics_(node.attr_int("fixed_statistics", 0) != 0) {
     const ops::ActivationSpec activation = ops::activation_of(node);
     if (activation.op == "Relu") low_ = 0.0;
     if (activation.op != "Clip") return;
@@ -165,9 +170,10 @@ class BatchNormGrad final : public ExchangeKernel {
       const double dbias = sums[static_cast<size_t>(2 * c + 1)];
       const double factor = in(1, c) / std::sqrt(in(3, c) + epsilon_);
       for_each_in_channel(shape, c, [&](int64_t i) {
-        const double slope = normalised(c, i) * dscale / count;
         const double passed = dz(c, i);
-        args.outputs[0].as<T>()[i] = static_cast<T>(factor * (passed - dbias / count - slope));
+        const double through_statistics =
+            fixed_statistics_ ? 0 : dbias / count + normalised(c, i) * dscale / count;
+        args.outputs[0].as<T>()[i] = static_cast<T>(factor * (passed - through_statistics));
         if (residual != nullptr) residual[i] = static_cast<T>(passed);
       });
       args.outputs[1].as<T>()[c] = static_cast<T>(sums_.share(args) * dscale);
@@ -177,6 +183,7 @@ class BatchNormGrad final : public ExchangeKernel {
 
   ChannelSums sums_;
   double epsilon_;
+  bool fixed_statistics_;
   double low_ = -std::numeric_limits<double>::infinity();
   double high_ = std::numeric_limits<double>::infinity();
 };

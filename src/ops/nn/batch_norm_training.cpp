@@ -7,6 +7,8 @@
 // BatchNormGrad: (x, scale, mean, variance, dy, bias?, y?, dy'?) -> (dx, dscale, dbias,
 //   dresidual?). With an activation it needs to know where y lies: from y, or, where nothing was
 //   added, from x and bias. dy' is a second part of dy, to be added to it.
+// With fixed_statistics mean and variance are the running ones and stay as they are, so that they
+// are constants of the gradient: what fine-tuning with kept statistics trains is scale and bias.
 // With all_images, the images of all workers of a job, statistics and the sums of the gradient are
 // taken over the images of all of them; dscale and dbias are then this worker's share of the sums.
 #include "base/error.h"
@@ -20,12 +22,12 @@ namespace {
 constexpr AttrSpec kBatchNormTrainingAttributes[] = {
     {"activation", AttrKind::kText},       {"activation_alpha", AttrKind::kFloat},
     {"activation_beta", AttrKind::kFloat}, {"all_images", AttrKind::kInt},
-    {"epsilon", AttrKind::kFloat},         {"momentum", AttrKind::kFloat}};
-constexpr AttrSpec kGradAttributes[] = {{"activation", AttrKind::kText},
-                                        {"activation_alpha", AttrKind::kFloat},
-                                        {"activation_beta", AttrKind::kFloat},
-                                        {"all_images", AttrKind::kInt},
-                                        {"epsilon", AttrKind::kFloat}};
+    {"epsilon", AttrKind::kFloat},         {"fixed_statistics", AttrKind::kInt},
+    {"momentum", AttrKind::kFloat}};
+constexpr AttrSpec kGradAttributes[] = {
+    {"activation", AttrKind::kText},       {"activation_alpha", AttrKind::kFloat},
+    {"activation_beta", AttrKind::kFloat}, {"all_images", AttrKind::kInt},
+    {"epsilon", AttrKind::kFloat},         {"fixed_statistics", AttrKind::kInt}};
 constexpr size_t kResidual = 5;
 constexpr size_t kGradBias = 5;
 constexpr size_t kGradY = 6;
@@ -77,8 +79,9 @@ std::vector<TensorType> infer_grad_batch_norm_training(const NodeView& node) {
 
 // Mean (1), variance (3), normalize and scale (3) per element.
 Cost cost_batch_norm_training(const NodeView& node) {
+  const int64_t statistics = node.attr_int("fixed_statistics", 0) != 0 ? 0 : 4;
   const int64_t sum = node.has_input(kResidual) ? 1 : 0;
-  return elementwise_cost(node, 7 + sum + activation_flops(node));
+  return elementwise_cost(node, 3 + statistics + sum + activation_flops(node));
 }
 // Two sums (4), then the combination (5) per element.
 Cost cost_grad_batch_norm_training(const NodeView& node) {

@@ -38,6 +38,7 @@ class BatchNormGrad final : public ExchangeKernel {
         dx_(planes_of(node.input_shape(0), layouts.outputs[kDx])),
         epsilon_(node.attr_float("epsilon", 1e-5F)),
         all_images_(node.attr_int("all_images", 0)),
+        fixed_statistics_(node.attr_int("fixed_statistics", 0) != 0),
         clamp_(clamp_of(node)),
         stores_sum_gradient_(node.has_output(kDSum)) {
     if (node.has_attr("activation")) mask_ = node.has_input(kY) ? Mask::kFromY : Mask::kAgain;
@@ -179,8 +180,10 @@ class BatchNormGrad final : public ExchangeKernel {
     for (int64_t lane = 0; lane < kLanes && plane * kLanes + lane < channels_; ++lane) {
       const int64_t c = plane * kLanes + lane;
       const double power = variance(args, c) + epsilon_;
-      factors.mean_dz[lane] = static_cast<float>(total.of[0][lane] / count);
-      factors.slope[lane] = static_cast<float>(total.of[1][lane] / power / count);
+      if (!fixed_statistics_) {
+        factors.mean_dz[lane] = static_cast<float>(total.of[0][lane] / count);
+        factors.slope[lane] = static_cast<float>(total.of[1][lane] / power / count);
+      }
       args.outputs[kDScale].as<float>()[c] =
           static_cast<float>(share * total.of[1][lane] / std::sqrt(power));
       args.outputs[kDBias].as<float>()[c] = static_cast<float>(share * total.of[0][lane]);
@@ -217,6 +220,7 @@ class BatchNormGrad final : public ExchangeKernel {
   Planes more_dy_;  // without a stride if there is none
   double epsilon_;
   int64_t all_images_;
+  bool fixed_statistics_;
   Activation clamp_;
   bool stores_sum_gradient_;
   Mask mask_ = Mask::kNone;

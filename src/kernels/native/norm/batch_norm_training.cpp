@@ -25,6 +25,7 @@ class BatchNormTraining final : public ExchangeKernel {
         epsilon_(node.attr_float("epsilon", 1e-5F)),
         momentum_(node.attr_float("momentum", 0.9F)),
         all_images_(node.attr_int("all_images", 0)),
+        fixed_statistics_(node.attr_int("fixed_statistics", 0) != 0),
         clamp_(clamp_of(node)) {
     if (node.has_input(kResidual)) {
       residual_ = planes_of(node.input_shape(0), layouts.inputs[kResidual]);
@@ -33,7 +34,7 @@ class BatchNormTraining final : public ExchangeKernel {
 
   void run_shared(const ExchangeArgs& args) const override {
     const auto sums = [&](int64_t image, int64_t plane, Sums& partial) {
-      sum_piece(args, image, plane, partial);
+      if (!fixed_statistics_) sum_piece(args, image, plane, partial);
     };
     const auto finish = [&](int64_t plane, const Sums& total, Factors& factors) {
       find_statistics(args, plane, total, factors);
@@ -108,8 +109,12 @@ class BatchNormTraining final : public ExchangeKernel {
         continue;
       }
       const double offset = total.of[0][lane] / count;
-      const double mean = around.of[lane] + offset;
-      const double variance = std::max(0.0, total.of[1][lane] / count - offset * offset);
+      double mean = around.of[lane] + offset;
+      double variance = std::max(0.0, total.of[1][lane] / count - offset * offset);
+      if (fixed_statistics_) {
+        mean = static_cast<double>(args.inputs[3].as<float>()[c]);
+        variance = static_cast<double>(args.inputs[4].as<float>()[c]);
+      }
       factors.mean[lane] = static_cast<float>(mean);
       factors.factor[lane] =
           static_cast<float>(args.inputs[1].as<float>()[c] / std::sqrt(variance + epsilon_));
@@ -175,6 +180,7 @@ class BatchNormTraining final : public ExchangeKernel {
   double epsilon_;
   double momentum_;
   int64_t all_images_;
+  bool fixed_statistics_;
   Activation clamp_;
 };
 
