@@ -75,33 +75,51 @@ std::vector<Tensor> known_outputs(const NodeView& node, const OpDef& op) {
   return outputs;
 }
 
-}  // namespace
+bool all_static(const std::vector<TensorType>& types) {
+  return std::all_of(types.begin(), types.end(),
+                     [](const TensorType& type) { return type.shape.is_static(); });
+}
 
-std::vector<TensorType> infer_types(const Graph& graph, NodeId id) {
-  const NodeView node(graph, id);
+struct Inferred {
+  std::vector<TensorType> types;
+  std::vector<Tensor> results;  // where only they say how large they are
+};
+
+Inferred infer(const NodeView& node) {
   const OpDef& op = op_of(node);
   try {
     check_arity(node, op);
     check_attributes(node, op);
-    std::vector<TensorType> types = op.infer(node);
+    Inferred inferred{.types = op.infer(node), .results = {}};
+    std::vector<TensorType>& types = inferred.types;
     TY_CHECK(types.size() >= node.num_outputs(), "{} inferred {} of {} outputs", op.name,
              types.size(), node.num_outputs());
     types.resize(node.num_outputs());
+    if (op.evaluate != nullptr && !all_static(types)) {
+      inferred.results = op.evaluate(node);
+      for (size_t i = 0; i < inferred.results.size(); ++i) types[i] = inferred.results[i].type();
+    }
     for (const TensorType& type : types) {
       for (const int64_t d : type.shape.dims()) {
         TY_REQUIRE(d >= Shape::kUnknown, "its output would have shape {}", type.shape.to_string());
       }
       (void)type.num_bytes();  // refuses what overflows
     }
-    return types;
+    return inferred;
   } catch (const Error& problem) {
     throw_error("node '{}' ({}): {}", node.name(), node.op(), problem.what());
   }
 }
 
+}  // namespace
+
+std::vector<TensorType> infer_types(const Graph& graph, NodeId id) {
+  return infer({graph, id}).types;
+}
+
 void infer_node(Graph& graph, NodeId id) {
-  std::vector<TensorType> types = infer_types(graph, id);
   const NodeView node(graph, id);
+  auto [types, known] = infer(node);
   bool wanted = true;
   for (size_t i = 0; i < types.size(); ++i) {
     wanted = wanted && small_and_static(types[i]);
@@ -110,9 +128,8 @@ void infer_node(Graph& graph, NodeId id) {
     output.type = std::move(types[i]);
     output.constant = nullptr;
   }
-  if (!wanted) return;
   try {
-    std::vector<Tensor> known = known_outputs(node, op_of(node));
+    if (wanted && known.empty()) known = known_outputs(node, op_of(node));
     for (size_t i = 0; i < known.size(); ++i) {
       if (!node.has_output(i)) continue;
       graph.mutable_value(node.output(i)).constant =

@@ -80,8 +80,9 @@ struct OpDef {
   std::vector<TensorType> (*infer)(const NodeView&) = nullptr;
   // Null: nothing is computed, every input is read and every output written once.
   Cost (*cost)(const NodeView&) = nullptr;
-  // Shape arithmetic on inputs that are not all known: the outputs, if they follow from the types;
-  // empty otherwise.
+  // The outputs, if they are known now; empty otherwise. For shape arithmetic on inputs that are
+  // not all known, and where a shape can only be told by computing the outputs (NonMaxSuppression),
+  // which are then kept.
   std::vector<Tensor> (*evaluate)(const NodeView&) = nullptr;
   // Computes the node, whose types are static. Null: a reference kernel of its own does.
   Routine (*routine)(const NodeView&) = nullptr;

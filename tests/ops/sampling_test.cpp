@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ops/builder.h"
 #include "ops/cases.h"
 
 namespace trainyard::testing {
@@ -122,6 +123,29 @@ TEST(NonMaxSuppression, RefusesScoresOfOtherBoxes) {
                   "scores have shape 1x2x5");
   expect_rejected({.op = "NonMaxSuppression", .inputs = {draw({1, 3, 5}), draw({1, 2, 3})}},
                   "expected batch x boxes x 4");
+}
+
+// Choosing is expensive: what inference had to compute to know the shape is kept for the run.
+TEST(NonMaxSuppression, KnownBoxesAreChosenOnce) {
+  Graph graph;
+  ops::Builder b(graph);
+  Tensor boxes(DType::kF32, {1, 3, 4});
+  const std::vector<float> corners = {0, 0, 1, 1, 0, 0.1F, 1, 1.1F, 0, 5, 1, 6};
+  std::copy(corners.begin(), corners.end(), boxes.view().as<float>());
+  Tensor scores(DType::kF32, {1, 1, 3});
+  const std::vector<float> of_boxes = {0.5F, 0.9F, 0.3F};
+  std::copy(of_boxes.begin(), of_boxes.end(), scores.view().as<float>());
+  Tensor most(DType::kI64, Shape{1});
+  *most.view().as<int64_t>() = 3;
+  const ValueId kept =
+      b.add("NonMaxSuppression",
+            {b.constant("boxes", std::move(boxes)), b.constant("scores", std::move(scores)),
+             b.constant("most", std::move(most)), b.constant("overlap", Tensor::scalar(0.5F))});
+  EXPECT_EQ(graph.value(kept).type, (TensorType{DType::kI64, {2, 3}}));
+  const Tensor* chosen = graph.value(kept).constant.get();
+  ASSERT_NE(chosen, nullptr);
+  EXPECT_EQ(element_as_double(*chosen, 2), 1);
+  EXPECT_EQ(element_as_double(*chosen, 5), 2);
 }
 
 TEST(GridSample, RefusesOtherGrids) {
