@@ -19,6 +19,8 @@ class MeetingPoint {
   [[gnu::always_inline]] void arrive(int64_t step, int64_t own_parts) {
     arrived_.fetch_add(own_parts, std::memory_order_acq_rel);
     const int64_t wanted = parts_ * (step + 1);
+    if (arrived_.load(std::memory_order_acquire) >= wanted) return;
+    const uint64_t began = __rdtsc();
     for (int spins = 0; arrived_.load(std::memory_order_acquire) < wanted; ++spins) {
       if (spins < kSpins) {
         _mm_pause();
@@ -26,11 +28,17 @@ class MeetingPoint {
         std::this_thread::yield();
       }
     }
+    // At the first meeting a partner may have had to wake.
+    if (step > 0) waited_.fetch_add(__rdtsc() - began, std::memory_order_relaxed);
   }
+
+  // Ticks of the time stamp counter that threads waited, all together.
+  uint64_t waited() const { return waited_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr int kSpins = 400;
   const int64_t parts_;
+  std::atomic<uint64_t> waited_{0};
   std::atomic<int64_t> arrived_{0};
 };
 

@@ -13,6 +13,12 @@ namespace {
 constexpr int64_t kChunkRows = 96;
 // Multiply-adds of one step below which a second thread costs more than it brings.
 constexpr int64_t kWorthSharing = 100'000;
+// Bytes of one direction's weights of states that a core's own cache keeps from step to step.
+constexpr int64_t kOwnCache = 768 * 1024;
+// Runs without meetings after one in which threads waited for a quarter of their time.
+constexpr int kRunsApart = 4;
+// With more rows multiplying takes longer than reading weights.
+constexpr int64_t kFewRows = 4;
 
 // Rows of gates x units become [block][depth][gate][units], padded with zeros.
 PackedBuffer pack_gates(const float* weights, const RecurrentShape& shape, int64_t depth,
@@ -56,6 +62,9 @@ RecurrentLayer::RecurrentLayer(const RecurrentShape& shape, const float* w, cons
       units_(cpu_has_avx512() ? 16 : 8),
       blocks_((shape.hidden + units_ - 1) / units_),
       chunk_(std::clamp<int64_t>(kChunkRows / shape.batch, 1, shape.sequence)),
+      one_by_one_(shape.batch < kFewRows &&
+                  gates_of(shape.kind) * shape.hidden * shape.hidden * int64_t{sizeof(float)} >
+                      kOwnCache),
       function_(cpu_has_avx512() ? wide_recurrent(shape.kind) : narrow_recurrent(shape.kind)) {
   TY_REQUIRE(cpu_has_avx2_fma(), "the processor lacks AVX2 or FMA");
   const int64_t rows = gates_of(shape.kind) * shape.hidden;
@@ -70,10 +79,10 @@ RecurrentLayer::RecurrentLayer(const RecurrentShape& shape, const float* w, cons
 }
 
 int64_t RecurrentLayer::parts_per_direction() const {
-  const int64_t work =
-      shape_.batch * gates_of(shape_.kind) * shape_.hidden * (shape_.hidden + shape_.input);
+  const int64_t gates = gates_of(shape_.kind);
+  const int64_t work = shape_.batch * gates * shape_.hidden * (shape_.hidden + shape_.input);
   if (work < kWorthSharing) return 1;
-  return std::clamp<int64_t>(threads_ / shape_.directions, 1, blocks_);
+  return std::clamp<int64_t>(threads_ / (one_by_one_ ? 1 : shape_.directions), 1, blocks_);
 }
 
 // Per direction: sums of a chunk of inputs, two states, a cell.
@@ -127,26 +136,41 @@ void RecurrentLayer::run(const RecurrentOperands& operands, void* scratch) const
   auto* memory = static_cast<float*>(scratch);
   set_states(operands, memory);
   const int64_t per_direction = scratch_bytes() / shape_.directions / int64_t{sizeof(float)};
-  const int64_t parts = parts_per_direction();
+  const bool apart = runs_apart_.load(std::memory_order_relaxed) > 0;
+  if (apart) runs_apart_.fetch_sub(1, std::memory_order_relaxed);
+  const int64_t parts = apart ? 1 : parts_per_direction();
   MeetingPoint meetings[2] = {MeetingPoint(parts), MeetingPoint(parts)};
-  parallel_for(shape_.directions * parts, [&](int64_t begin, int64_t end) {
-    for (int64_t d = begin / parts; d * parts < end; ++d) {
-      const int64_t from = std::max(begin, d * parts) - d * parts;
-      const int64_t to = std::min(end, (d + 1) * parts) - d * parts;
-      const auto direction = static_cast<size_t>(d);
-      function_({.shape = &shape_,
-                 .operands = &operands,
-                 .input_weights = input_weights_[direction].data(),
-                 .state_weights = state_weights_[direction].data(),
-                 .biases = biases_[direction].data(),
-                 .chunk = chunk_,
-                 .direction = d,
-                 .blocks = {blocks_ * from / parts, blocks_ * to / parts},
-                 .own_parts = to - from,
-                 .meeting = &meetings[d],
-                 .scratch = memory + d * per_direction});
-    }
-  });
+  const auto run_parts = [&](int64_t d, int64_t from, int64_t to) {
+    const auto direction = static_cast<size_t>(d);
+    function_({.shape = &shape_,
+               .operands = &operands,
+               .input_weights = input_weights_[direction].data(),
+               .state_weights = state_weights_[direction].data(),
+               .biases = biases_[direction].data(),
+               .chunk = chunk_,
+               .direction = d,
+               .blocks = {blocks_ * from / parts, blocks_ * to / parts},
+               .own_parts = to - from,
+               .meeting = &meetings[d],
+               .scratch = memory + d * per_direction});
+  };
+  const uint64_t began = __rdtsc();
+  if (one_by_one_ && !apart) {
+    parallel_for(parts, [&](int64_t begin, int64_t end) {
+      for (int64_t d = 0; d < shape_.directions; ++d) run_parts(d, begin, end);
+    });
+  } else {
+    parallel_for(shape_.directions * parts, [&](int64_t begin, int64_t end) {
+      for (int64_t d = begin / parts; d * parts < end; ++d) {
+        run_parts(d, std::max(begin, d * parts) - d * parts,
+                  std::min(end, (d + 1) * parts) - d * parts);
+      }
+    });
+  }
+  const uint64_t waited = meetings[0].waited() + meetings[1].waited();
+  if (waited > (__rdtsc() - began) * static_cast<uint64_t>(parts) / 4) {
+    runs_apart_.store(kRunsApart, std::memory_order_relaxed);
+  }
   get_states(operands, memory);
 }
 

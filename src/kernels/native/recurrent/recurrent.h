@@ -1,6 +1,7 @@
 // A recurrent layer with weights packed once.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -81,6 +82,12 @@ class RecurrentLayer {
   int64_t units_;  // of a block: one vector
   int64_t blocks_;
   int64_t chunk_;
+  // All threads work on one direction, then on the other: each keeps a part of the weights in its
+  // own cache. Otherwise directions have threads of their own and never meet.
+  bool one_by_one_;
+  // Threads that meet in every step lose a time slice whenever another process takes one of their
+  // cores. For that many runs each direction then has one thread, which changes no bit.
+  mutable std::atomic<int> runs_apart_{0};
   RecurrentFunction function_;
   // Per direction.
   std::vector<PackedBuffer> input_weights_;

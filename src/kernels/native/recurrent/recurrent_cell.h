@@ -18,7 +18,8 @@ template <typename W, int kRows, int kGates>
                                                   typename W::Vector (&sums)[kRows][kGates]) {
   using V = typename W::Vector;
   // Few sums wait for each other; several sets of them do not.
-  constexpr int kSets = kRows * kGates >= 8 ? 1 : (kRows * kGates >= 3 ? 2 : 8 / kGates);
+  constexpr int kSumsOfStep = kRows * kGates;
+  constexpr int kSets = kSumsOfStep >= 8 ? 1 : (kSumsOfStep >= 4 ? 2 : (kSumsOfStep == 3 ? 4 : 8));
   V sets[kSets][kRows][kGates];
   const auto all = [](const auto& f) TY_INLINE {
     repeat<kRows>([&](auto r) TY_INLINE { repeat<kGates>([&](auto g) TY_INLINE { f(r, g); }); });
@@ -94,7 +95,11 @@ class RecurrentSteps {
       }
       for (int64_t i = 0; i < steps; ++i) {
         const float* own = projected + i * shape_.batch * width_ * kGates;
-        for (int64_t block = w_.blocks.begin; block < w_.blocks.end; ++block) {
+        // There and back: a step begins with the weights that the one before used last, which are
+        // still in the core's own cache when not all of them fit it.
+        const bool back = (first + i) % 2 != 0;
+        for (int64_t n = 0; n < w_.blocks.size(); ++n) {
+          const int64_t block = back ? w_.blocks.end - 1 - n : w_.blocks.begin + n;
           in_groups(shape_.batch, [&](auto rows, int64_t row)
                                       TY_INLINE { step_rows<rows>(block, first + i, row, own); });
         }
