@@ -65,6 +65,12 @@ std::vector<ByteConvCase> conv_cases() {
       {conv_shape(20, 20, 8, 5, 1, 2, 20)}, {conv_shape(16, 16, 5, 8, 1, 4, 16)},
       {conv_shape(9, 18, 6, 3, 1, 1, 9)},
   };
+  // Depthwise: blocks of 64, 32 and 16 channels, an odd number of rows, rows of several segments.
+  for (const int64_t channels : {32, 40, 96, 112}) {
+    cases.push_back({conv_shape(channels, channels, 7, 3, 1, 1, channels)});
+    cases.push_back({conv_shape(channels, channels, 8, 3, 2, 1, channels)});
+  }
+  cases.push_back({conv_shape(48, 48, 70, 3, 1, 0, 48)});
   cases.push_back({conv_shape(32, 40, 6, 1, 1, 0), /*largest_weight=*/127});
   cases.push_back({conv_shape(33, 40, 6, 3, 1, 1), /*largest_weight=*/127});
   cases.push_back({conv_shape(3, 8, 12, 3, 2, 1), /*largest_weight=*/127});

@@ -117,11 +117,21 @@ class ByteDepthwise {
   void run(const uint8_t* x, uint8_t* y) const;
 
  private:
+  struct Block {
+    const DepthwiseKernel* kernel = nullptr;
+    int64_t first = 0;  // channel
+    int64_t channels = 0;
+    int64_t packed = 0;  // where its numbers begin, in bytes
+  };
+
+  void plan_blocks(const ByteConvNumbers& numbers, const ByteKernels& kernels);
+  void pack_block(const Block& block, const ByteConvNumbers& numbers);
+  void run_block(const uint8_t* x, uint8_t* y, const Block& block, int64_t lines) const;
+
   ByteConvShape shape_;
   Finish finish_;
-  const ByteKernels& kernels_;
-  int64_t blocks_ = 1;
-  int64_t block_bytes_ = 0;
+  std::vector<Block> blocks_;
+  int64_t rows_at_once_ = 1;  // of results
   PackedBuffer packed_;
   std::vector<uint8_t> outside_;  // a row of zero points
 };

@@ -45,9 +45,11 @@ using ConvTileFunction = void (*)(const ConvTile&);
 
 // A row of results of a depthwise convolution, a block of its channels.
 struct DepthwiseRow {
-  const uint8_t* const* rows =
-      nullptr;                       // one per row of the window: pixel 0, channel 0 of the block
+  // One per row of the window: pixel 0, channel 0 of the block. Then others that may be read, up to
+  // a multiple of four.
+  const uint8_t* const* rows = nullptr;
   const uint8_t* outside = nullptr;  // zero points, for pixels beyond the ends
+  const uint8_t* end = nullptr;      // of x: what must not be read
   int64_t window_rows = 0;
   int64_t window_columns = 0;
   int64_t stride = 1;
@@ -57,10 +59,23 @@ struct DepthwiseRow {
   int64_t results = 0;  // pixels of y
   int64_t pixel = 0;    // bytes between pixels of x and of y
   int64_t channels = 0;
-  const void* packed = nullptr;  // by pack_depthwise()
+  const void* packed = nullptr;  // by DepthwiseKernel::pack()
   const Finish* finish = nullptr;
   uint8_t* y = nullptr;
+  uint8_t* below = nullptr;  // the next row of results, where the kernel takes two
 };
+
+struct DepthwiseKernel {
+  int64_t channels = 0;  // per block
+  // Where windows have three rows and move by one, makes two rows of results from four of x.
+  bool takes_two = false;
+  int64_t (*bytes)(int64_t window_rows, int64_t window_columns) = nullptr;
+  // Of one block: channels x taps weights, a bias and a multiplier for each channel.
+  void (*pack)(const int8_t* weights, const int32_t* bias, const float* multiplier,
+               int64_t window_rows, int64_t window_columns, void* packed) = nullptr;
+  void (*run)(const DepthwiseRow&) = nullptr;
+};
+inline constexpr int64_t kTwoRowsWindow = 3;
 
 // Larger windows are computed as convolutions in groups.
 inline constexpr int64_t kMostDepthwiseRows = 8;
@@ -77,12 +92,11 @@ struct ByteKernels {
   bool exact_pairs;
   // The same by weights that were widened to 16 bits; null where not needed.
   ConvTileFunction wide_conv[kMostTileVectors][kMostTilePixels];
-  int64_t depthwise_channels;  // per block
-  int64_t (*depthwise_bytes)(int64_t window_rows, int64_t window_columns);
-  // Of one block: depthwise_channels x taps weights, a bias and a multiplier for each channel.
-  void (*pack_depthwise)(const int8_t* weights, const int32_t* bias, const float* multiplier,
-                         int64_t window_rows, int64_t window_columns, void* packed);
-  void (*depthwise)(const DepthwiseRow&);
+  DepthwiseKernel depthwise;
+  // For a last block of at most so many channels; absent where one kind is enough.
+  DepthwiseKernel narrow_depthwise;
+  // For weights whose products do not fit in pairs; absent with exact_pairs.
+  DepthwiseKernel wide_depthwise;
   // Products of bytes in registers alone, and how many of them a round adds up.
   void (*peak)(int64_t rounds);
   int64_t peak_products;
