@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "kernels/api/refusals.h"
 #include "kernels/native/cpu.h"
-#include "kernels/native/elementwise/tanh.h"
+#include "kernels/native/elementwise/smooth.h"
 #include "kernels/onednn/conv_desc.h"
 #include "kernels/onednn/layout_choice.h"
 #include "ops/op_def.h"
@@ -68,9 +68,11 @@ Operands operands(const NodeView& node, const NodeLayouts& layouts) {
           .y_stride = stride(y, layouts.outputs[0])};
 }
 
-// The library's tanh is several times slower than the convolution of a small window.
-bool does_tanh_itself(const NodeView& node) {
-  return node.attr_text("activation", "") == "Tanh" && native::cpu_has_avx2_fma();
+// The library's tanh is several times slower than the convolution of a small window, its swish as
+// slow as one.
+bool does_activation_itself(const NodeView& node) {
+  const std::string activation = node.attr_text("activation", "");
+  return (activation == "Tanh" || activation == "Swish") && native::cpu_has_avx2_fma();
 }
 
 convolution_forward::primitive_desc describe_conv(const NodeView& node, const Desc& x,
@@ -84,9 +86,9 @@ convolution_forward::primitive_desc describe_conv(const NodeView& node, const De
   dnnl::post_ops ops;
   if (node.has_input(kSum)) ops.append_sum();
   const bool known =
-      does_tanh_itself(node) || append_activation(ops, node.attr_text("activation", ""),
-                                                  node.attr_float("activation_alpha", 0.0F),
-                                                  node.attr_float("activation_beta", 0.0F));
+      does_activation_itself(node) || append_activation(ops, node.attr_text("activation", ""),
+                                                        node.attr_float("activation_alpha", 0.0F),
+                                                        node.attr_float("activation_beta", 0.0F));
   TY_CHECK(known, "activation '{}' reached oneDNN", node.attr_text("activation", ""));
   attr.set_post_ops(ops);
   return for_channel_block(
@@ -97,23 +99,38 @@ Desc any_weights(const NodeView& node) {
   return any_desc(weight_dims(node.input_shape(1), group_of(node)));
 }
 
-// The convolution, then tanh of each image (or of the whole batch).
-class BoundWithTanh final : public BoundKernel {
+// What follows the convolution.
+struct OwnActivation {
+  bool is_swish = false;
+  float alpha = 0.0F;
+};
+
+// The convolution, then tanh or swish of each image (or of the whole batch).
+class BoundWithActivation final : public BoundKernel {
  public:
-  BoundWithTanh(std::unique_ptr<BoundKernel> conv, const TensorView& y, const Operands& operands)
-      : conv_(std::move(conv)), y_(y.as<std::byte>()), operands_(operands) {}
+  BoundWithActivation(std::unique_ptr<BoundKernel> conv, OwnActivation activation,
+                      const TensorView& y, const Operands& operands)
+      : conv_(std::move(conv)),
+        activation_(activation),
+        y_(y.as<std::byte>()),
+        operands_(operands) {}
 
   void run() override {
     conv_->run();
     const auto count = static_cast<int64_t>(operands_.y.get_size() / sizeof(float));
     for (int64_t call = 0; call < operands_.calls; ++call) {
       auto* y = reinterpret_cast<float*>(y_ + call * operands_.y_stride);
-      native::tanh_of(y, count, y);
+      if (activation_.is_swish) {
+        native::swish_of(y, count, activation_.alpha, y);
+      } else {
+        native::tanh_of(y, count, y);
+      }
     }
   }
 
  private:
   std::unique_ptr<BoundKernel> conv_;
+  OwnActivation activation_;
   std::byte* y_;
   const Operands& operands_;
 };
@@ -137,7 +154,10 @@ class Conv final : public OnednnKernel {
           dnnl::reorder::primitive_desc(engine(), given_weights_, engine(), pd_.weights_desc()));
     }
     has_bias_ = node.has_input(kConvBias);
-    does_tanh_ = does_tanh_itself(node);
+    if (does_activation_itself(node)) {
+      own_activation_ = OwnActivation{.is_swish = node.attr_text("activation", "") == "Swish",
+                                      .alpha = node.attr_float("activation_alpha", 0.0F)};
+    }
     if (const Tensor* bias = node.input_constant(kConvBias)) {
       bias_ = pack_constant(pd_.bias_desc(), bias->data(), pd_.bias_desc());
     }
@@ -163,8 +183,9 @@ class Conv final : public OnednnKernel {
       }
       bound->add(primitive_, std::move(arguments));
     }
-    if (does_tanh_) {
-      return std::make_unique<BoundWithTanh>(std::move(bound), args.outputs[0], operands_);
+    if (own_activation_) {
+      return std::make_unique<BoundWithActivation>(std::move(bound), *own_activation_,
+                                                   args.outputs[0], operands_);
     }
     return bound;
   }
@@ -196,7 +217,7 @@ class Conv final : public OnednnKernel {
   convolution_forward primitive_;
   bool holds_weights_ = false;
   bool has_bias_ = false;
-  bool does_tanh_ = false;
+  std::optional<OwnActivation> own_activation_;
   PackedConstant weights_;
   PackedConstant bias_;
   dnnl::reorder pack_;  // empty if the weights come as the library wants them
