@@ -82,16 +82,21 @@ void fill_inputs(ExecutionContext& context, const Executable& executable, uint64
   }
 }
 
-Timing time_runs(const std::function<void(Profile*)>& run, int64_t warmup, int64_t runs,
-                 Profile* profile) {
-  for (int64_t i = 0; i < warmup; ++i) run(nullptr);
+std::vector<double> run_seconds(const std::function<void(Profile*)>& run, int64_t runs,
+                                Profile* profile) {
   std::vector<double> seconds;
   for (int64_t i = 0; i < runs; ++i) {
     const Stopwatch one;
     run(profile);
     seconds.push_back(one.seconds());
   }
-  return summarize(std::move(seconds));
+  return seconds;
+}
+
+Timing time_runs(const std::function<void(Profile*)>& run, int64_t warmup, int64_t runs,
+                 Profile* profile) {
+  for (int64_t i = 0; i < warmup; ++i) run(nullptr);
+  return summarize(run_seconds(run, runs, profile));
 }
 
 MachinePeak measure_peak(int threads) {

@@ -28,6 +28,10 @@ void fill_random(Tensor& tensor, uint64_t seed);
 // Fills float inputs with fill_random() and integer ones with zeros.
 void fill_inputs(ExecutionContext& context, const Executable& executable, uint64_t seed);
 
+// The time of each of `runs` calls of run(profile); `profile` may be null.
+std::vector<double> run_seconds(const std::function<void(Profile*)>& run, int64_t runs,
+                                Profile* profile);
+
 // Calls run(null) `warmup` times, which do not count, then run(profile) `runs` times, which do.
 // `profile` may be null.
 Timing time_runs(const std::function<void(Profile*)>& run, int64_t warmup, int64_t runs,

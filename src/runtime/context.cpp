@@ -72,9 +72,16 @@ class RunningStep final : public StepView {
     const ValueId id = node_.outputs.at(i);
     return id.valid() ? context_.program().graph.value(id).name : kNone;
   }
+  const Shape& output_shape(size_t i) const override {
+    return context_.program().graph.value(node_.outputs.at(i)).type.shape;
+  }
   Tensor output(size_t i) const override {
     const ValueId id = node_.outputs.at(i);
     return id.valid() ? context_.read(id) : Tensor();
+  }
+  std::span<const std::byte> elements(size_t i) const override {
+    const ValueId id = node_.outputs.at(i);
+    return id.valid() ? context_.elements(id) : std::span<const std::byte>();
   }
 
  private:
@@ -259,6 +266,18 @@ struct ExecutionContext::Impl {
     copy_between_layouts(type, data, program().layouts[static_cast<size_t>(id.index)], copy.data(),
                          Layout());
     return copy;
+  }
+
+  // See StepView::elements().
+  std::span<const std::byte> elements(ValueId id) {
+    const auto index = static_cast<size_t>(id.index);
+    const TensorType& type = program().graph.value(id).type;
+    const void* data = address(id);
+    if (!late[index].empty() || data == nullptr ||
+        !program().layouts[index].is_sample_by_sample(type.shape)) {
+      return {};
+    }
+    return {static_cast<const std::byte*>(data), static_cast<size_t>(type.num_bytes())};
   }
 
   Executable executable;

@@ -1,6 +1,7 @@
 // A compiled graph and what it takes to run it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -75,8 +76,12 @@ class StepView {
   // The node's outputs by position; one that the node does not have has an empty name.
   virtual size_t num_outputs() const = 0;
   virtual const std::string& output_name(size_t i) const = 0;
+  virtual const Shape& output_shape(size_t i) const = 0;  // of one that it has
   // A row-major copy. Empty: the node does not have it, or it is a view of what others made.
   virtual Tensor output(size_t i) const = 0;
+  // The elements where they lie, sample by sample (axis 0) but within one in any order. Empty: they
+  // lie with gaps, or not in the host's memory, or output(i) is empty.
+  virtual std::span<const std::byte> elements(size_t i) const = 0;
 };
 // May throw, which ends the run.
 using StepObserver = std::function<void(const StepView&)>;

@@ -132,8 +132,8 @@ TEST(FastKernels, ConvolutionWithWeightsThatAreComputed) {
 }
 
 TEST(FastKernels, Activations) {
-  for (const std::string op :
-       {"Relu", "LeakyRelu", "Sigmoid", "Tanh", "Elu", "HardSwish", "Softplus", "Abs", "Exp"}) {
+  for (const std::string op : {"Relu", "LeakyRelu", "Sigmoid", "Tanh", "Elu", "HardSwish",
+                               "Softplus", "Swish", "Abs", "Exp"}) {
     for (const int64_t channels : {16, 13}) {
       Graph graph;
       Builder b(graph);
@@ -174,6 +174,22 @@ TEST(FastKernels, ConvolutionWithTanh) {
     const ValueId w = b.constant("w", random_tensor({channels, 8, 5, 5}, 3));
     graph.set_outputs({b.add("Tanh", {b.add("Conv", {x, w})})});
     expect_same_fast_kernels(graph, fmt::format("tanh of {} channels", channels));
+  }
+}
+
+// Channels that fill their blocks and those that do not, whose padding has to stay zero.
+TEST(FastKernels, ConvolutionWithSwish) {
+  for (const float alpha : {1.0F, 1.702F}) {
+    for (const int64_t channels : {6, 16}) {
+      Graph graph;
+      Builder b(graph);
+      const ValueId x = b.input("x", {DType::kF32, {3, 8, 9, 7}});
+      const ValueId w = b.constant("w", random_tensor({channels, 8, 1, 1}, 3));
+      const ValueId v = b.constant("v", random_tensor({4, channels, 1, 1}, 4));
+      const ValueId swish = b.add("Swish", {b.add("Conv", {x, w})}, {{"alpha", alpha}});
+      graph.set_outputs({b.add("Conv", {swish, v})});
+      expect_same_fast_kernels(graph, fmt::format("swish {} of {} channels", alpha, channels));
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 // What an observer sees of a run, and the search for the first bad result.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -54,6 +55,33 @@ TEST(Observer, SeesRowMajorResultsOfEveryKernel) {
     ++compared;
   }
   EXPECT_GT(compared, 20U);
+}
+
+TEST(Observer, FindsTheSameElementsInPlace) {
+  ExecutionContext context(compiled(models::build_model("resnet20-cifar", {.batch = 2}), false));
+  fill_random(context.input(0), 3);
+  int64_t in_place = 0;
+  context.set_observer([&](const StepView& step) {
+    for (size_t i = 0; i < step.num_outputs(); ++i) {
+      const Tensor copy = step.output(i);
+      const std::span<const std::byte> bytes = step.elements(i);
+      if (bytes.empty() || copy.dtype() != DType::kF32) continue;
+      ASSERT_EQ(copy.shape(), step.output_shape(i));
+      ASSERT_EQ(static_cast<int64_t>(bytes.size()), copy.num_bytes());
+      // Sample by sample: each half holds the same numbers, in some order.
+      const auto half = static_cast<size_t>(copy.num_elements() / 2);
+      const auto* values = reinterpret_cast<const float*>(bytes.data());
+      std::vector<float> found(values, values + half);
+      std::vector<float> expected(copy.values<float>().begin(),
+                                  copy.values<float>().begin() + half);
+      std::sort(found.begin(), found.end());
+      std::sort(expected.begin(), expected.end());
+      ASSERT_EQ(found, expected) << step.output_name(i);
+      ++in_place;
+    }
+  });
+  context.run();
+  EXPECT_GT(in_place, 20);
 }
 
 TEST(Observer, IsCalledInOrderAndMayEndTheRun) {
