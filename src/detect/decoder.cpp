@@ -70,17 +70,28 @@ bool is_detector(const Graph& graph) {
          locations.type.shape[2] == kBoxNumbers && locations.type.shape[1] == scores.type.shape[1];
 }
 
-std::vector<Prior> priors_of(const Graph& graph) {
+size_t maps_of(const Graph& graph) {
   const auto [locations, scores] = raw_outputs(graph);
   const Shape& image = graph.value(graph.inputs()[0]).type.shape;
   TY_REQUIRE(image.rank() == 4 && image[2] == image[3] && image[2] > 0,
              "a detector's input is {}, expected a square picture", image.to_string());
-  std::vector<Prior> priors = ssd_priors(image[2]);
   const int64_t found = graph.value(locations).type.shape[1];
-  TY_REQUIRE(static_cast<int64_t>(priors.size()) == found,
-             "the detector has {} priors, SSD has {} for pictures of {} x {}", found, priors.size(),
-             image[2], image[3]);
-  return priors;
+  for (const size_t maps : {kMaps, kMapsWithFine}) {
+    const auto expected = static_cast<int64_t>(ssd_priors(image[2], ssd_shapes(maps)).size());
+    if (found == expected) return maps;
+  }
+  throw_error("the detector has {} priors, SSD has {} for pictures of {} x {}", found,
+              ssd_priors(image[2]).size(), image[2], image[3]);
+}
+
+std::vector<Prior> priors_of(const Graph& graph, std::span<const PriorShape> shapes) {
+  const size_t maps = maps_of(graph);
+  const int64_t image = graph.value(graph.inputs()[0]).type.shape[2];
+  if (shapes.empty()) return ssd_priors(image, ssd_shapes(maps));
+  TY_REQUIRE(shapes.size() == maps * kShapesPerPosition,
+             "the detector has {} maps with {} priors at each position, but {} shapes are given",
+             maps, kShapesPerPosition, shapes.size());
+  return ssd_priors(image, shapes);
 }
 
 DecodedBoxes add_decoder(ops::Builder& builder, ValueId locations, ValueId scores,
@@ -124,8 +135,8 @@ SelectedBoxes add_suppression(ops::Builder& builder, const DecodedBoxes& decoded
   return {decoded.boxes, objects, selected};
 }
 
-void decode_outputs(Graph& graph) {
-  const std::vector<Prior> priors = priors_of(graph);
+void decode_outputs(Graph& graph, std::span<const PriorShape> shapes) {
+  const std::vector<Prior> priors = priors_of(graph, shapes);
   const auto [locations, scores] = raw_outputs(graph);
   graph.rename_value(scores, "class_scores");
   ops::Builder builder(graph);
@@ -135,8 +146,9 @@ void decode_outputs(Graph& graph) {
   graph.set_outputs({decoded.scores, decoded.boxes});
 }
 
-void detect_outputs(Graph& graph, const DecoderOptions& options) {
-  const std::vector<Prior> priors = priors_of(graph);
+void detect_outputs(Graph& graph, std::span<const PriorShape> shapes,
+                    const DecoderOptions& options) {
+  const std::vector<Prior> priors = priors_of(graph, shapes);
   const auto [locations, scores] = raw_outputs(graph);
   TY_REQUIRE(graph.value(locations).type.shape[0] == 1,
              "detections come one picture at a time; the batch is {}",

@@ -23,8 +23,12 @@ struct DecoderOptions {
 
 // A graph of which the two outputs are those of the zoo's SSD, at its own size.
 bool is_detector(const Graph& graph);
-// Its priors, by the size of the input. Throws Error if their number is not that of the outputs.
-std::vector<Prior> priors_of(const Graph& graph);
+// How many maps it has, by the number of its priors: kMaps or kMapsWithFine. Throws Error for
+// others.
+size_t maps_of(const Graph& graph);
+// Its priors, by the size of the input and of these shapes; none: SSD's. Throws Error if there are
+// not as many as it has priors at a position of each map.
+std::vector<Prior> priors_of(const Graph& graph, std::span<const PriorShape> shapes);
 
 struct DecodedBoxes {
   ValueId boxes;   // N x priors x 4: left, top, right, bottom in shares of the picture, not cut off
@@ -41,11 +45,13 @@ struct SelectedBoxes {
 SelectedBoxes add_suppression(ops::Builder& builder, const DecodedBoxes& decoded,
                               const DecoderOptions& options);
 
-// Replaces the outputs of a detector by `boxes` and `scores` of add_decoder().
-void decode_outputs(Graph& graph);
+// Replaces the outputs of a detector, which was trained with priors of these shapes, by `boxes` and
+// `scores` of add_decoder().
+void decode_outputs(Graph& graph, std::span<const PriorShape> shapes);
 
 // Replaces them by the detections of one picture, best first: boxes (1 x M x 4), labels (1 x M,
 // from 0, without background) and scores (1 x M). Throws Error unless the batch is 1.
-void detect_outputs(Graph& graph, const DecoderOptions& options);
+void detect_outputs(Graph& graph, std::span<const PriorShape> shapes,
+                    const DecoderOptions& options);
 
 }  // namespace trainyard::detect

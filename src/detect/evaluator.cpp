@@ -135,9 +135,10 @@ class DetectionEvaluator final : public train::Evaluator {
 
 }  // namespace
 
-std::unique_ptr<train::Evaluator> make_detection_evaluator(Graph& model, int64_t classes,
-                                                           DetectionTest* seen) {
-  const std::vector<Prior> priors = priors_of(model);
+std::unique_ptr<train::Evaluator> make_detection_evaluator(Graph& model,
+                                                           std::span<const PriorShape> shapes,
+                                                           int64_t classes, DetectionTest* seen) {
+  const std::vector<Prior> priors = priors_of(model, shapes);
   const int64_t own = model.value(model.outputs()[1]).type.shape[2] - 1;
   TY_REQUIRE(own >= classes, "the network knows {} classes, the data has {}", own, classes);
   ops::Builder builder(model);

@@ -20,9 +20,12 @@ struct DetectionTest {
 };
 
 // Scores "map" (VOC 2007's mean of 11 points at half overlap), which decides, "map_every_point" and
-// "map_50_95" (COCO's). The network's outputs become those of a decoder. `seen`, which may be null,
-// gets everything for reports when the result is asked for.
-std::unique_ptr<train::Evaluator> make_detection_evaluator(Graph& model, int64_t classes,
+// "map_50_95" (COCO's). The network was trained with priors of these shapes; its outputs become
+// those of a decoder. `seen`, which may be null, gets everything for reports when the result is
+// asked for.
+std::unique_ptr<train::Evaluator> make_detection_evaluator(Graph& model,
+                                                           std::span<const PriorShape> shapes,
+                                                           int64_t classes,
                                                            DetectionTest* seen = nullptr);
 
 }  // namespace trainyard::detect

@@ -56,6 +56,11 @@ std::string numbers(const std::vector<float>& values) {
 
 }  // namespace
 
+std::vector<PriorShape> shapes_of(const onnx_io::Metadata& known) {
+  const auto own = known.find(onnx_io::kPriorsKey);
+  return parse_shapes(own == known.end() ? kSsdShapes : own->second);
+}
+
 std::string default_steps(int64_t image) {
   return fmt::format("resize:{}x{},normalize:0.498039:0.501961", image, image);
 }
@@ -69,9 +74,9 @@ onnx_io::Metadata prepare_export(Graph& graph, const onnx_io::Metadata& known, b
   const Preparation preparation =
       split_steps(own != known.end() ? own->second : default_steps(image[2]));
   if (raw) {
-    decode_outputs(graph);
+    decode_outputs(graph, shapes_of(known));
   } else {
-    detect_outputs(graph, options);
+    detect_outputs(graph, shapes_of(known), options);
   }
   if (preparation.normalization) {
     add_normalization(graph, *preparation.normalization);

@@ -19,6 +19,9 @@ inline constexpr const char* kStdKey = "trainyard.std";
 inline constexpr const char* kScoreKey = "trainyard.score_threshold";
 inline constexpr const char* kOverlapKey = "trainyard.iou_threshold";
 
+// The shapes of the priors that a detector was trained with; none: SSD's.
+std::vector<PriorShape> shapes_of(const onnx_io::Metadata& known);
+
 // What SSD's pictures go through unless its file says otherwise.
 std::string default_steps(int64_t image);
 

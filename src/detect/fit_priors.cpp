@@ -77,16 +77,31 @@ double side_of(const PriorShape& shape) {
   return std::sqrt(shape.width * shape.height);
 }
 
-// Six shapes for each map, from the objects of its size: those between its smallest SSD shape and
-// the next map's. The finest takes what is smaller, too; a map with few objects keeps SSD's shapes.
-std::vector<PriorShape> fit_shapes(const std::vector<PriorShape>& objects, uint64_t seed) {
-  std::vector<PriorShape> shapes = ssd_shapes();
-  for (size_t map = 0; map < kMaps; ++map) {
-    const double least = map == 0 ? 0 : shapes[map * kShapesPerPosition].width;
-    const double most = map + 1 == kMaps ? 2 : ssd_shapes()[(map + 1) * kShapesPerPosition].width;
+// Sizes of objects that belong to a map.
+struct SizeRange {
+  double least;
+  double most;
+};
+
+// From the map's smallest SSD shape to the next map's. The finest takes what is smaller, too; where
+// that is the map at the end, it has objects up to half of the way to the next.
+SizeRange range_of(size_t map, size_t maps) {
+  const std::vector<PriorShape> own = ssd_shapes(maps);
+  const auto size = [&](size_t of) { return own[of * kShapesPerPosition].width; };
+  const double fine = maps == kMapsWithFine ? std::sqrt(size(kMaps) * size(0)) : 0;
+  if (map == kMaps) return {0, fine};
+  return {map == 0 ? fine : size(map), map + 1 == kMaps ? 2 : size(map + 1)};
+}
+
+// Six shapes for each map, from the objects of its size; a map with few objects keeps SSD's.
+std::vector<PriorShape> fit_shapes(const std::vector<PriorShape>& objects, uint64_t seed,
+                                   size_t maps) {
+  std::vector<PriorShape> shapes = ssd_shapes(maps);
+  for (size_t map = 0; map < maps; ++map) {
+    const SizeRange range = range_of(map, maps);
     std::vector<PriorShape> own;
     for (const PriorShape& object : objects) {
-      if (least <= side_of(object) && side_of(object) < most) own.push_back(object);
+      if (range.least <= side_of(object) && side_of(object) < range.most) own.push_back(object);
     }
     if (own.size() < kLeastObjects) continue;
     std::vector<PriorShape> centers = k_means(own, kShapesPerPosition, seed + map);
@@ -108,12 +123,18 @@ PriorRecall recall_of(const std::vector<Region>& regions, std::vector<Prior> pri
   return recall;
 }
 
+// Of a set whose pictures are not all alike, as the file says.
+data::PictureSize size_of(const data::Dataset& set, int64_t sample) {
+  if (!set.shape().is_fixed()) return data::picture_size_of(set.sample_name(sample));
+  return {.height = set.shape().height, .width = set.shape().width};
+}
+
 // In shares of the pictures.
 std::vector<Region> objects_of(const data::Dataset& set) {
   std::vector<Region> regions;
   data::Target target;
   for (int64_t i = 0; i < set.size(); ++i) {
-    const data::PictureSize size = data::picture_size_of(set.sample_name(i));
+    const data::PictureSize size = size_of(set, i);
     if (size.width == 0 || size.height == 0) continue;
     set.target(i, target);
     const auto width = static_cast<double>(size.width);
@@ -129,15 +150,15 @@ std::vector<Region> objects_of(const data::Dataset& set) {
 
 }  // namespace
 
-PriorFit fit_priors(const data::Dataset& set, int64_t image, uint64_t seed) {
+PriorFit fit_priors(const data::Dataset& set, int64_t image, uint64_t seed, size_t maps) {
   const std::vector<Region> regions = objects_of(set);
   TY_REQUIRE(!regions.empty(), "{}: there is no object", set.source());
   std::vector<PriorShape> shapes;
   for (const Region& region : regions) shapes.push_back({region.width(), region.height()});
   PriorFit fit;
   fit.objects = static_cast<int64_t>(regions.size());
-  fit.shapes = fit_shapes(shapes, seed);
-  fit.own = recall_of(regions, ssd_priors(image));
+  fit.shapes = fit_shapes(shapes, seed, maps);
+  fit.own = recall_of(regions, ssd_priors(image, ssd_shapes(maps)));
   fit.fitted = recall_of(regions, ssd_priors(image, fit.shapes));
   return fit;
 }

@@ -23,6 +23,6 @@ struct PriorFit {
 
 // For each map, groups the sizes of the objects that belong to it by k-means, with 1 - overlap as
 // the distance. Pictures are taken as stretched to a square. Throws Error if there is no object.
-PriorFit fit_priors(const data::Dataset& set, int64_t image, uint64_t seed);
+PriorFit fit_priors(const data::Dataset& set, int64_t image, uint64_t seed, size_t maps = kMaps);
 
 }  // namespace trainyard::detect

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard::detect {
@@ -37,15 +39,24 @@ inline constexpr float kSizeVariance = 0.2F;
 std::vector<Prior> ssd_priors(int64_t image);
 
 // The same for other shapes: widths and heights in shares of the picture, six for each of the maps.
+// A seventh map, behind the others, has twice the positions of the first.
 struct PriorShape {
   double width = 0;
   double height = 0;
 };
 inline constexpr size_t kMaps = 6;
+inline constexpr size_t kMapsWithFine = 7;
 inline constexpr size_t kShapesPerPosition = 6;
 std::vector<Prior> ssd_priors(int64_t image, std::span<const PriorShape> shapes);
-// kMaps * kShapesPerPosition of them.
-std::vector<PriorShape> ssd_shapes();
+// kShapesPerPosition for each of six or seven maps.
+std::vector<PriorShape> ssd_shapes(size_t maps = kMaps);
+
+// Shapes as settings and files have them: WIDTHxHEIGHT with commas between, or "ssd", which is
+// none: those that SSD has for the network. Reading throws Error for another number of shapes and
+// for sides that no prior has.
+inline constexpr std::string_view kSsdShapes = "ssd";
+std::vector<PriorShape> parse_shapes(std::string_view text);
+std::string shapes_text(std::span<const PriorShape> shapes);
 
 // Where the object `region` (in shares) is, seen from a prior; four numbers, and back.
 struct Offsets {

@@ -25,6 +25,7 @@ constexpr std::array<MobilenetV1Block, 13> kBlocks = {{{64},
                                                        {512},
                                                        {1024, 2},
                                                        {1024}}};
+constexpr size_t kLastBlockOfStride8 = 5;
 constexpr size_t kLastBlockOfStride16 = 11;
 
 ValueId unit_mobilenet_v1(Net& net, ValueId x, const std::string& name, const ConvSpec& spec) {
@@ -51,6 +52,7 @@ MobilenetV1Maps mobilenet_v1_maps(Net& net, ValueId image, double width) {
     x = unit_mobilenet_v1(net, x, name + ".depthwise",
                           {.out = in, .kernel = 3, .stride = block.stride, .pad = 1, .group = in});
     x = unit_mobilenet_v1(net, x, name + ".pointwise", {.out = scaled_channels(block.out, width)});
+    if (i == kLastBlockOfStride8) maps.stride8 = x;
     if (i == kLastBlockOfStride16) maps.stride16 = x;
   }
   maps.stride32 = x;

@@ -6,6 +6,7 @@
 namespace trainyard::models {
 
 struct MobilenetV1Maps {
+  ValueId stride8;   // after block 5
   ValueId stride16;  // after block 11
   ValueId stride32;  // after block 13
 };

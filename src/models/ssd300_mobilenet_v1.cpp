@@ -3,7 +3,8 @@
 // maps behind the trunk have biases and no normalization. Other sizes of input give other maps, and
 // src/detect makes the priors for them. Outputs: locations (N x priors x 4), scores (N x priors x
 // classes, background first, before softmax); priors run over maps, rows, columns and then the six
-// shapes.
+// shapes. A seventh map of twice the positions, for objects smaller than 30 pixels of 300, is
+// behind the others.
 #include <array>
 
 #include "models/mobilenet_v1.h"
@@ -54,7 +55,10 @@ ValueId head(Net& net, ValueId map, const std::string& name, int64_t numbers, bo
   return to_rows(net, x, name, numbers);
 }
 
-Graph build_ssd(const ModelOptions& options, std::string_view graph_name, bool lite) {
+enum class SsdVariant : uint8_t { kPlain, kLite, kFine };
+
+Graph build_ssd(const ModelOptions& options, std::string_view graph_name, SsdVariant variant) {
+  const bool lite = variant == SsdVariant::kLite;
   Net net(graph_name);
   const MobilenetV1Maps trunk = mobilenet_v1_maps(net, net.image(options), options.width);
   net.set_fan(Fan::kBoth);
@@ -69,6 +73,11 @@ Graph build_ssd(const ModelOptions& options, std::string_view graph_name, bool l
     const bool last = i + 1 == maps.size();
     locations.push_back(head(net, maps[i], name + ".locations", 4, lite, last));
     scores.push_back(head(net, maps[i], name + ".scores", options.classes, lite, last));
+  }
+  if (variant == SsdVariant::kFine) {
+    locations.push_back(head(net, trunk.stride8, "heads.fine.locations", 4, lite, /*last=*/false));
+    scores.push_back(
+        head(net, trunk.stride8, "heads.fine.scores", options.classes, lite, /*last=*/false));
   }
   return net.finish({{net.concat(locations, "heads.locations"), "locations"},
                      {net.concat(scores, "heads.scores"), "scores"}});
@@ -89,7 +98,7 @@ extern const ModelDef kSsd300MobilenetV1 = {
     .smallest_image = kSmallestSsdImage,
     .has_width = true,
     .build = [](const ModelOptions& options) {
-      return build_ssd(options, "ssd300-mobilenet_v1", /*lite=*/false);
+      return build_ssd(options, "ssd300-mobilenet_v1", SsdVariant::kPlain);
     }};
 
 extern const ModelDef kSsd300MobilenetV1Lite = {
@@ -101,7 +110,19 @@ extern const ModelDef kSsd300MobilenetV1Lite = {
     .smallest_image = kSmallestSsdImage,
     .has_width = true,
     .build = [](const ModelOptions& options) {
-      return build_ssd(options, "ssd300-mobilenet_v1-lite", /*lite=*/true);
+      return build_ssd(options, "ssd300-mobilenet_v1-lite", SsdVariant::kLite);
+    }};
+
+extern const ModelDef kSsd300MobilenetV1Fine = {
+    .name = "ssd300-mobilenet_v1-fine",
+    .summary = "SSD on MobileNet v1 with a finer map for small objects; outputs locations, scores",
+    .paper = kSsdPaper,
+    .image = 300,
+    .classes = 21,
+    .smallest_image = kSmallestSsdImage,
+    .has_width = true,
+    .build = [](const ModelOptions& options) {
+      return build_ssd(options, "ssd300-mobilenet_v1-fine", SsdVariant::kFine);
     }};
 
 }  // namespace trainyard::models

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "models/model.h"
 #include "onnx_io/import.h"
+#include "runs/checkpoint.h"
+#include "runs/weights/weights_file.h"
 
 namespace trainyard::network {
 namespace {
@@ -66,6 +68,18 @@ std::string model_file(const std::string& path) {
              path, path);
   TY_REQUIRE(fs::exists(file), "{}: a folder without model.onnx is no run directory", path);
   return file.string();
+}
+
+onnx_io::Metadata metadata_of(const std::string& model, const std::string& weights) {
+  onnx_io::Metadata metadata;
+  if (!weights.empty()) {
+    const auto file = runs::open_weights(weights);
+    for (const runs::WeightsNote& note : file->notes()) {
+      if (note.name.starts_with(runs::kNotePrefix)) metadata.emplace(note.name, note.value);
+    }
+  }
+  if (is_path(model)) metadata.merge(onnx_io::read_metadata(model_file(model)));
+  return metadata;
 }
 
 std::string label(const std::string& model) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "onnx_io/metadata.h"
 
 namespace trainyard::network {
 
@@ -35,6 +36,10 @@ bool is_path(const std::string& model);
 // The .onnx file that a path means: itself, or the model of a run directory. Throws Error if the
 // run has none yet.
 std::string model_file(const std::string& path);
+
+// What MODEL's file says of itself beside the graph, and what the notes of its weights, if others
+// are taken, add or say in its place. Empty for a network of the zoo with weights that say nothing.
+onnx_io::Metadata metadata_of(const std::string& model, const std::string& weights = "");
 
 // What to call MODEL in a heading: its name, or the file's or directory's without the folder.
 std::string label(const std::string& model);

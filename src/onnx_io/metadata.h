@@ -18,6 +18,8 @@ using Metadata = std::map<std::string, std::string>;
 inline constexpr const char* kClassesKey = "trainyard.classes";
 inline constexpr const char* kStepsKey = "trainyard.preprocessing";
 inline constexpr const char* kPictureKey = "trainyard.picture";
+// Of a detector whose priors are not SSD's: their shapes as detect::parse_shapes() takes them.
+inline constexpr const char* kPriorsKey = "trainyard.priors";
 
 // Reads the pairs alone, whatever the size of the weights. Throws Error if the file is no model.
 Metadata read_metadata(const std::filesystem::path& path);

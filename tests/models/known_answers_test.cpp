@@ -91,6 +91,7 @@ TEST(Parameters, SsdMobilenetV1) {
   EXPECT_EQ(figures("ssd300-mobilenet_v1").params.trainable(), 9'468'996);
   EXPECT_EQ(figures("ssd300-mobilenet_v1").cost.macs / 1'000'000, 1526);
   EXPECT_EQ(figures("ssd300-mobilenet_v1-lite").params.trainable(), 4'312'388);
+  EXPECT_EQ(figures("ssd300-mobilenet_v1-fine").params.trainable(), 9'814'746);
 }
 
 struct Rounded {
