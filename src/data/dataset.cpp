@@ -138,7 +138,7 @@ std::unique_ptr<Dataset> open_synthetic(const Spec& spec, Split split) {
 std::unique_ptr<Dataset> open_shapes(const Spec& spec, Split split) {
   constexpr int64_t kSmallestDrawn = 16;
   constexpr int64_t kLargestDrawn = 2048;
-  allow_options(spec, {"size", "seed"});
+  allow_options(spec, {"size", "seed", "classes", "outlined"});
   ShapesOptions options;
   if (!spec.place.empty()) {
     options.side = parse_whole(spec.place, kSmallestDrawn, kLargestDrawn,
@@ -148,6 +148,10 @@ std::unique_ptr<Dataset> open_shapes(const Spec& spec, Split split) {
     const std::string what = fmt::format("data set '{}': {}", spec.text, option.key);
     if (option.key == "size") {
       options.size = parse_whole(option.value, 1, kMostSamples, what);
+    } else if (option.key == "classes") {
+      options.classes = parse_whole(option.value, 1, options.classes, what);
+    } else if (option.key == "outlined") {
+      options.outlined = parse_whole(option.value, 0, 1, what) == 1;
     } else {
       options.seed = static_cast<uint64_t>(parse_whole(option.value, 0, INT64_MAX / 2, what));
     }

@@ -48,6 +48,8 @@ struct ShapesOptions {
   int64_t side = 128;
   int64_t size = 1000;  // of the training split; the test split has a fifth
   uint64_t seed = 1;
+  int64_t classes = 3;    // the first of discs, squares and triangles
+  bool outlined = false;  // not filled
 };
 
 // Discs, squares and triangles with their boxes. Made on demand.

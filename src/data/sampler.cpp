@@ -37,8 +37,9 @@ Sampler::Sampler(const SamplerOptions& options) : options_(options) {
   num_batches_ = options_.size / options_.round;
   if (!options.drop_last && options_.size % options_.round != 0) ++num_batches_;
   TY_REQUIRE(num_batches_ > 0,
-             "the {} samples do not fill one batch of {} on {} workers; make the batch smaller",
-             options_.size, options.batch, options.world);
+             "the {} samples do not fill one batch of {}{}; make the batch smaller", options_.size,
+             options_.round,
+             options.world > 1 ? fmt::format(" for {} workers", options.world) : std::string());
   start_epoch(0);
 }
 

@@ -226,7 +226,28 @@ TEST(Shapes, AreInTheirBoxes) {
       EXPECT_TRUE(0 <= box.left && box.right <= 64 && 0 <= box.top && box.bottom <= 64);
     }
   }
+  EXPECT_EQ(open("shapes:64,classes=2")->class_names(),
+            (std::vector<std::string>{"disc", "square"}));
+  EXPECT_NE(message_of([] { open("shapes:64,classes=4"); }).find("1 to 3"), std::string::npos);
   EXPECT_NE(message_of([] { open("shapes:7"); }).find("16 to 2048"), std::string::npos);
+}
+
+// The ring of a disc is there and its middle is ground.
+TEST(Shapes, CanBeOutlined) {
+  const auto filled = open("shapes:64,size=4,classes=1");
+  const auto outlined = open("shapes:64,size=4,classes=1,outlined=1");
+  ASSERT_EQ(boxes_of(*filled, 0), boxes_of(*outlined, 0));
+  const Box box = boxes_of(*filled, 0)[0];
+  const auto middle = static_cast<int64_t>((box.top + box.bottom) / 2);
+  Pixels full;
+  Pixels hollow;
+  filled->pixels(0, full);
+  outlined->pixels(0, hollow);
+  const auto center = static_cast<size_t>((box.left + box.right) / 2);
+  const auto rim = static_cast<size_t>(box.left) + 1;
+  EXPECT_EQ(full.row(0, middle)[rim], hollow.row(0, middle)[rim]);
+  EXPECT_EQ(full.row(0, middle)[rim], full.row(0, middle)[center]);
+  EXPECT_NE(full.row(0, middle)[center], hollow.row(0, middle)[center]);
 }
 
 TEST(BoxSet, TooManyBoxesAreNoPicture) {

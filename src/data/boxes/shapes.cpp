@@ -1,5 +1,5 @@
-// shapes[:SIDE][,size=N][,seed=N]: discs, squares and triangles of random size and color on a
-// noisy ground, with their boxes. For trying detectors without any files.
+// shapes[:SIDE][,size=N][,seed=N][,classes=N][,outlined=1]: discs, squares and triangles of random
+// size and color on a noisy ground, with their boxes. For trying detectors without any files.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,6 +14,7 @@ constexpr int64_t kMostShapes = 4;
 constexpr double kLeastShare = 0.15;  // of the picture's side
 constexpr double kMostShare = 0.45;
 constexpr int kGroundNoise = 24;
+constexpr double kHole = 0.7;
 constexpr int64_t kShapesTestShare = 5;  // the test split has a fifth
 
 enum class ShapeKind : uint8_t { kDisc, kSquare, kTriangle };
@@ -22,11 +23,21 @@ struct DrawnShape {
   ShapeKind kind;
   int64_t left, top, side;
   std::array<uint8_t, 3> color;
+  bool outlined;
 
-  // Whether the middle of a pixel is inside.
+  // Whether the middle of a pixel is painted. The hole of an outlined shape is a smaller one.
   bool covers(int64_t x, int64_t y) const {
     const double u = (static_cast<double>(x - left) + 0.5) / static_cast<double>(side);
     const double v = (static_cast<double>(y - top) + 0.5) / static_cast<double>(side);
+    if (!holds(u, v)) return false;
+    // Where all three shapes have an inside: a triangle's is lower.
+    const double middle = kind == ShapeKind::kTriangle ? 2.0 / 3 : 0.5;
+    return !outlined || !holds((u - 0.5) / kHole + 0.5, (v - middle) / kHole + middle);
+  }
+
+  // In shares of the side.
+  bool holds(double u, double v) const {
+    if (u < 0 || u > 1 || v < 0 || v > 1) return false;
     switch (kind) {
       case ShapeKind::kDisc:
         return (u - 0.5) * (u - 0.5) + (v - 0.5) * (v - 0.5) <= 0.25;
@@ -44,11 +55,17 @@ struct DrawnShape {
   }
 };
 
+std::vector<std::string> first_names(int64_t count) {
+  std::vector<std::string> names = {"disc", "square", "triangle"};
+  names.resize(static_cast<size_t>(count));
+  return names;
+}
+
 class Shapes final : public Dataset {
  public:
   Shapes(const ShapesOptions& options, Split split)
       : Dataset({.shape = {3, options.side, options.side},
-                 .class_names = {"disc", "square", "triangle"},
+                 .class_names = first_names(options.classes),
                  .source = fmt::format("drawn shapes, {} split", split_name(split))}),
         options_(options),
         test_(split == Split::kTest) {}
@@ -105,7 +122,9 @@ class Shapes final : public Dataset {
       const auto room = static_cast<uint64_t>(options_.side - shape.side + 1);
       shape.left = static_cast<int64_t>(random.below(at + 1, room));
       shape.top = static_cast<int64_t>(random.below(at + 2, room));
-      shape.kind = static_cast<ShapeKind>(random.below(at + 3, 3));
+      shape.kind =
+          static_cast<ShapeKind>(random.below(at + 3, static_cast<uint64_t>(options_.classes)));
+      shape.outlined = options_.outlined;
       for (uint64_t c = 0; c < 3; ++c) {
         // Dark or bright: away from the ground.
         const uint64_t value = random.below(at + 4 + c, 100);
