@@ -34,6 +34,7 @@ std::map<std::string, std::string> to_metadata(const CheckpointInfo& info) {
   for (const auto& [name, value] : info.values) {
     metadata.emplace(fmt::format("{}{}", kValuePrefix, name), fmt::format("{}", value));
   }
+  metadata.insert(info.notes.begin(), info.notes.end());
   return metadata;
 }
 
@@ -75,6 +76,7 @@ CheckpointInfo from_metadata(const SafetensorsFile& file) {
       .values = {},
   };
   for (const auto& [key, value] : file.metadata()) {
+    if (key.starts_with(kNotePrefix)) info.notes.emplace(key, value);
     if (!key.starts_with(kValuePrefix)) continue;
     info.values[key.substr(kValuePrefix.size())] = parse_number<double>(value, key, file.path());
   }

@@ -20,6 +20,8 @@ namespace trainyard::runs {
 // parameters and statistics, under their own names.
 constexpr std::string_view kOptimizerPrefix = "optimizer.";
 
+constexpr std::string_view kNotePrefix = "trainyard.";
+
 // Where a run stands.
 struct CheckpointInfo {
   std::string model;
@@ -32,6 +34,8 @@ struct CheckpointInfo {
   // Whatever else a resumed run needs unchanged (sums of the epoch, the best accuracy): kept bit by
   // bit, NaN and infinities too.
   std::map<std::string, double> values;
+  // What those need to know who take the weights elsewhere. Names begin with kNotePrefix.
+  std::map<std::string, std::string> notes = {};
 
   bool operator==(const CheckpointInfo&) const = default;
 };

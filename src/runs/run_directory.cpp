@@ -1,5 +1,6 @@
 #include "runs/run_directory.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
@@ -20,6 +21,8 @@ namespace trainyard::runs {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kMachineFile = "machine.json";
 
 // "data/cifar-10/" -> "cifar-10"; characters that a shell or a file system minds become '-'.
 std::string plain(std::string_view name) {
@@ -79,7 +82,19 @@ fs::path make_default_folder(const fs::path& root, std::string_view model, std::
   return path;
 }
 
+// Empty, or left by a run that could not write its settings.
+bool never_began(const fs::path& path) {
+  return std::all_of(
+      fs::directory_iterator(path), fs::directory_iterator(),
+      [](const fs::directory_entry& entry) { return entry.path().filename() == kMachineFile; });
+}
+
 }  // namespace
+
+void require_plain_name(std::string_view name) {
+  TY_REQUIRE(name.find('/') == std::string_view::npos && name != "." && name != "..",
+             "'{}' is no name for a run: expected a plain folder name", name);
+}
 
 RunDirectory::RunDirectory(fs::path path) : path_(std::move(path)) {
   fd_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -97,17 +112,19 @@ RunDirectory::~RunDirectory() {
 
 RunDirectory RunDirectory::create(const fs::path& root, std::string_view name,
                                   std::string_view model, std::string_view data) {
-  TY_REQUIRE(name.find('/') == std::string_view::npos && name != "." && name != "..",
-             "'{}' is no name for a run: expected a plain folder name", name);
+  require_plain_name(name);
   const fs::path path = name.empty() ? make_default_folder(root, model, data) : root / name;
   if (!name.empty()) {
     make_root(root);
-    TY_REQUIRE(make_folder(path) || fs::is_empty(path),
+    const bool usable = make_folder(path) || never_began(path);
+    TY_REQUIRE(usable || !fs::exists(path / "config.yaml"),
                "{}: there is a run of this name already; give another, or resume it: --resume "
                "{}",
                path.string(), path.string());
+    TY_REQUIRE(usable, "{}: there are files in this folder, but no run; give another name",
+               path.string());
   }
-  write_file(path / "machine.json", machine_facts().dump() + "\n");
+  write_file(path / kMachineFile, machine_facts().dump() + "\n");
   return RunDirectory(path);
 }
 

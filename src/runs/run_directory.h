@@ -23,6 +23,9 @@ class ReservedName {
   std::filesystem::path path_;
 };
 
+// Throws Error if runs or studies of this name would lie elsewhere than in their folder.
+void require_plain_name(std::string_view name);
+
 // One process at a time holds a run directory, as long as this object lives; nothing is left in the
 // folder by that.
 class RunDirectory {

@@ -19,10 +19,11 @@ struct StepReport {
   int64_t epochs = 1;
   int64_t step = 0;  // of the epoch, counted from 1
   int64_t steps = 1;
-  int64_t images = 0;  // in this step
-  double loss = 0;
+  int64_t images = 0;              // in this step
+  double loss = 0;                 // of the epoch so far
   std::vector<Score> scores = {};  // of the epoch so far
   double wait_seconds = 0;         // for data, in this step
+  double step_loss = 0;            // of this step
 };
 
 // Not for several threads.

@@ -13,10 +13,13 @@
 namespace trainyard::train {
 namespace {
 
+// One worker has nothing to sum, so any algorithm will do.
 const dist::AllReduce& usable(std::string_view name, const dist::Collectives& collectives) {
   const dist::AllReduce& algorithm = dist::find_all_reduce(name);
-  TY_REQUIRE(algorithm.available == nullptr || algorithm.available(collectives.context()),
-             "all-reduce '{}' cannot run here: {}; try auto", name, algorithm.summary);
+  const dist::ReduceContext& context = collectives.context();
+  TY_REQUIRE(
+      context.comm.size() == 1 || algorithm.available == nullptr || algorithm.available(context),
+      "all-reduce '{}' cannot run here: {}; try auto", name, algorithm.summary);
   return algorithm;
 }
 

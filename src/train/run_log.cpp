@@ -1,6 +1,7 @@
 #include "train/run_log.h"
 
 #include "base/error.h"
+#include "onnx_io/metadata.h"
 #include "train/run_pictures.h"
 
 namespace trainyard::train {
@@ -17,6 +18,7 @@ RunLog::RunLog(const TrainConfig& config, std::string hash, const runs::RunDirec
   info_.model = config.model;
   info_.config_hash = std::move(hash);
   info_.seed = static_cast<uint64_t>(config.seed);
+  if (names_shapes(config.priors)) info_.notes.emplace(onnx_io::kPriorsKey, config.priors);
   if (leads()) checkpoints_.emplace(directory->checkpoints(), config.keep_checkpoints);
 }
 

@@ -51,8 +51,11 @@ void write_model(const std::filesystem::path& folder, const std::string& name, c
   if (takes_any_batch(trained)) options.batch_name = "batch";
   options.metadata = metadata;
   onnx_io::export_model(trained, folder / "model.onnx", options);
+  std::map<std::string, std::string> notes = {{"model", name}};
+  const auto priors = metadata.find(onnx_io::kPriorsKey);
+  if (priors != metadata.end()) notes.insert(*priors);
   runs::SafetensorsWriter writer(folder / "model.safetensors", {states.begin(), states.end()},
-                                 {{"model", name}});
+                                 notes);
   for (const runs::NamedType& state : states) {
     const ValueId id = trained.find_value(state.name);
     TY_CHECK(id.valid(), "'{}' is not in the network", state.name);

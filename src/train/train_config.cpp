@@ -61,6 +61,9 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("width", &c.width, "width multiplier of a built-in network");
   settings.add("dropout", &c.dropout, "share of values that dropout sets to zero; -1: as it is");
   settings.add("weights", &c.weights, "start from the parameters in this safetensors file");
+  settings.add("priors", &c.priors,
+               "shapes a detector starts from: ssd, fitted (to the training boxes) or a list of "
+               "them; auto: those of --weights, else ssd");
   settings.add("freeze", &c.freeze,
                "parameters whose names begin so stay as they are (comma-separated)");
   settings.add("freeze_statistics", &c.freeze_statistics,
@@ -227,6 +230,10 @@ std::vector<RateShare> parse_rate_shares(const std::string& text) {
     shares.push_back({part.substr(0, equals), share});
   }
   return shares;
+}
+
+bool names_shapes(const std::string& priors) {
+  return priors != "auto" && priors != "fitted" && priors != "ssd";
 }
 
 std::string config_hash(const TrainConfig& config) {

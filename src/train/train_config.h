@@ -26,9 +26,10 @@ struct TrainConfig {
   int64_t classes = 0;    // 0: as many as the data has
   int64_t image = 0;      // 0: the size of the pictures
   double width = 1.0;
-  double dropout = -1;  // below 0: the network's own
-  std::string weights;  // safetensors to start from
-  std::string freeze;   // prefixes of parameter names, separated by commas
+  double dropout = -1;          // below 0: the network's own
+  std::string weights;          // safetensors to start from
+  std::string priors = "auto";  // or ssd, fitted; a run has what it became: ssd or shapes
+  std::string freeze;           // prefixes of parameter names, separated by commas
   bool freeze_statistics = false;
   std::string rate_shares;  // PREFIX=SHARE, separated by commas
   std::string recompute;    // prefixes of node names, separated by commas
@@ -88,6 +89,8 @@ struct RateShare {
 };
 // Of rate_shares. Throws Error for what is not NAME=SHARE.
 std::vector<RateShare> parse_rate_shares(const std::string& text);
+// Whether `priors` is a list of shapes and not a way to find them.
+bool names_shapes(const std::string& priors);
 // Of the fields that decide the numbers: a run cannot be resumed with other values of these.
 std::string config_hash(const TrainConfig& config);
 // Throws Error with the fields that decide the numbers and differ.

@@ -152,7 +152,7 @@ struct Trainer::Impl {
     exposed_seconds_ +=
         table_.total(StepTable::kExposedMs) / 1e3 / static_cast<double>(table_.workers());
     if (log_->leads()) write_step(all, rate_now, watch.seconds());
-    report_step(all.images);
+    report_step(all);
     return table_.total(StepTable::kWantsStop) > 0;
   }
 
@@ -200,16 +200,17 @@ struct Trainer::Impl {
     return all;
   }
 
-  void report_step(int64_t images) {
+  void report_step(const MetricSums& step) {
     if (!log_->hooks().on_step) return;
     log_->hooks().on_step({.epoch = log_->info().epoch + 1,
                            .epochs = config_.epochs,
                            .step = log_->info().epoch_step,
                            .steps = loader_.num_batches(),
-                           .images = images,
+                           .images = step.images,
                            .loss = sums_.mean_loss(),
                            .scores = metric_scores(metrics_, sums_),
-                           .wait_seconds = table_.at(0, StepTable::kDataMs) / 1e3});
+                           .wait_seconds = table_.at(0, StepTable::kDataMs) / 1e3,
+                           .step_loss = step.mean_loss()});
   }
 
   void write_step(const MetricSums& all, double rate_now, double took) {

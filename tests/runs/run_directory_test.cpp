@@ -28,12 +28,22 @@ TEST_F(RunDirectoryTest, MakesAFolderWithTheMachine) {
 }
 
 TEST_F(RunDirectoryTest, NeverTakesAnExistingFolder) {
-  { const RunDirectory run = RunDirectory::create(root_, "first", "", ""); }
+  write_file(RunDirectory::create(root_, "first", "", "").config(), "");
   EXPECT_NE(message_of([&] { RunDirectory::create(root_, "first", "", ""); }).find("--resume"),
             std::string::npos);
   for (const char* name : {"a/b", "..", "."}) {
     EXPECT_THROW(RunDirectory::create(root_, name, "", ""), Error) << name;
   }
+}
+
+// A full disk ends a run before its settings are written: nothing is there to resume.
+TEST_F(RunDirectoryTest, TakesTheFolderOfARunThatNeverBegan) {
+  { const RunDirectory run = RunDirectory::create(root_, "first", "", ""); }
+  EXPECT_EQ(RunDirectory::create(root_, "first", "", "").path(), root_ / "first");
+  write_file(root_ / "first/thesis.tex", "");
+  const std::string message = message_of([&] { RunDirectory::create(root_, "first", "", ""); });
+  EXPECT_NE(message.find("no run"), std::string::npos) << message;
+  EXPECT_EQ(message.find("--resume"), std::string::npos) << message;
 }
 
 TEST_F(RunDirectoryTest, NamesRunsByModelDataAndTime) {
@@ -71,7 +81,7 @@ TEST_F(RunDirectoryTest, NamesThatAreReservedDiffer) {
     EXPECT_NE(first.name(), gone);
   }
   EXPECT_FALSE(std::filesystem::exists(root_ / gone)) << "nobody took it";
-  { const RunDirectory run = RunDirectory::create(root_, first.name(), "lenet5", "mnist"); }
+  write_file(RunDirectory::create(root_, first.name(), "lenet5", "mnist").config(), "");
   EXPECT_THROW(RunDirectory::create(root_, first.name(), "lenet5", "mnist"), Error);
 }
 

@@ -31,7 +31,6 @@ TrainConfig small_config(int64_t batch, int64_t workers = 1, int64_t servers = 0
   config.servers = servers;
   config.sync = sync;
   config.slow = slow;
-  config.wait_limit = 20;
   return config;
 }
 

@@ -8,7 +8,9 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "base/text.h"
+#include "dist/wait.h"
 #include "train/servers/parameter_messages.h"
 #include "train/training_step.h"
 #include "train/update_nodes.h"
@@ -96,6 +98,7 @@ class Server {
                        [](const Worker& w) { return w.place != WorkerState::kGone; })) {
       constexpr double kLook = 1;
       const auto from = comm_.find_message(ranks_, std::min(kLook, comm_.limit_s() / 2));
+      now_ = awake_.look(watch_.seconds());
       if (from) handle(*from);
       require_signs_of_life();
     }
@@ -116,7 +119,7 @@ class Server {
     int64_t clock = 0;       // gradients in this epoch
     int64_t read = 0;        // the version of its weights
     int64_t lead = 0;        // when it read them
-    Stopwatch heard;         // since its last message, or our answer
+    double heard = 0;        // when its last message came, or our answer went
     // kSync: its gradient until all are there.
     std::vector<float> gradient;
     std::optional<PushRecord> record;
@@ -130,7 +133,7 @@ class Server {
   void handle(int64_t rank) {
     const auto request = receive_message<Request>(comm_, rank);
     Worker& worker = workers_[static_cast<size_t>(rank)];
-    worker.heard = {};
+    worker.heard = now_;
     switch (request.kind) {
       case RequestKind::kSetState:
         set_state(rank, request);
@@ -197,7 +200,7 @@ class Server {
       worker.place = WorkerState::kComputing;
       worker.clock = 0;
       worker.has_begun = false;
-      worker.heard = {};
+      worker.heard = now_;
     }
   }
 
@@ -207,7 +210,7 @@ class Server {
     Worker& worker = workers_[static_cast<size_t>(rank)];
     worker.gradient.resize(static_cast<size_t>(shard_.elements()));
     comm_.receive(rank, std::as_writable_bytes(std::span(worker.gradient)));
-    worker.heard = {};
+    worker.heard = now_;
     worker.clock += 1;
     if (request.stop != 0 && !stopped_) {
       stopped_ = true;
@@ -308,7 +311,7 @@ class Server {
     worker.place = answer.ticket == kNoTicket ? WorkerState::kDone : WorkerState::kComputing;
     worker.read = version_;
     worker.lead = worker.clock - slowest();
-    worker.heard = {};
+    worker.heard = now_;
     send_message(comm_, rank, answer);
     if (answer.ticket != kNoTicket) comm_.send(rank, std::as_bytes(shard_.weights()));
   }
@@ -334,7 +337,7 @@ class Server {
     for (const int64_t rank : ranks_) {
       Worker& worker = workers_[static_cast<size_t>(rank)];
       worker.place = WorkerState::kBetween;
-      worker.heard = {};
+      worker.heard = now_;
       send_message(comm_, rank, answer);
     }
   }
@@ -351,12 +354,12 @@ class Server {
           w.place == WorkerState::kGone) {
         continue;
       }
-      if (silent == nullptr || w.heard.seconds() > silent->heard.seconds()) silent = &w;
+      if (silent == nullptr || w.heard < silent->heard) silent = &w;
     }
     if (silent == nullptr) return;
     const double limit =
         comm_.limit_s() * (silent->place == WorkerState::kBetween ? kBetweenEpochs : 1.0);
-    if (silent->heard.seconds() <= limit) return;
+    if (now_ - silent->heard <= limit) return;
     throw_failure(
         "rank {}, a parameter server, has waited {} s for worker {} (after {} of its "
         "gradients in epoch {}){}",
@@ -367,6 +370,9 @@ class Server {
   dist::Communicator& comm_;
   const ServerOptions& options_;
   const RatePlan& rates_;
+  const Stopwatch watch_;
+  dist::AwakeTime awake_;
+  double now_ = 0;  // while awake, since the beginning
   Shard shard_;
   std::vector<Worker> workers_;
   std::vector<int64_t> ranks_;

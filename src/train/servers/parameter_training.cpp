@@ -131,6 +131,7 @@ class WorkerRun {
     int64_t own = 0;
     data_s_ = 0;
     reported_images_ = 0;
+    reported_loss_ = 0;
     while (true) {
       const Stopwatch pull_watch;
       const Answer answer = client_.pull(order.epoch, order.tickets, step_);
@@ -180,13 +181,18 @@ class WorkerRun {
   void report_step(const Order& order, const Answer& answer, const TrainHooks& hooks) {
     if (!hooks.on_step) return;
     const MetricSums sums = sums_of(answer.loss, answer.images, answer.metrics);
+    // What came since the report before, of whichever worker.
+    const MetricSums step{.loss = sums.loss - std::exchange(reported_loss_, sums.loss),
+                          .images = sums.images - std::exchange(reported_images_, sums.images),
+                          .metrics = {}};
     hooks.on_step({.epoch = order.epoch + 1,
                    .epochs = config_.epochs,
                    .step = answer.gradients,
                    .steps = order.tickets,
-                   .images = answer.images - std::exchange(reported_images_, answer.images),
+                   .images = step.images,
                    .loss = sums.mean_loss(),
-                   .scores = metric_scores(metrics_, sums)});
+                   .scores = metric_scores(metrics_, sums),
+                   .step_loss = step.mean_loss()});
   }
 
   MetricSums sums_of(double loss, int64_t images, const MetricValues& metrics) const {
@@ -403,6 +409,7 @@ class WorkerRun {
   std::optional<RunLog> log_;
   std::map<std::string, Tensor> saved_;
   int64_t reported_images_ = 0;
+  double reported_loss_ = 0;
   ServerTrainResult result_;
 };
 
