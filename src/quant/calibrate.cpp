@@ -39,31 +39,56 @@ class Observer {
     batch_ = batch;
   }
 
-  void look(const std::string& name, const std::function<const Tensor&()>& read) {
+  void look(const runtime::StepView& step) {
+    for (size_t i = 0; i < step.num_outputs(); ++i) {
+      const auto found = wanted_.find(step.output_name(i));
+      if (found == wanted_.end()) continue;
+      // Counts need no order: a copy is made only of what has to be one, or for sums by channel.
+      const std::span<const std::byte> bytes = step.elements(i);
+      if (!bytes.empty() && !channel_means_) {
+        count(*found, {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)},
+              step.output_shape(i));
+      } else {
+        look(*found, step.output(i));
+      }
+    }
+  }
+
+  void look(const std::string& name, const Tensor& tensor) {
     const auto found = wanted_.find(name);
-    if (found == wanted_.end()) return;
-    const Tensor& tensor = read();
+    if (found != wanted_.end()) look(*found, tensor);
+  }
+
+ private:
+  using Wanted = std::map<std::string, ValueId, std::less<>>;
+
+  void look(const Wanted::value_type& wanted, const Tensor& tensor) {
     if (tensor.empty()) return;
-    std::span<const float> values = tensor.values<float>();
-    const bool by_sample = tensor.shape().rank() > 0 && tensor.shape()[0] == batch_;
-    if (by_sample) {
+    if (channel_means_ && is_by_sample(tensor.shape())) {
+      add_channels(tensor, samples_, seen_.channel_means[wanted.second]);
+    }
+    count(wanted, tensor.values<float>(), tensor.shape());
+  }
+
+  bool is_by_sample(const Shape& shape) const { return shape.rank() > 0 && shape[0] == batch_; }
+
+  void count(const Wanted::value_type& wanted, std::span<const float> values, const Shape& shape) {
+    if (is_by_sample(shape)) {
       values =
           values.first(values.size() / static_cast<size_t>(batch_) * static_cast<size_t>(samples_));
-      if (channel_means_) add_channels(tensor, samples_, seen_.channel_means[found->second]);
     }
-    Histogram& histogram = seen_.histograms[found->second];
+    Histogram& histogram = seen_.histograms[wanted.second];
     histogram.add(values);
     TY_REQUIRE(
         histogram.bad() == 0,
         "'{}' has {} values that are NaN or infinite on the calibration pictures, which have "
         "no range; give other weights or pictures, or keep to float",
-        name, histogram.bad());
+        wanted.first, histogram.bad());
   }
 
- private:
   bool channel_means_;
   Seen& seen_;
-  std::map<std::string, ValueId, std::less<>> wanted_;
+  Wanted wanted_;
   int64_t samples_ = 0;
   int64_t batch_ = 1;
 };
@@ -78,12 +103,7 @@ Seen observe(const Graph& graph, const Plan& plan, data::Loader& loader,
   runtime::ExecutionContext context(runtime::compile(graph, compile));
   Seen seen;
   Observer observer(graph, plan, options.channel_means, seen);
-  context.set_observer([&](const runtime::StepView& step) {
-    for (size_t i = 0; i < step.num_outputs(); ++i) {
-      Tensor copy;
-      observer.look(step.output_name(i), [&]() -> const Tensor& { return copy = step.output(i); });
-    }
-  });
+  context.set_observer([&](const runtime::StepView& step) { observer.look(step); });
   const std::string input = graph.value(graph.inputs()[0]).name;
   loader.start_epoch(0);
   while (seen.images < options.images) {
@@ -91,7 +111,7 @@ Seen observe(const Graph& graph, const Plan& plan, data::Loader& loader,
     if (batch == nullptr) break;
     const int64_t samples = std::min(batch->valid, options.images - seen.images);
     observer.set_samples(samples, batch->images.shape()[0]);
-    observer.look(input, [&]() -> const Tensor& { return batch->images; });
+    observer.look(input, batch->images);
     context.set_input(0, batch->images);
     context.run();
     seen.images += samples;

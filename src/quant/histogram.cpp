@@ -5,6 +5,8 @@
 #include <iterator>
 #include <limits>
 
+#include "kernels/parallel/parallel.h"
+
 namespace trainyard::quant {
 namespace {
 
@@ -15,27 +17,63 @@ struct Extent {
   float min = std::numeric_limits<float>::infinity();
   float max = -std::numeric_limits<float>::infinity();
   int64_t bad = 0;
+
+  void join(const Extent& other) {
+    min = std::min(min, other.min);
+    max = std::max(max, other.max);
+    bad += other.bad;
+  }
 };
 
-Extent extent_of(std::span<const float> values) {
+Extent finite_extent(std::span<const float> values) {
   Extent extent;
-  float spoilt = 0;  // stays 0 while all are finite
   for (const float x : values) {
-    extent.min = std::min(extent.min, x);
-    extent.max = std::max(extent.max, x);
-    spoilt += x * 0.0F;
-  }
-  if (spoilt == 0.0F) return extent;
-  Extent finite;
-  for (const float x : values) {
-    if (!std::isfinite(x)) {
-      ++finite.bad;
-      continue;
+    if (std::isfinite(x)) {
+      extent.join({x, x, 0});
+    } else {
+      ++extent.bad;
     }
-    finite.min = std::min(finite.min, x);
-    finite.max = std::max(finite.max, x);
   }
-  return finite;
+  return extent;
+}
+
+// Numbers that are kept side by side need no order among them, so vectors can hold them.
+Extent extent_of(std::span<const float> values) {
+  constexpr size_t kSide = 32;
+  float least[kSide];
+  float most[kSide];
+  float spoilt[kSide] = {};  // stays 0 while all are finite
+  const Extent none;
+  std::fill_n(least, kSide, none.min);
+  std::fill_n(most, kSide, none.max);
+  const size_t whole = values.size() / kSide * kSide;
+  for (size_t at = 0; at < whole; at += kSide) {
+    for (size_t i = 0; i < kSide; ++i) {
+      const float x = values[at + i];
+      least[i] = x < least[i] ? x : least[i];
+      most[i] = x > most[i] ? x : most[i];
+      spoilt[i] += x * 0.0F;
+    }
+  }
+  Extent extent = finite_extent(values.subspan(whole));
+  for (size_t i = 0; i < kSide; ++i) {
+    if (spoilt[i] != 0.0F) return finite_extent(values);
+    if (whole > 0) extent.join({least[i], most[i], 0});
+  }
+  return extent;
+}
+
+// A part of many values for each thread. Fewer are not worth waking others.
+constexpr size_t kLeastPart = 16'384;
+int64_t parts_of(std::span<const float> values) {
+  const auto most = static_cast<int64_t>(values.size() / kLeastPart);
+  return std::clamp<int64_t>(most, 1, kernels::threads());
+}
+
+std::span<const float> part_of(std::span<const float> values, int64_t parts, int64_t index) {
+  const size_t begin = values.size() * static_cast<size_t>(index) / static_cast<size_t>(parts);
+  const size_t end = values.size() * static_cast<size_t>(index + 1) / static_cast<size_t>(parts);
+  return values.subspan(begin, end - begin);
 }
 
 // The bins of up to kBlock values, from factor = 1 / width, which is a power of two: exact.
@@ -68,7 +106,15 @@ void Histogram::make_room(int exponent) {
 }
 
 void Histogram::add(std::span<const float> values) {
-  const Extent extent = extent_of(values);
+  const int64_t parts = parts_of(values);
+  std::vector<Extent> extents(static_cast<size_t>(parts));
+  kernels::parallel_for(parts, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      extents[static_cast<size_t>(i)] = extent_of(part_of(values, parts, i));
+    }
+  });
+  Extent extent;
+  for (const Extent& part : extents) extent.join(part);
   bad_ += extent.bad;
   const int64_t good = static_cast<int64_t>(values.size()) - extent.bad;
   if (good == 0) return;
@@ -80,28 +126,37 @@ void Histogram::add(std::span<const float> values) {
     std::frexp(largest, &exponent);
   }
   make_room(std::max(exponent, kLeastExponent));
-  if (extent.bad == 0) return count_values(values);
+  if (extent.bad == 0) return count_values(values, parts);
   std::vector<float> finite;
   std::copy_if(values.begin(), values.end(), std::back_inserter(finite),
                [](float x) { return std::isfinite(x); });
-  count_values(finite);
+  count_values(finite, parts);
 }
 
-void Histogram::count_values(std::span<const float> values) {
+void Histogram::count_values(std::span<const float> values, int64_t parts) {
   // Many values fall into one bin after another's (zeros of a Relu): neighbors count apart, so
   // that none waits for the one before.
   constexpr size_t kLanes = 4;
-  std::vector<uint32_t> lanes(kLanes * counts_.size(), 0);
+  std::vector<std::vector<uint32_t>> lanes(static_cast<size_t>(parts),
+                                           std::vector<uint32_t>(kLanes * counts_.size(), 0));
   const auto factor = static_cast<float>(1 / width());
-  int32_t bins[kBlock] = {};
-  for (size_t at = 0; at < values.size(); at += kBlock) {
-    const auto block = values.subspan(at, std::min(kBlock, values.size() - at));
-    place_block(block, factor, bins);
-    for (size_t i = 0; i < block.size(); ++i) {
-      ++lanes[static_cast<size_t>(bins[i]) * kLanes + i % kLanes];
+  kernels::parallel_for(parts, [&](int64_t first, int64_t last) {
+    for (int64_t part = first; part < last; ++part) {
+      const std::span<const float> own = part_of(values, parts, part);
+      uint32_t* counts = lanes[static_cast<size_t>(part)].data();
+      int32_t bins[kBlock] = {};
+      for (size_t at = 0; at < own.size(); at += kBlock) {
+        const auto block = own.subspan(at, std::min(kBlock, own.size() - at));
+        place_block(block, factor, bins);
+        for (size_t i = 0; i < block.size(); ++i) {
+          ++counts[static_cast<size_t>(bins[i]) * kLanes + i % kLanes];
+        }
+      }
     }
+  });
+  for (const std::vector<uint32_t>& part : lanes) {
+    for (size_t i = 0; i < part.size(); ++i) counts_[i / kLanes] += part[i];
   }
-  for (size_t i = 0; i < lanes.size(); ++i) counts_[i / kLanes] += lanes[i];
 }
 
 void Histogram::merge(const Histogram& other) {

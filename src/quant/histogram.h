@@ -16,6 +16,7 @@ class Histogram {
  public:
   static constexpr int64_t kSideBins = 4096;  // on each side of zero
 
+  // Shared among the calling thread's team (kernels::set_threads), with the same result.
   void add(std::span<const float> values);
   void merge(const Histogram& other);
 
@@ -46,7 +47,8 @@ class Histogram {
  private:
   double width() const;
   void make_room(int exponent);
-  void count_values(std::span<const float> values);  // finite ones, for which there is room
+  // Finite ones, for which there is room, in so many parts.
+  void count_values(std::span<const float> values, int64_t parts);
 
   static constexpr int kNone = -1000;
   std::vector<int64_t> counts_ = std::vector<int64_t>(2 * kSideBins, 0);

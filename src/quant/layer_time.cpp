@@ -49,9 +49,15 @@ std::string signature(const NodeView& layer) {
   return text;
 }
 
-// Input, layer, Relu, result: of floats, or of steps (u8 in and out, which is how a layer in the
-// middle of a network sees them).
-Graph lone_layer(const NodeView& layer, bool in_steps, const WeightScheme& scheme) {
+enum class Form : uint8_t {
+  kFloat,
+  kInt8,     // steps (u8) in and out, which is how a layer in the middle of a network sees them
+  kBetween,  // steps in and out, the layer in float
+};
+
+// Input, layer, Relu, result.
+Graph lone_layer(const NodeView& layer, Form form, const WeightScheme& scheme) {
+  const bool in_steps = form != Form::kFloat;
   Graph graph(layer.name());
   ops::Builder b(graph);
   const Steps steps{.scale = 1.0F / 64, .zero = 0, .highest = 255};
@@ -66,15 +72,15 @@ Graph lone_layer(const NodeView& layer, bool in_steps, const WeightScheme& schem
   std::vector<ValueId> inputs = {x, b.constant("w", layer.input_constant(1)->clone())};
   if (layer.has_input(2)) inputs.push_back(b.constant("b", layer.input_constant(2)->clone()));
   ValueId y = b.add(layer.op(), std::move(inputs), layer.node().attributes, "layer");
-  if (in_steps) {
-    y = b.add("QuantizeLinear", {y, scale("y_scale"), zero("y_zero")});
-    graph.set_outputs({y});
+  if (form != Form::kInt8) y = b.add("Relu", {y});
+  if (in_steps) y = b.add("QuantizeLinear", {y, scale("y_scale"), zero("y_zero")});
+  graph.set_outputs({y});
+  if (form == Form::kInt8) {
     Plan plan;
     plan.layers = {graph.find_node("layer")};
     plan.int8 = {plan.layers[0]};
     return rewrite(std::move(graph), plan, {{x, steps}}, scheme);
   }
-  graph.set_outputs({b.add("Relu", {y})});
   return graph;
 }
 
@@ -96,10 +102,10 @@ std::map<NodeId, LayerTime> time_layers(const Graph& graph, const Plan& plan,
     const NodeView layer(graph, id);
     const auto [at, fresh] = known.try_emplace(signature(layer));
     if (fresh) {
-      const auto median = [&](bool in_steps) {
-        return time_graph(lone_layer(layer, in_steps, scheme), threads, seconds).timing.median_s;
+      const auto median = [&](Form form) {
+        return time_graph(lone_layer(layer, form, scheme), threads, seconds).timing.median_s;
       };
-      at->second = {median(false), median(true)};
+      at->second = {median(Form::kFloat), median(Form::kInt8), median(Form::kBetween)};
     }
     times[id] = at->second;
   }

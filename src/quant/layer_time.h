@@ -20,6 +20,8 @@ NetworkTime time_network(const Graph& graph, int threads, double seconds);
 struct LayerTime {
   double float_s = 0;
   double int8_s = 0;
+  // In float with its input and result in steps, as it runs between int8 layers.
+  double between_s = 0;
 };
 
 // Each layer of the plan alone with a batch of one, its input and result in floats or in steps,

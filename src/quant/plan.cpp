@@ -106,15 +106,38 @@ class Planner {
                                                 : rounded_result(graph_, id);
   }
 
+  // Are all inputs in steps? Concatenations of one that is made in steps round results of float
+  // layers beside it: else what is made in steps would be converted to floats and back. (A sum is
+  // better off in float, where the layer itself adds.)
+  bool takes_steps(const NodeView& node) const {
+    bool made = false;
+    bool rounds = false;
+    for (size_t i = 0; i < activations_of(node); ++i) {
+      const ValueId input = node.input(i);
+      made = made || can_[at(input)];
+      if (in_steps(input)) continue;
+      if (node.op() != "Concat" || !is_result_of_layer(input)) return false;
+      rounds = true;
+    }
+    return made || !rounds;
+  }
+
+  bool is_result_of_layer(ValueId id) const {
+    NodeId producer = graph_.value(id).producer;
+    if (producer.valid() && is_clamp({graph_, producer})) {
+      producer = graph_.value(NodeView(graph_, producer).input(0)).producer;
+    }
+    return producer.valid() && rounded_result(graph_, producer) == id &&
+           role_of({graph_, producer}) == Role::kLayer;
+  }
+
   // Forward: what can be had in steps without a conversion.
   void follow(NodeId id) {
     const NodeView node(graph_, id);
     const Role role = role_of(node);
     if (role == Role::kFloat || (role == Role::kLayer && !plan_.is_int8(id))) return;
     if (role != Role::kLayer) {
-      for (size_t i = 0; i < activations_of(node); ++i) {
-        if (!in_steps(node.input(i))) return;
-      }
+      if (!takes_steps(node)) return;
       carried_.insert(id);
     }
     can_[at(result_of(id))] = true;

@@ -60,36 +60,36 @@ class Rewriter {
     if (found != steps_.end()) input = found->second;
     QuantizedLayer rounded = quantize_layer(layer, input, scheme_);
     if (parts_.biases && !rounded.bias.empty()) {
-      const ValueId bias = add_dequantize(name + ".bias", std::move(rounded.bias),
-                                          rounded.bias_scales, 0, /*with_zero=*/false);
+      const ValueId bias = add_dequantize(name + ".b", std::move(rounded.bias), rounded.bias_scales,
+                                          0, /*with_zero=*/false);
       graph_.set_node_input(id, 2, bias);
     }
     if (!parts_.weights) return;
-    const ValueId weights = add_dequantize(name + ".weights", std::move(rounded.weights.steps),
+    const ValueId weights = add_dequantize(name + ".w", std::move(rounded.weights.steps),
                                            rounded.weights.scales, axis, /*with_zero=*/true);
     graph_.set_node_input(id, 1, weights);
   }
 
+  // Names are short: files of small networks are mostly names.
   ValueId add_dequantize(const std::string& base, Tensor steps, std::span<const float> scales,
                          int64_t axis, bool with_zero) {
     const DType type = steps.dtype();
-    std::vector<ValueId> inputs = {
-        passes::add_constant(graph_, base + "_q", std::move(steps)),
-        passes::add_constant(graph_, base + "_scale", scales_tensor(scales))};
+    std::vector<ValueId> inputs = {passes::add_constant(graph_, base, std::move(steps)),
+                                   passes::add_constant(graph_, base + "s", scales_tensor(scales))};
     if (with_zero) {
       inputs.push_back(zero_points(Tensor::zeros({type, graph_.value(inputs[1]).type.shape})));
     }
     Attributes attributes;
     if (scales.size() > 1) attributes["axis"] = axis;
     return builder_.add("DequantizeLinear", std::move(inputs), std::move(attributes),
-                        graph_.unique_name(base + "_dq"));
+                        graph_.unique_name(base + "d"));
   }
 
-  // One initializer for all that are alike: files of small networks are mostly names.
+  // One initializer for all that are alike.
   ValueId zero_points(Tensor zeros) {
     const int64_t value = element_as_int(zeros, 0);
     const std::string name =
-        fmt::format("zero_{}{}_{}", dtype_name(zeros.dtype()),
+        fmt::format("{}{}z{}", zeros.dtype() == DType::kU8 ? "" : dtype_name(zeros.dtype()),
                     zeros.shape().rank() == 0 ? "" : zeros.shape().to_string(), value);
     const auto [found, fresh] = zeros_.try_emplace(name, kNoValue);
     if (fresh) found->second = passes::add_constant(graph_, name, std::move(zeros));
@@ -133,13 +133,12 @@ class Rewriter {
       kept = builder_.add("Clip", {id, end("_low", steps.low()), end("_high", steps.high())}, {},
                           graph_.unique_name(name + "_clip"));
     }
-    const ValueId scale =
-        passes::add_constant(graph_, name + "_scale", Tensor::scalar(steps.scale));
+    const ValueId scale = passes::add_constant(graph_, name + ".s", Tensor::scalar(steps.scale));
     const ValueId zero = zero_points(Tensor::scalar(static_cast<uint8_t>(steps.zero)));
     const ValueId in_steps =
-        builder_.add("QuantizeLinear", {kept, scale, zero}, {}, graph_.unique_name(name + "_q"));
+        builder_.add("QuantizeLinear", {kept, scale, zero}, {}, graph_.unique_name(name + ".q"));
     const ValueId reals = builder_.add("DequantizeLinear", {in_steps, scale, zero}, {},
-                                       graph_.unique_name(name + "_dq"));
+                                       graph_.unique_name(name + ".d"));
     for (const NodeId consumer : consumers) {
       const std::vector<ValueId>& inputs = graph_.node(consumer).inputs;
       for (size_t i = 0; i < inputs.size(); ++i) {

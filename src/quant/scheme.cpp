@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "kernels/native/cpu.h"
 
 namespace trainyard::quant {
 namespace {
@@ -102,6 +103,10 @@ Steps steps_for(Range range, int64_t bits, bool symmetric) {
   // Ranges of denormal numbers: a scale must be a normal one to divide by.
   if (!std::isnormal(steps.scale)) steps.scale = 1;
   return steps;
+}
+
+bool products_can_saturate() {
+  return !kernels::native::cpu_has_avx512_vnni();
 }
 
 int32_t weight_limit(int64_t bits, bool reduced) {

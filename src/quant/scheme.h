@@ -44,6 +44,9 @@ struct WeightScheme {
 // The largest step of weights of so many bits; reduced: of 8 bits of which the products of two
 // neighbors, added, stay within 16 bits.
 int32_t weight_limit(int64_t bits, bool reduced);
+// Does this processor add products of 8 bits in 16, so that they need reduced weights? Those with
+// VNNI add in 32, unless ONEDNN_MAX_CPU_ISA keeps us from it.
+bool products_can_saturate();
 
 struct QuantizedWeights {
   Tensor steps;               // i8, of the weights' shape

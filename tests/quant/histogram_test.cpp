@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "kernels/parallel/parallel.h"
 #include "quant/choose_range.h"
 
 namespace trainyard::quant {
@@ -39,6 +40,30 @@ TEST(Histogram, DoesNotDependOnHowManyComeAtOnce) {
     EXPECT_EQ(in_parts.sigma(), at_once.sigma());
     EXPECT_EQ(in_parts.quantile(0.999), at_once.quantile(0.999));
   }
+}
+
+TEST(Histogram, DoesNotDependOnTheNumberOfThreads) {
+  std::vector<float> numbers = normal_numbers(200'003, 3.0F);
+  numbers[77'777] = -40;
+  Histogram alone;
+  kernels::set_threads(1);
+  alone.add(numbers);
+  for (const int threads : {2, 3, 8}) {
+    kernels::set_threads(threads);
+    Histogram shared;
+    shared.add(numbers);
+    EXPECT_EQ(counts_of(shared), counts_of(alone)) << threads;
+    EXPECT_EQ(shared.min(), -40);
+    EXPECT_EQ(shared.max(), alone.max());
+  }
+  numbers[5] = std::numeric_limits<float>::infinity();
+  numbers[199'999] = std::numeric_limits<float>::quiet_NaN();
+  Histogram spoilt;
+  spoilt.add(numbers);
+  kernels::set_threads(1);
+  EXPECT_EQ(spoilt.bad(), 2);
+  EXPECT_EQ(spoilt.count(), 200'001);
+  EXPECT_EQ(spoilt.min(), -40);
 }
 
 TEST(Histogram, TellsMomentsAndQuantiles) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "network/network.h"
+#include "quant/layer_time.h"
 #include "support/error_message.h"
 
 namespace trainyard::quant {
@@ -100,6 +101,28 @@ TEST(Quantize, KeepsNamedLayersInFloat) {
   EXPECT_FALSE(result.layers.back().kept_float);
   settings.keep_float = {"fcc1"};
   EXPECT_NE(message_of([&] { bench.run(settings); }).find("Did you mean"), std::string::npos);
+}
+
+// Which layers are slower depends on the machine, but every choice must follow from its times.
+TEST(Quantize, KeepsInFloatWhatIsFasterThereBetweenInt8Layers) {
+  const Bench bench;
+  const Graph graph = prepare(bench.graph, 0).graph;
+  const Plan plan = make_plan(graph, {});
+  const auto times = time_layers(graph, plan, {}, /*threads=*/1, /*seconds=*/0.001);
+  ASSERT_EQ(times.size(), plan.layers.size());
+  for (const auto& [id, time] : times) {
+    const std::string& name = graph.node(id).name;
+    EXPECT_GT(time.float_s, 0) << name;
+    EXPECT_GT(time.int8_s, 0) << name;
+    EXPECT_GT(time.between_s, 0) << name;
+  }
+  Settings settings;
+  settings.keep_slow_layers = true;
+  const QuantizeResult result = Bench().run(settings).result;
+  for (const LayerResult& layer : result.layers) {
+    EXPECT_GT(layer.predicted_int8_us, 0) << layer.name;
+    EXPECT_EQ(layer.kept_float, layer.reason.starts_with("predicted slower in int8")) << layer.name;
+  }
 }
 
 TEST(Quantize, HoldsTheAccuracyOrKeepsEverythingInFloat) {

@@ -128,6 +128,20 @@ TEST(MakePlan, ConcatenationsAndPoolsShareSteps) {
   }
 }
 
+TEST(MakePlan, FloatLayersDoNotDrawConcatenationsOutOfSteps) {
+  const Graph graph = prepared_model("squeezenet1_0").graph;
+  const Plan plan = make_plan(graph, {.keep_float = {{"features.3.expand3x3", "asked for"}}});
+  const ValueId joined = graph.node(graph.find_node("features.3.concat")).outputs[0];
+  const ValueId kept = rounded_result(graph, graph.find_node("features.3.expand3x3"));
+  ASSERT_TRUE(plan.group.contains(joined));
+  ASSERT_TRUE(plan.group.contains(kept));
+  EXPECT_EQ(plan.group.at(joined), plan.group.at(kept));
+  // With both in float there is nothing to keep in steps.
+  const Plan none = make_plan(graph, {.keep_float = {{"features.3.expand3x3", "asked for"},
+                                                     {"features.3.expand1x1", "asked for"}}});
+  EXPECT_FALSE(none.group.contains(kept));
+}
+
 TEST(Rewrite, ComputesNearlyTheSame) {
   for (const char* model : {"lenet5", "resnet20-cifar"}) {
     const Prepared prepared = prepared_model(model);
