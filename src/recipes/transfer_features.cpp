@@ -16,9 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A sample of the pixels: hashing all of them would take as long as reading the set. A picture that
-// is changed under the same name between two of these is not noticed.
-constexpr int64_t kHashedPictures = 64;
 constexpr const char* kNumbersName = "features";
 constexpr const char* kLabelsName = "labels";
 
@@ -59,15 +56,20 @@ void add_network(const Graph& graph, Hash& hash) {
 void add_set(const data::Dataset& set, Hash& hash) {
   hash.add(set.source());
   hash.add(set.size());
-  for (int64_t i = 0; i < set.size(); ++i) {
-    hash.add(set.sample_name(i));
-    hash.add(set.label(i));
-  }
   data::Pixels room;
-  const int64_t step = std::max<int64_t>(1, set.size() / kHashedPictures);
-  for (int64_t i = 0; i < set.size(); i += step) {
-    const data::PixelView picture = set.pixels(i, room);
-    hash.add(picture.data, picture.shape.elements());
+  for (int64_t i = 0; i < set.size(); ++i) {
+    const fs::path file = set.sample_name(i);
+    hash.add(file.string());
+    hash.add(set.label(i));
+    std::error_code absent;
+    if (fs::is_regular_file(file, absent)) {
+      // Decoding it would take as long as the features.
+      hash.add(static_cast<int64_t>(fs::file_size(file)));
+      hash.add(static_cast<int64_t>(fs::last_write_time(file).time_since_epoch().count()));
+    } else {
+      const data::PixelView picture = set.pixels(i, room);
+      hash.add(picture.data, picture.shape.elements());
+    }
   }
 }
 

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "data/image.h"
 #include "network/network.h"
 #include "recipes/transfer_features.h"
 #include "support/error_message.h"
@@ -167,6 +169,28 @@ TEST_F(Transfer, FeaturesFollowWeightsDataAndSteps) {
   changed.values<float>()[7] += 1;
   value.constant = std::make_shared<const Tensor>(std::move(changed));
   request.network = &other;
+  EXPECT_NE(features_key(request), key);
+}
+
+// One of many, so that looking at a few pictures does not find it.
+TEST_F(Transfer, FeaturesFollowEveryPictureOfAFolder) {
+  constexpr int kPictures = 130;
+  const auto file = [&](const char* split, int i) {
+    return folder_ / "set" / split / "one" / fmt::format("{:03}.png", i);
+  };
+  const auto draw = [&](const std::filesystem::path& to, uint8_t grey) {
+    std::filesystem::create_directories(to.parent_path());
+    data::Image image{.height = 4, .width = 4, .pixels = {}};
+    image.pixels.assign(4 * 4 * 3, grey);
+    write_file(to, data::encode_png(image));
+  };
+  for (int i = 0; i < kPictures; ++i) draw(file("train", i), 7);
+  draw(file("val", 0), 7);
+  const auto set = data::open_dataset("folder:" + (folder_ / "set").string(), data::Split::kTrain);
+  const Graph graph = features_of(replace_head(network_, 3));
+  const FeaturesRequest request{.network = &graph, .set = set.get(), .steps = "normalize"};
+  const std::string key = features_key(request);
+  draw(file("train", 101), 8);
   EXPECT_NE(features_key(request), key);
 }
 
