@@ -41,16 +41,21 @@ std::optional<Measurement> fastest(const std::string& name, const std::string& d
 }
 
 double roofline_forward_s(const Network& network, const Device& device, const Stack& stack,
-                          int64_t batch) {
-  const Roofline roofline(device, stack, Precision::kFp32);
+                          Precision precision, int64_t batch) {
+  const Roofline roofline(device, stack, precision);
   return predict_step(network.profile, roofline, static_cast<double>(batch), Mode::kInference)
       .total();
 }
 
+// In double precision PALEO's machine has the other peak, and its memory moves half as many values.
 double paleo_forward_s(const Network& network, const Device& device, const Stack& stack,
-                       int64_t batch) {
+                       Precision precision, int64_t batch) {
   paleo::Options options;
   options.machine = device.paleo_machine();
+  if (precision == Precision::kFp64) {
+    options.machine.peak_gflops *= device.fp64 / device.fp32;
+    options.machine.memory_gbps /= 2;
+  }
   options.percent = stack.paleo;
   return paleo::iteration(network.paleo, batch, options).forward_ms * 1e-3;
 }
@@ -61,9 +66,12 @@ std::vector<PeakRow> peak_rows(const Network& network, const std::string& name,
                                const Device& device, const Stack& stack, Model model,
                                int64_t batch) {
   const bool paleo = model == Model::kPaleo;
-  const double predicted =
-      static_cast<double>(batch) / (paleo ? paleo_forward_s(network, device, stack, batch)
-                                          : roofline_forward_s(network, device, stack, batch));
+  const auto speed = [&](Precision precision) {
+    return static_cast<double>(batch) /
+           (paleo ? paleo_forward_s : roofline_forward_s)(network, device, stack, precision, batch);
+  };
+  const double predicted = speed(Precision::kFp32);
+  const double predicted_double = device.fp64 > 0 ? speed(Precision::kFp64) : 0;
   const std::string predicted_by =
       paleo ? fmt::format("PALEO, {:g} % of peak", 100 * stack.paleo.compute) : stack.id;
   std::vector<Count> counts = {{"trainyard", 2 * network.profile.macs}};
@@ -76,10 +84,12 @@ std::vector<PeakRow> peak_rows(const Network& network, const std::string& name,
                 count.flops / device.fp32,
                 device.fp64 > 0 ? count.flops / device.fp64 : 0,
                 predicted,
+                predicted_double,
                 fmt::format("predicted, {}, batch {}", predicted_by, batch)};
     rows.push_back(row);
     if (!measured) continue;
     row.practical = *measured->images_per_s;
+    row.practical_double = 0;
     row.practical_origin = "published";
     row.practical_source =
         fmt::format("published, {}, batch {}", measured->framework, measured->batch_per_gpu);

@@ -177,6 +177,8 @@ void check(const Request& request) {
   TY_REQUIRE(request.mode == Mode::kTraining || request.precision != Precision::kFp64 ||
                  request.device->fp64 > 0,
              "the catalog has no fp64 peak for device '{}'", request.device->id);
+  TY_REQUIRE(request.model != Model::kPaleo || request.precision == Precision::kFp32,
+             "PALEO predicts fp32 alone; leave --precision away, or use --cost-model trainyard");
   TY_REQUIRE(request.mode == Mode::kInference || request.precision != Precision::kInt8,
              "int8 is for inference; add --inference");
 }

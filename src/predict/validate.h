@@ -79,7 +79,8 @@ class Validation {
   // The catalog with every stack and the factors of devices fitted to the rows.
   Catalog fit() const;
   // One-device training and inference rows, each predicted by a fit without the rows of its group.
-  // `supported`: only those whose stack has rows outside of the group.
+  // `supported`: only those whose stack has rows outside of the group; of a family, those for which
+  // another family has rows of the same precision and mode on the same class of device.
   std::vector<Score> leave_one_out(Group group, bool supported) const;
   // Shares of predictions that 80 % intervals contain, each interval from the errors of the other
   // groups' rows.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <tuple>
 
 #include <fmt/core.h>
 
@@ -84,7 +85,18 @@ const Validation::LeftOut& Validation::left_out(Group group) const {
     left.groups.push_back(number);
     of_stack[stack_of(*item)].insert(number);
   }
-  for (const Item* item : single_) left.supported.push_back(of_stack[stack_of(*item)].size() > 1);
+  // A family has no stack elsewhere; others may have been measured in its precision at least.
+  const auto kind_of = [](const Item& item) {
+    return std::tuple(device_class(*item.device), item.row->precision, item.row->mode);
+  };
+  std::map<std::tuple<std::string_view, Precision, Mode>, std::set<int>> of_kind;
+  for (size_t i = 0; i < single_.size(); ++i) {
+    of_kind[kind_of(*single_[i])].insert(left.groups[i]);
+  }
+  for (const Item* item : single_) {
+    left.supported.push_back(group == Group::kFamily ? of_kind[kind_of(*item)].size() > 1
+                                                     : of_stack[stack_of(*item)].size() > 1);
+  }
   left.errors = group == Group::kConfiguration ? fitted().errors_left_out(left.groups)
                                                : fitted().errors_refitted(left.groups);
   return left_out_.emplace(group, std::move(left)).first->second;

@@ -70,6 +70,21 @@ TEST(Validation, FitsAndScoresAFileOfOwnRows) {
               fitted.stack("torch-cudnn5.1").for_class("gpu").conv, 1e-3);
 }
 
+// Nothing is known of fp64 without the one family that was measured in it.
+TEST(Validation, FamiliesWithAndWithoutTheirPrecisionElsewhere) {
+  const Catalog catalog = Catalog::built_in();
+  Networks networks([](const std::string& name) { return models::build_model(name); });
+  const std::vector<Measurement> rows = read(
+      "me,torch-cudnn5.1,training,p100,1,1,,resnet18,16,fp32,,300,\n"
+      "me,mxnet-1.2,training,p100,1,1,,resnet18,16,fp32,,250,\n"
+      "me,mxnet-1.2,training,p100,1,1,,resnet18,16,fp64,,100,\n");
+  const Validation validation(catalog, networks, rows);
+  EXPECT_EQ(validation.leave_one_out(Group::kFamily, /*supported=*/false).size(), 3u);
+  const std::vector<Score> known = validation.leave_one_out(Group::kFamily, /*supported=*/true);
+  ASSERT_EQ(known.size(), 2u);
+  for (const Score& score : known) EXPECT_EQ(score.row->precision, Precision::kFp32);
+}
+
 // One row of the overview table of docs/results/validation.md.
 std::string overview_row(std::string_view name, const Summary& s) {
   const std::string rows = s.rows < 1000 ? fmt::format("{}", s.rows)

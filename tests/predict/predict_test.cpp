@@ -222,5 +222,24 @@ TEST(Peak, TheoryIsFlopsOverThePublishedPeak) {
   EXPECT_TRUE(lu);
 }
 
+TEST(Peak, PracticeInDoublePrecisionIsHeldAgainstItsOwnPeak) {
+  for (const char* id : {"k80", "k80-board"}) {
+    const Device& device = catalog().device(id);
+    for (const Model model : {Model::kPaleo, Model::kTrainyard}) {
+      const auto rows = peak_rows(network("resnet50"), "resnet50", device,
+                                  catalog().default_stack(device), model, 1);
+      for (const PeakRow& row : rows) {
+        if (row.practical_origin == "published") {
+          EXPECT_EQ(row.practical_double, 0);
+          continue;
+        }
+        EXPECT_LT(row.practical_double, row.practical);
+        EXPECT_GT(row.double_ratio(), 0.1);
+        EXPECT_LT(row.double_ratio(), 1);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace trainyard::predict
