@@ -39,11 +39,11 @@ DecisionMeasure measure_decision(std::string_view policy, int64_t jobs, int64_t 
   const auto chosen = make_policy(policy);
   const Stopwatch watch;
   const std::clock_t used = std::clock();
-  const std::vector<Allocation> made = chosen->decide(state);
+  const std::vector<Change> made = chosen->decide(state);
   DecisionMeasure measure{.tasks = 0,
                           .seconds = watch.seconds(),
                           .cpu_seconds = static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC};
-  for (const Allocation& one : made) measure.tasks += one.servers + one.workers;
+  for (const auto& [position, one] : made) measure.tasks += one.servers + one.workers;
   return measure;
 }
 

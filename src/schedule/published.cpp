@@ -11,11 +11,15 @@
 namespace trainyard::schedule {
 namespace {
 
-CsvTable catalog_table(std::string_view name) {
+std::string_view catalog_text(std::string_view name) {
   for (const predict::EmbeddedFile& file : predict::embedded_files()) {
-    if (file.name == name) return CsvTable::parse(file.text, std::string(name));
+    if (file.name == name) return file.text;
   }
   TY_CHECK(false, "{} is not built in", name);
+}
+
+CsvTable catalog_table(std::string_view name) {
+  return CsvTable::parse(catalog_text(name), std::string(name));
 }
 
 std::vector<std::string> names_of(const CsvTable& table, std::string_view column) {
@@ -70,6 +74,11 @@ PublishedSpeeds published_speeds(std::string_view model) {
   TY_REQUIRE(!found.points.empty(), "no published speeds of '{}'.{} Known: {}", model,
              did_you_mean(model, names), join(names, ", "));
   return found;
+}
+
+std::string_view published_jobs(std::string_view name) {
+  TY_REQUIRE(name == "tiresias-60", "no published jobs '{}'. Known: tiresias-60", name);
+  return catalog_text("training/tiresias_60_jobs.csv");
 }
 
 }  // namespace trainyard::schedule

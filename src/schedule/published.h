@@ -1,4 +1,4 @@
-// Curves and speeds of the catalog, by name.
+// Curves, speeds and jobs of the catalog, by name.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace trainyard::schedule {
 
-// "published:NAME" anywhere a file of a curve or of speeds is expected.
+// "published:NAME" anywhere a file of a curve, of speeds or of jobs is expected.
 constexpr std::string_view kPublished = "published:";
 
 // Throw Error with the nearest names.
@@ -23,5 +23,8 @@ struct PublishedSpeeds {
 };
 PublishedSpeeds published_speeds(std::string_view model);
 std::vector<std::string> published_speed_models();
+
+// The text of a table of gangs.
+std::string_view published_jobs(std::string_view name);
 
 }  // namespace trainyard::schedule

@@ -191,6 +191,8 @@ Workload workload_from_csv(std::string_view text, const std::string& origin,
   } else {
     table.require_columns({"num_gpu", "submit_time", "duration"});
   }
+  // Then waiting is not part of a task's time.
+  const bool placed = has_column(table, "scheduled_time");
   Workload workload;
   workload.name = std::filesystem::path(origin).stem().string();
   workload.cluster = Cluster::uniform(defaults.nodes, {0, defaults.gpus_per_node, 0, 0});
@@ -205,8 +207,11 @@ Workload workload_from_csv(std::string_view text, const std::string& origin,
     double duration = 0;
     if (alibaba) {
       const auto end = row.maybe_number("deletion_time");
-      if (!end) continue;  // still running when the trace ended
-      duration = *end - job.arrival;
+      const auto begin =
+          placed ? row.maybe_number("scheduled_time") : std::optional<double>(job.arrival);
+      // Still running when the trace ended, never placed, or gone at once.
+      if (!end || !begin || *end == *begin) continue;
+      duration = *end - *begin;
     } else {
       duration = row.number("duration");
     }
@@ -228,6 +233,10 @@ Workload workload_from_csv(std::string_view text, const std::string& origin,
 }
 
 Workload load_workload(const std::string& name, const TableDefaults& defaults, uint64_t seed) {
+  if (name.starts_with(kPublished)) {
+    const std::string which = name.substr(kPublished.size());
+    return workload_from_csv(published_jobs(which), which, defaults);
+  }
   const size_t colon = name.find(':');
   if (colon != std::string::npos && !std::filesystem::exists(name)) {
     const std::string kind = name.substr(0, colon);

@@ -29,7 +29,8 @@ struct TableDefaults {
   std::string applications = {};  // a folder, for tables of Pollux
 };
 // Gangs: columns num_gpu, submit_time, duration (Tiresias), or num_gpu, creation_time,
-// deletion_time (Alibaba 2023); seconds. Throws Error with file, line and field.
+// deletion_time and perhaps scheduled_time (Alibaba 2023); seconds. Throws Error with file, line
+// and field.
 Workload workload_from_csv(std::string_view text, const std::string& origin,
                            const TableDefaults& defaults);
 
@@ -45,8 +46,8 @@ Workload workload_from_gavel(std::string_view text, const std::string& origin,
 Workload workload_from_pollux(std::string_view text, const std::string& origin,
                               const TableDefaults& defaults);
 
-// "optimus:60", "gavel:1000", "month:10000" (a generator and how many jobs), or a file. Throws
-// Error.
+// "optimus:60", "gavel:1000", "month:10000" (a generator and how many jobs),
+// "published:tiresias-60" (a table of the catalog), or a file. Throws Error.
 Workload load_workload(const std::string& name, const TableDefaults& defaults, uint64_t seed);
 
 // Elastic jobs as in Optimus' testbed: six published networks, synchronous and asynchronous at

@@ -93,8 +93,10 @@ TEST(Stages, FollowTheRateAndAreDetectedWithoutIt) {
 }
 
 TEST(Convergence, IsNotSaidOfRisingLosses) {
-  const Curve curve =
-      curve_from_csv("epoch,loss\n1,1\n2,1.1\n3,1.3\n4,1.2\n5,1.5\n6,1.6\n", "c.csv");
+  const Curve curve = curve_from_csv(
+      "epoch,loss,rate\n1,9,0.1\n2,7,0.1\n3,5,0.1\n4,4,0.1\n5,3,0.1\n6,1,0.01\n7,1.1,0.01\n"
+      "8,1.3,0.01\n9,1.2,0.01\n10,1.5,0.01\n11,1.6,0.01\n",
+      "c.csv");
   const StageFit last = fit_curve(curve).stages.back();
   EXPECT_TRUE(last.rising);
   EXPECT_FALSE(convergence_k(last, 0.01));
@@ -113,6 +115,8 @@ TEST(Curve, WrongOnesAreNamed) {
   EXPECT_NE(message("epoch,loss\n1,2\n2,nan\n3,1\n4,1\n5,1\n").find("c.csv:3"), std::string::npos);
   EXPECT_NE(message("epoch,loss\n1,2\n3,1\n2,1\n4,1\n5,1\n").find("ascending"), std::string::npos);
   EXPECT_NE(message("epoch,loss\n1,1\n2,1\n3,1\n4,1\n5,1\n").find("everywhere"), std::string::npos);
+  EXPECT_NE(message("epoch,loss\n1,1\n2,1.1\n3,1.3\n4,1.2\n5,1.5\n6,1.6\n").find("rises"),
+            std::string::npos);
   EXPECT_NE(message("epoch,loss\n1,2\n2,-1\n3,1\n4,1\n5,1\n").find("above 0"), std::string::npos);
   EXPECT_NE(message("epoch,los\n1,2\n").find("loss"), std::string::npos);
 }

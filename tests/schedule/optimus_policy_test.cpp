@@ -54,7 +54,11 @@ std::vector<Allocation> decide_once(const std::vector<Job>& jobs, const Cluster&
   for (size_t i = 0; i < jobs.size(); ++i) {
     state.jobs.push_back({.job = &jobs[i], .index = i, .now = &none});
   }
-  return make_optimus({})->decide(state);
+  std::vector<Allocation> made(jobs.size());
+  for (Change& change : make_optimus({})->decide(state)) {
+    made[change.position] = std::move(change.allocation);
+  }
+  return made;
 }
 
 // The authors' scheduler: numbers of servers and workers of every job. One node with everything, so

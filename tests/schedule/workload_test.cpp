@@ -79,6 +79,26 @@ TEST(Workload, TablesOfGangs) {
   EXPECT_EQ(result.makespan, 150);
 }
 
+// As in Alibaba's openb: tasks run from the time that they were placed; some never were, or were
+// gone at once.
+TEST(Workload, TablesOfPlacedTasks) {
+  const Workload workload = workload_from_csv(
+      "name,num_gpu,pod_phase,creation_time,deletion_time,scheduled_time\n"
+      "a,1,Running,0,120,20\nb,1,Pending,5,5,\nc,1,Pending,5,90,\nd,1,Failed,6,7,7\n"
+      "e,1,Running,8,,9\nf,0,Running,8,20,9\n",
+      "t.csv", {.nodes = 1});
+  ASSERT_EQ(workload.jobs.size(), 1U);
+  EXPECT_EQ(workload.jobs[0].progress->remaining(), 100);
+}
+
+TEST(Workload, PublishedJobs) {
+  const Workload workload =
+      load_workload("published:tiresias-60", {.nodes = 8, .gpus_per_node = 4}, 1);
+  EXPECT_EQ(workload.jobs.size(), 60U);
+  EXPECT_EQ(workload.cluster.total()[1], 32);
+  EXPECT_THROW(load_workload("published:tiresias", {}, 1), Error);
+}
+
 // Jobs of the three layouts; a gang that was not measured goes by the largest smaller one.
 TEST(Workload, TracesOfGavel) {
   const Json speeds = Json::parse(

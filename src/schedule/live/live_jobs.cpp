@@ -158,7 +158,11 @@ class LiveRun {
       state.jobs.push_back({.job = &jobs_[i], .index = i, .now = &held_[i]});
     }
     const Stopwatch watch;
-    const std::vector<Allocation> wanted = policy_.decide(state);
+    std::vector<Allocation> wanted;
+    for (const size_t i : active) wanted.push_back(held_[i]);
+    for (Change& change : policy_.decide(state)) {
+      wanted[change.position] = std::move(change.allocation);
+    }
     result_.decisions += 1;
     result_.decision_seconds += watch.seconds();
     if (active == active_ && !worth_it(active, wanted)) return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/csv.h"
 #include "base/error.h"
@@ -59,6 +60,17 @@ void check_curve(const Curve& curve) {
   const auto [low, high] = std::minmax_element(curve.loss.begin(), curve.loss.end());
   TY_REQUIRE(*high > *low, "{}: the loss is {:g} everywhere; there is nothing to fit", curve.name,
              *low);
+  // Means of the ends, since single points are noisy.
+  const auto end = static_cast<std::ptrdiff_t>(std::max<size_t>(1, curve.size() / 4));
+  const auto mean = [&](auto first) {
+    return std::accumulate(first, first + end, 0.0) / static_cast<double>(end);
+  };
+  const double begins = mean(curve.loss.begin());
+  const double ends = mean(curve.loss.end() - end);
+  TY_REQUIRE(ends <= begins,
+             "{}: the loss rises, from {:g} to {:g}; no falling curve describes it. Leave out what "
+             "follows a divergence",
+             curve.name, begins, ends);
 }
 
 Curve curve_from_csv(std::string_view text, const std::string& origin) {

@@ -26,7 +26,7 @@ struct Curve {
 constexpr size_t kFewestPoints = 5;
 
 // Throws Error naming the curve and the first point that is wrong: not finite, not above 0, not in
-// order; too few points; a loss that never changes.
+// order; too few points; a loss that never changes, or rises from end to end.
 void check_curve(const Curve& curve);
 
 // A table with a column `epoch` or `step` and one `loss`; `learning_rate` (or `rate`) and

@@ -11,7 +11,13 @@ class BalancedOptimus : public Policy {
  public:
   std::string_view name() const override { return "optimus-balanced"; }
 
-  std::vector<Allocation> decide(const ClusterState& state) override {
+  std::vector<Change> decide(const ClusterState& state) override {
+    return changes_to(state, allocate(state));
+  }
+  bool watches(const Job& job) const override { return !job.rigid; }
+
+ private:
+  static std::vector<Allocation> allocate(const ClusterState& state) {
     std::vector<Allocation> out(state.jobs.size());
     LeastUsedNodes nodes(*state.cluster);
     using Entry = std::tuple<double, size_t, bool>;  // saved (negative), job, a server
@@ -34,7 +40,6 @@ class BalancedOptimus : public Policy {
     return out;
   }
 
- private:
   static bool add(const Job& job, bool server, LeastUsedNodes& nodes, Allocation& allocation) {
     const int32_t node = nodes.place(server ? job.server : job.worker);
     if (node < 0) return false;

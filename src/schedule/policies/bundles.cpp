@@ -26,13 +26,14 @@ class BundlePolicy : public Policy {
  public:
   explicit BundlePolicy(BundleOrder order) : order_(order) {}
 
+  bool watches(const Job&) const override { return order_ == BundleOrder::kShortest; }
   std::string_view name() const override {
     if (order_ == BundleOrder::kFair) return "drf";
     return order_ == BundleOrder::kArrival ? "fifo" : "srtf";
   }
 
-  std::vector<Allocation> decide(const ClusterState& state) override {
-    return order_ == BundleOrder::kFair ? fair(state) : one_after_another(state);
+  std::vector<Change> decide(const ClusterState& state) override {
+    return changes_to(state, order_ == BundleOrder::kFair ? fair(state) : one_after_another(state));
   }
 
  private:

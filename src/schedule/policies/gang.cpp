@@ -21,12 +21,12 @@ class GangPolicy : public Policy {
   std::string_view name() const override { return name_; }
   double wake_up() const override { return wake_up_; }
 
-  std::vector<Allocation> decide(const ClusterState& state) override {
-    positions_.assign(state.jobs.empty() ? 0 : state.jobs.back().index + 1, SIZE_MAX);
+  std::vector<Change> decide(const ClusterState& state) override {
+    if (!state.jobs.empty()) positions_.resize(state.jobs.back().index + 1);
     for (size_t i = 0; i < state.jobs.size(); ++i) positions_[state.jobs[i].index] = i;
     take_arrivals(state);
-    // Those that run go on; the others take what is left.
-    if (!preempts()) return place(state, std::vector<bool>(state.jobs.size(), true));
+    // Without preemption those that run go on and the others take what is left.
+    if (!preempts()) return place(state, every(state));
     if (by_attained()) {
       demote(state);
     } else {
@@ -37,8 +37,14 @@ class GangPolicy : public Policy {
     if (options_.waiting_last) waiting_behind(runs);
     return place(state, runs);
   }
+  bool watches(const Job&) const override {
+    return preempts() && options_.order != Order::kSmallest;
+  }
 
  private:
+  static std::vector<bool> every(const ClusterState& state) {
+    return std::vector<bool>(state.jobs.size(), true);
+  }
   bool by_attained() const {
     return options_.order == Order::kAttained || options_.order == Order::kAttained2d;
   }
@@ -49,7 +55,8 @@ class GangPolicy : public Policy {
   void take_arrivals(const ClusterState& state) {
     for (Queue& queue : queues_) {
       std::erase_if(queue, [&](size_t job) {
-        return job >= positions_.size() || positions_[job] == SIZE_MAX;
+        const size_t i = positions_[job];
+        return i >= state.jobs.size() || state.jobs[i].index != job;
       });
     }
     for (const ActiveJob& one : state.jobs) {
@@ -132,22 +139,26 @@ class GangPolicy : public Policy {
     }
   }
 
-  std::vector<Allocation> place(const ClusterState& state, const std::vector<bool>& runs) const {
-    std::vector<Allocation> out(state.jobs.size());
-    FreeNodes free(*state.cluster);
-    for (size_t i = 0; i < out.size(); ++i) {
-      if (!runs[i] || state.jobs[i].now->empty()) continue;
-      out[i] = *state.jobs[i].now;
-      free.take(*state.jobs[i].job, out[i]);
+  std::vector<Change> place(const ClusterState& state, const std::vector<bool>& runs) const {
+    std::vector<Change> out;
+    FreeNodes free = state.free_nodes();
+    for (size_t i = 0; i < runs.size(); ++i) {
+      const ActiveJob& one = state.jobs[i];
+      if (runs[i] || one.now->empty()) continue;
+      free.give_back(*one.job, *one.now);
+      out.push_back({i, {}});
     }
     for (const Queue& queue : queues_) {
       for (const size_t job : queue) {
         const size_t i = positions_[job];
-        if (!runs[i] || !out[i].empty()) continue;
+        if (!runs[i] || !state.jobs[i].now->empty()) continue;
         const Job& one = *state.jobs[i].job;
-        const bool placed = options_.consolidate
-                                ? place_consolidated(one, one.gang, *state.cluster, free, out[i])
-                                : place_on_freest(one, one.gang, free, out[i]);
+        Change change{i, {}};
+        const bool placed =
+            options_.consolidate
+                ? place_consolidated(one, one.gang, *state.cluster, free, change.allocation)
+                : place_on_freest(one, one.gang, free, change.allocation);
+        if (placed) out.push_back(std::move(change));
         if (!placed && options_.order == Order::kArrival) return out;
       }
     }

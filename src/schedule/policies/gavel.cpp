@@ -18,10 +18,10 @@ class GavelPolicy : public Policy {
     return goal_ == GavelGoal::kMakespan ? "gavel-makespan" : "gavel-ftf";
   }
 
-  std::vector<Allocation> decide(const ClusterState& state) override {
+  std::vector<Change> decide(const ClusterState& state) override {
     if (state.jobs.empty()) return {};
     if (changed(state)) solve(state);
-    return hand_out(state);
+    return changes_to(state, hand_out(state));
   }
 
  private:

@@ -50,9 +50,11 @@ class OptimusPolicy : public Policy {
 
   std::string_view name() const override { return "optimus"; }
 
-  std::vector<Allocation> decide(const ClusterState& state) override {
+  std::vector<Change> decide(const ClusterState& state) override {
     return place(state, allocate(state));
   }
+  // How much a task saves a job depends on what is left of it; a gang has all or nothing.
+  bool watches(const Job& job) const override { return !job.rigid; }
 
  private:
   static std::vector<Count> allocate(const ClusterState& state) {
@@ -66,12 +68,11 @@ class OptimusPolicy : public Policy {
       if (gain.seconds > 0) queue.push({-gain.seconds, i, gain.for_server});
     };
     for (size_t i = 0; i < state.jobs.size(); ++i) {
+      const Resources& least = state.jobs[i].least;
+      if (!fits_in(least, free)) continue;
+      take(free, least);
       const Job& job = *state.jobs[i].job;
       const int32_t first = job.rigid ? job.gang : 1;
-      Resources demand = job.bundle();
-      for (double& amount : demand) amount *= first;
-      if (!fits_in(demand, free)) continue;
-      take(free, demand);
       counts[i] = {job.has_servers() ? first : 0, first};
       if (!job.rigid) enqueue(i);
     }
@@ -89,20 +90,23 @@ class OptimusPolicy : public Policy {
   }
 
   // Jobs whose numbers stay keep their nodes; the others follow, the smallest first.
-  std::vector<Allocation> place(const ClusterState& state, const std::vector<Count>& counts) const {
-    std::vector<Allocation> out(state.jobs.size());
-    FreeNodes free(*state.cluster);
+  std::vector<Change> place(const ClusterState& state, const std::vector<Count>& counts) const {
+    std::vector<Change> out;
     std::vector<size_t> order;
     for (size_t i = 0; i < state.jobs.size(); ++i) {
-      const Allocation& now = *state.jobs[i].now;
-      if (counts[i].workers == 0) continue;
-      if (now.servers == counts[i].servers && now.workers == counts[i].workers) {
-        out[i] = now;
-        free.take(*state.jobs[i].job, now);
+      if (keeps(state.jobs[i], counts[i])) continue;
+      if (counts[i].workers == 0) {
+        out.push_back({i, {}});
       } else {
         order.push_back(i);
       }
     }
+    if (order.empty()) return out;
+    FreeNodes free = state.free_nodes();
+    for (const Change& one : out) {
+      free.give_back(*state.jobs[one.position].job, *state.jobs[one.position].now);
+    }
+    for (const size_t i : order) free.give_back(*state.jobs[i].job, *state.jobs[i].now);
     const auto size = [&](size_t i) { return counts[i].servers + counts[i].workers; };
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return size(a) < size(b); });
@@ -111,14 +115,19 @@ class OptimusPolicy : public Policy {
       const Job& job = *state.jobs[i].job;
       const Count& count = counts[i];
       const bool freest = options_.placement == OptimusOptions::Placement::kFreest;
-      if (!freest && even.place(job, count.servers, count.workers, out[i])) continue;
+      Allocation& allocation = out.emplace_back(Change{i, {}}).allocation;
+      if (!freest && even.place(job, count.servers, count.workers, allocation)) continue;
       if (freest || job.rigid) {
-        place_on_freest(job, count.workers, free, out[i]);
+        place_on_freest(job, count.workers, free, allocation);
       } else {
-        even.place_what_fits(job, count.servers, count.workers, out[i]);
+        even.place_what_fits(job, count.servers, count.workers, allocation);
       }
     }
     return out;
+  }
+
+  static bool keeps(const ActiveJob& one, const Count& count) {
+    return one.now->servers == count.servers && one.now->workers == count.workers;
   }
 
   OptimusOptions options_;

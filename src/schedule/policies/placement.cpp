@@ -1,6 +1,7 @@
 #include "schedule/policies/placement.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace trainyard::schedule {
 namespace {
@@ -68,7 +69,7 @@ bool place_consolidated(const Job& job, int32_t workers, const Cluster& cluster,
   std::vector<int32_t> full;
   int32_t rest = workers;
   for (size_t node = 0; node < free.size() && rest > whole; ++node) {
-    if (idle.room(node, bundle) == whole && free.of(node) == idle.of(node)) {
+    if (idle.room(node, bundle) == whole && fits_in(idle.of(node), free.of(node))) {
       full.push_back(static_cast<int32_t>(node));
       rest -= whole;
     }
@@ -103,7 +104,9 @@ EvenPlacer::EvenPlacer(const Cluster& cluster, FreeNodes& free)
 
 EvenPlacer::Entry EvenPlacer::entry(int32_t node) const {
   const auto index = static_cast<size_t>(node);
-  return {cluster_.nodes[index].capacity[by_] - free_.of(index)[by_], node};
+  const double used = cluster_.nodes[index].capacity[by_] - free_.of(index)[by_];
+  // Equal whatever the order in which tasks came and went.
+  return {std::nearbyint(used / kRounding), node};
 }
 
 int32_t EvenPlacer::pop() {

@@ -16,7 +16,12 @@ class TetrisPolicy : public Policy {
  public:
   std::string_view name() const override { return "tetris"; }
 
-  std::vector<Allocation> decide(const ClusterState& state) override {
+  std::vector<Change> decide(const ClusterState& state) override {
+    return changes_to(state, allocate(state));
+  }
+
+ private:
+  static std::vector<Allocation> allocate(const ClusterState& state) {
     std::vector<Allocation> out(state.jobs.size());
     if (state.jobs.empty()) return out;
     FreeNodes free(*state.cluster);
@@ -38,7 +43,6 @@ class TetrisPolicy : public Policy {
     return out;
   }
 
- private:
   // One bundle of the job with the best score onto the node; false once it does not fit.
   static bool fill(const ClusterState& state, size_t node, const std::vector<Resources>& bundles,
                    const std::vector<double>& left, double sum_left, FreeNodes& free,

@@ -8,24 +8,16 @@
 namespace trainyard::schedule {
 namespace {
 
-// Tasks of this size that the empty cluster holds.
-double slots(const Cluster& cluster, const Resources& demand) {
-  const FreeNodes free(cluster);
-  double sum = 0;
-  for (size_t node = 0; node < free.size(); ++node) sum += free.room(node, demand);
-  return sum;
-}
-
-void check_job(const Cluster& cluster, const Job& job) {
+void check_job(SlotCounts& slots, const Job& job) {
   const int32_t workers = job.rigid ? job.gang : 1;
-  const double room = slots(cluster, job.worker);
+  const double room = slots.of(job.worker);
   TY_REQUIRE(room >= workers,
              "job {} can never run: it needs {} workers and the whole cluster holds {:g} of them",
              job.id, workers, room);
-  TY_REQUIRE(!job.has_servers() || slots(cluster, job.server) >= 1,
+  TY_REQUIRE(!job.has_servers() || slots.of(job.server) >= 1,
              "job {} can never run: no node holds one of its parameter servers", job.id);
   double best = 0;
-  for (int32_t type = 0; type < static_cast<int32_t>(cluster.types.size()); ++type) {
+  for (int32_t type = 0; type < static_cast<int32_t>(slots.types()); ++type) {
     best = std::max(best, job.progress->speed(job.has_servers() ? 1 : 0, workers, type));
   }
   TY_REQUIRE(best > 0 && std::isfinite(best), "job {} can never end: its speed is {:g}", job.id,
@@ -53,13 +45,23 @@ void check_simulation(const Cluster& cluster, std::span<const Job> jobs,
     TY_REQUIRE(failure.until > failure.at, "node {} fails at {:g} s and is back at {:g} s",
                failure.node, failure.at, failure.until);
   }
-  for (const Job& job : jobs) check_job(cluster, job);
+  SlotCounts slots(cluster);
+  for (const Job& job : jobs) check_job(slots, job);
 }
 
-double seconds_alone(const Job& job, double work, const Cluster& cluster, double contention) {
-  const double part = std::max(1e-6, slots(cluster, job.worker) / std::max(1.0, contention));
+double SlotCounts::of(const Resources& demand) {
+  const auto [found, fresh] = known_.try_emplace(demand, 0);
+  if (fresh) {
+    const FreeNodes free(cluster_);
+    for (size_t node = 0; node < free.size(); ++node) found->second += free.room(node, demand);
+  }
+  return found->second;
+}
+
+double seconds_alone(const Job& job, double work, SlotCounts& slots, double contention) {
+  const double part = std::max(1e-6, slots.of(job.worker) / std::max(1.0, contention));
   double best = 0;
-  for (int32_t type = 0; type < static_cast<int32_t>(cluster.types.size()); ++type) {
+  for (int32_t type = 0; type < static_cast<int32_t>(slots.types()); ++type) {
     if (job.rigid) {
       const double turns = std::min(1.0, part / job.gang);
       best = std::max(

@@ -3,11 +3,6 @@
 #include <cmath>
 
 namespace trainyard::schedule {
-namespace {
-
-constexpr double kRounding = 1e-9;
-
-}  // namespace
 
 Cluster Cluster::uniform(int32_t nodes, const Resources& capacity) {
   Cluster cluster;
@@ -66,6 +61,15 @@ void FreeNodes::take(const Job& job, const Allocation& allocation) {
   }
 }
 
+void FreeNodes::give_back(const Job& job, const Allocation& allocation) {
+  for (const Share& share : allocation.worker_nodes) {
+    give_back(static_cast<size_t>(share.node), job.worker, share.count);
+  }
+  for (const Share& share : allocation.server_nodes) {
+    give_back(static_cast<size_t>(share.node), job.server, share.count);
+  }
+}
+
 bool FreeNodes::fits(const Job& job, const Allocation& allocation) const {
   FreeNodes copy = *this;
   copy.take(job, allocation);
@@ -83,13 +87,6 @@ void add_share(Shares& shares, int32_t node, int32_t count) {
   } else {
     shares.push_back({node, count});
   }
-}
-
-bool fits_in(const Resources& demand, const Resources& free) {
-  for (size_t r = 0; r < kNumResources; ++r) {
-    if (demand[r] > free[r] + kRounding) return false;
-  }
-  return true;
 }
 
 DominantShare dominant_share(const Resources& demand, const Resources& total) {

@@ -39,6 +39,7 @@ class FreeNodes {
   void give_back(size_t node, const Resources& demand, int32_t count = 1);
   // What an allocation holds.
   void take(const Job& job, const Allocation& allocation);
+  void give_back(const Job& job, const Allocation& allocation);
   bool fits(const Job& job, const Allocation& allocation) const;
 
  private:
@@ -50,8 +51,15 @@ class FreeNodes {
 // Adds a task on `node` to shares, counted with the last entry if it is the same node.
 void add_share(Shares& shares, int32_t node, int32_t count = 1);
 
+constexpr double kRounding = 1e-9;
+
 // No quantity of `demand` is above that of `free`, up to rounding.
-bool fits_in(const Resources& demand, const Resources& free);
+inline bool fits_in(const Resources& demand, const Resources& free) {
+  for (size_t r = 0; r < kNumResources; ++r) {
+    if (demand[r] > free[r] + kRounding) return false;
+  }
+  return true;
+}
 // The largest share of `total` that `demand` takes, and of which resource.
 struct DominantShare {
   double share = 0;

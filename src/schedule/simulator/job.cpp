@@ -18,6 +18,12 @@ Resources Job::bundle() const {
   return sum;
 }
 
+Resources Job::least() const {
+  Resources demand = bundle();
+  for (double& amount : demand) amount *= rigid ? gang : 1;
+  return demand;
+}
+
 SteadyProgress::SteadyProgress(double work, std::shared_ptr<const SpeedModel> speed,
                                std::vector<double> type_factors)
     : work_(work), model_(std::move(speed)), by_type_(std::move(type_factors)) {}

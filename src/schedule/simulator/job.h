@@ -51,6 +51,8 @@ class Progress {
   virtual double done() const = 0;
   // Units per second, as far as can be said now.
   virtual double speed(int32_t servers, int32_t workers, int32_t type) const = 0;
+  // Whether the speed with an allocation stays what it is, so that the end can be told at once.
+  virtual bool steady() const { return false; }
   // Works for at most `seconds`; the seconds until the end if it came.
   virtual std::optional<double> run(const Allocation& allocation, double seconds) = 0;
   // Loses the last `seconds` of work at the speed of `allocation` (a node failed).
@@ -74,6 +76,8 @@ struct Job {
   bool has_servers() const { return most_servers > 0; }
   // What a worker and, if there are any, a server take together.
   Resources bundle() const;
+  // What it takes for the job to run: its gang, or a bundle.
+  Resources least() const;
 };
 
 // Work at a speed that depends on the allocation alone.
@@ -92,6 +96,7 @@ class SteadyProgress : public Progress {
   }
   double remaining() const override { return work_ - gone_; }
   double done() const override { return work_ > 0 ? gone_ / work_ : 1; }
+  bool steady() const override { return true; }
   double speed(int32_t servers, int32_t workers, int32_t type) const override;
   std::optional<double> run(const Allocation& allocation, double seconds) override;
   void lose(const Allocation& allocation, double seconds) override;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <queue>
+#include <utility>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -21,15 +23,27 @@ struct Running {
   double delay = 0;     // seconds of the restart that are left
   double attained = 0;  // seconds with an allocation
   double since_checkpoint = 0;
-  double work = 0;             // at the beginning
-  double jobs_in_cluster = 0;  // times seconds, over its life
+  double work = 0;         // at the beginning
+  double began = 0;        // when the cluster took it up
+  double load_before = 0;  // Simulation::load_ by then
+  // Nobody looks at it while it runs and its end is known: it is brought up to date when something
+  // happens to it, not at every event.
+  bool lazy = false;
+  double updated = 0;  // the time that all of this, and its progress, is of
+  double end_at = 0;   // of a lazy one that runs
 };
 
 class Simulation {
  public:
   Simulation(const Cluster& cluster, std::vector<Job> jobs, Policy& policy,
              const SimulationOptions& options)
-      : cluster_(cluster), jobs_(std::move(jobs)), policy_(policy), options_(options) {
+      : cluster_(cluster),
+        slots_(cluster_),
+        jobs_(std::move(jobs)),
+        policy_(policy),
+        options_(options),
+        state_{0, &cluster_, {}, &free_},
+        free_(cluster_) {
     running_.resize(jobs_.size());
     result_.policy = policy.name();
     result_.jobs.resize(jobs_.size());
@@ -50,8 +64,8 @@ class Simulation {
   }
 
   SimulationResult run() {
-    while (arrived_ < jobs_.size() || !active_.empty()) {
-      if (active_.empty()) skip_to_next_arrival();
+    while (arrived_ < jobs_.size() || !state_.jobs.empty()) {
+      if (state_.jobs.empty()) skip_to_next_arrival();
       take_arrivals();
       apply_node_events();
       decide();
@@ -80,30 +94,45 @@ class Simulation {
 
   void take_arrivals() {
     while (arrived_ < jobs_.size() && jobs_[arrived_].arrival <= now_ + kSameTime) {
-      active_.push_back(arrived_++);
+      const size_t i = arrived_++;
+      Running& one = running_[i];
+      one.began = one.updated = now_;
+      one.load_before = load_;
+      one.lazy = jobs_[i].progress->steady() && !policy_.watches(jobs_[i]) &&
+                 options_.speed_error == 0 && options_.work_error == 0;
+      if (!one.lazy) eager_ += 1;
+      state_.jobs.push_back({.job = &jobs_[i], .index = i, .now = &one.allocation});
     }
   }
 
   void apply_node_events() {
+    const size_t first = next_node_event_;
     while (next_node_event_ < node_events_.size() &&
            node_events_[next_node_event_].at <= now_ + kSameTime) {
       const NodeEvent event = node_events_[next_node_event_++];
       cluster_.nodes[static_cast<size_t>(event.node)].up = event.up;
+      slots_.nodes_changed();
       if (event.up) continue;
       result_.failures += 1;
-      for (const size_t i : active_) stop_if_on(event.node, i);
+      for (ActiveJob& job : state_.jobs) stop_if_on(event.node, job);
+      forget_ended();
     }
+    if (next_node_event_ == first) return;
+    free_ = FreeNodes(cluster_);
+    for (const ActiveJob& job : state_.jobs) free_.take(*job.job, *job.now);
   }
 
-  void stop_if_on(int32_t node, size_t i) {
+  void stop_if_on(int32_t node, ActiveJob& job) {
     const auto on_node = [&](const Shares& shares) {
       return std::any_of(shares.begin(), shares.end(),
                          [&](const Share& share) { return share.node == node; });
     };
-    Running& one = running_[i];
+    Running& one = running_[job.index];
     if (!on_node(one.allocation.worker_nodes) && !on_node(one.allocation.server_nodes)) return;
-    jobs_[i].progress->lose(one.allocation, one.since_checkpoint);
-    change(i, {});
+    if (one.lazy) bring_up_to(now_, job.index);
+    if (one.allocation.empty()) return;  // it ended at this very moment
+    jobs_[job.index].progress->lose(one.allocation, one.since_checkpoint);
+    change(job, {});
   }
 
   double error_of(size_t i, double size, uint64_t which) const {
@@ -113,33 +142,27 @@ class Simulation {
   }
 
   void decide() {
-    ClusterState state{now_, &cluster_, {}};
-    state.jobs.reserve(active_.size());
-    for (const size_t i : active_) {
-      state.jobs.push_back({.job = &jobs_[i],
-                            .index = i,
-                            .attained = running_[i].attained,
-                            .speed_error = error_of(i, options_.speed_error, 1),
-                            .work_error = error_of(i, options_.work_error, 2),
-                            .started = result_.jobs[i].start >= 0,
-                            .now = &running_[i].allocation});
+    state_.now = now_;
+    if (eager_ > 0) {
+      for (ActiveJob& job : state_.jobs) {
+        if (running_[job.index].lazy) continue;
+        job.attained = running_[job.index].attained;
+        job.speed_error = error_of(job.index, options_.speed_error, 1);
+        job.work_error = error_of(job.index, options_.work_error, 2);
+      }
     }
     const Stopwatch watch;
-    std::vector<Allocation> allocations = policy_.decide(state);
+    std::vector<Change> changes = policy_.decide(state_);
     const double took = watch.seconds();
     result_.decisions += 1;
     result_.decision_seconds += took;
     result_.longest_decision = std::max(result_.longest_decision, took);
-    TY_CHECK(allocations.size() == active_.size(), "{} answers", allocations.size());
-    bool any = false;
-    for (size_t a = 0; a < active_.size(); ++a) {
-      any |= !allocations[a].empty();
-      set_type(jobs_[active_[a]], allocations[a]);
-      if (allocations[a] != running_[active_[a]].allocation) {
-        change(active_[a], std::move(allocations[a]));
-      }
+    for (Change& one : changes) {
+      ActiveJob& job = state_.jobs.at(one.position);
+      set_type(*job.job, one.allocation);
+      if (one.allocation != *job.now) change(job, std::move(one.allocation));
     }
-    idle_decisions_ = any ? 0 : idle_decisions_ + 1;
+    idle_decisions_ = holding_ > 0 ? 0 : idle_decisions_ + 1;
   }
 
   // A job on devices of several types goes at the pace of the slowest.
@@ -155,10 +178,14 @@ class Simulation {
     }
   }
 
-  void change(size_t i, Allocation allocation) {
+  void change(ActiveJob& active, Allocation allocation) {
+    const size_t i = active.index;
     JobResult& job = result_.jobs[i];
     Running& one = running_[i];
+    if (one.lazy) bring_up_to(now_, i);
+    if (job.end >= 0) return;
     close_span(i);
+    holding_ += (allocation.empty() ? 0 : 1) - (one.allocation.empty() ? 0 : 1);
     if (allocation.empty()) {
       if (!one.allocation.empty()) job.preemptions += 1;
       one.delay = 0;
@@ -172,7 +199,34 @@ class Simulation {
       job.spans.push_back({now_, now_, allocation.servers, allocation.workers});
     }
     one.since_checkpoint = 0;
+    free_.give_back(jobs_[i], one.allocation);
+    free_.take(jobs_[i], allocation);
     one.allocation = std::move(allocation);
+    active.attained = one.attained;
+    active.started = job.start >= 0;
+    if (one.lazy && !one.allocation.empty()) {
+      one.end_at = expected_end(i);
+      ends_.emplace(one.end_at, i);
+    }
+  }
+
+  // Of a job that runs.
+  double expected_end(size_t i) const {
+    const Running& one = running_[i];
+    const Progress& progress = *jobs_[i].progress;
+    const double speed =
+        progress.speed(one.allocation.servers, one.allocation.workers, one.allocation.type);
+    return speed > 0 ? one.updated + one.delay + progress.remaining() / speed : kNever;
+  }
+
+  // The next end of a lazy job; entries of what jobs held before are dropped.
+  double next_lazy_end() {
+    while (!ends_.empty()) {
+      const auto [at, i] = ends_.top();
+      if (!running_[i].allocation.empty() && running_[i].end_at == at) return at;
+      ends_.pop();
+    }
+    return kNever;
   }
 
   void close_span(size_t i) {
@@ -195,41 +249,56 @@ class Simulation {
     }
     if (arrived_ < jobs_.size()) next = std::min(next, jobs_[arrived_].arrival);
     next = std::min(next, std::max(policy_.wake_up(), now_ + kSameTime));
-    for (const size_t i : active_) {
-      const Running& one = running_[i];
-      if (one.allocation.empty()) continue;
-      const Progress& progress = *jobs_[i].progress;
-      const double speed =
-          progress.speed(one.allocation.servers, one.allocation.workers, one.allocation.type);
-      if (speed > 0) next = std::min(next, now_ + one.delay + progress.remaining() / speed);
+    next = std::min(next, next_lazy_end());
+    if (eager_ > 0) {
+      for (const ActiveJob& job : state_.jobs) {
+        if (!running_[job.index].lazy && !job.now->empty()) {
+          next = std::min(next, expected_end(job.index));
+        }
+      }
     }
     if (next == kNever) fail_stuck();
     return next;
   }
 
   [[noreturn]] void fail_stuck() const {
-    const Job& job = jobs_[active_.front()];
+    const Job& job = *state_.jobs.front().job;
     throw_error(
         "job {} can never run under {}: nothing else is running and it still gets no nodes; {} "
         "jobs "
         "wait. Make it smaller or the nodes larger",
-        job.id, policy_.name(), active_.size());
+        job.id, policy_.name(), state_.jobs.size());
   }
 
   void advance_to(double then) {
-    const double seconds = std::max(0.0, then - now_);
-    for (const size_t i : active_) {
-      Running& one = running_[i];
-      one.jobs_in_cluster += seconds * static_cast<double>(active_.size());
-      if (one.allocation.empty()) continue;
-      const double delay = std::min(one.delay, seconds);
-      one.delay -= delay;
-      const auto used = jobs_[i].progress->run(one.allocation, seconds - delay);
-      const double held = used ? delay + *used : seconds;
-      count(i, held, delay);
-      if (used) end(i, now_ + held);
+    if (eager_ > 0) {
+      for (const ActiveJob& job : state_.jobs) {
+        if (!running_[job.index].lazy) bring_up_to(then, job.index);
+      }
     }
+    while (next_lazy_end() <= then + kSameTime) {
+      const auto [at, i] = ends_.top();
+      ends_.pop();
+      bring_up_to(std::max(then, at), i);
+      // By rounding it may be short of its end.
+      if (!running_[i].allocation.empty()) end(i, at);
+    }
+    load_ += std::max(0.0, then - now_) * static_cast<double>(state_.jobs.size());
     now_ = then;
+  }
+
+  // What happened to a job until `then`; it may have ended.
+  void bring_up_to(double then, size_t i) {
+    Running& one = running_[i];
+    const double before = std::exchange(one.updated, then);
+    if (one.allocation.empty()) return;
+    const double seconds = std::max(0.0, then - before);
+    const double delay = std::min(one.delay, seconds);
+    one.delay -= delay;
+    const auto used = jobs_[i].progress->run(one.allocation, seconds - delay);
+    const double held = used ? delay + *used : seconds;
+    count(i, held, delay);
+    if (used) end(i, before + held);
   }
 
   void count(size_t i, double held, double delay) {
@@ -251,13 +320,23 @@ class Simulation {
     JobResult& job = result_.jobs[i];
     job.end = at;
     if (!job.spans.empty()) job.spans.back().end = at;
-    job.alone = seconds_alone(jobs_[i], running_[i].work, cluster_,
-                              running_[i].jobs_in_cluster / std::max(1e-9, now_ - job.arrival));
+    // How many jobs there were, on average, while it was there.
+    const Running& one = running_[i];
+    const double load = load_ + (at - now_) * static_cast<double>(state_.jobs.size());
+    const double seconds = at - one.began;
+    job.alone = seconds_alone(jobs_[i], one.work, slots_,
+                              seconds > 0 ? (load - one.load_before) / seconds : 1);
+    free_.give_back(jobs_[i], one.allocation);
     running_[i].allocation = {};
+    holding_ -= 1;
+    if (!one.lazy) eager_ -= 1;
+    ended_ += 1;
   }
 
   void forget_ended() {
-    std::erase_if(active_, [&](size_t i) { return result_.jobs[i].end >= 0; });
+    if (std::exchange(ended_, 0) == 0) return;
+    std::erase_if(state_.jobs,
+                  [&](const ActiveJob& job) { return result_.jobs[job.index].end >= 0; });
   }
 
   void finish() {
@@ -273,12 +352,20 @@ class Simulation {
   }
 
   Cluster cluster_;
+  SlotCounts slots_;
   std::vector<Job> jobs_;
   Policy& policy_;
   SimulationOptions options_;
   SimulationResult result_;
   std::vector<Running> running_;
-  std::vector<size_t> active_;
+  ClusterState state_;   // the jobs that have arrived and not ended
+  FreeNodes free_;       // beside what they hold
+  size_t eager_ = 0;     // how many of them are not lazy
+  size_t ended_ = 0;     // and how many ended in the last step
+  int64_t holding_ = 0;  // and how many hold an allocation
+  using End = std::pair<double, size_t>;
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;  // of lazy jobs, perhaps old
+  double load_ = 0;  // jobs in the cluster times seconds, until now_
   std::vector<NodeEvent> node_events_;
   Resources capacity_ = {};
   Resources held_ = {};
