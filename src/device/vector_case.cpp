@@ -72,6 +72,14 @@ double VectorRow::kernel_least_s() const {
   return *std::min_element(timing.kernel_s.begin(), timing.kernel_s.end());
 }
 
+double VectorRow::kernel_spread_s() const {
+  if (timing.kernel_s.size() < 2) return 0;
+  std::vector<double> sorted = timing.kernel_s;
+  std::sort(sorted.begin(), sorted.end());
+  const size_t quarter = sorted.size() / 4;
+  return sorted[sorted.size() - 1 - quarter] - sorted[quarter];
+}
+
 double VectorRow::total_s() const {
   return timing.alloc_s + timing.first_touch_s + timing.to_device_s + kernel_median_s() +
          timing.from_device_s;

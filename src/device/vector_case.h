@@ -59,6 +59,8 @@ struct VectorRow {
 
   double kernel_median_s() const;
   double kernel_least_s() const;
+  // Between the quartiles; 0 of a single kernel.
+  double kernel_spread_s() const;
   // Until the result is where the host can read it; freeing comes after.
   double total_s() const;
   double bytes_per_s() const;  // of the median kernel

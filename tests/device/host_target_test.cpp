@@ -42,6 +42,15 @@ TEST(HostTarget, ASumStreamsNothing) {
   EXPECT_EQ(host->launches(VectorOp::kAdd).size(), 4U);
 }
 
+TEST(VectorRow, SpreadIsBetweenTheQuartiles) {
+  VectorRow row;
+  row.timing.kernel_s = {1};
+  EXPECT_EQ(row.kernel_spread_s(), 0);
+  row.timing.kernel_s = {5, 1, 2, 100, 3, 4, 2, 3};
+  EXPECT_EQ(row.kernel_median_s(), 3);
+  EXPECT_EQ(row.kernel_spread_s(), 2);
+}
+
 TEST(FindVectorTargets, ListsThoseThereAre) {
   EXPECT_EQ(find_vector_targets("cpu").size(), 1U);
   try {
