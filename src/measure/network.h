@@ -23,6 +23,16 @@ struct MeasureOptions {
   bool profile = false;                         // keep the time of every step
 };
 
+// The processor's own kernels beside a device: both run in turns of the same command.
+struct Beside {
+  runtime::Timing timing = {};
+  int64_t turns = 0;
+  double times_slower = 0;  // median of the device over that of the processor
+  // The same of single turns, the least and the most.
+  double least = 0;
+  double most = 0;
+};
+
 struct Measured {
   runtime::Executable executable;
   runtime::Profile profile;
@@ -30,8 +40,10 @@ struct Measured {
   double compile_s = 0;
   int64_t batch = 1;
   std::optional<train::PhaseSeconds> phases = {};  // medians; training only
+  std::optional<Beside> processor = {};            // with a device only
 };
 
+// With a device, `timing` is the device's and `processor` that of the same network without it.
 Measured measure_inference(Graph graph, const MeasureOptions& options);
 // Steps of forward, backward and SGD update on the same images.
 Measured measure_training(const Graph& graph, const MeasureOptions& options);
