@@ -37,10 +37,13 @@ void Actor::choose(double epsilon, const Policy& policy) {
       actions_[i] = static_cast<int32_t>(explore_.between(0, spec().actions));
       continue;
     }
+    // One forward pass for all copies, and none in a step in which every copy explores.
     if (!asked) policy(observations_, values_);
     asked = true;
     const std::span<const float> row = std::span(values_).subspan(i * actions, actions);
     actions_[i] = best_action(row);
+    // The largest of values with NaN among them depends on where it stands, so the first value is
+    // looked at as well.
     if (!std::isfinite(row[static_cast<size_t>(actions_[i])]) || !std::isfinite(row[0])) {
       throw_failure(
           "step {}: the value of an action is {}. Try a lower learning rate, gradient "
@@ -58,11 +61,15 @@ void Actor::step(double epsilon, const Policy& policy, const AddFrame& add_frame
     running_[i].reward += static_cast<double>(outcomes_[i].reward);
     ++running_[i].steps;
     Outcome seen = outcomes_[i];
+    // Clipped rewards are for learning alone; returns that are reported stay those of the
+    // environment.
     if (options_.clip_rewards)
       seen.reward = static_cast<float>((seen.reward > 0) - (seen.reward < 0));
     const int64_t next = add_frame(std::span(observations_).subspan(i * width_, width_));
     n_steps_[i].add(frames_[i], actions_[i], next, seen, add);
     frames_[i] = next;
+    // After the transition was stored: its next frame is the last of this episode, not the first of
+    // the next.
     if (seen.ended()) end_episode(i, seen.truncated && !seen.terminated, add_frame);
   }
   steps_ += copies();
@@ -103,6 +110,8 @@ Json Actor::state() {
   return all;
 }
 
+// What is drawn at random is restored as a count of draws (Chance counts instead of carrying
+// state), so a resumed run draws what the uninterrupted one would have drawn.
 void Actor::set_state(const Json& state, const AddFrame& add_frame) {
   const Json::Array& all = state.at("copies").items();
   TY_REQUIRE(all.size() == frames_.size(), "the run has {} copies of {}, expected {}", all.size(),
@@ -114,6 +123,8 @@ void Actor::set_state(const Json& state, const AddFrame& add_frame) {
     const auto copy = static_cast<int64_t>(i);
     const std::span<float> row = std::span(observations_).subspan(i * width_, width_);
     environment_->chance(copy).set_drawn(static_cast<uint64_t>(all[i].at("drawn").as_int()));
+    // Environments of others (a child process, Atari) cannot be put back into a state; such a copy
+    // begins an episode.
     if (all[i].at("state").is_null()) {
       environment_->begin_episode(copy, row);
       frames_[i] = add_frame(row);

@@ -116,6 +116,18 @@ void check_counts(const RlConfig& c) {
 
 }  // namespace
 
+double RlConfig::share_of_steps(int64_t done) const {
+  return static_cast<double>(std::min(done, steps)) / static_cast<double>(steps);
+}
+
+double RlConfig::learning_rate_at(int64_t done) const {
+  return learning_rate * (1 - (1 - final_rate) * share_of_steps(done));
+}
+
+double RlConfig::beta_at(int64_t done) const {
+  return anneal_beta ? beta + (1 - beta) * share_of_steps(done) : beta;
+}
+
 train::OptimizerOptions RlConfig::optimizer_options() const {
   train::OptimizerOptions options;
   options.kind = optimizer;
@@ -164,6 +176,8 @@ void check(const RlConfig& c) {
   make_sampler(c.sampler(), 1);
 }
 
+// Only what changes the course of learning: a run may be resumed with more steps, other evaluations
+// or more threads.
 std::string course_hash(const RlConfig& config) {
   RlConfig copy = config;
   Settings settings;

@@ -74,10 +74,16 @@ struct RlConfig {
   EpsilonSchedule epsilon_schedule() const {
     return {exploration, epsilon, final_epsilon, exploration_steps, 0};
   }
+  // The learning rate, and the exponent of importance weights, after `done` steps.
+  double learning_rate_at(int64_t done) const;
+  double beta_at(int64_t done) const;
   train::OptimizerOptions optimizer_options() const;
   // Ranks of a job of several actors or learners; 1: there is one process.
   int64_t ranks() const;
   bool is_tabular() const { return agent == "q-learning" || agent == "sarsa"; }
+
+ private:
+  double share_of_steps(int64_t done) const;
 };
 
 // Names and explains every field; the settings point into `config`, which must outlive them.

@@ -74,11 +74,8 @@ class DqnRun {
   void learn(int64_t before, int64_t now) {
     if (now < config_.start || memory_.size() < config_.batch) return;
     const int64_t rounds = now / config_.train_every - before / config_.train_every;
-    const double share =
-        static_cast<double>(std::min(now, config_.steps)) / static_cast<double>(config_.steps);
-    const double rate = config_.learning_rate * (1 - (1 - config_.final_rate) * share);
-    const double beta =
-        config_.anneal_beta ? config_.beta + (1 - config_.beta) * share : config_.beta;
+    const double rate = config_.learning_rate_at(now);
+    const double beta = config_.beta_at(now);
     for (int64_t i = 0; i < rounds * config_.updates; ++i) {
       progress_->add_update(learner_.update(memory_, rate, beta, sampling_));
       stale_ = true;

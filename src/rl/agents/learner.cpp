@@ -27,6 +27,8 @@ Learner::Learner(const RlConfig& config, const EnvSpec& spec, bool update)
   if (config.target_every > 0) {
     target_ = std::make_unique<train::Predictor>(network_, step_, threads);
   }
+  // The online network judges next states where there is no target network, and chooses among them
+  // in double Q-learning; else it would only cost memory.
   if (config.target_every == 0 || config.double_q) {
     online_ = std::make_unique<train::Predictor>(network_, step_, threads);
   }
@@ -44,6 +46,7 @@ void Learner::set_updates(int64_t updates) {
   step_.set_progress(updates, updates);
 }
 
+// The next states lie in the input of `values` already: sampling wrote them there, without a copy.
 void Learner::compute_targets(ReplayBatch& batch) {
   train::Predictor& values = target_ != nullptr ? *target_ : *online_;
   values.run();
@@ -64,11 +67,13 @@ void Learner::compute_targets(ReplayBatch& batch) {
 
 UpdateReport Learner::update(ReplayMemory& memory, double learning_rate, double beta,
                              Chance& chance) {
+  // Before sampling, since sampling fills the input of this very network.
   if (target_ == nullptr) online_->copy_weights_from(step_);
   train::Predictor& values = target_ != nullptr ? *target_ : *online_;
   memory.sample(beta, chance, batch_, step_.input(0).values<float>(),
                 values.input(0).values<float>());
   compute_targets(batch_);
+  // One-hot rather than an index: the gradient of the values then needs no scatter.
   const std::span<float> taken = step_.input(kTakenInput).values<float>();
   std::fill(taken.begin(), taken.end(), 0.0F);
   const auto actions = static_cast<size_t>(spec_.actions);
@@ -88,6 +93,8 @@ UpdateReport Learner::update(ReplayMemory& memory, double learning_rate, double 
     report.mean_error += static_cast<double>(errors_[i]) / count;
     report.mean_age += static_cast<double>(memory.end() - batch_.numbers[i]) / count;
   }
+  // Priorities are those before the update; computing them anew would cost another forward pass,
+  // and Schaul et al. do the same.
   memory.update(batch_, errors_);
   move_target(false);
   return report;

@@ -11,6 +11,7 @@
 namespace trainyard::rl {
 namespace {
 
+// As many episodes as published training curves average over.
 constexpr size_t kRecent = 100;
 constexpr double kShowEvery = 2;  // seconds
 
@@ -58,6 +59,7 @@ void RunProgress::step(int64_t steps, int64_t updates, double epsilon, const Jso
                                 seconds_text(now)));
   }
   if (steps < next_line_) return;
+  // Several copies may pass more than one mark in a step; they get one line.
   while (next_line_ <= steps) next_line_ += config_.log_every;
   if (!metrics_) return;
   Json line = Json::object({{"step", steps},
@@ -78,6 +80,7 @@ void RunProgress::add_evaluation(int64_t steps, const std::function<Evaluation()
   const double at = seconds();
   const Stopwatch pause;
   Evaluation evaluation = evaluate();
+  // Evaluations are not part of the time to a return, as published wall-clock curves have it.
   paused_ += pause.seconds();
   hooks_.note(fmt::format("step {}: return {:.2f} +- {:.2f} over {} episodes", with_commas(steps),
                           evaluation.mean, evaluation.deviation, evaluation.returns.size()));

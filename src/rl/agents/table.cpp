@@ -14,6 +14,7 @@
 namespace trainyard::rl {
 namespace {
 
+// Grid worlds show their cell as a one-hot row, so that networks can learn them too.
 int64_t cell_in(std::span<const float> row) {
   return std::max_element(row.begin(), row.end()) - row.begin();
 }
@@ -103,11 +104,13 @@ RunResult train_table(const RlConfig& config, const runs::RunDirectory* director
   int32_t action = epsilon_greedy(table.row(cell), schedule.at(0), explore);
   Episode episode;
   const auto evaluate = [&] {
-    return evaluate_policy(config.env, table_policy(table),
-                           {.episodes = config.eval_episodes,
-                            .epsilon = config.eval_epsilon,
-                            .seed = static_cast<uint64_t>(config.seed) + 1000003,
-                            .longest = 1000});
+    return evaluate_policy(
+        config.env, table_policy(table),
+        {.episodes = config.eval_episodes,
+         .epsilon = config.eval_epsilon,
+         .seed = static_cast<uint64_t>(config.seed) + 1000003,
+         // A greedy policy that is not finished may walk in circles; this ends such an episode.
+         .longest = 1000});
   };
   int64_t step = 0;
   for (; step < config.steps && !hooks.should_stop(); ++step) {

@@ -52,6 +52,7 @@ Parcel Parcel::from_bytes(std::span<const std::byte> bytes) {
   return parcel;
 }
 
+// Actors number frames from the start of their parcel; here they continue those of the memory.
 void unpack(const Parcel& parcel, ReplayMemory& memory) {
   const auto width = static_cast<size_t>(memory.frames().bytes_per_frame());
   const int64_t first = memory.frames().end();

@@ -43,6 +43,7 @@ class ApexLearner {
     if (steps_ > 0) saved_->restore(state());
     first_transition_ = memory_.end();
     first_update_ = learner_.updates();
+    // Actors pull at once, before anything was learned.
     pack_parameters();
     while (!active_.empty()) {
       const bool learns = may_learn();
@@ -76,6 +77,8 @@ class ApexLearner {
     return !stopping_ && memory_.size() >= std::max(config_.batch, warm_up()) && learned() < owed();
   }
   // A parcel of each actor may lie ahead.
+  // Both sides wait for each other so that samples per transition stay what was asked for: the
+  // learner by may_learn(), actors because their parcels are answered late.
   bool actors_ahead() const {
     const auto slack =
         static_cast<double>(config_.send_every * static_cast<int64_t>(active_.size()));
@@ -85,18 +88,16 @@ class ApexLearner {
 
   void learn() {
     const Stopwatch clock;
-    const double share =
-        std::min(1.0, static_cast<double>(steps_) / static_cast<double>(config_.steps));
-    const double beta =
-        config_.anneal_beta ? config_.beta + (1 - config_.beta) * share : config_.beta;
-    const double rate = config_.learning_rate * (1 - (1 - config_.final_rate) * share);
-    const UpdateReport report = learner_.update(memory_, rate, beta, sampling_);
+    const UpdateReport report = learner_.update(memory_, config_.learning_rate_at(steps_),
+                                                config_.beta_at(steps_), sampling_);
     progress_->add_update(report);
     for (const int64_t slot : learner_.batch().slots) {
       int64_t& judged = judged_at_[static_cast<size_t>(slot)];
+      // How many updates ago the priority was computed by which this transition was drawn.
       staleness_.add(static_cast<double>(learner_.updates() - 1 - judged));
       judged = learner_.updates();
     }
+    // Packed again when somebody pulls: there are far more updates than pulls.
     packed_ = false;
     time_.updates += clock.seconds();
   }

@@ -6,6 +6,8 @@ void NStep::add(int64_t frame, int32_t action, int64_t next_frame, const Outcome
                 const Emit& emit) {
   open_.push_back({frame, action, outcome.reward});
   const bool full = static_cast<int64_t>(open_.size()) == steps_;
+  // At an episode's end every open step is emitted, each with the rewards that are left. A time
+  // limit cuts the sum but keeps the discount: the state after it has a value.
   while (!open_.empty() && (full || outcome.ended())) {
     emit(oldest(next_frame, outcome.terminated));
     open_.pop_front();
