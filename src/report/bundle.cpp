@@ -47,6 +47,10 @@ struct BlockFields {
         {{"kind", kind},
          {"html", fmt::format("<{0}>{1}</{0}>\n", tag, html_escaped(paragraph.text))}});
   }
+  Json operator()(const Formula& formula) const {
+    return Json::object(
+        {{"kind", "formula"}, {"html", formula.mathml() + "\n"}, {"latex", formula.latex()}});
+  }
   Json operator()(const Table& table) const {
     return Json::object({{"kind", "table"}, {"html", table.to_html("")}});
   }
@@ -76,8 +80,9 @@ struct BlockFields {
 }  // namespace
 
 Json bundle(const Document& document, const std::string& command) {
+  const std::optional<Document> shorter = brief(document);
   Json blocks = Json::array();
-  for (const Block& block : document.blocks) {
+  for (const Block& block : (shorter ? *shorter : document).blocks) {
     Document alone;
     alone.blocks.push_back(block);
     const std::string text = render(alone, Format::kText);
@@ -91,7 +96,8 @@ Json bundle(const Document& document, const std::string& command) {
                        {"command", command},
                        {"data", document.data},
                        {"blocks", std::move(blocks)},
-                       {"page", html_page(document, command)}});
+                       {"page", html_page(document, command)},
+                       {"cell", shorter ? Json(html_page(*shorter, command)) : Json()}});
 }
 
 }  // namespace trainyard::report

@@ -16,7 +16,7 @@ class Scale {
   Scale(std::vector<double> values, bool log, bool from_zero);
 
   // Widens the scale to round numbers, and returns those to label. Between numbers that lie close
-  // together a log scale has the marks of a linear one.
+  // together a log scale has the marks of a linear one; whole numbers have whole marks.
   std::vector<double> round_ticks();
 
   bool shows(double v) const;
@@ -28,6 +28,7 @@ class Scale {
   double bent(double v) const;
 
   bool log_;
+  bool whole_ = false;  // all numbers are
   double low_ = 0;
   double high_ = 1;
 };

@@ -13,8 +13,9 @@ namespace trainyard::report {
 namespace {
 
 // The colors of report.css on white.
-constexpr std::array<std::string_view, 8> kColors = {"#2f62c9", "#e0752d", "#1f9467", "#b83f6f",
-                                                     "#7652c4", "#84860d", "#1793a5", "#97602b"};
+constexpr std::array<std::string_view, 12> kColors = {"#2f62c9", "#e0752d", "#1f9467", "#b83f6f",
+                                                      "#7652c4", "#84860d", "#1793a5", "#97602b",
+                                                      "#c22f2f", "#4d7326", "#a63cbd", "#48566b"};
 constexpr std::string_view kIdealColor = "#8a8f98";
 constexpr std::string_view kInk = "#22262c";
 constexpr std::string_view kSoft = "#5c636e";

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -29,6 +30,13 @@ int plot_columns() {
   constexpr int kBeside = 28;
   const auto columns = static_cast<int>(terminal_columns());
   return columns == 0 ? kUsualColumns : std::clamp(columns - kBeside, 24, 160);
+}
+
+// As many as usual, or what a terminal leaves beside `taken` others.
+int columns_beside(size_t taken, int usual) {
+  constexpr int kFewest = 8;
+  const auto columns = static_cast<int>(terminal_columns());
+  return columns == 0 ? usual : std::clamp(columns - static_cast<int>(taken), kFewest, usual);
 }
 
 std::string repeated(std::string_view piece, int64_t times) {
@@ -102,12 +110,17 @@ class Canvas {
 
 std::string legend(const Chart& chart, std::span<const std::string_view> signs) {
   if (chart.series.size() < 2 && chart.series[0].name.empty()) return "";
+  const size_t limit = terminal_columns();
   std::string out;
+  std::string line;
   for (size_t s = 0; s < chart.series.size(); ++s) {
-    out += fmt::format("{}{} {}", out.empty() ? "" : "   ", signs[s % signs.size()],
-                       chart.series[s].name);
+    const std::string entry = fmt::format("{} {}", signs[s % signs.size()], chart.series[s].name);
+    if (limit > 0 && !line.empty() && width_of(line) + 3 + width_of(entry) > limit) {
+      out += line_of(std::exchange(line, ""));
+    }
+    line += (line.empty() ? "" : "   ") + entry;
   }
-  return line_of(out);
+  return out + line_of(line);
 }
 
 void draw(const Chart& chart, const Scale& x, const Scale& y, Canvas& canvas) {
@@ -157,8 +170,7 @@ std::string plot(const Chart& chart) {
   for (const double tick : y.round_ticks()) {
     labels[static_cast<size_t>(std::lround((1 - y.place(tick)) * (kRows - 1)))] = tick_label(tick);
   }
-  const std::vector<double> x_ticks =
-      chart.x.log ? x.round_ticks() : std::vector<double>{x.at(0), x.at(0.5), x.at(1)};
+  const std::vector<double> x_ticks = x.round_ticks();
   const int columns = plot_columns();
   Canvas canvas(columns);
   draw(chart, x, y, canvas);
@@ -170,8 +182,13 @@ std::string plot(const Chart& chart) {
                    canvas.row(row));
   }
   out += padded("", kLabel, Align::kRight) + " └" + repeated("─", columns) + "\n";
-  out += line_of(padded("", kLabel + 2, Align::kLeft) + labels_below(x_ticks, x, columns) + "  " +
-                 chart.x.name);
+  const std::string below =
+      padded("", kLabel + 2, Align::kLeft) + labels_below(x_ticks, x, columns);
+  const size_t limit = terminal_columns();
+  // A long name goes below the numbers.
+  out += limit > 0 && width_of(below) + 2 + width_of(chart.x.name) > limit
+             ? line_of(below) + line_of(padded(chart.x.name, width_of(below), Align::kRight))
+             : line_of(below + "  " + chart.x.name);
   return out + legend(chart, kMarks);
 }
 
@@ -181,6 +198,7 @@ std::string bar(double share, int width) {
 }
 
 constexpr int kBarColumns = 50;
+constexpr size_t kBesideBar = 10;  // a line, and the number at the end
 
 size_t widest(const std::vector<std::string>& words) {
   size_t most = 0;
@@ -205,6 +223,7 @@ std::string bars(const Chart& chart) {
   const bool several = chart.series.size() > 1;
   const size_t category_width = widest(chart.x.categories);
   const size_t name_width = several ? widest(names) : 0;
+  const int columns = columns_beside(category_width + name_width + kBesideBar, kBarColumns);
   std::string out = line_of("  " + chart.y.name);
   for (size_t c = 0; c < chart.x.categories.size(); ++c) {
     bool first = true;
@@ -215,9 +234,8 @@ std::string bars(const Chart& chart) {
             padded(first ? chart.x.categories[c] : "", category_width, Align::kLeft);
         const std::string name =
             several ? " " + padded(series.name, name_width, Align::kLeft) : std::string();
-        out +=
-            line_of(fmt::format("{}{} │{} {}", head, name,
-                                bar(bar_share(chart.y, p.y, scale), kBarColumns), tick_label(p.y)));
+        out += line_of(fmt::format("{}{} │{} {}", head, name,
+                                   bar(bar_share(chart.y, p.y, scale), columns), tick_label(p.y)));
         first = false;
       }
     }
@@ -236,6 +254,7 @@ std::string stacked_bars(const Chart& chart) {
   const double most = totals.empty() ? 1 : *std::max_element(totals.begin(), totals.end());
   std::string out = line_of("  " + chart.y.name);
   const size_t width = widest(chart.x.categories);
+  const int columns = columns_beside(width + kBesideBar, kBarColumns);
   for (size_t c = 0; c < totals.size(); ++c) {
     std::string line = padded(chart.x.categories[c], width, Align::kLeft) + " │";
     double sum = 0;
@@ -244,7 +263,7 @@ std::string stacked_bars(const Chart& chart) {
       for (const ChartPoint& p : chart.series[s].points) {
         if (static_cast<size_t>(p.x) != c || !std::isfinite(p.y)) continue;
         sum += p.y;
-        const int64_t end = std::lround(sum / most * kBarColumns);
+        const int64_t end = std::lround(sum / most * columns);
         line += repeated(kFills[s % kFills.size()], end - drawn);
         drawn = std::max(drawn, end);
       }
@@ -257,13 +276,14 @@ std::string stacked_bars(const Chart& chart) {
 std::string histogram(const Chart& chart) {
   const Scale scale(chart_values(chart, [](const ChartPoint& p) { return p.y; }), chart.y.log,
                     true);
+  constexpr size_t kRange = 21;
+  const int columns = columns_beside(kRange + kBesideBar, kBarColumns);
   std::string out;
   for (const Series& series : chart.series) {
     if (!series.name.empty()) out += series.name + "\n";
     for (const ChartPoint& p : series.points) {
-      out +=
-          line_of(fmt::format("{:>9} … {:<9} │{} {}", tick_label(p.low), tick_label(p.high),
-                              bar(bar_share(chart.y, p.y, scale), kBarColumns), tick_label(p.y)));
+      out += line_of(fmt::format("{:>9} … {:<9} │{} {}", tick_label(p.low), tick_label(p.high),
+                                 bar(bar_share(chart.y, p.y, scale), columns), tick_label(p.y)));
     }
   }
   return out;
@@ -277,24 +297,34 @@ std::string heat_map(const Chart& chart) {
   for (const double v : chart_values(chart, [](const ChartPoint& p) { return p.value; })) {
     cell = std::max(cell, width_of(tick_label(v)) + 1);
   }
-  std::string out = padded("", width, Align::kLeft);
-  for (const std::string& name : chart.x.categories) out += " " + padded(name, cell, Align::kRight);
-  out = line_of(out);
-  for (size_t row = 0; row < chart.y.categories.size(); ++row) {
-    std::string line = padded(chart.y.categories[row], width, Align::kLeft);
-    for (size_t column = 0; column < chart.x.categories.size(); ++column) {
-      std::string text;
-      for (const Series& series : chart.series) {
-        for (const ChartPoint& p : series.points) {
-          if (static_cast<size_t>(p.x) != column || static_cast<size_t>(p.y) != row) continue;
-          if (!std::isfinite(p.value)) continue;
-          const auto shade = static_cast<size_t>(std::lround(scale.place(p.value) * 4));
-          text = std::string(kShades[std::min<size_t>(shade, 4)]) + tick_label(p.value);
-        }
+  const size_t limit = terminal_columns();
+  const size_t all = chart.x.categories.size();
+  const size_t at_once =
+      limit == 0 ? all : std::max<size_t>(1, (limit - std::min(limit, width)) / (cell + 1));
+  const auto text_at = [&](size_t row, size_t column) {
+    std::string text;
+    for (const Series& series : chart.series) {
+      for (const ChartPoint& p : series.points) {
+        if (static_cast<size_t>(p.x) != column || static_cast<size_t>(p.y) != row) continue;
+        if (!std::isfinite(p.value)) continue;
+        const auto shade = static_cast<size_t>(std::lround(scale.place(p.value) * 4));
+        text = std::string(kShades[std::min<size_t>(shade, 4)]) + tick_label(p.value);
       }
-      line += " " + padded(text, cell, Align::kRight);
     }
-    out += line_of(line);
+    return text;
+  };
+  std::string out;
+  for (size_t begin = 0; begin < all; begin += at_once) {
+    const size_t end = std::min(all, begin + at_once);
+    const auto line = [&](const std::string& head, const auto& cell_at) {
+      std::string text = padded(head, width, Align::kLeft);
+      for (size_t c = begin; c < end; ++c) text += " " + padded(cell_at(c), cell, Align::kRight);
+      return line_of(text);
+    };
+    out += line("", [&](size_t c) { return chart.x.categories[c]; });
+    for (size_t row = 0; row < chart.y.categories.size(); ++row) {
+      out += line(chart.y.categories[row], [&](size_t c) { return text_at(row, c); });
+    }
   }
   return out;
 }
@@ -303,13 +333,14 @@ std::string timeline(const Chart& chart) {
   std::vector<double> ends = chart_values(chart, [](const ChartPoint& p) { return p.high; });
   ends.push_back(0);
   const double last = *std::max_element(ends.begin(), ends.end());
-  const auto column_of = [&](double time) {
-    return last > 0 ? std::lround(time / last * kUsualColumns) : 0;
-  };
   const size_t width = widest(chart.y.categories);
+  const int columns = columns_beside(width + width_of(chart.x.name) + 4, kUsualColumns);
+  const auto column_of = [&](double time) {
+    return last > 0 ? std::lround(time / last * columns) : 0;
+  };
   std::string out;
   for (size_t lane = 0; lane < chart.y.categories.size(); ++lane) {
-    std::vector<std::string> cells(kUsualColumns + 1, " ");
+    std::vector<std::string> cells(static_cast<size_t>(columns) + 1, " ");
     for (size_t s = 0; s < chart.series.size(); ++s) {
       for (const ChartPoint& p : chart.series[s].points) {
         if (static_cast<size_t>(p.y) != lane) continue;
@@ -328,9 +359,9 @@ std::string timeline(const Chart& chart) {
     for (const std::string& piece : cells) line += piece;
     out += line_of(line);
   }
-  out += padded("", width, Align::kLeft) + " └" + repeated("─", kUsualColumns) + "\n";
+  out += padded("", width, Align::kLeft) + " └" + repeated("─", columns) + "\n";
   out += line_of(fmt::format("{}  0{:>{}} {}", padded("", width, Align::kLeft), tick_label(last),
-                             kUsualColumns - 1, chart.x.name));
+                             columns - 1, chart.x.name));
   return out + legend(chart, kFills);
 }
 

@@ -15,8 +15,8 @@
 namespace trainyard::report {
 namespace {
 
-constexpr std::array<std::string_view, 6> kFormatNames = {"text", "md",   "csv",
-                                                          "json", "html", "bundle"};
+constexpr std::array<std::string_view, 7> kFormatNames = {"text", "md",     "csv",  "json",
+                                                          "html", "bundle", "ipynb"};
 
 std::string provenance_lines(const Provenance& provenance) {
   std::string out;
@@ -32,7 +32,9 @@ std::string provenance_lines(const Provenance& provenance) {
 }
 
 std::string picture_words(const Picture& picture) {
-  return fmt::format("[{}; the picture is in the HTML report]\n", picture.caption);
+  std::string_view caption = picture.caption;
+  if (caption.ends_with('.')) caption.remove_suffix(1);
+  return fmt::format("[{}; the picture is in the HTML report]\n", caption);
 }
 
 // The mark in front of each line.
@@ -52,6 +54,7 @@ std::string listing_text(const Listing& listing) {
 }
 
 // Lines of at most a terminal's width, broken between words.
+// A pipe has no width; a hundred columns read well in a file.
 std::string wrapped(std::string_view text) {
   constexpr size_t kUsual = 100;
   const size_t columns = terminal_columns();
@@ -87,11 +90,17 @@ std::string mark_of(Tone tone, const char* answer, const char* notice) {
 
 struct TextRenderer {
   std::string operator()(const Heading& heading) const {
-    return heading.text + "\n" + std::string(width_of(heading.text), '=') + "\n";
+    const size_t limit = terminal_columns();
+    const size_t width = width_of(heading.text);
+    const std::string rule(limit == 0 ? width : std::min(limit, width), '=');
+    return wrapped(heading.text) + "\n" + rule + "\n";
   }
   std::string operator()(const Paragraph& paragraph) const {
     if (paragraph.tone == Tone::kCode) return paragraph.text + "\n";
     return wrapped(mark_of(paragraph.tone, "=> ", "Note: ") + paragraph.text) + "\n";
+  }
+  std::string operator()(const Formula& formula) const {
+    return wrapped("    " + formula.text()) + "\n";
   }
   std::string operator()(const Table& table) const { return table.to_text(); }
   std::string operator()(const Chart& chart) const {
@@ -112,6 +121,7 @@ struct MarkdownRenderer {
     if (paragraph.tone == Tone::kCode) return "```\n" + paragraph.text + "\n```\n";
     return mark_of(paragraph.tone, "> ", "> **Note:** ") + paragraph.text + "\n";
   }
+  std::string operator()(const Formula& formula) const { return "$$" + formula.latex() + "$$\n"; }
   std::string operator()(const Table& table) const { return table.to_markdown(); }
   std::string operator()(const Chart& chart) const {
     return "```\n" + chart_text(chart) + "```\n" +
@@ -126,6 +136,7 @@ struct MarkdownRenderer {
   }
 };
 
+// Items of a list follow each other without an empty line, as Markdown wants it.
 bool is_item(const Block& block) {
   const auto* paragraph = std::get_if<Paragraph>(&block);
   return paragraph != nullptr && paragraph->text.starts_with("- ");
@@ -143,6 +154,7 @@ std::string render_blocks(const Document& document) {
   return out;
 }
 
+// Tables alone: charts are drawn from them, and a reader of CSV has no use for sentences.
 std::string csv(const Document& document) {
   std::string out;
   for (const Block& block : document.blocks) {
@@ -164,6 +176,7 @@ std::string value_words(const Json& value) {
 
 }  // namespace
 
+// Keys are for programs and keep their unit ("memory_bytes"); people read "memory 24 GiB".
 std::vector<std::pair<std::string, std::string>> facts_of(const Json& object) {
   constexpr std::string_view kBytes = "_bytes";
   std::vector<std::pair<std::string, std::string>> facts;
@@ -182,7 +195,8 @@ Format::Kind format_from_name(std::string_view name) {
   for (size_t i = 0; i < kFormatNames.size(); ++i) {
     if (kFormatNames[i] == name) return static_cast<Format::Kind>(i);
   }
-  throw_error("format '{}' is not one of text, md, csv, json, html, bundle", name);
+  throw_error(
+      "format '{}' is not one of text, md, csv, json, html, bundle; 'lab run' has ipynb too", name);
 }
 
 std::string_view format_name(Format::Kind kind) {
@@ -204,6 +218,7 @@ std::string render(const Document& document, const Format& format) {
       return printable(head + (text ? render_blocks<TextRenderer>(document)
                                     : render_blocks<MarkdownRenderer>(document)));
     }
+    // Escaped by the writer already; printable() would change the text that programs compare.
     case Format::kJson:
       return document.data.dump() + "\n";
     case Format::kCsv:
@@ -212,7 +227,10 @@ std::string render(const Document& document, const Format& format) {
       return html_page(document, format.command);
     case Format::kBundle:
       return bundle(document, format.command).dump(-1) + "\n";
+    case Format::kNotebook:
+      break;
   }
+  TY_CHECK(false, "a document has no form '{}'", format_name(format.kind));
   return "";
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -10,13 +11,14 @@
 
 #include "base/json.h"
 #include "report/chart.h"
+#include "report/formula.h"
 #include "report/table.h"
 
 namespace trainyard::report {
 
 // How a document leaves the program. HTML says which command made it.
 struct Format {
-  enum Kind : uint8_t { kText, kMarkdown, kCsv, kJson, kHtml, kBundle };
+  enum Kind : uint8_t { kText, kMarkdown, kCsv, kJson, kHtml, kBundle, kNotebook };
 
   Format(Kind chosen = kText) : kind(chosen) {}
   bool operator==(Kind other) const { return kind == other; }
@@ -25,7 +27,7 @@ struct Format {
   std::string command = {};
 };
 
-// Throws Error for anything but text, md, csv, json, html, bundle.
+// Throws Error for anything but text, md, csv, json, html, bundle and ipynb.
 Format::Kind format_from_name(std::string_view name);
 std::string_view format_name(Format::Kind kind);
 
@@ -83,7 +85,7 @@ struct Provenance {
 // empty.
 std::vector<std::pair<std::string, std::string>> facts_of(const Json& object);
 
-using Block = std::variant<Heading, Paragraph, Table, Chart, Picture, Listing, Provenance>;
+using Block = std::variant<Heading, Paragraph, Formula, Table, Chart, Picture, Listing, Provenance>;
 
 // Blocks for people, data for programs.
 struct Document {
@@ -94,11 +96,17 @@ struct Document {
 };
 
 // CSV holds the tables alone, JSON the data alone. HTML is a page that needs no other file. A
-// bundle is bundle() as JSON.
+// bundle is bundle() as JSON. Not for notebooks (TY_CHECKed): those are made of labs.
 std::string render(const Document& document, const Format& format);
 
-// {title, lead, command, data, blocks: [{kind, text, markdown, html, svg of charts}], page}, for
-// programs that show documents themselves.
+// {title, lead, command, data, blocks: [{kind, text, markdown, html, svg of charts, latex of
+// formulas}], page, cell}, for programs that show documents themselves. Blocks are those of
+// brief(); `cell` is the page of it, or null where nothing was left out.
 Json bundle(const Document& document, const std::string& command);
+
+// The document as a cell of a notebook has room for it: lines of long series go through fewer
+// points, those between that reach highest and lowest, and long tables have their first and last
+// rows. Captions and notes say what was left out. Null: it is brief already.
+std::optional<Document> brief(const Document& document);
 
 }  // namespace trainyard::report

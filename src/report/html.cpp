@@ -87,6 +87,10 @@ class Body {
     }
   }
 
+  void operator()(const Formula& formula) {
+    out_ += "<div class=\"formula\" tabindex=\"0\">" + formula.mathml() + "</div>\n";
+  }
+
   void operator()(const Table& table) {
     out_ += "<div class=\"table\">\n" + table.to_html("") + "</div>\n";
   }

@@ -43,6 +43,7 @@ Table choices_table(std::span<const schedule::PlanChoice> choices) {
                {"price of"}});
   for (const schedule::PlanChoice& c : choices) {
     table.add_row({c.device, count_cell(c.workers), count_cell(c.servers), count_cell(c.batch),
+                   // Minutes or days for people; files keep hours, whatever the size.
                    Cell(seconds_cell(c.hours * 3600).text, fmt::format("{}", c.hours)),
                    fmt::format("{:.2f}–{:.2f}", c.low_hours, c.high_hours),
                    fixed_cell(c.cost_usd, 2),
@@ -61,6 +62,7 @@ std::string words(const schedule::PlanChoice& c) {
 void add_answer(Document& document, const schedule::PlanQuestion& question,
                 const schedule::Plan& plan) {
   if (!plan.choices.empty()) {
+    // Choices are sorted by cost, so the cheapest is the first.
     const auto quickest =
         std::min_element(plan.choices.begin(), plan.choices.end(),
                          [](const auto& a, const auto& b) { return a.hours < b.hours; });
@@ -74,6 +76,8 @@ void add_answer(Document& document, const schedule::PlanQuestion& question,
   }
   // What would: the least money that keeps the deadline, the least time that keeps the budget.
   std::string text = fmt::format("Nothing of {} configurations fits.", plan.considered);
+  // The front runs from fast and dear to slow and cheap: from its end, the first that is fast
+  // enough is the cheapest.
   for (auto it = plan.pareto.rbegin(); it != plan.pareto.rend(); ++it) {
     if (question.deadline_s > 0 && it->hours * 3600 <= question.deadline_s) {
       text +=

@@ -244,6 +244,7 @@ Document peak_document(const PredictionContext& context, const predict::Device& 
                {"double images/s"},
                {"practical images/s"},
                {"of single peak"},
+               {"of double peak"},
                {"practical is", Align::kLeft}});
   document.data = Json::object({{"network", context.network},
                                 {"device", device.id},
@@ -256,7 +257,9 @@ Document peak_document(const PredictionContext& context, const predict::Device& 
                    fixed_cell(row.single_images_per_s(), 1),
                    has_double ? ms_cell(row.double_s) : Cell("-"),
                    has_double ? fixed_cell(row.double_images_per_s(), 1) : Cell("-"),
-                   fixed_cell(row.practical, 1), percent_cell(row.ratio()), row.practical_source});
+                   fixed_cell(row.practical, 1), percent_cell(row.ratio()),
+                   row.practical_double > 0 ? percent_cell(row.double_ratio()) : Cell("-"),
+                   row.practical_source});
     document.data["rows"].push_back(
         Json::object({{"counted_by", row.counted_by},
                       {"gflops", row.flops / 1e9},
@@ -266,6 +269,8 @@ Document peak_document(const PredictionContext& context, const predict::Device& 
                       {"double_images_per_s", row.double_images_per_s()},
                       {"practical_images_per_s", row.practical},
                       {"ratio", row.ratio()},
+                      {"practical_double_images_per_s", row.practical_double},
+                      {"double_ratio", row.double_ratio()},
                       {"practical_source", row.practical_source},
                       {"practical_origin", row.practical_origin}}));
   }

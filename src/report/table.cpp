@@ -2,41 +2,20 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/printable.h"
-#include "base/terminal.h"
 #include "base/text.h"
 #include "report/html.h"
 
 namespace trainyard::report {
 namespace {
 
-constexpr size_t kNarrowestColumn = 12;
-
 // The first byte of a character in UTF-8, not one of those that continue it.
 bool starts_character(char c) {
   return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
-}
-
-// Where the character after the first `count` begins.
-size_t byte_after(std::string_view text, size_t count) {
-  size_t at = 0;
-  for (; at < text.size(); ++at) {
-    if (starts_character(text[at]) && count-- == 0) break;
-  }
-  return at;
-}
-
-std::string shortened(const std::string& text, size_t widest) {
-  const size_t width = width_of(text);
-  if (widest == 0 || width <= widest) return text;
-  const size_t keep = widest - 1;
-  const size_t tail = byte_after(text, width - keep / 2);
-  return text.substr(0, byte_after(text, keep - keep / 2)) + "…" + text.substr(tail);
 }
 
 std::string csv_field(const std::string& text) {
@@ -54,14 +33,18 @@ std::string without_bars(const std::string& text) {
   return join(split(text, '|'), "\\|");
 }
 
-void trim_right(std::string& line) {
-  line.erase(line.find_last_not_of(' ') + 1);
-}
-
 }  // namespace
 
 size_t width_of(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), starts_character));
+}
+
+size_t byte_after(std::string_view text, size_t count) {
+  size_t at = 0;
+  for (; at < text.size(); ++at) {
+    if (starts_character(text[at]) && count-- == 0) break;
+  }
+  return at;
 }
 
 std::string padded(const std::string& text, size_t width, Align align) {
@@ -108,6 +91,20 @@ void Table::add_rule() {
   rows_.emplace_back();
 }
 
+Table Table::ends(size_t each) const {
+  TY_CHECK(rows_.size() > 2 * each, "{} rows are not more than twice {}", rows_.size(), each);
+  std::vector<Column> columns = columns_;
+  for (Column& column : columns) column.best = Best::kNone;
+  Table out(std::move(columns));
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    if (r == each) out.add_rule();
+    if (each <= r && r < rows_.size() - each) continue;
+    if (struck_.contains(r)) out.struck_.insert(out.rows_.size());
+    out.rows_.push_back(rows_[r]);
+  }
+  return out;
+}
+
 std::vector<bool> Table::best_rows(size_t column) const {
   std::vector<bool> best(rows_.size(), false);
   const Best wanted = columns_[column].best;
@@ -147,60 +144,6 @@ std::vector<std::vector<std::string>> Table::marked(std::string_view before,
     }
   }
   return texts;
-}
-
-// Two spaces between columns, or one if the table is too wide for that; then shorter text.
-std::string Table::fit(std::vector<size_t>& widths) const {
-  const size_t limit = terminal_columns();
-  const size_t sum = std::accumulate(widths.begin(), widths.end(), size_t{0});
-  const size_t gaps = widths.empty() ? 0 : widths.size() - 1;
-  if (limit == 0 || sum + 2 * gaps <= limit) return "  ";
-  size_t excess = sum + gaps > limit ? sum + gaps - limit : 0;
-  for (size_t c = 0; c < widths.size(); ++c) {
-    const size_t least = std::min(columns_[c].widest, kNarrowestColumn);
-    if (least == 0 || widths[c] <= least) continue;
-    const size_t cut = std::min(excess, widths[c] - least);
-    widths[c] -= cut;
-    excess -= cut;
-  }
-  return " ";
-}
-
-std::string Table::to_text() const {
-  // In front, so that the digits of a column stay under each other.
-  const auto texts = marked("*", "");
-  std::vector<size_t> widths;
-  for (size_t c = 0; c < columns_.size(); ++c) {
-    size_t width = width_of(columns_[c].name);
-    for (const auto& row : texts) {
-      if (!row.empty()) width = std::max(width, width_of(row[c]));
-    }
-    widths.push_back(width);
-  }
-  const std::string gap = fit(widths);
-  const auto line = [&](const auto& text_of) {
-    std::string out;
-    for (size_t c = 0; c < columns_.size(); ++c) {
-      if (c > 0) out += gap;
-      out += padded(text_of(c), widths[c], columns_[c].align);
-    }
-    trim_right(out);
-    return out + "\n";
-  };
-  std::string rule;
-  for (size_t c = 0; c < columns_.size(); ++c) {
-    if (c > 0) rule += gap;
-    for (size_t i = 0; i < widths[c]; ++i) rule += "─";
-  }
-  rule += "\n";
-  std::string out = line([&](size_t c) { return columns_[c].name; }) + rule;
-  for (const auto& row : texts) {
-    out += row.empty() ? rule : line([&](size_t c) {
-      const bool may_shorten = columns_[c].widest > 0;
-      return may_shorten ? shortened(row[c], widths[c]) : row[c];
-    });
-  }
-  return out;
 }
 
 std::string Table::to_markdown() const {
@@ -259,7 +202,9 @@ std::string Table::to_html(std::string_view caption) const {
     ruled = false;
     for (size_t c = 0; c < columns_.size(); ++c) {
       const Cell& cell = rows_[r][c];
-      out += fmt::format("<td class=\"{}{}\"", style(c), best[c][r] ? " best" : "");
+      constexpr size_t kLongText = 48;  // is shown in several lines
+      out += fmt::format("<td class=\"{}{}{}\"", style(c), best[c][r] ? " best" : "",
+                         cell.text.size() > kLongText ? " long" : "");
       // What sorting and downloads take.
       if (cell.raw != cell.text) out += fmt::format(" data-raw=\"{}\"", html_escaped(cell.raw));
       out += fmt::format(">{}</td>", html_escaped(cell.text));

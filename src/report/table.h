@@ -36,7 +36,7 @@ struct Column {
   std::string name;
   Align align = Align::kRight;
   // A text column may be shortened in the middle where the table would be wider than the terminal;
-  // 0: never. Nothing is shortened in a pipe, in CSV and JSON.
+  // 0: never, its words take more lines. Nothing is shortened in a pipe, in CSV and JSON.
   size_t widest = 0;
   std::string key = {};  // the name in CSV; empty: as it is
   Best best = Best::kNone;
@@ -44,6 +44,8 @@ struct Column {
 
 // Width on a terminal, taking a column for each character.
 size_t width_of(std::string_view text);
+// The byte where the character after the first `count` begins.
+size_t byte_after(std::string_view text, size_t count);
 // Filled with spaces to a width on a terminal.
 std::string padded(const std::string& text, size_t width, Align align);
 
@@ -58,7 +60,12 @@ class Table {
   // A line across the table, before the totals.
   void add_rule();
   size_t num_rows() const { return rows_.size(); }
+  // Its first and last `each` rows with a line between; none of them is marked as the best, which
+  // may have been another. There must be more rows than that (TY_CHECKed).
+  Table ends(size_t each) const;
 
+  // Not wider than the terminal, as far as words and numbers allow: text is shortened or takes more
+  // lines, then columns follow below, with the first one again.
   std::string to_text() const;
   std::string to_markdown() const;
   std::string to_csv() const;
@@ -71,7 +78,6 @@ class Table {
   // Cells as people read them, the best one marked by these.
   std::vector<std::vector<std::string>> marked(std::string_view before,
                                                std::string_view after) const;
-  std::string fit(std::vector<size_t>& widths) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;  // an empty row is a rule

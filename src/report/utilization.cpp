@@ -82,6 +82,8 @@ Averages average(const BusyRun& run, const std::optional<Window>& window) {
   return averages;
 }
 
+// In the order of what can be done about it: waiting shows in the loop's own clocks and is certain,
+// idle processors are only what is left.
 std::string limit_of(const Averages& averages) {
   if (averages.waiting > kMuchWaiting) {
     return fmt::format(
@@ -119,6 +121,7 @@ Chart busy_chart(std::span<const BusyRun> runs) {
                                                        {"gpu", "GPU"},
                                                        {"gpu_memory", "GPU memory"}};
   for (const BusyRun& run : runs) {
+    // A sample each second: a day would be a large page that shows no more than this.
     const size_t stride = 1 + run.samples.size() / kMostPoints;
     for (const auto& [key, name] : kinds) {
       Series series{runs.size() == 1 ? name : run.name + ", " + name, Origin::kMeasured, {}};
@@ -180,6 +183,7 @@ std::vector<Block> utilization_blocks(std::span<const BusyRun> runs,
   for (const BusyRun& run : runs) {
     if (run.samples.empty()) continue;
     const Averages averages = average(run, window);
+    // Without a window every sample counts, so that this can only fail where there is one.
     TY_REQUIRE(averages.samples > 0, "{}: no sample lies between {} s and {} s", run.name,
                window->begin, window->end);
     table.add_row({run.name, count_cell(averages.samples), percent_cell(averages.process),

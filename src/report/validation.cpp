@@ -79,7 +79,9 @@ void add_overview(const ValidationResult& result, Document& document) {
       const std::string name = fmt::format("{}, {} left out", predict::subject_name(subject),
                                            predict::group_name(left.group));
       add_by_age(table, list, name, of_subject(left.all, subject));
-      add_by_age(table, list, name + ", stack measured elsewhere",
+      add_by_age(table, list,
+                 name + (left.group == predict::Group::kFamily ? ", precision measured elsewhere"
+                                                               : ", stack measured elsewhere"),
                  of_subject(left.supported, subject));
     }
   }
@@ -121,8 +123,12 @@ void add_caveats(const ValidationResult& result, Document& document) {
         "Leaving out concerns the fitted figures only. The form of the model, its fixed constants "
         "and the priors were chosen with all rows in view, so these scores are better than those "
         "of a network, device or stack that the fit has not seen. \"Stack measured elsewhere\" "
-        "leaves away "
-        "rows whose stack has no row outside of what was left out: only its relatives are known.");
+        "leaves away rows whose stack has no row outside of what was left out: only its relatives "
+        "are known. \"Precision measured elsewhere\" leaves away rows for which no other family "
+        "has rows of the same precision and mode on the same class of device (CPU or GPU): "
+        "fp64, int8 and CPUs, each of one family alone. Fits without a group start from the fit to "
+        "all rows, from which the group's are taken away as if it were linear, and take two more "
+        "iterations.");
   }
   for (const std::string& caveat : caveats) document.blocks.emplace_back(Paragraph{caveat});
   document.data["caveats"] = Json::array_of(caveats);
@@ -175,6 +181,46 @@ void add_coverage(const ValidationResult& result, Document& document) {
                 "groups' rows."});
   document.blocks.emplace_back(std::move(table));
   document.data["coverage"] = std::move(list);
+}
+
+void add_spreads(const ValidationResult& result, Document& document) {
+  if (result.spreads.empty()) return;
+  Table table({{"mode", Align::kLeft},
+               {"compared", Align::kLeft},
+               {"configurations"},
+               {"rows"},
+               {"best single speed"},
+               {"mean of the others"},
+               {"median of that error"},
+               {"this model, family left out"}});
+  Json list = Json::array();
+  for (const auto& [subject, same, spread] : result.spreads) {
+    if (spread.rows == 0) continue;
+    const std::string_view mode = subject == Subject::kTraining ? "training" : "inference";
+    const std::string_view compared = same ? "families with the same properties" : "all families";
+    table.add_row({std::string(mode), std::string(compared), count_cell(spread.configurations),
+                   count_cell(spread.rows), percent_cell(spread.best), percent_cell(spread.others),
+                   percent_cell(spread.others_median), percent_cell(spread.model)});
+    list.push_back(Json::object({{"mode", mode},
+                                 {"same_properties", same},
+                                 {"configurations", spread.configurations},
+                                 {"rows", spread.rows},
+                                 {"best", spread.best * 100},
+                                 {"others", spread.others * 100},
+                                 {"others_median", spread.others_median * 100},
+                                 {"model", spread.model * 100}}));
+  }
+  document.blocks.emplace_back(Heading{"What bounds a family that was left out"});
+  document.blocks.emplace_back(Paragraph{
+      "Rows of configurations (device, network, batch, precision) that two or more "
+      "families of stacks were measured on. \"Best single speed\": the mean error of the "
+      "one speed per configuration that fits all of its measurements best, chosen with "
+      "them in view; no model that does not tell these families apart can do better. "
+      "\"Mean of the others\": predicted by the geometric mean of what the other families "
+      "measured, without any model. Properties are what the catalog says of a stack's "
+      "kernels, all that is known of a family without rows."});
+  document.blocks.emplace_back(std::move(table));
+  document.data["family_spread"] = std::move(list);
 }
 
 // "published/a.csv:12" -> "a.csv".
@@ -328,6 +374,7 @@ Document validation_document(const ValidationResult& result) {
   if (!result.scores.empty()) document.blocks.emplace_back(chart_of(result));
   add_caveats(result, document);
   add_coverage(result, document);
+  add_spreads(result, document);
   add_left_out(result, document);
   const std::tuple<std::string, std::string, KeyOf> tables[] = {
       {"By file of catalog/published", "file", file_of},
@@ -343,6 +390,12 @@ Document validation_document(const ValidationResult& result) {
   add_excluded(result, document);
   document.data["rows"] = Json::array();
   for (const Score& score : result.scores) document.data["rows"].push_back(score_json(score));
+  for (const ValidationResult::LeftOut& left : result.left_out) {
+    Json rows = Json::array();
+    for (const Score& score : left.all) rows.push_back(score_json(score));
+    document.data[fmt::format("rows without {}", predict::group_name(left.group))] =
+        std::move(rows);
+  }
   return document;
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "predict/spread.h"
 #include "predict/validate.h"
 #include "report/document.h"
 
@@ -20,6 +21,13 @@ struct ValidationResult {
   };
   std::vector<LeftOut> left_out;
   std::vector<predict::Validation::Coverage> coverage;
+  // How families differ where two or more were measured on the same thing.
+  struct Spread {
+    predict::Subject subject = predict::Subject::kTraining;
+    bool same_properties = false;
+    predict::FamilySpread spread;
+  };
+  std::vector<Spread> spreads;
 };
 
 Document validation_document(const ValidationResult& result);

@@ -34,6 +34,7 @@ Json vector_row_json(const VectorRow& row) {
                             {"first_kernel_ms", ms(t.first_kernel_s)},
                             {"kernel_ms", ms(row.kernel_median_s())},
                             {"kernel_least_ms", ms(row.kernel_least_s())},
+                            {"kernel_spread_ms", ms(row.kernel_spread_s())},
                             {"samples_ms", std::move(samples)},
                             {"from_device_ms", ms(t.from_device_s)},
                             {"free_ms", ms(t.free_s)},
@@ -47,8 +48,8 @@ Json vector_row_json(const VectorRow& row) {
   if (row.limit_bytes_per_s <= 0) json["share_of_peak"] = nullptr;
   if (row.what.sharing.empty()) json["sharing"] = nullptr;
   if (row.origin == VectorOrigin::kPredicted) {
-    for (const char* key :
-         {"alloc_ms", "first_touch_ms", "first_kernel_ms", "free_ms", "verified"}) {
+    for (const char* key : {"alloc_ms", "first_touch_ms", "first_kernel_ms", "kernel_spread_ms",
+                            "free_ms", "verified"}) {
       json[key] = nullptr;
     }
   }
@@ -71,6 +72,7 @@ Table vector_table(std::span<const VectorRow> rows) {
                {"to device"},
                {"kernel"},
                {"least"},
+               {"spread"},
                {"back"},
                {"total"},
                {"free"},
@@ -94,9 +96,10 @@ Table vector_table(std::span<const VectorRow> rows) {
          row.device, row.what.launch, memory_text(row.what), timed(row.timing.alloc_s),
          timed(row.timing.first_touch_s), seconds_cell(row.timing.to_device_s),
          seconds_cell(row.kernel_median_s()), timed(row.kernel_least_s()),
-         seconds_cell(row.timing.from_device_s), seconds_cell(row.total_s()),
-         timed(row.timing.free_s), fixed_cell(row.bytes_per_s() / 1e9, 2),
-         limit > 0 ? percent_cell(share, 0) : Cell(""), device::vector_origin_name(row.origin),
+         timed(row.kernel_spread_s()), seconds_cell(row.timing.from_device_s),
+         seconds_cell(row.total_s()), timed(row.timing.free_s),
+         fixed_cell(row.bytes_per_s() / 1e9, 2), limit > 0 ? percent_cell(share, 0) : Cell(""),
+         device::vector_origin_name(row.origin),
          predicted ? Cell("") : Cell(row.timing.verified ? "right" : "WRONG")});
   }
   return table;

@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "report/document.h"
 #include "report/html.h"
+#include "report/table.h"
+#include "support/columns.h"
 
 namespace trainyard::report {
 namespace {
@@ -209,6 +212,42 @@ TEST(Document, TextAndMarkdownHaveEveryBlock) {
       EXPECT_NE(text.find(piece), std::string::npos) << piece << "\n" << text;
     }
   }
+}
+
+// Bars, names of series and axes, and the columns of a heat map.
+TEST(Chart, TextFollowsANarrowTerminal) {
+  Chart heat{.kind = ChartKind::kHeatMap,
+             .title = "Confusion",
+             .x = {.name = "predicted", .categories = {}},
+             .y = {.name = "true", .categories = {"ankle boot"}},
+             .series = {{"", Origin::kPlain, {}}}};
+  for (int i = 0; i < 10; ++i) {
+    heat.x.categories.push_back("class " + std::to_string(i));
+    ChartPoint point{static_cast<double>(i), 0};
+    point.value = i;
+    heat.series[0].points.push_back(point);
+  }
+  Chart curve = throughput();
+  curve.x.name = "workers that train together";
+  for (int i = 0; i < 4; ++i) curve.series.push_back({"another series", Origin::kPlain, {{1, 5}}});
+  const Columns narrow(44);
+  for (const Chart& chart : {heat, curve, bars(ChartKind::kBar), bars(ChartKind::kStackedBar)}) {
+    const std::string text = chart_text(chart);
+    for (const std::string& line : split(text, '\n')) EXPECT_LE(width_of(line), 44U) << text;
+  }
+  EXPECT_EQ(count(chart_text(heat), "class "), 10U);
+  EXPECT_EQ(count(chart_text(curve), "another series"), 4U);
+}
+
+// Half a step and half an epoch are nothing to mark.
+TEST(Chart, WholeNumbersHaveWholeMarks) {
+  Chart chart = throughput();
+  chart.x = {.name = "epoch"};
+  chart.series = {{"loss", Origin::kMeasured, {{1, 3.5}, {2, 2.5}, {3, 1.25}}}};
+  const std::string text = chart_text(chart);
+  const std::string axis = text.substr(text.find("└"));
+  EXPECT_EQ(axis.find('.'), std::string::npos) << text;
+  for (const char* mark : {" 1", " 2", " 3"}) EXPECT_NE(axis.find(mark), std::string::npos) << text;
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "report/document.h"
 #include "support/columns.h"
 
@@ -63,6 +66,50 @@ TEST(Table, NarrowsGapsAndTextToFitATerminal) {
   EXPECT_EQ(first_line(37).size(), 37U + 3 * 21);
   // One character is the ellipsis, three bytes of UTF-8.
   EXPECT_EQ(first_line(60).size(), 100U + 2);
+}
+
+Table sentences() {
+  Table table({{"", Align::kLeft}, {"found", Align::kLeft}, {"images per second"}});
+  table.add_row({"ok", "/usr/share/datasets/fashion", "12,345"});
+  table.add_row({"missing", "say what to do", "1"});
+  return table;
+}
+
+TEST(Table, SentencesTakeMoreLinesWhereATerminalIsNarrow) {
+  const Columns narrow(33);
+  EXPECT_EQ(sentences().to_text(),
+            "                       images per\n"
+            "         found             second\n"
+            "───────  ───────────  ───────────\n"
+            "ok       /usr/share/       12,345\n"
+            "         datasets/\n"
+            "         fashion\n"
+            "missing  say what to            1\n"
+            "         do\n");
+}
+
+TEST(Table, ColumnsThatDoNotFitFollowBelowWithTheFirstAgain) {
+  const Columns narrow(20);
+  Table table({{"model", Align::kLeft}, {"parameters"}, {"MACs"}});
+  table.add_row({"resnet50", count_cell(25557032), si_cell(4089e6)});
+  EXPECT_EQ(table.to_text(),
+            "model     parameters\n"
+            "────────  ──────────\n"
+            "resnet50  25,557,032\n"
+            "\n"
+            "model      MACs\n"
+            "────────  ─────\n"
+            "resnet50  4.09G\n");
+}
+
+// A word longer than the terminal is cut, so that nothing of it is lost.
+TEST(Table, CutsWordsThatAreTooLong) {
+  const Columns narrow(20);
+  Table table({{"name", Align::kLeft}});
+  table.add_row({std::string(45, 'x')});
+  const std::string text = table.to_text();
+  EXPECT_EQ(std::count(text.begin(), text.end(), 'x'), 45);
+  for (const std::string& line : split(text, '\n')) EXPECT_LE(width_of(line), 20U) << text;
 }
 
 TEST(Table, CsvUsesTheKeysOfColumns) {
