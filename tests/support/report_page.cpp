@@ -65,6 +65,11 @@ Chart scatter() {
     const double x = std::pow(2.0, i);
     chart.series[0].points.push_back({.x = x, .y = x * (i % 2 == 0 ? 1.2 : 0.8), .label = "net"});
   }
+  // Points that are close together, with names longer than what lies between them.
+  for (int i = 0; i < 6; ++i) {
+    const double x = 40 * std::pow(1.3, i);
+    chart.series[0].points.push_back({.x = x, .y = 50, .label = "network-with-a-long-name"});
+  }
   chart.series[1].points = {{1, 1}, {2048, 2048}};
   return chart;
 }

@@ -1,10 +1,9 @@
 // A chart as the options of ECharts.
 import type { EChartsCoreOption } from 'echarts/core';
 import { compact, type Axis, type Chart, type Palette, type Point, type Series } from './chart_data';
+import { FONT, LABEL_GAP, LABEL_SIZE, type Sides } from './labels';
 
 type Dictionary = Record<string, unknown>;
-
-const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', sans-serif";
 
 /** Categories stand better at the left when there are many or their names are long. */
 export function liesDown(chart: Chart, width: number): boolean {
@@ -93,7 +92,7 @@ function axis(chart: Chart, which: 'x' | 'y', palette: Palette, upright: boolean
     nameLocation: upright ? 'end' : 'middle',
     nameGap: upright ? 12 : 30,
     nameTextStyle: { color: palette.soft, fontSize: 12, align: upright ? 'left' : 'center', padding: upright ? [0, 0, 0, -14] : 0 },
-    axisLine: { show: !upright || !!data.categories, lineStyle: { color: palette.line } },
+    axisLine: { show: !upright || !!data.categories, onZero: false, lineStyle: { color: palette.line } },
     axisTick: { show: false },
     axisLabel: { color: palette.soft, fontSize: 12, hideOverlap: true },
     splitLine: { show: upright || !data.categories, lineStyle: { color: palette.line, width: 1, opacity: upright ? 0.9 : 0.5 } },
@@ -173,7 +172,7 @@ function errorBars(chart: Chart, series: Series, index: number, color: string): 
   };
 }
 
-function seriesOf(chart: Chart, palette: Palette, lying: boolean): Dictionary[] {
+function seriesOf(chart: Chart, palette: Palette, lying: boolean, sides: Sides): Dictionary[] {
   const colors = colorsOf(chart, palette);
   const out: Dictionary[] = [];
   chart.series.forEach((series, index) => {
@@ -182,11 +181,9 @@ function seriesOf(chart: Chart, palette: Palette, lying: boolean): Dictionary[] 
       const kind = series.origin === 'ideal' ? 'line' : chart.kind;
       out.push({
         type: kind, name: series.name, ...style(series, color, palette, series.points.length),
-        data: series.points.map((p) => ({ value: place(p), name: p[5] })),
+        data: series.points.map((p, at) => ({ value: place(p), name: p[5], ...(sides[index]?.[at] ? { label: { show: true, position: sides[index][at] } } : {}) })),
+        label: { formatter: (p: any) => p.name, color: palette.soft, fontSize: LABEL_SIZE, distance: LABEL_GAP },
         emphasis: { focus: 'series' }, connectNulls: true,
-        ...(chart.kind === 'scatter' && series.points.some((p) => p[5] !== '') && series.points.length <= 48
-          ? { label: { show: true, position: 'right', formatter: (p: any) => p.name, color: palette.soft, fontSize: 11 }, labelLayout: { hideOverlap: true } }
-          : {}),
       });
     } else {
       const light = series.origin === 'predicted' || series.origin === 'published' || series.origin === 'extrapolated';
@@ -293,8 +290,8 @@ function colorScale(chart: Chart, palette: Palette): Dictionary {
   };
 }
 
-/** `title` is drawn into pictures that leave the page. */
-export function optionsOf(chart: Chart, palette: Palette, width: number, title = false): EChartsCoreOption {
+/** `title` is drawn into pictures that leave the page; `sides` say where the labels of points are. */
+export function optionsOf(chart: Chart, palette: Palette, width: number, title = false, sides: Sides = []): EChartsCoreOption {
   const lying = liesDown(chart, width);
   const rows = legendRows(chart, width);
   const top = (title ? 34 : 0) + rows * 24;
@@ -316,6 +313,6 @@ export function optionsOf(chart: Chart, palette: Palette, width: number, title =
     yAxis: lying ? down : y,
     tooltip: tooltip(chart, palette, lying),
     visualMap: chart.kind === 'heat-map' ? colorScale(chart, palette) : undefined,
-    series: special[chart.kind]?.(chart, palette) ?? seriesOf(chart, palette, lying),
+    series: special[chart.kind]?.(chart, palette) ?? seriesOf(chart, palette, lying, sides),
   };
 }

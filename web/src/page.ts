@@ -1,10 +1,11 @@
 // What a page does: draws the charts, offers downloads, sorts tables, follows light and dark.
 import { init, type EChartsType } from 'echarts/core';
 import type { Chart, Palette } from './chart_data';
+import { sidesOf } from './labels';
 import { heightOf, optionsOf, shareColors } from './options';
 
-/** The style sheet has --series-1 to --series-8. */
-const SERIES_COLORS = [1, 2, 3, 4, 5, 6, 7, 8];
+/** The style sheet has --series-1 to --series-12. */
+const SERIES_COLORS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
 
 interface Drawn {
   chart: Chart;
@@ -28,12 +29,19 @@ function palette(): Palette {
   return colors;
 }
 
+/** Once without labels, which say where there is room for them, and again with those. */
+function show(view: EChartsType, chart: Chart, width: number, title: boolean): void {
+  view.setOption(optionsOf(chart, palette(), width, title), { notMerge: true });
+  const sides = sidesOf(chart, view);
+  if (sides.length > 0) view.setOption(optionsOf(chart, palette(), width, title, sides), { notMerge: true });
+}
+
 function draw({ chart, plot, view }: Drawn): void {
   const width = plot.clientWidth;
   const height = heightOf(chart, width);
   plot.style.height = `${height}px`;
   view.resize({ width, height });
-  view.setOption(optionsOf(chart, palette(), width), { notMerge: true });
+  show(view, chart, width, false);
 }
 
 function save(name: string, content: Blob): void {
@@ -62,7 +70,7 @@ function svgOf(chart: Chart): { svg: string; width: number; height: number } {
   const width = 900;
   const height = Math.max(460, heightOf(chart, width) + 34);
   const view = init(null, null, { renderer: 'svg', ssr: true, width, height });
-  view.setOption(optionsOf(chart, palette(), width, true));
+  show(view, chart, width, true);
   const svg = view.renderToSVGString();
   view.dispose();
   return { svg, width, height };

@@ -46,6 +46,11 @@ async function checkPage(context, file, width) {
         .filter((other) => common(one.box, other.box, 'left', 'right') > 2 && common(one.box, other.box, 'top', 'bottom') > 3)
         .map((other) => `${one.words} / ${other.words}`));
     }),
+    covered: [...document.querySelectorAll('.plot svg')].flatMap((svg) => {
+      const marks = [...svg.querySelectorAll('path')].map((path) => path.getBoundingClientRect()).filter((box) => box.width > 4 && box.width < 9 && box.height > 4 && box.height < 9);
+      const lies = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+      return [...svg.querySelectorAll('text')].filter((text) => marks.some((mark) => lies(text.getBoundingClientRect(), mark))).map((text) => text.textContent);
+    }),
     unnamed: [...document.querySelectorAll('button, a, img')].filter((e) => !(e.textContent || e.getAttribute('aria-label') || e.getAttribute('alt'))).length,
   }));
   check(facts.title !== '' && facts.title !== 'owned' && problems.length === 0, `${name}: renders without complaint ${problems.join('; ')}`);
@@ -53,6 +58,7 @@ async function checkPage(context, file, width) {
   check(facts.tables === facts.charts, `${name}: every chart has its data as a table`);
   check(facts.overflow <= 0, `${name}: nothing is wider than the window (${facts.overflow} px)`);
   check(facts.collisions.length === 0, `${name}: no text of a chart lies on another ${facts.collisions.join('; ')}`);
+  check(facts.covered.length === 0, `${name}: no text of a chart lies on a point ${facts.covered.join('; ')}`);
   check(facts.unnamed === 0, `${name}: every control has a name`);
   await page.screenshot({ path: file.replace(/\.html$/, `-${width}.png`), fullPage: true });
   return page;
