@@ -69,7 +69,8 @@ void AccessLog::add(const AccessEntry& entry) {
 void AccessLog::trace(const AccessEntry& entry, Clock::time_point now) {
   if (trace_every_ <= 0 || inferences_++ % trace_every_ != 0) return;
   if (entry.result->from_cache || traced_.size() >= kMostTraced) return;
-  traced_.push_back({entry.result->model + " " + entry.id, entry.result->times, now});
+  traced_.push_back(
+      {fmt::format("{} {}", entry.result->model, entry.id), entry.result->times, now});
 }
 
 std::map<int, uint64_t> AccessLog::counts() const {

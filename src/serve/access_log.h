@@ -16,10 +16,10 @@
 namespace trainyard::serve {
 
 struct AccessEntry {
-  std::string id;
-  std::string peer;
-  std::string method;
-  std::string path;
+  std::string_view id;
+  std::string_view peer;
+  std::string_view method;
+  std::string_view path;
   Status status = Status::kOk;
   size_t bytes_in = 0;
   size_t bytes_out = 0;

@@ -25,6 +25,10 @@ std::string_view HttpRequest::header(std::string_view name) const {
   return {};
 }
 
+void HttpResponse::add_header(std::string_view name, std::string_view value) {
+  headers.append(name).append(": ").append(value).append("\r\n");
+}
+
 HttpResponse error_response(Status status, std::string_view text) {
   return {.status = status, .body = Json::object({{"error", text}}).dump(-1)};
 }

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbers_ahead.h"
+#include "serve/body.h"
 #include "serve/infer_request.h"
 #include "serve/status.h"
 #include "serve/v2_codec.h"
@@ -21,6 +23,8 @@ struct HttpRequest {
   std::string_view target;  // path and query
   std::vector<std::pair<std::string_view, std::string_view>> headers;
   Body body;
+  // Of its text, while it came; null: none.
+  std::shared_ptr<const NumbersAhead> ahead = nullptr;
   bool has_length = false;  // a body was announced, however long
   std::string_view peer;    // the client's address
   Clock::time_point arrived;
@@ -31,9 +35,11 @@ struct HttpRequest {
 
 struct HttpResponse {
   Status status = Status::kOk;
-  std::string content_type = "application/json";
+  std::string_view content_type = "application/json";  // of the program's own texts
   std::string body;
-  std::vector<std::pair<std::string, std::string>> headers = {};
+  std::string headers = {};  // further ones, as lines
+
+  void add_header(std::string_view name, std::string_view value);
 };
 
 // {"error": "…"}

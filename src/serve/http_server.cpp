@@ -3,7 +3,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
-#include <set>
+#include <mutex>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -33,19 +33,25 @@ class StreamWire : public Wire {
   template <typename... Args>
   explicit StreamWire(Args&&... args) : stream_(std::forward<Args>(args)...) {}
 
-  void read_some(char* data, size_t size, std::function<void(size_t)> done) override {
+  void read_some(char* data, size_t size, std::shared_ptr<WireUser> user) override {
     stream_.async_read_some(asio::buffer(data, size),
-                            [done = std::move(done)](const Problem& problem, size_t bytes) {
-                              done(problem ? 0 : bytes);
+                            [user = std::move(user)](const Problem& problem, size_t bytes) {
+                              user->on_read(problem ? 0 : bytes);
                             });
   }
 
   void write(std::string_view first, std::string_view second,
-             std::function<void(bool)> done) override {
+             std::shared_ptr<WireUser> user) override {
     const std::array<asio::const_buffer, 2> buffers = {asio::buffer(first.data(), first.size()),
                                                        asio::buffer(second.data(), second.size())};
-    asio::async_write(stream_, buffers,
-                      [done = std::move(done)](const Problem& problem, size_t) { done(!problem); });
+    asio::async_write(stream_, buffers, [user = std::move(user)](const Problem& problem, size_t) {
+      user->on_written(!problem);
+    });
+  }
+
+  void finish_writing() override {
+    Problem ignored;
+    stream_.lowest_layer().shutdown(tcp::socket::shutdown_send, ignored);
   }
 
   void stop() override {
@@ -66,18 +72,57 @@ class StreamWire : public Wire {
 class PlainWire final : public StreamWire<tcp::socket> {
  public:
   using StreamWire::StreamWire;
-  void open(std::function<void(bool)> done) override {
-    asio::post(stream_.get_executor(), [done = std::move(done)] { done(true); });
+  void open(std::shared_ptr<WireUser> user) override {
+    asio::post(stream_.get_executor(), [user = std::move(user)] { user->on_open(true); });
   }
 };
 
 class TlsWire final : public StreamWire<asio::ssl::stream<tcp::socket>> {
  public:
   using StreamWire::StreamWire;
-  void open(std::function<void(bool)> done) override {
-    stream_.async_handshake(asio::ssl::stream_base::server,
-                            [done = std::move(done)](const Problem& problem) { done(!problem); });
+  void open(std::shared_ptr<WireUser> user) override {
+    stream_.async_handshake(
+        asio::ssl::stream_base::server,
+        [user = std::move(user)](const Problem& problem) { user->on_open(!problem); });
   }
+};
+
+// Responses on their way to the thread of the sockets, which is woken once for all that wait: a
+// batch ends many requests at once.
+class Responses {
+ public:
+  explicit Responses(asio::io_context& io) : io_(io) {}
+
+  // From any thread.
+  void add(std::shared_ptr<HttpSession> session, std::function<HttpResponse()> make) {
+    bool first = false;
+    {
+      const std::lock_guard lock(mutex_);
+      first = waiting_.empty();
+      waiting_.push_back({std::move(session), std::move(make)});
+    }
+    if (first) asio::post(io_, [this] { send(); });
+  }
+
+ private:
+  struct Waiting {
+    std::shared_ptr<HttpSession> session;
+    std::function<HttpResponse()> make;
+  };
+
+  void send() {
+    {
+      const std::lock_guard lock(mutex_);
+      sending_.swap(waiting_);
+    }
+    for (const Waiting& one : sending_) one.session->respond(one.make());
+    sending_.clear();
+  }
+
+  asio::io_context& io_;
+  std::mutex mutex_;
+  std::vector<Waiting> waiting_;
+  std::vector<Waiting> sending_;  // of the thread of the sockets
 };
 
 }  // namespace
@@ -160,7 +205,9 @@ struct HttpServer::Impl {
     }
     auto session = std::make_shared<HttpSession>(
         std::move(wire), peer.address().to_string(), handler, options.limits,
-        [this](std::function<void()> work) { asio::post(io, std::move(work)); });
+        [this](std::shared_ptr<HttpSession> who, std::function<HttpResponse()> make) {
+          responses.add(std::move(who), std::move(make));
+        });
     if (sessions.size() >= options.limits.connections) remove_ended();
     if (sessions.size() >= options.limits.connections) return session->turn_away();
     sessions.push_back(session);
@@ -215,6 +262,7 @@ struct HttpServer::Impl {
   HttpOptions options;
   HttpHandler& handler;
   asio::io_context io{1};
+  Responses responses{io};
   tcp::acceptor acceptor;
   asio::steady_timer sweep;
   asio::steady_timer limit;

@@ -4,11 +4,13 @@
 #include <cstring>
 #include <optional>
 
-#include <boost/beast/http/empty_body.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
+#include <fmt/compile.h>
 #include <fmt/format.h>
+
+#include "serve/request_parser.h"
 
 namespace trainyard::serve {
 namespace {
@@ -17,7 +19,12 @@ namespace http = boost::beast::http;
 
 constexpr size_t kReadBytes = 4 << 10;  // what an idle connection keeps
 constexpr size_t kOnePiece = 16 << 10;
+constexpr std::chrono::seconds kLinger{2};
 constexpr size_t kLargestRead = 1 << 20;
+// Bodies of which numbers are read while they arrive: shorter ones are there at once, and numbers
+// may take twice the memory of a longer one.
+constexpr size_t kLeastAhead = 64 << 10;
+constexpr size_t kMostAhead = 16 << 20;
 
 std::chrono::seconds scaled(std::chrono::seconds per_mebibyte, size_t bytes) {
   return per_mebibyte * (1 + static_cast<int64_t>(bytes >> 20));
@@ -26,21 +33,9 @@ std::chrono::seconds scaled(std::chrono::seconds per_mebibyte, size_t bytes) {
 }  // namespace
 
 struct HttpSession::Parser {
-  std::optional<http::request_parser<http::empty_body>> header;
-  std::optional<http::request_parser<http::string_body>> chunks;
-
-  const http::fields& fields() const {
-    return chunks ? static_cast<const http::fields&>(chunks->get())
-                  : static_cast<const http::fields&>(header->get());
-  }
-  std::string_view method() const {
-    const auto text = chunks ? chunks->get().method_string() : header->get().method_string();
-    return {text.data(), text.size()};
-  }
-  std::string_view target() const {
-    const auto text = chunks ? chunks->get().target() : header->get().target();
-    return {text.data(), text.size()};
-  }
+  RequestHead head;
+  RequestHead::Fields fields;  // as the handler sees them
+  std::optional<RequestParser> parser;
 };
 
 HttpSession::HttpSession(std::unique_ptr<Wire> wire, std::string peer, HttpHandler& handler,
@@ -61,18 +56,21 @@ void HttpSession::set_state(State state, std::chrono::seconds limit) {
 
 void HttpSession::start() {
   set_state(State::kOpening, limits_.header);
-  wire_->open([self = shared_from_this()](bool ok) {
-    if (!ok) return self->close();
-    self->set_state(State::kIdle, self->limits_.idle);
-    self->parse();
-  });
+  wire_->open(shared_from_this());
 }
 
 void HttpSession::turn_away() {
-  wire_->open([self = shared_from_this()](bool ok) {
-    if (!ok) return self->close();
-    self->refuse_and_close(Status::kUnavailable, "too many connections; try again later");
-  });
+  turned_away_ = true;
+  wire_->open(shared_from_this());
+}
+
+void HttpSession::on_open(bool ok) {
+  if (!ok) return close();
+  if (turned_away_) {
+    return refuse_and_close(Status::kUnavailable, "too many connections; try again later");
+  }
+  set_state(State::kIdle, limits_.idle);
+  parse();
 }
 
 void HttpSession::check_deadline(Clock::time_point now) {
@@ -88,7 +86,9 @@ void HttpSession::check_deadline(Clock::time_point now) {
 
 void HttpSession::finish_soon() {
   finish_soon_ = true;
-  if (state_ == State::kIdle || state_ == State::kOpening) close();
+  const bool waits =
+      state_ == State::kIdle || state_ == State::kOpening || state_ == State::kLingering;
+  if (waits) close();
 }
 
 void HttpSession::close() {
@@ -98,38 +98,46 @@ void HttpSession::close() {
 }
 
 void HttpSession::read_more() {
-  in_.erase(0, at_);
+  in_filled_ -= at_;
+  std::memmove(in_.data(), in_.data() + at_, in_filled_);
   at_ = 0;
-  const size_t have = in_.size();
-  in_.resize(have + kReadBytes);
-  wire_->read_some(in_.data() + have, kReadBytes, [self = shared_from_this(), have](size_t bytes) {
-    self->in_.resize(have + bytes);
-    self->on_read(bytes);
-  });
+  if (in_.size() < in_filled_ + kReadBytes) in_.resize(in_filled_ + kReadBytes);
+  wire_->read_some(in_.data() + in_filled_, kReadBytes, shared_from_this());
 }
 
 void HttpSession::on_read(size_t bytes) {
   if (state_ == State::kClosed) return;
+  if (state_ == State::kLingering) {
+    if (bytes == 0) return close();
+    return wire_->read_some(in_.data(), in_.size(), shared_from_this());
+  }
   if (timed_out_) {
-    return refuse_and_close(Status::kRequestTimeout, "the request did not arrive in time");
+    return refuse_and_close(Status::kRequestTimeout, state_ == State::kBody
+                                                         ? "the body did not arrive in time"
+                                                         : "the request did not arrive in time");
   }
   if (bytes == 0) return close();
+  if (body_ != nullptr) {
+    body_filled_ += bytes;
+    return read_body();
+  }
+  in_filled_ += bytes;
   if (state_ == State::kBody) return read_chunks();
   parse();
 }
 
 // The header of the next request, from what is there.
 void HttpSession::parse() {
-  if (at_ == in_.size()) return read_more();
-  if (!parser_->header) {
-    parser_->header.emplace();
-    parser_->header->header_limit(static_cast<uint32_t>(limits_.header_bytes));
-    parser_->header->body_limit(boost::none);
-    arrived_ = Clock::now();
+  if (at_ == in_filled_) return read_more();
+  if (!parser_->parser) {
+    parser_->parser.emplace(parser_->head);
+    parser_->parser->header_limit(static_cast<uint32_t>(limits_.header_bytes));
+    parser_->parser->body_limit(boost::none);
     set_state(State::kHeader, limits_.header);
+    arrived_ = deadline_ - limits_.header;
   }
   boost::system::error_code problem;
-  at_ += parser_->header->put(boost::asio::buffer(in_.data() + at_, in_.size() - at_), problem);
+  at_ += parser_->parser->put(boost::asio::buffer(in_.data() + at_, in_filled_ - at_), problem);
   if (problem == http::error::need_more) return read_more();
   if (problem == http::error::header_limit) {
     return refuse_and_close(
@@ -144,15 +152,14 @@ void HttpSession::parse() {
 
 // True if the request was answered already.
 bool HttpSession::refuse_header() {
-  const auto& request = parser_->header->get();
-  const boost::optional<uint64_t> length = parser_->header->content_length();
+  const boost::optional<uint64_t> length = parser_->parser->content_length();
   if (length && *length > limits_.body_bytes) {
     refuse_and_close(Status::kTooLarge, fmt::format("the body has {} bytes, at most {} are taken",
                                                     *length, limits_.body_bytes));
     return true;
   }
-  const auto expect = request[http::field::expect];
-  if (!expect.empty() && !boost::beast::iequals(expect, "100-continue")) {
+  const std::string_view expect = parser_->head.expect();
+  if (!expect.empty() && !boost::beast::iequals({expect.data(), expect.size()}, "100-continue")) {
     refuse_and_close(Status::kBadRequest, "Expect must be 100-continue");
     return true;
   }
@@ -160,60 +167,52 @@ bool HttpSession::refuse_header() {
 }
 
 void HttpSession::on_header() {
-  keep_alive_ = parser_->header->get().keep_alive();
+  const RequestParser& parser = *parser_->parser;
+  keep_alive_ = parser.keep_alive();
   if (refuse_header()) return;
-  const bool has_body =
-      parser_->header->chunked() || parser_->header->content_length().value_or(0) > 0;
-  const auto& request = parser_->header->get();
-  if (has_body && !request[http::field::expect].empty() && request.version() >= 11) {
+  const bool has_body = parser.chunked() || parser.content_length().value_or(0) > 0;
+  if (has_body && !parser_->head.expect().empty() && parser_->head.version >= 11) {
     head_ = "HTTP/1.1 100 Continue\r\n\r\n";
-    wire_->write(head_, {}, [self = shared_from_this()](bool ok) {
-      if (!ok) return self->close();
-      self->begin_body();
-    });
-    return;
+    state_ = State::kContinuing;
+    return wire_->write(head_, {}, shared_from_this());
   }
   begin_body();
 }
 
 void HttpSession::begin_body() {
-  body_ = std::make_shared<std::string>();
-  body_filled_ = 0;
-  if (parser_->header->chunked()) {
-    parser_->chunks.emplace(std::move(*parser_->header));
-    parser_->chunks->body_limit(limits_.body_bytes);
+  RequestParser& parser = *parser_->parser;
+  if (parser.chunked()) {
+    parser.body_limit(limits_.body_bytes);
     set_state(State::kBody, scaled(limits_.body, 0));
     return read_chunks();
   }
-  const size_t length = parser_->header->content_length().value_or(0);
-  set_state(State::kBody, scaled(limits_.body, length));
-  body_->resize(length);
-  body_filled_ = std::min(length, in_.size() - at_);
-  std::memcpy(body_->data(), in_.data() + at_, body_filled_);
+  body_size_ = parser.content_length().value_or(0);
+  if (body_size_ == 0) return on_body();
+  set_state(State::kBody, scaled(limits_.body, body_size_));
+  body_ = std::make_shared_for_overwrite<char[]>(body_size_);
+  body_filled_ = std::min(body_size_, in_filled_ - at_);
+  std::memcpy(body_.get(), in_.data() + at_, body_filled_);
   at_ += body_filled_;
+  if (body_size_ >= kLeastAhead && body_size_ <= kMostAhead) {
+    ahead_ = std::make_shared<NumbersAhead>(body_size_);
+  }
   read_body();
 }
 
 // Straight into its place: large tensors are not copied on the way.
 void HttpSession::read_body() {
-  if (body_filled_ == body_->size()) return on_body();
-  const size_t want = std::min(body_->size() - body_filled_, kLargestRead);
-  wire_->read_some(body_->data() + body_filled_, want, [self = shared_from_this()](size_t bytes) {
-    if (self->state_ == State::kClosed) return;
-    if (self->timed_out_) {
-      return self->refuse_and_close(Status::kRequestTimeout, "the body did not arrive in time");
-    }
-    if (bytes == 0) return self->close();
-    self->body_filled_ += bytes;
-    self->read_body();
-  });
+  if (ahead_) ahead_->feed({body_.get(), body_filled_});
+  if (body_filled_ == body_size_) return on_body();
+  const size_t want = std::min(body_size_ - body_filled_, kLargestRead);
+  wire_->read_some(body_.get() + body_filled_, want, shared_from_this());
 }
 
 void HttpSession::read_chunks() {
+  RequestParser& parser = *parser_->parser;
   boost::system::error_code problem;
-  while (at_ < in_.size() && !parser_->chunks->is_done()) {
+  while (at_ < in_filled_ && !parser.is_done()) {
     const size_t used =
-        parser_->chunks->put(boost::asio::buffer(in_.data() + at_, in_.size() - at_), problem);
+        parser.put(boost::asio::buffer(in_.data() + at_, in_filled_ - at_), problem);
     at_ += used;
     if (problem == http::error::need_more ||
         (problem == boost::system::error_code() && used == 0)) {
@@ -227,47 +226,50 @@ void HttpSession::read_chunks() {
       return refuse_and_close(Status::kBadRequest, "the chunks are wrong: " + problem.message());
     }
   }
-  if (!parser_->chunks->is_done()) return read_more();
-  *body_ = std::move(parser_->chunks->get().body());
+  if (!parser.is_done()) return read_more();
   on_body();
 }
 
 void HttpSession::on_body() {
   set_state(State::kHandling, std::chrono::seconds(0));
-  HttpRequest request{
-      .method = parser_->method(),
-      .target = parser_->target(),
-      .headers = {},
-      .body = body_,
-      .has_length = parser_->chunks.has_value() || parser_->header->content_length().has_value(),
-      .peer = peer_,
-      .arrived = arrived_};
-  for (const auto& field : parser_->fields()) {
-    const auto name = field.name_string();
-    const auto value = field.value();
-    request.headers.emplace_back(std::string_view(name.data(), name.size()),
-                                 std::string_view(value.data(), value.size()));
-  }
-  body_.reset();
+  const bool chunked = parser_->parser->chunked();
+  const char* const bytes = body_.get();
+  HttpRequest request{.method = parser_->head.method(),
+                      .target = parser_->head.target(),
+                      .headers = std::move(parser_->fields),
+                      .body = chunked ? Body(std::move(parser_->head.chunks))
+                                      : Body(std::move(body_), std::string_view(bytes, body_size_)),
+                      .ahead = std::move(ahead_),
+                      .has_length = chunked || parser_->parser->content_length().has_value(),
+                      .peer = peer_,
+                      .arrived = arrived_};
+  body_ = nullptr;
+  ahead_ = nullptr;
+  parser_->head.fields(request.headers);
   handler_.handle(request, [self = shared_from_this()](std::function<HttpResponse()> make) {
-    self->post_([self, make = std::move(make)] { self->respond(make()); });
+    self->post_(self, std::move(make));
   });
+  parser_->fields = std::move(request.headers);  // its memory serves the next request
 }
 
 void HttpSession::respond(HttpResponse response) {
   if (state_ == State::kClosed) return;
-  const bool head_only = parser_->header && parser_->method() == "HEAD";
+  const bool head_only = parser_->parser && parser_->head.method() == "HEAD";
   keep_alive_ = keep_alive_ && !finish_soon_;
-  parser_->header.reset();
-  parser_->chunks.reset();
+  parser_->parser.reset();
+  body_ = nullptr;
+  ahead_ = nullptr;
   response_ = std::move(response);
-  head_ =
-      fmt::format("HTTP/1.1 {} {}\r\nContent-Length: {}\r\n", static_cast<int>(response_.status),
-                  reason_phrase(response_.status), response_.body.size());
+  head_.clear();
+  fmt::format_to(std::back_inserter(head_), FMT_COMPILE("HTTP/1.1 {} {}\r\nContent-Length: {}\r\n"),
+                 static_cast<int>(response_.status), reason_phrase(response_.status),
+                 response_.body.size());
   if (!response_.content_type.empty()) {
-    head_ += "Content-Type: " + response_.content_type + "\r\n";
+    head_ += "Content-Type: ";
+    head_ += response_.content_type;
+    head_ += "\r\n";
   }
-  for (const auto& [name, value] : response_.headers) head_ += name + ": " + value + "\r\n";
+  head_ += response_.headers;
   head_ += keep_alive_ ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n";
   set_state(State::kWriting, scaled(limits_.write, response_.body.size()));
   // What is small goes out in one piece.
@@ -276,22 +278,39 @@ void HttpSession::respond(HttpResponse response) {
     head_ += rest;
     rest = {};
   }
-  wire_->write(head_, rest, [self = shared_from_this()](bool ok) { self->on_written(ok); });
+  wire_->write(head_, rest, shared_from_this());
 }
 
 void HttpSession::on_written(bool ok) {
   if (state_ == State::kClosed) return;
+  if (state_ != State::kContinuing) return on_response_written(ok);
+  if (!ok) return close();
+  begin_body();
+}
+
+void HttpSession::on_response_written(bool ok) {
   response_ = {};
+  if (ok && refused_ && !turned_away_ && !finish_soon_) return linger();
   if (!ok || !keep_alive_ || finish_soon_) return close();
   set_state(State::kIdle, limits_.idle);
   parse();
 }
 
+// A client that is still sending would lose the answer if the connection were closed at once: its
+// bytes would be answered with a reset.
+void HttpSession::linger() {
+  set_state(State::kLingering, kLinger);
+  wire_->finish_writing();
+  in_.resize(kReadBytes);
+  wire_->read_some(in_.data(), in_.size(), shared_from_this());
+}
+
 void HttpSession::refuse_and_close(Status status, std::string_view text) {
   handler_.refused(status, peer_);
   keep_alive_ = false;
+  refused_ = true;
   HttpResponse response = error_response(status, text);
-  if (status == Status::kUnavailable) response.headers.emplace_back("Retry-After", "1");
+  if (status == Status::kUnavailable) response.add_header("Retry-After", "1");
   respond(std::move(response));
 }
 

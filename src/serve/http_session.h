@@ -12,10 +12,11 @@ namespace trainyard::serve {
 
 // Lives as long as something is under way on it. Everything happens on the thread of the sockets
 // but the handler's reply, which is posted there.
-class HttpSession : public std::enable_shared_from_this<HttpSession> {
+class HttpSession final : public WireUser, public std::enable_shared_from_this<HttpSession> {
  public:
-  // Runs work on the thread of the sockets.
-  using Post = std::function<void(std::function<void()>)>;
+  // Calls respond() on the thread of the sockets.
+  using Post =
+      std::function<void(std::shared_ptr<HttpSession>, std::function<HttpResponse()> make)>;
 
   HttpSession(std::unique_ptr<Wire> wire, std::string peer, HttpHandler& handler,
               const HttpLimits& limits, Post post);
@@ -30,14 +31,29 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void check_deadline(Clock::time_point now);
   // Ends the connection after the request under way, at once if there is none.
   void finish_soon();
+  // To the request that is being handled.
+  void respond(HttpResponse response);
+
+  void on_open(bool ok) override;
+  void on_read(size_t bytes) override;
+  void on_written(bool ok) override;
 
  private:
   struct Parser;
-  enum class State : uint8_t { kOpening, kIdle, kHeader, kBody, kHandling, kWriting, kClosed };
+  enum class State : uint8_t {
+    kOpening,
+    kIdle,
+    kHeader,
+    kContinuing,  // the client is told to send the body
+    kBody,
+    kHandling,
+    kWriting,
+    kLingering,  // refused; what the client still sends is thrown away
+    kClosed
+  };
 
   void set_state(State state, std::chrono::seconds limit);
   void read_more();
-  void on_read(size_t bytes);
   void parse();
   void on_header();
   bool refuse_header();
@@ -45,9 +61,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void read_body();
   void read_chunks();
   void on_body();
-  void handle();
-  void respond(HttpResponse response);
-  void on_written(bool ok);
+  void on_response_written(bool ok);
+  void linger();
   void refuse_and_close(Status status, std::string_view text);
   void close();
 
@@ -61,11 +76,16 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   Clock::time_point deadline_ = Clock::time_point::max();
   Clock::time_point arrived_;
   std::string in_;  // what was read and not used yet, from at_ on
+  size_t in_filled_ = 0;
   size_t at_ = 0;
-  std::shared_ptr<std::string> body_;
+  std::shared_ptr<char[]> body_;
+  size_t body_size_ = 0;
   size_t body_filled_ = 0;
+  std::shared_ptr<NumbersAhead> ahead_;
   std::string head_;  // of the response
   HttpResponse response_;
+  bool turned_away_ = false;
+  bool refused_ = false;
   bool keep_alive_ = true;
   bool finish_soon_ = false;
   bool timed_out_ = false;

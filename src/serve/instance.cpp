@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/error.h"
+#include "serve/idle_memory.h"
 
 namespace trainyard::serve {
 namespace {
@@ -171,15 +170,16 @@ int64_t Instance::warm_up(int64_t count) {
   return bytes + arena_.num_bytes();
 }
 
-// Several contexts share the arena, so that nothing in it is kept from one run to the next.
+// Several contexts share the arena, so that nothing in it is kept from one run to the next; inputs
+// are filled anew.
 void Instance::rest() {
-  if (arena_.empty()) return;
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<uintptr_t>(arena_.data()) + page - 1) / page * page;
-  const auto end =
-      (reinterpret_cast<uintptr_t>(arena_.data()) + static_cast<uintptr_t>(arena_.num_bytes())) /
-      page * page;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  const auto forget = [](Tensor& tensor) {
+    forget_pages(tensor.data(), static_cast<size_t>(tensor.num_bytes()));
+  };
+  if (!arena_.empty()) forget(arena_);
+  for (const Entry& entry : contexts_) {
+    for (size_t i = 0; i < network_.inputs().size(); ++i) forget(entry.context->input(i));
+  }
 }
 
 }  // namespace trainyard::serve

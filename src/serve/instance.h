@@ -23,7 +23,8 @@ class Instance {
   // and constants.
   int64_t warm_up(int64_t count);
 
-  // Gives the memory of intermediate results back to the system; the next run gets it anew.
+  // Gives the memory of inputs and intermediate results back to the system; the next run gets it
+  // anew.
   void rest();
 
  private:

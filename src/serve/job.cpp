@@ -24,28 +24,36 @@ void check_shape(const TensorSpec& spec, const std::vector<int64_t>& shape) {
   }
 }
 
+bool has_name(const std::vector<TensorSpec>& specs, std::string_view name) {
+  return std::any_of(specs.begin(), specs.end(),
+                     [&](const TensorSpec& spec) { return spec.name == name; });
+}
+
+std::vector<std::string> names_of(const std::vector<TensorSpec>& specs) {
+  std::vector<std::string> names;
+  for (const TensorSpec& spec : specs) names.push_back(spec.name);
+  return names;
+}
+
 const InputTensor& find_input(const Network& network, const InferRequest& request,
                               const TensorSpec& spec) {
   const auto found =
       std::find_if(request.inputs.begin(), request.inputs.end(),
                    [&](const InputTensor& input) { return input.name == spec.name; });
   if (found != request.inputs.end()) return *found;
-  std::vector<std::string> names;
-  for (const TensorSpec& known : network.inputs()) names.push_back(known.name);
   std::string got;
   for (const InputTensor& input : request.inputs) got += (got.empty() ? "" : ", ") + input.name;
   refuse(Status::kBadRequest, "input '{}' is missing; expected {}, got {}", spec.name,
-         join(names, ", "), got.empty() ? "none" : got);
+         join(names_of(network.inputs()), ", "), got.empty() ? "none" : got);
 }
 
 void check_extra(const Network& network, const InferRequest& request) {
   for (const InputTensor& input : request.inputs) {
-    std::vector<std::string> names;
-    for (const TensorSpec& spec : network.inputs()) names.push_back(spec.name);
     const auto count = std::count_if(request.inputs.begin(), request.inputs.end(),
                                      [&](const InputTensor& i) { return i.name == input.name; });
     if (count > 1) refuse(Status::kBadRequest, "input '{}' is given {} times", input.name, count);
-    if (std::find(names.begin(), names.end(), input.name) == names.end()) {
+    if (!has_name(network.inputs(), input.name)) {
+      const std::vector<std::string> names = names_of(network.inputs());
       refuse(Status::kBadRequest, "there is no input '{}'.{} Expected {}", input.name,
              did_you_mean(input.name, names), join(names, ", "));
     }
@@ -54,9 +62,8 @@ void check_extra(const Network& network, const InferRequest& request) {
 
 void check_outputs(const Network& network, const InferRequest& request) {
   for (const WantedOutput& wanted : request.outputs) {
-    std::vector<std::string> names;
-    for (const TensorSpec& spec : network.outputs()) names.push_back(spec.name);
-    if (std::find(names.begin(), names.end(), wanted.name) == names.end()) {
+    if (!has_name(network.outputs(), wanted.name)) {
+      const std::vector<std::string> names = names_of(network.outputs());
       refuse(Status::kBadRequest, "there is no output '{}'.{} Expected {}", wanted.name,
              did_you_mean(wanted.name, names), join(names, ", "));
     }

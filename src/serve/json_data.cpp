@@ -1,5 +1,6 @@
 #include "serve/json_data.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -194,7 +195,14 @@ void append_numbers(std::string& out, const Tensor& tensor) {
 }
 
 void append_text(std::string& out, std::string_view text) {
-  out += Json(text).dump(-1);
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return c >= ' ' && c <= '~' && c != '"' && c != '\\';
+  });
+  if (plain) {
+    out.append(1, '"').append(text).append(1, '"');
+  } else {
+    out += Json(text).dump(-1);
+  }
 }
 
 }  // namespace trainyard::serve

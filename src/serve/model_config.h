@@ -39,8 +39,8 @@ struct ModelConfig {
   int64_t max_queue = 256;                                   // requests
   std::optional<std::chrono::microseconds> default_timeout;  // in the queue
   bool allow_timeout_override = true;
-  int64_t instances = 1;
-  int64_t threads = 0;  // per instance; 0: all cores divided by the instances
+  int64_t instances = 0;  // 0: one, or one per core for a network that runs on one thread
+  int64_t threads = 0;    // per instance; 0: all cores divided by the instances
   VersionPolicy versions;
   bool response_cache = false;
   std::vector<WarmUp> warm_ups;

@@ -5,6 +5,7 @@
 #include <malloc.h>
 
 #include "base/error.h"
+#include "serve/idle_memory.h"
 #include "serve/status.h"
 
 namespace trainyard::serve {
@@ -14,11 +15,14 @@ namespace {
 // milliseconds.
 constexpr std::chrono::seconds kIdle{10};
 
+constexpr int64_t kMostInstances = 64;
+
 int threads_of(const ModelConfig& config, int cores) {
-  TY_REQUIRE(config.instances >= 1 && config.instances <= 64,
-             "model '{}': {} instances, expected 1 to 64", config.name, config.instances);
+  TY_REQUIRE(config.instances >= 0 && config.instances <= kMostInstances,
+             "model '{}': {} instances, expected 1 to {}", config.name, config.instances,
+             kMostInstances);
   if (config.threads > 0) return static_cast<int>(config.threads);
-  return std::max(1, cores / static_cast<int>(config.instances));
+  return std::max(1, cores / static_cast<int>(std::max<int64_t>(1, config.instances)));
 }
 
 QueueOptions queue_options(const ModelConfig& config, const Network& network) {
@@ -38,10 +42,16 @@ ModelVersion::ModelVersion(ModelConfig config, int64_t version, NetworkSource so
       queue_(queue_options(config_, network_)) {
   int64_t warm_ups = 1;
   for (const WarmUp& entry : config_.warm_ups) warm_ups = std::max(warm_ups, entry.count);
-  for (int64_t i = 0; i < config_.instances; ++i) {
+  int64_t wanted = std::max<int64_t>(1, config_.instances);
+  for (int64_t i = 0; i < wanted; ++i) {
     instances_.push_back(std::make_unique<Instance>(network_));
     memory_bytes_ += instances_.back()->warm_up(warm_ups);
+    // What is too small for several threads computes as many batches at the same time.
+    if (config_.instances == 0 && network_.is_small()) {
+      wanted = std::min<int64_t>(shared_.gate.cores(), kMostInstances);
+    }
   }
+  config_.instances = wanted;
   network_.drop_source();
   malloc_trim(0);  // what compiling needed goes back at once
   running_ = instances_.size();
@@ -55,8 +65,7 @@ ModelVersion::~ModelVersion() {
 }
 
 bool ModelVersion::infer(InferRequest& request, InferDone& done) {
-  InferRequest kept = std::move(request);
-  JobPointer job = make_job(network_, std::move(kept), done);
+  JobPointer job = make_job(network_, std::move(request), std::move(done));
   if (config_.priority_levels > 0) {
     const int64_t priority = job->request.priority;
     if (priority > config_.priority_levels) {
@@ -87,6 +96,7 @@ bool ModelVersion::infer(InferRequest& request, InferDone& done) {
       return true;
     case JobQueue::Push::kClosed:
       request = std::move(job->request);
+      done = std::move(job->done);
       return false;
     case JobQueue::Push::kFull:
       statistics_.add_failure(FailReason::kRejected, Clock::now() - job->request.times.arrived);
@@ -114,7 +124,7 @@ void ModelVersion::work(Instance& instance) {
   while (true) {
     if (!queue_.wait_for_jobs(kIdle)) {
       instance.rest();
-      malloc_trim(0);
+      forget_what_loading_needed();
     }
     TakenJobs taken = queue_.take();
     if (taken.batch.empty() && taken.expired.empty()) break;

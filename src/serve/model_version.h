@@ -41,7 +41,7 @@ class ModelVersion {
   // Of weights and intermediate results, as far as the engine counts them.
   int64_t memory_bytes() const { return memory_bytes_; }
 
-  // False if the version is being unloaded: request and done are then untouched. Throws
+  // False if the version is being unloaded: request and done are then as they were. Throws
   // RequestError for a request that does not fit, and kUnavailable if the queue is full. Otherwise
   // `done` is called, from a worker or from here.
   bool infer(InferRequest& request, InferDone& done);

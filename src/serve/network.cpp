@@ -245,7 +245,7 @@ Graph Network::build(const Shapes& shapes) const {
     options.shapes.emplace(source_.declared[i].name, shapes[i]);
   }
   Graph graph = source_.build(options);
-  if (decodes_) detect::detect_outputs(graph, {});
+  if (decodes_) detect::detect_outputs(graph, source_.shapes, {});
   return graph;
 }
 
@@ -261,9 +261,15 @@ runtime::Executable Network::executable(const Shapes& shapes) {
   options.threads = threads_;
   options.share_constants = true;
   runtime::Executable executable = runtime::compile(build(shapes), options);
-  if (threads_ > 1 && !worth_threads(executable)) {
+  const bool small = !worth_threads(executable);
+  if (threads_ > 1 && small) {
     options.threads = 1;
     executable = runtime::compile(build(shapes), options);
+  }
+  // The largest batch comes first, before anybody else asks.
+  if (small && compiled_.empty() && !has_open_dims_) {
+    small_ = true;
+    threads_ = 1;
   }
   compiled_.push_front({shapes, executable, !has_open_dims_});
   size_t passing = 0;

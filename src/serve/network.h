@@ -15,6 +15,7 @@
 
 #include "data/image.h"
 #include "data/pixels.h"
+#include "detect/priors.h"
 #include "network/network.h"
 #include "onnx_io/bind_inputs.h"
 #include "runtime/executable.h"
@@ -41,6 +42,7 @@ struct NetworkSource {
   std::vector<onnx_io::DeclaredInput> declared;
   std::vector<std::string> labels = {};
   PictureInput picture = {};
+  std::vector<detect::PriorShape> shapes = {};  // of a detector's priors
 };
 
 // Reads the file into memory, so that it may change on the disk meanwhile (weights in files of
@@ -72,6 +74,8 @@ class Network {
   // f32[1, channels, height, width] of a network that takes pictures.
   Tensor input_of(const data::Image& picture) const;
   int threads() const { return threads_; }
+  // Its steps are too short for a second thread. Known once the first shape is compiled.
+  bool is_small() const { return small_; }
 
   // Compiled if it is not there yet, which may take as long as loading did; only the last few
   // shapes that are not of `sizes()` are kept. Thread-safe.
@@ -98,6 +102,7 @@ class Network {
   std::vector<int64_t> sizes_ = {1};
   bool has_open_dims_ = false;
   bool finds_objects_ = false;
+  bool small_ = false;
   bool decodes_ = false;  // a detector whose file ends before that
 
   struct Compiled {

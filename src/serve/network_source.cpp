@@ -1,6 +1,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "data/picture_input.h"
+#include "detect/exported.h"
 #include "onnx_io/import.h"
 #include "onnx_io/metadata.h"
 #include "onnx_io/model_reader.h"
@@ -12,6 +13,7 @@ namespace {
 
 void take_metadata(const onnx_io::Metadata& metadata, NetworkSource& source) {
   source.labels = onnx_io::class_names(metadata);
+  source.shapes = detect::shapes_of(metadata);
   const auto steps = metadata.find(onnx_io::kStepsKey);
   const auto picture = metadata.find(onnx_io::kPictureKey);
   if (steps == metadata.end() || picture == metadata.end()) return;
@@ -48,9 +50,7 @@ NetworkSource model_source(const network::Request& request) {
     return file_source(network::model_file(request.model));
   }
   NetworkSource source;
-  if (network::is_path(request.model)) {
-    take_metadata(onnx_io::read_metadata(network::model_file(request.model)), source);
-  }
+  take_metadata(network::metadata_of(request.model, request.weights), source);
   source.build = [request](const onnx_io::ImportOptions& options) {
     network::Request bound = request;
     bound.batch =

@@ -62,6 +62,12 @@ class VersionsFailed : public RequestError {
   using RequestError::RequestError;
 };
 
+void refuse_if_loading(const std::string& name, VersionState state) {
+  if (state != VersionState::kLoading) return;
+  throw RequestError(Status::kUnavailable, fmt::format("model '{}' is being loaded", name),
+                     /*retry_after_s=*/1);
+}
+
 std::string what_went_wrong() {
   try {
     throw;
@@ -100,6 +106,11 @@ std::shared_ptr<ModelVersion> Registry::find(const std::string& name,
   const std::lock_guard lock(mutex_);
   const auto model = models_.find(name);
   if (model == models_.end()) {
+    if (starting_) {
+      throw RequestError(Status::kUnavailable,
+                         fmt::format("model '{}' is not there yet: models are being loaded", name),
+                         /*retry_after_s=*/1);
+    }
     std::vector<std::string> names;
     for (const auto& [known, versions] : models_) names.push_back(known);
     refuse(Status::kNotFound, "Request for unknown model: '{}' is not found.{}", name,
@@ -114,12 +125,14 @@ std::shared_ptr<ModelVersion> Registry::find(const std::string& name,
              version);
     }
     if (found->second.serving) return found->second.serving;
+    refuse_if_loading(name, found->second.state);
     refuse(Status::kBadRequest, "model '{}' version {} is not ready: {}", name, version,
            found->second.reason);
   }
   for (auto it = versions.rbegin(); it != versions.rend(); ++it) {
     if (it->second.serving) return it->second.serving;
   }
+  if (!versions.empty()) refuse_if_loading(name, versions.rbegin()->second.state);
   refuse(Status::kBadRequest, "Request for unknown model: '{}' has no version that is ready{}{}",
          name, versions.empty() ? "" : ": ",
          versions.empty() ? "" : versions.rbegin()->second.reason);
@@ -151,6 +164,7 @@ std::vector<IndexEntry> Registry::index() const {
 }
 
 bool Registry::ready() const {
+  if (starting_) return false;
   const std::vector<IndexEntry> entries = index();
   return std::none_of(entries.begin(), entries.end(), [](const IndexEntry& entry) {
     return entry.state == VersionState::kLoading;
@@ -300,6 +314,7 @@ void Registry::poll() {
   }
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) {
+    if (ending_) return;
     try {
       load_model(name, Json(), /*only_changed=*/true);
     } catch (const VersionsFailed&) {

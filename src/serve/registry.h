@@ -1,6 +1,7 @@
 // The models that are being served, by name and version.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -40,11 +41,18 @@ class Registry {
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
+  // Models are about to be loaded for the first time, until end_start(): not ready, and a model
+  // that is not known yet may come.
+  void begin_start() { starting_ = true; }
+  void end_start() { starting_ = false; }
+  // Nothing more is loaded.
+  void stop_loading() { ending_ = true; }
+
   // A model that is in no repository, as version 1.
   void add(ModelConfig config, NetworkSource source);
 
   // The highest version if `version` is empty. Throws RequestError: kNotFound for what is not
-  // known, kBadRequest for what is not ready.
+  // known, kUnavailable for what is being loaded, kBadRequest for what cannot be served.
   std::shared_ptr<ModelVersion> find(const std::string& name, const std::string& version) const;
   std::vector<std::shared_ptr<ModelVersion>> all() const;
   std::vector<IndexEntry> index() const;
@@ -93,6 +101,8 @@ class Registry {
   RegistryOptions options_;
   ComputeGate gate_;
   std::optional<ResponseCache> cache_;
+  std::atomic<bool> starting_{false};
+  std::atomic<bool> ending_{false};
   std::mutex loading_;  // one change at a time
   mutable std::mutex mutex_;
   std::map<std::string, Versions> models_;

@@ -1,14 +1,17 @@
 #include "serve/server.h"
 
 #include <algorithm>
+#include <exception>
 #include <malloc.h>
 #include <ostream>
 #include <sys/resource.h>
+#include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
 #include "base/file.h"
+#include "serve/idle_memory.h"
 
 namespace trainyard::serve {
 namespace {
@@ -80,15 +83,7 @@ void greet(const ServerOptions& options, const Registry& registry, uint16_t port
   out.flush();
 }
 
-}  // namespace
-
-int run_server(const ServerOptions& options, std::ostream& out) {
-  keep_large_blocks();
-  allow_files(options.http.limits.connections);
-  Registry registry(options.registry);
-  Service service(options.service, registry);
-  // Listens before models are loaded: /v2/health/ready says when.
-  HttpServer server(options.http, service);
+void load_models(const ServerOptions& options, Registry& registry) {
   if (!options.config.name.empty()) {
     NetworkSource source = model_source(options.model);
     if (!options.labels.empty()) source.labels = options.labels;
@@ -96,15 +91,41 @@ int run_server(const ServerOptions& options, std::ostream& out) {
     registry.add(options.config, std::move(source));
   }
   if (!options.registry.repository.empty()) registry.load_all();
+}
+
+}  // namespace
+
+int run_server(const ServerOptions& options, std::ostream& out) {
+  keep_large_blocks();
+  allow_files(options.http.limits.connections);
+  Registry registry(options.registry);
+  Service service(options.service, registry);
+  registry.begin_start();
+  HttpServer server(options.http, service);
   // Whether it can be written is known before anybody asks.
   if (!options.trace_file.empty()) write_file(options.trace_file, service.trace_json());
   const std::unique_ptr<Listener> other = options.listen ? options.listen(service) : nullptr;
-  greet(options, registry, server.port(), other.get(), out);
   server.on_signal([&] {
     service.drain();
+    registry.stop_loading();
     server.stop(options.drain);
   });
+  // Beside the sockets, which answer at once: /v2/health/ready says when it is done.
+  std::exception_ptr problem;
+  std::thread loading([&] {
+    try {
+      load_models(options, registry);
+      registry.end_start();
+      greet(options, registry, server.port(), other.get(), out);
+      forget_what_loading_needed();
+    } catch (...) {
+      problem = std::current_exception();
+      server.stop(std::chrono::milliseconds(0));
+    }
+  });
   server.run();
+  loading.join();
+  if (problem) std::rethrow_exception(problem);
   registry.shut_down(options.drain);
   if (!options.trace_file.empty()) write_file(options.trace_file, service.trace_json());
   return 0;

@@ -43,6 +43,18 @@ bool names_token(std::string_view list, std::string_view token) {
   return false;
 }
 
+// The parts of a path, decoded.
+std::vector<std::string> split_path(std::string_view path) {
+  std::vector<std::string> parts;
+  parts.reserve(8);
+  for (size_t begin = 1; begin <= path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    parts.push_back(url_decode(path.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return parts;
+}
+
 Body decoded_body(const HttpRequest& request, size_t most) {
   const std::string_view encoding = request.header("Content-Encoding");
   if (encoding.empty() || encoding == "identity") return request.body;
@@ -50,7 +62,7 @@ Body decoded_body(const HttpRequest& request, size_t most) {
     refuse(Status::kUnsupportedMedia,
            "Content-Encoding is '{}', expected gzip, deflate or identity", encoding);
   }
-  return std::make_shared<const std::string>(data::decompress(*request.body, most, "the body"));
+  return Body(data::decompress(*request.body, most, "the body"));
 }
 
 }  // namespace
@@ -62,6 +74,7 @@ std::string url_decode(std::string_view text) {
     if (c >= 'A' && c <= 'F') return c - 'A' + 10;
     refuse(Status::kBadRequest, "the path has a % without two hex digits");
   };
+  if (text.find('%') == std::string_view::npos) return std::string(text);
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%') {
@@ -97,7 +110,7 @@ Service::~Service() = default;
 
 void Service::refused(Status status, std::string_view peer) {
   log_.add({.id = "",
-            .peer = std::string(peer),
+            .peer = peer,
             .method = "",
             .path = "",
             .status = status,
@@ -119,6 +132,7 @@ CallPointer Service::make_call(const HttpRequest& request, Reply reply) {
   if (call->request_id.empty()) call->request_id = fmt::format("{:x}", ++next_id_);
   call->peer = std::string(request.peer);
   call->body = request.body;
+  call->ahead = request.ahead;
   call->arrived = request.arrived;
   call->reply = std::move(reply);
   return call;
@@ -145,9 +159,7 @@ void Service::handle(const HttpRequest& request, Reply reply) {
     admit(request);
     call->has_length = request.has_length;
     call->body = decoded_body(request, options_.body_bytes);
-    for (const std::string& part : split(std::string_view(call->path).substr(1), '/')) {
-      call->parts.push_back(url_decode(part));
-    }
+    call->parts = split_path(call->path);
     route(call);
   } catch (...) {
     answer(call, failure(*call, std::current_exception()));
@@ -164,7 +176,7 @@ void Service::infer_read(const HttpRequest& request, Reply reply,
     ReadInference inference = read();
     const std::shared_ptr<ModelVersion> found = registry_.find(inference.model, inference.version);
     inference.request.times.arrived = request.arrived;
-    infer(inference.model, inference.version, std::move(inference.request),
+    infer(found, inference.version, std::move(inference.request),
           answer_with(call, [found, write = std::move(inference.write)](const InferResult& result) {
             return write(result, *found);
           }));
@@ -179,10 +191,10 @@ HttpResponse Service::failure(const Call& call, const std::exception_ptr& proble
   } catch (const RequestError& error) {
     HttpResponse response = error_response(error.status(), error.what());
     if (error.retry_after_s() > 0) {
-      response.headers.emplace_back("Retry-After", std::to_string(error.retry_after_s()));
+      response.add_header("Retry-After", std::to_string(error.retry_after_s()));
     }
     if (error.status() == Status::kUnauthorized) {
-      response.headers.emplace_back("WWW-Authenticate", "Bearer");
+      response.add_header("WWW-Authenticate", "Bearer");
     }
     return response;
   } catch (const Error& error) {
@@ -196,15 +208,15 @@ HttpResponse Service::failure(const Call& call, const std::exception_ptr& proble
 }
 
 HttpResponse Service::finish(const Call& call, HttpResponse response, const InferResult* result) {
-  response.headers.emplace_back("X-Request-Id", call.request_id);
+  response.add_header("X-Request-Id", call.request_id);
   const size_t plain_bytes = response.body.size();
   if (plain_bytes >= kWorthCompressing) {
     const bool gzip = names_token(call.accept_encoding, "gzip");
     if (gzip || names_token(call.accept_encoding, "deflate")) {
       response.body = data::compress(response.body,
                                      gzip ? data::Compression::kGzip : data::Compression::kDeflate);
-      response.headers.emplace_back("Content-Encoding", gzip ? "gzip" : "deflate");
-      response.headers.emplace_back("Vary", "Accept-Encoding");
+      response.add_header("Content-Encoding", gzip ? "gzip" : "deflate");
+      response.add_header("Vary", "Accept-Encoding");
     }
   }
   log_.add({.id = call.request_id,
@@ -212,7 +224,7 @@ HttpResponse Service::finish(const Call& call, HttpResponse response, const Infe
             .method = call.method,
             .path = call.path,
             .status = response.status,
-            .bytes_in = call.body ? call.body->size() : 0,
+            .bytes_in = call.body->size(),
             .bytes_out = response.body.size(),
             .arrived = call.arrived,
             .result = result});
@@ -230,30 +242,39 @@ void Service::answer_json(const CallPointer& call, const Json& json) {
 
 InferDone Service::answer_with(const CallPointer& call,
                                std::function<HttpResponse(const InferResult&)> write) {
-  return [this, call, write = std::move(write)](std::variant<InferResult, std::exception_ptr> got) {
-    auto kept = std::make_shared<decltype(got)>(std::move(got));
-    call->reply([this, call, write, kept] {
-      const auto* result = std::get_if<InferResult>(kept.get());
+  using Got = std::variant<InferResult, std::exception_ptr>;
+  struct Answer {
+    CallPointer call;
+    std::function<HttpResponse(const InferResult&)> write;
+    Got got;
+  };
+  auto answer = std::make_shared<Answer>(Answer{call, std::move(write), {}});
+  return [this, answer = std::move(answer)](Got got) {
+    answer->got = std::move(got);
+    answer->call->reply([this, answer] {
+      const Call& asked = *answer->call;
+      const auto* result = std::get_if<InferResult>(&answer->got);
       if (result == nullptr) {
-        return finish(*call, failure(*call, std::get<std::exception_ptr>(*kept)), nullptr);
+        return finish(asked, failure(asked, std::get<std::exception_ptr>(answer->got)), nullptr);
       }
       try {
-        return finish(*call, write(*result), result);
+        return finish(asked, answer->write(*result), result);
       } catch (...) {
-        return finish(*call, failure(*call, std::current_exception()), nullptr);
+        return finish(asked, failure(asked, std::current_exception()), nullptr);
       }
     });
   };
 }
 
-void Service::infer(const std::string& model, const std::string& version, InferRequest request,
-                    const InferDone& done) {
+void Service::infer(std::shared_ptr<ModelVersion> found, const std::string& version,
+                    InferRequest request, InferDone done) {
+  const std::string name = found->name();
   // A version that goes leaves its successor in its place.
   for (int attempt = 0; attempt < 3; ++attempt) {
-    InferDone again = done;
-    if (registry_.find(model, version)->infer(request, again)) return;
+    if (found->infer(request, done)) return;
+    found = registry_.find(name, version);
   }
-  refuse(Status::kUnavailable, "model '{}' is being unloaded", model);
+  refuse(Status::kUnavailable, "model '{}' is being unloaded", name);
 }
 
 }  // namespace trainyard::serve

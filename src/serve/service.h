@@ -42,6 +42,7 @@ struct Call {
   std::string inference_header_length;
   std::string peer;
   Body body;
+  std::shared_ptr<const NumbersAhead> ahead;
   bool has_length = false;
   Clock::time_point arrived;
   Reply reply;
@@ -87,13 +88,15 @@ class Service final : public HttpHandler {
   void route_model(const CallPointer& call, size_t from);
   void route_repository(const CallPointer& call);
   void infer_v2(const CallPointer& call, const std::string& model, const std::string& version);
-  void infer_picture(const CallPointer& call, const std::string& name, const std::string& version);
+  void infer_picture(const CallPointer& call, const std::shared_ptr<ModelVersion>& model,
+                     const std::string& version);
   void infer_score(const CallPointer& call, const std::string& model, const std::string& version);
   void change_models(const CallPointer& call, const std::string& name, bool load);
 
-  // Finds the version and gives it the request; again if it was unloaded meanwhile.
-  void infer(const std::string& model, const std::string& version, InferRequest request,
-             const InferDone& done);
+  // Gives the request to the version that was found, or to its successor if it was unloaded
+  // meanwhile.
+  void infer(std::shared_ptr<ModelVersion> found, const std::string& version, InferRequest request,
+             InferDone done);
 
   void answer(const CallPointer& call, HttpResponse response);
   void answer_json(const CallPointer& call, const Json& json);

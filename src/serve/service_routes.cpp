@@ -15,7 +15,7 @@ namespace {
 }
 
 Json read_control_body(const Call& call) {
-  if (call.body == nullptr || call.body->empty()) return Json::object();
+  if (call.body->empty()) return Json::object();
   JsonReader reader(*call.body, "the request");
   Json json = reader.value();
   reader.finish();
@@ -52,7 +52,7 @@ bool Service::route_plain(const CallPointer& call) {
   }
   if (const auto page = find_page(path)) {
     require_method(*call, "GET");
-    answer(call, {.content_type = std::string(page->content_type), .body = page->body});
+    answer(call, {.content_type = page->content_type, .body = page->body});
     return true;
   }
   return false;
@@ -94,7 +94,7 @@ void Service::route_v2(const CallPointer& call) {
     if (parts[2] == "live") return answer_json(call, Json::object({{"live", true}}));
     if (parts[2] == "ready") {
       HttpResponse response{.body = Json::object({{"ready", ready}}).dump(-1)};
-      if (!ready) response.status = Status::kBadRequest;
+      if (!ready) response.status = Status::kUnavailable;
       return answer(call, std::move(response));
     }
   }
@@ -237,41 +237,40 @@ void Service::infer_v2(const CallPointer& call, const std::string& model,
     json_bytes = length;
   }
   if (!json_bytes && is_picture(*call->body)) {
-    return infer_picture(call, model, version);
+    return infer_picture(call, found, version);
   }
   const bool raw = json_bytes == size_t{0};
-  auto request = std::make_shared<InferRequest>(
+  InferRequest request =
       raw ? read_v2_raw(call->body, found->network().inputs(), found->network().takes_pictures())
-          : read_v2_request(call->body, json_bytes));
-  if (raw && call->accept.find("application/json") != std::string::npos)
-    request->all_binary = false;
-  request->times.arrived = call->arrived;
+          : read_v2_request(call->body, json_bytes, call->ahead.get());
+  call->ahead = nullptr;  // its numbers are in their tensor
+  if (raw && call->accept.find("application/json") != std::string::npos) request.all_binary = false;
+  request.times.arrived = call->arrived;
   const uint64_t bytes_in = call->body->size();
-  const auto wanted = without_inputs(*request);
-  infer(model, version, std::move(*request),
+  const auto wanted = without_inputs(request);
+  infer(found, version, std::move(request),
         answer_with(call, [wanted, found, bytes_in](const InferResult& result) {
           V2Response written = write_v2_response(*wanted, result, found->network().labels());
           found->statistics().add_bytes(bytes_in, written.body.size());
           HttpResponse response{.body = std::move(written.body)};
           if (written.json_bytes > 0) {
             response.content_type = "application/octet-stream";
-            response.headers.emplace_back("Inference-Header-Content-Length",
-                                          std::to_string(written.json_bytes));
+            response.add_header("Inference-Header-Content-Length",
+                                std::to_string(written.json_bytes));
           }
           return response;
         }));
 }
 
 // The answer is made by who computed it: drawing takes longer than the thread of the sockets has.
-void Service::infer_picture(const CallPointer& call, const std::string& name,
+void Service::infer_picture(const CallPointer& call, const std::shared_ptr<ModelVersion>& model,
                             const std::string& version) {
-  const std::shared_ptr<ModelVersion> model = registry_.find(name, version);
   const auto question =
       std::make_shared<const PictureQuestion>(read_question(call->body, call->accept, call->query));
   InferRequest request =
       read_v2_raw(call->body, model->network().inputs(), model->network().takes_pictures());
   request.times.arrived = call->arrived;
-  infer(name, version, std::move(request),
+  infer(model, version, std::move(request),
         [this, call, model, question](std::variant<InferResult, std::exception_ptr> got) {
           auto response = std::make_shared<HttpResponse>();
           auto kept = std::make_shared<decltype(got)>(std::move(got));

@@ -47,12 +47,11 @@ std::string make_uuid(uint64_t count) {
 void Service::infer_score(const CallPointer& call, const std::string& model,
                           const std::string& version) {
   require_body(*call);
-  std::vector<std::pair<std::string, std::string>> ids = {{"x-ms-request-id", make_uuid(next_id_)}};
-  if (!call->client_request_id.empty()) {
-    ids.emplace_back("x-ms-client-request-id", call->client_request_id);
-  }
-  const auto with_ids = [ids](HttpResponse response) {
-    response.headers.insert(response.headers.end(), ids.begin(), ids.end());
+  const auto with_ids = [id = make_uuid(next_id_), call](HttpResponse response) {
+    response.add_header("x-ms-request-id", id);
+    if (!call->client_request_id.empty()) {
+      response.add_header("x-ms-client-request-id", call->client_request_id);
+    }
     return response;
   };
   const std::optional<Form> given = form_of(call->content_type);
@@ -77,9 +76,9 @@ void Service::infer_score(const CallPointer& call, const std::string& model,
   request.times.arrived = call->arrived;
   auto kept = std::make_shared<InferRequest>();
   kept->outputs = request.outputs;
-  infer(name, version, std::move(request),
+  infer(registry_.find(name, version), version, std::move(request),
         answer_with(call, [kept, wanted, with_ids](const InferResult& result) {
-          return with_ids({.content_type = std::string(media_of(*wanted)),
+          return with_ids({.content_type = media_of(*wanted),
                            .body = *wanted == Form::kJson ? write_score_json(*kept, result)
                                                           : write_score_protobuf(*kept, result)});
         }));

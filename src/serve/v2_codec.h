@@ -10,16 +10,17 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/numbers_ahead.h"
+#include "serve/body.h"
 #include "serve/infer_request.h"
 
 namespace trainyard::serve {
 
-// The body of a request; lives as long as somebody holds it.
-using Body = std::shared_ptr<const std::string>;
-
 // `json_bytes` is what Inference-Header-Content-Length says: so many bytes of JSON, then the binary
-// tensors. None: JSON alone. Throws RequestError or Error naming field, expected and got.
-InferRequest read_v2_request(const Body& body, std::optional<size_t> json_bytes);
+// tensors. None: JSON alone. `ahead` has numbers of the body, if there are any. Throws RequestError
+// or Error naming field, expected and got.
+InferRequest read_v2_request(const Body& body, std::optional<size_t> json_bytes,
+                             const NumbersAhead* ahead = nullptr);
 
 // The whole body as the one input (Inference-Header-Content-Length: 0); it is BYTES, or the numbers
 // of an input with at most one open dimension. All outputs are binary.
@@ -36,8 +37,10 @@ V2Response write_v2_response(const InferRequest& request, const InferResult& res
 
 // What both forms of the protocol share, HTTP and gRPC.
 
-// Priority, timeout and what is to be echoed. Throws Error naming a parameter with a wrong value.
-void take_parameters(const Json& parameters, InferRequest& request);
+// Priority, timeout or what is to be echoed; then, for all of them, whether the values make sense.
+// Both throw Error naming a parameter with a wrong value.
+void take_parameter(const std::string& name, Json value, InferRequest& request);
+void check_parameters(const InferRequest& request);
 // BYTES elements: a length of four bytes each, and so many bytes. Throws RequestError.
 std::vector<std::string> split_texts(std::string_view bytes, std::string_view where);
 std::string join_texts(std::span<const std::string> texts);

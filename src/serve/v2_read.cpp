@@ -34,6 +34,7 @@ class Blobs {
 // An input while its fields come in any order.
 struct DraftInput {
   InputTensor input;
+  std::string place;  // in errors; made when it is needed
   bool has_shape = false;
   bool has_type = false;
   bool has_data = false;
@@ -44,8 +45,15 @@ struct DraftInput {
 
 class RequestReader {
  public:
-  RequestReader(const Body& body, std::string_view json, std::string_view blobs)
-      : body_(body), reader_(json, "the request"), blobs_(blobs), has_blobs_(!blobs.empty()) {}
+  RequestReader(const Body& body, std::string_view json, std::string_view blobs,
+                const NumbersAhead* ahead)
+      : body_(body),
+        reader_(json, "the request"),
+        blobs_(blobs),
+        has_blobs_(!blobs.empty()),
+        ahead_(ahead) {
+    reader_.set_ahead(ahead);
+  }
 
   InferRequest read() {
     std::string key;
@@ -74,15 +82,32 @@ class RequestReader {
       }
     }
     take_blobs();
-    request_.owners.push_back(body_);
+    request_.owners.push_back(body_.owner());
     return std::move(request_);
   }
 
  private:
   void read_parameters() {
-    const Json parameters = reader_.value();
-    if (!parameters.is_object()) reader_.fail("field 'parameters' is no object");
-    take_parameters(parameters, request_);
+    if (reader_.peek() != JsonReader::Kind::kObject) {
+      reader_.fail("field 'parameters' is no object");
+    }
+    read_members([&](const std::string& key) {
+      // A member is looked for among all others.
+      if (!request_.parameters.is_null() &&
+          request_.parameters.members().size() >= JsonReader::kMaxMembers) {
+        reader_.fail("too many parameters");
+      }
+      take_parameter(key, reader_.value(), request_);
+    });
+    check_parameters(request_);
+  }
+
+  // Calls `take` with each key of an object, to read the value.
+  template <typename Take>
+  void read_members(const Take& take) {
+    std::string key;
+    reader_.enter_object();
+    while (reader_.next_key(key)) take(key);
   }
 
   void read_inputs() {
@@ -99,6 +124,7 @@ class RequestReader {
     while (reader_.next_key(key)) {
       if (key == "name") {
         draft.input.name = reader_.text();
+        draft.place.clear();
       } else if (key == "datatype") {
         read_type(draft);
       } else if (key == "shape") {
@@ -120,10 +146,13 @@ class RequestReader {
     finish_input(draft);
   }
 
-  std::string where(const DraftInput& draft) const {
-    const auto index = static_cast<size_t>(&draft - drafts_.data());
-    return draft.input.name.empty() ? fmt::format("inputs[{}]", index)
-                                    : fmt::format("input '{}'", draft.input.name);
+  const std::string& where(DraftInput& draft) const {
+    if (draft.place.empty()) {
+      const auto index = static_cast<size_t>(&draft - drafts_.data());
+      draft.place = draft.input.name.empty() ? fmt::format("inputs[{}]", index)
+                                             : "input '" + draft.input.name + "'";
+    }
+    return draft.place;
   }
 
   void read_type(DraftInput& draft) {
@@ -134,6 +163,7 @@ class RequestReader {
 
   void read_shape(DraftInput& draft) {
     constexpr size_t kMostDims = 32;
+    draft.input.shape.reserve(4);
     reader_.enter_array();
     while (reader_.next_item()) {
       if (draft.input.shape.size() == kMostDims) reader_.fail("too many dimensions");
@@ -144,16 +174,18 @@ class RequestReader {
   }
 
   void read_input_parameters(DraftInput& draft) {
-    const Json parameters = reader_.value();
-    if (const Json* size = parameters.find("binary_data_size")) {
-      draft.binary_size = size->as_int();
-      TY_REQUIRE(*draft.binary_size >= 0, "{}: binary_data_size is {}", where(draft),
-                 *draft.binary_size);
-    }
-    if (parameters.find("shared_memory_region") != nullptr) {
-      refuse(Status::kNotImplemented, "{}: shared memory is not supported; send the data",
-             where(draft));
-    }
+    read_members([&](const std::string& key) {
+      if (key == "binary_data_size") {
+        draft.binary_size = reader_.integer();
+        TY_REQUIRE(*draft.binary_size >= 0, "{}: binary_data_size is {}", where(draft),
+                   *draft.binary_size);
+      } else if (key == "shared_memory_region") {
+        refuse(Status::kNotImplemented, "{}: shared memory is not supported; send the data",
+               where(draft));
+      } else {
+        reader_.skip();
+      }
+    });
   }
 
   void read_data(JsonReader& reader, DraftInput& draft) {
@@ -170,7 +202,7 @@ class RequestReader {
   }
 
   void finish_input(DraftInput& draft) {
-    const std::string name = where(draft);
+    const std::string& name = where(draft);
     if (draft.input.name.empty()) refuse(Status::kBadRequest, "{} has no 'name'", name);
     if (!draft.has_type) refuse(Status::kBadRequest, "{} has no 'datatype'", name);
     if (!draft.has_shape) refuse(Status::kBadRequest, "{} has no 'shape'", name);
@@ -179,6 +211,7 @@ class RequestReader {
     }
     if (draft.raw_data.data() != nullptr) {
       JsonReader reader(draft.raw_data, name);
+      reader.set_ahead(ahead_);
       read_data(reader, draft);
     }
   }
@@ -191,6 +224,22 @@ class RequestReader {
     }
   }
 
+  void read_output_parameter(const std::string& name, WantedOutput& output, bool& said) {
+    if (name == "binary_data") {
+      output.binary = reader_.boolean();
+      said = true;
+    } else if (name == "classification") {
+      output.classes = reader_.integer();
+      TY_REQUIRE(output.classes > 0,
+                 "outputs[{}].parameters.classification is {}, expected 1 or more",
+                 request_.outputs.size(), output.classes);
+    } else if (name == "shared_memory_region") {
+      refuse(Status::kNotImplemented, "shared memory is not supported");
+    } else {
+      reader_.skip();
+    }
+  }
+
   void read_output() {
     WantedOutput output;
     bool said = false;
@@ -200,21 +249,7 @@ class RequestReader {
       if (key == "name") {
         output.name = reader_.text();
       } else if (key == "parameters") {
-        const Json parameters = reader_.value();
-        if (const Json* binary = parameters.find("binary_data")) {
-          output.binary = binary->as_bool();
-          said = true;
-        }
-        if (const Json* classes = parameters.find("classification")) {
-          output.classes = classes->as_int();
-          TY_REQUIRE(output.classes > 0,
-                     "outputs[{}].parameters.classification is {}, expected "
-                     "1 or more",
-                     request_.outputs.size(), output.classes);
-        }
-        if (parameters.find("shared_memory_region") != nullptr) {
-          refuse(Status::kNotImplemented, "shared memory is not supported");
-        }
+        read_members([&](const std::string& name) { read_output_parameter(name, output, said); });
       } else {
         reader_.skip();
       }
@@ -248,7 +283,7 @@ class RequestReader {
 
   void take_blob(DraftInput& draft) {
     InputTensor& input = draft.input;
-    const std::string name = where(draft);
+    const std::string& name = where(draft);
     const std::string_view bytes = blobs_.take(static_cast<size_t>(*draft.binary_size), name);
     if (!input.dtype) {
       input.texts = split_texts(bytes, name);
@@ -264,7 +299,7 @@ class RequestReader {
     input.bytes = bytes.size();
   }
 
-  void check_count(const DraftInput& draft) const {
+  void check_count(DraftInput& draft) const {
     require_elements(static_cast<int64_t>(draft.input.texts.size()), draft.input.shape,
                      where(draft));
   }
@@ -273,6 +308,7 @@ class RequestReader {
   JsonReader reader_;
   Blobs blobs_;
   bool has_blobs_;
+  const NumbersAhead* ahead_;
   InferRequest request_;
   std::vector<DraftInput> drafts_;
   std::vector<bool> said_binary_;
@@ -280,18 +316,19 @@ class RequestReader {
 
 }  // namespace
 
-void take_parameters(const Json& parameters, InferRequest& request) {
-  for (const auto& [name, value] : parameters.members()) {
-    if (name == "binary_data_output") {
-      request.all_binary = value.as_bool();
-    } else if (name == "priority") {
-      request.priority = value.as_int();
-    } else if (name == "timeout") {
-      request.timeout = std::chrono::microseconds(value.as_int());
-    } else {
-      request.parameters[name] = value;
-    }
+void take_parameter(const std::string& name, Json value, InferRequest& request) {
+  if (name == "binary_data_output") {
+    request.all_binary = value.as_bool();
+  } else if (name == "priority") {
+    request.priority = value.as_int();
+  } else if (name == "timeout") {
+    request.timeout = std::chrono::microseconds(value.as_int());
+  } else {
+    request.parameters[name] = std::move(value);
   }
+}
+
+void check_parameters(const InferRequest& request) {
   TY_REQUIRE(request.priority >= 0, "parameters.priority is {}, expected 0 or more",
              request.priority);
   TY_REQUIRE(!request.timeout || request.timeout->count() >= 0,
@@ -334,14 +371,15 @@ std::shared_ptr<const InferRequest> without_inputs(const InferRequest& request) 
   return rest;
 }
 
-InferRequest read_v2_request(const Body& body, std::optional<size_t> json_bytes) {
+InferRequest read_v2_request(const Body& body, std::optional<size_t> json_bytes,
+                             const NumbersAhead* ahead) {
   const std::string_view whole = *body;
   if (json_bytes && *json_bytes > whole.size()) {
     refuse(Status::kBadRequest, "Inference-Header-Content-Length is {}, but the body has {} bytes",
            *json_bytes, whole.size());
   }
   const size_t split = json_bytes.value_or(whole.size());
-  return RequestReader(body, whole.substr(0, split), whole.substr(split)).read();
+  return RequestReader(body, whole.substr(0, split), whole.substr(split), ahead).read();
 }
 
 InferRequest read_v2_raw(const Body& body, std::span<const TensorSpec> inputs,
@@ -353,7 +391,7 @@ InferRequest read_v2_raw(const Body& body, std::span<const TensorSpec> inputs,
   const TensorSpec& spec = inputs[0];
   InferRequest request;
   request.all_binary = true;
-  request.owners.push_back(body);
+  request.owners.push_back(body.owner());
   InputTensor input{.name = spec.name, .dtype = std::nullopt, .shape = {1}};
   int64_t known = dtype_size(spec.dtype);
   size_t open = spec.dims.size();
@@ -370,7 +408,7 @@ InferRequest read_v2_raw(const Body& body, std::span<const TensorSpec> inputs,
   const auto size = static_cast<int64_t>(body->size());
   const bool numbers = open != spec.dims.size() ? known > 0 && size % known == 0 : size == known;
   if (!numbers && takes_pictures) {
-    input.texts.push_back(*body);
+    input.texts.emplace_back(*body);
     request.inputs.push_back(std::move(input));
     return request;
   }

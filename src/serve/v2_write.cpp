@@ -2,7 +2,7 @@
 #include <cstring>
 #include <numeric>
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include "base/text.h"
 #include "serve/json_data.h"
@@ -19,6 +19,7 @@ class ResponseWriter {
       : request_(request), result_(result), labels_(labels) {}
 
   V2Response write() {
+    json_.reserve(512);
     json_ = "{\"model_name\":";
     append_text(json_, result_.model);
     json_ += ",\"model_version\":";
@@ -56,11 +57,18 @@ class ResponseWriter {
     if (json_.back() != '[') json_ += ',';
     json_ += "{\"name\":";
     append_text(json_, name);
-    json_ += fmt::format(",\"datatype\":\"{}\",\"shape\":[{}]", datatype, fmt::join(dims, ","));
+    json_.append(",\"datatype\":\"").append(datatype).append("\",\"shape\":[");
+    for (const int64_t dim : dims) {
+      if (json_.back() != '[') json_ += ',';
+      json_ += std::to_string(dim);
+    }
+    json_ += ']';
   }
 
   void write_blob(std::string_view bytes) {
-    json_ += fmt::format(",\"parameters\":{{\"binary_data_size\":{}}}}}", bytes.size());
+    json_.append(",\"parameters\":{\"binary_data_size\":")
+        .append(std::to_string(bytes.size()))
+        .append("}}");
     blobs_.push_back(bytes);
     any_binary_ = true;
   }

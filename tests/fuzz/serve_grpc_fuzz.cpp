@@ -8,8 +8,7 @@
 using namespace trainyard::serve;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto message =
-      std::make_shared<const std::string>(reinterpret_cast<const char*>(data), size);
+  const auto message = Body(std::string(reinterpret_cast<const char*>(data), size));
   try {
     read_infer_message(message);
   } catch (const trainyard::Error&) {  // the answers to a message that is wrong

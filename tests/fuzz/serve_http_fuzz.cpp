@@ -17,18 +17,19 @@ class FuzzWire final : public Wire {
  public:
   FuzzWire(std::string_view bytes, size_t piece) : left_(bytes), piece_(piece) {}
 
-  void open(std::function<void(bool)> done) override {
-    pending.push_back([done = std::move(done)] { done(true); });
+  void open(std::shared_ptr<WireUser> user) override {
+    pending.push_back([user = std::move(user)] { user->on_open(true); });
   }
-  void read_some(char* data, size_t size, std::function<void(size_t)> done) override {
+  void read_some(char* data, size_t size, std::shared_ptr<WireUser> user) override {
     const size_t count = std::min({size, piece_, left_.size()});
     std::memcpy(data, left_.data(), count);
     left_.remove_prefix(count);
-    pending.push_back([done = std::move(done), count] { done(count); });
+    pending.push_back([user = std::move(user), count] { user->on_read(count); });
   }
-  void write(std::string_view, std::string_view, std::function<void(bool)> done) override {
-    pending.push_back([done = std::move(done)] { done(true); });
+  void write(std::string_view, std::string_view, std::shared_ptr<WireUser> user) override {
+    pending.push_back([user = std::move(user)] { user->on_written(true); });
   }
+  void finish_writing() override {}
   void stop() override {}
   void close() override {}
 
@@ -58,7 +59,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   auto session = std::make_shared<HttpSession>(
       std::make_unique<FuzzWire>(bytes, size_t{1} + data[0]), "peer", echo, limits,
-      [](std::function<void()> work) { pending.push_back(std::move(work)); });
+      [](std::shared_ptr<HttpSession> who, std::function<HttpResponse()> make) {
+        pending.push_back([who = std::move(who), make = std::move(make)] { who->respond(make()); });
+      });
   session->start();
   session.reset();
   while (!pending.empty()) {

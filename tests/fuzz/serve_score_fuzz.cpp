@@ -22,7 +22,7 @@ void attempt(F&& f) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto body = std::make_shared<const std::string>(reinterpret_cast<const char*>(data), size);
+  const Body body(std::string(reinterpret_cast<const char*>(data), size));
   attempt([&] { read_score_protobuf(body); });
   attempt([&] { read_score_json(body); });
   attempt([&] { read_config(parse_text_proto(*body, "fuzz"), {}, "fuzz"); });

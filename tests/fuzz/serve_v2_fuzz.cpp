@@ -25,8 +25,7 @@ void attempt(F&& f) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
   const size_t json_bytes = data[0] | static_cast<size_t>(data[1]) << 8;
-  const auto body =
-      std::make_shared<const std::string>(reinterpret_cast<const char*>(data) + 2, size - 2);
+  const auto body = Body(std::string(reinterpret_cast<const char*>(data) + 2, size - 2));
   static const std::vector<TensorSpec> kOpen = {{"x", trainyard::DType::kF32, {-1, -1}}};
   static const std::vector<TensorSpec> kFixed = {{"x", trainyard::DType::kI64, {-1, 3}}};
   attempt([&] { read_v2_request(body, std::nullopt); });

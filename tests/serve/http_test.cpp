@@ -97,6 +97,13 @@ class HttpTest : public ::testing::Test {
 TEST_F(HttpTest, DescribesItselfAndItsModels) {
   EXPECT_EQ(get("/v2/health/live").status, 200);
   EXPECT_EQ(get("/v2/health/ready").status, 200);
+  registry_.begin_start();
+  EXPECT_EQ(get("/v2/health/live").status, 200);
+  EXPECT_EQ(get("/v2/health/ready").status, 503);
+  EXPECT_EQ(get("/v2/models/other").status, 503);
+  EXPECT_EQ(get("/v2/models/sum").status, 200);
+  registry_.end_start();
+  EXPECT_EQ(get("/v2/models/other").status, 404);
   EXPECT_EQ(Json::parse(get("/v2").body, "").at("name").as_string(), "trainyard");
   EXPECT_EQ(get("/v2/models/sum").body,
             R"({"name":"sum","versions":["1"],"platform":"onnxruntime_onnx",)"
@@ -259,6 +266,7 @@ HttpLimits short_limits() {
   limits.connections = 3;
   limits.idle = std::chrono::seconds(1);
   limits.header = std::chrono::seconds(1);
+  limits.body_bytes = 1 << 20;
   return limits;
 }
 
@@ -280,6 +288,14 @@ TEST_F(ImpatientTest, WantsATokenInTimeAndNotTooOften) {
   EXPECT_GT(refused, 0);
   LoadClient three(address_, 3);
   EXPECT_EQ(get("/v2").status, 503);
+}
+
+// It is still sending when it is refused, and reads the answer afterwards.
+TEST_F(ImpatientTest, AnswersAClientThatSendsTooMuch) {
+  const std::string much(8 << 20, 'x');
+  const std::string head = fmt::format(
+      "POST /v2/models/sum/infer HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", much.size());
+  EXPECT_NE(raw(head + much).find(" 413 "), std::string::npos);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "serve/fixture.h"
+#include "serve/idle_memory.h"
 #include "serve/status.h"
 
 namespace trainyard::serve {
@@ -129,6 +130,27 @@ TEST_F(ModelVersionTest, AnswersFromTheCache) {
   EXPECT_EQ(model.statistics().snapshot().executions, 2U);
   model.shut_down(Clock::now());
   EXPECT_EQ(cache_.bytes(), 0);
+}
+
+TEST_F(ModelVersionTest, ComputesSmallNetworksOnEveryCore) {
+  ComputeGate two(2);
+  ModelVersion small(named("sum"), 1, sum_source(), {two, nullptr});
+  EXPECT_EQ(small.config().instances, 2);
+  EXPECT_EQ(small.network().threads(), 1);
+  ModelConfig config = named("sum");
+  config.instances = 1;
+  EXPECT_EQ(ModelVersion(config, 1, sum_source(), {two, nullptr}).config().instances, 1);
+}
+
+TEST(IdleMemory, GivesWholePagesBack) {
+  std::vector<char> block(1 << 20, 'x');
+  forget_pages(block.data(), block.size());
+  const auto lost = std::count(block.begin(), block.end(), '\0');
+  EXPECT_GT(lost, (1 << 20) - 2 * 65'536);
+  std::fill(block.begin(), block.end(), 'y');
+  forget_pages(block.data() + 1, 10);
+  forget_what_loading_needed();
+  EXPECT_EQ(std::count(block.begin(), block.end(), 'y'), 1 << 20);
 }
 
 TEST_F(ModelVersionTest, KeepsTheOrderOfRequests) {

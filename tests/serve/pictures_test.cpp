@@ -50,7 +50,7 @@ class PicturesTest : public ::testing::Test {
   }
   static HttpResponse ask(ModelVersion& model, std::string_view accept, std::string_view query,
                           int64_t side = 64) {
-    const auto body = std::make_shared<std::string>(picture(side));
+    const Body body(picture(side));
     InferRequest request =
         read_v2_raw(body, model.network().inputs(), model.network().takes_pictures());
     Answer answer;
@@ -131,7 +131,7 @@ TEST_F(PicturesTest, GetTheBoxesOfADetector) {
   const HttpResponse drawn = ask(model, "image/png", "");
   EXPECT_NE(data::decode_image(drawn.body, "the answer").pixels,
             data::decode_image(picture(), "the picture").pixels);
-  EXPECT_NE(error_of([] { read_question(nullptr, "", "threshold=2"); }).find("from 0 to 1"),
+  EXPECT_NE(error_of([] { read_question({}, "", "threshold=2"); }).find("from 0 to 1"),
             std::string::npos);
 }
 

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import ssl
 import struct
 import subprocess
@@ -84,6 +85,35 @@ def test_one_model():
     status, answer = server.json("POST", "/v2/models/lenet5/infer", zeros(metadata))
     check(status == 200 and len(answer["outputs"][0]["data"]) == 10, "it infers")
     check(server.end() == 0, "SIGTERM ends it with 0")
+
+
+def test_loading():
+    """While a network is loaded the server says that it lives and is not ready yet."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen([PROGRAM, "serve", "resnet50", "--port", str(port)], stdout=subprocess.DEVNULL)
+
+    def ask(path):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection.request("GET", path)
+        return connection.getresponse().status
+
+    while True:
+        try:
+            live = ask("/v2/health/live")
+            break
+        except ConnectionError:
+            time.sleep(0.002)
+    seen = [ask("/v2/health/ready"), ask("/v2/models/resnet50")]
+    check(live == 200 and seen == [503, 503], f"live, and not ready while it loads: {live}, {seen}")
+    while ask("/v2/health/ready") != 200:
+        time.sleep(0.01)
+    check(ask("/v2/models/resnet50") == 200, "then ready")
+    process.send_signal(signal.SIGTERM)
+    check(process.wait(timeout=60) == 0, "and ends with 0")
+    broken = subprocess.run([PROGRAM, "serve", "no-such-network", "--port", "0"], capture_output=True, text=True)
+    check(broken.returncode == 2 and "no-such-network" in broken.stderr, "what cannot be loaded ends it with 2")
 
 
 def write_png(path, width, height, grey):
@@ -213,6 +243,7 @@ def test_tls_and_token():
 
 FOLDER.mkdir(parents=True, exist_ok=True)
 test_one_model()
+test_loading()
 test_run_with_pictures()
 test_drain()
 test_repository()

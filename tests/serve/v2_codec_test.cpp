@@ -12,7 +12,7 @@ namespace trainyard::serve {
 namespace {
 
 Body body_of(std::string text) {
-  return std::make_shared<const std::string>(std::move(text));
+  return Body(std::move(text));
 }
 
 InferRequest read(const std::string& json) {

@@ -157,7 +157,8 @@ std::string ControlMessages::write(std::string_view method, const HttpResponse& 
   std::string json = response.body;
   if (response.status != Status::kOk) {
     const bool answer = known.refusal_is_answer && (response.status == Status::kBadRequest ||
-                                                    response.status == Status::kNotFound);
+                                                    response.status == Status::kNotFound ||
+                                                    response.status == Status::kUnavailable);
     if (!answer) throw RequestError(response.status, error_text(response));
     json = R"({"ready":false})";
   }

@@ -142,12 +142,12 @@ class Call {
 
   void handle() {
     arrived_ = Clock::now();
-    const auto message = std::make_shared<const std::string>(bytes_of(in_));
+    const Body message(bytes_of(in_));
     in_.Clear();
     std::optional<HttpForm> form;
     const bool infers = streams_ || method_ == "ModelInfer";
     try {
-      if (!infers) form = core_.control.read(method_, *message);
+      if (!infers) form = core_.control.read(method_, std::string(*message));
     } catch (const Error& error) {
       return finish({grpc::StatusCode::INVALID_ARGUMENT, error.what()});
     }
@@ -163,7 +163,7 @@ class Call {
     }
     if (infers) return infer(message);
     HttpRequest request = request_of(form->method, form->target);
-    request.body = std::make_shared<const std::string>(form->body);
+    request.body = Body(form->body);
     request.has_length = true;
     core_.service.handle(request, reply());
   }

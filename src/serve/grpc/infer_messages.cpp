@@ -159,7 +159,12 @@ class RequestReader {
   InferMessage read() {
     WireReader reader(std::as_bytes(std::span(*message_)));
     while (!reader.done()) read_field(reader.next());
-    take_parameters(parameters_, out_.request);
+    if (parameters_.is_object()) {
+      for (const auto& [name, value] : parameters_.members()) {
+        take_parameter(name, value, out_.request);
+      }
+    }
+    check_parameters(out_.request);
     if (!raw_.empty() && raw_.size() != drafts_.size()) {
       refuse(Status::kBadRequest,
              "raw_input_contents has {} entries, expected one for each of {} inputs", raw_.size(),
@@ -167,7 +172,7 @@ class RequestReader {
     }
     for (size_t i = 0; i < drafts_.size(); ++i) finish_input(i);
     out_.request.all_binary = true;
-    out_.request.owners.push_back(message_);
+    out_.request.owners.push_back(message_.owner());
     return std::move(out_);
   }
 

@@ -1,0 +1,17 @@
+// Memory that a process which waits does not need.
+#pragma once
+
+#include <cstddef>
+
+namespace trainyard::serve {
+
+// The pages that lie wholly within a block go back to the system; what was in them is lost, and
+// they are zero when they are next used.
+void forget_pages(void* data, size_t bytes);
+
+// Gives back what the allocator holds for nobody, and the pages of the program and its libraries
+// that were mapped to be read and executed: most of them only loading needed. Those in use come
+// back from the page cache one by one.
+void forget_what_loading_needed();
+
+}  // namespace trainyard::serve
