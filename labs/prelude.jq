@@ -88,6 +88,11 @@ def two_digits:
   | until(.unit == 4 or (.value | fabs) < 999.5; {value: (.value / 1000), unit: (.unit + 1)})
   | .unit as $unit
   | (.value | if fabs >= 99.5 then (. / 10 | round) * 10 | fixed(0) elif fabs >= 9.95 or $unit == 0 then fixed(0) else fixed(1) end) + ["", "K", "M", "G", "T"][$unit];
+# 0.9 | money -> "$0.90"
+def money: "$" + fixed(2);
+# Notes of predictions about the factors behind them, once each: links with the share of their bandwidth, what the stack was fitted to.
+def factors: [.[].result.notes[]? | select(startswith("model:") or startswith("cluster:") or startswith("fitted")) | gsub("^(model|cluster): "; "") | gsub("PALEO \\(head\\)"; "PALEO") | gsub("of the network"; "of the bandwidth of links")]
+  | reduce .[] as $note ([]; if index($note) then . else . + [$note] end) | if length == 0 then "none" else join("; ") end;
 # Rows of predictions that fit into the memory of the device.
 def fitting: map(select(.fits != false));
 # Predictions with those that do not fit marked for tables.

@@ -286,12 +286,22 @@ report::Listing listing_of(const YamlView& view, const Answers& answers) {
   return listing;
 }
 
+report::Formula formula_of(const YamlView& view, const Answers& answers) {
+  const std::string source = filled(view, answers);
+  try {
+    return report::Formula(source);
+  } catch (const Error& error) {
+    view.fail(error.what());
+  }
+}
+
 bool is_true(const Json& value) {
   return !value.is_null() && !(value.is_bool() && !value.as_bool());
 }
 
 void add_contents(const YamlView& view, const Answers& answers, report::Document& document) {
-  view.only({"heading", "text", "answer", "code", "table", "chart", "picture", "listing", "when"});
+  view.only({"heading", "text", "answer", "code", "formula", "table", "chart", "picture", "listing",
+             "when"});
   if (const auto when = view.find("when")) {
     if (!is_true(asked(*when, answers))) return;
   }
@@ -304,6 +314,7 @@ void add_contents(const YamlView& view, const Answers& answers, report::Document
   if (const auto block = view.find("code")) {
     add(report::Paragraph{answers.filled(block->text(), block->where()), report::Tone::kCode});
   }
+  if (const auto block = view.find("formula")) add(formula_of(*block, answers));
   if (const auto block = view.find("table")) add(table_of(*block, answers));
   if (const auto block = view.find("chart")) add(chart_of(*block, answers));
   if (const auto block = view.find("picture")) add(picture_of(*block, answers));
@@ -321,9 +332,12 @@ void add_block(const YamlView& view, const Answers& answers, report::Document& d
   }
 }
 
+// Numbers at random, or shapes that are drawn.
 bool names_synthetic_data(const Json& settings) {
   return std::any_of(settings.members().begin(), settings.members().end(), [](const auto& entry) {
-    return entry.second.is_string() && entry.second.as_string().starts_with("synthetic:");
+    if (!entry.second.is_string()) return false;
+    const std::string& text = entry.second.as_string();
+    return text.starts_with("synthetic:") || text.starts_with("shapes:");
   });
 }
 
@@ -349,8 +363,8 @@ std::string weak_evidence(const Lab& lab, const Json& data) {
   constexpr int64_t kFewSteps = 10;
   const Json* steps = settings.find("steps");
   if (steps != nullptr && steps->is_number() && steps->as_int() < kFewSteps) {
-    reasons.push_back(
-        fmt::format("times of epochs are extrapolated from {} steps", steps->as_int()));
+    reasons.push_back(fmt::format("times of epochs are extrapolated from {} step{}",
+                                  steps->as_int(), steps->as_int() == 1 ? "" : "s"));
   }
   const Json* load = data.find("load_average");
   const double cores = data.at("machine").at("threads").as_number();
@@ -358,8 +372,8 @@ std::string weak_evidence(const Lab& lab, const Json& data) {
   if (load != nullptr && load->as_number() > kBusy &&
       std::any_of(lab.steps.begin(), lab.steps.end(), takes_times)) {
     reasons.push_back(
-        fmt::format("the machine was busy when it began (load {:.1f} on {:.0f} cores)",
-                    load->as_number(), cores));
+        fmt::format("the machine was busy when it began (load {:.1f} on {:.0f} core{})",
+                    load->as_number(), cores, cores == 1 ? "" : "s"));
   }
   if (names_synthetic_data(settings)) reasons.emplace_back("the data are synthetic");
   if (reasons.empty()) return "";

@@ -122,6 +122,17 @@ Json value_of(const std::string& text) {
   return document->json().at("value");
 }
 
+// `text` as a value of the kind that the setting has: a text stays one, commas included, and a list
+// may have one value.
+Json value_like(const Json& usual, const std::string& text) {
+  if (usual.is_string() && !is_query(usual)) return text;
+  Json value = value_of(text);
+  if (!usual.is_array() || value.is_array()) return value;
+  Json list = Json::array();
+  list.push_back(std::move(value));
+  return list;
+}
+
 std::string substituted(const std::string& text, const Json& words, const std::string& where) {
   std::string out;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -251,7 +262,10 @@ Json settings_of(const Lab& lab, const Choices& choices) {
   for (const std::string& text : choices.set) {
     const size_t equals = text.find('=');
     TY_REQUIRE(equals != std::string::npos, "--set {}: expected key=value", text);
-    change(text.substr(0, equals), value_of(text.substr(equals + 1)), "--set");
+    const std::string name = text.substr(0, equals);
+    const Json* usual = settings.find(name);
+    const std::string given = text.substr(equals + 1);
+    change(name, usual != nullptr ? value_like(*usual, given) : value_of(given), "--set");
   }
   const Json machine = Json::object(
       {{"cores", static_cast<int64_t>(std::thread::hardware_concurrency())},

@@ -82,7 +82,7 @@ std::vector<Section> sections_of(const Json& bundle) {
 
 bool is_prose(const Json& block) {
   const std::string& kind = block.at("kind").as_string();
-  return kind == "text" || kind == "answer" || kind == "notice";
+  return kind == "text" || kind == "formula" || kind == "answer" || kind == "notice";
 }
 
 Json shown(const std::vector<const Json*>& blocks) {

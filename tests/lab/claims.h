@@ -9,17 +9,20 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "lab/query.h"
 #include "lab/run_lab.h"
 #include "support/temporary_folder.h"
 
 namespace trainyard::lab::claims {
 
-// What all answers and texts of the report say, in one line; notices only if they are asked for.
+// What all answers, texts and formulas of the report say, in one line; notices only if they are
+// asked for.
 inline std::string said(const std::string& name, const Json& data, bool notices = true) {
   const report::Document document = lab_document(load_lab(name), data, "trainyard lab run " + name);
   std::string all = document.title + " ";
   for (const report::Block& block : document.blocks) {
+    if (const auto* formula = std::get_if<report::Formula>(&block)) all += formula->text() + " ";
     const auto* paragraph = std::get_if<report::Paragraph>(&block);
     if (paragraph == nullptr) continue;
     if (notices || paragraph->tone != report::Tone::kNotice) all += paragraph->text + " ";

@@ -36,6 +36,10 @@ TEST(Query, PreludeWritesNumbersForPeople) {
       {"67108864 | bytes_text", "64.0 MiB"},
       {"[\"a\", \"b\", \"c\"] | listed", "a, b and c"},
       {"[[11, 10], [9, 10]] | mean_error | fixed(2)", "0.10"},
+      {"0.9 | money", "$0.90"},
+      {R"([{result: {notes: ["model: PALEO (head), 62 % of peak", "price: 3", "cluster: x", "cluster: x"]}}] | factors)",
+       "PALEO, 62 % of peak; x"},
+      {"[{result: {}}] | factors", "none"},
       {"150528 | two_digits", "150K"},
       {"3211264 | two_digits", "3.2M"},
       {"25088 | two_digits", "25K"},
@@ -170,6 +174,10 @@ TEST_F(LabTest, QuickAndSetChangeSettings) {
   EXPECT_THROW(settings_of(lab_, {.set = {"c=5"}}), Error);
   EXPECT_THROW(settings_of(lab_, {.set = {"b"}}), Error);
   EXPECT_EQ(settings_of(lab_, {.set = {"a=3,4"}}).at("a").items()[1].as_int(), 4);
+  // Of the kind that the setting has: a list of one, a text with commas.
+  EXPECT_EQ(settings_of(lab_, {.set = {"a=3"}}).at("a").items().size(), 1U);
+  EXPECT_EQ(settings_of(lab_, {.set = {"name=x:3,n=4"}}).at("name").as_string(), "x:3,n=4");
+  EXPECT_EQ(settings_of(lab_, {.set = {"name=4"}}).at("name").as_string(), "4");
 }
 
 TEST_F(LabTest, GoesOnWhereItStopped) {

@@ -44,6 +44,16 @@ TEST(Notebook, HasTheQuestionTheCodeAndASectionPerHeading) {
   EXPECT_EQ(ids.size(), cells.size());
 }
 
+TEST(Notebook, FormulasAreLatexInTheText) {
+  report::Document document = lab_report();
+  document.blocks.insert(document.blocks.begin() + 2,
+                         report::Formula(R"(S = \frac{100}{8} = 12.5)"));
+  const Json file = Json::parse(notebook(document, {.name = "speed"}), "f");
+  const std::string source = source_of(file.at("cells").items()[2]);
+  EXPECT_NE(source.find("What was done.\n\n$$S=\\frac{100}{8}=12.5$$\n"), std::string::npos)
+      << source;
+}
+
 TEST(Notebook, BlankLeavesTheConclusionOut) {
   const std::string text = notebook(lab_report(), {.name = "speed", .blank = true});
   EXPECT_EQ(text.find("It is fast."), std::string::npos);
