@@ -197,15 +197,18 @@ void Args::flag(const std::string& flag, bool& target, const std::string& help) 
   impl_->app.add_flag(flag, target, help);
 }
 
-void Args::format(report::Format& target) {
+void Args::format(report::Format& target, bool notebooks) {
   impl_->format = &target;
-  const auto set = [&target](const std::string& name) {
+  const auto set = [&target, notebooks](const std::string& name) {
     target.kind = report::format_from_name(name);
+    TY_REQUIRE(notebooks || target.kind != report::Format::kNotebook,
+               "format 'ipynb' is of 'lab run' alone");
   };
   impl_->app
       .add_option_function<std::string>(
           "--format", set, "Output: text, md, csv, json, html, or all of it for notebooks: bundle")
-      ->type_name("text|md|csv|json|html|bundle");
+      ->type_name(notebooks ? "text|md|csv|json|html|bundle|ipynb"
+                            : "text|md|csv|json|html|bundle");
   impl_->app.add_flag_callback(
       "--json", [&target] { target.kind = report::Format::kJson; }, "The same as --format json");
   const auto write = [this, &target](const std::string& file) {

@@ -46,8 +46,9 @@ class Args {
   void choice(const std::string& flag, std::string& target, const std::vector<std::string>& choices,
               const std::string& help);
   void flag(const std::string& flag, bool& target, const std::string& help);
-  // --format text|md|csv|json|html, --json, and --html FILE, which run_program() acts on.
-  void format(report::Format& target);
+  // --format text|md|csv|json|html|bundle, --json, and --html FILE, which run_program() acts on.
+  // With `notebooks`, ipynb too, which report::render() leaves to the command.
+  void format(report::Format& target, bool notebooks = false);
   // Of --html; empty: the result goes to stdout.
   const std::string& html_file() const;
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "report/table.h"
 #include "tensor/tensor.h"
 

@@ -62,8 +62,8 @@ report::Document evaluate_detector(Graph graph, const data::Dataset& set, data::
       std::move(graph), loader,
       [&](Graph& model) {
         return std::make_unique<CountedEvaluator>(
-            detect::make_detection_evaluator(model, set.num_classes(), &seen), loader.num_batches(),
-            request.quiet);
+            detect::make_detection_evaluator(model, request.shapes, set.num_classes(), &seen),
+            loader.num_batches(), request.quiet);
       },
       request.threads);
   std::vector<std::string> names;

@@ -6,12 +6,14 @@
 
 #include "cli/reports/detection_report.h"
 #include "data/loader.h"
+#include "detect/priors.h"
 #include "ir/graph.h"
 
 namespace trainyard::cli {
 
 struct DetectorTest {
   DetectionReport report;
+  std::vector<detect::PriorShape> shapes;  // of the priors
   int threads = 0;
   bool quiet = false;
   std::string detections;  // file to write them to, as COCO's results; empty: none

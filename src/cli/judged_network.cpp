@@ -31,8 +31,7 @@ void JudgedNetwork::check() const {
 }
 
 onnx_io::Metadata JudgedNetwork::metadata() const {
-  if (!network::is_path(model)) return {};
-  return onnx_io::read_metadata(network::model_file(model));
+  return network::metadata_of(model, weights);
 }
 
 std::string JudgedNetwork::steps(const onnx_io::Metadata& metadata,

@@ -35,6 +35,9 @@ class ModelArgument {
   // MODEL with inputs of these shapes, unless --shape says otherwise.
   Graph load_for(const std::map<std::string, Shape>& shapes) const;
 
+  // What MODEL and its weights say of themselves.
+  onnx_io::Metadata metadata() const { return network::metadata_of(text_, request_.weights); }
+
   std::optional<int64_t> batch() const { return request_.batch; }
 
  private:

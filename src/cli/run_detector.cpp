@@ -64,7 +64,7 @@ class Detector {
     steps_ = steps != metadata.end() ? steps->second : detect::default_steps(input[2]);
     const auto picture = metadata.find(onnx_io::kPictureKey);
     picture_ = data::parse_picture_shape(picture != metadata.end() ? picture->second : "3x?x?");
-    if (detect::is_detector(graph)) detect::detect_outputs(graph, {});
+    if (detect::is_detector(graph)) detect::detect_outputs(graph, detect::shapes_of(metadata), {});
     context_.emplace(runtime::compile(std::move(graph), options));
   }
 
@@ -167,6 +167,7 @@ report::Document run_detector(Graph graph, const onnx_io::Metadata& metadata,
     const std::string png = data::encode_png(sheet_of(images));
     write_file(request.draw, png);
     document.blocks.emplace_back(report::Paragraph{"wrote " + request.draw});
+    if (request.shown) document.blocks.emplace_back(report::Picture{png, request.draw});
     document.data["draw"] = request.draw;
   }
   return document;

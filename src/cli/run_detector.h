@@ -17,6 +17,7 @@ struct DetectorRequest {
   std::vector<std::string> inputs;  // pictures, or folders of them
   std::vector<std::string> labels;  // of classes; may be too short
   std::string draw;                 // the picture to write; empty: none
+  bool shown = false;               // a picture that is written is part of the document too
   double threshold = 0.5;
 };
 

@@ -8,6 +8,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/file.h"
@@ -69,6 +70,15 @@ TEST(Train, EveryLossIsReached) {
   const Outcome unknown = run(train_words(folder.path(), {"--loss", "hubr"}));
   EXPECT_EQ(unknown.code, 2);
   EXPECT_NE(unknown.err.find("Did you mean huber"), std::string::npos) << unknown.err;
+}
+
+TEST(Train, OneWorkerTakesEveryAllReduce) {
+  const TemporaryFolder folder("train_cli");
+  for (const std::string algorithm : {"ring", "hierarchical", "mpi"}) {
+    const Outcome outcome = run(train_words(
+        folder.path(), {"--name", algorithm, "--all-reduce", algorithm, "--epochs", "1"}));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+  }
 }
 
 TEST(Train, WrongRequestsAreAnsweredAndLeaveNothing) {
@@ -170,6 +180,11 @@ TEST(Train, AFewStepsEndWithTheirLoss) {
            "2", "--runs-dir", folder.path(), "--name", "few", "--quiet"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("2 steps and no whole epoch"), std::string::npos) << outcome.out;
+  const std::string metrics = read_file(folder / "few/metrics.jsonl");
+  const std::string last = metrics.substr(metrics.find('\n') + 1);
+  const double loss = Json::parse(last, "metrics").at("loss").as_number();
+  EXPECT_NE(outcome.out.find(fmt::format("the last step is {:.4f}.", loss)), std::string::npos)
+      << outcome.out << metrics;
   const Outcome reported = run({"report", folder / "few"});
   EXPECT_EQ(reported.code, 0) << reported.err;
   // A page that is there is not overwritten unasked.

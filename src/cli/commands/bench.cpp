@@ -55,13 +55,14 @@ int run_machine(const BenchFlags& flags, std::ostream& out) {
   return 0;
 }
 
-measure::Measured measure(const BenchFlags& flags, Graph graph) {
+measure::Measured measure(const BenchFlags& flags, Graph graph,
+                          const std::shared_ptr<device::Device>& device) {
   const measure::MeasureOptions options{.threads = resolve_threads(flags.threads),
                                         .warmup = flags.warmup,
                                         .runs = flags.runs,
                                         .max_iterations = require_iterations(flags.max_iterations),
                                         .reference_only = flags.reference,
-                                        .device = network_device(flags.device),
+                                        .device = device,
                                         .profile = flags.profile || !flags.trace.empty()};
   return flags.train ? measure::measure_training(graph, options)
                      : measure::measure_inference(std::move(graph), options);
@@ -80,6 +81,57 @@ void add_phases(report::Document& document, const train::PhaseSeconds& phases, d
   document.blocks.emplace_back(std::move(table));
 }
 
+double flops_of(const runtime::Executable& executable) {
+  double flops = 0;
+  for (const runtime::StepInfo& step : executable.steps()) {
+    flops += static_cast<double>(step.cost.flops);
+  }
+  return flops;
+}
+
+void add_timing(Json& data, const runtime::Timing& timing) {
+  data["median_ms"] = timing.median_s * 1e3;
+  data["p10_ms"] = timing.p10_s * 1e3;
+  data["p90_ms"] = timing.p90_s * 1e3;
+  data["p99_ms"] = timing.p99_s * 1e3;
+  data["min_ms"] = timing.min_s * 1e3;
+  data["runs"] = timing.runs;
+}
+
+void add_row(report::Table& table, const std::string& name, const measure::Measured& measured,
+             const runtime::Timing& timing, const std::vector<report::Cell>& rest) {
+  const double images = static_cast<double>(measured.batch) / timing.median_s;
+  const double gflops = flops_of(measured.executable) / timing.median_s * 1e-9;
+  std::vector<report::Cell> cells = {name,
+                                     report::count_cell(measured.batch),
+                                     report::count_cell(measured.executable.threads()),
+                                     report::seconds_cell(timing.median_s),
+                                     report::seconds_cell(timing.p10_s),
+                                     report::seconds_cell(timing.p90_s),
+                                     report::fixed_cell(images, 1),
+                                     report::fixed_cell(gflops, 1)};
+  cells.insert(cells.end(), rest.begin(), rest.end());
+  table.add_row(std::move(cells));
+}
+
+// What the device is worth beside the processor that it is plugged into.
+void add_processor(report::Document& document, const std::string& device,
+                   const measure::Beside& processor) {
+  document.blocks.emplace_back(report::Paragraph{
+      fmt::format("{} takes {:.3g} times as long as the processor's own kernels ({:.3g} to {:.3g} "
+                  "in {} turns of both).",
+                  device, processor.times_slower, processor.least, processor.most, processor.turns),
+      report::Tone::kAnswer});
+  document.data["device"] = device;
+  document.data["times_slower"] = processor.times_slower;
+  document.data["times_slower_least"] = processor.least;
+  document.data["times_slower_most"] = processor.most;
+  document.data["turns"] = processor.turns;
+  Json timing = Json::object();
+  add_timing(timing, processor.timing);
+  document.data["processor"] = std::move(timing);
+}
+
 int bench_command(const BenchFlags& flags, std::ostream& out) {
   if (flags.machine) return run_machine(flags, out);
   TY_REQUIRE(!flags.model.text().empty(), "bench needs a MODEL, or --machine");
@@ -91,21 +143,16 @@ int bench_command(const BenchFlags& flags, std::ostream& out) {
   report::Document document;
   Graph graph = flags.model.load();
   if (flags.profile || flags.explain) add_weights_notice(document, graph);
-  const measure::Measured measured = measure(flags, std::move(graph));
+  const std::shared_ptr<device::Device> device = network_device(flags.device);
+  const measure::Measured measured = measure(flags, std::move(graph), device);
   const runtime::Executable& executable = measured.executable;
   const runtime::Timing& timing = measured.timing;
   const int64_t memory = runtime::peak_memory_bytes();
   const runtime::MachinePeak peak = runtime::measure_peak(executable.threads());
   if (!flags.trace.empty()) write_file(flags.trace, measured.profile.trace_json());
 
-  double flops = 0;
-  for (const runtime::StepInfo& step : executable.steps()) {
-    flops += static_cast<double>(step.cost.flops);
-  }
-  const double gflops = flops / timing.median_s * 1e-9;
-  const double of_peak = seconds_at_peak(executable, peak) / timing.median_s;
-  const double images = static_cast<double>(measured.batch) / timing.median_s;
-  report::Table table({{"model", report::Align::kLeft},
+  const double at_peak_s = seconds_at_peak(executable, peak);
+  report::Table table({{measured.processor ? "on" : "model", report::Align::kLeft},
                        {"batch"},
                        {"threads"},
                        {"median"},
@@ -116,33 +163,34 @@ int bench_command(const BenchFlags& flags, std::ostream& out) {
                        {"of peak"},
                        {"peak memory"},
                        {"compile"}});
-  table.add_row({flags.model.text(), report::count_cell(measured.batch),
-                 report::count_cell(executable.threads()), report::seconds_cell(timing.median_s),
-                 report::seconds_cell(timing.p10_s), report::seconds_cell(timing.p90_s),
-                 report::fixed_cell(images, 1), report::fixed_cell(gflops, 1),
-                 report::percent_cell(of_peak), report::bytes_cell(memory),
-                 report::seconds_cell(measured.compile_s)});
+  const report::Cell memory_cell = report::bytes_cell(memory);
+  const report::Cell compile_cell = report::seconds_cell(measured.compile_s);
+  if (measured.processor) {
+    // The peak is the processor's; memory is of the process that has both.
+    add_row(table, device->info().name, measured, timing, {"", memory_cell, compile_cell});
+    add_row(table, "processor", measured, measured.processor->timing,
+            {report::percent_cell(at_peak_s / measured.processor->timing.median_s), "", ""});
+  } else {
+    add_row(table, flags.model.text(), measured, timing,
+            {report::percent_cell(at_peak_s / timing.median_s), memory_cell, compile_cell});
+  }
   document.blocks.emplace_back(std::move(table));
   if (measured.phases) add_phases(document, *measured.phases, timing.median_s);
-  if (flags.explain) add_explanation(document, executable);
-  if (flags.profile) add_profile(document, executable, measured.profile, peak);
   document.data["model"] = flags.model.text();
   document.data["mode"] = flags.train ? "train" : "infer";
   document.data["batch"] = measured.batch;
   document.data["threads"] = executable.threads();
-  document.data["median_ms"] = timing.median_s * 1e3;
-  document.data["p10_ms"] = timing.p10_s * 1e3;
-  document.data["p90_ms"] = timing.p90_s * 1e3;
-  document.data["p99_ms"] = timing.p99_s * 1e3;
-  document.data["min_ms"] = timing.min_s * 1e3;
-  document.data["runs"] = timing.runs;
-  document.data["images_per_s"] = images;
-  document.data["gflops"] = gflops;
-  document.data["share_of_peak"] = of_peak;
+  add_timing(document.data, timing);
+  document.data["images_per_s"] = static_cast<double>(measured.batch) / timing.median_s;
+  document.data["gflops"] = flops_of(executable) / timing.median_s * 1e-9;
+  document.data["share_of_peak"] = measured.processor ? Json() : Json(at_peak_s / timing.median_s);
   document.data["peak_memory_bytes"] = memory;
   document.data["arena_bytes"] = executable.arena_bytes();
   document.data["state_bytes"] = executable.state_bytes();
   document.data["compile_s"] = measured.compile_s;
+  if (measured.processor) add_processor(document, device->info().name, *measured.processor);
+  if (flags.explain) add_explanation(document, executable);
+  if (flags.profile) add_profile(document, executable, measured.profile, peak);
   out << report::render(document, flags.format);
   return 0;
 }
@@ -175,6 +223,7 @@ extern const Command kBench = {
         "  trainyard bench resnet50 --batch 8 --threads 2 --profile\n"
         "  trainyard bench model.onnx --runs 50 --json\n"
         "  trainyard bench resnet18-cifar --train --batch 64\n"
+        "  trainyard bench squeezenet1_0 --device opencl\n"
         "  trainyard bench --machine\n",
     .setup = setup_bench,
 };

@@ -1,6 +1,7 @@
 // `trainyard data inspect SPEC` and `trainyard data show SPEC`: what a data set holds, and what
 // augmentation makes of it.
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
@@ -26,6 +27,7 @@ struct DataFlags {
   std::string spec;
   std::string split = "train";
   std::string sheet;
+  std::string pictures;
   std::string augment;
   std::string output;
   std::optional<int64_t> per_class;
@@ -46,6 +48,33 @@ int64_t pictures(const std::optional<int64_t>& asked, std::string_view flag) {
 std::unique_ptr<data::Dataset> open(const DataFlags& flags) {
   return data::open_dataset(flags.spec,
                             flags.split == "train" ? data::Split::kTrain : data::Split::kTest);
+}
+
+// The first samples of each class, or those with an object of it, as files: a picture once, however
+// many classes it has. Returns the files.
+std::vector<std::string> write_class_pictures(const DataFlags& flags, const data::Dataset& set) {
+  const auto wanted = flags.per_class ? pictures(flags.per_class, "--per-class") : 1;
+  std::filesystem::create_directories(flags.pictures);
+  std::vector<int64_t> written(static_cast<size_t>(set.num_classes()));
+  std::vector<std::string> files;
+  data::Target target;
+  data::Pixels room;
+  for (int64_t i = 0; i < set.size(); ++i) {
+    set.target(i, target);
+    std::vector<int64_t> labels;
+    for (const data::Box& box : target.boxes) labels.push_back(box.label);
+    if (set.target_kind() == data::TargetKind::kClass) labels.push_back(target.label);
+    const auto needed = std::find_if(labels.begin(), labels.end(), [&](int64_t label) {
+      return written[static_cast<size_t>(label)] < wanted;
+    });
+    if (needed == labels.end()) continue;
+    const int64_t number = ++written[static_cast<size_t>(*needed)];
+    files.push_back(
+        (std::filesystem::path(flags.pictures) / fmt::format("class{}-{}.png", *needed, number))
+            .string());
+    write_file(files.back(), data::encode_png(data::to_image(set.pixels(i, room))));
+  }
+  return files;
 }
 
 // A row per class with evenly spaced samples of it; what cannot be read is left white.
@@ -126,7 +155,8 @@ int inspect(const DataFlags& flags, std::ostream& out) {
                  !flags.seed && !flags.copies,
              "--augment, --output, --samples, --draws, --batch-augment and --seed belong to "
              "`data show`");
-  TY_REQUIRE(!flags.per_class || !flags.sheet.empty(), "--per-class needs --sheet F.png");
+  TY_REQUIRE(!flags.per_class || !flags.sheet.empty() || !flags.pictures.empty(),
+             "--per-class needs --sheet F.png or --pictures DIR");
   const auto set = open(flags);
   const data::Statistics statistics = data::measure_statistics(*set);
   report::Document document;
@@ -154,6 +184,12 @@ int inspect(const DataFlags& flags, std::ostream& out) {
     document.data["sheet"] = flags.sheet;
     say(fmt::format("wrote {}: a row per class, in the order above", flags.sheet));
   }
+  if (!flags.pictures.empty()) {
+    const std::vector<std::string> files = write_class_pictures(flags, *set);
+    document.data["pictures"] = Json::array_of(files);
+    say(fmt::format("wrote {} {} to {}", files.size(), files.size() == 1 ? "picture" : "pictures",
+                    flags.pictures));
+  }
   out << report::render(document, flags.format);
   return 0;
 }
@@ -178,8 +214,9 @@ std::string or_none(const std::string& text) {
 }
 
 int show(const DataFlags& flags, std::ostream& out) {
-  TY_REQUIRE(flags.sheet.empty() && !flags.per_class,
-             "--sheet and --per-class belong to `data inspect`; `data show` writes to --output");
+  TY_REQUIRE(flags.sheet.empty() && flags.pictures.empty() && !flags.per_class,
+             "--sheet, --pictures and --per-class belong to `data inspect`; `data show` writes to "
+             "--output");
   TY_REQUIRE(!flags.output.empty(), "say where the picture goes, as --output F.png");
   const auto set = open(flags);
   const data::Augmentations steps(flags.augment, *set);
@@ -206,7 +243,8 @@ int show(const DataFlags& flags, std::ostream& out) {
       }
     }
   }
-  write_file(flags.output, data::encode_png(sheet.image()));
+  const std::string png = data::encode_png(sheet.image());
+  write_file(flags.output, png);
   report::Document document;
   document.blocks.emplace_back(report::Paragraph{fmt::format(
       "{}\naugmentation: {}\nevaluation:   {}\nwrote {}: {} samples in rows, {} {} "
@@ -220,6 +258,9 @@ int show(const DataFlags& flags, std::ostream& out) {
                                 {"samples", rows},
                                 {"draws", columns},
                                 {"output", flags.output}});
+  if (flags.format == report::Format::kHtml || flags.format == report::Format::kBundle) {
+    document.blocks.emplace_back(report::Picture{png, flags.output});
+  }
   out << report::render(document, flags.format);
   return 0;
 }
@@ -244,7 +285,10 @@ Runner setup_data(Args& args) {
       "synthetic:CxHxW,classes=N,size=N, or DIR");
   args.choice("--split", flags->split, {"train", "test"}, "which samples");
   args.option("--sheet", flags->sheet, "inspect: write a PNG with samples of each class");
-  args.option("--per-class", flags->per_class, "inspect: samples of each class on it (8)");
+  args.option("--pictures", flags->pictures,
+              "inspect: write pictures of each class into this folder (1)");
+  args.option("--per-class", flags->per_class,
+              "inspect: samples of each class on it (8) or in the folder (1)");
   args.option("--augment", flags->augment,
               "show: steps such as crop:4,flip,cutout:16x1,normalize (docs/data.md)");
   args.option("-o,--output", flags->output, "show: the PNG to write");

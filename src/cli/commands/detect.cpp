@@ -28,6 +28,7 @@ struct DetectFlags {
   std::string data;
   int64_t image = 300;
   int64_t seed = 1;
+  bool fine = false;
   report::Format format = report::Format::kText;
 };
 
@@ -55,10 +56,10 @@ int score(const DetectFlags& flags, std::ostream& out) {
   return 0;
 }
 
-report::Table shape_table(const detect::PriorFit& fit) {
+report::Table shape_table(const detect::PriorFit& fit, size_t maps) {
   report::Table table(
       {{"map"}, {"shape"}, {"SSD's width"}, {"height"}, {"fitted width"}, {"height"}});
-  const std::vector<detect::PriorShape> own = detect::ssd_shapes();
+  const std::vector<detect::PriorShape> own = detect::ssd_shapes(maps);
   for (size_t i = 0; i < own.size(); ++i) {
     table.add_row({std::to_string(i / detect::kShapesPerPosition),
                    std::to_string(i % detect::kShapesPerPosition),
@@ -79,8 +80,9 @@ int priors(const DetectFlags& flags, std::ostream& out) {
              "--image is {}, expected {} to {}", flags.image, kLeastImage, kMostImage);
   const auto set = data::open_dataset(flags.data, data::Split::kTrain);
   TY_REQUIRE(set->target_kind() == data::TargetKind::kBoxes, "{} has no boxes", set->source());
+  const size_t maps = flags.fine ? detect::kMapsWithFine : detect::kMaps;
   const detect::PriorFit fit =
-      detect::fit_priors(*set, flags.image, static_cast<uint64_t>(flags.seed));
+      detect::fit_priors(*set, flags.image, static_cast<uint64_t>(flags.seed), maps);
   report::Document document;
   report::Table recall({{"priors", report::Align::kLeft},
                         {"mean overlap"},
@@ -97,7 +99,7 @@ int priors(const DetectFlags& flags, std::ostream& out) {
       report::Paragraph{fmt::format("{}: {} objects, pictures of {} x {}", set->source(),
                                     fit.objects, flags.image, flags.image)});
   document.blocks.emplace_back(std::move(recall));
-  document.blocks.emplace_back(shape_table(fit));
+  document.blocks.emplace_back(shape_table(fit, maps));
   const auto json = [&](const detect::PriorRecall& own) {
     return Json::object(
         {{"mean_overlap", own.mean_overlap},
@@ -151,6 +153,7 @@ Runner setup_detect(Args& args) {
   args.option("--data", flags->data, "priors: a data set with boxes");
   args.option("--image", flags->image, "priors: height and width of the network's input");
   args.option("--seed", flags->seed, "priors: of the fit");
+  args.flag("--fine", flags->fine, "priors: with the finer map of ssd300-mobilenet_v1-fine");
   args.format(flags->format);
   return [flags](std::ostream& out) { return detect_command(*flags, out); };
 }

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/reports/distill_report.h"
 #include "cli/train_flags.h"
+#include "runs/run_directory.h"
 #include "train/progress.h"
 
 namespace trainyard::cli {
@@ -35,6 +36,7 @@ int distill_command(DistillFlags& flags, std::ostream& out) {
     read_train_settings(flags.config.training, read_file(flags.config_file), flags.config_file,
                         flags.given);
   }
+  runs::require_plain_name(flags.name);
   const std::string name = flags.name.empty() ? "distill" : flags.name;
   const std::filesystem::path folder = std::filesystem::path(flags.root) / name;
   train::Progress progress(std::cerr, train::Progress::mode_for_stderr(flags.quiet));

@@ -14,6 +14,7 @@
 #include "cli/reports/evaluation_report.h"
 #include "cli/reports/execution_report.h"
 #include "data/loader.h"
+#include "detect/exported.h"
 #include "network/network.h"
 #include "onnx_io/metadata.h"
 #include "train/calibration.h"
@@ -31,6 +32,7 @@ struct EvaluateFlags {
   int64_t data_workers = 1;
   bool quiet = false;
   DetectionReport boxes;  // of detectors
+  std::string areas = "continuous";
   std::string detections;
   report::Format format = report::Format::kText;
 };
@@ -95,10 +97,13 @@ void check_flags(const EvaluateFlags& flags) {
 
 // The scores of a classifier, or of a detector where the data has boxes.
 report::Document judge(Graph graph, const EvaluateFlags& flags, const data::Dataset& set,
-                       data::Loader& loader, const std::vector<std::string>& own_names) {
+                       data::Loader& loader, const onnx_io::Metadata& metadata) {
   if (set.target_kind() == data::TargetKind::kBoxes) {
+    DetectionReport report = flags.boxes;
+    report.options.extra = flags.areas == "pixels" ? 1 : 0;
     return evaluate_detector(std::move(graph), set, loader,
-                             {.report = flags.boxes,
+                             {.report = report,
+                              .shapes = detect::shapes_of(metadata),
                               .threads = resolve_threads(flags.threads),
                               .quiet = flags.quiet,
                               .detections = flags.detections});
@@ -113,6 +118,7 @@ report::Document judge(Graph graph, const EvaluateFlags& flags, const data::Data
       },
       resolve_threads(flags.threads));
   // A network may know classes that the data does not have.
+  const std::vector<std::string> own_names = onnx_io::class_names(metadata);
   return evaluation_document(
       test, own_names.size() > set.class_names().size() ? own_names : set.class_names());
 }
@@ -136,9 +142,8 @@ int evaluate_command(const EvaluateFlags& flags, std::ostream& out) {
 
   report::Document notes;
   add_weights_notice(notes, graph);
-  const std::vector<std::string> own_names = onnx_io::class_names(metadata);
-  compare_class_names(own_names, *set, notes);
-  report::Document document = judge(std::move(graph), flags, *set, loader, own_names);
+  compare_class_names(onnx_io::class_names(metadata), *set, notes);
+  report::Document document = judge(std::move(graph), flags, *set, loader, metadata);
   document.title = fmt::format("{} on {}", network::label(network.model), set->source());
   document.blocks.insert(document.blocks.begin(), notes.blocks.begin(), notes.blocks.end());
   for (const auto& [key, value] : notes.data.members()) document.data[key] = value;
@@ -158,6 +163,10 @@ Runner setup_evaluate(Args& args) {
   args.choice("--metric", flags->boxes.metric, detection_metrics(),
               "boxes: VOC 2007's, VOC 2010's, or COCO's average over overlaps");
   args.option("--iou", flags->boxes.options.overlap, "boxes: overlap that finds an object");
+  args.choice("--areas", flags->areas, {"continuous", "pixels"},
+              "boxes: pixels: the last pixel belongs to the box, as in VOC's development kit");
+  args.flag("--strict", flags->boxes.options.strict,
+            "boxes: an overlap of exactly --iou finds nothing");
   args.option("--threshold", flags->boxes.threshold,
               "boxes: mistakes are counted from this score on");
   args.option("--detections", flags->detections,

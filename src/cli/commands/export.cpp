@@ -75,9 +75,7 @@ int export_command(const ExportArguments& options, std::ostream& out) {
   onnx_io::ExportOptions settings;
   settings.seed = static_cast<uint64_t>(options.seed);
   settings.opset = options.opset;
-  if (network::is_path(options.model.text())) {
-    settings.metadata = onnx_io::read_metadata(network::model_file(options.model.text()));
-  }
+  settings.metadata = options.model.metadata();
   if (detect::is_detector(graph)) {
     check_boxes(options.boxes);
     settings.metadata =

@@ -111,8 +111,18 @@ report::Document make_report(const LabFlags& flags, const lab::Lab& lab) {
   return document;
 }
 
+std::string notebook_of(const LabFlags& flags, const report::Document& document) {
+  return lab::notebook(document,
+                       {.choices = flags.choices, .name = flags.name, .blank = flags.blank});
+}
+
 int run_lab(const LabFlags& flags, const lab::Lab& lab, std::ostream& out) {
-  out << report::render(make_report(flags, lab), flags.format);
+  const report::Document document = make_report(flags, lab);
+  if (flags.format == report::Format::kNotebook) {
+    out << notebook_of(flags, document);
+    return 0;
+  }
+  out << report::render(document, flags.format);
   if (flags.format == report::Format::kText) {
     out << fmt::format("\nThe report: {}\n", (directory_of(flags, lab) / "report.html").string());
   }
@@ -122,10 +132,7 @@ int run_lab(const LabFlags& flags, const lab::Lab& lab, std::ostream& out) {
 int export_lab(const LabFlags& flags, const lab::Lab& lab, std::ostream& out) {
   TY_REQUIRE(flags.notebook.ends_with(".ipynb"),
              "lab export: --notebook FILE.ipynb says where to write");
-  const report::Document document = make_report(flags, lab);
-  write_file(flags.notebook,
-             lab::notebook(document,
-                           {.choices = flags.choices, .name = flags.name, .blank = flags.blank}));
+  write_file(flags.notebook, notebook_of(flags, make_report(flags, lab)));
   report::Document said;
   said.blocks.emplace_back(report::Paragraph{"The notebook: " + flags.notebook});
   said.data = Json::object({{"notebook", flags.notebook}});
@@ -135,6 +142,7 @@ int export_lab(const LabFlags& flags, const lab::Lab& lab, std::ostream& out) {
 
 int lab_command(const LabFlags& flags, std::ostream& out) {
   if (flags.action == "list") {
+    TY_REQUIRE(!(flags.format == report::Format::kNotebook), "--format ipynb belongs to 'lab run'");
     out << report::render(list_document(), flags.format);
     return 0;
   }
@@ -142,8 +150,12 @@ int lab_command(const LabFlags& flags, std::ostream& out) {
   TY_REQUIRE(std::find(actions.begin(), actions.end(), flags.action) != actions.end(),
              "lab: '{}' is not one of {}.{}", flags.action, join(actions, ", "),
              did_you_mean(flags.action, actions));
-  TY_REQUIRE(flags.action == "export" || (flags.notebook.empty() && !flags.blank),
-             "--notebook and --blank belong to 'lab export'");
+  const bool as_notebook = flags.format == report::Format::kNotebook;
+  TY_REQUIRE(flags.action == "run" || !as_notebook, "--format ipynb belongs to 'lab run'");
+  TY_REQUIRE(flags.action == "export" || flags.notebook.empty(),
+             "--notebook belongs to 'lab export'");
+  TY_REQUIRE(flags.action == "export" || as_notebook || !flags.blank,
+             "--blank belongs to 'lab export' and 'lab run --format ipynb'");
   TY_REQUIRE(!flags.name.empty(), "lab {}: a name is missing; 'trainyard lab list' lists them",
              flags.action);
   const lab::Lab lab = lab::load_lab(flags.name);
@@ -163,8 +175,9 @@ Runner setup_lab(Args& args) {
   args.renamed("--runs", "--runs-dir");
   args.flag("--again", flags->again, "measure everything again");
   args.option("--notebook", flags->notebook, "export: the Jupyter notebook to write");
-  args.flag("--blank", flags->blank, "export: leave the conclusions to be written by the reader");
-  args.format(flags->format);
+  args.flag("--blank", flags->blank,
+            "in a notebook: leave the conclusions to be written by the reader");
+  args.format(flags->format, /*notebooks=*/true);
   return [flags](std::ostream& out) { return lab_command(*flags, out); };
 }
 
@@ -180,7 +193,8 @@ extern const Command kLab = {
         "  trainyard lab show paleo-scaling\n"
         "  trainyard lab run paleo-scaling --quick --set batch=64\n"
         "  trainyard lab run my.yaml\n"
-        "  trainyard lab export staleness --quick --notebook staleness.ipynb\n",
+        "  trainyard lab export staleness --quick --notebook staleness.ipynb\n"
+        "  trainyard lab run staleness --quick --format ipynb > staleness.ipynb\n",
     .setup = setup_lab,
 };
 

@@ -112,6 +112,16 @@ predict::Request make_request(const PredictOptions& options, const predict::Cata
   return request;
 }
 
+// With what the stack makes of its bandwidth, a factor of every exchange.
+std::string link_text(const predict::Request& request, const predict::Link& link,
+                      predict::LinkSpeed predict::Topology::*which) {
+  if (request.model == predict::Model::kPaleo) return link.name;
+  const predict::Topology whole = request.cluster.topology(2);
+  const predict::Topology used = request.cluster.topology(2, *request.stack);
+  return fmt::format("{} ({:.0f} % of its bandwidth used)", link.name,
+                     100 * (used.*which).bytes_per_s / (whole.*which).bytes_per_s);
+}
+
 void describe(const PredictOptions& options, const predict::Request& request,
               std::vector<std::string>& notes) {
   if (request.model == predict::Model::kPaleo) {
@@ -130,9 +140,10 @@ void describe(const PredictOptions& options, const predict::Request& request,
           request.stack->rows_on(request.device->id, options.precision), options.precision));
     }
   }
-  notes.push_back(fmt::format("cluster: {} per host over {}, hosts over {}",
-                              request.cluster.per_host, request.cluster.inside.name,
-                              request.cluster.between.name));
+  notes.push_back(
+      fmt::format("cluster: {} per host over {}, hosts over {}", request.cluster.per_host,
+                  link_text(request, request.cluster.inside, &predict::Topology::inside),
+                  link_text(request, request.cluster.between, &predict::Topology::between)));
   if (request.scaling != predict::Scaling::kStrong) return;
   for (const int64_t workers : request.workers) {
     const std::string note = predict::uneven_batch_note(request.batch, workers);

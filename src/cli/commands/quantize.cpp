@@ -39,12 +39,6 @@ struct QuantizeFlags {
   report::Format format = report::Format::kText;
 };
 
-// Whether adding two neighboring products of 8 bits can leave 16: processors with instructions for
-// such sums add in 32.
-bool products_can_saturate() {
-  return __builtin_cpu_supports("avx512vnni") == 0;
-}
-
 quant::WeightRange weight_range_from_name(const std::string& name) {
   return name == "3sigma" ? quant::WeightRange::kThreeSigma
          : name == "mse"  ? quant::WeightRange::kMse
@@ -80,8 +74,8 @@ quant::Settings settings_of(const QuantizeFlags& flags) {
   quant::Settings settings = flags.settings;
   settings.activations.method = quant::calibration_from_name(flags.calibrate);
   settings.per_channel = !flags.per_tensor;
-  settings.reduced =
-      flags.reduce_range == "yes" || (flags.reduce_range == "auto" && products_can_saturate());
+  settings.reduced = flags.reduce_range == "yes" ||
+                     (flags.reduce_range == "auto" && quant::products_can_saturate());
   settings.weight_range = weight_range_from_name(flags.weight_range);
   settings.integer_operators = flags.form == "qlinear";
   settings.keep_slow_layers = flags.prefer == "speed";
@@ -186,6 +180,12 @@ void time_networks(const QuantizeFlags& flags, Graph one, quant::QuantizeResult&
   for (quant::LayerResult& layer : result.layers) {
     layer.float_us = us(before, layer.name);
     layer.int8_us = us(after, layer.name);
+  }
+  if (after.median_s > before.median_s) {
+    result.notices.push_back(fmt::format(
+        "The int8 network is slower than the float one on this machine, {} against {}.{}",
+        seconds_text(after.median_s), seconds_text(before.median_s),
+        flags.prefer == "size" ? " Try --prefer speed." : ""));
   }
 }
 

@@ -50,12 +50,6 @@ struct RunFlags {
   report::Format format = report::Format::kText;
 };
 
-// What the file of the model says of itself; nothing for a network of the zoo.
-onnx_io::Metadata metadata_of(const RunFlags& flags) {
-  if (!network::is_path(flags.model.text())) return {};
-  return onnx_io::read_metadata(network::model_file(flags.model.text()));
-}
-
 // ImageNet's, unless flags say otherwise: a number per channel.
 data::Preprocessing preprocessing(const RunFlags& flags, int64_t channels) {
   data::Preprocessing options;
@@ -180,14 +174,16 @@ int run_pictures(Graph graph, const RunFlags& flags, const report::Document& not
                  std::ostream& out) {
   TY_REQUIRE(flags.output.empty() && flags.trace.empty() && !flags.profile && !flags.explain,
              "--output, --trace, --profile and --explain are for inputs that are no pictures");
-  const onnx_io::Metadata metadata = metadata_of(flags);
-  report::Document document = run_detector(std::move(graph), metadata,
-                                           {.model = flags.model.text(),
-                                            .inputs = flags.inputs,
-                                            .labels = labels_of(flags, metadata),
-                                            .draw = flags.draw,
-                                            .threshold = flags.threshold},
-                                           compile_options(flags));
+  const onnx_io::Metadata metadata = flags.model.metadata();
+  report::Document document = run_detector(
+      std::move(graph), metadata,
+      {.model = flags.model.text(),
+       .inputs = flags.inputs,
+       .labels = labels_of(flags, metadata),
+       .draw = flags.draw,
+       .shown = flags.format == report::Format::kHtml || flags.format == report::Format::kBundle,
+       .threshold = flags.threshold},
+      compile_options(flags));
   document.blocks.insert(document.blocks.begin(), notices.blocks.begin(), notices.blocks.end());
   for (const auto& [key, value] : notices.data.members()) document.data[key] = value;
   out << report::render(document, flags.format);
@@ -218,7 +214,7 @@ int run_command(const RunFlags& flags, std::ostream& out) {
              "and scores of SSD");
   const runtime::Executable executable = runtime::compile(std::move(graph), compile_options(flags));
   runtime::ExecutionContext context(executable);
-  const onnx_io::Metadata metadata = metadata_of(flags);
+  const onnx_io::Metadata metadata = flags.model.metadata();
   give_inputs(flags, metadata, brought, executable, context);
   const std::vector<std::string> labels = labels_of(flags, metadata);
   runtime::Profile profile(executable);

@@ -83,8 +83,8 @@ int run_rank_scale(const ScaleOptions& options, std::ostream& out) {
       gradient_bytes = point.gradient_bytes;
       points.push_back(report::scale_point_json(point));
       if (comm.rank() == 0) {
-        std::cerr << fmt::format("{} workers, batch {}: {} a step\n", comm.size(), batch,
-                                 seconds_text(point.step_s));
+        std::cerr << fmt::format("{} worker{}, batch {}: {} a step\n", comm.size(),
+                                 comm.size() == 1 ? "" : "s", batch, seconds_text(point.step_s));
       }
     }
     Json data = Json::object();

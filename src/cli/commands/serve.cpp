@@ -40,7 +40,7 @@ struct ServeFlags {
   int64_t delay_us = 0;
   int64_t queue = 256;
   int64_t timeout_ms = 0;
-  int64_t instances = 1;
+  int64_t instances = 0;
   int64_t threads = 0;
   int64_t cache_mb = 0;
   double rate_limit = 0;
@@ -77,7 +77,7 @@ void check_numbers(const ServeFlags& flags) {
   within("--batch-delay", flags.delay_us, 0, kDay * 1'000'000);
   within("--queue", flags.queue, 0, 1'000'000);
   within("--timeout", flags.timeout_ms, 0, kDay * 1'000);
-  within("--instances", flags.instances, 1, 1'024);
+  within("--instances", flags.instances, 0, 1'024);
   within("--threads", flags.threads, 0, 1'024);
   within("--cache", flags.cache_mb, 0, 1 << 20);
   within("--max-body", flags.max_body_mb, 1, 2'047);
@@ -237,7 +237,10 @@ void declare_batching(Args& args, ServeFlags& flags) {
   args.option("--queue", flags.queue, "requests that may wait; more are answered with 503");
   args.option("--timeout", flags.timeout_ms,
               "milliseconds that a request may wait in the queue; 0: as long as it takes");
-  args.option("--instances", flags.instances, "batches of a model computed at the same time");
+  args.option(
+      "--instances", flags.instances,
+      "batches of a model computed at the same time; 0: one, or one per core for a network too "
+      "small for two threads");
   args.option("--threads", flags.threads, "threads of an instance; 0: cores / instances");
   args.option("--cache", flags.cache_mb, "MiB of responses to keep; 0: none");
 }

@@ -27,6 +27,7 @@
 #include "dist/mpi/mpi_ranks.h"
 #include "dist/single.h"
 #include "network/network.h"
+#include "onnx_io/metadata.h"
 #include "report/runs.h"
 #include "runs/checkpoint.h"
 #include "train/job.h"
@@ -98,6 +99,7 @@ void complete(TrainFlags& flags, const std::string& file_text, int64_t ranks) {
     config.augment = config.image > 0 ? fmt::format("ssd:{}", config.image) : "ssd";
   }
   train::check(config);
+  if (train::names_shapes(config.priors)) detect::parse_shapes(config.priors);
   if (!flags.resume.empty()) {
     train::TrainConfig own;
     train::settings_of(own).read_yaml(file_text, flags.resume + "/config.yaml");
@@ -127,12 +129,19 @@ void print_result(const train::ServerTrainResult& served, double last_loss, cons
   }
 }
 
-// The task follows from the data.
-train::Task task_of(const train::TrainConfig& config, const Graph& model,
-                    const data::Dataset& training) {
+// The task follows from the data. Rank 0 decides what priors detectors have, and `config` keeps it.
+train::Task task_of(train::TrainConfig& config, const Graph& model, const data::Dataset& training,
+                    dist::Communicator& comm) {
   if (training.target_kind() == data::TargetKind::kBoxes) {
-    return detect::detection_task(model, training);
+    std::string priors;
+    if (comm.rank() == 0) {
+      const auto known = network::metadata_of(config.model, config.weights);
+      priors = detect::settle_priors(config, model, training, known);
+    }
+    config.priors = comm.share_text(priors);
+    return detect::detection_task(model, training, detect::parse_shapes(config.priors));
   }
+  TY_REQUIRE(config.priors == train::TrainConfig{}.priors, "--priors is for data with boxes");
   return train::named_task(config, training.target_kind());
 }
 
@@ -159,13 +168,14 @@ int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
     }
   }
   std::optional<train::Trainer> trainer;
-  const train::Task task = task_of(config, model, *training);
+  const train::Task task = task_of(config, model, *training, comm);
   if (config.servers == 0) {
     trainer.emplace(task, config, model, *training, *test, comm, kVersionText);
   }
   train::Progress progress(std::cerr, train::Progress::mode_for_stderr(flags.quiet || !leads));
   train::TrainHooks hooks = hooks_of(progress, signals, leads);
   if (leads) hooks.metadata = train::metadata_of_training(*training, config.augment);
+  if (train::names_shapes(config.priors)) hooks.metadata[onnx_io::kPriorsKey] = config.priors;
   const auto train_here = [&](const runs::RunDirectory* directory) -> train::ServerTrainResult {
     if (trainer) return {trainer->run(directory, hooks), {}, {}};
     return train::train_with_servers(task, comm, config, model, *training, *test, directory, hooks);
@@ -186,7 +196,7 @@ int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
                             path));
   double last_loss = 0;
   hooks.on_step = [&](const train::StepReport& report) {
-    last_loss = report.loss;
+    last_loss = report.step_loss;
     progress.step(report);
   };
   const train::ServerTrainResult served = train_here(&directory);

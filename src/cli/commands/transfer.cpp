@@ -17,6 +17,7 @@
 #include "network/network.h"
 #include "network/weights_fit.h"
 #include "onnx_io/metadata.h"
+#include "runs/run_directory.h"
 #include "runs/weights/weights_file.h"
 
 namespace trainyard::cli {
@@ -98,6 +99,7 @@ int transfer_command(TransferFlags& flags, std::ostream& out) {
   TY_REQUIRE(graph.inputs().size() == 1, "{} has {} inputs, expected one for pictures",
              training.model, graph.inputs().size());
   training.augment = steps_of(training, graph, *set);
+  runs::require_plain_name(flags.name);
   const std::string name =
       flags.name.empty() ? "transfer-" + network::label(training.model) : flags.name;
   const std::filesystem::path folder = std::filesystem::path(flags.root) / name;

@@ -17,6 +17,7 @@
 #include "recipes/seed_runs.h"
 #include "recipes/study.h"
 #include "recipes/votes.h"
+#include "runs/run_directory.h"
 
 namespace trainyard::cli {
 namespace {
@@ -42,6 +43,7 @@ struct TtaFlags {
 
 // A study is found again by what it trains.
 std::filesystem::path study_folder(const TtaFlags& flags) {
+  runs::require_plain_name(flags.name);
   if (!flags.name.empty()) return std::filesystem::path(flags.root) / flags.name;
   std::string data = flags.config.data.substr(0, flags.config.data.find_first_of(":,"));
   for (char& c : data) c = c == '/' ? '-' : c;

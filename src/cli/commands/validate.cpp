@@ -19,6 +19,20 @@
 namespace trainyard::cli {
 namespace {
 
+void add_spreads(report::ValidationResult& result, const predict::Catalog& catalog) {
+  for (const report::ValidationResult::LeftOut& left : result.left_out) {
+    if (left.group != predict::Group::kFamily) continue;
+    for (const predict::Subject subject :
+         {predict::Subject::kTraining, predict::Subject::kInference}) {
+      std::vector<predict::Score> scores = left.all;
+      std::erase_if(scores, [&](const predict::Score& s) { return s.subject != subject; });
+      for (const bool same : {false, true}) {
+        result.spreads.push_back({subject, same, predict::family_spread(scores, catalog, same)});
+      }
+    }
+  }
+}
+
 struct ValidateOptions {
   std::string measurements;
   bool leave_out = false;
@@ -69,6 +83,7 @@ int validate_command(const ValidateOptions& options, std::ostream& out) {
                                  validation.leave_one_out(group, /*supported=*/true)});
     }
     result.coverage = validation.coverage();
+    add_spreads(result, catalog);
   }
   out << report::render(report::validation_document(result), options.format);
   return 0;

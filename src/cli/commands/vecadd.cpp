@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/progress_line.h"
+#include "device/printed_rows.h"
 #include "device/vector_target.h"
 #include "measure/vector_prediction.h"
 #include "predict/catalog.h"
@@ -23,6 +24,7 @@ struct VecAddOptions {
   std::string launches = "1x1,1x256,Nx256";
   std::string memory = "both";
   std::string predict = "k80,p100,v100,a100,h100";
+  std::string printed = "none";
   double seconds = 1;
   report::Format format = report::Format::kText;
 };
@@ -123,7 +125,9 @@ double add_limits(std::vector<device::VectorRow>& rows, const Targets& targets, 
   }
   for (device::VectorRow& row : rows) {
     if (row.origin == device::VectorOrigin::kPredicted) continue;
-    row.limit_bytes_per_s = limits.at(row.device);
+    // Rows that other programs printed may be of another machine.
+    const auto found = limits.find(row.device);
+    if (found != limits.end()) row.limit_bytes_per_s = found->second;
   }
   return limit;
 }
@@ -135,6 +139,13 @@ int vecadd_command(const VecAddOptions& options, std::ostream& out) {
   if (options.predict != "none") {
     for (const std::string& id : split(options.predict, ',')) {
       predicted.push_back(&catalog.device(id));
+    }
+  }
+  std::vector<device::VectorRow> printed;
+  if (options.printed != "none") {
+    for (const std::string& file : split(options.printed, ',')) {
+      const auto more = device::read_printed_rows(file);
+      printed.insert(printed.end(), more.begin(), more.end());
     }
   }
   const Targets targets = device::find_vector_targets(options.device);
@@ -162,6 +173,7 @@ int vecadd_command(const VecAddOptions& options, std::ostream& out) {
       }
     }
   }
+  rows.insert(rows.end(), printed.begin(), printed.end());
   line.show(1, "bandwidth of memory");
   const double limit = add_limits(rows, targets, options.seconds);
   out << report::render(report::vector_rows_document(rows, limit), options.format);
@@ -182,6 +194,8 @@ Runner setup_vecadd(Args& args) {
   args.choice("--memory", options->memory, {"copies", "unified", "both"},
               "how vectors reach a device and come back");
   args.option("--predict", options->predict, "devices of the catalog to predict for, or none");
+  args.option("--printed", options->printed,
+              "files of what the programs of examples/vector_add printed, or none");
   args.option(
       "--seconds", options->seconds,
       "limit for the kernels of a row; longer ones are timed on fewer elements and extrapolated");

@@ -8,12 +8,16 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/reports/execution_report.h"
+#include "data/loader.h"
 #include "network/weight_names.h"
 #include "network/weights_fit.h"
 #include "onnx_io/export.h"
 #include "report/document.h"
 #include "runs/safetensors.h"
 #include "runs/weights/weights_file.h"
+#include "train/run_parts.h"
+#include "train/unfold.h"
 
 namespace trainyard::cli {
 namespace {
@@ -27,6 +31,8 @@ struct WeightsFlags {
   std::string model;
   std::string labels;
   std::string augment;
+  std::string statistics;
+  int64_t threads = 0;
   std::optional<int64_t> classes;
   std::optional<int64_t> image;
   std::optional<double> width;
@@ -164,16 +170,37 @@ onnx_io::Metadata metadata_of_network(const WeightsFlags& flags, const Graph& gr
   return metadata;
 }
 
-void write_network(const WeightsFlags& flags, const runs::WeightsFile& file,
-                   const network::FittedNetwork& fitted) {
-  TY_REQUIRE(fitted.fit.missing.empty() && fitted.fit.misfits.empty(),
-             "{}: a network is written with all of its weights; these are missing{}", flags.file,
-             network::differences_text(fitted.fit, kShownFindings));
+// The fitted network with its numbers.
+Graph with_weights(const runs::WeightsFile& file, const network::FittedNetwork& fitted) {
   Graph graph = fitted.graph;
   network::for_each_fitted(fitted.graph, file, fitted.fit, [&](const Value& value, Tensor tensor) {
     graph.mutable_value(graph.find_value(value.name)).constant =
         std::make_shared<const Tensor>(std::move(tensor));
   });
+  return graph;
+}
+
+// Normalization by the statistics of the pictures of a training set.
+std::map<std::string, Tensor> measured_normalization(const WeightsFlags& flags,
+                                                     const Graph& graph) {
+  if (flags.statistics.empty()) return {};
+  const auto set = data::open_dataset(flags.statistics, data::Split::kTrain);
+  TY_REQUIRE(set->size() > 0, "{} has no pictures", set->source());
+  const std::string steps = data::Augmentations(flags.augment, *set).evaluation_text();
+  data::Loader loader(*set, {.batch = batch_of(graph), .augmentations = steps});
+  TY_REQUIRE(graph.inputs().size() == 1, "{} has {} inputs, expected one for pictures", flags.model,
+             graph.inputs().size());
+  train::require_input_shape(graph.value(graph.inputs()[0]).type.shape, batch_of(graph),
+                             loader.augmentations());
+  return train::unfolded_normalization(graph, loader, resolve_threads(flags.threads));
+}
+
+void write_network(const WeightsFlags& flags, const runs::WeightsFile& file,
+                   const network::FittedNetwork& fitted) {
+  TY_REQUIRE(fitted.fit.missing.empty() && fitted.fit.misfits.empty(),
+             "{}: a network is written with all of its weights; these are missing{}", flags.file,
+             network::differences_text(fitted.fit, kShownFindings));
+  const Graph graph = with_weights(file, fitted);
   onnx_io::ExportOptions options;
   options.batch_name = "batch";
   options.metadata = metadata_of_network(flags, fitted.graph);
@@ -194,8 +221,11 @@ void convert_tensors(const WeightsFlags& flags, const runs::WeightsFile& file,
   for (const auto& fixed : fitted.fit.fixed) types.push_back(named(fitted, fixed.parameter));
   runs::SafetensorsWriter writer(flags.output, std::move(types),
                                  {{"source", flags.file}, {"model", flags.model}});
-  network::for_each_fitted(fitted.graph, file, fitted.fit,
-                           [&](const Value&, Tensor tensor) { writer.write(tensor); });
+  const auto measured = measured_normalization(flags, with_weights(file, fitted));
+  network::for_each_fitted(fitted.graph, file, fitted.fit, [&](const Value& value, Tensor tensor) {
+    const auto other = measured.find(value.name);
+    writer.write(other == measured.end() ? tensor : other->second);
+  });
   writer.commit();
 }
 
@@ -220,9 +250,16 @@ int weights_command(const WeightsFlags& flags, std::ostream& out) {
              "'{}' is not something weights can do; expected inspect or convert", flags.action);
   TY_REQUIRE(flags.action == "convert" || flags.output.empty(), "-o is for convert");
   const bool network = flags.output.ends_with(".onnx");
+  TY_REQUIRE(flags.output.empty() || network || flags.output.ends_with(".safetensors"),
+             "'{}' ends neither in .safetensors nor in .onnx", flags.output);
   TY_REQUIRE(!network || !flags.model.empty(), "an .onnx file needs the network: add --model M");
-  TY_REQUIRE(network || (flags.labels.empty() && flags.augment.empty()),
-             "--labels and --augment go into an .onnx file");
+  const bool measures = !flags.statistics.empty();
+  TY_REQUIRE(!measures || (flags.output.ends_with(".safetensors") && !flags.model.empty()),
+             "--statistics is for convert --model M -o FILE.safetensors");
+  TY_REQUIRE(measures == !flags.augment.empty() || network, "{}",
+             measures ? "--statistics needs --augment STEPS, from picture to input"
+                      : "--augment goes into an .onnx file, or with --statistics");
+  TY_REQUIRE(network || flags.labels.empty(), "--labels go into an .onnx file");
   TY_REQUIRE(
       !flags.model.empty() || (!flags.partial && !flags.classes && !flags.image && !flags.width),
       "--partial, --classes, --image and --width go with --model");
@@ -251,7 +288,12 @@ Runner setup_weights(Args& args) {
   args.option("--labels", flags->labels,
               "convert to .onnx: names of the classes, one a line, kept in the file");
   args.option("--augment", flags->augment,
-              "convert to .onnx: steps from picture to input, kept in the file");
+              "convert to .onnx: steps from picture to input, kept in the file; also those of "
+              "--statistics");
+  args.option("--statistics", flags->statistics,
+              "convert to safetensors: measure the statistics of normalization, which is folded "
+              "into the file's weights, on the training pictures of this data set");
+  args.option("--threads", flags->threads, "of --statistics; 0: all cores");
   args.flag("--partial", flags->partial, "convert: write what fits, though not all does");
   args.format(flags->format);
   return [flags](std::ostream& out) { return weights_command(*flags, out); };
