@@ -132,7 +132,8 @@ void bind_session(py::module_& module) {
            py::call_guard<py::gil_scoped_release>())
       .def("get_inputs", &Session::inputs)
       .def("get_outputs", &Session::outputs)
-      .def("run", &Session::run, py::arg("output_names"), py::arg("input_feed"));
+      .def("run", &Session::run, py::arg("output_names"), py::arg("input_feed"))
+      .def_property_readonly("engine_seconds", &Session::engine_seconds);
 }
 
 void bind_step(py::module_& module) {

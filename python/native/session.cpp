@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <trainyard/base/error.h>
+#include <trainyard/base/stopwatch.h>
 #include <trainyard/runtime/compiler.h>
 
 #include "arrays.h"
@@ -129,7 +130,9 @@ py::list Session::run(const py::object& names, const py::dict& feeds) {
     lock.lock();
     context = &context_for(shapes_of(arrays));
     for (size_t i = 0; i < tensors.size(); ++i) context->set_input(i, tensors[i]);
+    const Stopwatch engine;
     context->run();
+    engine_seconds_ = engine.seconds();
   }
   py::list results;
   for (const size_t i : wanted) results.append(copy_of(context->output(i)));

@@ -30,6 +30,8 @@ class Session {
   // Outputs by name, or all for None; `feeds` has an array for every input. A plan is made for each
   // combination of shapes and kept for the next call (the four last used).
   pybind11::list run(const pybind11::object& names, const pybind11::dict& feeds);
+  // Of the last run: the network alone, without arrays going in and out.
+  double engine_seconds() const { return engine_seconds_; }
 
  private:
   struct Plan {
@@ -46,6 +48,7 @@ class Session {
   runtime::Executable executable_;
   std::mutex mutex_;
   std::list<Plan> plans_;  // the last used first
+  double engine_seconds_ = 0;
 };
 
 }  // namespace trainyard::python

@@ -100,3 +100,18 @@ def test_graph_has_costs_and_a_picture():
     assert "<svg" in graph.svg() and graph.svg("bytes") != graph.svg("macs")
     with pytest.raises(ty.RequestError, match="macs, flops"):
         graph.svg("money")
+
+
+def test_graph_of_many_nodes_fits_into_a_cell():
+    graph = ty.Graph("densenet121")
+    assert sum(len(part.encode()) for part in graph._repr_mimebundle_().values()) < 300_000
+    assert len(graph.svg(most=3).split("<rect")) == 3 + 2
+    graph.nodes = graph.nodes * 4
+    shown = graph._repr_mimebundle_()
+    assert sum(len(part.encode()) for part in shown.values()) < 300_000 and "costliest" in shown["text/plain"]
+    assert 'src="data:image/svg+xml;base64,' in shown["text/html"]
+
+
+def test_the_engine_says_its_part_of_a_run(session):
+    session.run(None, {name_of(session): image()})
+    assert 0 < session.engine_seconds < 1

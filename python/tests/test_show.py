@@ -1,7 +1,10 @@
 """What notebooks get: small, without the network, true without scripts."""
+import json
+
 import pytest
 
 import trainyard as ty
+from trainyard import show
 
 LIMIT = 300_000
 
@@ -47,3 +50,44 @@ def test_sections_of_a_lab(tmp_path, monkeypatch):
     assert section.figures().blocks
     with pytest.raises(ty.RequestError, match="there are: "):
         lab.section("no such heading")
+
+
+def size(shown):
+    return sum(len(part.encode()) for part in shown.values())
+
+
+def test_a_long_run_fits_into_a_cell(tmp_path):
+    run = ty.train(model="lenet5", data="synthetic:1x28x28,classes=4,size=64", batch=64, threads=1, epochs=1, runs_dir=tmp_path, name="long")
+    lines = [row for row in run.metrics() if "step" in row]
+    with open(tmp_path / "long" / "metrics.jsonl", "w") as file:
+        for epoch in range(10_000):
+            for row in lines:
+                file.write(json.dumps({**row, "step": epoch + 1, "epoch": epoch + row["epoch"]}) + "\n")
+    result = ty.report(run)
+    shown = result._repr_mimebundle_()
+    assert 10_000 < size(shown) < LIMIT
+    assert "of up to 10,000 points" in shown["text/plain"]
+    assert result.to_html(tmp_path / "whole.html").stat().st_size > 1_000_000
+
+
+def test_whatever_comes_stays_below_the_limit(mode):
+    svg = "<svg>" + "x" * 290_000 + "</svg>"
+    huge = {"kind": "chart", "text": "é" * 200_000, "html": "<p>" + "y" * 400_000 + "</p>", "svg": svg}
+    bundle = {"title": "t", "lead": "", "blocks": [huge], "page": "".join(chr(33 + i * i % 89) for i in range(900_000)), "cell": None}
+    for name in ("interactive", "svg", "text"):
+        mode(name)
+        shown = show.mime_bundle(bundle)
+        assert size(shown) < LIMIT and "to_html(path)" in shown["text/plain"]
+
+
+def test_formulas_are_latex(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    formulas = [block for block in ty.lab("cnn-architectures", quick=True).blocks if block.kind == "formula"]
+    shown = formulas[0]._repr_mimebundle_()
+    assert shown["text/latex"].startswith("$$") and "= 55" in shown["text/plain"] and "<math" in shown["text/html"]
+
+
+def test_pictures_with_boxes_are_shown(tmp_path):
+    shown = ty.data("show", "shapes:64,size=8", samples=2, draws=2, output=tmp_path / "boxes.png")._repr_mimebundle_()
+    assert 'src="data:image/png;base64,' in shown["text/html"]
+    assert (tmp_path / "boxes.png").stat().st_size > 1000

@@ -1,4 +1,5 @@
 """The engine itself: networks on NumPy arrays, layer by layer, and a training step to drive by hand."""
+import base64
 import html
 import math
 from typing import Any, Dict, List, Optional, Sequence, Tuple
@@ -11,6 +12,7 @@ except ImportError as missing:
     raise ImportError(f"the engine's module was not built ({missing}): install the package with pip, not from the source folder") from None
 
 from .errors import RequestError
+from .show import MOST_BYTES
 
 
 class Tensor:
@@ -61,6 +63,11 @@ class Session:
         """Arrays of the outputs named, or of all for None. Throws RequestError naming the input that does not fit."""
         return self._session.run(output_names, input_feed)
 
+    @property
+    def engine_seconds(self) -> float:
+        """Of the last run: the network alone, without arrays going in and out."""
+        return self._session.engine_seconds
+
 
 class Graph:
     """What a network is made of: `nodes` with shapes and costs; shows itself with the costly layers in color."""
@@ -81,23 +88,28 @@ class Graph:
     def __repr__(self) -> str:
         return f"Graph({self.model}: {len(self.nodes)} nodes, {self.parameters:,} parameters, {self.macs:,} MACs)"
 
-    def svg(self, cost: str = "macs") -> str:
-        """A box per node from top to bottom, the darker the larger its share of the cost ("macs", "flops", "bytes", "parameters")."""
+    def svg(self, cost: str = "macs", most: Optional[int] = None) -> str:
+        """A box per node from top to bottom, the darker the larger its share of the cost ("macs", "flops", "bytes", "parameters").
+
+        `most`: at most so many nodes, the costliest, in the order in which they run.
+        """
         if self.nodes and cost not in self.nodes[0]:
             raise RequestError(f"there is no cost '{cost}'; there are macs, flops, bytes, parameters")
         row, width = 24, 620
-        place = {node["name"]: i for i, node in enumerate(self.nodes)}
-        most = max((node[cost] for node in self.nodes), default=0) or 1
+        chosen = sorted(range(len(self.nodes)), key=lambda i: -float(self.nodes[i][cost]))[:most]
+        nodes = [self.nodes[i] for i in sorted(chosen)]
+        place = {node["name"]: i for i, node in enumerate(nodes)}
+        highest = max((node[cost] for node in self.nodes), default=0) or 1
         total = sum(node[cost] for node in self.nodes) or 1
-        parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {row * len(self.nodes) + 12}" width="{width}" '
+        parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {row * len(nodes) + 12}" width="{width}" '
                  f'font-family="sans-serif" font-size="11" role="img" aria-label="{html.escape(self.model)} by {cost}">',
                  '<rect width="100%" height="100%" fill="#fff"/>']
-        for i, node in enumerate(self.nodes):
+        for i, node in enumerate(nodes):
             y = 6 + row * i
             share = node[cost] / total
             label = f"{node['name']}  {node['op']}  {'x'.join(str(d) for d in node['shape'])}"
             parts.append(f'<rect x="10" y="{y}" width="470" height="{row - 5}" rx="3" fill="#e0752d" '
-                         f'fill-opacity="{0.06 + 0.84 * node[cost] / most:.3f}" stroke="#c9ced6"/>'
+                         f'fill-opacity="{0.06 + 0.84 * node[cost] / highest:.3f}" stroke="#c9ced6"/>'
                          f'<text x="18" y="{y + 13}" fill="#22262c">{html.escape(label[:76])}</text>'
                          f'<text x="472" y="{y + 13}" text-anchor="end" fill="#22262c">{100 * share:.1f} %</text>')
         # Ways around other nodes (residuals, branches) as arcs at the side.
@@ -109,7 +121,15 @@ class Graph:
         return "\n".join(parts) + "\n</svg>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Dict[str, str]:
-        return {"text/plain": repr(self), "image/svg+xml": self.svg()}
+        picture, note = self.svg(), ""
+        if 3 * len(picture.encode()) > MOST_BYTES:
+            # Of a network of many nodes, those that a cell has room for.
+            most = len(self.nodes) * MOST_BYTES // (4 * len(picture))
+            picture, note = self.svg(most=most), f"\nThe {most} costliest nodes; svg() draws all."
+        # As an image too: converters and hosts of notebooks take inline <svg> apart.
+        image = base64.b64encode(picture.encode()).decode()
+        return {"text/plain": repr(self) + note, "text/html": f'<img alt="{html.escape(repr(self))}" src="data:image/svg+xml;base64,{image}">',
+                "image/svg+xml": picture}
 
 
 class TrainingStep:

@@ -107,12 +107,12 @@ class Result:
         if not found:
             heads = [b["text"].splitlines()[0] for b in self._bundle["blocks"] if b["kind"] == "heading"]
             raise RequestError(f"there is no section '{heading}'; there are: {'; '.join(heads) or 'none'}")
-        return Result({**self._bundle, "blocks": found, "page": None})
+        return Result({**self._bundle, "blocks": found, "page": None, "cell": None})
 
     def figures(self) -> "Result":
         """Tables, charts, pictures and listings without the text around them."""
-        prose = ("heading", "text", "answer", "notice", "provenance")
-        return Result({**self._bundle, "blocks": [b for b in self._bundle["blocks"] if b["kind"] not in prose], "page": None})
+        prose = ("heading", "text", "formula", "answer", "notice", "provenance")
+        return Result({**self._bundle, "blocks": [b for b in self._bundle["blocks"] if b["kind"] not in prose], "page": None, "cell": None})
 
     def to_html(self, path: Any) -> pathlib.Path:
         """Writes the page: one file that needs no other."""

@@ -9,6 +9,9 @@ from .errors import RequestError
 MODES = ("interactive", "svg", "text")
 _mode = "interactive"
 
+# Notebooks keep every cell in one file, which people open, compare and send: none has more bytes than this, beside pictures of the data.
+MOST_BYTES = 299_000
+
 # Bare scripts do not run in current notebooks, and those of many cells would disturb each other: each result has a frame of its own.
 _FRAME = '<iframe sandbox="allow-scripts allow-downloads" style="width:100%;height:{height}px;border:0" title="{title}" srcdoc="{page}"></iframe>'
 # A page is mostly its script; compressed it is less than half. Four bytes are five characters (base64 would take 5.33), none of which
@@ -61,7 +64,33 @@ def static_html(blocks: List[Dict[str, Any]]) -> str:
     return _STYLE + "".join(block["html"] for block in blocks)
 
 
+def _bytes(bundle: Dict[str, str]) -> int:
+    return sum(len(part.encode()) for part in bundle.values())
+
+
+def _limited(bundle: Dict[str, str], blocks: List[Dict[str, Any]]) -> Dict[str, str]:
+    """At most MOST_BYTES: as much text as there is room for, then the chart, then the page, if it fits as a whole."""
+    pictures = sum(len(block["html"]) for block in blocks if block["kind"] == "picture")
+    if _bytes(bundle) <= MOST_BYTES + pictures:
+        return bundle
+    text = bundle["text/plain"].encode()
+    if len(text) > MOST_BYTES // 2:
+        half = MOST_BYTES // 4
+        cut = text[:half].decode("utf-8", "ignore") + "\n[…]\n" + text[-half:].decode("utf-8", "ignore")
+    else:
+        cut = text.decode()
+    kept = {"text/plain": cut + "\n(Too large for a cell: to_html(path) writes the whole page.)\n"}
+    for kind in ("image/svg+xml", "text/html"):
+        if kind in bundle and _bytes({**kept, kind: bundle[kind]}) <= MOST_BYTES + pictures:
+            kept[kind] = bundle[kind]
+    return kept
+
+
 def static_bundle(blocks: List[Dict[str, Any]]) -> Dict[str, str]:
+    return _limited(_static(blocks), blocks)
+
+
+def _static(blocks: List[Dict[str, Any]]) -> Dict[str, str]:
     text = "\n\n".join(block["text"].rstrip("\n") for block in blocks) + "\n"
     if _mode == "text":
         return {"text/plain": text}
@@ -69,6 +98,8 @@ def static_bundle(blocks: List[Dict[str, Any]]) -> Dict[str, str]:
     charts = [block for block in blocks if block["kind"] == "chart"]
     if charts:
         bundle["image/svg+xml"] = charts[0]["svg"]
+    if len(blocks) == 1 and blocks[0]["kind"] == "formula":
+        bundle["text/latex"] = f"$${blocks[0]['latex']}$$"
     return bundle
 
 
@@ -88,13 +119,18 @@ def _height(blocks: List[Dict[str, Any]]) -> int:
 
 def mime_bundle(bundle: Dict[str, Any]) -> Dict[str, str]:
     blocks = bundle["blocks"]
-    static = static_bundle(blocks)
+    static = _static(blocks)
     static["text/plain"] = plain_text(bundle)
     if _mode != "interactive" or not bundle.get("page") or not any(b["kind"] == "chart" for b in blocks):
-        return static
+        return _limited(static, blocks)
     # What a viewer without scripts or frames shows in place of the frame. Where frames work it is hidden as soon as the frame is there.
-    instead = f'<div class="ty-static">{"".join(b["html"] for b in blocks if b["kind"] == "chart")}</div>'
-    frame = framed(bundle["page"], bundle["title"], _height(blocks)).replace(
+    charts = [b["html"] for b in blocks if b["kind"] == "chart"]
+    instead = f'<div class="ty-static">{"".join(charts)}</div>'
+    frame = framed(bundle.get("cell") or bundle["page"], bundle["title"], _height(blocks)).replace(
         "<iframe ", '<iframe onload="this.nextElementSibling.style.display=\'none\'" ', 1)
-    static["text/html"] = frame + instead
-    return static
+    # Where there is no room for the frame, pictures and tables without a script stay.
+    for shown in (frame + instead, frame + f'<div class="ty-static">{charts[0]}</div>'):
+        interactive = {**static, "text/html": shown}
+        if _bytes(interactive) <= MOST_BYTES:
+            return interactive
+    return _limited(static, blocks)
