@@ -2,6 +2,7 @@
 #include "kernels/parallel/parallel.h"
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -101,6 +102,42 @@ TEST_F(Parallel, EveryThreadHasItsOwnTeam) {
   }
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(sum, 4 * 100 * 100);
+}
+
+// Many teams on few cores, with gaps about as long as helpers spin: they are always about to sleep
+// or to wake, and owners lose their core in the middle of waking them. A helper that missed one
+// wake-up would never come again, and the meeting of the next region would not end.
+TEST_F(Parallel, NoHelperIsLostOnABusyMachine) {
+  constexpr int kOwners = 4;
+  constexpr int kParts = 3;
+  constexpr int kRegions = 2000;
+  std::atomic<int64_t> ran{0};
+  struct Region {
+    std::atomic<int64_t>& ran;
+    bool meets;
+  };
+  const auto own = [&](int owner) {
+    Team team;
+    for (int round = 0; round < kRegions; ++round) {
+      Region region{ran, round % 16 == 15};
+      team.run(
+          kParts,
+          [](void* data) {
+            const auto& work = *static_cast<Region*>(data);
+            work.ran += 1;
+            if (work.meets) place().team->meet();
+          },
+          &region);
+      const auto gap = std::chrono::microseconds((round * 7 + owner * 13) % 90);
+      const auto end = std::chrono::steady_clock::now() + gap;
+      while (std::chrono::steady_clock::now() < end) {
+      }
+    }
+  };
+  std::vector<std::thread> owners;
+  for (int owner = 0; owner < kOwners; ++owner) owners.emplace_back(own, owner);
+  for (std::thread& owner : owners) owner.join();
+  EXPECT_EQ(ran, int64_t{kOwners} * kParts * kRegions);
 }
 
 }  // namespace

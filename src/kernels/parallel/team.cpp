@@ -49,14 +49,19 @@ void futex_wait(std::atomic<uint32_t>& word, uint32_t expected) {
           nullptr, 0);
 }
 
-void wake(std::atomic<uint32_t>& sleeps, std::atomic<uint32_t>& word) {
-  if (sleeps.load() == 0 || sleeps.exchange(0) == 0) return;
+void futex_wake(std::atomic<uint32_t>& word) {
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr,
           nullptr, 0);
 }
 
 constexpr uint32_t kStateMask = 3;
-constexpr uint32_t kNextRegion = 4;
+constexpr uint32_t kAsleep = 4;
+constexpr uint32_t kNextRegion = 8;
+
+// The word of a part in the region after the one of `word`, for anyone to take.
+uint32_t next_open(uint32_t word) {
+  return (word & ~(kStateMask | kAsleep)) + kNextRegion;
+}
 
 }  // namespace
 
@@ -68,8 +73,7 @@ Place& place() {
 Team::~Team() {
   function_ = nullptr;
   for (const auto& slot : slots_) {
-    slot->word.store((slot->word.load() & ~kStateMask) + kNextRegion + kOpen);
-    wake(slot->helper_sleeps, slot->word);
+    change(slot->word, next_open(slot->word.load()));
     slot->thread.join();
   }
 }
@@ -97,61 +101,50 @@ void Team::run(int parts, Function function, void* data) {
   arrived_.store(0, std::memory_order_relaxed);
   for (int part = 1; part < parts; ++part) {
     Slot& slot = *slots_[static_cast<size_t>(part) - 1];
-    const uint32_t open =
-        (slot.word.load(std::memory_order_relaxed) & ~kStateMask) + kNextRegion + kOpen;
-    slot.word.store(open);  // all that the helper reads is written before
-    wake(slot.helper_sleeps, slot.word);
+    // All that the helper reads is written before.
+    change(slot.word, next_open(slot.word.load(std::memory_order_relaxed)));
   }
   run_part(0);
   for (int part = 1; part < parts; ++part) {
     Slot& slot = *slots_[static_cast<size_t>(part) - 1];
-    uint32_t open = (slot.word.load(std::memory_order_relaxed) & ~kStateMask) + kOpen;
-    if (slot.word.compare_exchange_strong(open, open + kOwner)) {
+    uint32_t word = slot.word.load(std::memory_order_relaxed);
+    if ((word & kStateMask) == kOpen && slot.word.compare_exchange_strong(word, word + kOwner)) {
       run_part(part);
     } else {
-      wait_until_done(slot);
+      // A sleeping owner leaves its core idle, for which the scheduler finds the helper.
+      wait_for(kDone, slot.word);
     }
   }
 }
 
 void Team::help(Slot& slot, int part) {
   for (;;) {
-    uint32_t open = wait_for_work(slot);
+    uint32_t open = wait_for(kOpen, slot.word);
     // The owner may have taken the part meanwhile, and even opened the next.
     if (!slot.word.compare_exchange_strong(open, open + kHelper)) continue;
     if (function_ == nullptr) return;
     run_part(part);
-    slot.word.store(open + kDone);
-    wake(slot.owner_sleeps, slot.word);
+    change(slot.word, open + kDone);
   }
 }
 
-uint32_t Team::wait_for_work(Slot& slot) {
-  uint32_t word = 0;
-  const auto open = [&] {
-    word = slot.word.load(std::memory_order_acquire);
-    return (word & kStateMask) == kOpen;
+// Returns the word with that state. Only one thread at a time waits for a word to change.
+uint32_t Team::wait_for(State wanted, std::atomic<uint32_t>& word) {
+  uint32_t seen = 0;
+  const auto ready = [&] {
+    seen = word.load(std::memory_order_acquire);
+    return (seen & kStateMask) == wanted;
   };
-  while (!spin_until(open)) {
-    slot.helper_sleeps.store(1);
-    word = slot.word.load();
-    if ((word & kStateMask) != kOpen) futex_wait(slot.word, word);
-    slot.helper_sleeps.store(0);
+  while (!spin_until(ready)) {
+    const uint32_t asleep = seen | kAsleep;
+    // Not if the word has changed since it was seen. After a wake-up for nothing the bit is set.
+    if (seen == asleep || word.compare_exchange_strong(seen, asleep)) futex_wait(word, asleep);
   }
-  return word;
+  return seen;
 }
 
-void Team::wait_until_done(Slot& slot) {
-  const auto done = [&] {
-    return (slot.word.load(std::memory_order_acquire) & kStateMask) == kDone;
-  };
-  while (!spin_until(done)) {
-    slot.owner_sleeps.store(1);
-    const uint32_t word = slot.word.load();
-    // An idle core makes the scheduler look for a thread that waits for one: the helper.
-    if ((word & kStateMask) != kDone) futex_wait(slot.word, word);
-    slot.owner_sleeps.store(0);
-  }
+void Team::change(std::atomic<uint32_t>& word, uint32_t value) {
+  if ((word.exchange(value) & kAsleep) != 0) futex_wake(word);
 }
 
 void Team::meet() {

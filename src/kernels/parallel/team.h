@@ -39,21 +39,22 @@ class Team {
   void meet();
 
  private:
-  // The low two bits say who has the part, the others count regions.
+  // Who has a part.
   enum State : uint32_t { kOpen = 0, kHelper = 1, kOwner = 2, kDone = 3 };
 
   struct alignas(64) Slot {
+    // The low two bits are a State, the next says that a thread sleeps until the word changes, and
+    // the others count regions. One word, so that whoever changes it learns about the sleeper in
+    // the same instant: with a flag of its own, a late waker could clear that of the next sleep.
     std::atomic<uint32_t> word{kDone};
-    std::atomic<uint32_t> helper_sleeps{0};
-    std::atomic<uint32_t> owner_sleeps{0};
     std::thread thread;
   };
 
   void grow(int parts);
   void help(Slot& slot, int part);
   void run_part(int part);
-  static uint32_t wait_for_work(Slot& slot);
-  static void wait_until_done(Slot& slot);
+  static uint32_t wait_for(State wanted, std::atomic<uint32_t>& word);
+  static void change(std::atomic<uint32_t>& word, uint32_t value);
 
   Function function_ = nullptr;  // null: threads end
   void* data_ = nullptr;
