@@ -8,7 +8,7 @@
 #include "kernels/kernel_table.h"
 #include "kernels/native/cpu.h"
 #include "kernels/native/int8/byte_conv.h"
-#include "kernels/reference/saturation.h"
+#include "kernels/reference/quantize/saturation.h"
 #include "support/op_case.h"
 
 namespace trainyard::kernels::native {
