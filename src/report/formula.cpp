@@ -403,6 +403,10 @@ std::string part_mathml(const Part& part) {
       return part.text.find_first_not_of(' ') == std::string::npos
                  ? "<mspace width=\"0.4em\"/>"
                  : element("mtext", html_escaped(part.text));
+    case Part::kOpen:
+    case Part::kClose:
+      // As high as a line: those of f(x) beside a fraction are not as high as the fraction.
+      return "<mo stretchy=\"false\">" + html_escaped(part.text) + "</mo>";
     default:
       return element("mo", html_escaped(part.text == "-" ? "−" : part.text));
   }

@@ -26,29 +26,6 @@ std::pair<uint32_t, uint32_t> png_size(std::string_view png) {
   return {number(kWidthAt), number(kWidthAt + 4)};
 }
 
-// `code` and **strong** in escaped text.
-std::string with_marks(std::string_view text) {
-  std::string out;
-  bool code = false;
-  bool strong = false;
-  const std::string escaped = html_escaped(text);
-  for (size_t i = 0; i < escaped.size(); ++i) {
-    if (escaped[i] == '`') {
-      out += code ? "</code>" : "<code>";
-      code = !code;
-    } else if (!code && escaped.compare(i, 2, "**") == 0) {
-      out += strong ? "</strong>" : "<strong>";
-      strong = !strong;
-      ++i;
-    } else {
-      out += escaped[i];
-    }
-  }
-  if (code) out += "</code>";
-  if (strong) out += "</strong>";
-  return out;
-}
-
 // The number keeps equal headings apart.
 std::string anchor(std::string_view heading, size_t number) {
   std::string out;
@@ -68,7 +45,7 @@ class Body {
   void operator()(const Heading& heading) {
     const std::string id = anchor(heading.text, headings_.size() + 1);
     headings_.emplace_back(id, heading.text);
-    out_ += fmt::format("<h2 id=\"{}\">{}</h2>\n", id, with_marks(heading.text));
+    out_ += fmt::format("<h2 id=\"{}\">{}</h2>\n", id, marked_html(heading.text));
   }
 
   void operator()(const Paragraph& paragraph) {
@@ -77,13 +54,13 @@ class Body {
         out_ += "<pre tabindex=\"0\">" + html_escaped(paragraph.text) + "</pre>\n";
         return;
       case Tone::kAnswer:
-        out_ += "<div class=\"answer\"><p>" + with_marks(paragraph.text) + "</p></div>\n";
+        out_ += "<div class=\"answer\"><p>" + marked_html(paragraph.text) + "</p></div>\n";
         return;
       case Tone::kNotice:
-        out_ += "<p class=\"notice\">" + with_marks(paragraph.text) + "</p>\n";
+        out_ += "<p class=\"notice\">" + marked_html(paragraph.text) + "</p>\n";
         return;
       case Tone::kPlain:
-        out_ += "<p>" + with_marks(paragraph.text) + "</p>\n";
+        out_ += "<p>" + marked_html(paragraph.text) + "</p>\n";
     }
   }
 
@@ -101,7 +78,7 @@ class Body {
     const size_t index = charts_.items().size();
     const bool drawn = !web_script().empty();
     out_ += fmt::format("<figure class=\"chart\" id=\"chart-{0}\" data-chart=\"{0}\">\n", index);
-    out_ += fmt::format("<figcaption>{}</figcaption>\n", with_marks(chart.title));
+    out_ += fmt::format("<figcaption>{}</figcaption>\n", marked_html(chart.title));
     if (drawn) {
       out_ += fmt::format(
           "<div class=\"plot {0}\" role=\"img\" tabindex=\"0\" aria-label=\"{0} chart: {1}. Left "
@@ -109,7 +86,7 @@ class Body {
           chart_kind_name(chart.kind), html_escaped(chart.title));
     }
     if (!chart.caption.empty()) {
-      out_ += "<p class=\"caption\">" + with_marks(chart.caption) + "</p>\n";
+      out_ += "<p class=\"caption\">" + marked_html(chart.caption) + "</p>\n";
     }
     out_ += fmt::format("<details class=\"data\"{}><summary>Data</summary>\n{}</details>\n",
                         drawn ? "" : " open", chart_table(chart).to_html(chart.title));
@@ -134,12 +111,12 @@ class Body {
       }
       out_ += "</svg>";
     }
-    out_ += "</div><figcaption>" + with_marks(picture.caption) + "</figcaption></figure>\n";
+    out_ += "</div><figcaption>" + marked_html(picture.caption) + "</figcaption></figure>\n";
   }
 
   void operator()(const Listing& listing) {
     out_ += fmt::format("<figure class=\"listing\"><figcaption>{}</figcaption><div>\n",
-                        with_marks(listing.title));
+                        marked_html(listing.title));
     for (const ListingColumn& column : listing.columns) {
       out_ += fmt::format("<section><h3>{}</h3><pre tabindex=\"0\">", html_escaped(column.title));
       for (const ListingLine& line : column.lines) {
@@ -163,7 +140,7 @@ class Body {
     facts("Machine", provenance.machine);
   }
 
-  void item(std::string_view text) { out_ += "<li>" + with_marks(text) + "</li>\n"; }
+  void item(std::string_view text) { out_ += "<li>" + marked_html(text) + "</li>\n"; }
   void open_list() { out_ += "<ul>\n"; }
   void close_list() { out_ += "</ul>\n"; }
 
@@ -175,7 +152,7 @@ class Body {
  private:
   // Marks take the colors of the style sheet in the order in which they are met.
   size_t color_of(const std::string& mark) {
-    constexpr size_t kMarkColors = 12;
+    constexpr size_t kMarkColors = 24;
     const auto found = std::find(marks_.begin(), marks_.end(), mark);
     const auto index = static_cast<size_t>(found - marks_.begin());
     if (found == marks_.end()) marks_.push_back(mark);
@@ -248,35 +225,12 @@ std::string contents(const Body& body) {
   if (body.headings().size() < kFewest) return "";
   std::string out = "<nav class=\"contents\" aria-label=\"Contents\"><ol>\n";
   for (const auto& [id, text] : body.headings()) {
-    out += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", id, with_marks(text));
+    out += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", id, marked_html(text));
   }
   return out + "</ol></nav>\n";
 }
 
 }  // namespace
-
-std::string html_escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 std::string html_page(const Document& document, const std::string& command) {
   std::span<const Block> blocks = document.blocks;
@@ -309,8 +263,8 @@ std::string html_page(const Document& document, const std::string& command) {
       "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#content\">Skip to the content</a>\n"
       "<header class=\"top\"><span class=\"brand\">trainyard</span><span class=\"tools\"></span>"
       "</header>\n<div class=\"layout\">\n{}<main id=\"content\">\n<h1>{}</h1>\n",
-      contents(body), with_marks(title));
-  if (!document.lead.empty()) out += "<p class=\"lead\">" + with_marks(document.lead) + "</p>\n";
+      contents(body), marked_html(title));
+  if (!document.lead.empty()) out += "<p class=\"lead\">" + marked_html(document.lead) + "</p>\n";
   if (plain) {
     out +=
         "<p class=\"notice\">This program was built without Node, so charts are shown as tables. "

@@ -9,6 +9,8 @@
 namespace trainyard::report {
 
 std::string html_escaped(std::string_view text);
+// Escaped, with `code` and **strong** as elements, and numbers that stay in a line with their unit.
+std::string marked_html(std::string_view text);
 
 // `command` goes under the title. Charts are drawn by a script in the page; if the program was
 // built without it (no Node), their tables are shown instead, and the page says so.

@@ -31,6 +31,10 @@ TEST(Formula, IsMathMl) {
   EXPECT_EQ(Formula(R"(\frac{a_1}{2} < 3)").mathml(),
             "<math display=\"block\"><mrow><mfrac><msub><mi>a</mi><mrow><mn>1</mn></mrow></msub>"
             "<mrow><mn>2</mn></mrow></mfrac><mo>&lt;</mo><mn>3</mn></mrow></math>");
+  // A fraction beside them does not stretch the parentheses of l(k).
+  EXPECT_NE(
+      Formula(R"(l(k) = \frac{1}{k})").mathml().find("<mo stretchy=\"false\">(</mo><mi>k</mi>"),
+      std::string::npos);
 }
 
 TEST(Formula, SaysWhereASourceIsWrong) {

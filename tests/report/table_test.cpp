@@ -153,5 +153,24 @@ TEST(Document, LinesOfAListingHaveTheColorOfTheirMark) {
   EXPECT_NE(page.find("<span>&lt;b&gt;</span>"), std::string::npos);
 }
 
+// The job of lab ml-clouds has 22 fields.
+TEST(Document, TwentyTwoMarksHaveColorsOfTheirOwn) {
+  ListingColumn column{"a.json", {}};
+  for (int i = 0; i < 22; ++i) column.lines.push_back({"x", "field " + std::to_string(i)});
+  Document document;
+  document.blocks.emplace_back(Listing{"Files", {column}});
+  const std::string page = render(document, Format::kHtml);
+  EXPECT_NE(page.find("<span class=\"mark-21\" title=\"field 21\">"), std::string::npos);
+  if (web_style().empty()) GTEST_SKIP() << "built without Node";
+  EXPECT_NE(web_style().find(".mark-21"), std::string::npos);
+}
+
+TEST(Html, NumbersStayInALineWithTheirUnit) {
+  EXPECT_EQ(marked_html("40 % of 5 ms, 3 servers, 2 s."),
+            "40\u00a0% of 5\u00a0ms, 3 servers, 2\u00a0s.");
+  EXPECT_EQ(marked_html("`sleep 5 s` & **2 h**"),
+            "<code>sleep 5 s</code> &amp; <strong>2\u00a0h</strong>");
+}
+
 }  // namespace
 }  // namespace trainyard::report

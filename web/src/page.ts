@@ -177,9 +177,9 @@ function addTables(): void {
   });
 }
 
-/** Tables that are wider than their place fade where columns are hidden; the first column stays. */
+/** Tables and formulas that are wider than their place fade where something is hidden; the first column of a table stays. */
 function showWhatIsHidden(): void {
-  document.querySelectorAll<HTMLElement>('.scroll').forEach((box) => {
+  document.querySelectorAll<HTMLElement>('.scroll, .formula').forEach((box) => {
     const mark = () => {
       box.classList.toggle('more', box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
       box.classList.toggle('moved', box.scrollLeft > 0);

@@ -83,6 +83,9 @@ async function checkNarrowTables(page) {
   });
   check(seen.length >= 2 && seen.every((t) => t.cue && t.done), `${seen.length} tables that are too wide say so until their end`);
   check(seen.every((t) => t.stays && t.share < 0.5), 'their first column stays in sight and leaves room for another');
+  const formulas = await page.evaluate(() => [...document.querySelectorAll('.formula')].filter((box) => box.scrollWidth > box.clientWidth + 1)
+    .map((box) => box.classList.contains('more') && getComputedStyle(box).maskImage.includes('gradient')));
+  check(formulas.length > 0 && formulas.every(Boolean), `${formulas.length} formulas that are too wide say so`);
 }
 
 /** A series has one color through all charts, and another than those beside it. */
