@@ -93,8 +93,17 @@ def money: "$" + fixed(2);
 # Notes of predictions about the factors behind them, once each: links with the share of their bandwidth, what the stack was fitted to.
 def factors: [.[].result.notes[]? | select(startswith("model:") or startswith("cluster:") or startswith("fitted")) | gsub("^(model|cluster): "; "") | gsub("PALEO \\(head\\)"; "PALEO") | gsub("of the network"; "of the bandwidth of links")]
   | reduce .[] as $note ([]; if index($note) then . else . + [$note] end) | if length == 0 then "none" else join("; ") end;
+# A field of a job in words: "machine.disk_gib" -> "machine disk in GiB".
+def field_words: gsub("_gib$"; " in GiB") | gsub("\\.|_"; " ");
+# Of lab ml-clouds: the offers of the services that its settings name.
+def offers: (.settings.clouds | split(",")) as $clouds | [.planned[0].result.offers[] | select(.platform as $p | $clouds | index($p))];
 # Rows of predictions that fit into the memory of the device.
 def fitting: map(select(.fits != false));
+# What a table of predictions says of rows that are struck out, if there are any.
+def struck_note: if any(.[].result.rows[]?; .fits == false) then " Rows that are struck out need more memory than the device has and are left out of every conclusion." else "" end;
+# Whether measured rows of several workers are faster than all of them together can be.
+def disturbed: any(.[]; .speedup > 1.05 * .workers);
+def disturbed_note: if disturbed then " A speed-up above the number of workers cannot come from them: the run with one worker was disturbed." else "" end;
 # Predictions with those that do not fit marked for tables.
 def struck: map(. + {struck: (.fits == false)});
 # Rows of `validate`, by experiment and number of GPUs: network, device, stack, batch, precision and source. What was published twice for a

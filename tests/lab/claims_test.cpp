@@ -83,8 +83,18 @@ TEST(Claims, StrongWeak) {
           "k80"},
          {".quick = true", "run with `--quick`", ""},
          {".load_average = 3", "the machine was busy", ""},
-         {".machine.threads = 1", "take turns", "one of its own"}});
+         {".machine.threads = 1", "take turns", "one of its own"},
+         {".", "no price is put on them. ", "was disturbed"},
+         {".scaled[0].result.strong[1].speedup = 3.4", "the run with one worker was disturbed", ""},
+         {".", "trainyard lab run allreduce-variants", "struck out"},
+         {".predicted[0].result.rows[0].fits = false", "Rows that are struck out need more", ""}});
 }
+
+constexpr const char* kTwoBatches =
+    R"(.scaled[0].result |= (.weak += [.weak[] | .batch = 512 | if .workers > 1 then .speedup = 0.5 else . end]
+       | .strong += [.strong[] | .global_batch = 512 | if .workers > 1 then .speedup = 0.8 else . end]))";
+constexpr const char* kLosses =
+    R"(.scaled[0].result.losses = [{"batch": 128, "workers": 2, "alone_s": 0.1, "independent_s": 0.1, "slowest_s": 0.1, "together_s": 0.11, "contention": 0, "unevenness": 0, "communication": 0.09, "efficiency": 0.91}])";
 
 TEST(Claims, DataParallel) {
   const Json data = scaled_data(
@@ -100,7 +110,21 @@ TEST(Claims, DataParallel) {
           "worse than"},
          {".scaled[0].result.strong[1].global_batch = 64", "no batch was measured both ways",
           "worse than"},
-         {".scaled[0].result.weak[1].speedup = 2.9", "the run with one worker was disturbed", ""},
+         {".scaled[0].result.weak[1].speedup = 2.9",
+          "no verdict. A speed-up above the number of workers cannot come from them: the run with "
+          "one worker was disturbed",
+          "worse than"},
+         // Worse with one batch and better with the other is neither.
+         {kTwoBatches,
+          "that is better than weak scaling with batch 512 and worse than weak scaling with batch "
+          "128.",
+          "scaling here"},
+         {kLosses, "timed apart from those of table 1", "differs by"},
+         {kLosses, "add up to 100 %.", "negative"},
+         {(std::string(kLosses) + " | .scaled[0].result.losses[0].efficiency = 0.3").c_str(),
+          "differs by up to 61 points", ""},
+         {(std::string(kLosses) + " | .scaled[0].result.losses[0].communication = -0.1").c_str(),
+          "A negative part is within the spread", ""},
          {".", "is hidden behind backward", "most is waited for"},
          {".scaled[0].result.points[1].exposed_s = 0.025", "most is waited for",
           "Most of the communication"},
@@ -126,6 +150,8 @@ TEST(Claims, HorovodScaling) {
        {".predicted[0].result.rows[2].images_per_s = 350",
         "16 on two nodes slower than (0.50 times the speed of)", ""},
        {R"(.settings.network = "vgg16")", "vgg16 on fashion-mnist over more", "resnet50 on"},
+       {".", "weak scaling", "was disturbed"},
+       {".scaled[0].result.weak[1].speedup = 2.5", "the run with one worker was disturbed", ""},
        {".", "weak scaling", "published experiment"},
        {R"(def row(n; m): {model: "resnet50", framework: "f", device: "v100", batch_per_gpu: 64, source: "s", subject: "scaling", gpus: n, measured: m, predicted: m};
              .published[0].result.rows = [row(8; 100), row(16; 150)])",

@@ -302,6 +302,19 @@ TEST(Labs, BuiltInOnesExpand) {
   }
 }
 
+// The warm-up of Goyal et al. rises from the rate of the small batch, a share of 64 / 1024 of the
+// scaled rate; the small batch has nothing to rise.
+TEST(Labs, LargeBatchWarmsUpFromTheRateOfTheSmallBatch) {
+  std::string schedules;
+  for (const Cell& cell : cells_of(load_lab("large-batch"), {.quick = true, .set = {}}, "runs")) {
+    const Json* schedule = cell.variables.find("schedule");
+    if (schedule != nullptr) schedules += schedule->as_string() + " ";
+  }
+  EXPECT_EQ(schedules,
+            "constant constant constant;warmup=1;warmup_from=1 "
+            "constant constant constant;warmup=1;warmup_from=0.0625 ");
+}
+
 TEST(Query, CrashesAndEndlessProgramsAreErrors) {
   EXPECT_EQ(ask("1 | debug | stderr", Json(), "x").as_int(), 1);
   EXPECT_EQ(ask("[inputs]", Json(), "x").items().size(), 0U);
