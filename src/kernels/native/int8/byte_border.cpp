@@ -1,5 +1,5 @@
-// QuantizeLinear and DequantizeLinear between f32 and u8 with one scale, and Reorder of bytes: what
-// stands where floats become bytes and back. Images of bytes lie channels last.
+// QuantizeLinear and DequantizeLinear between f32 and u8 with one scale: what stands where floats
+// become bytes and back. Images of bytes lie channels last.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -11,7 +11,6 @@
 #include "kernels/native/int8/byte_math.h"
 #include "kernels/native/parallel.h"
 #include "kernels/native/peak.h"
-#include "tensor/layout_copy.h"
 
 namespace trainyard::kernels::native {
 namespace {
@@ -50,6 +49,45 @@ Image image_of(const Shape& shape) {
   return {.images = shape[0], .pixels = shape[2] * shape[3], .channels = shape[1]};
 }
 
+constexpr int64_t kColors = 3;
+
+// Pixels of three planes, one after the other.
+void interleave_colors(const uint8_t* a, const uint8_t* b, const uint8_t* c, int64_t count,
+                       uint8_t* y) {
+  constexpr int64_t kPixels = 16;
+  // Which pixel of a plane byte i of the result is; a negative one makes a zero.
+  const auto places = [](int64_t color, int64_t part) {
+    alignas(kPixels) int8_t from[kPixels];
+    for (int64_t i = 0; i < kPixels; ++i) {
+      const int64_t at = part * kPixels + i;
+      from[i] = static_cast<int8_t>(at % kColors == color ? at / kColors : -1);
+    }
+    return _mm_load_si128(reinterpret_cast<const __m128i*>(from));
+  };
+  __m128i from[kColors][kColors];
+  for (int64_t color = 0; color < kColors; ++color) {
+    for (int64_t part = 0; part < kColors; ++part) from[color][part] = places(color, part);
+  }
+  const auto load = [](const uint8_t* plane) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(plane));
+  };
+  int64_t i = 0;
+  for (; i + kPixels <= count; i += kPixels) {
+    const __m128i planes[kColors] = {load(a + i), load(b + i), load(c + i)};
+    for (int64_t part = 0; part < kColors; ++part) {
+      const __m128i two = _mm_or_si128(_mm_shuffle_epi8(planes[0], from[0][part]),
+                                       _mm_shuffle_epi8(planes[1], from[1][part]));
+      const __m128i all = _mm_or_si128(two, _mm_shuffle_epi8(planes[2], from[2][part]));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i * kColors + part * kPixels), all);
+    }
+  }
+  for (; i < count; ++i) {
+    y[i * kColors] = a[i];
+    y[i * kColors + 1] = b[i];
+    y[i * kColors + 2] = c[i];
+  }
+}
+
 class QuantizeBytes final : public Kernel {
  public:
   QuantizeBytes(const NodeView& node, const NodeLayouts& layouts)
@@ -61,7 +99,6 @@ class QuantizeBytes final : public Kernel {
   void run(const KernelArgs& args) const override {
     const float* x = args.inputs[0].as<float>();
     uint8_t* y = args.outputs[0].as<uint8_t>();
-    constexpr int64_t kRun = 512;
     const int64_t runs = (image_.pixels + kRun - 1) / kRun;
     parallel_for(image_.images * runs, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -82,6 +119,8 @@ class QuantizeBytes final : public Kernel {
   }
 
  private:
+  static constexpr int64_t kRun = 512;  // pixels that are converted at a time
+
   void quantize(const float* x, int64_t count, uint8_t* y) const {
     const __m256 scale = _mm256_set1_ps(scale_);
     store_steps(
@@ -91,17 +130,50 @@ class QuantizeBytes final : public Kernel {
 
   // Blocks of channels become neighbours.
   void interleave_planes(const float* x, int64_t count, uint8_t* y) const {
-    constexpr int64_t kMost = 512 * 16;
-    uint8_t plane[kMost];
-    for (int64_t c = 0; c < image_.channels; c += x_.block, x += x_.plane_elements()) {
-      quantize(x, count * x_.block, plane);
-      const int64_t kept = std::min(x_.block, image_.channels - c);
-      if (kept == 1) {
-        for (int64_t i = 0; i < count; ++i) y[i * image_.channels + c] = plane[i];
-        continue;
+    if (x_.block > 1) {
+      for (int64_t c = 0; c < image_.channels; c += x_.block, x += x_.plane_elements()) {
+        place_block(x, count, std::min(x_.block, image_.channels - c), y + c);
       }
-      for (int64_t i = 0; i < count; ++i) {
-        std::memcpy(y + i * image_.channels + c, plane + i * x_.block, static_cast<size_t>(kept));
+      return;
+    }
+    uint8_t planes[kColors][kRun];
+    if (image_.channels == kColors) {
+      for (int64_t c = 0; c < kColors; ++c) quantize(x + c * x_.positions, count, planes[c]);
+      return interleave_colors(planes[0], planes[1], planes[2], count, y);
+    }
+    for (int64_t c = 0; c < image_.channels; ++c) {
+      quantize(x + c * x_.positions, count, planes[0]);
+      for (int64_t i = 0; i < count; ++i) y[i * image_.channels + c] = planes[0][i];
+    }
+  }
+
+  // A block of channels of each pixel, of which the first `kept` exist.
+  void place_block(const float* x, int64_t count, int64_t kept, uint8_t* y) const {
+    const StepsToVector convert(bytes_);
+    const __m256 scale = _mm256_set1_ps(scale_);
+    const int64_t at_once = kByteVector / x_.block;  // pixels
+    alignas(kByteVector) uint8_t bytes[kByteVector];
+    for (int64_t i = 0; i < count; i += at_once) {
+      const float* from = x + i * x_.block;
+      const int64_t pixels = std::min(at_once, count - i);
+      if (pixels < at_once) {
+        quantize(from, pixels * x_.block, bytes);
+      } else {
+        const auto steps = [&](int64_t v) {
+          return _mm256_div_ps(_mm256_loadu_ps(from + v * kVector), scale);
+        };
+        _mm256_store_si256(reinterpret_cast<__m256i*>(bytes),
+                           convert(steps(0), steps(1), steps(2), steps(3)));
+      }
+      for (int64_t p = 0; p < pixels; ++p) {
+        uint8_t* to = y + (i + p) * image_.channels;
+        if (kept == kVector) {
+          std::memcpy(to, bytes + p * x_.block, kVector);
+        } else if (kept == 2 * kVector) {
+          std::memcpy(to, bytes + p * x_.block, 2 * kVector);
+        } else {
+          std::memcpy(to, bytes + p * x_.block, static_cast<size_t>(kept));
+        }
       }
     }
   }
@@ -116,7 +188,9 @@ class DequantizeBytes final : public Kernel {
  public:
   DequantizeBytes(const NodeView& node, const NodeLayouts& layouts)
       : image_(image_of(node.input_shape(0))),
-        y_(planes_of(node.output_shape(0), layouts.outputs[0])) {
+        y_(planes_of(node.output_shape(0), layouts.outputs[0])),
+        scale_(scale_of(node)),
+        zero_(static_cast<float>(zero_of(node))) {
     // As the operator computes it, one for each byte there is.
     for (int64_t i = 0; i < 256; ++i) {
       reals_[i] =
@@ -146,8 +220,17 @@ class DequantizeBytes final : public Kernel {
   // Channels from `first` on; those that do not exist are zero.
   void write_plane(const uint8_t* x, int64_t first, float* y) const {
     const int64_t kept = std::min(y_.block, image_.channels - first);
+    const bool whole = kept == y_.block && kept % kVector == 0;
+    // A byte less a zero is exact, and so a product has the rounding of reals_.
+    const __m256 zero = _mm256_set1_ps(zero_);
+    const __m256 scale = _mm256_set1_ps(scale_);
     for (int64_t i = 0; i < image_.pixels; ++i, y += y_.block) {
       const uint8_t* pixel = x + i * image_.channels + first;
+      for (int64_t c = 0; whole && c < kept; c += kVector) {
+        _mm256_storeu_ps(y + c,
+                         _mm256_mul_ps(_mm256_sub_ps(load_eight_bytes(pixel + c), zero), scale));
+      }
+      if (whole) continue;
       for (int64_t c = 0; c < kept; ++c) y[c] = reals_[pixel[c]];
       for (int64_t c = kept; c < y_.block; ++c) y[c] = 0;
     }
@@ -155,56 +238,9 @@ class DequantizeBytes final : public Kernel {
 
   Image image_;
   Planes y_;
+  float scale_;
+  float zero_;
   float reals_[256];
-};
-
-// Turns a matrix of `rows` x `columns` bytes.
-void turn(const uint8_t* from, int64_t rows, int64_t columns, uint8_t* to) {
-  constexpr int64_t kTile = 16;
-  for (int64_t r = 0; r < rows; r += kTile) {
-    for (int64_t c = 0; c < columns; c += kTile) {
-      for (int64_t j = c; j < std::min(columns, c + kTile); ++j) {
-        for (int64_t i = r; i < std::min(rows, r + kTile); ++i) {
-          to[j * rows + i] = from[i * columns + j];
-        }
-      }
-    }
-  }
-}
-
-class ByteReorder final : public Kernel {
- public:
-  ByteReorder(const NodeView& node, const NodeLayouts& layouts)
-      : type_(node.input_type(0)), from_(layouts.inputs[0]), to_(layouts.outputs[0]) {
-    const Layout last = channels_last(type_.shape);
-    const auto is = [&](const Layout& layout, const Layout& other) {
-      return same_placement(layout, other, type_.shape);
-    };
-    image_ = image_of(type_.shape);
-    gathers_ = type_.shape.rank() == 4 && is(from_, Layout()) && is(to_, last);
-    spreads_ = type_.shape.rank() == 4 && is(from_, last) && is(to_, Layout());
-  }
-
-  void run(const KernelArgs& args) const override {
-    const auto* x = args.inputs[0].as<uint8_t>();
-    auto* y = args.outputs[0].as<uint8_t>();
-    if (!gathers_ && !spreads_) return copy_between_layouts(type_, x, from_, y, to_);
-    const int64_t bytes = image_.pixels * image_.channels;
-    parallel_for(image_.images, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        turn(x + i * bytes, gathers_ ? image_.channels : image_.pixels,
-             gathers_ ? image_.pixels : image_.channels, y + i * bytes);
-      }
-    });
-  }
-
- private:
-  TensorType type_;
-  Layout from_;
-  Layout to_;
-  Image image_;
-  bool gathers_ = false;  // channels become neighbours
-  bool spreads_ = false;
 };
 
 std::optional<NodeLayouts> layouts_quantize(const NodeView& node, std::span<const Layout> inputs) {
@@ -212,7 +248,7 @@ std::optional<NodeLayouts> layouts_quantize(const NodeView& node, std::span<cons
   wanted.inputs.resize(inputs.size());
   const Shape& shape = node.input_shape(0);
   const bool taken =
-      shape.rank() == 4 && has_planes(shape, inputs[0]) && inputs[0].block_of(1) <= 16;
+      shape.rank() == 4 && has_planes(shape, inputs[0]) && kByteVector % inputs[0].block_of(1) == 0;
   if (taken) wanted.inputs[0] = inputs[0];
   wanted.outputs = {channels_last(shape)};
   return wanted;
@@ -252,13 +288,5 @@ extern const KernelDef kDequantizeLinear = {
     .refuses = [](const NodeView& node) { return refuses_border(node, DType::kU8, DType::kF32); },
     .layouts = layouts_dequantize,
     .create_in = create_border<DequantizeBytes>};
-extern const KernelDef kByteReorder = {.op = "Reorder",
-                                       .library = "native",
-                                       .refuses = [](const NodeView& node) -> std::string_view {
-                                         if (dtype_size(node.input_type(0).dtype) != 1)
-                                           return "only bytes are implemented";
-                                         return "";
-                                       },
-                                       .create_in = create_border<ByteReorder>};
 
 }  // namespace trainyard::kernels::native
