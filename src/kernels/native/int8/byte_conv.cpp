@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
-#include <limits>
 
 #include "kernels/native/parallel.h"
 
@@ -30,7 +28,8 @@ ByteConv::ByteConv(const ByteConvShape& shape, const ByteConvNumbers& numbers, c
   taps_ = merged_ ? shape.window_rows : shape.taps();
   depth_ = merged_ ? shape.window_columns * shape.in_channels : shape.in_channels / shape.groups;
   // Over a copy it does no harm to read a few bytes further; their weights are zero.
-  read_depth_ = merged_ ? divide_up(depth_, kDepthStep) * kDepthStep : depth_;
+  depth_steps_ = divide_up(depth_, kDepthStep);
+  read_depth_ = merged_ ? depth_steps_ * kDepthStep : depth_;
   dense_ = shape.taps() == 1 && shape.row_stride == 1 && shape.column_stride == 1 &&
            shape.out_height == shape.height && shape.out_width == shape.width;
   wide_ = !kernels.exact_pairs && !pairs_fit(numbers);
@@ -59,8 +58,7 @@ void ByteConv::plan_blocks() {
       block.channels =
           std::min(part.size() * kernels_.lanes, per_group - part.begin * kernels_.lanes);
       numbers += part.size() * kernels_.lanes;
-      weight_bytes_ +=
-          taps_ * divide_up(depth_, kDepthStep) * part.size() * kernels_.lanes * kDepthStep * form;
+      weight_bytes_ += taps_ * depth_steps_ * part.size() * kernels_.lanes * kDepthStep * form;
       blocks_.push_back(block);
     }
   }
@@ -68,109 +66,42 @@ void ByteConv::plan_blocks() {
   multiplier_.assign(static_cast<size_t>(numbers), 0.0F);
 }
 
-// Index of weight `k` of a tap of an output channel.
-int64_t ByteConv::weight_at(int64_t channel, int64_t tap, int64_t k) const {
-  const int64_t inner = shape_.in_channels / shape_.groups;
-  const int64_t c = merged_ ? k % inner : k;
-  const int64_t at = merged_ ? tap * shape_.window_columns + k / inner : tap;
-  return (channel * inner + c) * shape_.taps() + at;
-}
-
-// Can two neighbouring products of any bytes with these weights be added in 16 bits?
-bool ByteConv::pairs_fit(const ByteConvNumbers& numbers) const {
-  constexpr int kByte = std::numeric_limits<uint8_t>::max();
-  constexpr int kMost = std::numeric_limits<int16_t>::max();
-  // Each weight small enough, as those of seven bits are: nothing else to look at.
-  const int8_t* end =
-      numbers.weights + shape_.out_channels * shape_.in_channels / shape_.groups * shape_.taps();
-  if (std::none_of(numbers.weights, end,
-                   [](int8_t w) { return 2 * kByte * std::abs(w) > kMost; })) {
-    return true;
-  }
-  for (int64_t channel = 0; channel < shape_.out_channels; ++channel) {
-    for (int64_t tap = 0; tap < taps_; ++tap) {
-      for (int64_t k = 0; k < depth_; k += 2) {
-        int above = 0;
-        int below = 0;
-        for (int64_t i = k; i < std::min(k + 2, depth_); ++i) {
-          const int w = numbers.weights[weight_at(channel, tap, i)];
-          (w > 0 ? above : below) += w;
-        }
-        if (kByte * above > kMost || kByte * below < -kMost) return false;
-      }
-    }
-  }
-  return true;
-}
-
-void ByteConv::pack(const ByteConvNumbers& numbers) {
-  constexpr auto kFloat = static_cast<int64_t>(sizeof(float));
-  weights_ = PackedBuffer(divide_up(weight_bytes_, kFloat));
-  const int64_t per_channel = shape_.in_channels / shape_.groups * shape_.taps();
-  for (const Block& block : blocks_) {
-    for (int64_t i = 0; i < block.channels; ++i) {
-      const int64_t channel = block.channel + i;
-      int64_t sum = 0;
-      for (int64_t j = 0; j < per_channel; ++j) sum += numbers.weights[channel * per_channel + j];
-      const auto at = static_cast<size_t>(block.numbers + i);
-      bias_[at] = static_cast<int32_t>(numbers.bias[channel] - numbers.x_zero * sum);
-      multiplier_[at] = numbers.multiplier[channel];
-    }
-    pack_block(block, numbers);
-  }
-}
-
-// Channel by channel, so that weights are read in order.
-void ByteConv::pack_block(const Block& block, const ByteConvNumbers& numbers) {
-  auto* packed = reinterpret_cast<int8_t*>(weights_.data()) + block.weights;
-  const int64_t lanes = kernels_.lanes;
-  const int64_t steps = divide_up(depth_, kDepthStep);
-  for (int64_t channel = 0; channel < block.channels; ++channel) {
-    const int64_t vector = channel / lanes;
-    const int64_t lane = channel % lanes;
-    for (int64_t tap = 0; tap < taps_; ++tap) {
-      const int64_t first = tap * steps * block.vectors + vector;
-      for (int64_t k = 0; k < depth_; ++k) {
-        const int8_t value = numbers.weights[weight_at(block.channel + channel, tap, k)];
-        const int64_t whole = (first + k / kDepthStep * block.vectors) * lanes * kDepthStep;
-        const int64_t step = k % kDepthStep;
-        if (wide_) {
-          // The first two numbers of all channels of a vector, then the other two.
-          const int16_t word = value;
-          const int64_t at = whole + (step / 2 * lanes + lane) * 2 + step % 2;
-          std::memcpy(packed + at * static_cast<int64_t>(sizeof word), &word, sizeof word);
-        } else {
-          packed[whole + lane * kDepthStep + step] = value;
-        }
-      }
-    }
-  }
-}
-
 void ByteConv::plan_pixels() {
-  const int64_t height = merged_ ? (shape_.out_height - 1) * shape_.row_stride +
-                                       (shape_.window_rows - 1) * shape_.row_dilation + 1
-                                 : shape_.height;
+  const int64_t pad_top = merged_ ? 0 : shape_.pad_top;
+  const int64_t pad_left = merged_ ? 0 : shape_.pad_left;
+  int64_t height = shape_.height;
   if (merged_) {
-    padded_height_ = height;
+    height = padded_height_ = (shape_.out_height - 1) * shape_.row_stride +
+                              (shape_.window_rows - 1) * shape_.row_dilation + 1;
     padded_row_ = ((shape_.out_width - 1) * shape_.column_stride + shape_.window_columns) *
                   shape_.in_channels;
   }
   const int64_t row = merged_ ? padded_row_ : shape_.width * shape_.in_channels;
+  const int64_t columns = merged_ ? 1 : shape_.window_columns;
+  // From `first` on, all taps inside?
+  const auto within = [](int64_t first, int64_t taps, int64_t dilation, int64_t size) {
+    return first >= 0 && first + (taps - 1) * dilation < size;
+  };
   for (int64_t i = 0; i < shape_.batch * shape_.out_height; ++i) {
-    const int64_t image = i / shape_.out_height;
-    for (int64_t r = 0; r < shape_.window_rows; ++r) {
-      const int64_t y = i % shape_.out_height * shape_.row_stride + r * shape_.row_dilation -
-                        (merged_ ? 0 : shape_.pad_top);
-      row_offsets_.push_back(y < 0 || y >= height ? -1 : (image * height + y) * row);
-    }
+    const int64_t first = i % shape_.out_height * shape_.row_stride - pad_top;
+    row_starts_.push_back({(i / shape_.out_height * height + first) * row, first,
+                           within(first, shape_.window_rows, shape_.row_dilation, height)});
   }
   for (int64_t i = 0; i < shape_.out_width; ++i) {
-    for (int64_t c = 0; c < (merged_ ? 1 : shape_.window_columns); ++c) {
-      const int64_t x =
-          i * shape_.column_stride + c * shape_.column_dilation - (merged_ ? 0 : shape_.pad_left);
-      const bool outside = !merged_ && (x < 0 || x >= shape_.width);
-      column_offsets_.push_back(outside ? -1 : x * shape_.in_channels);
+    const int64_t first = i * shape_.column_stride - pad_left;
+    column_starts_.push_back(
+        {first * shape_.in_channels, first,
+         merged_ || within(first, columns, shape_.column_dilation, shape_.width)});
+  }
+  const auto is_inside = [](const Start& start) { return start.inside; };
+  const auto begin = std::find_if(column_starts_.begin(), column_starts_.end(), is_inside);
+  inside_ = {begin - column_starts_.begin(),
+             std::find_if_not(begin, column_starts_.end(), is_inside) - column_starts_.begin()};
+  for (int64_t r = 0; r < shape_.window_rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) {
+      taps_at_.push_back(
+          {r * shape_.row_dilation, c * shape_.column_dilation,
+           r * shape_.row_dilation * row + c * shape_.column_dilation * shape_.in_channels});
     }
   }
 }
@@ -201,6 +132,13 @@ void ByteConv::copy_padded(const uint8_t* x, uint8_t* to) const {
   });
 }
 
+// One image, since tiles go on from one to the next.
+bool ByteConv::writes_blocks(const ByteConvShape& shape, int64_t block,
+                             const ByteKernels& kernels) {
+  return shape.batch == 1 && shape.groups == 1 &&
+         (block == kernels.lanes || 2 * block == kernels.lanes);
+}
+
 void ByteConv::run(const ByteConvArgs& args) const {
   const uint8_t* x = args.x;
   if (merged_) {
@@ -210,8 +148,12 @@ void ByteConv::run(const ByteConvArgs& args) const {
   const auto blocks = static_cast<int64_t>(blocks_.size());
   if (weight_bytes_ > kCachedWeights || tiles_ < 2 * kernels_.pixels) {
     parallel_for(blocks * tiles_, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        run_tile(args, x, blocks_[static_cast<size_t>(i / tiles_)], i % tiles_);
+      while (begin < end) {
+        const int64_t block = begin / tiles_;
+        const int64_t stop = std::min(end, (block + 1) * tiles_);
+        run_tiles(args, x, blocks_[static_cast<size_t>(block)],
+                  {begin - block * tiles_, stop - block * tiles_});
+        begin = stop;
       }
     });
     return;
@@ -221,8 +163,7 @@ void ByteConv::run(const ByteConvArgs& args) const {
   parallel_for(tiles_, [&](int64_t begin, int64_t end) {
     for (int64_t first = begin; first < end; first += passing) {
       for (const Block& block : blocks_) {
-        for (int64_t i = first; i < std::min(end, first + passing); ++i)
-          run_tile(args, x, block, i);
+        run_tiles(args, x, block, {first, std::min(end, first + passing)});
       }
     }
   });
@@ -234,38 +175,93 @@ void ByteConv::find_rows(const uint8_t* x, int64_t first, int64_t count,
     for (int64_t i = 0; i < count; ++i) rows[i] = x + (first + i) * shape_.in_channels;
     return;
   }
-  const int64_t columns = merged_ ? 1 : shape_.window_columns;
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t* down = row_offsets_.data() + (first + i) / shape_.out_width * shape_.window_rows;
-    const int64_t* across = column_offsets_.data() + (first + i) % shape_.out_width * columns;
-    const uint8_t** to = rows + i;
-    for (int64_t r = 0; r < shape_.window_rows; ++r) {
-      for (int64_t c = 0; c < columns; ++c, to += kMostTilePixels) {
-        // Both are zero or more, or one of them is -1.
-        *to = (down[r] | across[c]) < 0 ? outside_.data() : x + down[r] + across[c];
-      }
+  std::array<int64_t, kMostTilePixels> offsets{};
+  std::array<const Start*, kMostTilePixels> down{};
+  std::array<const Start*, kMostTilePixels> across{};
+  auto y = static_cast<size_t>(first / shape_.out_width);
+  auto column = static_cast<size_t>(first % shape_.out_width);
+  bool inside = true;
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+    down[i] = &row_starts_[y];
+    across[i] = &column_starts_[column];
+    offsets[i] = down[i]->offset + across[i]->offset;
+    inside = inside && down[i]->inside && across[i]->inside;
+    if (++column == column_starts_.size()) {
+      column = 0;
+      ++y;
     }
+  }
+  if (inside) {
+    // All that there could be, so that the loop is one of vectors.
+    for (const Tap& tap : taps_at_) {
+      for (size_t i = 0; i < kMostTilePixels; ++i) rows[i] = x + (offsets[i] + tap.offset);
+      rows += kMostTilePixels;
+    }
+    return;
+  }
+  const int64_t height = merged_ ? padded_height_ : shape_.height;
+  for (const Tap& tap : taps_at_) {
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+      const int64_t at_row = down[i]->first + tap.row;
+      const int64_t at_column = across[i]->first + tap.column;
+      const bool is_pixel =
+          at_row >= 0 && at_row < height && at_column >= 0 && at_column < shape_.width;
+      rows[i] = is_pixel ? x + (offsets[i] + tap.offset) : outside_.data();
+    }
+    rows += kMostTilePixels;
+  }
+}
+
+// How many tiles from this pixel on, of at most `most`, have their windows inside, each a step
+// further in the same row than the last.
+int64_t ByteConv::tiles_in_row(int64_t first, int64_t most) const {
+  if (dense_) return std::clamp((shape_.pixels() - first) / kernels_.pixels, int64_t{1}, most);
+  const int64_t column = first % shape_.out_width;
+  if (column < inside_.begin || !row_starts_[static_cast<size_t>(first / shape_.out_width)].inside)
+    return 1;
+  return std::clamp((inside_.end - column) / kernels_.pixels, int64_t{1}, most);
+}
+
+void ByteConv::run_tiles(const ByteConvArgs& args, const uint8_t* x, const Block& block,
+                         Range tiles) const {
+  while (tiles.begin < tiles.end) {
+    const int64_t first = tiles.begin * kernels_.pixels;
+    const int64_t count = tiles_in_row(first, tiles.size());
+    run_tile(args, x, block, {first, std::min(first + kernels_.pixels, shape_.pixels())}, count);
+    tiles.begin += count;
   }
 }
 
 void ByteConv::run_tile(const ByteConvArgs& args, const uint8_t* x, const Block& block,
-                        int64_t tile) const {
-  const Range pixels = part_of(shape_.pixels(), tiles_, tile);
+                        Range pixels, int64_t tiles) const {
   std::array<const uint8_t*, kMostTaps * kMostTilePixels> rows;
   find_rows(x + block.group * depth_, pixels.begin, pixels.size(), rows.data());
   const int64_t at = pixels.begin * shape_.out_channels + block.channel;
   ConvTile job;
   job.rows = rows.data();
+  job.tiles = tiles;
+  job.advance = kernels_.pixels * shape_.column_stride * shape_.in_channels;
   job.taps = taps_;
   job.depth = read_depth_;
   job.weights = reinterpret_cast<const int8_t*>(weights_.data()) + block.weights;
+  job.order = order_.data() + block.order;
   job.bias = bias_.data() + block.numbers;
   job.multiplier = multiplier_.data() + block.numbers;
   job.finish = &finish_;
   job.channels = block.channels;
   job.stride = shape_.out_channels;
   job.y = args.y == nullptr ? nullptr : args.y + at;
-  job.reals = args.reals == nullptr ? nullptr : args.reals + at;
+  if (args.reals != nullptr && args.real_block == 1) {
+    job.reals = args.reals + at;
+    job.real_pixel = shape_.out_channels;
+  } else if (args.reals != nullptr) {
+    const int64_t plane = shape_.pixels() * args.real_block;
+    job.reals =
+        args.reals + block.channel / args.real_block * plane + pixels.begin * args.real_block;
+    job.real_pixel = args.real_block;
+    job.real_vector = kernels_.lanes / args.real_block * plane;
+    job.real_half = args.real_block == kernels_.lanes ? kernels_.lanes / 2 : plane;
+  }
   job.added = args.added == nullptr ? nullptr : args.added + at;
   const auto& functions = wide_ ? kernels_.wide_conv : kernels_.conv;
   functions[block.vectors - 1][pixels.size() - 1](job);

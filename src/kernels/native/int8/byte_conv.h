@@ -7,6 +7,7 @@
 
 #include "kernels/native/gemm/packed_buffer.h"
 #include "kernels/native/int8/byte_kernels.h"
+#include "kernels/native/parallel.h"
 
 namespace trainyard::kernels::native {
 
@@ -38,6 +39,7 @@ struct ByteConvArgs {
   const uint8_t* added = nullptr;  // where Finish::adds
   uint8_t* y = nullptr;
   float* reals = nullptr;
+  int64_t real_block = 1;  // channels that lie together in reals; 1: channels last
   void* scratch = nullptr;
 };
 
@@ -59,6 +61,8 @@ class ByteConv {
            const ByteKernels& kernels);
   int64_t scratch_bytes() const;
   void run(const ByteConvArgs& args) const;
+  // Can results in floats lie in blocks of so many channels?
+  static bool writes_blocks(const ByteConvShape& shape, int64_t block, const ByteKernels& kernels);
   // Are weights kept in 16 bits, since products of eight could saturate here?
   bool is_wide() const { return wide_; }
 
@@ -71,16 +75,34 @@ class ByteConv {
     int64_t vectors = 0;
     int64_t weights = 0;  // where its weights begin, in bytes
     int64_t numbers = 0;  // where its biases and multipliers begin
+    int64_t order = 0;    // and the order of its steps
+  };
+
+  // Where windows begin, along rows or columns of y.
+  struct Start {
+    int64_t offset = 0;   // bytes
+    int64_t first = 0;    // row or column of x, which may lie outside
+    bool inside = false;  // the whole window
+  };
+  // Of a window, from its first.
+  struct Tap {
+    int64_t row = 0;
+    int64_t column = 0;
+    int64_t offset = 0;  // bytes
   };
 
   void plan_blocks();
   void pack(const ByteConvNumbers& numbers);
-  void pack_block(const Block& block, const ByteConvNumbers& numbers);
+  void pack_block(Block& block, const ByteConvNumbers& numbers);
+  std::vector<int64_t> order_tap(const Block& block, const ByteConvNumbers& numbers, int64_t tap);
   bool pairs_fit(const ByteConvNumbers& numbers) const;
   int64_t weight_at(int64_t channel, int64_t tap, int64_t k) const;
   void plan_pixels();
   void copy_padded(const uint8_t* x, uint8_t* to) const;
-  void run_tile(const ByteConvArgs& args, const uint8_t* x, const Block& block, int64_t tile) const;
+  int64_t tiles_in_row(int64_t first, int64_t most) const;
+  void run_tiles(const ByteConvArgs& args, const uint8_t* x, const Block& block, Range tiles) const;
+  void run_tile(const ByteConvArgs& args, const uint8_t* x, const Block& block, Range pixels,
+                int64_t tiles) const;
   void find_rows(const uint8_t* x, int64_t first, int64_t count, const uint8_t** rows) const;
 
   ByteConvShape shape_;
@@ -92,6 +114,7 @@ class ByteConv {
   bool wide_ = false;
   int64_t taps_ = 1;
   int64_t depth_ = 1;
+  int64_t depth_steps_ = 1;
   int64_t read_depth_ = 1;
   int64_t tiles_ = 1;
   int64_t padded_height_ = 0;
@@ -103,8 +126,11 @@ class ByteConv {
   std::vector<float> multiplier_;
   std::vector<uint8_t> outside_;
   int64_t x_zero_ = 0;
-  std::vector<int64_t> row_offsets_;     // by image, row of y and row of the window; -1: outside
-  std::vector<int64_t> column_offsets_;  // by column of y and column of the window
+  std::vector<int32_t> order_;
+  std::vector<Start> row_starts_;  // by image and row of y
+  std::vector<Start> column_starts_;
+  Range inside_;  // columns of y whose windows are
+  std::vector<Tap> taps_at_;
 };
 
 // One channel in, one out.

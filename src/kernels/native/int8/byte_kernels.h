@@ -29,9 +29,15 @@ struct Finish {
 struct ConvTile {
   // taps x kMostTilePixels: where the `depth` bytes under one tap of one pixel lie.
   const uint8_t* const* rows = nullptr;
+  // As many tiles one after the other, each so many bytes of x behind the last.
+  int64_t tiles = 1;
+  int64_t advance = 0;
   int64_t taps = 0;
   int64_t depth = 0;
   const void* weights = nullptr;  // tap by tap, four by four bytes of depth, vector by vector
+  // Without exact_pairs, for each tap: how many steps are added by twos, where in the depth they
+  // begin, how many are added alone, and where. Weights lie in this order.
+  const int32_t* order = nullptr;
   const int32_t* bias = nullptr;
   const float* multiplier = nullptr;
   const Finish* finish = nullptr;
@@ -39,6 +45,11 @@ struct ConvTile {
   int64_t stride = 0;    // elements between pixels of y and of what is added
   uint8_t* y = nullptr;
   float* reals = nullptr;  // instead of y
+  int64_t real_pixel = 0;  // elements between its pixels
+  // Elements between its vectors of channels and between the halves of one, where they lie in
+  // blocks, whole ones; 0: channels last.
+  int64_t real_vector = 0;
+  int64_t real_half = 0;
   const uint8_t* added = nullptr;
 };
 using ConvTileFunction = void (*)(const ConvTile&);

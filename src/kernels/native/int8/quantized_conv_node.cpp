@@ -1,5 +1,7 @@
 // QuantizedConv: convolutions of u8 by i8 with all that follows them.
+#include <algorithm>
 #include <optional>
+#include <set>
 
 #include "kernels/native/conv/conv_node.h"
 #include "kernels/native/cpu.h"
@@ -79,7 +81,8 @@ bool runs_depthwise(const NodeView& node) {
 
 class QuantizedConvKernel final : public Kernel {
  public:
-  explicit QuantizedConvKernel(const NodeView& node) : adds_(node.has_input(ops::kQuantizedSum)) {
+  QuantizedConvKernel(const NodeView& node, const NodeLayouts& layouts)
+      : adds_(node.has_input(ops::kQuantizedSum)), real_block_(layouts.outputs[0].block_of(1)) {
     const ByteConvShape shape = byte_conv_shape(node);
     kind_ = shape.groups == 1 ? " " : runs_depthwise(node) ? " depthwise " : " grouped ";
     kind_ += std::to_string(shape.window_rows) + "x" + std::to_string(shape.window_columns);
@@ -98,6 +101,7 @@ class QuantizedConvKernel final : public Kernel {
                 .added = adds_ ? args.inputs[ops::kQuantizedSum].as<const uint8_t>() : nullptr,
                 .y = bytes ? args.outputs[0].as<uint8_t>() : nullptr,
                 .reals = bytes ? nullptr : args.outputs[0].as<float>(),
+                .real_block = real_block_,
                 .scratch = args.scratch.data()});
   }
   int64_t scratch_bytes() const override { return conv_ ? conv_->scratch_bytes() : 0; }
@@ -110,10 +114,22 @@ class QuantizedConvKernel final : public Kernel {
 
  private:
   bool adds_;
+  int64_t real_block_;
   std::string kind_;
   std::optional<ByteConv> conv_;
   std::optional<ByteDepthwise> depthwise_;
 };
+
+// Do floats go on to kernels that want blocks of channels? Transpose and the like do not.
+bool wants_blocks(const NodeView& node) {
+  static const std::set<std::string, std::less<>> kMoves = {"Flatten", "Reshape", "Transpose"};
+  const Graph& graph = node.graph();
+  const std::vector<NodeId>& consumers = graph.value(node.output(0)).consumers;
+  return node.output_type(0).dtype == DType::kF32 && !consumers.empty() &&
+         node.output_shape(0).num_elements(2, 4) > 1 &&
+         std::none_of(consumers.begin(), consumers.end(),
+                      [&](NodeId id) { return kMoves.contains(NodeView(graph, id).op()); });
+}
 
 std::optional<NodeLayouts> layouts_quantized_conv(const NodeView& node,
                                                   std::span<const Layout> inputs) {
@@ -121,6 +137,10 @@ std::optional<NodeLayouts> layouts_quantized_conv(const NodeView& node,
   wanted.inputs.resize(inputs.size());
   wanted.inputs[0] = channels_last(node.input_shape(0));
   wanted.outputs = {channels_last(node.output_shape(0))};
+  if (wants_blocks(node) &&
+      ByteConv::writes_blocks(byte_conv_shape(node), channel_block(), byte_kernels())) {
+    wanted.outputs = {Layout::channel_blocks(node.output_shape(0), channel_block())};
+  }
   if (node.has_input(ops::kQuantizedSum)) wanted.inputs[ops::kQuantizedSum] = wanted.outputs[0];
   return wanted;
 }
@@ -132,8 +152,8 @@ extern const KernelDef kQuantizedConv = {
     .library = "native",
     .refuses = refuses_quantized_conv,
     .layouts = layouts_quantized_conv,
-    .create_in = [](const NodeView& node, const NodeLayouts&) -> std::unique_ptr<Kernel> {
-      return std::make_unique<QuantizedConvKernel>(node);
+    .create_in = [](const NodeView& node, const NodeLayouts& layouts) -> std::unique_ptr<Kernel> {
+      return std::make_unique<QuantizedConvKernel>(node, layouts);
     }};
 
 }  // namespace trainyard::kernels::native
