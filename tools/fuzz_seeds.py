@@ -109,10 +109,24 @@ def serve_http():
     yield b"\x10POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
 
 
+def serve_grpc():
+    """ModelInferRequest with typed contents of each kind, and one with raw bytes."""
+    field = fixtures.field
+    wanted = field(6, field(1, "y") + field(2, field(1, "classification") + field(2, field(2, 2))))
+    kinds = (("BOOL", 1, b"\1\0"), ("INT32", 2, b"\1\2"), ("INT64", 3, b"\1\2"), ("UINT32", 4, b"\1\2"), ("UINT64", 5, b"\1\2"),
+             ("FP32", 6, bytes(8)), ("FP64", 7, bytes(16)))
+    for kind, number, values in kinds:
+        tensor = field(1, "x") + field(2, kind) + field(3, b"\1\2") + field(5, field(number, values))
+        yield field(1, "m") + field(3, "1") + field(5, tensor) + wanted
+    texts = field(1, "x") + field(2, "BYTES") + field(3, b"\2") + field(5, field(8, "a") + field(8, "b"))
+    yield field(1, "m") + field(4, field(1, "priority") + field(2, field(3, "1"))) + field(5, texts)
+    yield field(1, "m") + field(5, field(1, "x") + field(2, "FP32") + field(3, b"\1\2")) + field(7, bytes(8))
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    seeds = {seeds.__name__: seeds for seeds in (pth, tflite, picture, idx_cifar, npy, safetensors, serve_v2, serve_score, serve_http)}
+    seeds = {seeds.__name__: seeds for seeds in (pth, tflite, picture, idx_cifar, npy, safetensors, serve_v2, serve_score, serve_http, serve_grpc)}
     if sys.argv[1] not in seeds:
         sys.exit("fuzz_seeds.py: no target '%s', expected one of %s" % (sys.argv[1], ", ".join(seeds)))
     for number, seed in enumerate(seeds[sys.argv[1]]()):
