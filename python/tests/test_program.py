@@ -26,6 +26,12 @@ def test_other_version_names_both(monkeypatch, tmp_path):
         ty.command("models")
 
 
+def test_version_of_a_program_that_does_not_describe_itself(monkeypatch, tmp_path):
+    monkeypatch.setenv("TRAINYARD", fake(tmp_path, 'case $1 in version) echo trainyard 0.0.9;; *) echo unknown command >&2; exit 2;; esac'))
+    with pytest.raises(ty.ProgramError, match=f"0.0.9.*{ty.__version__}.*unknown command"):
+        ty.command("models")
+
+
 def test_answer_that_was_cut(monkeypatch, tmp_path):
     monkeypatch.setenv("TRAINYARD", fake(tmp_path, 'echo \'{"title": "x", "blo\''))
     with pytest.raises(ty.ProgramError, match="cut short"):

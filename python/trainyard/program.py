@@ -84,12 +84,22 @@ def parse(text: str, what: str) -> Any:
         raise ProgramError(f"{what} is no whole JSON text ({error}); was it cut short?") from None
 
 
+def _version_of(program: str) -> str:
+    """What a program says that cannot describe itself."""
+    try:
+        finished = subprocess.run([program, "version"], capture_output=True, text=True, check=False, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown"
+    words = finished.stdout.split()
+    return words[1] if finished.returncode == 0 and len(words) > 1 and words[0] == "trainyard" else "unknown"
+
+
 @functools.lru_cache(maxsize=4)
 def _description(program: str) -> Dict[str, Any]:
     finished = subprocess.run([program, "help", "--json"], capture_output=True, text=True, check=False)
     if finished.returncode != 0:
-        raise ProgramError(f"{program} does not describe itself; this package ({VERSION}) needs a program of the same version: "
-                           f"{finished.stderr.strip()}")
+        raise ProgramError(f"{program} (version {_version_of(program)}) does not describe itself; this package is {VERSION} and needs a "
+                           f"program of the same version: {finished.stderr.strip()}")
     described: Dict[str, Any] = parse(finished.stdout, f"what {program} says of itself")
     if described.get("version") != VERSION:
         raise ProgramError(f"{program} is version {described.get('version')}, this package is {VERSION}; they must be the same")
