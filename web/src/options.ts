@@ -41,6 +41,8 @@ function legendRows(chart: Chart, width: number): number {
       rows += 1;
       used = 0;
     }
+    // One that is wider than the chart goes on in the next line; its end says where the numbers come from.
+    if (used === 0) rows += Math.ceil((series.name.length * 6.6) / (width - 40)) - 1;
     used += entry;
   }
   return Math.min(14, rows);
@@ -306,7 +308,7 @@ export function optionsOf(chart: Chart, palette: Palette, width: number, title =
     backgroundColor: title ? palette.card : 'transparent',
     textStyle: { fontFamily: FONT, color: palette.ink },
     title: title ? { text: chart.title, left: 4, top: 2, textStyle: { color: palette.ink, fontSize: 15, fontWeight: 600 } } : undefined,
-    legend: rows > 0 ? { left: 0, top: title ? 30 : 0, itemGap: LEGEND_GAP, itemWidth: 26, textStyle: { color: palette.ink, fontSize: 12.5, width: width - 40, overflow: 'truncate' },
+    legend: rows > 0 ? { left: 0, top: title ? 30 : 0, itemGap: LEGEND_GAP, itemWidth: 26, textStyle: { color: palette.ink, fontSize: 12.5, width: width - 40, overflow: 'break' },
       data: chart.series.map((series) => series.name) } : { show: false },
     grid: { left: 8, right: lanes ? 16 : 22, top: top + (lanes ? (chart.kind === 'heat-map' ? 34 : 8) : lying ? 6 : 30), bottom: 26, containLabel: true },
     xAxis: lying ? across : x,

@@ -51,6 +51,10 @@ async function checkPage(context, file, width) {
       const lies = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
       return [...svg.querySelectorAll('text')].filter((text) => marks.some((mark) => lies(text.getBoundingClientRect(), mark))).map((text) => text.textContent);
     }),
+    cut: JSON.parse(document.getElementById('charts')?.textContent ?? '[]').flatMap((chart, index) => {
+      const words = [...document.querySelectorAll(`#chart-${index} .plot svg text`)].map((text) => text.textContent).join(' ');
+      return chart.series.length < 2 ? [] : chart.series.map((series) => series.name).filter((name) => !words.replace(/\s+/g, ' ').includes(name));
+    }),
     unnamed: [...document.querySelectorAll('button, a, img')].filter((e) => !(e.textContent || e.getAttribute('aria-label') || e.getAttribute('alt'))).length,
   }));
   check(facts.title !== '' && facts.title !== 'owned' && problems.length === 0, `${name}: renders without complaint ${problems.join('; ')}`);
@@ -59,6 +63,7 @@ async function checkPage(context, file, width) {
   check(facts.overflow <= 0, `${name}: nothing is wider than the window (${facts.overflow} px)`);
   check(facts.collisions.length === 0, `${name}: no text of a chart lies on another ${facts.collisions.join('; ')}`);
   check(facts.covered.length === 0, `${name}: no text of a chart lies on a point ${facts.covered.join('; ')}`);
+  check(facts.cut.length === 0, `${name}: legends have the whole names of series ${facts.cut.join('; ')}`);
   check(facts.unnamed === 0, `${name}: every control has a name`);
   await page.screenshot({ path: file.replace(/\.html$/, `-${width}.png`), fullPage: true });
   return page;
