@@ -79,7 +79,7 @@ def verdict(a; b; margin; more; same; less): compare(a; b; margin) | if . > 0 th
 # 3 | count_of("worker") -> "3 workers"
 def count_of(word): number | "\(.) \(word)" + (if . == 1 then "" else "s" end);
 # [1, 2] | counts_of("worker") -> "1 and 2 workers"; [1] -> "1 worker"
-def counts_of(word): (map(tostring) | listed) + " \(word)" + (if . == [1] then "" else "s" end);
+def counts_of(word): (map(tostring) | listed) as $counts | "\($counts) \(word)" + (if $counts == "1" then "" else "s" end);
 # "2.10 times as fast as", "slower than (0.70 times the speed of)" or "as fast as", of a ratio of speeds.
 def times_as_fast: number | if . > 1.03 then fixed(2) + " times as fast as" elif . < 0.97 then "slower than (" + fixed(2) + " times the speed of)" else "as fast as" end;
 # 3211264 | two_digits -> "3.2M", the rounding of lecture notes; 150528 -> "150K"
@@ -97,15 +97,24 @@ def factors: [.[].result.notes[]? | select(startswith("model:") or startswith("c
 def field_words: gsub("_gib$"; " in GiB") | gsub("\\.|_"; " ");
 # Of lab ml-clouds: the offers of the services that its settings name.
 def offers: (.settings.clouds | split(",")) as $clouds | [.planned[0].result.offers[] | select(.platform as $p | $clouds | index($p))];
+# Where the first row of predictions does not fit into memory, speed-ups and efficiencies are those over the first that does.
+def rebased: if length > 0 and .[0].fits == false then (map(select(.fits != false))[0]) as $first
+  | map(if .fits == false or $first == null then .speedup = null | .efficiency = null
+        else .speedup = .images_per_s / $first.images_per_s | .efficiency = .speedup * $first.workers / .workers end) else . end;
 # Rows of predictions that fit into the memory of the device.
-def fitting: map(select(.fits != false));
+def fitting: rebased | map(select(.fits != false));
 # What a table of predictions says of rows that are struck out, if there are any.
 def struck_note: if any(.[].result.rows[]?; .fits == false) then " Rows that are struck out need more memory than the device has and are left out of every conclusion." else "" end;
 # Whether measured rows of several workers are faster than all of them together can be.
 def disturbed: any(.[]; .speedup > 1.05 * .workers);
 def disturbed_note: if disturbed then " A speed-up above the number of workers cannot come from them: the run with one worker was disturbed." else "" end;
 # Predictions with those that do not fit marked for tables.
-def struck: map(. + {struck: (.fits == false)});
+def struck: rebased | map(. + {struck: (.fits == false)});
+# Rows of `validate` for training of the network, device and stack of the settings in single precision.
+def published_training(settings): map(select(.device == settings.device and .model == settings.network and .framework == settings.stack
+  and .precision == "fp32" and .subject != "inference" and .measured > 0));
 # Rows of `validate`, by experiment and number of GPUs: network, device, stack, batch, precision and source. What was published twice for a
 # number of GPUs (over two networks, say) is no single experiment and is left out.
 def experiments: group_by([.model, .device, .framework, .batch_per_gpu, .precision, (.origin // "" | split(":")[0])]) | map(select((map(.gpus) | unique | length) == length) | sort_by(.gpus));
+# The published experiment of the settings with the batch of each GPU that they name; of several, that with the most numbers of GPUs.
+def published_experiment(settings): published_training(settings) | map(select(.batch_per_gpu == settings.each_batch)) | experiments | max_by(length) // [];

@@ -168,15 +168,18 @@ TEST(Claims, OptimusLoss) {
 
 TEST(Claims, OptimusTime) {
   Json data = parsed(
-      R"({"settings": {"target": 0.9, "curve": "resnet20", "device": "k80", "servers": "1,4", "speeds": "resnext-110"}, "speed": [{"result": {"mape": 0.1}}],
-    "time": [{"result": {"goal": "91 % after 9 steps", "fastest": {"servers": 1, "workers": 1, "seconds": 3600, "limit": "compute"}, "cheapest": {"servers": 4, "workers": 2}, "points": []}}],
+      R"({"settings": {"target": 0.9, "curve": "resnet20", "device": "k80", "servers": "1,4", "speeds": "resnext-110", "price": 0.9, "server_price": 0.1}, "speed": [{"result": {"mape": 0.1}}],
+    "time": [{"result": {"goal": "91 % after 9 steps", "fastest": {"servers": 1, "workers": 1, "seconds": 3600, "limit": "compute"}, "cheapest": {"servers": 4, "workers": 2, "cost_usd": 1.5}, "points": []}}],
     "published": [{"result": {"fastest": {"servers": 4, "workers": 8, "seconds": 7200}, "points": []}}]})");
-  check("optimus-time", altered(data, kCommon),
-        {{".", "Fastest with 1 server and 1 worker: 60 min 0 s", "1 servers"},
-         {".time[0].result.fastest.servers = 2", "Fastest with 2 servers and 1 worker", ""},
-         {R"(.settings.servers = "2")", "with 2 parameter servers", "1 and 4"},
-         {R"(.settings.servers = "1")", "with 1 parameter server,", "1 parameter servers"},
-         {R"(.settings.speeds = "seq2seq")", "measured (seq2seq, published)", "ResNeXt"}});
+  check(
+      "optimus-time", altered(data, kCommon),
+      {{".", "Fastest with 1 server and 1 worker: 60 min 0 s", "1 servers"},
+       {".", "Cheapest with 4 servers and 2 workers: $1.50 at $0.90 per worker and $0.10 per", ""},
+       {".settings.price = 2", "$2.00 per worker", "$0.90"},
+       {".time[0].result.fastest.servers = 2", "Fastest with 2 servers and 1 worker", ""},
+       {R"(.settings.servers = "2")", "with 2 parameter servers", "1 and 4"},
+       {R"(.settings.servers = "1")", "with 1 parameter server,", "1 parameter servers"},
+       {R"(.settings.speeds = "seq2seq")", "measured (seq2seq, published)", "ResNeXt"}});
 }
 
 TEST(Claims, Schedulers) {

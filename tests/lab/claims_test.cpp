@@ -71,11 +71,18 @@ TEST(Claims, StrongWeak) {
         {"algorithm": "auto", "result": {"rows": [{"workers": 8, "comm_ms": 4}, {"workers": 16, "comm_ms": 9}]}}]})")
           .c_str());
   check("strong-weak", data,
-        {{".", "16 are slower than", "Weak evidence"},
+        {{".", "16 learners are slower than", "Weak evidence"},
          {".", "`auto` is the fastest, or equal to it, for all 2", ""},
          {".comm[1].result.rows[1].comm_ms = 20", "fastest in 1 of 2 cases", "for all 2"},
+         {".comm[].result.rows |= .[:1]", "or equal to it, for 8 learners. It", "for all 1"},
+         // What does not fit is no baseline, and hides nothing of the other kind of scaling.
+         {".predicted[0].result.rows[].fits = false",
+          "fewer than two configurations fit into its memory with weak scaling, and 16 learners",
+          "nothing to compare"},
+         {".predicted[1].result.rows[0].fits = false", "8 learners at 1.00 times the speed of 8",
+          "times the speed of 1."},
          {".predicted[1].result.rows[2].images_per_s = 900",
-          "16 are 9.00 times as fast as 1 with strong", "slower than"},
+          "16 learners are 9.00 times as fast as 1 with strong", "slower than"},
          {".predicted[1].result.rows[2].cost_usd = 0.5", "(strong) on 16", "paid all the same"},
          {".predicted[].result.rows[].fits = false", "Fewer than two configurations fit",
           "times as fast"},
