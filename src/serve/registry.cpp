@@ -5,7 +5,7 @@
 #include <malloc.h>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/names_file.h"
 #include "base/text.h"
 #include "serve/status.h"
 
@@ -45,15 +45,6 @@ int64_t modified(const std::filesystem::path& path) {
   std::error_code problem;
   const auto time = std::filesystem::last_write_time(path, problem);
   return problem ? 0 : time.time_since_epoch().count();
-}
-
-std::vector<std::string> read_labels(const std::filesystem::path& path) {
-  std::vector<std::string> labels = split(read_file(path, 16 << 20), '\n');
-  for (std::string& label : labels) {
-    if (label.ends_with('\r')) label.pop_back();
-  }
-  if (!labels.empty() && labels.back().empty()) labels.pop_back();
-  return labels;
 }
 
 // Some versions of a model could not be loaded, and each says why.
@@ -217,7 +208,7 @@ std::string Registry::load_version(const std::string& name, const ModelConfig& c
     const std::filesystem::path file = folder / std::to_string(version) / kModelFile;
     TY_REQUIRE(std::filesystem::exists(file), "there is no {}", file.string());
     NetworkSource source = file_source(file);
-    if (!config.label_file.empty()) source.labels = read_labels(folder / config.label_file);
+    if (!config.label_file.empty()) source.labels = read_names(folder / config.label_file);
     made = std::make_shared<ModelVersion>(config, version, std::move(source),
                                           Shared{gate_, cache_ ? &*cache_ : nullptr});
   } catch (...) {

@@ -8,7 +8,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/text.h"
+#include "base/names_file.h"
+#include "base/within.h"
 #include "cli/class_scores.h"
 #include "cli/command.h"
 #include "cli/given_inputs.h"
@@ -124,9 +125,22 @@ void give_inputs(const RunFlags& flags, const onnx_io::Metadata& metadata, const
 
 std::vector<std::string> labels_of(const RunFlags& flags, const onnx_io::Metadata& metadata) {
   if (flags.labels.empty()) return onnx_io::class_names(metadata);
-  std::vector<std::string> labels = split(read_file(flags.labels), '\n');
-  if (!labels.empty() && labels.back().empty()) labels.pop_back();
-  return labels;
+  return read_names(flags.labels);
+}
+
+// Names that were given for another network would be worse than none.
+void require_fitting_labels(const RunFlags& flags, const std::vector<std::string>& labels,
+                            const runtime::Executable& executable,
+                            const runtime::ExecutionContext& context) {
+  if (flags.labels.empty()) return;
+  for (size_t i = 0; i < executable.outputs().size(); ++i) {
+    const Tensor& scores = context.output(i);
+    if (is_class_scores(scores) &&
+        scores.type().shape.dim(-1) == static_cast<int64_t>(labels.size()))
+      return;
+  }
+  throw_error("{} has {} lines, but no output of the network has as many classes", flags.labels,
+              labels.size());
 }
 
 void describe_output(report::Document& document, Json& list, const std::string& name,
@@ -174,6 +188,7 @@ int run_pictures(Graph graph, const RunFlags& flags, const report::Document& not
                  std::ostream& out) {
   TY_REQUIRE(flags.output.empty() && flags.trace.empty() && !flags.profile && !flags.explain,
              "--output, --trace, --profile and --explain are for inputs that are no pictures");
+  require_within("--threshold", flags.threshold, 0.0, 1.0);
   const onnx_io::Metadata metadata = flags.model.metadata();
   report::Document document = run_detector(
       std::move(graph), metadata,
@@ -219,6 +234,7 @@ int run_command(const RunFlags& flags, std::ostream& out) {
   const std::vector<std::string> labels = labels_of(flags, metadata);
   runtime::Profile profile(executable);
   context.run(&profile);
+  require_fitting_labels(flags, labels, executable, context);
 
   Json outputs = Json::array();
   for (size_t i = 0; i < executable.outputs().size(); ++i) {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/names_file.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/reports/execution_report.h"
@@ -156,8 +156,7 @@ runs::NamedType named(const network::FittedNetwork& fitted, ValueId id) {
 onnx_io::Metadata metadata_of_network(const WeightsFlags& flags, const Graph& graph) {
   onnx_io::Metadata metadata;
   if (!flags.labels.empty()) {
-    std::vector<std::string> names = split(read_file(flags.labels), '\n');
-    while (!names.empty() && names.back().empty()) names.pop_back();
+    std::vector<std::string> names = read_names(flags.labels);
     // "3  great white shark": the number is the line.
     for (std::string& name : names) name.erase(0, name.find_first_not_of("0123456789 \t:"));
     const int64_t classes = graph.value(graph.outputs()[0]).type.shape.dim(-1);
@@ -259,6 +258,7 @@ int weights_command(const WeightsFlags& flags, std::ostream& out) {
   TY_REQUIRE(measures == !flags.augment.empty() || network, "{}",
              measures ? "--statistics needs --augment STEPS, from picture to input"
                       : "--augment goes into an .onnx file, or with --statistics");
+  TY_REQUIRE(measures || flags.threads == 0, "--threads goes with --statistics");
   TY_REQUIRE(network || flags.labels.empty(), "--labels go into an .onnx file");
   TY_REQUIRE(
       !flags.model.empty() || (!flags.partial && !flags.classes && !flags.image && !flags.width),
