@@ -24,17 +24,23 @@ void check_job(SlotCounts& slots, const Job& job) {
              best);
 }
 
+// See docs/limits.md.
+constexpr double kLongestInterval = 365 * 86'400.0;  // seconds
+constexpr double kLongestRestart = 86'400;
+
 }  // namespace
 
 void check_simulation(const Cluster& cluster, std::span<const Job> jobs,
                       const SimulationOptions& options) {
   TY_REQUIRE(!cluster.nodes.empty(), "the cluster has no nodes");
   // Shorter ones would make a simulated month take hours.
-  TY_REQUIRE(options.interval == 0 || (options.interval >= 1 && std::isfinite(options.interval)),
-             "the interval is {:g} s, expected 0 (decisions at arrivals and ends), or 1 s or more",
-             options.interval);
-  TY_REQUIRE(options.restart_seconds >= 0, "a restart takes {:g} s, expected 0 or more",
-             options.restart_seconds);
+  TY_REQUIRE(
+      options.interval == 0 || (options.interval >= 1 && options.interval <= kLongestInterval),
+      "the interval is {:g} s, expected 0 (decisions at arrivals and ends), or 1 s to {:g} s",
+      options.interval, kLongestInterval);
+  TY_REQUIRE(options.restart_seconds >= 0 && options.restart_seconds <= kLongestRestart,
+             "a restart takes {:g} s, expected 0 to {:g} s", options.restart_seconds,
+             kLongestRestart);
   TY_REQUIRE(options.speed_error >= 0 && options.speed_error < 1 && options.work_error >= 0 &&
                  options.work_error < 1,
              "errors of estimates are {:g} and {:g}, expected shares from 0 to below 1",
