@@ -118,7 +118,8 @@ int run_program(std::span<const std::string> arguments, std::ostream& out, std::
   } catch (const std::filesystem::filesystem_error& failure) {
     const std::string path = failure.path1().string();
     err << "trainyard: " << printable(path) << ": " << failure.code().message() << "\n";
-    return kCouldNot;
+    // No file can have such a name, however often one tries.
+    return failure.code() == std::errc::filename_too_long ? kWrongRequest : kCouldNot;
   } catch (const std::bad_alloc&) {
     err << "trainyard: out of memory\n";
     return kCouldNot;
