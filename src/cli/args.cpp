@@ -25,7 +25,23 @@ struct Args::Impl {
   report::Format* format = nullptr;
   std::string html_file;
   std::map<std::string, std::string> renamed;
+  std::function<std::string()> action;
+  std::vector<OwnFlags> own_flags;
+
+  void check_own_flags() const;
 };
+
+void Args::Impl::check_own_flags() const {
+  for (const OwnFlags& own : own_flags) {
+    const std::string asked = action();
+    if (std::find(own.actions.begin(), own.actions.end(), asked) != own.actions.end()) continue;
+    for (const std::string& flag : own.flags) {
+      TY_REQUIRE(app.get_option("--" + flag)->count() == 0,
+                 "{} {}: --{} does not belong to it, but to {} {}. See 'trainyard {} --help'",
+                 command, asked, flag, command, join(own.actions, ", "), command);
+    }
+  }
+}
 
 Args::Args(std::string_view command, std::string_view summary, std::string_view examples)
     : impl_(std::make_unique<Impl>(summary)) {
@@ -43,7 +59,8 @@ namespace {
 // Names and paths: an empty one is a variable of a shell that was not set.
 const CLI::Validator kNotEmpty(
     [](const std::string& text) {
-      return text.empty() ? std::string("an empty text; expected a name or a path") : std::string();
+      const bool blank = text.find_first_not_of(" \t\r\n") == std::string::npos;
+      return blank ? std::string("an empty text; expected a name or a path") : std::string();
     },
     "");
 
@@ -232,6 +249,11 @@ void Args::given(std::set<std::string>& target) {
   impl_->given = &target;
 }
 
+void Args::own_flags(std::function<std::string()> action, std::vector<OwnFlags> table) {
+  impl_->action = std::move(action);
+  impl_->own_flags = std::move(table);
+}
+
 // CLI11's messages end in our form: the command, what is wrong, the nearest flag, where to look.
 bool Args::parse(std::span<const std::string> arguments) {
   // As CLI11 wants them.
@@ -249,11 +271,17 @@ bool Args::parse(std::span<const std::string> arguments) {
     }
     throw_error("{}: '{}' is not expected.{} See 'trainyard {} --help'", impl_->command, extra,
                 did_you_mean(extra, flags()), impl_->command);
+  } catch (const CLI::ArgumentMismatch& problem) {
+    const std::string what = problem.what();
+    if (what.find("At Most 1") == std::string::npos) throw_error("{}: {}", impl_->command, what);
+    throw_error("{}: {} is given more than once. See 'trainyard {} --help'", impl_->command,
+                what.substr(0, what.find(':')), impl_->command);
   } catch (const CLI::ParseError& problem) {
     const std::string what = problem.what();
     throw_error("{}: {}{} See 'trainyard {} --help'", impl_->command, what,
                 what.ends_with('?') || what.ends_with('.') ? "" : ".", impl_->command);
   }
+  impl_->check_own_flags();
   if (impl_->format != nullptr) {
     impl_->format->command = "trainyard " + impl_->command;
     for (const std::string& word : arguments) impl_->format->command += " " + shell_word(word);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -54,6 +55,14 @@ class Args {
 
   // A flag that had another name: giving the old one is an Error that says the new one.
   void renamed(const std::string& old_flag, const std::string& new_flag);
+
+  // Flags that only some actions of a command read; parse() refuses them with another action, which
+  // would ignore them. `action` is asked then.
+  struct OwnFlags {
+    std::vector<std::string> actions;
+    std::vector<std::string> flags;  // without hyphens in front
+  };
+  void own_flags(std::function<std::string()> action, std::vector<OwnFlags> table);
 
   // Filled by parse() with the names of the flags that were given, without hyphens in front.
   void given(std::set<std::string>& target);

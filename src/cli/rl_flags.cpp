@@ -19,6 +19,16 @@ void RlSettingFlags::declare(Args& args) {
   args.given(given_);
 }
 
+std::vector<std::string> RlSettingFlags::flags() const {
+  rl::RlConfig config;
+  std::vector<std::string> names;
+  const Settings settings = rl::settings_of(config);
+  for (const Settings::Setting& setting : settings.all()) {
+    names.push_back(flag_of_setting(setting.name));
+  }
+  return names;
+}
+
 rl::RlConfig RlSettingFlags::resolve(const std::string& file_text,
                                      const std::string& origin) const {
   // Environment and agent decide the rest, whether flags or the file name them.

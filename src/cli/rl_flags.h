@@ -19,6 +19,8 @@ class RlSettingFlags {
 
   // Switches take on or off, since a preset may have either.
   void declare(Args& args);
+  // The names of them all, without hyphens in front.
+  std::vector<std::string> flags() const;
   // Checked. `file_text` is YAML and may be empty.
   rl::RlConfig resolve(const std::string& file_text, const std::string& origin) const;
   // The flags again, for other processes.

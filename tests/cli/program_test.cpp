@@ -104,6 +104,25 @@ TEST(Program, UnknownFormatIsAWrongRequest) {
 }
 
 // A script written for an old name is told the new one.
+TEST(Program, AFlagThatAnActionWouldIgnoreIsRefused) {
+  const Outcome list = run({"lab", "list", "--set", "batch=1"});
+  EXPECT_EQ(list.code, 2);
+  EXPECT_NE(list.err.find("lab list: --set does not belong to it, but to lab show, run, export"),
+            std::string::npos)
+      << list.err;
+  EXPECT_EQ(run({"rl", "list", "--steps", "5"}).code, 2);
+  EXPECT_EQ(run({"serve", "lenet5", "--rate", "5"}).code, 2);
+  EXPECT_EQ(run({"schedule", "optimus:2", "--slots", "3"}).code, 2);
+  EXPECT_EQ(run({"schedule", "optimus:2", "--nodes", "9"}).code, 0);
+}
+
+TEST(Program, AFlagGivenTwiceIsNamed) {
+  const Outcome twice = run({"analyze", "lenet5", "--batch", "1", "--batch", "2"});
+  EXPECT_EQ(twice.code, 2);
+  EXPECT_NE(twice.err.find("analyze: --batch is given more than once"), std::string::npos)
+      << twice.err;
+}
+
 TEST(Program, RenamedFlagsSayTheirNewName) {
   const struct {
     std::vector<std::string> arguments;

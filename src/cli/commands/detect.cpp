@@ -35,7 +35,6 @@ struct DetectFlags {
 int score(const DetectFlags& flags, std::ostream& out) {
   TY_REQUIRE(!flags.truth.empty() && !flags.detections.empty(),
              "say what to compare, as --truth T --detections D");
-  TY_REQUIRE(flags.data.empty(), "--data belongs to `detect priors`");
   TY_REQUIRE(0 < flags.overlap && flags.overlap <= 1,
              "--iou is {}, expected more than 0, at most 1", flags.overlap);
   const auto numbers =
@@ -72,8 +71,6 @@ report::Table shape_table(const detect::PriorFit& fit, size_t maps) {
 
 int priors(const DetectFlags& flags, std::ostream& out) {
   TY_REQUIRE(!flags.data.empty(), "say for which objects, as --data voc:DIR");
-  TY_REQUIRE(flags.truth.empty() && flags.detections.empty(),
-             "--truth and --detections belong to `detect score`");
   constexpr int64_t kLeastImage = 64;
   constexpr int64_t kMostImage = 1024;
   TY_REQUIRE(kLeastImage <= flags.image && flags.image <= kMostImage,
@@ -154,6 +151,10 @@ Runner setup_detect(Args& args) {
   args.option("--image", flags->image, "priors: height and width of the network's input");
   args.option("--seed", flags->seed, "priors: of the fit");
   args.flag("--fine", flags->fine, "priors: with the finer map of ssd300-mobilenet_v1-fine");
+  args.own_flags(
+      [flags] { return flags->action; },
+      {{{"score"}, {"truth", "detections", "metric", "iou", "areas", "box", "strict", "threshold"}},
+       {{"priors"}, {"data", "image", "seed", "fine"}}});
   args.format(flags->format);
   return [flags](std::ostream& out) { return detect_command(*flags, out); };
 }

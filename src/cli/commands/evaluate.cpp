@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
+#include "base/within.h"
 #include "cli/command.h"
 #include "cli/evaluate_detector.h"
 #include "cli/judged_network.h"
@@ -93,6 +94,7 @@ void check_flags(const EvaluateFlags& flags) {
              flags.data_workers);
   const double overlap = flags.boxes.options.overlap;
   TY_REQUIRE(0 < overlap && overlap <= 1, "--iou is {}, expected more than 0, at most 1", overlap);
+  require_within("--threshold", flags.boxes.threshold, 0.0, 1.0);
 }
 
 // The scores of a classifier, or of a detector where the data has boxes.

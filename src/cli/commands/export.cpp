@@ -25,6 +25,7 @@ struct ExportArguments {
   int64_t opset = 17;
   bool raw = false;
   detect::DecoderOptions boxes;
+  std::set<std::string> given;
   report::Format format = report::Format::kText;
 };
 
@@ -81,7 +82,10 @@ int export_command(const ExportArguments& options, std::ostream& out) {
     settings.metadata =
         detect::prepare_export(graph, settings.metadata, options.raw, options.boxes);
   } else {
-    TY_REQUIRE(!options.raw, "--raw is for detectors, which {} is not", options.model.text());
+    for (const std::string flag : {"raw", "score", "iou", "most"}) {
+      TY_REQUIRE(!options.given.contains(flag), "--{} is for detectors, which {} is not", flag,
+                 options.model.text());
+    }
   }
   settings.progress = Progress();
   const Stopwatch exporting;
@@ -104,6 +108,7 @@ Runner setup_export(Args& args) {
   args.option("--iou", options->boxes.overlap,
               "detectors: overlap above which the box with the lower score goes");
   args.option("--most", options->boxes.most, "detectors: boxes of a picture");
+  args.given(options->given);
   args.format(options->format);
   return [options](std::ostream& out) { return export_command(*options, out); };
 }

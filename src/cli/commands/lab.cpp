@@ -152,8 +152,6 @@ int lab_command(const LabFlags& flags, std::ostream& out) {
              did_you_mean(flags.action, actions));
   const bool as_notebook = flags.format == report::Format::kNotebook;
   TY_REQUIRE(flags.action == "run" || !as_notebook, "--format ipynb belongs to 'lab run'");
-  TY_REQUIRE(flags.action == "export" || flags.notebook.empty(),
-             "--notebook belongs to 'lab export'");
   TY_REQUIRE(flags.action == "export" || as_notebook || !flags.blank,
              "--blank belongs to 'lab export' and 'lab run --format ipynb'");
   TY_REQUIRE(!flags.name.empty(), "lab {}: a name is missing; 'trainyard lab list' lists them",
@@ -177,6 +175,10 @@ Runner setup_lab(Args& args) {
   args.option("--notebook", flags->notebook, "export: the Jupyter notebook to write");
   args.flag("--blank", flags->blank,
             "in a notebook: leave the conclusions to be written by the reader");
+  args.own_flags([flags] { return flags->action; },
+                 {{{"show", "run", "export"}, {"quick", "set", "runs-dir"}},
+                  {{"run", "export"}, {"again", "blank"}},
+                  {{"export"}, {"notebook"}}});
   args.format(flags->format, /*notebooks=*/true);
   return [flags](std::ostream& out) { return lab_command(*flags, out); };
 }

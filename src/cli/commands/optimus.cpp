@@ -268,6 +268,14 @@ Runner setup_optimus(Args& args) {
   args.option("--epoch-steps", options->epoch_steps, "time: steps of an epoch of the curve");
   args.option("--price", options->price, "time: dollars per worker and hour");
   args.option("--server-price", options->server_price, "time: dollars per server and hour");
+  args.own_flags(
+      [options] { return options->action; },
+      {{{"loss"}, {"depths", "depth"}},
+       {{"loss", "time"}, {"threshold", "target"}},
+       {{"speed"}, {"next"}},
+       {{"speed", "time"},
+        {"form", "batch", "relative", "predict", "device", "link", "servers", "workers"}},
+       {{"time"}, {"loss", "speed", "epoch-steps", "price", "server-price"}}});
   args.format(options->format);
   return [options](std::ostream& out) { return optimus_command(*options, out); };
 }

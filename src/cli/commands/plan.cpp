@@ -66,6 +66,7 @@ void set_epochs(const PlanOptions& options, schedule::PlanQuestion& question) {
     TY_REQUIRE(options.epochs > 0,
                "plan: how long is the training? Give --epochs, or "
                "--target-accuracy with --curve");
+    TY_REQUIRE(options.curve.empty(), "--curve needs --target-accuracy: what it is to reach");
     require_within("--epochs", options.epochs, 0.0, predict::kMostEpochs);
     question.epochs = options.epochs;
     question.accuracy_basis = "epochs as given";
@@ -73,6 +74,7 @@ void set_epochs(const PlanOptions& options, schedule::PlanQuestion& question) {
   }
   TY_REQUIRE(options.target > 0 && options.target < 1,
              "--target-accuracy is {:g}, expected a share between 0 and 1", options.target);
+  TY_REQUIRE(options.epochs == 0, "--epochs and --target-accuracy both say how long: give one");
   TY_REQUIRE(
       !options.curve.empty(),
       "--target-accuracy needs --curve: a run of this network (or published:NAME, one of {}) "

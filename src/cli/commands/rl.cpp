@@ -288,6 +288,23 @@ int rl_command(const RlFlags& flags, std::ostream& out) {
               did_you_mean(flags.action, names));
 }
 
+// Playing and judging take the network and the environment of the run.
+std::vector<Args::OwnFlags> own_flags_of(const RlSettingFlags& settings) {
+  std::vector<Args::OwnFlags> table = {
+      {{"train", "bench", "play", "evaluate"}, {"seed", "eval-epsilon"}},
+      {{"train", "bench", "evaluate"}, {"eval-episodes"}},
+      {{"train", "bench"}, {"config", "runs-dir", "resume"}},
+      {{"train"}, {"name", "seeds", "ranks", "quiet"}},
+      {{"play"}, {"out", "frames"}},
+      {{"bench"}, {"seconds"}}};
+  for (const std::string& flag : settings.flags()) {
+    if (flag != "seed" && flag != "eval-epsilon" && flag != "eval-episodes") {
+      table[2].flags.push_back(flag);
+    }
+  }
+  return table;
+}
+
 Runner setup_rl(Args& args) {
   auto flags = std::make_shared<RlFlags>();
   args.positional("ACTION", flags->action, "list, train, play, evaluate, bench or replay");
@@ -308,6 +325,7 @@ Runner setup_rl(Args& args) {
   args.option("--frames", flags->frames, "play: pictures of a sheet");
   args.option("--seconds", flags->seconds, "bench: for each part");
   args.flag("--quiet", flags->quiet, "no progress");
+  args.own_flags([flags] { return flags->action; }, own_flags_of(flags->settings));
   args.format(flags->format);
   return [flags](std::ostream& out) { return rl_command(*flags, out); };
 }

@@ -60,6 +60,10 @@ std::string describe(const schedule::Workload& workload) {
 }
 
 schedule::Workload load(const ScheduleOptions& options) {
+  TY_REQUIRE(options.throughputs.empty() || options.workload.ends_with(".trace"),
+             "--throughputs go with a .trace file of Gavel, not with {}", options.workload);
+  TY_REQUIRE(options.applications.empty() || options.workload.ends_with(".csv"),
+             "--applications go with a .csv table of Pollux, not with {}", options.workload);
   schedule::TableDefaults defaults;
   defaults.gpus_per_node = options.gpus_per_node;
   defaults.throughputs = options.throughputs;
@@ -195,7 +199,6 @@ int schedule_command(const ScheduleOptions& given, std::ostream& out) {
   }
   if (given.action == "run") return run_command(given, out);
   ScheduleOptions options = given;
-  // `schedule WORKLOAD` is a simulation.
   if (options.action != "simulate") {
     TY_REQUIRE(options.workload.empty(),
                "schedule: '{}' is not one of simulate, run, policies, decide.{}", options.action,
@@ -231,6 +234,18 @@ Runner setup_schedule(Args& args) {
   args.option("--jobs", options->jobs, "decide: how many jobs, on 4 times as many nodes");
   args.option("--slots", options->slots, "run: workers at the same time");
   args.option("--runs-dir", options->runs, "run: where runs and journals go, by policy");
+  // `schedule WORKLOAD` is a simulation.
+  const auto action = [options]() -> std::string {
+    const std::string& word = options->action;
+    return word == "run" || word == "policies" || word == "decide" ? word : "simulate";
+  };
+  args.own_flags(action, {{{"simulate", "run", "decide"}, {"policies"}},
+                          {{"simulate", "decide"}, {"nodes"}},
+                          {{"simulate"},
+                           {"gpus-per-node", "throughputs", "applications", "interval", "restart",
+                            "speed-error", "work-error", "errors", "seed"}},
+                          {{"decide"}, {"jobs"}},
+                          {{"run"}, {"slots", "runs-dir"}}});
   args.format(options->format);
   return [options](std::ostream& out) { return schedule_command(*options, out); };
 }

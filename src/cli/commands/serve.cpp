@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/text.h"
+#include "base/names_file.h"
 #include "base/within.h"
 #include "cli/bench_server.h"
 #include "cli/command.h"
@@ -129,7 +129,7 @@ void fill_grpc(const ServeFlags& flags, serve::ServerOptions& options) {
 
 // What flags say holds; else what the model's file says, else ImageNet's.
 void fill_picture(const ServeFlags& flags, serve::ServerOptions& options) {
-  if (!flags.labels.empty()) options.labels = split(read_file(flags.labels, 16 << 20), '\n');
+  if (!flags.labels.empty()) options.labels = read_names(flags.labels);
   if (flags.mean.empty() && flags.std.empty() && flags.resize == 0) return;
   TY_REQUIRE(flags.resize >= 0 && flags.resize <= kLargestSide, "--resize is {}, expected 0 to {}",
              flags.resize, kLargestSide);
@@ -271,6 +271,26 @@ void declare_load(Args& args, ServeFlags& flags) {
   args.format(flags.format);
 }
 
+// What a server of one model, one of a repository and the two ways of bench read.
+void declare_ways(Args& args, const std::shared_ptr<ServeFlags>& flags) {
+  const auto way = [flags]() -> std::string {
+    if (flags->model != "bench") return flags->repository.empty() ? "MODEL" : "--repository";
+    return flags->url.find("://") == std::string::npos ? "bench MODEL" : "bench URL";
+  };
+  args.own_flags(
+      way, {{{"MODEL", "bench MODEL"}, {"weights", "name"}},
+            {{"MODEL"}, {"labels", "resize", "mean", "std"}},
+            {{"--repository"}, {"poll"}},
+            {{"MODEL", "--repository"},
+             {"host", "port", "grpc-port", "batch-sizes", "timeout", "cache", "insecure",
+              "rate-limit", "max-body", "connections", "tls-certificate", "tls-key", "idle",
+              "drain", "access-log", "trace", "trace-every", "server-name"}},
+            {{"MODEL", "--repository", "bench MODEL"},
+             {"max-batch", "batch-delay", "queue", "instances", "threads"}},
+            {{"bench MODEL", "bench URL"},
+             {"model", "concurrency", "rate", "seconds", "rows", "payloads", "json-tensors"}}});
+}
+
 Runner setup_serve(Args& args) {
   auto flags = std::make_shared<ServeFlags>();
   args.optional_positional("MODEL", flags->model,
@@ -300,6 +320,7 @@ Runner setup_serve(Args& args) {
   args.option("--trace-every", flags->trace_every, "trace one request of so many");
   args.option("--server-name", flags->server_name, "what GET /v2 says");
   declare_load(args, *flags);
+  declare_ways(args, flags);
   return [flags](std::ostream& out) { return serve_command(*flags, out); };
 }
 
