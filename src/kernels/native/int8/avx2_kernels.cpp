@@ -18,7 +18,7 @@ void avx2_peak(int64_t rounds) {
     repeat<kPeakSums>([&](auto i) {
       __m256i factor = x;
       asm volatile("" : "+x"(factor));
-      sums[i] = Avx2Fours::dot(sums[i], factor, x);
+      sums[i] = Avx2Fours::dot_two(sums[i], factor, x, factor, x);
       asm volatile("" : "+x"(sums[i]));
     });
   }
@@ -42,7 +42,7 @@ constexpr ByteKernels kAvx2Kernels = {
     .narrow_depthwise = {},
     .wide_depthwise = kAvx2WideDepthwise,
     .peak = avx2_peak,
-    .peak_products = kPeakSums * 32,
+    .peak_products = kPeakSums * 2 * Avx2::kLanes * kDepthStep,
 };
 
 #undef TY_TILES
