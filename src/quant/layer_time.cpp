@@ -1,6 +1,7 @@
 #include "quant/layer_time.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "base/stopwatch.h"
 #include "ops/builder.h"
@@ -14,29 +15,49 @@ namespace {
 constexpr int64_t kLeastRuns = 5;
 constexpr int64_t kMostRuns = 200;
 
-struct Timed {
-  runtime::Timing timing;
-  std::vector<double> step_s;
-  std::vector<std::string> nodes;
+class TimedRun {
+ public:
+  TimedRun(const Graph& graph, int threads)
+      : executable_(std::make_unique<runtime::Executable>(compiled(graph, threads))),
+        context_(std::make_unique<runtime::ExecutionContext>(*executable_)),
+        profile_(std::make_unique<runtime::Profile>(*executable_)) {
+    runtime::fill_inputs(*context_, *executable_, 1);
+    context_->run();
+  }
+
+  void run() {
+    const Stopwatch once;
+    context_->run(profile_.get());
+    seconds_.push_back(once.seconds());
+  }
+  runtime::Timing timing() const { return runtime::summarize(seconds_); }
+  std::map<std::string, double> layer_s() const {
+    std::map<std::string, double> layers;
+    const std::vector<double> steps = profile_->step_seconds();
+    for (size_t i = 0; i < steps.size(); ++i) layers[executable_->steps()[i].node] += steps[i];
+    return layers;
+  }
+
+ private:
+  static runtime::Executable compiled(const Graph& graph, int threads) {
+    runtime::CompileOptions options;
+    options.threads = threads;
+    return runtime::compile(graph, options);
+  }
+  std::unique_ptr<runtime::Executable> executable_;
+  std::unique_ptr<runtime::ExecutionContext> context_;
+  std::unique_ptr<runtime::Profile> profile_;
+  std::vector<double> seconds_;
 };
 
-Timed time_graph(const Graph& graph, int threads, double seconds) {
-  runtime::CompileOptions options;
-  options.threads = threads;
-  const runtime::Executable executable = runtime::compile(graph, options);
-  runtime::ExecutionContext context(executable);
-  runtime::fill_inputs(context, executable, 1);
-  const auto run = [&](runtime::Profile* profile) { context.run(profile); };
-  run(nullptr);
-  const Stopwatch once;
-  run(nullptr);
-  const auto fitting = static_cast<int64_t>(seconds / std::max(1e-9, once.seconds()));
-  runtime::Profile profile(executable);
-  Timed timed;
-  timed.timing = runtime::time_runs(run, 0, std::clamp(fitting, kLeastRuns, kMostRuns), &profile);
-  timed.step_s = profile.step_seconds();
-  for (const runtime::StepInfo& step : executable.steps()) timed.nodes.push_back(step.node);
-  return timed;
+// A processor is slower for a while when a neighbor uses the other hyperthread of its core, or
+// other programs run: in turns that is the same for all.
+void run_in_turns(std::vector<TimedRun>& runs, double seconds) {
+  const Stopwatch all;
+  for (int64_t turn = 0; turn < kLeastRuns || (turn < kMostRuns && all.seconds() < seconds);
+       ++turn) {
+    for (TimedRun& run : runs) run.run();
+  }
 }
 
 // The layer with everything that decides its time, as text.
@@ -86,26 +107,29 @@ Graph lone_layer(const NodeView& layer, Form form, const WeightScheme& scheme) {
 
 }  // namespace
 
-NetworkTime time_network(const Graph& graph, int threads, double seconds) {
-  const Timed timed = time_graph(graph, threads, seconds);
-  NetworkTime time;
-  time.median_s = timed.timing.median_s;
-  for (size_t i = 0; i < timed.nodes.size(); ++i) time.layer_s[timed.nodes[i]] += timed.step_s[i];
-  return time;
+std::vector<NetworkTime> time_networks(std::span<const Graph> graphs, int threads, double seconds) {
+  std::vector<TimedRun> runs;
+  for (const Graph& graph : graphs) runs.emplace_back(graph, threads);
+  run_in_turns(runs, seconds);
+  std::vector<NetworkTime> times;
+  for (const TimedRun& run : runs) times.push_back({run.timing().median_s, run.layer_s()});
+  return times;
 }
 
 std::map<NodeId, LayerTime> time_layers(const Graph& graph, const Plan& plan,
                                         const WeightScheme& scheme, int threads, double seconds) {
+  constexpr Form kForms[] = {Form::kFloat, Form::kInt8, Form::kBetween};
   std::map<std::string, LayerTime> known;
   std::map<NodeId, LayerTime> times;
   for (const NodeId id : plan.layers) {
     const NodeView layer(graph, id);
     const auto [at, fresh] = known.try_emplace(signature(layer));
     if (fresh) {
-      const auto median = [&](Form form) {
-        return time_graph(lone_layer(layer, form, scheme), threads, seconds).timing.median_s;
-      };
-      at->second = {median(Form::kFloat), median(Form::kInt8), median(Form::kBetween)};
+      std::vector<TimedRun> runs;
+      for (const Form form : kForms) runs.emplace_back(lone_layer(layer, form, scheme), threads);
+      run_in_turns(runs, seconds);
+      const auto shortest = [&](size_t form) { return runs[form].timing().min_s; };
+      at->second = {shortest(0), shortest(1), shortest(2)};
     }
     times[id] = at->second;
   }

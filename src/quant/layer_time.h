@@ -2,7 +2,9 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "quant/plan.h"
 #include "quant/scheme.h"
@@ -14,8 +16,8 @@ struct NetworkTime {
   std::map<std::string, double> layer_s;  // by the name of the node
 };
 
-// Runs the network as often as fits about `seconds`, at least five times.
-NetworkTime time_network(const Graph& graph, int threads, double seconds);
+// Runs the networks in turns, as often as fits about `seconds` in all, at least five times.
+std::vector<NetworkTime> time_networks(std::span<const Graph> graphs, int threads, double seconds);
 
 struct LayerTime {
   double float_s = 0;
@@ -25,7 +27,8 @@ struct LayerTime {
 };
 
 // Each layer of the plan alone with a batch of one, its input and result in floats or in steps,
-// before anything is quantized: the prediction of what int8 brings. Layers alike are timed once.
+// before anything is quantized: the prediction of what int8 brings. The forms run in turns for
+// about `seconds` in all, and the shortest of each counts. Layers alike are timed once.
 std::map<NodeId, LayerTime> time_layers(const Graph& graph, const Plan& plan,
                                         const WeightScheme& scheme, int threads, double seconds);
 

@@ -10,8 +10,8 @@
 namespace trainyard::quant {
 namespace {
 
-// Long enough for a median of a layer that takes microseconds, short enough for a hundred layers.
-constexpr double kLayerSeconds = 0.03;
+// Long enough for many turns of a layer that takes microseconds, short enough for a hundred layers.
+constexpr double kLayerSeconds = 0.1;
 constexpr int64_t kBars = 64;
 
 }  // namespace

@@ -162,11 +162,13 @@ void write_network(const QuantizeFlags& flags, const Graph& graph,
 
 // The networks at batch 1: the float one as it is used, and the file that was written.
 void time_networks(const QuantizeFlags& flags, Graph one, quant::QuantizeResult& result) {
-  const double seconds = flags.settings.time_s;
-  const int threads = resolve_threads(flags.threads);
-  const quant::NetworkTime before = quant::time_network(one, threads, seconds);
-  const quant::NetworkTime after = quant::time_network(
-      onnx_io::import_model(flags.output, {.batch = 1, .shapes = {}}), threads, seconds);
+  std::vector<Graph> graphs;
+  graphs.push_back(std::move(one));
+  graphs.push_back(onnx_io::import_model(flags.output, {.batch = 1, .shapes = {}}));
+  const std::vector<quant::NetworkTime> times =
+      quant::time_networks(graphs, resolve_threads(flags.threads), 2 * flags.settings.time_s);
+  const quant::NetworkTime& before = times[0];
+  const quant::NetworkTime& after = times[1];
   result.before.median_ms = before.median_s * 1e3;
   result.after.median_ms = after.median_s * 1e3;
   // A node on bytes is called after the layer that it computes.
