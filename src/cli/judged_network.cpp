@@ -54,6 +54,9 @@ Graph JudgedNetwork::load(const std::string& steps, const data::Dataset& set) co
                "--classes, --image and --width shape built-in networks; {} is a file", model);
     return network::load({.model = model, .weights = weights, .batch = batch});
   }
+  TY_REQUIRE(
+      classes == 0 || set.target_kind() != data::TargetKind::kClass || classes == set.num_classes(),
+      "--classes is {}, but the data has {}", classes, set.num_classes());
   train::TrainConfig config;
   config.model = model;
   config.augment = steps;

@@ -101,6 +101,17 @@ TEST_F(Studies, QuantizeKeepsWhatWasAskedForInFloat) {
   EXPECT_TRUE(says(typo.err, "conv1")) << typo.err;
 }
 
+// A network of other classes than the data's would be tested on nothing it can know.
+TEST_F(Studies, QuantizeRefusesOtherClassesThanThoseOfTheData) {
+  for (const char* classes : {"99", "2"}) {
+    const Outcome refused = run({"quantize", "lenet5", "--data", kStudyData, "--classes", classes,
+                                 "--test-images", "0", "--time", "0", "--quiet"});
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_TRUE(says(refused.err, std::string("--classes is ") + classes + ", but the data has"))
+        << refused.err;
+  }
+}
+
 TEST_F(Studies, TransferTrainsEachModeOnceAndResumes) {
   const std::vector<std::string> words = {"transfer",         *folder_ / "one",
                                           "--data",           "synthetic:1x28x28,classes=3,size=48",
