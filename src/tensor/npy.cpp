@@ -84,12 +84,14 @@ Tensor parse_npy(std::string_view bytes, std::string_view origin) {
   const std::string_view header = bytes.substr(begin, length);
   TY_REQUIRE(field(header, "fortran_order", origin).starts_with("False"),
              "{}: Fortran order is not read; save with numpy.ascontiguousarray", origin);
-  Tensor tensor(TensorType{parse_dtype(field(header, "descr", origin), origin),
-                           parse_shape(field(header, "shape", origin), origin)});
+  const TensorType type{parse_dtype(field(header, "descr", origin), origin),
+                        parse_shape(field(header, "shape", origin), origin)};
+  // Before there is a tensor: a header of a few bytes may claim any size.
   const std::string_view data = bytes.substr(begin + length);
-  TY_REQUIRE(static_cast<int64_t>(data.size()) == tensor.num_bytes(),
-             "{}: {} holds {} bytes of data, expected {}", origin, tensor.type().to_string(),
-             data.size(), tensor.num_bytes());
+  TY_REQUIRE(static_cast<int64_t>(data.size()) == type.num_bytes(),
+             "{}: {} holds {} bytes of data, expected {}", origin, type.to_string(), data.size(),
+             type.num_bytes());
+  Tensor tensor(type);
   std::memcpy(tensor.data(), data.data(), data.size());
   return tensor;
 }

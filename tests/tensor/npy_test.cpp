@@ -33,6 +33,10 @@ TEST(Npy, DamageIsNamed) {
   EXPECT_EQ(message(good.substr(0, good.size() - 1)),
             "x.npy: f32[] holds 3 bytes of data, expected 4");
   EXPECT_EQ(message(good.substr(0, 40)), "x.npy: the .npy header is cut short");
+  std::string endless = npy_bytes(Tensor::zeros({DType::kF32, Shape{1}}));
+  endless.replace(endless.find("(1, )"), 23, "(288230376151711744, )}");
+  EXPECT_EQ(message(endless),
+            "x.npy: f32[288230376151711744] holds 4 bytes of data, expected 1152921504606846976");
   std::string fortran = good;
   fortran.replace(fortran.find("False"), 5, "True ");
   EXPECT_EQ(message(fortran),
