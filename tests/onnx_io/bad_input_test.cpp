@@ -221,6 +221,16 @@ TEST(BadInput, ARankOfBillionsIsRefused) {
             "possible");
 }
 
+TEST(BadInput, ADiagonalOfMillionsIsRefusedBeforeItTakesMemory) {
+  onnx::ModelProto model = empty_model();
+  add_input(model, "x", {"3000000", "3000000"});
+  set_text(add_node(model, "Einsum", {"x"}, {"y"}, "trace"), "equation", "ii->i");
+  add_output(model, "y");
+  EXPECT_EQ(import_error(model),
+            "test.onnx: node 'trace' (Einsum): the diagonal 'i' has 3000000 elements, expected at "
+            "most 8192");
+}
+
 TEST(BadInput, MillionsOfEmptyNodesAreRefusedBeforeTheyTakeMemory) {
   std::string graph;
   for (int i = 0; i < 1'100'000; ++i) graph += std::string("\x0a\x00", 2);

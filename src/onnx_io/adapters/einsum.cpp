@@ -11,6 +11,9 @@ namespace {
 // Letters of an equation; dots that stand for dimensions get letters of their own.
 using Labels = std::string;
 
+// Of a letter that one operand has twice: its mask is the square of this.
+constexpr int64_t kLargestDiagonal = 8192;
+
 struct Term {
   ValueId value;
   Labels labels;
@@ -148,6 +151,8 @@ class EinsumImport {
       const size_t again = term.labels.find(term.labels[i], i + 1);
       if (again == Labels::npos) continue;
       const int64_t n = sizes_.at(term.labels[i]);
+      TY_REQUIRE(n <= kLargestDiagonal, "the diagonal '{}' has {} elements, expected at most {}",
+                 term.labels[i], n, kLargestDiagonal);
       std::vector<int64_t> dims(term.labels.size(), 1);
       dims[i] = n;
       dims[again] = n;
