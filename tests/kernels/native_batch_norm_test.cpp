@@ -19,10 +19,11 @@ struct Form {
   bool fixed_statistics = false;
 };
 
-const std::vector<Form> kForms = {{"", 0, 0, false},       {"Relu", 0, 0, false},
-                                  {"Clip", 0, 1, false},   {"", 0, 0, true},
-                                  {"Relu", 0, 0, true},    {"Clip", 0, 0.5F, true},
-                                  {"", 0, 0, false, true}, {"Relu", 0, 0, true, true}};
+const std::vector<Form> kForms = {{"", 0, 0, false},           {"Relu", 0, 0, false},
+                                  {"Clip", 0, 1, false},       {"", 0, 0, true},
+                                  {"Relu", 0, 0, true},        {"Clip", 0, 0.5F, true},
+                                  {"", 0, 0, false, true},     {"Relu", 0, 0, false, true},
+                                  {"Clip", 0, 1, false, true}, {"Relu", 0, 0, true, true}};
 
 Attributes attributes_of(const Form& form) {
   Attributes attributes = {{"epsilon", 1e-3F}};
@@ -89,10 +90,12 @@ TEST(NativeBatchNorm, BackwardEqualsTheReference) {
 
 TEST(NativeBatchNorm, BackwardOfASumEqualsTheReference) {
   for (const Shape& shape : kBatchNormShapes) {
-    OpCase c = backward(shape, kForms[4]);
-    c.inputs.push_back(draw(shape));
-    EXPECT_TRUE(is_fast(c));
-    check_case(c);
+    for (const bool fixed_statistics : {false, true}) {
+      OpCase c = backward(shape, {"Relu", 0, 0, true, fixed_statistics});
+      c.inputs.push_back(draw(shape));
+      EXPECT_TRUE(is_fast(c));
+      check_case(c);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 // BatchNormGrad on blocks of eight channels: one pass for the two sums and one for dx, block by
-// block, so that the second finds a block in the cache.
+// block, so that the second finds a block in the cache. With fixed statistics dx does not depend on
+// the sums, and the first pass writes it.
 #include <immintrin.h>
 
 #include "kernels/api/exchange_kernel.h"
@@ -52,15 +53,10 @@ class BatchNormGrad final : public ExchangeKernel {
   }
 
   void run_shared(const ExchangeArgs& args) const override {
-    if (mask_ == Mask::kNone) run_with<Mask::kNone, false>(args);
-    if (mask_ == Mask::kAgain) run_with<Mask::kAgain, false>(args);
-    if (mask_ != Mask::kFromY) return;
-    if (stores_sum_gradient_ && more_dy_.image_stride != 0) {
-      run_with<Mask::kFromY, true, true>(args);
-    } else if (stores_sum_gradient_) {
-      run_with<Mask::kFromY, true>(args);
+    if (fixed_statistics_) {
+      run_masked<true>(args);
     } else {
-      run_with<Mask::kFromY, false>(args);
+      run_masked<false>(args);
     }
   }
 
@@ -76,20 +72,34 @@ class BatchNormGrad final : public ExchangeKernel {
     float slope[kLanes];
   };
 
-  template <Mask kMask, bool kStores, bool kAdds = false>
+  template <bool kFixed>
+  void run_masked(const ExchangeArgs& args) const {
+    if (mask_ == Mask::kNone) run_with<kFixed, Mask::kNone, false>(args);
+    if (mask_ == Mask::kAgain) run_with<kFixed, Mask::kAgain, false>(args);
+    if (mask_ != Mask::kFromY) return;
+    if (stores_sum_gradient_ && more_dy_.image_stride != 0) {
+      run_with<kFixed, Mask::kFromY, true, true>(args);
+    } else if (stores_sum_gradient_) {
+      run_with<kFixed, Mask::kFromY, true>(args);
+    } else {
+      run_with<kFixed, Mask::kFromY, false>(args);
+    }
+  }
+
+  template <bool kFixed, Mask kMask, bool kStores, bool kAdds = false>
   void run_with(const ExchangeArgs& args) const {
-    run_channel_sums<Factors>(
-        x_, args.scratch, exchange(args),
-        [&](int64_t image, int64_t plane, Sums& partial) {
-          sum_piece<kMask, kStores, kAdds>(args, image, plane, partial);
+    const ChannelSums steps{
+        [&](int64_t plane) { return forward_factors(args, plane); },
+        [&](int64_t image, int64_t plane, const Factors& factors, Sums& partial) {
+          sum_piece<kFixed, kMask, kStores, kAdds>(piece(args, image, plane), factors, partial);
         },
         [&](int64_t plane, const Sums& total, Factors& factors) {
-          factors = forward_factors(args, plane);
           finish(args, plane, total, factors);
         },
         [&](int64_t image, int64_t plane, const Factors& factors) {
-          find_dx<kMask, kStores>(args, image, plane, factors);
-        });
+          if (!kFixed) find_dx<kMask, kStores>(piece(args, image, plane), factors);
+        }};
+    run_channel_sums<Factors>(x_, args.scratch, exchange(args), steps);
   }
 
   // With the other workers; null: the sums are this one's own.
@@ -152,10 +162,8 @@ class BatchNormGrad final : public ExchangeKernel {
     return _mm256_and_ps(dy, clamp.passes(y));
   }
 
-  template <Mask kMask, bool kStores, bool kAdds>
-  void sum_piece(const ExchangeArgs& args, int64_t image, int64_t plane, Sums& partial) const {
-    const Piece p = piece(args, image, plane);
-    const Factors factors = forward_factors(args, plane);
+  template <bool kFixed, Mask kMask, bool kStores, bool kAdds>
+  void sum_piece(const Piece& p, const Factors& factors, Sums& partial) const {
     const __m256 mean = _mm256_loadu_ps(factors.mean);
     const __m256 factor = _mm256_loadu_ps(factors.factor);
     const __m256 bias = _mm256_loadu_ps(factors.bias);
@@ -166,6 +174,7 @@ class BatchNormGrad final : public ExchangeKernel {
         const __m256 centered = _mm256_sub_ps(_mm256_loadu_ps(p.x + at), mean);
         const __m256 dz = masked<kMask, kAdds>(clamp, p, at, centered, factor, bias);
         if (kStores) _mm256_storeu_ps(p.dsum + at, dz);
+        if (kFixed) _mm256_storeu_ps(p.dx + at, _mm256_mul_ps(dz, factor));
         out[0] = _mm256_add_ps(out[0], dz);
         out[1] = _mm256_fmadd_ps(dz, centered, out[1]);
       });
@@ -191,9 +200,7 @@ class BatchNormGrad final : public ExchangeKernel {
   }
 
   template <Mask kMask, bool kStores>
-  void find_dx(const ExchangeArgs& args, int64_t image, int64_t plane,
-               const Factors& factors) const {
-    Piece p = piece(args, image, plane);
+  void find_dx(Piece p, const Factors& factors) const {
     // The first pass has masked it.
     if (kStores) p.dy = p.dsum;
     constexpr Mask kRest = kStores ? Mask::kNone : kMask;

@@ -33,20 +33,23 @@ class BatchNormTraining final : public ExchangeKernel {
   }
 
   void run_shared(const ExchangeArgs& args) const override {
-    const auto sums = [&](int64_t image, int64_t plane, Sums& partial) {
-      if (!fixed_statistics_) sum_piece(args, image, plane, partial);
-    };
-    const auto finish = [&](int64_t plane, const Sums& total, Factors& factors) {
-      find_statistics(args, plane, total, factors);
-    };
-    const auto apply = [&](int64_t image, int64_t plane, const Factors& factors) {
-      if (args.inputs.size() > kResidual && args.inputs[kResidual].data != nullptr) {
-        normalise<true>(args, image, plane, factors);
-      } else {
-        normalise<false>(args, image, plane, factors);
-      }
-    };
-    run_channel_sums<Factors>(x_, args.scratch, exchange(args), sums, finish, apply);
+    const bool adds = args.inputs.size() > kResidual && args.inputs[kResidual].data != nullptr;
+    const ChannelSums steps{
+        [&](int64_t plane) { return around(args, plane); },
+        [&](int64_t image, int64_t plane, const Factors& factors, Sums& partial) {
+          if (!fixed_statistics_) sum_piece(args, image, plane, factors, partial);
+        },
+        [&](int64_t plane, const Sums& total, Factors& factors) {
+          find_statistics(args, plane, total, factors);
+        },
+        [&](int64_t image, int64_t plane, const Factors& factors) {
+          if (adds) {
+            normalise<true>(args, image, plane, factors);
+          } else {
+            normalise<false>(args, image, plane, factors);
+          }
+        }};
+    run_channel_sums<Factors>(x_, args.scratch, exchange(args), steps);
   }
 
   int64_t scratch_bytes() const override { return channel_sums_scratch<Factors>(x_); }
@@ -65,27 +68,25 @@ class BatchNormTraining final : public ExchangeKernel {
     return all_images_ > 0 ? args.exchange : nullptr;
   }
 
-  struct Shift {
-    float of[kLanes] = {};
-  };
-  // Near the mean, so that the sum of squares around it does not cancel: the first position of the
-  // first image, or, as all workers must take the same, the running mean.
-  Shift shift(const ExchangeArgs& args, int64_t plane) const {
-    Shift shift;
+  // A mean to begin with, near the true one, so that the sum of squares around it does not cancel:
+  // the first position of the first image, or, as all workers must take the same, the running mean.
+  Factors around(const ExchangeArgs& args, int64_t plane) const {
+    Factors factors = {};
     if (exchange(args) == nullptr) {
-      std::copy_n(args.inputs[0].as<float>() + plane * x_.plane_elements(), kLanes, shift.of);
+      std::copy_n(args.inputs[0].as<float>() + plane * x_.plane_elements(), kLanes, factors.mean);
     } else {
       const int64_t first = plane * kLanes;
       std::copy_n(args.inputs[3].as<float>() + first, std::min(kLanes, channels_ - first),
-                  shift.of);
+                  factors.mean);
     }
-    return shift;
+    return factors;
   }
 
-  void sum_piece(const ExchangeArgs& args, int64_t image, int64_t plane, Sums& partial) const {
+  void sum_piece(const ExchangeArgs& args, int64_t image, int64_t plane, const Factors& around,
+                 Sums& partial) const {
     const float* x =
         args.inputs[0].as<float>() + image * x_.image_stride + plane * x_.plane_elements();
-    const __m256 k = _mm256_loadu_ps(shift(args, plane).of);
+    const __m256 k = _mm256_loadu_ps(around.mean);
     for_each_chunk(x_.positions, [&](int64_t begin, int64_t end) {
       LaneSums sums;
       sums.run(begin, end, [&](int64_t at, __m256* out) {
@@ -101,7 +102,6 @@ class BatchNormTraining final : public ExchangeKernel {
                        Factors& factors) const {
     const int64_t images = exchange(args) != nullptr ? all_images_ : x_.images;
     const auto count = static_cast<double>(images * x_.positions);
-    const Shift around = shift(args, plane);
     for (int64_t lane = 0; lane < kLanes; ++lane) {
       const int64_t c = plane * kLanes + lane;
       if (c >= channels_) {
@@ -109,7 +109,7 @@ class BatchNormTraining final : public ExchangeKernel {
         continue;
       }
       const double offset = total.of[0][lane] / count;
-      double mean = around.of[lane] + offset;
+      double mean = factors.mean[lane] + offset;
       double variance = std::max(0.0, total.of[1][lane] / count - offset * offset);
       if (fixed_statistics_) {
         mean = static_cast<double>(args.inputs[3].as<float>()[c]);

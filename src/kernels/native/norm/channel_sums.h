@@ -103,11 +103,22 @@ int64_t channel_sums_scratch(const Planes& x) {
          static_cast<int64_t>(sizeof(Factors)) * x.planes;
 }
 
-// sum_piece(image, plane, Sums&) adds to zeros; finish(plane, const Sums&, Factors&); apply(image,
-// plane, const Factors&). The parts of images are added in order, whatever the threads.
-template <typename Factors, typename SumPiece, typename Finish, typename Apply>
-void run_by_groups(const Planes& x, const SumPiece& sum_piece, const Finish& finish,
-                   const Apply& apply) {
+// What is done with each plane: begin(plane) gives its factors, sum(image, plane, factors, sums)
+// adds to zeros, finish(plane, sums, factors) changes the factors by the total, apply(image, plane,
+// factors) is the second pass.
+template <typename Begin, typename Sum, typename Finish, typename Apply>
+struct ChannelSums {
+  Begin begin;
+  Sum sum;
+  Finish finish;
+  Apply apply;
+};
+template <typename Begin, typename Sum, typename Finish, typename Apply>
+ChannelSums(Begin, Sum, Finish, Apply) -> ChannelSums<Begin, Sum, Finish, Apply>;
+
+// The parts of images are added in order, whatever the threads.
+template <typename Factors, typename Steps>
+void run_by_groups(const Planes& x, const Steps& steps) {
   const int64_t most = planes_per_group(x);
   parallel_for((x.planes + most - 1) / most, [&](int64_t begin, int64_t end) {
     for (int64_t group = begin; group < end; ++group) {
@@ -115,17 +126,18 @@ void run_by_groups(const Planes& x, const SumPiece& sum_piece, const Finish& fin
       const int64_t count = std::min(most, x.planes - first);
       Sums totals[kMostPlanes];
       Factors factors[kMostPlanes];
+      for (int64_t i = 0; i < count; ++i) factors[i] = steps.begin(first + i);
       for (int64_t image = 0; image < x.images; ++image) {
         for (int64_t i = 0; i < count; ++i) {
           Sums part;
-          sum_piece(image, first + i, part);
+          steps.sum(image, first + i, factors[i], part);
           totals[i].add(part);
         }
       }
-      for (int64_t i = 0; i < count; ++i) finish(first + i, totals[i], factors[i]);
+      for (int64_t i = 0; i < count; ++i) steps.finish(first + i, totals[i], factors[i]);
       // The last images are the likeliest to be in the cache still.
       for (int64_t image = x.images; image-- > 0;) {
-        for (int64_t i = 0; i < count; ++i) apply(image, first + i, factors[i]);
+        for (int64_t i = 0; i < count; ++i) steps.apply(image, first + i, factors[i]);
       }
     }
   });
@@ -133,46 +145,48 @@ void run_by_groups(const Planes& x, const SumPiece& sum_piece, const Finish& fin
 
 // The same in three steps over all images and planes. `exchange` adds the sums of other workers;
 // null: there are none.
-template <typename Factors, typename SumPiece, typename Finish, typename Apply>
+template <typename Factors, typename Steps>
 void run_by_pieces(const Planes& x, std::span<std::byte> scratch, Exchange* exchange,
-                   const SumPiece& sum_piece, const Finish& finish, const Apply& apply) {
+                   const Steps& steps) {
   auto* parts = reinterpret_cast<Sums*>(scratch.data());
   auto* factors = reinterpret_cast<Factors*>(parts + x.images * x.planes);
+  const auto for_each_plane = [&](const auto& f) {
+    parallel_for(x.planes, [&](int64_t begin, int64_t end) {
+      for (int64_t plane = begin; plane < end; ++plane) f(plane);
+    });
+  };
   const auto for_each_piece = [&](const auto& f) {
     parallel_for(x.images * x.planes, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) f(i / x.planes, i % x.planes, i);
     });
   };
+  for_each_plane([&](int64_t plane) { factors[plane] = steps.begin(plane); });
   for_each_piece([&](int64_t image, int64_t plane, int64_t i) {
     parts[i] = Sums{};
-    sum_piece(image, plane, parts[i]);
+    steps.sum(image, plane, factors[plane], parts[i]);
   });
   // The total of a plane takes the place of its first part.
-  parallel_for(x.planes, [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane) {
-      for (int64_t image = 1; image < x.images; ++image) {
-        parts[plane].add(parts[image * x.planes + plane]);
-      }
+  for_each_plane([&](int64_t plane) {
+    for (int64_t image = 1; image < x.images; ++image) {
+      parts[plane].add(parts[image * x.planes + plane]);
     }
   });
   if (exchange != nullptr) {
     exchange->sum({&parts[0].of[0][0], static_cast<size_t>(2 * kLanes * x.planes)});
   }
-  parallel_for(x.planes, [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane) finish(plane, parts[plane], factors[plane]);
-  });
+  for_each_plane([&](int64_t plane) { steps.finish(plane, parts[plane], factors[plane]); });
   for_each_piece(
-      [&](int64_t image, int64_t plane, int64_t) { apply(image, plane, factors[plane]); });
+      [&](int64_t image, int64_t plane, int64_t) { steps.apply(image, plane, factors[plane]); });
 }
 
-template <typename Factors, typename SumPiece, typename Finish, typename Apply>
+template <typename Factors, typename Steps>
 void run_channel_sums(const Planes& x, std::span<std::byte> scratch, Exchange* exchange,
-                      const SumPiece& sum_piece, const Finish& finish, const Apply& apply) {
+                      const Steps& steps) {
   const int64_t most = planes_per_group(x);
   if (exchange == nullptr && by_groups((x.planes + most - 1) / most)) {
-    run_by_groups<Factors>(x, sum_piece, finish, apply);
+    run_by_groups<Factors>(x, steps);
   } else {
-    run_by_pieces<Factors>(x, scratch, exchange, sum_piece, finish, apply);
+    run_by_pieces<Factors>(x, scratch, exchange, steps);
   }
 }
 

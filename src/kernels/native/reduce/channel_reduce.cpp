@@ -28,9 +28,9 @@ class OfBlocks final : public Kernel {
       : channels_(node.input_shape(0)[1]), x_(planes_of(node.input_shape(0), layouts.inputs[0])) {}
 
   void run(const KernelArgs& args) const override {
-    run_channel_sums<Nothing>(
-        x_, args.scratch, /*exchange=*/nullptr,
-        [&](int64_t image, int64_t plane, Sums& partial) {
+    const ChannelSums steps{
+        [](int64_t) { return Nothing{}; },
+        [&](int64_t image, int64_t plane, const Nothing&, Sums& partial) {
           const float* x =
               args.inputs[0].as<float>() + image * x_.image_stride + plane * x_.plane_elements();
           for_each_chunk(x_.positions, [&](int64_t begin, int64_t end) {
@@ -47,7 +47,8 @@ class OfBlocks final : public Kernel {
                 static_cast<float>(total.of[0][lane]);
           }
         },
-        [](int64_t, int64_t, const Nothing&) {});
+        [](int64_t, int64_t, const Nothing&) {}};
+    run_channel_sums<Nothing>(x_, args.scratch, /*exchange=*/nullptr, steps);
   }
 
   int64_t scratch_bytes() const override { return channel_sums_scratch<Nothing>(x_); }
