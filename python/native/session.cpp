@@ -129,7 +129,7 @@ py::list Session::run(const py::object& names, const py::dict& feeds) {
     const py::gil_scoped_release released;
     lock.lock();
     context = &context_for(shapes_of(arrays));
-    for (size_t i = 0; i < tensors.size(); ++i) context->set_input(i, tensors[i]);
+    for (size_t i = 0; i < tensors.size(); ++i) context->lend_input(i, tensors[i]);
     const Stopwatch engine;
     context->run();
     engine_seconds_ = engine.seconds();

@@ -111,13 +111,15 @@ struct ExecutionContext::Impl {
       device_arena = program.device->allocate(static_cast<size_t>(program.arena_bytes),
                                               device::Sharing::kNone);
     }
-    for (const Port& port : program.inputs) inputs.push_back(Tensor::zeros(port.type));
+    for (const Port& port : program.inputs) own_inputs.push_back(Tensor::zeros(port.type));
+    for (const Tensor& own : own_inputs) inputs.push_back(own.reshaped(own.shape()));
     for (size_t i = 0; i < program.states.size(); ++i) {
       const int64_t bytes = state_layout(i).span_bytes(program.states[i].type);
       states.push_back(Tensor::zeros({DType::kU8, Shape{bytes}}));
     }
     late.resize(program.graph.value_limit());
     for (const ProgramStep& step : program.steps) bound.push_back(bind(step));
+    for (size_t i = 0; i < inputs.size(); ++i) readers.push_back(find_readers(i));
     for (size_t i = 0; i < program.graph.outputs().size(); ++i) {
       outputs.push_back(output_view(program.graph.outputs()[i], program.outputs[i].type));
     }
@@ -184,6 +186,58 @@ struct ExecutionContext::Impl {
     if (prepared != nullptr) return prepared;
     return std::make_unique<PlainBoundKernel>(*step.kernel, std::move(in), std::move(out), scratch,
                                               kernel_exchange);
+  }
+
+  void require_input_type(size_t index, const Tensor& value) const {
+    const Port& port = program().inputs.at(index);
+    TY_REQUIRE(value.type() == port.type, "input '{}' is {}, expected {}", port.name,
+               value.type().to_string(), port.type.to_string());
+  }
+
+  bool reads(const ProgramStep& step, ValueId root) const {
+    const std::vector<ValueId>& ids = program().graph.node(step.node).inputs;
+    return std::any_of(ids.begin(), ids.end(),
+                       [&](ValueId id) { return id.valid() && place(id).root == root; });
+  }
+
+  // What reads an input, found once.
+  struct Readers {
+    std::vector<size_t> steps;
+    bool own_memory_only = false;
+    // Kernels may count on the alignment of our own memory; oneDNN's do not, nor does the
+    // reference.
+    bool any_address = true;
+  };
+
+  Readers find_readers(size_t index) const {
+    const ValueId root = program().graph.inputs()[index];
+    Readers found;
+    for (size_t i = 0; i < bound.size(); ++i) {
+      if (bound[i] == nullptr || !reads(program().steps[i], root)) continue;
+      const std::string& kernel = program().infos[i].kernel;
+      found.steps.push_back(i);
+      found.any_address &= kernel.starts_with("onednn") || kernel.starts_with("reference");
+    }
+    const std::span<const ValueId> results = program().graph.outputs();
+    // A result that is a view of the input would be valid only as long as what was lent.
+    found.own_memory_only = program().device != nullptr ||
+                            std::any_of(results.begin(), results.end(),
+                                        [&](ValueId id) { return place(id).root == root; });
+    return found;
+  }
+
+  bool can_lend(size_t index, const void* data) const {
+    if (readers[index].own_memory_only) return false;
+    const auto address = reinterpret_cast<uintptr_t>(data);
+    const int64_t element = dtype_size(program().inputs[index].type.dtype);
+    const int64_t unit = readers[index].any_address ? element : int64_t{Tensor::kAlignment};
+    return address % static_cast<uintptr_t>(unit) == 0;
+  }
+
+  void place_input(size_t index, const Tensor& memory) {
+    if (inputs.at(index).data() == memory.data()) return;
+    inputs[index] = memory.reshaped(memory.shape());
+    for (const size_t i : readers[index].steps) bound[i] = bind(program().steps[i]);
   }
 
   // Shares the memory of the value; a late one is filled in after each run.
@@ -288,7 +342,9 @@ struct ExecutionContext::Impl {
   Tensor arena;
   // As large, with what lies on the device at the same places; null if there is none.
   std::unique_ptr<device::Buffer> device_arena;
-  std::vector<Tensor> inputs;
+  std::vector<Tensor> own_inputs;
+  std::vector<Tensor> inputs;  // each our own, or what was lent
+  std::vector<Readers> readers;
   std::vector<Tensor> outputs;
   std::vector<Tensor> states;  // bytes, each in its own layout
   std::vector<Tensor> late;    // by value; what the present run made
@@ -305,14 +361,22 @@ ExecutionContext::ExecutionContext(Executable executable, const Tensor& arena)
 ExecutionContext::~ExecutionContext() = default;
 
 Tensor& ExecutionContext::input(size_t index) {
-  return impl_->inputs.at(index);
+  impl_->place_input(index, impl_->own_inputs.at(index));
+  return impl_->inputs[index];
 }
 
 void ExecutionContext::set_input(size_t index, const Tensor& value) {
-  const Port& port = impl_->program().inputs.at(index);
-  TY_REQUIRE(value.type() == port.type, "input '{}' is {}, expected {}", port.name,
-             value.type().to_string(), port.type.to_string());
-  std::memcpy(impl_->inputs[index].data(), value.data(), static_cast<size_t>(value.num_bytes()));
+  impl_->require_input_type(index, value);
+  std::memcpy(input(index).data(), value.data(), static_cast<size_t>(value.num_bytes()));
+}
+
+void ExecutionContext::lend_input(size_t index, const Tensor& value) {
+  impl_->require_input_type(index, value);
+  if (impl_->can_lend(index, value.data())) {
+    impl_->place_input(index, value);
+  } else {
+    set_input(index, value);
+  }
 }
 
 void ExecutionContext::set_state(size_t index, const Tensor& value) {

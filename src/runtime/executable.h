@@ -99,11 +99,14 @@ class ExecutionContext {
   ExecutionContext(const ExecutionContext&) = delete;
   ExecutionContext& operator=(const ExecutionContext&) = delete;
 
-  // To be filled before run(); keeps its contents.
+  // To be filled before run(); keeps its contents until something is lent in its place.
   Tensor& input(size_t index);
   // Copies `value` into input `index`; throws Error naming the input, the expected and the found
   // type.
   void set_input(size_t index, const Tensor& value);
+  // The same without a copy where the kernels that read the input can read it at that address:
+  // `value` must then stay as it is until run() has ended. After that it is not looked at again.
+  void lend_input(size_t index, const Tensor& value);
   // States are zero until set; both sides are row-major. Throws Error as set_input() does.
   void set_state(size_t index, const Tensor& value);
   Tensor state(size_t index) const;
