@@ -129,7 +129,7 @@ def mime_bundle(bundle: Dict[str, Any]) -> Dict[str, str]:
     frame = framed(bundle.get("cell") or bundle["page"], bundle["title"], _height(blocks)).replace(
         "<iframe ", '<iframe onload="this.nextElementSibling.style.display=\'none\'" ', 1)
     # Where there is no room for the frame, pictures and tables without a script stay.
-    for shown in (frame + instead, frame + f'<div class="ty-static">{charts[0]}</div>'):
+    for shown in (frame + instead, *(frame + f'<div class="ty-static">{chart}</div>' for chart in (charts[0], min(charts, key=len)))):
         interactive = {**static, "text/html": shown}
         if _bytes(interactive) <= MOST_BYTES:
             return interactive

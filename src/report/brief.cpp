@@ -9,7 +9,7 @@ namespace {
 
 // Enough to see a line, and few enough that the charts of a run leave room for the script that
 // draws them.
-constexpr size_t kMostPoints = 160;
+constexpr size_t kMostPoints = 120;
 constexpr size_t kMostRows = 120;
 constexpr size_t kEndRows = 50;
 

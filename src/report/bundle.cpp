@@ -1,5 +1,7 @@
 // A document for programs that show it themselves (notebooks): its data, its blocks in the forms
 // that such a program may choose from, and the page, all of one run.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/base64.h"
@@ -77,10 +79,18 @@ struct BlockFields {
   std::string plain() const { return "<pre>" + html_escaped(text) + "</pre>\n"; }
 };
 
+bool has_heat_map(const Document& document) {
+  return std::any_of(document.blocks.begin(), document.blocks.end(), [](const Block& block) {
+    const auto* chart = std::get_if<Chart>(&block);
+    return chart != nullptr && chart->kind == ChartKind::kHeatMap;
+  });
+}
+
 }  // namespace
 
 Json bundle(const Document& document, const std::string& command) {
   const std::optional<Document> shorter = brief(document);
+  const bool other_cell = shorter || has_heat_map(document);
   Json blocks = Json::array();
   for (const Block& block : (shorter ? *shorter : document).blocks) {
     Document alone;
@@ -97,7 +107,9 @@ Json bundle(const Document& document, const std::string& command) {
                        {"data", document.data},
                        {"blocks", std::move(blocks)},
                        {"page", html_page(document, command)},
-                       {"cell", shorter ? Json(html_page(*shorter, command)) : Json()}});
+                       {"cell", other_cell ? Json(html_page(shorter ? *shorter : document, command,
+                                                            HeatMaps::kPictures))
+                                           : Json()}});
 }
 
 }  // namespace trainyard::report

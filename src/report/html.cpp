@@ -42,6 +42,8 @@ std::string anchor(std::string_view heading, size_t number) {
 // Turns blocks into the body; charts are collected for the script.
 class Body {
  public:
+  explicit Body(HeatMaps heat_maps) : heat_maps_(heat_maps) {}
+
   void operator()(const Heading& heading) {
     const std::string id = anchor(heading.text, headings_.size() + 1);
     headings_.emplace_back(id, heading.text);
@@ -75,6 +77,10 @@ class Body {
   // The table of its data always follows: without the script it is all there is, and screen readers
   // cannot read a drawing.
   void operator()(const Chart& chart) {
+    if (chart.kind == ChartKind::kHeatMap && heat_maps_ == HeatMaps::kPictures) {
+      picture_of(chart);
+      return;
+    }
     const size_t index = charts_.items().size();
     const bool drawn = !web_script().empty();
     out_ += fmt::format("<figure class=\"chart\" id=\"chart-{0}\" data-chart=\"{0}\">\n", index);
@@ -150,6 +156,15 @@ class Body {
   const std::vector<std::pair<std::string, std::string>>& headings() const { return headings_; }
 
  private:
+  void picture_of(const Chart& chart) {
+    out_ += fmt::format("<figure class=\"chart\">\n<figcaption>{}</figcaption>\n{}",
+                        with_marks(chart.title), chart_svg(chart));
+    if (!chart.caption.empty()) {
+      out_ += "<p class=\"caption\">" + with_marks(chart.caption) + "</p>\n";
+    }
+    out_ += "</figure>\n";
+  }
+
   // Marks take the colors of the style sheet in the order in which they are met.
   size_t color_of(const std::string& mark) {
     constexpr size_t kMarkColors = 24;
@@ -170,6 +185,7 @@ class Body {
     out_ += "</dl></details>\n";
   }
 
+  HeatMaps heat_maps_;
   std::string out_;
   Json charts_ = Json::array();
   bool has_heat_map_ = false;
@@ -232,7 +248,7 @@ std::string contents(const Body& body) {
 
 }  // namespace
 
-std::string html_page(const Document& document, const std::string& command) {
+std::string html_page(const Document& document, const std::string& command, HeatMaps heat_maps) {
   std::span<const Block> blocks = document.blocks;
   std::string title = document.title;
   if (title.empty() && !blocks.empty()) {
@@ -244,7 +260,7 @@ std::string html_page(const Document& document, const std::string& command) {
   // "trainyard staleness" of a longer command.
   if (title.empty()) title = command.substr(0, command.find(' ', command.find(' ') + 1));
   if (title.empty()) title = "Report";
-  Body body;
+  Body body(heat_maps);
   add_blocks(blocks, body);
   const bool has_own = std::any_of(blocks.begin(), blocks.end(), [](const Block& block) {
     return std::holds_alternative<Provenance>(block);

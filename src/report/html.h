@@ -1,6 +1,7 @@
 // Documents as one HTML file that needs no other file and no network.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,8 +14,11 @@ std::string html_escaped(std::string_view text);
 std::string marked_html(std::string_view text);
 
 // `command` goes under the title. Charts are drawn by a script in the page; if the program was
-// built without it (no Node), their tables are shown instead, and the page says so.
-std::string html_page(const Document& document, const std::string& command);
+// built without it (no Node), their tables are shown instead, and the page says so. Heat maps as
+// pictures need no script of their own, which makes a page small enough for a cell of a notebook.
+enum class HeatMaps : uint8_t { kDrawnByScript, kPictures };
+std::string html_page(const Document& document, const std::string& command,
+                      HeatMaps heat_maps = HeatMaps::kDrawnByScript);
 
 // The script and the style of every page, from web/; empty if the program was built without Node.
 std::string_view web_script();
