@@ -26,8 +26,23 @@ export function heightOf(chart: Chart, width: number): number {
   return (width < 500 ? 270 : 320) + legend;
 }
 
-/** Between entries of the legend, and between its rows, which are as high as their marks: 14 pixels. */
-const LEGEND_GAP = 10;
+/** Between entries of the legend, and between its rows, which are as high as a line: 15 pixels. */
+const LEGEND_GAP = 9;
+
+/**
+ * A name that is wider than the chart goes on in the next line: its end says where the numbers come from. A page that is not laid out
+ * yet has a width of zero.
+ */
+function legendLines(name: string, width: number): string[] {
+  const most = Math.max(100, width - 40) / 7;
+  const lines = [''];
+  for (const word of name.split(' ')) {
+    const line = lines[lines.length - 1];
+    if (line !== '' && line.length + 1 + word.length > most) lines.push(word);
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
+  }
+  return lines;
+}
 
 function legendRows(chart: Chart, width: number): number {
   const named = chart.series.filter((series) => series.name !== '');
@@ -41,8 +56,7 @@ function legendRows(chart: Chart, width: number): number {
       rows += 1;
       used = 0;
     }
-    // One that is wider than the chart goes on in the next line; its end says where the numbers come from.
-    if (used === 0) rows += Math.ceil((series.name.length * 6.6) / (width - 40)) - 1;
+    if (used === 0) rows += legendLines(series.name, width).length - 1;
     used += entry;
   }
   return Math.min(14, rows);
@@ -308,7 +322,7 @@ export function optionsOf(chart: Chart, palette: Palette, width: number, title =
     backgroundColor: title ? palette.card : 'transparent',
     textStyle: { fontFamily: FONT, color: palette.ink },
     title: title ? { text: chart.title, left: 4, top: 2, textStyle: { color: palette.ink, fontSize: 15, fontWeight: 600 } } : undefined,
-    legend: rows > 0 ? { left: 0, top: title ? 30 : 0, itemGap: LEGEND_GAP, itemWidth: 26, textStyle: { color: palette.ink, fontSize: 12.5, width: width - 40, overflow: 'break' },
+    legend: rows > 0 ? { left: 0, top: title ? 30 : 0, itemGap: LEGEND_GAP, itemWidth: 26, textStyle: { color: palette.ink, fontSize: 12.5, lineHeight: 15 }, formatter: (name: string) => legendLines(name, width).join('\n'),
       data: chart.series.map((series) => series.name) } : { show: false },
     grid: { left: 8, right: lanes ? 16 : 22, top: top + (lanes ? (chart.kind === 'heat-map' ? 34 : 8) : lying ? 6 : 30), bottom: 26, containLabel: true },
     xAxis: lying ? across : x,

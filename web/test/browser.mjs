@@ -100,9 +100,10 @@ async function checkColors(page) {
     const data = JSON.parse(document.getElementById('charts').textContent)[Number(figure.id.slice(6))];
     return data.series.map((series) => {
       const text = texts.find((t) => t.textContent === series.name);
-      const mark = text && [...figure.querySelectorAll('.plot svg path')].filter((path) => path.compareDocumentPosition(text) & Node.DOCUMENT_POSITION_FOLLOWING).pop();
-      const colors = mark ? [mark.getAttribute('stroke'), mark.getAttribute('fill')].filter((c) => c && c !== 'none' && c !== 'transparent') : [];
-      return { name: series.group || series.name, color: colors[0] };
+      const colorsOf = (path) => [path.getAttribute('stroke'), path.getAttribute('fill')].filter((c) => c && c !== 'none' && c !== 'transparent');
+      // The last before the name that is drawn: the box around a name is a path without a color.
+      const marks = text ? [...figure.querySelectorAll('.plot svg path')].filter((path) => colorsOf(path).length > 0 && path.compareDocumentPosition(text) & Node.DOCUMENT_POSITION_FOLLOWING) : [];
+      return { name: series.group || series.name, color: marks.length > 0 ? colorsOf(marks[marks.length - 1])[0] : undefined };
     }).filter((series) => series.color);
   }));
   const colors = new Map();
