@@ -417,7 +417,10 @@ std::string row_mathml(const Row& row) {
   std::string out;
   for (size_t i = 0; i < row.size(); ++i) {
     if (has_thin_space(row, i)) out += "<mspace width=\"0.2em\"/>";
-    out += part_mathml(*row[i]);
+    // The sign of a number has no space around it, which an operator between two things has.
+    out += is_sign(row, i)
+               ? fmt::format("<mo form=\"prefix\">{}</mo>", row[i]->text == "-" ? "−" : "+")
+               : part_mathml(*row[i]);
   }
   return "<mrow>" + out + "</mrow>";
 }
