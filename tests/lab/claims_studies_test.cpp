@@ -42,6 +42,8 @@ TEST(Claims, TimeToAccuracy) {
          {".tried[1].result.epochs[0].images_per_s = 100", "Fastest: as in the runs above, 100",
           "batch 512,"},
          {".", "the time varies more than the epochs do", ""},
+         {".", "(95 % interval from 5.0 %, with no upper end)", "open"},
+         {".seeds[0].result.cv_high = 0.3", "(95 % interval 5.0 % to 30 %)", "no upper end"},
          {".seeds[0].result.epochs_cv = 0.1", "of the epochs 10.0 %. ", "varies more than"},
          {".busy[0].result.utilisation[0].process = 0.1", "so this says little", ""},
          {".seeds[0].result |= (.reached = 0 | .censored = 2 | .cv = null | .mean_s = null)",
@@ -104,6 +106,12 @@ TEST(Claims, TransferLearning) {
         "lenet5 learns synthetic data, starting", "1x28x28"},
        // A first run that was disturbed does not count.
        {".all[0].result.runs |= [(.[0] | .epoch_s = 9), .[0]]", "does, 2.0 times as fast", ""},
+       {".head[0].result.runs[0].epoch_s = 0.0005", "does, 4,000 times as fast", ""},
+       {".head[0].result.runs += [.head[0].result.runs[0] | .epoch_s = 5]",
+        "not part of it, but of the run that computed them, 5.00 s for an epoch.", ""},
+       {".", "are not part of it.", "computed them"},
+       {R"(.all[0].result.runs += [.all[0].result.runs[0] | .mode = "partial:1" | .best_top1 = 0.95])",
+        "The best is training the last two layers at rate 0.1", "partial:1"},
        {".head[0].result.runs[0].epoch_s = 2", "does, about the same.", "times as fast"},
        {".head[0].result.runs[0].epoch_s = 4", "which is slower here", "times as fast"}});
 }
@@ -141,6 +149,13 @@ TEST(Claims, VectorAdd) {
       {"device": "k80", "launch": "Nx256", "memory": "copies", "origin": "predicted", "elements": 1000, "kernel_ms": 1, "total_ms": 5.5, "to_device_ms": 3, "from_device_ms": 1, "gbps": 9}]}}]})");
   check("vector-add", altered(data, kCommon),
         {{".", "pocl, measured here, behaves otherwise", ""},
+         {R"(.timed[0].result.rows[0] += {origin: "extrapolated", measured_elements: 500})",
+          "9.0 GB/s (extrapolated from 500 elements). On", ""},
+         {".", "9.0 GB/s. On", "extrapolated"},
+         {".streamed[0].result = {limit_gbps: 5, rows: [{share_of_peak: 5}]}",
+          "Rows without a share were faster", ""},
+         {".streamed[0].result = {limit_gbps: 5, rows: [{share_of_peak: 0.5}]}",
+          "vectors (5.0 GB/s)", "without a share"},
          {".timed[0].result.rows[1].kernel_ms = 600", "On pocl one work-item takes 120.0 times",
           "behaves otherwise"},
          {".", "one thread takes 500 times as long as many", "500 to 500"},
@@ -275,6 +290,8 @@ TEST(Claims, DistributedRl) {
        {".", "GORILA with 2 learners acts 0.70 times as fast as with 1, so more of them cost", ""},
        {".gorila[1].result.runs[0].steps_per_s = 1000",
         "GORILA with 2 learners acts 1.00 times as fast as with 1, no difference", "cost speed"},
+       // Of the rates in the table, which a figure that leaves out the warm-up is not.
+       {".", "at 0.1 samples per transition", "at 1.0 samples"},
        {".", "the bound from 1 actor on", "1 actors"}});
 }
 
