@@ -14,6 +14,14 @@ ComputeGate::Pass::Pass(ComputeGate& gate, int threads)
   if (gate.free_ > 0) gate.changed_.notify_all();
 }
 
+std::unique_ptr<ComputeGate::Pass> ComputeGate::Pass::at_once(ComputeGate& gate, int threads) {
+  const int cores = std::min(threads, gate.cores_);
+  const std::lock_guard lock(gate.mutex_);
+  if (gate.serving_ != gate.next_ticket_ || gate.free_ < cores) return nullptr;
+  gate.free_ -= cores;
+  return std::unique_ptr<Pass>(new Pass(gate, cores, Taken()));
+}
+
 ComputeGate::Pass::~Pass() {
   {
     const std::lock_guard lock(gate_.mutex_);

@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 
 namespace trainyard::serve {
@@ -15,12 +16,18 @@ class ComputeGate {
   // Holds cores while it lives.
   class Pass {
    public:
+    // Waits for them.
     Pass(ComputeGate& gate, int threads);
+    // Nothing if they are not free, or others wait.
+    static std::unique_ptr<Pass> at_once(ComputeGate& gate, int threads);
     ~Pass();
     Pass(const Pass&) = delete;
     Pass& operator=(const Pass&) = delete;
 
    private:
+    struct Taken {};
+    Pass(ComputeGate& gate, int cores, Taken) : gate_(gate), cores_(cores) {}
+
     ComputeGate& gate_;
     int cores_;
   };

@@ -17,6 +17,25 @@
 
 namespace trainyard::serve {
 
+class HttpSession;
+struct HttpResponse;
+
+// A thread that serves connections.
+class SocketThread {
+ public:
+  SocketThread() = default;
+  virtual ~SocketThread() = default;
+  SocketThread(const SocketThread&) = delete;
+  SocketThread& operator=(const SocketThread&) = delete;
+
+  // From any thread: calls the session's respond() there.
+  virtual void respond(std::shared_ptr<HttpSession> session,
+                       std::function<HttpResponse()> make) = 0;
+  // From that thread alone: calls `work`, which does not throw, once all that has arrived was
+  // handled.
+  virtual void later(std::function<void()> work) = 0;
+};
+
 // Valid while the request is handled.
 struct HttpRequest {
   std::string_view method;
@@ -28,6 +47,7 @@ struct HttpRequest {
   bool has_length = false;  // a body was announced, however long
   std::string_view peer;    // the client's address
   Clock::time_point arrived;
+  SocketThread* thread = nullptr;  // the calling one; null: of another protocol
 
   // The first of that name, whatever its case; empty if there is none.
   std::string_view header(std::string_view name) const;
@@ -47,7 +67,7 @@ HttpResponse error_response(Status status, std::string_view text);
 std::string_view reason_phrase(Status status);
 
 // To be called once, from any thread, with what makes the response; it is called on the thread of
-// the sockets and does not throw.
+// the connection and does not throw.
 using Reply = std::function<void(std::function<HttpResponse()>)>;
 
 class HttpHandler {
@@ -57,7 +77,7 @@ class HttpHandler {
   HttpHandler(const HttpHandler&) = delete;
   HttpHandler& operator=(const HttpHandler&) = delete;
 
-  // Runs on the thread of the sockets and must not wait. Does not throw.
+  // Runs on the thread of the connection and must not wait. Does not throw.
   virtual void handle(const HttpRequest& request, Reply reply) = 0;
   // Of a request that ended before it could be handled, by the server's own answer.
   virtual void refused(Status status, std::string_view peer) = 0;

@@ -1,21 +1,22 @@
 #include "serve/http_server.h"
 
-#include <array>
+#include <algorithm>
 #include <atomic>
 #include <csignal>
-#include <mutex>
+#include <thread>
+#include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
 
 #include "base/error.h"
-#include "serve/http_session.h"
+#include "kernels/parallel/parallel.h"
+#include "serve/http_loop.h"
+#include "serve/stream_wire.h"
 
 namespace trainyard::serve {
 namespace {
@@ -24,120 +25,27 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using Problem = boost::system::error_code;
 
-constexpr std::chrono::milliseconds kSweep{250};
-
-// `Stream` reads and writes; the socket below it is what is stopped and closed.
-template <typename Stream>
-class StreamWire : public Wire {
- public:
-  template <typename... Args>
-  explicit StreamWire(Args&&... args) : stream_(std::forward<Args>(args)...) {}
-
-  void read_some(char* data, size_t size, std::shared_ptr<WireUser> user) override {
-    stream_.async_read_some(asio::buffer(data, size),
-                            [user = std::move(user)](const Problem& problem, size_t bytes) {
-                              user->on_read(problem ? 0 : bytes);
-                            });
-  }
-
-  void write(std::string_view first, std::string_view second,
-             std::shared_ptr<WireUser> user) override {
-    const std::array<asio::const_buffer, 2> buffers = {asio::buffer(first.data(), first.size()),
-                                                       asio::buffer(second.data(), second.size())};
-    asio::async_write(stream_, buffers, [user = std::move(user)](const Problem& problem, size_t) {
-      user->on_written(!problem);
-    });
-  }
-
-  void finish_writing() override {
-    Problem ignored;
-    stream_.lowest_layer().shutdown(tcp::socket::shutdown_send, ignored);
-  }
-
-  void stop() override {
-    Problem ignored;
-    stream_.lowest_layer().cancel(ignored);
-  }
-
-  void close() override {
-    Problem ignored;
-    stream_.lowest_layer().shutdown(tcp::socket::shutdown_both, ignored);
-    stream_.lowest_layer().close(ignored);
-  }
-
- protected:
-  Stream stream_;
-};
-
-class PlainWire final : public StreamWire<tcp::socket> {
- public:
-  using StreamWire::StreamWire;
-  void open(std::shared_ptr<WireUser> user) override {
-    asio::post(stream_.get_executor(), [user = std::move(user)] { user->on_open(true); });
-  }
-};
-
-class TlsWire final : public StreamWire<asio::ssl::stream<tcp::socket>> {
- public:
-  using StreamWire::StreamWire;
-  void open(std::shared_ptr<WireUser> user) override {
-    stream_.async_handshake(
-        asio::ssl::stream_base::server,
-        [user = std::move(user)](const Problem& problem) { user->on_open(!problem); });
-  }
-};
-
-// Responses on their way to the thread of the sockets, which is woken once for all that wait: a
-// batch ends many requests at once.
-class Responses {
- public:
-  explicit Responses(asio::io_context& io) : io_(io) {}
-
-  // From any thread.
-  void add(std::shared_ptr<HttpSession> session, std::function<HttpResponse()> make) {
-    bool first = false;
-    {
-      const std::lock_guard lock(mutex_);
-      first = waiting_.empty();
-      waiting_.push_back({std::move(session), std::move(make)});
-    }
-    if (first) asio::post(io_, [this] { send(); });
-  }
-
- private:
-  struct Waiting {
-    std::shared_ptr<HttpSession> session;
-    std::function<HttpResponse()> make;
-  };
-
-  void send() {
-    {
-      const std::lock_guard lock(mutex_);
-      sending_.swap(waiting_);
-    }
-    for (const Waiting& one : sending_) one.session->respond(one.make());
-    sending_.clear();
-  }
-
-  asio::io_context& io_;
-  std::mutex mutex_;
-  std::vector<Waiting> waiting_;
-  std::vector<Waiting> sending_;  // of the thread of the sockets
-};
+constexpr std::chrono::milliseconds kAcceptAgain{250};
+constexpr int kMostThreads = 8;
 
 }  // namespace
 
+// The first thread accepts, and deals connections out in turn.
 struct HttpServer::Impl {
   Impl(HttpOptions given, HttpHandler& answers)
       : options(std::move(given)),
         handler(answers),
-        acceptor(io),
-        sweep(io),
-        limit(io),
-        signals(io),
+        loops(threads()),
+        acceptor(loops[0].io()),
+        signals(loops[0].io()),
         tls(asio::ssl::context::tls_server) {
     listen();
     if (!options.tls.certificate.empty()) load_tls();
+  }
+
+  size_t threads() const {
+    const int wanted = options.threads > 0 ? options.threads : kernels::available_cores();
+    return static_cast<size_t>(std::clamp(wanted, 1, kMostThreads));
   }
 
   void listen() {
@@ -173,26 +81,27 @@ struct HttpServer::Impl {
   }
 
   void accept() {
-    acceptor.async_accept([this](const Problem& problem, tcp::socket socket) {
+    HttpLoop& loop = loops[next++ % loops.size()];
+    acceptor.async_accept(loop.io(), [this, &loop](const Problem& problem, tcp::socket socket) {
       if (stopping || problem == asio::error::operation_aborted) return;
       if (problem) {
         // Out of descriptors, most likely: those in use will come back.
         retry_accept();
         return;
       }
-      add(std::move(socket));
+      add(std::move(socket), loop);
       accept();
     });
   }
 
   void retry_accept() {
-    auto timer = std::make_shared<asio::steady_timer>(io, kSweep);
+    auto timer = std::make_shared<asio::steady_timer>(loops[0].io(), kAcceptAgain);
     timer->async_wait([this, timer](const Problem&) {
       if (!stopping) accept();
     });
   }
 
-  void add(tcp::socket socket) {
+  void add(tcp::socket socket, HttpLoop& loop) {
     Problem problem;
     const tcp::endpoint peer = socket.remote_endpoint(problem);
     if (problem) return;
@@ -203,35 +112,21 @@ struct HttpServer::Impl {
     } else {
       wire = std::make_unique<TlsWire>(std::move(socket), tls);
     }
-    auto session = std::make_shared<HttpSession>(
-        std::move(wire), peer.address().to_string(), handler, options.limits,
-        [this](std::shared_ptr<HttpSession> who, std::function<HttpResponse()> make) {
-          responses.add(std::move(who), std::move(make));
-        });
-    if (sessions.size() >= options.limits.connections) remove_ended();
-    if (sessions.size() >= options.limits.connections) return session->turn_away();
-    sessions.push_back(session);
-    count.store(sessions.size(), std::memory_order_relaxed);
-    session->start();
+    const bool full = taken >= options.limits.connections;
+    auto session = std::make_shared<HttpSession>(std::move(wire), peer.address().to_string(),
+                                                 handler, options.limits, loop,
+                                                 full ? nullptr : std::make_unique<Seat>(taken));
+    loop.add(std::move(session));
   }
 
-  void remove_ended() {
-    std::erase_if(sessions, [](const auto& session) { return session.expired(); });
-    count.store(sessions.size(), std::memory_order_relaxed);
-  }
-
-  void sweep_later() {
-    sweep.expires_after(kSweep);
-    sweep.async_wait([this](const Problem& problem) {
-      if (problem) return;
-      const Clock::time_point now = Clock::now();
-      for (const auto& weak : sessions) {
-        if (const auto session = weak.lock()) session->check_deadline(now);
-      }
-      remove_ended();
-      if (stopping && sessions.empty()) return io.stop();
-      sweep_later();
-    });
+  void run() {
+    accept();
+    std::vector<std::thread> others;
+    for (size_t i = 1; i < loops.size(); ++i) {
+      others.emplace_back([&loop = loops[i]] { loop.run(); });
+    }
+    loops[0].run();
+    for (std::thread& other : others) other.join();
   }
 
   void begin_stop(std::chrono::milliseconds most) {
@@ -239,38 +134,18 @@ struct HttpServer::Impl {
     stopping = true;
     Problem ignored;
     acceptor.close(ignored);
-    for (const auto& weak : sessions) {
-      if (const auto session = weak.lock()) session->finish_soon();
-    }
-    limit.expires_after(most);
-    limit.async_wait([this](const Problem& problem) {
-      if (!problem) io.stop();
-    });
-    sweep.expires_after(std::chrono::milliseconds(5));
-    poll_end();
-  }
-
-  void poll_end() {
-    sweep.expires_after(std::chrono::milliseconds(5));
-    sweep.async_wait([this](const Problem&) {
-      remove_ended();
-      if (sessions.empty()) return io.stop();
-      poll_end();
-    });
+    for (HttpLoop& loop : loops) loop.stop(most);
   }
 
   HttpOptions options;
   HttpHandler& handler;
-  asio::io_context io{1};
-  Responses responses{io};
+  std::atomic<size_t> taken{0};  // seats, which end with the loops
+  std::vector<HttpLoop> loops;
+  size_t next = 0;
   tcp::acceptor acceptor;
-  asio::steady_timer sweep;
-  asio::steady_timer limit;
   asio::signal_set signals;
   asio::ssl::context tls;
   uint16_t port = 0;
-  std::vector<std::weak_ptr<HttpSession>> sessions;
-  std::atomic<size_t> count{0};
   bool stopping = false;
 };
 
@@ -292,17 +167,11 @@ void HttpServer::on_signal(std::function<void()> callback) {
 }
 
 void HttpServer::run() {
-  impl_->accept();
-  impl_->sweep_later();
-  impl_->io.run();
+  impl_->run();
 }
 
 void HttpServer::stop(std::chrono::milliseconds limit) {
-  asio::post(impl_->io, [this, limit] { impl_->begin_stop(limit); });
-}
-
-size_t HttpServer::connections() const {
-  return impl_->count.load(std::memory_order_relaxed);
+  asio::post(impl_->loops[0].io(), [this, limit] { impl_->begin_stop(limit); });
 }
 
 }  // namespace trainyard::serve

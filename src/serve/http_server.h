@@ -1,4 +1,4 @@
-// The sockets: accepts connections and runs their sessions on one thread.
+// The sockets: accepts connections and runs their sessions on a few threads.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@ struct TlsFiles {
 struct HttpOptions {
   std::string host = "127.0.0.1";
   uint16_t port = 8000;  // 0: any that is free
+  int threads = 0;       // of the sockets; 0: as many as cores
   HttpLimits limits;
   TlsFiles tls;
 };
@@ -32,14 +33,13 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   uint16_t port() const;
-  // On the thread of the sockets, once SIGTERM or SIGINT comes. To be set before run().
+  // On a thread of the sockets, once SIGTERM or SIGINT comes. To be set before run().
   void on_signal(std::function<void()> callback);
   // Serves until all is finished after stop().
   void run();
   // Accepts no more; requests under way are answered within the limit, then run() returns. From
   // any thread.
   void stop(std::chrono::milliseconds limit);
-  size_t connections() const;
 
  private:
   struct Impl;

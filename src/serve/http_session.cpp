@@ -39,12 +39,13 @@ struct HttpSession::Parser {
 };
 
 HttpSession::HttpSession(std::unique_ptr<Wire> wire, std::string peer, HttpHandler& handler,
-                         const HttpLimits& limits, Post post)
+                         const HttpLimits& limits, SocketThread& thread, std::unique_ptr<Seat> seat)
     : wire_(std::move(wire)),
       peer_(std::move(peer)),
       handler_(handler),
       limits_(limits),
-      post_(std::move(post)),
+      thread_(thread),
+      seat_(std::move(seat)),
       parser_(std::make_unique<Parser>()) {}
 
 HttpSession::~HttpSession() = default;
@@ -59,14 +60,9 @@ void HttpSession::start() {
   wire_->open(shared_from_this());
 }
 
-void HttpSession::turn_away() {
-  turned_away_ = true;
-  wire_->open(shared_from_this());
-}
-
 void HttpSession::on_open(bool ok) {
   if (!ok) return close();
-  if (turned_away_) {
+  if (seat_ == nullptr) {
     return refuse_and_close(Status::kUnavailable, "too many connections; try again later");
   }
   set_state(State::kIdle, limits_.idle);
@@ -242,12 +238,13 @@ void HttpSession::on_body() {
                       .ahead = std::move(ahead_),
                       .has_length = chunked || parser_->parser->content_length().has_value(),
                       .peer = peer_,
-                      .arrived = arrived_};
+                      .arrived = arrived_,
+                      .thread = &thread_};
   body_ = nullptr;
   ahead_ = nullptr;
   parser_->head.fields(request.headers);
   handler_.handle(request, [self = shared_from_this()](std::function<HttpResponse()> make) {
-    self->post_(self, std::move(make));
+    self->thread_.respond(self, std::move(make));
   });
   parser_->fields = std::move(request.headers);  // its memory serves the next request
 }
@@ -290,7 +287,7 @@ void HttpSession::on_written(bool ok) {
 
 void HttpSession::on_response_written(bool ok) {
   response_ = {};
-  if (ok && refused_ && !turned_away_ && !finish_soon_) return linger();
+  if (ok && refused_ && seat_ != nullptr && !finish_soon_) return linger();
   if (!ok || !keep_alive_ || finish_soon_) return close();
   set_state(State::kIdle, limits_.idle);
   parse();

@@ -1,6 +1,7 @@
 // One connection: requests in, responses out, one after another.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -10,23 +11,30 @@
 
 namespace trainyard::serve {
 
-// Lives as long as something is under way on it. Everything happens on the thread of the sockets
-// but the handler's reply, which is posted there.
+// A connection that counts while it lives.
+class Seat {
+ public:
+  explicit Seat(std::atomic<size_t>& taken) : taken_(taken) { ++taken_; }
+  ~Seat() { --taken_; }
+  Seat(const Seat&) = delete;
+  Seat& operator=(const Seat&) = delete;
+
+ private:
+  std::atomic<size_t>& taken_;
+};
+
+// Lives as long as something is under way on it. Everything happens on its thread but the handler's
+// reply, which is posted there.
 class HttpSession final : public WireUser, public std::enable_shared_from_this<HttpSession> {
  public:
-  // Calls respond() on the thread of the sockets.
-  using Post =
-      std::function<void(std::shared_ptr<HttpSession>, std::function<HttpResponse()> make)>;
-
+  // Without a seat it is turned away: there are too many.
   HttpSession(std::unique_ptr<Wire> wire, std::string peer, HttpHandler& handler,
-              const HttpLimits& limits, Post post);
+              const HttpLimits& limits, SocketThread& thread, std::unique_ptr<Seat> seat);
   ~HttpSession();
   HttpSession(const HttpSession&) = delete;
   HttpSession& operator=(const HttpSession&) = delete;
 
   void start();
-  // Answers 503 and closes: there are too many.
-  void turn_away();
   // Called now and then: ends what takes too long.
   void check_deadline(Clock::time_point now);
   // Ends the connection after the request under way, at once if there is none.
@@ -70,7 +78,8 @@ class HttpSession final : public WireUser, public std::enable_shared_from_this<H
   std::string peer_;
   HttpHandler& handler_;
   const HttpLimits& limits_;
-  Post post_;
+  SocketThread& thread_;
+  std::unique_ptr<Seat> seat_;
   std::unique_ptr<Parser> parser_;
   State state_ = State::kOpening;
   Clock::time_point deadline_ = Clock::time_point::max();
@@ -84,7 +93,6 @@ class HttpSession final : public WireUser, public std::enable_shared_from_this<H
   std::shared_ptr<NumbersAhead> ahead_;
   std::string head_;  // of the response
   HttpResponse response_;
-  bool turned_away_ = false;
   bool refused_ = false;
   bool keep_alive_ = true;
   bool finish_soon_ = false;

@@ -23,6 +23,9 @@ class Instance {
   // and constants.
   int64_t warm_up(int64_t count);
 
+  // How long the largest size takes, at best; of a network without open dimensions.
+  Clock::duration time_of_largest();
+
   // Gives the memory of inputs and intermediate results back to the system; the next run gets it
   // anew.
   void rest();

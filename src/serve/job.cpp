@@ -126,6 +126,11 @@ JobPointer make_job(const Network& network, InferRequest request, InferDone done
   return job;
 }
 
+bool has_pictures(const Job& job) {
+  return std::any_of(job.request.inputs.begin(), job.request.inputs.end(),
+                     [](const InputTensor& input) { return !input.dtype; });
+}
+
 void decode_pictures(const Network& network, Job& job) {
   for (size_t i = 0; i < job.data.size(); ++i) {
     if (job.data[i] != nullptr || job.request.inputs[i].dtype) continue;

@@ -25,6 +25,9 @@ using JobPointer = std::unique_ptr<Job>;
 // Throws RequestError naming the input, what was expected and what was found.
 JobPointer make_job(const Network& network, InferRequest request, InferDone done);
 
+// Whether there is something to decode.
+bool has_pictures(const Job& job);
+
 // Decodes, resizes and normalises the pictures of a job, if it has any. Throws Error for what is
 // no picture.
 void decode_pictures(const Network& network, Job& job);

@@ -11,7 +11,7 @@ bool has_deadline(const Job& job) {
 
 }  // namespace
 
-JobQueue::Push JobQueue::push(JobPointer& job) {
+JobQueue::Push JobQueue::push(JobPointer& job, bool wakes) {
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return Push::kClosed;
@@ -23,7 +23,7 @@ JobQueue::Push JobQueue::push(JobPointer& job) {
     with_deadline_ += has_deadline(*job) ? 1 : 0;
     waiting_[job->priority].push_back(std::move(job));
   }
-  changed_.notify_one();
+  if (wakes) changed_.notify_one();
   return Push::kDone;
 }
 
@@ -44,7 +44,7 @@ void JobQueue::expire(Clock::time_point now, std::vector<JobPointer>& expired) {
 
 // The first job decides the shape. Rows are taken up to the largest size that is full: what is left
 // over is computed next, rather than in two parts now.
-void JobQueue::fill(std::vector<JobPointer>& batch) {
+void JobQueue::fill(std::vector<JobPointer>& batch, bool quick_only) {
   int64_t room = 1;
   int64_t fitting = 0;
   if (options_.max_rows > 0) {
@@ -56,6 +56,7 @@ void JobQueue::fill(std::vector<JobPointer>& batch) {
     while (!jobs.empty()) {
       Job& next = *jobs.front();
       const bool first = batch.empty();
+      if (quick_only && takes_long(next)) return;
       if (!first && (options_.max_rows == 0 || fitting + next.rows > room ||
                      !same_but_rows(*batch[0], next))) {
         return;
@@ -104,6 +105,19 @@ TakenJobs JobQueue::take() {
     if (count_ > 0) fill(taken.batch);
     if (!taken.batch.empty() || !taken.expired.empty()) return taken;
   }
+}
+
+bool JobQueue::takes_long(const Job& job) const {
+  return has_pictures(job) || job.rows > std::max<int64_t>(1, options_.max_rows);
+}
+
+TakenJobs JobQueue::take_at_once() {
+  TakenJobs taken;
+  const std::lock_guard lock(mutex_);
+  if (count_ == 0) return taken;
+  expire(Clock::now(), taken.expired);
+  if (count_ > 0) fill(taken.batch, /*quick_only=*/true);
+  return taken;
 }
 
 void JobQueue::close() {

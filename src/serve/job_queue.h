@@ -31,13 +31,19 @@ class JobQueue {
   explicit JobQueue(QueueOptions options) : options_(std::move(options)) {}
 
   enum class Push : uint8_t { kDone, kFull, kClosed };
-  // Takes the job if it is kDone.
-  Push push(JobPointer& job);
+  // Takes the job if it is kDone. Who does not wake a waiting worker calls take_at_once() or wake()
+  // soon.
+  Push push(JobPointer& job, bool wakes = true);
+  void wake() { changed_.notify_one(); }
+  // It has pictures to decode, or more rows than a batch.
+  bool takes_long(const Job& job) const;
 
   // Waits so long; false if nothing came.
   bool wait_for_jobs(std::chrono::seconds most);
   // Waits for jobs. Both lists are empty once the queue is closed and empty.
   TakenJobs take();
+  // What is there up to a job that takes long. Both lists may be empty.
+  TakenJobs take_at_once();
 
   // No more jobs are taken in; those that wait are still computed.
   void close();
@@ -47,7 +53,7 @@ class JobQueue {
 
  private:
   void expire(Clock::time_point now, std::vector<JobPointer>& expired);
-  void fill(std::vector<JobPointer>& batch);
+  void fill(std::vector<JobPointer>& batch, bool quick_only = false);
   bool wait_for_more(std::unique_lock<std::mutex>& lock);
 
   QueueOptions options_;

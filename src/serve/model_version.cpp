@@ -17,6 +17,10 @@ constexpr std::chrono::seconds kIdle{10};
 
 constexpr int64_t kMostInstances = 64;
 
+// A batch that takes no longer is not worth waking a worker for; a thread that serves connections
+// may be kept from them for so long.
+constexpr std::chrono::milliseconds kQuick{1};
+
 int threads_of(const ModelConfig& config, int cores) {
   TY_REQUIRE(config.instances >= 0 && config.instances <= kMostInstances,
              "model '{}': {} instances, expected 1 to {}", config.name, config.instances,
@@ -44,19 +48,21 @@ ModelVersion::ModelVersion(ModelConfig config, int64_t version, NetworkSource so
   for (const WarmUp& entry : config_.warm_ups) warm_ups = std::max(warm_ups, entry.count);
   int64_t wanted = std::max<int64_t>(1, config_.instances);
   for (int64_t i = 0; i < wanted; ++i) {
-    instances_.push_back(std::make_unique<Instance>(network_));
-    memory_bytes_ += instances_.back()->warm_up(warm_ups);
+    workers_.push_back(std::make_unique<Worker>(network_));
+    memory_bytes_ += workers_.back()->instance.warm_up(warm_ups);
     // What is too small for several threads computes as many batches at the same time.
     if (config_.instances == 0 && network_.is_small()) {
       wanted = std::min<int64_t>(shared_.gate.cores(), kMostInstances);
     }
   }
   config_.instances = wanted;
+  quick_ = network_.is_small() && config_.max_delay.count() == 0 &&
+           workers_[0]->instance.time_of_largest() <= kQuick;
   network_.drop_source();
   malloc_trim(0);  // what compiling needed goes back at once
-  running_ = instances_.size();
-  for (const auto& instance : instances_) {
-    workers_.emplace_back([this, &instance = *instance] { work(instance); });
+  running_ = workers_.size();
+  for (const auto& worker : workers_) {
+    worker->thread = std::thread([this, &worker = *worker] { work(worker); });
   }
 }
 
@@ -64,7 +70,7 @@ ModelVersion::~ModelVersion() {
   shut_down(Clock::now());
 }
 
-bool ModelVersion::infer(InferRequest& request, InferDone& done) {
+bool ModelVersion::infer(InferRequest& request, InferDone& done, bool* left_to_caller) {
   JobPointer job = make_job(network_, std::move(request), std::move(done));
   if (config_.priority_levels > 0) {
     const int64_t priority = job->request.priority;
@@ -91,7 +97,9 @@ bool ModelVersion::infer(InferRequest& request, InferDone& done) {
       done(std::move(answer));
     };
   }
-  switch (queue_.push(job)) {
+  const bool here = left_to_caller != nullptr && quick_ && !queue_.takes_long(*job);
+  if (here) *left_to_caller = true;
+  switch (queue_.push(job, /*wakes=*/!here)) {
     case JobQueue::Push::kDone:
       return true;
     case JobQueue::Push::kClosed:
@@ -120,22 +128,18 @@ bool ModelVersion::answer_from_cache(const std::string& key, Job& job) {
   return true;
 }
 
-void ModelVersion::work(Instance& instance) {
+void ModelVersion::work(Worker& worker) {
   while (true) {
-    if (!queue_.wait_for_jobs(kIdle)) {
-      instance.rest();
-      forget_what_loading_needed();
-    }
+    while (!queue_.wait_for_jobs(kIdle)) rest(worker);
     TakenJobs taken = queue_.take();
     if (taken.batch.empty() && taken.expired.empty()) break;
-    for (JobPointer& job : taken.expired) {
-      fail(std::move(job),
-           std::make_exception_ptr(RequestError(
-               Status::kUnavailable,
-               fmt::format("model '{}': the request's time ran out while it waited", name()))),
-           FailReason::kRejected);
-    }
-    if (!taken.batch.empty()) compute(instance, taken.batch);
+    refuse_expired(taken.expired);
+    if (taken.batch.empty()) continue;
+    const ComputeGate::Pass pass(shared_.gate, network_.threads());
+    const std::lock_guard lock(worker.busy);
+    compute(worker.instance, taken.batch);
+    worker.last_used = Clock::now();
+    worker.rests = false;
   }
   {
     const std::lock_guard lock(ending_);
@@ -144,8 +148,43 @@ void ModelVersion::work(Instance& instance) {
   ended_.notify_all();
 }
 
+void ModelVersion::rest(Worker& worker) {
+  const std::lock_guard lock(worker.busy);
+  if (worker.rests || Clock::now() - worker.last_used < kIdle) return;
+  worker.instance.rest();
+  worker.rests = true;
+  forget_what_loading_needed();
+}
+
+void ModelVersion::compute_waiting() {
+  if (queue_.size() == 0) return;
+  for (const auto& worker : workers_) {
+    const std::unique_lock busy(worker->busy, std::try_to_lock);
+    if (!busy) continue;
+    const auto pass = ComputeGate::Pass::at_once(shared_.gate, network_.threads());
+    if (pass == nullptr) break;
+    TakenJobs taken = queue_.take_at_once();
+    refuse_expired(taken.expired);
+    if (taken.batch.empty()) break;
+    compute(worker->instance, taken.batch);
+    worker->last_used = Clock::now();
+    worker->rests = false;
+    return;
+  }
+  if (queue_.size() > 0) queue_.wake();
+}
+
+void ModelVersion::refuse_expired(std::vector<JobPointer>& expired) {
+  for (JobPointer& job : expired) {
+    fail(std::move(job),
+         std::make_exception_ptr(RequestError(
+             Status::kUnavailable,
+             fmt::format("model '{}': the request's time ran out while it waited", name()))),
+         FailReason::kRejected);
+  }
+}
+
 void ModelVersion::compute(Instance& instance, std::vector<JobPointer>& jobs) {
-  const ComputeGate::Pass pass(shared_.gate, network_.threads());
   // A picture that cannot be decoded ends its own request alone.
   for (JobPointer& job : jobs) {
     try {
@@ -219,8 +258,9 @@ void ModelVersion::shut_down(Clock::time_point until) {
     }
   }
   if (lock.owns_lock()) lock.unlock();
-  for (std::thread& worker : workers_) {
-    if (worker.joinable()) worker.join();
+  for (const auto& worker : workers_) {
+    if (worker->thread.joinable()) worker->thread.join();
+    const std::lock_guard none_computes(worker->busy);
   }
   if (shared_.cache != nullptr) shared_.cache->forget(name(), version_);
 }

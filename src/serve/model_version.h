@@ -43,15 +43,31 @@ class ModelVersion {
 
   // False if the version is being unloaded: request and done are then as they were. Throws
   // RequestError for a request that does not fit, and kUnavailable if the queue is full. Otherwise
-  // `done` is called, from a worker or from here.
-  bool infer(InferRequest& request, InferDone& done);
+  // `done` is called, from a worker or from here. Where waking a worker would take about as long
+  // as computing, `left_to_caller` is set, if it is given: who then calls compute_waiting() soon.
+  bool infer(InferRequest& request, InferDone& done, bool* left_to_caller = nullptr);
+  // Computes one batch of what waits, for at most about a millisecond; wakes a worker if another
+  // model has the cores. Does not throw.
+  void compute_waiting();
 
   // Takes no more requests, computes those that wait until `until`, refuses the rest, ends the
   // workers. Not to be called by a worker.
   void shut_down(Clock::time_point until);
 
  private:
-  void work(Instance& instance);
+  // An instance and its thread.
+  struct Worker {
+    explicit Worker(Network& network) : instance(network) {}
+    Instance instance;
+    std::mutex busy;
+    Clock::time_point last_used = Clock::now();  // under `busy`
+    bool rests = false;
+    std::thread thread;
+  };
+
+  void work(Worker& worker);
+  void rest(Worker& worker);
+  void refuse_expired(std::vector<JobPointer>& expired);
   void compute(Instance& instance, std::vector<JobPointer>& jobs);
   void compute_alone(Instance& instance, JobPointer job);
   void finish(JobPointer job, InferResult result);
@@ -66,9 +82,9 @@ class ModelVersion {
   JobQueue queue_;
   Statistics statistics_;
   OrderedAnswers answers_;
-  std::vector<std::unique_ptr<Instance>> instances_;
+  std::vector<std::unique_ptr<Worker>> workers_;
   int64_t memory_bytes_ = 0;
-  std::vector<std::thread> workers_;
+  bool quick_ = false;  // batches may be computed by who brings requests
   std::mutex ending_;
   std::condition_variable ended_;
   size_t running_ = 0;  // workers

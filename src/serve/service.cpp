@@ -135,6 +135,7 @@ CallPointer Service::make_call(const HttpRequest& request, Reply reply) {
   call->ahead = request.ahead;
   call->arrived = request.arrived;
   call->reply = std::move(reply);
+  call->thread = request.thread;
   return call;
 }
 
@@ -176,7 +177,7 @@ void Service::infer_read(const HttpRequest& request, Reply reply,
     ReadInference inference = read();
     const std::shared_ptr<ModelVersion> found = registry_.find(inference.model, inference.version);
     inference.request.times.arrived = request.arrived;
-    infer(found, inference.version, std::move(inference.request),
+    infer(*call, found, inference.version, std::move(inference.request),
           answer_with(call, [found, write = std::move(inference.write)](const InferResult& result) {
             return write(result, *found);
           }));
@@ -266,15 +267,19 @@ InferDone Service::answer_with(const CallPointer& call,
   };
 }
 
-void Service::infer(std::shared_ptr<ModelVersion> found, const std::string& version,
-                    InferRequest request, InferDone done) {
-  const std::string name = found->name();
+void Service::infer(const Call& call, std::shared_ptr<ModelVersion> found,
+                    const std::string& version, InferRequest request, InferDone done) {
+  bool left_to_caller = false;
   // A version that goes leaves its successor in its place.
   for (int attempt = 0; attempt < 3; ++attempt) {
-    if (found->infer(request, done)) return;
-    found = registry_.find(name, version);
+    if (found->infer(request, done, call.thread != nullptr ? &left_to_caller : nullptr)) {
+      // After all requests that are here were read, which are computed together.
+      if (left_to_caller) call.thread->later([found] { found->compute_waiting(); });
+      return;
+    }
+    found = registry_.find(found->name(), version);
   }
-  refuse(Status::kUnavailable, "model '{}' is being unloaded", name);
+  refuse(Status::kUnavailable, "model '{}' is being unloaded", found->name());
 }
 
 }  // namespace trainyard::serve

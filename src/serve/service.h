@@ -46,6 +46,7 @@ struct Call {
   bool has_length = false;
   Clock::time_point arrived;
   Reply reply;
+  SocketThread* thread = nullptr;  // of its connection; null: of another protocol
 };
 
 using CallPointer = std::shared_ptr<Call>;
@@ -95,8 +96,8 @@ class Service final : public HttpHandler {
 
   // Gives the request to the version that was found, or to its successor if it was unloaded
   // meanwhile.
-  void infer(std::shared_ptr<ModelVersion> found, const std::string& version, InferRequest request,
-             InferDone done);
+  void infer(const Call& call, std::shared_ptr<ModelVersion> found, const std::string& version,
+             InferRequest request, InferDone done);
 
   void answer(const CallPointer& call, HttpResponse response);
   void answer_json(const CallPointer& call, const Json& json);

@@ -248,7 +248,7 @@ void Service::infer_v2(const CallPointer& call, const std::string& model,
   request.times.arrived = call->arrived;
   const uint64_t bytes_in = call->body->size();
   const auto wanted = without_inputs(request);
-  infer(found, version, std::move(request),
+  infer(*call, found, version, std::move(request),
         answer_with(call, [wanted, found, bytes_in](const InferResult& result) {
           V2Response written = write_v2_response(*wanted, result, found->network().labels());
           found->statistics().add_bytes(bytes_in, written.body.size());
@@ -270,7 +270,7 @@ void Service::infer_picture(const CallPointer& call, const std::shared_ptr<Model
   InferRequest request =
       read_v2_raw(call->body, model->network().inputs(), model->network().takes_pictures());
   request.times.arrived = call->arrived;
-  infer(model, version, std::move(request),
+  infer(*call, model, version, std::move(request),
         [this, call, model, question](std::variant<InferResult, std::exception_ptr> got) {
           auto response = std::make_shared<HttpResponse>();
           auto kept = std::make_shared<decltype(got)>(std::move(got));

@@ -76,7 +76,7 @@ void Service::infer_score(const CallPointer& call, const std::string& model,
   request.times.arrived = call->arrived;
   auto kept = std::make_shared<InferRequest>();
   kept->outputs = request.outputs;
-  infer(registry_.find(name, version), version, std::move(request),
+  infer(*call, registry_.find(name, version), version, std::move(request),
         answer_with(call, [kept, wanted, with_ids](const InferResult& result) {
           return with_ids({.content_type = media_of(*wanted),
                            .body = *wanted == Form::kJson ? write_score_json(*kept, result)

@@ -38,6 +38,14 @@ class FuzzWire final : public Wire {
   size_t piece_;
 };
 
+class FuzzThread final : public SocketThread {
+ public:
+  void respond(std::shared_ptr<HttpSession> who, std::function<HttpResponse()> make) override {
+    pending.push_back([who = std::move(who), make = std::move(make)] { who->respond(make()); });
+  }
+  void later(std::function<void()> work) override { pending.push_back(std::move(work)); }
+};
+
 class Echo final : public HttpHandler {
  public:
   void handle(const HttpRequest& request, Reply reply) override {
@@ -51,17 +59,17 @@ class Echo final : public HttpHandler {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 1) return 0;
   static Echo echo;
+  static FuzzThread thread;
+  static std::atomic<size_t> taken{0};
   static const HttpLimits limits = [] {
     HttpLimits small;
     small.body_bytes = 1 << 16;
     return small;
   }();
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  auto session = std::make_shared<HttpSession>(
-      std::make_unique<FuzzWire>(bytes, size_t{1} + data[0]), "peer", echo, limits,
-      [](std::shared_ptr<HttpSession> who, std::function<HttpResponse()> make) {
-        pending.push_back([who = std::move(who), make = std::move(make)] { who->respond(make()); });
-      });
+  auto session =
+      std::make_shared<HttpSession>(std::make_unique<FuzzWire>(bytes, size_t{1} + data[0]), "peer",
+                                    echo, limits, thread, std::make_unique<Seat>(taken));
   session->start();
   session.reset();
   while (!pending.empty()) {

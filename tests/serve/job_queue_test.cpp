@@ -91,6 +91,22 @@ TEST(JobQueue, WaitsForOthersNoLongerThanItMay) {
   EXPECT_LT(Clock::now() - full, std::chrono::milliseconds(30));
 }
 
+TEST(JobQueue, LeavesToWorkersWhatTakesLong) {
+  JobQueue queue(kBatches);
+  EXPECT_TRUE(queue.take_at_once().batch.empty());
+  push(queue, job_of(1));
+  push(queue, job_of(1));
+  JobPointer picture = job_of(1);
+  picture->request.inputs.emplace_back();
+  push(queue, std::move(picture));
+  push(queue, job_of(9));
+  EXPECT_EQ(queue.take_at_once().batch.size(), 2U);
+  EXPECT_TRUE(queue.take_at_once().batch.empty());
+  EXPECT_EQ(queue.take().batch.size(), 1U);
+  EXPECT_TRUE(queue.take_at_once().batch.empty());
+  EXPECT_EQ(queue.size(), 1);
+}
+
 TEST(JobQueue, EndsOnceClosedAndEmpty) {
   JobQueue queue(kBatches);
   push(queue, job_of(1));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -140,6 +141,52 @@ TEST_F(ModelVersionTest, ComputesSmallNetworksOnEveryCore) {
   ModelConfig config = named("sum");
   config.instances = 1;
   EXPECT_EQ(ModelVersion(config, 1, sum_source(), {two, nullptr}).config().instances, 1);
+}
+
+// The caller computes what is quick, and a worker where a long batch has the cores.
+TEST_F(ModelVersionTest, LetsTheCallerComputeWhatIsQuick) {
+  ModelVersion model(named("sum"), 1, sum_source(), {gate_, nullptr});
+  for (const bool busy : {false, true}) {
+    std::vector<Answer> answers(4);
+    for (int32_t i = 0; i < 4; ++i) {
+      InferRequest request = sum_request(1, 10 * i);
+      InferDone done = answers[static_cast<size_t>(i)].done();
+      bool left = false;
+      ASSERT_TRUE(model.infer(request, done, &left));
+      ASSERT_TRUE(left);
+    }
+    EXPECT_EQ(model.waiting(), 4);
+    std::optional<ComputeGate::Pass> cores;
+    if (busy) cores.emplace(gate_, 2);
+    model.compute_waiting();
+    if (!busy) {
+      EXPECT_EQ(model.waiting(), 0);
+    }
+    cores.reset();
+    for (int32_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(element_as_int(answers[static_cast<size_t>(i)].get().outputs[0].data, 0), 20 * i);
+    }
+  }
+  // More rows than a batch are for a worker.
+  Answer answer;
+  InferRequest request = sum_request(21, 5);
+  InferDone done = answer.done();
+  bool left = false;
+  ASSERT_TRUE(model.infer(request, done, &left));
+  EXPECT_FALSE(left);
+  EXPECT_EQ(element_as_int(answer.get().outputs[0].data, 0), 10);
+}
+
+TEST(ComputeGate, LetsNobodyPassWhoWouldWait) {
+  ComputeGate gate(2);
+  auto one = ComputeGate::Pass::at_once(gate, 1);
+  ASSERT_NE(one, nullptr);
+  EXPECT_EQ(ComputeGate::Pass::at_once(gate, 2), nullptr);
+  const auto other = ComputeGate::Pass::at_once(gate, 1);
+  EXPECT_NE(other, nullptr);
+  EXPECT_EQ(ComputeGate::Pass::at_once(gate, 1), nullptr);
+  one.reset();
+  EXPECT_NE(ComputeGate::Pass::at_once(gate, 1), nullptr);
 }
 
 TEST(IdleMemory, GivesWholePagesBack) {
