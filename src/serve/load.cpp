@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
-#include <ctime>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "serve/json_data.h"
 #include "serve/load_client.h"
+#include "serve/processor_time.h"
 #include "serve/tensor_types.h"
 
 namespace trainyard::serve {
@@ -133,7 +134,18 @@ struct ServerTimes {
   double batches = 0;
   double queue_ns = 0;
   double compute_ns = 0;
+  std::optional<double> processor_s = {};
 };
+
+// Of a server that says it in its metrics.
+std::optional<double> server_processor_seconds(const Target& target) {
+  const Fetched metrics =
+      fetch(target.address, http_message("GET", "/metrics", target.address, target.headers, ""));
+  const std::string line = fmt::format("\n{} ", kProcessorSeconds);
+  const size_t at = metrics.body.find(line);
+  if (metrics.status != 200 || at == std::string::npos) return std::nullopt;
+  return std::strtod(metrics.body.c_str() + at + line.size(), nullptr);
+}
 
 ServerTimes server_times(const Target& target) {
   const Json json = Json::parse(get(target, target.path + "/stats"), "the statistics");
@@ -146,14 +158,8 @@ ServerTimes server_times(const Target& target) {
           .rows = model.at("inference_count").as_number(),
           .batches = model.at("execution_count").as_number(),
           .queue_ns = number("queue", "ns"),
-          .compute_ns = number("compute_infer", "ns")};
-}
-
-// Of all threads of this process, in the kernel too.
-double processor_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+          .compute_ns = number("compute_infer", "ns"),
+          .processor_s = server_processor_seconds(target)};
 }
 
 double quantile(const std::vector<double>& sorted, double share) {
@@ -253,6 +259,9 @@ class RowMeasurement {
     row_.p95_ms = quantile(latencies_, 0.95);
     row_.p99_ms = quantile(latencies_, 0.99);
     for (const double latency : latencies_) row_.mean_ms += latency / answered;
+    if (before.processor_s && after.processor_s) {
+      row_.server_cores = (*after.processor_s - *before.processor_s) / seconds;
+    }
     const double counted = after.requests - before.requests;
     if (counted > 0) {
       row_.queue_ms = (after.queue_ns - before.queue_ns) / counted * 1e-6;
@@ -301,6 +310,7 @@ Json load_json(const LoadRow& row) {
                        {"other_ms", row.mean_ms - row.queue_ms - row.compute_ms},
                        {"mean_batch", row.mean_batch},
                        {"client_cores", row.client_cores},
+                       {"server_cores", row.server_cores ? Json(*row.server_cores) : Json()},
                        {"requests", row.requests},
                        {"rejected", row.rejected},
                        {"errors", row.errors},

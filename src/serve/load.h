@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct LoadRow {
   double compute_ms = 0;
   double mean_batch = 0;    // rows computed together
   double client_cores = 0;  // what the client itself took of the machine, where it shares it
+  std::optional<double> server_cores = {};  // and the server, if it says so
   int64_t requests = 0;
   int64_t rejected = 0;  // 503 and 429
   int64_t errors = 0;    // anything else that is not 200

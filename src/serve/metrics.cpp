@@ -5,6 +5,7 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include "serve/processor_time.h"
 #include "serve/service.h"
 
 namespace trainyard::serve {
@@ -126,6 +127,7 @@ std::string Service::metrics() const {
                    static_cast<double>(cache->bytes()));
   }
   families.gauge("nv_cpu_memory_used_bytes", "Resident memory of the server", {}, resident_bytes());
+  families.counter(kProcessorSeconds, "Processor time of the server", {}, processor_seconds());
   return families.text();
 }
 

@@ -235,6 +235,7 @@ TEST_F(HttpTest, StandsALoadWithoutWrongAnswers) {
     EXPECT_GT(row.requests, 0);
     EXPECT_EQ(row.errors + row.wrong + row.rejected, 0);
     EXPECT_LE(row.p50_ms, row.p99_ms);
+    EXPECT_GT(row.server_cores.value_or(0), 0);
   }
 }
 

@@ -36,6 +36,7 @@ report::Table table_of(const std::vector<serve::LoadRow>& rows) {
                        {"other ms"},
                        {"mean batch"},
                        {"client cores"},
+                       {"server cores"},
                        {"rejected"},
                        {"errors"}});
   for (const serve::LoadRow& row : rows) {
@@ -45,6 +46,7 @@ report::Table table_of(const std::vector<serve::LoadRow>& rows) {
                    report::fixed_cell(row.queue_ms, 3), report::fixed_cell(row.compute_ms, 3),
                    report::fixed_cell(row.mean_ms - row.queue_ms - row.compute_ms, 3),
                    report::fixed_cell(row.mean_batch, 2), report::fixed_cell(row.client_cores, 2),
+                   row.server_cores ? report::fixed_cell(*row.server_cores, 2) : report::Cell{"-"},
                    report::count_cell(row.rejected), report::count_cell(row.errors + row.wrong)});
   }
   return table;
@@ -64,7 +66,7 @@ int report_load(const serve::LoadOptions& options, const report::Format& format,
   document.blocks.emplace_back(report::Paragraph{
       "Measured by one client thread on keep-alive connections. Queue and compute are the server's "
       "means; other is the rest of the mean latency: client, network, reading and writing. Client "
-      "cores are what this program took of the machine."});
+      "and server cores are the processor time that each of them took."});
   // Wrong answers are failures of the server, as errors are; rejections are what it was configured
   // to do.
   bool good = true;
