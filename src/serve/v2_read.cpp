@@ -135,7 +135,7 @@ class RequestReader {
         if (draft.has_data) reader_.fail("a second 'data'");
         draft.has_data = true;
         if (draft.has_shape && draft.has_type) {
-          read_data(reader_, draft);
+          read_data_in_place(draft);
         } else {
           draft.raw_data = reader_.skip();
         }
@@ -186,6 +186,15 @@ class RequestReader {
         reader_.skip();
       }
     });
+  }
+
+  // The reader knows where in the text, and not which input.
+  void read_data_in_place(DraftInput& draft) {
+    try {
+      read_data(reader_, draft);
+    } catch (const Error& error) {
+      refuse(Status::kBadRequest, "{}: {}", where(draft), error.what());
+    }
   }
 
   void read_data(JsonReader& reader, DraftInput& draft) {

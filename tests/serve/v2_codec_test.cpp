@@ -72,6 +72,8 @@ TEST(V2Read, NamesWhatIsWrong) {
        "3 items at depth 2"},
       {with_input(R"("name":"x","datatype":"FP32","shape":[2],"data":[[1],[2]])"), "nested deeper"},
       {with_input(R"("name":"x","datatype":"INT8","shape":[1],"data":[300])"), "does not fit"},
+      {with_input(R"("name":"x","datatype":"INT8","shape":[1],"data":[300])"), "input 'x'"},
+      {with_input(R"("name":"x","datatype":"INT32","shape":[1],"data":[1.5])"), "input 'x'"},
       {with_input(R"("name":"x","datatype":"INT32","shape":[1],"data":[1.5])"), "whole number"},
       {with_input(R"("name":"x","datatype":"FP32","shape":[1],"data":[NaN])"), "no NaN"},
       {with_input(R"("name":"x","datatype":"FP32","shape":[1],"data":["1"])"), "expected a"},
