@@ -52,6 +52,23 @@ Graph conv_graph(const FastKernelsConvCase& c, bool bias, bool relu, bool residu
   return graph;
 }
 
+// Transformed weights depend on the tile: one for all batches, so that they are in memory once.
+TEST(FastKernels, BatchesThatShareWeightsHaveTheSameTiles) {
+  std::vector<std::string> kernels;
+  for (const int64_t batch : {1, 8}) {
+    CompileOptions options;
+    options.share_constants = true;
+    const FastKernelsConvCase small = {batch, 32, 7, 7, 32, 3, 1, 1, 1, 1};
+    const Executable executable = compile(conv_graph(small, false, false, false), options);
+    for (const StepInfo& step : executable.steps()) {
+      if (step.op == "Conv") kernels.push_back(step.kernel);
+    }
+  }
+  ASSERT_EQ(kernels.size(), 2U);
+  EXPECT_NE(kernels[0].find("winograd"), std::string::npos);
+  EXPECT_EQ(kernels[0], kernels[1]);
+}
+
 TEST(FastKernels, Convolution) {
   const std::vector<FastKernelsConvCase> cases = {
       // batch, channels, height, width, filters, kernel, stride, pad, group, dilation

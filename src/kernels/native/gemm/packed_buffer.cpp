@@ -45,6 +45,10 @@ SharedBuffers::~SharedBuffers() {
   sharing = nullptr;
 }
 
+bool SharedBuffers::active() {
+  return sharing != nullptr;
+}
+
 void SharedBuffers::share() {
   static ContentPool pool;
   for (const auto& weak : made_) {

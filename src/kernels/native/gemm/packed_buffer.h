@@ -36,6 +36,9 @@ class SharedBuffers {
   SharedBuffers(const SharedBuffers&) = delete;
   SharedBuffers& operator=(const SharedBuffers&) = delete;
 
+  // Whether one lives on this thread.
+  static bool active();
+
   // Those made since, which change no more, become one with others in the process that hold the
   // same numbers: networks compiled for several batch sizes have their weights once.
   void share();
