@@ -158,9 +158,9 @@ class Body {
  private:
   void picture_of(const Chart& chart) {
     out_ += fmt::format("<figure class=\"chart\">\n<figcaption>{}</figcaption>\n{}",
-                        with_marks(chart.title), chart_svg(chart));
+                        marked_html(chart.title), chart_svg(chart));
     if (!chart.caption.empty()) {
-      out_ += "<p class=\"caption\">" + with_marks(chart.caption) + "</p>\n";
+      out_ += "<p class=\"caption\">" + marked_html(chart.caption) + "</p>\n";
     }
     out_ += "</figure>\n";
   }
