@@ -16,9 +16,10 @@ void avx2_peak(int64_t rounds) {
   repeat<kPeakSums>([&](auto i) { sums[i] = x; });
   for (int64_t round = 0; round < rounds; ++round) {
     repeat<kPeakSums>([&](auto i) {
-      __m256i factor = x;
-      asm volatile("" : "+x"(factor));
-      sums[i] = Avx2Fours::dot_two(sums[i], factor, x, factor, x);
+      __m256i first = x;
+      __m256i second = x;
+      asm volatile("" : "+x"(first), "+x"(second));  // else one product serves for both
+      sums[i] = Avx2Fours::dot_two(sums[i], first, x, second, x);
       asm volatile("" : "+x"(sums[i]));
     });
   }
