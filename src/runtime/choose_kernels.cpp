@@ -166,6 +166,7 @@ class Chooser {
     if (options_.on_device && choose_on_device(node, step)) return;
     for (const KernelDef* def : kernels::kernels_of(node.op())) {
       if (options_.reference_only && def->library != "reference") continue;
+      if (def->make_outputs != nullptr) continue;  // only for nodes whose results have no size yet
       const std::string_view reason = def->refuses != nullptr ? def->refuses(node) : "";
       if (!reason.empty()) {
         step.refusals.push_back({std::string(def->library), std::string(reason)});

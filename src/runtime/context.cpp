@@ -269,7 +269,7 @@ struct ExecutionContext::Impl {
       out = flow->run(in);
       out.resize(node.outputs.size());
     } else {
-      out = run_dynamic_node(graph, step.node, in);
+      out = run_dynamic_node(graph, step.node, in, program().options.reference_only);
     }
     for (size_t i = 0; i < out.size(); ++i) {
       const ValueId id = node.outputs[i];

@@ -31,7 +31,7 @@ std::vector<Tensor> inferred_outputs(const NodeView& node) {
 }  // namespace
 
 std::vector<Tensor> run_dynamic_node(const Graph& graph, NodeId id,
-                                     std::span<const Tensor* const> inputs) {
+                                     std::span<const Tensor* const> inputs, bool reference_only) {
   const Node& node = graph.node(id);
   Graph alone("late");
   std::vector<ValueId> input_ids;
@@ -48,11 +48,14 @@ std::vector<Tensor> run_dynamic_node(const Graph& graph, NodeId id,
   }
   const NodeId copy = alone.add_node(node.name, node.op, std::move(input_ids), node.attributes,
                                      names, std::vector<TensorType>(names.size()));
-  ops::infer_node(alone, copy);
-
   const auto defs = kernels::kernels_of(node.op);
   TY_REQUIRE(!defs.empty(), "node '{}' ({}): no kernel computes it", node.name, node.op);
   const NodeView view(alone, copy);
+  for (const kernels::KernelDef* def : defs) {
+    if (def->make_outputs == nullptr || reference_only) continue;
+    if (def->refuses(view).empty()) return def->make_outputs(view);
+  }
+  ops::infer_node(alone, copy);
   std::vector<Tensor> outputs = inferred_outputs(view);
   if (!outputs.empty()) return outputs;
   const auto kernel = defs.back()->create(view);
@@ -83,7 +86,7 @@ std::vector<Tensor> evaluate_node(const Graph& graph, NodeId id) {
   if (kernels::kernels_of(node.op()).empty()) return {};
   std::vector<const Tensor*> inputs;
   for (size_t i = 0; i < node.num_inputs(); ++i) inputs.push_back(node.input_constant(i));
-  return run_dynamic_node(graph, id, inputs);
+  return run_dynamic_node(graph, id, inputs, /*reference_only=*/false);
 }
 
 }  // namespace trainyard::runtime

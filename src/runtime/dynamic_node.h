@@ -9,9 +9,10 @@
 
 namespace trainyard::runtime {
 
-// Runs one node by its reference kernel. Absent inputs are null. Throws Error for bad data.
+// Runs one node by its reference kernel, or by one that makes its outputs unless `reference_only`.
+// Absent inputs are null. Throws Error for bad data.
 std::vector<Tensor> run_dynamic_node(const Graph& graph, NodeId node,
-                                     std::span<const Tensor* const> inputs);
+                                     std::span<const Tensor* const> inputs, bool reference_only);
 
 // A node whose inputs are all known, for constant folding. Empty if it cannot be evaluated.
 std::vector<Tensor> evaluate_node(const Graph& graph, NodeId node);

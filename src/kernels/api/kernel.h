@@ -91,6 +91,10 @@ struct KernelDef {
   // run are held, the others and all outputs lie on the device.
   std::unique_ptr<Kernel> (*create_on)(const NodeView&, const NodeLayouts&,
                                        trainyard::device::Device&) = nullptr;
+  // Instead of all, for operators whose result has a size that only the data decide and that is as
+  // much work to find as the result: all inputs are constants of the node, and this makes the
+  // outputs.
+  std::vector<Tensor> (*make_outputs)(const NodeView&) = nullptr;
 };
 
 }  // namespace trainyard::kernels

@@ -14,31 +14,6 @@ constexpr size_t kMostPerClass = 2;
 constexpr size_t kOverlap = 3;
 constexpr size_t kScore = 4;
 
-struct Corners {
-  double x1, y1, x2, y2;
-
-  double area() const { return (x2 - x1) * (y2 - y1); }
-};
-
-// The two corners come in any order, as y1, x1, y2, x2.
-Corners corners(const float* box, bool centers) {
-  const double a = box[0];
-  const double b = box[1];
-  const double c = box[2];
-  const double d = box[3];
-  if (centers) return {a - c / 2, b - d / 2, a + c / 2, b + d / 2};
-  return {std::min(b, d), std::min(a, c), std::max(b, d), std::max(a, c)};
-}
-
-// Whether two boxes share more than `share` of their joint area.
-bool overlaps(const Corners& a, double area_a, const Corners& b, double area_b, double share) {
-  const double width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
-  const double height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
-  if (width <= 0 || height <= 0) return false;
-  const double shared = width * height;
-  return shared > share * (area_a + area_b - shared);
-}
-
 struct Candidate {
   float score;
   int64_t box;
@@ -54,7 +29,9 @@ class Selector {
  public:
   Selector(const float* boxes, int64_t count, const SuppressionRules& rules) : rules_(rules) {
     corners_.reserve(static_cast<size_t>(count));
-    for (int64_t i = 0; i < count; ++i) corners_.push_back(corners(boxes + 4 * i, rules.centers));
+    for (int64_t i = 0; i < count; ++i) {
+      corners_.push_back(box_corners(boxes + 4 * i, rules.centers));
+    }
   }
 
   // The boxes kept of one class, best first. Candidates are a heap, so that no more of them are put
@@ -67,8 +44,6 @@ class Selector {
     }
     std::make_heap(candidates_.begin(), candidates_.end(), comes_later);
     kept_.clear();
-    kept_corners_.clear();
-    kept_areas_.clear();
     while (!candidates_.empty() && static_cast<int64_t>(kept_.size()) < rules_.most_per_class) {
       std::pop_heap(candidates_.begin(), candidates_.end(), comes_later);
       take_unless_covered(candidates_.back().box);
@@ -79,22 +54,17 @@ class Selector {
 
  private:
   void take_unless_covered(int64_t index) {
-    const Corners& box = corners_[static_cast<size_t>(index)];
-    const double area = box.area();
-    for (size_t k = 0; k < kept_.size(); ++k) {
-      if (overlaps(box, area, kept_corners_[k], kept_areas_[k], rules_.overlap)) return;
+    const BoxCorners& box = corners_[static_cast<size_t>(index)];
+    for (const int64_t other : kept_) {
+      if (boxes_overlap(box, corners_[static_cast<size_t>(other)], rules_.overlap)) return;
     }
     kept_.push_back(index);
-    kept_corners_.push_back(box);
-    kept_areas_.push_back(area);
   }
 
   const SuppressionRules& rules_;
-  std::vector<Corners> corners_;
+  std::vector<BoxCorners> corners_;
   std::vector<Candidate> candidates_;
   std::vector<int64_t> kept_;
-  std::vector<Corners> kept_corners_;
-  std::vector<double> kept_areas_;
 };
 
 std::vector<TensorType> infer_non_max_suppression(const NodeView& node) {
@@ -139,6 +109,23 @@ Cost cost_non_max_suppression(const NodeView& node) {
 }
 
 }  // namespace
+
+BoxCorners box_corners(const float* box, bool centers) {
+  const double a = box[0];
+  const double b = box[1];
+  const double c = box[2];
+  const double d = box[3];
+  if (centers) return {a - c / 2, b - d / 2, a + c / 2, b + d / 2};
+  return {std::min(b, d), std::min(a, c), std::max(b, d), std::max(a, c)};
+}
+
+bool boxes_overlap(const BoxCorners& a, const BoxCorners& b, double share) {
+  const double width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
+  const double height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
+  if (width <= 0 || height <= 0) return false;
+  const double shared = width * height;
+  return shared > share * (a.area() + b.area() - shared);
+}
 
 SuppressionRules suppression_rules(const NodeView& node) {
   const auto number = [&](size_t input) {

@@ -17,6 +17,20 @@ struct SuppressionRules {
   bool centers = false;  // boxes are x, y, width, height instead of two corners
 };
 
+// Of doubles, so that boxes of any size compare alike.
+struct BoxCorners {
+  double x1, y1, x2, y2;
+
+  double area() const { return (x2 - x1) * (y2 - y1); }
+};
+
+// The four numbers of a box: y1, x1, y2, x2 with the two corners in any order, or x, y, width,
+// height.
+BoxCorners box_corners(const float* box, bool centers);
+
+// Whether two boxes share more than `share` of their joint area.
+bool boxes_overlap(const BoxCorners& a, const BoxCorners& b, double share);
+
 // The rules of a node whose inputs are all known.
 SuppressionRules suppression_rules(const NodeView& node);
 
