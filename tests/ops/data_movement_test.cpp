@@ -68,6 +68,13 @@ OpCases data_movement_cases() {
        .inputs = {given({2, 3}, {1, 2, 3, 4, 5, 6}), known_ints({1}), known_ints({100}),
                   known_ints({-1})},
        .outputs = {gives({2, 2}, {2, 3, 5, 6})}},
+      // As heads of detectors end: channels last, whole blocks of them and not.
+      {.op = "Transpose",
+       .inputs = {draw({2, 24, 3, 5})},
+       .attributes = {{"perm", ints({0, 2, 3, 1})}}},
+      {.op = "Transpose",
+       .inputs = {draw({2, 21, 3, 5})},
+       .attributes = {{"perm", ints({0, 2, 3, 1})}}},
       {.op = "Transpose",
        .inputs = {given({2, 3}, {1, 2, 3, 4, 5, 6})},
        .outputs = {gives({3, 2}, {1, 4, 2, 5, 3, 6})}},
