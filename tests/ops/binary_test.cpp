@@ -70,8 +70,20 @@ OpCases binary_cases() {
        .outputs = {gives({2}, {8, 1}, DType::kI32)}},
       whole("Pow", {2, -3}, {3, 0}, {8, 1, -27, 1}, DType::kI64),
       crossed("Sub", {1, 2}, {10, 20}, {-9, -19, -8, -18}),
+      // As pictures are normalized: one number per channel, for all of them.
+      {.op = "Sub", .inputs = {draw({2, 3, 4, 5}), draw({1, 3, 1, 1})}},
+      {.op = "Sub", .inputs = {draw({1, 3, 1, 1}), draw({2, 3, 80, 90})}},
+      {.op = "Sub", .inputs = {draw({2, 24, 3, 3}), draw({1, 24, 1, 1})}},
+      {.op = "Mul", .inputs = {draw({2, 3, 80, 90}), draw({2, 3, 1, 1})}},
       logical("Xor", {0, 1, 1, 0}),
   };
+}
+
+TEST(Binary, NormalizationOfABatchIsFast) {
+  for (const int64_t batch : {1, 8}) {
+    EXPECT_TRUE(is_fast({.op = "Div", .inputs = {draw({batch, 3, 9, 9}), draw({1, 3, 1, 1})}}))
+        << batch;
+  }
 }
 
 TEST(Binary, RefusesShapesThatDoNotMeet) {

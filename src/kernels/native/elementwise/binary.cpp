@@ -1,5 +1,5 @@
 // Add, Sub, Mul, Div, Max, Min and Sum of two tensors: of the same shape, or one number per channel
-// of each image, or one number.
+// (of each image, or of all), or one number.
 #include <algorithm>
 #include <cmath>
 
@@ -20,7 +20,8 @@ Form form_of(const NodeView& node, size_t i) {
   const Shape& y = node.output_shape(0);
   if (x == y) return Form::kSame;
   if (x.num_elements() == 1) return Form::kOne;
-  if (x.rank() != y.rank() || y.rank() < 3 || x[0] != y[0] || x[1] != y[1]) return Form::kNone;
+  if (x.rank() != y.rank() || y.rank() < 3 || x[1] != y[1]) return Form::kNone;
+  if (x[0] != y[0] && x[0] != 1) return Form::kNone;
   return x.num_elements(2, x.rank()) == 1 ? Form::kPerChannel : Form::kNone;
 }
 
@@ -96,9 +97,11 @@ class Binary final : public Kernel {
       : y_(planes_of(node.output_shape(0), layouts.outputs[0])), function_(function_of(node.op())) {
     for (size_t i = 0; i < 2; ++i) {
       form_[i] = form_of(node, i);
-      image_stride_[i] = form_[i] == Form::kSame
-                             ? planes_of(node.output_shape(0), layouts.inputs[i]).image_stride
-                             : y_.planes * y_.block;
+      if (form_[i] == Form::kSame) {
+        image_stride_[i] = planes_of(node.output_shape(0), layouts.inputs[i]).image_stride;
+      } else if (form_[i] == Form::kPerChannel && node.input_shape(i)[0] > 1) {
+        image_stride_[i] = y_.planes * y_.block;
+      }
     }
   }
 
@@ -108,7 +111,7 @@ class Binary final : public Kernel {
     // Planes are small late in a network; without a need for them a whole image is one piece.
     const int64_t pieces = per_channel ? y_.planes : 1;
     const int64_t piece = y_.image_elements() / pieces;
-    const int64_t cuts = per_channel ? 1 : std::max<int64_t>(1, piece / kLeastWork);
+    const int64_t cuts = y_.block > 1 ? 1 : std::max<int64_t>(1, piece / kLeastWork);
     parallel_for(y_.images * pieces * cuts, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t cut = i % cuts;
