@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/stopwatch.h"
+#include "train/frozen_weights.h"
 #include "train/metric_sums.h"
 #include "train/replicas.h"
 #include "train/run_log.h"
@@ -32,10 +33,11 @@ struct Trainer::Impl {
         config_(config),
         schedule_(parse_schedule(config.schedule)),
         base_rate_(base_rate(config)),
-        model_(model),
+        model_(with_frozen_numbers(model, config)),
         replicas_((comm.set_limit_s(config.wait_limit), comm), replica_options(config)),
         place_(find_place(training, version)),
-        step_(model, step_options(config, place_, task_.objective)),
+        step_(model_, step_options(config, place_, task_.objective)),
+        frozen_(model_, step_.states()),
         metrics_(reported_metrics(step_.metrics())),
         table_(static_cast<size_t>(place_.workers), metrics_.size()),
         loader_(training, training_loader(config, place_, training)),
@@ -53,6 +55,7 @@ struct Trainer::Impl {
     replicas_.set_warn(hooks.on_warning);
     log_.emplace(config_, config_hash(config_), directory, hooks);
     if (const auto checkpoint = log_->restore(state_types())) {
+      frozen_.require_same(*checkpoint);
       for (size_t i = 0; i < step_.states().size(); ++i) {
         step_.set_state(i, checkpoint->tensor(step_.states()[i].name));
       }
@@ -66,6 +69,7 @@ struct Trainer::Impl {
       step_.copy_weights_to(trained);
       std::vector<runs::NamedType> types = state_types();
       types.resize(step_.num_model_states());
+      frozen_.add_types(types);
       write_model(directory->path(), config_.model, trained, types, hooks.metadata);
     }
     return result;
@@ -287,6 +291,7 @@ struct Trainer::Impl {
   std::vector<runs::NamedType> state_types() const {
     std::vector<runs::NamedType> types;
     for (const runtime::Port& port : step_.states()) types.push_back({port.name, port.type});
+    frozen_.add_types(types);
     return types;
   }
 
@@ -296,6 +301,7 @@ struct Trainer::Impl {
       const runtime::Port& port = step_.states()[i];
       states.push_back({port.name, port.type, [this, i] { return step_.state(i); }});
     }
+    frozen_.add_states(states);
     return states;
   }
 
@@ -349,10 +355,11 @@ struct Trainer::Impl {
   const TrainConfig& config_;
   Schedule schedule_;
   double base_rate_;
-  const Graph& model_;
+  Graph model_;  // with the numbers of what is frozen
   Replicas replicas_;
   WorkerSeat place_;
   TrainingStep step_;
+  FrozenWeights frozen_;
   std::vector<TrainingGraph::MetricPort> metrics_;  // those that are reported
   StepTable table_;
   data::Loader loader_;

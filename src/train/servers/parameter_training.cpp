@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "kernels/parallel/parallel.h"
+#include "train/frozen_weights.h"
 #include "train/metric_sums.h"
 #include "train/run_log.h"
 #include "train/run_parts.h"
@@ -66,6 +67,7 @@ class WorkerRun {
         options_(options),
         model_(model),
         step_(step),
+        frozen_(model, step.states()),
         states_(worker_states(step)),
         metrics_(reported_metrics(step.metrics())),
         loader_(loader),
@@ -340,6 +342,7 @@ class WorkerRun {
     for (const auto& [name, tensor] : saved_) {
       states.push_back({name, tensor.type(), [&tensor = tensor] { return tensor.clone(); }});
     }
+    frozen_.add_states(states);
     return states;
   }
 
@@ -365,7 +368,9 @@ class WorkerRun {
 
   void write_result(const runs::RunDirectory& directory) {
     if (saved_.empty()) read_servers();
-    write_model(directory.path(), config_.model, trained_model(), states_, log_->hooks().metadata);
+    std::vector<runs::NamedType> types = states_;
+    frozen_.add_types(types);
+    write_model(directory.path(), config_.model, trained_model(), types, log_->hooks().metadata);
   }
 
   void restore() {
@@ -376,6 +381,7 @@ class WorkerRun {
         if (state.first == 0) types.push_back(state.whole);
       }
     }
+    frozen_.add_types(types);
     const std::optional<runs::Checkpoint> checkpoint = log_->restore(types);
     if (!checkpoint) {
       client_.set_state(0, [&](const runs::NamedType& state) {
@@ -385,6 +391,7 @@ class WorkerRun {
       });
       return;
     }
+    frozen_.require_same(*checkpoint);
     for (size_t i = step_.num_parameters(); i < states_.size(); ++i) {
       step_.set_state(i, checkpoint->tensor(states_[i].name));
     }
@@ -399,6 +406,7 @@ class WorkerRun {
   const ServerOptions& options_;
   const Graph& model_;
   TrainingStep& step_;
+  FrozenWeights frozen_;
   std::vector<runs::NamedType> states_;             // parameters, then running statistics
   std::vector<TrainingGraph::MetricPort> metrics_;  // those that are reported
   data::Loader& loader_;
@@ -452,12 +460,13 @@ ServerTrainResult train_with_servers(const Task& task, dist::Communicator& comm,
     serve_shard(comm, options, map.parameters[server], optimizer, rates);
     return {};
   }
-  TrainingStep step(model, step_settings);
+  const Graph start = with_frozen_numbers(model, config);
+  TrainingStep step(start, step_settings);
   require_input_shape(step.input(0).shape(), own.batch, loader.augmentations());
   const std::vector<runs::NamedType> states = worker_states(step);
   const ShardMap map = map_shards(std::span(states).first(step.num_parameters()), optimizer,
                                   options.servers, options.shard);
-  WorkerRun run(task, comm, own, config_hash(config), options, model, step, loader, map);
+  WorkerRun run(task, comm, own, config_hash(config), options, start, step, loader, map);
   if (comm.rank() > 0) {
     run.follow();
     return {};

@@ -1,0 +1,67 @@
+#include "train/frozen_weights.h"
+
+#include <cstring>
+#include <set>
+
+#include "base/error.h"
+#include "ir/initializer.h"
+#include "ops/op_def.h"
+
+namespace trainyard::train {
+namespace {
+
+bool is_weight(const Graph& graph, ValueId id) {
+  const Value& value = graph.value(id);
+  return value.kind == ValueKind::kInitializer && is_float(value.type.dtype);
+}
+
+}  // namespace
+
+Graph with_frozen_numbers(Graph model, const TrainConfig& config) {
+  if (config.freeze.empty() && !config.freeze_statistics) return model;
+  for (const ValueId id : model.initializers()) {
+    Value& value = model.mutable_value(id);
+    value.constant = initializer_data(value, static_cast<uint64_t>(config.seed));
+  }
+  return model;
+}
+
+FrozenWeights::FrozenWeights(const Graph& model, std::span<const runtime::Port> states)
+    : model_(model) {
+  std::set<std::string_view> taken;
+  for (const runtime::Port& state : states) taken.insert(state.name);
+  for (const NodeId id : model.node_ids()) {
+    const NodeView node(model, id);
+    const ops::OpDef& op = ops::op_of(node);
+    for (size_t i = 0; i < node.num_inputs(); ++i) {
+      if (!node.has_input(i) || ops::param_role(op, i) == ops::ParamRole::kNone) continue;
+      if (!is_weight(model, node.input(i))) continue;
+      if (taken.insert(node.input_value(i).name).second) ids_.push_back(node.input(i));
+    }
+  }
+}
+
+void FrozenWeights::add_types(std::vector<runs::NamedType>& types) const {
+  for (const ValueId id : ids_) types.push_back({model_.value(id).name, model_.value(id).type});
+}
+
+void FrozenWeights::add_states(std::vector<runs::StateTensor>& states) const {
+  for (const ValueId id : ids_) {
+    const Value& value = model_.value(id);
+    states.push_back({value.name, value.type, [&value] { return value.constant->clone(); }});
+  }
+}
+
+void FrozenWeights::require_same(const runs::Checkpoint& checkpoint) const {
+  for (const ValueId id : ids_) {
+    const Value& value = model_.value(id);
+    const Tensor saved = checkpoint.tensor(value.name);
+    TY_REQUIRE(std::memcmp(saved.data(), value.constant->data(),
+                           static_cast<size_t>(saved.num_bytes())) == 0,
+               "'{}' is frozen and differs from the checkpoint's: resume with the weights that the "
+               "run began with",
+               value.name);
+  }
+}
+
+}  // namespace trainyard::train
