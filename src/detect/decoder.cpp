@@ -1,5 +1,7 @@
 #include "detect/decoder.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace trainyard::detect {
@@ -135,6 +137,67 @@ SelectedBoxes add_suppression(ops::Builder& builder, const DecodedBoxes& decoded
   return {decoded.boxes, objects, selected};
 }
 
+namespace {
+
+// The outputs of a detector.
+struct FoundBoxes {
+  ValueId boxes;
+  ValueId labels;
+  ValueId scores;
+};
+
+// Of one picture the best boxes of all classes, in order, as many as there are.
+FoundBoxes add_best(ops::Builder& builder, const SelectedBoxes& all,
+                    const DecoderOptions& options) {
+  DecoderNodes nodes(builder);
+  // Scores are found by picture, class and prior; boxes by picture and prior.
+  const ValueId found = nodes.add("GatherND", {all.scores, all.selected}, "found");
+  const ValueId count = nodes.add("Shape", {found}, "count");
+  const ValueId most = nodes.ints("most", {options.most});
+  const std::vector<ValueId> best =
+      builder.add_multi("TopK", {found, nodes.add("Min", {count, most}, "kept")}, 2,
+                        {{"axis", int64_t{0}}}, "decode.best");
+  const ValueId rows = nodes.add("Gather", {all.selected, best[1]}, "rows", {{"axis", int64_t{0}}});
+  const ValueId labels = nodes.add("Gather", {rows, nodes.ints("class_column", {1})}, "class_of",
+                                   {{"axis", int64_t{1}}});
+  const ValueId places = nodes.add("Gather", {rows, nodes.ints("place_columns", {0, 2})},
+                                   "place_of", {{"axis", int64_t{1}}});
+  const ValueId boxes = nodes.add("GatherND", {all.boxes, places}, "box_of");
+  const ValueId front = nodes.ints("front", {0});
+  return {nodes.add("Unsqueeze", {boxes, front}, "out_boxes"),
+          nodes.add("Transpose", {labels}, "out_labels", {{"perm", std::vector<int64_t>{1, 0}}}),
+          nodes.add("Unsqueeze", {best[0], front}, "out_scores")};
+}
+
+// Of several pictures the same number of boxes for each: where a picture has fewer, scores are 0
+// and labels -1. Scores of what was not selected are 0, so that the best of a picture are found
+// among all of them.
+FoundBoxes add_best_of_each_picture(ops::Builder& builder, const SelectedBoxes& all,
+                                    const DecoderOptions& options) {
+  DecoderNodes nodes(builder);
+  const Shape shape = builder.shape(all.scores);
+  const int64_t classes = shape[1];
+  const int64_t priors = shape[2];
+  const ValueId found = nodes.add("GatherND", {all.scores, all.selected}, "found");
+  const ValueId nothing =
+      nodes.add("ConstantOfShape", {nodes.ints("scores", {shape[0], classes, priors})}, "nothing");
+  const ValueId kept = nodes.add("ScatterND", {nothing, all.selected, found}, "kept");
+  const ValueId rows =
+      nodes.add("Reshape", {kept, nodes.ints("rows", {shape[0], classes * priors})}, "by_picture");
+  const ValueId most = nodes.ints("most", {std::min(options.most, classes * priors)});
+  const std::vector<ValueId> best =
+      builder.add_multi("TopK", {rows, most}, 2, {{"axis", int64_t{1}}}, "decode.best");
+  const ValueId per_class = nodes.ints("priors", {priors});
+  const ValueId label = nodes.add("Div", {best[1], per_class}, "class_of");
+  const ValueId prior = nodes.add("Mod", {best[1], per_class}, "place_of");
+  const ValueId is_box = nodes.add("Greater", {best[0], nodes.number("none", 0.0F)}, "is_box");
+  const ValueId place = nodes.add("Unsqueeze", {prior, nodes.ints("back", {2})}, "place");
+  return {nodes.add("GatherND", {all.boxes, place}, "out_boxes", {{"batch_dims", int64_t{1}}}),
+          nodes.add("Where", {is_box, label, nodes.ints("no_label", {-1})}, "out_labels"), best[0]};
+}
+
+}  // namespace
+
 void decode_outputs(Graph& graph, std::span<const PriorShape> shapes) {
   const std::vector<Prior> priors = priors_of(graph, shapes);
   const auto [locations, scores] = raw_outputs(graph);
@@ -150,37 +213,17 @@ void detect_outputs(Graph& graph, std::span<const PriorShape> shapes,
                     const DecoderOptions& options) {
   const std::vector<Prior> priors = priors_of(graph, shapes);
   const auto [locations, scores] = raw_outputs(graph);
-  TY_REQUIRE(graph.value(locations).type.shape[0] == 1,
-             "detections come one picture at a time; the batch is {}",
-             graph.value(locations).type.shape[0]);
+  const bool one = graph.value(locations).type.shape[0] == 1;
   graph.rename_value(scores, "class_scores");
   ops::Builder builder(graph);
-  DecoderNodes nodes(builder);
   const SelectedBoxes all =
       add_suppression(builder, add_decoder(builder, locations, scores, priors), options);
-  // Scores are found by picture, class and prior; boxes by picture and prior.
-  const ValueId found = nodes.add("GatherND", {all.scores, all.selected}, "found");
-  // The best of all classes, in order.
-  const ValueId count = nodes.add("Shape", {found}, "count");
-  const ValueId most = nodes.ints("most", {options.most});
-  const std::vector<ValueId> best =
-      builder.add_multi("TopK", {found, nodes.add("Min", {count, most}, "kept")}, 2,
-                        {{"axis", int64_t{0}}}, "decode.best");
-  const ValueId rows = nodes.add("Gather", {all.selected, best[1]}, "rows", {{"axis", int64_t{0}}});
-  const ValueId labels = nodes.add("Gather", {rows, nodes.ints("class_column", {1})}, "class_of",
-                                   {{"axis", int64_t{1}}});
-  const ValueId places = nodes.add("Gather", {rows, nodes.ints("place_columns", {0, 2})},
-                                   "place_of", {{"axis", int64_t{1}}});
-  const ValueId boxes = nodes.add("GatherND", {all.boxes, places}, "box_of");
-  const ValueId front = nodes.ints("front", {0});
-  const ValueId out_boxes = nodes.add("Unsqueeze", {boxes, front}, "out_boxes");
-  const ValueId out_labels =
-      nodes.add("Transpose", {labels}, "out_labels", {{"perm", std::vector<int64_t>{1, 0}}});
-  const ValueId out_scores = nodes.add("Unsqueeze", {best[0], front}, "out_scores");
-  graph.rename_value(out_boxes, "boxes");
-  graph.rename_value(out_labels, "labels");
-  graph.rename_value(out_scores, "scores");
-  graph.set_outputs({out_boxes, out_labels, out_scores});
+  const FoundBoxes found =
+      one ? add_best(builder, all, options) : add_best_of_each_picture(builder, all, options);
+  graph.rename_value(found.boxes, "boxes");
+  graph.rename_value(found.labels, "labels");
+  graph.rename_value(found.scores, "scores");
+  graph.set_outputs({found.boxes, found.labels, found.scores});
 }
 
 }  // namespace trainyard::detect

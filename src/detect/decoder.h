@@ -49,8 +49,9 @@ SelectedBoxes add_suppression(ops::Builder& builder, const DecodedBoxes& decoded
 // `scores` of add_decoder().
 void decode_outputs(Graph& graph, std::span<const PriorShape> shapes);
 
-// Replaces them by the detections of one picture, best first: boxes (1 x M x 4), labels (1 x M,
-// from 0, without background) and scores (1 x M). Throws Error unless the batch is 1.
+// Replaces them by the detections of each picture, best first: boxes (N x M x 4), labels (N x M,
+// from 0, without background) and scores (N x M). Of one picture there are as many as are found, of
+// several options.most each: where there are fewer, the last scores are 0 and labels -1.
 void detect_outputs(Graph& graph, std::span<const PriorShape> shapes,
                     const DecoderOptions& options);
 
