@@ -139,7 +139,7 @@ report::Document run_detector(Graph graph, const onnx_io::Metadata& metadata,
   for (const std::string& file : files) {
     data::Image image = data::read_image(file);
     const Stopwatch watch;
-    const auto objects = detector.run(image, request.threshold);
+    std::vector<detect::FoundObject> objects = detector.run(image, request.threshold);
     seconds += watch.seconds();
     for (const detect::FoundObject& object : objects) {
       const detect::Region& r = object.region;
@@ -151,6 +151,7 @@ report::Document run_detector(Graph graph, const onnx_io::Metadata& metadata,
       detections.push_back(object_json(object, request.labels, file));
     }
     if (request.draw.empty()) continue;
+    if (files.size() > 1) detect::shrink_with_objects(image, objects, kSheetSide);
     detect::draw_objects(image, objects, request.labels);
     images.push_back(std::move(image));
   }

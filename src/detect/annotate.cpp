@@ -27,4 +27,21 @@ void draw_objects(data::Image& image, std::span<const FoundObject> objects,
   draw_marks(image, marks);
 }
 
+void shrink_with_objects(data::Image& image, std::span<FoundObject> objects, int64_t side) {
+  const int64_t longer = std::max(image.height, image.width);
+  if (longer <= side) return;
+  const auto shrunk = [&](int64_t length) {
+    return std::max<int64_t>(1, (length * side + longer / 2) / longer);
+  };
+  const int64_t height = shrunk(image.height);
+  const int64_t width = shrunk(image.width);
+  const double across = static_cast<double>(width) / static_cast<double>(image.width);
+  const double down = static_cast<double>(height) / static_cast<double>(image.height);
+  image = data::resize(image, height, width);
+  for (FoundObject& object : objects) {
+    Region& region = object.region;
+    region = {region.left * across, region.top * down, region.right * across, region.bottom * down};
+  }
+}
+
 }  // namespace trainyard::detect

@@ -16,4 +16,8 @@ std::string label_of(int64_t label, std::span<const std::string> labels);
 void draw_objects(data::Image& image, std::span<const FoundObject> objects,
                   std::span<const std::string> labels);
 
+// Makes a picture no larger than `side` in both directions, and moves the objects with it. Before
+// drawing for a sheet: labels that shrink with their picture cannot be read.
+void shrink_with_objects(data::Image& image, std::span<FoundObject> objects, int64_t side);
+
 }  // namespace trainyard::detect
