@@ -48,7 +48,7 @@ void to_planes(const Image& image, Pixels& out) {
   }
 }
 
-Image resize(const Image& image, int64_t height, int64_t width) {
+Image resize(const Image& image, int64_t height, int64_t width, bool plain) {
   TY_REQUIRE(height > 0 && width > 0, "cannot resize a picture to {} x {}", height, width);
   Image out{.height = height, .width = width, .pixels = {}};
   out.pixels.resize(static_cast<size_t>(height * width * kColors));
@@ -57,7 +57,7 @@ Image resize(const Image& image, int64_t height, int64_t width) {
             .width = image.width,
             .stride = image.width * kColors,
             .channels = kColors},
-           height, width, out.pixels.data());
+           height, width, out.pixels.data(), plain);
   return out;
 }
 

@@ -42,8 +42,9 @@ void to_planes(const Image& image, Pixels& out);
 // And back; of one channel all three are made.
 Image to_image(const PixelView& picture);
 
-// Bilinear, with pixel centers aligned; when shrinking, each pixel averages what it covers.
-Image resize(const Image& image, int64_t height, int64_t width);
+// Bilinear, with pixel centers aligned; when shrinking, each pixel averages what it covers, unless
+// `plain` (see resample()).
+Image resize(const Image& image, int64_t height, int64_t width, bool plain = false);
 // The middle; the image must be at least that large.
 Image center_crop(const Image& image, int64_t height, int64_t width);
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <emmintrin.h>
+#include <span>
 #include <vector>
 
 namespace trainyard::data {
@@ -51,8 +54,8 @@ struct Scratch {
 
 // row = the weighted sum of rows, as wide as the source. Vectorized, so it comes first: it is
 // where most of the reading is done when pictures shrink.
-void blend_rows(const uint8_t* from, int64_t stride, const Taps& taps, const float* weights,
-                std::vector<float>& row) {
+[[gnu::always_inline]] inline void sum_rows(const uint8_t* from, int64_t stride, const Taps& taps,
+                                            const float* weights, std::span<float> row) {
   std::fill(row.begin(), row.end(), 0.0F);
   for (int64_t t = 0; t < taps.count; ++t) {
     const uint8_t* source = from + (taps.first + t) * stride;
@@ -61,35 +64,70 @@ void blend_rows(const uint8_t* from, int64_t stride, const Taps& taps, const flo
   }
 }
 
-template <int64_t kChannels>
-void blend_columns(const float* row, const Axis& columns, uint8_t* to) {
+using BlendRows = void (*)(const uint8_t*, int64_t, const Taps&, const float*, std::span<float>);
+
+void blend_rows(const uint8_t* from, int64_t stride, const Taps& taps, const float* weights,
+                std::span<float> row) {
+  sum_rows(from, stride, taps, weights, row);
+}
+
+// The same sums, eight at a time; without FMA, which would round them otherwise.
+[[gnu::target("avx2")]] void blend_rows_avx2(const uint8_t* from, int64_t stride, const Taps& taps,
+                                             const float* weights, std::span<float> row) {
+  sum_rows(from, stride, taps, weights, row);
+}
+
+BlendRows best_blend_rows() {
+  return __builtin_cpu_supports("avx2") != 0 ? blend_rows_avx2 : blend_rows;
+}
+
+constexpr float kRounds = 0.5F;  // added, so that cutting off the fraction rounds
+
+void blend_plane_columns(const float* row, const Axis& columns, uint8_t* to) {
   for (const Taps& taps : columns.taps) {
     const float* weights = columns.weights.data() + taps.offset;
-    const float* source = row + taps.first * kChannels;
-    for (int64_t c = 0; c < kChannels; ++c) {
-      float sum = 0.5F;  // so that cutting off the fraction rounds
-      for (int64_t t = 0; t < taps.count; ++t) sum += weights[t] * source[t * kChannels + c];
-      *to++ = static_cast<uint8_t>(std::min(255, static_cast<int>(sum)));
+    float sum = kRounds;
+    for (int64_t t = 0; t < taps.count; ++t) sum += weights[t] * row[taps.first + t];
+    *to++ = static_cast<uint8_t>(std::min(255, static_cast<int>(sum)));
+  }
+}
+
+constexpr int64_t kPixelBytes = 3;
+
+// Three colors in a vector of four; what the fourth lane reads behind a pixel does not matter.
+void blend_pixel_columns(const float* row, const Axis& columns, uint8_t* to) {
+  for (const Taps& taps : columns.taps) {
+    const float* weights = columns.weights.data() + taps.offset;
+    const float* source = row + taps.first * kPixelBytes;
+    __m128 sum = _mm_set1_ps(kRounds);
+    for (int64_t t = 0; t < taps.count; ++t) {
+      const __m128 pixel = _mm_loadu_ps(source + t * kPixelBytes);
+      sum = _mm_add_ps(sum, _mm_mul_ps(_mm_set1_ps(weights[t]), pixel));
     }
+    const __m128i whole = _mm_cvttps_epi32(sum);
+    const __m128i words = _mm_packs_epi32(whole, whole);
+    const int bytes = _mm_cvtsi128_si32(_mm_packus_epi16(words, words));
+    std::memcpy(to, &bytes, kPixelBytes);
+    to += kPixelBytes;
   }
 }
 
 }  // namespace
 
 void resample(const PixelRows& from, int64_t height, int64_t width, uint8_t* to, bool plain) {
+  static const BlendRows kBlendRows = best_blend_rows();
   thread_local Scratch scratch;
   scratch.columns.set(from.width, width, plain);
   scratch.rows.set(from.height, height, plain);
-  scratch.row.resize(static_cast<size_t>(from.width * from.channels));
+  const auto samples = static_cast<size_t>(from.width * from.channels);
+  scratch.row.resize(samples + 1);  // a vector of three colors reads one more
+  const std::span<float> row(scratch.row.data(), samples);
+  const auto blend_columns = from.channels == 1 ? blend_plane_columns : blend_pixel_columns;
   for (int64_t plane = 0; plane < from.planes; ++plane) {
     const uint8_t* source = from.data + plane * from.plane_stride;
     for (const Taps& taps : scratch.rows.taps) {
-      blend_rows(source, from.stride, taps, scratch.rows.weights.data() + taps.offset, scratch.row);
-      if (from.channels == 1) {
-        blend_columns<1>(scratch.row.data(), scratch.columns, to);
-      } else {
-        blend_columns<3>(scratch.row.data(), scratch.columns, to);
-      }
+      kBlendRows(source, from.stride, taps, scratch.rows.weights.data() + taps.offset, row);
+      blend_columns(row.data(), scratch.columns, to);
       to += width * from.channels;
     }
   }

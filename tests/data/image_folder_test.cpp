@@ -1,3 +1,4 @@
+#include <cmath>
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include "data/loader.h"
 #include "data/picture_input.h"
 #include "data/readable.h"
+#include "data/resample.h"
 #include "data/statistics.h"
 #include "support/error_message.h"
 
@@ -146,6 +148,37 @@ TEST(PictureInput, StepsOfTrainingAreApplied) {
   EXPECT_EQ(cut.shape(), (Shape{1, 3, 6, 6}));
   for (const char* wrong : {"", "28x28", "2x4x4", "ax4x4", "3x4x99999999"}) {
     EXPECT_THROW(parse_picture_shape(wrong), Error) << wrong;
+  }
+}
+
+// A picture is resized before its colors are split; the result is that of planes.
+TEST(PictureInput, ResizesPixelsAsPlanes) {
+  for (const auto& [height, width] : {std::pair<int64_t, int64_t>{41, 67}, {9, 5}, {20, 31}}) {
+    Image image{.height = height, .width = width, .pixels = {}};
+    uint32_t state = 1;
+    for (int64_t i = 0; i < height * width * 3; ++i) {
+      state = state * 1664525 + 1013904223;
+      image.pixels.push_back(static_cast<uint8_t>(state >> 24));
+    }
+    Pixels planes;
+    to_planes(image, planes);
+    for (const bool plain : {false, true}) {
+      std::vector<uint8_t> expected(3 * 20 * 31);
+      resample({.data = planes.row(0, 0),
+                .height = height,
+                .width = width,
+                .stride = width,
+                .planes = 3,
+                .plane_stride = height * width},
+               20, 31, expected.data(), plain);
+      const Tensor found = apply_steps(image, parse_picture_shape("3x?x?"),
+                                       plain ? "resize:20x31:plain" : "resize:20x31");
+      ASSERT_EQ(found.shape(), (Shape{1, 3, 20, 31}));
+      for (size_t i = 0; i < expected.size(); ++i) {
+        ASSERT_EQ(std::lround(found.values<float>()[i] * 255), expected[i])
+            << height << " x " << width << " at " << i;
+      }
+    }
   }
 }
 
