@@ -1,5 +1,6 @@
 #include <filesystem>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/file.h"
@@ -58,6 +59,24 @@ TEST(Data, ShowDrawsSamplesAndDraws) {
   const Json data = Json::parse(result.out, "stdout");
   EXPECT_EQ(data.at("evaluation").as_string().find("normalize:0."), 0U);
   EXPECT_EQ(data::read_image(file).width, 2 + 5 * (70 + 2));
+}
+
+TEST(Data, ShowsPicturesOfAnySizeWithoutSteps) {
+  const auto folder = scratch("sizes");
+  std::filesystem::create_directories(folder / "cat");
+  for (const int64_t side : {20, 35}) {
+    const data::Image image{.height = side,
+                            .width = 30,
+                            .pixels = std::vector<uint8_t>(static_cast<size_t>(side) * 90, 9)};
+    write_file(folder / "cat" / fmt::format("{}.png", side), data::encode_png(image));
+  }
+  const auto file = scratch("sizes.png");
+  const Outcome result =
+      run({"data", "show", folder.string(), "-o", file.string(), "--draws", "1", "--json"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json data = Json::parse(result.out, "stdout");
+  EXPECT_EQ(data.at("shape").as_string(), "3x300x300");
+  EXPECT_EQ(data.at("augment").as_string(), "resize:300x300");
 }
 
 TEST(Data, WrongRequestsAreRefusedAndWriteNothing) {

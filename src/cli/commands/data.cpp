@@ -213,13 +213,19 @@ std::string or_none(const std::string& text) {
   return text.empty() ? "none" : text;
 }
 
+// Pictures of a sheet have one size: without steps, those of any size are stretched to one.
+std::string steps_to_show(const DataFlags& flags, const data::Dataset& set) {
+  constexpr const char* kOneSize = "resize:300x300";
+  return flags.augment.empty() && !set.shape().is_fixed() ? kOneSize : flags.augment;
+}
+
 int show(const DataFlags& flags, std::ostream& out) {
   TY_REQUIRE(flags.sheet.empty() && flags.pictures.empty() && !flags.per_class,
              "--sheet, --pictures and --per-class belong to `data inspect`; `data show` writes to "
              "--output");
   TY_REQUIRE(!flags.output.empty(), "say where the picture goes, as --output F.png");
   const auto set = open(flags);
-  const data::Augmentations steps(flags.augment, *set);
+  const data::Augmentations steps(steps_to_show(flags, *set), *set);
   const int64_t rows = std::min(set->size(), pictures(flags.samples, "--samples"));
   TY_REQUIRE(!flags.draws || !flags.copies,
              "--draws are of one epoch after the other, --batch-augment of one batch; give one");
