@@ -10,11 +10,12 @@
 namespace trainyard::kernels::native {
 namespace {
 
-// sums[row][gate] += rows[row] (`depth` numbers) times the packed block [depth][gate][units].
-// W: vectors, and how many rows of them fit the registers.
-template <typename W, int kRows, int kGates>
+// sums[row][gate] = first(row, gate) + rows[row] (`depth` numbers) times the packed block
+// [depth][gate][units]. W: vectors, and how many rows of them fit the registers. What comes first
+// is asked for after the product: before, it would take registers from its sums.
+template <typename W, int kRows, int kGates, typename First>
 [[gnu::always_inline]] inline void multiply_block(const float* const* rows, int64_t depth,
-                                                  const float* block,
+                                                  const float* block, const First& first,
                                                   typename W::Vector (&sums)[kRows][kGates]) {
   using V = typename W::Vector;
   // Few sums wait for each other; several sets of them do not.
@@ -40,8 +41,10 @@ template <typename W, int kRows, int kGates>
   for (; k + kSets <= depth; k += kSets)
     repeat<kSets>([&](auto s) TY_INLINE { add_step(s, k + s); });
   for (; k < depth; ++k) add_step(std::integral_constant<int, 0>{}, k);
-  repeat<kSets>([&](auto s) TY_INLINE {
-    all([&](auto r, auto g) TY_INLINE { sums[r][g] = plus(sums[r][g], sets[s][r][g]); });
+  all([&](auto r, auto g) TY_INLINE {
+    V sum = first(r, g);
+    repeat<kSets>([&](auto s) TY_INLINE { sum = plus(sum, sets[s][r][g]); });
+    sums[r][g] = sum;
   });
 }
 
@@ -137,11 +140,9 @@ class RecurrentSteps {
     }
     const float* bias = w_.biases + block * (kGates + 1) * W::kUnits;
     V sums[kRows][kGates];
-    repeat<kRows>([&](auto r) TY_INLINE {
-      repeat<kGates>([&](auto g) TY_INLINE { sums[r][g] = W::load(bias + g * W::kUnits); });
-    });
     multiply_block<W, kRows, kGates>(
-        rows, shape_.input, w_.input_weights + block * shape_.input * kGates * W::kUnits, sums);
+        rows, shape_.input, w_.input_weights + block * shape_.input * kGates * W::kUnits,
+        [&](auto /*r*/, auto g) TY_INLINE { return W::load(bias + g * W::kUnits); }, sums);
     repeat<kRows>([&](auto r) TY_INLINE {
       float* to = projected + ((first_row + r) * blocks_ + block) * kGates * W::kUnits;
       repeat<kGates>([&](auto g) TY_INLINE { W::store(to + g * W::kUnits, sums[r][g]); });
@@ -156,20 +157,23 @@ class RecurrentSteps {
     const float* rows[kRows];
     for (int r = 0; r < kRows; ++r) rows[r] = old_states + (first_row + r) * width_;
     const float* bias = w_.biases + block * (kGates + 1) * W::kUnits;
+    const auto from_input = [&](auto r, auto g) TY_INLINE {
+      return W::load(projected + (((first_row + r) * blocks_ + block) * kGates + g) * W::kUnits);
+    };
     V sums[kRows][kGates];
-    V from_input[kRows];
-    repeat<kRows>([&](auto r) TY_INLINE {
-      const float* own = projected + ((first_row + r) * blocks_ + block) * kGates * W::kUnits;
-      repeat<kGates>([&](auto g) TY_INLINE { sums[r][g] = W::load(own + g * W::kUnits); });
-      from_input[r] = sums[r][kGates - 1];
-      if (kKind == CellKind::kGru) sums[r][kGates - 1] = W::load(bias + kGates * W::kUnits);
-    });
     multiply_block<W, kRows, kGates>(
-        rows, shape_.hidden, w_.state_weights + block * shape_.hidden * kGates * W::kUnits, sums);
+        rows, shape_.hidden, w_.state_weights + block * shape_.hidden * kGates * W::kUnits,
+        [&](auto r, auto g) TY_INLINE {
+          const bool resets = kKind == CellKind::kGru && g == kGates - 1;
+          return resets ? W::load(bias + kGates * W::kUnits) : from_input(r, g);
+        },
+        sums);
     const int64_t unit = block * W::kUnits;
+    constexpr std::integral_constant<int, kGates - 1> kCandidate{};
     repeat<kRows>([&](auto r) TY_INLINE {
       const int64_t at = (first_row + r) * width_ + unit;
-      const V h = new_state<W, kKind>(sums[r], W::load(rows[r] + unit), cells + at, from_input[r]);
+      const V h = new_state<W, kKind>(sums[r], W::load(rows[r] + unit), cells + at,
+                                      from_input(r, kCandidate));
       W::store(new_states + at, h);
       if (w_.operands->y != nullptr) store_result(first_row + r, step, unit, h);
     });
