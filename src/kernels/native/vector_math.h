@@ -125,18 +125,24 @@ TY_VECTOR V exp_vector(V given) {
   return where_less(given, lowest, same_in_all(x, 0.0F), times_power_of_two(p, n));
 }
 
-// tanh(x) within four units in the last place. NaN stays NaN.
+// x, or the nearer of -limit and limit beyond them. NaN stays NaN.
 template <typename V>
-TY_VECTOR V tanh_vector(V x) {
-  const V one = same_in_all(x, 1.0F);
-  // Far from zero 1 - 2 / (exp(2x) + 1); near zero that cancels, and x + x^3 p(x^2) takes over, p
-  // fitted to an error below 2^-27.
-  const V far = minus(one, over(same_in_all(x, 2.0F), plus(exp_vector(plus(x, x)), one)));
+TY_VECTOR V within(V x, float limit) {
+  return smaller(same_in_all(x, limit), larger(same_in_all(x, -limit), x));
+}
+
+// tanh(x) within six units in the last place, never beyond 1. NaN stays NaN.
+template <typename V>
+TY_VECTOR V tanh_vector(V given) {
+  // From here on tanh(x) is 1 in single precision.
+  const V x = within(given, 9.01F);
   const V square = times(x, x);
-  const V p = polynomial(
-      square, {-0.00571704246F, 0.0206505852F, -0.0537434975F, 0.133314913F, -0.333332839F});
-  const V near = times_plus(times(p, square), x, x);
-  return where_less(magnitude_of(x), same_in_all(x, 0.625F), near, far);
+  // x p(x^2) / q(x^2), fitted to a relative error below 2^-25. All terms are positive: none cancel.
+  const V p =
+      polynomial(square, {1.33187639e-08F, 2.05832529e-05F, 3.4940206e-03F, 0.133797062F, 1.0F});
+  const V q =
+      polynomial(square, {7.76189131e-07F, 3.28307003e-04F, 2.58710202e-02F, 0.467130215F, 1.0F});
+  return within(over(times(x, p), q), 1.0F);
 }
 
 template <typename V>
