@@ -25,6 +25,32 @@ TEST(NativeActivation, SmoothGradientsEqualTheReference) {
   for (const Shape& shape : kActivationShapes) {
     check_fast_activation({.op = "SigmoidGrad", .inputs = {draw(shape), draw(shape)}});
     check_fast_activation({.op = "TanhGrad", .inputs = {draw(shape), draw(shape)}});
+    check_fast_activation({.op = "GeluGrad", .inputs = {draw(shape), draw(shape)}});
+    check_fast_activation({.op = "GeluGrad",
+                           .inputs = {draw(shape), draw(shape)},
+                           .attributes = {{"approximate", text("tanh")}}});
+  }
+}
+
+// Far from zero the slope of Gelu is 0 or 1, and its bell must not overflow.
+TEST(NativeActivation, GeluIsFlatOrStraightFarFromZero) {
+  const std::vector<double> x = {-90, -20, -6, -1, 0, 1, 6, 20, 90};
+  check_fast_activation({.op = "GeluGrad",
+                         .inputs = {given({9}, x), given({9}, std::vector<double>(9, 1))},
+                         .outputs = {gives({9}, {0, 0, 0, -0.083315, 0.5, 1.083315, 1, 1, 1})}});
+}
+
+TEST(NativeActivation, NumbersPerRowAndRowsForAllEqualTheReference) {
+  const std::vector<std::pair<Shape, Shape>> shapes = {
+      {{7, 5}, {7, 1}},      {{7, 5}, {5}},
+      {{7, 5}, {1, 5}},      {{2, 3, 4, 9}, {2, 3, 4, 1}},
+      {{2, 3, 9}, {3, 9}},   {{2, 3, 9}, {2, 1, 1}},
+      {{2, 1, 9}, {2, 1, 1}}};
+  for (const auto& [whole, stretched] : shapes) {
+    for (const char* op : {"Add", "Sub", "Mul", "Div"}) {
+      check_fast_activation({.op = op, .inputs = {draw(whole), draw(stretched)}});
+      check_fast_activation({.op = op, .inputs = {draw(stretched), draw(whole)}});
+    }
   }
 }
 

@@ -151,18 +151,37 @@ TY_VECTOR V sigmoid_vector(V x) {
   return over(one, plus(one, exp_vector(minus(same_in_all(x, 0.0F), x))));
 }
 
-// Gelu by the error function, within 2e-7 of the larger of 1 and |x|. erfc of a magnitude z is
-// exp(-z^2) times a polynomial of 1 / (1 + p z) (Abramowitz and Stegun, 7.1.26).
+// Of the normal distribution at x: what lies below, within 1e-7, and exp(-x^2 / 2).
 template <typename V>
-TY_VECTOR V gelu_vector(V x) {
+struct NormalAt {
+  V below;
+  V bell;
+};
+
+// erfc of a magnitude z is exp(-z^2) times a polynomial of 1 / (1 + p z) (Abramowitz and Stegun,
+// 7.1.26).
+template <typename V>
+TY_VECTOR NormalAt<V> normal_vector(V x) {
   const V one = same_in_all(x, 1.0F);
   const V z = times(magnitude_of(x), same_in_all(x, 0.707106781F));
   const V t = over(one, times_plus(z, same_in_all(x, 0.3275911F), one));
+  const V bell = exp_vector(minus_times(z, z, same_in_all(x, 0.0F)));
   const V tail = times(
       polynomial(t, {1.061405429F, -1.453152027F, 1.421413741F, -0.284496736F, 0.254829592F, 0.0F}),
-      exp_vector(minus_times(z, z, same_in_all(x, 0.0F))));
+      bell);
   const V half = times(tail, same_in_all(x, 0.5F));
-  return times(x, where_less(x, same_in_all(x, 0.0F), half, minus(one, half)));
+  return {where_less(x, same_in_all(x, 0.0F), half, minus(one, half)), bell};
+}
+
+// Gelu by the error function, within 2e-7 of the larger of 1 and |x|, and its derivative.
+template <typename V>
+TY_VECTOR V gelu_vector(V x) {
+  return times(x, normal_vector(x).below);
+}
+template <typename V>
+TY_VECTOR V gelu_slope_vector(V x) {
+  const NormalAt<V> normal = normal_vector(x);
+  return times_plus(times(x, same_in_all(x, 0.398942280F)), normal.bell, normal.below);
 }
 
 // Gelu by tanh: x / (1 + exp(-2 u)), u = sqrt(2 / pi) (x + 0.044715 x^3).
@@ -170,6 +189,17 @@ template <typename V>
 TY_VECTOR V gelu_by_tanh_vector(V x) {
   const V inner = times_plus(times(x, x), same_in_all(x, 0.044715F), same_in_all(x, 1.0F));
   return times(x, sigmoid_vector(times(times(x, inner), same_in_all(x, 1.59576912F))));
+}
+
+// Its derivative: s + x s (1 - s) (2 u)' with s = 1 / (1 + exp(-2 u)).
+template <typename V>
+TY_VECTOR V gelu_by_tanh_slope_vector(V x) {
+  const V one = same_in_all(x, 1.0F);
+  const V square = times(x, x);
+  const V scaled = times(x, same_in_all(x, 1.59576912F));
+  const V s = sigmoid_vector(times(scaled, times_plus(square, same_in_all(x, 0.044715F), one)));
+  const V steep = times(scaled, times_plus(square, same_in_all(x, 0.134145F), one));
+  return times_plus(times(s, minus(one, s)), steep, s);
 }
 
 inline float sum_of(__m256 v) {
