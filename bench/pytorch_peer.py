@@ -115,6 +115,14 @@ def build(name):
     return getattr(torchvision.models, name)(), (3, 224, 224), 1000
 
 
+def blas_library():
+    """The folder and file of the matrix products PyTorch was started with: they differ sixfold."""
+    with open("/proc/self/maps") as maps:
+        paths = {line.split()[-1] for line in maps if "blas" in line or "mkl_" in line}
+    paths = sorted(paths, key=lambda path: ("libblas" in path, path))
+    return "/".join(paths[0].split("/")[-2:]) if paths else "its own"
+
+
 def main():
     name, (batch, threads, warmup, runs) = sys.argv[1], map(int, sys.argv[2:6])
     torch.set_num_threads(threads)
@@ -134,7 +142,7 @@ def main():
         optimizer.step()
         if run >= warmup:
             times.append((time.perf_counter() - begin) * 1e3)
-    print(json.dumps({"version": torch.__version__, "median_ms": statistics.median(times),
+    print(json.dumps({"version": torch.__version__, "blas": blas_library(), "median_ms": statistics.median(times),
                       "min_ms": min(times),
                       "peak_memory_bytes":
                           resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}))
