@@ -28,11 +28,11 @@ Graph specialized(const Graph& graph, std::span<const Tensor* const> inputs) {
 
 }  // namespace
 
-PlanCache plans_of(Graph graph, const CompileOptions& options) {
+PlanCache plans_of(Graph graph, const CompileOptions& options, int64_t most_bytes) {
   auto shared = std::make_shared<const Graph>(std::move(graph));
   return PlanCache(
       [shared](std::span<const Tensor* const> inputs) { return specialized(*shared, inputs); },
-      options);
+      options, PlanCache::kMostPlans, most_bytes);
 }
 
 }  // namespace trainyard::runtime

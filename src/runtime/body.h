@@ -6,7 +6,8 @@
 namespace trainyard::runtime {
 
 // Dimensions of the graph's inputs may be unknown. Inputs are of their element types and ranks; the
-// plans throw Error as inference does.
-PlanCache plans_of(Graph graph, const CompileOptions& options);
+// plans throw Error as inference does, and for more than `most_bytes`.
+PlanCache plans_of(Graph graph, const CompileOptions& options,
+                   int64_t most_bytes = PlanCache::kAnyBytes);
 
 }  // namespace trainyard::runtime

@@ -11,8 +11,8 @@ namespace {
 
 using Inputs = std::span<const Tensor* const>;
 
-// What a loop may carry and gather; a loop that means it needs far less.
-constexpr int64_t kMostBytes = int64_t{4} << 30;
+// What a loop may carry, gather, and take for a round; a loop that means it needs far less.
+constexpr int64_t kMostBytes = int64_t{2} << 30;
 
 std::vector<const Tensor*> pointers(const std::vector<Tensor>& tensors) {
   std::vector<const Tensor*> list;
@@ -78,7 +78,10 @@ struct ControlFlow::Impl {
     options.states.clear();
     options.observer = nullptr;
     for (const char* name : {"then_branch", "else_branch", "body"}) {
-      if (node.has_attr(name)) bodies.push_back(plans_of(*node.attr_graph(name), options));
+      if (!node.has_attr(name)) continue;
+      // A branch runs once; the values of a loop may grow from round to round.
+      const int64_t most = node.op() == "If" ? PlanCache::kAnyBytes : kMostBytes;
+      bodies.push_back(plans_of(*node.attr_graph(name), options, most));
     }
   }
 

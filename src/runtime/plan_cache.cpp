@@ -1,5 +1,7 @@
 #include "runtime/plan_cache.h"
 
+#include "base/error.h"
+
 namespace trainyard::runtime {
 namespace {
 
@@ -9,6 +11,19 @@ bool fits(const std::vector<Shape>& shapes, std::span<const Tensor* const> input
     if (shapes[i] != inputs[i]->shape()) return false;
   }
   return true;
+}
+
+// Sizes that only the run will tell count as nothing.
+int64_t bytes_of_plan(const Executable& executable) {
+  int64_t bytes = executable.arena_bytes();
+  const auto add = [&](const auto& values) {
+    for (const auto& value : values) {
+      if (value.type.shape.is_static()) bytes += value.type.num_bytes();
+    }
+  };
+  add(executable.inputs());
+  add(executable.outputs());
+  return bytes;
 }
 
 }  // namespace
@@ -21,10 +36,25 @@ ExecutionContext& PlanCache::context_for(std::span<const Tensor* const> inputs) 
   }
   Plan plan;
   for (const Tensor* input : inputs) plan.shapes.push_back(input->shape());
-  plan.context = std::make_unique<ExecutionContext>(compile(specialize_(inputs), options_));
+  Executable executable = compile(specialize_(inputs), options_);
+  plan.bytes = bytes_of_plan(executable);
+  TY_REQUIRE(plan.bytes <= most_bytes_, "it would take {} bytes, {} are allowed", plan.bytes,
+             most_bytes_);
+  make_room(plan.bytes);
+  plan.context = std::make_unique<ExecutionContext>(std::move(executable));
   plans_.push_front(std::move(plan));
-  if (plans_.size() > most_plans_) plans_.pop_back();
   return *plans_.front().context;
+}
+
+void PlanCache::make_room(int64_t bytes) {
+  int64_t kept = 0;
+  size_t count = 1;
+  auto plan = plans_.begin();
+  for (; plan != plans_.end() && count < most_plans_; ++plan, ++count) {
+    if (plan->bytes > most_bytes_ - bytes - kept) break;
+    kept += plan->bytes;
+  }
+  plans_.erase(plan, plans_.end());
 }
 
 std::vector<Tensor> PlanCache::run(std::span<const Tensor* const> inputs) {

@@ -43,6 +43,18 @@ TEST(PlanCache, TheLeastRecentlyUsedGoes) {
   EXPECT_EQ(made, 4);
 }
 
+// A plan of n numbers takes up to 12 n bytes: what goes in, what comes out, what lies between.
+TEST(PlanCache, PlansShareTheirBytes) {
+  PlanCache plans = plans_of(relu_of_any_length(Shape::kUnknown), {}, 6000);
+  run_length(plans, 100);
+  run_length(plans, 101);
+  EXPECT_EQ(plans.num_plans(), 2U);
+  run_length(plans, 450);
+  EXPECT_EQ(plans.num_plans(), 1U);
+  EXPECT_THROW(run_length(plans, 1000), Error);
+  EXPECT_EQ(plans.num_plans(), 1U);
+}
+
 TEST(PlanCache, AShapeThatCannotBeLeavesThePlansThatAre) {
   PlanCache plans(
       [](std::span<const Tensor* const> inputs) {
