@@ -85,6 +85,7 @@ GivenValues read_values(const fs::path& set, std::string_view kind, std::span<co
     auto value = onnx_io::import_value(path, form);
     if (i < names.size() && form == Form::kTensor) {
       given.options.shapes[names[i]] = value->at(0).shape();
+      given.options.values[names[i]] = std::make_shared<const Tensor>(value->at(0).clone());
     } else if (i < names.size()) {
       auto& shapes = given.options.lists[names[i]];
       if (value) shapes.emplace();

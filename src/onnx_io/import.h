@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,10 @@ struct ImportOptions {
   std::map<std::string, Shape> shapes;
   // Elements of the inputs that are sequences or optional values; none: an absent one.
   std::map<std::string, std::optional<std::vector<Shape>>> lists = {};
+  // What inputs will be given, where that is known: it tells how long sequences are, which of them
+  // a position means and how often a loop that carries them runs. Where that is asked, the graph
+  // is right for these values alone.
+  std::map<std::string, std::shared_ptr<const Tensor>> values = {};
 };
 
 // Throws Error naming file, node and reason for a file that is damaged, wrong, or asks for what

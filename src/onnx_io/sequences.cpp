@@ -42,6 +42,8 @@ void SequenceReplacer::expand_inputs(const ImportOptions& options) {
   for (const DeclaredInput& given : graph_.inputs) {
     if (given.form == DeclaredInput::Form::kTensor) {
       inputs.push_back(given);
+      const auto value = options.values.find(given.name);
+      if (value != options.values.end()) constants_[given.name] = value->second;
       continue;
     }
     const auto shapes = options.lists.find(given.name);

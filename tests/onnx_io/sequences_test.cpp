@@ -112,6 +112,18 @@ TEST(Sequences, PositionsThatOnlyTheRunKnowsAreRefused) {
       << error_with(model);
 }
 
+TEST(Sequences, PositionsMayBeToldWithTheInputs) {
+  onnx::ModelProto model = at_model(0);
+  model.mutable_graph()->clear_initializer();
+  add_input(model, "at", {"1"}, onnx::TensorProto::INT64);
+  ImportOptions options;
+  options.values["at"] = std::make_shared<const Tensor>(Tensor::of_ints(std::vector<int64_t>{1}));
+  const Graph graph = import_with(model, options);
+  EXPECT_EQ(names_of(graph, graph.inputs()), (Texts{"a", "b", "c", "at"}));
+  const Node& node = graph.node(graph.value(graph.outputs()[0]).producer);
+  EXPECT_EQ(graph.value(node.inputs[0]).name, "b");
+}
+
 TEST(Sequences, InputsAndOutputsAreTheirElements) {
   onnx::ModelProto model = empty_model();
   add_sequence_input(model, "s");
