@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "onnx_io/adapters.h"
+#include "onnx_io/gradient_node.h"
 #include "ops/inference.h"
 
 namespace trainyard::onnx_io {
@@ -45,6 +46,7 @@ void find_free(const FileGraph& graph, std::unordered_set<std::string>& found) {
 // Everything a node reads, what its bodies read included.
 std::vector<std::string> names_read(const FileNode& node) {
   std::vector<std::string> names = node.inputs;
+  if (is_gradient(node)) names.push_back(differentiated_by(node));
   for (const auto& [attribute, body] : node.graphs) {
     std::unordered_set<std::string> free;
     find_free(*body, free);
@@ -241,7 +243,9 @@ void GraphImporter::add_node(const FileNode& node) {
   TY_REQUIRE(static_cast<size_t>(named) == own.size(), "{}: two of its outputs have one name",
              where);
   try {
-    if (add_constant(node) || add_filled(node) || add_control_flow(node)) return;
+    if (add_constant(node) || add_filled(node) || add_control_flow(node) || add_gradient(node)) {
+      return;
+    }
   } catch (const Error& problem) {
     throw_error("{}: {}", where, problem.what());
   }

@@ -52,6 +52,9 @@ class GraphImporter {
   bool add_filled(const FileNode& node);
   void set_outputs();
 
+  // Gradient of ai.onnx.preview.training (gradient_node.cpp).
+  bool add_gradient(const FileNode& node);
+
   // Control flow (control_flow.cpp).
   bool add_control_flow(const FileNode& node);
   void add_if(const FileNode& node);

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "onnx_io/adapters.h"
 #include "onnx_io/functions.h"
+#include "onnx_io/gradient_node.h"
 #include "onnx_io/proto.h"
 #include "onnx_io/sequences.h"
 #include "onnx_io/tensor_reader.h"
@@ -52,7 +53,7 @@ int64_t default_opset(const onnx::ModelProto& model) {
 void find_missing(const FileGraph& graph, std::set<std::string>& missing) {
   for (const FileNode& node : graph.nodes) {
     const bool is_list = node.domain.empty() && is_sequence_operator(node.op);
-    if (!is_list && !is_known_operator(node.domain, node.op)) {
+    if (!is_list && !is_gradient(node) && !is_known_operator(node.domain, node.op)) {
       missing.insert(node.domain.empty() ? node.op : fmt::format("{} ({})", node.op, node.domain));
     }
     for (const auto& [name, body] : node.graphs) find_missing(*body, missing);
