@@ -100,7 +100,6 @@ class Study {
   }
 
   TransferResult run() {
-    warn_of_folded_normalization();
     for (const TransferMode& mode : config_.modes) {
       for (const double rate : config_.rates) result_.runs.push_back(run_one(mode, rate));
     }
@@ -117,17 +116,6 @@ class Study {
   }
 
  private:
-  // Such weights lose what they know at rates that others take (docs/results/transfer.md).
-  void warn_of_folded_normalization() const {
-    const bool moves =
-        std::any_of(config_.modes.begin(), config_.modes.end(),
-                    [](const auto& mode) { return mode.kind != TransferMode::Kind::kFeatures; });
-    if (!hooks_.note || !moves || !has_folded_normalization(network_.graph)) return;
-    hooks_.note(
-        "normalization was folded into these weights, so that training more than the last layer "
-        "needs a low rate; 'weights convert --statistics DATA' gives it back");
-  }
-
   train::TrainConfig settings_of_run(const TransferMode& mode, double rate) const {
     train::TrainConfig config = config_.training;
     config.learning_rate = rate;

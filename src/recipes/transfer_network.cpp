@@ -151,24 +151,6 @@ std::string discriminative_rates(const TransferNetwork& network, double factor) 
   return join(shares, ",");
 }
 
-bool has_folded_normalization(const Graph& graph) {
-  const auto all_are = [&](ValueId id, float wanted) {
-    const Tensor* values = graph.value(id).constant.get();
-    if (values == nullptr) return false;
-    const std::span<const float> numbers = values->values<float>();
-    return std::all_of(numbers.begin(), numbers.end(),
-                       [&](float number) { return number == wanted; });
-  };
-  bool any = false;
-  for (const NodeId id : graph.node_ids()) {
-    const Node& node = graph.node(id);
-    if (node.op != "BatchNormalization") continue;
-    any = true;
-    if (!all_are(node.inputs[3], 0.0F) || !all_are(node.inputs[4], 1.0F)) return false;
-  }
-  return any;
-}
-
 std::string fitting_steps(const data::Dataset& set, const Shape& input) {
   // Of the shorter side, the middle that is looked at: 224 of 256, as ImageNet's networks are used.
   constexpr double kMiddle = 0.875;

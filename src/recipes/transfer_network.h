@@ -48,10 +48,6 @@ std::vector<std::string> frozen_parameters(const TransferNetwork& network,
 // itself. Empty for a factor of 1.
 std::string discriminative_rates(const TransferNetwork& network, double factor);
 
-// Whether the running statistics of its normalization do nothing: means of zero, variances of one.
-// So it is where normalization was folded into the weights, which then depend on each other.
-bool has_folded_normalization(const Graph& graph);
-
 // Steps from a picture of the set to an input of this shape (1 x channels x height x width) for
 // those who say nothing: resized, gray or colored as needed, normalized.
 std::string fitting_steps(const data::Dataset& set, const Shape& input);

@@ -99,32 +99,6 @@ TEST(TransferNetwork, RefusesWhatHasNoLinearHead) {
             std::string::npos);
 }
 
-TEST(TransferNetwork, KnowsFoldedNormalization) {
-  Graph graph = with_weights("resnet20-cifar", 4);  // fresh statistics do nothing, as folded ones
-  EXPECT_TRUE(has_folded_normalization(graph));
-  Value& mean = graph.mutable_value(graph.find_value("bn1.running_mean"));
-  Tensor moved = mean.constant->clone();
-  moved.values<float>()[3] = 0.5F;
-  mean.constant = std::make_shared<const Tensor>(std::move(moved));
-  EXPECT_FALSE(has_folded_normalization(graph));
-  EXPECT_FALSE(has_folded_normalization(Graph()));
-}
-
-TEST_F(Transfer, SaysThatFoldedNormalizationNeedsALowRate) {
-  std::vector<std::string> notes;
-  hooks_.note = [&](const std::string& note) { notes.push_back(note); };
-  run(small_config({"features"}));
-  EXPECT_EQ(std::count_if(notes.begin(), notes.end(),
-                          [](const std::string& note) { return note.find("folded") != note.npos; }),
-            0);
-  TransferConfig config = small_config({"finetune"});
-  config.training.epochs = 1;
-  run(config);
-  EXPECT_EQ(std::count_if(notes.begin(), notes.end(),
-                          [](const std::string& note) { return note.find("folded") != note.npos; }),
-            1);
-}
-
 TEST(TransferNetwork, StepsFitPicturesToTheInput) {
   const auto gray = data::open_dataset("synthetic:1x28x28,classes=2,size=4", data::Split::kTrain);
   EXPECT_EQ(fitting_steps(*gray, {1, 3, 32, 32}), "resize:32x32,channels:3,normalize");
