@@ -100,6 +100,8 @@ TEST(Claims, StrongWeak) {
 constexpr const char* kTwoBatches =
     R"(.scaled[0].result |= (.weak += [.weak[] | .batch = 512 | if .workers > 1 then .speedup = 0.5 else . end]
        | .strong += [.strong[] | .global_batch = 512 | if .workers > 1 then .speedup = 0.8 else . end]))";
+constexpr const char* kLargest =
+    R"(.largest = [{result: {largest_batch: {limit_bytes: 67108864, batch: 900, predicted_bytes: 66060288, measured_bytes: 62914560}}}])";
 constexpr const char* kLosses =
     R"(.scaled[0].result.losses = [{"batch": 128, "workers": 2, "alone_s": 0.1, "independent_s": 0.1, "slowest_s": 0.1, "together_s": 0.11, "contention": 0, "unevenness": 0, "communication": 0.09, "efficiency": 0.91}])";
 
@@ -126,6 +128,14 @@ TEST(Claims, DataParallel) {
           "that is better than weak scaling with batch 512 and worse than weak scaling with batch "
           "128.",
           "scaling here"},
+         {kLargest,
+          "stays within 64.0 MiB is 900 for one worker: 63.0 MiB planned, 60.0 MiB measured.",
+          "does not fit"},
+         {(std::string(kLargest) + " | .largest[0].result.largest_batch.measured_bytes = 1e8")
+              .c_str(),
+          "which is more than planned and does not fit", ""},
+         {(std::string(kLargest) + " | .largest[0].result.largest_batch.batch = 0").c_str(),
+          "Not even a batch of one stays within 64.0 MiB", "planned"},
          {kLosses, "timed apart from those of table 1", "differs by"},
          {kLosses, "add up to 100 %.", "negative"},
          {(std::string(kLosses) + " | .scaled[0].result.losses[0].efficiency = 0.3").c_str(),

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -300,6 +301,16 @@ TEST(Labs, BuiltInOnesExpand) {
       EXPECT_FALSE(cells_of(lab, {.quick = quick, .set = {}}, "runs").empty()) << name;
     }
   }
+}
+
+// The report of data-parallel has a sentence about it, which needs the command to look for it.
+TEST(Labs, DataParallelLooksForTheLargestBatch) {
+  bool looks = false;
+  for (const Cell& cell : cells_of(load_lab("data-parallel"), {.quick = true, .set = {}}, "runs")) {
+    looks =
+        looks || std::find(cell.words.begin(), cell.words.end(), "--memory") != cell.words.end();
+  }
+  EXPECT_TRUE(looks);
 }
 
 // The warm-up of Goyal et al. rises from the rate of the small batch, a share of 64 / 1024 of the
