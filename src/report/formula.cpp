@@ -403,13 +403,36 @@ std::string part_mathml(const Part& part) {
       return part.text.find_first_not_of(' ') == std::string::npos
                  ? "<mspace width=\"0.4em\"/>"
                  : element("mtext", html_escaped(part.text));
-    case Part::kOpen:
-    case Part::kClose:
-      // As high as a line: those of f(x) beside a fraction are not as high as the fraction.
-      return "<mo stretchy=\"false\">" + html_escaped(part.text) + "</mo>";
     default:
       return element("mo", html_escaped(part.text == "-" ? "−" : part.text));
   }
+}
+
+// Whether a fraction stands between the parenthesis at `i` and its counterpart.
+bool encloses_fraction(const Row& row, size_t i) {
+  const bool opens = row[i]->kind == Part::kOpen;
+  int depth = 0;
+  // Counting down, the index passes below zero to the largest one.
+  for (size_t at = i; at < row.size(); at += opens ? 1 : size_t(-1)) {
+    if (row[at]->kind == Part::kFraction) return true;
+    depth += row[at]->kind == Part::kOpen ? 1 : row[at]->kind == Part::kClose ? -1 : 0;
+    if (depth == 0) return false;
+  }
+  return false;
+}
+
+// Parentheses are as high as what they enclose: those of f(x) do not grow with a fraction beside
+// them.
+std::string operator_mathml(const Row& row, size_t i) {
+  const bool parenthesis = row[i]->kind == Part::kOpen || row[i]->kind == Part::kClose;
+  if (parenthesis && !encloses_fraction(row, i)) {
+    return "<mo stretchy=\"false\">" + html_escaped(row[i]->text) + "</mo>";
+  }
+  // The sign of a number has no space around it, which an operator between two things has.
+  if (is_sign(row, i)) {
+    return fmt::format("<mo form=\"prefix\">{}</mo>", row[i]->text == "-" ? "−" : "+");
+  }
+  return part_mathml(*row[i]);
 }
 
 std::string row_mathml(const Row& row) {
@@ -417,10 +440,7 @@ std::string row_mathml(const Row& row) {
   std::string out;
   for (size_t i = 0; i < row.size(); ++i) {
     if (has_thin_space(row, i)) out += "<mspace width=\"0.2em\"/>";
-    // The sign of a number has no space around it, which an operator between two things has.
-    out += is_sign(row, i)
-               ? fmt::format("<mo form=\"prefix\">{}</mo>", row[i]->text == "-" ? "−" : "+")
-               : part_mathml(*row[i]);
+    out += operator_mathml(row, i);
   }
   return "<mrow>" + out + "</mrow>";
 }

@@ -35,6 +35,8 @@ TEST(Formula, IsMathMl) {
   EXPECT_NE(
       Formula(R"(l(k) = \frac{1}{k})").mathml().find("<mo stretchy=\"false\">(</mo><mi>k</mi>"),
       std::string::npos);
+  EXPECT_NE(Formula(R"(q = (\frac{w}{s}))").mathml().find("<mo>(</mo><mfrac>"), std::string::npos);
+  EXPECT_NE(Formula(R"(q = (\frac{w}{s}))").mathml().find("</mfrac><mo>)</mo>"), std::string::npos);
   EXPECT_EQ(Formula("a = -3").mathml(),
             "<math display=\"block\"><mrow><mi>a</mi><mo>=</mo><mo form=\"prefix\">−</mo><mn>3</mn>"
             "</mrow></math>");
