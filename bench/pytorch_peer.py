@@ -118,8 +118,10 @@ def build(name):
 def blas_library():
     """The folder and file of the matrix products PyTorch was started with: they differ sixfold."""
     with open("/proc/self/maps") as maps:
-        paths = {line.split()[-1] for line in maps if "blas" in line or "mkl_" in line}
-    paths = sorted(paths, key=lambda path: ("libblas" in path, path))
+        files = {line.split()[-1] for line in maps}
+    paths = [path for path in files if "blas" in path.split("/")[-1] or "libmkl" in path]
+    # What is only an alias of the library comes last.
+    paths.sort(key=lambda path: ("libblas" in path, path))
     return "/".join(paths[0].split("/")[-2:]) if paths else "its own"
 
 
