@@ -5,7 +5,7 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
-#include "serve/processor_time.h"
+#include "serve/load/processor_time.h"
 #include "serve/service.h"
 
 namespace trainyard::serve {

@@ -11,7 +11,7 @@
 #include <fmt/ostream.h>
 
 #include "base/file.h"
-#include "serve/idle_memory.h"
+#include "serve/models/idle_memory.h"
 
 namespace trainyard::serve {
 namespace {

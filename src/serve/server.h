@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "network/network.h"
-#include "serve/http_server.h"
+#include "serve/http/http_server.h"
 #include "serve/listener.h"
-#include "serve/registry.h"
+#include "serve/models/registry.h"
 #include "serve/service.h"
 
 namespace trainyard::serve {

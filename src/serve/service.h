@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "serve/access_log.h"
-#include "serve/http.h"
-#include "serve/loader.h"
-#include "serve/rate_limit.h"
-#include "serve/registry.h"
+#include "serve/http/access_log.h"
+#include "serve/http/http.h"
+#include "serve/http/rate_limit.h"
+#include "serve/models/loader.h"
+#include "serve/models/registry.h"
 
 namespace trainyard::serve {
 

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "base/json_reader.h"
+#include "serve/models/pictures.h"
 #include "serve/page.h"
-#include "serve/pictures.h"
 #include "serve/service.h"
 
 namespace trainyard::serve {

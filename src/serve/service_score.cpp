@@ -1,6 +1,6 @@
 // The calls of ONNX Runtime Server (2019).
 #include "base/random.h"
-#include "serve/score_codec.h"
+#include "serve/protocol/score_codec.h"
 #include "serve/service.h"
 
 namespace trainyard::serve {

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "serve/grpc/infer_messages.h"
-#include "serve/status.h"
+#include "serve/protocol/status.h"
 
 using namespace trainyard::serve;
 

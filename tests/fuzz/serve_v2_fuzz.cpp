@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/error.h"
-#include "serve/status.h"
-#include "serve/v2_codec.h"
+#include "serve/protocol/status.h"
+#include "serve/protocol/v2_codec.h"
 
 using namespace trainyard::serve;
 

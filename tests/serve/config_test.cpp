@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "serve/fixture.h"
-#include "serve/model_config.h"
+#include "serve/models/model_config.h"
 #include "support/temporary_folder.h"
 
 namespace trainyard::serve {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "ir/graph.h"
-#include "serve/registry.h"
+#include "serve/models/registry.h"
 
 namespace trainyard::serve {
 

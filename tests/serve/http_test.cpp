@@ -10,9 +10,9 @@
 #include "base/json.h"
 #include "data/compress.h"
 #include "serve/fixture.h"
-#include "serve/http_server.h"
-#include "serve/load.h"
-#include "serve/load_client.h"
+#include "serve/http/http_server.h"
+#include "serve/load/load.h"
+#include "serve/load/load_client.h"
 #include "serve/service.h"
 
 namespace trainyard::serve {

@@ -1,4 +1,4 @@
-#include "serve/job_queue.h"
+#include "serve/scheduling/job_queue.h"
 
 #include <thread>
 

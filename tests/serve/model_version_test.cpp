@@ -1,4 +1,4 @@
-#include "serve/model_version.h"
+#include "serve/models/model_version.h"
 
 #include <algorithm>
 #include <mutex>
@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "serve/fixture.h"
-#include "serve/idle_memory.h"
-#include "serve/status.h"
+#include "serve/models/idle_memory.h"
+#include "serve/protocol/status.h"
 
 namespace trainyard::serve {
 namespace {

@@ -1,5 +1,5 @@
 // Pictures for networks whose files say how they were trained.
-#include "serve/pictures.h"
+#include "serve/models/pictures.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 #include "onnx_io/export.h"
 #include "ops/builder.h"
 #include "serve/fixture.h"
-#include "serve/v2_codec.h"
+#include "serve/protocol/v2_codec.h"
 #include "support/temporary_folder.h"
 
 namespace trainyard::serve {

@@ -1,4 +1,4 @@
-#include "serve/v2_codec.h"
+#include "serve/protocol/v2_codec.h"
 
 #include <cstring>
 
@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "serve/fixture.h"
-#include "serve/status.h"
+#include "serve/protocol/status.h"
 
 namespace trainyard::serve {
 namespace {

@@ -4,7 +4,7 @@
 #include <ostream>
 
 #include "report/document.h"
-#include "serve/load.h"
+#include "serve/load/load.h"
 
 namespace trainyard::cli {
 

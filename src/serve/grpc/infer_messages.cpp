@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/wire.h"
-#include "serve/json_data.h"
-#include "serve/status.h"
+#include "serve/protocol/json_data.h"
+#include "serve/protocol/status.h"
 #include "tensor/dispatch.h"
 
 namespace trainyard::serve {

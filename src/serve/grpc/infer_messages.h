@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "serve/v2_codec.h"
+#include "serve/protocol/v2_codec.h"
 
 namespace trainyard::serve {
 

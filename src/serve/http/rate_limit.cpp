@@ -1,0 +1,31 @@
+#include "serve/http/rate_limit.h"
+
+#include <algorithm>
+
+namespace trainyard::serve {
+namespace {
+
+// Then those that are full again are forgotten.
+constexpr size_t kMostClients = 10'000;
+
+}  // namespace
+
+bool RateLimit::allows(const std::string& client, Clock::time_point now) {
+  if (rate_ <= 0) return true;
+  const double most = std::max(1.0, rate_);
+  const std::lock_guard lock(mutex_);
+  if (buckets_.size() > kMostClients) {
+    std::erase_if(buckets_, [&](const auto& entry) {
+      return std::chrono::duration<double>(now - entry.second.filled).count() * rate_ >= most;
+    });
+  }
+  Bucket& bucket = buckets_.try_emplace(client, Bucket{most, now}).first->second;
+  const double passed = std::chrono::duration<double>(now - bucket.filled).count();
+  bucket.tokens = std::min(most, bucket.tokens + passed * rate_);
+  bucket.filled = now;
+  if (bucket.tokens < 1) return false;
+  bucket.tokens -= 1;
+  return true;
+}
+
+}  // namespace trainyard::serve

@@ -1,0 +1,197 @@
+#include "serve/models/instance.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "serve/models/idle_memory.h"
+
+namespace trainyard::serve {
+namespace {
+
+// As many as a network keeps for shapes of requests, and its own sizes.
+constexpr size_t kMostContexts = 32;
+
+// Where a row lies: which job, and which of its rows.
+struct RowPlace {
+  size_t job = 0;
+  int64_t row = 0;
+};
+
+// The consecutive rows of jobs, one after another.
+class RowCursor {
+ public:
+  explicit RowCursor(std::span<Job* const> jobs) : jobs_(jobs) {}
+
+  // The place of the next row and how many rows of its job follow, at most `most`.
+  std::pair<RowPlace, int64_t> next(int64_t most) {
+    const RowPlace place = at_;
+    const int64_t count = std::min(most, jobs_[at_.job]->rows - at_.row);
+    at_.row += count;
+    if (at_.row == jobs_[at_.job]->rows) at_ = {at_.job + 1, 0};
+    return {place, count};
+  }
+
+ private:
+  std::span<Job* const> jobs_;
+  RowPlace at_;
+};
+
+int64_t row_bytes(const Tensor& tensor) {
+  return tensor.shape()[0] > 0 ? tensor.num_bytes() / tensor.shape()[0] : 0;
+}
+
+Tensor with_rows(const Tensor& like, int64_t rows) {
+  Shape shape = like.shape();
+  shape[0] = rows;
+  return {like.dtype(), shape};
+}
+
+}  // namespace
+
+runtime::ExecutionContext& Instance::context(const Shapes& shapes) {
+  const auto found = std::find_if(contexts_.begin(), contexts_.end(),
+                                  [&](const Entry& entry) { return entry.shapes == shapes; });
+  if (found != contexts_.end()) {
+    contexts_.splice(contexts_.begin(), contexts_, found);
+    return *contexts_.front().context;
+  }
+  runtime::Executable executable = network_.executable(shapes);
+  if (arena_.empty() || executable.arena_bytes() > arena_.num_bytes()) {
+    arena_ = Tensor(DType::kU8, Shape{executable.arena_bytes()});
+  }
+  contexts_.push_front(
+      {shapes, std::make_unique<runtime::ExecutionContext>(std::move(executable), arena_)});
+  if (contexts_.size() > kMostContexts) contexts_.pop_back();
+  return *contexts_.front().context;
+}
+
+std::vector<InferResult> Instance::run(std::span<Job* const> jobs) {
+  int64_t rows = 0;
+  for (Job* job : jobs) rows += job->rows;
+  std::vector<InferResult> results =
+      network_.max_batch() > 0 ? run_rows(jobs, rows) : run_alone(*jobs[0]);
+  const Clock::time_point now = Clock::now();
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    jobs[i]->request.times.finished = now;
+    results[i].times = jobs[i]->request.times;
+    results[i].batch = rows;
+  }
+  return results;
+}
+
+std::vector<InferResult> Instance::run_alone(Job& job) {
+  RequestTimes& times = job.request.times;
+  times.started = Clock::now();
+  runtime::ExecutionContext& running = context(job.shapes);
+  for (size_t i = 0; i < job.data.size(); ++i) {
+    Tensor& input = running.input(i);
+    if (input.num_bytes() > 0) {
+      std::memcpy(input.data(), job.data[i], static_cast<size_t>(input.num_bytes()));
+    }
+  }
+  times.computing = Clock::now();
+  running.run();
+  times.computed = Clock::now();
+  std::vector<InferResult> results(1);
+  for (size_t i = 0; i < running.num_outputs(); ++i) {
+    results[0].outputs.push_back({network_.outputs()[i].name, running.output(i).clone()});
+  }
+  return results;
+}
+
+std::vector<InferResult> Instance::run_rows(std::span<Job* const> jobs, int64_t rows) {
+  const Clock::time_point started = Clock::now();
+  Clock::duration computing{};
+  std::vector<InferResult> results(jobs.size());
+  RowCursor in(jobs);
+  RowCursor out(jobs);
+  Shapes shapes = jobs[0]->shapes;
+  while (rows > 0) {
+    const std::vector<int64_t>& sizes = network_.sizes();
+    const int64_t size = *std::prev(std::upper_bound(sizes.begin(), sizes.end(), rows));
+    rows -= size;
+    for (Shape& shape : shapes) shape[0] = size;
+    runtime::ExecutionContext& running = context(shapes);
+    for (int64_t filled = 0; filled < size;) {
+      const auto [place, count] = in.next(size - filled);
+      for (size_t i = 0; i < shapes.size(); ++i) {
+        Tensor& input = running.input(i);
+        const int64_t bytes = row_bytes(input);
+        if (bytes == 0) continue;
+        std::memcpy(static_cast<std::byte*>(input.data()) + filled * bytes,
+                    jobs[place.job]->data[i] + place.row * bytes,
+                    static_cast<size_t>(count * bytes));
+      }
+      filled += count;
+    }
+    const Clock::time_point begin = Clock::now();
+    running.run();
+    computing += Clock::now() - begin;
+    for (int64_t taken = 0; taken < size;) {
+      const auto [place, count] = out.next(size - taken);
+      std::vector<OutputTensor>& outputs = results[place.job].outputs;
+      for (size_t i = 0; i < running.num_outputs(); ++i) {
+        const Tensor& from = running.output(i);
+        TY_CHECK(from.shape().rank() > 0 && from.shape()[0] == size, "output {} has no rows", i);
+        if (outputs.size() == i) {
+          outputs.push_back({network_.outputs()[i].name, with_rows(from, jobs[place.job]->rows)});
+        }
+        const int64_t bytes = row_bytes(from);
+        if (bytes == 0) continue;
+        std::memcpy(static_cast<std::byte*>(outputs[i].data.data()) + place.row * bytes,
+                    static_cast<const std::byte*>(from.data()) + taken * bytes,
+                    static_cast<size_t>(count * bytes));
+      }
+      taken += count;
+    }
+  }
+  // Copies before and after the network count as input and output; of several runs, the sum.
+  const Clock::time_point now = Clock::now();
+  for (Job* job : jobs) {
+    RequestTimes& times = job->request.times;
+    times.started = started;
+    times.computed = now;
+    times.computing = now - computing;
+  }
+  return results;
+}
+
+int64_t Instance::warm_up(int64_t count) {
+  int64_t bytes = 0;
+  if (network_.has_open_dims()) return bytes;
+  // The largest first: its arena serves the others too.
+  const std::vector<int64_t>& sizes = network_.sizes();
+  for (auto size = sizes.rbegin(); size != sizes.rend(); ++size) {
+    const Shapes shapes = network_.shapes_of(*size);
+    for (int64_t i = 0; i < count; ++i) context(shapes).run();
+    bytes = std::max(bytes, network_.executable(shapes).constant_bytes());
+  }
+  return bytes + arena_.num_bytes();
+}
+
+Clock::duration Instance::time_of_largest() {
+  constexpr int kRuns = 5;
+  runtime::ExecutionContext& largest = context(network_.shapes_of(network_.sizes().back()));
+  Clock::duration best = Clock::duration::max();
+  for (int i = 0; i < kRuns; ++i) {
+    const Clock::time_point begin = Clock::now();
+    largest.run();
+    best = std::min(best, Clock::now() - begin);
+  }
+  return best;
+}
+
+// Several contexts share the arena, so that nothing in it is kept from one run to the next; inputs
+// are filled anew.
+void Instance::rest() {
+  const auto forget = [](Tensor& tensor) {
+    forget_pages(tensor.data(), static_cast<size_t>(tensor.num_bytes()));
+  };
+  if (!arena_.empty()) forget(arena_);
+  for (const Entry& entry : contexts_) {
+    for (size_t i = 0; i < network_.inputs().size(); ++i) forget(entry.context->input(i));
+  }
+}
+
+}  // namespace trainyard::serve

@@ -1,0 +1,47 @@
+// What computes: a network's contexts, used by one thread at a time.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "serve/scheduling/job.h"
+
+namespace trainyard::serve {
+
+class Instance {
+ public:
+  explicit Instance(Network& network) : network_(network) {}
+
+  // Computes the jobs together; they differ in their rows alone, and there is one if the network
+  // has no batch. Fills `times` of each; one result per job. Throws Error for bad data, which then
+  // holds for all of them.
+  std::vector<InferResult> run(std::span<Job* const> jobs);
+
+  // Compiles and runs every size so many times, on zeros. Returns the bytes of intermediate results
+  // and constants.
+  int64_t warm_up(int64_t count);
+
+  // How long the largest size takes, at best; of a network without open dimensions.
+  Clock::duration time_of_largest();
+
+  // Gives the memory of inputs and intermediate results back to the system; the next run gets it
+  // anew.
+  void rest();
+
+ private:
+  struct Entry {
+    Shapes shapes;
+    std::unique_ptr<runtime::ExecutionContext> context;
+  };
+  runtime::ExecutionContext& context(const Shapes& shapes);
+  std::vector<InferResult> run_alone(Job& job);
+  std::vector<InferResult> run_rows(std::span<Job* const> jobs, int64_t rows);
+
+  Network& network_;
+  Tensor arena_;               // of all contexts made since it last had to grow
+  std::list<Entry> contexts_;  // the last one used first
+};
+
+}  // namespace trainyard::serve

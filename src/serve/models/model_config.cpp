@@ -1,0 +1,280 @@
+#include "serve/models/model_config.h"
+
+#include <algorithm>
+#include <set>
+#include <type_traits>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json_reader.h"
+#include "base/yaml.h"
+
+namespace trainyard::serve {
+namespace {
+
+// TYPE_FP32 -> FP32, TYPE_STRING -> BYTES.
+std::string protocol_type(const std::string& type) {
+  const std::string name = type.starts_with("TYPE_") ? type.substr(5) : type;
+  return name == "STRING" ? "BYTES" : name;
+}
+
+std::string config_type(DType dtype) {
+  return "TYPE_" + std::string(protocol_name(dtype));
+}
+
+// Fields of one message: each is asked for once, and the rest is named.
+class Fields {
+ public:
+  Fields(const Json& message, std::string path, std::string_view origin,
+         std::vector<std::string>& ignored)
+      : message_(message), path_(std::move(path)), origin_(origin), ignored_(ignored) {
+    TY_REQUIRE(message.is_object(), "{}: '{}' is no message", origin, path_);
+  }
+  Fields(const Fields&) = delete;
+  Fields& operator=(const Fields&) = delete;
+  ~Fields() {
+    for (const auto& [name, value] : message_.members()) {
+      if (!known_.contains(name)) ignored_.push_back(path_ + name);
+    }
+  }
+
+  const Json* find(const std::string& name) {
+    known_.insert(name);
+    return message_.find(name);
+  }
+  // A repeated field, which has one item if it is written once.
+  std::vector<const Json*> all(const std::string& name) {
+    std::vector<const Json*> items;
+    const Json* field = find(name);
+    if (field == nullptr) return items;
+    if (!field->is_array()) return {field};
+    for (const Json& item : field->items()) items.push_back(&item);
+    return items;
+  }
+  void read(const std::string& name, std::string& target) {
+    if (const Json* field = find(name)) target = named(name, [&] { return field->as_string(); });
+  }
+  void read(const std::string& name, bool& target) {
+    if (const Json* field = find(name)) target = named(name, [&] { return field->as_bool(); });
+  }
+  void read(const std::string& name, int64_t& target) {
+    if (const Json* field = find(name)) target = count(name, *field);
+  }
+  void read(const std::string& name, std::vector<int64_t>& target) {
+    for (const Json* item : all(name)) target.push_back(count(name, *item));
+  }
+  template <typename F>
+  void message(const std::string& name, F&& read_it) {
+    if (const Json* field = find(name)) {
+      Fields inner(*field, path_ + name + ".", origin_, ignored_);
+      read_it(inner);
+    }
+  }
+  template <typename F>
+  void messages(const std::string& name, F&& read_it) {
+    for (const Json* item : all(name)) {
+      Fields inner(*item, path_ + name + ".", origin_, ignored_);
+      read_it(inner);
+    }
+  }
+
+ private:
+  template <typename F>
+  std::invoke_result_t<F> named(const std::string& name, F&& get) {
+    try {
+      return get();
+    } catch (const Error& error) {
+      throw_error("{}: field '{}{}': {}", origin_, path_, name, error.what());
+    }
+  }
+  // A text of digits will do, since that is how protobuf's JSON has 64-bit numbers.
+  int64_t count(const std::string& name, const Json& field) {
+    const int64_t value = named(name, [&] {
+      if (!field.is_string()) return field.as_int();
+      JsonReader digits(field.as_string(), "the text");
+      return digits.integer();
+    });
+    const bool dims = name == "dims";
+    TY_REQUIRE(value >= (dims ? -1 : 0) && value <= (int64_t{1} << 40),
+               "{}: field '{}{}' is {}, expected {} or more", origin_, path_, name, value,
+               dims ? -1 : 0);
+    return value;
+  }
+
+  const Json& message_;
+  std::string path_;
+  std::string_view origin_;
+  std::vector<std::string>& ignored_;
+  std::set<std::string> known_;
+};
+
+void read_tensors(Fields& fields, const std::string& name, std::vector<TensorSpec>& specs,
+                  std::string& labels, std::string_view origin) {
+  fields.messages(name, [&](Fields& tensor) {
+    TensorSpec spec;
+    std::string type;
+    std::string file;
+    tensor.read("name", spec.name);
+    tensor.read("data_type", type);
+    tensor.read("dims", spec.dims);
+    tensor.read("label_filename", file);
+    if (labels.empty()) labels = file;
+    spec.dtype = dtype_from_protocol(protocol_type(type), fmt::format("{}: {}", origin, name));
+    specs.push_back(std::move(spec));
+  });
+}
+
+void read_queue_policy(Fields& batching, ModelConfig& config) {
+  batching.message("default_queue_policy", [&](Fields& policy) {
+    int64_t timeout = 0;
+    policy.read("default_timeout_microseconds", timeout);
+    if (timeout > 0) config.default_timeout = std::chrono::microseconds(timeout);
+    policy.read("allow_timeout_override", config.allow_timeout_override);
+    policy.read("max_queue_size", config.max_queue);
+    std::string action = "REJECT";
+    policy.read("timeout_action", action);
+    if (action != "REJECT") config.ignored.push_back("timeout_action: " + action);
+  });
+}
+
+void read_batching(Fields& fields, ModelConfig& config) {
+  fields.message("dynamic_batching", [&](Fields& batching) {
+    config.preferred_batches.clear();
+    batching.read("preferred_batch_size", config.preferred_batches);
+    int64_t delay = config.max_delay.count();
+    batching.read("max_queue_delay_microseconds", delay);
+    config.max_delay = std::chrono::microseconds(delay);
+    batching.read("preserve_ordering", config.preserve_order);
+    batching.read("priority_levels", config.priority_levels);
+    batching.read("default_priority_level", config.default_priority);
+    read_queue_policy(batching, config);
+  });
+}
+
+void read_versions(Fields& fields, ModelConfig& config) {
+  fields.message("version_policy", [&](Fields& policy) {
+    policy.message("latest",
+                   [&](Fields& latest) { latest.read("num_versions", config.versions.latest); });
+    policy.message("all", [&](Fields&) { config.versions.latest = 0; });
+    policy.message("specific",
+                   [&](Fields& specific) { specific.read("versions", config.versions.listed); });
+  });
+}
+
+void read_instances(Fields& fields, ModelConfig& config) {
+  int64_t instances = 0;
+  fields.messages("instance_group", [&](Fields& group) {
+    int64_t count = 1;
+    group.read("count", count);
+    std::string kind = "KIND_CPU";
+    group.read("kind", kind);
+    if (kind != "KIND_CPU" && kind != "KIND_AUTO") config.ignored.push_back("kind: " + kind);
+    instances += count;
+  });
+  if (instances > 0) config.instances = instances;
+}
+
+void read_fields(const Json& tree, ModelConfig& config, std::string_view origin) {
+  Fields fields(tree, "", origin, config.ignored);
+  fields.read("name", config.name);
+  fields.read("platform", config.platform);
+  fields.find("backend");
+  fields.find("default_model_filename");
+  if (fields.find("max_batch_size") != nullptr) {
+    int64_t most = 0;
+    fields.read("max_batch_size", most);
+    config.max_batch = most;
+  }
+  config.inputs.clear();
+  config.outputs.clear();
+  read_tensors(fields, "input", config.inputs, config.label_file, origin);
+  read_tensors(fields, "output", config.outputs, config.label_file, origin);
+  read_batching(fields, config);
+  read_versions(fields, config);
+  read_instances(fields, config);
+  fields.message("response_cache",
+                 [&](Fields& cache) { cache.read("enable", config.response_cache); });
+  fields.messages("model_warmup", [&](Fields& warmup) {
+    WarmUp entry;
+    warmup.read("name", entry.name);
+    warmup.read("batch_size", entry.batch);
+    warmup.read("count", entry.count);
+    warmup.find("inputs");  // random numbers of the network's own types are used
+    config.warm_ups.push_back(std::move(entry));
+  });
+  fields.message("optimization", [&](Fields& optimization) {
+    optimization.message("execution", [&](Fields& e) { e.read("threads", config.threads); });
+  });
+}
+
+}  // namespace
+
+ModelConfig read_config(const Json& tree, ModelConfig config, std::string_view origin) {
+  config.ignored.clear();
+  read_fields(tree, config, origin);
+  return config;
+}
+
+ModelConfig load_config(const std::filesystem::path& folder, const ModelConfig& defaults) {
+  ModelConfig config = defaults;
+  config.name = folder.filename().string();
+  constexpr int64_t kMostBytes = 1 << 20;
+  const std::filesystem::path text = folder / "config.pbtxt";
+  const std::filesystem::path yaml = folder / "config.yaml";
+  if (std::filesystem::exists(text)) {
+    config = read_config(parse_text_proto(read_file(text, kMostBytes), text.string()), config,
+                         text.string());
+  } else if (std::filesystem::exists(yaml)) {
+    config = read_config(YamlDocument::parse(read_file(yaml, kMostBytes), yaml.string())->json(),
+                         config, yaml.string());
+  }
+  TY_REQUIRE(config.name == folder.filename().string(),
+             "{}: the name is '{}', expected that of the folder, '{}'", folder.string(),
+             config.name, folder.filename().string());
+  return config;
+}
+
+namespace {
+
+Json tensors_json(const std::vector<TensorSpec>& specs) {
+  Json list = Json::array();
+  for (const TensorSpec& spec : specs) {
+    list.push_back(Json::object({{"name", spec.name},
+                                 {"data_type", config_type(spec.dtype)},
+                                 {"dims", Json::array_of(spec.dims)}}));
+  }
+  return list;
+}
+
+}  // namespace
+
+Json config_json(const ModelConfig& config) {
+  Json out = Json::object({{"name", config.name},
+                           {"platform", config.platform},
+                           {"backend", "onnxruntime"},
+                           {"max_batch_size", config.max_batch.value_or(0)},
+                           {"input", tensors_json(config.inputs)},
+                           {"output", tensors_json(config.outputs)}});
+  if (!config.versions.listed.empty()) {
+    out["version_policy"]["specific"]["versions"] = Json::array_of(config.versions.listed);
+  } else if (config.versions.latest > 0) {
+    out["version_policy"]["latest"]["num_versions"] = config.versions.latest;
+  } else {
+    out["version_policy"]["all"] = Json::object();
+  }
+  if (config.max_batch.value_or(0) > 0) {
+    Json& batching = out["dynamic_batching"];
+    batching["preferred_batch_size"] = Json::array_of(config.preferred_batches);
+    batching["max_queue_delay_microseconds"] = static_cast<int64_t>(config.max_delay.count());
+    batching["preserve_ordering"] = config.preserve_order;
+    batching["priority_levels"] = config.priority_levels;
+    batching["default_priority_level"] = config.default_priority;
+    batching["default_queue_policy"]["max_queue_size"] = config.max_queue;
+  }
+  Json group = Json::object({{"count", config.instances}, {"kind", "KIND_CPU"}});
+  out["instance_group"].push_back(std::move(group));
+  out["response_cache"]["enable"] = config.response_cache;
+  return out;
+}
+
+}  // namespace trainyard::serve

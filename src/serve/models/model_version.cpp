@@ -1,0 +1,268 @@
+#include "serve/models/model_version.h"
+
+#include <algorithm>
+#include <exception>
+#include <malloc.h>
+
+#include "base/error.h"
+#include "serve/models/idle_memory.h"
+#include "serve/protocol/status.h"
+
+namespace trainyard::serve {
+namespace {
+
+// Without requests for so long, memory is given back; having it again costs the next one some
+// milliseconds.
+constexpr std::chrono::seconds kIdle{10};
+
+constexpr int64_t kMostInstances = 64;
+
+// A batch that takes no longer is not worth waking a worker for; a thread that serves connections
+// may be kept from them for so long.
+constexpr std::chrono::milliseconds kQuick{1};
+
+int threads_of(const ModelConfig& config, int cores) {
+  TY_REQUIRE(config.instances >= 0 && config.instances <= kMostInstances,
+             "model '{}': {} instances, expected 1 to {}", config.name, config.instances,
+             kMostInstances);
+  if (config.threads > 0) return static_cast<int>(config.threads);
+  return std::max(1, cores / static_cast<int>(std::max<int64_t>(1, config.instances)));
+}
+
+QueueOptions queue_options(const ModelConfig& config, const Network& network) {
+  return {.max_jobs = config.max_queue,
+          .max_rows = network.max_batch(),
+          .sizes = network.sizes(),
+          .max_delay = config.max_delay};
+}
+
+}  // namespace
+
+ModelVersion::ModelVersion(ModelConfig config, int64_t version, NetworkSource source, Shared shared)
+    : config_(std::move(config)),
+      version_(std::to_string(version)),
+      shared_(shared),
+      network_(std::move(source), config_, threads_of(config_, shared.gate.cores())),
+      queue_(queue_options(config_, network_)) {
+  int64_t warm_ups = 1;
+  for (const WarmUp& entry : config_.warm_ups) warm_ups = std::max(warm_ups, entry.count);
+  int64_t wanted = std::max<int64_t>(1, config_.instances);
+  for (int64_t i = 0; i < wanted; ++i) {
+    workers_.push_back(std::make_unique<Worker>(network_));
+    memory_bytes_ += workers_.back()->instance.warm_up(warm_ups);
+    // What is too small for several threads computes as many batches at the same time.
+    if (config_.instances == 0 && network_.is_small()) {
+      wanted = std::min<int64_t>(shared_.gate.cores(), kMostInstances);
+    }
+  }
+  config_.instances = wanted;
+  quick_ = network_.is_small() && config_.max_delay.count() == 0 &&
+           workers_[0]->instance.time_of_largest() <= kQuick;
+  network_.drop_source();
+  malloc_trim(0);  // what compiling needed goes back at once
+  running_ = workers_.size();
+  for (const auto& worker : workers_) {
+    worker->thread = std::thread([this, &worker = *worker] { work(worker); });
+  }
+}
+
+ModelVersion::~ModelVersion() {
+  shut_down(Clock::now());
+}
+
+bool ModelVersion::infer(InferRequest& request, InferDone& done, bool* left_to_caller) {
+  JobPointer job = make_job(network_, std::move(request), std::move(done));
+  if (config_.priority_levels > 0) {
+    const int64_t priority = job->request.priority;
+    if (priority > config_.priority_levels) {
+      refuse(Status::kBadRequest, "parameters.priority is {}, expected 1 to {} (0: the default)",
+             priority, config_.priority_levels);
+    }
+    job->priority = priority > 0 ? priority : config_.default_priority;
+  }
+  const auto timeout =
+      config_.allow_timeout_override &&
+              job->request.timeout.value_or(std::chrono::microseconds(0)).count() > 0
+          ? job->request.timeout
+          : config_.default_timeout;
+  if (timeout) job->deadline = Clock::now() + *timeout;
+  if (shared_.cache != nullptr && config_.response_cache) {
+    std::string key = ResponseCache::key(name(), version_, *job);
+    if (answer_from_cache(key, *job)) return true;
+    // The worker's answer is kept on its way out.
+    job->done = [this, key = std::move(key), done = std::move(job->done)](auto answer) mutable {
+      if (const auto* result = std::get_if<InferResult>(&answer)) {
+        shared_.cache->add(std::move(key), *result);
+      }
+      done(std::move(answer));
+    };
+  }
+  const bool here = left_to_caller != nullptr && quick_ && !queue_.takes_long(*job);
+  if (here) *left_to_caller = true;
+  switch (queue_.push(job, /*wakes=*/!here)) {
+    case JobQueue::Push::kDone:
+      return true;
+    case JobQueue::Push::kClosed:
+      request = std::move(job->request);
+      done = std::move(job->done);
+      return false;
+    case JobQueue::Push::kFull:
+      statistics_.add_failure(FailReason::kRejected, Clock::now() - job->request.times.arrived);
+      throw RequestError(Status::kUnavailable,
+                         fmt::format("model '{}': {} requests are waiting, which is the limit; "
+                                     "try again later",
+                                     name(), config_.max_queue),
+                         /*retry_after_s=*/1);
+  }
+  return false;
+}
+
+bool ModelVersion::answer_from_cache(const std::string& key, Job& job) {
+  const Clock::time_point begin = job.request.times.arrived;
+  std::optional<InferResult> found = shared_.cache->find(key);
+  statistics_.add_cache(found.has_value(), Clock::now() - begin);
+  if (!found) return false;
+  found->times = job.request.times;
+  found->from_cache = true;
+  job.done(std::move(*found));
+  return true;
+}
+
+void ModelVersion::work(Worker& worker) {
+  while (true) {
+    while (!queue_.wait_for_jobs(kIdle)) rest(worker);
+    TakenJobs taken = queue_.take();
+    if (taken.batch.empty() && taken.expired.empty()) break;
+    refuse_expired(taken.expired);
+    if (taken.batch.empty()) continue;
+    const ComputeGate::Pass pass(shared_.gate, network_.threads());
+    const std::lock_guard lock(worker.busy);
+    compute(worker.instance, taken.batch);
+    worker.last_used = Clock::now();
+    worker.rests = false;
+  }
+  {
+    const std::lock_guard lock(ending_);
+    --running_;
+  }
+  ended_.notify_all();
+}
+
+void ModelVersion::rest(Worker& worker) {
+  const std::lock_guard lock(worker.busy);
+  if (worker.rests || Clock::now() - worker.last_used < kIdle) return;
+  worker.instance.rest();
+  worker.rests = true;
+  forget_what_loading_needed();
+}
+
+void ModelVersion::compute_waiting() {
+  if (queue_.size() == 0) return;
+  for (const auto& worker : workers_) {
+    const std::unique_lock busy(worker->busy, std::try_to_lock);
+    if (!busy) continue;
+    const auto pass = ComputeGate::Pass::at_once(shared_.gate, network_.threads());
+    if (pass == nullptr) break;
+    TakenJobs taken = queue_.take_at_once();
+    refuse_expired(taken.expired);
+    if (taken.batch.empty()) break;
+    compute(worker->instance, taken.batch);
+    worker->last_used = Clock::now();
+    worker->rests = false;
+    return;
+  }
+  if (queue_.size() > 0) queue_.wake();
+}
+
+void ModelVersion::refuse_expired(std::vector<JobPointer>& expired) {
+  for (JobPointer& job : expired) {
+    fail(std::move(job),
+         std::make_exception_ptr(RequestError(
+             Status::kUnavailable,
+             fmt::format("model '{}': the request's time ran out while it waited", name()))),
+         FailReason::kRejected);
+  }
+}
+
+void ModelVersion::compute(Instance& instance, std::vector<JobPointer>& jobs) {
+  // A picture that cannot be decoded ends its own request alone.
+  for (JobPointer& job : jobs) {
+    try {
+      decode_pictures(network_, *job);
+    } catch (...) {
+      fail(std::move(job), std::current_exception(), FailReason::kOther);
+    }
+  }
+  std::erase(jobs, nullptr);
+  if (jobs.empty()) return;
+  std::vector<Job*> batch;
+  std::vector<int64_t> rows;
+  for (const JobPointer& job : jobs) {
+    batch.push_back(job.get());
+    rows.push_back(job->rows);
+  }
+  std::vector<InferResult> results;
+  try {
+    results = instance.run(batch);
+  } catch (...) {
+    // Whichever is to blame ends alone.
+    for (JobPointer& job : jobs) compute_alone(instance, std::move(job));
+    return;
+  }
+  statistics_.add_batch(results, rows);
+  for (size_t i = 0; i < jobs.size(); ++i) finish(std::move(jobs[i]), std::move(results[i]));
+}
+
+void ModelVersion::compute_alone(Instance& instance, JobPointer job) {
+  Job* const alone = job.get();
+  const int64_t rows = job->rows;
+  try {
+    std::vector<InferResult> results = instance.run({&alone, 1});
+    statistics_.add_batch(results, {&rows, 1});
+    finish(std::move(job), std::move(results[0]));
+  } catch (...) {
+    fail(std::move(job), std::current_exception(), FailReason::kBackend);
+  }
+}
+
+void ModelVersion::finish(JobPointer job, InferResult result) {
+  result.model = name();
+  result.version = version_;
+  answer(std::move(job), std::move(result));
+}
+
+void ModelVersion::answer(JobPointer job, std::variant<InferResult, std::exception_ptr> value) {
+  if (!config_.preserve_order) return job->done(std::move(value));
+  const uint64_t order = job->order;
+  // Copyable, as functions are.
+  auto kept = std::make_shared<std::pair<InferDone, decltype(value)>>(std::move(job->done),
+                                                                      std::move(value));
+  answers_.finish(order, [kept] { kept->first(std::move(kept->second)); });
+}
+
+void ModelVersion::fail(JobPointer job, const std::exception_ptr& problem, FailReason reason) {
+  statistics_.add_failure(reason, Clock::now() - job->request.times.arrived);
+  answer(std::move(job), problem);
+}
+
+void ModelVersion::shut_down(Clock::time_point until) {
+  queue_.close();
+  std::unique_lock lock(ending_);
+  if (!ended_.wait_until(lock, until, [&] { return running_ == 0; })) {
+    lock.unlock();
+    for (JobPointer& job : queue_.drop_all()) {
+      fail(std::move(job),
+           std::make_exception_ptr(RequestError(
+               Status::kUnavailable, fmt::format("model '{}' is being unloaded", name()))),
+           FailReason::kCanceled);
+    }
+  }
+  if (lock.owns_lock()) lock.unlock();
+  for (const auto& worker : workers_) {
+    if (worker->thread.joinable()) worker->thread.join();
+    const std::lock_guard none_computes(worker->busy);
+  }
+  if (shared_.cache != nullptr) shared_.cache->forget(name(), version_);
+}
+
+}  // namespace trainyard::serve

@@ -1,0 +1,93 @@
+// One version of a model that is being served: its network, its queue, its workers.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "serve/models/instance.h"
+#include "serve/models/model_config.h"
+#include "serve/scheduling/compute_gate.h"
+#include "serve/scheduling/job_queue.h"
+#include "serve/scheduling/ordered_answers.h"
+#include "serve/scheduling/response_cache.h"
+#include "serve/scheduling/statistics.h"
+
+namespace trainyard::serve {
+
+// What all models share; outlives them.
+struct Shared {
+  ComputeGate& gate;
+  ResponseCache* cache = nullptr;  // null: none
+};
+
+class ModelVersion {
+ public:
+  // Compiles, warms up and starts the workers. Throws Error or Failure saying why it cannot be
+  // served.
+  ModelVersion(ModelConfig config, int64_t version, NetworkSource source, Shared shared);
+  ~ModelVersion();
+  ModelVersion(const ModelVersion&) = delete;
+  ModelVersion& operator=(const ModelVersion&) = delete;
+
+  const std::string& name() const { return config_.name; }
+  const std::string& version() const { return version_; }
+  const ModelConfig& config() const { return config_; }
+  const Network& network() const { return network_; }
+  Statistics& statistics() { return statistics_; }
+  int64_t waiting() const { return queue_.size(); }
+  // Of weights and intermediate results, as far as the engine counts them.
+  int64_t memory_bytes() const { return memory_bytes_; }
+
+  // False if the version is being unloaded: request and done are then as they were. Throws
+  // RequestError for a request that does not fit, and kUnavailable if the queue is full. Otherwise
+  // `done` is called, from a worker or from here. Where waking a worker would take about as long
+  // as computing, `left_to_caller` is set, if it is given: who then calls compute_waiting() soon.
+  bool infer(InferRequest& request, InferDone& done, bool* left_to_caller = nullptr);
+  // Computes one batch of what waits, for at most about a millisecond; wakes a worker if another
+  // model has the cores. Does not throw.
+  void compute_waiting();
+
+  // Takes no more requests, computes those that wait until `until`, refuses the rest, ends the
+  // workers. Not to be called by a worker.
+  void shut_down(Clock::time_point until);
+
+ private:
+  // An instance and its thread.
+  struct Worker {
+    explicit Worker(Network& network) : instance(network) {}
+    Instance instance;
+    std::mutex busy;
+    Clock::time_point last_used = Clock::now();  // under `busy`
+    bool rests = false;
+    std::thread thread;
+  };
+
+  void work(Worker& worker);
+  void rest(Worker& worker);
+  void refuse_expired(std::vector<JobPointer>& expired);
+  void compute(Instance& instance, std::vector<JobPointer>& jobs);
+  void compute_alone(Instance& instance, JobPointer job);
+  void finish(JobPointer job, InferResult result);
+  void answer(JobPointer job, std::variant<InferResult, std::exception_ptr> value);
+  void fail(JobPointer job, const std::exception_ptr& problem, FailReason reason);
+  bool answer_from_cache(const std::string& key, Job& job);
+
+  ModelConfig config_;
+  std::string version_;
+  Shared shared_;
+  Network network_;
+  JobQueue queue_;
+  Statistics statistics_;
+  OrderedAnswers answers_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  int64_t memory_bytes_ = 0;
+  bool quick_ = false;  // batches may be computed by who brings requests
+  std::mutex ending_;
+  std::condition_variable ended_;
+  size_t running_ = 0;  // workers
+};
+
+}  // namespace trainyard::serve

@@ -1,0 +1,117 @@
+// One version of a network: where its graph comes from, what it takes and gives, and its compiled
+// forms, one per shape of the inputs.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/image.h"
+#include "data/pixels.h"
+#include "detect/priors.h"
+#include "network/network.h"
+#include "onnx_io/bind_inputs.h"
+#include "runtime/executable.h"
+#include "serve/models/model_config.h"
+#include "serve/protocol/tensor_types.h"
+
+namespace trainyard::serve {
+
+// How pictures become the network's input.
+struct PictureInput {
+  bool given = false;  // by who started the server, not by the file
+  // Of the input's own height, width and channels; where the file does not say how it was trained.
+  data::Preprocessing preprocessing;
+  struct Training {
+    data::PictureShape shape;  // of the data set
+    std::string steps;         // as data::apply_steps() takes them
+  };
+  std::optional<Training> training = {};
+};
+
+struct NetworkSource {
+  // May be called several times; throws Error for what cannot be bound.
+  std::function<Graph(const onnx_io::ImportOptions&)> build;
+  std::vector<onnx_io::DeclaredInput> declared;
+  std::vector<std::string> labels = {};
+  PictureInput picture = {};
+  std::vector<detect::PriorShape> shapes = {};  // of a detector's priors
+};
+
+// Reads the file into memory, so that it may change on the disk meanwhile (weights in files of
+// their own stay mapped). Labels and the steps from picture to input are those of its metadata.
+NetworkSource file_source(const std::filesystem::path& path);
+// MODEL as commands take it. Networks of the zoo have their batch in front.
+NetworkSource model_source(const network::Request& request);
+
+using Shapes = std::vector<Shape>;  // one per input
+
+class Network {
+ public:
+  // Completes `config`: the largest batch, the sizes in which rows are computed, and what the
+  // network takes and gives. Throws Error where file and configuration do not agree.
+  Network(NetworkSource source, ModelConfig& config, int threads);
+
+  // With the batch, which is -1, in front if there is one.
+  const std::vector<TensorSpec>& inputs() const { return inputs_; }
+  const std::vector<TensorSpec>& outputs() const { return outputs_; }
+  const std::vector<std::string>& labels() const { return source_.labels; }
+  // Rows that are computed together at most; 0: requests are computed one by one.
+  int64_t max_batch() const { return max_batch_; }
+  // Ascending; the first is 1.
+  const std::vector<int64_t>& sizes() const { return sizes_; }
+  bool takes_pictures() const;
+  // Its outputs are boxes, labels and scores of one picture, which is stretched to the input's
+  // size.
+  bool finds_objects() const { return finds_objects_; }
+  // f32[1, channels, height, width] of a network that takes pictures.
+  Tensor input_of(const data::Image& picture) const;
+  int threads() const { return threads_; }
+  // Its steps are too short for a second thread. Known once the first shape is compiled.
+  bool is_small() const { return small_; }
+
+  // Compiled if it is not there yet, which may take as long as loading did; only the last few
+  // shapes that are not of `sizes()` are kept. Thread-safe.
+  runtime::Executable executable(const Shapes& shapes);
+  // The shapes of `rows` rows, of a network without open dimensions but the batch.
+  Shapes shapes_of(int64_t rows) const;
+  bool has_open_dims() const { return has_open_dims_; }
+  // No more shapes will be asked for: frees what only compiling needs.
+  void drop_source();
+
+ private:
+  Graph build(const Shapes& shapes) const;
+  void probe(const ModelConfig& config);
+  void probe_alone();
+  void check_declared(const ModelConfig& config) const;
+  void check_training() const;
+  void prepare_detector(const Graph& graph);
+
+  NetworkSource source_;
+  int threads_;
+  std::vector<TensorSpec> inputs_;
+  std::vector<TensorSpec> outputs_;
+  int64_t max_batch_ = 0;
+  std::vector<int64_t> sizes_ = {1};
+  bool has_open_dims_ = false;
+  bool finds_objects_ = false;
+  bool small_ = false;
+  bool decodes_ = false;  // a detector whose file ends before that
+
+  struct Compiled {
+    Shapes shapes;
+    runtime::Executable executable;
+    bool kept = false;
+  };
+  std::mutex mutex_;
+  std::list<Compiled> compiled_;  // the last one used first
+};
+
+}  // namespace trainyard::serve

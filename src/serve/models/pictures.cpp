@@ -1,0 +1,127 @@
+#include "serve/models/pictures.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/text.h"
+#include "detect/annotate.h"
+#include "detect/draw.h"
+#include "serve/protocol/v2_codec.h"
+
+namespace trainyard::serve {
+namespace {
+
+bool has_classes(const TensorSpec& spec) {
+  return spec.dims.size() == 2 && spec.dims[1] > 1 && is_float(spec.dtype);
+}
+
+// What somebody with curl wants to see.
+InferRequest best_of_each(const Network& network) {
+  constexpr int64_t kBest = 5;
+  InferRequest wanted;
+  for (const TensorSpec& spec : network.outputs()) {
+    wanted.outputs.push_back(
+        {.name = spec.name, .classes = has_classes(spec) ? std::min(kBest, spec.dims[1]) : 0});
+  }
+  return wanted;
+}
+
+Json output_json(std::string_view name, std::string_view datatype, std::vector<int64_t> shape,
+                 Json data) {
+  return Json::object({{"name", name},
+                       {"datatype", datatype},
+                       {"shape", Json::array_of(shape)},
+                       {"data", std::move(data)}});
+}
+
+std::string objects_json(const InferResult& result, std::span<const detect::FoundObject> objects,
+                         std::span<const std::string> names) {
+  Json boxes = Json::array();
+  Json labels = Json::array();
+  Json scores = Json::array();
+  for (const detect::FoundObject& object : objects) {
+    const detect::Region& box = object.region;
+    for (const double side : {box.left, box.top, box.right, box.bottom}) boxes.push_back(side);
+    labels.push_back(detect::label_of(object.label, names));
+    scores.push_back(object.score);
+  }
+  const auto count = static_cast<int64_t>(objects.size());
+  Json outputs = Json::array();
+  outputs.push_back(output_json("boxes", "FP32", {count, 4}, std::move(boxes)));
+  outputs.push_back(output_json("labels", "BYTES", {count}, std::move(labels)));
+  outputs.push_back(output_json("scores", "FP32", {count}, std::move(scores)));
+  return Json::object({{"model_name", result.model},
+                       {"model_version", result.version},
+                       {"outputs", std::move(outputs)}})
+      .dump(-1);
+}
+
+// The best class of the first output that has classes, on the whole picture.
+void draw_class(data::Image& image, const InferResult& result, const Network& network) {
+  const auto& specs = network.outputs();
+  const auto found = std::find_if(specs.begin(), specs.end(), has_classes);
+  if (found == specs.end()) {
+    refuse(Status::kBadRequest,
+           "Accept is image/png, but model '{}' gives neither classes nor boxes to draw",
+           result.model);
+  }
+  const BestClasses best = best_classes(find_output(result, found->name), 1, network.labels());
+  const std::vector<std::string> parts = split(best.texts[0], ':');
+  detect::Mark mark{.region = {.left = 0,
+                               .top = 0,
+                               .right = static_cast<double>(image.width),
+                               .bottom = static_cast<double>(image.height)},
+                    .label = {}};
+  mark.label = parts.size() > 2 ? parts[2] : "class " + parts[1];
+  detect::draw_marks(image, {&mark, 1});
+}
+
+}  // namespace
+
+bool is_picture(std::string_view body) {
+  return body.starts_with("\xff\xd8\xff") || body.starts_with("\x89PNG\r\n");
+}
+
+PictureQuestion read_question(Body picture, std::string_view accept, std::string_view query) {
+  PictureQuestion question{.picture = std::move(picture)};
+  question.drawn = accept.find("image/png") != std::string_view::npos;
+  constexpr std::string_view kThreshold = "threshold=";
+  if (query.starts_with(kThreshold)) {
+    const std::string_view text = query.substr(kThreshold.size());
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), question.threshold);
+    if (read.ec != std::errc() || read.ptr != text.data() + text.size() ||
+        !(question.threshold >= 0 && question.threshold <= 1)) {
+      refuse(Status::kBadRequest, "threshold is '{}', expected a number from 0 to 1", text);
+    }
+  }
+  return question;
+}
+
+HttpResponse answer_question(const PictureQuestion& question, const InferResult& result,
+                             const Network& network) {
+  HttpResponse response;
+  std::vector<detect::FoundObject> objects;
+  if (network.finds_objects()) {
+    const data::PictureSize size = data::picture_size(*question.picture);
+    objects =
+        detect::found_objects(result.outputs[0].data, result.outputs[1].data,
+                              result.outputs[2].data, size.height, size.width, question.threshold);
+  }
+  if (question.drawn) {
+    data::Image image = data::decode_image(*question.picture, "the picture");
+    if (network.finds_objects()) {
+      detect::draw_objects(image, objects, network.labels());
+    } else {
+      draw_class(image, result, network);
+    }
+    response.content_type = "image/png";
+    response.body = data::encode_png(image);
+  } else if (network.finds_objects()) {
+    response.body = objects_json(result, objects, network.labels());
+  } else {
+    response.body = write_v2_response(best_of_each(network), result, network.labels()).body;
+  }
+  return response;
+}
+
+}  // namespace trainyard::serve

@@ -1,0 +1,349 @@
+#include "serve/models/registry.h"
+
+#include <algorithm>
+#include <charconv>
+#include <malloc.h>
+
+#include "base/error.h"
+#include "base/names_file.h"
+#include "base/text.h"
+#include "serve/protocol/status.h"
+
+namespace trainyard::serve {
+namespace {
+
+constexpr std::string_view kModelFile = "model.onnx";
+
+std::optional<int64_t> version_number(std::string_view text) {
+  int64_t number = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = result.ec == std::errc() && result.ptr == text.data() + text.size();
+  return whole && number > 0 ? std::optional(number) : std::nullopt;
+}
+
+// Folders named by a number, ascending.
+std::vector<int64_t> versions_in(const std::filesystem::path& folder) {
+  std::vector<int64_t> versions;
+  std::error_code problem;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, problem)) {
+    const auto number = version_number(entry.path().filename().string());
+    if (number && entry.is_directory()) versions.push_back(*number);
+  }
+  std::sort(versions.begin(), versions.end());
+  return versions;
+}
+
+std::vector<int64_t> choose(const VersionPolicy& policy, std::vector<int64_t> there) {
+  if (!policy.listed.empty()) return policy.listed;
+  if (policy.latest > 0 && static_cast<int64_t>(there.size()) > policy.latest) {
+    there.erase(there.begin(), there.end() - policy.latest);
+  }
+  return there;
+}
+
+int64_t modified(const std::filesystem::path& path) {
+  std::error_code problem;
+  const auto time = std::filesystem::last_write_time(path, problem);
+  return problem ? 0 : time.time_since_epoch().count();
+}
+
+// Some versions of a model could not be loaded, and each says why.
+class VersionsFailed : public RequestError {
+ public:
+  using RequestError::RequestError;
+};
+
+void refuse_if_loading(const std::string& name, VersionState state) {
+  if (state != VersionState::kLoading) return;
+  throw RequestError(Status::kUnavailable, fmt::format("model '{}' is being loaded", name),
+                     /*retry_after_s=*/1);
+}
+
+std::string what_went_wrong() {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return "out of memory";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+std::string_view state_name(VersionState state) {
+  constexpr std::string_view kNames[] = {"READY", "UNAVAILABLE", "LOADING", "UNLOADING"};
+  return kNames[static_cast<size_t>(state)];
+}
+
+Registry::Registry(RegistryOptions options) : options_(std::move(options)), gate_(options_.cores) {
+  if (options_.cache_bytes > 0) cache_.emplace(options_.cache_bytes);
+}
+
+Registry::~Registry() {
+  shut_down(std::chrono::milliseconds(0));
+}
+
+void Registry::add(ModelConfig config, NetworkSource source) {
+  const std::string name = config.name;
+  auto version = std::make_shared<ModelVersion>(std::move(config), 1, std::move(source),
+                                                Shared{gate_, cache_ ? &*cache_ : nullptr});
+  const std::lock_guard lock(mutex_);
+  models_[name][1] = {std::move(version), VersionState::kReady, "", {}};
+}
+
+std::shared_ptr<ModelVersion> Registry::find(const std::string& name,
+                                             const std::string& version) const {
+  const std::lock_guard lock(mutex_);
+  const auto model = models_.find(name);
+  if (model == models_.end()) {
+    if (starting_) {
+      throw RequestError(Status::kUnavailable,
+                         fmt::format("model '{}' is not there yet: models are being loaded", name),
+                         /*retry_after_s=*/1);
+    }
+    std::vector<std::string> names;
+    for (const auto& [known, versions] : models_) names.push_back(known);
+    refuse(Status::kNotFound, "Request for unknown model: '{}' is not found.{}", name,
+           did_you_mean(name, names));
+  }
+  const Versions& versions = model->second;
+  if (!version.empty()) {
+    const auto number = version_number(version);
+    const auto found = number ? versions.find(*number) : versions.end();
+    if (found == versions.end()) {
+      refuse(Status::kNotFound, "Request for unknown model: '{}' version {} is not found", name,
+             version);
+    }
+    if (found->second.serving) return found->second.serving;
+    refuse_if_loading(name, found->second.state);
+    refuse(Status::kBadRequest, "model '{}' version {} is not ready: {}", name, version,
+           found->second.reason);
+  }
+  for (auto it = versions.rbegin(); it != versions.rend(); ++it) {
+    if (it->second.serving) return it->second.serving;
+  }
+  if (!versions.empty()) refuse_if_loading(name, versions.rbegin()->second.state);
+  refuse(Status::kBadRequest, "Request for unknown model: '{}' has no version that is ready{}{}",
+         name, versions.empty() ? "" : ": ",
+         versions.empty() ? "" : versions.rbegin()->second.reason);
+}
+
+std::vector<std::shared_ptr<ModelVersion>> Registry::all() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<ModelVersion>> list;
+  for (const auto& [name, versions] : models_) {
+    for (const auto& [number, version] : versions) {
+      if (version.serving) list.push_back(version.serving);
+    }
+  }
+  return list;
+}
+
+std::vector<IndexEntry> Registry::index() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<IndexEntry> list;
+  for (const auto& [name, versions] : models_) {
+    if (versions.empty()) list.push_back({name, "", VersionState::kUnavailable, "unloaded"});
+    for (const auto& [number, version] : versions) {
+      // 0 stands for trouble before any version was looked at.
+      list.push_back(
+          {name, number > 0 ? std::to_string(number) : "", version.state, version.reason});
+    }
+  }
+  return list;
+}
+
+bool Registry::ready() const {
+  if (starting_) return false;
+  const std::vector<IndexEntry> entries = index();
+  return std::none_of(entries.begin(), entries.end(), [](const IndexEntry& entry) {
+    return entry.state == VersionState::kLoading;
+  });
+}
+
+// Names come from strangers: one that could leave the repository is no model's.
+std::filesystem::path Registry::folder_of(const std::string& name) const {
+  const bool plain = !name.empty() && name[0] != '.' && name.find('/') == std::string::npos &&
+                     name.find('\\') == std::string::npos && name.find('\0') == std::string::npos;
+  if (options_.repository.empty()) {
+    refuse(Status::kBadRequest, "there is no repository to load from; start with --repository");
+  }
+  if (!plain || !std::filesystem::is_directory(options_.repository / name)) {
+    refuse(Status::kNotFound, "failed to load '{}', no such model in the repository", name);
+  }
+  return options_.repository / name;
+}
+
+Registry::Stamp Registry::stamp_of(const std::filesystem::path& folder, int64_t version) const {
+  const std::filesystem::path file = folder / std::to_string(version) / kModelFile;
+  std::error_code problem;
+  const auto bytes = std::filesystem::file_size(file, problem);
+  return {
+      .bytes = problem ? -1 : static_cast<int64_t>(bytes),
+      .time = modified(file),
+      .config_time = std::max(modified(folder / "config.pbtxt"), modified(folder / "config.yaml"))};
+}
+
+void Registry::note_failure(const std::string& name, int64_t version, const std::string& reason,
+                            const Stamp& stamp) {
+  const std::lock_guard lock(mutex_);
+  Version& entry = models_[name][version];
+  // An older one goes on.
+  entry.state = entry.serving ? VersionState::kReady : VersionState::kUnavailable;
+  entry.reason = reason;
+  entry.stamp = stamp;
+}
+
+std::string Registry::load_version(const std::string& name, const ModelConfig& config,
+                                   int64_t version, const Stamp& stamp) {
+  const std::filesystem::path folder = options_.repository / name;
+  {
+    const std::lock_guard lock(mutex_);
+    Version& entry = models_[name][version];
+    if (!entry.serving) entry.state = VersionState::kLoading;
+  }
+  std::shared_ptr<ModelVersion> made;
+  try {
+    const std::filesystem::path file = folder / std::to_string(version) / kModelFile;
+    TY_REQUIRE(std::filesystem::exists(file), "there is no {}", file.string());
+    NetworkSource source = file_source(file);
+    if (!config.label_file.empty()) source.labels = read_names(folder / config.label_file);
+    made = std::make_shared<ModelVersion>(config, version, std::move(source),
+                                          Shared{gate_, cache_ ? &*cache_ : nullptr});
+  } catch (...) {
+    const std::string reason = what_went_wrong();
+    note_failure(name, version, reason, stamp);
+    return reason;
+  }
+  std::shared_ptr<ModelVersion> old;
+  {
+    const std::lock_guard lock(mutex_);
+    Version& entry = models_[name][version];
+    old = std::move(entry.serving);
+    entry = {std::move(made), VersionState::kReady, "", stamp};
+  }
+  if (old) old->shut_down(Clock::now() + options_.drain);
+  return "";
+}
+
+void Registry::retire(const std::string& name, const std::vector<int64_t>& kept) {
+  std::vector<std::shared_ptr<ModelVersion>> leaving;
+  {
+    const std::lock_guard lock(mutex_);
+    Versions& versions = models_[name];
+    for (auto it = versions.begin(); it != versions.end();) {
+      const bool stays = std::find(kept.begin(), kept.end(), it->first) != kept.end();
+      if (!stays && it->second.serving) leaving.push_back(it->second.serving);
+      it = stays ? std::next(it) : versions.erase(it);
+    }
+  }
+  for (const auto& version : leaving) version->shut_down(Clock::now() + options_.drain);
+  if (leaving.empty()) return;
+  leaving.clear();
+  malloc_trim(0);  // large models would otherwise seem to stay
+}
+
+void Registry::load_model(const std::string& name, const Json& override, bool only_changed) {
+  const std::filesystem::path folder = folder_of(name);
+  const ModelConfig config = override.is_null() ? load_config(folder, options_.defaults)
+                                                : read_config(
+                                                      override,
+                                                      [&] {
+                                                        ModelConfig defaults = options_.defaults;
+                                                        defaults.name = name;
+                                                        return defaults;
+                                                      }(),
+                                                      "parameters.config");
+  TY_REQUIRE(config.name == name, "parameters.config: the name is '{}', expected '{}'", config.name,
+             name);
+  const std::vector<int64_t> chosen = choose(config.versions, versions_in(folder));
+  TY_REQUIRE(!chosen.empty(), "{}: there is no version; expected folders named 1, 2, …",
+             folder.string());
+  std::string reasons;
+  bool any = false;
+  for (const int64_t version : chosen) {
+    const Stamp stamp = stamp_of(folder, version);
+    {
+      const std::lock_guard lock(mutex_);
+      const Version& known = models_[name][version];
+      if (only_changed && known.stamp == stamp && known.state != VersionState::kLoading) {
+        any = any || known.serving;
+        continue;
+      }
+    }
+    const std::string reason = load_version(name, config, version, stamp);
+    any = any || reason.empty();
+    if (!reason.empty()) reasons += fmt::format("version {}: {}; ", version, reason);
+  }
+  if (any) retire(name, chosen);
+  if (!reasons.empty()) {
+    throw VersionsFailed(Status::kBadRequest, fmt::format("failed to load '{}', {}", name,
+                                                          reasons.substr(0, reasons.size() - 2)));
+  }
+}
+
+void Registry::load(const std::string& name, const Json& override) {
+  const std::lock_guard changing(loading_);
+  load_model(name, override, /*only_changed=*/false);
+}
+
+void Registry::load_all() {
+  TY_REQUIRE(std::filesystem::is_directory(options_.repository),
+             "--repository {}: there is no such folder", options_.repository.string());
+  poll();
+}
+
+void Registry::poll() {
+  if (options_.repository.empty()) return;
+  const std::lock_guard changing(loading_);
+  std::vector<std::string> names;
+  std::error_code problem;
+  for (const auto& entry : std::filesystem::directory_iterator(options_.repository, problem)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_directory() && name[0] != '.') names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) {
+    if (ending_) return;
+    try {
+      load_model(name, Json(), /*only_changed=*/true);
+    } catch (const VersionsFailed&) {
+      // In the index, by version.
+    } catch (const std::exception& error) {
+      note_failure(name, 0, error.what(), {});
+    }
+  }
+  std::vector<std::string> gone;
+  for (const IndexEntry& entry : index()) {
+    if (std::find(names.begin(), names.end(), entry.name) == names.end())
+      gone.push_back(entry.name);
+  }
+  for (const std::string& name : gone) {
+    retire(name, {});
+    const std::lock_guard lock(mutex_);
+    models_.erase(name);
+  }
+}
+
+void Registry::unload(const std::string& name) {
+  const std::lock_guard changing(loading_);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!models_.contains(name)) {
+      refuse(Status::kNotFound, "failed to unload '{}', no such model", name);
+    }
+    for (auto& [number, version] : models_[name]) version.state = VersionState::kUnloading;
+  }
+  retire(name, {});
+}
+
+void Registry::shut_down(std::chrono::milliseconds limit) {
+  const std::lock_guard changing(loading_);
+  const Clock::time_point until = Clock::now() + limit;
+  for (const auto& version : all()) version->shut_down(until);
+  const std::lock_guard lock(mutex_);
+  models_.clear();
+}
+
+}  // namespace trainyard::serve

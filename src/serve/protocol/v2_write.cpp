@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "serve/protocol/json_data.h"
+#include "serve/protocol/status.h"
+#include "serve/protocol/v2_codec.h"
+
+namespace trainyard::serve {
+namespace {
+
+class ResponseWriter {
+ public:
+  ResponseWriter(const InferRequest& request, const InferResult& result,
+                 std::span<const std::string> labels)
+      : request_(request), result_(result), labels_(labels) {}
+
+  V2Response write() {
+    json_.reserve(512);
+    json_ = "{\"model_name\":";
+    append_text(json_, result_.model);
+    json_ += ",\"model_version\":";
+    append_text(json_, result_.version);
+    if (!request_.id.empty()) {
+      json_ += ",\"id\":";
+      append_text(json_, request_.id);
+    }
+    if (!request_.parameters.is_null()) {
+      json_ += ",\"parameters\":" + request_.parameters.dump(-1);
+    }
+    json_ += ",\"outputs\":[";
+    if (request_.outputs.empty()) {
+      for (const OutputTensor& output : result_.outputs) {
+        write_output({.name = output.name, .binary = request_.all_binary}, output.data);
+      }
+    }
+    for (const WantedOutput& wanted : request_.outputs) {
+      write_output(wanted, find_output(result_, wanted.name));
+    }
+    json_ += "]}";
+    V2Response response{.body = std::move(json_)};
+    if (any_binary_) {
+      response.json_bytes = response.body.size();
+      size_t total = response.body.size();
+      for (const std::string_view blob : blobs_) total += blob.size();
+      response.body.reserve(total);
+      for (const std::string_view blob : blobs_) response.body += blob;
+    }
+    return response;
+  }
+
+ private:
+  void open(std::string_view name, std::string_view datatype, std::span<const int64_t> dims) {
+    if (json_.back() != '[') json_ += ',';
+    json_ += "{\"name\":";
+    append_text(json_, name);
+    json_.append(",\"datatype\":\"").append(datatype).append("\",\"shape\":[");
+    for (const int64_t dim : dims) {
+      if (json_.back() != '[') json_ += ',';
+      json_ += std::to_string(dim);
+    }
+    json_ += ']';
+  }
+
+  void write_blob(std::string_view bytes) {
+    json_.append(",\"parameters\":{\"binary_data_size\":")
+        .append(std::to_string(bytes.size()))
+        .append("}}");
+    blobs_.push_back(bytes);
+    any_binary_ = true;
+  }
+
+  void write_output(const WantedOutput& wanted, const Tensor& tensor) {
+    if (wanted.classes > 0) return write_classes(wanted, tensor);
+    open(wanted.name, protocol_name(tensor.dtype()), tensor.shape().dims());
+    if (wanted.binary) {
+      return write_blob(
+          {static_cast<const char*>(tensor.data()), static_cast<size_t>(tensor.num_bytes())});
+    }
+    json_ += ",\"data\":";
+    append_numbers(json_, tensor);
+    json_ += '}';
+  }
+
+  void write_classes(const WantedOutput& wanted, const Tensor& tensor) {
+    const auto [texts, dims] = best_classes(tensor, wanted.classes, labels_);
+    open(wanted.name, "BYTES", dims);
+    if (wanted.binary) {
+      owned_.push_back(std::make_unique<std::string>(join_texts(texts)));
+      return write_blob(*owned_.back());
+    }
+    json_ += ",\"data\":[";
+    for (size_t i = 0; i < texts.size(); ++i) {
+      if (i > 0) json_ += ',';
+      append_text(json_, texts[i]);
+    }
+    json_ += "]}";
+  }
+
+  const InferRequest& request_;
+  const InferResult& result_;
+  std::span<const std::string> labels_;
+  std::string json_;
+  std::vector<std::string_view> blobs_;
+  std::vector<std::unique_ptr<std::string>> owned_;
+  bool any_binary_ = false;
+};
+
+}  // namespace
+
+const Tensor& find_output(const InferResult& result, const std::string& name) {
+  std::vector<std::string> names;
+  for (const OutputTensor& output : result.outputs) {
+    if (output.name == name) return output.data;
+    names.push_back(output.name);
+  }
+  refuse(Status::kBadRequest, "model '{}' has no output '{}'.{} It has {}", result.model, name,
+         did_you_mean(name, names), join(names, ", "));
+}
+
+BestClasses best_classes(const Tensor& scores, int64_t count, std::span<const std::string> labels) {
+  const Shape& shape = scores.shape();
+  const int64_t rows = shape.rank() > 1 ? shape[0] : 1;
+  const int64_t classes = rows > 0 ? scores.num_elements() / rows : 0;
+  std::vector<std::string> texts;
+  for (int64_t row = 0; row < rows; ++row) {
+    std::vector<double> values(static_cast<size_t>(classes));
+    for (int64_t i = 0; i < classes; ++i) {
+      values[static_cast<size_t>(i)] = element_as_double(scores, row * classes + i);
+    }
+    std::vector<size_t> order(values.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    const auto most = static_cast<ptrdiff_t>(std::min(count, classes));
+    std::partial_sort(order.begin(), order.begin() + most, order.end(),
+                      [&](size_t a, size_t b) { return values[a] > values[b]; });
+    for (ptrdiff_t i = 0; i < most; ++i) {
+      const size_t index = order[static_cast<size_t>(i)];
+      texts.push_back(fmt::format("{:f}:{}", values[index], index));
+      if (index < labels.size()) texts.back() += ":" + labels[index];
+    }
+  }
+  std::vector<int64_t> dims = {rows, std::min(count, classes)};
+  if (shape.rank() <= 1) dims.erase(dims.begin());
+  return {std::move(texts), std::move(dims)};
+}
+
+std::string join_texts(std::span<const std::string> texts) {
+  std::string out;
+  for (const std::string& text : texts) {
+    const auto size = static_cast<uint32_t>(text.size());
+    out.append(reinterpret_cast<const char*>(&size), sizeof size);
+    out += text;
+  }
+  return out;
+}
+
+V2Response write_v2_response(const InferRequest& request, const InferResult& result,
+                             std::span<const std::string> labels) {
+  return ResponseWriter(request, result, labels).write();
+}
+
+}  // namespace trainyard::serve
