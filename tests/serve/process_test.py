@@ -218,6 +218,23 @@ def test_repository():
     check(server.end(signal.SIGINT) == 0, "SIGINT ends it with 0")
 
 
+def test_start_with_a_broken_version():
+    repository = FOLDER / "broken_latest"
+    shutil.rmtree(repository, ignore_errors=True)
+    export(repository / "net/1/model.onnx")
+    for version in (2, 3):
+        (repository / f"net/{version}").mkdir()
+        (repository / f"net/{version}/model.onnx").write_bytes(b"nonsense")
+    server = Server("--repository", repository, "--poll", "1")
+    check(server.json("GET", "/v2/models/net")[1]["versions"] == ["1"], "an older version serves if the latest are broken")
+    states = {entry["version"]: entry["state"] for entry in server.json("POST", "/v2/repository/index", "")[1]}
+    check(states == {"1": "READY", "2": "UNAVAILABLE", "3": "UNAVAILABLE"}, f"the index names them all: {states}")
+    export(repository / "net/3/model.onnx")
+    while server.json("GET", "/v2/models/net")[1]["versions"] != ["3"]:
+        time.sleep(0.05)
+    check(server.end() == 0, "it ends with 0")
+
+
 def test_tls_and_token():
     if shutil.which("openssl") is None:
         print("skipped: openssl is missing")
@@ -247,5 +264,6 @@ test_loading()
 test_run_with_pictures()
 test_drain()
 test_repository()
+test_start_with_a_broken_version()
 test_tls_and_token()
 print("all is well")

@@ -257,26 +257,37 @@ void Registry::load_model(const std::string& name, const Json& override, bool on
                                                       "parameters.config");
   TY_REQUIRE(config.name == name, "parameters.config: the name is '{}', expected '{}'", config.name,
              name);
-  const std::vector<int64_t> chosen = choose(config.versions, versions_in(folder));
-  TY_REQUIRE(!chosen.empty(), "{}: there is no version; expected folders named 1, 2, …",
+  std::vector<int64_t> older = versions_in(folder);
+  std::vector<int64_t> kept = choose(config.versions, older);
+  TY_REQUIRE(!kept.empty(), "{}: there is no version; expected folders named 1, 2, …",
              folder.string());
   std::string reasons;
-  bool any = false;
-  for (const int64_t version : chosen) {
+  // Whether it is being served afterwards.
+  const auto bring = [&](int64_t version) {
     const Stamp stamp = stamp_of(folder, version);
     {
       const std::lock_guard lock(mutex_);
       const Version& known = models_[name][version];
       if (only_changed && known.stamp == stamp && known.state != VersionState::kLoading) {
-        any = any || known.serving;
-        continue;
+        return known.serving != nullptr;
       }
     }
     const std::string reason = load_version(name, config, version, stamp);
-    any = any || reason.empty();
     if (!reason.empty()) reasons += fmt::format("version {}: {}; ", version, reason);
+    return reason.empty();
+  };
+  const auto brought = std::count_if(kept.begin(), kept.end(), bring);
+  bool any = brought > 0;
+  // The latest are all broken: an older one is better than none, unless versions were listed.
+  if (!config.versions.listed.empty()) older.clear();
+  while (!any && !older.empty()) {
+    const int64_t version = older.back();
+    older.pop_back();
+    if (std::find(kept.begin(), kept.end(), version) != kept.end()) continue;
+    kept.push_back(version);
+    any = bring(version);
   }
-  if (any) retire(name, chosen);
+  if (any) retire(name, kept);
   if (!reasons.empty()) {
     throw VersionsFailed(Status::kBadRequest, fmt::format("failed to load '{}', {}", name,
                                                           reasons.substr(0, reasons.size() - 2)));
