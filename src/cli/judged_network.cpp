@@ -1,6 +1,10 @@
 #include "cli/judged_network.h"
 
+#include <filesystem>
+
 #include "base/error.h"
+#include "base/file.h"
+#include "base/yaml.h"
 #include "network/network.h"
 #include "train/run_parts.h"
 #include "train/training_network.h"
@@ -28,6 +32,18 @@ void JudgedNetwork::check() const {
   TY_REQUIRE(batch > 0, "--batch is {}, expected 1 or more", batch);
   TY_REQUIRE(classes >= 0, "--classes is {}, expected 0 or more", classes);
   TY_REQUIRE(image >= 0, "--image is {}, expected 0 or more", image);
+}
+
+bool JudgedNetwork::take_data_of_run() {
+  if (!data.empty() || !network::is_path(model)) return false;
+  const std::filesystem::path config =
+      std::filesystem::path(network::model_file(model)).replace_filename("config.yaml");
+  if (!std::filesystem::exists(config)) return false;
+  const auto document = YamlDocument::parse(read_file(config), config.string());
+  data = document->root().text_or("data", "");
+  const auto skip = document->root().find("skip_bad_files");
+  skip_bad_files = skip && skip->boolean();
+  return !data.empty();
 }
 
 onnx_io::Metadata JudgedNetwork::metadata() const {

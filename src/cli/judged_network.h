@@ -21,12 +21,16 @@ struct JudgedNetwork {
   int64_t classes = 0;
   int64_t image = 0;
   double width = 1.0;
+  bool skip_bad_files = false;  // no flag: as the run was trained, if the data is the run's
 
   // MODEL, --weights, --data, --augment, --batch, --classes, --image and --width. Must outlive
   // parse().
   void declare(Args& args, const std::string& data_help);
   // Throws Error for numbers that make no sense.
   void check() const;
+  // Without --data: takes what a run was trained on, from the config.yaml beside its model. Returns
+  // whether it did. Throws Error naming the line of a damaged file.
+  bool take_data_of_run();
 
   // Of MODEL; empty for a network of the zoo.
   onnx_io::Metadata metadata() const;

@@ -57,6 +57,19 @@ TEST_F(EvaluateRun, ARunScoresWhatItsTrainingSaid) {
   EXPECT_EQ(test.at("preprocessing").as_string().find("crop"), std::string::npos);
 }
 
+TEST_F(EvaluateRun, WithoutDataThatOfTheRunIsTaken) {
+  for (const std::string& model : {run_path(), run_path() + "/model.onnx"}) {
+    const Json test = evaluation_json({model});
+    EXPECT_EQ(test.at("images").as_int(), 12);
+    EXPECT_EQ(test.at("top1").as_number(), epoch_.at("top1").as_number());
+    EXPECT_EQ(test.at("data_from").as_string(), "run");
+  }
+  const Outcome outcome = run({"evaluate", run_path(), "--quiet"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find(std::string("the data of the run, ") + kJudgedData), std::string::npos)
+      << outcome.out;
+}
+
 TEST_F(EvaluateRun, ClassesAddUpToTheWhole) {
   const Json test =
       evaluation_json({run_path(), "--data", kJudgedData, "--split", "train", "--batch", "24"});

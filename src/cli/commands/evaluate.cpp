@@ -20,14 +20,16 @@
 #include "onnx_io/metadata.h"
 #include "train/calibration.h"
 #include "train/progress.h"
+#include "train/training_set.h"
 
 namespace trainyard::cli {
 namespace {
 
 constexpr double kProgressInterval = 0.2;
+constexpr const char* kUsualData = "fashion-mnist";
 
 struct EvaluateFlags {
-  JudgedNetwork network{.data = "fashion-mnist"};
+  JudgedNetwork network;
   std::string split = "test";
   int64_t threads = 0;
   int64_t data_workers = 1;
@@ -125,11 +127,31 @@ report::Document judge(Graph graph, const EvaluateFlags& flags, const data::Data
       test, own_names.size() > set.class_names().size() ? own_names : set.class_names());
 }
 
+// The data asked for, that of the run, or the usual, and which of these in `document`.
+JudgedNetwork with_data(JudgedNetwork network, report::Document& document) {
+  const bool given = !network.data.empty();
+  const bool of_run = network.take_data_of_run();
+  if (network.data.empty()) network.data = kUsualData;
+  if (of_run) {
+    document.blocks.emplace_back(report::Paragraph{
+        fmt::format("Tested on the data of the run, {}; --data takes another.", network.data)});
+  }
+  document.data["data_from"] = given ? "flag" : of_run ? "run" : "default";
+  return network;
+}
+
+std::unique_ptr<data::Dataset> open_judged(const JudgedNetwork& network, const std::string& split) {
+  train::TrainConfig config;
+  config.data = network.data;
+  config.skip_bad_files = network.skip_bad_files;
+  return train::open_set(config, split == "train" ? data::Split::kTrain : data::Split::kTest);
+}
+
 int evaluate_command(const EvaluateFlags& flags, std::ostream& out) {
   check_flags(flags);
-  const JudgedNetwork& network = flags.network;
-  const auto set = data::open_dataset(
-      network.data, flags.split == "train" ? data::Split::kTrain : data::Split::kTest);
+  report::Document notes;
+  const JudgedNetwork network = with_data(flags.network, notes);
+  const auto set = open_judged(network, flags.split);
   TY_REQUIRE(set->target_kind() == data::TargetKind::kClass ||
                  set->target_kind() == data::TargetKind::kBoxes,
              "{} has neither classes nor boxes, which is what networks are judged by",
@@ -142,7 +164,6 @@ int evaluate_command(const EvaluateFlags& flags, std::ostream& out) {
       *set, {.batch = network.batch, .workers = flags.data_workers, .augmentations = steps});
   network.require_fit(graph, loader.augmentations());
 
-  report::Document notes;
   add_weights_notice(notes, graph);
   compare_class_names(onnx_io::class_names(metadata), *set, notes);
   report::Document document = judge(std::move(graph), flags, *set, loader, metadata);
@@ -158,7 +179,9 @@ int evaluate_command(const EvaluateFlags& flags, std::ostream& out) {
 
 Runner setup_evaluate(Args& args) {
   auto flags = std::make_shared<EvaluateFlags>();
-  flags->network.declare(args, "the data set, as 'train' takes it");
+  flags->network.declare(
+      args,
+      fmt::format("the data set, as 'train' takes it; else that of the run, or {}", kUsualData));
   args.choice("--split", flags->split, {"test", "train"}, "which samples");
   args.option("--threads", flags->threads, "threads; 0: all cores");
   args.option("--data-workers", flags->data_workers, "threads that prepare batches");
@@ -185,7 +208,7 @@ extern const Command kEvaluate = {
     .group = "Train",
     .summary = "Test a network on a data set: accuracy, confusion, calibration; boxes: mAP",
     .examples =
-        "  trainyard evaluate runs/shoes --data fashion-mnist\n"
+        "  trainyard evaluate runs/shoes\n"
         "  trainyard evaluate runs/cells --data voc:DIR --metric coco\n"
         "  trainyard evaluate model.onnx --data folder:DIR --augment resize:256,center:224x224,"
         "normalize\n"
