@@ -33,19 +33,21 @@ void say_nothing(void* /*data*/, jv message) {
   jv_free(message);
 }
 
-jv no_input(jq_state* /*state*/, void* /*data*/) {
+jv no_input(jq_state* /*state*/, void* asked) {
+  *static_cast<bool*>(asked) = true;
   return jv_invalid();
 }
 
 using State = std::unique_ptr<jq_state, decltype([](jq_state* state) { jq_teardown(&state); })>;
 
-State compile(std::string_view program, const std::string& where) {
+// `input_asked` is set while the program runs and must outlive the state.
+State compile(std::string_view program, const std::string& where, bool& input_asked) {
   State state(jq_init());
   if (state == nullptr) throw_failure("libjq could not be started");
   std::string messages;
   jq_set_error_cb(state.get(), collect, &messages);
   jq_set_debug_cb(state.get(), say_nothing, nullptr);
-  jq_set_input_cb(state.get(), no_input, nullptr);
+  jq_set_input_cb(state.get(), no_input, &input_asked);
   const std::string whole = fmt::format("{}\n{}", embedded_file("prelude.jq"), program);
   if (jq_compile(state.get(), whole.c_str()) == 0) {
     throw_error("{}: '{}' is not a jq program: {}", where, program, messages);
@@ -56,7 +58,8 @@ State compile(std::string_view program, const std::string& where) {
 
 // The first result, as JSON.
 std::string first_result(std::string_view program, const Json& input, const std::string& where) {
-  const State state = compile(program, where);
+  bool input_asked = false;
+  const State state = compile(program, where, input_asked);
   const std::string text = input.dump(-1);
   jq_start(state.get(), jv_parse_sized(text.data(), static_cast<int>(text.size())), 0);
   jv result = jq_next(state.get());
@@ -68,7 +71,11 @@ std::string first_result(std::string_view program, const Json& input, const std:
   }
   jv message = jv_invalid_get_msg(result);
   if (jv_get_kind(message) != JV_KIND_STRING) message = jv_dump_string(message, 0);
-  throw_error("{}: {}", where, text_of(message));
+  const std::string problem = text_of(message);
+  // What jq calls the end of inputs.
+  TY_REQUIRE(!input_asked || problem != "break",
+             "{}: a query has one input, which is '.'; there is no next one", where);
+  throw_error("{}: {}", where, problem);
 }
 
 }  // namespace

@@ -336,6 +336,14 @@ TEST(Query, CrashesAndEndlessProgramsAreErrors) {
   }
   EXPECT_NE(message_of([] { ask("[range(1e7)]", Json(), "my.yaml:7"); }).find("my.yaml:7"),
             std::string::npos);
+  for (const char* program : {"input", "{a: 1} | input", "first(input)"}) {
+    const std::string message = message_of([&] { ask(program, Json(), "my.yaml:7"); });
+    EXPECT_EQ(message, "my.yaml:7: a query has one input, which is '.'; there is no next one");
+  }
+  // What a program itself calls so, and where it expects the end of its inputs.
+  EXPECT_EQ(message_of([] { ask("error(\"break\")", Json(), "my.yaml:7"); }), "my.yaml:7: break");
+  EXPECT_EQ(ask("try input catch \"none\"", Json(), "x").as_string(), "none");
+  EXPECT_EQ(ask("first(inputs) // 5", Json(), "x").as_int(), 5);
 }
 
 // `from` in the lab above replaced by `to`.
