@@ -24,6 +24,8 @@ std::vector<double> telling_numbers() {
   const RandomStream random(7);
   for (uint64_t i = 0; i < 600; ++i) {
     numbers.push_back(std::pow(10.0, -7.0 + 23.0 * random.uniform(2 * i)));
+    // Halves in decimal, which lie on either side of one in binary: 2.95 above, 2.85 below.
+    numbers.push_back(static_cast<double>(2 * i + 1) / 20.0);
     // Many of these lie on a half.
     numbers.push_back(std::floor(4000.0 * random.uniform(2 * i + 1)) / 8.0);
   }
@@ -49,6 +51,14 @@ TEST(Prelude, WritesNumbersAsTheProgramDoes) {
   for (size_t i = 0, positive = numbers.size(); i < positive; ++i) numbers.push_back(-numbers[i]);
   expect_equal("si", numbers, si);
   expect_equal("bytes_text", numbers, bytes_text);
+}
+
+TEST(Prelude, RoundsWhatANumberIsAndNotHowItIsWritten) {
+  for (const auto& [number, text] :
+       {std::pair{2.95, "3.0"}, {2.85, "2.9"}, {2.9499999999999997, "2.9"}, {2.25, "2.2"}}) {
+    EXPECT_EQ(ask("fixed(1)", Json(number), "x").as_string(), text);
+    EXPECT_EQ(fixed_text(number, 1), text);
+  }
 }
 
 TEST(Prelude, RoundsAsTheProgramDoes) {
