@@ -97,19 +97,15 @@ def factors: [.[].result.notes[]? | select(startswith("model:") or startswith("c
 def field_words: gsub("_gib$"; " in GiB") | gsub("\\.|_"; " ");
 # Of lab ml-clouds: the offers of the services that its settings name.
 def offers: (.settings.clouds | split(",")) as $clouds | [.planned[0].result.offers[] | select(.platform as $p | $clouds | index($p))];
-# Where the first row of predictions does not fit into memory, speed-ups and efficiencies are those over the first that does.
-def rebased: if length > 0 and .[0].fits == false then (map(select(.fits != false))[0]) as $first
-  | map(if .fits == false or $first == null then .speedup = null | .efficiency = null
-        else .speedup = .images_per_s / $first.images_per_s | .efficiency = .speedup * $first.workers / .workers end) else . end;
 # Rows of predictions that fit into the memory of the device.
-def fitting: rebased | map(select(.fits != false));
+def fitting: map(select(.fits != false));
 # What a table of predictions says of rows that are struck out, if there are any.
 def struck_note: if any(.[].result.rows[]?; .fits == false) then " Rows that are struck out need more memory than the device has and are left out of every conclusion." else "" end;
 # Whether measured rows of several workers are faster than all of them together can be.
 def disturbed: any(.[]; .speedup > 1.05 * .workers);
 def disturbed_note: if disturbed then " A speed-up above the number of workers cannot come from them: the run with one worker was disturbed." else "" end;
 # Predictions with those that do not fit marked for tables.
-def struck: rebased | map(. + {struck: (.fits == false)});
+def struck: map(. + {struck: (.fits == false)});
 # Rows of `validate` for training of the network, device and stack of the settings in single precision.
 def published_training(settings): map(select(.device == settings.device and .model == settings.network and .framework == settings.stack
   and .precision == "fp32" and .subject != "inference" and .measured > 0));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -39,10 +40,31 @@ std::string limit_of(const Request& request, const Row& row, const StepTime* ste
   return step->compute_bound > 0.5 ? "arithmetic" : "memory bandwidth";
 }
 
-void fill_totals(const Request& request, double one_worker, Row& row) {
-  row.images_per_s = static_cast<double>(row.global_batch) / row.step;
-  row.speedup = row.images_per_s / one_worker;
-  row.efficiency = row.speedup / static_cast<double>(row.workers);
+double images_per_s(const Row& row) {
+  return static_cast<double>(row.global_batch) / row.step;
+}
+
+// The row that others are compared with.
+const Row& base_of(const Row& one_worker, std::span<const Row> rows) {
+  const Row* base = &one_worker;
+  for (const Row& row : rows) {
+    if (row.fits && (!base->fits || row.workers < base->workers)) base = &row;
+  }
+  return *base;
+}
+
+void fill_speedup(const Row& base, Row& row) {
+  row.base_workers = base.workers;
+  row.speedup.reset();
+  row.efficiency.reset();
+  if (base.fits && !row.fits) return;
+  row.speedup = images_per_s(row) / images_per_s(base);
+  row.efficiency =
+      *row.speedup * static_cast<double>(base.workers) / static_cast<double>(row.workers);
+}
+
+void fill_totals(const Request& request, Row& row) {
+  row.images_per_s = images_per_s(row);
   row.epoch = request.dataset_images / row.images_per_s;
   row.train = row.epoch * request.epochs;
   row.cost_usd = row.train / 3600 * request.usd_per_hour * static_cast<double>(row.workers);
@@ -207,13 +229,12 @@ std::vector<Row> predict(const Request& request) {
   const auto one = [&](int64_t workers) {
     return roofline ? trainyard_row(request, *roofline, workers) : paleo_row(request, workers);
   };
-  const Row first = one(1);
-  const double baseline = static_cast<double>(first.global_batch) / first.step;
   for (const int64_t workers : request.workers) {
-    Row row = one(workers);
-    fill_totals(request, baseline, row);
-    rows.push_back(std::move(row));
+    rows.push_back(one(workers));
+    fill_totals(request, rows.back());
   }
+  const Row base = base_of(one(1), rows);
+  for (Row& row : rows) fill_speedup(base, row);
   return rows;
 }
 

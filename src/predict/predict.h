@@ -52,7 +52,9 @@ struct Request {
   paleo::PercentOfPeak percent;
 };
 
-// Times in seconds. Speed-up and efficiency are relative to one worker.
+// Times in seconds. Speed-up and efficiency are relative to `base_workers`: one, or where its batch
+// does not fit into memory, the fewest of those asked for that fit (one again if none does). A row
+// that does not fit has neither unless no row fits.
 struct Row {
   int64_t workers = 1;
   int64_t batch_per_worker = 1;
@@ -66,8 +68,9 @@ struct Row {
   double input = 0;
   double step = 0;
   double images_per_s = 0;
-  double speedup = 1;
-  double efficiency = 1;
+  int64_t base_workers = 1;
+  std::optional<double> speedup = 1;
+  std::optional<double> efficiency = 1;
   double epoch = 0;
   double train = 0;
   double cost_usd = 0;

@@ -1,5 +1,7 @@
 #include "report/predict.h"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "base/text.h"
@@ -25,6 +27,10 @@ Cell peak_cell(double flops) {
   return {fmt::format("{:.1f}", flops / 1e12), fmt::format("{}", flops)};
 }
 
+Json number_or_null(const std::optional<double>& number) {
+  return number ? Json(*number) : Json();
+}
+
 Json row_json(const predict::Row& row, bool priced) {
   Json json = Json::object({{"workers", row.workers},
                             {"batch_per_worker", row.batch_per_worker},
@@ -37,8 +43,9 @@ Json row_json(const predict::Row& row, bool priced) {
                             {"input_ms", row.input * 1e3},
                             {"step_ms", row.step * 1e3},
                             {"images_per_s", row.images_per_s},
-                            {"speedup", row.speedup},
-                            {"efficiency", row.efficiency},
+                            {"base_workers", row.base_workers},
+                            {"speedup", number_or_null(row.speedup)},
+                            {"efficiency", number_or_null(row.efficiency)},
                             {"epoch_s", row.epoch},
                             {"train_s", row.train}});
   // Programs get null where people get "-": a cost of 0 would be a claim.
@@ -52,6 +59,19 @@ Json row_json(const predict::Row& row, bool priced) {
   json["link_utilisation"] = row.utilization;
   json["limit"] = row.limit;
   return json;
+}
+
+// Why the speed-up of a row is not over one worker, or is one that cannot be had; empty otherwise.
+std::string base_note(std::span<const predict::Row> rows) {
+  const bool any_fits = std::ranges::any_of(rows, &predict::Row::fits);
+  if (!any_fits) {
+    return "no row fits into the device's memory: times, speed-up and cost are those of a device "
+           "with more of it";
+  }
+  if (rows[0].base_workers == 1) return "";
+  return fmt::format(
+      "speed-up and efficiency are over {} workers, the fewest of these that fit into memory",
+      rows[0].base_workers);
 }
 
 void add_notes(const PredictionContext& context, Document& document) {
@@ -79,7 +99,8 @@ Table times_table(std::span<const predict::Row> rows) {
     table.add_row({count_cell(row.workers), count_cell(row.batch_per_worker), ms_cell(row.forward),
                    ms_cell(row.backward), ms_cell(row.update), ms_cell(row.comm),
                    ms_cell(row.exposed_comm), ms_cell(row.step), fixed_cell(row.images_per_s, 1),
-                   fixed_cell(row.speedup, 2), percent_cell(row.efficiency), row.limit});
+                   row.speedup ? fixed_cell(*row.speedup, 2) : Cell("-"),
+                   row.efficiency ? percent_cell(*row.efficiency) : Cell("-"), row.limit});
   }
   return table;
 }
@@ -119,12 +140,18 @@ Chart throughput_chart(std::span<const predict::Row> rows) {
               .y = {.name = "images/s"}};
   Series predicted{"predicted", Origin::kPredicted, {}};
   Series ideal{"ideal", Origin::kIdeal, {}};
-  // From the first row, which may have several workers: ideal is then relative to those.
-  const double single = rows[0].images_per_s / static_cast<double>(rows[0].workers);
+  const bool any_fits = std::ranges::any_of(rows, &predict::Row::fits);
+  double single = 0;
   for (const predict::Row& row : rows) {
+    if (any_fits && !row.fits) continue;
     const auto workers = static_cast<double>(row.workers);
+    // From the first row shown, which may have several workers: ideal is then relative to those.
+    if (single == 0) single = row.images_per_s / workers;
     predicted.points.push_back({workers, row.images_per_s});
     ideal.points.push_back({workers, workers * single});
+  }
+  if (predicted.points.size() < rows.size()) {
+    chart.caption = "Without the rows that do not fit into memory.";
   }
   chart.series = {std::move(predicted), std::move(ideal)};
   return chart;
@@ -186,7 +213,9 @@ Document prediction_document(const PredictionContext& context, const predict::Re
     document.data["interval"] =
         Json::object({{"low", context.interval->least(1)}, {"high", context.interval->most(1)}});
   }
-  add_notes(context, document);
+  PredictionContext noted = context;
+  if (std::string note = base_note(rows); !note.empty()) noted.notes.push_back(std::move(note));
+  add_notes(noted, document);
   return document;
 }
 

@@ -64,6 +64,21 @@ TEST(PredictCommand, WrongRequestsExitWithTwoAndHelp) {
   EXPECT_EQ(run({"validate", "--measurements", "no-such-file.csv"}).code, 2);
 }
 
+TEST(PredictCommand, SaysOverWhichWorkersTheSpeedupIs) {
+  const std::vector<std::string> words = {"predict", "vgg16",     "--device", "k80",      "--batch",
+                                          "512",     "--scaling", "strong",   "--workers"};
+  std::vector<std::string> some = words;
+  some.emplace_back("1,8,16");
+  EXPECT_NE(run(some).out.find("over 8 workers, the fewest of these that fit"), std::string::npos);
+  some.emplace_back("--json");
+  const Json json = Json::parse(run(some).out, "output");
+  EXPECT_TRUE(json.at("rows").items()[0].at("speedup").is_null());
+  EXPECT_EQ(json.at("rows").items()[1].at("speedup").as_number(), 1);
+  std::vector<std::string> none = words;
+  none.emplace_back("1,2");
+  EXPECT_NE(run(none).out.find("no row fits"), std::string::npos);
+}
+
 TEST(PredictCommand, SaysWhatIsDoneWithAnUnevenBatch) {
   const Outcome outcome =
       run({"predict", "lenet5", "--workers", "3", "--batch", "100", "--scaling", "strong"});

@@ -119,15 +119,44 @@ TEST(Predict, ScalingStaysBelowIdealAndCostsMore) {
   r.workers = {1, 2, 8, 16, 64};
   r.batch = 32;
   const std::vector<Row> rows = predict(r);
-  EXPECT_DOUBLE_EQ(rows[0].speedup, 1);
+  EXPECT_DOUBLE_EQ(rows[0].speedup.value(), 1);
   for (size_t i = 1; i < rows.size(); ++i) {
-    EXPECT_LE(rows[i].speedup, static_cast<double>(rows[i].workers));
+    EXPECT_LE(rows[i].speedup.value(), static_cast<double>(rows[i].workers));
     EXPECT_LE(rows[i].exposed_comm, rows[i].comm + 1e-12);
     EXPECT_GE(rows[i].cost_usd, rows[0].cost_usd);
     EXPECT_EQ(rows[i].global_batch, 32 * rows[i].workers);
   }
   // Across hosts the network is slower than NVLink.
-  EXPECT_LT(rows[3].efficiency, rows[2].efficiency);
+  EXPECT_LT(rows[3].efficiency.value(), rows[2].efficiency.value());
+}
+
+TEST(Predict, SpeedupIsOverTheFewestWorkersThatFit) {
+  Request r = request("vgg16", "k80");
+  r.scaling = Scaling::kStrong;
+  r.batch = 512;
+  r.workers = {1, 16, 8, 2};
+  const std::vector<Row> rows = predict(r);
+  ASSERT_FALSE(rows[0].fits);
+  ASSERT_FALSE(rows[3].fits);
+  ASSERT_TRUE(rows[2].fits);
+  EXPECT_FALSE(rows[0].speedup.has_value());
+  EXPECT_FALSE(rows[3].efficiency.has_value());
+  EXPECT_DOUBLE_EQ(rows[2].speedup.value(), 1);
+  EXPECT_DOUBLE_EQ(rows[2].efficiency.value(), 1);
+  EXPECT_DOUBLE_EQ(rows[1].speedup.value(), rows[1].images_per_s / rows[2].images_per_s);
+  EXPECT_DOUBLE_EQ(rows[1].efficiency.value(), rows[1].speedup.value() / 2);
+  for (const Row& row : rows) EXPECT_EQ(row.base_workers, 8);
+}
+
+TEST(Predict, WhereNothingFitsSpeedupIsOverOneWorker) {
+  Request r = request("vgg16", "k80");
+  r.batch = 512;
+  r.workers = {2, 4};
+  for (const Row& row : predict(r)) {
+    EXPECT_FALSE(row.fits);
+    EXPECT_EQ(row.base_workers, 1);
+    EXPECT_GT(row.speedup.value(), 1);
+  }
 }
 
 TEST(Predict, StrongScalingSharesTheBatch) {
