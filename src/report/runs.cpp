@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/yaml.h"
+#include "report/class_blocks.h"
 #include "runs/metrics.h"
 
 namespace trainyard::report {
@@ -142,35 +143,18 @@ Chart time_chart(std::span<const Run> runs) {
   return chart;
 }
 
-// Rows are true classes; the diagonal is left out, so that the mistakes are seen.
-Chart confusion_chart(const Run& run) {
-  Chart chart{.kind = ChartKind::kHeatMap,
-              .title = fmt::format("Mistakes of {} in the last test", run.name),
-              .x = {.name = "predicted class"},
-              .y = {.name = "true class"},
-              .caption =
-                  "Rows are the true class, columns what the network said; right answers "
-                  "are left out."};
+// Of the last test; none where the task has no classes.
+std::optional<Confusion> confusion_of(const Run& run) {
   const Json* counts = run.epochs.empty() ? nullptr : run.epochs.back().find("confusion");
-  if (counts == nullptr) return chart;
+  if (counts == nullptr || counts->items().size() < 4) return {};
+  std::vector<int64_t> numbers;
+  for (const Json& count : counts->items()) numbers.push_back(count.as_int());
   const auto classes =
-      static_cast<size_t>(std::lround(std::sqrt(static_cast<double>(counts->items().size()))));
-  constexpr size_t kMostClasses = 20;
-  if (classes > kMostClasses) return chart;
-  Series series{"images", Origin::kMeasured, {}};
-  for (size_t i = 0; i < classes; ++i) {
-    const std::string name = i < run.classes.size() ? run.classes[i] : fmt::format("{}", i);
-    chart.x.categories.push_back(name);
-    chart.y.categories.push_back(name);
-    for (size_t k = 0; k < classes; ++k) {
-      if (i == k) continue;
-      series.points.push_back({.x = static_cast<double>(k),
-                               .y = static_cast<double>(i),
-                               .value = counts->items()[i * classes + k].as_number()});
-    }
-  }
-  if (!series.points.empty()) chart.series.push_back(std::move(series));
-  return chart;
+      static_cast<size_t>(std::lround(std::sqrt(static_cast<double>(numbers.size()))));
+  TY_REQUIRE(classes * classes == numbers.size(),
+             "{}: metrics.jsonl has a confusion matrix of {} numbers, which is no square", run.name,
+             numbers.size());
+  return Confusion(std::move(numbers), run.classes);
 }
 
 // The best of a column is marked among runs on the same data; of times, on the same machine too.
@@ -272,7 +256,11 @@ Document runs_document(std::span<const std::filesystem::path> directories,
   add(curves(runs, "Loss", "loss", "test_loss", "train_loss", 1));
   add(step_chart(runs));
   add(time_chart(runs));
-  for (const Run& run : runs) add(confusion_chart(run));
+  std::vector<TestedRun> tested;
+  for (const Run& run : runs) {
+    if (auto confusion = confusion_of(run)) tested.push_back({run.name, std::move(*confusion)});
+  }
+  for (Block& block : class_blocks(tested)) document.blocks.push_back(std::move(block));
   std::vector<BusyRun> busy;
   for (const Run& run : runs) busy.push_back({run.name, run.samples, run.epochs});
   Json utilization = Json::array();
