@@ -145,6 +145,21 @@ train::Task task_of(train::TrainConfig& config, const Graph& model, const data::
   return train::named_task(config, training.target_kind());
 }
 
+// Which files --skip-bad-files left out: the first few here, all of them in the run's skipped.txt.
+std::string skipped_note(const std::vector<std::string>& skipped) {
+  constexpr size_t kShown = 5;
+  std::string text =
+      fmt::format("{} file{} that cannot be read {} left out:", skipped.size(),
+                  skipped.size() == 1 ? "" : "s", skipped.size() == 1 ? "is" : "are");
+  for (size_t i = 0; i < std::min(skipped.size(), kShown); ++i) {
+    text += "\n  " + printable_line(skipped[i]);
+  }
+  if (skipped.size() > kShown) {
+    text += fmt::format("\n  … and {} more; skipped.txt lists all", skipped.size() - kShown);
+  }
+  return text;
+}
+
 // One worker's part; rank 0 writes and prints.
 int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
                const StopSignals& signals) {
@@ -187,8 +202,7 @@ int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
   write_file(directory.path() / "classes.txt", join(training->class_names(), "\n") + "\n");
   if (!skipped.empty()) {
     write_file(directory.path() / "skipped.txt", join(skipped, "\n") + "\n");
-    progress.note(fmt::format("{} files that cannot be read are left out; skipped.txt lists them",
-                              skipped.size()));
+    progress.note(skipped_note(skipped));
   }
   const std::string path = directory.path().string();
   progress.note(fmt::format("{} on {}{} -> {}", config.model, training->source(),
