@@ -12,7 +12,7 @@ struct Row {
   int64_t size;
 };
 
-constexpr std::array<Row, 23> kRows = {{
+constexpr std::array<Row, 24> kRows = {{
     {DType::kF32, "f32", 4},
     {DType::kF64, "f64", 8},
     {DType::kF16, "f16", 2},
@@ -36,6 +36,7 @@ constexpr std::array<Row, 23> kRows = {{
     {DType::kU4, "u4", 1},
     {DType::kI2, "i2", 1},
     {DType::kU2, "u2", 1},
+    {DType::kText, "text", 8},
 }};
 
 }  // namespace
@@ -57,7 +58,7 @@ bool is_integer(DType dtype) {
 }
 
 bool is_narrow(DType dtype) {
-  return dtype > DType::kBool;
+  return dtype > DType::kBool && dtype < DType::kText;
 }
 
 float f16_to_f32(uint16_t bits) {

@@ -33,6 +33,7 @@ enum class DType : uint8_t {
   kU4,
   kI2,
   kU2,
+  kText,  // kept, moved and compared (tensor/text.h)
 };
 
 // Size of one element in memory, in bytes.
@@ -41,7 +42,7 @@ int64_t dtype_size(DType dtype);
 std::string_view dtype_name(DType dtype);
 bool is_float(DType dtype);
 bool is_integer(DType dtype);  // not bool
-bool is_narrow(DType dtype);   // neither float nor integer above: kept, not computed with
+bool is_narrow(DType dtype);   // eight-bit floats and smaller: kept, not computed with
 
 // Half-precision bits to and from float; rounds to nearest even.
 float f16_to_f32(uint16_t bits);
