@@ -1,11 +1,13 @@
 #include "tensor/npy.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "tensor/text.h"
 
 namespace trainyard {
 namespace {
@@ -13,6 +15,7 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 // Data begin at a multiple of this.
 constexpr size_t kHeaderAlignment = 64;
+constexpr size_t kMostTextBytes = size_t{1} << 30;
 
 struct NpyType {
   std::string_view descr;
@@ -100,14 +103,28 @@ Tensor read_npy(const std::filesystem::path& path) {
   return parse_npy(read_file(path, int64_t{1} << 34), path.string());
 }
 
-std::string npy_bytes(const Tensor& tensor) {
-  if (tensor.dtype() == DType::kBF16) return npy_bytes(cast(tensor, DType::kF32));
-  std::string_view descr;
-  for (const NpyType& row : kTypes) {
-    if (row.dtype == tensor.dtype()) descr = row.descr;
+namespace {
+
+// Texts of a tensor, each filled up with zeros to the length of the longest, which is returned.
+size_t fixed_length_texts(const Tensor& tensor, std::string& out) {
+  const auto count = static_cast<size_t>(tensor.num_elements());
+  size_t longest = 1;
+  for (size_t i = 0; i < count; ++i) {
+    longest = std::max(longest, text_at(tensor.view(), static_cast<int64_t>(i)).size());
   }
+  TY_REQUIRE(longest <= kMostTextBytes / std::max<size_t>(count, 1),
+             "{} texts of up to {} bytes are too many for a .npy file, where all are as long",
+             count, longest);
+  out.assign(count * longest, '\0');
+  for (size_t i = 0; i < count; ++i) {
+    text_at(tensor.view(), static_cast<int64_t>(i)).copy(&out[i * longest], longest);
+  }
+  return longest;
+}
+
+std::string with_header(std::string_view descr, const Shape& dims, std::string_view data) {
   std::string shape = "(";
-  for (const int64_t dim : tensor.shape().dims()) shape += fmt::format("{}, ", dim);
+  for (const int64_t dim : dims.dims()) shape += fmt::format("{}, ", dim);
   shape += ")";
   std::string header =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr, shape);
@@ -118,8 +135,27 @@ std::string npy_bytes(const Tensor& tensor) {
   bytes += {'\1', '\0', static_cast<char>(header.size() & 0xffU),
             static_cast<char>(header.size() >> 8U)};
   bytes += header;
-  bytes.append(static_cast<const char*>(tensor.data()), static_cast<size_t>(tensor.num_bytes()));
+  bytes += data;
   return bytes;
+}
+
+}  // namespace
+
+std::string npy_bytes(const Tensor& tensor) {
+  if (tensor.dtype() == DType::kBF16 || is_narrow(tensor.dtype())) {
+    return npy_bytes(cast(tensor, DType::kF32));
+  }
+  if (tensor.dtype() == DType::kText) {
+    std::string texts;
+    const size_t length = fixed_length_texts(tensor, texts);
+    return with_header(fmt::format("|S{}", length), tensor.shape(), texts);
+  }
+  const auto* row = std::find_if(kTypes.begin(), kTypes.end(),
+                                 [&](const NpyType& r) { return r.dtype == tensor.dtype(); });
+  TY_CHECK(row != kTypes.end(), "no NumPy name for {}", dtype_name(tensor.dtype()));
+  return with_header(
+      row->descr, tensor.shape(),
+      {static_cast<const char*>(tensor.data()), static_cast<size_t>(tensor.num_bytes())});
 }
 
 void write_npy(const std::filesystem::path& path, const Tensor& tensor) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "tensor/text.h"
 
 namespace trainyard {
 namespace {
@@ -17,6 +18,24 @@ TEST(Npy, EveryTypeComesBack) {
   EXPECT_EQ(scalar.shape(), Shape{});
   EXPECT_EQ(scalar.values<float>()[0], 2.5F);
   EXPECT_EQ(npy_bytes(scalar).size() % 64, 4U);
+}
+
+TEST(Npy, WhatNumPyDoesNotKnowIsWidened) {
+  for (const DType dtype : {DType::kBF16, DType::kF8E4M3, DType::kI4, DType::kU2}) {
+    const float values[] = {0, 1};
+    const Tensor numbers = cast(Tensor::of<float>(Shape{2}, values), dtype);
+    const Tensor back = parse_npy(npy_bytes(numbers), "test");
+    EXPECT_EQ(back.type(), (TensorType{DType::kF32, Shape{2}})) << dtype_name(dtype);
+    EXPECT_EQ(back.values<float>()[1], 1) << dtype_name(dtype);
+  }
+}
+
+TEST(Npy, TextsHaveTheLengthOfTheLongest) {
+  const std::vector<std::string> texts = {"cat", "", "horse"};
+  const std::string bytes = npy_bytes(text_tensor(Shape{3}, texts));
+  EXPECT_NE(bytes.find("'descr': '|S5'"), std::string::npos);
+  EXPECT_TRUE(bytes.ends_with(std::string("cat\0\0\0\0\0\0\0horse", 15)));
+  EXPECT_TRUE(npy_bytes(Tensor::zeros({DType::kText, Shape{2}})).ends_with(std::string(2, '\0')));
 }
 
 TEST(Npy, DamageIsNamed) {
