@@ -33,6 +33,21 @@ OpCases first_cases() {
        .inputs = {given({2}, {0, -3}, DType::kI32)},
        .attributes = {{"to", code(DType::kBool)}},
        .outputs = {gives({2}, {0, 1}, DType::kBool)}},
+      {.op = "Cast",
+       .inputs = {given({3}, {-1.75, 0, 25}, DType::kText)},
+       .attributes = {{"to", code(DType::kF32)}},
+       .outputs = {gives({3}, {-1.75, 0, 25})}},
+      {.op = "Cast",
+       .inputs = {given({2}, {0.1F, 1e20F})},
+       .attributes = {{"to", code(DType::kText)}},
+       .outputs = {gives({2}, {0.1, 1e20}, DType::kText)}},
+      {.op = "Equal",
+       .inputs = {given({2, 2}, {1, 2, 2, 1}, DType::kText), given({2}, {1, 1}, DType::kText)},
+       .outputs = {gives({2, 2}, {1, 0, 0, 1}, DType::kBool)}},
+      {.op = "StringNormalizer",
+       .inputs = {given({1, 4}, {7, 8, 7, 9}, DType::kText)},
+       .attributes = {{"stopwords", std::vector<std::string>{"7"}}},
+       .outputs = {gives({1, 2}, {8, 9}, DType::kText)}},
       {.op = "CastLike",
        .inputs = {given({2}, {1.5, 2.5}), draw({1}, DType::kF16)},
        .outputs = {gives({2}, {1.5, 2.5}, DType::kF16)}},
@@ -146,8 +161,8 @@ OpCases indexing_cases() {
 }
 
 TEST(Cast, RefusesTypesItDoesNotKnow) {
-  expect_rejected({.op = "Cast", .inputs = {draw({2})}, .attributes = {{"to", int64_t{8}}}},
-                  "element type 8");
+  expect_rejected({.op = "Cast", .inputs = {draw({2})}, .attributes = {{"to", int64_t{14}}}},
+                  "element type 14");
 }
 
 TEST(GatherND, RefusesAnIndexOutside) {

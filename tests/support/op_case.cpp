@@ -107,6 +107,9 @@ bool is_near(double found, double expected, double tolerance) {
 
 void expect_values(const Tensor& found, const std::vector<double>& expected, double tolerance,
                    std::string_view what) {
+  if (found.dtype() == DType::kText) {
+    return expect_values(cast(found, DType::kF64), expected, tolerance, what);
+  }
   ASSERT_EQ(found.num_elements(), static_cast<int64_t>(expected.size())) << what;
   for (int64_t i = 0; i < found.num_elements(); ++i) {
     const double value = element_as_double(found, i);
@@ -117,6 +120,7 @@ void expect_values(const Tensor& found, const std::vector<double>& expected, dou
 }
 
 std::vector<double> to_doubles(const Tensor& tensor) {
+  if (tensor.dtype() == DType::kText) return to_doubles(cast(tensor, DType::kF64));
   std::vector<double> values;
   for (int64_t i = 0; i < tensor.num_elements(); ++i)
     values.push_back(element_as_double(tensor, i));

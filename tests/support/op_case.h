@@ -36,7 +36,7 @@ struct OpCase {
 
 std::ostream& operator<<(std::ostream& out, const OpCase& c);
 
-// --- short words to write cases with
+// --- short words to write cases with; values of texts are the numbers they spell
 OpInput draw(Shape shape, DType dtype = DType::kF32);  // floats in [-2, 2), integers in [-9, 9]
 OpInput given(Shape shape, std::vector<double> values, DType dtype = DType::kF32);
 OpInput known(Shape shape, std::vector<double> values, DType dtype = DType::kF32);

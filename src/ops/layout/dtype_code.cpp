@@ -14,7 +14,7 @@ constexpr std::pair<int64_t, DType> kCodes[] = {
     {10, DType::kF16},      {11, DType::kF64},    {12, DType::kU32},      {13, DType::kU64},
     {16, DType::kBF16},     {17, DType::kF8E4M3}, {18, DType::kF8E4M3UZ}, {19, DType::kF8E5M2},
     {20, DType::kF8E5M2UZ}, {21, DType::kU4},     {22, DType::kI4},       {23, DType::kF4E2M1},
-    {24, DType::kF8E8M0},   {25, DType::kU2},     {26, DType::kI2},
+    {8, DType::kText},      {24, DType::kF8E8M0}, {25, DType::kU2},       {26, DType::kI2},
 };
 
 }  // namespace

@@ -88,6 +88,7 @@ std::vector<TensorType> infer_binary(const NodeView& node) {
   // Pow alone may mix types: the result is of the base's.
   TY_REQUIRE(a.dtype == b.dtype || node.op() == "Pow", "operands are {} and {}",
              dtype_name(a.dtype), dtype_name(b.dtype));
+  TY_REQUIRE(a.dtype != DType::kText || node.op() == "Equal", "it is not defined for texts");
   TY_REQUIRE((is_float(a.dtype) ? f.real != nullptr : f.whole != nullptr),
              "it is not defined for elements of type {}", dtype_name(a.dtype));
   return {{f.gives_bool ? DType::kBool : a.dtype, broadcast_shapes(a.shape, b.shape)}};
@@ -116,7 +117,8 @@ void apply_binary(const BinaryFunction& f, const TensorView& a, const TensorView
 
 void apply_same_types(const BinaryFunction& f, const TensorView& a, const TensorView& b,
                       const TensorView& y) {
-  for_type(a.dtype, [&]<typename T>(T) {
+  // Equal texts have equal numbers.
+  for_type(a.dtype == DType::kText ? DType::kU64 : a.dtype, [&]<typename T>(T) {
     f.gives_bool ? apply_binary<T, bool>(f, a, b, y) : apply_binary<T, T>(f, a, b, y);
   });
 }
