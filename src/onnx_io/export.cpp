@@ -17,6 +17,7 @@
 #include "onnx_io/proto.h"
 #include "onnx_io/weight_writer.h"
 #include "ops/layout/dtype_code.h"
+#include "tensor/text.h"
 
 namespace trainyard::onnx_io {
 namespace {
@@ -66,9 +67,16 @@ int32_t element_type(DType dtype) {
   return static_cast<int32_t>(ops::dtype_code(dtype));
 }
 
+void add_texts(const Tensor& tensor, onnx::TensorProto& proto) {
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    proto.add_string_data(std::string(text_at(tensor.view(), i)));
+  }
+}
+
 void set_tensor(const Tensor& tensor, onnx::TensorProto& proto) {
   for (const int64_t d : tensor.shape().dims()) proto.add_dims(d);
   proto.set_data_type(element_type(tensor.dtype()));
+  if (tensor.dtype() == DType::kText) return add_texts(tensor, proto);
   proto.set_raw_data(tensor.data(), static_cast<size_t>(tensor.num_bytes()));
 }
 
@@ -212,17 +220,20 @@ std::string model_header(const Metadata& metadata, int64_t version) {
   return out.SerializeAsString();
 }
 
-// An initializer as the file will hold it. If `external`, its numbers lie elsewhere; otherwise
-// they follow `head`.
+// Texts lie in the head, numbers behind it or in another file.
+enum class Place : uint8_t { kInHead, kBehindHead, kOtherFile };
+
+// An initializer as the file will hold it.
 struct Entry {
   const Value* value = nullptr;
   std::string padding = {};  // a field of the graph before it, without meaning
   std::string head;          // the fields of TensorProto but raw_data's content
-  bool external = false;
+  Place place = Place::kBehindHead;
   int64_t offset = 0;
 
   uint64_t size() const {
-    return head.size() + (external ? 0 : static_cast<uint64_t>(value->type.num_bytes()));
+    return head.size() +
+           (place == Place::kBehindHead ? static_cast<uint64_t>(value->type.num_bytes()) : 0);
   }
 };
 
@@ -237,7 +248,13 @@ onnx::TensorProto tensor_head(const Value& value) {
 Entry make_entry(const Value& value) {
   Entry entry;
   entry.value = &value;
-  entry.head = tensor_head(value).SerializeAsString();
+  onnx::TensorProto head = tensor_head(value);
+  if (value.type.dtype == DType::kText) {
+    entry.place = Place::kInHead;
+    add_texts(*value.constant, head);
+  }
+  entry.head = head.SerializeAsString();
+  if (entry.place == Place::kInHead) return entry;
   append_bytes_header(entry.head, onnx::TensorProto::kRawDataFieldNumber,
                       static_cast<uint64_t>(value.type.num_bytes()));
   return entry;
@@ -246,7 +263,7 @@ Entry make_entry(const Value& value) {
 Entry make_external_entry(const Value& value, const std::string& location, int64_t offset) {
   Entry entry;
   entry.value = &value;
-  entry.external = true;
+  entry.place = Place::kOtherFile;
   entry.offset = offset;
   onnx::TensorProto proto = tensor_head(value);
   proto.set_data_location(onnx::TensorProto::EXTERNAL);
@@ -300,7 +317,7 @@ void align_entries(const std::string& header, const std::string& description,
     for (Entry& entry : entries) {
       const uint64_t head = bytes_header_size(kInitializerField, entry.size()) + entry.head.size();
       const bool large = entry.value->type.num_bytes() >= kSmallestExternal;
-      entry.padding = entry.external || !large
+      entry.padding = entry.place != Place::kBehindHead || !large
                           ? std::string()
                           : make_padding((kAlignment - (at + head) % kAlignment) % kAlignment);
       at +=
@@ -320,7 +337,7 @@ std::vector<Entry> external_entries(const Graph& graph, const std::string& locat
   int64_t offset = 0;
   for (const ValueId id : graph.initializers()) {
     const Value& value = graph.value(id);
-    if (value.type.num_bytes() < kSmallestExternal) {
+    if (value.type.num_bytes() < kSmallestExternal || value.type.dtype == DType::kText) {
       entries.push_back(make_entry(value));
     } else {
       entries.push_back(make_external_entry(value, location, offset));
@@ -333,7 +350,7 @@ std::vector<Entry> external_entries(const Graph& graph, const std::string& locat
 void write_external(const std::vector<Entry>& entries, AtomicFile& file, WeightWriter& weights) {
   const std::string zeros(kPage, '\0');
   for (const Entry& entry : entries) {
-    if (!entry.external) continue;
+    if (entry.place != Place::kOtherFile) continue;
     file.write(zeros.data(), static_cast<size_t>(entry.offset - file.position()));
     weights.write(*entry.value, file);
   }
@@ -349,7 +366,7 @@ void write_model(std::string head, const std::string& description, std::vector<E
     head = entry.padding;
     append_bytes_header(head, kInitializerField, entry.size());
     file.write(head + entry.head);
-    if (!entry.external) weights.write(*entry.value, file);
+    if (entry.place == Place::kBehindHead) weights.write(*entry.value, file);
   }
 }
 
@@ -372,7 +389,9 @@ void export_model(const Graph& given, const std::filesystem::path& path,
   const std::filesystem::path data_path = path.string() + ".data";
   if (external) entries = external_entries(graph, data_path.filename().string());
   int64_t total = 0;
-  for (const Entry& entry : entries) total += entry.value->type.num_bytes();
+  for (const Entry& entry : entries) {
+    if (entry.place != Place::kInHead) total += entry.value->type.num_bytes();
+  }
   WeightWriter weights(options.seed, total, options.progress);
   AtomicFile file(path);
   if (external) {

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "onnx_io/proto.h"
 #include "ops/layout/dtype_code.h"
+#include "tensor/text.h"
 
 namespace trainyard::onnx_io {
 namespace {
@@ -94,6 +95,17 @@ Tensor unpacked(TensorType type, Bytes bytes, size_t position) {
   return tensor;
 }
 
+Tensor read_texts(const TensorProto& proto, const Shape& shape) {
+  TY_REQUIRE(!proto.has_raw_data() && proto.data_location() != TensorProto::EXTERNAL,
+             "it is of texts, but its data are not in the field for texts");
+  // Checked before memory is taken for what the shape asks.
+  TY_REQUIRE(shape.num_elements() == proto.string_data_size(),
+             "its shape {} wants {} texts, it has {}", shape.to_string(), shape.num_elements(),
+             proto.string_data_size());
+  return text_tensor(
+      shape, std::vector<std::string>(proto.string_data().begin(), proto.string_data().end()));
+}
+
 int64_t parse_count(const std::string& key, const std::string& text) {
   int64_t value = -1;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -143,6 +155,7 @@ Tensor TensorReader::read_external(const TensorProto& proto, TensorType type) {
 Tensor TensorReader::read(const TensorProto& proto) {
   TensorType type = declared_type(proto);
   TY_REQUIRE(!proto.has_segment(), "it is a segment of a larger tensor");
+  if (type.dtype == DType::kText) return read_texts(proto, type.shape);
   if (proto.data_location() == TensorProto::EXTERNAL) return read_external(proto, std::move(type));
   const int64_t wanted = file_bytes(type);
   if (!proto.has_raw_data()) {

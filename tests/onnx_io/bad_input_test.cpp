@@ -156,8 +156,9 @@ TEST(BadInput, TypesThatDoNotFit) {
       "test.onnx: initializer 'w': its numbers are kept in a field for another type than i32");
   model = relu_model();
   add_floats(model, "w", {1}, {1})->set_data_type(onnx::TensorProto::STRING);
-  EXPECT_EQ(import_error(model),
-            "test.onnx: initializer 'w': its element type is 8 (STRING), which is not supported");
+  EXPECT_EQ(
+      import_error(model),
+      "test.onnx: initializer 'w': it is of texts, but its data are not in the field for texts");
   model = relu_model();
   add_floats(model, "w", {1}, {1})->set_data_type(77);
   EXPECT_EQ(
