@@ -39,14 +39,19 @@ NetworkSource sum_source() {
 }
 
 NetworkSource gather_source() {
-  return source_of([](int64_t batch) {
+  return table_source([] {
+    const std::vector<float> numbers = {0, 1, 10, 11, 20, 21};
+    return Tensor::of<float>(Shape{3, 2}, numbers);
+  });
+}
+
+NetworkSource table_source(std::function<Tensor()> table) {
+  return source_of([table = std::move(table)](int64_t batch) {
     Graph graph("gather");
     ops::Builder builder(graph);
     const ValueId index = builder.input("INDEX", {DType::kI64, Shape{batch}});
-    const std::vector<float> numbers = {0, 1, 10, 11, 20, 21};
-    const ValueId table =
-        builder.constant("table", Tensor::of<float>(Shape{3, 2}, std::span<const float>(numbers)));
-    graph.set_outputs({builder.add("Gather", {table, index}, {}, "OUT")});
+    graph.set_outputs(
+        {builder.add("Gather", {builder.constant("table", table()), index}, {}, "OUT")});
     return graph;
   });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,6 +16,8 @@ namespace trainyard::serve {
 NetworkSource sum_source();
 // INDEX, i64[batch]: OUT, f32[batch, 2], is that row of a table of three; others are an Error.
 NetworkSource gather_source();
+// The same with another table.
+NetworkSource table_source(std::function<Tensor()> table);
 
 // Waits for an answer and gives it, or throws what went wrong.
 class Answer {

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <optional>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -47,6 +48,20 @@ TEST_F(ModelVersionTest, AnswersWithWhatTheNetworkGives) {
   const StatisticsSnapshot statistics = model.statistics().snapshot();
   EXPECT_EQ(statistics.success.count, 4U);
   EXPECT_EQ(statistics.inferences, 33U);
+}
+
+TEST_F(ModelVersionTest, TypesThatAnswersCannotCarryAreRefused) {
+  for (const DType dtype : {DType::kText, DType::kI4, DType::kF8E5M2}) {
+    const std::string error = error_of([&] {
+      const auto table = [=] { return Tensor::zeros({dtype, Shape{3, 2}}); };
+      ModelVersion(named("table"), 1, table_source(table), {gate_, nullptr});
+    });
+    EXPECT_NE(error.find(fmt::format("'OUT' has elements of type {}, which requests and answers "
+                                     "cannot carry",
+                                     dtype_name(dtype))),
+              std::string::npos)
+        << error;
+  }
 }
 
 TEST_F(ModelVersionTest, PutsRequestsTogetherAndTakesThemApart) {

@@ -99,6 +99,7 @@ Network::Network(NetworkSource source, ModelConfig& config, int threads)
     has_open_dims_ = has_open_dims_ || std::find(rest, spec.dims.end(), -1) != spec.dims.end();
   }
   probe(config);
+  check_types();
   check_declared(config);
   check_training();
   if (max_batch_ > 0) {
@@ -180,6 +181,16 @@ void Network::probe_alone() {
     for (TensorSpec& spec : outputs_) std::fill(spec.dims.begin(), spec.dims.end(), -1);
   }
   has_open_dims_ = has_open_dims_ || all_open_in_front(inputs_);
+}
+
+void Network::check_types() const {
+  for (const auto* specs : {&inputs_, &outputs_}) {
+    for (const TensorSpec& spec : *specs) {
+      TY_REQUIRE(has_protocol_name(spec.dtype),
+                 "'{}' has elements of type {}, which requests and answers cannot carry", spec.name,
+                 dtype_name(spec.dtype));
+    }
+  }
 }
 
 void Network::check_declared(const ModelConfig& config) const {

@@ -90,6 +90,7 @@ class Network {
   Graph build(const Shapes& shapes) const;
   void probe(const ModelConfig& config);
   void probe_alone();
+  void check_types() const;
   void check_declared(const ModelConfig& config) const;
   void check_training() const;
   void prepare_detector(const Graph& graph);

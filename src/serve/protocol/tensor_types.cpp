@@ -38,6 +38,10 @@ std::string_view protocol_name(DType dtype) {
   return "BYTES";
 }
 
+bool has_protocol_name(DType dtype) {
+  return protocol_name(dtype) != "BYTES";
+}
+
 DType dtype_from_protocol(std::string_view name, std::string_view where) {
   std::vector<std::string> names;
   for (const TypeName& entry : kTypeNames) {

@@ -12,6 +12,8 @@ namespace trainyard::serve {
 
 // "FP32", "INT64", "BOOL", …
 std::string_view protocol_name(DType dtype);
+// Of texts and of types below eight bits or of eight-bit floats there is none.
+bool has_protocol_name(DType dtype);
 // Throws RequestError naming the nearest type. BYTES is not among them: no network computes with
 // texts.
 DType dtype_from_protocol(std::string_view name, std::string_view where);
