@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "tensor/text.h"
+
 namespace trainyard::cli {
 namespace {
 
@@ -77,6 +79,14 @@ Json class_json(std::span<const ClassScore> scores, std::span<const std::string>
                                  {"score", score.score}}));
   }
   return list;
+}
+
+std::vector<std::string> first_texts(const Tensor& tensor, int64_t count) {
+  std::vector<std::string> texts;
+  for (int64_t i = 0; i < std::min(count, tensor.num_elements()); ++i) {
+    texts.emplace_back(text_at(tensor.view(), i));
+  }
+  return texts;
 }
 
 }  // namespace trainyard::cli

@@ -1,4 +1,4 @@
-// The best classes of an output, with their names and probabilities.
+// The best classes of an output, with their names and probabilities, or names that it gives itself.
 #pragma once
 
 #include <cstdint>
@@ -28,5 +28,8 @@ std::vector<ClassScore> best_classes(const Tensor& tensor, int64_t count);
 // A table of them, and the same as JSON. Labels may be fewer than classes.
 report::Table class_table(std::span<const ClassScore> scores, std::span<const std::string> labels);
 Json class_json(std::span<const ClassScore> scores, std::span<const std::string> labels);
+
+// The first `count` elements of a tensor of texts.
+std::vector<std::string> first_texts(const Tensor& tensor, int64_t count);
 
 }  // namespace trainyard::cli

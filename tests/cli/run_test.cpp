@@ -1,3 +1,4 @@
+#include <cmath>
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -39,6 +40,22 @@ TEST(Run, AWrongInputIsARequestError) {
   EXPECT_EQ(name.code, 2);
   EXPECT_NE(name.err.find("the model has no input 'nothing'"), std::string::npos) << name.err;
   EXPECT_EQ(run({"run", "lenet5", "--threads", "-1"}).code, 2);
+}
+
+TEST(Run, ShowsTheTextsOfAnOutput) {
+  const std::string model =
+      "/usr/share/libonnx-testdata/data/node/test_cast_FLOAT_to_STRING/model.onnx";
+  if (!std::filesystem::exists(model)) GTEST_SKIP() << "libonnx-testdata is not installed";
+  const auto folder = run_scratch("texts");
+  const Outcome result = run({"run", model, "--top", "2", "--json", "--output", folder.string()});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json data = Json::parse(result.out, "stdout");
+  const Json& texts = data.at("outputs").items().at(0).at("texts");
+  ASSERT_EQ(texts.items().size(), 2U);
+  for (const Json& text : texts.items()) {
+    EXPECT_LE(std::fabs(std::stod(text.as_string())), 1) << text.as_string();
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder / "output.npy"));
 }
 
 TEST(Run, ExplainsAndDumps) {

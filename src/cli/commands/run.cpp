@@ -154,6 +154,13 @@ void describe_output(report::Document& document, Json& list, const std::string& 
     document.blocks.emplace_back(class_table(best, labels));
     entry["top"] = class_json(best, labels);
   }
+  if (tensor.dtype() == DType::kText) {
+    entry["texts"] = Json::array();
+    for (const std::string& text : first_texts(tensor, flags.top)) {
+      document.blocks.emplace_back(report::Paragraph{"  " + text});
+      entry["texts"].push_back(text);
+    }
+  }
   list.push_back(std::move(entry));
 }
 
@@ -268,7 +275,7 @@ Runner setup_run(Args& args) {
   args.option("--output", flags->output, "folder to write the outputs to, as NAME.npy");
   args.option("--labels", flags->labels,
               "file with one class name per line; else those in the file of the model");
-  args.option("--top", flags->top, "best classes to print; 0: none");
+  args.option("--top", flags->top, "best classes, or texts of an output, to print; 0: none");
   args.option("--resize", flags->resize,
               "shorter side of a picture before the middle is cut out; 0: 8/7 of the input");
   args.option("--mean", flags->mean,
