@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "onnx_io/import.h"
 #include "runtime/compiler.h"
+#include "tensor/text.h"
 
 namespace trainyard::measure {
 namespace {
@@ -281,6 +282,11 @@ std::string difference(const Tensor& got, const Tensor& expected) {
   }
   const double relative = got.dtype() == DType::kBF16 ? kBF16RelativeTolerance : kRelativeTolerance;
   for (int64_t i = 0; i < got.num_elements(); ++i) {
+    if (got.dtype() == DType::kText) {
+      if (text_at(got.view(), i) == text_at(expected.view(), i)) continue;
+      return fmt::format("element {} is '{}', expected '{}'", i, text_at(got.view(), i),
+                         text_at(expected.view(), i));
+    }
     if (is_integer(got.dtype()) || got.dtype() == DType::kBool) {
       if (element_as_int(got, i) == element_as_int(expected, i)) continue;
     } else {
