@@ -173,6 +173,20 @@ TEST(Attention, RefusesHeadsThatDoNotFit) {
       "do not fit each other");
 }
 
+TEST(Signal, RefusesShapesThatDoNotFit) {
+  const OpInput step = known({}, {2}, DType::kI64);
+  const OpInput signal = draw({1, 8, 1});
+  expect_rejected({.op = "STFT", .inputs = {signal, step, draw({})}}, "the window has shape");
+  // Its numbers would be read beyond its end.
+  expect_rejected({.op = "STFT", .inputs = {signal, step, draw({2}), known({}, {4}, DType::kI64)}},
+                  "expected one number for each of a frame's 4");
+  expect_rejected({.op = "STFT", .inputs = {signal, known({0}, {}, DType::kI64), draw({2})}},
+                  "input 1 has shape 0, expected one number");
+  expect_rejected({.op = "DFT", .inputs = {draw({1, 8, 0})}}, "the last axis has 0 parts");
+  expect_rejected({.op = "HannWindow", .inputs = {known({0}, {}, DType::kI64)}},
+                  "expected one number");
+}
+
 TEST(Recurrent, KnownWeightsArePacked) {
   for (const OpCase& c : packed_recurrent_cases()) EXPECT_TRUE(is_fast(c)) << c;
 }

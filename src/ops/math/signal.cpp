@@ -1,7 +1,10 @@
 // Fourier transforms of signals, and the windows and filters that go with them.
 #include <cmath>
 #include <complex>
+#include <initializer_list>
 #include <numbers>
+
+#include <fmt/format.h>
 
 #include "base/error.h"
 #include "ops/layout/dtype_code.h"
@@ -23,6 +26,20 @@ int64_t length_at(const TensorView& view) {
   const int64_t length = element_as_int(view, 0);
   TY_REQUIRE(0 < length && length <= kLongest, "a length of {} is not possible", length);
   return length;
+}
+
+// Of the inputs that are given, each is one number.
+void require_numbers(const NodeView& node, std::initializer_list<size_t> inputs) {
+  for (const size_t i : inputs) {
+    TY_REQUIRE(!node.has_input(i) || !node.input_shape(i).is_static() ||
+                   node.input_shape(i).num_elements() == 1,
+               "input {} has shape {}, expected one number", i, node.input_shape(i).to_string());
+  }
+}
+
+void require_parts(int64_t parts) {
+  TY_REQUIRE(parts == 1 || parts == 2 || parts == Shape::kUnknown,
+             "the last axis has {} parts, expected 1 (real) or 2 (complex)", parts);
 }
 
 // sum of x[k] exp(-+ 2 pi i j k / n), by definition: lengths are arbitrary.
@@ -76,6 +93,8 @@ std::vector<TensorType> infer_dft(const NodeView& node) {
              "input is {}, expected a signal of real or complex "
              "floats",
              x.to_string());
+  require_parts(x.shape[rank - 1]);
+  require_numbers(node, {1, 2});
   const auto axis = node.input_ints(2);
   const auto length = node.input_ints(1);
   TensorType y = x;
@@ -131,12 +150,18 @@ std::vector<TensorType> infer_stft(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   TY_REQUIRE(x.shape.rank() == 3 || x.shape.rank() == 2,
              "the signal has shape {}, expected batch x length x parts", x.shape.to_string());
+  if (x.shape.rank() == 3) require_parts(x.shape[2]);
+  require_numbers(node, {1, 3});
   const auto step = node.input_ints(1);
   auto length = node.input_ints(3);
   TY_REQUIRE(node.has_input(2) || node.has_input(3),
              "neither a window nor a frame length is given");
-  if (!node.has_input(3) && node.input_shape(2).is_static()) {
-    length = std::vector<int64_t>{node.input_shape(2)[0]};
+  if (node.has_input(2) && node.input_shape(2).is_static()) {
+    const Shape& window = node.input_shape(2);
+    TY_REQUIRE(window.rank() == 1 && (!length || window[0] == (*length)[0]),
+               "the window has shape {}, expected one number for each of a frame's{}",
+               window.to_string(), length ? fmt::format(" {}", (*length)[0]) : "");
+    if (!node.has_input(3)) length = std::vector<int64_t>{window[0]};
   }
   const int64_t batch = x.shape[0];
   if (!step || !length || x.shape[1] == Shape::kUnknown) {
@@ -177,6 +202,7 @@ Routine routine_stft(const NodeView&) {
 }
 
 std::vector<TensorType> infer_window(const NodeView& node) {
+  require_numbers(node, {0});
   const auto size = node.input_ints(0);
   const DType dtype = dtype_from_code(node.attr_int("output_datatype", 1));
   TY_REQUIRE(!size || ((*size)[0] >= 0 && (*size)[0] <= kLongest), "a window of {} is not possible",
@@ -206,6 +232,7 @@ Routine routine_window(const NodeView& node) {
 }
 
 std::vector<TensorType> infer_mel(const NodeView& node) {
+  require_numbers(node, {0, 1, 2, 3, 4});
   const auto bins = node.input_ints(0);
   const auto length = node.input_ints(1);
   const DType dtype = dtype_from_code(node.attr_int("output_datatype", 1));
@@ -229,7 +256,11 @@ Routine routine_mel(const NodeView&) {
       const double mel =
           low + static_cast<double>(i) * ((high - low) / static_cast<double>(bins + 2));
       const double hertz = 700 * (std::pow(10.0, mel / 2595) - 1);
-      points.push_back(static_cast<int64_t>((length + 1) * hertz / rate));
+      const double point = (length + 1) * hertz / rate;
+      // Not true for what is no number, either.
+      TY_REQUIRE(std::abs(point) < 0x1p53, "frequencies to {} Hz at a rate of {} are not possible",
+                 hertz, rate);
+      points.push_back(static_cast<int64_t>(point));
     }
     for (int64_t i = 0; i < out[0].num_elements(); ++i) {
       const int64_t row = i / bins;
