@@ -24,6 +24,7 @@ std::string flag_text(const DeclaredInput& input) {
   return fmt::format("--shape {}={}", input.name, join(parts, ","));
 }
 
+// An axis without a number, be it named or not.
 bool is_open(const DeclaredInput& input, size_t axis) {
   return input.dims && axis < input.dims->size() && !(*input.dims)[axis].value;
 }
@@ -41,6 +42,8 @@ void check_names(const std::vector<DeclaredInput>& inputs, const ImportOptions& 
   }
 }
 
+// Throws Error if the symbol already stands for another number: one name means one length in the
+// whole file.
 void learn(const std::string& symbol, int64_t value, const std::string& input, Symbols& symbols) {
   if (symbol.empty()) return;
   const int64_t bound = symbols.emplace(symbol, value).first->second;
@@ -62,6 +65,8 @@ Symbols learn_symbols(const std::vector<DeclaredInput>& inputs, const ImportOpti
       learn((*input.dims)[i].symbol, shape[static_cast<int64_t>(i)], input.name, symbols);
     }
   }
+  // The batch comes second, so that a symbol which --shape has bound keeps its value when it is the
+  // first dimension of another input.
   for (const DeclaredInput& input : inputs) {
     if (!is_open(input, 0) || options.shapes.contains(input.name)) continue;
     const std::string& symbol = (*input.dims)[0].symbol;
@@ -74,6 +79,8 @@ Symbols learn_symbols(const std::vector<DeclaredInput>& inputs, const ImportOpti
   return symbols;
 }
 
+// Of an input without --shape. Only the first dimension has a default (batch 1); any other one must
+// be named by the user.
 Shape bind_shape(const DeclaredInput& input, const Symbols& symbols, const ImportOptions& options) {
   TY_REQUIRE(input.dims.has_value(), "input '{}' has no shape; give one, as in {}", input.name,
              flag_text(input));
@@ -112,6 +119,8 @@ std::vector<TensorType> bind_inputs(const std::vector<DeclaredInput>& inputs,
     const auto given = options.shapes.find(input.name);
     Shape shape =
         given != options.shapes.end() ? given->second : bind_shape(input, symbols, options);
+    // A file whose batch is fixed: --batch replaces the first dimension of the first input, and of
+    // those inputs that have the same one, which tells batches from tables and other sizes.
     if (given == options.shapes.end() && options.batch && !any_open && shape.rank() > 0) {
       if (!fixed_batch) fixed_batch = shape[0];
       if (shape[0] == *fixed_batch) shape[0] = *options.batch;

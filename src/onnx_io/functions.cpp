@@ -27,6 +27,8 @@ class Inliner {
     }
   }
 
+  // Replaces calls in place. Used for bodies of control flow too, so that calls inside them count
+  // towards the same limit.
   void rewrite(std::vector<FileNode>& nodes) {
     std::vector<FileNode> out;
     for (FileNode& node : nodes) add(std::move(node), out);
@@ -39,6 +41,8 @@ class Inliner {
     return found == functions_.end() ? nullptr : found->second;
   }
 
+  // Every node met counts, calls included: functions that call one another several times each make
+  // a number of nodes that is exponential in their depth.
   void add(FileNode node, std::vector<FileNode>& out) {
     TY_REQUIRE(++nodes_ <= kMostNodes, "its functions make more than {} nodes", kMostNodes);
     const FileFunction* function = find(node);
@@ -62,6 +66,7 @@ class Inliner {
 // What names of the function mean at the caller; others get the prefix when they are met.
 struct Renaming {
   Names names;
+  // An empty name is an absent input or output and stays one.
   std::string prefix;
 
   std::string operator()(const std::string& name) {
@@ -109,6 +114,8 @@ void give_attributes(FileNode& node, const Attributes& given, const Attributes& 
   }
 }
 
+// Recursion is refused rather than bounded (ONNX forbids it). A trailing input that the caller
+// leaves out is absent inside the function.
 void Inliner::call(const FileFunction& function, const FileNode& caller,
                    std::vector<FileNode>& out) {
   const std::string key = key_of(function.domain, function.name);
@@ -122,6 +129,7 @@ void Inliner::call(const FileFunction& function, const FileNode& caller,
              caller.name, function.name, function.inputs.size(), function.outputs.size(),
              caller.inputs.size(), caller.outputs.size());
   Renaming rename;
+  // The count keeps two calls apart whose nodes have the same name or none.
   const std::string base = caller.name.empty() ? function.name : caller.name;
   rename.prefix = fmt::format("{}.{}/", base, ++called_);
   for (size_t i = 0; i < function.inputs.size(); ++i) {
@@ -140,6 +148,8 @@ void Inliner::call(const FileFunction& function, const FileNode& caller,
     passed.push_back(std::move(copy));
   }
   calls_.push_back(key);
+  // References are resolved before add(), which may take the node for a call and hand these
+  // attributes on.
   for (FileNode node : function.nodes) {
     give_attributes(node, caller.attributes, function.defaults);
     rename_node(node, rename);

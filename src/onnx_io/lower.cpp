@@ -13,6 +13,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
+// Operators added to ONNX after opset 17, which the graph's own semantics go up to.
 struct Newer {
   std::string_view op;
   int64_t opset;
@@ -47,6 +48,7 @@ class Replacement {
   ValueId add(std::string_view op, std::vector<ValueId> inputs, Attributes attributes = {}) {
     return builder_.add(op, std::move(inputs), std::move(attributes));
   }
+  // In the type of the node's first input, as arithmetic operators want both operands alike.
   ValueId number(double value) {
     return builder_.constant("number", cast(Tensor::scalar(value), node_.input_type(0).dtype));
   }
@@ -75,12 +77,14 @@ ValueId lower_gelu(Replacement& r) {
   return r.add("Mul", {r.add("Mul", {x, r.add("Add", {erf, r.number(1)})}), half});
 }
 
+// x sigmoid(alpha x)
 ValueId lower_swish(Replacement& r) {
   const double alpha = double{r.node().attr_float("alpha", 1.0F)};
   const ValueId inner = alpha == 1 ? r.x() : r.add("Mul", {r.x(), r.number(alpha)});
   return r.add("Mul", {r.x(), r.add("Sigmoid", {inner})});
 }
 
+// x / sqrt(mean(x^2) + epsilon) * scale, the mean over `axis` and all axes after it.
 ValueId lower_rms(Replacement& r) {
   const int64_t rank = r.node().input_shape(0).rank();
   Ints axes;
@@ -98,6 +102,7 @@ ValueId lower_rms(Replacement& r) {
 // stays possible.
 ValueId lower_attention(Replacement& r) {
   const ops::AttentionShape a = ops::attention_shape(r.node());
+  // Without a past, a softcap, fewer heads of keys than of queries, or outputs beside the result.
   const bool plain = r.node().num_inputs() <= 4 && !r.node().has_output(1) && a.softcap == 0 &&
                      a.heads == a.query_heads && r.node().num_outputs() == 1;
   if (!plain) return kNoValue;
@@ -110,6 +115,7 @@ ValueId lower_attention(Replacement& r) {
   const ValueId keys = r.transpose(heads(1, a.depth), {0, 1, 3, 2});
   ValueId scores = r.add("MatMul", {heads(0, a.depth), keys});
   scores = r.add("Mul", {scores, r.number(a.scale)});
+  // Finite: the softmax of a row of -inf alone would be NaN.
   constexpr double kMasked = -1e30;
   if (r.node().has_input(3)) {
     ValueId mask = r.x(3);
@@ -118,6 +124,7 @@ ValueId lower_attention(Replacement& r) {
     }
     scores = r.add("Add", {scores, mask});
   }
+  // Keys after the query: above the diagonal.
   if (a.causal) {
     const ValueId all = r.add("Expand", {r.number(kMasked), r.ints({1, 1, a.queries, a.keys})});
     const ValueId one = r.add("Constant", {}, {{"value_int", int64_t{1}}});
@@ -158,11 +165,13 @@ Graph lower_to_opset(const Graph& graph, int64_t opset) {
     if (rule == nullptr) continue;
     Replacement replacement(lowered, id);
     const ValueId made = rule(replacement);
+    // Its rule cannot write this one, so it stays and the exporter names it.
     if (!made.valid()) continue;
     const ValueId old = lowered.node(id).outputs[0];
     const std::string name = lowered.value(old).name;
     lowered.replace_uses(old, made);
     lowered.erase_node(id);
+    // The new value takes the name over, as outputs of the graph are known by theirs.
     lowered.rename_value(old, lowered.unique_name(name + ".replaced"));
     lowered.rename_value(made, name);
   }

@@ -17,6 +17,7 @@ std::vector<std::string> SequenceReplacer::inline_body(const FileGraph& body,
     graph_.initializers.push_back(tensor);
     constants_[tensor.name] = tensor.data;
   }
+  // An input of the body becomes another name of what is given, which may be a list.
   for (size_t i = 0; i < given.size(); ++i) {
     name_output(given[i], renamed.inputs[i].name, from.opset);
   }
@@ -46,6 +47,7 @@ void SequenceReplacer::map(const FileNode& node) {
   for (size_t j = 0; j < results.size(); ++j) lists_[node.outputs[j]] = std::move(results[j]);
 }
 
+// Bodies see the names around them, hence the copies; what a body makes stays inside.
 std::shared_ptr<const FileGraph> SequenceReplacer::rewrite_body(const FileGraph& body,
                                                                 std::map<size_t, Listed>& outputs) {
   auto copy = std::make_shared<FileGraph>(body);
@@ -60,6 +62,8 @@ std::shared_ptr<const FileGraph> SequenceReplacer::rewrite_body(const FileGraph&
   return copy;
 }
 
+// The rewritten branches give the elements of a list as outputs of their own (see rewrite), so the
+// node has as many outputs more; both branches must agree on their number.
 void SequenceReplacer::add_if(const FileNode& node) {
   FileNode copy = node;
   std::vector<std::map<size_t, Listed>> lists;
@@ -88,6 +92,7 @@ void SequenceReplacer::add_if(const FileNode& node) {
   push(std::move(copy));
 }
 
+// A loop that carries tensors only stays a loop, whatever its body does inside.
 void SequenceReplacer::add_loop(const FileNode& node) {
   const auto body = node.graphs.find("body");
   TY_REQUIRE(body != node.graphs.end(), "attribute 'body' is missing");
@@ -109,6 +114,8 @@ void SequenceReplacer::unroll(const FileNode& node, const FileGraph& body) {
   const size_t states = carried.size();
   TY_REQUIRE(node.outputs.size() <= states,
              "results of each round beside sequences are not supported");
+  // The condition of each round must be known and hold: all rounds are written out, none may be
+  // skipped.
   for (int64_t round = 0; round < rounds; ++round) {
     std::vector<std::string> given = {fresh(node.op + ".round"), fresh(node.op + ".condition")};
     emit_constant(given[0], Tensor::scalar<int64_t>(round), node.opset);

@@ -13,6 +13,7 @@ constexpr std::array<std::string_view, 12> kSequenceOperators = {
     "SequenceAt",         "SequenceConstruct", "SequenceEmpty",      "SequenceErase",
     "SequenceInsert",     "SequenceLength",    "SequenceMap",        "SplitToSequence"};
 
+// Bodies are searched too: a plain graph may hold an If whose branches work on sequences.
 bool has_sequences(const FileGraph& graph) {
   const auto is_listed = [](const DeclaredInput& input) {
     return input.form != DeclaredInput::Form::kTensor;
@@ -37,6 +38,8 @@ int64_t int_attribute(const FileNode& node, const std::string& name, std::option
 
 }  // namespace
 
+// Must run before rewrite(), which takes the lists and the known values from here. Values that the
+// caller fixes count as constants, so they may be positions, lengths and numbers of rounds.
 void SequenceReplacer::expand_inputs(const ImportOptions& options) {
   std::vector<DeclaredInput> inputs;
   for (const DeclaredInput& given : graph_.inputs) {
@@ -77,6 +80,8 @@ void SequenceReplacer::rewrite() {
       continue;
     }
     const Listed listed = lists_[given.name];
+    // Callers find the elements of an output by these names, so an element that was made under
+    // another name is copied.
     for (size_t i = 0; i < listed.items.size(); ++i) {
       const std::string name = fmt::format("{}[{}]", given.name, i);
       if (name != listed.items[i]) emit("Identity", {listed.items[i]}, {name}, 17);
@@ -111,6 +116,7 @@ SequenceReplacer::Handler SequenceReplacer::handler_of(const std::string& op) {
 
 void SequenceReplacer::add(const FileNode& node) {
   try {
+    // An operator of another domain may share its name with one of ONNX and mean something else.
     const Handler handler =
         node.domain.empty() ? handler_of(node.op) : &SequenceReplacer::add_plain;
     (this->*handler)(node);
@@ -123,6 +129,7 @@ void SequenceReplacer::add_plain(const FileNode& node) {
   for (const std::string& name : node.inputs) {
     TY_REQUIRE(!is_list(name), "its input '{}' is a sequence or an optional value", name);
   }
+  // Remembered because positions and numbers of rounds are mostly Constant nodes, not initializers.
   if (const auto value = node.attributes.find("value");
       node.op == "Constant" && value != node.attributes.end() && !node.outputs.empty()) {
     if (const auto* tensor = std::get_if<std::shared_ptr<const Tensor>>(&value->second)) {
@@ -176,6 +183,7 @@ void SequenceReplacer::erase(const FileNode& node) {
   lists_[output(node)] = std::move(listed);
 }
 
+// The element itself, which may be a list again.
 void SequenceReplacer::at(const FileNode& node) {
   const Listed listed = list(input(node, 0));
   name_output(listed.items[position(node, 1, listed.items.size())], output(node), node.opset);
@@ -186,6 +194,7 @@ void SequenceReplacer::length(const FileNode& node) {
   emit_constant(output(node), Tensor::scalar<int64_t>(count), node.opset);
 }
 
+// Unsqueeze in opset 17: `axes` is an input there (since 13), whatever the file's own opset.
 void SequenceReplacer::concat(const FileNode& node) {
   std::vector<std::string> parts = list(input(node, 0)).items;
   const std::vector<int64_t> axis = {int_attribute(node, "axis", std::nullopt)};
@@ -205,6 +214,8 @@ std::vector<int64_t> SequenceReplacer::split_sizes(const FileNode& node) const {
   const bool given = node.inputs.size() > 1 && !node.inputs[1].empty();
   const Tensor* sizes = given ? constant(node.inputs[1]) : nullptr;
   TY_REQUIRE(!given || sizes != nullptr, "only known sizes say how many parts there are");
+  // A list of sizes says it all; a scalar is the size of every part but the last; without either,
+  // parts have one element (ONNX, SplitToSequence).
   if (given && sizes->shape().rank() == 1) return to_ints(*sizes);
   const auto from = std::find_if(graph_.inputs.begin(), graph_.inputs.end(),
                                  [&](const auto& x) { return x.name == input(node, 0); });
@@ -218,6 +229,7 @@ std::vector<int64_t> SequenceReplacer::split_sizes(const FileNode& node) const {
   const int64_t part = given ? element_as_int(*sizes, 0) : 1;
   TY_REQUIRE(length.has_value(),
              "the length of axis {}, which says how many parts there are, is open", axis);
+  // Counted before the list is made: an axis of a hostile file may be of any length.
   TY_REQUIRE(part > 0, "parts of {} elements", part);
   TY_REQUIRE(*length / part < static_cast<int64_t>(kMostNodes), "it makes more than {} parts",
              kMostNodes);
@@ -229,6 +241,7 @@ std::vector<int64_t> SequenceReplacer::split_sizes(const FileNode& node) const {
 
 void SequenceReplacer::split(const FileNode& node) {
   const std::vector<int64_t> sizes = split_sizes(node);
+  // ONNX ignores `keepdims` when sizes are given.
   const bool drops_axis =
       (node.inputs.size() < 2 || node.inputs[1].empty()) && int_attribute(node, "keepdims", 1) == 0;
   const int64_t axis = int_attribute(node, "axis", 0);
@@ -253,6 +266,7 @@ void SequenceReplacer::split(const FileNode& node) {
   lists_[output(node)] = std::move(listed);
 }
 
+// An optional sequence is kept as the sequence; only an optional tensor needs a list of its own.
 void SequenceReplacer::optional(const FileNode& node) {
   if (node.inputs.empty() || node.inputs[0].empty()) {
     lists_[output(node)] = {{}, false, false};
@@ -263,6 +277,7 @@ void SequenceReplacer::optional(const FileNode& node) {
   }
 }
 
+// Opset 18 lets both operators take plain tensors and sequences, which are always present.
 void SequenceReplacer::has_element(const FileNode& node) {
   bool present = !node.inputs.empty() && !node.inputs[0].empty();
   if (present && is_list(node.inputs[0])) present = lists_[node.inputs[0]].present;
