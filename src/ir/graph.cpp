@@ -17,6 +17,8 @@ void Graph::set_outputs(std::vector<ValueId> outputs) {
   outputs_ = std::move(outputs);
 }
 
+// Ids are never reused: a value stays in `values_` when it is erased, so that arrays beside the
+// graph keep their meaning.
 ValueId Graph::add_value(Value value) {
   const ValueId id{static_cast<int32_t>(values_.size())};
   const bool fresh = value_by_name_.emplace(value.name, id).second;
@@ -85,6 +87,7 @@ NodeId Graph::add_node(std::string name, std::string op, std::vector<ValueId> in
   return id;
 }
 
+// An erased node keeps its place in the list until sort() drops it.
 std::vector<NodeId> Graph::node_ids() const {
   std::vector<NodeId> ids;
   ids.reserve(order_.size());
@@ -94,6 +97,7 @@ std::vector<NodeId> Graph::node_ids() const {
   return ids;
 }
 
+// By value, so that initializers may be added and erased while a caller goes through them.
 std::vector<ValueId> Graph::initializers() const {
   return initializers_;
 }
@@ -112,6 +116,7 @@ bool Graph::is_output(ValueId id) const {
   return std::find(outputs_.begin(), outputs_.end(), id) != outputs_.end();
 }
 
+// The new name is claimed before the old one is given up, so that a name in use changes nothing.
 void Graph::rename_value(ValueId id, std::string name) {
   if (value(id).name == name) return;
   const bool fresh = value_by_name_.emplace(name, id).second;
@@ -123,6 +128,7 @@ void Graph::rename_value(ValueId id, std::string name) {
 void Graph::set_node_input(NodeId id, size_t position, ValueId to) {
   ValueId& slot = mutable_node(id).inputs[position];
   if (slot.valid()) {
+    // `id` stands once per use, so exactly one entry goes.
     auto& consumers = mutable_value(slot).consumers;
     consumers.erase(std::find(consumers.begin(), consumers.end(), id));
   }
@@ -131,6 +137,8 @@ void Graph::set_node_input(NodeId id, size_t position, ValueId to) {
 }
 
 void Graph::replace_uses(ValueId from, ValueId to) {
+  // A copy, since set_node_input edits the list; a node that uses the value twice is met twice, the
+  // second time with nothing left to do.
   const std::vector<NodeId> consumers = value(from).consumers;
   for (const NodeId id : consumers) {
     for (size_t i = 0; i < node(id).inputs.size(); ++i) {
@@ -154,6 +162,7 @@ void Graph::erase_node(NodeId id) {
   --num_live_nodes_;
 }
 
+// The id stays valid but can no longer be found by its name.
 void Graph::erase_value(ValueId id) {
   TY_CHECK(value(id).consumers.empty() && !is_output(id), "{} is still used", value(id).name);
   std::erase(inputs_, id);
@@ -193,6 +202,7 @@ void Graph::sort() {
       }
     }
   }
+  // Nodes on a cycle, and those behind one, never become ready.
   if (sorted.size() < ids.size()) {
     const auto stuck = std::find_if(ids.begin(), ids.end(), [&](NodeId id) {
       return missing[static_cast<size_t>(id.index)] > 0;
@@ -203,9 +213,11 @@ void Graph::sort() {
   order_ = std::move(sorted);
 }
 
+// Unique among values and nodes at once, so that one name serves for a node and its output.
 std::string Graph::unique_name(std::string_view base) {
   std::string name(base);
   if (!value_by_name_.contains(name) && !node_by_name_.contains(name)) return name;
+  // Counted on from the last one, so that a thousand nodes of the same base take no quadratic time.
   int& suffix = next_suffix_[name];
   do {
     name = fmt::format("{}_{}", base, ++suffix);
