@@ -13,6 +13,7 @@ namespace {
 
 using When = CommunicationItem::When;
 
+// Makes the graph of rank 0 and reads off what its nodes exchange; nothing is compiled or run.
 class Planner {
  public:
   Planner(const TrainConfig& config, const Graph& model)
@@ -38,6 +39,7 @@ class Planner {
                       bytes * dist::ceil_log2(config_.workers)});
   }
 
+  // Bytes that a rank sends in a ring: 2 (n - 1) / n of the message.
   void sum(When when, std::string what, int64_t bytes) {
     const double share = dist::ring_plan(config_.workers).share;
     items_.push_back({when, std::move(what), "all-reduce", bytes,
@@ -80,6 +82,7 @@ class Planner {
     for (size_t i = 0; i < made_.buckets.size(); ++i) {
       const std::vector<std::string>& names = made_.buckets[i];
       int64_t bytes = 0;
+      // A bucket is named by its parameters, whose gradients have their types.
       for (const std::string& name : names) bytes += bytes_of(made_.graph.find_value(name));
       sum(When::kStep,
           names.size() == 1 ? fmt::format("gradients {}: {}", i, names[0])

@@ -22,6 +22,7 @@ RunLog::RunLog(const TrainConfig& config, std::string hash, const runs::RunDirec
   if (leads()) checkpoints_.emplace(directory->checkpoints(), config.keep_checkpoints);
 }
 
+// Only the rank that leads reads and writes files; the others get the states from it afterwards.
 std::optional<runs::Checkpoint> RunLog::restore(std::span<const runs::NamedType> types) {
   const auto latest = leads() ? checkpoints_->latest() : std::nullopt;
   if (!latest) return std::nullopt;
@@ -31,6 +32,7 @@ std::optional<runs::Checkpoint> RunLog::restore(std::span<const runs::NamedType>
   return checkpoint;
 }
 
+// After restore(), whose step tells the logs which lines of an interrupted run to drop.
 void RunLog::begin() {
   if (leads()) {
     metrics_.emplace(directory_->metrics(), info_.step);
@@ -38,6 +40,7 @@ void RunLog::begin() {
     events_.emplace(directory_->path(), info_.step);
     events_->write_settings(settings_for_tensorboard(config_));
   }
+  // Time of earlier parts of a resumed run counts towards the time to accuracy.
   seconds_before_ = info_.values[kSecondsValue];
   watch_ = {};
   if (leads()) sampler_.emplace();
@@ -71,6 +74,7 @@ bool RunLog::note_best(const Evaluation& test) {
 
 void RunLog::write_line(const Json& line) {
   metrics_->append(line);
+  // Samples taken since the last line are filed under its step.
   for (const Utilization& sample : sampler_->take()) {
     Json values = to_json(sample);
     values["step"] = line.at("step");
@@ -115,11 +119,14 @@ void RunLog::write_histograms(int64_t step, const States& states) {
   }
 }
 
+// All ranks call it with the same scores, so all take the same decision to go on or stop; only the
+// leader writes.
 void RunLog::end_epoch(EpochReport report, const States& states) {
   report.seconds = seconds();
   report.best = note_best(report.test);
   if (leads()) write_epoch(report);
   if (leads() && config_.histograms) write_histograms(report.step, states);
+  // Before the checkpoint: what is saved is the state at the beginning of the next epoch.
   info_.epoch += 1;
   info_.epoch_step = 0;
   save(states, report.best);

@@ -21,6 +21,7 @@ struct ScheduleName {
   std::vector<std::string> settings;  // besides those of the warm-up
 };
 
+// Which settings each schedule reads; any other is refused by its name.
 const std::array<ScheduleName, 5>& rows() {
   static const std::array<ScheduleName, 5> kRows = {
       {{"constant", Kind::kConstant, {}},
@@ -41,6 +42,7 @@ const ScheduleName& find_row(const std::string& name) {
               join(names, ", "));
 }
 
+// From 0: a negative period, power or rate makes no sense in any setting.
 double parse_number(const std::string& text, std::string_view schedule) {
   double number = 0;
   const char* const end = text.data() + text.size();
@@ -70,6 +72,7 @@ void set(Schedule& schedule, const ScheduleName& row, const std::string& setting
 
 // The share of the rate without the warm-up.
 double share(const Schedule& schedule, double epoch, double epochs) {
+  // A warm-up as long as the run leaves no length: the rate then stays at its top.
   const double length = epochs - schedule.warmup;
   const double progress =
       length > 0 ? std::clamp((epoch - schedule.warmup) / length, 0.0, 1.0) : 0.0;
@@ -79,6 +82,7 @@ double share(const Schedule& schedule, double epoch, double epochs) {
     case Kind::kStep:
       return std::pow(schedule.gamma, std::floor(epoch / schedule.period));
     case Kind::kMultiStep: {
+      // A milestone counts as passed at its very epoch.
       const auto passed =
           std::upper_bound(schedule.milestones.begin(), schedule.milestones.end(), epoch) -
           schedule.milestones.begin();
@@ -124,6 +128,8 @@ Schedule parse_schedule(std::string_view text) {
 
 double learning_rate(const Schedule& schedule, double base_rate, double epoch, double epochs) {
   if (epoch >= schedule.warmup) return base_rate * share(schedule, epoch, epochs);
+  // The rise ends where the schedule goes on, which may have fallen by then (milestones count from
+  // the start of the run), so that the rate does not jump.
   const double top = share(schedule, schedule.warmup, epochs);
   const double risen = epoch / schedule.warmup;
   return base_rate * (schedule.warmup_from + (top - schedule.warmup_from) * risen);

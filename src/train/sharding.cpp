@@ -10,6 +10,7 @@
 namespace trainyard::train {
 namespace {
 
+// Stable, so that every rank deals parameters of equal size alike.
 std::vector<size_t> largest_first(std::span<const int64_t> elements) {
   std::vector<size_t> order(elements.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -49,12 +50,15 @@ Loads empty_loads(std::span<const int64_t> elements, int64_t servers) {
   return {std::vector<int64_t>(count), std::vector<int64_t>(count), all / servers};
 }
 
+// At most 1 % of a server's fair part: Optimus counts the request of such a block, not its size.
 bool is_small(int64_t size, const Loads& loads, std::span<const int64_t> elements) {
   const auto all =
       static_cast<double>(std::accumulate(elements.begin(), elements.end(), int64_t{0}));
   return static_cast<double>(size) <= all / static_cast<double>(loads.elements.size()) / 100;
 }
 
+// There are at least as many pieces as servers, so the fullest shard has two while another has
+// none.
 void fill_empty(Shards& shards) {
   for (std::vector<ParameterPiece>& shard : shards) {
     if (!shard.empty()) continue;

@@ -29,6 +29,8 @@ constexpr double kMostRateShare = 1000;
 constexpr int64_t kMostCopies = 1024;
 constexpr double kSteepestTail = 10;
 
+// The fields that config_hash and require_same_course compare. A new setting that changes the
+// weights a run ends with belongs here, any other in add_others.
 void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("model", &c.model,
                "a name of 'trainyard models', a path to an .onnx file, or a run directory");
@@ -146,6 +148,8 @@ Settings settings_of(TrainConfig& config) {
   return settings;
 }
 
+// Runs before any data is read, so that a typing error costs no time. NaN fails every comparison
+// below and is refused.
 void check(const TrainConfig& config) {
   const auto within = require_within<int64_t>;
   within("epochs", config.epochs, 1, kMostEpochs);
@@ -175,6 +179,7 @@ void check(const TrainConfig& config) {
              "long_tail is {}, expected 0 to {}", config.long_tail, kSteepestTail);
   TY_REQUIRE(0 <= config.label_noise && config.label_noise <= 1,
              "label_noise is {}, expected 0 to 1 (0.2 is 20 %)", config.label_noise);
+  // Parsed for their errors only; each is parsed again where it is used.
   data::parse_balance(config.resample);
   dist::find_all_reduce(config.all_reduce);
   TY_REQUIRE(config.batch >= config.workers, "a batch of {} cannot be shared by {} workers",
@@ -217,6 +222,7 @@ std::vector<RateShare> parse_rate_shares(const std::string& text) {
   std::vector<RateShare> shares;
   if (text.empty()) return shares;
   for (const std::string& part : split(text, ',')) {
+    // The last '=': names of parameters may hold one too.
     const size_t equals = part.rfind('=');
     TY_REQUIRE(equals != std::string::npos && equals > 0,
                "rate_shares: '{}' is not NAME=SHARE, such as features.=0.1", part);
@@ -237,6 +243,7 @@ bool names_shapes(const std::string& priors) {
 }
 
 std::string config_hash(const TrainConfig& config) {
+  // A copy because settings point to fields that may be written.
   TrainConfig copy = config;
   Settings settings;
   add_deciding(settings, copy);
@@ -252,6 +259,8 @@ void require_same_course(const TrainConfig& run, const TrainConfig& wanted) {
   const std::vector<std::string> own = lines(run);
   const std::vector<std::string> asked = lines(wanted);
   std::string list;
+  // Line by line: both lists come from the same function, so they have the same fields in the same
+  // order.
   for (size_t i = 0; i < own.size(); ++i) {
     if (own[i] != asked[i]) list += fmt::format("\n  {}, asked for: {}", own[i], asked[i]);
   }

@@ -70,6 +70,8 @@ class Maker {
   }
 
  private:
+  // The order matters: passes before the gradients see nodes in training mode, and normalization is
+  // synchronized before differentiation copies its attributes to the backward nodes.
   void forward_and_backward() {
     parameters_ = trainable_parameters(graph_, options_.frozen);
     TY_REQUIRE(!parameters_.empty(), "the network has no parameters to train{}",
@@ -92,6 +94,7 @@ class Maker {
     graph_.set_outputs(std::move(outputs));
   }
 
+  // `states` in the order that TrainingGraph promises.
   TrainingGraph result(std::initializer_list<const std::vector<StateUpdate>*> states) {
     TrainingGraph result;
     result.num_parameters = static_cast<int64_t>(parameters_.size());
@@ -132,6 +135,8 @@ class Maker {
 
   void add_gradients() {
     ValueId loss = objective_.loss;
+    // Workers with unequal parts of the batch: the sum of their gradients is that of the mean over
+    // the whole batch if each loss is weighted by its part.
     if (options_.share != 1) {
       const ValueId share = builder_.constant_scalar("share", static_cast<float>(options_.share));
       loss = builder_.add("Mul", {loss, share});
@@ -150,6 +155,7 @@ class Maker {
     builder_.set_prefix(kGradientPrefix);
     share_rates();
     if (options_.accumulate == 1) return;
+    // The mean over the runs, kept as state: before = 0 in the first run, the sum so far later.
     const ValueId share =
         builder_.constant_scalar("share", 1.0F / static_cast<float>(options_.accumulate));
     const ValueId continues = builder_.input(kContinuesInput, {DType::kF32, {}});
@@ -163,6 +169,7 @@ class Maker {
   }
 
   // A share of the gradient is a share of the step.
+  // The longest prefix that fits decides.
   void share_rates() {
     for (size_t i = 0; i < parameters_.size(); ++i) {
       const std::string& name = graph_.value(parameters_[i]).name;
@@ -179,6 +186,7 @@ class Maker {
   }
 
   // Which parameters share a bucket, in the order in which their gradients are made.
+  // The first bucket is small, so that the exchange starts early in the backward pass.
   std::vector<std::vector<size_t>> plan_buckets() {
     graph_.sort();
     std::vector<size_t> position(graph_.node_limit(), 0);
@@ -216,6 +224,8 @@ class Maker {
         parts.push_back(gradients_[i]);
         names.push_back(graph_.value(parameters_[i]).name);
       }
+      // Start lies in the backward phase and Wait in the update, so that the exchange of a bucket
+      // runs while the gradients of earlier layers are computed.
       const Attributes attributes = {{"bucket", number++}};
       builder_.set_prefix(options_.accumulate == 1 ? kGradientPrefix : kUpdatePrefix);
       parts = builder_.add_multi("AllReduceStart", std::move(parts), bucket.size(), attributes);
@@ -227,6 +237,7 @@ class Maker {
   }
 
   // Nodes nobody needs, such as a final Softmax.
+  // From the end, since a node may lose its last consumer on the way.
   void drop_unused(const std::vector<StateUpdate>& states) {
     const std::vector<NodeId> ids = graph_.node_ids();
     for (auto id = ids.rbegin(); id != ids.rend(); ++id) {

@@ -14,6 +14,7 @@
 namespace trainyard::train {
 namespace {
 
+// SIZE_MAX if there is none: a network without dropout, for one, takes no "step".
 size_t find_input(const runtime::Executable& executable, std::string_view name) {
   const std::vector<runtime::Port>& inputs = executable.inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -58,6 +59,9 @@ runtime::Executable compile_step(const TrainingGraph& made, const StepOptions& o
 TrainingStep::TrainingStep(const Graph& model, const StepOptions& options)
     : TrainingStep(model, make_step_graph(model, options), options) {}
 
+// The order of a step's nodes is forward, kGradientPrefix, kUpdatePrefix; the bounds of the phases
+// are found by these prefixes. States keep the order of TrainingGraph: parameters, running
+// statistics, then what the optimizer keeps.
 TrainingStep::TrainingStep(const Graph& model, const TrainingGraph& made,
                            const StepOptions& options)
     : accumulate_(options.training.accumulate),
@@ -98,6 +102,7 @@ size_t TrainingStep::metric_index(std::string_view name) const {
   throw_error("the objective has no metric '{}'; it has {}", name, known_names(metrics_));
 }
 
+// Outputs are the loss, the metrics, then (in a step without update) the gradients.
 const Tensor& TrainingStep::metric_tensor(std::string_view name) const {
   return context_.output(1 + metric_index(name));
 }
@@ -116,6 +121,7 @@ const Tensor& TrainingStep::gradient(size_t parameter) const {
   return context_.output(1 + metrics_.size() + parameter);
 }
 
+// Does nothing for an input that the graph does not have.
 void TrainingStep::set_scalar(size_t input, double value) {
   if (input == SIZE_MAX) return;
   Tensor& tensor = context_.input(input);
@@ -134,9 +140,11 @@ double TrainingStep::run_phase(size_t begin, size_t end, runtime::Profile* profi
 
 void TrainingStep::run(double learning_rate, runtime::Profile* profile) {
   set_scalar(rate_, learning_rate);
+  // Counted from 1, as the bias corrections of Adam want it.
   set_scalar(update_count_, static_cast<double>(updates_ + 1));
   // No two workers drop the same places.
   set_scalar(step_, static_cast<double>(steps_ * workers_ + rank_));
+  // 0 in the first of `accumulate` runs: it starts the sum of gradients anew.
   set_scalar(continues_, steps_ % accumulate_ == 0 ? 0 : 1);
   seconds_ = {.forward = run_phase(0, backward_begin_, profile),
               .backward = run_phase(backward_begin_, update_begin_, profile)};
@@ -150,6 +158,7 @@ void TrainingStep::run(double learning_rate, runtime::Profile* profile) {
 // Before the update, so that the weights that led here are still there.
 void TrainingStep::require_finite_loss() {
   if (std::isfinite(loss())) return;
+  // Weights first: they tell a run that diverged before from a step that overflowed.
   for (size_t i = 0; i < num_model_states_; ++i) {
     const Tensor values = state(i);
     const auto finite = [](float value) { return std::isfinite(value); };

@@ -9,6 +9,8 @@
 namespace trainyard::train {
 namespace {
 
+// What one kind of optimizer is made of. The operators are ONNX's (ai.onnx.preview.training) where
+// it has them; their attributes are f32.
 struct OptimizerNode {
   std::string op;
   Attributes attributes;
@@ -77,9 +79,12 @@ class UpdateMaker {
       std::vector<ValueId> clipped =
           builder_.add_multi("ClipByGlobalNorm", gradients_, gradients_.size() + 1,
                              {{"max_norm", static_cast<float>(options_.clip_norm)}});
+      // The last output is the norm itself, which no update needs.
       clipped.pop_back();
       gradients_ = std::move(clipped);
     }
+    // Without `decay_all`, biases and the scales of normalization, which are vectors, are spared
+    // weight decay. The two groups are two nodes, as decay is an attribute of the whole node.
     std::vector<size_t> decayed;
     std::vector<size_t> others;
     for (size_t i = 0; i < parameters_.size(); ++i) {
@@ -93,6 +98,8 @@ class UpdateMaker {
   }
 
  private:
+  // Inputs and outputs of an optimizer's node: rate, count, then all parameters, all gradients, and
+  // each kind of state of all parameters; results are the parameters, then the states, likewise.
   void add_update(const std::vector<size_t>& which, double decay) {
     const OptimizerNode node = optimizer_node(options_, decay);
     std::vector<ValueId> inputs = {rate_, updates_};

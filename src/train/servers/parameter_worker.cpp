@@ -12,6 +12,7 @@ runs::NamedType require_f32(std::string name, const TensorType& type) {
   return {std::move(name), type};
 }
 
+// Names and types of all states, in the graph's order.
 std::vector<runs::NamedType> named_states(const TrainingGraph& made) {
   std::vector<runs::NamedType> result;
   for (const StateUpdate& state : made.states) {
@@ -59,6 +60,9 @@ runs::NamedType piece_type(const runs::NamedType& whole, const ParameterPiece& p
   return {fmt::format("{}[{}]", whole.name, piece.first), {whole.type.dtype, shape}};
 }
 
+// The optimizer of a server is asked for its states by making its update graph; the prefix that it
+// puts before a piece's name goes before the whole parameter's name in checkpoints, which therefore
+// do not depend on the number of servers.
 std::vector<StatePiece> state_pieces(std::span<const runs::NamedType> parameters,
                                      std::span<const ParameterPiece> pieces,
                                      std::span<const runs::NamedType> served,
@@ -116,6 +120,7 @@ ShardMap map_shards(std::span<const runs::NamedType> parameters, const Optimizer
   return map;
 }
 
+// Twice the limit: see the class.
 Answer ServerClient::wait_for_answer(size_t server) {
   const int64_t rank = rank_of(server);
   const double limit = 2 * comm_.limit_s();
@@ -126,6 +131,8 @@ Answer ServerClient::wait_for_answer(size_t server) {
   return receive_message<Answer>(comm_, rank);
 }
 
+// The first server hands out batches. Weights of several servers may be of different updates when
+// workers are asynchronous; within one server they are of one.
 Answer ServerClient::pull(int64_t epoch, int64_t tickets, TrainingStep& step) {
   Answer first;
   for (size_t s = 0; s < map_.parameters.size(); ++s) {
@@ -150,6 +157,7 @@ Answer ServerClient::pull(int64_t epoch, int64_t tickets, TrainingStep& step) {
     }
   }
   if (first.ticket == kNoTicket) return first;
+  // Only now are all pieces of a cut parameter there.
   for (const auto& [parameter, tensor] : cut_) step.set_state(parameter, tensor);
   return first;
 }
@@ -166,6 +174,7 @@ void ServerClient::push(Request request, const TrainingStep& step) {
   }
 }
 
+// All servers are told before any is waited for: each answers only when every worker has ended.
 Answer ServerClient::end_epoch(int64_t epoch) {
   Answer first;
   for (size_t s = 0; s < map_.parameters.size(); ++s) {
