@@ -15,6 +15,7 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
+// The text format wants all lines of one name together, so metrics are collected by family first.
 class Families {
  public:
   void add(const std::string& name, const std::string& help, MetricType type, ClientMetric metric) {
@@ -43,6 +44,7 @@ class Families {
     metric.label = std::move(labels);
     metric.histogram.sample_count = values.total;
     metric.histogram.sample_sum = values.sum;
+    // Prometheus's buckets are cumulative, the last one up to infinity.
     uint64_t below = 0;
     for (size_t i = 0; i < values.counts.size(); ++i) {
       below += values.counts[i];
@@ -66,6 +68,7 @@ double microseconds(const CountAndTime& value) {
   return static_cast<double>(value.ns) * 1e-3;
 }
 
+// Counters of a version go on as long as it is loaded and begin at 0 when it is loaded again.
 void add_model(Families& families, ModelVersion& model) {
   const std::vector<ClientMetric::Label> labels = {{"model", model.name()},
                                                    {"version", model.version()}};

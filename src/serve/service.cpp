@@ -30,6 +30,8 @@ std::string clean_id(std::string_view text) {
   return id;
 }
 
+// Whether a header such as Accept-Encoding names the token with a weight above 0 (RFC 9110,
+// 12.5.3).
 bool names_token(std::string_view list, std::string_view token) {
   for (const std::string& part : split(list, ',')) {
     std::string_view name = part;
@@ -55,6 +57,7 @@ std::vector<std::string> split_path(std::string_view path) {
   return parts;
 }
 
+// `most` bounds what a small body may expand to.
 Body decoded_body(const HttpRequest& request, size_t most) {
   const std::string_view encoding = request.header("Content-Encoding");
   if (encoding.empty() || encoding == "identity") return request.body;
@@ -89,6 +92,7 @@ std::string url_decode(std::string_view text) {
 }
 
 void require_method(const Call& call, std::string_view method) {
+  // HEAD is answered like GET; the session leaves the body out.
   if (call.method == method || (method == "GET" && call.method == "HEAD")) return;
   refuse(Status::kMethodNotAllowed, "Method Not Allowed: {} {}; expected {}", call.method,
          call.path, method);
@@ -108,6 +112,7 @@ Service::Service(ServiceOptions options, Registry& registry)
 
 Service::~Service() = default;
 
+// For the log: requests that the sockets refuse never become calls.
 void Service::refused(Status status, std::string_view peer) {
   log_.add({.id = "",
             .peer = peer,
@@ -117,6 +122,8 @@ void Service::refused(Status status, std::string_view peer) {
             .arrived = Clock::now()});
 }
 
+// Copies what it needs: the request's views end with the call of handle(), the Call lives until the
+// answer.
 CallPointer Service::make_call(const HttpRequest& request, Reply reply) {
   auto call = std::make_shared<Call>();
   call->method = std::string(request.method);
@@ -140,6 +147,7 @@ CallPointer Service::make_call(const HttpRequest& request, Reply reply) {
 }
 
 void Service::admit(const HttpRequest& request) {
+  // Probes of orchestrators carry no token; all else needs one.
   if (!options_.token.empty() && request.target != "/v2/health/live") {
     const std::string_view given = request.header("Authorization");
     constexpr std::string_view kScheme = "Bearer ";
@@ -154,6 +162,7 @@ void Service::admit(const HttpRequest& request) {
   }
 }
 
+// Never throws: every problem becomes an answer. Runs on a thread of the sockets.
 void Service::handle(const HttpRequest& request, Reply reply) {
   const CallPointer call = make_call(request, std::move(reply));
   try {
@@ -186,6 +195,8 @@ void Service::infer_read(const HttpRequest& request, Reply reply,
   }
 }
 
+// Error is what the client got wrong, Failure and the rest what went wrong here; only the latter
+// carry the id by which the log finds them.
 HttpResponse Service::failure(const Call& call, const std::exception_ptr& problem) const {
   try {
     std::rethrow_exception(problem);
@@ -208,6 +219,8 @@ HttpResponse Service::failure(const Call& call, const std::exception_ptr& proble
   }
 }
 
+// On the thread of the connection, where `reply` calls it, so that compressing does not hold up
+// workers.
 HttpResponse Service::finish(const Call& call, HttpResponse response, const InferResult* result) {
   response.add_header("X-Request-Id", call.request_id);
   const size_t plain_bytes = response.body.size();
@@ -243,6 +256,7 @@ void Service::answer_json(const CallPointer& call, const Json& json) {
 
 InferDone Service::answer_with(const CallPointer& call,
                                std::function<HttpResponse(const InferResult&)> write) {
+  // Shared, since std::function copies what it holds and a result is large.
   using Got = std::variant<InferResult, std::exception_ptr>;
   struct Answer {
     CallPointer call;
@@ -271,6 +285,7 @@ void Service::infer(const Call& call, std::shared_ptr<ModelVersion> found,
                     const std::string& version, InferRequest request, InferDone done) {
   bool left_to_caller = false;
   // A version that goes leaves its successor in its place.
+  // Bounded: a model that is reloaded all the time must not keep a request here.
   for (int attempt = 0; attempt < 3; ++attempt) {
     if (found->infer(request, done, call.thread != nullptr ? &left_to_caller : nullptr)) {
       // After all requests that are here were read, which are computed together.

@@ -14,6 +14,7 @@ namespace {
   refuse(Status::kNotFound, "Not Found: {}", call.path);
 }
 
+// Extensions of the protocol send an empty body where they mean an empty object.
 Json read_control_body(const Call& call) {
   if (call.body->empty()) return Json::object();
   JsonReader reader(*call.body, "the request");
@@ -58,6 +59,7 @@ bool Service::route_plain(const CallPointer& call) {
   return false;
 }
 
+// `parts[0]` is what follows the leading slash.
 void Service::route(const CallPointer& call) {
   const std::vector<std::string>& parts = call->parts;
   if (route_plain(call)) return;
@@ -90,6 +92,7 @@ void Service::route_v2(const CallPointer& call) {
   }
   if (parts.size() == 3 && parts[1] == "health") {
     require_method(*call, "GET");
+    // Ready means that a client may send work, live only that the process answers.
     const bool ready = !draining_ && registry_.ready();
     if (parts[2] == "live") return answer_json(call, Json::object({{"live", true}}));
     if (parts[2] == "ready") {
@@ -103,6 +106,8 @@ void Service::route_v2(const CallPointer& call) {
   not_found(*call);
 }
 
+// `from` is where the name of the model stands. "stats" alone is for all models (Triton's
+// statistics extension), so the metadata of a model of that name cannot be asked for.
 void Service::route_model(const CallPointer& call, size_t from) {
   const std::vector<std::string>& parts = call->parts;
   if (parts.size() == from + 1 && parts[from] == "stats") {
@@ -136,6 +141,7 @@ void Service::route_model(const CallPointer& call, size_t from) {
 
 void Service::route_repository(const CallPointer& call) {
   const std::vector<std::string>& parts = call->parts;
+  // The name of a repository may stand in front, as the extension allows; there is only one.
   if (parts.back() == "index" && parts.size() <= 4) {
     require_method(*call, "POST");
     const Json body = read_control_body(*call);
@@ -156,6 +162,8 @@ void Service::change_models(const CallPointer& call, const std::string& name, bo
   const Json body = read_control_body(*call);
   Json override;
   if (const Json* parameters = body.find("parameters")) {
+    // Triton lets a request carry the files of a model; only what lies in the repository is loaded
+    // here.
     for (const auto& [key, value] : parameters->members()) {
       if (key.starts_with("file:")) {
         refuse(Status::kNotImplemented, "parameters.{}: files are loaded from the repository alone",
@@ -169,6 +177,8 @@ void Service::change_models(const CallPointer& call, const std::string& name, bo
       reader.finish();
     }
   }
+  // Loading takes seconds, so it is done one by one on a thread of its own; the answer follows from
+  // there.
   const bool posted = loader_->post([this, call, name, load, override] {
     try {
       if (load) {
@@ -196,6 +206,7 @@ Json Service::model_metadata(const ModelVersion& model) const {
     }
     return list;
   };
+  // Asked of the registry, since other versions may have come or gone since this one was found.
   Json versions = Json::array();
   for (const IndexEntry& entry : registry_.index()) {
     if (entry.name == model.name() && entry.state == VersionState::kReady) {
@@ -239,6 +250,7 @@ void Service::infer_v2(const CallPointer& call, const std::string& model,
   if (!json_bytes && is_picture(*call->body)) {
     return infer_picture(call, found, version);
   }
+  // A header of length 0 means that the whole body is one tensor (binary tensor data extension).
   const bool raw = json_bytes == size_t{0};
   InferRequest request =
       raw ? read_v2_raw(call->body, found->network().inputs(), found->network().takes_pictures())
@@ -247,6 +259,8 @@ void Service::infer_v2(const CallPointer& call, const std::string& model,
   if (raw && call->accept.find("application/json") != std::string::npos) request.all_binary = false;
   request.times.arrived = call->arrived;
   const uint64_t bytes_in = call->body->size();
+  // What the answer needs of the request, without the tensors, whose memory is free once the batch
+  // is computed.
   const auto wanted = without_inputs(request);
   infer(*call, found, version, std::move(request),
         answer_with(call, [wanted, found, bytes_in](const InferResult& result) {
@@ -270,6 +284,8 @@ void Service::infer_picture(const CallPointer& call, const std::shared_ptr<Model
   InferRequest request =
       read_v2_raw(call->body, model->network().inputs(), model->network().takes_pictures());
   request.times.arrived = call->arrived;
+  // `call` and `model` are kept alive by the callback: the client may be gone and the model
+  // unloaded by the time it runs.
   infer(*call, model, version, std::move(request),
         [this, call, model, question](std::variant<InferResult, std::exception_ptr> got) {
           auto response = std::make_shared<HttpResponse>();

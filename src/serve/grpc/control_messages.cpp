@@ -68,6 +68,8 @@ const Method* find_method(std::string_view name) {
   return found == kMethods.end() ? nullptr : found;
 }
 
+// Everything but unreserved characters (RFC 3986), so that a slash in a name does not split the
+// path.
 std::string url_encode(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -92,6 +94,8 @@ Json plain_parameters(const Json& request) {
 
 }  // namespace
 
+// Types made at run time from the embedded description, so that no generated code is needed. Const
+// use from several threads is fine: the factory locks.
 struct ControlMessages::Messages {
   pb::DescriptorPool pool;
   pb::DynamicMessageFactory factory;
@@ -139,6 +143,7 @@ std::optional<HttpForm> ControlMessages::read(std::string_view method,
   if (!known->model.empty()) {
     const std::string name = field(known->model);
     const std::string version = field("version");
+    // Without a name, statistics of all models.
     const bool all = name.empty() && method == "ModelStatistics";
     if (!all) form.target += "/" + url_encode(name);
     if (!version.empty()) form.target += "/versions/" + url_encode(version);
@@ -153,6 +158,7 @@ std::optional<HttpForm> ControlMessages::read(std::string_view method,
 }
 
 std::string ControlMessages::write(std::string_view method, const HttpResponse& response) const {
+  // `method` has been through read(), so it is known.
   const Method& known = *find_method(method);
   std::string json = response.body;
   if (response.status != Status::kOk) {
@@ -168,6 +174,8 @@ std::string ControlMessages::write(std::string_view method, const HttpResponse& 
   const auto message = messages_->make(call->output_type());
   pb::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;  // HTTP says more here and there
+  // The answer is the server's own: one that does not fit the description is a defect, not the
+  // client's fault.
   const auto status = pb::util::JsonStringToMessage(json, message.get(), options);
   TY_CHECK(status.ok(), "{}: {}", method, status.ToString());
   return message->SerializeAsString();

@@ -24,6 +24,7 @@ std::string text_of(const WireField& field) {
 }
 
 // The number of a field that is one.
+// `whole` is the field with its tag, which WireReader has found to be complete.
 uint64_t varint_of(const WireField& field) {
   WireReader reader(field.whole);
   reader.varint();  // the tag
@@ -45,6 +46,8 @@ Json read_parameter(Bytes message) {
     const WireField field = reader.next();
     if (field.type == WireType::kVarint) {
       const uint64_t number = varint_of(field);
+      // Field numbers of open_inference.proto: bool_param, int64_param, string_param, double_param,
+      // uint64_param.
       if (field.number == 1) value = Json(number != 0);
       if (field.number == 2) value = Json(static_cast<int64_t>(number));
       if (field.number == 5) value = Json(number);
@@ -58,6 +61,7 @@ Json read_parameter(Bytes message) {
 
 // One entry of map<string, InferParameter>.
 void read_entry(Bytes message, Json& parameters) {
+  // Members are looked for one by one, so their number is bounded.
   if (parameters.members().size() == kMostItems) {
     refuse(Status::kBadRequest, "more than {} parameters", kMostItems);
   }
@@ -73,6 +77,7 @@ void read_entry(Bytes message, Json& parameters) {
   parameters[name] = std::move(value);
 }
 
+// Packed or not: parsers must accept both (protobuf encoding).
 void read_dims(const WireField& field, std::vector<int64_t>& dims) {
   const auto add = [&](uint64_t dim) {
     if (dims.size() == kMostDims) refuse(Status::kBadRequest, "too many dimensions");
@@ -83,6 +88,8 @@ void read_dims(const WireField& field, std::vector<int64_t>& dims) {
   while (!packed.done()) add(packed.varint());
 }
 
+// Fields of InferTensorContents by number; 0 is none. Smaller integers and half floats share a
+// field or have none.
 constexpr std::array<std::string_view, 9> kContents = {"",
                                                        "bool_contents",
                                                        "int_contents",
@@ -106,6 +113,7 @@ constexpr uint32_t contents_field() {
   return 0;
 }
 
+// Values of narrow types travel as wider ones, so each is checked to fit.
 template <typename T>
 T element(uint64_t number, std::string_view where) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -131,6 +139,7 @@ void append_elements(const WireField& field, std::vector<std::byte>& out, std::s
     const auto bytes = std::as_bytes(std::span(&value, 1));
     out.insert(out.end(), bytes.begin(), bytes.end());
   };
+  // Fixed-width numbers are little-endian on the wire, as in memory.
   if constexpr (std::is_floating_point_v<T>) {
     const WireType single = sizeof(T) == 4 ? WireType::kFixed32 : WireType::kFixed64;
     if (field.type == single) return put(fixed_of<T>(field));
@@ -152,6 +161,7 @@ struct Draft {
   std::vector<Bytes> contents;  // several would be one message in parts
 };
 
+// Reads the message without generated code, so that raw tensors stay where they are in the body.
 class RequestReader {
  public:
   explicit RequestReader(const Body& message) : message_(message) {}
@@ -159,6 +169,7 @@ class RequestReader {
   InferMessage read() {
     WireReader reader(std::as_bytes(std::span(*message_)));
     while (!reader.done()) read_field(reader.next());
+    // After all fields, since a later entry of a map replaces an earlier one of the same name.
     if (parameters_.is_object()) {
       for (const auto& [name, value] : parameters_.members()) {
         take_parameter(name, value, out_.request);
@@ -177,6 +188,7 @@ class RequestReader {
   }
 
  private:
+  // Fields of ModelInferRequest; those of other numbers are skipped, as protobuf asks.
   void read_field(const WireField& field) {
     if (field.type != WireType::kBytes) return;
     switch (field.number) {
@@ -218,6 +230,7 @@ class RequestReader {
     Json parameters = Json::object();
     WireReader reader(message);
     while (!reader.done()) {
+      // Fields of InferInputTensor: name, datatype, shape, parameters, contents.
       const WireField field = reader.next();
       if (field.number == 1) draft.input.name = text_of(field);
       if (field.number == 2) draft.datatype = text_of(field);
@@ -249,6 +262,8 @@ class RequestReader {
     out_.request.outputs.push_back(std::move(output));
   }
 
+  // The index into raw_input_contents is that of the input; the protocol wants either form for all
+  // inputs of a request.
   void finish_input(size_t index) {
     Draft& draft = drafts_[index];
     InputTensor& input = draft.input;
@@ -277,6 +292,7 @@ class RequestReader {
       refuse(Status::kBadRequest, "{}: {} of shape {} has {} bytes, got {}", where,
              protocol_name(*input.dtype), dims_text(input.shape), wanted, raw.size());
     }
+    // A view into the message, which the request keeps alive.
     input.data = raw.data();
     input.bytes = raw.size();
   }
@@ -351,6 +367,7 @@ void append_parameters(std::string& out, uint32_t number, const Json& parameters
       const double number_value = value.as_number();
       parameter.append(reinterpret_cast<const char*>(&number_value), sizeof number_value);
     }
+    // Maps are entries {1: key, 2: value} of a repeated field.
     std::string entry;
     append_field(entry, 1, name);
     append_field(entry, 2, parameter);
@@ -387,6 +404,7 @@ std::string write_infer_message(const InferRequest& request, const InferResult& 
   if (wanted.empty()) {
     for (const OutputTensor& output : result.outputs) wanted.push_back({.name = output.name});
   }
+  // Sized beforehand: blobs are views into these, so none may move.
   std::vector<std::string> texts(wanted.size());  // of classes
   std::vector<std::string_view> blobs;
   size_t blob_bytes = 0;
@@ -402,6 +420,7 @@ std::string write_infer_message(const InferRequest& request, const InferResult& 
       blobs.emplace_back(static_cast<const char*>(tensor.data()),
                          static_cast<size_t>(tensor.num_bytes()));
     }
+    // More than any tag and length take.
     constexpr size_t kHeader = 16;
     blob_bytes += blobs.back().size() + kHeader;
   }

@@ -55,6 +55,7 @@ struct HttpServer::Impl {
                options.host);
     const tcp::endpoint endpoint(address, options.port);
     acceptor.open(endpoint.protocol());
+    // A server that restarts may bind while connections of the last one are in TIME_WAIT.
     acceptor.set_option(asio::socket_base::reuse_address(true));
     acceptor.bind(endpoint, problem);
     if (!problem) acceptor.listen(asio::socket_base::max_listen_connections, problem);
@@ -80,6 +81,8 @@ struct HttpServer::Impl {
     }
   }
 
+  // On the thread of loops[0], like all that touches `next`, `acceptor` and `stopping`; none of
+  // them needs a lock.
   void accept() {
     HttpLoop& loop = loops[next++ % loops.size()];
     acceptor.async_accept(loop.io(), [this, &loop](const Problem& problem, tcp::socket socket) {
@@ -104,6 +107,7 @@ struct HttpServer::Impl {
   void add(tcp::socket socket, HttpLoop& loop) {
     Problem problem;
     const tcp::endpoint peer = socket.remote_endpoint(problem);
+    // The client is gone already.
     if (problem) return;
     socket.set_option(tcp::no_delay(true), problem);
     std::unique_ptr<Wire> wire;
@@ -112,6 +116,7 @@ struct HttpServer::Impl {
     } else {
       wire = std::make_unique<TlsWire>(std::move(socket), tls);
     }
+    // A session without a seat answers that the server is full and closes.
     const bool full = taken >= options.limits.connections;
     auto session = std::make_shared<HttpSession>(std::move(wire), peer.address().to_string(),
                                                  handler, options.limits, loop,
@@ -129,6 +134,7 @@ struct HttpServer::Impl {
     for (std::thread& other : others) other.join();
   }
 
+  // Called once or more; only the first call counts.
   void begin_stop(std::chrono::milliseconds most) {
     if (stopping) return;
     stopping = true;
@@ -161,6 +167,7 @@ uint16_t HttpServer::port() const {
 void HttpServer::on_signal(std::function<void()> callback) {
   impl_->signals.add(SIGTERM);
   impl_->signals.add(SIGINT);
+  // Waits for the first signal only; the set stays registered, so later ones are swallowed.
   impl_->signals.async_wait([callback = std::move(callback)](const Problem& problem, int) {
     if (!problem) callback();
   });

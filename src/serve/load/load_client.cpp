@@ -18,6 +18,7 @@ namespace {
 
 constexpr size_t kReceiveBytes = 256 << 10;
 
+// Blocking. Tries all addresses of the host in turn.
 int connect_to(const Address& address) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -39,15 +40,19 @@ int connect_to(const Address& address) {
     throw_failure("{}:{} cannot be reached: {}; is the server running?", address.host, address.port,
                   std::strerror(errno));
   }
+  // A request leaves at once, even if it is shorter than a packet.
   const int one = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   return fd;
 }
 
 // The whole response once it is there; its size in `total`.
+// Understands answers with Content-Length only, as they are spelled by servers of the protocol;
+// without one the body is empty.
 bool parse_response(std::string_view bytes, ClientResponse& response, size_t& total) {
   const size_t end = bytes.find("\r\n\r\n");
   if (end == std::string_view::npos) return false;
+  // The views point into the buffer of the connection.
   response.head = bytes.substr(0, end + 2);
   if (response.head.size() > 12) {
     std::from_chars(response.head.data() + 9, response.head.data() + 12, response.status);
@@ -93,6 +98,7 @@ std::string http_message(std::string_view method, const std::string& path, const
   return message;
 }
 
+// At most one request under way on each.
 struct LoadClient::Connection {
   int fd = -1;
   size_t index = 0;
@@ -124,6 +130,7 @@ LoadClient::~LoadClient() {
 void LoadClient::open(Connection& connection) {
   connection.fd = connect_to(address_);
   epoll_event event{};
+  // Edge-triggered: each event is worked off until EAGAIN, and no call changes what is waited for.
   event.events = EPOLLIN | EPOLLOUT | EPOLLET;
   event.data.u64 = connection.index;
   epoll_ctl(poll_, EPOLL_CTL_ADD, connection.fd, &event);
@@ -167,10 +174,12 @@ bool LoadClient::receive_more(Connection& connection, const Done& done) {
     if (bytes < 0) return errno == EAGAIN || errno == EINTR;
     if (bytes == 0) return false;
     connection.filled += static_cast<size_t>(bytes);
+    // Bytes that nobody asked for; the next send() drops them.
     if (connection.message == nullptr) continue;
     ClientResponse response;
     size_t total = 0;
     if (!parse_response({connection.received.data(), connection.filled}, response, total)) continue;
+    // Idle before the callback, which may send the next request on this very connection.
     connection.message = nullptr;
     idle_.push_back(connection.index);
     done(connection.tag, connection.since, response);
@@ -180,6 +189,7 @@ bool LoadClient::receive_more(Connection& connection, const Done& done) {
 
 void LoadClient::wait(std::chrono::microseconds most, const Done& done) {
   std::array<epoll_event, 64> events{};
+  // Rounded up to whole milliseconds: rounded down, the last one would be spent in a busy loop.
   const int milliseconds =
       static_cast<int>(std::clamp<int64_t>((most.count() + 999) / 1000, 0, 100));
   const int count = epoll_wait(poll_, events.data(), static_cast<int>(events.size()), milliseconds);
@@ -197,6 +207,7 @@ void LoadClient::wait(std::chrono::microseconds most, const Done& done) {
   }
 }
 
+// Waits as long as the server takes.
 Fetched fetch(const Address& address, const std::string& message) {
   LoadClient client(address, 1);
   Fetched fetched;

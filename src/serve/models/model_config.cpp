@@ -63,6 +63,8 @@ class Fields {
   void read(const std::string& name, std::vector<int64_t>& target) {
     for (const Json* item : all(name)) target.push_back(count(name, *item));
   }
+  // Reads a nested message if it is there; fields of it that nobody asks for end up in `ignored`
+  // with their path.
   template <typename F>
   void message(const std::string& name, F&& read_it) {
     if (const Json* field = find(name)) {
@@ -94,6 +96,7 @@ class Fields {
       JsonReader digits(field.as_string(), "the text");
       return digits.integer();
     });
+    // Only dimensions may be -1, which means open.
     const bool dims = name == "dims";
     TY_REQUIRE(value >= (dims ? -1 : 0) && value <= (int64_t{1} << 40),
                "{}: field '{}{}' is {}, expected {} or more", origin_, path_, name, value,
@@ -118,6 +121,7 @@ void read_tensors(Fields& fields, const std::string& name, std::vector<TensorSpe
     tensor.read("data_type", type);
     tensor.read("dims", spec.dims);
     tensor.read("label_filename", file);
+    // Triton has a file of labels per output; the first one serves all.
     if (labels.empty()) labels = file;
     spec.dtype = dtype_from_protocol(protocol_type(type), fmt::format("{}: {}", origin, name));
     specs.push_back(std::move(spec));
@@ -131,6 +135,7 @@ void read_queue_policy(Fields& batching, ModelConfig& config) {
     if (timeout > 0) config.default_timeout = std::chrono::microseconds(timeout);
     policy.read("allow_timeout_override", config.allow_timeout_override);
     policy.read("max_queue_size", config.max_queue);
+    // Only REJECT is done; another action is listed with what is ignored.
     std::string action = "REJECT";
     policy.read("timeout_action", action);
     if (action != "REJECT") config.ignored.push_back("timeout_action: " + action);
@@ -178,6 +183,7 @@ void read_fields(const Json& tree, ModelConfig& config, std::string_view origin)
   Fields fields(tree, "", origin, config.ignored);
   fields.read("name", config.name);
   fields.read("platform", config.platform);
+  // Without effect here, but known: asking for a field keeps it out of `ignored`.
   fields.find("backend");
   fields.find("default_model_filename");
   if (fields.find("max_batch_size") != nullptr) {
@@ -228,6 +234,7 @@ ModelConfig load_config(const std::filesystem::path& folder, const ModelConfig& 
     config = read_config(YamlDocument::parse(read_file(yaml, kMostBytes), yaml.string())->json(),
                          config, yaml.string());
   }
+  // Clients find a model by its folder, so another name in the file is a mistake.
   TY_REQUIRE(config.name == folder.filename().string(),
              "{}: the name is '{}', expected that of the folder, '{}'", folder.string(),
              config.name, folder.filename().string());
@@ -248,6 +255,7 @@ Json tensors_json(const std::vector<TensorSpec>& specs) {
 
 }  // namespace
 
+// In the form of Triton's model configuration.
 Json config_json(const ModelConfig& config) {
   Json out = Json::object({{"name", config.name},
                            {"platform", config.platform},

@@ -11,6 +11,7 @@
 namespace trainyard::serve {
 namespace {
 
+// Rows of scores: a batch and more than one class.
 bool has_classes(const TensorSpec& spec) {
   return spec.dims.size() == 2 && spec.dims[1] > 1 && is_float(spec.dtype);
 }
@@ -66,6 +67,7 @@ void draw_class(data::Image& image, const InferResult& result, const Network& ne
            result.model);
   }
   const BestClasses best = best_classes(find_output(result, found->name), 1, network.labels());
+  // "score:index:label"; see best_classes.
   const std::vector<std::string> parts = split(best.texts[0], ':');
   detect::Mark mark{.region = {.left = 0,
                                .top = 0,
@@ -82,6 +84,7 @@ bool is_picture(std::string_view body) {
   return body.starts_with("\xff\xd8\xff") || body.starts_with("\x89PNG\r\n");
 }
 
+// Other queries are ignored, as those of HTTP usually are.
 PictureQuestion read_question(Body picture, std::string_view accept, std::string_view query) {
   PictureQuestion question{.picture = std::move(picture)};
   question.drawn = accept.find("image/png") != std::string_view::npos;
@@ -102,12 +105,15 @@ HttpResponse answer_question(const PictureQuestion& question, const InferResult&
   HttpResponse response;
   std::vector<detect::FoundObject> objects;
   if (network.finds_objects()) {
+    // Boxes are relative to the picture as it was sent, whose size its header tells without
+    // decoding.
     const data::PictureSize size = data::picture_size(*question.picture);
     objects =
         detect::found_objects(result.outputs[0].data, result.outputs[1].data,
                               result.outputs[2].data, size.height, size.width, question.threshold);
   }
   if (question.drawn) {
+    // Decoded a second time: what the network saw was resized and normalized.
     data::Image image = data::decode_image(*question.picture, "the picture");
     if (network.finds_objects()) {
       detect::draw_objects(image, objects, network.labels());

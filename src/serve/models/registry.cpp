@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kModelFile = "model.onnx";
 
+// Positive, and nothing behind the digits.
 std::optional<int64_t> version_number(std::string_view text) {
   int64_t number = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -24,6 +25,7 @@ std::optional<int64_t> version_number(std::string_view text) {
 // Folders named by a number, ascending.
 std::vector<int64_t> versions_in(const std::filesystem::path& folder) {
   std::vector<int64_t> versions;
+  // An unreadable folder has no versions.
   std::error_code problem;
   for (const auto& entry : std::filesystem::directory_iterator(folder, problem)) {
     const auto number = version_number(entry.path().filename().string());
@@ -33,6 +35,7 @@ std::vector<int64_t> versions_in(const std::filesystem::path& folder) {
   return versions;
 }
 
+// Listed versions are taken whether they are there or not, so that a missing one is reported.
 std::vector<int64_t> choose(const VersionPolicy& policy, std::vector<int64_t> there) {
   if (!policy.listed.empty()) return policy.listed;
   if (policy.latest > 0 && static_cast<int64_t>(there.size()) > policy.latest) {
@@ -48,6 +51,7 @@ int64_t modified(const std::filesystem::path& path) {
 }
 
 // Some versions of a model could not be loaded, and each says why.
+// Apart from other errors, since poll() has these in the index already.
 class VersionsFailed : public RequestError {
  public:
   using RequestError::RequestError;
@@ -59,6 +63,7 @@ void refuse_if_loading(const std::string& name, VersionState state) {
                      /*retry_after_s=*/1);
 }
 
+// Of the exception being handled; call it in a catch block only.
 std::string what_went_wrong() {
   try {
     throw;
@@ -84,6 +89,7 @@ Registry::~Registry() {
   shut_down(std::chrono::milliseconds(0));
 }
 
+// Compiles outside of the lock: find() must not wait for it.
 void Registry::add(ModelConfig config, NetworkSource source) {
   const std::string name = config.name;
   auto version = std::make_shared<ModelVersion>(std::move(config), 1, std::move(source),
@@ -120,6 +126,7 @@ std::shared_ptr<ModelVersion> Registry::find(const std::string& name,
     refuse(Status::kBadRequest, "model '{}' version {} is not ready: {}", name, version,
            found->second.reason);
   }
+  // The highest version that serves, even while a higher one is being loaded or is broken.
   for (auto it = versions.rbegin(); it != versions.rend(); ++it) {
     if (it->second.serving) return it->second.serving;
   }
@@ -175,6 +182,7 @@ std::filesystem::path Registry::folder_of(const std::string& name) const {
   return options_.repository / name;
 }
 
+// Both times may be 0, for files that are not there.
 Registry::Stamp Registry::stamp_of(const std::filesystem::path& folder, int64_t version) const {
   const std::filesystem::path file = folder / std::to_string(version) / kModelFile;
   std::error_code problem;
@@ -185,6 +193,7 @@ Registry::Stamp Registry::stamp_of(const std::filesystem::path& folder, int64_t 
       .config_time = std::max(modified(folder / "config.pbtxt"), modified(folder / "config.yaml"))};
 }
 
+// The stamp is kept with the failure, so that poll() tries again only when the files change.
 void Registry::note_failure(const std::string& name, int64_t version, const std::string& reason,
                             const Stamp& stamp) {
   const std::lock_guard lock(mutex_);
@@ -201,6 +210,7 @@ std::string Registry::load_version(const std::string& name, const ModelConfig& c
   {
     const std::lock_guard lock(mutex_);
     Version& entry = models_[name][version];
+    // A version that is replaced keeps serving, and is ready, until its successor is made.
     if (!entry.serving) entry.state = VersionState::kLoading;
   }
   std::shared_ptr<ModelVersion> made;
@@ -212,6 +222,7 @@ std::string Registry::load_version(const std::string& name, const ModelConfig& c
     made = std::make_shared<ModelVersion>(config, version, std::move(source),
                                           Shared{gate_, cache_ ? &*cache_ : nullptr});
   } catch (...) {
+    // Whatever a broken file leads to must not end the server.
     const std::string reason = what_went_wrong();
     note_failure(name, version, reason, stamp);
     return reason;
@@ -223,10 +234,13 @@ std::string Registry::load_version(const std::string& name, const ModelConfig& c
     old = std::move(entry.serving);
     entry = {std::move(made), VersionState::kReady, "", stamp};
   }
+  // Outside of the lock: requests that hold the old version are answered within the drain time.
   if (old) old->shut_down(Clock::now() + options_.drain);
   return "";
 }
 
+// Versions leave the map first, so that no new request finds them, and are then shut down without
+// the lock.
 void Registry::retire(const std::string& name, const std::vector<int64_t>& kept) {
   std::vector<std::shared_ptr<ModelVersion>> leaving;
   {
@@ -246,6 +260,7 @@ void Registry::retire(const std::string& name, const std::vector<int64_t>& kept)
 
 void Registry::load_model(const std::string& name, const Json& override, bool only_changed) {
   const std::filesystem::path folder = folder_of(name);
+  // An override stands instead of the configuration file; it does not add to it.
   const ModelConfig config = override.is_null() ? load_config(folder, options_.defaults)
                                                 : read_config(
                                                       override,
@@ -287,6 +302,7 @@ void Registry::load_model(const std::string& name, const Json& override, bool on
     kept.push_back(version);
     any = bring(version);
   }
+  // Only if something serves: a broken update must not take the working versions away.
   if (any) retire(name, kept);
   if (!reasons.empty()) {
     throw VersionsFailed(Status::kBadRequest, fmt::format("failed to load '{}', {}", name,
@@ -318,6 +334,7 @@ void Registry::poll() {
   for (const std::string& name : names) {
     if (ending_) return;
     try {
+      // One model that fails does not keep the others from being loaded.
       load_model(name, Json(), /*only_changed=*/true);
     } catch (const VersionsFailed&) {
       // In the index, by version.
@@ -326,6 +343,7 @@ void Registry::poll() {
     }
   }
   std::vector<std::string> gone;
+  // Models that serve but whose folder is not in the repository any more.
   for (const IndexEntry& entry : index()) {
     if (std::find(names.begin(), names.end(), entry.name) == names.end())
       gone.push_back(entry.name);
@@ -344,11 +362,13 @@ void Registry::unload(const std::string& name) {
     if (!models_.contains(name)) {
       refuse(Status::kNotFound, "failed to unload '{}', no such model", name);
     }
+    // Seen in the index until the requests under way are answered.
     for (auto& [number, version] : models_[name]) version.state = VersionState::kUnloading;
   }
   retire(name, {});
 }
 
+// Waits for a change under way, whose models are then shut down with the rest.
 void Registry::shut_down(std::chrono::milliseconds limit) {
   const std::lock_guard changing(loading_);
   const Clock::time_point until = Clock::now() + limit;

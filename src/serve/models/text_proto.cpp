@@ -8,6 +8,9 @@
 namespace trainyard::serve {
 namespace {
 
+// Accepts what protobuf's text format does in config files: '#' comments, optional commas and
+// semicolons, both kinds of brackets, strings in several pieces. It knows no schema, so a field
+// that is repeated turns into a list when it comes a second time.
 class TextProto {
  public:
   TextProto(std::string_view text, std::string_view origin) : text_(text), origin_(origin) {}
@@ -44,6 +47,7 @@ class TextProto {
     return at_ >= text_.size();
   }
 
+  // Not the end; does not take the character.
   char next() {
     if (at_end()) fail("the text ends too early");
     return text_[at_];
@@ -71,6 +75,7 @@ class TextProto {
     std::string out;
     const char quote = text_[at_++];
     while (at_ < text_.size() && text_[at_] != quote) {
+      // A backslash stands for the character after it; codes such as \n are not known.
       if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
       out += text_[at_++];
     }
@@ -101,6 +106,7 @@ class TextProto {
     return text;  // a word of an enumeration
   }
 
+  // The depth is bounded because each level is a level of this program's stack.
   Json message(char close, int depth) {
     if (depth > kMostDepth) fail("nested too deep");
     Json out = Json::object();
@@ -118,6 +124,7 @@ class TextProto {
     const std::string name = word();
     const bool colon = take(':');
     Json& field = out[name];
+    // `name: [a, b]` is short for a repeated field, which may also be written in both ways at once.
     if (take('[')) {
       if (field.is_null()) field = Json::array();
       if (!field.is_array()) field = Json(Json::Array{field});

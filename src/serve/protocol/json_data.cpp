@@ -19,6 +19,7 @@ namespace {
 // Far above what a body may hold, far below where products of bytes overflow.
 constexpr int64_t kMostElements = int64_t{1} << 40;
 
+// Throws Error with the position for a number that does not fit the type.
 template <typename T>
 T read_element(JsonReader& reader) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -44,6 +45,8 @@ T read_element(JsonReader& reader) {
   }
 }
 
+// Data may be nested like the shape or flat (Open Inference Protocol allows both); both fill `out`
+// in row-major order.
 template <typename T>
 class NestedReader {
  public:
@@ -107,6 +110,7 @@ class NestedReader {
       reader_.fail(fmt::format("{}: data has {} items at depth {}, shape {} says {}", where_, count,
                                depth + 1, dims_text(shape_), shape_[depth]));
     }
+    // An item count that fits by chance does not make a shape: [[1, 2], [3, 4]] is no [2, 2, 1].
     if (!flat && !nested && depth + 1 != shape_.size() && count > 0) {
       reader_.fail(fmt::format("{}: data is nested {} deep, shape {} says {}; or give it flat",
                                where_, depth + 1, dims_text(shape_), shape_.size()));
@@ -128,6 +132,7 @@ void append_elements(std::string& out, std::span<const T> values) {
     if constexpr (std::is_same_v<T, bool>) {
       fmt::format_to(std::back_inserter(buffer), FMT_COMPILE("{}"), values[i] ? "true" : "false");
     } else if constexpr (std::is_integral_v<T>) {
+      // Widens 8-bit types, which would be written as characters.
       fmt::format_to(std::back_inserter(buffer), FMT_COMPILE("{}"), int64_t{1} * values[i]);
     } else {
       using Number = std::conditional_t<std::is_same_v<T, double>, double, float>;
@@ -135,6 +140,7 @@ void append_elements(std::string& out, std::span<const T> values) {
       if (std::isfinite(value)) {
         fmt::format_to(std::back_inserter(buffer), FMT_COMPILE("{}"), value);
       } else {
+        // JSON has neither infinity nor NaN.
         buffer.append(std::string_view("null"));
       }
     }
@@ -142,6 +148,7 @@ void append_elements(std::string& out, std::span<const T> values) {
   out.append(buffer.data(), buffer.size());
 }
 
+// Nested or flat, in order. The reader bounds the depth.
 void collect_texts(JsonReader& reader, std::vector<std::string>& texts) {
   if (reader.peek() != JsonReader::Kind::kArray) {
     texts.push_back(reader.text());
@@ -153,6 +160,7 @@ void collect_texts(JsonReader& reader, std::vector<std::string>& texts) {
 
 }  // namespace
 
+// Throws RequestError before a product can overflow; dimensions beside a 0 are checked too.
 int64_t count_elements(const std::vector<int64_t>& shape, std::string_view where) {
   int64_t count = 1;
   for (const int64_t dim : shape) {
@@ -195,6 +203,7 @@ void append_numbers(std::string& out, const Tensor& tensor) {
 }
 
 void append_text(std::string& out, std::string_view text) {
+  // The usual case, without the detour over Json.
   const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
     return c >= ' ' && c <= '~' && c != '"' && c != '\\';
   });

@@ -33,6 +33,7 @@ std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// The request keeps the tensor alive; its input points into it.
 void add_tensor(InferRequest& request, std::string name, Tensor tensor) {
   auto kept = std::make_shared<Tensor>(std::move(tensor));
   request.inputs.push_back({.name = std::move(name),
@@ -78,6 +79,8 @@ class JsonTensor {
         raw_ = from_base64(reader.text());
         has_raw_ = true;
       } else if (key.ends_with("Data") || key.ends_with("_data")) {
+        // floatData, int32Data and so on: which of them does not matter, as the type says how to
+        // read it.
         numbers_ = reader.skip();
       } else {
         reader.skip();
@@ -104,6 +107,7 @@ class JsonTensor {
 
   void read_type(JsonReader& reader) {
     if (reader.peek() != JsonReader::Kind::kText) {
+      // Clamped so that the conversion is safe; no number that large is a type.
       type_ = static_cast<int32_t>(std::min<int64_t>(reader.integer(), 1000));
       return;
     }
@@ -153,6 +157,7 @@ std::string tensor_proto(const Tensor& tensor) {
   constexpr uint32_t kDataType = 2;
   constexpr uint32_t kRawData = 9;
   std::string out;
+  // Unpacked: dims of TensorProto are not declared as packed in proto2.
   for (const int64_t dim : tensor.shape().dims()) {
     append_varint(out, kDims << 3);
     append_varint(out, static_cast<uint64_t>(dim));
@@ -187,6 +192,7 @@ InferRequest read_score_protobuf(const Body& body) {
     if (field.number == kOutputFilter) {
       request.outputs.push_back({.name = std::string(text_of(field.content))});
     }
+    // Each of them is looked for among the others.
     TY_REQUIRE(request.inputs.size() + request.outputs.size() <= 1024, "too many tensors");
   }
   return request;
@@ -232,6 +238,7 @@ std::string write_score_json(const InferRequest& request, const InferResult& res
   Json outputs = Json::object();
   for_outputs(request, result, [&](const std::string& name, const Tensor& tensor) {
     Json dims = Json::array();
+    // Protobuf's JSON mapping writes 64-bit integers as texts, bytes in Base64.
     for (const int64_t dim : tensor.shape().dims()) dims.push_back(std::to_string(dim));
     outputs[name] = Json::object({{"dims", std::move(dims)},
                                   {"dataType", data_type_of(tensor.dtype())},

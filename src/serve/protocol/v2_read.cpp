@@ -9,6 +9,7 @@
 namespace trainyard::serve {
 namespace {
 
+// Of inputs, and of outputs: names are looked up one by one.
 constexpr size_t kMostTensors = 1024;
 
 // The binary tensors behind the JSON, taken from the front.
@@ -43,6 +44,8 @@ struct DraftInput {
   bool shared_memory = false;
 };
 
+// Reads a request in one pass over the text, without a tree: numbers go straight into tensors. What
+// lies behind the JSON is dealt out last, when all inputs are known.
 class RequestReader {
  public:
   RequestReader(const Body& body, std::string_view json, std::string_view blobs,
@@ -81,6 +84,7 @@ class RequestReader {
         output.binary = request_.all_binary;
       }
     }
+    // After all fields: blobs belong to inputs in their order, wherever 'inputs' stands.
     take_blobs();
     request_.owners.push_back(body_.owner());
     return std::move(request_);
@@ -118,6 +122,8 @@ class RequestReader {
     }
   }
 
+  // Fields come in any order, but data can be read only once shape and type are known: before that
+  // its text is set aside.
   void read_input(DraftInput& draft) {
     std::string key;
     reader_.enter_object();
@@ -146,6 +152,7 @@ class RequestReader {
     finish_input(draft);
   }
 
+  // Made late, since errors are rare and the texts are not free.
   const std::string& where(DraftInput& draft) const {
     if (draft.place.empty()) {
       const auto index = static_cast<size_t>(&draft - drafts_.data());
@@ -157,6 +164,7 @@ class RequestReader {
 
   void read_type(DraftInput& draft) {
     const std::string name = reader_.text();
+    // BYTES has no dtype: its elements are texts.
     if (name != "BYTES") draft.input.dtype = dtype_from_protocol(name, where(draft));
     draft.has_type = true;
   }
@@ -218,6 +226,7 @@ class RequestReader {
     if (draft.has_data && draft.binary_size) {
       refuse(Status::kBadRequest, "{} has both 'data' and 'binary_data_size'", name);
     }
+    // Cannot be told apart by emptiness: an empty view may be data that is there.
     if (draft.raw_data.data() != nullptr) {
       JsonReader reader(draft.raw_data, name);
       reader.set_ahead(ahead_);
@@ -285,6 +294,7 @@ class RequestReader {
       }
       request_.inputs.push_back(std::move(input));
     }
+    // Bytes that no input claims mean that client and server disagree about the request.
     if (blobs_.left() > 0) {
       refuse(Status::kBadRequest, "{} bytes follow the last binary tensor", blobs_.left());
     }
@@ -304,6 +314,8 @@ class RequestReader {
       refuse(Status::kBadRequest, "{}: {} of shape {} has {} bytes, got {}", name,
              protocol_name(*input.dtype), dims_text(input.shape), wanted, bytes.size());
     }
+    // A view into the body, which the request keeps alive. It may lie at any alignment; workers
+    // copy it.
     input.data = reinterpret_cast<const std::byte*>(bytes.data());
     input.bytes = bytes.size();
   }
@@ -325,6 +337,7 @@ class RequestReader {
 
 }  // namespace
 
+// Shared with gRPC. What is not known comes back in the answer (Open Inference Protocol).
 void take_parameter(const std::string& name, Json value, InferRequest& request) {
   if (name == "binary_data_output") {
     request.all_binary = value.as_bool();
@@ -351,6 +364,7 @@ std::vector<std::string> split_texts(std::string_view bytes, std::string_view wh
     if (bytes.size() < sizeof size) {
       refuse(Status::kBadRequest, "{}: a BYTES element ends within its length", where);
     }
+    // Little-endian, like the machines that this runs on.
     std::memcpy(&size, bytes.data(), sizeof size);
     bytes.remove_prefix(sizeof size);
     if (size > bytes.size()) {
@@ -371,6 +385,7 @@ void require_elements(int64_t count, const std::vector<int64_t>& shape, std::str
   }
 }
 
+// What writing an answer needs.
 std::shared_ptr<const InferRequest> without_inputs(const InferRequest& request) {
   auto rest = std::make_shared<InferRequest>();
   rest->id = request.id;
@@ -391,6 +406,8 @@ InferRequest read_v2_request(const Body& body, std::optional<size_t> json_bytes,
   return RequestReader(body, whole.substr(0, split), whole.substr(split), ahead).read();
 }
 
+// The body is the tensor itself, or a picture. One dimension beside the batch may be open; its
+// length follows from the number of bytes.
 InferRequest read_v2_raw(const Body& body, std::span<const TensorSpec> inputs,
                          bool takes_pictures) {
   if (inputs.size() != 1) {
@@ -401,6 +418,7 @@ InferRequest read_v2_raw(const Body& body, std::span<const TensorSpec> inputs,
   InferRequest request;
   request.all_binary = true;
   request.owners.push_back(body.owner());
+  // Of a picture: one text.
   InputTensor input{.name = spec.name, .dtype = std::nullopt, .shape = {1}};
   int64_t known = dtype_size(spec.dtype);
   size_t open = spec.dims.size();
@@ -416,6 +434,7 @@ InferRequest read_v2_raw(const Body& body, std::span<const TensorSpec> inputs,
   }
   const auto size = static_cast<int64_t>(body->size());
   const bool numbers = open != spec.dims.size() ? known > 0 && size % known == 0 : size == known;
+  // A size that does not fit is taken for a picture file, which decoding checks.
   if (!numbers && takes_pictures) {
     input.texts.emplace_back(*body);
     request.inputs.push_back(std::move(input));

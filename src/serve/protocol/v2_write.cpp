@@ -12,6 +12,8 @@
 namespace trainyard::serve {
 namespace {
 
+// Writes JSON by hand, since the numbers of a tensor are appended without a tree in between. Lives
+// for one response; blobs point into the result, or into `owned_`.
 class ResponseWriter {
  public:
   ResponseWriter(const InferRequest& request, const InferResult& result,
@@ -24,6 +26,7 @@ class ResponseWriter {
     append_text(json_, result_.model);
     json_ += ",\"model_version\":";
     append_text(json_, result_.version);
+    // The id and the parameters come back as they were given (Open Inference Protocol).
     if (!request_.id.empty()) {
       json_ += ",\"id\":";
       append_text(json_, request_.id);
@@ -41,6 +44,8 @@ class ResponseWriter {
       write_output(wanted, find_output(result_, wanted.name));
     }
     json_ += "]}";
+    // With the binary extension the blobs follow the JSON in the order of their outputs, and
+    // json_bytes tells the client where they begin.
     V2Response response{.body = std::move(json_)};
     if (any_binary_) {
       response.json_bytes = response.body.size();
@@ -88,6 +93,7 @@ class ResponseWriter {
   void write_classes(const WantedOutput& wanted, const Tensor& tensor) {
     const auto [texts, dims] = best_classes(tensor, wanted.classes, labels_);
     open(wanted.name, "BYTES", dims);
+    // On the heap, so that views of earlier texts stay valid when the list grows.
     if (wanted.binary) {
       owned_.push_back(std::make_unique<std::string>(join_texts(texts)));
       return write_blob(*owned_.back());
@@ -121,8 +127,10 @@ const Tensor& find_output(const InferResult& result, const std::string& name) {
          did_you_mean(name, names), join(names, ", "));
 }
 
+// Triton's classification extension: "score:index" or "score:index:label", best first.
 BestClasses best_classes(const Tensor& scores, int64_t count, std::span<const std::string> labels) {
   const Shape& shape = scores.shape();
+  // All dimensions but the first count as classes; a tensor of rank 1 is one row.
   const int64_t rows = shape.rank() > 1 ? shape[0] : 1;
   const int64_t classes = rows > 0 ? scores.num_elements() / rows : 0;
   std::vector<std::string> texts;
@@ -149,6 +157,7 @@ BestClasses best_classes(const Tensor& scores, int64_t count, std::span<const st
 
 std::string join_texts(std::span<const std::string> texts) {
   std::string out;
+  // Each text behind its length, 4 bytes little-endian, as BYTES tensors are in binary form.
   for (const std::string& text : texts) {
     const auto size = static_cast<uint32_t>(text.size());
     out.append(reinterpret_cast<const char*>(&size), sizeof size);

@@ -11,8 +11,11 @@
 namespace trainyard::serve {
 namespace {
 
+// Of one request, whatever the size of batches.
 constexpr int64_t kMostRows = 4096;
 
+// Dimensions below 0 are open in `spec`. That the data has as many elements as the shape says is
+// for those who read requests to check.
 void check_shape(const TensorSpec& spec, const std::vector<int64_t>& shape) {
   bool fits = shape.size() == spec.dims.size();
   for (size_t i = 0; fits && i < shape.size(); ++i) {
@@ -70,6 +73,8 @@ void check_outputs(const Network& network, const InferRequest& request) {
   }
 }
 
+// BYTES elements are files to decode; that their content is a picture is only found out by the
+// worker, off the thread of the sockets.
 void add_pictures(const Network& network, const TensorSpec& spec, const InputTensor& input,
                   Job& job) {
   if (!network.takes_pictures()) {
@@ -105,9 +110,11 @@ JobPointer make_job(const Network& network, InferRequest request, InferDone done
   auto job = std::make_unique<Job>();
   check_extra(network, request);
   check_outputs(network, request);
+  // In the order of the network, not of the request, since workers bind inputs by position.
   for (const TensorSpec& spec : network.inputs()) {
     add_input(network, spec, find_input(network, request, spec), *job);
   }
+  // With a batch every input has the rows as its first dimension, so shapes[i][0] exists.
   if (network.max_batch() > 0) {
     job->rows = job->shapes[0][0];
     for (size_t i = 0; i < job->shapes.size(); ++i) {
@@ -121,6 +128,8 @@ JobPointer make_job(const Network& network, InferRequest request, InferDone done
              network.inputs()[0].name, job->rows, kMostRows);
     }
   }
+  // Only now: find_input and the shapes above read the request. `data` points into what its owners
+  // hold, which moves along.
   job->request = std::move(request);
   job->done = std::move(done);
   return job;
@@ -136,6 +145,7 @@ void decode_pictures(const Network& network, Job& job) {
     if (job.data[i] != nullptr || job.request.inputs[i].dtype) continue;
     const Shape& shape = job.shapes[i];
     auto batch = std::make_shared<Tensor>(DType::kF32, shape);
+    // Rows were counted in add_pictures, so there is at least one.
     const auto picture_bytes = static_cast<size_t>(batch->num_bytes() / shape[0]);
     const std::vector<std::string>& texts = job.request.inputs[i].texts;
     for (size_t row = 0; row < texts.size(); ++row) {
@@ -150,6 +160,7 @@ void decode_pictures(const Network& network, Job& job) {
   }
 }
 
+// Of one network, so both have as many inputs; only the first dimension is skipped.
 bool same_but_rows(const Job& a, const Job& b) {
   for (size_t i = 0; i < a.shapes.size(); ++i) {
     const auto x = a.shapes[i].dims();

@@ -11,6 +11,7 @@ bool has_deadline(const Job& job) {
 
 }  // namespace
 
+// Times and order are set under the lock, so that arrival is the order in the queue.
 JobQueue::Push JobQueue::push(JobPointer& job, bool wakes) {
   {
     const std::lock_guard lock(mutex_);
@@ -27,6 +28,7 @@ JobQueue::Push JobQueue::push(JobPointer& job, bool wakes) {
   return Push::kDone;
 }
 
+// Under the lock. Callers answer the expired jobs after they have let it go.
 void JobQueue::expire(Clock::time_point now, std::vector<JobPointer>& expired) {
   if (with_deadline_ == 0) return;
   for (auto& [priority, jobs] : waiting_) {
@@ -45,6 +47,7 @@ void JobQueue::expire(Clock::time_point now, std::vector<JobPointer>& expired) {
 // The first job decides the shape. Rows are taken up to the largest size that is full: what is left
 // over is computed next, rather than in two parts now.
 void JobQueue::fill(std::vector<JobPointer>& batch, bool quick_only) {
+  // A first job that is larger than the room is taken alone.
   int64_t room = 1;
   int64_t fitting = 0;
   if (options_.max_rows > 0) {
@@ -75,6 +78,7 @@ void JobQueue::fill(std::vector<JobPointer>& batch, bool quick_only) {
 bool JobQueue::wait_for_more(std::unique_lock<std::mutex>& lock) {
   if (options_.max_delay.count() == 0 || options_.max_rows == 0 || closed_) return false;
   if (rows_ >= options_.max_rows) return false;
+  // The earliest deadline counts too: a job must not expire while its batch waits for company.
   Clock::time_point until = Clock::time_point::max();
   for (const auto& [priority, jobs] : waiting_) {
     for (const JobPointer& job : jobs) {
@@ -99,6 +103,7 @@ TakenJobs JobQueue::take() {
     if (count_ == 0) return taken;
     expire(Clock::now(), taken.expired);
     if (count_ > 0 && wait_for_more(lock)) {
+      // Those whose time is up are answered at once, not with the next batch.
       if (!taken.expired.empty()) return taken;
       continue;
     }
@@ -128,6 +133,7 @@ void JobQueue::close() {
   changed_.notify_all();
 }
 
+// For a shutdown whose time is up. The caller answers each of them.
 std::vector<JobPointer> JobQueue::drop_all() {
   const std::lock_guard lock(mutex_);
   std::vector<JobPointer> dropped;
