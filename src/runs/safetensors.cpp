@@ -10,6 +10,7 @@
 
 namespace trainyard::runs {
 
+// The format is little-endian, and tensors are mapped and written as they are.
 static_assert(std::endian::native == std::endian::little);
 
 namespace {
@@ -29,6 +30,8 @@ std::string header_text(std::span<const NamedType> tensors,
     for (const auto& [key, value] : metadata) pairs.push_back(quoted(key) + ":" + quoted(value));
     members.push_back("\"__metadata__\":{" + join(pairs, ",") + "}");
   }
+  // Offsets count from the end of the header, and tensors follow each other without gaps, which
+  // readers check (safetensors format).
   int64_t begin = 0;
   for (const NamedType& tensor : tensors) {
     const int64_t end = begin + tensor.type.num_bytes();
@@ -39,6 +42,7 @@ std::string header_text(std::span<const NamedType> tensors,
   }
   std::string text = "{" + join(members, ",") + "}";
   const size_t used = static_cast<size_t>(kHeaderBegin) + text.size();
+  // The format allows trailing spaces in the header for this purpose.
   text.append((kDataAlignment - used % kDataAlignment) % kDataAlignment, ' ');
   return text;
 }
@@ -55,6 +59,7 @@ SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path,
                "{}: two tensors are named '{}'; safetensors needs distinct names", path.string(),
                tensor.name);
   }
+  // The whole header is written first, as it holds the offsets; that is why types are announced.
   const std::string header = header_text(tensors_, metadata);
   const uint64_t length = header.size();
   TY_REQUIRE(static_cast<int64_t>(length) <= kMaxHeaderBytes,
@@ -74,6 +79,7 @@ void SafetensorsWriter::write(const Tensor& tensor) {
 
 void SafetensorsWriter::commit() {
   TY_CHECK(next_ == tensors_.size(), "{} of {} tensors were written", next_, tensors_.size());
+  // Data before name: a crash must not leave a file of the final name with missing bytes.
   file_.sync();
   file_.commit();
 }
@@ -88,6 +94,7 @@ SafetensorsFile::SafetensorsFile(std::filesystem::path path)
              path_.string(), size);
   uint64_t length = 0;
   std::memcpy(&length, bytes.data(), sizeof length);
+  // Compared as unsigned, since a hostile length may exceed the range of int64_t.
   TY_REQUIRE(length <= static_cast<uint64_t>(std::min(size - kHeaderBegin, kMaxHeaderBytes)),
              "{}: byte 0: a header of {} bytes in a file of {}; it is cut short or no safetensors "
              "file",
@@ -112,12 +119,15 @@ Tensor SafetensorsFile::tensor(std::string_view name) const {
   }
   const auto count = static_cast<size_t>(stored->type.num_bytes());
   const std::byte* data = mapping_->bytes().data() + stored->begin;
+  // Any other byte in a bool is undefined behavior in C++, so it is refused here.
   if (stored->type.dtype == DType::kBool) {
     for (size_t i = 0; i < count; ++i) {
       TY_REQUIRE(data[i] <= std::byte{1}, "{}: byte {}: {} in the bool tensor '{}'", path_.string(),
                  static_cast<size_t>(stored->begin) + i, std::to_integer<int>(data[i]), name);
     }
   }
+  // The mapping begins at a page, so offsets in the file decide. Files of other writers need not
+  // align their tensors.
   const bool aligned = stored->begin % dtype_size(stored->type.dtype) == 0;
   if (aligned && count > 0) {
     return {stored->type, std::const_pointer_cast<MappedFile>(mapping_),

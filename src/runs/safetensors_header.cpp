@@ -10,6 +10,8 @@
 namespace trainyard::runs {
 namespace {
 
+// Element types of the format that Tensor has too; F8 types and complex numbers are refused by
+// name.
 struct TypeName {
   std::string_view name;
   DType dtype;
@@ -88,6 +90,7 @@ class Reader {
     expect('}');
   }
 
+  // Of any length: the header's size bounds it, and the shape is checked against the data.
   std::vector<int64_t> integers() {
     std::vector<int64_t> values;
     expect('[');
@@ -121,6 +124,7 @@ class Reader {
   }
 
  private:
+  // The four blanks of JSON (RFC 8259).
   void skip_space() {
     constexpr std::string_view kSpace = " \t\r\n";
     while (at_ < text_.size() && kSpace.find(text_[at_]) != std::string_view::npos) ++at_;
@@ -157,6 +161,7 @@ class Reader {
     }
     if (c != 'u') fail_at(at_ - 1, "unknown escape");
     uint32_t code = four_hex_digits();
+    // Characters beyond U+FFFF come as two escapes, a high surrogate and a low one.
     const auto is_surrogate = [](uint32_t unit, uint32_t first) {
       return first <= unit && unit < first + 0x400U;
     };
@@ -191,6 +196,7 @@ DType parse_dtype(Reader& reader) {
   reader.fail_at(at, fmt::format("element type '{}' is not read", name));
 }
 
+// Checks an entry by itself; that the data of all tensors fill the file is checked by the caller.
 Entry parse_entry(Reader& reader, const std::string& name, size_t position, int64_t data_begin,
                   int64_t file_bytes) {
   Entry entry;
@@ -219,6 +225,7 @@ Entry parse_entry(Reader& reader, const std::string& name, size_t position, int6
   require(offsets[1] <= data_bytes,
           fmt::format("ends {} bytes behind the end of the file", offsets[1] - data_bytes));
   int64_t bytes = -1;
+  // The product of hostile dimensions may overflow.
   try {
     bytes = entry.tensor.type.num_bytes();
   } catch (const Error&) {
@@ -254,9 +261,12 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, int64_t file_b
     });
   });
   reader.end();
+  // Empty tensors share their begin with the next, so the end decides too.
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::pair(a.tensor.begin, a.end) < std::pair(b.tensor.begin, b.end);
   });
+  // No gaps, no overlaps, nothing behind: whatever the file contains belongs to one tensor. A file
+  // with hidden bytes or aliased tensors is refused, as the reference implementation does.
   int64_t end = data_begin;
   for (Entry& entry : entries) {
     if (entry.tensor.begin != end) {

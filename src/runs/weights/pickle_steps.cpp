@@ -6,6 +6,8 @@
 
 namespace trainyard::runs {
 
+// False for an opcode that only step_object knows, or nobody. Nothing is ever called: names and
+// reductions are understood for tensors alone, so that a hostile pickle cannot run code.
 bool Pickle::step(uint8_t opcode) {
   switch (opcode) {
     case 0x80:  // protocol
@@ -15,6 +17,7 @@ bool Pickle::step(uint8_t opcode) {
       unsigned_number(8);
       return true;
     case '(':
+      // A null pointer on the stack is the mark.
       stack_.push_back(nullptr);
       return true;
     case '0':
@@ -42,6 +45,7 @@ bool Pickle::step_number(uint8_t opcode) {
       return true;
     }
     case 'J':
+      // Signed, unlike the shorter forms.
       push_int(static_cast<int32_t>(unsigned_number(4)));
       return true;
     case 'K':
@@ -67,6 +71,7 @@ bool Pickle::step_number(uint8_t opcode) {
   }
 }
 
+// Byte strings and texts are not told apart: weights need either only as names.
 bool Pickle::step_text(uint8_t opcode) {
   uint64_t length = 0;
   switch (opcode) {
@@ -135,6 +140,7 @@ bool Pickle::step_list(uint8_t opcode) {
     case 0x85:
     case 0x86:
     case 0x87: {
+      // 0x85 to 0x87: tuples of one to three, which are lists here.
       std::vector<const PickleValue*> items(opcode - 0x84U);
       for (size_t i = items.size(); i > 0; --i) items[i - 1] = pop();
       push_list(std::move(items));
@@ -167,6 +173,8 @@ bool Pickle::step_dict(uint8_t opcode) {
       std::vector<const PickleValue*> items = pop_to_mark();
       require(items.size() % 2 == 0, kOdd);
       PickleValue& made = make(Kind::kDict);
+      // A dictionary is its keys and values in turn; later values of a key do not replace earlier
+      // ones.
       made.items = std::move(items);
       push(&made);
       return true;
@@ -190,6 +198,8 @@ bool Pickle::step_dict(uint8_t opcode) {
   }
 }
 
+// Opcodes that make objects, in the few forms that torch.save writes; all others are refused by
+// number.
 void Pickle::step_object(uint8_t opcode) {
   switch (opcode) {
     case 'c': {

@@ -44,6 +44,7 @@ struct LiteOp {
 constexpr int64_t kMostElements = int64_t{1} << 31;
 constexpr size_t kMostLayers = 10'000;
 
+// A tensor of the file, not converted; `data` points into the mapping.
 struct LiteTensor {
   std::string name;
   std::vector<int64_t> shape;
@@ -99,6 +100,8 @@ std::vector<float> floats_of(const LiteTensor& tensor, std::string_view origin) 
   int64_t inner = 1;
   int64_t channels = 1;
   if (scales > 1) {
+    // Scales per channel (quantized_dimension of the schema). Elements are real = scale (q - zero
+    // point).
     TY_REQUIRE(tensor.axis >= 0 && tensor.axis < static_cast<int64_t>(tensor.shape.size()) &&
                    tensor.shape[static_cast<size_t>(tensor.axis)] == static_cast<int64_t>(scales),
                "{}: tensor '{}' has {} scales, which are not one for each channel", origin,
@@ -113,6 +116,7 @@ std::vector<float> floats_of(const LiteTensor& tensor, std::string_view origin) 
     double value = raw_element(tensor, i);
     if (quantized) {
       const auto channel = static_cast<size_t>(i / inner % channels);
+      // A single zero point may go with several scales.
       const size_t zero = tensor.zero_points.size() == scales ? channel : 0;
       if (!tensor.zero_points.empty()) value -= static_cast<double>(tensor.zero_points[zero]);
       value *= static_cast<double>(tensor.scales[channel]);
@@ -144,6 +148,8 @@ class TfliteWeights final : public WeightsFile {
       const auto index = op.number<uint32_t>(OperatorField::kCode, 0);
       TY_REQUIRE(index < codes.size(), "{}: an operator of kind {} of {}", path_, index,
                  codes.size());
+      // Old files have the code in a byte field, new ones in an int32 field too; the larger one is
+      // meant, since the byte saturates at 127 (schema, BuiltinOperator).
       const int32_t code = std::max<int32_t>(codes[index].number<int8_t>(CodeField::kOldCode, 0),
                                              codes[index].number<int32_t>(CodeField::kCode, 0));
       if (code == LiteOp::kConv || code == LiteOp::kDepthwiseConv ||
@@ -200,6 +206,7 @@ class TfliteWeights final : public WeightsFile {
                buffer, buffers.size());
     tensor.data = buffers[buffer].bytes(0);
     const size_t bytes = element_bytes(tensor.type, path_, tensor.name);
+    // Activations have no buffer of their own, so they fail here as well.
     TY_REQUIRE(tensor.shape.size() <= 4 && checked_count(tensor) * bytes == tensor.data.size(),
                "{}: tensor '{}' of shape {} has {} bytes of data; expected constant weights", path_,
                tensor.name, Shape(tensor.shape).to_string(), tensor.data.size());
@@ -212,11 +219,14 @@ class TfliteWeights final : public WeightsFile {
     return tensor;
   }
 
+  // Clamped so that the product with the element size cannot overflow; a clamped count matches no
+  // file.
   static size_t checked_count(const LiteTensor& tensor) {
     const int64_t count = tensor.count();
     return static_cast<size_t>(std::min(count, kMostElements));
   }
 
+  // Inputs of all three operators: activations, weights, bias, which may be absent (-1).
   void add_layer(int32_t code, const std::vector<int32_t>& inputs,
                  const std::vector<FlatTable>& tensors, const std::vector<FlatTable>& buffers) {
     TY_REQUIRE(inputs.size() >= 2, "{}: a convolution without weights", path_);
@@ -237,6 +247,8 @@ class TfliteWeights final : public WeightsFile {
   void add(const std::string& name, LiteTensor tensor, std::optional<Axes> axes) {
     std::vector<int64_t> dims = tensor.shape;
     for (size_t i = 0; axes && i < dims.size(); ++i) dims[i] = tensor.shape[(*axes)[i]];
+    // Bounds what tensors() may ask for: without it a small file could name one buffer ten thousand
+    // times.
     checked_add(bytes_, static_cast<int64_t>(tensor.data.size()));
     TY_REQUIRE(bytes_ <= static_cast<int64_t>(mapping_.bytes().size()),
                "{}: its layers share their weights, which convolutional networks do not", path_);
@@ -255,6 +267,7 @@ class TfliteWeights final : public WeightsFile {
 
 }  // namespace
 
+// The identifier of a FlatBuffers file stands behind the offset of its root table.
 bool is_tflite_file(std::span<const std::byte> beginning) {
   constexpr std::string_view kIdentifier = "TFL3";
   return beginning.size() >= 8 &&
