@@ -12,6 +12,8 @@ namespace dev = trainyard::device;
 
 }  // namespace
 
+// Kernels of a line loop with the stride of the whole grid, so that fewer groups than elements will
+// do.
 Grid line_grid(int64_t count) {
   constexpr int64_t kGroup = 256;
   constexpr int64_t kMostGroups = 4096;
@@ -19,11 +21,14 @@ Grid line_grid(int64_t count) {
           .group = {kGroup, 1, 1}};
 }
 
+// As above: a group takes every so many rows.
 Grid row_grid(int64_t rows, int64_t width) {
   constexpr int64_t kMostGroups = 65535;
   return {.groups = {std::clamp<int64_t>(rows, 1, kMostGroups), 1, 1}, .group = {width, 1, 1}};
 }
 
+// Starts a new launch; the calls that follow add its arguments, in the order of the kernel's
+// parameters.
 DeviceKernel& DeviceKernel::launch(const std::string& text, const std::string& name,
                                    const Grid& grid) {
   auto program = device_.program(text);
@@ -34,6 +39,7 @@ DeviceKernel& DeviceKernel::launch(const std::string& text, const std::string& n
 
 DeviceKernel& DeviceKernel::input(size_t i) {
   if (!node_.has_input(i)) return none();
+  // Constants are copied to the device once and kept, even if several launches use them.
   if (const Tensor* constant = node_.input_constant(i)) {
     std::unique_ptr<dev::Buffer>& copy = held_[i];
     if (copy == nullptr) {
@@ -53,6 +59,7 @@ DeviceKernel& DeviceKernel::output(size_t i) {
   return *this;
 }
 
+// Kernels test optional operands for null.
 DeviceKernel& DeviceKernel::none() {
   launches_.back().slots.emplace_back(dev::Argument(static_cast<const void*>(nullptr)));
   return *this;
@@ -73,6 +80,7 @@ DeviceKernel& DeviceKernel::number(double value) {
   return *this;
 }
 
+// Addresses are known only when operands are bound to memory.
 std::vector<dev::Argument> DeviceKernel::arguments(const Launch& launch,
                                                    const KernelArgs& args) const {
   std::vector<dev::Argument> arguments;
@@ -96,6 +104,7 @@ class DeviceKernel::Bound final : public BoundKernel {
     }
   }
   void run() override {
+    // In order on one queue, so a launch sees what the one before it wrote.
     for (size_t i = 0; i < arguments_.size(); ++i) {
       const Launch& launch = kernel_.launches_[i];
       kernel_.device_.launch(*launch.kernel, launch.grid, arguments_[i], /*timed=*/false);

@@ -19,6 +19,7 @@ struct ConvOf {
   int64_t group;
   ConvWindow window;
 
+  // The node has two of the three types as inputs and the third as its output.
   ConvOf(const NodeView& node, TensorType x_type, TensorType w_type, TensorType y_type)
       : x(std::move(x_type)),
         w(std::move(w_type)),
@@ -66,6 +67,8 @@ typename Backward::primitive_desc describe_conv_grad(const ConvOf& conv, const D
   const typename Backward::desc desc(dnnl::algorithm::convolution_direct, x, w, y,
                                      conv.window.strides, conv.window.dilations,
                                      conv.window.pads_begin, conv.window.pads_end);
+  // Scratch memory comes from the executable's plan, not from the library, which would allocate in
+  // each run.
   return for_channel_block(typename Backward::primitive_desc(desc, user_scratch_attr(), engine(),
                                                              hint, /*allow_empty=*/true));
 }
@@ -91,9 +94,11 @@ class ConvGradInput final : public OnednnKernel {
 
   std::unique_ptr<BoundKernel> bind(const KernelArgs& args) const override {
     auto bound = std::make_unique<BoundPrimitives>();
+    // Memory handles are made once, for the addresses of a context.
     dnnl::memory weights = memory_at(given_weights_, args.inputs[1].data);
     if (pack_) {
       const dnnl::memory given = weights;
+      // Behind the library's own scratch.
       weights = memory_at(pd_.weights_desc(), args.scratch.data() + library_scratch());
       bound->add(pack_, {{DNNL_ARG_FROM, given}, {DNNL_ARG_TO, weights}});
     }
@@ -169,6 +174,7 @@ std::optional<NodeLayouts> input_gradient_layouts(const NodeView& node,
   const ConvOf conv = conv_of_input_gradient(node);
   const auto pd = describe_conv_grad<convolution_backward_data>(
       conv, any_desc(conv.x), conv.any_weights(), any_desc(conv.y));
+  // Slow reference implementations of the library are no reason to ask for its layouts.
   if (!pd || !is_fast(pd.impl_info_str())) return std::nullopt;
   NodeLayouts wanted;
   wanted.inputs.resize(inputs.size());

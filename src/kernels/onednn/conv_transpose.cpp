@@ -9,6 +9,7 @@ namespace {
 using dnnl::deconvolution_forward;
 constexpr size_t kConvTransposeBias = 2;
 
+// Weights are packed when the kernel is made, so they must be known by then.
 std::string_view refuses_conv_transpose(const NodeView& node) {
   if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   const int64_t rank = node.input_shape(0).rank();
@@ -45,6 +46,7 @@ deconvolution_forward::primitive_desc describe_conv_transpose(const NodeView& no
                                                               const Desc& y) {
   const ops::Window window =
       ops::resolve_transposed_window(node, node.input_shape(0), node.input_shape(1));
+  // The library counts the gaps between taps, ONNX their distance.
   dnnl::memory::dims dilations = to_dims(window.dilations);
   for (auto& d : dilations) --d;
   // What is added at the end of the output is padding taken away there.
@@ -84,6 +86,7 @@ class ConvTranspose final : public OnednnKernel {
         {DNNL_ARG_WEIGHTS, weights_.memory()},
         {DNNL_ARG_DST, memory_at(pd_.dst_desc(), args.outputs[0].data)},
         {DNNL_ARG_SCRATCHPAD, memory_at(pd_.scratchpad_desc(), args.scratch.data())}};
+    // A bias that is absent has no memory.
     if (bias_.data.size() > 0) arguments.emplace_back(DNNL_ARG_BIAS, bias_.memory());
     auto bound = std::make_unique<BoundPrimitives>();
     bound->add(primitive_, std::move(arguments));

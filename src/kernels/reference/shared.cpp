@@ -5,6 +5,7 @@
 namespace trainyard::kernels::reference {
 namespace {
 
+// The routine that constant folding runs, so that a folded node and a computed one agree.
 ops::Routine shared(const NodeView& node) {
   const ops::OpDef& op = ops::op_of(node);
   TY_CHECK(op.routine != nullptr, "operator {} has no routine", op.name);
@@ -13,6 +14,7 @@ ops::Routine shared(const NodeView& node) {
 
 }  // namespace
 
+// One definition per operator; the list of kernels refers to them by these names.
 #define SHARED(name) extern const KernelDef k##name = routine_kernel<shared>(#name);
 SHARED(Abs)
 SHARED(Acos)

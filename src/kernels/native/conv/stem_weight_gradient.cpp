@@ -15,9 +15,12 @@
 namespace trainyard::kernels::native {
 namespace {
 
+// Sums of their own per part of the batch, not per thread, so that the order of additions does not
+// depend on the number of threads.
 constexpr int64_t kMostParts = 8;
 constexpr int64_t kMostSums = 12;  // of 16 registers
 
+// Aligned for vectors, and threads do not share a cache line.
 int64_t whole_lines(int64_t floats) {
   constexpr int64_t kLine = 16;
   return divide_up(floats, kLine) * kLine;
@@ -88,6 +91,7 @@ StemWeightGradient::StemWeightGradient(const StemShape& shape, int threads)
                  padded_width() >= shape.kernel,
              "stem weight gradient: empty shape, batch {}, {} -> {} channels, {}x{} image",
              shape.batch, shape.in_channels, shape.out_channels, shape.height, shape.width);
+  // In the order in which dw has its weights: row, column, channel.
   for (int64_t i = 0; i < shape.kernel; ++i) {
     for (int64_t j = 0; j < shape.kernel; ++j) {
       for (int64_t c = 0; c < shape.in_channels; ++c) {
@@ -109,6 +113,7 @@ int64_t StemWeightGradient::scratch_bytes() const {
   return (threads_ * padded_floats() + parts_ * sum_floats()) * static_cast<int64_t>(sizeof(float));
 }
 
+// Padding is copied in, so that the inner loop has no borders to test.
 void StemWeightGradient::copy_padded(const float* image, float* padded) const {
   const int64_t width = padded_width();
   for (int64_t c = 0; c < shape_.in_channels; ++c) {
@@ -132,10 +137,12 @@ void StemWeightGradient::add_image(const float* padded, const float* dy, float* 
   const int64_t plane = shape_.out_height() * width * kBlock;
   for (int64_t y = 0; y < shape_.out_height(); ++y) {
     const float* x = padded + y * shape_.stride * padded_width();
+    // Two blocks of outputs at a time, as each input is then loaded once for 16 channels.
     for (int64_t block = 0; block < blocks_; block += 2) {
       const bool two = block + 1 < blocks_;
       const int64_t groups = divide_up(weights, two ? kMostSums / 2 : kMostSums);
       for (int64_t group = 0; group < groups; ++group) {
+        // Parts of about equal size: all groups then keep most registers busy.
         const Range mine = part_of(weights, groups, group);
         const auto index = static_cast<size_t>(mine.size() - 1);
         (two ? kAddTwoBlocks[index] : kAddOneBlock[index])(
@@ -163,6 +170,7 @@ void StemWeightGradient::run(const float* src, const float* dy, float* dw, void*
       }
     }
   });
+  // One thread: there are few sums beside the products that made them.
   const int64_t count = blocks_ * static_cast<int64_t>(offsets_.size()) * kBlock;
   for (int64_t i = 0; i < count; ++i) {
     float sum = 0;

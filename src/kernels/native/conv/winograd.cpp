@@ -31,6 +31,8 @@ void transform_filter(const float* g, float* out, int64_t point_stride) {
   }
 }
 
+// Layout: panels of kPanelWidth output channels; in a panel, point by point, an in_channels x
+// kPanelWidth matrix. Channels missing from the last panel are not written.
 template <int kOutputs, int kPoints>
 void pack_weights(const WinogradShape& shape, const float* weights, float* packed) {
   for (int64_t first = 0; first < shape.out_channels; first += kPanelWidth) {
@@ -85,6 +87,7 @@ class WinogradSteps {
   }
 
  private:
+  // One matrix product per point of the tile: tiles x in_channels by in_channels x out_channels.
   void multiply_points(int64_t rows, int64_t panels, const float* weights, const float* v,
                        float* m) const {
     const auto weights_at = [&](int64_t panel, int64_t point) {
@@ -92,6 +95,8 @@ class WinogradSteps {
     };
     for (int64_t point = 0; point < plan_.points; ++point) {
       for (int64_t panel = 0; panel < panels; ++panel) {
+        // What to prefetch meanwhile. Behind the last point it is one past the end, which is never
+        // read.
         const float* next =
             panel + 1 < panels ? weights_at(panel + 1, point) : weights_at(0, point + 1);
         panel_gemm(v + point * plan_.v_stride, rows * kBlock, rows, weights_at(panel, point),
@@ -107,6 +112,7 @@ class WinogradSteps {
     for (int64_t block = blocks.begin; block < blocks.end; ++block) {
       TilePosition at(plan_, tiles.begin);
       const __m256 bias = _mm256_load_ps(run_.bias + block * kBlock);
+      // `m` runs through tiles within a block, as the products were stored.
       for (int64_t tile = 0; tile < tiles.size(); ++tile, m += kBlock, at.next(plan_)) {
         const int64_t offset = at.image * plan_.dst_image +
                                block_offset(block, plane, shape_.block) +
@@ -148,7 +154,9 @@ class WinogradSteps {
       for (int j = 0; j < kOutputs; ++j) {
         if (!kWhole && j >= columns) break;
         __m256 y = plus(result[j], bias);
+        // Bias and residual are added before the activation, as FusedConv defines it.
         if (run_.residual) y = plus(y, _mm256_load_ps(run_.residual + at + j * pixel));
+        // In this order of operands min and max pass NaN on instead of hiding it.
         _mm256_store_ps(run_.dst + at + j * pixel, _mm256_min_ps(high, _mm256_max_ps(low, y)));
       }
     }
@@ -164,6 +172,8 @@ void run_steps_winograd(const Run& run, float* scratch, int threads) {
   const WinogradPlan& plan = run.plan;
   const InputTiles<kOutputs, kPoints> input(run.shape, plan, run.src, plan.v_stride);
   const WinogradSteps<kOutputs, kPoints> steps(run);
+  // Few tiles, many channels: all threads share the transformed input and divide the panels.
+  // Otherwise each has tiles of its own and needs no barrier.
   if (plan.split_panels) {
     float* v = scratch;
     float* products = scratch + plan.v_floats();
@@ -191,6 +201,7 @@ void run_steps_winograd(const Run& run, float* scratch, int threads) {
   });
 }
 
+// One row per pair of tile and window, since both are template arguments.
 struct Kernels {
   int64_t tile;
   int64_t kernel;
@@ -230,12 +241,14 @@ WinogradProduct::WinogradProduct(const WinogradShape& shape, WinogradTile tile,
              "Winograd convolution: empty shape, batch {}, {} -> {} channels, {}x{} outputs",
              shape.batch, shape.in_channels, shape.out_channels, shape.out_height(),
              shape.out_width());
+  // Channels that fill up a block are zero and must stay zero behind the activation.
   TY_REQUIRE(activation.low <= 0 && activation.high >= 0,
              "Winograd convolution: activation range [{}, {}] does not contain zero",
              activation.low, activation.high);
   kernels_for(shape, tile);
 }
 
+// The plan is cheap to make, so it is made anew instead of being kept for every number of threads.
 bool WinogradProduct::transforms_late(int threads) const {
   return plan_winograd(shape_, tile_, weights_, threads).late_filters;
 }

@@ -12,6 +12,8 @@
 namespace trainyard::kernels::native {
 namespace {
 
+// Filters are transformed in each run, either all before the product or, `late_`, one block of
+// panels at a time while it is in the cache.
 class ChangingWinograd : public Kernel {
  public:
   ChangingWinograd(const WinogradShape& shape, FilterUse use, Activation activation)
@@ -21,10 +23,13 @@ class ChangingWinograd : public Kernel {
         late_(product_.transforms_late(threads_)) {}
 
   void run(const KernelArgs& args) const override {
+    // Scratch: weights (unless late), bias, then that of the product. Sizes are multiples of a
+    // cache line.
     auto* weights = reinterpret_cast<float*>(args.scratch.data());
     float* bias = weights + weight_floats();
     const ChangingFilters filters(product_, use_, args.inputs[1].as<float>());
     if (!late_) filters.transform_all(weights, threads_);
+    // Channels that fill up the last panel need a bias of zero.
     std::fill_n(bias, product_.bias_floats(), 0.0F);
     if (const float* given = bias_of(args)) {
       std::copy_n(given, product_.shape().out_channels, bias);
@@ -63,6 +68,7 @@ class WinogradChangingForward final : public ChangingWinograd {
         has_sum_(node.has_input(kConvSum)) {}
 
  private:
+  // Inputs and outputs may be parts of larger tensors, of which only the stride of images differs.
   static WinogradShape strided(WinogradShape shape, const NodeLayouts& layouts) {
     shape.src_image_stride = layouts.inputs[0].strides()[0];
     shape.dst_image_stride = layouts.outputs[0].strides()[0];
@@ -149,6 +155,7 @@ std::optional<NodeLayouts> gradient_layouts(const NodeView& node,
   return wanted;
 }
 
+// The filters are turned by 180 degrees and their channels exchanged by FilterUse::kGradientInput.
 std::unique_ptr<Kernel> create_gradient(const NodeView& node, const NodeLayouts& /*layouts*/) {
   return std::make_unique<ChangingWinograd>(gradient_shape(node), FilterUse::kGradientInput,
                                             kIdentity);

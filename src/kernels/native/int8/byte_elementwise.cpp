@@ -31,6 +31,7 @@ std::optional<NodeLayouts> layouts_bytes(const NodeView& node, std::span<const L
   return wanted;
 }
 
+// Calls f(first, count) with parts of whole multiples of kLeastBytes but the last.
 template <typename F>
 void over_parts(int64_t count, const F& f) {
   const int64_t parts = (count + kLeastBytes - 1) / kLeastBytes;
@@ -40,6 +41,7 @@ void over_parts(int64_t count, const F& f) {
   });
 }
 
+// All steps are in f32 in the order of the reference kernel, so that the bytes agree with its.
 class ByteAdd final : public Kernel {
  public:
   explicit ByteAdd(const NodeView& node)
@@ -90,6 +92,7 @@ class ByteConcat final : public Kernel {
         bytes_{.zero = node.attr_int("y_zero", 0)} {
     const Shape y = in_memory(node.output_shape(0));
     int64_t axis = normalize_axis(node.attr_int("axis", 0), y.rank(), node.op());
+    // Axes of NCHW as they lie in memory: channels come last, height and width move up.
     if (y.rank() == 4 && axis > 0) axis = axis == 1 ? 3 : axis - 1;
     outer_ = y.num_elements(0, axis);
     whole_ = y.num_elements(axis, y.rank());
@@ -120,6 +123,7 @@ class ByteConcat final : public Kernel {
   }
 
   void copy(size_t part, const uint8_t* x, uint8_t* y) const {
+    // The same scale and zero: the bytes stay as they are, which is the usual case.
     if (ratios_[part] == 1.0F && zeros_[part] == bytes_.zero) {
       std::memcpy(y, x, static_cast<size_t>(parts_[part]));
       return;

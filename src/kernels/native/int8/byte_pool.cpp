@@ -24,6 +24,7 @@ std::string_view refuses_byte_pool(const NodeView& node) {
   if (node.has_output(1)) return "the positions of the maxima are not given";
   const ops::Window window = *ops::op_of(node).window(node);
   if (window.dilations != std::vector<int64_t>{1, 1}) return "dilated windows are not implemented";
+  // So that every window meets the image; an average over nothing would divide by zero.
   for (size_t i = 0; i < 2; ++i) {
     if (window.pads_begin[i] >= window.kernel[i] || window.pads_end[i] >= window.kernel[i]) {
       return "padding as large as the window is not implemented";
@@ -33,6 +34,7 @@ std::string_view refuses_byte_pool(const NodeView& node) {
   return "";
 }
 
+// Work is shared by output pixels, whose channels lie together.
 class BytePool : public Kernel {
  public:
   explicit BytePool(const NodeView& node)
@@ -85,6 +87,7 @@ class ByteMaxPool final : public BytePool {
     const Extent across = inside(window_, 1, column, width_);
     int64_t c = 0;
     for (; c + kByteVector <= channels_; c += kByteVector) {
+      // 0 is the least of u8, so padding never wins.
       __m256i largest = _mm256_setzero_si256();
       for_each_pixel(image, down, across, [&](const uint8_t* pixel) {
         largest = _mm256_max_epu8(largest,
@@ -119,6 +122,8 @@ class ByteAveragePool final : public BytePool {
                                                 size_with_padding(window_, 1, column, width_)
                                           : pixels;
     const float scale = ratio_ / static_cast<float>(count);
+    // (sum of bytes) - pixels * zero: the zero is taken off once instead of at every pixel. Padding
+    // is zero in reals and adds nothing.
     const auto shift = static_cast<int32_t>(pixels * x_zero_);
     store_steps(
         channels_, bytes_, y,

@@ -34,6 +34,8 @@ ByteConvShape byte_conv_shape(const NodeView& node) {
           .out_width = window.output[1]};
 }
 
+// The pointers are into the graph's constants, which the packing constructors copy; they do not
+// outlive them.
 ByteConvNumbers numbers_of(const NodeView& node) {
   return {.weights = node.input_constant(1)->values<int8_t>().data(),
           .bias = node.input_constant(ops::kQuantizedBias)->values<int32_t>().data(),
@@ -41,6 +43,8 @@ ByteConvNumbers numbers_of(const NodeView& node) {
           .x_zero = node.attr_int("x_zero", 0)};
 }
 
+// The vector kernels add in 32 bits without saturation, so weights that could overflow are left to
+// the reference kernel.
 std::string_view refuses_quantized_conv(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   if (node.input_shape(0).rank() != 4) return "only images are implemented";
@@ -74,6 +78,7 @@ Finish finish_of(const NodeView& node) {
           .out_high = static_cast<int32_t>(summed.high)};
 }
 
+// The depthwise kernel has neither an addition nor floats in its epilogue.
 bool runs_depthwise(const NodeView& node) {
   return ByteDepthwise::takes(byte_conv_shape(node)) && !node.has_input(ops::kQuantizedSum) &&
          node.output_type(0).dtype == DType::kU8;
@@ -137,6 +142,7 @@ std::optional<NodeLayouts> layouts_quantized_conv(const NodeView& node,
   wanted.inputs.resize(inputs.size());
   wanted.inputs[0] = channels_last(node.input_shape(0));
   wanted.outputs = {channels_last(node.output_shape(0))};
+  // With floats as the result, blocks of channels spare the next kernel a reordering.
   if (wants_blocks(node) &&
       ByteConv::writes_blocks(byte_conv_shape(node), channel_block(), byte_kernels())) {
     wanted.outputs = {Layout::channel_blocks(node.output_shape(0), channel_block())};

@@ -83,6 +83,8 @@ class LayerNormKernel final : public Kernel {
   void run_row(const float* x, const float* scale, const float* shift, float* y) const {
     const int64_t count = norm_.columns;
     const auto columns = static_cast<float>(count);
+    // Two passes over a row that is in the cache after the first: the variance from differences
+    // does not cancel as E[x^2] - E[x]^2 does.
     const float mean =
         norm_.centred ? sum_row(x, count, [](__m256 v) { return v; }) / columns : 0.0F;
     const __m256 means = _mm256_set1_ps(mean);

@@ -43,6 +43,7 @@ class Pool final : public Kernel {
 
   void run(const KernelArgs& args) const override {
     const int64_t rows = window_.output[0];
+    // By rows of the output: enough pieces even for one image, each of them contiguous.
     parallel_for(y_.images * y_.planes * rows, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t plane = i / rows % y_.planes;
@@ -51,6 +52,7 @@ class Pool final : public Kernel {
             args.inputs[0].as<float>() + image * x_.image_stride + plane * x_.plane_elements();
         float* y = args.outputs[0].as<float>() + image * y_.image_stride +
                    plane * y_.plane_elements() + i % rows * window_.output[1] * y_.block;
+        // A block of channels may be wider than a vector.
         for (int64_t lane = 0; lane < y_.block; lane += kVector) {
           if (largest_) {
             run_row<true>(x + lane, y + lane, i % rows);
@@ -97,6 +99,7 @@ class Pool final : public Kernel {
   bool counts_padding_;
 };
 
+// The block of the input is kept, so that pooling never causes a reordering.
 std::optional<NodeLayouts> layouts_pool(const NodeView& node, std::span<const Layout> inputs) {
   const int64_t block = block_like(node.input_shape(0), inputs[0]);
   return NodeLayouts{.inputs = {Layout::channel_blocks(node.input_shape(0), block)},

@@ -23,6 +23,7 @@ std::string_view refuses_cross_entropy(const NodeView& node) {
 
 enum class Reduction : uint8_t { kNone, kSum, kMean };
 
+// Subtracted before exp, so that no exponential overflows.
 float largest_of(const float* x, int64_t count) {
   float largest = -std::numeric_limits<float>::infinity();
   int64_t i = 0;
@@ -66,6 +67,7 @@ struct Keep {
   void one(int64_t i, float e) const { to[i] = e; }
 };
 
+// Labels and weights, which the loss and its gradient read alike.
 class CrossEntropyRows {
  public:
   explicit CrossEntropyRows(const NodeView& node)
@@ -131,6 +133,7 @@ class CrossEntropy final : public Kernel {
       }
     }
     if (rows_.reduction == Reduction::kNone) return;
+    // Without a row that counts this is 0 / 0: NaN, as ONNX's formula gives.
     if (rows_.reduction == Reduction::kMean) total /= total_weight;
     *args.outputs[0].as<float>() = static_cast<float>(total);
   }
@@ -144,6 +147,7 @@ class CrossEntropy final : public Kernel {
                  const CrossEntropyRows::Target& target) const {
     const float* x = args.inputs[0].as<float>() + row * rows_.classes;
     const float largest = largest_of(x, rows_.classes);
+    // log(sum exp(x)): x minus it is the logarithm of the softmax.
     const double shift =
         largest + std::log(sum_of_exponentials(x, rows_.classes, largest, Forget{}));
     float* log_softmax = args.outputs.size() > 1 ? args.outputs[1].as<float>() : nullptr;
@@ -169,6 +173,7 @@ class CrossEntropyGrad final : public Kernel {
     const double total_weight = rows_.read_targets(args, targets);
     const double scale = rows_.reduction == Reduction::kMean ? 1.0 / total_weight : 1.0;
     const float* dloss = args.inputs[2].as<float>();
+    // A scalar gradient serves all rows.
     const int64_t step = rows_.reduction == Reduction::kNone ? 1 : 0;
     parallel_for(rows_.count, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
@@ -191,6 +196,8 @@ class CrossEntropyGrad final : public Kernel {
       return;
     }
     const double share = scale * target.weight;
+    // Exponentials go to where the gradient will be, (softmax - one-hot) * share, so a row is read
+    // once.
     const double sum =
         sum_of_exponentials(x, rows_.classes, largest_of(x, rows_.classes), Keep{dx});
     const auto factor = static_cast<float>(share / sum);

@@ -71,6 +71,8 @@ void step_rnn(const Cell& cell, Numbers x, State& state) {
   state.h = std::move(h);
 }
 
+// ONNX, GRU: h = (1 - z) * candidate + z * h. The whole reset vector is needed before the first
+// candidate, as R multiplies r * h.
 void step_gru(const Cell& cell, Numbers x, State& state) {
   enum Gate : size_t { kUpdate, kReset, kHidden };
   std::vector<double> reset(cell.hidden);
@@ -93,6 +95,8 @@ void step_gru(const Cell& cell, Numbers x, State& state) {
   state.h = std::move(h);
 }
 
+// ONNX, LSTM: gates in the order i, o, f, c. The new c is stored at once, since a unit reads only
+// its own; h is replaced at the end, since all units read all of it.
 void step_lstm(const Cell& cell, Numbers x, State& state) {
   enum Gate : size_t { kInput, kOutput, kForget, kCell };
   std::vector<double> h(cell.hidden);
@@ -108,6 +112,7 @@ void step_lstm(const Cell& cell, Numbers x, State& state) {
     const double candidate = cell.activate(1, sum(kCell));
     state.c[u] = forget * before + input * candidate;
     const double output = cell.activate(0, sum(kOutput) + cell.peephole(kOutput, u, state.c[u]));
+    // The cell's output is not clipped; only inputs of gates are.
     h[u] = output * cell.activations[2](state.c[u]);
   }
   state.h = std::move(h);
@@ -127,6 +132,7 @@ class Recurrent final : public Kernel {
     Weights weights{to_doubles(args.inputs[0]), to_doubles(args.inputs[1]),
                     to_doubles(args.inputs[2]), optional(args, 3), optional(args, 7)};
     const TensorView y = output_or_none(args, 0);
+    // Steps behind the end of a shorter sequence are zero (ONNX, sequence_lens).
     for (int64_t i = 0; y.data != nullptr && i < y.num_elements(); ++i) store_float(y, i, 0);
     for (int64_t d = 0; d < sizes_.directions; ++d) {
       const Cell cell = cell_of(weights, d);
@@ -149,6 +155,7 @@ class Recurrent final : public Kernel {
   }
 
   Cell cell_of(const Weights& weights, int64_t direction) const {
+    // W, R, B and P of both directions follow each other.
     const auto part = [&](const std::vector<double>& all) {
       const size_t size = all.size() / static_cast<size_t>(sizes_.directions);
       return Numbers(all).subspan(static_cast<size_t>(direction) * size, size);
@@ -173,6 +180,7 @@ class Recurrent final : public Kernel {
                     int64_t batch) const {
     const int64_t at = state_index(direction, batch);
     State state{initial(input_or_none(args, 5), at), initial(input_or_none(args, 6), at)};
+    // The second direction of a bidirectional layer runs backward; each sequence from its own end.
     const bool reverse = direction == 1 || reversed_;
     const int64_t length = length_of(input_or_none(args, 4), batch);
     for (int64_t i = 0; i < length; ++i) {
@@ -194,6 +202,7 @@ class Recurrent final : public Kernel {
 
   int64_t length_of(const TensorView& lengths, int64_t batch) const {
     if (lengths.data == nullptr) return sizes_.sequence;
+    // ONNX fixes the type of sequence_lens to int32.
     const int64_t length = lengths.as<int32_t>()[batch];
     TY_REQUIRE(0 <= length && length <= sizes_.sequence,
                "sequence {} has length {}, expected 0 to {}", batch, length, sizes_.sequence);

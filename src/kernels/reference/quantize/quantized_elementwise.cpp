@@ -9,6 +9,8 @@
 namespace trainyard::kernels::reference {
 namespace {
 
+// All kernels here compute in steps of the result: real values divided by its scale. A ratio is the
+// input's scale divided by that of the result.
 class QuantizedAdd final : public Kernel {
  public:
   explicit QuantizedAdd(const NodeView& node)
@@ -42,6 +44,7 @@ class QuantizedConcat final : public Kernel {
         bytes_{.zero = node.attr_int("y_zero", 0)} {
     const Shape& y = node.output_shape(0);
     const int64_t axis = normalize_axis(node.attr_int("axis", 0), y.rank(), node.op());
+    // Row-major copies: `outer_` times a run of `parts_[i]` elements from each input.
     outer_ = y.num_elements(0, axis);
     whole_ = y.num_elements(axis, y.rank());
     for (size_t i = 0; i < node.num_inputs(); ++i) {
@@ -71,6 +74,7 @@ class QuantizedConcat final : public Kernel {
   std::vector<int64_t> parts_;
 };
 
+// A function of one byte, such as a sigmoid, with its 256 results precomputed.
 class QuantizedTable final : public Kernel {
  public:
   explicit QuantizedTable(const NodeView& /*node*/) {}
@@ -100,6 +104,7 @@ class QuantizedAveragePool final : public Kernel {
         int64_t sum = 0;
         int64_t count = 0;
         walk_.for_each(position, [&](int64_t, int64_t at) {
+          // Padding counts as zero, which is x_zero_ in bytes, so it adds nothing.
           sum += x[at] - x_zero_;
           ++count;
         });

@@ -8,6 +8,7 @@
 namespace trainyard::kernels::reference {
 namespace {
 
+// Behind the learning rate and the update count.
 constexpr size_t kFirstTensor = 2;
 
 // The operands of one element: groups of inputs and outputs follow each other tensor by tensor.
@@ -48,6 +49,8 @@ int64_t update_count(const KernelArgs& args) {
   return *args.inputs[1].as<int64_t>();
 }
 
+// ONNX Momentum: V' = alpha V + beta (G + norm X); X' = X - R V', or with Nesterov X - R (G + alpha
+// V'). beta is 1 while the count is 0.
 class Momentum final : public Kernel {
  public:
   explicit Momentum(const NodeView& node)
@@ -75,6 +78,7 @@ class Momentum final : public Kernel {
   bool nesterov_;
 };
 
+// ONNX Adagrad: the rate falls as R / (1 + T decay).
 class Adagrad final : public Kernel {
  public:
   explicit Adagrad(const NodeView& node)
@@ -100,6 +104,8 @@ class Adagrad final : public Kernel {
   double norm_;
 };
 
+// ONNX Adam: bias correction is in the rate, so epsilon is added to the uncorrected root, unlike in
+// AdamW.
 class Adam final : public Kernel {
  public:
   explicit Adam(const NodeView& node)
@@ -118,6 +124,7 @@ class Adam final : public Kernel {
       const double gradient = norm_ * x + e.input(1);
       const double mean = alpha_ * e.input(2) + (1 - alpha_) * gradient;
       const double square = beta_ * e.input(3) + (1 - beta_) * gradient * gradient;
+      // norm_coefficient_post shrinks the result, whatever the rate.
       e.set_output(0, (1 - norm_post_) * (x - rate * mean / (std::sqrt(square) + epsilon_)));
       e.set_output(1, mean);
       e.set_output(2, square);
@@ -132,6 +139,8 @@ class Adam final : public Kernel {
   double norm_post_;
 };
 
+// Loshchilov and Hutter, 2019: decay is apart from the gradient and scaled by the rate; both means
+// are corrected for their start at zero.
 class AdamW final : public Kernel {
  public:
   explicit AdamW(const NodeView& node)
@@ -163,6 +172,7 @@ class AdamW final : public Kernel {
   double decay_;
 };
 
+// Centered RMSProp as in Graves 2013, without its momentum.
 class RmsProp final : public Kernel {
  public:
   explicit RmsProp(const NodeView& node)
@@ -174,6 +184,7 @@ class RmsProp final : public Kernel {
       const double gradient = e.input(1);
       const double mean = alpha_ * e.input(2) + (1 - alpha_) * gradient;
       const double square = alpha_ * e.input(3) + (1 - alpha_) * gradient * gradient;
+      // Rounding may make the difference negative.
       const double variance = std::max(0.0, square - mean * mean);
       e.set_output(0, e.input(0) - rate * gradient / (std::sqrt(variance) + epsilon_));
       e.set_output(1, mean);
@@ -194,6 +205,8 @@ double sum_of_squares(const TensorView& tensor) {
   return sum;
 }
 
+// You, Gitman and Ginsburg 2017: each tensor has a rate of its own, trust |x| / (|g| + decay |x|),
+// and momentum contains the rate.
 class Lars final : public Kernel {
  public:
   explicit Lars(const NodeView& node)
@@ -229,6 +242,7 @@ class Lars final : public Kernel {
   double decay_;
 };
 
+// Over all tensors together, so that the direction of the step stays the same.
 class ClipByGlobalNorm final : public Kernel {
  public:
   explicit ClipByGlobalNorm(const NodeView& node) : limit_(node.attr_float("max_norm", 0)) {}
