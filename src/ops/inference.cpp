@@ -13,6 +13,7 @@ namespace {
 // Shape arithmetic works on a handful of numbers; anything larger is data and is left to the run.
 constexpr int64_t kLargestKnownValue = 4096;
 
+// Trailing optional inputs may be left out, others are kNoValue.
 void check_arity(const NodeView& node, const OpDef& op) {
   const auto inputs = static_cast<int>(node.num_inputs());
   const auto outputs = static_cast<int>(node.num_outputs());
@@ -25,6 +26,7 @@ void check_arity(const NodeView& node, const OpDef& op) {
   }
 }
 
+// An unknown attribute is an error, not ignored: it would change the meaning of the node.
 void check_attributes(const NodeView& node, const OpDef& op) {
   for (const auto& [name, attribute] : node.node().attributes) {
     const auto spec =
@@ -47,6 +49,7 @@ bool small_and_static(const TensorType& type) {
   return type.shape.is_static() && type.shape.num_elements() <= kLargestKnownValue;
 }
 
+// Whether all inputs are known and small.
 bool can_run_now(const NodeView& node) {
   for (size_t i = 0; i < node.num_inputs(); ++i) {
     if (!node.has_input(i)) continue;
@@ -68,6 +71,7 @@ std::vector<Tensor> known_outputs(const NodeView& node, const OpDef& op) {
       outputs.push_back(node.has_output(i) ? Tensor(node.output_type(i)) : Tensor());
     }
     for (const Tensor& output : outputs) y.push_back(output.view());
+    // The same routine as at run time, so that a folded result cannot differ from a computed one.
     op.routine(node)(x, y);
   } else if (op.evaluate != nullptr) {
     outputs = op.evaluate(node);
@@ -85,6 +89,8 @@ struct Inferred {
   std::vector<Tensor> results;  // where only they say how large they are
 };
 
+// Throws Error naming the node. Dimensions of hostile graphs are checked here, once for all
+// operators.
 Inferred infer(const NodeView& node) {
   const OpDef& op = op_of(node);
   try {
@@ -95,6 +101,7 @@ Inferred infer(const NodeView& node) {
     TY_CHECK(types.size() >= node.num_outputs(), "{} inferred {} of {} outputs", op.name,
              types.size(), node.num_outputs());
     types.resize(node.num_outputs());
+    // NonZero and the like: how large the output is depends on values.
     if (op.evaluate != nullptr && !all_static(types)) {
       inferred.results = op.evaluate(node);
       for (size_t i = 0; i < inferred.results.size(); ++i) types[i] = inferred.results[i].type();
@@ -126,6 +133,7 @@ void infer_node(Graph& graph, NodeId id) {
     if (!node.has_output(i)) continue;
     Value& output = graph.mutable_value(node.output(i));
     output.type = std::move(types[i]);
+    // An older constant may be that of other inputs.
     output.constant = nullptr;
   }
   try {
@@ -140,6 +148,7 @@ void infer_node(Graph& graph, NodeId id) {
   }
 }
 
+// All problems, not the first only; the graph is not changed.
 std::vector<std::string> verify_graph(const Graph& graph) {
   std::vector<std::string> findings;
   std::vector<bool> made(graph.value_limit(), false);
@@ -163,6 +172,7 @@ std::vector<std::string> verify_graph(const Graph& graph) {
     } catch (const Error& problem) {
       findings.emplace_back(problem.what());
     }
+    // Whatever is wrong with a node, its outputs count as made, so that it is reported once.
     for (const ValueId output : node.node().outputs) {
       if (output.valid()) made[static_cast<size_t>(output.index)] = true;
     }

@@ -40,6 +40,8 @@ Vocabulary vocabulary_of(const NodeView& node) {
   TY_REQUIRE(1 <= v.shortest && v.shortest <= v.longest && v.skips >= 0,
              "n-grams of {} to {} elements with up to {} skipped are not possible", v.shortest,
              v.longest, v.skips);
+  // pool_int64s holds all n-grams one after the other, those of length 1 first; ngram_counts says
+  // where each length begins (ONNX, TfIdfVectorizer).
   const std::vector<int64_t> pool = node.attr_ints("pool_int64s", {});
   const std::vector<int64_t> starts = node.attr_ints("ngram_counts", {});
   for (size_t n = 1; n <= starts.size(); ++n) {
@@ -51,6 +53,7 @@ Vocabulary vocabulary_of(const NodeView& node) {
     for (int64_t at = begin; at < end; at += static_cast<int64_t>(n)) {
       const std::vector<int64_t> gram(pool.begin() + at,
                                       pool.begin() + at + static_cast<int64_t>(n));
+      // Numbered in the order of the pool, which ngram_indexes and weights follow.
       const size_t number = v.grams.size();
       TY_REQUIRE(v.grams.emplace(gram, number).second, "an n-gram is twice in the pool");
     }
@@ -61,6 +64,7 @@ Vocabulary vocabulary_of(const NodeView& node) {
              v.weights.size());
   for (const int64_t column : v.columns) {
     TY_REQUIRE(column >= 0, "an index of an n-gram is {}", column);
+    // The output is as wide as the largest index says, however few n-grams there are.
     v.width = std::max(v.width, column + 1);
   }
   return v;
@@ -91,12 +95,14 @@ void count_row(const Vocabulary& v, std::span<const int64_t> row, float* y) {
         if (found == v.grams.end()) continue;
         const float weight = v.weighs ? v.weights[found->second] : 1.0F;
         float& sum = y[v.columns[found->second]];
+        // IDF: whether it occurs, so a second occurrence changes nothing.
         sum = v.counts ? sum + weight : weight;
       }
     }
   }
 }
 
+// The vocabulary is built once and shared by all rows and runs.
 Routine routine_tf_idf(const NodeView& node) {
   return [v = vocabulary_of(node)](Views inputs, Views outputs) {
     const Shape& shape = *inputs[0].shape;

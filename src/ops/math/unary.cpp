@@ -21,10 +21,14 @@ constexpr AttrSpec kShrinkAttributes[] = {{"bias", AttrKind::kFloat}, {"lambd", 
 constexpr AttrSpec kIsInfAttributes[] = {{"detect_negative", AttrKind::kInt},
                                          {"detect_positive", AttrKind::kInt}};
 
+// log(1 + e^x) without overflow for large x.
 D softplus(D x) {
   return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));
 }
 
+// ONNX's formulas with its default attributes. `alpha` and `beta` are the first and second
+// attribute, whatever their names; those of f32 in ONNX are given as such, since the nearest double
+// differs. `flops` is what cost models count per element.
 constexpr UnaryFunction kUnaryFunctions[] = {
     {.op = "Abs",
      .real = [](D x, D, D) { return std::fabs(x); },
@@ -129,6 +133,7 @@ constexpr UnaryFunction kUnaryFunctions[] = {
     {.op = "ThresholdedRelu", .real = [](D x, D a, D) { return x > a ? x : 0.0; }, .alpha = 1.0},
 };
 
+// Attributes of any kind as a number: "tanh" of Gelu's `approximate` is 1.
 double attr_number(const NodeView& node, std::string_view name, double fallback) {
   const auto found = node.node().attributes.find(name);
   if (found == node.node().attributes.end()) return fallback;
@@ -153,6 +158,7 @@ Cost cost_unary(const NodeView& node) {
   return elementwise_cost(node, find_unary(node.op())->flops);
 }
 
+// In double whatever the type, and rounded once.
 template <typename X, typename Y>
 void apply_unary(const UnaryFunction& f, double alpha, double beta, const TensorView& x,
                  const TensorView& y) {
@@ -205,6 +211,7 @@ constexpr OpDef elementwise(std::string_view name, std::span<const AttrSpec> att
 
 }  // namespace
 
+// Null for other operators. The table is short, and nodes look it up when they are made.
 const UnaryFunction* find_unary(std::string_view op) {
   for (const UnaryFunction& function : kUnaryFunctions) {
     if (function.op == op) return &function;
