@@ -13,6 +13,7 @@
 namespace trainyard::predict {
 namespace {
 
+// Of the worker that has most.
 int64_t share_of(const Request& request, int64_t workers) {
   if (request.scaling == Scaling::kWeak) return request.batch;
   return (request.batch + workers - 1) / workers;
@@ -21,6 +22,7 @@ int64_t share_of(const Request& request, int64_t workers) {
 // The time in which a step's images can be read and decoded by their hosts.
 double input_seconds(const Request& request, const Row& row) {
   if (request.input_images_per_s <= 0) return 0;
+  // Workers of one host share its input pipeline.
   const int64_t local = std::min(row.workers, request.cluster.per_host);
   return static_cast<double>(row.batch_per_worker * local) / request.input_images_per_s;
 }
@@ -31,6 +33,7 @@ std::string limit_of(const Request& request, const Row& row, const StepTime* ste
                        bytes_text(request.device->memory_bytes));
   }
   const double computing = row.forward + row.backward + row.update;
+  // Equal but for rounding: the step is the larger of both.
   if (row.input >= row.step * 0.999 && row.input > 0) return "input pipeline";
   if (row.exposed_comm > computing) {
     return fmt::format("communication ({})", row.comm_model);
@@ -45,6 +48,7 @@ double images_per_s(const Row& row) {
 }
 
 // The row that others are compared with.
+// One worker if the network fits into one device, otherwise the fewest workers that do.
 const Row& base_of(const Row& one_worker, std::span<const Row> rows) {
   const Row* base = &one_worker;
   for (const Row& row : rows) {
@@ -57,6 +61,7 @@ void fill_speedup(const Row& base, Row& row) {
   row.base_workers = base.workers;
   row.speedup.reset();
   row.efficiency.reset();
+  // Nothing to compare: the row would not run.
   if (base.fits && !row.fits) return;
   row.speedup = images_per_s(row) / images_per_s(base);
   row.efficiency =
@@ -68,6 +73,7 @@ void fill_totals(const Request& request, Row& row) {
   row.epoch = request.dataset_images / row.images_per_s;
   row.train = row.epoch * request.epochs;
   row.cost_usd = row.train / 3600 * request.usd_per_hour * static_cast<double>(row.workers);
+  // Backward counts as two forward passes: gradients of data and of weights.
   const double passes = request.mode == Mode::kTraining ? 3 : 1;
   const double flops = 2 * request.network->profile.macs * passes * row.images_per_s;
   row.percent_of_peak =
@@ -116,6 +122,7 @@ Row trainyard_row(const Request& request, const Roofline& roofline, int64_t work
     row.utilization = utilization(message, request.cluster.topology(workers), exchange.whole);
   }
   row.input = input_seconds(request, row);
+  // Input is prepared while the device computes, so only the longer of both counts.
   row.step = std::max(step.total() + row.exposed_comm + row.waiting, row.input);
   fill_memory(request, row);
   row.limit = limit_of(request, row, &step);
@@ -132,6 +139,7 @@ paleo::Split hybrid_split(const paleo::Net& net) {
              "hybrid parallelism splits fully connected layers other than the last, and '{}' has "
              "{} of them",
              net.name, linear.empty() ? 0 : linear.size() - 1);
+  // From the first up to what lies before the last.
   return {linear.front(), linear.back() - 1};
 }
 
@@ -143,6 +151,7 @@ Row paleo_row(const Request& request, int64_t workers) {
   options.percent = request.percent;
   options.pipelined = request.pipelined;
   const paleo::Net& net = request.network->paleo;
+  // PALEO knows one bandwidth: that of the slowest link in use.
   const double gbit = workers <= request.cluster.per_host
                           ? request.cluster.inside.paleo_gbit_per_s
                           : request.cluster.between.paleo_gbit_per_s;
@@ -169,6 +178,7 @@ Row paleo_row(const Request& request, int64_t workers) {
       row.comm_model = request.cluster.comm->name;
     }
   }
+  // PALEO does not overlap communication with computation.
   row.exposed_comm = row.comm;
   row.step = row.forward + row.backward + row.update + row.comm;
   fill_memory(request, row);
@@ -205,12 +215,14 @@ void check(const Request& request) {
              "int8 is for inference; add --inference");
 }
 
+// `each_device`: the link's speed is per device, so a host has as many times more.
 Topology Cluster::topology(int64_t workers) const {
   Topology topology{workers, per_host, inside.speed, between.speed, servers};
   if (between.each_device) topology.between.bytes_per_s *= static_cast<double>(topology.local());
   return topology;
 }
 
+// With what the stack reaches of the links.
 Topology Cluster::topology(int64_t workers, const Stack& stack) const {
   Topology topology = this->topology(workers);
   topology.inside.bytes_per_s *=
@@ -233,6 +245,7 @@ std::vector<Row> predict(const Request& request) {
     rows.push_back(one(workers));
     fill_totals(request, rows.back());
   }
+  // Computed even if it was not asked for: speedups need it.
   const Row base = base_of(one(1), rows);
   for (Row& row : rows) fill_speedup(base, row);
   return rows;

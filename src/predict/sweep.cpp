@@ -41,6 +41,7 @@ class Bench {
     alone.buckets =
         gradient_buckets(network_.profile, roofline_, images, precision_, stack_.bucket_bytes);
     alone.memory = predict_memory(network_.profile, device_, images, precision_, Mode::kTraining);
+    // References stay valid: an unordered_map does not move its elements.
     return known_.emplace(batch, std::move(alone)).first->second;
   }
 
@@ -53,6 +54,7 @@ class Bench {
   std::unordered_map<int64_t, Alone> known_;
 };
 
+// A single value stands for a list of one. Keeps the default of `target` if the key is absent.
 template <typename T>
 void read_list(const YamlView& root, std::string_view key, std::vector<T>& target,
                const std::function<T(const YamlView&)>& read) {
@@ -116,6 +118,7 @@ class Grid {
       cluster.between = catalog.between(device, link);
       clusters_.push_back(std::move(cluster));
     }
+    // 0: no price is known, and the cost is then 0 too.
     const Price* price = catalog.cheapest(device.id);
     usd_per_hour_ = price != nullptr ? price->per_device() : 0;
     memory_ = device.memory_bytes;
@@ -127,9 +130,11 @@ class Grid {
       for (const int64_t batch : spec_.batches) {
         for (const int64_t workers : spec_.workers) {
           const bool strong = scaling == Scaling::kStrong;
+          // Some workers would have no image.
           if (strong && workers > batch) continue;
           row.batch = batch;
           row.workers = workers;
+          // The largest share decides, as all wait for it.
           add_clusters(bench.at(strong ? (batch + workers - 1) / workers : batch), row, out);
         }
       }
@@ -174,6 +179,7 @@ class Grid {
 
 }  // namespace
 
+// Checked for overflow, since a sweep file may list anything.
 int64_t SweepSpec::configurations() const {
   int64_t product = 1;
   for (const size_t size : {models.size(), devices.size(), workers.size(), batches.size(),
@@ -200,6 +206,7 @@ SweepSpec read_sweep(std::string_view text, const std::string& origin) {
   read_list<Scaling>(root, "scaling", spec.scalings, read_scaling);
   read_list<std::string>(root, "link", spec.links, words);
   read_list<Precision>(root, "precision", spec.precisions, read_precision);
+  // Both are required; at() says so with the place in the file.
   root.at("models");
   root.at("devices");
   spec.stack = root.text_or("stack", "");
@@ -218,6 +225,7 @@ std::vector<SweepRow> run_sweep(const SweepSpec& spec, const Catalog& catalog, N
   rows.reserve(static_cast<size_t>(spec.configurations()));
   for (size_t d = 0; d < spec.devices.size(); ++d) {
     const Device& device = catalog.device(spec.devices[d]);
+    // Made before the models, as they do not depend on them.
     std::vector<std::pair<const Stack*, Grid>> grids;  // by precision
     for (const Precision precision : spec.precisions) {
       const Stack& stack =
@@ -226,6 +234,7 @@ std::vector<SweepRow> run_sweep(const SweepSpec& spec, const Catalog& catalog, N
     }
     for (size_t m = 0; m < spec.models.size(); ++m) {
       for (size_t p = 0; p < spec.precisions.size(); ++p) {
+        // One bench per network and precision: its batches serve all clusters and scalings.
         Bench bench(networks.get(spec.models[m]), device, *grids[p].first, spec.precisions[p]);
         SweepRow row;
         row.model = static_cast<int32_t>(m);

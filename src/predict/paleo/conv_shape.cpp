@@ -9,6 +9,7 @@
 namespace trainyard::predict::paleo {
 namespace {
 
+// Rounds toward minus infinity, as Python's // does: paddings may be negative here.
 int64_t floor_half(int64_t value) {
   return value >= 0 ? value / 2 : -((1 - value) / 2);
 }
@@ -18,12 +19,15 @@ struct Axis {
   int64_t out = 0;
 };
 
+// As TensorFlow resolves VALID and SAME.
 Axis resolve_axis(int64_t in, int64_t k, int64_t s, int64_t pad, Padding padding, Variant variant) {
   switch (padding) {
     case Padding::kValid:
       return {0, divide_up(in - k + 1, s)};
     case Padding::kSame: {
       const int64_t out = divide_up(in, s);
+      // The older variant takes the positions of the input where the output's are meant; kept,
+      // since its results are the ones to match.
       const int64_t positions = variant == Variant::kHead ? out : in;
       return {floor_half((positions - 1) * s + k - in), out};
     }
@@ -43,11 +47,13 @@ Dilated dilate(int64_t in, int64_t out, int64_t k, int64_t s, int64_t pad, Varia
   int64_t extent = (out - 1) * s + 1;
   const int64_t before = k - 1 - pad;
   const int64_t after = in + k - 1 - extent - before;
+  // An odd difference between the two paddings is made up by one more element.
   if (variant == Variant::kV0) return {extent + (before == after - 1 ? 1 : 0), before};
   if (std::abs(before - after) == 1) ++extent;
   return {extent, std::min(before, after)};
 }
 
+// Share of zeros between the elements of the dilated gradient.
 double holes(const ConvShape& shape, const Dilated& h, const Dilated& w) {
   const auto all = static_cast<double>(h.extent * w.extent);
   return 1.0 - static_cast<double>(shape.oh * shape.ow) / all;
@@ -65,6 +71,7 @@ ConvShape resolve(ConvShape shape, Variant variant) {
   return shape;
 }
 
+// The data gradient as a convolution of the dilated output gradient; channels are exchanged.
 ConvShape data_view(const ConvShape& shape, Variant variant) {
   const Dilated h = dilate(shape.h, shape.oh, shape.kh, shape.sh, shape.ph, variant);
   const Dilated w = dilate(shape.w, shape.ow, shape.kw, shape.sw, shape.pw, variant);
@@ -81,6 +88,7 @@ ConvShape data_view(const ConvShape& shape, Variant variant) {
                             .groups = shape.groups,
                             .holes_input = holes(shape, h, w)},
                            variant);
+  // With explicit padding the sizes follow from the layer, not from the resolved view.
   if (shape.padding == Padding::kExplicit) {
     view.oh = shape.h;
     view.ow = shape.w;
@@ -91,6 +99,8 @@ ConvShape data_view(const ConvShape& shape, Variant variant) {
   return view;
 }
 
+// The filter gradient as a convolution of the input by the dilated output gradient: images take the
+// part of channels.
 ConvShape filter_view(const ConvShape& shape, Variant variant) {
   const Dilated h = dilate(shape.h, shape.oh, shape.kh, shape.sh, shape.ph, variant);
   const Dilated w = dilate(shape.w, shape.ow, shape.kw, shape.sw, shape.pw, variant);

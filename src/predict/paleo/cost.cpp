@@ -6,6 +6,8 @@
 namespace trainyard::predict::paleo {
 namespace {
 
+// Formulas and constants are those of PALEO's own code (Qi, Sparks and Talwalkar, ICLR 2017),
+// including what looks odd, because results are compared with it.
 constexpr double kComplexBytes = 8;
 constexpr int64_t kFftTile = 32;
 
@@ -22,11 +24,13 @@ double transform_flops(double size, bool one_dimensional) {
 
 }  // namespace
 
+// Milliseconds. No work is free, but any work takes a clock tick at least.
 double Pricer::compute_ms(double flops) const {
   if (flops == 0) return 0;
   return std::max(tick_ms(), flops / 1e9 / machine_.peak_gflops * 1e3 / percent_);
 }
 
+// A term of 0 bytes still costs a tick, as in PALEO.
 double Pricer::memory_ms(double bytes) const {
   return std::max(tick_ms(), bytes / kGibi / machine_.memory_gbps * 1e3 / percent_);
 }
@@ -37,6 +41,8 @@ Times Pricer::price(const Work& work) const {
   return times;
 }
 
+// Transforms of inputs, filters and outputs, and the products between them; tiling cuts images into
+// 32 x 32.
 Times Pricer::fft(const ConvShape& view, bool tiling) const {
   const bool one_d = view.kh == 1 || view.kw == 1;
   const int64_t a = std::max(view.h + 2 * view.ph, view.kh);
@@ -78,6 +84,7 @@ Times Pricer::conv(const ConvShape& view, Algorithm algorithm, Variant variant) 
       break;
   }
   Work work = gemm_work(view, variant);
+  // Only PALEO's later version charges for writing and reading the unrolled input.
   if (algorithm == Algorithm::kGemmWorkspace && variant == Variant::kHead) {
     work.bytes.push_back(2 * kFloatBytes * real(view.n * view.oh * view.ow) *
                          real(view.kh * view.kw * view.cin));
@@ -117,6 +124,7 @@ Work dropout_work(int64_t elements) {
   return {real(elements), {kFloatBytes * real(elements), kFloatBytes * real(elements)}};
 }
 
+// One read of the gradient, one of the weights, one write.
 Times update_times(const Machine& machine, double weight_bytes) {
   const Pricer pricer(machine, 1.0);
   return {pricer.compute_ms(2 * weight_bytes / kFloatBytes), 3 * pricer.memory_ms(weight_bytes)};
