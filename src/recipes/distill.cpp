@@ -22,6 +22,7 @@ constexpr size_t kShownOfClass = 8;
 
 class Distillation {
  public:
+  // Splits the training set by `data_seed`, so that a resumed study has the same labels.
   Distillation(const DistillConfig& config, fs::path folder, const StudyHooks& hooks)
       : config_(config), folder_(std::move(folder)), hooks_(hooks) {
     const std::shared_ptr<const data::Dataset> all =
@@ -74,6 +75,8 @@ class Distillation {
                          .unlabelled = pool_->size(),
                          .class_names = pool_->class_names(),
                          .pool = pool_};
+    // Students follow the teacher, which all of them need; each training that is in `folder`
+    // already is read back, not repeated.
     result.teacher_top1 = train_teacher();
     // A teacher of the same network has learned just that.
     result.supervised_top1 = teacher_is_student() ? result.teacher_top1
@@ -107,6 +110,8 @@ class Distillation {
   }
 
   double train_teacher() {
+    // A teacher from a file was trained on who knows what; only its score on the test set is
+    // comparable.
     if (has_given_teacher()) {
       const ScoreTable scores = scores_of_teacher(*test_, 1);
       int64_t right = 0;
@@ -138,6 +143,7 @@ class Distillation {
     return scores;
   }
 
+  // Once for all cells. Ranking uses plain probabilities; only targets are softened.
   void score() {
     if (hooks_.note) {
       hooks_.note(fmt::format("the teacher scores {} pictures", pool_->size()));
@@ -148,6 +154,8 @@ class Distillation {
                 : std::make_shared<ScoreTable>(scores_of_teacher(*pool_, config_.temperature));
   }
 
+  // Labels of the pool are looked at here alone, to tell how often the teacher was right; students
+  // never see them.
   DistillCell describe(int64_t k, int64_t p, const std::vector<Choice>& choices) const {
     DistillCell cell{.k = k, .p = p, .chosen = static_cast<int64_t>(choices.size())};
     std::vector<int64_t> counts(static_cast<size_t>(pool_->num_classes()));
@@ -186,6 +194,7 @@ class Distillation {
     const LogPoint first = train_once(pretraining(chosen->size()), *chosen, *test_, folder_,
                                       name + "-pretrained", hooks_)
                                .points.back();
+    // Same settings as the supervised run but for where it starts and how fast it learns.
     train::TrainConfig config = config_.training;
     config.weights = (folder_ / (name + "-pretrained") / "model.safetensors").string();
     config.learning_rate =
@@ -255,6 +264,7 @@ DistillResult distill(const DistillConfig& config, const std::vector<int64_t>& k
   TY_REQUIRE(!ks.empty() && !ps.empty(), "give at least one K and one P");
   Distillation distillation(config, folder, hooks);
   distillation.require_choices(ks, ps);
+  // A copy, as settings point to fields that can be written.
   DistillConfig copy = config;
   keep_settings(folder,
                 distill_settings(copy).to_yaml() + train::settings_of(copy.training).to_yaml());

@@ -22,6 +22,7 @@ constexpr double kSecondsPerHour = 3600;
 // the rest.
 double lower_gamma(double a, double x) {
   if (x <= 0) return 0;
+  // x^a e^-x / Gamma(a), in logarithms.
   const double front = std::exp(a * std::log(x) - x - std::lgamma(a));
   if (x < a + 1) {
     double term = 1 / a;
@@ -32,6 +33,7 @@ double lower_gamma(double a, double x) {
     }
     return front * sum;
   }
+  // Lentz's method (Numerical Recipes, 6.2).
   double b = x + 1 - a;
   double c = 1e300;
   double d = 1 / b;
@@ -57,6 +59,7 @@ std::string find_column(const CsvTable& table, std::initializer_list<const char*
   return "";
 }
 
+// Only a header with tabs makes a file tab-separated.
 std::string with_commas_for_tabs(std::string text) {
   const std::string_view header = std::string_view(text).substr(0, text.find('\n'));
   if (header.find('\t') == std::string_view::npos) return text;
@@ -80,6 +83,7 @@ void make_shares(std::vector<TrainingLog>& logs, const std::string& origin) {
 
 }  // namespace
 
+// Bisection: the function is monotonic, and speed does not matter.
 double chi_square_quantile(double probability, double degrees) {
   double low = 0;
   double high = degrees + 1;
@@ -103,6 +107,7 @@ Spread spread_of(std::span<const double> values) {
   spread.deviation = std::sqrt(squares / (n - 1));
   const double cv = *spread.deviation / spread.mean;
   spread.cv = cv;
+  // Vangel's modified McKay interval; `under` is below 0 where the upper end is open.
   const auto bound = [&](double probability) -> std::optional<double> {
     const double u = chi_square_quantile(probability, n - 1);
     const double under = ((u + 2) / n - 1) * cv * cv + u / (n - 1);
@@ -114,6 +119,7 @@ Spread spread_of(std::span<const double> values) {
   return spread;
 }
 
+// The time of the first epoch that reaches the target; whatever follows does not change it.
 TtaRun time_to(const TrainingLog& log, double target) {
   TY_REQUIRE(!log.points.empty(), "{}: no epoch is recorded", log.name);
   TtaRun run{.name = log.name};
@@ -127,6 +133,8 @@ TtaRun time_to(const TrainingLog& log, double target) {
   return run;
 }
 
+// Runs that failed count with their whole time in mean_at_least_s alone, which makes it a lower
+// bound.
 TtaSummary summarize(std::vector<TtaRun> runs) {
   TtaSummary summary;
   std::vector<double> seconds;
@@ -155,6 +163,7 @@ std::vector<TrainingLog> read_training_logs(const std::filesystem::path& path) {
   TY_REQUIRE(!accuracy.empty(), "{}: no column accuracy (or top1Accuracy, test_top1, top1)",
              path.string());
   table.require_columns({"epoch", hours.empty() ? "seconds" : "hours"});
+  // By name, so lines of several runs may be mixed; within one they must be in order of time.
   std::map<std::string, TrainingLog> logs;
   for (size_t i = 0; i < table.size(); ++i) {
     const CsvRow row = table.row(i);

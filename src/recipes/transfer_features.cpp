@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 constexpr const char* kNumbersName = "features";
 constexpr const char* kLabelsName = "labels";
 
+// Not cryptographic: it tells versions of a cache apart, nothing more.
 class Hash {
  public:
   void add(std::string_view text) { state_ = mix_bits(state_ ^ hash_text(text)); }
@@ -62,6 +63,8 @@ void add_set(const data::Dataset& set, Hash& hash) {
     hash.add(file.string());
     hash.add(set.label(i));
     std::error_code absent;
+    // A sample that is a file of its own is known by size and time; others (arrays in one file) by
+    // their pixels.
     if (fs::is_regular_file(file, absent)) {
       // Decoding it would take as long as the features.
       hash.add(static_cast<int64_t>(fs::file_size(file)));
@@ -73,6 +76,7 @@ void add_set(const data::Dataset& set, Hash& hash) {
   }
 }
 
+// Samples in the order of the set: the loader does not shuffle unless asked to.
 Features compute(const FeaturesRequest& request) {
   Graph graph = *request.network;
   const int64_t batch = batch_of(graph);
@@ -116,6 +120,7 @@ std::string features_key(const FeaturesRequest& request) {
 // The key names the file, so a changed network, data set or step is computed anew beside the old.
 Features cached_features(const FeaturesRequest& request, const fs::path& folder) {
   const fs::path path = folder / fmt::format("features-{}.safetensors", features_key(request));
+  // Written under a temporary name, so a file that is there is whole.
   if (fs::exists(path)) {
     const runs::SafetensorsFile file(path);
     return {file.tensor(kNumbersName), file.tensor(kLabelsName)};

@@ -15,6 +15,7 @@
 namespace trainyard::recipes {
 namespace {
 
+// Named like the network's own head, so that its weights can be copied over by name.
 Graph head_alone(const TransferNetwork& network, int64_t batch) {
   const Value& weight = network.graph.value(network.graph.find_value(network.head_weight));
   const int64_t numbers = weight.type.shape[1];
@@ -44,6 +45,8 @@ class HeadTraining {
   void run(const std::filesystem::path& folder, const TransferHooks& hooks) {
     runs::MetricsWriter metrics(folder / "metrics.jsonl", 0);
     const train::Schedule schedule = train::parse_schedule(config_.schedule);
+    // What does not fill the last batch is left out of the epoch; the next order begins with
+    // others.
     const int64_t steps = static_cast<int64_t>(order_.size()) / config_.batch;
     for (int64_t epoch = 0; epoch < config_.epochs; ++epoch) {
       const Stopwatch watch;
@@ -91,6 +94,7 @@ class HeadTraining {
   }
 
  private:
+  // Only what concerns one linear layer; data, model and augmentation belong to the features.
   static train::StepOptions options(const train::TrainConfig& config) {
     train::StepOptions options;
     options.threads = static_cast<int>(config.threads);
@@ -103,6 +107,8 @@ class HeadTraining {
     return options;
   }
 
+  // Fisher and Yates, from the order of the epoch before: the orders of a run depend on the seed
+  // alone.
   void shuffle(int64_t epoch) {
     const RandomStream random(static_cast<uint64_t>(config_.seed), static_cast<uint64_t>(epoch));
     for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random.below(i, i)]);
@@ -130,6 +136,7 @@ class HeadTraining {
   }
 
   // Of the test features.
+  // By hand instead of a second executable: the head is one matrix.
   double accuracy() const {
     const Tensor weight = step_.state(0);
     const Tensor bias = step_.state(1);

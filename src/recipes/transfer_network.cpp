@@ -35,6 +35,7 @@ NodeId find_head(const Graph& graph) {
 }
 
 // Nodes whose results nobody reads any more, and their weights.
+// From the end, since a node may lose its last reader on the way.
 void drop_unused(Graph& graph) {
   const std::vector<NodeId> ids = graph.node_ids();
   for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
@@ -56,12 +57,14 @@ std::vector<std::vector<std::string>> layers_of(const Graph& graph,
     const Node& node = graph.node(id);
     const bool begins = node.op == "Conv" || node.op == "Gemm" || node.op == "MatMul";
     if (!begins && node.op != "BatchNormalization") continue;
+    // Scale and shift only; mean and variance are statistics, which are not trained.
     const size_t last = node.op == "BatchNormalization" ? 3 : node.inputs.size();
     std::vector<std::string> names;
     for (size_t i = 1; i < last; ++i) {
       const Value& value = graph.value(node.inputs[i]);
       if (value.kind == ValueKind::kInitializer) names.push_back(value.name);
     }
+    // A node with computed operands alone, such as the products of attention, is no layer.
     if (names.empty() || names[0] == head_weight) continue;
     if (begins || layers.empty()) layers.emplace_back();
     layers.back().insert(layers.back().end(), names.begin(), names.end());
@@ -82,6 +85,7 @@ TransferNetwork replace_head(Graph graph, int64_t classes) {
   network.head_weight = graph.unique_name("head.weight");
   network.head_bias = graph.unique_name("head.bias");
   ops::Builder builder(graph);
+  // The rule of a fresh layer: the old head's weights mean other classes.
   const ValueId weight = builder.parameter(network.head_weight, {classes, numbers},
                                            init_xavier_uniform(numbers, classes));
   const ValueId bias = builder.parameter(network.head_bias, {classes}, init_constant(0));
@@ -89,6 +93,7 @@ TransferNetwork replace_head(Graph graph, int64_t classes) {
                                      graph.unique_name("head"));
   graph.set_outputs({logits});
   drop_unused(graph);
+  // Unless something else is named so.
   if (!graph.find_value(kLogits).valid()) graph.rename_value(logits, kLogits);
   graph.sort();
   network.layers = layers_of(graph, network.head_weight);
@@ -96,6 +101,7 @@ TransferNetwork replace_head(Graph graph, int64_t classes) {
   return network;
 }
 
+// Weights of what is dropped go too, so the key of cached features does not depend on the head.
 Graph features_of(const TransferNetwork& network) {
   Graph graph = network.graph;
   graph.set_outputs({graph.find_value(network.features)});
@@ -143,6 +149,7 @@ std::string discriminative_rates(const TransferNetwork& network, double factor) 
   if (factor == 1) return {};
   std::vector<std::string> shares;
   for (size_t i = 0; i < network.layers.size(); ++i) {
+    // The head has depth 0, so the layer next to it learns at `factor` of the rate.
     const auto depth = static_cast<double>(network.layers.size() - i);
     for (const std::string& name : network.layers[i]) {
       shares.push_back(fmt::format("{}={}", name, std::pow(factor, depth)));
@@ -156,6 +163,7 @@ std::string fitting_steps(const data::Dataset& set, const Shape& input) {
   constexpr double kMiddle = 0.875;
   const data::PictureShape& picture = set.shape();
   std::vector<std::string> steps;
+  // Batch x channels x height x width.
   const int64_t channels = input[1];
   const int64_t height = input[2];
   const int64_t width = input[3];
