@@ -27,6 +27,7 @@ void add_channels(const Tensor& tensor, int64_t samples, std::vector<double>& su
   }
 }
 
+// Called for each step of a run, on the thread that runs it.
 class Observer {
  public:
   Observer(const Graph& graph, const Plan& plan, bool channel_means, Seen& seen)
@@ -34,6 +35,7 @@ class Observer {
     for (const ValueId id : plan.values) wanted_[graph.value(id).name] = id;
   }
 
+  // The last batch may be filled up with repetitions, which must not be counted.
   void set_samples(int64_t samples, int64_t batch) {
     samples_ = samples;
     batch_ = batch;
@@ -70,10 +72,12 @@ class Observer {
     count(wanted, tensor.values<float>(), tensor.shape());
   }
 
+  // Values such as constants have another first dimension and are counted whole.
   bool is_by_sample(const Shape& shape) const { return shape.rank() > 0 && shape[0] == batch_; }
 
   void count(const Wanted::value_type& wanted, std::span<const float> values, const Shape& shape) {
     if (is_by_sample(shape)) {
+      // The batch is the outermost dimension in every layout, so the valid samples are a prefix.
       values =
           values.first(values.size() / static_cast<size_t>(batch_) * static_cast<size_t>(samples_));
     }
@@ -104,6 +108,7 @@ Seen observe(const Graph& graph, const Plan& plan, data::Loader& loader,
   Seen seen;
   Observer observer(graph, plan, options.channel_means, seen);
   context.set_observer([&](const runtime::StepView& step) { observer.look(step); });
+  // The pictures themselves are a value of the plan too, but no step's output.
   const std::string input = graph.value(graph.inputs()[0]).name;
   loader.start_epoch(0);
   while (seen.images < options.images) {
@@ -123,6 +128,7 @@ Seen observe(const Graph& graph, const Plan& plan, data::Loader& loader,
   return seen;
 }
 
+// Views share the numbers of another value of their group, so its histogram serves.
 const Histogram* histogram_of(const Plan& plan, const Seen& seen, ValueId id) {
   if (const auto own = seen.histograms.find(id); own != seen.histograms.end()) {
     return &own->second;
@@ -137,6 +143,7 @@ const Histogram* histogram_of(const Plan& plan, const Seen& seen, ValueId id) {
 }
 
 ValueSteps steps_of_groups(const Plan& plan, const ValueRanges& ranges, const RangeRule& rule) {
+  // Begins as [0, 0], so every joined range holds 0, as steps need anyway.
   std::map<size_t, Range> joined;
   for (const auto& [id, range] : ranges) {
     const auto group = plan.group.find(id);

@@ -27,6 +27,8 @@ NodeId sole_user(const Graph& graph, ValueId id) {
   return value.consumers.size() == 1 && !graph.is_output(id) ? value.consumers[0] : NodeId{};
 }
 
+// Nagel et al., 2019 (data-free quantization): a factor per channel may move between two
+// convolutions if only a function with f(s x) = s f(x), such as ReLU, lies between.
 std::vector<Pair> find_pairs(const Graph& graph, const Plan& plan) {
   std::vector<Pair> pairs;
   for (const NodeId id : plan.layers) {
@@ -43,12 +45,15 @@ std::vector<Pair> find_pairs(const Graph& graph, const Plan& plan) {
     if (!next.valid()) continue;
     const NodeView second(graph, next);
     if (second.op() != "Conv" || !is_layer(second)) continue;
+    // A general grouped convolution mixes channels in ways that each_of_input does not follow.
     if (second.attr_int("group", 1) != 1 && !is_depthwise(second)) continue;
     pairs.push_back({id, next, clip});
   }
   return pairs;
 }
 
+// Initializers may be shared by other nodes, which must keep theirs. `kept` owns the numbers that
+// the graph sees as const.
 Tensor& own_copy(Graph& graph, NodeId id, size_t position,
                  std::vector<std::shared_ptr<Tensor>>& kept) {
   const ValueId old = graph.node(id).inputs[position];
@@ -101,11 +106,13 @@ class Equalizer {
       for (const NodeId id : {pair.first, pair.second}) own_weights(id);
     }
     Equalized done{static_cast<int64_t>(pairs.size()), 0};
+    // Pairs overlap, so one pass does not settle them.
     for (int round = 0; round < kRounds; ++round) {
       double largest = 1;
       for (const Pair& pair : pairs) largest = std::max(largest, balance(pair));
       if (largest < kEnough) break;
     }
+    // Clip at 6 does not scale with its input, so it becomes ReLU; the caller is told how many did.
     for (const Pair& pair : pairs) {
       if (!pair.clip.valid()) continue;
       open(pair.clip);
@@ -135,13 +142,16 @@ class Equalizer {
       float after = 0;
       first.each_of_output(c, [&](float& w) { before = std::max(before, std::fabs(w)); });
       second.each_of_input(c, depthwise, [&](float& w) { after = std::max(after, std::fabs(w)); });
+      // Ranges become equal at sqrt(r1 r2): s = sqrt(r2 / r1).
       const auto factor = std::sqrt(double{after} / double{before});
+      // A channel of zeros on either side has nothing to balance.
       if (!std::isnormal(factor)) continue;
       const auto up = static_cast<float>(factor);
       first.each_of_output(c, [&](float& w) { w *= up; });
       second.each_of_input(c, depthwise, [&](float& w) { w /= up; });
       const auto at = static_cast<size_t>(c);
       if (biases_.contains(pair.first)) biases_.at(pair.first)->values<float>()[at] *= up;
+      // What batch normalization says of this output scales with it.
       if (stated != prepared_.normalized.end()) {
         stated->second.mean[at] *= factor;
         stated->second.sigma[at] *= factor;

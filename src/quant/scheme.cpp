@@ -56,10 +56,12 @@ double reach(std::span<const float> values, const ChannelWalk& walk, int64_t cha
     squares += double{values[i]} * double{values[i]};
     ++count;
   });
+  // About zero, since symmetric steps are; not about the mean.
   if (scheme.range == WeightRange::kThreeSigma && count > 1) {
     return std::min(largest, 3 * std::sqrt(squares / static_cast<double>(count)));
   }
   if (scheme.range != WeightRange::kMse || largest == 0) return largest;
+  // 40 clipping points from all of the range down to 30 % of it.
   constexpr int kShares = 40;
   constexpr double kLeastShare = 0.3;
   double best = largest;
@@ -86,6 +88,7 @@ double Steps::rounded(double x) const {
 Steps steps_for(Range range, int64_t bits, bool symmetric) {
   TY_REQUIRE(std::isfinite(range.low) && std::isfinite(range.high),
              "a range from {} to {} cannot be divided into steps", range.low, range.high);
+  // 0 must have a step of its own: padding and ReLU make exact zeros.
   const double low = std::min(range.low, 0.0);
   const double high = std::max(range.high, 0.0);
   Steps steps;
@@ -109,6 +112,7 @@ bool products_can_saturate() {
   return !kernels::native::cpu_has_avx512_vnni();
 }
 
+// 127 * 255 * 2 does not fit 16 bits, 64 * 255 * 2 does: the sum of two products in vpmaddubsw.
 int32_t weight_limit(int64_t bits, bool reduced) {
   if (bits >= 8 && reduced) return 64;
   return (1 << (bits - 1)) - 1;
@@ -142,6 +146,7 @@ QuantizedWeights quantize_weights(const Tensor& weights, int64_t axis, const Wei
     if (!least.empty())
       scale = std::max(scale, least[least.size() > 1 ? static_cast<size_t>(c) : 0]);
     auto chosen = static_cast<float>(scale);
+    // Zeros and denormal weights: any scale does, as all steps are 0.
     if (!std::isnormal(chosen)) chosen = 1.0F / static_cast<float>(scheme.limit);
     result.scales.push_back(chosen);
     walk.each(c, [&](size_t i) {
@@ -159,6 +164,7 @@ Tensor quantize_bias(const Tensor& bias, double input_scale, std::span<const flo
     const double scale =
         input_scale * double{scales[scales.size() > 1 ? static_cast<size_t>(i) : 0]};
     const double step = std::nearbyint(element_as_double(bias, i) / scale);
+    // Clamped to what int32_t holds, short of its ends.
     steps.values<int32_t>()[static_cast<size_t>(i)] =
         static_cast<int32_t>(std::clamp(step, -2 * kMostBiasSteps + 1, 2 * kMostBiasSteps - 1));
   }
