@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -63,6 +64,15 @@ bool has_handler(pid_t process, int signal) {
     return ((mask >> (signal - 1)) & 1U) != 0;
   }
   return false;
+}
+
+// Ended, but its parent has not asked for its exit code.
+bool is_defunct(pid_t process) {
+  std::ifstream stat(process_folder(process) / "stat");
+  const std::string text{std::istreambuf_iterator<char>(stat), {}};
+  // PID (NAME) STATE …; the name may have parentheses of its own.
+  const size_t name_end = text.rfind(')');
+  return name_end == std::string::npos || text.substr(name_end).starts_with(") Z");
 }
 
 // While it lives, a pipe whose reader is gone does not end this process. Only for this thread:
@@ -165,6 +175,11 @@ void ChildProcess::send_to_listening_children(int signal) const {
   for (const pid_t child : children_of(process_)) {
     if (has_handler(child, signal)) kill(child, signal);
   }
+}
+
+bool ChildProcess::has_living_children() const {
+  const std::vector<pid_t> children = children_of(process_);
+  return !std::ranges::all_of(children, is_defunct);
 }
 
 void ChildProcess::kill_with_children() const {

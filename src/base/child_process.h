@@ -41,6 +41,8 @@ class ChildProcess {
   // To the processes that it started itself (not to theirs) and that have a handler for the signal:
   // one that has none yet would die of it.
   void send_to_listening_children(int signal) const;
+  // Whether a process that it started itself has not ended; false if it started none.
+  bool has_living_children() const;
   // Ends it and the processes that it started itself, at once.
   void kill_with_children() const;
   // Until it has ended. Its exit code, or 128 and the signal that ended it.

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <optional>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "base/child_process.h"
 #include "base/error.h"
 #include "base/stop_signals.h"
+#include "base/text.h"
 
 namespace trainyard::dist {
 namespace {
@@ -43,6 +45,32 @@ std::vector<std::string> variables() {
   return all;
 }
 
+// Open MPI waits forever where it cannot make the file that its processes share.
+void require_room_for_files() {
+  constexpr rlim_t kShared = 4 << 20;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= kShared) return;
+  throw_failure(
+      "files may have at most {} here (ulimit -f), and Open MPI needs {} for what its processes "
+      "share",
+      bytes_text(static_cast<double>(limit.rlim_cur)), bytes_text(static_cast<double>(kShared)));
+}
+
+// Tells whether mpirun waits for ranks that are no more, which it does if one died as it started.
+class LostRanks {
+ public:
+  // To be asked after each look at the job.
+  bool are_lost(const ChildProcess& job) {
+    looks_without_ = job.has_living_children() ? 0 : looks_without_ + 1;
+    return looks_without_ >= kPatience;
+  }
+
+ private:
+  // Looks, not seconds: this process may be held up as long as mpirun is.
+  static constexpr int kPatience = 100;
+  int looks_without_ = 0;
+};
+
 using Clock = std::chrono::steady_clock;
 
 // What is done about a job that should stop, called a few times a second until it has ended.
@@ -51,12 +79,19 @@ using Stopping = std::function<void(const ChildProcess& job, Clock::duration sin
 JobEnd watch_job(int64_t ranks, std::span<const std::string> arguments, Binding binding,
                  const std::function<bool()>& wants_stop, const Stopping& stop) {
   constexpr int kLookMs = 100;
+  require_room_for_files();
   // Ctrl-C is for this process, which tells the ranks what they should do.
   const ChildProcess job(command_line(ranks, arguments, binding),
                          {.variables = variables(), .own_group = true});
   JobEnd end;
   std::optional<Clock::time_point> wanted;
+  LostRanks ranks_left;
   do {
+    if (ranks_left.are_lost(job)) {
+      job.kill_with_children();
+      job.wait();
+      throw_failure("mpirun waited for ranks that died as they started");
+    }
     if (!wants_stop()) continue;
     if (!wanted) wanted = Clock::now();
     stop(job, Clock::now() - *wanted);

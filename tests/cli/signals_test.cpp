@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "support/file_size_limit.h"
 #include "support/started_program.h"
 #include "support/temporary_folder.h"
 
@@ -43,6 +44,30 @@ TEST(Signals, AScaleStudyDoesNotWaitForALauncherThatHangs) {
   kill(scale.process(), SIGTERM);
   EXPECT_EQ(scale.wait(Seconds(20)), 1) << scale.words();
   EXPECT_NE(scale.words().find("stopped; nothing is kept"), std::string::npos) << scale.words();
+}
+
+// As mpirun does when its ranks died as they started.
+TEST(Launch, ALauncherWithoutRanksIsNotWaitedFor) {
+  const TemporaryFolder folder("signals");
+  write_file(folder / "mpirun", "#!/bin/sh\ntrap '' TERM INT USR1\nexec sleep 1000\n");
+  fs::permissions(folder / "mpirun", fs::perms::owner_all);
+  StartedProgram training({TY_PROGRAM, "train", "--data", "synthetic:1x28x28,classes=4,size=64",
+                           "--workers", "2", "--runs-dir", folder / "runs"},
+                          folder / "log", folder.path().string());
+  EXPECT_EQ(training.wait(Seconds(60)), 1) << training.words();
+  EXPECT_NE(training.words().find("ranks that died as they started"), std::string::npos)
+      << training.words();
+}
+
+TEST(Launch, AFileSizeLimitBelowWhatMpiNeedsIsSaid) {
+  const TemporaryFolder folder("signals");
+  const FileSizeLimit limit(1 << 20);
+  StartedProgram training({TY_PROGRAM, "train", "--data", "synthetic:1x28x28,classes=4,size=64",
+                           "--workers", "2", "--runs-dir", folder / "runs"},
+                          folder / "log");
+  EXPECT_EQ(training.wait(Seconds(60)), 1) << training.words();
+  EXPECT_NE(training.words().find("at most 1.00 MiB here (ulimit -f)"), std::string::npos)
+      << training.words();
 }
 
 // However little it says, a stopped run says how to resume it.
