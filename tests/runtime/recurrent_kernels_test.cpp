@@ -36,8 +36,9 @@ Graph recurrent_graph(const RecurrentCase& c) {
   return graph;
 }
 
-// Few and many rows, blocks that are full and not, and weights that exceed a core's own cache, of
-// which both threads then have a part.
+// Few and many rows, blocks that are full and not, weights that exceed a core's own cache, of
+// which both threads then have a part, and sequences long enough to multiply inputs ahead, of more
+// and fewer numbers than steps ahead.
 std::vector<RecurrentCase> recurrent_cases() {
   std::vector<RecurrentCase> cases;
   for (const std::string op : {"LSTM", "GRU", "RNN"}) {
@@ -45,6 +46,9 @@ std::vector<RecurrentCase> recurrent_cases() {
       cases.push_back({op, direction, 1, 7, 20});
       cases.push_back({op, direction, 16, 33, 48});
       cases.push_back({op, direction, 3, 130, 100});
+      cases.push_back({op, direction, 1, 33, 48, 26});
+      cases.push_back({op, direction, 1, 3, 20, 35});
+      cases.push_back({op, direction, 1, 300, 280, 14});
     }
     cases.push_back({op, "bidirectional", 1, 24, 280});
     cases.push_back({op, "forward", 1, 24, 280});
@@ -55,7 +59,8 @@ std::vector<RecurrentCase> recurrent_cases() {
 
 TEST(RecurrentKernels, EqualTheReference) {
   for (const RecurrentCase& c : recurrent_cases()) {
-    SCOPED_TRACE(fmt::format("{} {} batch {} hidden {}", c.op, c.direction, c.batch, c.hidden));
+    SCOPED_TRACE(fmt::format("{} {} batch {} hidden {} length {}", c.op, c.direction, c.batch,
+                             c.hidden, c.length));
     const Graph graph = recurrent_graph(c);
     const std::vector<Tensor> fast = run_graph(graph, /*reference=*/false);
     const std::vector<Tensor> reference = run_graph(graph, /*reference=*/true);
@@ -68,7 +73,8 @@ TEST(RecurrentKernels, EqualTheReference) {
 
 TEST(RecurrentKernels, DoNotDependOnThreads) {
   for (const RecurrentCase& c : recurrent_cases()) {
-    SCOPED_TRACE(fmt::format("{} {} batch {} hidden {}", c.op, c.direction, c.batch, c.hidden));
+    SCOPED_TRACE(fmt::format("{} {} batch {} hidden {} length {}", c.op, c.direction, c.batch,
+                             c.hidden, c.length));
     const Graph graph = recurrent_graph(c);
     const std::vector<Tensor> one = run_graph(graph, /*reference=*/false, 1);
     const std::vector<Tensor> two = run_graph(graph, /*reference=*/false, 2);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/native/recurrent/recurrent.h"
+#include "kernels/native/recurrent/recurrent_ahead.h"
 #include "kernels/native/repeat.h"
 #include "kernels/native/vector_math.h"
 
@@ -85,6 +86,9 @@ class RecurrentSteps {
         width_(blocks_ * W::kUnits) {}
 
   void run() {
+    if constexpr (kAhead > 0) {
+      if (shape_.batch == 1 && w_.chunk >= 2 * kAhead) return run_ahead();
+    }
     float* projected = w_.scratch + 3 * shape_.batch * width_;
     int64_t meetings = 0;
     for (int64_t first = 0; first < shape_.sequence; first += w_.chunk) {
@@ -98,11 +102,8 @@ class RecurrentSteps {
       }
       for (int64_t i = 0; i < steps; ++i) {
         const float* own = projected + i * shape_.batch * width_ * kGates;
-        // There and back: a step begins with the weights that the one before used last, which are
-        // still in the core's own cache when not all of them fit it.
-        const bool back = (first + i) % 2 != 0;
         for (int64_t n = 0; n < w_.blocks.size(); ++n) {
-          const int64_t block = back ? w_.blocks.end - 1 - n : w_.blocks.begin + n;
+          const int64_t block = block_of(first + i, n);
           in_groups(shape_.batch, [&](auto rows, int64_t row)
                                       TY_INLINE { step_rows<rows>(block, first + i, row, own); });
         }
@@ -115,6 +116,83 @@ class RecurrentSteps {
   using V = typename W::Vector;
   static constexpr int kGates = gates_of(kKind);
   static constexpr int kMostRows = W::most_rows(kGates);
+  static constexpr int kAhead = W::rows_ahead(kGates);
+
+  // There and back: a step begins with the weights that the one before used last, which are still
+  // in the core's own cache when not all of them fit it.
+  int64_t block_of(int64_t step, int64_t n) const {
+    return step % 2 != 0 ? w_.blocks.end - 1 - n : w_.blocks.begin + n;
+  }
+
+  // The steps of one row of inputs. While they read the weights of states, the inputs of the next
+  // kAhead steps are multiplied, a block of weights in kAhead pieces.
+  void run_ahead() {
+    float* projected = w_.scratch + 3 * width_;
+    const auto place = [&](int64_t step) {
+      return projected + step % (2 * kAhead) * width_ * kGates;
+    };
+    const int64_t count = w_.blocks.size();
+    project_steps(0, projected);
+    for (int64_t step = 0; step < shape_.sequence; ++step) {
+      const int64_t within = step % kAhead;
+      const int64_t next = step - within + kAhead;
+      const bool whole = next + kAhead <= shape_.sequence;
+      for (int64_t n = 0; n < count; ++n) {
+        const int64_t block = block_of(step, n);
+        if (whole) {
+          step_ahead(block, step, place(step), next, within * count + n, place(next));
+        } else {
+          step_rows<1>(block, step, 0, place(step));
+        }
+      }
+      if (within == kAhead - 1 && !whole) project_steps(next, place(next));
+      w_.meeting->arrive(step, w_.own_parts);
+    }
+  }
+
+  // Of kAhead steps, or those that are left.
+  void project_steps(int64_t first, float* projected) const {
+    const int64_t left = shape_.sequence - first;
+    for (int64_t block = w_.blocks.begin; block < w_.blocks.end; ++block) {
+      in_groups(left < kAhead ? left : kAhead, [&](auto rows, int64_t row) TY_INLINE {
+        project<rows>(block, first, row, projected);
+      });
+    }
+  }
+
+  // One step of a block, and piece `piece` of the products of the inputs of kAhead steps from
+  // `next` on: kAhead pieces are a block of weights.
+  void step_ahead(int64_t block, int64_t step, const float* projected, int64_t next, int64_t piece,
+                  float* projected_next) const {
+    const int64_t other = w_.blocks.begin + piece / kAhead;
+    const int64_t begin = shape_.input * (piece % kAhead) / kAhead;
+    const int64_t end = shape_.input * (piece % kAhead + 1) / kAhead;
+    const float* bias = w_.biases + other * (kGates + 1) * W::kUnits;
+    float* to = projected_next + other * kGates * W::kUnits;
+    V ahead[kAhead][kGates];
+    const auto all = [&](const auto& f) TY_INLINE {
+      repeat<kAhead>([&](auto r) TY_INLINE { repeat<kGates>([&](auto g) TY_INLINE { f(r, g); }); });
+    };
+    all([&](auto r, auto g) TY_INLINE {
+      ahead[r][g] =
+          W::load(begin == 0 ? bias + g * W::kUnits : to + r * width_ * kGates + g * W::kUnits);
+    });
+    V sums[kGates];
+    repeat<kGates>([&](auto g) TY_INLINE { sums[g] = W::zero(); });
+    multiply_with_ahead<W, kAhead, kGates>(
+        state_of(step, 0), shape_.hidden,
+        w_.state_weights + block * shape_.hidden * kGates * W::kUnits,
+        {.inputs = w_.operands->x + time_of(next) * shape_.input + begin,
+         .stride = backwards_ ? -shape_.input : shape_.input,
+         .depth = end - begin,
+         .block = w_.input_weights + (other * shape_.input + begin) * kGates * W::kUnits},
+        sums, ahead);
+    all([&](auto r, auto g)
+            TY_INLINE { W::store(to + r * width_ * kGates + g * W::kUnits, ahead[r][g]); });
+    repeat<kGates>([&](auto g)
+                       TY_INLINE { sums[g] = plus(sums[g], first_sum(block, 0, g, projected)); });
+    finish_row(block, step, 0, projected, sums);
+  }
 
   // Calls f(rows, first row) for `count` rows, as many at a time as registers hold.
   template <typename F>
@@ -149,34 +227,47 @@ class RecurrentSteps {
     });
   }
 
+  float* state_of(int64_t step, int64_t row) const {
+    return w_.scratch + (step % 2 * shape_.batch + row) * width_;
+  }
+  const float* projected_of(const float* projected, int64_t block, int64_t row) const {
+    return projected + (row * blocks_ + block) * kGates * W::kUnits;
+  }
+
+  // What is added to the products of states: those of inputs, but the bias alone for a GRU's
+  // candidate.
+  template <typename Gate>
+  [[gnu::always_inline]] V first_sum(int64_t block, int64_t row, Gate gate,
+                                     const float* projected) const {
+    if constexpr (kKind == CellKind::kGru && gate == kGates - 1) {
+      return W::load(w_.biases + (block * (kGates + 1) + kGates) * W::kUnits);
+    }
+    return W::load(projected_of(projected, block, row) + gate * W::kUnits);
+  }
+
   template <int kRows>
   void step_rows(int64_t block, int64_t step, int64_t first_row, const float* projected) const {
-    const float* old_states = w_.scratch + step % 2 * shape_.batch * width_;
-    float* new_states = w_.scratch + (step + 1) % 2 * shape_.batch * width_;
-    float* cells = w_.scratch + 2 * shape_.batch * width_;
     const float* rows[kRows];
-    for (int r = 0; r < kRows; ++r) rows[r] = old_states + (first_row + r) * width_;
-    const float* bias = w_.biases + block * (kGates + 1) * W::kUnits;
-    const auto from_input = [&](auto r, auto g) TY_INLINE {
-      return W::load(projected + (((first_row + r) * blocks_ + block) * kGates + g) * W::kUnits);
-    };
+    for (int r = 0; r < kRows; ++r) rows[r] = state_of(step, first_row + r);
     V sums[kRows][kGates];
     multiply_block<W, kRows, kGates>(
         rows, shape_.hidden, w_.state_weights + block * shape_.hidden * kGates * W::kUnits,
-        [&](auto r, auto g) TY_INLINE {
-          const bool resets = kKind == CellKind::kGru && g == kGates - 1;
-          return resets ? W::load(bias + kGates * W::kUnits) : from_input(r, g);
-        },
+        [&](auto r, auto g) TY_INLINE { return first_sum(block, first_row + r, g, projected); },
         sums);
+    repeat<kRows>([&](auto r)
+                      TY_INLINE { finish_row(block, step, first_row + r, projected, sums[r]); });
+  }
+
+  // Replaces the state of a row's units.
+  [[gnu::always_inline]] void finish_row(int64_t block, int64_t step, int64_t row,
+                                         const float* projected, const V (&sums)[kGates]) const {
     const int64_t unit = block * W::kUnits;
-    constexpr std::integral_constant<int, kGates - 1> kCandidate{};
-    repeat<kRows>([&](auto r) TY_INLINE {
-      const int64_t at = (first_row + r) * width_ + unit;
-      const V h = new_state<W, kKind>(sums[r], W::load(rows[r] + unit), cells + at,
-                                      from_input(r, kCandidate));
-      W::store(new_states + at, h);
-      if (w_.operands->y != nullptr) store_result(first_row + r, step, unit, h);
-    });
+    float* cells = w_.scratch + (2 * shape_.batch + row) * width_;
+    const V of_candidate = W::load(projected_of(projected, block, row) + (kGates - 1) * W::kUnits);
+    const V h =
+        new_state<W, kKind>(sums, W::load(state_of(step, row) + unit), cells + unit, of_candidate);
+    W::store(state_of(step + 1, row) + unit, h);
+    if (w_.operands->y != nullptr) store_result(row, step, unit, h);
   }
 
   [[gnu::always_inline]] void store_result(int64_t b, int64_t step, int64_t unit, V h) const {

@@ -9,6 +9,7 @@ struct NarrowVectors {
   static constexpr int64_t kUnits = 8;
   // With all gates they fill 12 of 16 registers or fewer.
   static constexpr int most_rows(int gates) { return gates == 4 ? 3 : (gates == 3 ? 4 : 6); }
+  static constexpr int rows_ahead(int /*gates*/) { return 0; }  // too few registers
 
   static Vector zero() { return _mm256_setzero_ps(); }
   static Vector spread(float x) { return _mm256_set1_ps(x); }

@@ -10,6 +10,9 @@ struct WideVectors {
   static constexpr int64_t kUnits = 16;
   // With all gates they fill 24 of 32 registers or fewer.
   static constexpr int most_rows(int gates) { return gates == 4 ? 6 : (gates == 3 ? 8 : 16); }
+  // Beside the sums of one state and the weights: 29 registers. An RNN has too few sums to wait
+  // for.
+  static constexpr int rows_ahead(int gates) { return gates == 4 ? 5 : (gates == 3 ? 7 : 0); }
 
   static Vector zero() { return _mm512_setzero_ps(); }
   static Vector spread(float x) { return _mm512_set1_ps(x); }
