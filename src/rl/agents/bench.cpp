@@ -15,6 +15,7 @@ namespace {
 // How many things per second `round`, which does `count` of them, gets done.
 template <typename Round>
 double rate_of(double seconds, int64_t count, Round&& round) {
+  // The first round warms up caches and is not counted.
   round();
   int64_t done = 0;
   const Stopwatch clock;
@@ -84,6 +85,7 @@ ReplayMemory filled_memory(const RlConfig& config) {
   return memory;
 }
 
+// Sampling alone, with priorities drawn evenly.
 double samples_per_second(const SamplerOptions& kind, int64_t batch, const BenchOptions& options) {
   const auto sampler = make_sampler(kind, options.replay_capacity);
   const RandomStream random(3);
@@ -99,6 +101,7 @@ double samples_per_second(const SamplerOptions& kind, int64_t batch, const Bench
 double end_to_end(RlConfig config, double seconds) {
   config.eval_every = 0;
   config.eval_episodes = 1;
+  // The clock ends it, not the steps.
   config.steps = int64_t{1} << 40;
   const Stopwatch clock;
   double begin = 0;
@@ -135,6 +138,7 @@ BenchResult bench_agent(const RlConfig& config, const BenchOptions& options) {
   proportional.kind = "proportional";
   result.priority_samples_per_s = samples_per_second(proportional, config.batch, options);
   result.end_to_end_steps_per_s = end_to_end(config, 2 * options.seconds);
+  // Processor time over wall time: how many cores it kept busy.
   result.core_share = static_cast<double>(std::clock() - used) /
                       static_cast<double>(CLOCKS_PER_SEC) / clock.seconds();
   return result;

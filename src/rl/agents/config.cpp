@@ -21,6 +21,7 @@ constexpr int64_t kMostTransitions = 1'000'000'000;
 constexpr double kMostReplayMb = 1 << 20;
 constexpr int64_t kMostRanks = 1024;
 
+// Decides the course of learning: see course_hash.
 void add_learning(Settings& settings, RlConfig& c) {
   settings.add("env", &c.env, "an environment of 'trainyard rl list', ale:ROM or exec:COMMAND");
   settings.add("agent", &c.agent,
@@ -132,6 +133,7 @@ train::OptimizerOptions RlConfig::optimizer_options() const {
   train::OptimizerOptions options;
   options.kind = optimizer;
   options.clip_norm = clip_norm;
+  // Without momentum, unlike in training on data sets.
   if (optimizer == "sgd") options.momentum = 0;
   return options;
 }
@@ -173,6 +175,7 @@ void check(const RlConfig& c) {
   const std::vector<std::string>& kinds = epsilon_schedules();
   TY_REQUIRE(std::find(kinds.begin(), kinds.end(), c.exploration) != kinds.end(),
              "exploration '{}': expected {}", c.exploration, join(kinds, ", "));
+  // Made for its errors only.
   make_sampler(c.sampler(), 1);
 }
 

@@ -30,6 +30,7 @@ class DqnRun {
       return memory_.add_frame(frame);
     };
     if (saved_ && saved_->last_step() > 0) {
+      // Into everything that a run consists of, so that it goes on as if it had not stopped.
       saved_->restore(state());
       sync_acting();
     } else {
@@ -40,6 +41,7 @@ class DqnRun {
     };
     const auto add = [this](const Transition& transition) { memory_.add(transition); };
     while (actor_.steps() < config_.steps) {
+      // Between steps, so that what is saved is consistent.
       if (hooks_.should_stop()) {
         progress_->result().stopped = true;
         break;
@@ -58,6 +60,7 @@ class DqnRun {
   RunState state() { return {learner_, memory_, &actor_, sampling_, *progress_}; }
 
   void ask(std::span<const float> seen, std::span<float> values) {
+    // Weights are copied only when somebody acts after an update, not after every update.
     if (stale_) sync_acting();
     std::copy(seen.begin(), seen.end(), acting_->input(0).values<float>().begin());
     acting_->run();
@@ -73,6 +76,7 @@ class DqnRun {
   // Rounds are counted by steps, so that copies do not change how much is learned.
   void learn(int64_t before, int64_t now) {
     if (now < config_.start || memory_.size() < config_.batch) return;
+    // How many multiples of train_every lie in (before, now].
     const int64_t rounds = now / config_.train_every - before / config_.train_every;
     const double rate = config_.learning_rate_at(now);
     const double beta = config_.beta_at(now);
@@ -88,12 +92,14 @@ class DqnRun {
 
   void evaluate_and_save(int64_t before, int64_t now) {
     const auto passed = [&](int64_t every) { return every > 0 && now / every > before / every; };
+    // The last evaluation is that of finish().
     if (passed(config_.eval_every) && now < config_.steps) evaluate_now();
     if (saved_ && passed(config_.checkpoint_every)) saved_->save(state(), now);
   }
 
   RunResult finish() {
     if (!progress_->result().stopped) evaluate_now();
+    // A stopped run saves too, to be resumed.
     if (saved_) {
       saved_->save(state(), actor_.steps());
       write_policy(*directory_, learner_);

@@ -42,6 +42,7 @@ void paste(const data::Image& from, int64_t left, int64_t top, Canvas& to) {
 
 }  // namespace
 
+// At most `longest` steps, as a policy may walk in circles.
 PlayedEpisode play_episode(const std::string& environment, const MakePolicy& make_policy,
                            const PlayOptions& options) {
   const auto game = make_environment(environment, 1);
@@ -70,6 +71,7 @@ PlayedEpisode play_episode(const std::string& environment, const MakePolicy& mak
   return episode;
 }
 
+// Bars of all steps share one scale, so that pictures can be compared.
 std::vector<data::Image> draw_episode(const std::string& environment,
                                       const PlayedEpisode& episode) {
   const bool known = !environment.starts_with("exec:");
@@ -83,6 +85,7 @@ std::vector<data::Image> draw_episode(const std::string& environment,
   }
   std::vector<data::Image> pictures;
   for (const PlayedStep& step : episode.steps) {
+    // An environment in another process has no picture; its observation is shown as bars.
     Canvas scene(kPictureSide, kPictureSide, kPaper);
     if (def != nullptr) {
       def->draw(scene, step.observation);
@@ -111,6 +114,7 @@ data::Image contact_sheet(std::span<const data::Image> pictures, int64_t count) 
   const int64_t width = pictures[0].width + kGap;
   Canvas sheet(rows * height + kGap, columns * width + kGap, {255, 255, 255});
   for (int64_t i = 0; i < shown; ++i) {
+    // Evenly over the episode, the first and the last included.
     const int64_t which = shown == 1 ? 0 : i * (total - 1) / (shown - 1);
     paste(pictures[static_cast<size_t>(which)], kGap + i % columns * width,
           kGap + i / columns * height, sheet);

@@ -17,6 +17,7 @@ constexpr double kShowEvery = 2;  // seconds
 
 }  // namespace
 
+// NaN, which becomes null in a file, if nothing was added since the last time.
 double RunningMean::take() {
   const double mean =
       count_ == 0 ? std::numeric_limits<double>::quiet_NaN() : sum_ / static_cast<double>(count_);
@@ -49,6 +50,7 @@ double RunProgress::recent_return() const {
   return std::accumulate(recent_.begin(), recent_.end(), 0.0) / static_cast<double>(recent_.size());
 }
 
+// Called after every step of the run; writes a line and shows progress only now and then.
 void RunProgress::step(int64_t steps, int64_t updates, double epsilon, const Json& more) {
   const double now = seconds();
   if (now - shown_ >= kShowEvery) {
@@ -94,6 +96,7 @@ void RunProgress::add_evaluation(int64_t steps, const std::function<Evaluation()
   result_.evaluations.push_back({steps, at, std::move(evaluation)});
 }
 
+// What a checkpoint needs to go on; means under way are not part of it and start anew.
 Json RunProgress::state() const {
   Json evaluations = Json::array();
   for (const EvaluationPoint& point : result_.evaluations) {

@@ -32,11 +32,14 @@ ReplayOptions replay_options(const RlConfig& config, const EnvSpec& spec) {
   TY_REQUIRE(options.capacity >= config.batch,
              "the replay memory holds {} transitions, less than a batch of {}", options.capacity,
              config.batch);
+  // Frames that no transition refers to yet: those of steps whose n-step return is still open, in
+  // every copy of every actor.
   options.open_frames = (config.n_step + 2) * config.copies * std::max<int64_t>(1, config.actors);
   options.sampler = config.sampler();
   return options;
 }
 
+// Bins by powers of two of how much likelier than uniform a transition is.
 std::vector<PriorityBin> priority_histogram(const RlConfig& config, const ReplayMemory& memory) {
   if (config.replay == "uniform" || memory.size() == 0) return {};
   std::map<int, int64_t> counts;
@@ -52,6 +55,8 @@ std::vector<PriorityBin> priority_histogram(const RlConfig& config, const Replay
   return bins;
 }
 
+// A predictor of its own, so that evaluations neither change nor wait for the acting network. The
+// seed is apart from that of training.
 Evaluation evaluate_learner(const Learner& learner) {
   const RlConfig& config = learner.config();
   std::shared_ptr<train::Predictor> network;
@@ -71,6 +76,7 @@ Evaluation evaluate_learner(const Learner& learner) {
 }
 
 void write_policy(const runs::RunDirectory& directory, const Learner& learner) {
+  // Batch 1, whatever the run used; states carry over by name.
   Graph trained = make_q_network(learner.config(), learner.spec(), 1);
   learner.step().copy_weights_to(trained);
   std::vector<runs::NamedType> states;
@@ -80,6 +86,7 @@ void write_policy(const runs::RunDirectory& directory, const Learner& learner) {
   train::write_model(directory.path(), "q-network", trained, states, {});
 }
 
+// The weights are shared by all policies that it makes; each has a context of its own.
 MakePolicy network_policy(const RlConfig& config, const Graph& trained) {
   const auto weights = std::make_shared<const Graph>(trained);
   return [config, weights](int64_t copies) -> Policy {
@@ -87,6 +94,7 @@ MakePolicy network_policy(const RlConfig& config, const Graph& trained) {
     Graph graph = make_q_network(config, environment->spec(), copies);
     for (const ValueId id : graph.initializers()) {
       const ValueId other = weights->find_value(graph.value(id).name);
+      // Initializers that are not weights, such as shapes, keep the constants of the new graph.
       if (other.valid()) graph.mutable_value(id).constant = weights->value(other).constant;
     }
     runtime::CompileOptions options;

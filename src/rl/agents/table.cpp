@@ -19,6 +19,7 @@ int64_t cell_in(std::span<const float> row) {
   return std::max_element(row.begin(), row.end()) - row.begin();
 }
 
+// Always draws a number, even for an epsilon of 0, so that schedules do not shift the stream.
 int32_t epsilon_greedy(std::span<const float> values, double epsilon, Chance& explore) {
   if (explore.uniform() < epsilon) {
     return static_cast<int32_t>(explore.between(0, static_cast<int64_t>(values.size())));
@@ -28,6 +29,7 @@ int32_t epsilon_greedy(std::span<const float> values, double epsilon, Chance& ex
 
 }  // namespace
 
+// `shown_` is `values_` in f32, the form in which policies see them.
 QTable::QTable(int64_t cells, int64_t actions)
     : actions_(actions),
       shown_(static_cast<size_t>(cells * actions), 0.0F),
@@ -62,6 +64,7 @@ QTable QTable::from_json(const Json& json) {
   TY_REQUIRE(actions > 0 && values.size() % static_cast<size_t>(actions) == 0,
              "a table of {} values for {} actions", values.size(), actions);
   QTable table(static_cast<int64_t>(values.size()) / actions, actions);
+  // Visits are not read back: tables are loaded to act, not to learn on.
   for (size_t i = 0; i < values.size(); ++i) {
     table.values_[i] = values[i].as_number();
     table.shown_[i] = static_cast<float>(table.values_[i]);
@@ -117,9 +120,11 @@ RunResult train_table(const RlConfig& config, const runs::RunDirectory* director
     Outcome outcome;
     environment->step({&action, 1}, seen, {&outcome, 1});
     const int64_t next = cell_in(seen);
+    // Drawn for both agents: sarsa learns from it, and both take it next.
     const int32_t coming = epsilon_greedy(table.row(next), schedule.at(step), explore);
     const std::span<const float> values = table.row(next);
     const int32_t chosen = config.agent == "sarsa" ? coming : best_action(values);
+    // A truncated episode still has a future, a terminated one has none.
     const double ahead =
         outcome.terminated ? 0 : static_cast<double>(values[static_cast<size_t>(chosen)]);
     table.learn(cell, action, static_cast<double>(outcome.reward) + config.gamma * ahead,

@@ -87,6 +87,7 @@ class RemoteActor {
     return count;
   }
 
+  // The parameters come even if the answer is to stop, so that both sides stay in step.
   bool pull() {
     train::send_message(
         comm_, kLearnerRank,
@@ -106,6 +107,8 @@ class RemoteActor {
   }
 
   // The first priorities: |td| by the actor's own copy of the network.
+  // See Ape-X (Horgan et al. 2018): actors compute initial priorities, so that new transitions need
+  // not all enter at the highest one.
   std::vector<double> judge(std::span<const Transition> transitions) {
     const auto width = static_cast<size_t>(spec_.observation_size());
     const auto actions = static_cast<size_t>(spec_.actions);
@@ -132,6 +135,8 @@ class RemoteActor {
     return errors;
   }
 
+  // Frames are sent once each, although neighboring transitions share them; their numbers become
+  // places in the parcel.
   bool send(Actor& actor, int64_t steps) {
     Parcel parcel;
     parcel.transitions.assign(waiting_.begin(), waiting_.begin() + config_.send_every);
@@ -161,6 +166,7 @@ class RemoteActor {
                                     .version = version_,
                                     .seconds = clock_.seconds()});
     comm_.send(kLearnerRank, bytes);
+    // The answer is waited for, which holds actors back when the learner cannot keep up.
     return train::receive_message<LearnerAnswer>(comm_, kLearnerRank).stop != 0;
   }
 
@@ -186,12 +192,14 @@ void run_actor(dist::Communicator& comm, const RlConfig& config, uint64_t first_
   const EnvSpec spec = make_environment(config.env, 1)->spec();
   RemoteActor actor(comm, config, spec);
   for (uint64_t life = first_life;; ++life) {
+    // Another seed for every life and rank.
     const uint64_t seed = mix_bits(static_cast<uint64_t>(config.seed) * 1000003 +
                                    static_cast<uint64_t>(comm.rank()) * 1009 + life);
     try {
       if (actor.live(seed)) return;
     } catch (const EnvironmentFailure& failure) {
       const bool stop = actor.tell_problem(failure.what());
+      // After telling: the learner then knows why the rank is gone. Only problems in a row count.
       if (actor.problems() >= kMostProblems) throw;
       if (stop) return;
     }

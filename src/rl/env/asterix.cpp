@@ -32,6 +32,7 @@ struct Asterix {
   }
 
   Outcome play(int32_t action, Chance& chance) {
+    // The order of spawning, acting, meeting and moving decides rewards; it is MinAtar's.
     if (spawn_timer == 0) {
       spawn(chance);
       spawn_timer = spawn_speed;
@@ -53,12 +54,14 @@ struct Asterix {
   }
 
   void spawn(Chance& chance) {
+    // Both draws are made even if no lane is open, so that the stream stays in step with MinAtar's.
     const bool right = chance.uniform() < 0.5;
     const bool gold = chance.uniform() < 1.0 / 3.0;
     const auto open = std::count_if(lanes.begin(), lanes.end(),
                                     [](const Crossing& crossing) { return !crossing.there; });
     if (open == 0) return;
     int64_t chosen = chance.between(0, open);
+    // The chosen-th of the open lanes.
     for (Crossing& lane : lanes) {
       if (lane.there || chosen-- != 0) continue;
       lane = {.there = true, .x = right ? 0 : 9, .right = right, .gold = gold};
@@ -87,6 +90,7 @@ struct Asterix {
   }
 
   void ramp() {
+    // Faster every 100 frames: spawning each time, moving every other time.
     if (!ramping || (spawn_speed <= 1 && move_speed <= 1)) return;
     if (ramp_timer >= 0) {
       --ramp_timer;

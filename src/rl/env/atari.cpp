@@ -7,6 +7,8 @@ namespace trainyard::rl {
 namespace {
 
 constexpr int64_t kSide = 84;
+// Preprocessing as in Mnih et al. 2015: the maximum of two frames, 84 x 84, four pictures, actions
+// repeated four times, up to 30 idle frames at the start.
 constexpr int64_t kPictures = 4;  // of an observation
 constexpr int64_t kFrames = 4;    // of a step
 constexpr int64_t kMostIdle = 30;
@@ -18,6 +20,8 @@ struct Cover {
   std::vector<double> shares;
 };
 
+// Area averaging. The small tolerance keeps a border that is a whole number from reaching into the
+// next pixel by rounding.
 std::vector<Cover> covers(int64_t from, int64_t to) {
   const double scale = static_cast<double>(from) / static_cast<double>(to);
   std::vector<Cover> all(static_cast<size_t>(to));
@@ -41,12 +45,15 @@ class AtariGame {
         chance_(chance),
         pictures_(static_cast<size_t>(kPictures * kSide * kSide)) {}
 
+  // After a lost life the game goes on where it is; only a game over begins anew. To the learner
+  // either is the end of an episode.
   void begin() {
     if (fresh_ || console_->game_over()) {
       restart();
     } else {
       console_->act(0);
     }
+    // Some games wait for the fire button.
     if (console_->fire() >= 0) console_->act(console_->fire());
     if (console_->game_over()) restart();
     fresh_ = false;
@@ -65,6 +72,7 @@ class AtariGame {
       reward += console_->act(action);
     }
     take_picture();
+    // A lost life ends the episode for the learner (Mnih et al. 2015).
     const bool dead = console_->lives() < lives_ || console_->game_over();
     lives_ = console_->lives();
     return {.reward = static_cast<float>(reward),
@@ -79,6 +87,7 @@ class AtariGame {
   Chance& chance() { return chance_; }
 
  private:
+  // Chance comes from here alone: the console itself is deterministic unless actions are sticky.
   void restart() {
     console_->reset();
     for (int64_t left = chance_.between(1, kMostIdle + 1); left > 0; --left) {
@@ -131,6 +140,7 @@ class AtariEnvironment final : public Environment {
     game(copy).observe(observation);
   }
 
+  // Nothing to save: a resumed run begins new episodes.
   Json state(int64_t /*copy*/) const override { return {}; }
   void set_state(int64_t /*copy*/, const Json& /*state*/, int64_t /*steps*/) override {
     throw_error("the state of {} lies in its console; it begins new episodes instead", spec().name);
@@ -151,6 +161,7 @@ class AtariEnvironment final : public Environment {
   void make_games(uint64_t seed) {
     games_.clear();
     for (int64_t i = 0; i < copies(); ++i) {
+      // Seeds of neighboring copies must not be neighbors themselves.
       const uint64_t own = mix_bits(seed * 1000003 + static_cast<uint64_t>(i));
       games_.emplace_back(start_(own), Chance(own, hash_text("atari")));
     }
@@ -194,6 +205,7 @@ void shrink_picture(std::span<const uint8_t> from, int64_t height, int64_t width
 
 std::unique_ptr<Environment> make_atari(const std::string& name, const StartConsole& start,
                                         int64_t copies) {
+  // Started once more only to ask for the number of actions.
   const auto first = start(0);
   const EnvSpec spec{.name = name,
                      .shape = {kPictures, kSide, kSide},

@@ -30,6 +30,7 @@ struct Breakout {
 
   void fill_bricks() {
     bricks = {};
+    // Ten bits: a full row.
     for (size_t row = 1; row <= 3; ++row) bricks[row] = 0x3ff;
   }
 
@@ -45,6 +46,7 @@ struct Breakout {
       way = kMirrored[way];
     }
     float reward = 0;
+    // `strike` keeps the ball from taking two bricks in a row: the second one is passed.
     bool touching = false;
     if (y < 0) {
       y = 0;
@@ -70,6 +72,8 @@ struct Breakout {
   // The row that the ball is in after it came down at column x.
   int32_t meet_paddle(int32_t x) {
     if ((bricks[1] | bricks[2] | bricks[3]) == 0) fill_bricks();
+    // The column before the step: a ball that comes down straight onto the paddle bounces, one that
+    // meets its edge goes back where it came from.
     if (last_x == paddle) {
       way = kBounced[way];
     } else if (x == paddle) {

@@ -25,6 +25,7 @@ class Child {
         seconds_(seconds),
         process_(words(command), {.own_group = true, .input = true}) {}
   ~Child() {
+    // Killed without asking: environments hold nothing that needs to be saved.
     process_.send(SIGKILL);
     process_.wait();
   }
@@ -46,11 +47,13 @@ class Child {
       const size_t before = text_.size();
       constexpr int kLook = 200;
       if (!process_.read_some(text_, kLook)) complain("has ended", text_);
+      // Only silence counts: one that writes slowly may take its time.
       if (text_.size() == before) waited += kLook / 1000.0;
       if (waited >= seconds_) {
         complain(fmt::format("has been silent for {} s", seconds_), text_);
       }
       if (text_.size() > kLongestLine) complain("writes a line without end", "");
+      // Only what is new is searched, so that long lines take no quadratic time.
       end = text_.find('\n', before);
     }
     const std::string line = text_.substr(0, end);
@@ -83,6 +86,7 @@ class Child {
   std::string text_;  // read, and not yet a whole line
 };
 
+// The first line of a child, without being asked.
 EnvSpec spec_of(Child& child) {
   const Json hello = child.read();
   try {
@@ -124,6 +128,7 @@ class ChildEnvironment final : public Environment {
 
   void step(std::span<const int32_t> actions, std::span<float> observations,
             std::span<Outcome> outcomes) override {
+    // One after the other: while a child is waited for, the others are idle.
     for (size_t i = 0; i < children_.size(); ++i) {
       const Json answer = children_[i]->ask(Json::object({{"step", actions[i]}}));
       take(i, answer, observations.subspan(i * size_, size_));
@@ -164,6 +169,7 @@ class ChildEnvironment final : public Environment {
                              answer.dump(-1));
     }
     for (size_t k = 0; k < size_; ++k) {
+      // One NaN would spread through the network, so it is refused here.
       const Json& number = numbers->items()[k];
       if (!number.is_number() || !std::isfinite(number.as_number())) {
         children_[i]->complain("gives an observation that is not finite", answer.dump(-1));
@@ -177,6 +183,7 @@ class ChildEnvironment final : public Environment {
     try {
       const double reward = answer.at("reward").as_number();
       TY_REQUIRE(std::isfinite(reward), "the reward is {}", reward);
+      // Counted here too, for children that do not end episodes by themselves.
       const bool late = ++steps_[i] >= spec().time_limit && spec().time_limit > 0;
       const Json* truncated = answer.find("truncated");
       return {.reward = static_cast<float>(reward),
@@ -200,6 +207,7 @@ std::unique_ptr<Environment> start_children(std::string_view command, int64_t co
                                             double seconds) {
   std::vector<std::unique_ptr<Child>> children;
   EnvSpec spec;
+  // All processes run the same command, so they must agree.
   for (int64_t i = 0; i < copies; ++i) {
     children.push_back(std::make_unique<Child>(command, seconds));
     const EnvSpec said = spec_of(*children.back());

@@ -110,6 +110,7 @@ const EnvironmentDef& find_environment(std::string_view name) {
 
 EnvName parse_environment(std::string_view text) {
   EnvName name;
+  // A command may contain commas, so it has no options.
   if (text.starts_with(kChildPrefix)) {
     name.game = text;
     return name;

@@ -14,6 +14,8 @@ struct Car {
   int32_t speed = 0;  // frames it waits between steps, less than 0: to the left
 };
 
+// Rules, numbers and the order of random draws are those of MinAtar's own code, against which
+// recordings check them step by step.
 struct Freeway {
   static constexpr const char* kName = "Freeway";
   static constexpr int32_t kChannels = 7;  // chicken, car, speed 1 … 5
@@ -31,6 +33,7 @@ struct Freeway {
   }
 
   void draw_speeds(Chance& chance) {
+    // All speeds first, then all directions: the order of draws is MinAtar's.
     for (Car& car : cars) car.speed = static_cast<int32_t>(chance.between(1, 6));
     for (Car& car : cars) {
       car.timer = car.speed;
@@ -49,6 +52,7 @@ struct Freeway {
       draw_speeds(chance);
       chicken = 9;
     }
+    // Cars move after the chicken, and a hit is tested before and after each car's step.
     for (int32_t lane = 0; lane < static_cast<int32_t>(cars.size()); ++lane) advance(lane);
     if (move_timer > 0) --move_timer;
     terminal = --frames_left < 0;
@@ -64,6 +68,7 @@ struct Freeway {
       return;
     }
     car.timer = std::abs(car.speed);
+    // 9 is one to the left on a board of ten.
     car.x = (car.x + (car.speed > 0 ? 1 : 9)) % 10;
     if (hit()) chicken = 9;
   }
@@ -73,6 +78,7 @@ struct Freeway {
     for (int32_t lane = 0; lane < static_cast<int32_t>(cars.size()); ++lane) {
       const Car& car = cars[static_cast<size_t>(lane)];
       to.set(1, lane + 1, car.x);
+      // The channel tells the speed; it is lit behind the car, as its trail.
       to.set(1 + std::abs(car.speed), lane + 1, (car.x + (car.speed > 0 ? 9 : 1)) % 10);
     }
   }

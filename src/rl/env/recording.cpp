@@ -9,6 +9,7 @@
 namespace trainyard::rl {
 namespace {
 
+// Rounding adds up over a free run, so it is compared less strictly than single steps.
 constexpr double kFreeRunTolerance = 1e-6;
 
 Json as_json(const std::vector<float>& observation) {
@@ -29,6 +30,7 @@ Json lit_places(const RecordedRun& run, const Shape& shape) {
   return Json::array_of(lit);
 }
 
+// Exactly: rewards and flags are not rounded.
 std::string flag_difference(const RecordedRun& run, const Outcome& outcome, int64_t t,
                             const char* terminated) {
   const double recorded = run.at("rewards", t).as_number();
@@ -41,6 +43,7 @@ std::string flag_difference(const RecordedRun& run, const Outcome& outcome, int6
   return {};
 }
 
+// Empty if all agrees; otherwise the first difference, in words.
 std::string plain_difference(RecordedRun& run, const Outcome& outcome, int64_t t) {
   const Json state = run.environment().state(0);
   if (!run.agree(state, run.at("states", t), kStateTolerance)) {
@@ -59,6 +62,8 @@ std::string plain_difference(RecordedRun& run, const Outcome& outcome, int64_t t
 // Classic control and grids: each step from the recorded state before it, then a free run.
 void check_plain(RecordedRun& run) {
   for (int64_t t = 0; t < run.length(); ++t) {
+    // From the recorded state each time, so that one wrong step does not make all that follow
+    // wrong.
     run.environment().set_state(0, t == 0 ? run.field("start_state") : run.at("states", t - 1), t);
     if (run.find("draws") != nullptr) run.feed(run.at("draws", t));
     run.note(t, plain_difference(run, run.step(t), t));
@@ -98,6 +103,7 @@ void begin_recorded(RecordedRun& run) {
     run.note(0, "another state after the reset");
   }
   Json start = run.field("start_state");
+  // Sticky actions repeat the one before, which is part of the state.
   start["last_action"] = run.field("last_action");
   run.environment().set_state(0, start, 0);
 }
@@ -137,6 +143,7 @@ void check_minatar(RecordedRun& run) {
   }
 }
 
+// Names as the recorded environments have them (Gymnasium, MinAtar).
 EnvOptions options_of(const Json& recording, const Json& trajectory) {
   EnvOptions options;
   if (const Json* limit = recording.find("time_limit"); limit != nullptr && limit->is_int()) {
@@ -188,6 +195,7 @@ RecordingCheck check_parsed(const Json& recording, const std::filesystem::path& 
   return check;
 }
 
+// Folders may hold other JSON files.
 bool is_recording(const Json& content) {
   return content.is_object() && content.find("env") != nullptr &&
          content.find("trajectories") != nullptr;

@@ -40,6 +40,7 @@ Json swimmers_json(const Swimmers& swimmers, int timers) {
   return list;
 }
 
+// Recorded lists leave out timers that are always 0.
 Swimmers read_swimmers(const Json& list) {
   Swimmers swimmers;
   for (const Json& item : list.items()) {
@@ -79,6 +80,7 @@ struct Seaquest {
   void reset(Chance& /*chance*/) { *this = Seaquest(ramping); }
 
   Outcome play(int32_t action, Chance& chance) {
+    // The order of everything below is MinAtar's: rewards and ends depend on it.
     reward = 0;
     if (enemy_timer == 0) {
       spawn_enemy(chance);
@@ -102,9 +104,11 @@ struct Seaquest {
   }
 
   void spawn_enemy(Chance& chance) {
+    // All three are drawn before anything is decided, as in MinAtar.
     const bool right = chance.uniform() < 0.5;
     const bool submarine = chance.uniform() < 1.0 / 3.0;
     const auto row = static_cast<int32_t>(chance.between(1, 9));
+    // No two enemies face each other in a row.
     const auto opposed = [&](const Swimmer& it) { return it.y == row && it.right != right; };
     if (std::any_of(submarines.begin(), submarines.end(), opposed)) return;
     if (std::any_of(fish.begin(), fish.end(), opposed)) return;
@@ -186,6 +190,7 @@ struct Seaquest {
           gone = true;
         }
       }
+      // Even if it has just left the board or was shot, as in MinAtar.
       if (shoot) fire_back(it);
       if (gone) enemies.erase(enemies.begin() + static_cast<int64_t>(i));
     }
@@ -213,6 +218,7 @@ struct Seaquest {
     }
   }
 
+  // Air lasts for 200 frames under water; surfacing without a diver is fatal.
   void breathe() {
     if (oxygen <= 0) terminal = true;
     if (y > 0) {
@@ -229,6 +235,7 @@ struct Seaquest {
 
   void surface() {
     surfaced = true;
+    // Six divers bring up to ten points, by the air that is left.
     if (aboard == kSeats) {
       aboard = 0;
       reward += static_cast<float>(oxygen * 10 / kFullTank);

@@ -41,10 +41,12 @@ struct SpaceInvaders {
     }
     if (action == kGoLeft) cannon = step_within(cannon, -1, 0, 9);
     if (action == kGoRight) cannon = step_within(cannon, 1, 0, 9);
+    // Bullets move one row: up and down the board.
     std::rotate(friendly.begin(), friendly.begin() + 1, friendly.end());
     friendly[9] = 0;
     std::rotate(hostile.begin(), hostile.end() - 1, hostile.end());
     hostile[0] = 0;
+    // Before the aliens march: hit by a bullet or landed on.
     terminal = terminal || has(hostile, 9, cannon) || has(aliens, 9, cannon);
     if (march_timer == 0) march();
     if (enemy_timer == 0) {
@@ -66,9 +68,11 @@ struct SpaceInvaders {
   }
 
   void march() {
+    // Fewer aliens march faster.
     march_timer = std::min(count_aliens(), interval);
     uint32_t columns = 0;
     for (const uint16_t row : aliens) columns |= row;
+    // At a wall they turn and come down a row instead of moving aside.
     if ((columns >> (direction < 0 ? 0 : 9) & 1) != 0) {
       direction = -direction;
       if (aliens[9] != 0) terminal = true;

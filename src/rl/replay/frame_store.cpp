@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kPerByte = 8;
 
+// Observations of zeros and ones alone: MinAtar's boards.
 void pack_bits(std::span<const float> from, std::byte* to) {
   for (size_t i = 0; i < from.size(); i += kPerByte) {
     unsigned bits = 0;
@@ -22,6 +23,7 @@ void pack_bits(std::span<const float> from, std::byte* to) {
 }
 
 // The eight floats of every byte.
+// A table instead of shifts: reading batches is what a learner does most.
 const std::array<std::array<float, kPerByte>, 256>& unpacked_bytes() {
   static const auto table = [] {
     std::array<std::array<float, kPerByte>, 256> made{};
@@ -45,6 +47,7 @@ void unpack_bits(const std::byte* from, std::span<float> to) {
               to.begin() + static_cast<int64_t>(i));
 }
 
+// Of a one-hot row.
 int32_t cell_of(std::span<const float> row) {
   return static_cast<int32_t>(std::max_element(row.begin(), row.end()) - row.begin());
 }
@@ -75,6 +78,8 @@ FrameStore::FrameStore(const EnvSpec& spec, int64_t capacity)
   TY_CHECK(capacity > 0, "a store of {} frames", capacity);
 }
 
+// Numbers never wrap; places do. The oldest frame is overwritten without asking: the memory sees to
+// it that no transition needs it.
 int64_t FrameStore::add(std::span<const float> observation) {
   std::byte* to = place(next_);
   switch (encoding_) {

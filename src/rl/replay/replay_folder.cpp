@@ -12,6 +12,7 @@
 namespace trainyard::rl {
 namespace {
 
+// As they lie in memory: a checkpoint is read by the same build on the same kind of machine.
 template <typename Number>
 void append_bytes(std::string& to, const Number* from, size_t count) {
   to.append(reinterpret_cast<const char*>(from), count * sizeof(Number));
@@ -51,6 +52,7 @@ std::filesystem::path ReplayFolder::contents_file(int64_t step) const {
   return folder_ / fmt::format("contents-{:09}.json", step);
 }
 
+// The checksum stands in the contents file, so a part that is cut short is found before it is used.
 ReplayFolder::Part ReplayFolder::save_part(const std::string& file, int64_t first, int64_t end,
                                            const std::string& bytes) {
   write_file(folder_ / file, bytes);
@@ -62,9 +64,13 @@ template <typename Item>
 ReplayFolder::Parts ReplayFolder::save_parts(const char* kind, const Parts& known, int64_t first,
                                              int64_t end, Item&& item) {
   Parts parts;
+  // Chunks begin at fixed numbers, so that most of a memory that only grows at its end is in files
+  // which are there already and need not be written again.
   for (int64_t chunk = first / kReplayChunk * kReplayChunk; chunk < end; chunk += kReplayChunk) {
     const int64_t from = std::max(first, chunk);
     const int64_t to = std::min(end, chunk + kReplayChunk);
+    // A part may begin earlier than needed: its older items have left the memory since, and are
+    // skipped when it is read.
     const auto there = std::find_if(known.begin(), known.end(), [&](const Part& part) {
       return part.first <= from && part.end == to &&
              part.first / kReplayChunk * kReplayChunk == chunk;
@@ -91,6 +97,7 @@ void ReplayFolder::save(const ReplayMemory& memory, int64_t step) {
   transitions_ = save_parts(
       "transitions", transitions_, memory.begin(), memory.end(),
       [&](int64_t number, std::string& to) { append_bytes(to, &memory.transition(number), 1); });
+  // Priorities change everywhere, so they are written anew each time.
   const std::vector<double> priorities = memory.sampler().priorities();
   std::string bytes;
   append_bytes(bytes, priorities.data(), priorities.size());
@@ -106,6 +113,7 @@ void ReplayFolder::save(const ReplayMemory& memory, int64_t step) {
                                       {"frames", parts_json(frames_)},
                                       {"transitions", parts_json(transitions_)},
                                       {"priorities", parts_json(Parts{order})}});
+  // Last: only a contents file makes the parts a checkpoint.
   write_file(contents_file(step), contents.dump(-1) + "\n");
   remove_unused(step);
   last_step_ = step;
@@ -154,6 +162,7 @@ void ReplayFolder::restore(int64_t step, ReplayMemory& memory) {
   const int64_t first_frame = contents.at("first_frame").as_int();
   std::string frames;
   for (const Part& part : frames_) {
+    // Items before the beginning belong to an older state of the memory.
     const int64_t skipped = std::max<int64_t>(0, first_frame - part.first) * width;
     frames += read_part(part).substr(static_cast<size_t>(skipped));
   }
