@@ -30,6 +30,7 @@ Resources read_resources(const YamlView& view) {
   return out;
 }
 
+// One group or a list of them; nodes of a type get the number of its first mention.
 Cluster read_cluster(const YamlView& view) {
   Cluster cluster;
   cluster.types.clear();
@@ -59,6 +60,7 @@ std::shared_ptr<const SpeedModel> read_speed(const YamlView& job) {
     const PublishedSpeeds points = published_speeds(text.substr(kPublished.size()));
     SpeedModel model =
         fit_speed(SpeedForm::kSync, points.batch, points.points, SpeedError::kRelative);
+    // Only the fitted curve: a workload needs speeds for pairs that nobody measured.
     model.measured.clear();
     return std::make_shared<SpeedModel>(std::move(model));
   }
@@ -91,6 +93,8 @@ double read_steps(const YamlView& job) {
   return *epochs * loss->at("epoch_steps").positive();
 }
 
+// A job of a fixed number of devices, as traces of real clusters have them: no speed model, but a
+// speed for each type of device.
 Job read_gang(const YamlView& view, const Cluster& cluster) {
   Job job;
   job.rigid = true;
@@ -101,6 +105,7 @@ Job read_gang(const YamlView& view, const Cluster& cluster) {
   job.gang = static_cast<int32_t>(view.at("gpus").count(1, kMostTasks));
   job.most_workers = job.gang;
   job.worker = {view.number_or("cpu", 0), 1, 0, 0};
+  // A type that is not mentioned runs at 1.
   std::vector<double> speeds(cluster.types.size(), 1.0);
   if (const auto by_type = view.find("throughput")) {
     for (const auto& [type, value] : by_type->members()) {
@@ -109,6 +114,7 @@ Job read_gang(const YamlView& view, const Cluster& cluster) {
       speeds[static_cast<size_t>(found - cluster.types.begin())] = value.positive();
     }
   }
+  // Seconds on a device of speed 1, or steps if throughputs are steps per second.
   const double work =
       view.find("steps") ? view.at("steps").positive() : view.at("duration_s").positive();
   job.progress = std::make_shared<SteadyProgress>(work, speeds);
@@ -143,6 +149,8 @@ Job read_job(const YamlView& view, const Cluster& cluster) {
   return job;
 }
 
+// The simulator takes jobs in the order of arrival; jobs of one moment stay in the order of the
+// file.
 void sort_jobs(Workload& workload) {
   std::stable_sort(workload.jobs.begin(), workload.jobs.end(),
                    [](const Job& a, const Job& b) { return a.arrival < b.arrival; });
@@ -185,6 +193,7 @@ Workload workload_from_yaml(std::string_view text, const std::string& origin) {
 Workload workload_from_csv(std::string_view text, const std::string& origin,
                            const TableDefaults& defaults) {
   const CsvTable table = CsvTable::parse(text, origin);
+  // Alibaba's traces have points in time, others a duration.
   const bool alibaba = has_column(table, "deletion_time");
   if (alibaba) {
     table.require_columns({"num_gpu", "creation_time", "deletion_time"});
@@ -228,6 +237,7 @@ Workload workload_from_csv(std::string_view text, const std::string& origin,
   }
   TY_REQUIRE(!workload.jobs.empty(), "{}: no jobs", origin);
   sort_jobs(workload);
+  // No rounds: decisions are made whenever a job comes or goes.
   workload.options.interval = 0;
   return workload;
 }
@@ -237,6 +247,7 @@ Workload load_workload(const std::string& name, const TableDefaults& defaults, u
     const std::string which = name.substr(kPublished.size());
     return workload_from_csv(published_jobs(which), which, defaults);
   }
+  // A file may have a colon in its name; generators come second.
   const size_t colon = name.find(':');
   if (colon != std::string::npos && !std::filesystem::exists(name)) {
     const std::string kind = name.substr(0, colon);

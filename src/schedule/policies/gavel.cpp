@@ -26,6 +26,7 @@ class GavelPolicy : public Policy {
 
  private:
   // Shares are reckoned anew when a job has come or gone.
+  // Positions in `shares_` are those of `state.jobs`, so they hold as long as the list is the same.
   bool changed(const ClusterState& state) {
     std::vector<size_t> jobs;
     for (const ActiveJob& one : state.jobs) jobs.push_back(one.index);
@@ -51,6 +52,7 @@ class GavelPolicy : public Policy {
         row.push_back(one.speed(servers(*one.job), one.job->gang, static_cast<int32_t>(j)));
       }
       problem.throughput.push_back(row);
+      // Devices that a job takes; jobs without GPUs must not divide by zero.
       problem.scale.push_back(one.job->gang * std::max(1e-9, one.job->worker[kGpu]));
       weights.push_back(one.job->weight);
       steps.push_back(one.remaining());
@@ -61,6 +63,8 @@ class GavelPolicy : public Policy {
     } else if (goal_ == GavelGoal::kMakespan) {
       shares_ = min_makespan(problem, steps).share;
     } else {
+      // What each job would have alone on an equal part of the cluster: the yardstick of Themis'
+      // finish-time fairness (Gavel, section 4).
       const std::vector<double> equal = proportional_throughput(problem);
       double devices = 0;
       for (const double count : problem.devices) devices += count;
@@ -71,6 +75,7 @@ class GavelPolicy : public Policy {
       }
       shares_ = finish_time_fairness(problem, steps, elapsed, alone).share;
     }
+    // Rounds before belong to other shares.
     received_.clear();
     rounds_ = 0;
   }
@@ -82,6 +87,8 @@ class GavelPolicy : public Policy {
       for (size_t j = 0; j < shares_[m].size(); ++j) {
         if (shares_[m][j] < 1e-9) continue;
         const double had = received_[{m, j}];
+        // Gavel, section 5: share over the part of rounds received. A pair that had none yet goes
+        // before all that had some, larger shares first.
         const double priority = had == 0 ? 1e9 * shares_[m][j] : shares_[m][j] / (had / rounds_);
         order.emplace_back(-priority, m, j);
       }
@@ -93,6 +100,7 @@ class GavelPolicy : public Policy {
       if (!out[m].empty()) continue;
       const ActiveJob& one = state.jobs[m];
       const auto type = static_cast<int32_t>(j);
+      // The same nodes as before, if they are free: a job that stays need not be restarted.
       if (!one.now->empty() && one.now->type == type && free.fits(*one.job, *one.now)) {
         out[m] = *one.now;
         free.take(*one.job, *one.now);

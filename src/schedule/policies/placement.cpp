@@ -32,9 +32,11 @@ Resources sum_of(const Job& job, int32_t servers, int32_t workers) {
 
 }  // namespace
 
+// Fewest nodes first by taking the freest; all or nothing. `type` below 0: any.
 bool place_on_freest(const Job& job, int32_t workers, FreeNodes& free, Allocation& out,
                      int32_t type) {
   const Resources bundle = job.bundle();
+  // Negative so that ties go to the node of the lowest number.
   std::vector<std::pair<int32_t, int32_t>> rooms;  // negative, node
   int64_t all = 0;
   for (size_t node = 0; node < free.size(); ++node) {
@@ -58,6 +60,7 @@ bool place_on_freest(const Job& job, int32_t workers, FreeNodes& free, Allocatio
   return true;
 }
 
+// Whole idle nodes and one part of a node, as clusters place gangs for the sake of communication.
 bool place_consolidated(const Job& job, int32_t workers, const Cluster& cluster, FreeNodes& free,
                         Allocation& out) {
   const Resources bundle = job.bundle();
@@ -68,6 +71,7 @@ bool place_consolidated(const Job& job, int32_t workers, const Cluster& cluster,
   if (whole < 1) return false;
   std::vector<int32_t> full;
   int32_t rest = workers;
+  // Idle: all of its capacity is free.
   for (size_t node = 0; node < free.size() && rest > whole; ++node) {
     if (idle.room(node, bundle) == whole && fits_in(idle.of(node), free.of(node))) {
       full.push_back(static_cast<int32_t>(node));
@@ -87,6 +91,8 @@ bool place_consolidated(const Job& job, int32_t workers, const Cluster& cluster,
   return true;
 }
 
+// A heap of nodes by load. Entries may be out of date, since others take from `free` too; pop()
+// brings them up to date.
 EvenPlacer::EvenPlacer(const Cluster& cluster, FreeNodes& free)
     : cluster_(cluster),
       free_(free),
@@ -114,6 +120,7 @@ int32_t EvenPlacer::pop() {
     const Entry top = heap_.top();
     heap_.pop();
     const Entry now = entry(top.second);
+    // Loads of others can only have grown, so an entry that is still true is the least.
     if (now == top) return top.second;
     heap_.push(now);
   }
@@ -151,10 +158,13 @@ bool EvenPlacer::place(const Job& job, int32_t servers, int32_t workers, Allocat
       free_.take(static_cast<size_t>(nodes[j]), sum_of(job, p, w));
     }
   }
+  // Taken or not, nodes go back with their load of now.
   for (const int32_t node : nodes) heap_.push(entry(node));
   return found;
 }
 
+// Servers and workers in turn, so that what fits is usable: workers without a server compute
+// nothing.
 bool EvenPlacer::place_what_fits(const Job& job, int32_t servers, int32_t workers,
                                  Allocation& out) {
   const auto put = [&](const Resources& demand, size_t& node, Shares& shares, int32_t& count) {
@@ -188,6 +198,7 @@ void EvenPlacer::give_back(const Resources& demand, const Shares& shares) {
   for (const Share& share : shares) {
     const auto node = static_cast<size_t>(share.node);
     free_.give_back(node, demand, share.count);
+    // Room has grown again, so the search must not begin behind it.
     for (auto& [other, first] : full_before_) first = std::min(first, node);
   }
 }

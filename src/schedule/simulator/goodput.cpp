@@ -21,6 +21,7 @@ std::vector<double> numbers_of(const Json& array) {
 }
 
 // Its smallest rotation.
+// Placements that differ by which node is which are the same measurement.
 std::string name_of(std::vector<int32_t> placement) {
   std::vector<int32_t> least = placement;
   for (size_t i = 1; i < placement.size(); ++i) {
@@ -43,6 +44,7 @@ Neighbours<Map> around(const Map& map, double x) {
   auto high = map.begin();
   while (high != map.end() && static_cast<double>(high->first) < x) ++high;
   if (high == map.end()) --high;
+  // Beyond the ends the nearest entry is taken, not extrapolated.
   if (high == map.begin() || static_cast<double>(high->first) <= x) return {high, high, 0};
   const auto low = std::prev(high);
   const auto from = static_cast<double>(low->first);
@@ -64,6 +66,7 @@ StepSeconds between(const Map& map, double x, const Value& value) {
 
 void StepTable::add_placement(const std::string& placement, int64_t local, StepSeconds seconds) {
   int64_t workers = 0;
+  // A digit for each node, which has at most 9 workers.
   for (const char digit : placement) workers += digit - '0';
   Mean& own = by_placement_[placement][local];
   own = {seconds, 1};
@@ -87,6 +90,8 @@ StepSeconds StepTable::at(const std::vector<int32_t>& placement, int64_t local) 
   const auto found = by_placement_.find(name_of(placement));
   if (found != by_placement_.end()) return of_curve(found->second);
   const double workers = std::accumulate(placement.begin(), placement.end(), 0);
+  // An unmeasured placement: interpolated between numbers of nodes, then workers, then local
+  // batches.
   return between(by_counts_, static_cast<double>(placement.size()),
                  [&](const auto& by_workers) { return between(by_workers, workers, of_curve); });
 }
@@ -101,6 +106,8 @@ std::optional<StepSeconds> GoodputApplication::step(const std::vector<int32_t>& 
   return table.at(placement, local);
 }
 
+// The form in which Pollux's traces (Qiao et al., OSDI 2021) are stored: recorded runs by batch
+// size, and steps with their share of synchronization.
 GoodputApplication read_application(const Json& data) {
   GoodputApplication app;
   app.init_batch = data.at("init_batch_size").as_int();
@@ -120,6 +127,7 @@ GoodputApplication read_application(const Json& data) {
   return app;
 }
 
+// Linear between the batches that were recorded.
 double GoodputApplication::recorded(std::vector<double> Recorded::*field, int64_t batch,
                                     size_t epoch) const {
   const auto above = by_batch.lower_bound(batch);
@@ -134,6 +142,7 @@ double GoodputApplication::recorded(std::vector<double> Recorded::*field, int64_
   return low + share * (high - low);
 }
 
+// Images per worker, and further steps of accumulation, as Pollux's simulator splits a batch.
 GoodputProgress::Split GoodputProgress::split(int64_t workers, bool always_accumulate) const {
   const GoodputApplication& app = *application_;
   const int64_t each = divide_up(target_, workers);
@@ -166,6 +175,7 @@ double GoodputProgress::done() const {
 double GoodputProgress::speed(int32_t, int32_t workers, int32_t) const {
   if (workers < 1) return 0;
   std::vector<int32_t> placement;
+  // Four to a node, as densely as possible: a policy asks before anything is placed.
   for (int32_t left = workers; left > 0; left -= kWorkersPerNode) {
     placement.push_back(std::min(left, kWorkersPerNode));
   }
@@ -173,6 +183,7 @@ double GoodputProgress::speed(int32_t, int32_t workers, int32_t) const {
   const auto found = application_->step(placement, made.local);
   // Beyond what was measured nobody asks for more.
   if (!found) return 1e-9;
+  // Accumulated steps are not synchronized, so only the last one pays for it.
   const auto [whole, sync] = *found;
   return 1 / (whole + (whole - sync) * static_cast<double>(made.further));
 }
@@ -192,6 +203,8 @@ std::optional<double> GoodputProgress::run(const Allocation& allocation, double 
     using Recorded = GoodputApplication::Recorded;
     const double square = application_->recorded(&Recorded::square, batch, epoch_);
     const double variance = application_->recorded(&Recorded::variance, batch, epoch_);
+    // Statistical efficiency (McCandlish et al. 2018): how many steps of the initial batch one step
+    // of this batch is worth.
     const double gain = (variance + square) / (variance / scale + square);
     const double goodput = gain / step_seconds;
     const double next = application_->progress[epoch_ + 1];

@@ -21,6 +21,8 @@ constexpr std::array<std::string_view, 5> kSyncMeanings = {
 std::vector<double> features(SpeedForm form, double batch, int64_t servers, int64_t workers) {
   const auto p = static_cast<double>(servers);
   const auto w = static_cast<double>(workers);
+  // Peng et al., EuroSys 2018, equations for asynchronous and synchronous training: T = sum of
+  // theta_i times these.
   if (form == SpeedForm::kAsync) return {1, w / p, w, p};
   return {batch / w, 1, w / p, w, p};
 }
@@ -31,6 +33,8 @@ double seconds_of(SpeedForm form, const SpeedPoint& point) {
   return steps / point.steps_per_s;
 }
 
+// Several measurements of one pair count as one, their mean: pairs that were measured often must
+// not outweigh others.
 std::map<std::pair<int64_t, int64_t>, double> averaged_points(std::span<const SpeedPoint> points) {
   std::map<std::pair<int64_t, int64_t>, std::pair<double, int>> sums;
   for (const SpeedPoint& point : points) {
@@ -70,6 +74,7 @@ std::string_view coefficient_meaning(SpeedForm form, size_t index) {
   return form == SpeedForm::kSync ? kSyncMeanings.at(index) : kAsyncMeanings.at(index);
 }
 
+// Steps per second. 0 where nothing can run.
 double SpeedModel::fitted(int64_t servers, int64_t workers) const {
   if (servers < 1 || workers < 1) return 0;
   const auto p = static_cast<double>(servers);
@@ -80,6 +85,7 @@ double SpeedModel::fitted(int64_t servers, int64_t workers) const {
   return 1 / (theta[0] * batch / w + theta[1] + theta[2] * w / p + theta[3] * w + theta[4] * p);
 }
 
+// Measurements are better than any fit.
 double SpeedModel::at(int64_t servers, int64_t workers) const {
   if (!measured.empty()) {
     const auto found = measured.find({servers, workers});
@@ -108,12 +114,15 @@ SpeedModel fit_speed(SpeedForm form, double batch, std::span<const SpeedPoint> p
   std::vector<double> seconds;
   for (const auto& [pair, speed] : model.measured) {
     const double time = seconds_of(form, {pair.first, pair.second, speed});
+    // Relative errors: rows are divided by their time, so that slow configurations do not decide
+    // the fit.
     const double weight = error == SpeedError::kRelative ? 1 / time : 1;
     for (const double feature : features(form, batch, pair.first, pair.second)) {
       rows.push_back(weight * feature);
     }
     seconds.push_back(weight * time);
   }
+  // Coefficients are seconds, so none may be negative.
   model.theta = non_negative_least_squares(rows, seconds, columns);
   return model;
 }
@@ -145,6 +154,8 @@ std::vector<std::pair<int64_t, int64_t>> pairs_to_measure(SpeedForm form, double
   }
   const auto known = averaged_points(points);
   std::vector<std::pair<int64_t, int64_t>> chosen;
+  // Greedy D-optimal design: each time the pair that raises the determinant of the information
+  // matrix most.
   while (chosen.size() < count) {
     std::pair<int64_t, int64_t> best = {0, 0};
     double most = -std::numeric_limits<double>::infinity();
