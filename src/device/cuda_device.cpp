@@ -12,6 +12,7 @@ namespace trainyard::device {
 namespace {
 
 // Everything else of a device lives at most as long as its context.
+// The primary context, which other libraries in the process share.
 struct CudaRoot {
   explicit CudaRoot(const CudaDevice& offered) : cu(*cuda::library()), device(offered) {
     cuda::check(cu.retain_context(&context, device.id), "cuDevicePrimaryCtxRetain");
@@ -53,6 +54,7 @@ class CudaBuffer final : public Buffer {
     }
   }
   ~CudaBuffer() override {
+    // Unchecked: a destructor must not throw, and a lost device has nothing to free.
     root_->cu.use_context(root_->context);
     root_->cu.free(address_);
   }
@@ -60,6 +62,7 @@ class CudaBuffer final : public Buffer {
   std::byte* address() const override { return reinterpret_cast<std::byte*>(address_); }
   size_t bytes() const override { return bytes_; }
 
+  // Shared memory moves to the host on its own; prefetching only saves the page faults.
   std::byte* open() override {
     TY_CHECK(sharing_ != Sharing::kNone, "a buffer that is not shared");
     root_->use();
@@ -88,6 +91,7 @@ class CudaBuffer final : public Buffer {
 // Marks before and after a launch.
 class CudaEvent final : public Event {
  public:
+  // With the context current, which launch() has seen to.
   explicit CudaEvent(SharedRoot root) : root_(std::move(root)) {
     cuda::check(root_->cu.create_event(&begin_, 0), "cuEventCreate");
     const int32_t code = root_->cu.create_event(&end_, 0);
@@ -124,8 +128,10 @@ struct CudaKernel final : Kernel {
 // The newest architecture that both know; PTX for it runs on the device.
 int32_t common_architecture(const CudaDevice& device) {
   const std::vector<int32_t> known = nvrtc_architectures();
+  // Without a list, as before CUDA 11.2, the device's own is tried.
   int32_t best = known.empty() ? device.capability : 0;
   for (const int32_t architecture : known) {
+    // The list is ascending.
     if (architecture <= device.capability) best = architecture;
   }
   if (best == 0) {
@@ -142,6 +148,7 @@ class CudaProgram final : public Program {
  public:
   CudaProgram(SharedRoot root, const std::string& text) : root_(std::move(root)) {
     const int32_t architecture = common_architecture(root_->device);
+    // PTX, not a binary: the driver compiles it for the device and keeps a cache of its own.
     const std::string key =
         fmt::format("NVRTC {}\ncompute_{}\n{}", nvrtc_version(), architecture, text);
     auto ptx = program_cache().find(key);
@@ -184,6 +191,7 @@ class CudaRunner final : public Device {
     return std::make_shared<CudaProgram>(root_, text);
   }
 
+  // Returns when the copy is done, so `from` may be reused.
   void write(void* to, const void* from, size_t bytes) override {
     if (bytes == 0) return;
     root_->use();
@@ -206,6 +214,7 @@ class CudaRunner final : public Device {
     root_->use();
     // Each array is two arguments: where it begins, and at which element (never used here, where
     // addresses say it all).
+    // Every value in eight bytes of its own; the driver reads as many as the parameter has.
     std::vector<uint64_t> values;
     for (const Argument& argument : arguments) {
       std::visit(
@@ -216,6 +225,7 @@ class CudaRunner final : public Device {
           },
           argument);
     }
+    // Only now: the vector may have moved while it grew.
     std::vector<void*> pointers;
     for (uint64_t& value : values) pointers.push_back(&value);
     const auto count = [](int64_t n) { return static_cast<uint32_t>(n); };

@@ -15,6 +15,8 @@ bool bind_cuda(void* handle, const char* name, Function& function) {
   return function != nullptr;
 }
 
+// Names with a suffix are the versions that <cuda.h> maps the plain names to; the plain symbols
+// have other parameters.
 bool bind_driver(void* handle, Library& cu) {
   return bind_cuda(handle, "cuInit", cu.init) &&
          bind_cuda(handle, "cuDriverGetVersion", cu.driver_version) &&
@@ -57,11 +59,14 @@ bool bind_compiler(void* handle, Compiler& rtc) {
                    bind_cuda(handle, "nvrtcGetProgramLogSize", rtc.log_size) &&
                    bind_cuda(handle, "nvrtcGetProgramLog", rtc.log) &&
                    bind_cuda(handle, "nvrtcDestroyProgram", rtc.destroy);
+  // Added in CUDA 11.2, so they may be missing: see nvrtc_architectures.
   bind_cuda(handle, "nvrtcGetNumSupportedArchs", rtc.num_architectures);
   bind_cuda(handle, "nvrtcGetSupportedArchs", rtc.architectures);
   return all;
 }
 
+// The first of the names that the loader finds. Handles are never closed: functions are kept for
+// the life of the process.
 void* open_first(std::initializer_list<const char*> names) {
   for (const char* name : names) {
     if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return handle;
@@ -69,6 +74,7 @@ void* open_first(std::initializer_list<const char*> names) {
   return nullptr;
 }
 
+// What to do about codes of CUresult that users meet; others speak for themselves.
 std::string_view meaning_of(int32_t code) {
   switch (code) {
     case 2:
@@ -94,6 +100,7 @@ std::string_view meaning_of(int32_t code) {
 
 }  // namespace
 
+// Loaded at the first call, once for all threads; null on machines without a driver.
 const Library* library() {
   static Library functions = {};
   static const bool there = [] {
@@ -115,6 +122,7 @@ const Compiler* compiler() {
   return there ? &functions : nullptr;
 }
 
+// Only after library() was found not to be null.
 void check(int32_t code, const char* call) {
   if (code == 0) return;
   const char* name = nullptr;

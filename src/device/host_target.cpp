@@ -36,6 +36,7 @@ class Pages {
   float* data_ = nullptr;
 };
 
+// `threaded`: run by a team of all cores, each on its own part.
 struct HostLoop {
   const char* launch;
   HostKernel kernel;
@@ -81,6 +82,7 @@ class HostTarget final : public VectorTarget {
     timing.alloc_s = allocating.seconds();
 
     Stopwatch touching;
+    // With the same parts as the passes, so that pages come to lie near the core that uses them.
     in_parts(loop, what.elements, [&](int64_t begin, int64_t end, int) {
       for (int64_t i = begin; i < end; ++i) x->data()[i] = vector_x(i);
       if (vector_inputs(what.op) == 2) {
@@ -98,6 +100,7 @@ class HostTarget final : public VectorTarget {
     };
     timing.first_kernel_s = pass();
     timing.kernel_s = repeat_kernel(seconds, pass);
+    // Checked, so that no loop is fast because it does nothing.
     timing.verified = what.op == VectorOp::kDot
                           ? vector_sum_verified(sum, what.elements)
                           : vector_verified(what.op, z->data(), what.elements);
@@ -146,6 +149,7 @@ std::unique_ptr<VectorTarget> make_host_target() {
   return std::make_unique<HostTarget>();
 }
 
+// What could be had without swapping; 0 if the system does not say.
 double free_host_memory() {
   std::ifstream file("/proc/meminfo");
   std::string key;

@@ -10,6 +10,7 @@ namespace {
 
 // Everything else of a device lives at most as long as these three.
 struct OpenClRoot {
+  // Order of release: queue, then context, after all that was enqueued is done.
   explicit OpenClRoot(const OpenClDevice& offered)
       : cl(*cl::library()), info(offered.info), id(offered.id) {
     int32_t code = 0;
@@ -38,6 +39,8 @@ struct OpenClRoot {
 using Root = std::shared_ptr<OpenClRoot>;
 
 // A buffer that its device knows by address.
+// OpenCL 1 has no addresses that survive a kernel argument; buffers are found by the address that
+// the rest of the program uses for them.
 class KnownBuffer final : public Buffer {
  public:
   KnownBuffer(Root root, size_t bytes, Sharing sharing)
@@ -60,6 +63,7 @@ class OpenClEvent final : public Event {
   OpenClEvent(Root root, cl::Handle event) : root_(std::move(root)), event_(event) {}
   ~OpenClEvent() override { root_->cl.release_event(event_); }
 
+  // Waits for the kernel. Times are the device's own, so that neither queue nor host count.
   double seconds() override {
     const cl::Library& cl = root_->cl;
     uint64_t begin = 0;
@@ -98,9 +102,11 @@ class OpenClKernel final : public Kernel {
 class OpenClProgram final : public Program {
  public:
   OpenClProgram(Root root, const std::string& text) : root_(std::move(root)) {
+    // All that a binary depends on: another device or driver must not be given it.
     const std::string key =
         root_->info.name + "\n" + root_->info.platform + "\n" + root_->info.version + "\n" + text;
     const auto known = program_cache().find(key);
+    // A binary that a driver does not take any more is compiled anew; the cache is only a cache.
     if (known && take_binary(*known)) return;
     compile(text);
     program_cache().store(key, binary());
@@ -147,6 +153,7 @@ class OpenClProgram final : public Program {
                   log.c_str());
   }
 
+  // Empty if the driver gives none: the program is then compiled in every process.
   std::string binary() const {
     size_t size = 0;
     if (root_->cl.program_info(program_, cl::kBinarySizes, sizeof(size), &size, nullptr) != 0) {
@@ -179,6 +186,7 @@ class OpenClRunner final : public Device {
     return std::make_shared<OpenClProgram>(root_, text);
   }
 
+  // Blocking: `from` may be reused when this returns.
   void write(void* to, const void* from, size_t bytes) override {
     if (bytes == 0) return;
     const OpenClPlace place = root_->buffers.find(to);
@@ -202,6 +210,7 @@ class OpenClRunner final : public Device {
     std::array<size_t, 3> group = {};
     for (size_t axis = 0; axis < 3; ++axis) {
       group.at(axis) = static_cast<size_t>(grid.group.at(axis));
+      // OpenCL counts items, CUDA and Grid count groups.
       items.at(axis) = static_cast<size_t>(grid.groups.at(axis)) * group.at(axis);
     }
     cl::Handle event = nullptr;
@@ -231,12 +240,15 @@ class OpenClRunner final : public Device {
         const void* address = std::get<const void*>(argument);
         const OpenClPlace place = address != nullptr ? root_->buffers.find(address) : OpenClPlace();
         const cl::Handle memory = place.buffer != nullptr ? place.buffer->memory() : nullptr;
+        // Buffers of shared virtual memory are passed by address, others by handle.
         if (address == nullptr || memory != nullptr) {
           set(sizeof(memory), &memory);
         } else {
           cl::check(cl_.set_shared(kernel.handle(), next++, place.buffer->address()),
                     "clSetKernelArgSVMPointer");
         }
+        // Kernels take an offset in elements with each array, as a handle cannot point into a
+        // buffer.
         const auto elements = static_cast<int64_t>(place.offset / sizeof(float));
         set(sizeof(elements), &elements);
       }
