@@ -41,6 +41,7 @@ const Layout& cifar100() {
   return kLayout;
 }
 
+// Copies of the data without the file of names are common, so known names stand in.
 std::vector<std::string> class_names(const Layout& layout, const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / layout.names_file;
   if (!std::filesystem::exists(path)) return layout.default_names;
@@ -65,9 +66,12 @@ class Cifar final : public Dataset {
   }
 
   int64_t size() const override { return static_cast<int64_t>(records_.size()); }
+  // CIFAR-100 has the coarse label first, the fine one last.
   int64_t label(int64_t index) const override {
     return records_[static_cast<size_t>(index)][layout_.label_bytes - 1];
   }
+  // Pixels are used where they are mapped; the layout of the file, planes of colors, is that of
+  // PixelView.
   PixelView pixels(int64_t index, Pixels& /*room*/) const override {
     return {kShape, records_[static_cast<size_t>(index)] + layout_.label_bytes};
   }
@@ -78,6 +82,7 @@ class Cifar final : public Dataset {
     const std::span<const std::byte> bytes = files_.back()->bytes();
     const auto size = static_cast<int64_t>(bytes.size());
     const int64_t record = layout_.record();
+    // Nothing else in these files tells a wrong one from a right one.
     TY_REQUIRE(size > 0 && size % record == 0,
                "{}: {} bytes is no whole number of {} records of {} bytes; record {} at byte {} is "
                "cut short",
@@ -115,6 +120,7 @@ std::unique_ptr<Dataset> open_cifar100(const std::filesystem::path& folder, Spli
   return open_cifar(cifar100(), folder, split);
 }
 
+// One part is enough: a test set may be there alone.
 bool is_cifar10_folder(const std::filesystem::path& folder) {
   return std::filesystem::exists(folder / cifar10().train_files[0]) ||
          std::filesystem::exists(folder / cifar10().test_file);

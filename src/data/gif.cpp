@@ -20,12 +20,15 @@ Rgb pixel_at(const Image& image, size_t i) {
   return {image.pixels[3 * i], image.pixels[3 * i + 1], image.pixels[3 * i + 2]};
 }
 
+// All colors if there are up to 256, otherwise a cube of 6 x 6 x 6.
 class Palette {
  public:
   explicit Palette(std::span<const Image> pictures) {
     for (const Image& picture : pictures) {
       for (size_t i = 0; 3 * i < picture.pixels.size(); ++i) {
         places_.try_emplace(pixel_at(picture, i), static_cast<int>(places_.size()));
+        // One too many: the pictures so far have been looked at for nothing, and others need not
+        // be.
         if (places_.size() > kMostColors) {
           make_cube();
           return;
@@ -40,6 +43,7 @@ class Palette {
   uint8_t place(Rgb color) const {
     if (!cube_) return static_cast<uint8_t>(places_.at(color));
     int place = 0;
+    // To the nearest level of the cube.
     for (const uint8_t part : color) place = place * kCube + (part * (kCube - 1) + 127) / 255;
     return static_cast<uint8_t>(place);
   }
@@ -96,6 +100,7 @@ class CodeWriter {
 };
 
 // LZW with codes from 9 bits: 256 clears the table, 257 ends.
+// GIF's variant (GIF89a, appendix F). Must have at least one place.
 std::string compressed(const std::vector<uint8_t>& places) {
   constexpr int kClear = 256;
   constexpr int kEnd = 257;
@@ -118,6 +123,7 @@ std::string compressed(const std::vector<uint8_t>& places) {
       next = kEnd + 1;
       width = 9;
     } else {
+      // The decoder adds an entry one code later, so the width grows only now.
       if (next == 1 << width) ++width;
       longer[{prefix, places[i]}] = next++;
     }
@@ -128,6 +134,8 @@ std::string compressed(const std::vector<uint8_t>& places) {
   return writer.blocks();
 }
 
+// Graphic control extension with the delay, then the image descriptor: the whole canvas, the global
+// palette, codes of 8 bits.
 std::string picture_block(const Image& picture, const Palette& palette, int hundredths) {
   std::string block("\x21\xF9\x04\x00", 4);
   append_u16(block, hundredths);
@@ -158,10 +166,12 @@ std::string encode_gif(std::span<const Image> pictures, int hundredths) {
   std::string file = "GIF89a";
   append_u16(file, static_cast<int>(first.width));
   append_u16(file, static_cast<int>(first.height));
+  // A global table of 256 colors.
   file += std::string("\xF7\0\0", 3);
   for (const Rgb& color : palette.colors()) {
     for (const uint8_t part : color) file += static_cast<char>(part);
   }
+  // The application extension that makes viewers repeat it for ever.
   file += std::string("\x21\xFF\x0BNETSCAPE2.0\x03\x01\0\0\0", 19);
   for (const Image& picture : pictures) file += picture_block(picture, palette, hundredths);
   return file + '\x3B';

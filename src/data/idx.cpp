@@ -25,6 +25,7 @@ uint8_t byte_at(const std::string& content, size_t at) {
   return static_cast<uint8_t>(content[at]);
 }
 
+// Checks all before the first pixel is used: the magic number, dimensions and the size of the file.
 IdxFile read_idx(const std::filesystem::path& path, size_t rank, std::string_view what) {
   IdxFile file{.name = path.string(), .content = read_maybe_gzip(path), .dims = {}, .body = 0};
   const std::string& content = file.content;
@@ -47,6 +48,7 @@ IdxFile read_idx(const std::filesystem::path& path, size_t rank, std::string_vie
                "{}: byte {}: dimension {} is {}, expected 1 to {}", file.name, 4 + 4 * d, d, dim,
                kLargestSide);
     file.dims.push_back(dim);
+    // Divided, not multiplied, so that hostile dimensions cannot overflow.
     TY_REQUIRE(bytes <= kMostContent / dim, "{}: byte {}: the dimensions ask for more than 1 TiB",
                file.name, 4 + 4 * d);
     bytes *= dim;
@@ -107,6 +109,7 @@ std::unique_ptr<Dataset> open_idx(const std::filesystem::path& folder, Split spl
   IdxFile labels = read_idx(require_file(folder, split, "labels"), 1, "labels");
   TY_REQUIRE(images.dims[0] == labels.dims[0], "{} holds {} labels, but {} holds {} images",
              labels.name, labels.dims[0], images.name, images.dims[0]);
+  // Here once, so that label() need not check.
   for (size_t at = labels.body; at < labels.content.size(); ++at) {
     TY_REQUIRE(byte_at(labels.content, at) < class_names.size(),
                "{}: byte {}: label {} is outside 0 to {}; a set with more classes is named as "

@@ -10,12 +10,14 @@
 
 namespace trainyard::data {
 
+// 0 x 0 for other formats. Reads headers only, so it is fit for untrusted bytes before decoding.
 PictureSize picture_size(std::string_view bytes) {
   if (bytes.starts_with("\xff\xd8\xff")) return jpeg_size(bytes);
   if (bytes.starts_with("\x89PNG")) return png_size(bytes);
   return {};
 }
 
+// By content, not by name: files with a wrong ending are common in data sets.
 Image decode_image(std::string_view bytes, std::string_view origin) {
   if (bytes.starts_with("\xff\xd8\xff")) return decode_jpeg(bytes, origin);
   if (bytes.starts_with("\x89PNG")) return decode_png(bytes, origin);
@@ -26,6 +28,7 @@ Image read_image(const std::filesystem::path& path) {
   return decode_image(read_file(path), path.string());
 }
 
+// Gray pictures become three equal channels.
 Image to_image(const PixelView& picture) {
   Image image{.height = picture.shape.height, .width = picture.shape.width, .pixels = {}};
   image.pixels.reserve(static_cast<size_t>(3 * picture.shape.plane()));
@@ -91,6 +94,7 @@ Image middle(const Image& image, int64_t height, int64_t width, int64_t resize_s
              least);
   const double scale =
       static_cast<double>(shorter) / static_cast<double>(std::min(image.height, image.width));
+  // At least `shorter`, as rounding could fall short of it by one.
   const auto scaled = [&](int64_t side) {
     return std::max<int64_t>(shorter, std::lround(static_cast<double>(side) * scale));
   };
@@ -110,6 +114,7 @@ Tensor preprocess(const Image& image, int64_t channels, int64_t height, int64_t 
   for (int64_t c = 0; c < channels; ++c) {
     for (int64_t i = 0; i < height * width; ++i) {
       const uint8_t* pixel = cut.pixels.data() + i * kColors;
+      // Weights of ITU-R BT.601, as most decoders use them.
       const float value = channels == kColors
                               ? pixel[c]
                               : 0.299F * pixel[0] + 0.587F * pixel[1] + 0.114F * pixel[2];

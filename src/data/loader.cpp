@@ -66,6 +66,7 @@ Batch Loader::make_batch() const {
   return batch;
 }
 
+// Without threads batches are made when they are asked for, so one slot is enough.
 int64_t Loader::slots(int64_t workers) {
   return workers == 0 ? 1 : workers + kExtraSlots;
 }
@@ -79,6 +80,8 @@ Loader::~Loader() {
   for (std::thread& thread : threads_) thread.join();
 }
 
+// A slot may be filled again only after the batch in it was released, which next() does for the one
+// before.
 bool Loader::may_claim() const {
   return claimed_ < num_batches() && claimed_ < released_ + static_cast<int64_t>(slots_.size());
 }
@@ -89,6 +92,8 @@ void Loader::start_epoch(int64_t epoch, int64_t first_batch) {
              first_batch);
   {
     std::unique_lock lock(mutex_);
+    // Workers find nothing to claim from here on; those that are busy finish their batch, which
+    // nobody takes.
     claimed_ = num_batches();
     batch_ready_.wait(lock, [this] { return busy_ == 0; });
     for (Slot& slot : slots_) {
@@ -105,6 +110,7 @@ void Loader::start_epoch(int64_t epoch, int64_t first_batch) {
 
 const Batch* Loader::next() {
   std::unique_lock lock(mutex_);
+  // The batch that was handed out before may be overwritten now.
   released_ = consumed_;
   if (consumed_ == num_batches()) return nullptr;
   const Stopwatch waiting;
@@ -113,11 +119,13 @@ const Batch* Loader::next() {
     fill(slot.batch, consumed_, own_workspace_);
   } else {
     work_changed_.notify_one();
+    // In the order of the epoch, even if a later batch is ready first.
     batch_ready_.wait(lock, [&slot] { return slot.ready; });
     slot.ready = false;
   }
   ++consumed_;
   wait_seconds_ += waiting.seconds();
+  // Thrown where the batch was to be used, on the caller's thread.
   if (slot.problem) std::rethrow_exception(std::exchange(slot.problem, nullptr));
   return &slot.batch;
 }
@@ -138,6 +146,7 @@ void Loader::work() {
     const int64_t index = claimed_++;
     Slot& slot = slot_of(index);
     ++busy_;
+    // `slot` is this thread's own until it is ready: no other index maps to it before.
     lock.unlock();
     std::exception_ptr problem;
     try {
@@ -153,6 +162,8 @@ void Loader::work() {
   }
 }
 
+// Const, and called by several threads at once with workspaces of their own. What is drawn depends
+// on seed, epoch, sample and copy alone, so neither batch nor thread changes a picture.
 void Loader::fill(Batch& batch, int64_t index, Workspace& workspace) const {
   const std::span<const int64_t> samples = sampler_.samples(index);
   const int64_t elements = augmentations_.output().elements();
@@ -162,6 +173,7 @@ void Loader::fill(Batch& batch, int64_t index, Workspace& workspace) const {
       const Draw draw{.seed = options_.seed, .epoch = epoch_, .sample = samples[i], .copy = copy};
       const int64_t part = copy / options_.copies_at_once;
       Batch& own = part == 0 ? batch : batch.more[static_cast<size_t>(part - 1)];
+      // Copies of one pass lie one set behind the other.
       const size_t place = static_cast<size_t>(copy % options_.copies_at_once) * samples.size() + i;
       augmentations_.floats(
           dataset_, picture, draw, workspace,

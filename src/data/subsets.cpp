@@ -11,6 +11,7 @@
 namespace trainyard::data {
 namespace {
 
+// Refers to samples of another set; nothing is copied.
 class Selection : public Dataset {
  public:
   Selection(std::shared_ptr<const Dataset> all, std::vector<int64_t> chosen, std::string source)
@@ -85,15 +86,18 @@ std::vector<int64_t> choose_evenly(const Dataset& dataset, int64_t count, uint64
   const std::vector<int64_t> shares = deal_out(count, weights);
   std::vector<int64_t> chosen;
   for (size_t c = 0; c < members.size(); ++c) {
+    // A class without samples would still be an output of the network that nothing trains.
     TY_REQUIRE(members[c].empty() || shares[c] > 0,
                "{} samples leave class '{}' of {} without any; take more", count,
                dataset.class_names()[c], dataset.source());
     choose(std::move(members[c]), shares[c], stream_of_class(seed, c), chosen);
   }
+  // In the order of the set; samplers shuffle.
   std::sort(chosen.begin(), chosen.end());
   return chosen;
 }
 
+// The r-th class keeps r^-exponent of its samples, at least one.
 std::vector<int64_t> choose_long_tail(const Dataset& dataset, double exponent, uint64_t seed) {
   std::vector<std::vector<int64_t>> members = members_of_classes(dataset);
   std::vector<int64_t> chosen;
@@ -117,6 +121,7 @@ std::unique_ptr<Dataset> with_label_noise(std::shared_ptr<const Dataset> all, do
   const auto size = static_cast<uint64_t>(all->size());
   std::vector<int64_t> labels(size);
   for (uint64_t i = 0; i < size; ++i) {
+    // A stream for each sample, so that its label does not depend on the size of the set.
     const RandomStream random(seed, mix_bits(hash_text("label noise") + i));
     const int64_t own = all->label(static_cast<int64_t>(i));
     labels[i] = own;

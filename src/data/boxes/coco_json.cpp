@@ -29,6 +29,8 @@ std::vector<double> read_bbox(JsonReader& reader) {
   return numbers;
 }
 
+// Fields in any order, unknown ones skipped: files of other tools have more or fewer. Shared by
+// annotations and by detections, which have a score.
 RawObject read_raw_object(JsonReader& reader) {
   RawObject object;
   reader.enter_object();
@@ -108,6 +110,7 @@ void each_item(JsonReader& reader, const std::function<void()>& read) {
 CocoAnnotations read_coco(std::string_view json, std::string_view origin) {
   JsonReader reader(json, origin);
   CocoAnnotations all;
+  // By id, so that classes are numbered in the order of ids, whatever the order in the file.
   std::map<int64_t, std::string> categories;
   std::vector<RawObject> raw;
   bool has_pictures = false;
@@ -129,6 +132,7 @@ CocoAnnotations read_coco(std::string_view json, std::string_view origin) {
   TY_REQUIRE(has_pictures && !categories.empty(),
              "{}: expected COCO's images, annotations and categories; found no {}", origin,
              has_pictures ? "categories" : "images");
+  // After the whole file is read: annotations may come before what they refer to.
   std::unordered_map<int64_t, size_t> category_of;
   for (const auto& [id, name] : categories) {
     category_of[id] = all.class_names.size();
@@ -148,6 +152,7 @@ CocoAnnotations read_coco(std::string_view json, std::string_view origin) {
     TY_REQUIRE(category != category_of.end(),
                "{}: annotation {} is of category {}, which is not listed", origin,
                all.objects.size(), *object.category_id);
+    // The area of COCO's files is that of the mask; a file without masks may leave it out.
     all.objects.push_back({.picture = picture->second,
                            .category = category->second,
                            .x = object.bbox[0],
