@@ -63,6 +63,7 @@ Table table_of(const Json::Array& rows, int64_t workers) {
     if (previous >= 0 && bytes != previous) table.add_rule();
     previous = bytes;
     const double ms = row.at("median_ms").as_number();
+    // Above 1 the message was faster than memory: it never left the caches.
     const double share = ms > 0 ? row.at("bound_ms").as_number() / ms : 0;
     const double library = library_ms(rows, row);
     table.add_row({bytes_cell(bytes), row.at("algorithm").as_string(), seconds_cell(ms / 1e3),
@@ -123,6 +124,7 @@ Json row_json(const measure::AllReduceRun& run, const measure::AllReduceSample& 
   const auto message = static_cast<double>(sample.bytes);
   const predict::CommCost cost = {.seconds = sample.timing.median_s};
   const double memory = run.fabric.memory_bytes_per_s;
+  // Every rank's data pass through memory at least once, whatever the algorithm.
   const double moved =
       dist::shared_memory_plan(std::min(run.workers, run.per_host)).share * message;
   return Json::object({{"workers", run.workers},
@@ -147,6 +149,7 @@ Json all_reduce_json(const measure::AllReduceRun& run) {
   return data;
 }
 
+// From JSON, not from runs: rows may have been measured by several processes and merged.
 Document all_reduce_document(Json data) {
   Document document;
   for (const Json& fabric : data.at("fabrics").items()) {

@@ -60,6 +60,8 @@ std::string rect_at(double x, double y, double width, double height, std::string
       x, y, std::max(width, 0.5), std::max(height, 0.5), look, html_escaped(title));
 }
 
+// Draws into `out_` from top to bottom; the height is known only at the end, so the head is written
+// last.
 class Drawing {
  public:
   explicit Drawing(const Chart& chart) : chart_(chart) { choose_colors(); }
@@ -104,6 +106,7 @@ class Drawing {
         colors_.push_back(kIdealColor);
         continue;
       }
+      // A name that no group can have, as series without a group stand alone.
       const std::string group = series.group.empty() ? fmt::format("\n{}", i) : series.group;
       const auto found = std::find(groups.begin(), groups.end(), group);
       colors_.push_back(kColors[static_cast<size_t>(found - groups.begin()) % kColors.size()]);
@@ -139,6 +142,7 @@ class Drawing {
                               colors_[series], dash);
   }
 
+  // Left margin and height of the plot; the rest follows. Must come before anything is drawn.
   void begin(double left, double height) {
     frame_.left = left;
     frame_.height = height;
@@ -178,6 +182,7 @@ class Drawing {
     };
     Scale x(chart_values(chart_, ends(&ChartPoint::x)), chart_.x.log, false);
     std::vector<double> heights = chart_values(chart_, ends(&ChartPoint::y));
+    // Error bars may reach beyond the points.
     for (const auto field : {&ChartPoint::low, &ChartPoint::high}) {
       const std::vector<double> more = chart_values(chart_, ends(field));
       heights.insert(heights.end(), more.begin(), more.end());
@@ -205,6 +210,7 @@ class Drawing {
     std::string marks;
     constexpr size_t kMostMarked = 60;
     for (const ChartPoint& p : series.points) {
+      // A log scale shows nothing at or below 0.
       if (!x.shows(p.x) || !y.shows(p.y)) continue;
       const double px = frame_.x(x.place(p.x));
       const double py = frame_.y(y.place(p.y));
@@ -212,6 +218,7 @@ class Drawing {
       if (y.shows(p.low) && y.shows(p.high)) {
         marks += line_at(px, frame_.y(y.place(p.low)), px, frame_.y(y.place(p.high)), colors_[s]);
       }
+      // Marks on many points would hide the line.
       if (chart_.kind == ChartKind::kLine && series.points.size() > kMostMarked) continue;
       marks += fmt::format(
           "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" {}><title>{}</title></circle>\n", px, py,
@@ -231,6 +238,7 @@ class Drawing {
   void bars() {
     const bool stacked = chart_.kind == ChartKind::kStackedBar;
     const size_t categories = chart_.x.categories.size();
+    // For the scale first, then again while drawing.
     std::vector<double> tops(categories, 0);
     std::vector<double> values = {0};
     for (const Series& series : chart_.series) {
@@ -281,6 +289,7 @@ class Drawing {
     edges.insert(edges.end(), highs.begin(), highs.end());
     Scale x(std::move(edges), false, false);
     std::vector<double> counts = chart_values(chart_, [](const ChartPoint& p) { return p.y; });
+    // Bars stand on 0.
     if (!chart_.y.log) counts.push_back(0);
     Scale y(std::move(counts), chart_.y.log, true);
     begin(64, 300);
@@ -328,6 +337,7 @@ class Drawing {
             x, y, width - 1, height - 1,
             fmt::format("fill=\"{}\" fill-opacity=\"{:.3f}\"", kColors[0], 0.06 + 0.94 * shade),
             tick_label(p.value));
+        // Numbers only where they fit.
         if (width > 34 && height > 14) {
           out_ += text_at(x + width / 2, y + height / 2 + 4, "middle", tick_label(p.value),
                           shade > 0.55 ? "#fff" : kInk);

@@ -45,6 +45,7 @@ std::string repeated(std::string_view piece, int64_t times) {
   return out;
 }
 
+// Without trailing blanks, which would show in files and comparisons.
 std::string line_of(std::string text) {
   text.erase(text.find_last_not_of(' ') + 1);
   return text + "\n";
@@ -58,11 +59,13 @@ class Canvas {
     for (auto& row : marks_) row.resize(static_cast<size_t>(columns));
   }
 
+  // x and y from 0 to 1, y upwards; what is outside goes to the border.
   void dot(double x, double y) {
     const int column = std::clamp(static_cast<int>(std::lround(x * (kDotColumns * columns_ - 1))),
                                   0, kDotColumns * columns_ - 1);
     const int row = std::clamp(static_cast<int>(std::lround((1 - y) * (kDotRows * kRows - 1))), 0,
                                kDotRows * kRows - 1);
+    // Unicode's numbering of the dots: down the left column, down the right, then the bottom row.
     constexpr std::array<std::array<uint8_t, kDotRows>, kDotColumns> kBits = {
         {{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}}};
     dots_[row / kDotRows][static_cast<size_t>(column / kDotColumns)] |=
@@ -78,6 +81,7 @@ class Canvas {
     }
   }
 
+  // Later marks cover earlier ones.
   void mark(double x, double y, std::string_view mark) {
     const auto column = std::clamp<int64_t>(std::lround(x * (columns_ - 1)), 0, columns_ - 1);
     const auto row = std::clamp<int64_t>(std::lround((1 - y) * (kRows - 1)), 0, kRows - 1);
@@ -123,6 +127,7 @@ std::string legend(const Chart& chart, std::span<const std::string_view> signs) 
   return out + line_of(line);
 }
 
+// Lines of a series first, its marks over them.
 void draw(const Chart& chart, const Scale& x, const Scale& y, Canvas& canvas) {
   for (size_t s = 0; s < chart.series.size(); ++s) {
     const std::vector<ChartPoint>& points = chart.series[s].points;
@@ -138,6 +143,7 @@ void draw(const Chart& chart, const Scale& x, const Scale& y, Canvas& canvas) {
       const ChartPoint& p = points[i];
       if (!x.shows(p.x) || !y.shows(p.y)) continue;
       const bool few = points.size() <= kMostMarked;
+      // The last point is always marked, so that a line can be told by its end.
       if (few || i + 1 == points.size()) {
         canvas.mark(x.place(p.x), y.place(p.y), kMarks[s % kMarks.size()]);
       } else if (chart.kind == ChartKind::kScatter) {
@@ -192,6 +198,7 @@ std::string plot(const Chart& chart) {
   return out + legend(chart, kMarks);
 }
 
+// To an eighth of a column.
 std::string bar(double share, int width) {
   const auto eighths = std::clamp<int64_t>(std::lround(share * width * 8), 0, width * 8);
   return repeated("█", eighths / 8) + std::string(kEighths[static_cast<size_t>(eighths % 8)]);
@@ -243,6 +250,7 @@ std::string bars(const Chart& chart) {
   return out;
 }
 
+// Ends are rounded, not lengths, so that the sum of a bar is right.
 std::string stacked_bars(const Chart& chart) {
   std::vector<double> totals(chart.x.categories.size(), 0);
   for (const Series& series : chart.series) {
@@ -289,6 +297,7 @@ std::string histogram(const Chart& chart) {
   return out;
 }
 
+// As many columns at once as the terminal holds, then the next block below.
 std::string heat_map(const Chart& chart) {
   const Scale scale(chart_values(chart, [](const ChartPoint& p) { return p.value; }), false, false);
   constexpr std::array<std::string_view, 5> kShades = {" ", "░", "▒", "▓", "█"};
@@ -346,6 +355,7 @@ std::string timeline(const Chart& chart) {
         if (static_cast<size_t>(p.y) != lane) continue;
         const int64_t begin = column_of(p.low);
         const int64_t end = std::max<int64_t>(column_of(p.high), begin + 1);
+        // The last cell of a span is half as wide, so that neighbors can be told apart.
         for (int64_t i = begin; i < end; ++i) {
           cells[static_cast<size_t>(i)] =
               i + 1 == end ? "▌" : std::string(kFills[s % kFills.size()]);
@@ -367,6 +377,7 @@ std::string timeline(const Chart& chart) {
 
 }  // namespace
 
+// Sizes follow the terminal; in files they are fixed.
 std::string chart_text(const Chart& chart) {
   std::string out = chart.title + "\n";
   bool empty = true;

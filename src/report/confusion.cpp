@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kShownConfusions = 10;
 
+// 0 for an empty class, so that sorting has a number; tables show "-" instead.
 double part_of(int64_t part, int64_t all) {
   return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
 }
@@ -23,6 +24,7 @@ Cell part_cell(int64_t part, int64_t all) {
   return all == 0 ? Cell("-", "") : percent_cell(part_of(part, all));
 }
 
+// Counts are row-major, a row for each true class. There may be fewer names than classes.
 Confusion::Confusion(std::vector<int64_t> counts, std::span<const std::string> names)
     : counts_(std::move(counts)) {
   const auto classes =
@@ -40,12 +42,15 @@ Confusion::Confusion(std::vector<int64_t> counts, std::span<const std::string> n
   }
 }
 
+// The classes that are recognized worst, if there are more than `most`: among a thousand the good
+// ones are of no interest.
 Table Confusion::classes_table(size_t most) const {
   std::vector<ClassCounts> shown;
   for (const ClassCounts& c : classes_) {
     if (c.images > 0 || c.guessed > 0) shown.push_back(c);
   }
   if (shown.size() > most) {
+    // A class without pictures has no recall to be sorted by.
     std::erase_if(shown, [](const ClassCounts& c) { return c.images == 0; });
     std::ranges::stable_sort(shown, {},
                              [](const ClassCounts& c) { return part_of(c.correct, c.images); });
@@ -108,6 +113,7 @@ Chart Confusion::mistakes_chart(std::string title) const {
     chart.x.categories.push_back(classes_[truth].name);
     chart.y.categories.push_back(classes_[truth].name);
     for (size_t guess = 0; guess < size(); ++guess) {
+      // The diagonal would be so dark that all mistakes looked alike.
       if (truth == guess) continue;
       series.points.push_back({.x = static_cast<double>(guess),
                                .y = static_cast<double>(truth),
@@ -118,6 +124,7 @@ Chart Confusion::mistakes_chart(std::string title) const {
   return chart;
 }
 
+// Shares that do not exist are left out, not 0.
 Json Confusion::classes_json() const {
   Json list = Json::array();
   for (const ClassCounts& c : classes_) {

@@ -81,6 +81,7 @@ Document rendering_document(std::span<const jobs::Rendering> renderings,
       for (const jobs::RenderedFile& file : rendering.files) {
         document.blocks.emplace_back(Paragraph{file.name});
         std::string text = file.text();
+        // Blocks of code end without a newline of their own.
         text.pop_back();
         document.blocks.emplace_back(Paragraph{std::move(text), Tone::kCode});
       }
@@ -159,6 +160,7 @@ Document platforms_document(std::span<const std::string> only) {
   std::string section;
   std::vector<Table> tables;
   std::vector<std::string> sources;
+  // `tables` holds the table under way, if any.
   const auto finish = [&] {
     if (tables.empty()) return;
     document.blocks.emplace_back(Heading{section});

@@ -33,6 +33,7 @@ Cell share_cell(double part, int digits) {
   return {part == 0 ? "-" : fmt::format("{:.{}f}", 100 * part, digits), fmt::format("{}", part)};
 }
 
+// Kinds in words that leave room for the numbers; CSV and JSON have the long ones.
 std::string_view short_kind(std::string_view kind) {
   if (kind == "convolution") return "conv";
   if (kind == "normalization") return "norm";
@@ -71,6 +72,7 @@ std::vector<Cell> layer_row(const Layer& layer, const LayerTable& table, int64_t
 }
 
 std::vector<Cell> total_row(const LayerTable& table) {
+  // A row of totals made like a layer's, but without a shape.
   Layer total;
   total.name = "total";
   total.figures = table.totals;
@@ -166,6 +168,7 @@ Json totals_json(const LayerTable& table) {
   return json;
 }
 
+// The convention stands in the file, since others count a MAC as one FLOP.
 Json table_json(const LayerTable& table, int64_t batch) {
   Json json = Json::object({
       {"model", table.model},
@@ -264,6 +267,7 @@ Document kinds_document(const LayerTable& table, int64_t batch) {
   return document;
 }
 
+// `a` is what `b` is compared with.
 Document comparison_document(const LayerTable& a, const LayerTable& b, int64_t batch) {
   Table rows({{"total", Align::kLeft},
               {a.model, Align::kRight, 0, "a"},

@@ -9,6 +9,7 @@ Json json_of(const schedule::Beta& beta) {
   return Json::array_of(beta);
 }
 
+// Optimus' own 1/k is kept beside the chosen model, so that the two can be compared.
 Json stage_json(const schedule::Curve& curve, const schedule::StageFit& stage) {
   Json scores = Json::array();
   for (const schedule::PrefixScore& score : stage.scores) {
@@ -68,12 +69,14 @@ Chart curve_chart(const LossReport& report) {
   Series fitted{.name = "fitted, with its 95 % band", .origin = Origin::kPredicted, .points = {}};
   for (const schedule::StageFit& stage : report.fit.stages) {
     std::vector<double> k;
+    // The fit counts from where its stage began.
     for (size_t i = stage.range.first; i < stage.range.last; ++i) {
       k.push_back(report.curve.k[i] - stage.origin);
     }
     // Forty points draw the curve; a page need not carry thousands.
     const size_t every = std::max<size_t>(1, k.size() / 40);
     for (size_t i = 0; i < k.size(); i += every) {
+      // The fit is of losses divided by their largest (Optimus normalizes); `scale` undoes it.
       const double half = stage.scale * schedule::band_at(stage.chosen, k[i], k, {});
       const double loss = stage.scale * stage.chosen.at(k[i]);
       fitted.points.push_back({k[i] + stage.origin, loss, loss - half, loss + half});
@@ -111,6 +114,7 @@ Table stages_table(const LossReport& report) {
   return table;
 }
 
+// How well a prefix of the curve foretold the rest: what a scheduler would have known then.
 Table scores_table(const LossReport& report) {
   Table table({{"stage"},
                {"seen"},

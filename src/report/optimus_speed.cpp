@@ -17,6 +17,7 @@ Chart speed_chart(const SpeedReport& report) {
               .title = "Speed against workers",
               .x = {"workers"},
               .y = {"steps/s"}};
+  // By number of servers, so that a line is one number and its fit has the same color.
   std::map<int64_t, Series> measured;
   int64_t most = 1;
   for (const schedule::SpeedPoint& point : report.points) {
@@ -28,6 +29,7 @@ Chart speed_chart(const SpeedReport& report) {
     most = std::max(most, point.workers);
   }
   // A handful of lines is all that can be told apart.
+  // The fewest and the most servers stay.
   while (measured.size() > 4) measured.erase(std::next(measured.begin()));
   for (auto& [servers, series] : measured) {
     std::sort(series.points.begin(), series.points.end(),
@@ -63,6 +65,7 @@ Chart time_chart(const TimeReport& report) {
   return chart;
 }
 
+// Also of the fastest and the cheapest, so that a reader finds the same fields everywhere.
 Json time_json(const schedule::TimePoint& point) {
   return Json::object({{"servers", point.servers},
                        {"workers", point.workers},
@@ -76,6 +79,7 @@ Json time_json(const schedule::TimePoint& point) {
 
 }  // namespace
 
+// Both estimators are shown: where they disagree, the points do not decide the coefficients.
 Document speed_document(const SpeedReport& report) {
   Document document;
   document.title = "Speed over servers and workers";

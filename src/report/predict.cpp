@@ -213,6 +213,7 @@ Document prediction_document(const PredictionContext& context, const predict::Re
     document.data["interval"] =
         Json::object({{"low", context.interval->least(1)}, {"high", context.interval->most(1)}});
   }
+  // A copy: notes about these rows belong to this document alone.
   PredictionContext noted = context;
   if (std::string note = base_note(rows); !note.empty()) noted.notes.push_back(std::move(note));
   add_notes(noted, document);

@@ -19,6 +19,7 @@ Json optional_json(const std::optional<double>& number) {
   return number ? Json(*number) : Json();
 }
 
+// 0 stands for "not measured" in results.
 Json positive_json(double number) {
   return number > 0 ? Json(number) : Json();
 }
@@ -42,6 +43,7 @@ Json spread_json(const Spread& spread) {
   return json;
 }
 
+// A layer that stayed in float has no steps, so what concerns them is null.
 Json layer_json(const LayerResult& layer) {
   const bool int8 = !layer.kept_float;
   const auto known = [&](const Json& value) { return int8 ? value : Json(); };
@@ -196,6 +198,7 @@ void add_bits(const QuantizeResult& result, Document& document) {
   chart.series = {{"weights alone", Origin::kMeasured, {}},
                   {"weights and activations", Origin::kMeasured, {}}};
   for (const auto& row : result.bits) {
+    // 32 bits of activations mean floats.
     const bool alone = row.activation_bits == 32;
     table.add_row({count_cell(row.weight_bits),
                    alone ? Cell("float") : count_cell(row.activation_bits), top1_cell(row.top1),

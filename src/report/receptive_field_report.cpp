@@ -14,6 +14,7 @@ using analysis::LayerField;
 using analysis::StackField;
 
 // "7x7", or one number where all dimensions agree and `always_all` is false.
+// At least one dimension.
 template <typename Get>
 std::string per_dimension(const std::vector<Extent>& extents, bool always_all, Get get) {
   std::vector<std::string> parts;
@@ -32,6 +33,7 @@ std::vector<Cell> field_row(const LayerField& layer) {
           per_dimension(e, false, [](const Extent& x) { return x.center(); })};
 }
 
+// JSON has the size of the input where people read "whole input".
 Json field_json(const LayerField& layer, const std::vector<int64_t>& input) {
   Json json = Json::object({{"name", layer.name}, {"op", layer.op}});
   json["sees_input"] = layer.sees_input;
@@ -54,6 +56,7 @@ std::string square(int64_t size) {
 }
 
 // The formula for N equal filters at stride 1, with the numbers filled in.
+// Empty where kernels or strides differ, as the formula does not hold then.
 std::string formula(std::span<const StackField> layers) {
   const int64_t f = layers.front().kernel;
   const bool plain = std::all_of(layers.begin(), layers.end(), [&](const StackField& layer) {
@@ -64,6 +67,7 @@ std::string formula(std::span<const StackField> layers) {
   return fmt::format(": N*F - N + 1 = {}*{} - {} + 1 = {}", n, f, n, layers.back().size);
 }
 
+// What Simonyan and Zisserman (2014) argue: the stack has fewer weights and more non-linearities.
 std::string weights_text(std::span<const StackField> layers) {
   double stack = 0;
   for (const StackField& layer : layers) {
@@ -102,6 +106,7 @@ Document receptive_field_document(const analysis::FieldTable& table) {
   return document;
 }
 
+// At least one layer.
 Document stack_document(std::span<const StackField> layers) {
   Table rows({{"layer"}, {"kernel"}, {"stride"}, {"receptive field"}, {"jump"}});
   Json list = Json::array();

@@ -47,6 +47,8 @@ Run read_run(const std::filesystem::path& directory) {
   if (std::filesystem::exists(machine)) {
     run.machine = Json::parse(read_file(machine), machine.string());
   }
+  // Epochs have a train_loss, steps a loss; other lines, such as those of evaluations, are not
+  // shown.
   for (Json& line : runs::read_metrics(directory / "metrics.jsonl")) {
     if (line.find("train_loss") != nullptr) {
       run.epochs.push_back(std::move(line));
@@ -115,6 +117,7 @@ Chart step_chart(std::span<const Run> runs) {
               .caption = "Means over neighboring steps."};
   for (const Run& run : runs) {
     Series series{run.name, Origin::kMeasured, {}, run.name};
+    // At most kMostPoints means; what does not fill the last one is left out.
     const size_t stride = (run.steps.size() + kMostPoints - 1) / kMostPoints;
     for (size_t i = 0; i + stride <= run.steps.size() && stride > 0; i += stride) {
       double sum = 0;
@@ -133,6 +136,7 @@ Chart time_chart(std::span<const Run> runs) {
               .x = {.name = "seconds since the start"},
               .y = {.name = "top-1 %"}};
   for (const Run& run : runs) {
+    // One point is no curve.
     if (run.epochs.size() < 2) continue;
     Series series{run.name, Origin::kMeasured, {}, run.name};
     for (const Json& epoch : run.epochs) {
@@ -189,6 +193,7 @@ Table final_table(std::span<const Run> runs, Json& data) {
                column("time", Best::kLowest)});
   for (const Run& run : runs) {
     const bool whole = !run.epochs.empty();
+    // A run that has not finished an epoch shows its last step.
     const Json& last = whole ? run.epochs.back() : run.steps.back();
     const double loss = number(last, whole ? "train_loss" : "loss");
     double best = number(last, "test_top1");
@@ -238,6 +243,7 @@ Table differences(std::span<const Run> runs) {
 
 }  // namespace
 
+// Throws Error naming the folder that is no run.
 Document runs_document(std::span<const std::filesystem::path> directories,
                        const std::optional<Window>& window) {
   std::vector<Run> runs;
@@ -276,6 +282,7 @@ Document runs_document(std::span<const std::filesystem::path> directories,
       document.blocks.emplace_back(Paragraph{"None: these are repetitions."});
     }
   }
+  // Of the first run: pages have room for one; the others are in the data.
   document.blocks.emplace_back(
       Provenance{.command = {}, .configuration = runs[0].config, .machine = runs[0].machine});
   document.data =

@@ -58,6 +58,7 @@ Json policy_json(const schedule::SimulationResult& result, const schedule::Summa
                        {"jobs", std::move(jobs)}});
 }
 
+// The distribution function: a curve further left is better at every percentile.
 Chart distribution(std::span<const schedule::SimulationResult> results) {
   Chart chart{.kind = ChartKind::kLine,
               .title = "Share of jobs done within a time",
@@ -69,6 +70,7 @@ Chart distribution(std::span<const schedule::SimulationResult> results) {
       times.push_back(job.completion_time() / 3600);
     std::sort(times.begin(), times.end());
     Series series{.name = result.policy, .points = {}};
+    // About a hundred points: a page need not carry a million.
     const size_t every = std::max<size_t>(1, times.size() / 100);
     for (size_t i = 0; i < times.size(); i += every) {
       series.points.push_back(
@@ -79,6 +81,7 @@ Chart distribution(std::span<const schedule::SimulationResult> results) {
   return chart;
 }
 
+// The first jobs of the first policy: enough to see how it shares.
 Chart gantt(const schedule::SimulationResult& result) {
   Chart chart{.kind = ChartKind::kTimeline,
               .title = "Who ran when, under " + result.policy,
@@ -103,6 +106,7 @@ Chart gantt(const schedule::SimulationResult& result) {
            .label = fmt::format("{} servers, {} workers", span.servers, span.workers)});
     }
   }
+  // What runs is drawn first, so it has the first color.
   chart.series = {std::move(runs), std::move(waits)};
   if (lanes < result.jobs.size()) chart.caption = fmt::format("The first {} jobs.", lanes);
   return chart;
@@ -133,6 +137,7 @@ Table policy_table(std::span<const schedule::SimulationResult> results,
 
 }  // namespace
 
+// `results` in the order asked for, at least one.
 Document schedule_document(const ScheduleContext& context,
                            std::span<const schedule::SimulationResult> results) {
   Document document;
@@ -148,6 +153,7 @@ Document schedule_document(const ScheduleContext& context,
                                 {"cluster", context.cluster},
                                 {"policies", std::move(policies)}});
   document.blocks.emplace_back(policy_table(results, summaries));
+  // Ratios to the best say more than the hours, which depend on the workload.
   const auto best =
       std::min_element(summaries.begin(), summaries.end(),
                        [](const auto& a, const auto& b) { return a.average < b.average; });
@@ -166,6 +172,7 @@ Document schedule_document(const ScheduleContext& context,
   return document;
 }
 
+// `rows` have one number for each of `errors`.
 void add_sensitivity(Document& document, std::span<const double> errors,
                      std::span<const Sensitivity> rows) {
   document.blocks.emplace_back(Heading{"Wrong estimates"});

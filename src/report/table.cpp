@@ -18,6 +18,7 @@ bool starts_character(char c) {
   return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
 }
 
+// RFC 4180.
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -35,10 +36,12 @@ std::string without_bars(const std::string& text) {
 
 }  // namespace
 
+// Columns on a terminal, taking every character for one column wide.
 size_t width_of(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), starts_character));
 }
 
+// Where `text` can be cut without splitting a character.
 size_t byte_after(std::string_view text, size_t count) {
   size_t at = 0;
   for (; at < text.size(); ++at) {
@@ -87,10 +90,12 @@ void Table::add_struck_row(std::vector<Cell> cells) {
   add_row(std::move(cells));
 }
 
+// An empty row; all writers take it for a line.
 void Table::add_rule() {
   rows_.emplace_back();
 }
 
+// The first and the last rows. Marks of best are dropped, since the best may be left out.
 Table Table::ends(size_t each) const {
   TY_CHECK(rows_.size() > 2 * each, "{} rows are not more than twice {}", rows_.size(), each);
   std::vector<Column> columns = columns_;
@@ -109,6 +114,7 @@ std::vector<bool> Table::best_rows(size_t column) const {
   std::vector<bool> best(rows_.size(), false);
   const Best wanted = columns_[column].best;
   if (wanted == Best::kNone) return best;
+  // By the raw number, so units and rounding of the text do not matter; texts are skipped.
   std::vector<std::pair<double, size_t>> numbers;
   for (size_t r = 0; r < rows_.size(); ++r) {
     if (rows_[r].empty() || struck_.contains(r)) continue;
@@ -128,6 +134,7 @@ std::vector<bool> Table::best_rows(size_t column) const {
   return best;
 }
 
+// In columns first, because what is best is a matter of a column.
 std::vector<std::vector<std::string>> Table::marked(std::string_view before,
                                                     std::string_view after) const {
   std::vector<std::vector<std::string>> texts(rows_.size());
@@ -161,6 +168,7 @@ std::string Table::to_markdown() const {
   return out;
 }
 
+// Raw numbers under the keys of columns: for programs, so neither units nor marks.
 std::string Table::to_csv() const {
   std::string out;
   const auto line = [&](const auto& field, size_t count) {
@@ -177,6 +185,7 @@ std::string Table::to_csv() const {
   return out;
 }
 
+// Every text is escaped: names come from models and files of others.
 std::string Table::to_html(std::string_view caption) const {
   std::string out = "<div class=\"scroll\" tabindex=\"0\"><table>\n";
   if (!caption.empty()) out += "<caption>" + html_escaped(caption) + "</caption>\n";

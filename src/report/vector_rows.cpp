@@ -21,6 +21,7 @@ Json vector_row_json(const VectorRow& row) {
   const auto ms = [](double seconds) { return Json(seconds * 1e3); };
   Json samples = Json::array();
   for (const double sample : t.kernel_s) samples.push_back(sample * 1e3);
+  // The share is set to null below if there is no limit; this only keeps the division defined.
   const double limit = row.limit_bytes_per_s > 0 ? row.limit_bytes_per_s : 1;
   Json json = Json::object({{"device", row.device},
                             {"operation", device::vector_op_name(row.what.op)},
@@ -47,6 +48,7 @@ Json vector_row_json(const VectorRow& row) {
                             {"measured_elements", row.measured_elements}});
   if (row.limit_bytes_per_s <= 0) json["share_of_peak"] = nullptr;
   if (row.what.sharing.empty()) json["sharing"] = nullptr;
+  // What was predicted has no allocation and was not run, so there is nothing to verify.
   if (row.origin == VectorOrigin::kPredicted) {
     for (const char* key : {"alloc_ms", "first_touch_ms", "first_kernel_ms", "kernel_spread_ms",
                             "free_ms", "verified"}) {
@@ -80,6 +82,7 @@ Table vector_table(std::span<const VectorRow> rows) {
                {"of limit"},
                {"origin", Align::kLeft},
                {"result", Align::kLeft}});
+  // A rule between blocks of one operation and size, which are what is compared.
   const VectorRow* previous = nullptr;
   for (const VectorRow& row : rows) {
     if (previous != nullptr &&
@@ -119,6 +122,7 @@ Chart vector_chart(std::span<const VectorRow> rows, device::VectorOp op,
     const Origin origin = chart_origin(row.origin);
     const auto same = [&](const Series& s) { return s.name == name && s.origin == origin; };
     auto series = std::find_if(chart.series.begin(), chart.series.end(), same);
+    // Measured and predicted points of one device are two series: they are drawn unlike.
     if (series == chart.series.end()) series = chart.series.insert(series, {name, origin, {}});
     series->points.push_back({static_cast<double>(row.what.elements), row.total_s() * 1e3});
   }
