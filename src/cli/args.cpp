@@ -15,6 +15,7 @@
 
 namespace trainyard::cli {
 
+// CLI11 stays behind this class: it takes long to compile, and only this file includes it.
 struct Args::Impl {
   explicit Impl(std::string_view summary) : app(std::string(summary)) {}
 
@@ -31,6 +32,7 @@ struct Args::Impl {
   void check_own_flags() const;
 };
 
+// After parsing, when the action is known.
 void Args::Impl::check_own_flags() const {
   for (const OwnFlags& own : own_flags) {
     const std::string asked = action();
@@ -69,6 +71,7 @@ template <typename Number>
 Number number_of(std::string_view text, const std::string& name) {
   constexpr bool kWhole = std::is_integral_v<Number>;
   Number number = 0;
+  // from_chars takes all of the text or fails, but knows no plus sign.
   const std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
   const char* const end = digits.data() + digits.size();
   const auto result = std::from_chars(digits.data(), end, number);
@@ -118,6 +121,7 @@ CLI::Option* add_number(CLI::App& app, const std::string& flag, const std::strin
 template <typename Number>
 void add_list(CLI::App& app, const std::string& flag, std::vector<Number>& target,
               const std::string& help) {
+  // The default as it would be typed.
   std::vector<std::string> words;
   for (const Number number : target) words.push_back(fmt::format("{}", number));
   CLI::Option* option = app.add_option_function<std::string>(
@@ -193,9 +197,11 @@ void Args::option(const std::string& flag, std::vector<double>& target, const st
 
 void Args::repeated(const std::string& flag, std::vector<std::string>& target,
                     const std::string& help) {
+  // One value per flag, so that a positional behind it is not taken for another value.
   impl_->app.add_option(flag, target, help)->take_all()->allow_extra_args(false)->check(kNotEmpty);
 }
 
+// The list is in the error, as people do not ask for help after a typing error.
 void Args::choice(const std::string& flag, std::string& target,
                   const std::vector<std::string>& choices, const std::string& help) {
   const auto known = [choices, flag](const std::string& word) -> std::string {
@@ -228,6 +234,7 @@ void Args::format(report::Format& target, bool notebooks) {
                             : "text|md|csv|json|html|bundle");
   impl_->app.add_flag_callback(
       "--json", [&target] { target.kind = report::Format::kJson; }, "The same as --format json");
+  // --html FILE is a format and a place at once; the caller writes the file.
   const auto write = [this, &target](const std::string& file) {
     target.kind = report::Format::kHtml;
     impl_->html_file = file;
@@ -273,6 +280,7 @@ bool Args::parse(std::span<const std::string> arguments) {
                 did_you_mean(extra, flags()), impl_->command);
   } catch (const CLI::ArgumentMismatch& problem) {
     const std::string what = problem.what();
+    // CLI11 tells one case from others only by its words.
     if (what.find("At Most 1") == std::string::npos) throw_error("{}: {}", impl_->command, what);
     throw_error("{}: {} is given more than once. See 'trainyard {} --help'", impl_->command,
                 what.substr(0, what.find(':')), impl_->command);
@@ -282,10 +290,12 @@ bool Args::parse(std::span<const std::string> arguments) {
                 what.ends_with('?') || what.ends_with('.') ? "" : ".", impl_->command);
   }
   impl_->check_own_flags();
+  // The command line stands in every report, quoted so that it can be pasted into a shell.
   if (impl_->format != nullptr) {
     impl_->format->command = "trainyard " + impl_->command;
     for (const std::string& word : arguments) impl_->format->command += " " + shell_word(word);
   }
+  // Long names without dashes, as settings have them.
   if (impl_->given != nullptr) {
     for (const CLI::Option* option : impl_->app.get_options()) {
       if (option->count() == 0) continue;

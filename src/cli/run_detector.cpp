@@ -28,6 +28,7 @@ constexpr int64_t kSheetSide = 480;
 // NAME= may stand before a picture, as for other networks.
 std::string file_of(const std::string& input) {
   const size_t equals = input.find('=');
+  // A file whose name has an equals sign in it is taken as it is.
   return equals == std::string::npos || fs::exists(input) ? input : input.substr(equals + 1);
 }
 
@@ -40,6 +41,7 @@ std::vector<std::string> picture_files(const std::vector<std::string>& inputs) {
       continue;
     }
     std::vector<std::string> inside;
+    // Only the folder itself, in the order of names, so that results can be compared between runs.
     for (const auto& entry : fs::directory_iterator(file)) {
       if (is_picture_file(entry.path().string())) inside.push_back(entry.path().string());
     }
@@ -61,9 +63,11 @@ class Detector {
                "the input is {}; a picture fills f32[1,3,height,width] (--batch 1)",
                input.to_string());
     const auto steps = metadata.find(onnx_io::kStepsKey);
+    // Exported networks carry their steps; others get what SSD usually takes.
     steps_ = steps != metadata.end() ? steps->second : detect::default_steps(input[2]);
     const auto picture = metadata.find(onnx_io::kPictureKey);
     picture_ = data::parse_picture_shape(picture != metadata.end() ? picture->second : "3x?x?");
+    // A detector without decoding gets it now; one that was exported with boxes has it.
     if (detect::is_detector(graph)) detect::detect_outputs(graph, detect::shapes_of(metadata), {});
     context_.emplace(runtime::compile(std::move(graph), options));
   }
@@ -86,6 +90,7 @@ data::Image sheet_of(std::vector<data::Image>& images) {
   if (images.size() == 1) return std::move(images[0]);
   int64_t columns = 1;
   const auto count = static_cast<int64_t>(images.size());
+  // The smallest square that holds all.
   while (columns * columns < count) ++columns;
   data::Sheet sheet((count + columns - 1) / columns, columns, {3, kSheetSide, kSheetSide});
   data::Pixels room;
@@ -138,6 +143,7 @@ report::Document run_detector(Graph graph, const onnx_io::Metadata& metadata,
   double seconds = 0;
   for (const std::string& file : files) {
     data::Image image = data::read_image(file);
+    // Preprocessing counts, reading and decoding the file do not.
     const Stopwatch watch;
     std::vector<detect::FoundObject> objects = detector.run(image, request.threshold);
     seconds += watch.seconds();
@@ -151,6 +157,7 @@ report::Document run_detector(Graph graph, const onnx_io::Metadata& metadata,
       detections.push_back(object_json(object, request.labels, file));
     }
     if (request.draw.empty()) continue;
+    // Boxes shrink with the picture, before they are drawn, so that lines and letters stay legible.
     if (files.size() > 1) detect::shrink_with_objects(image, objects, kSheetSide);
     detect::draw_objects(image, objects, request.labels);
     images.push_back(std::move(image));

@@ -73,6 +73,7 @@ void check(const AllreduceOptions& options) {
   parse_algorithms(options.algorithm);
 }
 
+// Every rank runs this; only rank 0 prints.
 int run_rank_allreduce(const AllreduceOptions& options, std::ostream& out) {
   return dist::run_as_mpi_rank([&](dist::Communicator& comm) {
     if (options.given.contains("workers")) {
@@ -92,6 +93,7 @@ int run_rank_allreduce(const AllreduceOptions& options, std::ostream& out) {
   });
 }
 
+// A job for each number of ranks, whose JSON comes back on standard output.
 int run_jobs_allreduce(const AllreduceOptions& options, std::ostream& out) {
   Json data = Json::object({{"rows", Json::array()}, {"fabrics", Json::array()}});
   for (const int64_t workers : options.workers) {

@@ -81,6 +81,7 @@ void add_phases(report::Document& document, const train::PhaseSeconds& phases, d
   document.blocks.emplace_back(std::move(table));
 }
 
+// By the nodes that are run, which fusion may have changed.
 double flops_of(const runtime::Executable& executable) {
   double flops = 0;
   for (const runtime::StepInfo& step : executable.steps()) {
@@ -147,6 +148,7 @@ int bench_command(const BenchFlags& flags, std::ostream& out) {
   const measure::Measured measured = measure(flags, std::move(graph), device);
   const runtime::Executable& executable = measured.executable;
   const runtime::Timing& timing = measured.timing;
+  // Before the peak is measured, whose buffers would count too.
   const int64_t memory = runtime::peak_memory_bytes();
   const runtime::MachinePeak peak = runtime::measure_peak(executable.threads());
   if (!flags.trace.empty()) write_file(flags.trace, measured.profile.trace_json());

@@ -27,6 +27,7 @@ struct CalibrateOptions {
   report::Format format = report::Format::kText;
 };
 
+// The folder is made before anything is measured, so that a minute of measuring is not lost.
 std::filesystem::path target(const CalibrateOptions& options, std::string_view device) {
   if (!options.output.empty()) return options.output;
   const std::filesystem::path folder = predict::user_catalog_folder();
@@ -81,6 +82,7 @@ int calibrate_command(const CalibrateOptions& options, std::ostream& out) {
   measure::CalibrationOptions calibration;
   calibration.threads = resolve_threads(options.threads);
   calibration.seconds = options.seconds;
+  // Too few samples for a profile; tests use it.
   if (options.quick) calibration.graphs = measure::quick_calibration_graphs();
   if (options.quick) calibration.seconds = std::min(options.seconds, 0.2);
   const std::filesystem::path path =

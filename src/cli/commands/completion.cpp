@@ -14,6 +14,8 @@
 namespace trainyard::cli {
 namespace {
 
+// Completes for bash, and for zsh by bashcompinit. Lists are filled in, so that no command has to
+// be started while one types.
 constexpr const char* kScript = R"SH(# Completion of trainyard: eval "$(trainyard completion bash)"
 _trainyard() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} flags words=''
@@ -70,6 +72,7 @@ std::vector<std::string> words_of(std::string_view command) {
   return words;
 }
 
+// Set up like a real call, but never run.
 std::string flags_of(const Command& command) {
   Args args(command.name, command.summary, command.examples);
   const Runner unused = command.setup(args);

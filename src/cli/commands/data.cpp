@@ -64,6 +64,7 @@ std::vector<std::string> write_class_pictures(const DataFlags& flags, const data
     std::vector<int64_t> labels;
     for (const data::Box& box : target.boxes) labels.push_back(box.label);
     if (set.target_kind() == data::TargetKind::kClass) labels.push_back(target.label);
+    // A picture is written for the first class that still needs one, so none is written twice.
     const auto needed = std::find_if(labels.begin(), labels.end(), [&](int64_t label) {
       return written[static_cast<size_t>(label)] < wanted;
     });
@@ -87,6 +88,7 @@ void write_class_sheet(const DataFlags& flags, const data::Dataset& set,
   data::Pixels room;
   for (int64_t i = 0; i < set.size(); ++i) {
     const auto label = static_cast<size_t>(set.label(i));
+    // Evenly over the samples of a class: sets are often sorted, and the first ones alike.
     const int64_t shown = std::min(columns, statistics.class_counts[label]);
     if (placed[label] == shown ||
         met[label]++ != placed[label] * statistics.class_counts[label] / shown) {
@@ -150,6 +152,7 @@ Json inspect_json(const data::Dataset& set, const data::Statistics& statistics) 
        {"unreadable", Json::array_of(statistics.unreadable)}});
 }
 
+// Opens and reads every sample, which also finds those that cannot be read.
 int inspect(const DataFlags& flags, std::ostream& out) {
   TY_REQUIRE(flags.augment.empty() && flags.output.empty() && !flags.samples && !flags.draws &&
                  !flags.seed && !flags.copies,
@@ -237,6 +240,7 @@ int show(const DataFlags& flags, std::ostream& out) {
   data::Pixels drawn;
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t column = 0; column < columns; ++column) {
+      // Columns are epochs, or copies within one: what changes from draw to draw in training.
       const data::Draw draw{.seed = static_cast<uint64_t>(flags.seed.value_or(1)),
                             .epoch = flags.copies ? 0 : column,
                             .sample = row * set->size() / rows,
@@ -264,6 +268,7 @@ int show(const DataFlags& flags, std::ostream& out) {
                                 {"samples", rows},
                                 {"draws", columns},
                                 {"output", flags.output}});
+  // Pictures are part of a page; texts and tables have no room for them.
   if (flags.format == report::Format::kHtml || flags.format == report::Format::kBundle) {
     document.blocks.emplace_back(report::Picture{png, flags.output});
   }

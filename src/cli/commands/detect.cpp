@@ -42,6 +42,7 @@ int score(const DetectFlags& flags, std::ostream& out) {
   const detect::TruthFile truth = detect::read_truths(flags.truth, numbers);
   const std::vector<detect::Detection> detections =
       detect::read_detections(flags.detections, truth, numbers);
+  // VOC's kit counts the last pixel (+1), COCO takes coordinates as continuous.
   const bool pixels = flags.areas == "pixels" || (flags.areas == "auto" && truth.format != "coco");
   const DetectionReport request{
       .metric = flags.metric,
@@ -55,6 +56,7 @@ int score(const DetectFlags& flags, std::ostream& out) {
   return 0;
 }
 
+// Both lists have kShapesPerPosition shapes for each map, in the same order.
 report::Table shape_table(const detect::PriorFit& fit, size_t maps) {
   report::Table table(
       {{"map"}, {"shape"}, {"SSD's width"}, {"height"}, {"fitted width"}, {"height"}});
@@ -69,6 +71,7 @@ report::Table shape_table(const detect::PriorFit& fit, size_t maps) {
   return table;
 }
 
+// The same sides as ssd300 networks take.
 int priors(const DetectFlags& flags, std::ostream& out) {
   TY_REQUIRE(!flags.data.empty(), "say for which objects, as --data voc:DIR");
   constexpr int64_t kLeastImage = 64;

@@ -43,6 +43,7 @@ std::string_view health_name(Health health) {
   return "";
 }
 
+// As a shell would find it.
 std::optional<std::string> on_path(const std::string& program) {
   const char* path = std::getenv("PATH");
   for (const std::string& folder : split(path != nullptr ? path : "", ':')) {
@@ -52,6 +53,7 @@ std::optional<std::string> on_path(const std::string& program) {
   return {};
 }
 
+// By what the processor can do, not by its name.
 Finding processor() {
   Finding finding{.what = "processor", .found = machine_facts().at("processor").as_string()};
 #if defined(__x86_64__)
@@ -142,6 +144,7 @@ Finding accelerator(const device::DeviceList& list, device::Backend backend,
 }
 
 int doctor_command(const report::Format& format, std::ostream& out) {
+  // Once, as it opens the drivers of all devices.
   const device::DeviceList devices = device::list_devices();
   const std::vector<Finding> findings = {
       processor(),

@@ -43,6 +43,7 @@ class Progress {
   Stopwatch last_;
 };
 
+// Weights above a limit go to a file beside the model, which counts too.
 report::Document document_of_export(const std::string& path, const Graph& graph, double seconds) {
   std::vector<std::string> files = {path};
   if (const std::string data = path + ".data"; std::filesystem::exists(data)) files.push_back(data);
@@ -82,6 +83,7 @@ int export_command(const ExportArguments& options, std::ostream& out) {
     settings.metadata =
         detect::prepare_export(graph, settings.metadata, options.raw, options.boxes);
   } else {
+    // A flag that would have no effect is refused: who gives it takes the network for a detector.
     for (const std::string flag : {"raw", "score", "iou", "most"}) {
       TY_REQUIRE(!options.given.contains(flag), "--{} is for detectors, which {} is not", flag,
                  options.model.text());

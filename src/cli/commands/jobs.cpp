@@ -43,6 +43,7 @@ jobs::Job load_job(const JobFlags& flags, std::vector<std::string>& warnings) {
   return job;
 }
 
+// `fallback` if nobody said where to.
 std::vector<jobs::Rendering> render_all(const JobFlags& flags, const jobs::Job& job,
                                         const std::vector<std::string>& fallback) {
   std::vector<jobs::Rendering> renderings;
@@ -62,6 +63,7 @@ report::Document jobs_render(const JobFlags& flags) {
   return report::rendering_document(renderings, paths, warnings);
 }
 
+// Exit code 2 for what the platform would refuse, so that scripts can test for it.
 int jobs_check(const JobFlags& flags, std::ostream& out) {
   const jobs::CheckResult result =
       jobs::check_job_file(jobs::open_job_file(flags.file, flags.kind));
@@ -85,6 +87,7 @@ report::Document jobs_import(const JobFlags& flags) {
 report::Document jobs_plan(const JobFlags& flags) {
   std::vector<std::string> warnings;
   const jobs::Job job = load_job(flags, warnings);
+  // Networks are built by need: a plan may come from --hours alone.
   const jobs::PlanOptions options{
       .graphs = [](const std::string& name) { return network::load({.model = name, .batch = 1}); },
       .hours = flags.hours,
@@ -110,6 +113,7 @@ report::Document jobs_platforms(const JobFlags& flags) {
   return report::platforms_document(only);
 }
 
+// Only "new" writes two files; the schema lies beside the job, where the example refers to it.
 report::Document jobs_new(const JobFlags& flags) {
   report::Document document;
   const std::string text(jobs::embedded_file("example.yaml"));
@@ -164,6 +168,7 @@ const JobAction& find_job_action(const std::string& name) {
   throw_error("jobs: '{}' is not one of {}.{}", name, join(names, ", "), did_you_mean(name, names));
 }
 
+// By a table, as the same flag belongs to several actions.
 int jobs_command(const JobFlags& flags, std::ostream& out) {
   const JobAction& action = find_job_action(flags.action);
   for (const std::string flag : {"to", "output", "as", "hours", "link", "catalog"}) {

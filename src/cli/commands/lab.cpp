@@ -29,6 +29,7 @@ struct LabFlags {
   report::Format format = report::Format::kText;
 };
 
+// All labs are loaded, which also checks them.
 report::Document list_document() {
   report::Document document;
   document.title = "Labs";
@@ -77,6 +78,7 @@ report::Document show_document(const LabFlags& flags, const lab::Lab& lab) {
                           {"command", report::Align::kLeft},
                           {"done", report::Align::kLeft}});
   const std::filesystem::path directory = directory_of(flags, lab);
+  // What is done is told by files, so a lab that was stopped goes on where it was.
   for (const lab::Cell& cell : lab::cells_of(lab, flags.choices, directory)) {
     std::vector<std::string> words = {"trainyard"};
     for (const std::string& word : cell.words) words.push_back(shell_word(word));
@@ -91,6 +93,7 @@ report::Document show_document(const LabFlags& flags, const lab::Lab& lab) {
 
 // Runs what is not there yet, and writes the page.
 report::Document make_report(const LabFlags& flags, const lab::Lab& lab) {
+  // Ctrl-C ends a lab between two commands; results so far stay.
   const StopSignals signals;
   const std::filesystem::path directory = directory_of(flags, lab);
   lab::cells_of(lab, flags.choices, directory);  // what is wrong is said before a folder is made
@@ -102,11 +105,14 @@ report::Document make_report(const LabFlags& flags, const lab::Lab& lab) {
                   .log = &std::cerr,
                   .terminal = isatty(STDERR_FILENO) != 0,
                   .should_stop = [&] { return signals.requested(); }};
+  // Each command is a process of its own, so that one that fails or leaks does not take the others
+  // along.
   run.command = [&](std::span<const std::string> words, const auto& tick) {
     return lab::run_this_program(words, directory / "log.txt", tick);
   };
   const Json data = lab::run_cells(run);
   report::Document document = lab::lab_document(lab, data, flags.format.command);
+  // Always written, whatever is printed: it is what a lab is for.
   write_file(directory / "report.html", report::render(document, report::Format::kHtml));
   return document;
 }

@@ -16,6 +16,7 @@ struct Entry {
   analysis::Figures figures;
 };
 
+// Built in full for its figures: a table of numbers that are written down could be wrong.
 Entry entry_of(std::string_view name) {
   Graph graph = models::build_model(name);
   const analysis::Figures figures = analysis::analyze_layers(graph).totals;
@@ -31,6 +32,7 @@ std::string citation(const models::Paper& paper) {
   return text + ", " + std::string(paper.where.substr(0, paper.where.find(", arXiv")));
 }
 
+// Which flags of a network have an effect on this one.
 std::vector<std::string> honoured_options(const models::ModelDef& model) {
   std::vector<std::string> options;
   if (model.classes != 0) options.emplace_back("classes");

@@ -42,6 +42,7 @@ struct OptimusOptions {
   report::Format format = report::Format::kText;
 };
 
+// Depth 0: not known.
 schedule::DepthCurve load_curve(const std::string& name) {
   if (name.starts_with(schedule::kPublished)) {
     return schedule::published_curve(name.substr(schedule::kPublished.size()));
@@ -49,6 +50,7 @@ schedule::DepthCurve load_curve(const std::string& name) {
   return {0, schedule::read_curve(name)};
 }
 
+// Convergence is that of the last stage: earlier ones ended when the rate fell.
 report::LossReport fit_report(const OptimusOptions& options, schedule::Curve curve) {
   report::LossReport made;
   made.fit = schedule::fit_curve(curve);
@@ -106,6 +108,7 @@ schedule::PublishedSpeeds predicted_speeds(const OptimusOptions& options) {
   request.network = &networks.get(options.network);
   request.device = &catalog.device(options.device);
   request.stack = &catalog.default_stack(*request.device);
+  // Optimus' batch is that of all workers together.
   request.scaling = predict::Scaling::kStrong;
   request.batch = static_cast<int64_t>(options.batch);
   request.cluster.per_host = 1;
@@ -170,6 +173,7 @@ report::SpeedReport speed_report(const OptimusOptions& options,
     p = std::max(p, point.servers);
     w = std::max(w, point.workers);
   }
+  // Searching is quadratic in the range, so it ends at 32.
   made.next =
       schedule::pairs_to_measure(form, speeds.batch, made.points, std::min<int64_t>(p, 32),
                                  std::min<int64_t>(w, 32), static_cast<size_t>(options.next));
@@ -209,6 +213,7 @@ int time_command(const OptimusOptions& options, std::ostream& out) {
     made.goal = fmt::format("Convergence of {} at {} {:g}", loss.curve.name, loss.curve.unit, k);
     made.question.steps_error = last.tail_mape;
   }
+  // Curves by epoch need the length of an epoch; those by step have it.
   made.question.steps = loss.curve.unit == "epoch" ? k * options.epoch_steps : k;
   made.question.speed_error = speed.mape;
   made.question.servers = parse_counts(options.servers, "--servers");

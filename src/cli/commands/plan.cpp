@@ -61,6 +61,8 @@ double parse_duration(const std::string& text) {
       text, kLongestDeadline / 86400);
 }
 
+// Either epochs, or an accuracy and a curve that tells the epochs; both together would contradict
+// each other.
 void set_epochs(const PlanOptions& options, schedule::PlanQuestion& question) {
   if (options.target == 0) {
     TY_REQUIRE(options.epochs > 0,
@@ -117,6 +119,7 @@ int plan_command(const PlanOptions& options, std::ostream& out) {
   question.most_batch = options.most_batch;
   question.link = options.link;
   question.error = options.error;
+  // Before the clock starts, so that building the network is not counted as planning.
   networks.get(question.model);
   const Stopwatch watch;
   const schedule::Plan plan = schedule::make_plan(question, catalog, networks);

@@ -43,6 +43,7 @@ struct PredictOptions {
   report::Format format = report::Format::kText;
 };
 
+// A price given wins; without one costs are not shown as 0 but as unknown.
 void price_request(const PredictOptions& options, const predict::Catalog& catalog,
                    predict::Request& request, std::vector<std::string>& notes) {
   if (options.price) {
@@ -61,6 +62,7 @@ void price_request(const PredictOptions& options, const predict::Catalog& catalo
                               price->per_device(), price->cloud, price->instance, price->date));
 }
 
+// Checks what only the flags can tell; predict::check does the rest.
 predict::Request make_request(const PredictOptions& options, const predict::Catalog& catalog,
                               std::vector<std::string>& notes) {
   predict::Request request;
@@ -151,6 +153,7 @@ void describe(const PredictOptions& options, const predict::Request& request,
   }
 }
 
+// Intervals are of the fitted model: neither PALEO nor a machine that was measured has one.
 void find_interval(const predict::Catalog& catalog, const predict::Request& request,
                    report::PredictionContext& context) {
   if (request.model == predict::Model::kPaleo || request.stack->measured != nullptr) return;
@@ -169,6 +172,7 @@ int predict_command(const PredictOptions& options, std::ostream& out) {
   const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
   report::PredictionContext context;
   predict::Request request = make_request(options, catalog, context.notes);
+  // Loaded by need: PALEO and the roofline want different profiles of one network.
   predict::Networks networks([&](const std::string& name) { return options.network.load(name); });
   request.network = &networks.get(options.network.text());
   context.network = options.network.text();

@@ -79,6 +79,7 @@ quant::Settings settings_of(const QuantizeFlags& flags) {
   settings.weight_range = weight_range_from_name(flags.weight_range);
   settings.integer_operators = flags.form == "qlinear";
   settings.keep_slow_layers = flags.prefer == "speed";
+  // A drop can only be bounded by knowing which layers cause it.
   settings.sensitivity = settings.sensitivity || settings.max_drop.has_value();
   settings.threads = resolve_threads(flags.threads);
   settings.seed = static_cast<uint64_t>(flags.seed);
@@ -91,6 +92,7 @@ int64_t weight_bytes(const Graph& graph) {
   return bytes;
 }
 
+// Weights may lie in a file beside the model (external data).
 int64_t file_bytes(const std::filesystem::path& path) {
   auto bytes = static_cast<int64_t>(std::filesystem::file_size(path));
   const std::filesystem::path data = path.string() + ".data";
@@ -100,6 +102,7 @@ int64_t file_bytes(const std::filesystem::path& path) {
 }
 
 // Where pictures come from, and the network that takes them.
+// Loaders refer to the sets and pictures to the loaders, so they live together.
 struct Prepared {
   std::unique_ptr<data::Dataset> training;
   std::unique_ptr<data::Dataset> test;
@@ -110,6 +113,7 @@ struct Prepared {
   quant::Pictures pictures;
 };
 
+// Without data the ranges come from batch normalization, and nothing is tested.
 Prepared open_pictures(const QuantizeFlags& flags) {
   const JudgedNetwork& network = flags.network;
   Prepared p;
@@ -134,6 +138,7 @@ Prepared open_pictures(const QuantizeFlags& flags) {
                                  .seed = static_cast<uint64_t>(flags.seed),
                                  .augmentations = steps});
   };
+  // Shuffled, as sets are often sorted by class; the test set need not be.
   p.calibration_loader = loader(*p.training, true);
   p.test_loader = loader(*p.test, false);
   network.require_fit(p.graph, p.calibration_loader->augmentations());
@@ -142,6 +147,7 @@ Prepared open_pictures(const QuantizeFlags& flags) {
     p.pictures.test = p.test_loader.get();
   }
   if (p.test->target_kind() == data::TargetKind::kClass) p.pictures.classes = p.test->num_classes();
+  // Who runs the file later finds the steps in it, as 'run' and 'serve' do.
   if (!p.metadata.contains(onnx_io::kStepsKey)) {
     p.metadata[onnx_io::kStepsKey] = steps;
     p.metadata[onnx_io::kPictureKey] = p.training->shape().to_string();
@@ -191,6 +197,7 @@ void time_networks(const QuantizeFlags& flags, Graph one, quant::QuantizeResult&
   }
 }
 
+// Timed at batch 1 whatever batch was calibrated with.
 Graph network_of_one(const QuantizeFlags& flags, const Prepared& p) {
   if (flags.network.data.empty()) return p.graph;
   JudgedNetwork one = flags.network;
@@ -203,6 +210,7 @@ int quantize_command(const QuantizeFlags& flags, std::ostream& out) {
   Prepared p = open_pictures(flags);
   report::Document notes;
   add_weights_notice(notes, p.graph);
+  // Bytes are compared like with like: files, or weights where there is no file.
   const bool from_file = network::is_path(flags.network.model) && flags.network.weights.empty();
   const int64_t float_bytes =
       from_file ? file_bytes(network::model_file(flags.network.model)) : weight_bytes(p.graph);

@@ -52,6 +52,7 @@ void check_options(const ScaleOptions& options) {
     TY_REQUIRE(1 <= workers && workers <= kScaleMostWorkers, "--workers: {} is not in 1..{}",
                workers, kScaleMostWorkers);
   }
+  // 0 would mean all cores, shared by workers; a comparison over workers needs a fixed number.
   TY_REQUIRE(options.config.threads >= 1, "--threads is {}, expected 1 or more",
              options.config.threads);
   train::check(options.config);
@@ -76,6 +77,7 @@ int run_rank_scale(const ScaleOptions& options, std::ostream& out) {
     int64_t gradient_bytes = 0;
     for (const int64_t batch : options.batches) {
       train::TrainConfig config = options.config;
+      // --batches are per worker, the configuration's batch is that of all.
       config.batch = batch * comm.size();
       const Graph model = train::build_training_network(config, *training, batch);
       const measure::ScalePoint point =
@@ -90,6 +92,7 @@ int run_rank_scale(const ScaleOptions& options, std::ostream& out) {
     Json data = Json::object();
     data["points"] = std::move(points);
     data["images"] = training->size();
+    // Sums of the size that this network has, to explain the times above.
     if (comm.size() > 1) {
       dist::Collectives collectives(comm);
       const auto all = dist::all_reduces();
@@ -103,6 +106,8 @@ int run_rank_scale(const ScaleOptions& options, std::ostream& out) {
 
 // --- the jobs
 
+// Runs this program again as `workers` ranks. Only settings that change the time of a step are
+// passed on.
 Json run_job(const ScaleOptions& options, int64_t workers, const std::vector<int64_t>& batches,
              int64_t steps) {
   train::TrainConfig config = options.config;
@@ -135,6 +140,7 @@ int64_t largest_planned(const std::function<int64_t(int64_t)>& planned, int64_t 
   int64_t fits = 0;
   int64_t too_many = 1;
   // An epoch must hold at least one batch.
+  // Doubling, then bisection: planning is cheap beside running.
   while (too_many <= images && planned(too_many) <= bytes) {
     fits = too_many;
     too_many *= 2;
@@ -171,6 +177,7 @@ report::LargestBatch find_largest(const ScaleOptions& options, const data::Datas
   return largest;
 }
 
+// Predictions are shown where there is a device for them; without one the measurement stands alone.
 void predict_steps(const ScaleOptions& options, const data::Dataset& training,
                    report::ScaleReport& report) {
   const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
@@ -180,6 +187,7 @@ void predict_steps(const ScaleOptions& options, const data::Dataset& training,
                         [&](const predict::Device& device) { return device.id == id; });
   };
   auto found = find(options.device);
+  // A profile for as many threads as a worker has, if there is one.
   if (options.device == predict::kThisMachine) {
     const auto fits = find(predict::this_machine(report.threads, kernels::available_cores()));
     if (fits != devices.end()) found = fits;
@@ -204,6 +212,7 @@ void predict_steps(const ScaleOptions& options, const data::Dataset& training,
   request.stack = &catalog.default_stack(*found);
   request.network = &networks.get(options.config.model);
   request.workers = options.workers;
+  // All workers are on this machine.
   request.cluster.per_host = *std::max_element(options.workers.begin(), options.workers.end());
   request.cluster.inside = catalog.link(found->inside);
   request.cluster.between = request.cluster.inside;

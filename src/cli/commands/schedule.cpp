@@ -40,6 +40,7 @@ struct ScheduleOptions {
   report::Format format = report::Format::kText;
 };
 
+// Nodes of the first kind stand for all: most clusters have one.
 std::string describe(const schedule::Workload& workload) {
   const schedule::Cluster& cluster = workload.cluster;
   std::vector<std::string> amounts;
@@ -100,6 +101,7 @@ int simulate_command(const ScheduleOptions& options, std::ostream& out) {
   TY_REQUIRE(!options.workload.empty(),
              "schedule: the workload is missing: a file, or optimus:60, gavel:200, month:10000");
   const std::vector<std::string> names = split(options.policies, ',');
+  // A wrong name is said before the first simulation, which may take minutes.
   for (const std::string& name : names) schedule::make_policy(name);
   schedule::Workload workload = load(options);
   report::ScheduleContext context;
@@ -199,6 +201,8 @@ int schedule_command(const ScheduleOptions& given, std::ostream& out) {
   }
   if (given.action == "run") return run_command(given, out);
   ScheduleOptions options = given;
+  // Any other word is the workload of a simulation, unless there is a second word: then it was
+  // meant as an action.
   if (options.action != "simulate") {
     TY_REQUIRE(options.workload.empty(),
                "schedule: '{}' is not one of simulate, run, policies, decide.{}", options.action,

@@ -58,6 +58,7 @@ struct ServeFlags {
 };
 
 // From a file or the environment, since every user of a machine can read command lines.
+// Trailing line ends are dropped, as editors and echo add them.
 std::string read_token(const ServeFlags& flags) {
   const char* const variable = std::getenv("TRAINYARD_TOKEN");
   std::string token = variable == nullptr ? "" : variable;
@@ -69,6 +70,7 @@ std::string read_token(const ServeFlags& flags) {
 }
 
 // See docs/limits.md.
+// Here rather than where they are used, so that errors name the flag.
 void check_numbers(const ServeFlags& flags) {
   constexpr int64_t kDay = 86'400;  // seconds
   const auto within = require_within<int64_t>;
@@ -102,6 +104,7 @@ serve::ModelConfig default_config(const ServeFlags& flags) {
   return config;
 }
 
+// Certificate and key are only useful together.
 serve::HttpOptions http_options(const ServeFlags& flags) {
   TY_REQUIRE(flags.tls_certificate.empty() == flags.tls_key.empty(),
              "--tls-certificate and --tls-key go together");
@@ -115,6 +118,7 @@ serve::HttpOptions http_options(const ServeFlags& flags) {
   return http;
 }
 
+// Handed in as a function, so that the server itself needs nothing of gRPC.
 void fill_grpc(const ServeFlags& flags, serve::ServerOptions& options) {
   if (!flags.grpc_port) return;
   TY_REQUIRE(*flags.grpc_port >= 0 && *flags.grpc_port < 65536,
@@ -150,6 +154,7 @@ void fill_picture(const ServeFlags& flags, serve::ServerOptions& options) {
 }
 
 // Of the model in addresses.
+// Names of files lose their ending.
 std::string model_name(const ServeFlags& flags, const std::string& model) {
   if (!flags.name.empty()) {
     TY_REQUIRE(flags.name.find('/') == std::string::npos && flags.name != "..",
@@ -184,6 +189,8 @@ int serve_command(const ServeFlags& flags, std::ostream& out) {
     serve::LoadOptions load = flags.load;
     load.url = flags.url;
     load.token = read_token(flags);
+    // Without an address the server is a child process of this one: the network behind the same
+    // sockets, but not in the process that measures.
     if (flags.url.empty() || flags.url.find("://") != std::string::npos) {
       return report_load(load, flags.format, out);
     }
@@ -199,6 +206,8 @@ int serve_command(const ServeFlags& flags, std::ostream& out) {
   options.http = http_options(flags);
   fill_grpc(flags, options);
   options.service.token = read_token(flags);
+  // Everybody on the network could use a server that listens elsewhere, so that needs a token or a
+  // word.
   const bool local = flags.host == "127.0.0.1" || flags.host == "::1";
   TY_REQUIRE(local || flags.insecure || !options.service.token.empty(),
              "--host {} lets other machines ask: give --token FILE (or set TRAINYARD_TOKEN), or "

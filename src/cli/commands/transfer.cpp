@@ -48,6 +48,7 @@ Graph load_backbone(const train::TrainConfig& config) {
              config.model);
   if (config.image > 0) request.image = config.image;
   const auto file = runs::open_weights(config.weights);
+  // As many classes as the weights have; transfer replaces the last layer anyway.
   const network::FittedNetwork fitted = network::fit_network(request, *file);
   TY_REQUIRE(fitted.fit.missing.empty() && fitted.fit.misfits.empty(),
              "{}: these weights do not fit {}{}", config.weights, config.model,
@@ -70,6 +71,7 @@ std::string steps_of(const train::TrainConfig& config, const Graph& graph,
     const Shape& input = graph.value(graph.inputs()[0]).type.shape;
     if (own != metadata.end()) {
       const data::PictureShape made = data::Augmentations(own->second, training).output();
+      // The network's own steps may not fit the pictures of another set.
       if (made.channels == input[1] && made.height == input[2] && made.width == input[3]) {
         return own->second;
       }
@@ -86,6 +88,7 @@ int transfer_command(TransferFlags& flags, std::ostream& out) {
     flags.config.modes.push_back(recipes::parse_transfer_mode(mode));
   }
   training.freeze_statistics = flags.statistics == "frozen";
+  // An empty schedule stands for transfer's own, which train::check does not know.
   train::TrainConfig checked = training;
   if (checked.schedule.empty()) checked.schedule = "constant";
   train::check(checked);

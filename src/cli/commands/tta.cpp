@@ -51,6 +51,7 @@ std::filesystem::path study_folder(const TtaFlags& flags) {
   return std::filesystem::path(flags.root) / fmt::format("tta-{}-{}", model, data);
 }
 
+// Completes the flags: the training stops at the target.
 void check(TtaFlags& flags) {
   TY_REQUIRE(flags.target.has_value(), "say the accuracy to reach, as --target 0.92");
   TY_REQUIRE(0 < *flags.target && *flags.target <= 1,
@@ -60,6 +61,7 @@ void check(TtaFlags& flags) {
              flags.runs, least, kMostTrainings);
   TY_REQUIRE(1 <= flags.side_by_side && flags.side_by_side <= kMostTrainings,
              "--side-by-side is {}, expected 1 to {}", flags.side_by_side, kMostTrainings);
+  // Seeds are counted up from it.
   TY_REQUIRE(flags.config.seed <= INT64_MAX - kMostTrainings, "--seed is {}, expected less",
              flags.config.seed);
   TY_REQUIRE(flags.runs > 0 || flags.pictures.empty(),
@@ -78,6 +80,8 @@ std::string sheet_of(const data::Dataset& set) {
   return data::encode_png(sheet.image());
 }
 
+// Each training is a process of its own, so that one cannot warm up caches or fragment memory for
+// the next.
 void train_and_read(const TtaFlags& flags, const data::Dataset* pictures, TtaFindings& findings) {
   const std::filesystem::path folder = study_folder(flags);
   recipes::SeedRunsOptions options{.program = path_of_this_program(),
@@ -92,6 +96,7 @@ void train_and_read(const TtaFlags& flags, const data::Dataset* pictures, TtaFin
   std::vector<recipes::TtaRun> runs;
   std::vector<std::filesystem::path> paths;
   for (const int64_t seed : options.seeds) {
+    // Read back from run directories, whether they were trained now or before.
     paths.push_back(recipes::seed_folder(folder, seed));
     findings.logs.push_back(recipes::read_run_log(paths.back()));
     runs.push_back(recipes::time_to(findings.logs.back(), findings.target));

@@ -19,6 +19,8 @@
 namespace trainyard::cli {
 namespace {
 
+// How far apart published figures of one family of networks lie: what a prediction by family could
+// reach at best.
 void add_spreads(report::ValidationResult& result, const predict::Catalog& catalog) {
   for (const report::ValidationResult::LeftOut& left : result.left_out) {
     if (left.group != predict::Group::kFamily) continue;
@@ -57,8 +59,11 @@ int validate_command(const ValidateOptions& options, std::ostream& out) {
       options.measurements.empty()
           ? predict::published_measurements()
           : predict::read_measurements(read_file(options.measurements), options.measurements);
+  // Networks are built once each, however many rows name them.
   ModelArgument zoo;
   predict::Networks networks([&](const std::string& name) { return zoo.load(name); });
+  // The user's own rows are judged against the catalog's fits; published rows are what those were
+  // fitted to, so they start from relatives.
   const auto start = options.measurements.empty() ? predict::Hierarchy::Start::kRelatives
                                                   : predict::Hierarchy::Start::kCatalog;
   const predict::Validation validation(catalog, networks, rows, start);
@@ -91,6 +96,7 @@ int validate_command(const ValidateOptions& options, std::ostream& out) {
 
 Runner setup_validate(Args& args) {
   auto options = std::make_shared<ValidateOptions>();
+  // Said on stderr before each run, as some take minutes.
   options->machine.begins = [](const measure::MachineRow& row) {
     std::cerr << fmt::format("running {}, {}, batch {}\n", row.network, row.mode(), row.batch);
   };

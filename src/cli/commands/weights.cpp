@@ -92,6 +92,8 @@ void add_notes(const runs::WeightsFile& file, report::Document& document) {
   document.data["notes"] = std::move(notes);
 }
 
+// Pairs are tensors of the file that are parameters of the network; the rest is listed by why it is
+// not.
 void add_fit(const network::FittedNetwork& fitted, const std::string& model,
              report::Document& document) {
   const network::WeightsFit& fit = fitted.fit;
@@ -172,6 +174,7 @@ onnx_io::Metadata metadata_of_network(const WeightsFlags& flags, const Graph& gr
 // The fitted network with its numbers.
 Graph with_weights(const runs::WeightsFile& file, const network::FittedNetwork& fitted) {
   Graph graph = fitted.graph;
+  // By name, as the graph is a copy.
   network::for_each_fitted(fitted.graph, file, fitted.fit, [&](const Value& value, Tensor tensor) {
     graph.mutable_value(graph.find_value(value.name)).constant =
         std::make_shared<const Tensor>(std::move(tensor));
@@ -196,6 +199,7 @@ std::map<std::string, Tensor> measured_normalization(const WeightsFlags& flags,
 
 void write_network(const WeightsFlags& flags, const runs::WeightsFile& file,
                    const network::FittedNetwork& fitted) {
+  // An .onnx file without some of its weights would run and give nonsense.
   TY_REQUIRE(fitted.fit.missing.empty() && fitted.fit.misfits.empty(),
              "{}: a network is written with all of its weights; these are missing{}", flags.file,
              network::differences_text(fitted.fit, kShownFindings));
@@ -220,6 +224,8 @@ void convert_tensors(const WeightsFlags& flags, const runs::WeightsFile& file,
   for (const auto& fixed : fitted.fit.fixed) types.push_back(named(fitted, fixed.parameter));
   runs::SafetensorsWriter writer(flags.output, std::move(types),
                                  {{"source", flags.file}, {"model", flags.model}});
+  // Statistics that were folded into weights are measured anew, so that the network can be trained
+  // on.
   const auto measured = measured_normalization(flags, with_weights(file, fitted));
   network::for_each_fitted(fitted.graph, file, fitted.fit, [&](const Value& value, Tensor tensor) {
     const auto other = measured.find(value.name);
@@ -244,6 +250,7 @@ report::Document converted(const WeightsFlags& flags, const runs::WeightsFile& f
   return document;
 }
 
+// All that can be refused by flags alone is refused before the file is opened.
 int weights_command(const WeightsFlags& flags, std::ostream& out) {
   TY_REQUIRE(flags.action == "inspect" || flags.action == "convert",
              "'{}' is not something weights can do; expected inspect or convert", flags.action);

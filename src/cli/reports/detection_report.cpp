@@ -14,6 +14,7 @@ constexpr size_t kWorstPictures = 5;
 constexpr size_t kMostCurves = 8;
 constexpr size_t kCurvePoints = 200;
 
+// A class without objects has no average precision, which is not 0.
 report::Cell share_or_dash(const std::optional<double>& share) {
   return share ? report::fixed_cell(*share, 4) : report::Cell("n/a", "");
 }
@@ -96,6 +97,7 @@ report::Chart curves(const detect::VocResult& voc, const std::vector<std::string
     const std::vector<detect::CurvePoint>& curve = voc.classes[i].curve;
     if (curve.empty() || voc.classes[i].truths == 0) continue;
     report::Series series{.name = names[i], .origin = report::Origin::kMeasured, .points = {}};
+    // A page needs no more points than it has pixels; curves have one for each detection.
     const size_t step = std::max<size_t>(1, curve.size() / kCurvePoints);
     for (size_t p = 0; p < curve.size(); p += step) {
       series.points.push_back({.x = curve[p].recall, .y = curve[p].precision});
@@ -150,6 +152,8 @@ const std::vector<std::string>& detection_metrics() {
   return kMetrics;
 }
 
+// All metrics are computed whatever is asked for: they share the matching, and the JSON has them
+// all.
 report::Document detection_document(std::span<const detect::Truth> truths,
                                     std::span<const detect::Detection> detections,
                                     const std::vector<std::string>& class_names,

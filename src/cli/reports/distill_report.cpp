@@ -15,6 +15,7 @@ namespace {
 using recipes::DistillCell;
 using recipes::DistillResult;
 
+// The first of equals, so the smallest K.
 const DistillCell& best_cell(const DistillResult& result) {
   return *std::max_element(
       result.cells.begin(), result.cells.end(),
@@ -37,6 +38,7 @@ std::string verdict(const recipes::DistillConfig& config, const DistillResult& r
       if (cell.p == best.p) along.push_back(&cell);
     }
     std::sort(along.begin(), along.end(), [](auto* a, auto* b) { return a->k < b->k; });
+    // Only where the best lies inside: at an end nothing can be said about a fall.
     if (along.size() > 2 && along.front() != &best && along.back() != &best) {
       text += fmt::format(
           " Along K accuracy rises and falls: K = {} has {:.0f} % right labels but few pictures, "
@@ -80,6 +82,7 @@ report::Chart chart_of(const DistillResult& result) {
   std::map<int64_t, report::Series> by_p;
   double first = 1e300;
   double last = 0;
+  // Horizontal lines over the same range as the curves.
   for (const DistillCell& cell : result.cells) {
     report::Series& series = by_p[cell.p];
     series.name = fmt::format("P = {}", cell.p);

@@ -29,6 +29,7 @@ double rate(int64_t flops, double seconds) {
 }
 
 // Billions of operations a second that the machine could do of a step's kind.
+// Bytes have a peak of their own, which is higher.
 double peak_of(std::string_view op, const runtime::MachinePeak& peak) {
   return op == "QuantizedConv" && peak.int8_gops > 0 ? peak.int8_gops : peak.gflops;
 }
@@ -48,6 +49,7 @@ int resolve_threads(int64_t flag) {
   return flag == 0 ? kernels::available_cores() : static_cast<int>(flag);
 }
 
+// Null for the processor.
 std::shared_ptr<device::Device> network_device(const std::string& flag) {
   return flag == "cpu" ? nullptr : device::open_device(flag);
 }
@@ -57,6 +59,7 @@ int64_t require_iterations(int64_t flag) {
   return flag;
 }
 
+// Said wherever results could be mistaken for a trained network's.
 void add_weights_notice(report::Document& document, const Graph& graph) {
   const bool random = network::has_random_weights(graph);
   document.data["weights"] = random ? "random" : "given";
@@ -92,6 +95,7 @@ void add_explanation(report::Document& document, const runtime::Executable& exec
 
 void add_profile(report::Document& document, const runtime::Executable& executable,
                  const runtime::Profile& profile, const runtime::MachinePeak& peak) {
+  // Mean over the runs that were profiled.
   const std::vector<double> seconds = profile.step_seconds();
   const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   std::map<std::string, Sum> kinds;
@@ -147,6 +151,7 @@ void add_profile(report::Document& document, const runtime::Executable& executab
   document.data["profile"] = std::move(rows);
 }
 
+// The time if every operation ran at the peak of its kind: what "of peak" is relative to.
 double seconds_at_peak(const runtime::Executable& executable, const runtime::MachinePeak& peak) {
   double seconds = 0;
   for (const runtime::StepInfo& step : executable.steps()) {

@@ -33,6 +33,7 @@ Json priorities_json(const rl::RunResult& result) {
   return bins;
 }
 
+// Rates are over the whole run, evaluations left out.
 Json run_json(const SeedRun& run) {
   const rl::RunResult& r = run.result;
   Json evaluations = Json::array();
@@ -101,6 +102,7 @@ report::Series metric_series(std::span<const SeedRun> runs, const char* key,
 
 void add_chart(report::Document& document, const char* title, const char* x, const char* y,
                std::vector<report::Series> series) {
+  // A line needs two points; agents that lack a metric have none.
   std::erase_if(series, [](const report::Series& one) { return one.points.size() < 2; });
   if (series.empty()) return;
   report::Chart chart{.title = title, .x = {.name = x}, .y = {.name = y}};
@@ -134,6 +136,7 @@ report::Table seeds_table(std::span<const SeedRun> runs) {
   return table;
 }
 
+// Of the first seed: seeds differ in chance, not in settings.
 std::string counters(const rl::RlConfig& config, const rl::RunResult& r) {
   if (config.is_tabular()) return "Each step is one update of the table.";
   const std::string target =
@@ -193,6 +196,7 @@ void add_actors(report::Document& document, const rl::RlConfig& config, const rl
 
 }  // namespace
 
+// `runs` has at least one; a document is that of one agent with several seeds.
 report::Document training_document(const rl::RlConfig& config, std::span<const SeedRun> runs) {
   report::Document document;
   document.title = fmt::format("{} on {}", config.agent, config.env);
@@ -248,6 +252,7 @@ report::Document episode_document(const rl::RlConfig& config, const rl::PlayedEp
                                   const std::string& file, const data::Image& sheet) {
   report::Document document;
   document.title = fmt::format("An episode of {} on {}", config.agent, config.env);
+  // An episode has at least one step.
   const double total = episode.steps.back().total;
   const char* end =
       episode.terminated ? "terminated" : (episode.truncated ? "timed out" : "cut off");

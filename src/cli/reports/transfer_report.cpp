@@ -93,6 +93,7 @@ void explain_speed(const recipes::TransferResult& result, report::Document& docu
   document.blocks.emplace_back(report::Paragraph{text});
 }
 
+// `counts` goes into the JSON too.
 report::Table class_table_of_target(const data::Dataset& set, std::vector<int64_t>& counts) {
   counts.assign(static_cast<size_t>(set.num_classes()), 0);
   for (int64_t i = 0; i < set.size(); ++i) ++counts[static_cast<size_t>(set.label(i))];
@@ -103,6 +104,7 @@ report::Table class_table_of_target(const data::Dataset& set, std::vector<int64_
   return table;
 }
 
+// The first pictures of the first classes, to see that labels fit.
 report::Picture samples(const data::Dataset& set) {
   const data::PictureShape shape =
       set.shape().is_fixed() ? set.shape() : data::PictureShape{set.shape().channels, 128, 128};

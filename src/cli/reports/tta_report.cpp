@@ -63,6 +63,7 @@ report::Table runs_table(const TtaSummary& summary) {
   return table;
 }
 
+// Of a spread with a cv, so of two values at least.
 std::string interval_text(const Spread& spread) {
   const auto end = [](const std::optional<double>& value) {
     return value ? fmt::format("{:.1f}", 100 * *value) : std::string("open");
@@ -143,6 +144,7 @@ void add_comparison(const TtaFindings& findings, report::Document& document) {
     table.add_row({one.entry, one.task, one.runs ? report::count_cell(*one.runs) : "-",
                    report::percent_cell(one.cv), "-", "published: " + one.source});
   }
+  // The catalog has such entries, which published_variations checks.
   std::sort(mlperf.begin(), mlperf.end());
   table.add_row(
       {"median of MLPerf's ResNet-50 entries", "ImageNet",
@@ -209,6 +211,7 @@ void add_generalization(const TtaFindings& findings, report::Document& document)
 
 }  // namespace
 
+// "ours" are the runs of this study, "imported" those of other programs' logs; either may be empty.
 report::Document tta_document(const TtaFindings& findings) {
   report::Document document;
   document.title = fmt::format("Time to {:g} % accuracy", 100 * findings.target);
