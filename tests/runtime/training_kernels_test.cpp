@@ -23,7 +23,8 @@ struct TrainingKernelsConvCase {
 const std::vector<TrainingKernelsConvCase>& cases() {
   static const std::vector<TrainingKernelsConvCase> kCases = {
       // batch, channels, height, width, filters, kernel, stride, pad, group, dilation
-      // The second has weights so large that Winograd convolution transforms them when wanted.
+      // The second has weights so large that Winograd convolution transforms them when wanted; the
+      // last two so many tiles that the gradient of the weights is summed in segments.
       {1, 3, 19, 23, 16, 7, 2, 3, 1, 1},   {7, 260, 8, 8, 250, 3, 1, 1, 1, 1},
       {7, 3, 12, 12, 24, 3, 1, 1, 1, 1},   {2, 3, 17, 18, 32, 3, 2, 1, 1, 1},
       {7, 1, 12, 12, 6, 5, 1, 0, 1, 1},    {7, 6, 12, 12, 16, 5, 1, 0, 1, 1},
@@ -42,7 +43,8 @@ const std::vector<TrainingKernelsConvCase>& cases() {
       {1, 24, 11, 14, 24, 3, 1, 2, 1, 1},  {2, 64, 8, 8, 40, 3, 1, 1, 1, 1},
       {64, 16, 4, 4, 16, 3, 1, 1, 1, 1},   {7, 16, 33, 31, 16, 3, 1, 1, 1, 1},
       {7, 3, 14, 13, 20, 5, 2, 1, 1, 1},   {2, 32, 14, 14, 64, 3, 1, 1, 2, 1},
-      {1, 16, 33, 31, 16, 3, 1, 1, 1, 1},
+      {1, 16, 33, 31, 16, 3, 1, 1, 1, 1},  {3, 16, 61, 62, 24, 3, 1, 1, 1, 1},
+      {5, 16, 30, 32, 24, 5, 1, 2, 1, 1},
   };
   return kCases;
 }

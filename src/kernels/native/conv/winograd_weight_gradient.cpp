@@ -14,7 +14,6 @@
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr WinogradTile kTile = WinogradTile::k4;
 constexpr int64_t kWinogradWeightGradientSquare = kBlock * kBlock;
 constexpr int64_t kRows = 4;         // input channels per call: 4 x 3 sums fill 12 of 16 registers
 constexpr int64_t kMostColumns = 3;  // blocks of output channels per call
@@ -56,14 +55,14 @@ constexpr MultiplyTiles kMultiplyTiles[kMostColumns + 1] = {
 template <int kTaps>
 class WinogradWeightGradientSteps {
  public:
-  static constexpr int kOutputs = static_cast<int>(kTile);
+  static constexpr int kOutputs = static_cast<int>(kWeightGradientTile);
   static constexpr int kPoints = kOutputs + kTaps - 1;
 
   WinogradWeightGradientSteps(const WinogradShape& shape, const WinogradWeightGradient::Plan& plan,
                               const float* src, const float* dy, float* dw)
       : shape_(shape),
         plan_(plan),
-        tiles_(plan_winograd(shape, kTile, WinogradWeights::kGiven, 1)),
+        tiles_(plan_winograd(shape, kWeightGradientTile, WinogradWeights::kGiven, 1)),
         input_(shape_, tiles_, src, plan.v_stride),
         dy_(dy),
         dw_(dw) {}
@@ -109,15 +108,23 @@ class WinogradWeightGradientSteps {
     const Range in = in_blocks(unit);
     const Range out = out_blocks(unit);
     for (int64_t c = in.begin; c < in.end; ++c) {
-      for (int64_t k = out.begin; k < out.end;
-           ++k, sums += plan_.points * kWinogradWeightGradientSquare) {
-        float* to =
-            dw_ + (k * tiles_.in_blocks + c) * kTaps * kTaps * kWinogradWeightGradientSquare;
-        for (int64_t row = 0; row < kWinogradWeightGradientSquare; row += kBlock)
-          finish_row(sums + row, to + row);
-      }
+      for (int64_t k = out.begin; k < out.end; ++k, sums += plan_.square_floats())
+        finish_square(c, k, sums);
     }
   }
+
+  // The same of one pair of channel blocks where a unit holds all of them, after adding up the
+  // segments in order.
+  void finish_segments(int64_t pair, float* sums) const {
+    float* own = sums + pair * plan_.square_floats();
+    for (int64_t segment = 1; segment < plan_.segments; ++segment) {
+      const float* other = own + segment * plan_.unit_floats();
+      for (int64_t i = 0; i < plan_.square_floats(); i += kBlock)
+        _mm256_store_ps(own + i, plus(_mm256_load_ps(own + i), _mm256_load_ps(other + i)));
+    }
+    finish_square(pair / tiles_.out_blocks, pair % tiles_.out_blocks, own);
+  }
+  int64_t pairs() const { return tiles_.in_blocks * tiles_.out_blocks; }
 
  private:
   Range in_blocks(int64_t unit) const {
@@ -169,6 +176,12 @@ class WinogradWeightGradientSteps {
     }
   }
 
+  void finish_square(int64_t c, int64_t k, const float* sums) const {
+    float* to = dw_ + (k * tiles_.in_blocks + c) * kTaps * kTaps * kWinogradWeightGradientSquare;
+    for (int64_t row = 0; row < kWinogradWeightGradientSquare; row += kBlock)
+      finish_row(sums + row, to + row);
+  }
+
   static void finish_row(const float* sums, float* to) {
     __m256 half[kTaps][kPoints];
     for (int j = 0; j < kPoints; ++j) {
@@ -196,10 +209,42 @@ class WinogradWeightGradientSteps {
   float* dw_;
 };
 
+// Each thread takes its own segments of the tiles through transforms and products, which never
+// leave its caches; the segments' sums are added up at the end.
+template <int kTaps>
+void run_segments_winograd_weight_gradient(const WinogradWeightGradientSteps<kTaps>& steps,
+                                           const WinogradWeightGradient::Plan& plan, int64_t tiles,
+                                           float* scratch, int threads) {
+  float* sums = scratch + threads * plan.transform_floats();
+  parallel(threads, [&](int id) {
+    float* v = scratch + id * plan.transform_floats();
+    float* m = v + plan.points * plan.v_stride;
+    const Range segments = part_of(plan.segments, threads, id);
+    for (int64_t segment = segments.begin; segment < segments.end; ++segment) {
+      const Range own = part_of(tiles, plan.segments, segment);
+      for (int64_t chunk = 0; chunk < plan.chunks; ++chunk) {
+        const Range part = part_of(own.size(), plan.chunks, chunk);
+        const Range mine = {own.begin + part.begin, own.begin + part.end};
+        for (int64_t i = 0; i < steps.transforms(); ++i) steps.transform(mine, i, v, m);
+        steps.multiply(mine.size(), 0, v, m, chunk > 0, sums + segment * plan.unit_floats());
+      }
+    }
+  });
+  parallel(threads, [&](int id) {
+    const Range pairs = part_of(steps.pairs(), threads, id);
+    for (int64_t pair = pairs.begin; pair < pairs.end; ++pair) steps.finish_segments(pair, sums);
+  });
+}
+
+// All threads transform the same tiles, then each multiplies some of the channels.
 template <int kTaps>
 void run_steps_winograd_weight_gradient(const WinogradWeightGradientSteps<kTaps>& steps,
                                         const WinogradWeightGradient::Plan& plan, int64_t tiles,
                                         float* scratch, int threads) {
+  if (plan.segments > 1) {
+    run_segments_winograd_weight_gradient(steps, plan, tiles, scratch, threads);
+    return;
+  }
   float* v = scratch;
   float* m = v + plan.points * plan.v_stride;
   float* sums = m + plan.points * plan.m_stride;
@@ -220,31 +265,6 @@ void run_steps_winograd_weight_gradient(const WinogradWeightGradientSteps<kTaps>
   }
 }
 
-// Few tiles make the sums' traffic dominate, many make the transforms overflow the caches.
-constexpr int64_t kTransformFloats = 512 << 10;
-constexpr int64_t kFewestTiles = 128;
-constexpr int64_t kMostTiles = 512;
-constexpr int64_t kInGroup = 4;
-constexpr int64_t kOutGroup = 6;
-
-WinogradWeightGradient::Plan make_plan(const WinogradShape& shape, int threads) {
-  const WinogradPlan tiles = plan_winograd(shape, kTile, WinogradWeights::kGiven, 1);
-  WinogradWeightGradient::Plan plan;
-  plan.points = tiles.points;
-  const int64_t per_tile = tiles.points * (tiles.in_blocks + tiles.out_blocks) * kBlock;
-  const int64_t most = std::clamp(kTransformFloats / per_tile, kFewestTiles, kMostTiles);
-  plan.chunks = divide_up(tiles.tiles, most);
-  plan.chunk_tiles = divide_up(tiles.tiles, plan.chunks);
-  plan.in_groups =
-      std::max(divide_up(tiles.in_blocks, kInGroup), std::min<int64_t>(tiles.in_blocks, threads));
-  plan.in_group = divide_up(tiles.in_blocks, plan.in_groups);
-  plan.out_groups = divide_up(tiles.out_blocks, kOutGroup);
-  plan.out_group = divide_up(tiles.out_blocks, plan.out_groups);
-  plan.v_stride = spread_stride(tiles.in_blocks * plan.chunk_tiles * kBlock);
-  plan.m_stride = spread_stride(tiles.out_blocks * plan.chunk_tiles * kBlock);
-  return plan;
-}
-
 }  // namespace
 
 bool winograd_weight_gradient_pays(const WinogradShape& shape) {
@@ -261,18 +281,21 @@ WinogradWeightGradient::WinogradWeightGradient(const WinogradShape& shape, int t
              "Winograd weight gradient: empty shape, batch {}, {} -> {} channels, {}x{} outputs",
              shape.batch, shape.in_channels, shape.out_channels, shape.out_height(),
              shape.out_width());
-  plan_ = make_plan(shape, threads);
+  plan_ = plan_winograd_weight_gradient(shape, threads);
 }
 
 int64_t WinogradWeightGradient::scratch_bytes() const {
-  const int64_t units = plan_.chunks == 1 ? threads_ : plan_.units();
-  return (plan_.points * (plan_.v_stride + plan_.m_stride) + units * plan_.unit_floats()) *
+  const int64_t shared_units = plan_.chunks == 1 ? threads_ : plan_.units();
+  const int64_t units = plan_.segments > 1 ? plan_.segments : shared_units;
+  const int64_t transforms = plan_.segments > 1 ? threads_ : 1;
+  return (transforms * plan_.transform_floats() + units * plan_.unit_floats()) *
          static_cast<int64_t>(sizeof(float));
 }
 
 void WinogradWeightGradient::run(const float* src, const float* dy, float* dw,
                                  void* scratch) const {
-  const int64_t tiles = plan_winograd(shape_, kTile, WinogradWeights::kGiven, 1).tiles;
+  const int64_t tiles =
+      plan_winograd(shape_, kWeightGradientTile, WinogradWeights::kGiven, 1).tiles;
   auto* memory = static_cast<float*>(scratch);
   if (shape_.kernel == 3) {
     run_steps_winograd_weight_gradient(WinogradWeightGradientSteps<3>(shape_, plan_, src, dy, dw),

@@ -13,6 +13,8 @@ namespace trainyard::kernels::native {
 // on one core (bench/results/training_conv.md): 1.5 (16 channels) to 5 times its speed.
 bool winograd_weight_gradient_pays(const WinogradShape& shape);
 
+inline constexpr WinogradTile kWeightGradientTile = WinogradTile::k4;
+
 class WinogradWeightGradient {
  public:
   // The shape is that of the forward convolution. Error if it is empty, the window is neither 3x3
@@ -28,9 +30,12 @@ class WinogradWeightGradient {
 
   struct Plan {
     int64_t points = 0;
+    // More than 1: the tiles are cut into so many segments with sums of their own, whatever the
+    // threads, and each thread takes whole segments.
+    int64_t segments = 1;
     int64_t chunk_tiles = 0;  // tiles whose transforms are held at a time
-    int64_t chunks = 0;
-    int64_t in_group = 0;  // blocks of 8 input channels multiplied together
+    int64_t chunks = 0;       // of a segment
+    int64_t in_group = 0;     // blocks of 8 input channels multiplied together
     int64_t in_groups = 0;
     int64_t out_group = 0;  // blocks of 8 output channels multiplied together
     int64_t out_groups = 0;
@@ -38,7 +43,10 @@ class WinogradWeightGradient {
     int64_t m_stride = 0;  // the same in the transformed gradient
 
     int64_t units() const { return in_groups * out_groups; }
-    int64_t unit_floats() const { return in_group * out_group * points * 64; }
+    // Sums of a pair of channel blocks, and of all pairs of a unit.
+    int64_t square_floats() const { return points * 64; }
+    int64_t unit_floats() const { return in_group * out_group * square_floats(); }
+    int64_t transform_floats() const { return points * (v_stride + m_stride); }
   };
 
  private:
@@ -46,5 +54,7 @@ class WinogradWeightGradient {
   int threads_;
   Plan plan_;
 };
+
+WinogradWeightGradient::Plan plan_winograd_weight_gradient(const WinogradShape& shape, int threads);
 
 }  // namespace trainyard::kernels::native
