@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <sys/mman.h>
 
 #include "base/error.h"
 #include "device/device.h"
@@ -90,6 +91,18 @@ class RunningStep final : public StepView {
   const Node& node_;
 };
 
+// A large arena is walked through from end to end in every run, and each page costs a walk through
+// the page tables, twice as long in a virtual machine: measured in one, memory is read 1.7 (last
+// cache) to 2.1 times as fast. Advice only: without huge pages a run is slower, not wrong.
+void prefer_huge_pages(Tensor& arena) {
+  constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
+  const auto address = reinterpret_cast<uintptr_t>(arena.data());
+  const uintptr_t begin = (address + kHugePage - 1) / kHugePage * kHugePage;
+  const uintptr_t end =
+      (address + static_cast<uintptr_t>(arena.num_bytes())) / kHugePage * kHugePage;
+  if (begin < end) (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
 }  // namespace
 
 struct ExecutionContext::Impl {
@@ -106,6 +119,7 @@ struct ExecutionContext::Impl {
       arena = given_arena->reshaped(given_arena->shape());
     } else {
       arena = Tensor(DType::kU8, Shape{program.arena_bytes});
+      prefer_huge_pages(arena);
     }
     if (program.device != nullptr) {
       device_arena = program.device->allocate(static_cast<size_t>(program.arena_bytes),
