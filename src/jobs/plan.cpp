@@ -23,6 +23,7 @@ struct Rental {
   std::string_view note;
 };
 
+// SkyPilot rents of all clouds, so it has a row for each.
 constexpr Rental kRentals[] = {
     {"sagemaker", "sagemaker", "AWS", "instance_type", "EC2's price; SageMaker adds a surcharge"},
     {"vertex", "vertex", "GCP", "machine_type", "Compute Engine's price; Vertex AI adds a fee"},
@@ -64,6 +65,7 @@ void set_google_price(const Job& job, const Machine& machine, Offer& offer) {
     offer.note += "; the accelerators alone, the machine around them comes on top";
   } else if (offer.usd_per_hour && host->at(job.spot)) {
     *offer.usd_per_hour += *host->at(job.spot) * static_cast<double>(job.nodes);
+    // The older date: the sum is as old as its older part.
     offer.date = std::min(host->date, parts->date);
   }
 }
@@ -86,6 +88,7 @@ Offer offer_of(const Job& job, const Rental& rental, const Machine& machine) {
   return offer;
 }
 
+// SkyPilot's "infra" may name a cloud, "aws/us-east-1"; other platforms are their own.
 bool wants_cloud(const Job& job, const Rental& rental) {
   const std::string infra = job.option("skypilot", "infra");
   if (rental.platform != "skypilot" || infra.empty() || infra.starts_with("*")) return true;
@@ -96,6 +99,7 @@ bool wants_cloud(const Job& job, const Rental& rental) {
   return cloud == wanted;
 }
 
+// A machine that the job names is the only offer of its platform.
 std::vector<const Machine*> machines_for(const Job& job, const Rental& rental) {
   const std::string named = rental.option.empty() ? "" : job.option(rental.platform, rental.option);
   if (named.empty()) return fitting_machines(job, rental.machines);
@@ -116,6 +120,7 @@ class Predictor {
   std::optional<double> hours(const std::string& device, std::vector<std::string>& notes) {
     const auto known = hours_.find(device);
     if (known != hours_.end()) return known->second;
+    // Also remembers that there is no answer, so that a note is written once.
     std::optional<double>& answer = hours_[device];
     const auto& devices = catalog_.devices();
     const bool there = std::any_of(devices.begin(), devices.end(),
@@ -142,6 +147,7 @@ class Predictor {
     request.device = &catalog_.device(device);
     request.stack = &catalog_.default_stack(*request.device);
     request.precision = predict::precision_from_name(workload_.precision);
+    // The batch of a workload is that of all workers.
     request.scaling = predict::Scaling::kStrong;
     const int64_t per_node = std::max<int64_t>(1, job_.count);
     request.workers = {job_.nodes * per_node};
@@ -166,6 +172,8 @@ class Predictor {
   std::map<std::string, std::optional<double>> hours_;
 };
 
+// Given hours win, then a prediction, then the limit of the job, which is the most that it can
+// cost.
 void set_times(const Job& job, const PlanOptions& options, Plan& plan) {
   constexpr double kHour = 3600;
   const bool asked = !options.hours && plan.workload.has_value();
@@ -177,6 +185,7 @@ void set_times(const Job& job, const PlanOptions& options, Plan& plan) {
       offer.time = TimeOrigin::kGiven;
       continue;
     }
+    // A machine without accelerators is a device by its own name.
     const std::string device =
         offer.accelerator.empty() ? machine_of_cloud(offer.machine) : offer.accelerator;
     if (asked) offer.hours = predictor->hours(device, plan.notes);
@@ -246,6 +255,7 @@ Plan plan_job(const Job& job, const PlanOptions& options) {
   }
   set_times(job, options, plan);
   explain(job, options, plan);
+  // Complete prices first, then those of parts, then offers without a price.
   const auto rank = [](const Offer& offer) {
     return !offer.usd_per_hour ? 2 : offer.complete ? 0 : 1;
   };

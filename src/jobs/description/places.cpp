@@ -10,6 +10,7 @@
 namespace trainyard::jobs {
 namespace {
 
+// Goes on behind what was put in, so a place that contains its own name does not repeat for ever.
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   if (from.empty()) return text;
   for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
@@ -39,6 +40,7 @@ std::string left_placeholder(const std::string& word) {
 
 }  // namespace
 
+// A text without "://" is a path.
 Uri parse_uri(std::string_view text) {
   const size_t colon = text.find("://");
   if (colon == std::string_view::npos) return {"", "", std::string(text)};
@@ -49,6 +51,7 @@ Uri parse_uri(std::string_view text) {
   return uri;
 }
 
+// A platform may have its own copy of the data: platforms.NAME.uris.
 std::string uri_for(const Job& job, std::string_view platform, const std::string& name,
                     const std::string& uri) {
   const Json* options = job.platforms.find(platform);
@@ -65,6 +68,7 @@ std::string uri_for(const Job& job, std::string_view platform, const std::string
   return own == nullptr ? uri : own->as_string();
 }
 
+// How each place is written in the command, and how this platform shows it.
 std::vector<KnownPlace> known_places(const Job& job, std::string_view platform,
                                      const Shown& shown) {
   std::vector<KnownPlace> places;
@@ -81,6 +85,8 @@ std::vector<KnownPlace> known_places(const Job& job, std::string_view platform,
   return places;
 }
 
+// Every placeholder must be known: a command with "{inputs.x}" left in it would fail only after
+// hours in a queue.
 std::vector<std::string> filled(const Job& job, const std::vector<std::string>& words,
                                 const std::vector<KnownPlace>& places) {
   std::vector<std::string> out;
@@ -112,6 +118,7 @@ std::vector<std::string> emptied(const std::vector<std::string>& words,
   return out;
 }
 
+// Found for 'trainyard train', which resumes by its name; other programs have to say how.
 std::vector<std::string> resume_command(const Job& job) {
   if (!job.resume.empty()) return job.resume;
   const std::vector<std::string>& words = job.command;

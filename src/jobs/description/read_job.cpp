@@ -13,6 +13,7 @@
 namespace trainyard::jobs {
 namespace {
 
+// Line breaks in a value could add lines to a script or fields to a file that is written from it.
 // A text that stays on its line wherever it is written.
 std::string line_text(const YamlView& view) {
   std::string text = view.json().is_bool() ? (view.boolean() ? "true" : "false") : view.text();
@@ -33,6 +34,7 @@ int64_t integer_at(const YamlView& view, std::string_view key, int64_t fallback)
   return found ? found->integer() : fallback;
 }
 
+// A list is taken as it is; a text is split like a shell does, without expanding anything.
 std::vector<std::string> words_at(const YamlView& view, std::string_view key) {
   const auto found = view.find(key);
   if (!found) return {};
@@ -94,6 +96,7 @@ void read_machine(const YamlView& root, Job& job) {
 void read_launch(const YamlView& root, Job& job) {
   job.nodes = integer_at(root, "nodes", 1);
   job.processes_per_node = integer_at(root, "processes_per_node", 1);
+  // Several processes without a launcher named: MPI, which all platforms have.
   const std::string fallback = job.processes() > 1 ? "mpi" : "none";
   const std::string name = root.text_or("launcher", fallback);
   job.launcher = name == "mpi"     ? Launcher::kMpi
@@ -138,6 +141,7 @@ void read_platforms(const YamlView& root, Job& job) {
   job.platforms = platforms->json();
 }
 
+// Looks at what people paste by mistake: variables, references that are values, the command line.
 void look_for_secrets(const YamlView& root, std::vector<std::string>& warnings) {
   const auto look = [&](const std::string& name, const YamlView& value) {
     const std::string why =
@@ -160,11 +164,13 @@ void look_for_secrets(const YamlView& root, std::vector<std::string>& warnings) 
 
 }  // namespace
 
+// Aliases are refused: a small file could expand to a large one.
 Job read_job(std::string_view text, const std::string& origin, std::vector<std::string>& warnings) {
   const auto document = YamlDocument::parse_without_aliases(text, origin);
   const YamlView root = document->root();
   Findings findings;
   check_against(root, schema("job.schema.json"), findings);
+  // The first finding is the error, as later ones often follow from it.
   const std::vector<Finding> found = findings.take();
   if (!found.empty()) {
     const std::string more = found.size() == 1

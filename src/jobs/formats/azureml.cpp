@@ -19,6 +19,7 @@ const std::vector<std::string_view>& schemes() {
 }
 constexpr std::string_view kExpansion = "${{";
 
+// Also "azureml:NAME:VERSION", a data asset, which is no URI.
 bool is_reachable(const std::string& uri) {
   const std::string scheme = parse_uri(uri).scheme;
   return std::find(schemes().begin(), schemes().end(), scheme) != schemes().end() ||
@@ -83,6 +84,7 @@ std::string put_size(Draft& draft) {
   return machine.name;
 }
 
+// A cluster that exists stands instead of a size; its machines are not ours to choose.
 void put_resources(Draft& draft) {
   const Job& job = draft.job();
   const std::string cluster = job.option(kPlatform, "compute");
@@ -228,6 +230,7 @@ void import_data(const YamlView& root, Job& job) {
     for (const auto& [name, input] : inputs->members()) {
       if (!input.json().is_object()) continue;
       const std::string mode = text_in(input, "mode");
+      // Inputs that are numbers or texts, not data, are left out.
       job.inputs.push_back({name, input.at("path").text(),
                             mode == "download" ? "download"
                             : mode == "direct" ? "stream"

@@ -58,12 +58,14 @@ std::string command_of(Draft& draft) {
     }
     draft.says("environment", "model_definition.command", "env …");
   }
+  // The service has no limit of its own, so the program is ended by timeout(1).
   if (job.time_limit_s > 0) {
     words.insert(words.end(), {"timeout", std::to_string(job.time_limit_s)});
     draft.says("time_limit", "model_definition.command",
                fmt::format("timeout {}", job.time_limit_s));
   }
   const std::vector<std::string> command = filled(job, job.command, places_of(job));
+  // Only on one node can the command start all processes itself.
   const bool launched = job.nodes == 1 && job.launcher != Launcher::kNone;
   for (const std::string& word : launched ? launched_on_node(job, command) : command) {
     words.push_back(quoted(word));
@@ -82,6 +84,7 @@ std::string command_of(Draft& draft) {
   return line;
 }
 
+// A named specification, a predefined one that fits, one with the same accelerators, or a guess.
 std::string hardware_for(Draft& draft) {
   const Job& job = draft.job();
   const std::string named = job.option(kPlatform, "hardware_spec");
@@ -110,6 +113,7 @@ Json reference(const std::string& name, const std::string& text, const std::stri
 
 void put_data(Draft& draft) {
   const Job& job = draft.job();
+  // All places share one connection, which the space has to hold.
   const std::string connection = draft.required(kPlatform, "connection_id", kNobody);
   Json inputs = Json::array();
   for (DataPlace place : job.inputs) {
@@ -166,6 +170,7 @@ void put_missing(Draft& draft) {
   restarts_with_command(draft, kTitle);
 }
 
+// ID and $URL are known only to the user: the service answers the first request with them.
 void put_steps(Draft& draft) {
   draft.step("pack the code",
              fmt::format("cd {} && zip -r ../code.zip .",
@@ -206,6 +211,8 @@ void put_tags(Draft& draft) {
   if (!tags.empty()) draft.put("tags", "tags", Json::array_of(tags));
 }
 
+// The training first, since `draft` collects the fields of the job from it; the definition repeats
+// name and command.
 void render(Draft& draft) {
   const Job& job = draft.job();
   const std::string name = name_for(draft, {.extra = "-_. ", .longest = 128}, kTitle);
@@ -295,6 +302,7 @@ void import_places(const YamlView& root, Job& job) {
   if (const auto inputs = root.find("training_data_references")) {
     for (const YamlView& input : inputs->items()) {
       const std::string uri = place_uri(input);
+      // Placeholders of `render` are no places.
       if (uri.find("REPLACE-ME") == std::string::npos)
         job.inputs.push_back({text_in(input, "name"), uri});
     }

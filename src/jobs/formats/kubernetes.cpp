@@ -63,6 +63,7 @@ std::vector<KnownPlace> places_of(const Job& job) {
 }
 
 std::string put_head(Draft& draft, const char* api, const char* kind, size_t tail) {
+  // A DNS label (RFC 1123); `tail` is what pods add to it.
   constexpr size_t kLongest = 63;
   const Job& job = draft.job();
   draft.set("apiVersion", api);
@@ -82,6 +83,7 @@ std::string put_head(Draft& draft, const char* api, const char* kind, size_t tai
   return name;
 }
 
+// Kubernetes expands $(NAME) in commands and values; $$ keeps it as it is.
 std::vector<std::string> escaped(const std::vector<std::string>& words) {
   return with(words, "$(", "$$(");
 }
@@ -97,6 +99,7 @@ void put_variables(Draft& draft, const std::string& path) {
     draft.put("environment", fmt::format("{}.env[{}]", path, index++),
               Json::object({{"name", variable}, {"value", escaped({value})[0]}}));
   }
+  // "secret/key", or a secret whose key is called like the variable.
   for (const auto& [variable, reference] : job.secrets) {
     const size_t slash = reference.find('/');
     const std::string key = slash == std::string::npos ? variable : reference.substr(slash + 1);
@@ -123,6 +126,8 @@ void put_command(Draft& draft, const std::string& container,
   }
 }
 
+// GPUs are limits, as Kubernetes wants; processors and memory are requests, which others may
+// borrow.
 void put_resources(Draft& draft, const std::string& path) {
   const Job& job = draft.job();
   if (job.count > 0) draft.put("machine.count", path + ".limits" + kGpu, job.count);
@@ -136,6 +141,7 @@ void put_resources(Draft& draft, const std::string& path) {
   }
 }
 
+// Several places may lie in one claim; each is a volume of its own, which Kubernetes allows.
 void put_volumes(Draft& draft, const std::string& pod, const Format& format) {
   const Job& job = draft.job();
   size_t index = 0;
@@ -243,6 +249,7 @@ void import_resources(const YamlView& resources, Job& job) {
 
 namespace {
 
+// By the paths that `render` uses; other mounts are not part of the job.
 void import_volumes(const YamlView& pod, Job& job) {
   Pairs claims;
   if (const auto volumes = pod.find("volumes")) {
@@ -315,6 +322,7 @@ YamlView first_container(const YamlView& pod) {
   return containers[0];
 }
 
+// Of the first container that has any.
 int64_t gpus_of(const YamlView& pod) {
   const auto containers = pod.find("containers");
   if (!containers || !containers->json().is_array()) return 0;

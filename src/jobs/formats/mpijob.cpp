@@ -23,6 +23,7 @@ std::vector<std::string> mpirun(const Job& job, const std::vector<std::string>& 
   return words;
 }
 
+// Pods that run are removed at the end, those that ended stay for their logs.
 void put_policy(Draft& draft) {
   const Job& job = draft.job();
   draft.set("spec.runPolicy.cleanPodPolicy", "Running");
@@ -51,6 +52,7 @@ void render(Draft& draft) {
     draft.note("launcher",
                "an MPIJob starts processes with mpirun, not torchrun; see k8s-pytorchjob");
   }
+  // Workers compute, so resources and volumes are theirs; the launcher only starts them.
   const std::string worker = fmt::format("{}.template.spec", kWorker);
   draft.put("nodes", fmt::format("{}.replicas", kWorker), job.nodes);
   kubernetes::put_container(draft, worker + ".containers[0]", "worker", kMpiJob);

@@ -10,6 +10,7 @@ extern const Format kPyTorchJob;
 namespace pytorchjob {
 namespace {
 
+// --no-python: the command names its own program.
 std::vector<std::string> torchrun(const Job& job, const std::vector<std::string>& command) {
   if (job.launcher != Launcher::kTorch) return command;
   std::vector<std::string> words = {"torchrun", "--no-python"};
@@ -17,6 +18,7 @@ std::vector<std::string> torchrun(const Job& job, const std::vector<std::string>
   return words;
 }
 
+// Master and workers are pods of the same kind; the operator counts the master as rank 0.
 void put_role(Draft& draft, const char* role, int64_t replicas) {
   const Job& job = draft.job();
   const std::string path = fmt::format("spec.pytorchReplicaSpecs.{}", role);
@@ -51,6 +53,7 @@ void render(Draft& draft) {
   const std::string name =
       kubernetes::put_head(draft, "kubeflow.org/v1", "PyTorchJob", tail.size());
   put_launcher(draft);
+  // Pods stay after the end, so that their logs can be read.
   draft.set("spec.runPolicy.cleanPodPolicy", "None");
   if (job.time_limit_s > 0) {
     draft.put("time_limit", "spec.runPolicy.activeDeadlineSeconds", job.time_limit_s);
@@ -63,6 +66,7 @@ void render(Draft& draft) {
   kubernetes::put_steps(draft, "k8s-pytorchjob.yaml", "pytorchjob", name);
 }
 
+// The operator looks for a container of this name and ignores others.
 void check_role(const YamlView& role, Findings& findings) {
   const auto whole = role.find("template");
   const auto pod = whole ? whole->find("spec") : std::nullopt;
@@ -81,6 +85,7 @@ void check_processes(const YamlView& spec, const YamlView& master, Findings& fin
   const auto whole = master.find("template");
   const auto pod = whole ? whole->find("spec") : std::nullopt;
   if (!processes || !processes->json().is_string() || !pod) return;
+  // 0 for words such as "auto" and "gpu", which the operator resolves itself.
   const int64_t wanted = std::atoll(processes->text().c_str());
   const int64_t gpus = kubernetes::gpus_of(*pod);
   if (gpus > 0 && wanted > gpus) {
@@ -108,6 +113,8 @@ void check(const YamlView& root, Findings& findings) {
   if (worker) check_role(*worker, findings);
 }
 
+// Only what `render` writes is understood; other fields are left out without a word, as 'jobs
+// check' is what judges files.
 Job import_job(const YamlView& root) {
   Job job;
   kubernetes::import_head(root, job);

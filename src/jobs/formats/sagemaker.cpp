@@ -12,10 +12,12 @@ namespace {
 
 constexpr std::string_view kPlatform = "sagemaker";
 constexpr std::string_view kTitle = "SageMaker";
+// Placeholders of the right form, so that the file passes checks until somebody fills them in.
 constexpr std::string_view kRole = "arn:aws:iam::000000000000:role/REPLACE-ME";
 constexpr std::string_view kNowhere = "s3://REPLACE-ME/output";
 constexpr int64_t kDay = 86400;
 
+// Where SageMaker puts channels and collects results in the container; these paths are fixed.
 std::string sagemaker_path(const Job& job, std::string_view kind, const DataPlace& place) {
   if (kind == "inputs") return "/opt/ml/input/data/" + place.name;
   if (kind == "checkpoints") return "/opt/ml/checkpoints";
@@ -86,6 +88,7 @@ void put_data(Draft& draft) {
     const char* mode = place.mode == "mount"    ? "FastFile"
                        : place.mode == "stream" ? "Pipe"
                                                 : "File";
+    // FullyReplicated: every node sees all of the data, as on other platforms.
     channels.push_back(Json::object(
         {{"ChannelName", place.name},
          {"DataSource", Json::object({{"S3DataSource", Json::object({{"S3DataType", "S3Prefix"},
@@ -122,6 +125,7 @@ void put_stop(Draft& draft) {
   const int64_t limit = job.time_limit_s > 0 ? job.time_limit_s : kDay;
   if (job.time_limit_s == 0) draft.note("time_limit", "SageMaker wants one: a day is written");
   draft.put("time_limit", "StoppingCondition.MaxRuntimeInSeconds", limit);
+  // MaxWaitTimeInSeconds includes the run itself, so it is not below MaxRuntimeInSeconds.
   if (job.spot) {
     draft.set("StoppingCondition.MaxWaitTimeInSeconds",
               job.number_option(kPlatform, "max_wait", 2 * limit));
@@ -188,6 +192,7 @@ void render(Draft& draft) {
   put_steps(draft, name);
 }
 
+// Rules between fields, which a schema cannot say.
 void check_spot(const YamlView& root, Findings& findings) {
   const auto stop = root.find("StoppingCondition");
   const auto spot = root.find("EnableManagedSpotTraining");
@@ -242,6 +247,7 @@ void import_launcher(const YamlView& root, Job& job) {
   if (!processes.empty()) job.processes_per_node = std::max(1LL, std::atoll(processes.c_str()));
   const std::string code = text_in(*hyper, "sagemaker_submit_directory");
   if (code.size() > 2) {
+    // Written as JSON text, see put_launcher.
     job.platforms[kPlatform]["code_uri"] = Json::parse(code, "HyperParameters").as_string();
     job.code = ".";
   }
@@ -265,6 +271,7 @@ void import_data(const YamlView& root, Job& job) {
   }
 }
 
+// Of a request, not of what DescribeTrainingJob returns.
 Job import_job(const YamlView& root) {
   Job job;
   job.name = root.at("TrainingJobName").text();
@@ -294,6 +301,7 @@ Job import_job(const YamlView& root) {
     job.retries = integer_in(*retry, "MaximumRetryAttempts", 0);
   }
   job.tags = named_values_in(root, "Tags", "Key", "Value");
+  // Last, when inputs and outputs are known by their paths.
   job.command = emptied(job.command, sagemaker_places(job));
   return job;
 }

@@ -25,6 +25,7 @@ bool is_mountable(const std::string& uri) {
   return std::find(schemes().begin(), schemes().end(), scheme) != schemes().end();
 }
 
+// Paths are ours to choose, as file_mounts names both sides.
 std::string mount_path(std::string_view kind, const DataPlace& place) {
   return kind == "checkpoints" ? "/checkpoints" : fmt::format("/{}/{}", kind, place.name);
 }
@@ -102,6 +103,7 @@ std::string launch_line(const Job& job) {
         limit, job.processes_per_node, words);
   }
   if (job.launcher == Launcher::kNone) return limit + words + "\n";
+  // mpirun hands on only the variables that it is told to.
   std::string variables;
   for (const Pairs* pairs : {&job.environment, &job.secrets}) {
     for (const auto& [name, value] : *pairs) variables += fmt::format("-x {} ", name);
@@ -119,6 +121,7 @@ void put_run(Draft& draft) {
   const Job& job = draft.job();
   const std::vector<KnownPlace> places = places_of(job);
   std::string run = slurm::array_line("start", filled(job, job.command, places)) + "\n";
+  // Without checkpoints nothing tells a restart from a first start.
   const std::vector<std::string> again = resume_command(job);
   run += again.empty() || job.checkpoints.empty()
              ? ""
@@ -144,6 +147,7 @@ void put_run(Draft& draft) {
   }
 }
 
+// Values of secrets are taken from the environment of whoever submits.
 void put_steps(Draft& draft, const std::string& name) {
   std::string secrets;
   for (const auto& [variable, reference] : draft.job().secrets) secrets += " --secret " + variable;
@@ -162,6 +166,7 @@ void render(Draft& draft) {
   put_resources(draft);
   draft.put_pairs("environment", "envs", job.environment);
   for (const auto& [variable, reference] : job.secrets) {
+    // Null: the value is not written into the file.
     draft.put("secrets", "secrets." + variable, Json());
     draft.note("secrets." + variable,
                fmt::format("the value of {} is handed over by sky --secret", reference));
@@ -215,6 +220,7 @@ void check(const YamlView& root, Findings& findings) {
                                       upper(did_you_mean(wanted.name, names))));
     return;
   }
+  // Any cloud's machines: SkyPilot picks the cloud.
   std::vector<std::string> counts;
   for (const Machine& machine : machines()) {
     if (machine.accelerator != wanted.name || machine.whole_count() < 1) continue;
@@ -280,6 +286,7 @@ void import_run(const std::string& run, Job& job) {
     job.launcher = Launcher::kTorch;
     job.processes_per_node = std::max(1LL, number("--nproc-per-node "));
   }
+  // In somebody else's script "timeout" may mean anything.
   if (job.command[0] != "bash") job.time_limit_s = std::max(0LL, number("timeout "));
 }
 
@@ -293,6 +300,7 @@ Job import_job(const YamlView& root) {
   job.environment = pairs_in(root, "envs");
   if (const auto secrets = root.find("secrets")) {
     for (const auto& [name, value] : secrets->json().members()) {
+      // A name of a secret from the name of its variable, as the file has no other.
       job.secrets.emplace_back(name, fixed_name(name, {.extra = "._-"}));
     }
   }

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kPlatform = "slurm";
 constexpr std::string_view kTitle = "Slurm";
+// Seconds between the signal and the end of the time limit.
 constexpr int64_t kGrace = 120;
 
 bool is_path(const std::string& uri) {
@@ -51,6 +52,7 @@ void put_option(Draft& draft, std::string_view field, const char* option,
 
 void put_resources(Draft& draft) {
   const Job& job = draft.job();
+  // torchrun starts the processes of a node, so Slurm starts it once per node.
   const bool torch = job.launcher == Launcher::kTorch;
   put_option(draft, "nodes", "--nodes", std::to_string(job.nodes));
   put_option(draft, "processes_per_node", "--ntasks-per-node",
@@ -85,6 +87,7 @@ void put_options(Draft& draft) {
   if (!job.description.empty()) put_option(draft, "description", "--comment", job.description);
   put_resources(draft);
   if (!job.code.empty()) put_option(draft, "code", "--chdir", job.code);
+  // Appended, as a job that is queued again writes into the same file.
   draft.set("--output", "%x-%j.out");
   draft.set("--open-mode", "append");
   if (job.retries > 0) {
@@ -92,6 +95,7 @@ void put_options(Draft& draft) {
   } else {
     draft.set("--no-requeue", true);
   }
+  // To the shell alone (B:), which decides what to do; see add_body.
   put_option(draft, "", "--signal",
              fmt::format("B:TERM@{}", job.number_option(kPlatform, "grace", kGrace)));
 }
@@ -163,6 +167,7 @@ void add_variables(const Job& job, ScriptLines& lines) {
   for (const auto& [name, value] : job.environment) {
     lines.add(fmt::format("export {}={}", name, shell_word(value)), "environment");
   }
+  // Ends the script with a word if the variable is not set.
   for (const auto& [name, reference] : job.secrets) {
     lines.add(fmt::format(": \"${{{}:?the secret {} has to be in the environment of sbatch}}\"",
                           name, reference),
@@ -170,6 +175,8 @@ void add_variables(const Job& job, ScriptLines& lines) {
   }
 }
 
+// The script saves before the limit and queues itself again: TERM reaches the shell `grace` seconds
+// early, the tasks save and end with an error, and the job is queued again while retries are left.
 void add_body(Draft& draft, ScriptLines& lines) {
   const Job& job = draft.job();
   const std::vector<KnownPlace> places = places_of(job);
@@ -206,6 +213,7 @@ void add_body(Draft& draft, ScriptLines& lines) {
   lines.add("exit \"$code\"");
 }
 
+// What the script expresses by its lines, not by options.
 void say_body(Draft& draft) {
   const Job& job = draft.job();
   draft.says("command", "start", command_line(filled(job, job.command, places_of(job))));
@@ -231,6 +239,7 @@ void render(Draft& draft) {
   say_body(draft);
   ScriptLines lines;
   lines.add("#!/bin/bash");
+  // Options before everything else, since sbatch ignores those behind a command.
   for (const auto& [option, value] : draft.root().members()) {
     lines.add(value.is_bool() ? fmt::format("#SBATCH {}", option)
                               : fmt::format("#SBATCH {}={}", option, shell_word(value.as_string())),
@@ -267,6 +276,7 @@ void check(const YamlView& root, Findings& findings) {
   }
 }
 
+// Slurm's forms: minutes, minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]].
 int64_t seconds_of(const std::string& text) {
   const size_t dash = text.find('-');
   const int64_t days = dash == std::string::npos ? 0 : std::atoll(text.c_str());
@@ -282,6 +292,7 @@ int64_t seconds_of(const std::string& text) {
   return days * 86400 + rest;
 }
 
+// gpu:COUNT or gpu:KIND:COUNT.
 void import_gpus(const std::string& gres, Job& job) {
   const std::vector<std::string> parts = split(gres, ':');
   if (parts.size() < 2 || parts[0] != "gpu") return;
@@ -289,6 +300,7 @@ void import_gpus(const std::string& gres, Job& job) {
   job.accelerator = parts.size() > 2 ? parts[1] : std::string(kAnyAccelerator);
 }
 
+// Recognizes the lines that `render` writes; of other scripts what looks the same.
 void import_lines(const std::string& script, Job& job) {
   for (const std::string& line : split(script, '\n')) {
     if (line.starts_with("export ")) {
@@ -360,6 +372,7 @@ Job import_job(const YamlView& root) {
   import_options(root, job);
   const std::string script = root.at("script").text();
   import_lines(script, job);
+  // cpus-per-task counts per task, the job's per node.
   const int64_t share = std::max(0LL, std::atoll(text_in(root, "--cpus-per-task").c_str()));
   job.cpus = job.launcher == Launcher::kTorch ? share : share * job.processes_per_node;
   job.command = array_in(script, "start");

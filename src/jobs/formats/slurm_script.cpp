@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kMark = "#SBATCH";
 
+// The short forms of sbatch's options that jobs use.
 const std::map<char, std::string_view>& short_options() {
   static const std::map<char, std::string_view> kOptions = {
       {'J', "job-name"},   {'N', "nodes"},      {'n', "ntasks"},  {'c', "cpus-per-task"},
@@ -24,6 +25,7 @@ const std::map<char, std::string_view>& short_options() {
   return kOptions;
 }
 
+// As sbatch tells them: "#SBATCH" alone or followed by a blank, at the beginning of a line.
 bool is_option_line(const std::string& line) {
   return line.starts_with(kMark) &&
          (line.size() == kMark.size() || line[kMark.size()] == ' ' || line[kMark.size()] == '\t');
@@ -33,6 +35,7 @@ bool is_option_line(const std::string& line) {
 std::string option_at(const std::vector<std::string>& words, size_t& at, const std::string& where) {
   const std::string& word = words[at];
   TY_REQUIRE(word.size() > 1 && word[0] == '-', "{}: expected an option, found '{}'", where, word);
+  // A word that begins with a dash is the next option, so negative values need the form with '='.
   const bool has_next = at + 1 < words.size() && !words[at + 1].starts_with('-');
   std::string name;
   Json value = true;
@@ -59,11 +62,14 @@ std::string option_at(const std::vector<std::string>& words, size_t& at, const s
 
 }  // namespace
 
+// By its first line, or by an option line anywhere.
 bool is_script(std::string_view text) {
   if (text.starts_with("#!")) return true;
   return text.starts_with(kMark) || text.find(fmt::format("\n{}", kMark)) != std::string_view::npos;
 }
 
+// Options become keys of a YAML map that keeps the lines of the script, so that findings point to
+// the right line. sbatch stops reading options at the first command.
 std::string as_yaml(std::string_view text, const std::string& origin) {
   std::string out = "{";
   int number = 0;
@@ -103,6 +109,7 @@ void check_order(std::string_view text, Findings& findings) {
   }
 }
 
+// Empty if there is none, or if it does not end. The inverse of array_line.
 std::vector<std::string> array_in(const std::string& script, std::string_view name) {
   const std::string begin = fmt::format("{}=(", name);
   // Words may hold line breaks: to the closing bracket that no quote hides.

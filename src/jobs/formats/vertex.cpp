@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kPlatform = "vertex";
 constexpr std::string_view kTitle = "Vertex AI";
 
+// Vertex AI mounts every bucket that the service account may read under /gcs.
 std::string vertex_path(const DataPlace& place) {
   const Uri uri = parse_uri(place.uri);
   if (uri.scheme != "gs") return place.uri;
@@ -28,6 +29,8 @@ std::vector<KnownPlace> vertex_places(const Job& job) {
 }
 
 // The name of an accelerator in machineSpec; empty for processors alone.
+// Machines with accelerators of their own, then those that are attached, then TPUs, which no
+// catalog has.
 std::string accelerator_type(const Job& job, const Machine* machine) {
   if (machine != nullptr && machine->native != "attach") return machine->native;
   for (const Machine& attached : machines()) {
@@ -64,6 +67,7 @@ VertexMachine machine_for(Draft& draft) {
   return {machine.name, accelerator_type(job, &machine)};
 }
 
+// Pool 0 is the primary replica, of which there is one; all others are pool 1.
 void put_pool(Draft& draft, size_t index, int64_t replicas, const VertexMachine& machine,
               const std::vector<std::string>& words) {
   const Job& job = draft.job();
@@ -218,6 +222,7 @@ void render(Draft& draft) {
   put_scheduling(draft);
   put_data(draft);
   put_rest(draft);
+  // gcloud takes the specification alone, without the name around it.
   const Json spec = draft.root().at("jobSpec");
   draft.finish_file("vertex.json", Draft::Style::kJson);
   draft.root() = spec;
@@ -245,6 +250,7 @@ void check_accelerator(const YamlView& machine, Findings& findings) {
   if (accelerator && !count) findings.error(*accelerator, "acceleratorCount is missing beside it");
   if (count && !accelerator) findings.error(*count, "acceleratorType is missing beside it");
   if (!type || !type->json().is_string()) return;
+  // TPU machines are not in the catalog, so nothing can be said about them.
   const bool tpu = accelerator && accelerator->text().starts_with("TPU_");
   if (tpu) return;
   check_machine_name(*type, kPlatform, findings);
@@ -284,6 +290,7 @@ void check(const YamlView& root, Findings& findings) {
     if (!pool.json().is_object()) continue;
     const auto count = pool.find("replicaCount");
     const int64_t number = count && count->json().is_int() ? count->integer() : 1;
+    // `replicas` is 0 only at the first pool.
     if (replicas == 0 && number != 1) {
       findings.error(*count, "the first pool is the primary replica: it has one");
     }
@@ -331,6 +338,7 @@ Job import_job(const YamlView& root) {
     const std::string timeout = text_in(*scheduling, "timeout");
     if (!timeout.empty()) job.time_limit_s = parse_duration(timeout);
     job.spot = text_in(*scheduling, "strategy") == "SPOT";
+    // Vertex AI does not say how often.
     if (scheduling->find("restartJobOnWorkerRestart")) job.retries = 1;
   }
   if (const auto output = spec.find("baseOutputDirectory")) {
