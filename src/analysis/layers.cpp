@@ -9,6 +9,7 @@
 namespace trainyard::analysis {
 namespace {
 
+// Unknown sizes count as nothing; the layers they belong to are listed as not counted.
 void add_value(const Value& value, Figures& figures) {
   if (!value.type.shape.is_static()) return;
   checked_add(figures.activations, value.type.shape.num_elements());
@@ -44,6 +45,7 @@ void add_parameter(const Graph& graph, const Parameter& parameter, ParamCounts& 
   }
 }
 
+// Inputs are layers too, as published tables count their activations.
 Layer input_layer(const Value& value) {
   Layer layer;
   layer.name = value.name;
@@ -80,6 +82,7 @@ bool has_unknown_shape(const NodeView& node) {
   return false;
 }
 
+// By operator and by why: no arithmetic, or a size that only the data decides.
 void note_not_counted(const NodeView& node, std::vector<NotCounted>& list) {
   const bool unknown = has_unknown_shape(node);
   const auto found = std::find_if(list.begin(), list.end(), [&](const NotCounted& entry) {
@@ -95,6 +98,7 @@ void note_not_counted(const NodeView& node, std::vector<NotCounted>& list) {
 void sum_up(LayerTable& table) {
   for (const Layer& layer : table.layers) {
     add(layer.figures, table.totals);
+    // A layer in place writes over its input, which is stored already.
     if (!layer.in_place) table.stored_activations += layer.figures.activations;
     auto kind = std::find_if(table.kinds.begin(), table.kinds.end(),
                              [&](const KindTotal& total) { return total.kind == layer.kind; });
@@ -128,6 +132,7 @@ LayerTable analyze_layers(const Graph& graph) {
   for (const NodeId id : graph.node_ids()) {
     const NodeView node(graph, id);
     Layer layer = node_layer(node, params[static_cast<size_t>(id.index)]);
+    // Born at another node: the output lies in the buffer of what came before.
     if (node.has_output(0)) {
       const int32_t buffer = storage.buffer_of[static_cast<size_t>(node.output(0).index)];
       layer.in_place = storage.buffers[static_cast<size_t>(buffer)].born != position;

@@ -21,6 +21,7 @@ struct Field {
 
 const Field kWholeInput = {Field::Kind::kWhole, {}};
 
+// The union; inputs that see different dimensions together see everything.
 Field merge(const Field& a, const Field& b) {
   if (a.kind == Field::Kind::kNone) return b;
   if (b.kind == Field::Kind::kNone) return a;
@@ -36,6 +37,8 @@ Field merge(const Field& a, const Field& b) {
   return both;
 }
 
+// size and jump as in Araujo et al. 2019: first and last move by the window, jump grows by the
+// stride.
 void slide(const ops::Window& window, Field& field) {
   for (size_t i = 0; i < field.extents.size(); ++i) {
     Extent& extent = field.extents[i];
@@ -177,12 +180,14 @@ class Step {
     if (!ranges) return false;
     for (int64_t i = 0; i < rank_; ++i) {
       const auto axis = static_cast<size_t>(x().rank() - rank_ + i);
+      // Backward slices turn the order of positions around.
       if (ranges->steps[axis] < 0) return false;
       shift(static_cast<size_t>(i), ranges->starts[axis], ranges->steps[axis]);
     }
     return true;
   }
 
+  // Channels may move; the spatial dimensions must stay last and in order.
   bool keeps_order() const {
     const std::vector<int64_t> perm = node_.attr_ints("perm", {});
     if (perm.empty()) return false;
@@ -222,6 +227,7 @@ Field field_of(const NodeView& node, const std::vector<Field>& fields) {
   return Step(node, std::move(seen)).take();
 }
 
+// Batch and channels come first.
 Field input_field(const Shape& shape) {
   if (shape.rank() < 3) return kWholeInput;  // no spatial dimensions
   return {Field::Kind::kLocal, std::vector<Extent>(static_cast<size_t>(shape.rank() - 2))};
@@ -273,6 +279,7 @@ std::vector<StackField> stack_fields(std::span<const int64_t> kernels,
     TY_REQUIRE(kernels[i] >= 1 && stride >= 1,
                "layer {} has kernel {} and stride {}; both must be 1 or more", i + 1, kernels[i],
                stride);
+    // Sizes grow without bound over the layers, so every step is checked.
     int64_t reach = 0;
     const bool overflow = __builtin_mul_overflow(kernels[i] - 1, field.jump, &reach) ||
                           __builtin_add_overflow(field.size, reach, &field.size) ||

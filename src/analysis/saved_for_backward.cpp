@@ -10,6 +10,8 @@
 namespace trainyard::analysis {
 namespace {
 
+// What the gradient of an operator needs beside the gradient that comes in: what training has to
+// keep from the forward pass.
 enum class Rule : uint8_t {
   kOtherFactors,
   kInputsAndOutput,
@@ -70,6 +72,7 @@ constexpr Row kRows[] = {
     {"Transpose", Rule::kNothing},
 };
 
+// Unknown operators keep everything, so that memory is never predicted too small.
 Rule rule_of(const NodeView& node) {
   const auto* const row = std::find_if(std::begin(kRows), std::end(kRows),
                                        [&](const Row& r) { return r.op == node.op(); });
@@ -83,6 +86,7 @@ class Collector {
   Collector(const NodeView& node, const std::vector<bool>& trained)
       : node_(node), trained_(trained) {}
 
+  // Parameters are kept in any case, and a value once, however many gradients read it.
   void keep(ValueId id) {
     if (!id.valid() || node_.graph().value(id).kind == ValueKind::kInitializer) return;
     if (std::find(saved_.values.begin(), saved_.values.end(), id) == saved_.values.end()) {
@@ -132,6 +136,7 @@ SavedForBackward saved_for_backward(const NodeView& node, const std::vector<bool
       break;
     case Rule::kInputAndStatistics:
       collector.keep(node.input(0));
+      // Mean and deviation of the batch, of the size of the scale.
       collector.keep_bytes(2 * node.input_type(1).num_bytes());
       break;
     case Rule::kNothing:
