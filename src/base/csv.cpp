@@ -11,6 +11,8 @@ namespace trainyard {
 namespace {
 
 // Reads one record that starts at `at`, which moves behind its line end; `line` counts lines.
+// RFC 4180, with line ends of both kinds. A quote within a field that does not begin with one is an
+// ordinary character.
 std::vector<std::string> read_record(std::string_view text, size_t& at, int& line,
                                      std::string_view origin) {
   std::vector<std::string> fields(1);
@@ -53,6 +55,8 @@ CsvTable CsvTable::parse(std::string_view text, std::string origin) {
   int line = 1;
   while (at < text.size()) {
     const int number = line;
+    // Lines that begin with '#' are comments, which the format does not have but tables with
+    // sources need.
     const bool comment = text[at] == '#';
     std::vector<std::string> fields = read_record(text, at, line, table.origin_);
     if (comment || (fields.size() == 1 && fields[0].empty())) continue;
@@ -101,6 +105,7 @@ double CsvRow::number(std::string_view column) const {
 
 int64_t CsvRow::integer(std::string_view column) const {
   const double value = number(column);
+  // A double holds whole numbers up to 2^53, about 9e15.
   if (value != std::floor(value) || std::fabs(value) > 9e15) {
     fail(column, fmt::format("expected a whole number, found '{}'", text(column)));
   }
@@ -120,6 +125,7 @@ void CsvRow::fail(std::string_view column, std::string_view problem) const {
   throw_error("{}:{}: field '{}': {}", table_->origin_, line(), column, problem);
 }
 
+// Also quotes what would be read as a comment.
 std::string csv_field(std::string_view text) {
   if (text.find_first_of(",\"\n\r") == std::string_view::npos && !text.starts_with('#')) {
     return std::string(text);

@@ -11,6 +11,7 @@
 namespace trainyard {
 namespace {
 
+// Control characters must be escaped; all else, UTF-8 included, is written as it is.
 void write_text(std::string& out, std::string_view text) {
   out += '"';
   for (const char c : text) {
@@ -54,6 +55,7 @@ void write_number(std::string& out, double value) {
 // Deeper nesting than this is an attack or an accident; writing and destruction recurse.
 constexpr size_t kMaxDepth = 200;
 
+// Two members of one name are read differently by different programs, which attackers use.
 void require_different_keys(const Json::Object& members) {
   std::vector<std::string_view> keys;
   keys.reserve(members.size());
@@ -128,6 +130,7 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace
 
+// Beyond int64_t a number loses its last digits, as in JavaScript.
 Json::Json(uint64_t value) {
   if (value <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
     value_ = static_cast<int64_t>(value);
@@ -190,6 +193,7 @@ void Json::push_back(Json item) {
   std::get<Array>(value_).push_back(std::move(item));
 }
 
+// Members keep the order in which they were added; objects here are small enough to search.
 Json& Json::operator[](std::string_view key) {
   if (is_null()) value_ = Object{};
   TY_CHECK(is_object(), "member {} of {}", key, dump(-1));

@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kIndent = 2;
 
+// What stands on one line.
 bool is_leaf(const Json& value) {
   if (value.is_object()) return value.members().empty();
   if (!value.is_array()) return true;
@@ -46,6 +47,7 @@ std::string yaml_key(const std::string& key) {
 bool is_block(const Json& value) {
   if (!value.is_string()) return false;
   const std::string& text = value.as_string();
+  // Leading blanks would need an indentation indicator, several line ends at the end a "+".
   return text.find('\n') != std::string::npos && text.front() != ' ' && text.front() != '\n' &&
          text.back() == '\n' && !text.ends_with("\n\n") &&
          std::all_of(text.begin(), text.end(), [](char c) {
@@ -53,6 +55,7 @@ bool is_block(const Json& value) {
          });
 }
 
+// Each line knows its path, so that a finding or a mark can point to it.
 class YamlLines {
  public:
   void members(const Json& object, const std::string& path, size_t depth) {
@@ -74,6 +77,7 @@ class YamlLines {
       // The first member stands behind the dash.
       const size_t first = lines_.size();
       members(item, item_at, depth + 1);
+      // Two columns deeper by kIndent, so the dash and a blank fit in front.
       lines_[first].text[depth * kIndent] = '-';
     }
   }
@@ -177,6 +181,7 @@ std::string text_of(const std::vector<StructuredLine>& lines) {
   return text;
 }
 
+// Keys with a dot or a bracket are quoted, so that a path can be taken apart again.
 std::string member_path(std::string_view path, std::string_view key) {
   if (key.find_first_of(".[") != std::string_view::npos) {
     return fmt::format("{}[\"{}\"]", path, key);

@@ -20,6 +20,7 @@ template <size_t N>
 std::string scaled(double value, double base, const std::array<std::string_view, N>& units,
                    std::string_view gap) {
   size_t unit = 0;
+  // So that 999.9996 becomes 1.00 K and not 1000.
   while (unit + 1 < N && std::fabs(value) >= base * 0.9995) {
     value /= base;
     ++unit;
@@ -51,6 +52,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
   }
 }
 
+// Levenshtein's, with one row of the table.
 int edit_distance(std::string_view a, std::string_view b) {
   std::vector<int> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -69,6 +71,7 @@ int edit_distance(std::string_view a, std::string_view b) {
 std::vector<std::string> nearest_names(std::string_view wanted, std::span<const std::string> names,
                                        size_t most) {
   std::vector<std::pair<int, std::string>> ranked;
+  // A third of the letters may differ; short words get two.
   const int limit = std::max<int>(2, static_cast<int>(wanted.size()) / 3);
   for (const std::string& name : names) {
     // A name that merely continues what was typed is as good as one with a single slip.
@@ -105,6 +108,7 @@ std::string with_commas(int64_t number) {
 
 std::string fixed_text(double number, int digits) {
   std::string text = fmt::format("{:.{}f}", number, digits);
+  // "-0.00" would look like a negative number.
   if (text.starts_with('-') && text.find_first_not_of("-0.") == std::string::npos) text.erase(0, 1);
   return text;
 }

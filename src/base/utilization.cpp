@@ -45,6 +45,7 @@ double machine_seconds() {
          static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
+// A missing program is no reason to start a process that fails.
 bool is_in_path(const std::string& program) {
   const char* path = std::getenv("PATH");
   if (path == nullptr) return false;
@@ -66,6 +67,8 @@ UsageCounters read_usage_counters() {
           .written_bytes = proc_number("/proc/self/io", "write_bytes:")};
 }
 
+// Shares of all processors, so 1 is a machine that is fully busy. Rounding of the counters may
+// exceed it.
 Utilization usage_between(const UsageCounters& before, const UsageCounters& after, double seconds,
                           int processors) {
   const double most = seconds * processors;
@@ -78,6 +81,7 @@ Utilization usage_between(const UsageCounters& before, const UsageCounters& afte
           .written_per_s = per_s(before.written_bytes, after.written_bytes)};
 }
 
+// "37, 12": percent of the GPU and of its memory bandwidth. Nothing for lines such as "[N/A]".
 std::optional<std::pair<double, double>> parse_gpu_line(std::string_view line) {
   const std::string text(line);
   char* end = nullptr;
@@ -102,6 +106,7 @@ Json to_json(const Utilization& sample) {
   return all;
 }
 
+// One nvidia-smi that goes on writing: starting it anew takes longer than an interval.
 UtilizationSampler::UtilizationSampler() {
   const std::string smi = "nvidia-smi";
   if (is_in_path(smi)) {
@@ -154,6 +159,7 @@ void UtilizationSampler::work() {
   std::unique_lock lock(mutex_);
   while (!stop_changed_.wait_for(lock, kInterval, [this] { return stopping_; })) {
     lock.unlock();
+    // Reading /proc takes time in which take() must not wait.
     const UsageCounters after = read_usage_counters();
     const double now = watch_.seconds();
     Utilization sample = usage_between(before, after, now - last, processors);
