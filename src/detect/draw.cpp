@@ -31,6 +31,7 @@ constexpr std::array<Color, 12> kPalette = {{{230, 25, 75},
                                              {0, 128, 128},
                                              {170, 90, 40},
                                              {128, 0, 0}}};
+// Lines and letters grow with the picture, one step for each 700 pixels.
 constexpr int64_t kPixelsPerScale = 700;
 constexpr int64_t kDash = 6;
 
@@ -52,6 +53,7 @@ class Canvas {
     }
   }
 
+  // Characters beyond ASCII are shown as '?', byte by byte.
   void text(int64_t left, int64_t top, std::string_view text, const Color& color) {
     for (const char c : text) {
       const bool known = c >= kFirstGlyph && c < kFirstGlyph + static_cast<int>(kLabelGlyphCount);
@@ -71,6 +73,7 @@ class Canvas {
     }
   }
 
+  // All drawing ends here, so nothing is written outside of the picture.
   void blend(int64_t x, int64_t y, const Color& color, int opacity) {
     if (x < 0 || y < 0 || x >= image_.width || y >= image_.height) return;
     uint8_t* pixel = image_.pixels.data() + 3 * (y * image_.width + x);
@@ -92,6 +95,7 @@ struct PixelBox {
   int64_t left, top, right, bottom;
 };
 
+// NaN and numbers below 0 are 0, as comparisons with NaN fail.
 PixelBox pixels_of(const Region& region, const Canvas& canvas) {
   const auto at = [](double value, int64_t side) {
     if (!(value > 0)) return int64_t{0};
@@ -128,6 +132,7 @@ void draw_label(Canvas& canvas, const Mark& mark) {
   const int64_t wide =
       kGlyphWidth * canvas.scale() * static_cast<int64_t>(mark.label.size()) + 2 * pad;
   const int64_t top = box.top >= high ? box.top - high : box.top;
+  // Not beyond the right border; a label that is too long begins at the left one.
   const int64_t left = std::clamp<int64_t>(canvas.width() - wide, 0, box.left);
   const Color& color = color_of(mark);
   canvas.fill(left, top, left + wide, top + high, color);
@@ -139,6 +144,7 @@ void draw_label(Canvas& canvas, const Mark& mark) {
 
 void draw_marks(data::Image& image, std::span<const Mark> marks) {
   Canvas canvas(image);
+  // Labels last, so that no frame crosses them.
   for (const Mark& mark : marks) draw_frame(canvas, mark);
   for (const Mark& mark : marks) draw_label(canvas, mark);
 }

@@ -29,6 +29,7 @@ ValueId channel_constant(ops::Builder& builder, const char* name, const std::vec
                          int64_t channels) {
   Tensor tensor(DType::kF32, Shape{1, channels, 1, 1});
   const std::span<float> out = tensor.values<float>();
+  // One value may stand for all channels.
   for (size_t c = 0; c < out.size(); ++c) out[c] = values[std::min(c, values.size() - 1)];
   return builder.constant(name, std::move(tensor));
 }
@@ -65,6 +66,8 @@ std::string default_steps(int64_t image) {
   return fmt::format("resize:{}x{},normalize:0.498039:0.501961", image, image);
 }
 
+// Normalization in front and decoding behind go into the graph, so that the file takes pictures and
+// gives boxes; the metadata says the rest.
 onnx_io::Metadata prepare_export(Graph& graph, const onnx_io::Metadata& known, bool raw,
                                  const DecoderOptions& options) {
   TY_REQUIRE(is_detector(graph), "expected a detector, with the outputs locations and scores");
@@ -92,6 +95,7 @@ onnx_io::Metadata prepare_export(Graph& graph, const onnx_io::Metadata& known, b
   return metadata;
 }
 
+// By names alone: a file need not come from here.
 bool gives_detections(const Graph& graph) {
   constexpr const char* kNames[] = {"boxes", "labels", "scores"};
   if (graph.outputs().size() != 3 || graph.inputs().size() != 1) return false;
@@ -111,12 +115,14 @@ std::vector<FoundObject> found_objects(const Tensor& boxes, const Tensor& labels
              "boxes, labels and scores are {}, {} and {}, expected f32[1,n,4], i64[1,n] and "
              "f32[1,n]",
              boxes.type().to_string(), labels.type().to_string(), scores.type().to_string());
+  // Boxes are shares of the picture's sides.
   const auto inside = [](float share, int64_t side) {
     return std::clamp(static_cast<double>(share), 0.0, 1.0) * static_cast<double>(side);
   };
   std::vector<FoundObject> found;
   for (size_t i = 0; i < scores.values<float>().size(); ++i) {
     const auto score = static_cast<double>(scores.values<float>()[i]);
+    // NaN fails as well.
     if (!(score >= threshold)) continue;
     const float* box = boxes.values<float>().data() + 4 * i;
     found.push_back({.label = labels.values<int64_t>()[i],

@@ -9,6 +9,8 @@ namespace {
 
 constexpr int64_t kNotCounted = -1;
 
+// SSD (Liu et al. 2016): (smooth L1 of the locations + cross-entropy of the classes) / matched
+// priors. Label 0 is the background.
 class MultiboxMaker {
  public:
   MultiboxMaker(ops::Builder& builder, ValueId locations, ValueId scores)
@@ -20,6 +22,7 @@ class MultiboxMaker {
     const ValueId offsets = b_.input(kPriorOffsetsInput, b_.type(locations_));
     const ValueId positive =
         b_.add("Cast", {b_.add("Greater", {labels, zero()})}, {{"to", kFloatCode}});
+    // A batch without objects must not divide by zero.
     const ValueId count = b_.add("Max", {sum(positive), b_.constant_scalar("loss.one", 1)});
     const ValueId location_loss = b_.add("Div", {smooth_l1(offsets, positive), count});
     const ValueId class_loss = b_.add("Div", {cross_entropy(labels), count});
@@ -53,6 +56,8 @@ class MultiboxMaker {
     return sum(b_.add("Mul", {each, column}));
   }
 
+  // Most priors see background, so only the hardest of them count, kNegativeRatio for each match;
+  // others get the label that the loss ignores.
   ValueId cross_entropy(ValueId labels) {
     const ValueId counted = b_.add("MineNegatives", {scores_, labels}, {{"ratio", kNegativeRatio}});
     const int64_t rows[] = {-1, b_.shape(scores_)[2]};
@@ -93,6 +98,7 @@ train::ObjectiveNodes add_multibox_loss(ops::Builder& builder, std::span<const V
   return MultiboxMaker(builder, outputs[0], outputs[1]).make();
 }
 
+// The priors of a batch are matched on the thread that trains; the matcher is shared and const.
 train::Feed multibox_feed(std::shared_ptr<const Matcher> matcher) {
   return [matcher = std::move(matcher)](const data::Batch& batch,
                                         std::span<const train::ObjectiveInput> inputs) {
@@ -107,6 +113,7 @@ train::Feed multibox_feed(std::shared_ptr<const Matcher> matcher) {
     for (size_t i = 0; i * priors < labels.size(); ++i) {
       objects.clear();
       for (const data::Box& box : batch.boxes[i]) {
+        // Objects marked difficult are not learned, as VOC does not score them.
         if (!box.difficult) objects.push_back(object_of(box, width, height));
       }
       matcher->match(objects, matches);

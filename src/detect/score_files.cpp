@@ -61,6 +61,7 @@ class KnownNames {
   std::unordered_map<std::string, int64_t> index_;
 };
 
+// Sorted, so that classes and pictures are numbered the same on every machine.
 std::vector<fs::path> text_files(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -100,6 +101,7 @@ Region read_region(const std::vector<std::string>& words, size_t first, BoxNumbe
   return {n[0], n[1], n[0] + n[2], n[1] + n[3]};
 }
 
+// Matching is quadratic in the boxes of a picture, so a hostile file could keep it busy for hours.
 void require_moderate(const TruthFile& file) {
   std::vector<size_t> counts(file.pictures.size(), 0);
   for (const Truth& truth : file.truths) {
@@ -110,6 +112,7 @@ void require_moderate(const TruthFile& file) {
   }
 }
 
+// VOC lists no classes: they are those that occur.
 TruthFile read_voc_truths(const fs::path& folder) {
   TruthFile file{
       .format = "voc", .class_names = {}, .pictures = {}, .truths = {}, .category_ids = {}};
@@ -137,6 +140,7 @@ TruthFile read_coco_truths(const fs::path& path) {
   for (const data::CocoPicture& picture : all.pictures) {
     file.pictures.push_back(std::to_string(picture.id));
   }
+  // A crowd is neither a hit nor a miss, like VOC's difficult objects.
   for (const data::CocoObject& object : all.objects) {
     file.truths.push_back(
         {.picture = static_cast<int64_t>(object.picture),
@@ -212,6 +216,7 @@ std::vector<Detection> read_text_detections(const fs::path& folder, const TruthF
   TY_REQUIRE(!files.empty(), "{}: expected text files with detections", folder.string());
   const KnownNames pictures(truth.pictures, "picture");
   const KnownNames classes(truth.class_names, "class");
+  // One file that is named like a picture decides for all; a folder has one form.
   const bool by_picture = std::any_of(files.begin(), files.end(), [&](const fs::path& file) {
     return pictures.has(file.stem().string());
   });
@@ -236,6 +241,7 @@ std::vector<Detection> read_text_detections(const fs::path& folder, const TruthF
 
 }  // namespace
 
+// By what is there: a file is COCO's, XML files are VOC's, text files one a picture.
 TruthFile read_truths(const fs::path& path, BoxNumbers numbers) {
   TY_REQUIRE(fs::exists(path), "there is no {}", path.string());
   TruthFile file;
@@ -264,6 +270,7 @@ std::vector<Detection> read_detections(const fs::path& path, const TruthFile& tr
   std::vector<Detection> detections = fs::is_directory(path)
                                           ? read_text_detections(path, truth, numbers)
                                           : read_coco_detections(path, truth);
+  // COCO's results may be any numbers of JSON; sums of coordinates may overflow.
   for (const Detection& each : detections) {
     TY_REQUIRE(std::isfinite(each.score) && std::isfinite(each.region.left + each.region.top +
                                                           each.region.right + each.region.bottom),

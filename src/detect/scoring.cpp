@@ -23,6 +23,7 @@ class ClassScorer {
         by_picture_(own_truths, [&](size_t i) { return truths[i].picture; }),
         order_(own_detections),
         found_(truths.size(), false) {
+    // Stable: of equal scores the first in the file counts first, as in the development kits.
     std::stable_sort(order_.begin(), order_.end(),
                      [&](size_t a, size_t b) { return detections[a].score > detections[b].score; });
     for (const size_t i : own_truths) result_.truths += truths[i].difficult ? 0 : 1;
@@ -35,6 +36,7 @@ class ClassScorer {
       (verdict == Verdict::kTrue ? result_.true_positives : result_.false_positives) += 1;
       const auto right = static_cast<double>(result_.true_positives);
       const auto said = static_cast<double>(result_.true_positives + result_.false_positives);
+      // Classes without truths have no recall, but their curve must not divide by zero.
       const auto truths = static_cast<double>(std::max<int64_t>(1, result_.truths));
       result_.curve.push_back(
           {.recall = right / truths, .precision = right / said, .score = detections_[i].score});
@@ -47,6 +49,7 @@ class ClassScorer {
   }
 
  private:
+  // VOC's rule: the truth with the largest overlap decides, even if it is taken already.
   Verdict judge(const Detection& detection) {
     double best = 0;
     size_t which = truths_.size();
@@ -74,6 +77,7 @@ class ClassScorer {
   ClassResult result_;
 };
 
+// Over classes that have truths.
 std::optional<double> mean_of(const std::vector<ClassResult>& classes,
                               std::optional<double> ClassResult::*average) {
   double sum = 0;
