@@ -41,6 +41,8 @@ ValueId Net::image(const ModelOptions& options, int64_t channels) {
                         {DType::kF32, {options.batch, channels, options.image, options.image}});
 }
 
+// Glorot and Bengio's rule (both fans) or that of He et al. (one of them), as the style of the
+// network says.
 ValueId Net::conv_weight(ValueId x, const std::string& name, const ConvSpec& spec) {
   const int64_t positions = spec.kernel.height * spec.kernel.width;
   const int64_t in = channels(x) / spec.group;
@@ -101,6 +103,7 @@ ValueId Net::local_response_norm(ValueId x, const std::string& name, int64_t win
                       name);
 }
 
+// The bounds are shared by all layers of a network: one pair of constants instead of dozens.
 ValueId Net::relu6(ValueId x, const std::string& name) {
   ValueId least = graph_.find_value("relu6.min");
   ValueId most = graph_.find_value("relu6.max");
@@ -156,10 +159,12 @@ ValueId Net::slice(ValueId x, const std::string& name, const std::vector<SliceSp
 }
 
 ValueId Net::pad_channels(ValueId x, const std::string& name, int64_t before, int64_t after) {
+  // ONNX lists the beginnings of all axes, then their ends.
   const std::array<int64_t, 8> amounts = {0, before, 0, 0, 0, after, 0, 0};
   return builder_.add("Pad", {x, builder_.constant_ints(name + ".pads", amounts)}, {}, name);
 }
 
+// Nothing may be added afterwards: the graph is moved out.
 Graph Net::finish(const std::vector<NetOutput>& outputs) {
   std::vector<ValueId> ids;
   for (const NetOutput& output : outputs) {
@@ -170,6 +175,7 @@ Graph Net::finish(const std::vector<NetOutput>& outputs) {
   return std::move(graph_);
 }
 
+// make_divisible of MobileNet's published code: to the nearest multiple of 8, but never below 90 %.
 int64_t scaled_channels(int64_t channels, double width) {
   const double wanted = static_cast<double>(channels) * width;
   const int64_t rounded =
