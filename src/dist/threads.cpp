@@ -22,6 +22,7 @@ namespace {
 // Everything the ranks share: letters on their way and windows, all under one lock.
 class Hub {
  public:
+  // Copies the bytes, so a sender never waits: as MPI does with small messages.
   void post(int64_t from, const Outgoing& out) {
     {
       const std::lock_guard lock(mutex_);
@@ -33,10 +34,12 @@ class Hub {
   // `keep_waiting` is asked a few times a second, with the seconds so far.
   void take(int64_t to, const Incoming& in, const std::function<bool(double)>& keep_waiting) {
     std::unique_lock lock(mutex_);
+    // The reference stays valid while the lock is released: a map does not move its entries.
     auto& queue = letters_[{in.from, to}];
     const Stopwatch watch;
     AwakeTime awake;
     while (!changed_.wait_for(lock, kLook, [&] { return !queue.empty() || first_gone_ >= 0; })) {
+      // Time in which the machine slept does not count towards the limit.
       const double waited = awake.look(watch.seconds());
       lock.unlock();
       if (!keep_waiting(waited)) {
@@ -64,6 +67,7 @@ class Hub {
       for (const int64_t rank : from) {
         const auto letters = letters_.find({rank, to});
         if (letters == letters_.end() || letters->second.empty()) continue;
+        // Round robin over ranks, so that a busy one cannot starve the others.
         if (!found || (*found <= last && rank > last)) found = rank;
       }
       return found || first_gone_ >= 0;
@@ -89,6 +93,7 @@ class Hub {
     return made;
   }
 
+  // The first failure is the cause; others follow from it and are dropped.
   void fail(int64_t rank, std::exception_ptr reason) {
     {
       const std::lock_guard lock(mutex_);
@@ -116,6 +121,7 @@ class Hub {
     if (first_gone_ >= 0) throw_failure("rank {}: rank {} has failed", rank, first_gone_);
   }
 
+  // After all threads have ended, so without the lock.
   void rethrow() const {
     if (first_) std::rethrow_exception(first_);
   }
@@ -164,6 +170,7 @@ class ThreadRank : public Communicator {
   std::unique_ptr<SharedWindow> open_window(int64_t bytes) override {
     const auto members = static_cast<int64_t>(host_members().size());
     const int64_t host = hosts()[static_cast<size_t>(rank())];
+    // Ranks open windows in the same order, so the count names the same one on each.
     return std::make_unique<WindowShare>(hub_.window(host, windows_++, members, bytes));
   }
 
@@ -190,6 +197,7 @@ void run_in_threads(const ThreadRanks& settings, const std::function<void(Commun
     hosts.push_back(settings.per_host > 0 ? r / settings.per_host : 0);
   }
   Hub hub;
+  // Threads are joined at the end of this block, before the hub goes.
   {
     std::vector<std::jthread> threads;
     for (int64_t r = 0; r < settings.ranks; ++r) {
