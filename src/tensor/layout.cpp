@@ -34,6 +34,8 @@ std::vector<Run> canonical_runs(const Layout& layout, const Shape& shape) {
   for (int64_t axis = 0; axis < shape.rank(); ++axis) {
     outer.push_back({axis, blocks_along(layout, shape, axis), strides[static_cast<size_t>(axis)]});
   }
+  // Ties only occur among axes of one step, which are dropped below; the axis keeps the order
+  // defined.
   std::sort(outer.begin(), outer.end(), [](const Run& a, const Run& b) {
     return a.stride != b.stride ? a.stride < b.stride : a.axis > b.axis;
   });
@@ -53,6 +55,7 @@ std::vector<Run> canonical_runs(const Layout& layout, const Shape& shape) {
 
 }  // namespace
 
+// `order` from the outermost axis to the innermost.
 Layout Layout::dense(const Shape& shape, std::span<const int64_t> order,
                      std::vector<InnerBlock> blocks) {
   TY_CHECK(static_cast<int64_t>(order.size()) == shape.rank(), "{} axes for shape {}", order.size(),
@@ -62,6 +65,7 @@ Layout Layout::dense(const Shape& shape, std::span<const int64_t> order,
   for (const InnerBlock& block : layout.blocks_) stride *= block.size;
   for (size_t i = order.size(); i-- > 0;) {
     layout.strides_[static_cast<size_t>(order[i])] = stride;
+    // An empty axis must not make all outer strides zero.
     stride *= std::max<int64_t>(1, blocks_along(layout, shape, order[i]));
   }
   return layout;
@@ -87,10 +91,12 @@ int64_t Layout::block_of(int64_t axis) const {
   return size;
 }
 
+// Row-major layouts have no strides of their own: those of the shape hold.
 std::vector<int64_t> Layout::outer_strides(const Shape& shape) const {
   return is_row_major() ? shape.strides() : strides_;
 }
 
+// From the first element to behind the last, padding of blocks and gaps included.
 int64_t Layout::span_elements(const Shape& shape) const {
   if (is_row_major()) return shape.num_elements();
   int64_t last = 0;
@@ -126,6 +132,7 @@ int64_t Layout::offset(const Shape& shape, std::span<const int64_t> index) const
   return offset;
 }
 
+// oneDNN's notation: aBcd8b is channels in blocks of eight.
 std::string Layout::to_string(const Shape& shape) const {
   if (on_device_) return "on the device";
   if (is_row_major()) return "row-major";
@@ -146,6 +153,7 @@ std::string Layout::to_string(const Shape& shape) const {
   return text;
 }
 
+// Different descriptions of the same places: an axis of one element has any stride.
 bool same_placement(const Layout& a, const Layout& b, const Shape& shape) {
   if (a == b) return true;
   if (a.is_on_device() != b.is_on_device()) return false;

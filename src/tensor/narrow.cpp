@@ -22,6 +22,8 @@ struct SmallFloat {
   bool one_zero;     // the code of minus zero means something else
 };
 
+// Open Compute's OFP8, the "uz" variants of AMD and Graphcore, and OCP's microscaling f4 (ONNX,
+// float8 and float4).
 const SmallFloat* small_float(DType dtype) {
   static constexpr SmallFloat kE4M3 = {4, 3, 7, 0x7e, -1, 0x7f, false};
   static constexpr SmallFloat kE4M3UZ = {4, 3, 8, 0x7f, -1, 0x80, true};
@@ -48,6 +50,7 @@ uint8_t sign_of(const SmallFloat& type) {
   return static_cast<uint8_t>(1U << static_cast<unsigned>(type.exponent_bits + type.mantissa_bits));
 }
 
+// Numbers with exponent 0 are subnormal: no hidden one, and the exponent of 1.
 float decode_magnitude(const SmallFloat& type, uint8_t code) {
   const int exponent = code >> type.mantissa_bits;
   const int mantissa = code & ((1 << type.mantissa_bits) - 1);
@@ -58,6 +61,7 @@ float decode_magnitude(const SmallFloat& type, uint8_t code) {
 
 float decode(const SmallFloat& type, uint8_t bits) {
   const uint8_t sign = sign_of(type);
+  // In "uz" types the code of minus zero is the only NaN.
   if (type.not_a_number >= 0 && type.one_zero && bits == type.not_a_number) return kNotANumber;
   const auto magnitude = static_cast<uint8_t>(bits & (sign - 1));
   float value = kNotANumber;
@@ -87,8 +91,11 @@ uint8_t encode(const SmallFloat& type, float value, bool saturate) {
   }
   const float magnitude = std::fabs(value);
   const bool infinite = std::isinf(magnitude);
+  // Far above what any of the types holds, where the steps below would overflow an int.
   const int code = infinite || magnitude > 0x1.0p20F ? 0x100 : encode_magnitude(type, magnitude);
   if (code > type.largest) {
+    // ONNX's Cast: saturate gives the largest number; without it infinity, or NaN where there is
+    // none.
     if (saturate || type.not_a_number < 0) return static_cast<uint8_t>(type.largest | sign);
     if (type.infinity >= 0) return static_cast<uint8_t>(type.infinity | sign);
     return static_cast<uint8_t>(type.one_zero ? type.not_a_number : type.not_a_number | sign);
@@ -162,15 +169,19 @@ uint8_t f32_to_narrow(DType dtype, float value, const NarrowRule& rule) {
   const int width = narrow_bits(dtype);
   TY_CHECK(width > 0 && width < 8, "{} is not narrow", dtype_name(dtype));
   constexpr float kSafe = 0x1.0p30F;
+  // NaN and numbers beyond int have no meaning in the bits of a small integer.
   if (!(std::fabs(value) < kSafe)) return 0;
+  // The low bits, as conversions between integers keep them.
   return static_cast<uint8_t>(static_cast<int>(value) & ((1 << width) - 1));
 }
 
+// Whole groups of eight first, so that count * bits cannot overflow.
 int64_t packed_bytes(DType dtype, int64_t count) {
   const int64_t bits = narrow_bits(dtype);
   return bits == 0 ? count * dtype_size(dtype) : (count / 8) * bits + (count % 8 * bits + 7) / 8;
 }
 
+// The first element is in the lowest bits (ONNX).
 void unpack_narrow(DType dtype, std::span<const uint8_t> packed, std::span<uint8_t> elements) {
   const auto width = static_cast<size_t>(narrow_bits(dtype));
   const size_t per_byte = 8 / width;

@@ -35,6 +35,8 @@ constexpr std::array<NpyType, 12> kTypes = {{{"<f4", DType::kF32},
                                              {"|b1", DType::kBool}}};
 
 // The text after 'key': in the header's dictionary.
+// The header is a Python literal that NumPy writes with fixed spelling; it is searched, not
+// evaluated.
 std::string_view field(std::string_view header, std::string_view key, std::string_view origin) {
   const size_t at = header.find(fmt::format("'{}'", key));
   const size_t colon = at == std::string_view::npos ? at : header.find(':', at);
@@ -51,6 +53,7 @@ DType parse_dtype(std::string_view text, std::string_view origin) {
   throw_error("{}: element type {} is not read", origin, text.substr(0, text.find(',')));
 }
 
+// "(3, 4)", "(3,)" or "()".
 Shape parse_shape(std::string_view text, std::string_view origin) {
   const size_t close = text.find(')');
   TY_REQUIRE(text.starts_with('(') && close != std::string_view::npos,
@@ -80,6 +83,7 @@ Tensor parse_npy(std::string_view bytes, std::string_view origin) {
   const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<uint8_t>(bytes[i])); };
   const size_t version = byte(6);
   TY_REQUIRE(1 <= version && version <= 3, "{}: .npy version {} is not read", origin, version);
+  // Version 1 has two bytes for the length, later ones four.
   const size_t begin = version == 1 ? 10 : 12;
   size_t length = byte(8) | byte(9) << 8U;
   if (version > 1) length |= byte(10) << 16U | byte(11) << 24U;
@@ -100,6 +104,7 @@ Tensor parse_npy(std::string_view bytes, std::string_view origin) {
 }
 
 Tensor read_npy(const std::filesystem::path& path) {
+  // At most 16 GiB.
   return parse_npy(read_file(path, int64_t{1} << 34), path.string());
 }
 
@@ -129,6 +134,7 @@ std::string with_header(std::string_view descr, const Shape& dims, std::string_v
   std::string header =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr, shape);
   const size_t prefix = kMagic.size() + 4;
+  // One of the blanks is the line end that the format wants last.
   header.append(kHeaderAlignment - (prefix + header.size() + 1) % kHeaderAlignment, ' ');
   header += '\n';
   std::string bytes(kMagic);
@@ -142,6 +148,7 @@ std::string with_header(std::string_view descr, const Shape& dims, std::string_v
 }  // namespace
 
 std::string npy_bytes(const Tensor& tensor) {
+  // NumPy has no such types, and f32 holds all of their values.
   if (tensor.dtype() == DType::kBF16 || is_narrow(tensor.dtype())) {
     return npy_bytes(cast(tensor, DType::kF32));
   }
