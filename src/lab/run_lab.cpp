@@ -28,6 +28,7 @@ std::optional<Json> stored_result(const Cell& cell, const std::filesystem::path&
   if (!std::filesystem::exists(file)) return {};
   Json stored = Json::parse(read_file(file), file.string());
   const Json* words = stored.find("words");
+  // Another command under the same name is another result.
   if (words == nullptr || words->dump(-1) != Json::array_of(cell.words).dump(-1)) return {};
   return stored;
 }
@@ -99,6 +100,7 @@ double seconds_left(const std::vector<Cell>& cells, size_t next,
 }
 
 // `load` is that of the machine before the first cell.
+// A fresh folder, as a run that was stopped may have left half a result in it.
 Json run_cell(const LabRun& run, const Cell& cell, double load, LabProgress& progress) {
   const std::filesystem::path folder = run.directory / "work" / cell.id;
   std::filesystem::remove_all(folder);
@@ -109,6 +111,7 @@ Json run_cell(const LabRun& run, const Cell& cell, double load, LabProgress& pro
     progress.tick(line);
     return !run.should_stop();
   });
+  // First: a command that was stopped ends with an error too.
   if (run.should_stop()) {
     throw_failure("stopped; what is done is kept in {}, and the same command goes on from there",
                   run.directory.string());
@@ -119,6 +122,7 @@ Json run_cell(const LabRun& run, const Cell& cell, double load, LabProgress& pro
         "again; what is done is kept in {}",
         run.lab->name, command_of(cell), outcome.code, outcome.error, run.directory.string());
   }
+  // Written at once, so that a lab that is stopped later goes on behind it.
   Json stored = Json::object({{"words", Json::array_of(cell.words)}});
   stored["seconds"] = progress.elapsed();
   stored["load_average"] = load;
@@ -157,6 +161,7 @@ Json run_cells(const LabRun& run) {
     }
     progress.end(progress.elapsed(), kept);
     const double seconds = stored->at("seconds").as_number();
+    // Cells done before took their time on another day.
     if (!kept) taken[cell.step].push_back(seconds);
     Json row = cell.variables;
     row["folder"] = (run.directory / "work" / cell.id).string();
