@@ -10,6 +10,8 @@
 namespace trainyard::autodiff {
 namespace {
 
+// Copies of some forward nodes that run again in the backward pass, so that their results need not
+// be kept in between.
 class Block {
  public:
   Block(Graph& graph, std::vector<NodeId> nodes, const std::set<NodeId>& backward)
@@ -51,6 +53,7 @@ class Block {
                        [&](NodeId user) { return backward_.contains(user); });
   }
 
+  // Values that are kept anyway end the chain.
   void need(NodeId id) {
     if (!needed_.insert(id).second) return;
     for (const ValueId input : graph_.node(id).inputs) {
@@ -59,6 +62,7 @@ class Block {
   }
 
   void copy(NodeId id) {
+    // A copy, as adding a node may move the others.
     const Node original = graph_.node(id);
     std::vector<ValueId> inputs = original.inputs;
     for (ValueId& input : inputs) {
@@ -104,6 +108,7 @@ class Block {
 
 void recompute_blocks(Graph& graph, size_t forward_nodes, std::span<const std::string> prefixes) {
   const std::vector<NodeId> all = graph.node_ids();
+  // The order of the list is forward, then backward: see TrainingGraph.
   const auto split = all.begin() + static_cast<ptrdiff_t>(forward_nodes);
   const std::set<NodeId> backward(split, all.end());
   std::vector<std::vector<NodeId>> blocks;
