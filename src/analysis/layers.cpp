@@ -45,7 +45,7 @@ void add_parameter(const Graph& graph, const Parameter& parameter, ParamCounts& 
   }
 }
 
-// Inputs are layers too, as published tables count their activations.
+// Inputs are layers too, so that their activations count.
 Layer input_layer(const Value& value) {
   Layer layer;
   layer.name = value.name;

@@ -20,7 +20,7 @@ template <size_t N>
 std::string scaled(double value, double base, const std::array<std::string_view, N>& units,
                    std::string_view gap) {
   size_t unit = 0;
-  // So that 999.9996 becomes 1.00 K and not 1000.
+  // So that 999.9996 becomes 1.00K and not 1000.
   while (unit + 1 < N && std::fabs(value) >= base * 0.9995) {
     value /= base;
     ++unit;

@@ -106,7 +106,7 @@ Json to_json(const Utilization& sample) {
   return all;
 }
 
-// One nvidia-smi that goes on writing: starting it anew takes longer than an interval.
+// One nvidia-smi that goes on writing (--loop), not a process for every sample.
 UtilizationSampler::UtilizationSampler() {
   const std::string smi = "nvidia-smi";
   if (is_in_path(smi)) {

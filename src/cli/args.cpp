@@ -71,7 +71,7 @@ template <typename Number>
 Number number_of(std::string_view text, const std::string& name) {
   constexpr bool kWhole = std::is_integral_v<Number>;
   Number number = 0;
-  // from_chars takes all of the text or fails, but knows no plus sign.
+  // from_chars knows no plus sign.
   const std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
   const char* const end = digits.data() + digits.size();
   const auto result = std::from_chars(digits.data(), end, number);

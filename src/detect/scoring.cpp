@@ -23,7 +23,7 @@ class ClassScorer {
         by_picture_(own_truths, [&](size_t i) { return truths[i].picture; }),
         order_(own_detections),
         found_(truths.size(), false) {
-    // Stable: of equal scores the first in the file counts first, as in the development kits.
+    // Stable: of equal scores the first in the file counts first.
     std::stable_sort(order_.begin(), order_.end(),
                      [&](size_t a, size_t b) { return detections[a].score > detections[b].score; });
     for (const size_t i : own_truths) result_.truths += truths[i].difficult ? 0 : 1;

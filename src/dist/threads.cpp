@@ -39,7 +39,7 @@ class Hub {
     const Stopwatch watch;
     AwakeTime awake;
     while (!changed_.wait_for(lock, kLook, [&] { return !queue.empty() || first_gone_ >= 0; })) {
-      // Time in which the machine slept does not count towards the limit.
+      // Time in which this process did not run does not count (dist/wait.h).
       const double waited = awake.look(watch.seconds());
       lock.unlock();
       if (!keep_waiting(waited)) {

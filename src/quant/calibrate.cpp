@@ -35,7 +35,7 @@ class Observer {
     for (const ValueId id : plan.values) wanted_[graph.value(id).name] = id;
   }
 
-  // The last batch may be filled up with repetitions, which must not be counted.
+  // The last batch may be filled up with zeros, which must not be counted.
   void set_samples(int64_t samples, int64_t batch) {
     samples_ = samples;
     batch_ = batch;

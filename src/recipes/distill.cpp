@@ -154,8 +154,7 @@ class Distillation {
                 : std::make_shared<ScoreTable>(scores_of_teacher(*pool_, config_.temperature));
   }
 
-  // Labels of the pool are looked at here alone, to tell how often the teacher was right; students
-  // never see them.
+  // Labels of the pool only serve to tell how often the teacher was right; students never see them.
   DistillCell describe(int64_t k, int64_t p, const std::vector<Choice>& choices) const {
     DistillCell cell{.k = k, .p = p, .chosen = static_cast<int64_t>(choices.size())};
     std::vector<int64_t> counts(static_cast<size_t>(pool_->num_classes()));

@@ -133,8 +133,8 @@ TtaRun time_to(const TrainingLog& log, double target) {
   return run;
 }
 
-// Runs that failed count with their whole time in mean_at_least_s alone, which makes it a lower
-// bound.
+// Runs that did not reach the target count with their whole time in mean_at_least_s alone, which
+// makes it a lower bound.
 TtaSummary summarize(std::vector<TtaRun> runs) {
   TtaSummary summary;
   std::vector<double> seconds;

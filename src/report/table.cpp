@@ -90,7 +90,7 @@ void Table::add_struck_row(std::vector<Cell> cells) {
   add_row(std::move(cells));
 }
 
-// An empty row; all writers take it for a line.
+// An empty row, which texts and pages show as a line and other formats leave out.
 void Table::add_rule() {
   rows_.emplace_back();
 }

@@ -134,7 +134,7 @@ std::string with_header(std::string_view descr, const Shape& dims, std::string_v
   std::string header =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr, shape);
   const size_t prefix = kMagic.size() + 4;
-  // One of the blanks is the line end that the format wants last.
+  // The added one is the line end that the format wants last.
   header.append(kHeaderAlignment - (prefix + header.size() + 1) % kHeaderAlignment, ' ');
   header += '\n';
   std::string bytes(kMagic);

@@ -71,7 +71,6 @@ report::Table shape_table(const detect::PriorFit& fit, size_t maps) {
   return table;
 }
 
-// The same sides as ssd300 networks take.
 int priors(const DetectFlags& flags, std::ostream& out) {
   TY_REQUIRE(!flags.data.empty(), "say for which objects, as --data voc:DIR");
   constexpr int64_t kLeastImage = 64;

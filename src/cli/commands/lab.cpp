@@ -93,7 +93,7 @@ report::Document show_document(const LabFlags& flags, const lab::Lab& lab) {
 
 // Runs what is not there yet, and writes the page.
 report::Document make_report(const LabFlags& flags, const lab::Lab& lab) {
-  // Ctrl-C ends a lab between two commands; results so far stay.
+  // Ctrl-C ends the command under way; results so far stay.
   const StopSignals signals;
   const std::filesystem::path directory = directory_of(flags, lab);
   lab::cells_of(lab, flags.choices, directory);  // what is wrong is said before a folder is made

@@ -119,7 +119,7 @@ int plan_command(const PlanOptions& options, std::ostream& out) {
   question.most_batch = options.most_batch;
   question.link = options.link;
   question.error = options.error;
-  // Before the clock starts, so that building the network is not counted as planning.
+  // Before the clock starts, so that building the network is not counted.
   networks.get(question.model);
   const Stopwatch watch;
   const schedule::Plan plan = schedule::make_plan(question, catalog, networks);

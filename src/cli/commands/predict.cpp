@@ -172,7 +172,7 @@ int predict_command(const PredictOptions& options, std::ostream& out) {
   const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
   report::PredictionContext context;
   predict::Request request = make_request(options, catalog, context.notes);
-  // Loaded by need: PALEO and the roofline want different profiles of one network.
+  // Builds what --batch, --image and the like ask for, once.
   predict::Networks networks([&](const std::string& name) { return options.network.load(name); });
   request.network = &networks.get(options.network.text());
   context.network = options.network.text();

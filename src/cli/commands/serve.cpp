@@ -189,8 +189,8 @@ int serve_command(const ServeFlags& flags, std::ostream& out) {
     serve::LoadOptions load = flags.load;
     load.url = flags.url;
     load.token = read_token(flags);
-    // Without an address the server is a child process of this one: the network behind the same
-    // sockets, but not in the process that measures.
+    // Without an address the server is a process of its own, which shares nothing with the one that
+    // measures but the machine.
     if (flags.url.empty() || flags.url.find("://") != std::string::npos) {
       return report_load(load, flags.format, out);
     }

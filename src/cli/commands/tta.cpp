@@ -80,8 +80,7 @@ std::string sheet_of(const data::Dataset& set) {
   return data::encode_png(sheet.image());
 }
 
-// Each training is a process of its own, so that one cannot warm up caches or fragment memory for
-// the next.
+// Each training is a process of its own.
 void train_and_read(const TtaFlags& flags, const data::Dataset* pictures, TtaFindings& findings) {
   const std::filesystem::path folder = study_folder(flags);
   recipes::SeedRunsOptions options{.program = path_of_this_program(),

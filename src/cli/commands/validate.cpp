@@ -62,8 +62,8 @@ int validate_command(const ValidateOptions& options, std::ostream& out) {
   // Networks are built once each, however many rows name them.
   ModelArgument zoo;
   predict::Networks networks([&](const std::string& name) { return zoo.load(name); });
-  // The user's own rows are judged against the catalog's fits; published rows are what those were
-  // fitted to, so they start from relatives.
+  // A few rows of one's own start from the catalog's fits; the published rows, which those were
+  // fitted to, start from nothing (predict/hierarchy.h).
   const auto start = options.measurements.empty() ? predict::Hierarchy::Start::kRelatives
                                                   : predict::Hierarchy::Start::kCatalog;
   const predict::Validation validation(catalog, networks, rows, start);

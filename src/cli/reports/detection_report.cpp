@@ -152,8 +152,7 @@ const std::vector<std::string>& detection_metrics() {
   return kMetrics;
 }
 
-// All metrics are computed whatever is asked for: they share the matching, and the JSON has them
-// all.
+// All metrics are computed whatever is asked for, as the JSON has them all.
 report::Document detection_document(std::span<const detect::Truth> truths,
                                     std::span<const detect::Detection> detections,
                                     const std::vector<std::string>& class_names,

@@ -15,7 +15,7 @@ namespace {
 using recipes::DistillCell;
 using recipes::DistillResult;
 
-// The first of equals, so the smallest K.
+// The first of equals.
 const DistillCell& best_cell(const DistillResult& result) {
   return *std::max_element(
       result.cells.begin(), result.cells.end(),

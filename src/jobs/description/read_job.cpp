@@ -96,7 +96,7 @@ void read_machine(const YamlView& root, Job& job) {
 void read_launch(const YamlView& root, Job& job) {
   job.nodes = integer_at(root, "nodes", 1);
   job.processes_per_node = integer_at(root, "processes_per_node", 1);
-  // Several processes without a launcher named: MPI, which all platforms have.
+  // Several processes without a launcher named are taken for MPI's.
   const std::string fallback = job.processes() > 1 ? "mpi" : "none";
   const std::string name = root.text_or("launcher", fallback);
   job.launcher = name == "mpi"     ? Launcher::kMpi

@@ -29,8 +29,8 @@ std::vector<KnownPlace> vertex_places(const Job& job) {
 }
 
 // The name of an accelerator in machineSpec; empty for processors alone.
-// Machines with accelerators of their own, then those that are attached, then TPUs, which no
-// catalog has.
+// Machines with accelerators of their own, then those that are attached, then TPUs, which the
+// catalog lacks.
 std::string accelerator_type(const Job& job, const Machine* machine) {
   if (machine != nullptr && machine->native != "attach") return machine->native;
   for (const Machine& attached : machines()) {

@@ -24,7 +24,7 @@ double transform_flops(double size, bool one_dimensional) {
 
 }  // namespace
 
-// Milliseconds. No work is free, but any work takes a clock tick at least.
+// Milliseconds. Nothing takes no time, anything else a clock tick at least.
 double Pricer::compute_ms(double flops) const {
   if (flops == 0) return 0;
   return std::max(tick_ms(), flops / 1e9 / machine_.peak_gflops * 1e3 / percent_);

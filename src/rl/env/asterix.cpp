@@ -90,7 +90,7 @@ struct Asterix {
   }
 
   void ramp() {
-    // Faster every 100 frames: spawning each time, moving every other time.
+    // About every 100 frames faster: spawning each time, moving every other time.
     if (!ramping || (spawn_speed <= 1 && move_speed <= 1)) return;
     if (ramp_timer >= 0) {
       --ramp_timer;

@@ -172,7 +172,7 @@ void run_steps_winograd(const Run& run, float* scratch, int threads) {
   const WinogradPlan& plan = run.plan;
   const InputTiles<kOutputs, kPoints> input(run.shape, plan, run.src, plan.v_stride);
   const WinogradSteps<kOutputs, kPoints> steps(run);
-  // Few tiles, many channels: all threads share the transformed input and divide the panels.
+  // Few tiles or late filters: all threads share the transformed input and divide the panels.
   // Otherwise each has tiles of its own and needs no barrier.
   if (plan.split_panels) {
     float* v = scratch;
