@@ -112,6 +112,15 @@ void limit_activations(Graph& graph) {
   graph.sort();
 }
 
+// Older files have no checksums, so that a flipped bit shows here or never.
+void require_finite(const Tensor& tensor, const runs::WeightsFile& file, size_t index) {
+  const int64_t bad = runs::count_not_finite(tensor);
+  TY_REQUIRE(bad == 0,
+             "{}: tensor '{}' has {} numbers that are not finite: the file is damaged, or the "
+             "training that wrote it had diverged",
+             file.path(), file.tensors()[index].name, bad);
+}
+
 }  // namespace
 
 WeightsFit fit_weights(const Graph& graph, const runs::WeightsFile& file) {
@@ -149,6 +158,7 @@ void for_each_fitted(const Graph& graph, const runs::WeightsFile& file, const We
   for (const WeightsFit::Pair& pair : fit.pairs) {
     const Value& value = graph.value(pair.parameter);
     Tensor tensor = file.tensor(pair.tensor);
+    require_finite(tensor, file, pair.tensor);
     if (tensor.dtype() != value.type.dtype) tensor = cast(tensor, value.type.dtype);
     if (tensor.shape() != value.type.shape) tensor = tensor.reshaped(value.type.shape);
     action(value, std::move(tensor));

@@ -43,7 +43,8 @@ struct WeightsFit {
 // the network's then does nothing but add the bias. Elements may be floats of another width.
 WeightsFit fit_weights(const Graph& graph, const runs::WeightsFile& file);
 
-// All of a fit's parameters with their numbers, in its order.
+// All of a fit's parameters with their numbers, in its order. Throws Error where a number is not
+// finite.
 void for_each_fitted(const Graph& graph, const runs::WeightsFile& file, const WeightsFit& fit,
                      const std::function<void(const Value&, Tensor)>& action);
 

@@ -1,11 +1,14 @@
 #include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "support/run_program.h"
 #include "support/temporary_folder.h"
+#include "support/torch_bytes.h"
 #include "tensor/npy.h"
 
 namespace trainyard::cli {
@@ -76,6 +79,24 @@ TEST(Bench, PrintsTheKeysOfItsContract) {
     EXPECT_NE(data.find(key), nullptr) << key;
   }
   EXPECT_EQ(run({"bench"}).code, 2);
+}
+
+TEST(Weights, InspectionFindsDamagedNumbers) {
+  const TemporaryFolder folder("damaged_weights");
+  const std::string body = torch_bytes::dict({{"w", torch_bytes::tensor("0", 3, 0, {3}, {1})}});
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  const std::string path = (folder / "w.pth").string();
+  // Files before PyTorch 1.6 have no checksums.
+  write_file(path, torch_bytes::legacy_file(body, {{"0", torch_bytes::floats({1, none, 3})}}));
+  const Outcome inspected = run({"weights", "inspect", path, "--json"});
+  ASSERT_EQ(inspected.code, 0) << inspected.err;
+  EXPECT_EQ(Json::parse(inspected.out, "stdout").at("not_finite").as_int(), 1);
+  std::string bytes = torch_bytes::zip_file(body, {{"0", torch_bytes::floats({1, 2, 3})}});
+  bytes[bytes.find(torch_bytes::floats({2}))] ^= 1;
+  write_file(path, bytes);
+  const Outcome damaged = run({"weights", "inspect", path});
+  EXPECT_EQ(damaged.code, 2);
+  EXPECT_NE(damaged.err.find("checksum"), std::string::npos) << damaged.err;
 }
 
 // A confident answer of random weights is a lie unless it says so.

@@ -1,5 +1,7 @@
 #include "network/weights_fit.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "base/file.h"
@@ -17,9 +19,10 @@ std::vector<int> ints(std::span<const int64_t> dims) {
   return {dims.begin(), dims.end()};
 }
 
-// Every parameter of `graph`, filled with zeros, under the name that `rename` gives it.
+// Every parameter of `graph`, filled with zeros after the `first` number, under the name that
+// `rename` gives it.
 template <typename Rename>
-std::string file_of(const Graph& graph, const Rename& rename) {
+std::string file_of(const Graph& graph, const Rename& rename, float first = 0) {
   tb::Members members;
   tb::Members storages;
   for (const ValueId id : graph.initializers()) {
@@ -30,7 +33,9 @@ std::string file_of(const Graph& graph, const Rename& rename) {
     members.emplace_back(
         rename(value.name),
         tb::tensor(key, count, 0, ints(value.type.shape.dims()), ints(value.type.shape.strides())));
-    storages.emplace_back(key, std::string(static_cast<size_t>(count) * sizeof(float), '\0'));
+    std::vector<float> numbers(static_cast<size_t>(count));
+    numbers[0] = first;
+    storages.emplace_back(key, tb::floats(numbers));
   }
   return tb::zip_file(tb::dict(members), storages);
 }
@@ -118,6 +123,19 @@ TEST_F(WeightsFitTest, TorchFilesLoadAsWeights) {
   open(file_of(graph, [](const std::string& name) { return name; }));
   load_weights(graph, (folder_ / "w.pth").string());
   EXPECT_FALSE(has_random_weights(graph));
+}
+
+TEST_F(WeightsFitTest, NumbersThatAreNotFiniteAreRefused) {
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+    Graph graph = load({.model = "lenet5"});
+    open(file_of(
+        graph, [](const std::string& name) { return name; }, bad));
+    const std::string message =
+        message_of([&] { load_weights(graph, (folder_ / "w.pth").string()); });
+    EXPECT_NE(message.find("w.pth: tensor '"), std::string::npos) << message;
+    EXPECT_NE(message.find("has 1 numbers that are not finite"), std::string::npos) << message;
+  }
 }
 
 }  // namespace

@@ -58,7 +58,11 @@ void add_tensors(const runs::WeightsFile& file, report::Document& document) {
   Json tensors = Json::array();
   int64_t elements = 0;
   int64_t bytes = 0;
-  for (const runs::NamedType& tensor : file.tensors()) {
+  int64_t not_finite = 0;
+  for (size_t i = 0; i < file.tensors().size(); ++i) {
+    const runs::NamedType& tensor = file.tensors()[i];
+    // Reading finds damaged bytes.
+    not_finite += runs::count_not_finite(file.tensor(i));
     const std::string dtype(dtype_name(tensor.type.dtype));
     const int64_t count = tensor.type.shape.num_elements();
     table.add_row({tensor.name, dtype, tensor.type.shape.to_string(), report::count_cell(count),
@@ -77,6 +81,14 @@ void add_tensors(const runs::WeightsFile& file, report::Document& document) {
   document.data["tensors"] = std::move(tensors);
   document.data["elements"] = elements;
   document.data["bytes"] = bytes;
+  document.data["not_finite"] = not_finite;
+  if (not_finite > 0) {
+    document.blocks.emplace_back(
+        report::Paragraph{fmt::format("{} numbers are not finite: the file is damaged, or the "
+                                      "training that wrote it had diverged.",
+                                      not_finite),
+                          report::Tone::kNotice});
+  }
 }
 
 void add_notes(const runs::WeightsFile& file, report::Document& document) {

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "runs/weights/tflite_file.h"
 #include "runs/weights/torch_file.h"
+#include "tensor/half.h"
 
 namespace trainyard::runs {
 namespace {
@@ -32,6 +34,11 @@ std::span<const std::byte> beginning(const MappedFile& file) {
   return file.bytes().first(std::min<size_t>(file.bytes().size(), kTorchMagicBytes));
 }
 
+template <typename T>
+int64_t count_not_finite_in(std::span<const T> values) {
+  return std::count_if(values.begin(), values.end(), [](T value) { return !std::isfinite(value); });
+}
+
 }  // namespace
 
 bool is_safetensors(const std::filesystem::path& path) {
@@ -40,9 +47,31 @@ bool is_safetensors(const std::filesystem::path& path) {
 }
 
 std::unique_ptr<WeightsFile> open_weights(const std::filesystem::path& path) {
-  if (is_safetensors(path)) return std::make_unique<SafetensorsWeights>(path);
-  if (is_tflite_file(beginning(MappedFile(path)))) return open_tflite_file(path);
-  return open_torch_file(path);
+  std::unique_ptr<WeightsFile> file;
+  if (is_safetensors(path)) {
+    file = std::make_unique<SafetensorsWeights>(path);
+  } else if (is_tflite_file(beginning(MappedFile(path)))) {
+    file = open_tflite_file(path);
+  } else {
+    file = open_torch_file(path);
+  }
+  file->path_ = path.string();
+  return file;
+}
+
+int64_t count_not_finite(const Tensor& tensor) {
+  switch (tensor.dtype()) {
+    case DType::kF32:
+      return count_not_finite_in(tensor.values<float>());
+    case DType::kF64:
+      return count_not_finite_in(tensor.values<double>());
+    case DType::kF16:
+      return count_not_finite_in(tensor.values<F16>());
+    case DType::kBF16:
+      return count_not_finite_in(tensor.values<BF16>());
+    default:
+      return 0;
+  }
 }
 
 }  // namespace trainyard::runs

@@ -32,6 +32,8 @@ class WeightsFile {
   // Whether names say nothing, but the order of the layers does.
   virtual bool is_ordered() const { return false; }
   const std::vector<WeightsNote>& notes() const { return notes_; }
+  // As it was opened, for messages.
+  const std::string& path() const { return path_; }
   // Of tensors()[index]. May share the mapping of the file: clone() before writing. Throws Error
   // if the bytes are damaged.
   virtual Tensor tensor(size_t index) const = 0;
@@ -39,6 +41,10 @@ class WeightsFile {
  protected:
   std::vector<NamedType> tensors_;
   std::vector<WeightsNote> notes_;
+
+ private:
+  friend std::unique_ptr<WeightsFile> open_weights(const std::filesystem::path& path);
+  std::string path_;
 };
 
 // Whether `path` is a file of ours (safetensors) judging by how it begins.
@@ -47,5 +53,8 @@ bool is_safetensors(const std::filesystem::path& path);
 // Throws Error with file and byte if it is none of safetensors, PyTorch's two formats and
 // TensorFlow Lite's, or is damaged.
 std::unique_ptr<WeightsFile> open_weights(const std::filesystem::path& path);
+
+// Numbers that are infinite or none; 0 for integers.
+int64_t count_not_finite(const Tensor& tensor);
 
 }  // namespace trainyard::runs
