@@ -81,6 +81,11 @@ TEST(V2Read, NamesWhatIsWrong) {
        "too many elements"},
       {with_input(R"("name":"x","datatype":"FP32","shape":[1000000000],"data":[1])"),
        "more elements than its data"},
+      // Otherwise one number would pass for 784.
+      {with_input(R"("name":"x","datatype":"FP32","shape":[1],"data":[0],"shape":[784])"),
+       "a second 'shape'"},
+      {with_input(R"("name":"x","datatype":"INT8","shape":[1],"data":[0],"datatype":"FP64")"),
+       "a second 'datatype'"},
       {R"({"inputs":[],"parameters":{"timeout":-1}})", "timeout"},
       {R"({"inputs":[],"parameters":7})", "parameters"},
       {"[1]", "expected an object"},

@@ -41,7 +41,6 @@ struct DraftInput {
   bool has_data = false;
   std::string_view raw_data;  // what could not be read yet
   std::optional<int64_t> binary_size;
-  bool shared_memory = false;
 };
 
 // Reads a request in one pass over the text, without a tree: numbers go straight into tensors. What
@@ -162,7 +161,9 @@ class RequestReader {
     return draft.place;
   }
 
+  // Neither may come twice: data that was read would belong to another type or shape.
   void read_type(DraftInput& draft) {
+    if (draft.has_type) reader_.fail("a second 'datatype'");
     const std::string name = reader_.text();
     // BYTES has no dtype: its elements are texts.
     if (name != "BYTES") draft.input.dtype = dtype_from_protocol(name, where(draft));
@@ -171,6 +172,7 @@ class RequestReader {
 
   void read_shape(DraftInput& draft) {
     constexpr size_t kMostDims = 32;
+    if (draft.has_shape) reader_.fail("a second 'shape'");
     draft.input.shape.reserve(4);
     reader_.enter_array();
     while (reader_.next_item()) {

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/image.h"
+#include "serve/protocol/json_data.h"
 #include "serve/protocol/status.h"
 
 namespace trainyard::serve {
@@ -100,6 +101,13 @@ void add_input(const Network& network, const TensorSpec& spec, const InputTensor
            protocol_name(*input.dtype), protocol_name(spec.dtype));
   }
   check_shape(spec, input.shape);
+  // Readers have checked it in their own words; workers copy what the shape says, so it is checked
+  // for all of them here.
+  const int64_t wanted = count_elements(input.shape, spec.name) * dtype_size(spec.dtype);
+  if (static_cast<int64_t>(input.bytes) != wanted) {
+    refuse(Status::kBadRequest, "input '{}' of shape {} has {} bytes, expected {}", spec.name,
+           dims_text(input.shape), input.bytes, wanted);
+  }
   job.shapes.emplace_back(input.shape);
   job.data.push_back(input.data);
 }
