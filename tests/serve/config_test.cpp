@@ -67,6 +67,29 @@ TEST(ModelConfig, SaysWhichFieldIsWrong) {
   EXPECT_NE(problem(deep).find("nested too deep"), std::string::npos);
 }
 
+TEST(ModelConfig, KeepsLabelsInTheFolder) {
+  for (const std::string file : {"/etc/passwd", "../other/labels.txt", "a/../../b"}) {
+    const std::string text =
+        "output { name: \"y\" data_type: TYPE_FP32 label_filename: \"" + file + "\" }";
+    EXPECT_EQ(error_of([&] { read_config(parse_text_proto(text, "c"), {}, "c"); }),
+              "c: label_filename is '" + file + "', expected a file in the model's folder");
+  }
+}
+
+TEST(ModelConfig, ReplacesListsOfTheDefaults) {
+  ModelConfig defaults;
+  defaults.versions.listed = {3};
+  defaults.warm_ups.push_back({.name = "old"});
+  const auto read = [&](const std::string& text) {
+    return read_config(parse_text_proto(text, "c"), defaults, "c");
+  };
+  EXPECT_TRUE(read("version_policy { latest { num_versions: 2 } }").versions.listed.empty());
+  EXPECT_EQ(read("version_policy { specific { versions: 7 } }").versions.listed,
+            (std::vector<int64_t>{7}));
+  EXPECT_EQ(read("model_warmup { name: \"new\" }").warm_ups.size(), 1U);
+  EXPECT_EQ(read("name: \"a\"").warm_ups.size(), 1U);
+}
+
 TEST(ModelConfig, ReadsYamlAsWell) {
   const TemporaryFolder folder("serve_config");
   std::filesystem::create_directories(folder / "digits");

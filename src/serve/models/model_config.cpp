@@ -1,6 +1,7 @@
 #include "serve/models/model_config.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <type_traits>
 
@@ -121,6 +122,10 @@ void read_tensors(Fields& fields, const std::string& name, std::vector<TensorSpe
     tensor.read("data_type", type);
     tensor.read("dims", spec.dims);
     tensor.read("label_filename", file);
+    // Configurations come over the network too, and clients are shown the labels.
+    const std::filesystem::path path(file);
+    TY_REQUIRE(path.is_relative() && std::find(path.begin(), path.end(), "..") == path.end(),
+               "{}: label_filename is '{}', expected a file in the model's folder", origin, file);
     // Triton has a file of labels per output; the first one serves all.
     if (labels.empty()) labels = file;
     spec.dtype = dtype_from_protocol(protocol_type(type), fmt::format("{}: {}", origin, name));
@@ -158,6 +163,7 @@ void read_batching(Fields& fields, ModelConfig& config) {
 
 void read_versions(Fields& fields, ModelConfig& config) {
   fields.message("version_policy", [&](Fields& policy) {
+    config.versions.listed.clear();
     policy.message("latest",
                    [&](Fields& latest) { latest.read("num_versions", config.versions.latest); });
     policy.message("all", [&](Fields&) { config.versions.latest = 0; });
@@ -200,6 +206,7 @@ void read_fields(const Json& tree, ModelConfig& config, std::string_view origin)
   read_instances(fields, config);
   fields.message("response_cache",
                  [&](Fields& cache) { cache.read("enable", config.response_cache); });
+  if (fields.find("model_warmup") != nullptr) config.warm_ups.clear();
   fields.messages("model_warmup", [&](Fields& warmup) {
     WarmUp entry;
     warmup.read("name", entry.name);
