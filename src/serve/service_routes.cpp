@@ -63,6 +63,7 @@ bool Service::route_plain(const CallPointer& call) {
 void Service::route(const CallPointer& call) {
   const std::vector<std::string>& parts = call->parts;
   if (route_plain(call)) return;
+  if (parts.empty()) not_found(*call);  // the target was a query alone
   if (parts[0] == "v2") return route_v2(call);
   if (parts.size() == 1 && parts[0] == "score") return infer_score(call, "", "");
   if (parts[0] == "v1" && parts.size() >= 3 && parts[1] == "models") {

@@ -156,6 +156,7 @@ TEST_F(HttpTest, AnswersWrongRequestsWithTheRightStatus) {
   EXPECT_NE(raw("POST /v2/models/sum/infer HTTP/1.1\r\nConnection: close\r\n\r\n").find(" 411 "),
             std::string::npos);
   EXPECT_NE(raw("nonsense\r\n\r\n").find(" 400 "), std::string::npos);
+  EXPECT_NE(raw("GET ?x HTTP/1.1\r\nConnection: close\r\n\r\n").find(" 404 "), std::string::npos);
   EXPECT_NE(raw("GET /v2 HTTP/1.1\r\nA: " + std::string(20'000, 'a') + "\r\n\r\n").find(" 431 "),
             std::string::npos);
   EXPECT_NE(raw("POST /v2/models/sum/infer HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n")

@@ -67,14 +67,17 @@ void draw_class(data::Image& image, const InferResult& result, const Network& ne
            result.model);
   }
   const BestClasses best = best_classes(find_output(result, found->name), 1, network.labels());
-  // "score:index:label"; see best_classes.
-  const std::vector<std::string> parts = split(best.texts[0], ':');
+  // "score:index:label", where a label may have colons of its own; see best_classes.
+  const std::string_view text = best.texts[0];
+  const size_t index = text.find(':') + 1;
+  const size_t label = text.find(':', index);
   detect::Mark mark{.region = {.left = 0,
                                .top = 0,
                                .right = static_cast<double>(image.width),
                                .bottom = static_cast<double>(image.height)},
                     .label = {}};
-  mark.label = parts.size() > 2 ? parts[2] : "class " + parts[1];
+  mark.label = label != std::string_view::npos ? std::string(text.substr(label + 1))
+                                               : fmt::format("class {}", text.substr(index));
   detect::draw_marks(image, {&mark, 1});
 }
 

@@ -19,7 +19,8 @@ std::optional<int64_t> version_number(std::string_view text) {
   int64_t number = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool whole = result.ec == std::errc() && result.ptr == text.data() + text.size();
-  return whole && number > 0 ? std::optional(number) : std::nullopt;
+  // "01" is no version: its folder would be looked for as "1".
+  return whole && number > 0 && text[0] != '0' ? std::optional(number) : std::nullopt;
 }
 
 // Folders named by a number, ascending.
@@ -326,10 +327,15 @@ void Registry::poll() {
   const std::lock_guard changing(loading_);
   std::vector<std::string> names;
   std::error_code problem;
-  for (const auto& entry : std::filesystem::directory_iterator(options_.repository, problem)) {
-    const std::string name = entry.path().filename().string();
-    if (entry.is_directory() && name[0] != '.') names.push_back(name);
+  const std::filesystem::directory_iterator end;
+  for (std::filesystem::directory_iterator at(options_.repository, problem); !problem && at != end;
+       at.increment(problem)) {
+    const std::string name = at->path().filename().string();
+    std::error_code unknown;
+    if (at->is_directory(unknown) && name[0] != '.') names.push_back(name);
   }
+  // A folder that cannot be read for a while does not mean that its models are gone.
+  if (problem) return;
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) {
     if (ending_) return;
