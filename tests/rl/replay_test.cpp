@@ -8,6 +8,8 @@
 #include "base/file.h"
 #include "rl/replay/replay_folder.h"
 #include "rl/replay/sum_tree.h"
+#include "runs/crc32c.h"
+#include "support/error_message.h"
 #include "support/temporary_folder.h"
 
 namespace trainyard::rl {
@@ -311,6 +313,93 @@ TEST(ReplayFolder, WritesWhatIsNewAndRefusesWhatDoesNotFit) {
   }
   ReplayMemory same(walk_spec(), {.capacity = 3 * kReplayChunk, .open_frames = 8});
   EXPECT_THROW(ReplayFolder(folder.path()).restore(2, same), Error);
+}
+
+template <typename Number>
+std::string bytes_of(const std::vector<Number>& numbers) {
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)};
+}
+
+// What restoring ten steps of a walk says after the only file of `field` was replaced by `bytes`,
+// which are to be the items `first` to `end`, with the checksum they have.
+std::string restore_changed(const char* kind, const char* field, int64_t first, int64_t end,
+                            const std::string& bytes) {
+  const TemporaryFolder folder("replay");
+  const ReplayOptions options{.capacity = 60, .open_frames = 8, .sampler = {.kind = kind}};
+  ReplayMemory memory(walk_spec(), options);
+  Walk walk{memory, NStep(1, 0.9)};
+  walk.begin();
+  for (int i = 0; i < 10; ++i) walk.step({.reward = 1});
+  ReplayFolder(folder.path()).save(memory, 1);
+  const std::filesystem::path file = folder / "contents-000000001.json";
+  Json contents = Json::parse(read_file(file), "contents");
+  Json parts = Json::array();
+  parts.push_back(Json::object({{"file", "changed.bin"},
+                                {"first", first},
+                                {"end", end},
+                                {"crc32c", static_cast<int64_t>(runs::crc32c(bytes))}}));
+  contents[field] = parts;
+  write_file(folder / "changed.bin", bytes);
+  write_file(file, contents.dump(-1));
+  ReplayMemory other(walk_spec(), options);
+  return message_of([&] { ReplayFolder(folder.path()).restore(1, other); });
+}
+
+void expect_said(const std::string& message, const std::string& part) {
+  EXPECT_NE(message.find(part), std::string::npos) << message;
+}
+
+// A checksum only says that a file is what its contents say, not that both make sense.
+TEST(ReplayFolder, RefusesFilesThatAreNoMemory) {
+  std::vector<Transition> steps(10);
+  for (int64_t i = 0; i < 10; ++i) {
+    steps[static_cast<size_t>(i)] = {.frame = i, .next_frame = i + 1, .action = 1, .steps = 1};
+  }
+  const std::string whole = bytes_of(steps);
+  EXPECT_EQ(restore_changed("uniform", "transitions", 0, 10, whole), "no error");
+  expect_said(restore_changed("uniform", "transitions", 0, 10, whole + "abc"),
+              "has 323 bytes, expected 10 items of 32 bytes");
+  expect_said(restore_changed("uniform", "transitions", -10, 0, whole),
+              "holds items -10 to 0, expected them from 0 on");
+  expect_said(restore_changed("uniform", "transitions", 0, 9, whole.substr(32)),
+              "has the transitions 0 to 10, found 9");
+  expect_said(restore_changed("uniform", "frames", 0, 1, std::string(7, '\0')),
+              "has 7 bytes, expected 1 items of 8 bytes");
+  steps[3].next_frame = 11;
+  expect_said(restore_changed("uniform", "transitions", 0, 10, bytes_of(steps)),
+              "transition 3 has the frames 3 and 11, expected frames from 0 to 10");
+  steps[3] = {.frame = 3, .next_frame = 4, .action = 2};
+  expect_said(restore_changed("uniform", "transitions", 0, 10, bytes_of(steps)),
+              "transition 3 has action 2, expected 0 to 1");
+}
+
+TEST(ReplayFolder, RefusesPrioritiesOfOtherSlots) {
+  std::vector<double> slots = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const std::string whole = bytes_of(slots);
+  EXPECT_EQ(restore_changed("uniform", "priorities", 0, 10, whole), "no error");
+  expect_said(restore_changed("uniform", "priorities", 0, 10, whole + "a"),
+              "has 81 bytes, expected 10 items of 8 bytes");
+  slots[9] = 60;
+  expect_said(restore_changed("uniform", "priorities", 0, 10, bytes_of(slots)),
+              "the priorities have slot 60, expected 0 to 59");
+  slots[9] = 8;
+  expect_said(restore_changed("uniform", "priorities", 0, 10, bytes_of(slots)),
+              "the priorities have slot 8 twice");
+  for (const char* kind : {"uniform", "proportional", "rank"}) {
+    const int64_t expected = kind[0] == 'u' ? 10 : kind[0] == 'p' ? 61 : 22;
+    expect_said(restore_changed(kind, "priorities", 0, 0, ""),
+                fmt::format("the priorities are 0 numbers, expected {}", expected));
+  }
+}
+
+TEST(FrameStore, RefusesACellThatIsNotThere) {
+  const EnvSpec spec{.name = "x", .shape = {10}, .actions = 2, .encoding = Encoding::kCell};
+  FrameStore store(spec, 3);
+  for (const int32_t cell : {-1, 10}) {
+    const std::vector<int32_t> frame = {cell};
+    expect_said(message_of([&] { store.add_encoded(std::as_bytes(std::span(frame))); }),
+                fmt::format("a frame has cell {}, expected 0 to 9", cell));
+  }
 }
 
 }  // namespace

@@ -111,6 +111,12 @@ std::span<const std::byte> FrameStore::encoded(int64_t number) const {
 
 int64_t FrameStore::add_encoded(std::span<const std::byte> frame) {
   TY_CHECK(frame.size() == static_cast<size_t>(frame_bytes_), "a frame of {} bytes", frame.size());
+  if (encoding_ == Encoding::kCell) {
+    int32_t cell = 0;
+    std::memcpy(&cell, frame.data(), sizeof(cell));
+    TY_REQUIRE(cell >= 0 && cell < elements_, "a frame has cell {}, expected 0 to {}", cell,
+               elements_ - 1);
+  }
   std::copy(frame.begin(), frame.end(), place(next_));
   return next_++;
 }

@@ -49,7 +49,8 @@ class ProportionalSampler final : public Sampler {
     all.back() = largest_;
     return all;
   }
-  void set_priorities(std::span<const double> all) override {
+  void set_priorities(std::span<const double> all, int64_t /*filled*/) override {
+    require_priorities(all, tree_.size() + 1);
     count_ = 0;
     for (int64_t slot = 0; slot < tree_.size(); ++slot) {
       const double value = all[static_cast<size_t>(slot)];

@@ -78,14 +78,18 @@ class RankSampler final : public Sampler {
     all.push_back(static_cast<double>(changes_));
     return all;
   }
-  void set_priorities(std::span<const double> all) override {
+  void set_priorities(std::span<const double> all, int64_t filled) override {
+    require_priorities(all, 2 * filled + 2);
     heap_.clear();
     std::fill(where_.begin(), where_.end(), -1);
     for (size_t i = 0; i + 2 < all.size(); i += 2) {
-      where_[static_cast<size_t>(all[i])] = static_cast<int64_t>(heap_.size());
-      heap_.push_back({all[i + 1], static_cast<int64_t>(all[i])});
+      const int64_t slot = read_slot(all[i], where_);
+      where_[static_cast<size_t>(slot)] = static_cast<int64_t>(heap_.size());
+      heap_.push_back({all[i + 1], slot});
     }
     largest_ = all[all.size() - 2];
+    TY_REQUIRE(all.back() >= 0 && all.back() <= static_cast<double>(where_.size()),
+               "the priorities have {} changes, expected 0 to {}", all.back(), where_.size());
     changes_ = static_cast<size_t>(all.back());
   }
 

@@ -18,6 +18,13 @@ void append_bytes(std::string& to, const Number* from, size_t count) {
   to.append(reinterpret_cast<const char*>(from), count * sizeof(Number));
 }
 
+template <typename Number>
+std::vector<Number> numbers_of_bytes(const std::string& bytes) {
+  std::vector<Number> numbers(bytes.size() / sizeof(Number));
+  std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(Number));
+  return numbers;
+}
+
 template <typename Parts>
 Json parts_json(const Parts& parts) {
   Json list = Json::array();
@@ -143,6 +150,28 @@ std::string ReplayFolder::read_part(const Part& part) const {
   return bytes;
 }
 
+// Parts may hold items from before `begin`, which have left the memory since. The sizes stand in
+// two places, and only files that agree with the contents may say how much is copied.
+std::string ReplayFolder::read_items(const Parts& parts, int64_t begin, int64_t width) const {
+  TY_REQUIRE(begin >= 0, "'{}' has items from number {} on, expected 0 or more", folder_.string(),
+             begin);
+  std::string items;
+  int64_t next = begin;
+  for (const Part& part : parts) {
+    const std::string bytes = read_part(part);
+    const auto held = static_cast<int64_t>(bytes.size());
+    TY_REQUIRE(0 <= part.first && part.first <= next && next <= part.end,
+               "'{}' holds items {} to {}, expected them from {} on",
+               (folder_ / part.file).string(), part.first, part.end, next);
+    TY_REQUIRE(held % width == 0 && held / width == part.end - part.first,
+               "'{}' has {} bytes, expected {} items of {} bytes", (folder_ / part.file).string(),
+               held, part.end - part.first, width);
+    items.append(bytes, static_cast<size_t>((next - part.first) * width));
+    next = part.end;
+  }
+  return items;
+}
+
 void ReplayFolder::restore(int64_t step, ReplayMemory& memory) {
   const std::filesystem::path file = contents_file(step);
   TY_REQUIRE(std::filesystem::exists(file), "there is no replay memory of step {}: '{}' is missing",
@@ -160,24 +189,18 @@ void ReplayFolder::restore(int64_t step, ReplayMemory& memory) {
   frames_ = read_parts<Part>(contents.at("frames"));
   transitions_ = read_parts<Part>(contents.at("transitions"));
   const int64_t first_frame = contents.at("first_frame").as_int();
-  std::string frames;
-  for (const Part& part : frames_) {
-    // Items before the beginning belong to an older state of the memory.
-    const int64_t skipped = std::max<int64_t>(0, first_frame - part.first) * width;
-    frames += read_part(part).substr(static_cast<size_t>(skipped));
-  }
+  const std::string frames = read_items(frames_, first_frame, width);
   const int64_t begin = contents.at("begin").as_int();
-  std::vector<Transition> transitions;
-  for (const Part& part : transitions_) {
-    const std::string bytes = read_part(part);
-    std::vector<Transition> items(bytes.size() / sizeof(Transition));
-    std::memcpy(items.data(), bytes.data(), bytes.size());
-    items.erase(items.begin(), items.begin() + std::max<int64_t>(0, begin - part.first));
-    transitions.insert(transitions.end(), items.begin(), items.end());
-  }
-  const std::string order = read_part(read_parts<Part>(contents.at("priorities")).at(0));
-  std::vector<double> priorities(order.size() / sizeof(double));
-  std::memcpy(priorities.data(), order.data(), order.size());
+  const auto transitions =
+      numbers_of_bytes<Transition>(read_items(transitions_, begin, sizeof(Transition)));
+  const int64_t end = contents.at("end").as_int();
+  TY_REQUIRE(begin + static_cast<int64_t>(transitions.size()) == end,
+             "'{}' has the transitions {} to {}, found {} of them", file.string(), begin, end,
+             transitions.size());
+  const Parts order = read_parts<Part>(contents.at("priorities"));
+  TY_REQUIRE(order.size() == 1, "'{}' has {} files of priorities, expected 1", file.string(),
+             order.size());
+  const auto priorities = numbers_of_bytes<double>(read_items(order, 0, sizeof(double)));
   memory.restore(first_frame, std::as_bytes(std::span(frames)), begin, transitions, priorities);
   last_step_ = step;
 }

@@ -42,6 +42,8 @@ class ReplayFolder {
   Parts save_parts(const char* kind, const Parts& known, int64_t first, int64_t end, Item&& item);
   Part save_part(const std::string& file, int64_t first, int64_t end, const std::string& bytes);
   std::string read_part(const Part& part) const;
+  // The bytes of the items from number `begin` on, `width` for each. Throws Error.
+  std::string read_items(const Parts& parts, int64_t begin, int64_t width) const;
   void remove_unused(int64_t step);
 
   std::filesystem::path folder_;

@@ -91,6 +91,18 @@ void ReplayMemory::update(const ReplayBatch& batch, std::span<const float> error
   }
 }
 
+// Learners use frames and actions as places in arrays.
+void ReplayMemory::require_usable(const Transition& it) const {
+  const auto held = [&](int64_t frame) {
+    return frame >= frames_.begin() && frame < frames_.end();
+  };
+  TY_REQUIRE(held(it.frame) && held(it.next_frame),
+             "transition {} has the frames {} and {}, expected frames from {} to {}", end_,
+             it.frame, it.next_frame, frames_.begin(), frames_.end() - 1);
+  TY_REQUIRE(it.action >= 0 && it.action < spec_.actions,
+             "transition {} has action {}, expected 0 to {}", end_, it.action, spec_.actions - 1);
+}
+
 void ReplayMemory::restore(int64_t first_frame, std::span<const std::byte> frames, int64_t begin,
                            std::span<const Transition> transitions,
                            std::span<const double> priorities) {
@@ -101,11 +113,14 @@ void ReplayMemory::restore(int64_t first_frame, std::span<const std::byte> frame
   }
   begin_ = begin;
   end_ = begin;
+  TY_REQUIRE(transitions.size() <= transitions_.size(), "{} transitions, expected at most {}",
+             transitions.size(), transitions_.size());
   for (const Transition& it : transitions) {
+    require_usable(it);
     transitions_[static_cast<size_t>(end_ % capacity())] = it;
     ++end_;
   }
-  sampler_->set_priorities(priorities);
+  sampler_->set_priorities(priorities, size());
 }
 
 }  // namespace trainyard::rl

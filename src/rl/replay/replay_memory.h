@@ -65,12 +65,15 @@ class ReplayMemory {
   const Sampler& sampler() const { return *sampler_; }
 
   // From a file: frames from `first_frame` on, transitions [begin, begin + size), priorities.
+  // Throws Error if they do not belong together; the memory is then of no use.
   void restore(int64_t first_frame, std::span<const std::byte> frames, int64_t begin,
                std::span<const Transition> transitions, std::span<const double> priorities);
 
  private:
   void forget_oldest();
   void make_room_for_frames();
+  // Throws Error for a transition from a file whose frames or action are not there.
+  void require_usable(const Transition& it) const;
 
   EnvSpec spec_;
   FrameStore frames_;

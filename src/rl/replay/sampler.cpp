@@ -23,6 +23,19 @@ std::unique_ptr<Sampler> make_sampler(const SamplerOptions& options, int64_t cap
               did_you_mean(options.kind, sampler_names()), join(sampler_names(), ", "));
 }
 
+int64_t read_slot(double number, std::span<const int64_t> where) {
+  TY_REQUIRE(
+      number >= 0 && number < static_cast<double>(where.size()) && number == std::floor(number),
+      "the priorities have slot {}, expected 0 to {}", number, where.size() - 1);
+  TY_REQUIRE(where[static_cast<size_t>(number)] < 0, "the priorities have slot {} twice", number);
+  return static_cast<int64_t>(number);
+}
+
+void require_priorities(std::span<const double> all, int64_t expected) {
+  TY_REQUIRE(static_cast<int64_t>(all.size()) == expected,
+             "the priorities are {} numbers, expected {}", all.size(), expected);
+}
+
 void importance_weights(std::span<const double> probabilities, double count, double beta,
                         std::span<float> weights) {
   double largest = 0;

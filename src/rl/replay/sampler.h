@@ -40,7 +40,9 @@ class Sampler {
   // What errors the slots stand for, and the largest priority so far; for checkpoints and charts.
   // Nothing for a uniform one.
   virtual std::vector<double> priorities() const { return {}; }
-  virtual void set_priorities(std::span<const double> /*all*/) {}
+  // Of so many filled slots. Throws Error for numbers that priorities() of such a sampler never
+  // gives.
+  virtual void set_priorities(std::span<const double> /*all*/, int64_t /*filled*/) {}
 };
 
 // Throws Error for a kind that is not one of sampler_names(), and for alpha below 0.

@@ -42,10 +42,11 @@ class UniformSampler final : public Sampler {
 
   // The order of the row decides what the next draws mean.
   std::vector<double> priorities() const override { return {filled_.begin(), filled_.end()}; }
-  void set_priorities(std::span<const double> all) override {
+  void set_priorities(std::span<const double> all, int64_t filled) override {
+    require_priorities(all, filled);
     filled_.clear();
     std::fill(where_.begin(), where_.end(), -1);
-    for (const double slot : all) add(static_cast<int64_t>(slot), -1);
+    for (const double slot : all) add(read_slot(slot, where_), -1);
   }
 
  private:
