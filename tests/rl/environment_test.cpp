@@ -1,8 +1,11 @@
 #include "rl/env/environment.h"
 
+#include <tuple>
+
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "support/error_message.h"
 
 namespace trainyard::rl {
 namespace {
@@ -110,6 +113,79 @@ TEST(Environment, AnUnknownNameOrOptionIsAWrongRequest) {
   EXPECT_THROW(make_environment("cartpole,time_limit=soon", 1), Error);
   EXPECT_THROW(make_environment("cartpole", 0), Error);
   EXPECT_THROW(make_environment("cartpole", 1)->set_state(0, Json(3), 0), Error);
+}
+
+// What a game says to the state after its first reset with one member changed.
+std::string set_changed(const char* game, const char* key, const Json& value) {
+  const auto environment = make_environment(game, 1);
+  std::vector<float> observation(static_cast<size_t>(environment->spec().observation_size()));
+  environment->reset(1, observation);
+  Json state = environment->state(0);
+  state[key] = value;
+  return message_of([&] { environment->set_state(0, state, 0); });
+}
+
+// Places of a checkpoint or recording become places in arrays.
+TEST(Environment, AStateWithPlacesOffTheBoardIsRefused) {
+  const std::tuple<const char*, const char*, int64_t, int64_t> kRanges[] = {
+      {"breakout", "ball_dir", 0, 3},
+      {"breakout", "ball_x", 0, 9},
+      {"breakout", "pos", 0, 9},
+      {"breakout", "last_y", 0, 9},
+      {"breakout", "last_action", 0, 5},
+      {"space_invaders", "pos", 0, 9},
+      {"freeway", "pos", 0, 9},
+      {"asterix", "player_x", 0, 9},
+      {"asterix", "player_y", 1, 8},
+      {"seaquest", "sub_x", 0, 9},
+      {"seaquest", "sub_y", 0, 8},
+      {"seaquest", "oxygen", -1000000, 200},
+      {"seaquest", "diver_count", -1000000, 6}};
+  for (const auto& [game, key, low, high] : kRanges) {
+    EXPECT_EQ(set_changed(game, key, Json(low)), "no error") << game << " " << key;
+    EXPECT_EQ(set_changed(game, key, Json(high)), "no error") << game << " " << key;
+    for (const int64_t wrong : {low - 1, high + 1, high + (int64_t{1} << 32)}) {
+      EXPECT_EQ(set_changed(game, key, Json(wrong)),
+                fmt::format("'{}' of a state is a whole number from {} to {}, found {}", key, low,
+                            high, wrong));
+    }
+  }
+  EXPECT_EQ(set_changed("breakout", "ball_y", Json(9)),
+            "'ball_y' of a state is below 9 unless the game is over, found 9");
+}
+
+TEST(Environment, AStateWithThingsOffTheBoardIsRefused) {
+  const std::tuple<const char*, const char*, const char*, const char*> kCases[] = {
+      {"freeway", "cars", "[[10,1,3,3]]", "'x of a car' of a state is a whole number from 0 to 9"},
+      {"freeway", "cars", "[[3,1,3,-6]]", "'speed of a car'"},
+      {"freeway", "cars", "[[3,1,3]]", "a car is x, lane, timer and speed, found [3,1,3]"},
+      {"asterix", "entities", "[[-1,1,true,true]]", "'x of an entity'"},
+      {"asterix", "entities", "[[1]]", "an entity is x, row, direction and gold, found [1]"},
+      {"seaquest", "e_fish", "[[4,10,true,3]]", "'y of a swimmer'"},
+      {"seaquest", "f_bullets", "[[400,1,true]]", "'x of a swimmer'"}};
+  for (const auto& [game, key, first, said] : kCases) {
+    Json list = Json::parse(first, "list");
+    // Eight cars or lanes.
+    for (int i = 1; i < 8; ++i) list.push_back(Json(list.items()[0]));
+    const std::string message = set_changed(game, key, list);
+    EXPECT_NE(message.find(said), std::string::npos) << message;
+  }
+}
+
+TEST(Environment, AGameThatIsOverStaysOver) {
+  const auto environment = make_environment("breakout", 1);
+  std::vector<float> observation(static_cast<size_t>(environment->spec().observation_size()));
+  environment->reset(1, observation);
+  Json state = environment->state(0);
+  state["ball_y"] = 9;
+  state["terminal"] = true;
+  environment->set_state(0, state, 0);
+  const int32_t idle = 0;
+  Outcome outcome;
+  environment->step({&idle, 1}, observation, {&outcome, 1});
+  EXPECT_TRUE(outcome.terminated);
+  EXPECT_EQ(outcome.reward, 0);
+  EXPECT_EQ(environment->state(0).at("ball_y").as_int(), 9);
 }
 
 }  // namespace

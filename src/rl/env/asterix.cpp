@@ -132,8 +132,8 @@ struct Asterix {
   }
 
   void set_state(const Json& state) {
-    player_x = int_of(state, "player_x");
-    player_y = int_of(state, "player_y");
+    player_x = place_of(state, "player_x");
+    player_y = int_of(state, "player_y", 1, kLanes);
     lanes = {};
     const Json::Array& entities = state.at("entities").items();
     TY_REQUIRE(entities.size() == lanes.size(), "Asterix has {} lanes, found {}", lanes.size(),
@@ -141,10 +141,12 @@ struct Asterix {
     for (size_t lane = 0; lane < lanes.size(); ++lane) {
       if (entities[lane].is_null()) continue;
       const Json::Array& it = entities[lane].items();
+      TY_REQUIRE(it.size() == 4, "an entity is x, row, direction and gold, found {}",
+                 entities[lane].dump(-1));
       lanes[lane] = {.there = true,
-                     .x = static_cast<int32_t>(it.at(0).as_int()),
-                     .right = it.at(2).as_bool(),
-                     .gold = it.at(3).as_bool()};
+                     .x = int_within(it[0], "x of an entity", 0, kBoardSide - 1),
+                     .right = it[2].as_bool(),
+                     .gold = it[3].as_bool()};
     }
     spawn_speed = int_of(state, "spawn_speed");
     spawn_timer = int_of(state, "spawn_timer");

@@ -35,6 +35,8 @@ struct Breakout {
   }
 
   Outcome play(int32_t action, Chance& /*chance*/) {
+    // The ball lies in the last row, below which there is nothing.
+    if (terminal) return {.terminated = true};
     if (action == kGoLeft) paddle = step_within(paddle, -1, 0, 9);
     if (action == kGoRight) paddle = step_within(paddle, 1, 0, 9);
     last_x = ball_x;
@@ -105,15 +107,18 @@ struct Breakout {
   }
 
   void set_state(const Json& state) {
-    ball_x = int_of(state, "ball_x");
-    ball_y = int_of(state, "ball_y");
-    way = int_of(state, "ball_dir");
-    paddle = int_of(state, "pos");
+    ball_x = place_of(state, "ball_x");
+    ball_y = place_of(state, "ball_y");
+    way = int_of(state, "ball_dir", 0, 3);
+    paddle = place_of(state, "pos");
     bricks = read_board(state.at("brick_map"));
     strike = state.at("strike").as_bool();
-    last_x = int_of(state, "last_x");
-    last_y = int_of(state, "last_y");
+    last_x = place_of(state, "last_x");
+    last_y = place_of(state, "last_y");
     terminal = state.at("terminal").as_bool();
+    TY_REQUIRE(terminal || ball_y < kBoardSide - 1,
+               "'ball_y' of a state is below {} unless the game is over, found {}", kBoardSide - 1,
+               ball_y);
   }
 
   int32_t ball_x = 0, ball_y = 0, way = 0, paddle = 0, last_x = 0, last_y = 0;

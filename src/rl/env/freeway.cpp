@@ -7,6 +7,7 @@ namespace {
 constexpr int32_t kChickenColumn = 4;
 constexpr int32_t kChickenRest = 3;  // frames between its steps
 constexpr int32_t kFrames = 2500;
+constexpr int32_t kTopSpeed = 5;
 
 struct Car {
   int32_t x = 0;
@@ -34,7 +35,7 @@ struct Freeway {
 
   void draw_speeds(Chance& chance) {
     // All speeds first, then all directions: the order of draws is MinAtar's.
-    for (Car& car : cars) car.speed = static_cast<int32_t>(chance.between(1, 6));
+    for (Car& car : cars) car.speed = static_cast<int32_t>(chance.between(1, kTopSpeed + 1));
     for (Car& car : cars) {
       car.timer = car.speed;
       if (chance.uniform() < 0.5) car.speed = -car.speed;
@@ -102,11 +103,13 @@ struct Freeway {
                list.size());
     for (size_t lane = 0; lane < cars.size(); ++lane) {
       const Json::Array& car = list[lane].items();
-      cars[lane] = {.x = static_cast<int32_t>(car.at(0).as_int()),
-                    .timer = static_cast<int32_t>(car.at(2).as_int()),
-                    .speed = static_cast<int32_t>(car.at(3).as_int())};
+      TY_REQUIRE(car.size() == 4, "a car is x, lane, timer and speed, found {}",
+                 list[lane].dump(-1));
+      cars[lane] = {.x = int_within(car[0], "x of a car", 0, kBoardSide - 1),
+                    .timer = int_within(car[2], "timer of a car", 0, kMostCount),
+                    .speed = int_within(car[3], "speed of a car", -kTopSpeed, kTopSpeed)};
     }
-    chicken = int_of(state, "pos");
+    chicken = place_of(state, "pos");
     move_timer = int_of(state, "move_timer");
     frames_left = int_of(state, "terminate_timer");
     terminal = state.at("terminal").as_bool();

@@ -29,6 +29,13 @@ Board read_board(const Json& rows) {
   return board;
 }
 
+int32_t int_within(const Json& value, std::string_view what, int32_t low, int32_t high) {
+  TY_REQUIRE(value.is_int() && value.as_int() >= low && value.as_int() <= high,
+             "'{}' of a state is a whole number from {} to {}, found {}", what, low, high,
+             value.dump(-1));
+  return static_cast<int32_t>(value.as_int());
+}
+
 void draw_channels(Canvas& canvas, std::span<const float> observation) {
   static constexpr Color kColors[] = {
       {21, 101, 192}, {230, 81, 0},  {255, 204, 128}, {106, 27, 154}, {46, 125, 50},

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <string_view>
 
 #include "rl/env/canvas.h"
 #include "rl/env/copies.h"
@@ -32,8 +33,19 @@ inline void take(Board& board, int32_t row, int32_t column) {
 Json board_json(const Board& board);
 Board read_board(const Json& rows);
 
-inline int32_t int_of(const Json& state, const char* key) {
-  return static_cast<int32_t>(state.at(key).as_int());
+// Timers and counters of a state stay far below it.
+inline constexpr int32_t kMostCount = 1'000'000;
+
+// A number of a state, which a game uses as a place in arrays. Throws Error naming `what` unless it
+// is one of [low, high].
+int32_t int_within(const Json& value, std::string_view what, int32_t low, int32_t high);
+inline int32_t int_of(const Json& state, const char* key, int32_t low = -kMostCount,
+                      int32_t high = kMostCount) {
+  return int_within(state.at(key), key, low, high);
+}
+// A row or column.
+inline int32_t place_of(const Json& state, const char* key) {
+  return int_of(state, key, 0, kBoardSide - 1);
 }
 
 // Channels of an observation, to be set to 1 where something is.
@@ -97,7 +109,9 @@ struct MinAtar {
   }
   void set_state(const Json& state) {
     rules.set_state(state);
-    if (state.find("last_action") != nullptr) last_action = int_of(state, "last_action");
+    if (state.find("last_action") != nullptr) {
+      last_action = int_of(state, "last_action", 0, kMinAtarActions - 1);
+    }
   }
 
   Rules rules;

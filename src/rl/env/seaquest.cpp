@@ -46,14 +46,14 @@ Swimmers read_swimmers(const Json& list) {
   for (const Json& item : list.items()) {
     const Json::Array& fields = item.items();
     TY_REQUIRE(fields.size() >= 3, "expected x, y and direction, found {}", item.dump(-1));
-    const auto number = [&](size_t i) {
-      return i < fields.size() ? static_cast<int32_t>(fields[i].as_int()) : 0;
+    const auto timer = [&](size_t i) {
+      return i < fields.size() ? int_within(fields[i], "timer of a swimmer", 0, kMostCount) : 0;
     };
-    swimmers.push_back({.x = number(0),
-                        .y = number(1),
+    swimmers.push_back({.x = int_within(fields[0], "x of a swimmer", 0, kBoardSide - 1),
+                        .y = int_within(fields[1], "y of a swimmer", 0, kBoardSide - 1),
                         .right = fields[2].as_bool(),
-                        .move_timer = number(3),
-                        .shot_timer = number(4)});
+                        .move_timer = timer(3),
+                        .shot_timer = timer(4)});
   }
   return swimmers;
 }
@@ -289,10 +289,10 @@ struct Seaquest {
   }
 
   void set_state(const Json& state) {
-    oxygen = int_of(state, "oxygen");
-    aboard = int_of(state, "diver_count");
-    x = int_of(state, "sub_x");
-    y = int_of(state, "sub_y");
+    oxygen = int_of(state, "oxygen", -kMostCount, kFullTank);
+    aboard = int_of(state, "diver_count", -kMostCount, kSeats);
+    x = place_of(state, "sub_x");
+    y = int_of(state, "sub_y", 0, 8);
     facing_right = state.at("sub_or").as_bool();
     bullets = read_swimmers(state.at("f_bullets"));
     enemy_bullets = read_swimmers(state.at("e_bullets"));

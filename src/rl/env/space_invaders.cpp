@@ -145,7 +145,7 @@ struct SpaceInvaders {
   }
 
   void set_state(const Json& state) {
-    cannon = int_of(state, "pos");
+    cannon = place_of(state, "pos");
     friendly = read_board(state.at("f_bullet_map"));
     hostile = read_board(state.at("e_bullet_map"));
     aliens = read_board(state.at("alien_map"));
