@@ -6,6 +6,7 @@
 #include "fixture.h"
 #include "schedule/policies/policies.h"
 #include "schedule/summary.h"
+#include "support/error_message.h"
 
 namespace trainyard::schedule {
 namespace {
@@ -63,6 +64,51 @@ TEST(PolluxOracle, Optimus) {
     const auto policy = make_policy("optimus-pollux");
     expect_like(run_pollux(data, one, *policy, true), one.at("results").at("optimus"));
   }
+}
+
+// What reading an application of two epochs says after one member became `value`.
+std::string read_changed(const char* key, const char* value) {
+  Json data = Json::parse(R"({"init_batch_size": 12, "max_batch_size": 384, "min_local_bsz": 4,
+      "max_local_bsz": 12, "max_epochs": 2, "progress_after_epoch": [0, 10, 20],
+      "by_batch_size": {"12": {"completion_epoch": 1, "iterations_after_epoch": [5, 9],
+                               "grad_sqr": [1, 2], "grad_var": [3, 4]}},
+      "step_sync_seconds": {"1|12": [0.9, 0.1]}})",
+                          "application");
+  data[key] = Json::parse(value, "value");
+  return message_of([&] { read_application(data); });
+}
+
+TEST(Goodput, RefusesApplicationsThatCannotBeRun) {
+  EXPECT_EQ(read_changed("max_local_bsz", "8"), "no error");
+  EXPECT_EQ(read_changed("max_local_bsz", "0"), "'max_local_bsz' is 0, expected 1 to 1000000000");
+  EXPECT_EQ(read_changed("max_batch_size", "9223372036854775807"),
+            "'max_batch_size' is 9223372036854775807, expected 1 to 1000000000");
+  EXPECT_EQ(read_changed("progress_after_epoch", "[0, 10]"),
+            "'progress_after_epoch' has 2 numbers, expected 3");
+  EXPECT_EQ(read_changed("progress_after_epoch", "[0, 10, 10]"),
+            "'progress_after_epoch' is 10 after 10, expected more");
+  EXPECT_EQ(read_changed("step_sync_seconds", R"({"1|12": [0.9]})"),
+            "'step_sync_seconds' of '1|12' has 1 numbers, expected 2");
+  EXPECT_EQ(read_changed("step_sync_seconds", R"({"1|12": [0.5, 0.75]})"),
+            "'step_sync_seconds' of '1|12' is 0.5 and 0.75, expected a step above 0 and up to as "
+            "much of synchronization");
+}
+
+TEST(Goodput, RefusesRecordsThatAreTooShort) {
+  const auto said = [](const char* batch, const char* completion, const char* squares) {
+    return read_changed("by_batch_size", fmt::format(R"({{"{}": {{"completion_epoch": {},
+                            "iterations_after_epoch": [5, 9], "grad_sqr": {},
+                            "grad_var": [3, 4]}}}})",
+                                                     batch, completion, squares)
+                                             .c_str());
+  };
+  EXPECT_EQ(said("12", "1", "[1, 2]"), "no error");
+  EXPECT_EQ(said("many", "1", "[1, 2]"),
+            "'by_batch_size' has 'many', expected a batch of 1 to 1000000000");
+  EXPECT_EQ(said("12", "2", "[1, 2]"), "'completion_epoch' is 2, expected less than 2");
+  EXPECT_EQ(said("12", "1", "[1]"), "'grad_sqr' has 1 numbers, expected 2");
+  EXPECT_EQ(read_changed("by_batch_size", "{}"),
+            "'by_batch_size' is empty, expected at least one batch");
 }
 
 // Between measured batches and numbers of workers and nodes lines; beyond them the last.

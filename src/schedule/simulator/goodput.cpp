@@ -1,6 +1,7 @@
 #include "schedule/simulator/goodput.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 
@@ -14,10 +15,45 @@ namespace {
 
 constexpr int32_t kWorkersPerNode = 4;
 
-std::vector<double> numbers_of(const Json& array) {
+// Numbers of a file count images, epochs and entries of lists, so each is checked before it is
+// used.
+constexpr int64_t kMostCounted = 1'000'000'000;
+
+int64_t count_of(const Json& data, const char* field, int64_t least = 1) {
+  const int64_t count = data.at(field).as_int();
+  TY_REQUIRE(count >= least && count <= kMostCounted, "'{}' is {}, expected {} to {}", field, count,
+             least, kMostCounted);
+  return count;
+}
+
+std::vector<double> numbers_of(const Json& data, const char* field, int64_t count) {
   std::vector<double> out;
-  for (const Json& item : array.items()) out.push_back(item.as_number());
+  for (const Json& item : data.at(field).items()) out.push_back(item.as_number());
+  TY_REQUIRE(static_cast<int64_t>(out.size()) == count, "'{}' has {} numbers, expected {}", field,
+             out.size(), count);
   return out;
+}
+
+int64_t batch_of(const std::string& key) {
+  int64_t batch = 0;
+  const char* const last = key.data() + key.size();
+  const auto [end, problem] = std::from_chars(key.data(), last, batch);
+  TY_REQUIRE(problem == std::errc() && end == last && batch >= 1 && batch <= kMostCounted,
+             "'by_batch_size' has '{}', expected a batch of 1 to {}", key, kMostCounted);
+  return batch;
+}
+
+StepSeconds step_of_pair(const std::string& key, const Json& pair) {
+  const Json::Array& both = pair.items();
+  TY_REQUIRE(both.size() == 2, "'step_sync_seconds' of '{}' has {} numbers, expected 2", key,
+             both.size());
+  const StepSeconds seconds{both[0].as_number(), both[1].as_number()};
+  TY_REQUIRE(
+      seconds.first > 0 && seconds.second >= 0 && seconds.second <= seconds.first,
+      "'step_sync_seconds' of '{}' is {} and {}, expected a step above 0 and up to as much of "
+      "synchronization",
+      key, seconds.first, seconds.second);
+  return seconds;
 }
 
 // Its smallest rotation.
@@ -110,19 +146,28 @@ std::optional<StepSeconds> GoodputApplication::step(const std::vector<int32_t>& 
 // size, and steps with their share of synchronization.
 GoodputApplication read_application(const Json& data) {
   GoodputApplication app;
-  app.init_batch = data.at("init_batch_size").as_int();
-  app.most_batch = data.at("max_batch_size").as_int();
-  app.least_local = data.at("min_local_bsz").as_int();
-  app.most_local = data.at("max_local_bsz").as_int();
-  app.epochs = data.at("max_epochs").as_int();
-  app.progress = numbers_of(data.at("progress_after_epoch"));
-  for (const auto& [batch, record] : data.at("by_batch_size").members()) {
-    app.by_batch[std::stoll(batch)] = {
-        record.at("completion_epoch").as_int(), numbers_of(record.at("iterations_after_epoch")),
-        numbers_of(record.at("grad_sqr")), numbers_of(record.at("grad_var"))};
+  app.init_batch = count_of(data, "init_batch_size");
+  app.most_batch = count_of(data, "max_batch_size");
+  app.least_local = count_of(data, "min_local_bsz");
+  app.most_local = count_of(data, "max_local_bsz");
+  app.epochs = count_of(data, "max_epochs");
+  app.progress = numbers_of(data, "progress_after_epoch", app.epochs + 1);
+  for (size_t epoch = 1; epoch < app.progress.size(); ++epoch) {
+    TY_REQUIRE(app.progress[epoch] > app.progress[epoch - 1],
+               "'progress_after_epoch' is {} after {}, expected more", app.progress[epoch],
+               app.progress[epoch - 1]);
   }
+  for (const auto& [batch, record] : data.at("by_batch_size").members()) {
+    const int64_t completion = count_of(record, "completion_epoch", 0);
+    TY_REQUIRE(completion < app.epochs, "'completion_epoch' is {}, expected less than {}",
+               completion, app.epochs);
+    app.by_batch[batch_of(batch)] = {
+        completion, numbers_of(record, "iterations_after_epoch", app.epochs),
+        numbers_of(record, "grad_sqr", app.epochs), numbers_of(record, "grad_var", app.epochs)};
+  }
+  TY_REQUIRE(!app.by_batch.empty(), "'by_batch_size' is empty, expected at least one batch");
   for (const auto& [key, pair] : data.at("step_sync_seconds").members()) {
-    app.steps[key] = {pair.items()[0].as_number(), pair.items()[1].as_number()};
+    app.steps[key] = step_of_pair(key, pair);
   }
   return app;
 }

@@ -64,7 +64,7 @@ struct GoodputApplication {
   double recorded(std::vector<double> Recorded::*field, int64_t batch, size_t epoch) const;
 };
 
-// Throws Error for members that are missing.
+// Throws Error for members that are missing, of another length or out of range.
 GoodputApplication read_application(const Json& data);
 
 // A batch that its owner fixed, split over however many workers.
