@@ -134,7 +134,7 @@ Shards assign_with_cuts(std::span<const int64_t> elements, int64_t servers) {
           put(loads.best_fit(size), parameter, size);
           break;
         }
-        if (room == 0) continue;
+        if (room <= 0) continue;
         put(order[next], parameter, room);
         size -= room;
       }

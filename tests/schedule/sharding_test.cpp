@@ -36,10 +36,13 @@ TEST(ShardingOracle, OptimusAssignment) {
 
 TEST(Sharding, EveryRuleDealsEveryElementOnce) {
   const std::vector<int64_t> few_large = {100, 5, 7, 60, 60, 1, 1, 30, 2};
-  for (const std::vector<int64_t>& elements : {few_large, {5, 5, 1, 1}, {1000, 1, 1, 1}}) {
+  // With one server each, rounding the fair part down leaves some with more than it.
+  const std::vector<int64_t> as_many = {2, 2, 2, 2, 2, 2, 1};
+  for (const std::vector<int64_t>& elements : {few_large, {5, 5, 1, 1}, {1000, 1, 1, 1}, as_many}) {
+    const int64_t servers = elements == as_many ? 7 : 4;
     for (const char* rule : {"even", "hash", "paa"}) {
       std::vector<ParameterPiece> all;
-      for (const auto& shard : shard_parameters(elements, 4, parse_shard_rule(rule))) {
+      for (const auto& shard : shard_parameters(elements, servers, parse_shard_rule(rule))) {
         EXPECT_FALSE(shard.empty()) << rule;
         all.insert(all.end(), shard.begin(), shard.end());
       }
