@@ -71,7 +71,7 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("freeze_statistics", &c.freeze_statistics,
                "normalization uses its running statistics, not those of the batch");
   settings.add("rate_shares", &c.rate_shares,
-               "parameters whose names begin so learn at a share of the rate: NAME=0.1,... (sgd)");
+               "parameters whose names begin so learn at a share of the rate: NAME=0.1,...");
   settings.add("recompute", &c.recompute,
                "blocks computed again in backward to save memory: beginnings of node names");
   settings.add("batch", &c.batch, "images in a step, of all workers together");
@@ -204,8 +204,6 @@ void check(const TrainConfig& config) {
              "target_accuracy is {}, expected 0 to 1 (0.9 is 90 %)", config.target_accuracy);
   TY_REQUIRE(config.delta > 0, "delta is {}, expected more than 0", config.delta);
   TY_REQUIRE(config.temperature > 0, "temperature is {}, expected more than 0", config.temperature);
-  TY_REQUIRE(config.rate_shares.empty() || config.optimizer == "sgd",
-             "rate_shares are for the optimizer sgd, not {}", config.optimizer);
   parse_rate_shares(config.rate_shares);
   make_objective(config.loss);
   parse_schedule(config.schedule);

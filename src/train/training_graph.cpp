@@ -153,7 +153,6 @@ class Maker {
       gradients_.erase(gradients_.begin() + static_cast<ptrdiff_t>(i));
     }
     builder_.set_prefix(kGradientPrefix);
-    share_rates();
     if (options_.accumulate == 1) return;
     // The mean over the runs, kept as state: before = 0 in the first run, the sum so far later.
     const ValueId share =
@@ -165,23 +164,6 @@ class Maker {
       const ValueId part = builder_.add("Mul", {gradients_[i], share});
       gradients_[i] = builder_.add("Add", {before, part});
       accumulated_.push_back({state, gradients_[i]});
-    }
-  }
-
-  // A share of the gradient is a share of the step.
-  // The longest prefix that fits decides.
-  void share_rates() {
-    for (size_t i = 0; i < parameters_.size(); ++i) {
-      const std::string& name = graph_.value(parameters_[i]).name;
-      const RateShare* own = nullptr;
-      for (const RateShare& row : options_.rate_shares) {
-        const bool longer = own == nullptr || row.prefix.size() > own->prefix.size();
-        if (longer && name.starts_with(row.prefix)) own = &row;
-      }
-      if (own == nullptr || own->share == 1) continue;
-      const ValueId share =
-          builder_.constant_scalar("rate_share." + name, static_cast<float>(own->share));
-      gradients_[i] = builder_.add("Mul", {gradients_[i], share});
     }
   }
 

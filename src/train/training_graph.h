@@ -25,6 +25,9 @@ struct OptimizerOptions {
   bool decay_all = true;  // false: biases and normalization parameters do not decay
   double trust = 0.001;   // lars
   double clip_norm = 0;   // scale gradients down to this common norm; 0: leave them
+  // Parameters whose name begins so learn, and decay, at this share of the rate: of several
+  // beginnings the longest counts.
+  std::vector<RateShare> rate_shares;
 };
 const std::vector<std::string>& optimizer_names();
 
@@ -35,9 +38,6 @@ struct TrainingOptions {
   std::vector<std::string> frozen;
   // Normalization uses the running statistics it has, as at inference.
   bool keep_statistics = false;
-  // Parameters whose name begins so learn at this share of the rate: of several beginnings the
-  // longest counts. By their gradients, so for sgd alone.
-  std::vector<RateShare> rate_shares;
   // Blocks of nodes, by the beginning of their names, whose results are computed again for the
   // backward pass instead of being kept.
   std::vector<std::string> recompute;

@@ -1,6 +1,10 @@
 #include "train/update_nodes.h"
 
+#include <map>
 #include <numeric>
+#include <utility>
+
+#include <fmt/core.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -62,6 +66,15 @@ OptimizerNode optimizer_node(const OptimizerOptions& o, double decay) {
               did_you_mean(o.kind, optimizer_names()));
 }
 
+double rate_share(const std::string& name, const std::vector<RateShare>& shares) {
+  const RateShare* own = nullptr;
+  for (const RateShare& row : shares) {
+    const bool longer = own == nullptr || row.prefix.size() > own->prefix.size();
+    if (longer && name.starts_with(row.prefix)) own = &row;
+  }
+  return own == nullptr ? 1 : own->share;
+}
+
 class UpdateMaker {
  public:
   UpdateMaker(ops::Builder& builder, const OptimizerOptions& options,
@@ -84,25 +97,34 @@ class UpdateMaker {
       gradients_ = std::move(clipped);
     }
     // Without `decay_all`, biases and the scales of normalization, which are vectors, are spared
-    // weight decay. The two groups are two nodes, as decay is an attribute of the whole node.
-    std::vector<size_t> decayed;
-    std::vector<size_t> others;
+    // weight decay. Decay is an attribute and the rate an input of a whole node, so there is a node
+    // for each share of the rate with decay and one for each without.
+    std::map<std::pair<double, bool>, std::vector<size_t>> groups;
     for (size_t i = 0; i < parameters_.size(); ++i) {
-      const bool is_matrix = builder_.graph().value(parameters_[i]).type.shape.rank() > 1;
-      (options_.decay_all || is_matrix ? decayed : others).push_back(i);
+      const Value& value = builder_.graph().value(parameters_[i]);
+      const bool spared = !options_.decay_all && value.type.shape.rank() <= 1;
+      groups[{rate_share(value.name, options_.rate_shares), spared}].push_back(i);
     }
     made_.parameters.resize(parameters_.size());
-    if (!decayed.empty()) add_update(decayed, options_.weight_decay);
-    if (!others.empty()) add_update(others, 0);
+    for (const auto& [group, which] : groups) {
+      const auto& [share, spared] = group;
+      add_update(which, share_of_rate(share), spared ? 0 : options_.weight_decay);
+    }
     return std::move(made_);
   }
 
  private:
+  ValueId share_of_rate(double share) {
+    if (share == 1) return rate_;
+    const std::string name = fmt::format("rate_share.{}", share);
+    return builder_.add("Mul", {rate_, builder_.constant_scalar(name, static_cast<float>(share))});
+  }
+
   // Inputs and outputs of an optimizer's node: rate, count, then all parameters, all gradients, and
   // each kind of state of all parameters; results are the parameters, then the states, likewise.
-  void add_update(const std::vector<size_t>& which, double decay) {
+  void add_update(const std::vector<size_t>& which, ValueId rate, double decay) {
     const OptimizerNode node = optimizer_node(options_, decay);
-    std::vector<ValueId> inputs = {rate_, updates_};
+    std::vector<ValueId> inputs = {rate, updates_};
     for (const size_t i : which) inputs.push_back(parameters_[i]);
     for (const size_t i : which) inputs.push_back(gradients_[i]);
     const size_t first_state = made_.optimizer.size();

@@ -53,7 +53,6 @@ StepOptions step_options(const TrainConfig& config, const WorkerSeat& place, Obj
   training.objective = std::move(objective);
   if (!config.freeze.empty()) training.frozen = split(config.freeze, ',');
   training.keep_statistics = config.freeze_statistics;
-  training.rate_shares = parse_rate_shares(config.rate_shares);
   if (!config.recompute.empty()) training.recompute = split(config.recompute, ',');
   OptimizerOptions& optimizer = training.optimizer;
   optimizer.kind = config.optimizer;
@@ -62,6 +61,7 @@ StepOptions step_options(const TrainConfig& config, const WorkerSeat& place, Obj
   optimizer.weight_decay = config.weight_decay;
   optimizer.decay_all = config.decay_all;
   optimizer.clip_norm = config.clip_norm;
+  optimizer.rate_shares = parse_rate_shares(config.rate_shares);
   return options;
 }
 

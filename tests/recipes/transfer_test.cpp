@@ -206,9 +206,12 @@ TEST_F(Transfer, AStoppedStudyGoesOn) {
 }
 
 TEST(RateShares, AreSharesOfTheStep) {
-  const auto moved = [](const std::vector<train::RateShare>& shares, const char* name) {
+  std::string optimizer = "sgd";
+  const auto moved = [&](const std::vector<train::RateShare>& shares, const char* name) {
     train::StepOptions options{.threads = 1, .seed = 3};
-    options.training.rate_shares = shares;
+    options.training.optimizer.kind = optimizer;
+    options.training.optimizer.weight_decay = 0.5;
+    options.training.optimizer.rate_shares = shares;
     train::TrainingStep step(network::load({.model = "lenet5", .batch = 2}), options);
     for (float& value : step.input(0).values<float>()) value = 0.5F;
     for (int64_t& label : step.input(train::kLabelsInput).values<int64_t>()) label = 1;
@@ -223,6 +226,13 @@ TEST(RateShares, AreSharesOfTheStep) {
   EXPECT_NEAR(moved({{"fc", 0.5}}, "fc3.bias"), whole / 2, 1e-6);
   EXPECT_NEAR(moved({{"fc", 0.5}, {"fc3.", 0.25}}, "fc3.bias"), whole / 4, 1e-6);
   EXPECT_NEAR(moved({{"conv", 0.5}}, "fc3.bias"), whole, 1e-6);
+  // Weights, unlike biases, do not begin at 0, so they decay in the first step.
+  for (const std::string& kind : train::optimizer_names()) {
+    optimizer = kind;
+    const float all = moved({}, "fc3.weight");
+    EXPECT_NE(all, 0) << kind;
+    EXPECT_NEAR(moved({{"fc", 0.25}}, "fc3.weight"), all / 4, 1e-6) << kind;
+  }
 }
 
 TEST(RateShares, AreParsed) {
