@@ -49,7 +49,7 @@ OptimizerNode optimizer_node(const OptimizerOptions& o, double decay) {
   }
   if (o.kind == "rmsprop") {
     return {"RmsProp",
-            {{"alpha", f(o.decay)}, {"epsilon", f(o.rms_epsilon)}},
+            {{"alpha", f(o.decay)}, {"epsilon", f(o.rms_epsilon)}, {"norm_coefficient", f(decay)}},
             {"optimizer.mean.", "optimizer.square."}};
   }
   if (o.kind == "adagrad") {

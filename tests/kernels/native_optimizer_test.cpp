@@ -62,7 +62,8 @@ TEST(NativeOptimizer, AdamWEqualsTheReference) {
 
 TEST(NativeOptimizer, RmsPropAndAdagradEqualTheReference) {
   // Squares may not be below the means that they belong to.
-  OpCase c = step("RmsProp", 2, 1, {{"alpha", 0.95F}, {"epsilon", 0.01F}});
+  OpCase c =
+      step("RmsProp", 2, 1, {{"alpha", 0.95F}, {"epsilon", 0.01F}, {"norm_coefficient", 1e-2F}});
   for (size_t i = 0; i < kTensors.size(); ++i) {
     c.inputs[2 + 2 * kTensors.size() + i] =
         given(kTensors[i], std::vector<double>(kTensors[i].num_elements(), 0));

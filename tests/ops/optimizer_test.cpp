@@ -60,6 +60,10 @@ OpCases optimizer_cases() {
       // mean 2, square 8: the gradient 4 over sqrt(8 - 4) + 2.
       step("RmsProp", 1, 1, {one(3), one(4), one(0), one(0)}, {{"alpha", 0.5F}, {"epsilon", 2.0F}},
            {becomes(2), becomes(2), becomes(8)}),
+      // The same gradient, half of it the pull towards zero.
+      step("RmsProp", 1, 1, {one(2), one(2), one(0), one(0)},
+           {{"alpha", 0.5F}, {"epsilon", 2.0F}, {"norm_coefficient", 1.0F}},
+           {becomes(1), becomes(2), becomes(8)}),
       // The first tensor's rate is 0.5 * 5 / (10 + 2 * 5) = 1/8, the second's 1.
       step("Lars", 1, 0,
            {given({2}, {3, 4}), one(0), given({2}, {6, 8}), one(3), given({2}, {0, 1}), one(2)},

@@ -136,6 +136,24 @@ TEST(TrainingGraph, LossFallsAndFastKernelsFollowTheReference) {
   }
 }
 
+TEST(TrainingGraph, WeightsDecayWithEveryOptimizer) {
+  for (const std::string& optimizer : optimizer_names()) {
+    std::vector<Tensor> weights;
+    for (const double decay : {0.0, 0.5}) {
+      TrainingOptions options;
+      options.optimizer.kind = optimizer;
+      options.optimizer.weight_decay = decay;
+      const TrainingGraph made = make_training_graph(small_network(false), options);
+      Step step(made, false, 0.1);
+      step.loss();
+      size_t index = 0;
+      while (step.executable().states()[index].name != "fc.weight") ++index;
+      weights.push_back(step.state(index));
+    }
+    EXPECT_GT(largest_difference(weights[0], weights[1]), 1e-6) << optimizer;
+  }
+}
+
 TEST(TrainingGraph, FrozenParametersStayAndCostNothing) {
   TrainingOptions options;
   options.frozen = {"conv", "norm"};

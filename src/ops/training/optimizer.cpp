@@ -5,9 +5,9 @@
 // AdamW (Loshchilov and Hutter): Adam with weights that shrink by rate * weight_decay instead of a
 // regularized gradient, its means corrected by the count, which is 1 at the first update.
 // RmsProp (Graves 2013, Hinton): the gradient divided by the root of its variance, from running
-// means of the gradient and of its square; epsilon is added to the root. Lars (You, Gitman and
-// Ginsburg): momentum with a rate of its own for each tensor, trust * |x| / (|g| + weight_decay *
-// |x|).
+// means of the gradient and of its square; epsilon is added to the root, and norm_coefficient * x
+// to the gradient first. Lars (You, Gitman and Ginsburg): momentum with a rate of its own for each
+// tensor, trust * |x| / (|g| + weight_decay * |x|).
 #include "base/error.h"
 #include "ops/op_def.h"
 
@@ -31,7 +31,8 @@ constexpr AttrSpec kAdamWAttributes[] = {{"alpha", AttrKind::kFloat},
                                          {"epsilon", AttrKind::kFloat},
                                          {"weight_decay", AttrKind::kFloat}};
 constexpr AttrSpec kRmsPropAttributes[] = {{"alpha", AttrKind::kFloat},
-                                           {"epsilon", AttrKind::kFloat}};
+                                           {"epsilon", AttrKind::kFloat},
+                                           {"norm_coefficient", AttrKind::kFloat}};
 constexpr AttrSpec kLarsAttributes[] = {{"alpha", AttrKind::kFloat, true},
                                         {"trust", AttrKind::kFloat},
                                         {"weight_decay", AttrKind::kFloat}};

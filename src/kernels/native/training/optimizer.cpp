@@ -180,15 +180,18 @@ class RmsProp {
   static constexpr size_t kGroups = 4;
 
   explicit RmsProp(const NodeView& node)
-      : alpha_(node.attr_float("alpha", 0.95F)), epsilon_(node.attr_float("epsilon", 0.01F)) {}
+      : alpha_(node.attr_float("alpha", 0.95F)),
+        epsilon_(node.attr_float("epsilon", 0.01F)),
+        norm_(node.attr_float("norm_coefficient", 0)) {}
 
   auto step(float rate, int64_t /*count*/) const {
     const __m256 r = _mm256_set1_ps(rate);
     const __m256 alpha = _mm256_set1_ps(alpha_);
     const __m256 fresh = _mm256_set1_ps(1 - alpha_);
     const __m256 epsilon = _mm256_set1_ps(epsilon_);
+    const __m256 norm = _mm256_set1_ps(norm_);
     return [=](const __m256* in, __m256* out) {
-      const __m256 gradient = in[1];
+      const __m256 gradient = _mm256_fmadd_ps(norm, in[0], in[1]);
       out[1] = _mm256_fmadd_ps(alpha, in[2], _mm256_mul_ps(fresh, gradient));
       out[2] =
           _mm256_fmadd_ps(alpha, in[3], _mm256_mul_ps(fresh, _mm256_mul_ps(gradient, gradient)));
@@ -202,6 +205,7 @@ class RmsProp {
  private:
   float alpha_;
   float epsilon_;
+  float norm_;
 };
 
 class Adagrad {

@@ -176,12 +176,14 @@ class AdamW final : public Kernel {
 class RmsProp final : public Kernel {
  public:
   explicit RmsProp(const NodeView& node)
-      : alpha_(node.attr_float("alpha", 0.95F)), epsilon_(node.attr_float("epsilon", 0.01F)) {}
+      : alpha_(node.attr_float("alpha", 0.95F)),
+        epsilon_(node.attr_float("epsilon", 0.01F)),
+        norm_(node.attr_float("norm_coefficient", 0)) {}
 
   void run(const KernelArgs& args) const override {
     const double rate = learning_rate(args);
     for_each_element(args, 4, [&](const Element& e) {
-      const double gradient = e.input(1);
+      const double gradient = norm_ * e.input(0) + e.input(1);
       const double mean = alpha_ * e.input(2) + (1 - alpha_) * gradient;
       const double square = alpha_ * e.input(3) + (1 - alpha_) * gradient * gradient;
       // Rounding may make the difference negative.
@@ -195,6 +197,7 @@ class RmsProp final : public Kernel {
  private:
   double alpha_;
   double epsilon_;
+  double norm_;
 };
 
 double sum_of_squares(const TensorView& tensor) {
