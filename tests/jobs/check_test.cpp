@@ -138,6 +138,48 @@ TEST(Check, SecretsAndPlaceholdersAreWarnings) {
   EXPECT_EQ(result.findings.size(), 3U);  // role, output, token
 }
 
+// An MPIJob of another, on two workers.
+Job mpi_job(const std::string& requests, const std::string& command) {
+  const auto container = [](const std::string& more) {
+    return "        spec:\n          containers:\n            - name: c\n              image: i\n" +
+           more;
+  };
+  return import_job_file(parse_job_file(
+      "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata:\n  name: a\nspec:\n"
+      "  mpiReplicaSpecs:\n    Launcher:\n      template:\n" +
+          container("              command: [" + command + "]\n") +
+          "    Worker:\n      replicas: 2\n      template:\n" +
+          container("              resources:\n                requests: {" + requests + "}\n"),
+      "job.yaml"));
+}
+
+TEST(Import, QuantitiesOfKubernetesHaveUnits) {
+  const std::pair<const char*, int64_t> kMemory[] = {
+      {"512Mi", 1}, {"2048Mi", 2}, {"1.5Gi", 2},        {"8Gi", 8},
+      {"4G", 4},    {"2Ti", 2048}, {"'8589934592'", 8}, {"lots", 0}};
+  for (const auto& [text, gib] : kMemory) {
+    EXPECT_EQ(mpi_job(std::string("memory: ") + text, "x").memory_gib, gib) << text;
+    EXPECT_EQ(mpi_job(std::string("ephemeral-storage: ") + text, "x").disk_gib, gib) << text;
+  }
+  const std::pair<const char*, int64_t> kProcessors[] = {
+      {"500m", 1}, {"2500m", 3}, {"4", 4}, {"0.5", 1}};
+  for (const auto& [text, cpus] : kProcessors) {
+    EXPECT_EQ(mpi_job(std::string("cpu: ") + text, "x").cpus, cpus) << text;
+  }
+}
+
+TEST(Import, MemoryOfSlurmIsMegabytes) {
+  const std::pair<const char*, int64_t> kMemory[] = {
+      {"4096", 4}, {"500M", 1}, {"8G", 8}, {"16g", 16}, {"1T", 1024}};
+  for (const auto& [text, gib] : kMemory) {
+    const Job job = import_job_file(parse_job_file(
+        std::string("#!/bin/bash\n#SBATCH --mem=") + text + " --tmp=" + text + "\nsrun x\n",
+        "job.sbatch"));
+    EXPECT_EQ(job.memory_gib, gib) << text;
+    EXPECT_EQ(job.disk_gib, gib) << text;
+  }
+}
+
 TEST(Import, ScriptOfAnother) {
   const Job job = import_job_file(
       parse_job_file("#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=3 -t 1:30:00 -p gpu # a "

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -135,6 +136,21 @@ std::string text_in(const YamlView& view, std::string_view key) {
 int64_t integer_in(const YamlView& view, std::string_view key, int64_t fallback) {
   const auto found = view.find(key);
   return found ? found->integer() : fallback;
+}
+
+int64_t quantity_of(std::string_view text, std::span<const Unit> units) {
+  constexpr double kMost = 1e15;
+  constexpr double kRounding = 1e-9;  // of 3000 thousandths, which are 3
+  double number = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (result.ec != std::errc() || !(number > 0)) return 0;
+  const std::string_view suffix = text.substr(static_cast<size_t>(result.ptr - text.data()));
+  for (const Unit& unit : units) {
+    if (unit.suffix == suffix) {
+      return static_cast<int64_t>(std::ceil(std::min(number * unit.factor, kMost) - kRounding));
+    }
+  }
+  return 0;
 }
 
 std::vector<std::string> texts_in(const YamlView& view, std::string_view key) {

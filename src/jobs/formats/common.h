@@ -1,6 +1,7 @@
 // What several formats share.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,12 @@ Json name_value_list(const Pairs& pairs, const char* name, const char* value);
 std::string text_in(const YamlView& view, std::string_view key);
 int64_t integer_in(const YamlView& view, std::string_view key, int64_t fallback);
 std::vector<std::string> texts_in(const YamlView& view, std::string_view key);
+struct Unit {
+  std::string_view suffix;
+  double factor;
+};
+// A number followed by one of the units, rounded up, as a job needs all of it; 0 if it is none.
+int64_t quantity_of(std::string_view text, std::span<const Unit> units);
 Pairs pairs_in(const YamlView& view, std::string_view key);
 Pairs named_values_in(const YamlView& view, std::string_view key, std::string_view name,
                       std::string_view value);

@@ -13,6 +13,14 @@ namespace {
 constexpr std::string_view kTitle = "Kubernetes";
 constexpr const char* kGpu = "[\"nvidia.com/gpu\"]";
 constexpr const char* kProduct = "nvidia.com/gpu.product";
+constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+// Of Kubernetes' quantities, in GiB and in processors.
+constexpr Unit kMemoryUnits[] = {
+    {"", 1 / kGib},     {"k", 1e3 / kGib},  {"M", 1e6 / kGib},       {"G", 1e9 / kGib},
+    {"T", 1e12 / kGib}, {"P", 1e15 / kGib}, {"Ki", 1024.0 / kGib},   {"Mi", 1.0 / 1024},
+    {"Gi", 1},          {"Ti", 1024},       {"Pi", 1024.0 * 1024.0}, {"m", 1e-3 / kGib},
+};
+constexpr Unit kProcessorUnits[] = {{"", 1}, {"m", 1e-3}, {"k", 1e3}};
 
 bool is_claim(const std::string& uri) {
   return parse_uri(uri).scheme == "pvc";
@@ -235,16 +243,15 @@ void import_container(const YamlView& container, Job& job) {
   job.command = unescaped(job.command);
 }
 
-// Units such as "8Gi" are cut off: what we write has whole GiB.
 void import_resources(const YamlView& resources, Job& job) {
   if (const auto limits = resources.find("limits")) {
     job.count = integer_in(*limits, "nvidia.com/gpu", 0);
   }
   const auto requests = resources.find("requests");
   if (!requests) return;
-  job.cpus = std::max(0LL, std::atoll(text_in(*requests, "cpu").c_str()));
-  job.memory_gib = std::max(0LL, std::atoll(text_in(*requests, "memory").c_str()));
-  job.disk_gib = std::max(0LL, std::atoll(text_in(*requests, "ephemeral-storage").c_str()));
+  job.cpus = quantity_of(text_in(*requests, "cpu"), kProcessorUnits);
+  job.memory_gib = quantity_of(text_in(*requests, "memory"), kMemoryUnits);
+  job.disk_gib = quantity_of(text_in(*requests, "ephemeral-storage"), kMemoryUnits);
 }
 
 namespace {

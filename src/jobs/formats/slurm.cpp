@@ -19,6 +19,11 @@ constexpr std::string_view kPlatform = "slurm";
 constexpr std::string_view kTitle = "Slurm";
 // Seconds between the signal and the end of the time limit.
 constexpr int64_t kGrace = 120;
+// Of --mem and --tmp, in GiB: megabytes unless a letter says otherwise.
+constexpr Unit kMemoryUnits[] = {
+    {"", 1.0 / 1024},         {"K", 1.0 / 1024 / 1024}, {"M", 1.0 / 1024}, {"G", 1},    {"T", 1024},
+    {"k", 1.0 / 1024 / 1024}, {"m", 1.0 / 1024},        {"g", 1},          {"t", 1024},
+};
 
 bool is_path(const std::string& uri) {
   const std::string scheme = parse_uri(uri).scheme;
@@ -351,8 +356,8 @@ void import_options(const YamlView& root, Job& job) {
   job.nodes = std::max(1LL, std::atoll(text_in(root, "--nodes").c_str()));
   job.processes_per_node = std::max(1LL, std::atoll(text_in(root, "--ntasks-per-node").c_str()));
   import_gpus(text_in(root, "--gres"), job);
-  job.memory_gib = std::max(0LL, std::atoll(text_in(root, "--mem").c_str()));
-  job.disk_gib = std::max(0LL, std::atoll(text_in(root, "--tmp").c_str()));
+  job.memory_gib = quantity_of(text_in(root, "--mem"), kMemoryUnits);
+  job.disk_gib = quantity_of(text_in(root, "--tmp"), kMemoryUnits);
   if (root.find("--time")) job.time_limit_s = seconds_of(text_in(root, "--time"));
   job.code = text_in(root, "--chdir");
   for (const std::string_view key : {"partition", "account", "qos", "constraint", "container"}) {
