@@ -217,6 +217,9 @@ std::vector<int64_t> SequenceReplacer::split_sizes(const FileNode& node) const {
   // A list of sizes says it all; a scalar is the size of every part but the last; without either,
   // parts have one element (ONNX, SplitToSequence).
   if (given && sizes->shape().rank() == 1) return to_ints(*sizes);
+  TY_REQUIRE(!given || sizes->num_elements() == 1,
+             "the sizes of its parts have shape {}, expected one size or a list of them",
+             sizes->shape().to_string());
   const auto from = std::find_if(graph_.inputs.begin(), graph_.inputs.end(),
                                  [&](const auto& x) { return x.name == input(node, 0); });
   const bool has_rank = from != graph_.inputs.end() && from->dims.has_value();
@@ -234,8 +237,9 @@ std::vector<int64_t> SequenceReplacer::split_sizes(const FileNode& node) const {
   TY_REQUIRE(*length / part < static_cast<int64_t>(kMostNodes), "it makes more than {} parts",
              kMostNodes);
   std::vector<int64_t> parts;
-  for (int64_t done = 0; done < *length; done += part)
-    parts.push_back(std::min(part, *length - done));
+  // Counted down, since sums of parts may exceed the largest integer.
+  for (int64_t left = *length; left > 0; left -= parts.back())
+    parts.push_back(std::min(part, left));
   return parts;
 }
 

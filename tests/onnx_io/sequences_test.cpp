@@ -99,6 +99,32 @@ TEST(Sequences, AnInputOfKnownShapeIsCutIntoItsRows) {
       << error_with(model);
 }
 
+// The sum of two parts is above the largest integer.
+TEST(Sequences, PartsOfAnyLengthAreCounted) {
+  onnx::ModelProto model = empty_model();
+  add_input(model, "x", {"6917529027641081857"});
+  add_scalar(model, "part", int64_t{1} << 62);
+  model.mutable_graph()->mutable_initializer(0)->clear_dims();
+  add_node(model, "SplitToSequence", {"x", "part"}, {"parts"});
+  add_sequence_output(model, "parts");
+  const std::string problem = error_with(model);
+  EXPECT_NE(problem.find("input 'x'"), std::string::npos) << problem;
+  EXPECT_NE(problem.find("too many bytes"), std::string::npos) << problem;
+}
+
+TEST(Sequences, SizesOfPartsAreOneNumberOrAList) {
+  onnx::ModelProto model = empty_model();
+  add_input(model, "x", {"4"});
+  add_ints(model, "part", {});
+  model.mutable_graph()->mutable_initializer(0)->add_dims(3);
+  add_node(model, "SplitToSequence", {"x", "part"}, {"parts"});
+  add_sequence_output(model, "parts");
+  const std::string problem = error_with(model);
+  EXPECT_NE(problem.find("the sizes of its parts have shape 0x3, expected one size or a list"),
+            std::string::npos)
+      << problem;
+}
+
 TEST(Sequences, PositionsOutsideAreRefused) {
   EXPECT_NE(error_with(at_model(3)).find("position 3 is outside of 3 elements"), std::string::npos)
       << error_with(at_model(3));
