@@ -30,12 +30,12 @@ std::vector<std::string> SequenceReplacer::inline_body(const FileGraph& body,
 void SequenceReplacer::map(const FileNode& node) {
   const auto body = node.graphs.find("body");
   TY_REQUIRE(body != node.graphs.end(), "attribute 'body' is missing");
-  const size_t count = list(input(node, 0)).items.size();
+  const size_t count = sequence(input(node, 0)).items.size();
   std::vector<Listed> results(node.outputs.size());
   for (size_t i = 0; i < count; ++i) {
     std::vector<std::string> given;
     for (const std::string& name : node.inputs) {
-      TY_REQUIRE(!is_list(name) || list(name).items.size() == count,
+      TY_REQUIRE(!is_list(name) || sequence(name).items.size() == count,
                  "its sequences have {} and {} elements", count, lists_[name].items.size());
       given.push_back(is_list(name) ? lists_[name].items[i] : name);
     }

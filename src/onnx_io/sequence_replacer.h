@@ -80,6 +80,12 @@ class SequenceReplacer {
     TY_REQUIRE(found->second.present, "'{}' is absent", name);
     return found->second;
   }
+  // As list(), but of a sequence: an optional tensor always has its one item.
+  Listed& sequence(const std::string& name) {
+    Listed& found = list(name);
+    TY_REQUIRE(!found.is_tensor, "'{}' is an optional tensor, expected a sequence", name);
+    return found;
+  }
   bool is_list(const std::string& name) const { return lists_.contains(name); }
   const Tensor* constant(const std::string& name) const {
     const auto found = constants_.find(name);

@@ -57,6 +57,9 @@ void SequenceReplacer::expand_inputs(const ImportOptions& options) {
     listed.present = shapes->second.has_value();
     listed.is_tensor = given.form == DeclaredInput::Form::kOptional;
     if (!listed.present) continue;
+    TY_REQUIRE(!listed.is_tensor || shapes->second->size() == 1,
+               "input '{}' is an optional tensor, but {} are given", given.name,
+               shapes->second->size());
     for (const Shape& shape : *shapes->second) {
       DeclaredInput element;
       element.name = fmt::format("{}[{}]", given.name, listed.items.size());
@@ -162,7 +165,7 @@ void SequenceReplacer::name_output(const std::string& made, const std::string& w
 }
 
 void SequenceReplacer::insert(const FileNode& node) {
-  Listed listed = list(input(node, 0));
+  Listed listed = sequence(input(node, 0));
   const size_t places = listed.items.size();
   const bool given = node.inputs.size() > 2 && !node.inputs[2].empty();
   size_t where = places;
@@ -175,7 +178,7 @@ void SequenceReplacer::insert(const FileNode& node) {
 }
 
 void SequenceReplacer::erase(const FileNode& node) {
-  Listed listed = list(input(node, 0));
+  Listed listed = sequence(input(node, 0));
   TY_REQUIRE(!listed.items.empty(), "the sequence is empty");
   const bool given = node.inputs.size() > 1 && !node.inputs[1].empty();
   const size_t where = given ? position(node, 1, listed.items.size()) : listed.items.size() - 1;
@@ -185,18 +188,18 @@ void SequenceReplacer::erase(const FileNode& node) {
 
 // The element itself, which may be a list again.
 void SequenceReplacer::at(const FileNode& node) {
-  const Listed listed = list(input(node, 0));
+  const Listed listed = sequence(input(node, 0));
   name_output(listed.items[position(node, 1, listed.items.size())], output(node), node.opset);
 }
 
 void SequenceReplacer::length(const FileNode& node) {
-  const auto count = static_cast<int64_t>(list(input(node, 0)).items.size());
+  const auto count = static_cast<int64_t>(sequence(input(node, 0)).items.size());
   emit_constant(output(node), Tensor::scalar<int64_t>(count), node.opset);
 }
 
 // Unsqueeze in opset 17: `axes` is an input there (since 13), whatever the file's own opset.
 void SequenceReplacer::concat(const FileNode& node) {
-  std::vector<std::string> parts = list(input(node, 0)).items;
+  std::vector<std::string> parts = sequence(input(node, 0)).items;
   const std::vector<int64_t> axis = {int_attribute(node, "axis", std::nullopt)};
   if (int_attribute(node, "new_axis", 0) != 0) {
     const std::string axes = fresh(output(node) + ".axes");

@@ -246,5 +246,34 @@ TEST(Sequences, OptionalValuesAreThereOrNot) {
   }
 }
 
+// It always has its one tensor, which OptionalGetElement gives.
+TEST(Sequences, AnOptionalTensorIsNoSequence) {
+  onnx::ModelProto model = empty_model();
+  add_input(model, "x", {"2"});
+  add_node(model, "Optional", {"x"}, {"o"});
+  add_node(model, "SequenceErase", {"o"}, {"none"}, "drop");
+  add_node(model, "OptionalGetElement", {"none"}, {"y"});
+  add_output(model, "y", {"2"});
+  const std::string problem = error_with(model);
+  EXPECT_NE(
+      problem.find("node 'drop' (SequenceErase): 'o' is an optional tensor, expected a sequence"),
+      std::string::npos)
+      << problem;
+}
+
+TEST(Sequences, AnOptionalInputIsOneTensor) {
+  onnx::ModelProto model = empty_model();
+  auto* info = model.mutable_graph()->add_input();
+  info->set_name("s");
+  auto* type = info->mutable_type()->mutable_optional_type()->mutable_elem_type();
+  type->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  add_node(model, "OptionalGetElement", {"s"}, {"y"});
+  add_output(model, "y", {"2"});
+  EXPECT_EQ(error_with(model, with_list({{2}})), "");
+  const std::string problem = error_with(model, with_list({}));
+  EXPECT_NE(problem.find("input 's' is an optional tensor, but 0 are given"), std::string::npos)
+      << problem;
+}
+
 }  // namespace
 }  // namespace trainyard::onnx_io
