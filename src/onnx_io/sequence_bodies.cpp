@@ -12,6 +12,8 @@ std::vector<std::string> SequenceReplacer::inline_body(const FileGraph& body,
                                                        const FileNode& from) {
   TY_REQUIRE(body.inputs.size() == given.size(), "its body has {} inputs, expected {}",
              body.inputs.size(), given.size());
+  // A body without nodes is work too.
+  spend(1 + body.initializers.size());
   const FileGraph renamed = with_prefix(body, fresh(from.name.empty() ? from.op : from.name) + "/");
   for (const FileTensor& tensor : renamed.initializers) {
     graph_.initializers.push_back(tensor);
@@ -54,6 +56,7 @@ std::shared_ptr<const FileGraph> SequenceReplacer::rewrite_body(const FileGraph&
   SequenceReplacer inner(*copy);
   inner.lists_ = lists_;
   inner.constants_ = constants_;
+  inner.spent_ = spent_;
   inner.rewrite();
   for (size_t i = 0; i < body.outputs.size(); ++i) {
     const std::string& name = body.outputs[i].name;

@@ -106,8 +106,13 @@ class SequenceReplacer {
                count);
     return static_cast<size_t>(given < 0 ? given + count : given);
   }
+  // Throws Error when the graph and all its bodies have more than the limit.
+  void spend(size_t count) {
+    *spent_ += count;
+    TY_REQUIRE(*spent_ <= kMostNodes, "its sequences make more than {} nodes", kMostNodes);
+  }
   void push(FileNode node) {
-    TY_REQUIRE(nodes_.size() < kMostNodes, "its sequences make more than {} nodes", kMostNodes);
+    spend(1);
     nodes_.push_back(std::move(node));
   }
   void emit(std::string_view op, std::vector<std::string> inputs, std::vector<std::string> outputs,
@@ -132,6 +137,8 @@ class SequenceReplacer {
   std::unordered_map<std::string, std::shared_ptr<const Tensor>> constants_;
   std::vector<FileNode> nodes_;  // that replace those of the graph
   int64_t made_ = 0;
+  // Shared with the replacers of bodies: bodies in loops that are unrolled multiply.
+  std::shared_ptr<size_t> spent_ = std::make_shared<size_t>(0);
 };
 
 }  // namespace trainyard::onnx_io

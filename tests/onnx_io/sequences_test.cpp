@@ -219,6 +219,27 @@ TEST(Sequences, LoopsThatCarryThemAreUnrolledWithinLimits) {
   EXPECT_NE(problem.find("up to 1000 are unrolled"), std::string::npos) << problem;
 }
 
+// A plain loop within each round, whose body has 200 nodes.
+TEST(Sequences, TheLimitCountsTheNodesOfAllBodies) {
+  onnx::ModelProto model = growing_loop(1000);
+  onnx::GraphProto* round =
+      model.mutable_graph()->mutable_node(1)->mutable_attribute(0)->mutable_g();
+  auto* loop = round->add_node();
+  loop->set_op_type("Loop");
+  for (const char* input : {"rounds", "", "x"}) loop->add_input(input);
+  loop->add_output("z");
+  onnx::GraphProto* body = sequence_body(loop, {"i", "go_on", "v0"});
+  add_sequence_body_node(body, "Identity", {"go_on"}, "still");
+  for (int i = 0; i < 200; ++i) {
+    add_sequence_body_node(body, "Relu", {"v" + std::to_string(i)}, "v" + std::to_string(i + 1));
+  }
+  body->add_output()->set_name("still");
+  body->add_output()->set_name("v200");
+  const std::string problem = error_with(model);
+  EXPECT_NE(problem.find("its sequences make more than 100000 nodes"), std::string::npos)
+      << problem;
+}
+
 TEST(Sequences, OtherOperatorsRefuseThem) {
   onnx::ModelProto model = empty_model();
   add_input(model, "x", {"2"});
