@@ -106,6 +106,7 @@ void SequenceReplacer::add_loop(const FileNode& node) {
 
 // As many copies of the body as there are rounds.
 void SequenceReplacer::unroll(const FileNode& node, const FileGraph& body) {
+  TY_REQUIRE(node.inputs.size() >= 2, "it has {} inputs, expected at least 2", node.inputs.size());
   const int64_t rounds = known(input(node, 0), "its number of rounds");
   constexpr int64_t kMostRounds = 1000;
   TY_REQUIRE(rounds <= kMostRounds, "its {} rounds carry a sequence; up to {} are unrolled", rounds,

@@ -219,6 +219,16 @@ TEST(Sequences, LoopsThatCarryThemAreUnrolledWithinLimits) {
   EXPECT_NE(problem.find("up to 1000 are unrolled"), std::string::npos) << problem;
 }
 
+// Its only input is a sequence and a number at once, as a file may name two values alike.
+TEST(Sequences, ALoopWithoutAConditionIsRefused) {
+  onnx::ModelProto model = growing_loop(5);
+  model.mutable_graph()->mutable_node(0)->set_output(0, "rounds");
+  model.mutable_graph()->mutable_node(1)->clear_input();
+  model.mutable_graph()->mutable_node(1)->add_input("rounds");
+  const std::string problem = error_with(model);
+  EXPECT_NE(problem.find("it has 1 inputs, expected at least 2"), std::string::npos) << problem;
+}
+
 // A plain loop within each round, whose body has 200 nodes.
 TEST(Sequences, TheLimitCountsTheNodesOfAllBodies) {
   onnx::ModelProto model = growing_loop(1000);
