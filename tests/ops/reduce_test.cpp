@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "ops/cases.h"
@@ -52,6 +53,17 @@ OpCases reduce_cases() {
                       {"ngram_indexes", std::vector<int64_t>{2, 0, 1}},
                       {"pool_int64s", std::vector<int64_t>{3, 1, 2, 2, 1}}},
        .outputs = {gives({3}, {1, 0, 2})}},
+      // Lengths and distances beyond the row, 1 2 also three apart.
+      {.op = "TfIdfVectorizer",
+       .inputs = {given({5}, {1, 2, 3, 2, 3}, DType::kI64)},
+       .attributes = {{"mode", std::string("TF")},
+                      {"min_gram_length", int64_t{1}},
+                      {"max_gram_length", int64_t{1} << 60},
+                      {"max_skip_count", std::numeric_limits<int64_t>::max()},
+                      {"ngram_counts", std::vector<int64_t>{0, 1}},
+                      {"ngram_indexes", std::vector<int64_t>{2, 0, 1}},
+                      {"pool_int64s", std::vector<int64_t>{3, 1, 2, 2, 1}}},
+       .outputs = {gives({3}, {2, 0, 2})}},
       {.op = "TfIdfVectorizer",
        .inputs = {given({2, 3}, {7, 7, 1, 1, 1, 7}, DType::kI32)},
        .attributes = {{"mode", std::string("TFIDF")},
@@ -114,6 +126,21 @@ TEST(Reduce, RefusesAnAxisOutsideTheRank) {
 TEST(Variadic, RefusesMixedElements) {
   expect_rejected({.op = "Max", .inputs = {draw({2}), draw({2}, DType::kI32)}},
                   "input 1 is i32, input 0 is f32");
+}
+
+TEST(TfIdfVectorizer, RefusesIndexesThatNoOutputHas) {
+  for (const int64_t column : {int64_t{-1}, std::numeric_limits<int64_t>::max()}) {
+    expect_rejected({.op = "TfIdfVectorizer",
+                     .inputs = {draw({3}, DType::kI64)},
+                     .attributes = {{"mode", text("TF")},
+                                    {"min_gram_length", int64_t{1}},
+                                    {"max_gram_length", int64_t{1}},
+                                    {"max_skip_count", int64_t{0}},
+                                    {"ngram_counts", ints({0})},
+                                    {"ngram_indexes", ints({column})},
+                                    {"pool_int64s", ints({7})}}},
+                    fmt::format("an index of an n-gram is {}, expected 0 to 2147483647", column));
+  }
 }
 
 }  // namespace trainyard::testing

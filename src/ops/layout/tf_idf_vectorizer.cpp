@@ -1,6 +1,7 @@
 // TfIdfVectorizer of numbers: how often each n-gram of a pool occurs in each row, plain, as yes or
 // no, or weighted. The elements of an n-gram may lie up to max_skip_count + 1 apart.
 #include <algorithm>
+#include <cstdint>
 #include <map>
 
 #include "base/error.h"
@@ -14,6 +15,8 @@ constexpr AttrSpec kTfIdfAttributes[] = {
     {"min_gram_length", AttrKind::kInt}, {"mode", AttrKind::kText},
     {"ngram_counts", AttrKind::kInts},   {"ngram_indexes", AttrKind::kInts},
     {"pool_int64s", AttrKind::kInts},    {"weights", AttrKind::kFloats}};
+
+constexpr int64_t kLargestColumn = INT32_MAX;
 
 struct Vocabulary {
   std::map<std::vector<int64_t>, size_t> grams;  // to their number in the pool
@@ -58,12 +61,15 @@ Vocabulary vocabulary_of(const NodeView& node) {
       TY_REQUIRE(v.grams.emplace(gram, number).second, "an n-gram is twice in the pool");
     }
   }
+  // None of the pool is longer.
+  v.longest = std::min(v.longest, static_cast<int64_t>(starts.size()));
   TY_REQUIRE(v.columns.size() == v.grams.size() &&
                  (v.weights.empty() || v.weights.size() == v.grams.size()),
              "{} n-grams have {} indexes and {} weights", v.grams.size(), v.columns.size(),
              v.weights.size());
   for (const int64_t column : v.columns) {
-    TY_REQUIRE(column >= 0, "an index of an n-gram is {}", column);
+    TY_REQUIRE(column >= 0 && column <= kLargestColumn,
+               "an index of an n-gram is {}, expected 0 to {}", column, kLargestColumn);
     // The output is as wide as the largest index says, however few n-grams there are.
     v.width = std::max(v.width, column + 1);
   }
@@ -83,11 +89,13 @@ std::vector<TensorType> infer_tf_idf(const NodeView& node) {
 
 void count_row(const Vocabulary& v, std::span<const int64_t> row, float* y) {
   std::vector<int64_t> gram;
-  for (int64_t length = v.shortest; length <= v.longest; ++length) {
-    // Skipping changes nothing for single elements.
-    for (int64_t apart = 1; apart <= (length == 1 ? 1 : v.skips + 1); ++apart) {
+  const auto size = static_cast<int64_t>(row.size());
+  for (int64_t length = v.shortest; length <= std::min(v.longest, size); ++length) {
+    // Skipping changes nothing for single elements; the elements of others must lie in the row.
+    const int64_t skips = length == 1 ? 0 : std::min(v.skips, (size - 1) / (length - 1) - 1);
+    for (int64_t apart = 1; apart <= skips + 1; ++apart) {
       const int64_t span = (length - 1) * apart + 1;
-      for (int64_t at = 0; at + span <= static_cast<int64_t>(row.size()); ++at) {
+      for (int64_t at = 0; at + span <= size; ++at) {
         gram.clear();
         for (int64_t i = 0; i < length; ++i)
           gram.push_back(row[static_cast<size_t>(at + i * apart)]);
