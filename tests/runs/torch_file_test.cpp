@@ -123,6 +123,15 @@ TEST_F(TorchFile, StructuresThatGrowAreCutOff) {
             std::string::npos);
 }
 
+// A memo that grows much faster than the file.
+TEST_F(TorchFile, MemosBeyondTheValuesAreRefused) {
+  const std::string body = tb::dict({{"w", tb::tensor("0", 6, 0, {6}, {1})}});
+  const auto before = static_cast<uint32_t>(tb::pickle(body).size() - 1);  // the end, '.'
+  EXPECT_EQ(body_problem(body + "r" + tb::little(before)), kNoError);
+  const std::string said = body_problem(body + "r" + tb::little(before + 1));
+  EXPECT_NE(said.find("expected at most as many"), std::string::npos) << said;
+}
+
 TEST_F(TorchFile, EveryCutIsRefused) {
   const std::string body = tb::dict({{"w", tb::tensor("0", 6, 0, {6}, {1})}});
   for (const std::string& whole :

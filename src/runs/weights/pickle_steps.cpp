@@ -103,8 +103,11 @@ bool Pickle::step_memo(uint8_t opcode) {
     case 'q':
     case 'r': {
       const uint64_t index = unsigned_number(opcode == 'q' ? 1 : 4);
-      // Writers count up, so a place far behind the last one is no writer's.
-      require(index <= memo_.size() + 1024, "a memo far beyond all others");
+      // Writers number the values, each of which takes a byte at least, so the memo stays in
+      // proportion to the file.
+      if (index > opcode_at_) {
+        fail(fmt::format("memo {} behind {} bytes, expected at most as many", index, opcode_at_));
+      }
       if (index >= memo_.size()) memo_.resize(index + 1, nullptr);
       memo_[index] = pop();
       push(memo_[index]);
