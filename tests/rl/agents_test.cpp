@@ -11,6 +11,7 @@
 #include "rl/agents/run.h"
 #include "rl/agents/table.h"
 #include "rl/distributed/train_agent.h"
+#include "support/error_message.h"
 #include "support/temporary_folder.h"
 #include "train/update_nodes.h"
 
@@ -343,6 +344,22 @@ TEST(Config, WrongNumbersAreWrongRequests) {
   config.tau = 0;
   EXPECT_THROW(check(config), Error);
   EXPECT_THROW(preset_config("CartPole-v1", "dnq"), Error);
+}
+
+// A cell or action of the environment that a table lacks would be read from behind it.
+TEST(QTable, RefusesTablesOfOtherEnvironments) {
+  const TemporaryFolder folder("q_table");
+  const EnvSpec spec = make_environment("FrozenLake-v1", 1)->spec();
+  ASSERT_EQ(spec.observation_size() * spec.actions, 64);
+  const auto said = [&](int64_t cells, int64_t actions) {
+    write_file(folder / "table.json", QTable(cells, actions).json().dump(-1));
+    return message_of([&] { table_policy(folder / "table.json", spec); });
+  };
+  EXPECT_EQ(said(16, 4), "no error");
+  EXPECT_EQ(said(15, 4),
+            "a table of 60 values for 4 actions, expected 64 values for the 4 actions of "
+            "FrozenLake-v1");
+  EXPECT_NE(said(32, 2).find("a table of 64 values for 2 actions"), std::string::npos);
 }
 
 }  // namespace

@@ -116,14 +116,14 @@ SavedPolicy load_policy(const std::filesystem::path& directory) {
   TY_REQUIRE(std::filesystem::exists(settings), "'{}' is no run: it has no config.yaml",
              directory.string());
   settings_of(saved.config).read_yaml(read_file(settings), settings.string());
+  const auto environment = make_environment(saved.config.env, 1);
   if (saved.config.is_tabular()) {
-    saved.make = table_policy(directory / kTableFile);
+    saved.make = table_policy(directory / kTableFile, environment->spec());
     return saved;
   }
   const std::filesystem::path weights = directory / "model.safetensors";
   TY_REQUIRE(std::filesystem::exists(weights), "'{}' has no weights yet: the run has not ended",
              directory.string());
-  const auto environment = make_environment(saved.config.env, 1);
   Graph graph = make_q_network(saved.config, environment->spec(), 1);
   network::load_weights(graph, weights.string());
   saved.make = network_policy(saved.config, graph);

@@ -58,12 +58,14 @@ Json QTable::json() const {
                        {"visits", Json::array_of(visits_)}});
 }
 
-QTable QTable::from_json(const Json& json) {
+QTable QTable::from_json(const Json& json, const EnvSpec& spec) {
   const Json::Array& values = json.at("values").items();
   const int64_t actions = json.at("actions").as_int();
-  TY_REQUIRE(actions > 0 && values.size() % static_cast<size_t>(actions) == 0,
-             "a table of {} values for {} actions", values.size(), actions);
-  QTable table(static_cast<int64_t>(values.size()) / actions, actions);
+  const int64_t cells = spec.observation_size();
+  TY_REQUIRE(actions == spec.actions && static_cast<int64_t>(values.size()) == cells * actions,
+             "a table of {} values for {} actions, expected {} values for the {} actions of {}",
+             values.size(), actions, cells * spec.actions, spec.actions, spec.name);
+  QTable table(cells, actions);
   // Visits are not read back: tables are loaded to act, not to learn on.
   for (size_t i = 0; i < values.size(); ++i) {
     table.values_[i] = values[i].as_number();
@@ -87,8 +89,8 @@ MakePolicy table_policy(const QTable& table) {
   };
 }
 
-MakePolicy table_policy(const std::filesystem::path& file) {
-  return table_policy(QTable::from_json(Json::parse(read_file(file), file.string())));
+MakePolicy table_policy(const std::filesystem::path& file, const EnvSpec& spec) {
+  return table_policy(QTable::from_json(Json::parse(read_file(file), file.string()), spec));
 }
 
 // Q-learning bootstraps from the best next action, sarsa from the one it will take.

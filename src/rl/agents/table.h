@@ -19,7 +19,8 @@ class QTable {
   void learn(int64_t cell, int32_t action, double target, double step_size, double decay);
 
   Json json() const;
-  static QTable from_json(const Json& json);
+  // Throws Error unless it has a value for each cell and action of the environment.
+  static QTable from_json(const Json& json, const EnvSpec& spec);
 
  private:
   size_t place(int64_t cell, int32_t action) const;
@@ -31,7 +32,7 @@ class QTable {
 };
 
 MakePolicy table_policy(const QTable& table);
-// Throws Error if the file is missing or is none.
-MakePolicy table_policy(const std::filesystem::path& file);
+// Throws Error if the file is missing or is no table for this environment.
+MakePolicy table_policy(const std::filesystem::path& file, const EnvSpec& spec);
 
 }  // namespace trainyard::rl
