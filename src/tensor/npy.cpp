@@ -98,6 +98,12 @@ Tensor parse_npy(std::string_view bytes, std::string_view origin) {
   TY_REQUIRE(static_cast<int64_t>(data.size()) == type.num_bytes(),
              "{}: {} holds {} bytes of data, expected {}", origin, type.to_string(), data.size(),
              type.num_bytes());
+  // Code that works on booleans takes their bytes for 0 or 1.
+  for (size_t i = 0; type.dtype == DType::kBool && i < data.size(); ++i) {
+    const auto value = static_cast<uint8_t>(data[i]);
+    TY_REQUIRE(value <= 1, "{}: element {} of {} is {}, expected 0 or 1", origin, i,
+               type.to_string(), value);
+  }
   Tensor tensor(type);
   std::memcpy(tensor.data(), data.data(), data.size());
   return tensor;

@@ -60,6 +60,9 @@ TEST(Npy, DamageIsNamed) {
   fortran.replace(fortran.find("False"), 5, "True ");
   EXPECT_EQ(message(fortran),
             "x.npy: Fortran order is not read; save with numpy.ascontiguousarray");
+  std::string truths = npy_bytes(Tensor::zeros({DType::kBool, Shape{3}}));
+  truths.back() = '\2';
+  EXPECT_EQ(message(truths), "x.npy: element 2 of bool[3] is 2, expected 0 or 1");
 }
 
 }  // namespace
