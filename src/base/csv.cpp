@@ -56,10 +56,14 @@ CsvTable CsvTable::parse(std::string_view text, std::string origin) {
   while (at < text.size()) {
     const int number = line;
     // Lines that begin with '#' are comments, which the format does not have but tables with
-    // sources need.
-    const bool comment = text[at] == '#';
+    // sources need. Quotes in them mean nothing.
+    if (text[at] == '#') {
+      at = std::min(text.find('\n', at), text.size() - 1) + 1;
+      ++line;
+      continue;
+    }
     std::vector<std::string> fields = read_record(text, at, line, table.origin_);
-    if (comment || (fields.size() == 1 && fields[0].empty())) continue;
+    if (fields.size() == 1 && fields[0].empty()) continue;
     if (table.columns_.empty()) {
       for (const std::string& name : fields) {
         TY_REQUIRE(std::count(fields.begin(), fields.end(), name) == 1,

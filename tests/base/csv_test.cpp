@@ -17,6 +17,13 @@ TEST(Csv, ReadsQuotedFieldsAndSkipsComments) {
   EXPECT_FALSE(table.row(1).maybe_number("value"));
 }
 
+TEST(Csv, QuotesInCommentsMeanNothing) {
+  const CsvTable table = CsvTable::parse("# from x,\"y\na\n1\n# the end,\"", "t.csv");
+  ASSERT_EQ(table.size(), 1u);
+  EXPECT_EQ(table.row(0).text("a"), "1");
+  EXPECT_EQ(table.row(0).line(), 3);
+}
+
 TEST(Csv, ErrorsNameFileLineAndField) {
   const CsvTable table = CsvTable::parse("a,b\n1,x\n", "t.csv");
   EXPECT_EQ(message_of([&] { table.row(0).number("b"); }),
