@@ -162,7 +162,8 @@ std::vector<TrainingLog> read_training_logs(const std::filesystem::path& path) {
   const std::string run = find_column(table, {"run", "seed"});
   TY_REQUIRE(!accuracy.empty(), "{}: no column accuracy (or top1Accuracy, test_top1, top1)",
              path.string());
-  table.require_columns({"epoch", hours.empty() ? "seconds" : "hours"});
+  const std::string time = hours.empty() ? "seconds" : "hours";
+  table.require_columns({"epoch", time});
   // By name, so lines of several runs may be mixed; within one they must be in order of time.
   std::map<std::string, TrainingLog> logs;
   for (size_t i = 0; i < table.size(); ++i) {
@@ -172,9 +173,13 @@ std::vector<TrainingLog> read_training_logs(const std::filesystem::path& path) {
     log.name = path.stem().string() + (name.empty() ? "" : " " + name);
     const double seconds =
         hours.empty() ? row.number("seconds") : kSecondsPerHour * row.number("hours");
-    if (seconds < 0 || row.number(accuracy) < 0) row.fail(accuracy, "a number below 0");
+    for (const std::string& column : {time, accuracy}) {
+      if (row.number(column) < 0) {
+        row.fail(column, fmt::format("expected 0 or more, found '{}'", row.text(column)));
+      }
+    }
     if (!log.points.empty() && seconds < log.points.back().seconds) {
-      row.fail(hours.empty() ? "seconds" : "hours", "time that runs backwards");
+      row.fail(time, "time that runs backwards");
     }
     log.points.push_back({row.number("epoch"), seconds, row.number(accuracy)});
   }

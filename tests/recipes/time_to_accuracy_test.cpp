@@ -75,6 +75,12 @@ TEST(TimeToAccuracy, ReadsLogsOfOthers) {
   EXPECT_NE(problem("epoch,seconds,accuracy\n1,x,0.5\n").find("bad.csv"), std::string::npos);
   EXPECT_NE(problem("epoch,seconds,accuracy\n1,5,0.5\n2,4,0.6\n").find("backwards"),
             std::string::npos);
+  EXPECT_NE(problem("epoch,seconds,accuracy\n1,-5,0.5\n")
+                .find("field 'seconds': expected 0 or more, found '-5'"),
+            std::string::npos);
+  EXPECT_NE(problem("epoch,seconds,accuracy\n1,5,-0.5\n")
+                .find("field 'accuracy': expected 0 or more, found '-0.5'"),
+            std::string::npos);
   EXPECT_NE(problem("epoch,seconds,accuracy\n1,5,500\n").find("percent"), std::string::npos);
 }
 
