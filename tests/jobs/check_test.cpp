@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "jobs/examples.h"
 #include "jobs/job_file.h"
 #include "jobs/render.h"
@@ -138,7 +139,7 @@ TEST(Check, SecretsAndPlaceholdersAreWarnings) {
   EXPECT_EQ(result.findings.size(), 3U);  // role, output, token
 }
 
-// An MPIJob of another, on two workers.
+// An MPIJob of another, on two workers; the command's words without blanks.
 Job mpi_job(const std::string& requests, const std::string& command) {
   const auto container = [](const std::string& more) {
     return "        spec:\n          containers:\n            - name: c\n              image: i\n" +
@@ -147,7 +148,7 @@ Job mpi_job(const std::string& requests, const std::string& command) {
   return import_job_file(parse_job_file(
       "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata:\n  name: a\nspec:\n"
       "  mpiReplicaSpecs:\n    Launcher:\n      template:\n" +
-          container("              command: [" + command + "]\n") +
+          container("              command: ['" + join(split(command, ' '), "', '") + "']\n") +
           "    Worker:\n      replicas: 2\n      template:\n" +
           container("              resources:\n                requests: {" + requests + "}\n"),
       "job.yaml"));
@@ -166,6 +167,17 @@ TEST(Import, QuantitiesOfKubernetesHaveUnits) {
   for (const auto& [text, cpus] : kProcessors) {
     EXPECT_EQ(mpi_job(std::string("cpu: ") + text, "x").cpus, cpus) << text;
   }
+}
+
+TEST(Import, OptionsOfMpirunAreNotTheProgram) {
+  const std::vector<std::string> program = {"prog", "-x", "1"};
+  for (const char* options :
+       {"--allow-run-as-root", "-np 4 --allow-run-as-root", "-x A --bind-to none",
+        "--mca btl self --oversubscribe", "--map-by=slot -H a:2", "-n 2"}) {
+    const std::string command = std::string("mpirun ") + options + " prog -x 1";
+    EXPECT_EQ(mpi_job("cpu: 1", command).command, program) << command;
+  }
+  EXPECT_EQ(mpi_job("cpu: 1", "mpirun prog").command, std::vector<std::string>{"prog"});
 }
 
 TEST(Import, MemoryOfSlurmIsMegabytes) {

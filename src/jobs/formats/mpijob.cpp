@@ -1,4 +1,6 @@
 // Kubernetes: MPIJob (kubeflow.org/v2beta1) of the MPI operator.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "jobs/formats/kubernetes.h"
@@ -100,13 +102,37 @@ void check(const YamlView& root, Findings& findings) {
   }
 }
 
-// mpirun -n N -x NAME… in front.
+// Words behind an option of Open MPI's mpirun that belong to it: one but for those that are named.
+size_t values_of_option(const std::string& option) {
+  constexpr std::string_view kSwitches[] = {"allow-run-as-root",
+                                            "bynode",
+                                            "byslot",
+                                            "display-allocation",
+                                            "display-map",
+                                            "nolocal",
+                                            "nooversubscribe",
+                                            "oversubscribe",
+                                            "q",
+                                            "quiet",
+                                            "report-bindings",
+                                            "tag-output",
+                                            "timestamp-output",
+                                            "use-hwthread-cpus",
+                                            "v",
+                                            "verbose"};
+  if (option.find('=') != std::string::npos) return 0;
+  const std::string name = option.substr(std::min(option.find_first_not_of('-'), option.size()));
+  if (std::find(std::begin(kSwitches), std::end(kSwitches), name) != std::end(kSwitches)) return 0;
+  return name == "mca" || name == "gmca" ? 2 : 1;
+}
+
+// mpirun and its options in front.
 void strip_mpirun(Job& job) {
   std::vector<std::string>& words = job.command;
-  if (words.size() < 4 || words[0] != "mpirun") return;
+  if (words.empty() || words[0] != "mpirun") return;
   size_t at = 1;
-  while (at + 1 < words.size() && (words[at] == "-n" || words[at] == "-np" || words[at] == "-x"))
-    at += 2;
+  while (at < words.size() && words[at].starts_with('-')) at += 1 + values_of_option(words[at]);
+  if (at >= words.size()) return;
   words.erase(words.begin(), words.begin() + static_cast<int64_t>(at));
 }
 
