@@ -142,6 +142,21 @@ TEST(Render, NamesAreFixedWithANote) {
   EXPECT_EQ(rendering.notes[0].text, "'My Job_1' became 'my-job-1': Kubernetes would refuse it");
 }
 
+// Both in one word, in either order.
+TEST(Render, VariablesOfIbmAreLeftToItsShell) {
+  const std::string text =
+      render(
+          job_of("name: a\nimage: i\ncommand: [x, '{outputs.m}:{inputs.a}', "
+                 "'{inputs.a}:{outputs.m}']\ninputs: {a: 's3://b/c'}\noutputs: {m: 's3://b/o'}\n"),
+          find_format("ibm"))
+          .files[0]
+          .text();
+  EXPECT_NE(text.find(R"(x \"${RESULT_DIR}\"/m:\"${DATA_DIR}\"/a)"
+                      R"( \"${DATA_DIR}\"/a:\"${RESULT_DIR}\"/m)"),
+            std::string::npos)
+      << text;
+}
+
 TEST(Render, NothingIsInjected) {
   const std::string nasty =
       "'; touch /tmp/pwned; echo \\\"$(id)\\\" `id` \\n- evil: true # ${{x}} *a &b";

@@ -37,15 +37,19 @@ std::vector<KnownPlace> places_of(const Job& job) {
 
 // In double quotes where a variable has to be seen, and as any shell word otherwise.
 std::string quoted(const std::string& word) {
+  size_t at = std::string::npos;
+  std::string_view first;
   for (const std::string_view variable : {"${DATA_DIR}", "${RESULT_DIR}"}) {
-    const size_t at = word.find(variable);
-    if (at == std::string::npos) continue;
-    const std::string before = word.substr(0, at);
-    const std::string after = word.substr(at + variable.size());
-    return (before.empty() ? "" : shell_word(before)) + fmt::format("\"{}\"", variable) +
-           (after.empty() ? "" : quoted(after));
+    const size_t found = word.find(variable);
+    if (found >= at) continue;
+    at = found;
+    first = variable;
   }
-  return shell_word(word);
+  if (first.empty()) return shell_word(word);
+  const std::string before = word.substr(0, at);
+  const std::string after = word.substr(at + first.size());
+  return (before.empty() ? "" : shell_word(before)) + fmt::format("\"{}\"", first) +
+         (after.empty() ? "" : quoted(after));
 }
 
 std::string command_of(Draft& draft) {
