@@ -206,8 +206,7 @@ void check(const Request& request) {
                "larger --batch or --scaling weak",
                workers, request.batch);
   }
-  TY_REQUIRE(request.mode == Mode::kTraining || request.precision != Precision::kFp64 ||
-                 request.device->fp64 > 0,
+  TY_REQUIRE(request.precision != Precision::kFp64 || request.device->fp64 > 0,
              "the catalog has no fp64 peak for device '{}'", request.device->id);
   TY_REQUIRE(request.model != Model::kPaleo || request.precision == Precision::kFp32,
              "PALEO predicts fp32 alone; leave --precision away, or use --cost-model trainyard");

@@ -189,6 +189,18 @@ TEST(Predict, WrongRequestsAreRefused) {
   EXPECT_THROW(predict(r), Error);  // PALEO has no ring
 }
 
+TEST(Predict, DoublePrecisionNeedsItsPeak) {
+  Request r = request("lenet5", "k80");
+  r.precision = Precision::kFp64;
+  Device without = *r.device;
+  without.fp64 = 0;
+  r.device = &without;
+  for (const Mode mode : {Mode::kInference, Mode::kTraining}) {
+    r.mode = mode;
+    EXPECT_THROW(predict(r), Error) << static_cast<int>(mode);
+  }
+}
+
 TEST(Predict, TheInputPipelineCanBeTheLimit) {
   Request r = request("alexnet-one-tower", "v100");
   r.batch = 256;
