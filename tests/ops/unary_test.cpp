@@ -62,7 +62,7 @@ OpCases unary_cases() {
       points("Neg", {-2, 3}, {2, -3}, DType::kI32),
       predicate("Not", {0, 1}, {1, 0}, DType::kBool),
       points("Reciprocal", {2, -4}, {0.5, -0.25}),
-      points("Relu", {-1, 0, 2, kNaN}, {0, 0, 2, kNaN}),
+      points("Relu", {-1, 0, 2, kNaN, -kInf, kInf}, {0, 0, 2, kNaN, 0, kInf}),
       points("Relu", {-1, 0, 2}, {0, 0, 2}, DType::kI16),
       points("Round", {0.5, 1.5, 2.5, -0.5, -1.7}, {0, 2, 2, 0, -2}),
       points("Selu", {-1, 2}, {-1.1113307, 2.101402}),

@@ -95,9 +95,9 @@ constexpr UnaryFunction kUnaryFunctions[] = {
      .whole = [](Whole x) { return Whole(x == 0); },
      .gives_bool = true},
     {.op = "Reciprocal", .real = [](D x, D, D) { return 1 / x; }},
-    // 0 * x keeps what is not a number.
+    // Compared this way round, what is not a number stays.
     {.op = "Relu",
-     .real = [](D x, D, D) { return x > 0 ? x : 0 * x; },
+     .real = [](D x, D, D) { return x <= 0 ? 0 : x; },
      .whole = [](Whole x) { return x > 0 ? x : 0; }},
     // To the nearest, ties to even, as the default rounding mode has it.
     {.op = "Round", .real = [](D x, D, D) { return std::nearbyint(x); }},
