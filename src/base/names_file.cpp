@@ -17,4 +17,17 @@ std::vector<std::string> read_names(const std::filesystem::path& path) {
   return names;
 }
 
+void drop_line_numbers(std::vector<std::string>& names) {
+  std::vector<size_t> starts;
+  for (const std::string& name : names) {
+    const size_t number = name.find_first_not_of(" \t");
+    const size_t behind = name.find_first_not_of("0123456789", number);
+    const size_t start = name.find_first_not_of(" \t:", behind);
+    // Beyond the end, all three are npos.
+    if (behind == number || start == behind || start == std::string::npos) return;
+    starts.push_back(start);
+  }
+  for (size_t i = 0; i < names.size(); ++i) names[i].erase(0, starts[i]);
+}
+
 }  // namespace trainyard

@@ -32,5 +32,20 @@ TEST_F(NamesFileTest, RefusesAFileWithoutNames) {
   EXPECT_THROW(names_in("\r\n\n"), Error);
 }
 
+TEST_F(NamesFileTest, DropsNumbersOfLinesAlone) {
+  const auto dropped = [](std::vector<std::string> names) {
+    drop_line_numbers(names);
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(dropped({"0  tench", "1: shark", " 10\t3D printer"}),
+            (Names{"tench", "shark", "3D printer"}));
+  for (const Names& plain :
+       {Names{"0", "1", "10"}, Names{"3D printer", "4D film"}, Names{"cat", "3 musketeers"},
+        Names{"1 cat", "", "2 dog"}, Names{"1 cat", "2: "}}) {
+    EXPECT_EQ(dropped(plain), plain);
+  }
+}
+
 }  // namespace
 }  // namespace trainyard

@@ -171,8 +171,7 @@ onnx_io::Metadata metadata_of_network(const WeightsFlags& flags, const Graph& gr
   onnx_io::Metadata metadata;
   if (!flags.labels.empty()) {
     std::vector<std::string> names = read_names(flags.labels);
-    // "3  great white shark": the number is the line.
-    for (std::string& name : names) name.erase(0, name.find_first_not_of("0123456789 \t:"));
+    drop_line_numbers(names);
     const int64_t classes = graph.value(graph.outputs()[0]).type.shape.dim(-1);
     TY_REQUIRE(static_cast<int64_t>(names.size()) == classes,
                "{} has {} lines, but the network has {} classes", flags.labels, names.size(),
