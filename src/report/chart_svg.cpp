@@ -8,6 +8,7 @@
 #include "report/chart.h"
 #include "report/chart_scale.h"
 #include "report/html.h"
+#include "report/table.h"
 
 namespace trainyard::report {
 namespace {
@@ -36,7 +37,7 @@ struct Frame {
 };
 
 std::string shortened(const std::string& text, size_t most) {
-  return text.size() <= most ? text : text.substr(0, most - 1) + "…";
+  return width_of(text) <= most ? text : text.substr(0, byte_after(text, most - 1)) + "…";
 }
 
 std::string text_at(double x, double y, std::string_view anchor, const std::string& text,
@@ -371,10 +372,12 @@ class Drawing {
     }
     x_labels(labels);
     for (size_t s = 0; s < chart_.series.size(); ++s) {
+      const bool outlined = !dashes(chart_.series[s]).empty();
+      const std::string look = look_of(s) + (outlined ? "" : " stroke=\"#fff\"");
       for (const ChartPoint& p : chart_.series[s].points) {
         const double left = frame_.x(x.place(p.low));
         out_ += rect_at(left, frame_.top + p.y * height + 3, frame_.x(x.place(p.high)) - left,
-                        height - 6, look_of(s) + " stroke=\"#fff\"",
+                        height - 6, look,
                         fmt::format("{} {}: {} to {}", chart_.series[s].name, p.label,
                                     tick_label(p.low), tick_label(p.high)));
       }

@@ -59,6 +59,36 @@ TEST(ChartSvg, AKindOfChartHasAMarkPerValue) {
   }
 }
 
+// XML knows no element with the same attribute twice.
+TEST(ChartSvg, PredictedSpansHaveOneOutline) {
+  const Chart chart{
+      .kind = ChartKind::kTimeline,
+      .title = "t",
+      .x = {.name = "s"},
+      .y = {.name = "", .categories = {"a"}},
+      .series = {{.name = "p", .origin = Origin::kPredicted, .points = {{0, 0, 1, 2}}},
+                 {.name = "m", .origin = Origin::kMeasured, .points = {{0, 0, 2, 3}}}}};
+  const std::string svg = chart_svg(chart);
+  size_t spans = 0;
+  for (size_t at = svg.find("<rect"); at != std::string::npos; at = svg.find("<rect", at + 1)) {
+    const size_t strokes = count_of(svg.substr(at, svg.find('>', at) - at), " stroke=");
+    EXPECT_LE(strokes, 1U);
+    spans += strokes;
+  }
+  EXPECT_EQ(spans, 3U);  // and one in the legend
+}
+
+TEST(ChartSvg, LongNamesAreCutBetweenCharacters) {
+  Chart chart = two_lines();
+  chart.title.clear();
+  for (int i = 0; i < 120; ++i) chart.title += "é";
+  std::string kept;
+  for (int i = 0; i < 99; ++i) kept += "é";
+  EXPECT_NE(chart_svg(chart).find(">" + kept + "…<"), std::string::npos);
+  chart.title = kept + "é";
+  EXPECT_NE(chart_svg(chart).find(">" + kept + "é<"), std::string::npos);
+}
+
 TEST(Bundle, HasDataBlocksAndPage) {
   Document document;
   document.title = "A title";
