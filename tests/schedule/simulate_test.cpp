@@ -89,5 +89,25 @@ TEST(Fairness, OfAJobWithinOneInterval) {
   }
 }
 
+// A job comes while the faster node, or every node, is down.
+TEST(Gavel, UsesNodesThatReturn) {
+  Cluster cluster = Cluster::uniform(2, {0, 1, 0, 0});
+  cluster.types = {"slow", "fast"};
+  cluster.nodes[1].type = 1;
+  Job job = gang_of(1, 10, 1000);
+  job.progress = std::make_shared<SteadyProgress>(1000, std::vector<double>{1, 10});
+  const NodeFailure slow{0, 1, 20};
+  const NodeFailure fast{1, 1, 20};
+  for (const char* name : {"gavel-las", "gavel-makespan", "gavel-ftf"}) {
+    for (const auto& failures : {std::vector{fast}, std::vector{slow, fast}}) {
+      const auto policy = make_policy(name);
+      const SimulationResult result =
+          simulate(cluster, {job}, *policy, {.interval = 10, .failures = failures});
+      EXPECT_GT(result.jobs[0].end, 100) << name << failures.size();
+      EXPECT_LT(result.jobs[0].end, 200) << name << failures.size();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace trainyard::schedule

@@ -25,26 +25,32 @@ class GavelPolicy : public Policy {
   }
 
  private:
-  // Shares are reckoned anew when a job has come or gone.
+  // Shares are reckoned anew when a job has come or gone, or a node has failed or returned.
   // Positions in `shares_` are those of `state.jobs`, so they hold as long as the list is the same.
   bool changed(const ClusterState& state) {
+    constexpr auto kGpu = static_cast<size_t>(Resource::kGpu);
     std::vector<size_t> jobs;
     for (const ActiveJob& one : state.jobs) jobs.push_back(one.index);
-    if (jobs == jobs_) return false;
+    std::vector<double> devices(state.cluster->types.size(), 0.0);
+    for (const Node& node : state.cluster->nodes) {
+      if (node.up) devices[static_cast<size_t>(node.type)] += node.capacity[kGpu];
+    }
+    if (jobs == jobs_ && devices == devices_) return false;
     jobs_ = std::move(jobs);
+    devices_ = std::move(devices);
     return true;
   }
 
   static int32_t servers(const Job& job) { return job.has_servers() ? job.gang : 0; }
 
   void solve(const ClusterState& state) {
-    const size_t types = state.cluster->types.size();
+    const size_t types = devices_.size();
     constexpr auto kGpu = static_cast<size_t>(Resource::kGpu);
+    // Rounds before belong to other shares.
+    received_.clear();
+    rounds_ = 0;
     GavelProblem problem;
-    problem.devices.assign(types, 0.0);
-    for (const Node& node : state.cluster->nodes) {
-      if (node.up) problem.devices[static_cast<size_t>(node.type)] += node.capacity[kGpu];
-    }
+    problem.devices = devices_;
     std::vector<double> weights, steps, elapsed, alone;
     for (const ActiveJob& one : state.jobs) {
       std::vector<double> row;
@@ -58,14 +64,23 @@ class GavelPolicy : public Policy {
       steps.push_back(one.remaining());
       elapsed.push_back(state.now - one.job->arrival);
     }
+    const std::vector<double> equal = proportional_throughput(problem);
+    // Nothing can be shared while all devices are down that the jobs run on.
+    if (std::none_of(equal.begin(), equal.end(), [](double reached) { return reached > 0; })) {
+      shares_.assign(state.jobs.size(), std::vector<double>(types, 0.0));
+      return;
+    }
     if (goal_ == GavelGoal::kFairness) {
       shares_ = max_min_fairness(problem, weights).share;
     } else if (goal_ == GavelGoal::kMakespan) {
+      // A job whose devices are all down would hold up all others.
+      for (size_t m = 0; m < steps.size(); ++m) {
+        if (equal[m] == 0) steps[m] = 0;
+      }
       shares_ = min_makespan(problem, steps).share;
     } else {
       // What each job would have alone on an equal part of the cluster: the yardstick of Themis'
       // finish-time fairness (Gavel, section 4).
-      const std::vector<double> equal = proportional_throughput(problem);
       double devices = 0;
       for (const double count : problem.devices) devices += count;
       for (size_t m = 0; m < steps.size(); ++m) {
@@ -75,9 +90,6 @@ class GavelPolicy : public Policy {
       }
       shares_ = finish_time_fairness(problem, steps, elapsed, alone).share;
     }
-    // Rounds before belong to other shares.
-    received_.clear();
-    rounds_ = 0;
   }
 
   // A round: the pairs of job and type that are furthest behind their share first.
@@ -115,6 +127,7 @@ class GavelPolicy : public Policy {
 
   GavelGoal goal_;
   std::vector<size_t> jobs_;
+  std::vector<double> devices_;  // that are up, by type
   std::vector<std::vector<double>> shares_;
   std::map<std::pair<size_t, size_t>, double> received_;  // rounds, by position and type
   double rounds_ = 0;
