@@ -70,6 +70,28 @@ def test_a_long_run_fits_into_a_cell(tmp_path):
     assert result.to_html(tmp_path / "whole.html").stat().st_size > 1_000_000
 
 
+def test_a_usual_run_answers_to_the_pointer(tmp_path):
+    ty.train(model="lenet5", data="synthetic:1x28x28,classes=10,size=64", epochs=20, batch=16, threads=1, runs_dir=tmp_path, name="r")
+    bundle = ty.report(tmp_path / "r")._repr_mimebundle_()
+    assert "<iframe" in bundle["text/html"]
+    assert "Training run r" in bundle["text/plain"]
+    assert size(bundle) < LIMIT
+
+
+def test_what_gives_way_for_the_frame(monkeypatch):
+    """Pictures beside it, then most of the text, then the frame itself."""
+    chart = {"kind": "chart", "title": "c", "html": "<p>" + "x" * 400 + "</p>", "svg": "<svg>" + "y" * 400 + "</svg>", "text": "chart\n"}
+    text = {"kind": "text", "html": "<p></p>", "text": "long " * 2000}
+    bundle = {"blocks": [chart, text], "title": "t", "lead": "", "page": "page", "cell": None}
+    steps = [show.mime_bundle(bundle)]
+    for _ in range(3):
+        monkeypatch.setattr(show, "MOST_BYTES", size(steps[-1]) - 1)
+        steps.append(show.mime_bundle(bundle))
+    assert ["<iframe" in step.get("text/html", "") for step in steps] == [True, True, True, False]
+    assert ["image/svg+xml" in step for step in steps[:3]] == [True, False, False]
+    assert ["[…]" in step["text/plain"] for step in steps[:3]] == [False, False, True]
+
+
 def test_whatever_comes_stays_below_the_limit(mode):
     svg = "<svg>" + "x" * 290_000 + "</svg>"
     huge = {"kind": "chart", "text": "é" * 200_000, "html": "<p>" + "y" * 400_000 + "</p>", "svg": svg}

@@ -11,6 +11,7 @@ _mode = "interactive"
 
 # Notebooks keep every cell in one file, which people open, compare and send: none has more bytes than this, beside pictures of the data.
 MOST_BYTES = 299_000
+BRIEF_TEXT = 3_000
 
 # Bare scripts do not run in current notebooks, and those of many cells would disturb each other: each result has a frame of its own.
 _FRAME = '<iframe sandbox="allow-scripts allow-downloads" style="width:100%;height:{height}px;border:0" title="{title}" srcdoc="{page}"></iframe>'
@@ -31,7 +32,8 @@ _LOADER = """<script>(async () => {
   document.write(page);
   document.close();
 })();</script>"""
-_STYLE = "<style>td,th{padding:2px 10px}</style>"
+# Notebooks align every cell to the right; names read from the left. Only our tables have these classes.
+_STYLE = "<style>td.l,th.l,td.r,th.r{padding:2px 10px}td.l,th.l{text-align:left!important}</style>"
 
 
 def display(mode: str) -> None:
@@ -68,18 +70,21 @@ def _bytes(bundle: Dict[str, str]) -> int:
     return sum(len(part.encode()) for part in bundle.values())
 
 
+def _cut(text: str, most: int) -> str:
+    """Its first and last bytes, so many in all; the whole text if it has no more."""
+    data = text.encode()
+    if len(data) <= most:
+        return text
+    half = most // 2
+    return data[:half].decode("utf-8", "ignore") + "\n[…]\n" + data[-half:].decode("utf-8", "ignore")
+
+
 def _limited(bundle: Dict[str, str], blocks: List[Dict[str, Any]]) -> Dict[str, str]:
     """At most MOST_BYTES: as much text as there is room for, then the chart, then the page, if it fits as a whole."""
     pictures = sum(len(block["html"]) for block in blocks if block["kind"] == "picture")
     if _bytes(bundle) <= MOST_BYTES + pictures:
         return bundle
-    text = bundle["text/plain"].encode()
-    if len(text) > MOST_BYTES // 2:
-        half = MOST_BYTES // 4
-        cut = text[:half].decode("utf-8", "ignore") + "\n[…]\n" + text[-half:].decode("utf-8", "ignore")
-    else:
-        cut = text.decode()
-    kept = {"text/plain": cut + "\n(Too large for a cell: to_html(path) writes the whole page.)\n"}
+    kept = {"text/plain": _cut(bundle["text/plain"], MOST_BYTES // 2) + "\n(Too large for a cell: to_html(path) writes the whole page.)\n"}
     for kind in ("image/svg+xml", "text/html"):
         if kind in bundle and _bytes({**kept, kind: bundle[kind]}) <= MOST_BYTES + pictures:
             kept[kind] = bundle[kind]
@@ -128,9 +133,13 @@ def mime_bundle(bundle: Dict[str, Any]) -> Dict[str, str]:
     instead = f'<div class="ty-static">{"".join(charts)}</div>'
     frame = framed(bundle.get("cell") or bundle["page"], bundle["title"], _height(blocks)).replace(
         "<iframe ", '<iframe onload="this.nextElementSibling.style.display=\'none\'" ', 1)
-    # Where there is no room for the frame, pictures and tables without a script stay.
-    for shown in (frame + instead, *(frame + f'<div class="ty-static">{chart}</div>' for chart in (charts[0], min(charts, key=len)))):
-        interactive = {**static, "text/html": shown}
+    # What viewers that show the frame never see gives way first: pictures beside it, then most of the text.
+    small = [f'<div class="ty-static">{chart}</div>' for chart in (charts[0], min(charts, key=len))]
+    plain = {"text/plain": static["text/plain"]}
+    brief = {"text/plain": _cut(static["text/plain"], BRIEF_TEXT)}
+    for beside, shown in ((static, instead), *((static, chart) for chart in small), (plain, small[1]), (brief, small[1])):
+        interactive = {**beside, "text/html": frame + shown}
         if _bytes(interactive) <= MOST_BYTES:
             return interactive
+    # No room for the frame: pictures and tables without a script.
     return _limited(static, blocks)
