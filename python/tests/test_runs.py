@@ -38,6 +38,16 @@ def test_stop_and_resume(tmp_path):
     assert "ended" in repr(again)
 
 
+def test_a_cell_shows_a_report_once(tmp_path, monkeypatch):
+    """The live curves of a cell become the report; the result of the same cell only points to it."""
+    result = ty.train(epochs=1, runs_dir=tmp_path, name="r", **SMALL).result()
+    result._shown_in = 7
+    monkeypatch.setattr("trainyard.result.cell_number", lambda: 7)
+    assert result._repr_mimebundle_() == {"text/plain": "Training run r: see above"}
+    monkeypatch.setattr("trainyard.result.cell_number", lambda: 8)
+    assert "<iframe" in result._repr_mimebundle_()["text/html"]
+
+
 def test_wrong_flags_are_said(tmp_path):
     with pytest.raises(ty.RequestError, match="Did you mean epochs"):
         ty.train(epoks=1)

@@ -15,6 +15,11 @@ def in_notebook() -> bool:
     return instance is not None and hasattr(instance, "kernel")
 
 
+def cell_number() -> Optional[int]:
+    """Of the cell that is being executed; None outside of notebooks."""
+    return int(sys.modules["IPython"].get_ipython().execution_count) if in_notebook() else None
+
+
 @contextlib.contextmanager
 def progress_line() -> Iterator[Optional[Callable[[str], None]]]:
     """A function that shows a line of progress, or None where nobody watches. The line is gone at the end."""
@@ -37,4 +42,4 @@ def progress_line() -> Iterator[Optional[Callable[[str], None]]]:
         clear_output(wait=False)
 
 
-__all__: Any = ["in_notebook", "progress_line"]
+__all__: Any = ["cell_number", "in_notebook", "progress_line"]

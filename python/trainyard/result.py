@@ -4,6 +4,7 @@ from typing import Any, Dict, Iterator, List, Optional
 
 from . import show
 from .errors import RequestError
+from .progress import cell_number
 
 
 class Block:
@@ -32,6 +33,7 @@ class Result:
 
     def __init__(self, bundle: Dict[str, Any]) -> None:
         self._bundle = bundle
+        self._shown_in: Optional[int] = None  # the cell that has it on display already
 
     @property
     def title(self) -> str:
@@ -130,4 +132,6 @@ class Result:
         return self.text().rstrip("\n")
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Dict[str, str]:
+        if self._shown_in is not None and self._shown_in == cell_number():
+            return {"text/plain": f"{self.title}: see above"}
         return show.mime_bundle(self._bundle)

@@ -14,7 +14,7 @@ from . import show
 from .commands import command_line
 from .errors import FailureError, error_of
 from .program import STOP_SECONDS, call, description, end_process, execute, find_program, parse
-from .progress import in_notebook, progress_line
+from .progress import cell_number, in_notebook, progress_line
 from .result import Result
 
 REFRESH_SECONDS = 2.0
@@ -33,6 +33,8 @@ class Run:
         self._process = process
         self._messages = messages
         self._display: Any = None
+        self._shown_in: Optional[int] = None
+        self._follower: Optional[threading.Thread] = None
         if process is not None and in_notebook():
             self._show_live()
 
@@ -62,7 +64,12 @@ class Run:
                 self.stop()
                 raise
             self._require_success()
-        return self.result()
+        result = self.result()
+        if self._follower is not None:
+            # The curves of this cell have become the report: the result of the cell would be the same again.
+            self._follower.join()
+            result._shown_in = self._shown_in
+        return result
 
     def stop(self, seconds: float = STOP_SECONDS) -> "Run":
         """Asks it to save a checkpoint and end, and waits for that."""
@@ -99,7 +106,9 @@ class Run:
     def _show_live(self) -> None:
         from IPython.display import display
         self._display = display(self, display_id=True)
-        threading.Thread(target=self._follow, daemon=True).start()
+        self._shown_in = cell_number()
+        self._follower = threading.Thread(target=self._follow, daemon=True)
+        self._follower.start()
 
     def _follow(self) -> None:
         while self.running:
