@@ -129,7 +129,9 @@ TEST(Optimizers, WorkedStepsOfRmsPropAndAdagrad) {
   const std::pair<const char*, double> kCases[] = {{"rmsprop", 2.5e-4}, {"adagrad", 0.01}};
   for (const auto& [kind, rate] : kCases) {
     const bool centered = std::string(kind) == "rmsprop";
-    const train::OptimizerOptions options{.kind = kind, .epsilon = 1e-10};
+    train::OptimizerOptions options;
+    options.kind = kind;
+    options.epsilon = 1e-10;
     const runs::NamedType parameter{"w", {DType::kF32, Shape{3}}};
     const train::TrainingGraph made = train::make_update_graph({&parameter, 1}, options);
     train::StepOptions step;
