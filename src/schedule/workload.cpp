@@ -20,14 +20,21 @@ constexpr int64_t kMostNodes = 10'000'000;
 constexpr int64_t kMostTasks = 1'000'000;  // workers or servers of a job
 constexpr double kMostSeconds = 1e10;
 
-Resources read_resources(const YamlView& view) {
-  view.only({"cpu", "gpu", "memory_gb", "bandwidth_gbps"});
+// Of a node or a task, among other fields.
+Resources read_amounts(const YamlView& view) {
   Resources out = {};
   for (size_t r = 0; r < kNumResources; ++r) {
     out[r] = view.number_or(resource_name(r), 0);
-    if (out[r] < 0) view.at(resource_name(r)).fail("expected 0 or more");
+    if (out[r] < 0) {
+      view.at(resource_name(r)).fail(fmt::format("expected 0 or more, found {}", out[r]));
+    }
   }
   return out;
+}
+
+Resources read_resources(const YamlView& view) {
+  view.only({"cpu", "gpu", "memory_gb", "bandwidth_gbps"});
+  return read_amounts(view);
 }
 
 // One group or a list of them; nodes of a type get the number of its first mention.
@@ -39,9 +46,7 @@ Cluster read_cluster(const YamlView& view) {
   for (const YamlView& group : groups) {
     group.only({"nodes", "type", "cpu", "gpu", "memory_gb", "bandwidth_gbps"});
     Node node;
-    for (size_t r = 0; r < kNumResources; ++r) {
-      node.capacity[r] = group.number_or(resource_name(r), 0);
-    }
+    node.capacity = read_amounts(group);
     const std::string type = group.text_or("type", "gpu");
     const auto found = std::find(cluster.types.begin(), cluster.types.end(), type);
     node.type = static_cast<int32_t>(found - cluster.types.begin());

@@ -56,6 +56,10 @@ TEST(Workload, WrongFieldsAreNamed) {
   EXPECT_NE(message_of("cluster: {nodes: 1, gpu: 1}\njobs: [{id: a, gpus: 0, duration_s: 1}]\n")
                 .find("gpus"),
             std::string::npos);
+  const std::string capacity =
+      message_of("cluster: {nodes: 1, gpu: -4}\njobs: [{id: a, gpus: 1, duration_s: 1}]\n");
+  EXPECT_NE(capacity.find("gpu"), std::string::npos) << capacity;
+  EXPECT_NE(capacity.find("expected 0 or more, found -4"), std::string::npos) << capacity;
   EXPECT_NE(message_of("cluster: {nodes: 1}\njobs: [{id: a, gpu: 1}]\n").find("gpu"),
             std::string::npos);
   EXPECT_NE(
