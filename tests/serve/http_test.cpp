@@ -1,5 +1,7 @@
 // The whole server over real sockets.
 #include <arpa/inet.h>
+#include <fcntl.h>
+#include <filesystem>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
@@ -300,6 +302,68 @@ TEST_F(ImpatientTest, AnswersAClientThatSendsTooMuch) {
   const std::string head = fmt::format(
       "POST /v2/models/sum/infer HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", much.size());
   EXPECT_NE(raw(head + much).find(" 413 "), std::string::npos);
+}
+
+// A port of this machine that takes connections and answers nothing.
+struct SilentPort {
+  SilentPort() {
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof at;
+    EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&at), size), 0);
+    EXPECT_EQ(listen(fd, 4), 0);
+    EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size), 0);
+    address = {"127.0.0.1", ntohs(at.sin_port)};
+  }
+  ~SilentPort() { shut(); }
+  SilentPort(const SilentPort&) = delete;
+  SilentPort& operator=(const SilentPort&) = delete;
+  void shut() {
+    if (fd >= 0) close(fd);
+    fd = -1;
+  }
+
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  Address address;
+};
+
+int64_t open_descriptors() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
+
+TEST(LoadClient, AServerThatNeverAnswersIsGivenUp) {
+  const SilentPort port;
+  const std::string message = http_message("GET", "/v2", port.address, "", "");
+  EXPECT_THROW(fetch(port.address, message, std::chrono::milliseconds(20)), Failure);
+}
+
+TEST(LoadClient, LeavesNothingOpenIfTheServerIsNotThere) {
+  SilentPort port;
+  port.shut();
+  const int64_t before = open_descriptors();
+  EXPECT_THROW(LoadClient(port.address, 2), Failure);
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+// The number of the connection is someone else's by the time the client ends.
+TEST(LoadClient, ClosesAConnectionOnceIfItCannotBeOpenedAgain) {
+  SilentPort port;
+  std::vector<int> others;
+  {
+    LoadClient client(port.address, 1);
+    close(accept(port.fd, nullptr, nullptr));
+    port.shut();
+    const auto wait = [&] {
+      for (int i = 0; i < 50; ++i) client.wait(std::chrono::milliseconds(100), {});
+    };
+    EXPECT_THROW(wait(), Failure);
+    for (int i = 0; i < 8; ++i) others.push_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  }
+  for (const int fd : others) {
+    EXPECT_NE(fcntl(fd, F_GETFD), -1) << fd;
+    close(fd);
+  }
 }
 
 }  // namespace

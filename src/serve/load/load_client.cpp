@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 #include "base/error.h"
 
@@ -110,9 +111,14 @@ struct LoadClient::Connection {
   Clock::time_point since;
 };
 
-LoadClient::LoadClient(const Address& address, size_t connections) : address_(address) {
-  poll_ = epoll_create1(EPOLL_CLOEXEC);
+LoadClient::LoadClient(const Address& address)
+    : address_(address), poll_(epoll_create1(EPOLL_CLOEXEC)) {
   TY_CHECK(poll_ >= 0, "epoll_create1");
+}
+
+// By the other constructor first, so that the destructor closes what is open if one cannot be
+// opened.
+LoadClient::LoadClient(const Address& address, size_t connections) : LoadClient(address) {
   for (size_t i = 0; i < connections; ++i) {
     connections_.push_back(std::make_unique<Connection>());
     connections_.back()->index = i;
@@ -123,7 +129,9 @@ LoadClient::LoadClient(const Address& address, size_t connections) : address_(ad
 }
 
 LoadClient::~LoadClient() {
-  for (const auto& connection : connections_) close(connection->fd);
+  for (const auto& connection : connections_) {
+    if (connection->fd >= 0) close(connection->fd);
+  }
   close(poll_);
 }
 
@@ -197,7 +205,8 @@ void LoadClient::wait(std::chrono::microseconds most, const Done& done) {
     Connection& connection = *connections_[events[static_cast<size_t>(i)].data.u64];
     const bool good = send_more(connection) && receive_more(connection, done);
     if (good) continue;
-    close(connection.fd);
+    // Forgotten too: if it cannot be opened again, the number may be someone else's by the end.
+    close(std::exchange(connection.fd, -1));
     if (connection.message != nullptr) {
       connection.message = nullptr;
       idle_.push_back(connection.index);
@@ -207,13 +216,17 @@ void LoadClient::wait(std::chrono::microseconds most, const Done& done) {
   }
 }
 
-// Waits as long as the server takes.
-Fetched fetch(const Address& address, const std::string& message) {
+Fetched fetch(const Address& address, const std::string& message, std::chrono::milliseconds most) {
   LoadClient client(address, 1);
+  const Clock::time_point until = Clock::now() + most;
   Fetched fetched;
   bool ended = false;
   client.send(message, 0, Clock::now());
   while (!ended) {
+    if (Clock::now() >= until) {
+      throw_failure("{}:{} has not answered within {} ms", address.host, address.port,
+                    most.count());
+    }
     client.wait(std::chrono::milliseconds(100), [&](uint64_t, Clock::time_point,
                                                     const ClientResponse& response) {
       fetched = {response.status, std::string(response.head), std::string(response.body)};

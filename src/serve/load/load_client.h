@@ -50,6 +50,7 @@ class LoadClient {
 
  private:
   struct Connection;
+  explicit LoadClient(const Address& address);
   void open(Connection& connection);
   bool send_more(Connection& connection);
   bool receive_more(Connection& connection, const Done& done);
@@ -66,6 +67,10 @@ struct Fetched {
   std::string head;
   std::string body;
 };
-Fetched fetch(const Address& address, const std::string& message);
+// Long enough for a slow model on a busy machine.
+inline constexpr std::chrono::milliseconds kLongestAnswer = std::chrono::minutes(5);
+// Throws Failure if the server cannot be reached or takes longer than `most` to answer.
+Fetched fetch(const Address& address, const std::string& message,
+              std::chrono::milliseconds most = kLongestAnswer);
 
 }  // namespace trainyard::serve
