@@ -75,7 +75,8 @@ std::string read_changed(const char* key, const char* value) {
       "step_sync_seconds": {"1|12": [0.9, 0.1]}})",
                           "application");
   data[key] = Json::parse(value, "value");
-  return message_of([&] { read_application(data); });
+  // Another test of the folder has one of its own.
+  return trainyard::message_of([&] { read_application(data); });
 }
 
 TEST(Goodput, RefusesApplicationsThatCannotBeRun) {
