@@ -227,7 +227,14 @@ Table differences(std::span<const Run> runs) {
   std::vector<Column> columns = {{"setting", Align::kLeft}};
   for (const Run& run : runs) columns.push_back({run.name, Align::kLeft});
   Table table(std::move(columns));
-  for (const auto& [key, unused] : runs[0].config.members()) {
+  // Newer runs have settings that older ones do not know.
+  std::vector<std::string> keys;
+  for (const Run& run : runs) {
+    for (const auto& [key, unused] : run.config.members()) {
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+    }
+  }
+  for (const std::string& key : keys) {
     std::set<std::string> values;
     std::vector<Cell> row = {key};
     for (const Run& run : runs) {

@@ -46,6 +46,15 @@ TEST(Runs, AreComparedWithTheBestMarked) {
   EXPECT_NEAR(runs.items()[0].at("best_top1").as_number(), 0.9, 1e-12);
 }
 
+TEST(Runs, SettingsOfLaterRunsAloneAreDifferencesToo) {
+  const TemporaryFolder folder("newer");
+  const std::vector<std::filesystem::path> directories = {make_run(folder, "older", 32, 1),
+                                                          make_run(folder, "newer", 32, 1)};
+  write_file(directories[1] / "config.yaml", "model: lenet5\nbatch: 32\nseed: 1\nclip_norm: 2\n");
+  const std::string text = render(runs_document(directories), Format::kText);
+  EXPECT_NE(text.find("clip_norm"), std::string::npos) << text;
+}
+
 TEST(Runs, OneRunHasNoDifferences) {
   const TemporaryFolder folder("run");
   const std::vector<std::filesystem::path> one = {make_run(folder, "only", 32, 1)};
