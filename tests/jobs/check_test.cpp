@@ -94,7 +94,8 @@ TEST(Check, SlurmAndSkyPilot) {
   expect_one(errors("slurm", "--time=0-02:00:00", "--time=2hours"), "D-HH:MM:SS");
   expect_one(errors("slurm", "start=(", "echo\n#SBATCH --nodes=4\nstart=("),
              "behind the first command");
-  expect_one(errors("skypilot", "\"V100:4\"", "\"V10:4\""), "accelerator 'V10' is not known");
+  expect_one(errors("skypilot", "\"V100:4\"", "\"V10:4\""),
+             "accelerator 'V10' is not known. Did you mean ");
   expect_one(errors("skypilot", "\"V100:4\"", "\"V100:3\""), "no machine has 3 V100");
   expect_one(errors("skypilot", "use_spot", "use_spott"), "Did you mean use_spot");
 }

@@ -216,8 +216,11 @@ void check(const YamlView& root, Findings& findings) {
   const Accelerators wanted = accelerators_in(*view);
   const std::vector<std::string> names = accelerator_names();
   if (std::find(names.begin(), names.end(), wanted.name) == names.end()) {
-    findings.error(*view, fmt::format("accelerator '{}' is not known.{}", upper(wanted.name),
-                                      upper(did_you_mean(wanted.name, names))));
+    std::vector<std::string> shown;
+    for (const std::string& name : names) shown.push_back(upper(name));
+    const std::string said = upper(wanted.name);
+    findings.error(
+        *view, fmt::format("accelerator '{}' is not known.{}", said, did_you_mean(said, shown)));
     return;
   }
   // Any cloud's machines: SkyPilot picks the cloud.
