@@ -157,6 +157,13 @@ TEST(Render, VariablesOfIbmAreLeftToItsShell) {
       << text;
 }
 
+TEST(Render, NoLauncherIsNotMissing) {
+  const Job job = job_of("name: a\nimage: i\ncommand: x\nnodes: 2\nlauncher: none\n");
+  for (const Note& note : render(job, find_format("vertex")).missing) {
+    EXPECT_NE(note.field, "launcher") << note.text;
+  }
+}
+
 TEST(Render, NothingIsInjected) {
   const std::string nasty =
       "'; touch /tmp/pwned; echo \\\"$(id)\\\" `id` \\n- evil: true # ${{x}} *a &b";

@@ -110,7 +110,7 @@ void put_pools(Draft& draft) {
         draft.says("processes_per_node", at, std::to_string(job.processes_per_node));
       }
     }
-  } else {
+  } else if (job.launcher != Launcher::kNone) {
     draft.cannot("launcher",
                  "one container starts on each node; the command finds the others in CLUSTER_SPEC "
                  "and has to launch itself");
