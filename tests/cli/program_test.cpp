@@ -87,7 +87,8 @@ TEST(Program, CompletionKnowsCommandsFlagsAndNames) {
     const Outcome outcome = run({"completion", shell});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     for (const char* word : {"analyze) flags='--help", "--learning-rate", "resnet50", "k80", "tour",
-                             "complete -o filenames -F _trainyard trainyard"}) {
+                             "words='list show run export'", "'text md csv json html bundle'",
+                             "3\\ lab\\ export", "complete -o filenames -F _trainyard trainyard"}) {
       EXPECT_NE(outcome.out.find(word), std::string::npos) << word;
     }
   }

@@ -25,7 +25,7 @@ _trainyard() {
     return
   fi
   case "$before" in
-    --format) COMPREPLY=($(compgen -W 'text md csv json html' -- "$word")); return ;;
+    --format) COMPREPLY=($(compgen -W 'text md csv json html bundle' -- "$word")); return ;;
     --model) COMPREPLY=($(compgen -W '@models@' -- "$word") $(compgen -f -- "$word")); return ;;
     --device) COMPREPLY=($(compgen -W '@devices@' -- "$word")); return ;;
   esac
@@ -34,7 +34,7 @@ _trainyard() {
 @cases@    *) return ;;
   esac
   case "$COMP_CWORD ${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
-    3\ lab\ run | 3\ lab\ show)
+    3\ lab\ run | 3\ lab\ show | 3\ lab\ export)
       COMPREPLY=($(compgen -W '@labs@' -- "$word") $(compgen -f -X '!*.yaml' -- "$word"))
       return ;;
     2\ lab\ * | 2\ help\ * | 2\ models\ * | 2\ completion\ *)
@@ -59,7 +59,7 @@ std::vector<std::string> devices() {
 // Words that may follow a command besides its flags.
 std::vector<std::string> words_of(std::string_view command) {
   std::vector<std::string> words;
-  if (command == "lab") words = {"list", "show", "run"};
+  if (command == "lab") words = {"list", "show", "run", "export"};
   if (command == "data") words = {"inspect", "show", "fashion-mnist", "mnist", "cifar10"};
   if (command == "completion") words = {"bash", "zsh", "fish"};
   if (command == "help") {
