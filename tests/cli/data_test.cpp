@@ -44,9 +44,12 @@ TEST(Data, InspectListsDamagedPictures) {
   const data::Image image{.height = 4, .width = 4, .pixels = std::vector<uint8_t>(48, 9)};
   write_file(folder / "cat" / "good.png", data::encode_png(image));
   write_file(folder / "cat" / "bad.png", data::encode_png(image).substr(0, 50));
-  const Outcome result =
-      run({"data", "inspect", folder.string(), "--sheet", scratch("damaged.png").string()});
+  const auto written = scratch("written");
+  const Outcome result = run({"data", "inspect", folder.string(), "--sheet",
+                              scratch("damaged.png").string(), "--pictures", written.string()});
   ASSERT_EQ(result.code, 0) << result.err;
+  // The damaged one comes first.
+  EXPECT_EQ(data::read_image(written / "class0-1.png").pixels, image.pixels);
   EXPECT_NE(result.out.find("1 samples cannot be read"), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("cat/bad.png: the PNG cannot be read"), std::string::npos);
 }

@@ -69,11 +69,17 @@ std::vector<std::string> write_class_pictures(const DataFlags& flags, const data
       return written[static_cast<size_t>(label)] < wanted;
     });
     if (needed == labels.end()) continue;
+    std::string png;
+    try {
+      png = data::encode_png(data::to_image(set.pixels(i, room)));
+    } catch (const Error&) {
+      continue;  // it is among the samples that inspect() lists as unreadable
+    }
     const int64_t number = ++written[static_cast<size_t>(*needed)];
     files.push_back(
         (std::filesystem::path(flags.pictures) / fmt::format("class{}-{}.png", *needed, number))
             .string());
-    write_file(files.back(), data::encode_png(data::to_image(set.pixels(i, room))));
+    write_file(files.back(), png);
   }
   return files;
 }
