@@ -149,7 +149,7 @@ class Distillation {
       hooks_.note(fmt::format("the teacher scores {} pictures", pool_->size()));
     }
     ranking_ = std::make_shared<ScoreTable>(scores_of_teacher(*pool_, 1));
-    soft_ = config_.temperature == 1
+    soft_ = config_.temperature == 1 || config_.targets != "soft"
                 ? ranking_
                 : std::make_shared<ScoreTable>(scores_of_teacher(*pool_, config_.temperature));
   }
