@@ -103,8 +103,8 @@ ValueId lower_rms(Replacement& r) {
 ValueId lower_attention(Replacement& r) {
   const ops::AttentionShape a = ops::attention_shape(r.node());
   // Without a past, a softcap, fewer heads of keys than of queries, or outputs beside the result.
-  const bool plain = r.node().num_inputs() <= 4 && !r.node().has_output(1) && a.softcap == 0 &&
-                     a.heads == a.query_heads && r.node().num_outputs() == 1;
+  const bool plain = r.node().num_inputs() <= 4 && r.node().num_outputs() == 1 && a.softcap == 0 &&
+                     a.heads == a.query_heads;
   if (!plain) return kNoValue;
   const bool rows = r.node().input_shape(0).rank() == 3;
   const auto heads = [&](size_t i, int64_t depth) {

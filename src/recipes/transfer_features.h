@@ -28,7 +28,7 @@ struct FeaturesRequest {
 };
 
 // 16 hexadecimal digits that change with the graph, any weight, the steps, and the set: its source,
-// its samples' names and classes, and the bytes of 64 of them.
+// and of every sample name, class, and size and time of its file, or the pixels if it has none.
 std::string features_key(const FeaturesRequest& request);
 
 // Those of `folder`/features-KEY.safetensors, or computed and written there. Throws Failure if

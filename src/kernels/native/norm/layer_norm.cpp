@@ -42,7 +42,7 @@ std::string_view refuses_layer_norm(const NodeView& node) {
   return "";
 }
 
-// Sum of f(vector) over the row; the rest of the row comes with zeros, so f(0) must be 0.
+// Sum of f(vector) over the row; what does not fill two vectors is taken value by value.
 template <typename F>
 float sum_row(const float* x, int64_t count, const F& f) {
   __m256 first = _mm256_setzero_ps();
