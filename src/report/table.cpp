@@ -155,7 +155,7 @@ std::vector<std::vector<std::string>> Table::marked(std::string_view before,
 
 std::string Table::to_markdown() const {
   std::string out = "|";
-  for (const Column& column : columns_) out += " " + column.name + " |";
+  for (const Column& column : columns_) out += " " + without_bars(column.name) + " |";
   out += "\n|";
   for (const Column& column : columns_) out += column.align == Align::kLeft ? " --- |" : " ---: |";
   out += "\n";

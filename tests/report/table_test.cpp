@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "report/document.h"
+#include "report/html.h"
 #include "support/columns.h"
 
 namespace trainyard::report {
@@ -50,6 +51,12 @@ TEST(Table, MarkdownMarksAlignment) {
   EXPECT_EQ(small_table().to_markdown(),
             "| layer | params |\n| --- | ---: |\n| features.0.weight | 1,792 |\n| total, all | "
             "1,234,567 |\n");
+}
+
+TEST(Table, MarkdownEscapesBars) {
+  Table table({{"p(a|b)", Align::kLeft}});
+  table.add_row({"x|y"});
+  EXPECT_EQ(table.to_markdown(), "| p(a\\|b) |\n| --- |\n| x\\|y |\n");
 }
 
 TEST(Table, NarrowsGapsAndTextToFitATerminal) {
