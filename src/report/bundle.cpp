@@ -42,12 +42,17 @@ struct BlockFields {
   }
   Json operator()(const Paragraph& paragraph) const {
     const std::string_view kind = tone_name(paragraph.tone);
+    if (const auto items = list_items(paragraph.text); !items.empty()) {
+      std::string list;
+      for (const std::string& item : items) list += "<li>" + marked_html(item) + "</li>\n";
+      return Json::object({{"kind", kind}, {"html", "<ul>\n" + list + "</ul>\n"}});
+    }
     const std::string_view tag = paragraph.tone == Tone::kCode     ? "pre"
                                  : paragraph.tone == Tone::kAnswer ? "blockquote"
                                                                    : "p";
-    return Json::object(
-        {{"kind", kind},
-         {"html", fmt::format("<{0}>{1}</{0}>\n", tag, html_escaped(paragraph.text))}});
+    const std::string inside =
+        paragraph.tone == Tone::kCode ? html_escaped(paragraph.text) : marked_html(paragraph.text);
+    return Json::object({{"kind", kind}, {"html", fmt::format("<{0}>{1}</{0}>\n", tag, inside)}});
   }
   Json operator()(const Formula& formula) const {
     return Json::object(

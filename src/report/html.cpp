@@ -193,25 +193,12 @@ class Body {
   std::vector<std::string> marks_;
 };
 
-// The items of a list: each begins with "- ", here or in a line of its own.
-std::vector<std::string> items_of(const Block& block) {
-  const auto* paragraph = std::get_if<Paragraph>(&block);
-  if (paragraph == nullptr || !paragraph->text.starts_with("- ")) return {};
-  std::vector<std::string> items;
-  for (const std::string& line : split(paragraph->text, '\n')) {
-    if (line.starts_with("- ")) {
-      items.push_back(line.substr(2));
-    } else {
-      items.back() += " " + line;
-    }
-  }
-  return items;
-}
-
 void add_blocks(std::span<const Block> blocks, Body& body) {
   bool in_list = false;
   for (const Block& block : blocks) {
-    const std::vector<std::string> items = items_of(block);
+    const auto* paragraph = std::get_if<Paragraph>(&block);
+    const std::vector<std::string> items =
+        paragraph == nullptr ? std::vector<std::string>() : list_items(paragraph->text);
     if (!items.empty() && !in_list) body.open_list();
     if (items.empty() && in_list) body.close_list();
     in_list = !items.empty();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "report/document.h"
 
@@ -12,6 +13,9 @@ namespace trainyard::report {
 std::string html_escaped(std::string_view text);
 // Escaped, with `code` and **strong** as elements, and numbers that stay in a line with their unit.
 std::string marked_html(std::string_view text);
+// The items of a paragraph that is a list: each begins with "- " in a line of its own. Empty for
+// one that is none.
+std::vector<std::string> list_items(std::string_view text);
 
 // `command` goes under the title. Charts are drawn by a script in the page; if the program was
 // built without it (no Node), their tables are shown instead, and the page says so. Heat maps as

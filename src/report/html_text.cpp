@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/text.h"
 #include "report/html.h"
 
 namespace trainyard::report {
@@ -70,6 +71,19 @@ std::string marked_html(std::string_view text) {
   if (code) out += "</code>";
   if (strong) out += "</strong>";
   return out;
+}
+
+std::vector<std::string> list_items(std::string_view text) {
+  std::vector<std::string> items;
+  if (!text.starts_with("- ")) return items;
+  for (const std::string& line : split(text, '\n')) {
+    if (line.starts_with("- ")) {
+      items.push_back(line.substr(2));
+    } else {
+      items.back() += " " + line;
+    }
+  }
+  return items;
 }
 
 }  // namespace trainyard::report

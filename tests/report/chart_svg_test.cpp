@@ -109,5 +109,16 @@ TEST(Bundle, HasDataBlocksAndPage) {
   EXPECT_NE(bundle.at("page").as_string().find("<!doctype html>"), std::string::npos);
 }
 
+TEST(Bundle, ListsAreListsAndMarkedWordsAreMarked) {
+  Document document;
+  document.blocks.emplace_back(Paragraph{"- one\n- two, which\ngoes on"});
+  document.blocks.emplace_back(Paragraph{"the flag `--this` is **needed**"});
+  const Json whole = bundle(document, "");
+  EXPECT_EQ(whole.at("blocks").items()[0].at("html").as_string(),
+            "<ul>\n<li>one</li>\n<li>two, which goes on</li>\n</ul>\n");
+  EXPECT_EQ(whole.at("blocks").items()[1].at("html").as_string(),
+            "<p>the flag <code>--this</code> is <strong>needed</strong></p>\n");
+}
+
 }  // namespace
 }  // namespace trainyard::report
