@@ -17,6 +17,8 @@
 namespace trainyard::recipes {
 namespace {
 
+constexpr int kWrongRequest = 2;  // as docs/errors.md has it
+
 namespace fs = std::filesystem;
 
 constexpr auto kLook = std::chrono::milliseconds(100);
@@ -106,6 +108,8 @@ class SeedRuns {
     const int code = training.process->wait();
     if (code != 0) {
       stop_all();
+      TY_REQUIRE(code != kWrongRequest, "the training with seed {} refused the request (see above)",
+                 training.seed);
       throw_failure("the training with seed {} ended with exit code {}{}", training.seed, code,
                     options_.side_by_side > 1 ? "; see " + log_of(training.seed).string() : "");
     }

@@ -12,6 +12,7 @@
 #include "train/objective.h"
 #include "train/schedule.h"
 #include "train/servers/parameter_server.h"
+#include "train/sharding.h"
 
 namespace trainyard::train {
 namespace {
@@ -28,6 +29,9 @@ constexpr int64_t kLargestImage = 8192;
 constexpr double kMostRateShare = 1000;
 constexpr int64_t kMostCopies = 1024;
 constexpr double kSteepestTail = 10;
+constexpr double kLargestRate = 1e6;  // of learning, decay and weights of losses
+constexpr double kLongestWait = 1e6;  // seconds
+constexpr double kSoftest = 1e6;      // of temperature and delta, and 1 / it at least
 
 // The fields that config_hash and require_same_course compare. A new setting that changes the
 // weights a run ends with belongs here, any other in add_others.
@@ -139,6 +143,28 @@ void add_others(Settings& settings, TrainConfig& c) {
   settings.add("keep_checkpoints", &c.keep_checkpoints, "how many of the last ones to keep");
 }
 
+// The numbers of losses and updates.
+void check_optimization(const TrainConfig& config) {
+  TY_REQUIRE(config.learning_rate > 0 && config.learning_rate <= kLargestRate,
+             "learning_rate is {}, expected more than 0, at most {}", config.learning_rate,
+             kLargestRate);
+  require_within("weight_decay", config.weight_decay, 0.0, kLargestRate);
+  require_within("auxiliary_weight", config.auxiliary_weight, 0.0, kLargestRate);
+  TY_REQUIRE(config.dropout == -1 || (0 <= config.dropout && config.dropout < 1),
+             "dropout is {}, expected 0 to 1, or -1 for the network's own", config.dropout);
+  TY_REQUIRE(config.clip_norm >= 0, "clip_norm is {}, expected 0 or more", config.clip_norm);
+  TY_REQUIRE(0 <= config.label_smoothing && config.label_smoothing < 1,
+             "label_smoothing is {}, expected 0 to 1", config.label_smoothing);
+  TY_REQUIRE(0 <= config.momentum && config.momentum < 1, "momentum is {}, expected 0 to 1",
+             config.momentum);
+  TY_REQUIRE(0 <= config.target_accuracy && config.target_accuracy <= 1,
+             "target_accuracy is {}, expected 0 to 1 (0.9 is 90 %)", config.target_accuracy);
+  require_within("delta", config.delta, 1 / kSoftest, kSoftest);
+  require_within("temperature", config.temperature, 1 / kSoftest, kSoftest);
+  TY_REQUIRE(config.rate_shares.empty() || config.optimizer == "sgd",
+             "rate_shares are for the optimizer sgd, not {}", config.optimizer);
+}
+
 }  // namespace
 
 Settings settings_of(TrainConfig& config) {
@@ -186,27 +212,15 @@ void check(const TrainConfig& config) {
              config.batch, config.workers);
   TY_REQUIRE(config.bucket_mb > 0 && config.bucket_mb <= kMostBucketMb,
              "bucket_mb is {}, expected more than 0, at most {}", config.bucket_mb, kMostBucketMb);
-  TY_REQUIRE(config.stall_warning >= 0, "stall_warning is {}, expected 0 or more",
-             config.stall_warning);
-  TY_REQUIRE(config.wait_limit > 0, "wait_limit is {}, expected more than 0", config.wait_limit);
-  TY_REQUIRE(config.learning_rate > 0, "learning_rate is {}, expected more than 0",
-             config.learning_rate);
-  TY_REQUIRE(config.weight_decay >= 0, "weight_decay is {}, expected 0 or more",
-             config.weight_decay);
-  TY_REQUIRE(config.dropout == -1 || (0 <= config.dropout && config.dropout < 1),
-             "dropout is {}, expected 0 to 1, or -1 for the network's own", config.dropout);
-  TY_REQUIRE(config.clip_norm >= 0, "clip_norm is {}, expected 0 or more", config.clip_norm);
-  TY_REQUIRE(0 <= config.label_smoothing && config.label_smoothing < 1,
-             "label_smoothing is {}, expected 0 to 1", config.label_smoothing);
-  TY_REQUIRE(0 <= config.momentum && config.momentum < 1, "momentum is {}, expected 0 to 1",
-             config.momentum);
-  TY_REQUIRE(0 <= config.target_accuracy && config.target_accuracy <= 1,
-             "target_accuracy is {}, expected 0 to 1 (0.9 is 90 %)", config.target_accuracy);
-  TY_REQUIRE(config.delta > 0, "delta is {}, expected more than 0", config.delta);
-  TY_REQUIRE(config.temperature > 0, "temperature is {}, expected more than 0", config.temperature);
+  require_within("stall_warning", config.stall_warning, 0.0, kLongestWait);
+  TY_REQUIRE(config.wait_limit > 0 && config.wait_limit <= kLongestWait,
+             "wait_limit is {}, expected more than 0, at most {}", config.wait_limit, kLongestWait);
+  check_optimization(config);
   parse_rate_shares(config.rate_shares);
   make_objective(config.loss);
   parse_schedule(config.schedule);
+  parse_shard_rule(config.shard);
+  within("servers", config.servers, 0, kMostWorkers);
   if (config.servers != 0) {
     check_servers(config);
   } else {

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/within.h"
 #include "cli/bytes_argument.h"
 #include "cli/command.h"
 #include "dist/launch.h"
@@ -67,8 +68,7 @@ void check(const AllreduceOptions& options) {
     TY_REQUIRE(workers >= 1 && workers <= kAllreduceMostWorkers, "--workers: {} is not in 1..{}",
                workers, kAllreduceMostWorkers);
   }
-  TY_REQUIRE(options.seconds > 0 && options.seconds <= 3600, "--seconds is {}, expected 0 to 3600",
-             options.seconds);
+  require_within("--seconds", options.seconds, 0.001, 3600.0);
   parse_sizes(options.sizes);
   parse_algorithms(options.algorithm);
 }

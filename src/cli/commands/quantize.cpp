@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/within.h"
 #include "cli/command.h"
 #include "cli/judged_network.h"
 #include "cli/progress_line.h"
@@ -62,8 +63,8 @@ void check_numbers(const QuantizeFlags& flags) {
   TY_REQUIRE(s.test_images >= 0, "--test-images is {}, expected 0 or more", s.test_images);
   TY_REQUIRE(s.sensitivity_images > 0, "--sensitivity-images is {}, expected 1 or more",
              s.sensitivity_images);
-  TY_REQUIRE(!s.max_drop || *s.max_drop >= 0, "--max-drop is {}, expected 0 or more", *s.max_drop);
-  TY_REQUIRE(s.time_s >= 0, "--time is {}, expected 0 or more", s.time_s);
+  require_within("--max-drop", s.max_drop.value_or(0), 0.0, 100.0);
+  require_within("--time", s.time_s, 0.0, 3600.0);
   const bool eight = s.weight_bits == 8 && s.activations.bits == 8;
   TY_REQUIRE(eight || flags.form == "qdq",
              "fewer than 8 bits are stored in 8 and kept by Clip nodes, which --form qdq has");

@@ -55,8 +55,6 @@ struct RunFlags {
 data::Preprocessing preprocessing(const RunFlags& flags, int64_t channels) {
   data::Preprocessing options;
   options.resize_shorter = flags.resize;
-  TY_REQUIRE(flags.resize >= 0 && flags.resize <= kLargestSide, "--resize is {}, expected 0 to {}",
-             flags.resize, kLargestSide);
   const auto set = [&](const char* flag, const std::vector<double>& given, float* target) {
     if (given.empty()) return;
     TY_REQUIRE(static_cast<int64_t>(given.size()) == channels,
@@ -195,7 +193,6 @@ int run_pictures(Graph graph, const RunFlags& flags, const report::Document& not
                  std::ostream& out) {
   TY_REQUIRE(flags.output.empty() && flags.trace.empty() && !flags.profile && !flags.explain,
              "--output, --trace, --profile and --explain are for inputs that are no pictures");
-  require_within("--threshold", flags.threshold, 0.0, 1.0);
   const onnx_io::Metadata metadata = flags.model.metadata();
   report::Document document = run_detector(
       std::move(graph), metadata,
@@ -219,6 +216,9 @@ bool is_named_input(const std::string& given) {
 }
 
 int run_command(const RunFlags& flags, std::ostream& out) {
+  TY_REQUIRE(flags.top >= 0, "--top is {}, expected 0 or more", flags.top);
+  require_within("--resize", flags.resize, int64_t{0}, kLargestSide);
+  require_within("--threshold", flags.threshold, 0.0, 1.0);
   report::Document document;
   document.data = Json::object();
   // Only detectors take several pictures, or a folder; their inputs have a shape of their own.

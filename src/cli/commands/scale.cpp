@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/within.h"
 #include "cli/bytes_argument.h"
 #include "cli/command.h"
 #include "dist/launch.h"
@@ -40,6 +41,7 @@ struct ScaleOptions {
   report::Format format = report::Format::kText;
 };
 
+constexpr int64_t kScaleMostSteps = 1'000'000'000;
 constexpr int64_t kScaleMostWorkers = 1024;
 
 void check_options(const ScaleOptions& options) {
@@ -57,10 +59,11 @@ void check_options(const ScaleOptions& options) {
              options.config.threads);
   train::check(options.config);
   if (!options.memory.empty()) parse_bytes(options.memory, "--memory");
-  if (options.device != predict::kThisMachine) {
-    predict::Catalog::load(options.catalogs).device(options.device);
-  }
-  TY_REQUIRE(options.steps >= 0, "--steps is {}, expected 0 or more", options.steps);
+  // Before anything is measured.
+  const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
+  if (options.device != predict::kThisMachine) catalog.device(options.device);
+  require_within("--steps", options.steps, int64_t{0}, kScaleMostSteps);
+  require_within("--seconds", options.seconds, 0.001, 3600.0);
   TY_REQUIRE(options.epochs > 0 && options.epochs <= predict::kMostEpochs,
              "--epochs is {}, expected more than 0, at most {}", options.epochs,
              predict::kMostEpochs);

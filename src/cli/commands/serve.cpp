@@ -89,6 +89,9 @@ void check_numbers(const ServeFlags& flags) {
   within("--drain", flags.drain_s, 0, kDay);
   within("--trace-every", flags.trace_every, 1, 1'000'000'000);
   require_within("--rate-limit", flags.rate_limit, 0.0, 1e9);
+  require_within("--seconds", flags.load.seconds, 0.001, static_cast<double>(kDay));
+  TY_REQUIRE(flags.load.rate == 0 || (0.001 <= flags.load.rate && flags.load.rate <= 1e6),
+             "--rate is {}, expected 0, or 0.001 to 1,000,000", flags.load.rate);
 }
 
 serve::ModelConfig default_config(const ServeFlags& flags) {
@@ -186,6 +189,7 @@ std::vector<std::string> server_arguments(const ServeFlags& flags) {
 int serve_command(const ServeFlags& flags, std::ostream& out) {
   check_numbers(flags);
   if (flags.model == "bench") {
+    TY_REQUIRE(flags.repository.empty(), "'serve bench' takes a MODEL or a URL, no --repository");
     serve::LoadOptions load = flags.load;
     load.url = flags.url;
     load.token = read_token(flags);

@@ -48,6 +48,10 @@ struct ValidateOptions {
 
 int validate_command(const ValidateOptions& options, std::ostream& out) {
   const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
+  const measure::ThisMachineOptions usual;
+  TY_REQUIRE(options.this_machine ||
+                 (options.machine.networks == usual.networks && options.machine.runs == usual.runs),
+             "--model and --runs are about networks run on this machine, with --this");
   if (options.this_machine) {
     const std::vector<measure::MachineRow> rows =
         measure::validate_this_machine(catalog, options.machine);

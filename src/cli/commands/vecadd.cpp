@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/within.h"
 #include "cli/command.h"
 #include "cli/progress_line.h"
 #include "device/printed_rows.h"
@@ -77,8 +78,7 @@ VectorPlan plan_of(const VecAddOptions& options) {
   plan.launches = chosen(options.launches, {"1x1", "1x256", "Nx256"}, "--launch");
   plan.memories = options.memory == "both" ? std::vector<std::string>{"copies", "unified"}
                                            : std::vector<std::string>{options.memory};
-  TY_REQUIRE(options.seconds > 0 && options.seconds <= 3600,
-             "--seconds is {}, expected more than 0, at most 3600", options.seconds);
+  require_within("--seconds", options.seconds, 0.001, 3600.0);
   return plan;
 }
 

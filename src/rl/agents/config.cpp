@@ -87,7 +87,9 @@ void require_share(double value, const char* name) {
 }
 
 void require_positive(double value, const char* name) {
-  TY_REQUIRE(value > 0, "{} is {}, expected above 0", name, value);
+  constexpr double kLargest = 1e6;
+  TY_REQUIRE(value > 0 && value <= kLargest, "{} is {}, expected above 0, at most {}", name, value,
+             kLargest);
 }
 
 void check_counts(const RlConfig& c) {
