@@ -1,5 +1,6 @@
 #include "arrays.h"
 
+#include <cstring>
 #include <trainyard/base/error.h>
 #include <vector>
 
@@ -7,38 +8,6 @@ namespace py = pybind11;
 
 namespace trainyard::python {
 namespace {
-
-// In the letters of Python's struct module; 0: NumPy has no such type.
-char letter_of(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return 'f';
-    case DType::kF64:
-      return 'd';
-    case DType::kF16:
-      return 'e';
-    case DType::kI8:
-      return 'b';
-    case DType::kI16:
-      return 'h';
-    case DType::kI32:
-      return 'i';
-    case DType::kI64:
-      return 'q';
-    case DType::kU8:
-      return 'B';
-    case DType::kU16:
-      return 'H';
-    case DType::kU32:
-      return 'I';
-    case DType::kU64:
-      return 'Q';
-    case DType::kBool:
-      return '?';
-    default:
-      return 0;
-  }
-}
 
 void say_copied_once(const std::string& name) {
   static bool said = false;
@@ -51,10 +20,36 @@ void say_copied_once(const std::string& name) {
 
 }  // namespace
 
+// NumPy's own object for each type, so that comparing two is mostly comparing pointers.
 py::dtype numpy_type(DType dtype) {
-  const char letter = letter_of(dtype);
-  TY_REQUIRE(letter != 0, "NumPy has no element type for {}", dtype_name(dtype));
-  return py::dtype(std::string(1, letter));
+  switch (dtype) {
+    case DType::kF32:
+      return py::dtype::of<float>();
+    case DType::kF64:
+      return py::dtype::of<double>();
+    case DType::kF16:
+      return py::dtype("e");
+    case DType::kI8:
+      return py::dtype::of<int8_t>();
+    case DType::kI16:
+      return py::dtype::of<int16_t>();
+    case DType::kI32:
+      return py::dtype::of<int32_t>();
+    case DType::kI64:
+      return py::dtype::of<int64_t>();
+    case DType::kU8:
+      return py::dtype::of<uint8_t>();
+    case DType::kU16:
+      return py::dtype::of<uint16_t>();
+    case DType::kU32:
+      return py::dtype::of<uint32_t>();
+    case DType::kU64:
+      return py::dtype::of<uint64_t>();
+    case DType::kBool:
+      return py::dtype::of<bool>();
+    default:
+      throw_error("NumPy has no element type for {}", dtype_name(dtype));
+  }
 }
 
 std::string type_name(const py::dtype& type) {
@@ -70,18 +65,27 @@ py::array view_of(Tensor& tensor, const py::object& owner) {
 py::array copy_of(const Tensor& tensor) {
   std::vector<py::ssize_t> dims;
   for (const int64_t dim : tensor.shape().dims()) dims.push_back(dim);
-  return {numpy_type(tensor.dtype()), dims, tensor.data()};
+  // Filled here: NumPy would make an array over the tensor's memory first and copy that.
+  py::array array(numpy_type(tensor.dtype()), dims);
+  if (tensor.num_bytes() > 0) {
+    std::memcpy(array.mutable_data(), tensor.data(), static_cast<size_t>(tensor.num_bytes()));
+  }
+  return array;
 }
 
 py::array contiguous(const py::handle& value, DType wanted, const std::string& name) {
-  const py::array array = py::array::ensure(value);
+  // Called once for each input of a run: an array as it should be takes the short way.
+  const py::array array = py::isinstance<py::array>(value)
+                              ? py::reinterpret_borrow<py::array>(value)
+                              : py::array::ensure(value);
   if (!array) {
     PyErr_Clear();
     throw_error("input '{}' is no array", name);
   }
   const py::dtype type = numpy_type(wanted);
-  TY_REQUIRE(array.dtype().equal(type), "input '{}' is of {}; expected {} (astype() converts)",
-             name, type_name(array.dtype()), type_name(type));
+  TY_REQUIRE(array.dtype().is(type) || array.dtype().equal(type),
+             "input '{}' is of {}; expected {} (astype() converts)", name, type_name(array.dtype()),
+             type_name(type));
   if ((array.flags() & py::array::c_style) != 0) return array;
   say_copied_once(name);
   return py::array::ensure(array, py::array::c_style);

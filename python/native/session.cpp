@@ -55,7 +55,10 @@ Session::Session(std::string model, std::string weights, std::optional<int64_t> 
       threads_(threads),
       executable_(compile_request(request_, threads)) {
   std::vector<Shape> shapes;
-  for (const runtime::Port& port : executable_.inputs()) shapes.push_back(port.type.shape);
+  for (const runtime::Port& port : executable_.inputs()) {
+    shapes.push_back(port.type.shape);
+    input_names_.emplace_back(port.name);
+  }
   plans_.push_front({std::move(shapes), std::make_unique<runtime::ExecutionContext>(executable_)});
 }
 
@@ -94,10 +97,12 @@ runtime::ExecutionContext& Session::context_for(const std::vector<Shape>& shapes
 
 std::vector<py::array> Session::inputs_of(const py::dict& feeds) const {
   std::vector<py::array> arrays;
-  for (const runtime::Port& port : executable_.inputs()) {
-    const py::str name(port.name);
-    TY_REQUIRE(feeds.contains(name), "there is no array for input '{}'", port.name);
-    arrays.push_back(contiguous(feeds[name], port.type.dtype, port.name));
+  for (size_t i = 0; i < input_names_.size(); ++i) {
+    const runtime::Port& port = executable_.inputs()[i];
+    // Borrowed; no exception is set for a name that is not there.
+    PyObject* array = PyDict_GetItemWithError(feeds.ptr(), input_names_[i].ptr());
+    TY_REQUIRE(array != nullptr, "there is no array for input '{}'", port.name);
+    arrays.push_back(contiguous(array, port.type.dtype, port.name));
   }
   TY_REQUIRE(feeds.size() == arrays.size(), "{} arrays for {} inputs", feeds.size(), arrays.size());
   return arrays;

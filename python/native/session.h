@@ -46,6 +46,7 @@ class Session {
   network::Request request_;
   int threads_;
   runtime::Executable executable_;
+  std::vector<pybind11::str> input_names_;  // of executable_, made once
   std::mutex mutex_;
   std::list<Plan> plans_;  // the last used first
   double engine_seconds_ = 0;
