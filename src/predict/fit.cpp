@@ -21,9 +21,10 @@ using Sparse = Eigen::SparseMatrix<double>;
 constexpr double kRowNoise = 0.08;
 // Errors beyond so many times the noise count by their size, not by its square.
 constexpr double kOutlier = 2.0;
-constexpr int kIterations = 25;
-constexpr int kRefitIterations = 2;
-constexpr double kTolerance = 1e-3;  // of the cost, in one iteration
+constexpr int kIterations = 60;
+// Fits without a group start near their solution; a whole family may be far from what is left.
+constexpr int kRefitIterations = 12;
+constexpr double kTolerance = 1e-4;  // of the cost, in one iteration
 constexpr double kDifference = 1e-4;
 constexpr double kLongestStep = 3;  // of an effect, in standard deviations
 
@@ -47,7 +48,7 @@ std::vector<size_t> quantities_of(const FitRow& row) {
       {"half", !matrix && row.precision == Precision::kFp16},
       {"cache", row.device->cache_bytes > 0},
       {"gradient", training},
-      {"winograd", stack.winograd && !matrix},
+      {"winograd", stack.winograd && !matrix && row.precision != Precision::kFp64},
       {"fourier", stack.fourier && !matrix},
       {"direct", has_direct(*row.profile)},
       {"layout", matrix && !stack.channels_last},
@@ -164,8 +165,9 @@ struct HierarchicalFit::Solver {
   }
 
   void factorize(const Sparse& j, const Vector& w) {
-    Sparse normal = Sparse(j.transpose()) * w.asDiagonal() * j;
-    for (Eigen::Index i = 0; i < u.size(); ++i) normal.coeffRef(i, i) += 1;
+    Sparse priors(u.size(), u.size());
+    priors.setIdentity();
+    const Sparse normal = Sparse(j.transpose()) * w.asDiagonal() * j + priors;
     factor.compute(normal);
     TY_CHECK(factor.info() == Eigen::Success, "the normal equations have no factors");
   }
@@ -310,8 +312,9 @@ Efficiency HierarchicalFit::efficiency(const Stack& stack, std::string_view devi
   Efficiency out;
   for (size_t field = 0; field < kFields; ++field) {
     double sum = 0;
-    for (const Summand& term : hierarchy_.field_terms(stack, device_class, field))
-      sum += value(term);
+    for (const Summand& term : hierarchy_.field_terms(stack, device_class, field)) {
+      sum += term.weight * value(term);
+    }
     out.*efficiency_fields()[field].value = figure_from(field, sum);
   }
   return out;
@@ -323,7 +326,7 @@ HierarchicalFit::Certainty HierarchicalFit::certainty(const Stack& stack,
   double prior = 0;
   double beyond = 0;  // of effects without rows
   for (const Summand& term : terms) {
-    const double freedom = hierarchy_.effects()[term.effect].freedom;
+    const double freedom = term.weight * hierarchy_.effects()[term.effect].freedom;
     prior += freedom * freedom;
     if (static_cast<Eigen::Index>(term.effect) >= solver_->u.size()) beyond += freedom * freedom;
   }
