@@ -161,8 +161,6 @@ void check_optimization(const TrainConfig& config) {
              "target_accuracy is {}, expected 0 to 1 (0.9 is 90 %)", config.target_accuracy);
   require_within("delta", config.delta, 1 / kSoftest, kSoftest);
   require_within("temperature", config.temperature, 1 / kSoftest, kSoftest);
-  TY_REQUIRE(config.rate_shares.empty() || config.optimizer == "sgd",
-             "rate_shares are for the optimizer sgd, not {}", config.optimizer);
 }
 
 }  // namespace
