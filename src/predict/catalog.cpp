@@ -125,7 +125,8 @@ Stack read_stack(const std::string& id, const YamlView& view, const Stack& from)
              "network_share", "inside_share", "gpu",          "cpu",       "devices",
              "hosts",         "fitted_to",    "measured",     "framework", "family",
              "channels_last", "fuses",        "compiled",     "engine",    "copies_input",
-             "pcie_share",    "sync",         "one_process",  "rows",      "networks"});
+             "pcie_share",    "sync",         "one_process",  "rows",      "networks",
+             "opencl",        "year"});
   Stack stack = from;
   stack.id = id;
   stack.name = view.text_or("name", id);
@@ -144,6 +145,8 @@ Stack read_stack(const std::string& id, const YamlView& view, const Stack& from)
   stack.compiled = flag("compiled", from.compiled);
   stack.engine = flag("engine", from.engine);
   stack.copies_input = flag("copies_input", from.copies_input);
+  stack.opencl = flag("opencl", from.opencl);
+  stack.year = view.number_or("year", from.year);
   stack.overlaps = flag("overlaps", from.overlaps);
   if (const auto paleo = view.find("paleo")) {
     const std::vector<YamlView> shares = paleo->items();

@@ -52,6 +52,20 @@ std::pair<double, double> product_peak(const Device& device, const Efficiency& e
   return {device.fp32, e.conv};
 }
 
+// Multiply-adds in one cycle. Boards that are made for single precision have few units for double.
+double lanes_of(const Device& device, Precision precision) {
+  const double peak = precision == Precision::kFp64 ? device.fp64 : device.fp32;
+  return peak / (2 * device.clock_hz);
+}
+
+// What a direct convolution reaches of a product's speed. It waits for loads, not for arithmetic,
+// so where double precision has few units the loads are of less account.
+double direct_share(const Device& device, Precision precision, double direct) {
+  if (precision != Precision::kFp64 || device.fp64 <= 0) return direct;
+  const double twice_the_bytes = 2 * device.fp64;
+  return std::min(1.0, direct * std::max(1.0, device.fp32 / twice_the_bytes));
+}
+
 double tile_share(double size, double tile) {
   return size / (tile * std::ceil(size / tile));
 }
@@ -102,7 +116,8 @@ Roofline::Roofline(const Device& device, const Stack& stack, Precision precision
                    const Figures& figures)
     : measured_(stack.measured),
       efficiency_(figures.efficiency),
-      winograd_(stack.winograd),
+      // cuDNN has minimal filtering for single and half precision only.
+      winograd_(stack.winograd && precision != Precision::kFp64),
       fourier_(stack.fourier),
       image_by_image_(stack.image_by_image),
       matrix_units_(uses_matrix_units(device, stack, precision)),
@@ -114,7 +129,8 @@ Roofline::Roofline(const Device& device, const Stack& stack, Precision precision
       cache_bytes_(device.cache_bytes),
       host_bytes_per_s_(device.host_bytes_per_s),
       element_(bytes_per_element(precision)),
-      lanes_(device.fp32 / (2 * device.clock_hz)),
+      lanes_(lanes_of(device, precision)),
+      direct_(direct_share(device, precision, efficiency_.direct)),
       host_(figures.host),
       synchronous_(device.is_cpu()) {
   TY_REQUIRE(peak_ > 0, "the catalog has no {} peak for device '{}'; give one with --catalog",
@@ -197,7 +213,7 @@ PassTime Roofline::fourier(const OpProfile& op, double batch, double speed) cons
 
 double Roofline::shape_share(const OpProfile& op, const Product& p, double busy) const {
   if (!op.is_conv && p.rows < kVectorRows) return 1;
-  if (op.groups > 1 && op.columns < kDirectColumns) return efficiency_.direct * busy;
+  if (op.groups > 1 && op.columns < kDirectColumns) return direct_ * busy;
   return tile_share(p.columns, kColumnTile) * tile_share(p.rows, kRowTile) * p.inner /
          (p.inner + efficiency_.depth) * busy;
 }

@@ -109,6 +109,7 @@ class Roofline {
   double host_bytes_per_s_;
   double element_;
   double lanes_;
+  double direct_;  // share of a product's speed
   double host_;
   bool synchronous_;
 };

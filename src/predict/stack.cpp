@@ -9,7 +9,7 @@ namespace trainyard::predict {
 Efficiency prior_efficiency(std::string_view device_class) {
   Efficiency prior;
   if (device_class == "cpu") {
-    prior.conv = 0.6;
+    prior.conv = 0.8;
     prior.gradient = 0.9;
     prior.winograd = 1.3;
     prior.fourier = 0.25;

@@ -52,6 +52,9 @@ struct EfficiencyField {
 };
 std::span<const EfficiencyField> efficiency_fields();
 
+// Until then (cuDNN 7) every release of the libraries was much faster than the one before.
+inline constexpr double kMature = 2018;
+
 struct Stack {
   std::string id;
   std::string name;
@@ -67,6 +70,8 @@ struct Stack {
   bool compiled = false;       // graphs are compiled (XLA, torch.compile)
   bool engine = false;         // an inference engine that folds and fuses (TensorRT)
   bool copies_input = false;   // the copy of the batch from the host is part of the step
+  bool opencl = false;         // kernels in OpenCL, without the vendor's libraries
+  double year = kMature;       // of its libraries
   paleo::PercentOfPeak paleo;  // platform percent of peak for --cost-model paleo
   std::string paleo_source;
 

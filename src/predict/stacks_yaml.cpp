@@ -31,10 +31,12 @@ void add_properties(const Stack& stack, std::string& out) {
                                                      {"compiled", stack.compiled},
                                                      {"engine", stack.engine},
                                                      {"copies_input", stack.copies_input},
+                                                     {"opencl", stack.opencl},
                                                      {"one_process", stack.one_process}};
   for (const auto& [name, value] : flags) {
     if (value) out += fmt::format("    {}: true\n", name);
   }
+  if (stack.year < kMature) out += fmt::format("    year: {:g}\n", stack.year);
 }
 
 void add_exchange(const Stack& stack, std::string& out) {

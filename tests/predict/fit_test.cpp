@@ -62,6 +62,27 @@ TEST(HierarchicalFit, RelativesOfMeasuredStacksFollowThem) {
   EXPECT_GT(other.determined, 0);
 }
 
+TEST(HierarchicalFit, StacksOfTheSameAgeFollowOneAnother) {
+  // Torch 7 of 2016 says more of TensorFlow of 2017 than of TensorFlow of 2018.
+  const auto ratio = [](double speed) {
+    auto rows = rows_of("torch-cudnn4", "titan-x-maxwell", speed);
+    HierarchicalFit fit(rows, Hierarchy::Start::kRelatives);
+    return fit.efficiency(fit_catalog().stack("tensorflow-1.1"), "gpu").conv /
+           fit.efficiency(fit_catalog().stack("tensorflow-1.9"), "gpu").conv;
+  };
+  EXPECT_LT(ratio(0.4), 0.995 * ratio(1.0));
+}
+
+TEST(HierarchicalFit, WithoutRowsAStackIsWhatItsPropertiesSay) {
+  HierarchicalFit fit({}, Hierarchy::Start::kRelatives);
+  const auto conv = [&](std::string_view stack, std::string_view device_class) {
+    return fit.efficiency(fit_catalog().stack(stack), device_class).conv;
+  };
+  EXPECT_NEAR(conv("opencl-greentea", "gpu"), 0.35 * conv("caffe-native", "gpu"), 1e-3);
+  EXPECT_LT(conv("torch-native", "cpu"), 0.3 * conv("mxnet-1.2", "cpu"));
+  EXPECT_EQ(conv("torch-native", "gpu"), conv("torch-cudnn4", "gpu"));
+}
+
 TEST(HierarchicalFit, LeavingOutByFormulaAgreesWithFittingAgain) {
   auto rows = rows_of("timm-pytorch-1.12-amp-nhwc", "rtx-3090", 1.0);
   for (size_t i = 0; i < rows.size(); ++i) rows[i].images_per_s *= i % 2 == 0 ? 1.03 : 0.98;

@@ -81,6 +81,32 @@ TEST(OpTime, AlgorithmsDependOnShapeAndStack) {
   EXPECT_EQ(algorithm("caffe-native"), ConvAlgorithm::kProduct);
 }
 
+TEST(OpTime, DoublePrecisionHasNoWinograd) {
+  const Device& device = catalog().device("titan-xp");
+  const Stack& stack = catalog().stack("pytorch-1.4-cuda10.2-b12");
+  const NetworkProfile& profile = network("vgg16").profile;
+  const auto last_conv = std::find_if(profile.ops.rbegin(), profile.ops.rend(),
+                                      [](const OpProfile& op) { return op.is_conv; });
+  const auto algorithm = [&](Precision precision) {
+    return Roofline(device, stack, precision).inference(*last_conv, 16).algorithm;
+  };
+  EXPECT_EQ(algorithm(Precision::kFp32), ConvAlgorithm::kWinograd);
+  EXPECT_EQ(algorithm(Precision::kFp64), ConvAlgorithm::kProduct);
+}
+
+TEST(OpTime, DepthwiseConvolutionsLoseLessWhereArithmeticIsSlow) {
+  const Device& device = catalog().device("titan-xp");  // a 32nd of the peak in double precision
+  const Stack& stack = catalog().stack("pytorch-1.4-cuda10.2-b12");
+  const NetworkProfile& profile = network("mobilenet_v2").profile;
+  const auto depthwise = std::find_if(profile.ops.begin(), profile.ops.end(),
+                                      [](const OpProfile& op) { return op.groups > 1; });
+  const auto share = [&](Precision precision) {
+    const Roofline roofline(device, stack, precision);
+    return 2 * depthwise->macs * 64 / roofline.inference(*depthwise, 64).seconds / roofline.peak();
+  };
+  EXPECT_GT(share(Precision::kFp64), 3 * share(Precision::kFp32));
+}
+
 TEST(OpTime, DepthwiseConvolutionsAreFarFromThePeak) {
   const Device& device = catalog().device("v100");
   const Roofline roofline(device, catalog().default_stack(device), Precision::kFp32);
