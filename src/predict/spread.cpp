@@ -14,8 +14,9 @@ namespace {
 // A bit for each thing that the catalog says of a stack's kernels.
 uint32_t properties_of(const Stack& stack) {
   uint32_t bits = 0;
-  for (const bool has : {stack.engine, stack.compiled, stack.fuses, stack.channels_last,
-                         stack.winograd, stack.fourier, stack.image_by_image, stack.copies_input}) {
+  for (const bool has :
+       {stack.engine, stack.compiled, stack.fuses, stack.channels_last, stack.winograd,
+        stack.fourier, stack.image_by_image, stack.copies_input, stack.opencl}) {
     bits = 2 * bits + (has ? 1U : 0U);
   }
   return bits;
@@ -84,6 +85,34 @@ FamilySpread family_spread(std::span<const Score> scores, const Catalog& catalog
   std::sort(others.begin(), others.end());
   spread.others_median = others[others.size() / 2];
   return spread;
+}
+
+LevelSplit level_split(std::span<const Score> scores,
+                       const std::function<std::string(const Score&)>& group_of) {
+  std::map<std::string, std::vector<double>> groups;  // measured / predicted
+  for (const Score& score : scores) {
+    groups[group_of(score)].push_back(score.measured / score.predicted);
+  }
+  LevelSplit split;
+  split.groups = static_cast<int64_t>(groups.size());
+  if (groups.empty()) return split;
+  double sum = 0;
+  double squares = 0;
+  for (const auto& [name, ratios] : groups) {
+    double level = 0;
+    for (const double ratio : ratios) level -= std::log(ratio);
+    level /= static_cast<double>(ratios.size());
+    sum += level;
+    squares += level * level;
+    split.levels += static_cast<double>(ratios.size()) * std::fabs(std::exp(level) - 1);
+    const double best = best_for(ratios);
+    for (const double ratio : ratios) split.rest += std::fabs(best / ratio - 1);
+  }
+  const auto n = static_cast<double>(groups.size());
+  split.deviation = std::sqrt(std::max(0.0, squares / n - (sum / n) * (sum / n)));
+  split.levels /= static_cast<double>(scores.size());
+  split.rest /= static_cast<double>(scores.size());
+  return split;
 }
 
 }  // namespace trainyard::predict

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
 
 #include "predict/catalog.h"
 #include "predict/validate.h"
@@ -25,9 +27,20 @@ struct FamilySpread {
 
 // `scores`: rows predicted by fits without their families. `same_properties`: two families are
 // compared only where the catalog says the same of their kernels (engine, compiled, fuses,
-// channels-last, Winograd, Fourier, image by image, copies of the input), which is all that a
-// model can know of a family without rows.
+// channels-last, Winograd, Fourier, image by image, copies of the input, OpenCL), which is all that
+// a model can know of a family without rows.
 FamilySpread family_spread(std::span<const Score> scores, const Catalog& catalog,
                            bool same_properties);
+
+// The errors of left-out groups, taken apart: how fast a group is as a whole (its level), and the
+// rest. A level is the mean logarithm of predicted / measured.
+struct LevelSplit {
+  int64_t groups = 0;
+  double deviation = 0;  // of the levels, each group counting once
+  double levels = 0;     // mean error of the rows if all but the levels were right
+  double rest = 0;       // mean error of the rows if each group had the best factor of its own
+};
+LevelSplit level_split(std::span<const Score> scores,
+                       const std::function<std::string(const Score&)>& group_of);
 
 }  // namespace trainyard::predict

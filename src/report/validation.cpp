@@ -9,49 +9,16 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
+#include "report/validation_parts.h"
 
 namespace trainyard::report {
 namespace {
 
 using predict::Score;
 using predict::Subject;
-using predict::Summary;
 
 constexpr size_t kWorstRows = 15;
 using predict::kSubjects;
-
-Cell signed_percent(double share) {
-  return {fmt::format("{:+.1f} %", share * 100), fmt::format("{}", share * 100)};
-}
-
-std::vector<Score> of_subject(std::span<const Score> scores, Subject subject) {
-  std::vector<Score> out;
-  std::copy_if(scores.begin(), scores.end(), std::back_inserter(out),
-               [subject](const Score& score) { return score.subject == subject; });
-  return out;
-}
-
-std::vector<Column> summary_columns(std::string first) {
-  return {{std::move(first), Align::kLeft},
-          {"rows"},
-          {"MAPE"},
-          {"bias"},
-          {"PALEO MAPE"},
-          {"PALEO bias"}};
-}
-
-void add_summary(Table& table, Json& list, const std::string& name, std::span<const Score> scores) {
-  if (scores.empty()) return;
-  const Summary s = predict::summarize(scores);
-  table.add_row({name, count_cell(s.rows), percent_cell(s.mape), signed_percent(s.bias),
-                 percent_cell(s.paleo_mape), signed_percent(s.paleo_bias)});
-  list.push_back(Json::object({{"group", name},
-                               {"rows", s.rows},
-                               {"mape", s.mape * 100},
-                               {"bias", s.bias * 100},
-                               {"paleo_mape", s.paleo_mape * 100},
-                               {"paleo_bias", s.paleo_bias * 100}}));
-}
 
 std::vector<Score> with_matrix_units(std::vector<Score> scores, bool matrix_units) {
   std::erase_if(scores, [&](const Score& s) { return s.matrix_units != matrix_units; });
@@ -63,6 +30,40 @@ void add_by_age(Table& table, Json& list, const std::string& name, std::vector<S
   add_summary(table, list, name, scores);
   add_summary(table, list, name + "; GPUs with matrix units", with_matrix_units(scores, true));
   add_summary(table, list, name + "; other devices", with_matrix_units(scores, false));
+}
+
+// "12.1 % (9.0 %)": mean and median of the errors.
+std::string mean_and_median(std::span<const Score> scores) {
+  if (scores.empty()) return "-";
+  std::vector<double> errors;
+  for (const Score& score : scores) errors.push_back(std::fabs(score.error()));
+  const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
+  std::nth_element(errors.begin(), middle, errors.end());
+  return fmt::format("{:.1f} % ({:.1f} %)", predict::summarize(scores).mape * 100, *middle * 100);
+}
+
+// What most readers come for, in three lines.
+void add_short(const ValidationResult& result, Document& document) {
+  std::vector<Column> columns = {
+      {"mean error (half of the rows are within)", Align::kLeft}, {"rows"}, {"rows fitted to"}};
+  for (const ValidationResult::LeftOut& left : result.left_out) {
+    if (left.group == predict::Group::kConfiguration) continue;
+    columns.push_back({fmt::format("{} left out", predict::group_name(left.group))});
+  }
+  Table table(std::move(columns));
+  for (const Subject subject : {Subject::kTraining, Subject::kInference, Subject::kScaling}) {
+    const std::vector<Score> scores = of_subject(result.scores, subject);
+    if (scores.empty()) continue;
+    std::vector<Cell> cells = {std::string(predict::subject_name(subject)),
+                               count_cell(static_cast<int64_t>(scores.size())),
+                               mean_and_median(scores)};
+    for (const ValidationResult::LeftOut& left : result.left_out) {
+      if (left.group == predict::Group::kConfiguration) continue;
+      cells.emplace_back(mean_and_median(of_subject(left.all, subject)));
+    }
+    table.add_row(std::move(cells));
+  }
+  document.blocks.emplace_back(std::move(table));
 }
 
 // In-sample rows first, then the same with a network, device or stack left out of the fit: the gap
@@ -127,8 +128,8 @@ void add_caveats(const ValidationResult& result, Document& document) {
         "are known. \"Precision measured elsewhere\" leaves away rows for which no other family "
         "has rows of the same precision and mode on the same class of device (CPU or GPU): "
         "fp64, int8 and CPUs, each of one family alone. Fits without a group start from the fit to "
-        "all rows, from which the group's are taken away as if it were linear, and take two more "
-        "iterations.");
+        "all rows, from which the group's are taken away as if it were linear, and go on until the "
+        "cost falls by less than a ten thousandth, twelve iterations at most.");
   }
   for (const std::string& caveat : caveats) document.blocks.emplace_back(Paragraph{caveat});
   document.data["caveats"] = Json::array_of(caveats);
@@ -156,73 +157,6 @@ Chart chart_of(const ValidationResult& result) {
   return chart;
 }
 
-void add_coverage(const ValidationResult& result, Document& document) {
-  if (result.coverage.empty()) return;
-  Table table({{"left out", Align::kLeft}, {"mode", Align::kLeft}, {"rows"}, {"in the interval"}});
-  Json list = Json::array();
-  int64_t rows = 0;
-  int64_t covered = 0;
-  const auto add = [&](const std::string& group, const std::string& mode, int64_t n, int64_t in) {
-    const double share = n > 0 ? static_cast<double>(in) / static_cast<double>(n) : 0;
-    table.add_row({group, mode, count_cell(n), percent_cell(share)});
-    list.push_back(
-        Json::object({{"left_out", group}, {"mode", mode}, {"rows", n}, {"covered", in}}));
-  };
-  for (const auto& c : result.coverage) {
-    add(std::string(predict::group_name(c.group)),
-        c.mode == predict::Mode::kTraining ? "training" : "inference", c.rows, c.covered);
-    rows += c.rows;
-    covered += c.covered;
-  }
-  add("all of these", "both", rows, covered);
-  document.blocks.emplace_back(Heading{"How many left-out rows the 80 % intervals contain"});
-  document.blocks.emplace_back(
-      Paragraph{"GPUs. Each row is looked for in the interval made of the errors of the other "
-                "groups' rows."});
-  document.blocks.emplace_back(std::move(table));
-  document.data["coverage"] = std::move(list);
-}
-
-void add_spreads(const ValidationResult& result, Document& document) {
-  if (result.spreads.empty()) return;
-  Table table({{"mode", Align::kLeft},
-               {"compared", Align::kLeft},
-               {"configurations"},
-               {"rows"},
-               {"best single speed"},
-               {"mean of the others"},
-               {"median of that error"},
-               {"this model, family left out"}});
-  Json list = Json::array();
-  for (const auto& [subject, same, spread] : result.spreads) {
-    if (spread.rows == 0) continue;
-    const std::string_view mode = subject == Subject::kTraining ? "training" : "inference";
-    const std::string_view compared = same ? "families with the same properties" : "all families";
-    table.add_row({std::string(mode), std::string(compared), count_cell(spread.configurations),
-                   count_cell(spread.rows), percent_cell(spread.best), percent_cell(spread.others),
-                   percent_cell(spread.others_median), percent_cell(spread.model)});
-    list.push_back(Json::object({{"mode", mode},
-                                 {"same_properties", same},
-                                 {"configurations", spread.configurations},
-                                 {"rows", spread.rows},
-                                 {"best", spread.best * 100},
-                                 {"others", spread.others * 100},
-                                 {"others_median", spread.others_median * 100},
-                                 {"model", spread.model * 100}}));
-  }
-  document.blocks.emplace_back(Heading{"What bounds a family that was left out"});
-  document.blocks.emplace_back(Paragraph{
-      "Rows of configurations (device, network, batch, precision) that two or more "
-      "families of stacks were measured on. \"Best single speed\": the mean error of the "
-      "one speed per configuration that fits all of its measurements best, chosen with "
-      "them in view; no model that does not tell these families apart can do better. "
-      "\"Mean of the others\": predicted by the geometric mean of what the other families "
-      "measured, without any model. Properties are what the catalog says of a stack's "
-      "kernels, all that is known of a family without rows."});
-  document.blocks.emplace_back(std::move(table));
-  document.data["family_spread"] = std::move(list);
-}
-
 // "published/a.csv:12" -> "a.csv".
 std::string file_of(const Score& score) {
   const std::string& origin = score.row->origin;
@@ -238,8 +172,6 @@ std::string batch_range(const Score& score) {
   if (batch <= 64) return "c) 17 to 64";
   return batch <= 256 ? "d) 65 to 256" : "e) over 256";
 }
-
-using KeyOf = std::function<std::string(const Score&)>;
 
 void add_groups(const ValidationResult& result, const std::string& title, const std::string& key,
                 const KeyOf& key_of, Document& document) {
@@ -257,34 +189,6 @@ void add_groups(const ValidationResult& result, const std::string& title, const 
         Heading{fmt::format("{}: {}", title, predict::subject_name(subject))});
     document.blocks.emplace_back(std::move(table));
     document.data[key][predict::subject_name(subject)] = std::move(list);
-  }
-}
-
-// What was left out, one by one.
-void add_left_out(const ValidationResult& result, Document& document) {
-  const std::map<predict::Group, KeyOf> keys = {
-      {predict::Group::kNetwork, [](const Score& s) { return s.row->model; }},
-      {predict::Group::kDevice, [](const Score& s) { return s.row->device; }},
-      {predict::Group::kFamily, [](const Score& s) { return s.family; }}};
-  for (const ValidationResult::LeftOut& left : result.left_out) {
-    const auto key = keys.find(left.group);
-    if (key == keys.end()) continue;
-    const std::string group(predict::group_name(left.group));
-    Table table(summary_columns(group + " left out"));
-    Json list = Json::array();
-    for (const Subject subject : {Subject::kTraining, Subject::kInference}) {
-      std::map<std::string, std::vector<Score>> groups;
-      for (const Score& score : of_subject(left.all, subject)) {
-        groups[key->second(score)].push_back(score);
-      }
-      for (const auto& [name, scores] : groups) {
-        add_summary(table, list, fmt::format("{}, {}", name, predict::subject_name(subject)),
-                    scores);
-      }
-    }
-    document.blocks.emplace_back(Heading{fmt::format("Each {} left out", group)});
-    document.blocks.emplace_back(std::move(table));
-    document.data["without " + group] = std::move(list);
   }
 }
 
@@ -370,10 +274,12 @@ Document validation_document(const ValidationResult& result) {
       "MAPE is the mean of |predicted / measured - 1|, bias the mean of predicted / measured - 1, "
       "both in images/s. Scaling takes the measured speed of one device as given. PALEO is run "
       "with one GPU's own peak and bandwidth and the platform percent of peak of its paper."});
+  add_short(result, document);
   add_overview(result, document);
   if (!result.scores.empty()) document.blocks.emplace_back(chart_of(result));
   add_caveats(result, document);
   add_coverage(result, document);
+  add_levels(result, document);
   add_spreads(result, document);
   add_left_out(result, document);
   const std::tuple<std::string, std::string, KeyOf> tables[] = {

@@ -60,5 +60,22 @@ TEST(FamilySpread, NothingToCompare) {
   EXPECT_EQ(family_spread({}, Catalog::built_in(), false).rows, 0);
 }
 
+// Family a is half and twice as fast as predicted, family b three times in both rows.
+TEST(LevelSplit, TellsTheLevelOfAGroupFromTheRest) {
+  const Measurement row = row_of("one", 8);
+  const std::vector<Score> scores = {
+      {.row = &row, .measured = 50, .predicted = 100, .family = "a"},
+      {.row = &row, .measured = 200, .predicted = 100, .family = "a"},
+      {.row = &row, .measured = 300, .predicted = 100, .family = "b"},
+      {.row = &row, .measured = 600, .predicted = 200, .family = "b"}};
+  const LevelSplit split = level_split(scores, [](const Score& s) { return s.family; });
+  EXPECT_EQ(split.groups, 2);
+  EXPECT_NEAR(split.deviation, std::log(3) / 2, 1e-12);
+  EXPECT_NEAR(split.levels, (0 + 0 + 2.0 / 3 + 2.0 / 3) / 4, 1e-12);
+  // Half the predicted speed is right once and a quarter the other time.
+  EXPECT_NEAR(split.rest, (0 + 0.75 + 0 + 0) / 4, 1e-12);
+  EXPECT_EQ(level_split({}, [](const Score& s) { return s.family; }).groups, 0);
+}
+
 }  // namespace
 }  // namespace trainyard::predict
