@@ -92,8 +92,9 @@ class RunningStep final : public StepView {
 };
 
 // A large arena is walked through from end to end in every run, and each page costs a walk through
-// the page tables, twice as long in a virtual machine: measured in one, memory is read 1.7 (last
-// cache) to 2.1 times as fast. Advice only: without huge pages a run is slower, not wrong.
+// the page tables, twice as long in a virtual machine: memory of one was read 1.7 (last cache) to
+// 2.1 times as fast (bench/results/transfer.md). Advice only: without huge pages a run is slower,
+// not wrong.
 void prefer_huge_pages(Tensor& arena) {
   constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
   const auto address = reinterpret_cast<uintptr_t>(arena.data());
