@@ -152,6 +152,9 @@ TEST(Environment, AStateWithPlacesOffTheBoardIsRefused) {
   }
   EXPECT_EQ(set_changed("breakout", "ball_y", Json(9)),
             "'ball_y' of a state is below 9 unless the game is over, found 9");
+  const Json row = Json::array_of(std::vector<int64_t>(10, 1));
+  EXPECT_EQ(set_changed("breakout", "brick_map", Json(Json::Array(10, row))),
+            "'brick_map' of a state has bricks in row 9, the paddle's, expected none");
 }
 
 TEST(Environment, AStateWithThingsOffTheBoardIsRefused) {

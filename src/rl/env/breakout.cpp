@@ -112,6 +112,10 @@ struct Breakout {
     way = int_of(state, "ball_dir", 0, 3);
     paddle = place_of(state, "pos");
     bricks = read_board(state.at("brick_map"));
+    // The ball would pass one of them and leave the board.
+    TY_REQUIRE(bricks[kBoardSide - 1] == 0,
+               "'brick_map' of a state has bricks in row {}, the paddle's, expected none",
+               kBoardSide - 1);
     strike = state.at("strike").as_bool();
     last_x = place_of(state, "last_x");
     last_y = place_of(state, "last_y");
