@@ -33,7 +33,7 @@ _LOADER = """<script>(async () => {
   document.close();
 })();</script>"""
 # Notebooks align every cell to the right; names read from the left. Only our tables have these classes.
-_STYLE = "<style>td.l,th.l,td.r,th.r{padding:2px 10px}td.l,th.l{text-align:left!important}</style>"
+_STYLE = "<style>td.l,th.l,td.r,th.r{padding:2px 10px}td.l,th.l{text-align:left!important}td.r{white-space:nowrap}</style>"
 
 
 def display(mode: str) -> None:
