@@ -117,9 +117,9 @@ void add_levels(const ValidationResult& result, Document& document) {
   document.blocks.emplace_back(Paragraph{
       "The level of a network, device or family is how far its left-out rows are off as a whole. "
       "\"By levels alone\": the error that would remain if everything but the levels were right. "
-      "\"Levels known\": the error with one factor for each group, the best for its rows, such as "
-      "one measurement of one's own gives. The deviation is that of the levels' logarithms, each "
-      "group counting once: what the model's properties leave unexplained of one group."});
+      "\"Levels known\": the error with one factor for each group, the best for all of its rows; "
+      "no measurement of one's own can give more than that. The deviation is that of the levels' "
+      "logarithms, each group counting once: what the model leaves unexplained of a group."});
   document.blocks.emplace_back(std::move(table));
   document.data["levels"] = std::move(list);
 }
