@@ -99,18 +99,36 @@ Json shown(const std::vector<const Json*>& blocks) {
   return data;
 }
 
+// Text for a cell of Markdown, where two prices would begin and end a formula.
+std::string without_formulas(std::string_view text) {
+  std::string out;
+  bool code = false;
+  for (const char c : text) {
+    if (c == '`') code = !code;
+    if (c == '$' && !code) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string markdown_of(const Json& block) {
+  const std::string& text = block.at("markdown").as_string();
+  return block.at("kind").as_string() == "formula" ? text : without_formulas(text);
+}
+
 // Prose as text, figures as what a cell of code gives, answers at the end.
 void add_section(const Section& section, const NotebookOptions& options, Cells& cells) {
-  std::string prose = section.heading.empty() ? "" : "## " + section.heading + "\n";
+  std::string prose =
+      section.heading.empty() ? "" : "## " + without_formulas(section.heading) + "\n";
   std::string answers;
   std::vector<const Json*> figures;
   for (const Json* block : section.blocks) {
     if (!is_prose(*block)) {
       figures.push_back(block);
     } else if (block->at("kind").as_string() == "answer") {
-      answers += block->at("markdown").as_string() + "\n";
+      answers += markdown_of(*block) + "\n";
     } else {
-      prose += "\n" + block->at("markdown").as_string();
+      prose += "\n" + markdown_of(*block);
     }
   }
   if (!prose.empty()) cells.markdown(prose);
@@ -139,7 +157,7 @@ std::string lab_call(const NotebookOptions& options) {
 std::string notebook(const report::Document& document, const NotebookOptions& options) {
   const Json bundle = report::bundle(document, "");
   Cells cells;
-  cells.markdown("# " + document.title + "\n\n" + document.lead + "\n");
+  cells.markdown(without_formulas("# " + document.title + "\n\n" + document.lead + "\n"));
   cells.code(lab_call(options), {});
   for (const Section& section : sections_of(bundle)) add_section(section, options, cells);
   const Json kernel =

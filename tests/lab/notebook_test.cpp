@@ -54,6 +54,18 @@ TEST(Notebook, FormulasAreLatexInTheText) {
       << source;
 }
 
+TEST(Notebook, PricesAreNoFormulas) {
+  report::Document document = lab_report();
+  document.lead = "Is it $2 or $3?";
+  document.blocks.emplace_back(
+      report::Paragraph{"$11.18 instead of $9.23, as `$HOME` says", report::Tone::kAnswer});
+  const Json file = Json::parse(notebook(document, {.name = "speed"}), "f");
+  EXPECT_EQ(source_of(file.at("cells").items()[0]), "# How fast\n\nIs it \\$2 or \\$3?\n");
+  const std::string answers = source_of(file.at("cells").items().back());
+  EXPECT_NE(answers.find("\\$11.18 instead of \\$9.23, as `$HOME` says"), std::string::npos)
+      << answers;
+}
+
 TEST(Notebook, BlankLeavesTheConclusionOut) {
   const std::string text = notebook(lab_report(), {.name = "speed", .blank = true});
   EXPECT_EQ(text.find("It is fast."), std::string::npos);
