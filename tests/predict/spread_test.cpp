@@ -1,6 +1,7 @@
 #include "predict/spread.h"
 
 #include <array>
+#include <cmath>
 
 #include <gtest/gtest.h>
 

@@ -91,8 +91,8 @@ TEST(V2Read, NamesWhatIsWrong) {
       {"[1]", "expected an object"},
   };
   for (const auto& [json, expected] : cases) {
-    EXPECT_NE(error_of([&] { read(json); }).find(expected), std::string::npos)
-        << json << " gave " << error_of([&] { read(json); });
+    const std::string error = error_of([&, &text = json] { read(text); });
+    EXPECT_NE(error.find(expected), std::string::npos) << json << " gave " << error;
   }
 }
 

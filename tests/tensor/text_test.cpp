@@ -1,6 +1,7 @@
 // Tensors of texts.
 #include "tensor/text.h"
 
+#include <cmath>
 #include <thread>
 
 #include <gtest/gtest.h>
