@@ -292,8 +292,8 @@ void Registry::load_model(const std::string& name, const Json& override, bool on
     if (!reason.empty()) reasons += fmt::format("version {}: {}; ", version, reason);
     return reason.empty();
   };
-  const auto brought = std::count_if(kept.begin(), kept.end(), bring);
-  bool any = brought > 0;
+  bool any = false;
+  for (const int64_t version : kept) any = bring(version) || any;
   // The latest are all broken: an older one is better than none, unless versions were listed.
   if (!config.versions.listed.empty()) older.clear();
   while (!any && !older.empty()) {
