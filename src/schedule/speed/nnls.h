@@ -6,7 +6,7 @@
 
 namespace trainyard::schedule {
 
-// The x >= 0 that minimises |A x - b|, for a few columns (at most 8): the best of the unconstrained
+// The x >= 0 that minimizes |A x - b|, for a few columns (at most 8): the best of the unconstrained
 // solutions over all choices of columns whose coefficients come out positive. `rows` holds A row by
 // row.
 std::vector<double> non_negative_least_squares(std::span<const double> rows,
