@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,9 @@ class Json {
   // Above the range of int64_t it becomes a double.
   Json(uint64_t value);
   Json(double value) : value_(value) {}
+  Json(const std::optional<double>& value) {
+    if (value) value_ = *value;
+  }
   Json(const char* text) : value_(std::string(text)) {}
   Json(std::string_view text) : value_(std::string(text)) {}
   Json(std::string text) : value_(std::move(text)) {}

@@ -12,10 +12,6 @@ Cell usd_cell(const std::optional<double>& usd, std::string_view before = "") {
   return {fmt::format("{}${:.2f}", before, *usd), fmt::format("{}", *usd)};
 }
 
-Json number_or_null(const std::optional<double>& number) {
-  return number ? Json(*number) : Json();
-}
-
 Json offer_json(const jobs::Offer& offer) {
   return Json::object({{"platform", offer.platform},
                        {"cloud", offer.cloud},
@@ -24,11 +20,11 @@ Json offer_json(const jobs::Offer& offer) {
                        {"accelerator", offer.accelerator},
                        {"count", offer.count},
                        {"nodes", offer.nodes},
-                       {"usd_per_hour", number_or_null(offer.usd_per_hour)},
+                       {"usd_per_hour", offer.usd_per_hour},
                        {"complete", offer.complete},
-                       {"hours", number_or_null(offer.hours)},
+                       {"hours", offer.hours},
                        {"time", jobs::time_origin_name(offer.time)},
-                       {"total_usd", number_or_null(offer.total_usd())},
+                       {"total_usd", offer.total_usd()},
                        {"date", offer.date},
                        {"source", offer.source},
                        {"note", offer.note}});

@@ -19,10 +19,6 @@ report::Cell share_or_dash(const std::optional<double>& share) {
   return share ? report::fixed_cell(*share, 4) : report::Cell("n/a", "");
 }
 
-Json number_or_null(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
-}
-
 // The average of the metric, by class.
 std::optional<double> average_of(const DetectionReport& request, const detect::VocResult& voc,
                                  const detect::CocoResult& coco, size_t label) {
@@ -122,27 +118,27 @@ Json score_json(const DetectionReport& request, const detect::VocResult& voc,
   for (size_t i = 0; i < names.size(); ++i) {
     const detect::ClassResult& own = voc.classes[i];
     classes.push_back(Json::object({{"name", names[i]},
-                                    {"ap", number_or_null(average_of(request, voc, coco, i))},
+                                    {"ap", average_of(request, voc, coco, i)},
                                     {"truths", own.truths},
                                     {"true_positives", own.true_positives},
                                     {"false_positives", own.false_positives},
-                                    {"ap_11_point", number_or_null(own.eleven_point)},
-                                    {"ap_every_point", number_or_null(own.every_point)},
-                                    {"ap_coco", number_or_null(coco.classes[i])}}));
+                                    {"ap_11_point", own.eleven_point},
+                                    {"ap_every_point", own.every_point},
+                                    {"ap_coco", coco.classes[i]}}));
   }
-  return Json::object({{"map", number_or_null(mean_average(request, voc, coco))},
+  return Json::object({{"map", mean_average(request, voc, coco)},
                        {"metric", request.metric},
                        {"iou", request.options.overlap},
                        {"classes", std::move(classes)},
-                       {"map_11_point", number_or_null(voc.eleven_point)},
-                       {"map_every_point", number_or_null(voc.every_point)},
-                       {"coco", Json::object({{"ap", number_or_null(coco.average)},
-                                              {"ap_50", number_or_null(coco.average_50)},
-                                              {"ap_75", number_or_null(coco.average_75)},
-                                              {"ap_small", number_or_null(coco.small)},
-                                              {"ap_medium", number_or_null(coco.medium)},
-                                              {"ap_large", number_or_null(coco.large)},
-                                              {"ar_100", number_or_null(coco.recall)}})}});
+                       {"map_11_point", voc.eleven_point},
+                       {"map_every_point", voc.every_point},
+                       {"coco", Json::object({{"ap", coco.average},
+                                              {"ap_50", coco.average_50},
+                                              {"ap_75", coco.average_75},
+                                              {"ap_small", coco.small},
+                                              {"ap_medium", coco.medium},
+                                              {"ap_large", coco.large},
+                                              {"ar_100", coco.recall}})}});
 }
 
 }  // namespace
