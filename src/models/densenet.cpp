@@ -7,13 +7,13 @@ namespace trainyard::models {
 namespace {
 
 constexpr int64_t kGrowth = 32;
-constexpr int64_t kBottleneck = 4 * kGrowth;
+constexpr int64_t kBottleneckChannels = 4 * kGrowth;
 constexpr std::array<int, 4> kDensenetDepths = {6, 12, 24, 16};
 
 // New maps, appended to all maps so far.
 ValueId dense_layer(Net& net, ValueId x, const std::string& name) {
   ValueId y = net.relu(net.batch_norm(x, name + ".norm1"), name + ".relu1");
-  y = net.conv_norm(y, name + ".conv1", name + ".norm2", {.out = kBottleneck});
+  y = net.conv_norm(y, name + ".conv1", name + ".norm2", {.out = kBottleneckChannels});
   y = net.relu(y, name + ".relu2");
   y = net.conv_no_bias(y, name + ".conv2", {.out = kGrowth, .kernel = 3, .pad = 1});
   return net.concat({x, y}, name + ".concat");

@@ -27,10 +27,6 @@ Cell peak_cell(double flops) {
   return {fmt::format("{:.1f}", flops / 1e12), fmt::format("{}", flops)};
 }
 
-Json number_or_null(const std::optional<double>& number) {
-  return number ? Json(*number) : Json();
-}
-
 Json row_json(const predict::Row& row, bool priced) {
   Json json = Json::object({{"workers", row.workers},
                             {"batch_per_worker", row.batch_per_worker},
@@ -45,8 +41,8 @@ Json row_json(const predict::Row& row, bool priced) {
                             {"step_ms", row.step * 1e3},
                             {"images_per_s", row.images_per_s},
                             {"base_workers", row.base_workers},
-                            {"speedup", number_or_null(row.speedup)},
-                            {"efficiency", number_or_null(row.efficiency)},
+                            {"speedup", row.speedup},
+                            {"efficiency", row.efficiency},
                             {"epoch_s", row.epoch},
                             {"train_s", row.train}});
   // Programs get null where people get "-": a cost of 0 would be a claim.
@@ -172,8 +168,8 @@ Chart step_chart(std::span<const predict::Row> rows) {
               .title = "Where a step's time goes",
               .x = {.name = "workers"},
               .y = {.name = "ms"}};
-  using Part = double (*)(const predict::Row&);
-  const std::pair<const char*, Part> parts[] = {
+  using Seconds = double (*)(const predict::Row&);
+  const std::pair<const char*, Seconds> parts[] = {
       {"forward", [](const predict::Row& row) { return row.forward; }},
       {"backward", [](const predict::Row& row) { return row.backward; }},
       {"update", [](const predict::Row& row) { return row.update; }},

@@ -109,7 +109,7 @@ Chart curves(std::span<const Run> runs, std::string title, std::string unit,
 
 // The loss of every step would be a cloud and a large file: means of neighbors are enough.
 Chart step_chart(std::span<const Run> runs) {
-  constexpr size_t kMostPoints = 200;
+  constexpr size_t kMostMeans = 200;
   Chart chart{.kind = ChartKind::kLine,
               .title = "Loss of training, step by step",
               .x = {.name = "step"},
@@ -117,8 +117,8 @@ Chart step_chart(std::span<const Run> runs) {
               .caption = "Means over neighboring steps."};
   for (const Run& run : runs) {
     Series series{run.name, Origin::kMeasured, {}, run.name};
-    // At most kMostPoints means; what does not fill the last one is left out.
-    const size_t stride = (run.steps.size() + kMostPoints - 1) / kMostPoints;
+    // At most kMostMeans means; what does not fill the last one is left out.
+    const size_t stride = (run.steps.size() + kMostMeans - 1) / kMostMeans;
     for (size_t i = 0; i + stride <= run.steps.size() && stride > 0; i += stride) {
       double sum = 0;
       for (size_t k = 0; k < stride; ++k) sum += number(run.steps[i + k], "loss");

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kNarrowestColumn = 12;
 
-std::string shortened(const std::string& text, size_t widest) {
+std::string without_middle(const std::string& text, size_t widest) {
   const size_t width = width_of(text);
   if (widest == 0 || width <= widest) return text;
   const size_t keep = widest - 1;
@@ -101,7 +101,7 @@ class TextColumn {
   std::vector<std::string> name_lines(size_t width) const { return lines_of(name_, width); }
   std::vector<std::string> lines(size_t row, size_t width) const {
     if (wraps()) return lines_of(cells_[row], width);
-    return {shortest_ > 0 ? shortened(cells_[row], width) : cells_[row]};
+    return {shortest_ > 0 ? without_middle(cells_[row], width) : cells_[row]};
   }
 
  private:
@@ -115,9 +115,9 @@ class TextColumn {
   size_t least_ = 0;
 };
 
-using Part = std::vector<const TextColumn*>;
+using Columns = std::vector<const TextColumn*>;
 
-std::vector<size_t> widths_of(const Part& part, size_t (TextColumn::*width)() const) {
+std::vector<size_t> widths_of(const Columns& part, size_t (TextColumn::*width)() const) {
   std::vector<size_t> widths;
   for (const TextColumn* column : part) widths.push_back((column->*width)());
   return widths;
@@ -150,7 +150,7 @@ struct Layout {
 };
 
 // Two spaces between columns, or one if that is enough; then shorter text, then more lines.
-std::optional<Layout> layout_of(const Part& part, size_t limit) {
+std::optional<Layout> layout_of(const Columns& part, size_t limit) {
   const std::vector<size_t> whole = widths_of(part, &TextColumn::width);
   if (limit == 0) return Layout{2, whole};
   const std::vector<size_t> shorter = widths_of(part, &TextColumn::shortened_width);
@@ -164,12 +164,12 @@ std::optional<Layout> layout_of(const Part& part, size_t limit) {
 }
 
 // Of columns that are too wide with whole words.
-Layout tight_layout(const Part& part, size_t limit) {
+Layout tight_layout(const Columns& part, size_t limit) {
   const std::vector<size_t> least = widths_of(part, &TextColumn::cut_width);
   return {1, narrowed(widths_of(part, &TextColumn::least_width), least, 1, limit).value_or(least)};
 }
 
-std::string drawn(const Part& columns, const Layout& layout, const std::vector<bool>& rules) {
+std::string drawn(const Columns& columns, const Layout& layout, const std::vector<bool>& rules) {
   const std::string gap(layout.gap, ' ');
   std::string rule;
   for (size_t c = 0; c < columns.size(); ++c) {
@@ -227,7 +227,7 @@ std::string Table::to_text() const {
   const size_t limit = terminal_columns();
   std::string out;
   for (size_t next = 0; next < columns.size();) {
-    Part part;
+    Columns part;
     if (next > 0) part.push_back(&columns[0]);
     part.push_back(&columns[next++]);
     std::optional<Layout> layout = layout_of(part, limit);

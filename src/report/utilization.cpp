@@ -107,7 +107,7 @@ std::string limit_of(const Averages& averages) {
 }
 
 Chart busy_chart(std::span<const BusyRun> runs) {
-  constexpr size_t kMostPoints = 300;
+  constexpr size_t kMostSamples = 300;
   Chart chart{.kind = ChartKind::kLine,
               .title = "Utilization",
               .x = {.name = "seconds since the start"},
@@ -122,7 +122,7 @@ Chart busy_chart(std::span<const BusyRun> runs) {
                                                        {"gpu_memory", "GPU memory"}};
   for (const BusyRun& run : runs) {
     // A sample each second: a day would be a large page that shows no more than this.
-    const size_t stride = 1 + run.samples.size() / kMostPoints;
+    const size_t stride = 1 + run.samples.size() / kMostSamples;
     for (const auto& [key, name] : kinds) {
       Series series{runs.size() == 1 ? name : run.name + ", " + name, Origin::kMeasured, {}};
       for (size_t i = 0; i < run.samples.size(); i += stride) {

@@ -35,7 +35,7 @@ constexpr ParamRole kRecurrentRoles[] = {ParamRole::kNone, ParamRole::kWeight, P
                                          ParamRole::kBias, ParamRole::kNone,   ParamRole::kNone,
                                          ParamRole::kNone, ParamRole::kWeight};
 constexpr size_t kBias = 3;
-constexpr size_t kLengths = 4;
+constexpr size_t kSequenceLengths = 4;
 constexpr size_t kInitialHidden = 5;
 constexpr size_t kInitialCell = 6;
 constexpr size_t kPeepholes = 7;
@@ -112,12 +112,13 @@ RecurrentSizes recurrent_sizes(const NodeView& node) {
   require_shape(node, 1, {s.directions, rows, s.input});
   require_shape(node, 2, {s.directions, rows, s.hidden});
   require_shape(node, kBias, {s.directions, 2 * rows});
-  require_shape(node, kLengths, {s.batch});
+  require_shape(node, kSequenceLengths, {s.batch});
   require_shape(node, kInitialHidden, state_shape(s));
   require_shape(node, kInitialCell, state_shape(s));
   require_shape(node, kPeepholes, {s.directions, 3 * s.hidden});
-  TY_REQUIRE(!node.has_input(kLengths) || node.input_type(kLengths).dtype == DType::kI32,
-             "sequence lengths are {}, expected i32", dtype_name(node.input_type(kLengths).dtype));
+  TY_REQUIRE(
+      !node.has_input(kSequenceLengths) || node.input_type(kSequenceLengths).dtype == DType::kI32,
+      "sequence lengths are {}, expected i32", dtype_name(node.input_type(kSequenceLengths).dtype));
   return s;
 }
 
