@@ -87,7 +87,7 @@ endfunction()
 # ty_unity(TARGET [SIZE]): its files in batches, each compiled at once. Files with options of their own stay alone.
 function(ty_unity TARGET)
   if(TY_UNITY)
-    set(size 16)
+    set(size 40)
     if(ARGN)
       set(size ${ARGN})
     endif()
