@@ -18,6 +18,9 @@ namespace trainyard::serve {
 namespace {
 
 constexpr size_t kReceiveBytes = 256 << 10;
+// Far above what models answer; a server that sends more must not take all memory of the client.
+constexpr size_t kMostHead = 64 << 10;
+constexpr size_t kMostBody = 1 << 30;
 
 // Blocking. Tries all addresses of the host in turn.
 int connect_to(const Address& address) {
@@ -49,9 +52,12 @@ int connect_to(const Address& address) {
 
 // The whole response once it is there; its size in `total`.
 // Understands answers with Content-Length only, as they are spelled by servers of the protocol;
-// without one the body is empty.
+// without one the body is empty. Throws Failure if it is larger than any answer.
 bool parse_response(std::string_view bytes, ClientResponse& response, size_t& total) {
   const size_t end = bytes.find("\r\n\r\n");
+  if (std::min(end, bytes.size()) > kMostHead) {
+    throw_failure("the server answers with a head of more than {} KiB", kMostHead >> 10);
+  }
   if (end == std::string_view::npos) return false;
   // The views point into the buffer of the connection.
   response.head = bytes.substr(0, end + 2);
@@ -61,8 +67,11 @@ bool parse_response(std::string_view bytes, ClientResponse& response, size_t& to
   size_t length = 0;
   constexpr std::string_view kLength = "\r\nContent-Length: ";
   if (const size_t at = response.head.find(kLength); at != std::string_view::npos) {
-    std::from_chars(response.head.data() + at + kLength.size(),
-                    response.head.data() + response.head.size(), length);
+    const auto read = std::from_chars(response.head.data() + at + kLength.size(),
+                                      response.head.data() + response.head.size(), length);
+    if (read.ec == std::errc::result_out_of_range || length > kMostBody) {
+      throw_failure("the server answers with more than {} MiB", kMostBody >> 20);
+    }
   }
   total = end + 4 + length;
   if (bytes.size() < total) return false;
@@ -182,8 +191,8 @@ bool LoadClient::receive_more(Connection& connection, const Done& done) {
     if (bytes < 0) return errno == EAGAIN || errno == EINTR;
     if (bytes == 0) return false;
     connection.filled += static_cast<size_t>(bytes);
-    // Bytes that nobody asked for; the next send() drops them.
-    if (connection.message == nullptr) continue;
+    // Bytes that nobody asked for: whatever they answer, it is not the next request.
+    if (connection.message == nullptr) return false;
     ClientResponse response;
     size_t total = 0;
     if (!parse_response({connection.received.data(), connection.filled}, response, total)) continue;

@@ -45,7 +45,8 @@ class LoadClient {
 
   // A response, or status 0 for a connection that broke, which is then opened again.
   using Done = std::function<void(uint64_t tag, Clock::time_point since, const ClientResponse&)>;
-  // Sends and receives until something is done or the time is up.
+  // Sends and receives until something is done or the time is up. Throws Failure for an answer of
+  // more than 1 GiB.
   void wait(std::chrono::microseconds most, const Done& done);
 
  private:
