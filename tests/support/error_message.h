@@ -8,11 +8,13 @@
 
 namespace trainyard {
 
-// The message of the Error that `action` throws; "no error" if it throws none.
-inline std::string message_of(const std::function<void()>& action) {
+// The message of the Error (or what else is expected) that `action` throws; "no error" if it throws
+// none.
+template <typename Expected = Error>
+std::string message_of(const std::function<void()>& action) {
   try {
     action();
-  } catch (const Error& error) {
+  } catch (const Expected& error) {
     return error.what();
   }
   return "no error";

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "rl/agents/q_objective.h"
 
@@ -45,10 +47,8 @@ void Actor::choose(double epsilon, const Policy& policy) {
     // The largest of values with NaN among them depends on where it stands, so the first value is
     // looked at as well.
     if (!std::isfinite(row[static_cast<size_t>(actions_[i])]) || !std::isfinite(row[0])) {
-      throw_failure(
-          "step {}: the value of an action is {}. Try a lower learning rate, gradient "
-          "clipping or a target network",
-          steps_, row[static_cast<size_t>(actions_[i])]);
+      throw_diverged(fmt::format("step {}: the value of an action", steps_),
+                     static_cast<double>(row[static_cast<size_t>(actions_[i])]));
     }
   }
 }
@@ -110,9 +110,34 @@ Json Actor::state() {
   return all;
 }
 
+// Of a state from a file; transitions to come refer to it.
+int64_t Actor::read_frame(const Json& number, const FrameStore& frames) {
+  const int64_t frame = number.as_int();
+  TY_REQUIRE(frame >= frames.begin() && frame < frames.end(), "frame {}, expected {} to {}", frame,
+             frames.begin(), frames.end() - 1);
+  return frame;
+}
+
+std::deque<NStep::Open> Actor::read_open(const Json& steps, const FrameStore& frames) const {
+  TY_REQUIRE(static_cast<int64_t>(steps.items().size()) < options_.n_step,
+             "{} open steps, expected less than {}", steps.items().size(), options_.n_step);
+  std::deque<NStep::Open> open;
+  for (const Json& step : steps.items()) {
+    const Json::Array& parts = step.items();
+    TY_REQUIRE(parts.size() == 3, "an open step is a frame, an action and a reward, found {}",
+               step.dump(-1));
+    const int64_t action = parts[1].as_int();
+    TY_REQUIRE(action >= 0 && action < spec().actions, "action {}, expected 0 to {}", action,
+               spec().actions - 1);
+    open.push_back({read_frame(parts[0], frames), static_cast<int32_t>(action),
+                    static_cast<float>(parts[2].as_number())});
+  }
+  return open;
+}
+
 // What is drawn at random is restored as a count of draws (Chance counts instead of carrying
 // state), so a resumed run draws what the uninterrupted one would have drawn.
-void Actor::set_state(const Json& state, const AddFrame& add_frame) {
+void Actor::set_state(const Json& state, ReplayMemory& memory) {
   const Json::Array& all = state.at("copies").items();
   TY_REQUIRE(all.size() == frames_.size(), "the run has {} copies of {}, expected {}", all.size(),
              spec().name, frames_.size());
@@ -127,20 +152,14 @@ void Actor::set_state(const Json& state, const AddFrame& add_frame) {
     // begins an episode.
     if (all[i].at("state").is_null()) {
       environment_->begin_episode(copy, row);
-      frames_[i] = add_frame(row);
+      frames_[i] = memory.add_frame(row);
       continue;
     }
     environment_->set_state(copy, all[i].at("state"), all[i].at("episode_steps").as_int());
     environment_->observe(copy, row);
-    frames_[i] = all[i].at("frame").as_int();
+    frames_[i] = read_frame(all[i].at("frame"), memory.frames());
     running_[i] = {all[i].at("reward").as_number(), all[i].at("steps").as_int(), false};
-    std::deque<NStep::Open> open;
-    for (const Json& step : all[i].at("open").items()) {
-      open.push_back({step.items().at(0).as_int(),
-                      static_cast<int32_t>(step.items().at(1).as_int()),
-                      static_cast<float>(step.items().at(2).as_number())});
-    }
-    n_steps_[i].set_open(std::move(open));
+    n_steps_[i].set_open(read_open(all[i].at("open"), memory.frames()));
   }
 }
 

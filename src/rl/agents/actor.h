@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <vector>
 
 #include "rl/env/environment.h"
 #include "rl/replay/n_step.h"
+#include "rl/replay/replay_memory.h"
 
 namespace trainyard::rl {
 
@@ -52,12 +54,15 @@ class Actor {
 
   // All that decides how it goes on, but for the weights of the policy.
   Json state();
-  // Throws Error if it is that of another actor. New episodes begin where an environment cannot be
-  // put back (a child process).
-  void set_state(const Json& state, const AddFrame& add_frame);
+  // Throws Error if it is that of another actor or refers to what the memory, where its frames and
+  // transitions go, does not have. New episodes begin where an environment cannot be put back (a
+  // child process).
+  void set_state(const Json& state, ReplayMemory& memory);
 
  private:
   void choose(double epsilon, const Policy& policy);
+  static int64_t read_frame(const Json& number, const FrameStore& frames);
+  std::deque<NStep::Open> read_open(const Json& steps, const FrameStore& frames) const;
   void end_episode(size_t copy, bool truncated, const AddFrame& add_frame);
 
   std::unique_ptr<Environment> environment_;

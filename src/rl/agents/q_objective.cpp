@@ -39,6 +39,13 @@ train::ObjectiveNodes QLearningObjective::operator()(ops::Builder& builder,
   return made;
 }
 
+void throw_diverged(const std::string& what, double value) {
+  throw_failure(
+      "{} is {}. Try a lower learning rate, gradient clipping or a target "
+      "network",
+      what, value);
+}
+
 int32_t best_action(std::span<const float> values) {
   return static_cast<int32_t>(std::max_element(values.begin(), values.end()) - values.begin());
 }

@@ -35,6 +35,9 @@ struct TargetInputs {
 // reward + discount * value of the chosen action.
 void q_targets(const TargetInputs& inputs, std::span<float> targets);
 
+// A Failure: `what`, which says when, is a number that is not finite.
+[[noreturn]] void throw_diverged(const std::string& what, double value);
+
 // The first of the largest numbers.
 int32_t best_action(std::span<const float> values);
 

@@ -26,6 +26,13 @@ std::vector<runs::StateTensor> tensors_of(Learner& learner) {
   return tensors;
 }
 
+void restore_others(const Json& others, const RunState& state) {
+  state.learner.set_updates(others.at("updates").as_int());
+  state.sampling.set_drawn(static_cast<uint64_t>(others.at("sampled").as_int()));
+  state.progress.set_state(others.at("progress"));
+  if (state.actor != nullptr) state.actor->set_state(others.at("actor"), state.memory);
+}
+
 }  // namespace
 
 SavedRun::SavedRun(std::filesystem::path folder, const RlConfig& config)
@@ -87,14 +94,13 @@ void SavedRun::restore(const RunState& state) {
   }
   const int64_t at = checkpoint.info().step;
   replay_.restore(at, state.memory);
-  const Json others = Json::parse(read_file(state_file(at)), state_file(at).string());
-  state.learner.set_updates(others.at("updates").as_int());
-  state.sampling.set_drawn(static_cast<uint64_t>(others.at("sampled").as_int()));
-  state.progress.set_state(others.at("progress"));
-  if (state.actor == nullptr) return;
-  state.actor->set_state(others.at("actor"), [&](std::span<const float> frame) {
-    return state.memory.add_frame(frame);
-  });
+  const std::string file = state_file(at).string();
+  const Json others = Json::parse(read_file(file), file);
+  try {
+    restore_others(others, state);
+  } catch (const Error& error) {
+    throw_error("'{}' does not fit: {}", file, error.what());
+  }
 }
 
 }  // namespace trainyard::rl

@@ -24,12 +24,32 @@ std::vector<Item> take_list(std::span<const std::byte>& from) {
   if (from.size() < sizeof(count)) throw_failure("an actor's message is cut short");
   std::memcpy(&count, from.data(), sizeof(count));
   from = from.subspan(sizeof(count));
+  // Divided, since the product of a count that is wrong may be a small number.
+  if (count < 0 || static_cast<size_t>(count) > from.size() / sizeof(Item)) {
+    throw_failure("an actor's message is cut short");
+  }
   const size_t bytes = static_cast<size_t>(count) * sizeof(Item);
-  if (count < 0 || from.size() < bytes) throw_failure("an actor's message is cut short");
   std::vector<Item> items(static_cast<size_t>(count));
   if (bytes > 0) std::memcpy(items.data(), from.data(), bytes);
   from = from.subspan(bytes);
   return items;
+}
+
+// A learner uses frames and actions as places in arrays.
+void require_consistent(const Parcel& parcel, const ReplayMemory& memory) {
+  const auto width = static_cast<size_t>(memory.frames().bytes_per_frame());
+  if (parcel.frames.size() % width != 0 || parcel.errors.size() != parcel.transitions.size()) {
+    throw_failure("an actor's message has {} transitions, {} errors and {} bytes of frames of {}",
+                  parcel.transitions.size(), parcel.errors.size(), parcel.frames.size(), width);
+  }
+  const auto count = static_cast<int64_t>(parcel.frames.size() / width);
+  for (const Transition& it : parcel.transitions) {
+    const bool known = it.frame >= 0 && it.frame < count && it.next_frame >= 0 &&
+                       it.next_frame < count && it.action >= 0 && it.action < memory.spec().actions;
+    if (known) continue;
+    throw_failure("an actor's message has action {} between the frames {} and {} of {}", it.action,
+                  it.frame, it.next_frame, count);
+  }
 }
 
 }  // namespace
@@ -49,14 +69,16 @@ Parcel Parcel::from_bytes(std::span<const std::byte> bytes) {
   parcel.transitions = take_list<Transition>(bytes);
   parcel.errors = take_list<double>(bytes);
   parcel.episodes = take_list<Episode>(bytes);
+  if (!bytes.empty()) throw_failure("an actor's message has {} bytes too many", bytes.size());
   return parcel;
 }
 
 // Actors number frames from the start of their parcel; here they continue those of the memory.
 void unpack(const Parcel& parcel, ReplayMemory& memory) {
   const auto width = static_cast<size_t>(memory.frames().bytes_per_frame());
+  require_consistent(parcel, memory);
   const int64_t first = memory.frames().end();
-  for (size_t at = 0; at + width <= parcel.frames.size(); at += width) {
+  for (size_t at = 0; at < parcel.frames.size(); at += width) {
     memory.add_encoded_frame(std::span(parcel.frames).subspan(at, width));
   }
   for (size_t i = 0; i < parcel.transitions.size(); ++i) {

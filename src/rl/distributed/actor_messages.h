@@ -45,7 +45,8 @@ struct Parcel {
   static Parcel from_bytes(std::span<const std::byte> bytes);
 };
 
-// Into the memory, whose frames get new numbers.
+// Into the memory, whose frames get new numbers. Throws Failure, and the memory is as before, if
+// there is not one error per transition, or a transition refers to what is not there.
 void unpack(const Parcel& parcel, ReplayMemory& memory);
 
 }  // namespace trainyard::rl

@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/stopwatch.h"
 #include "rl/agents/actor.h"
@@ -142,6 +144,10 @@ class RemoteActor {
     parcel.transitions.assign(waiting_.begin(), waiting_.begin() + config_.send_every);
     waiting_.erase(waiting_.begin(), waiting_.begin() + config_.send_every);
     parcel.errors = judge(parcel.transitions);
+    for (const double error : parcel.errors) {
+      if (std::isfinite(error)) continue;
+      throw_diverged(fmt::format("step {}: the error of a transition", actor.steps()), error);
+    }
     parcel.episodes = actor.take_episodes();
     std::map<int64_t, int64_t> places;
     for (const Transition& it : parcel.transitions) {

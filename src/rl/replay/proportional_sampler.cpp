@@ -61,7 +61,9 @@ class ProportionalSampler final : public Sampler {
   }
 
  private:
+  // All sums above a NaN would be NaN.
   double noted(double error) {
+    require_finite(error);
     const double priority = std::pow(std::abs(error) + options_.epsilon, options_.alpha);
     largest_ = std::max(largest_, priority);
     return priority;

@@ -102,7 +102,9 @@ class RankSampler final : public Sampler {
   double at(size_t place) const {
     return (running_[place + 1] - running_[place]) / running_[heap_.size()];
   }
+  // A NaN has no rank, and sorting needs an order.
   double noted(double error) {
+    require_finite(error);
     largest_ = std::max(largest_, std::abs(error));
     return std::abs(error);
   }

@@ -31,9 +31,16 @@ int64_t read_slot(double number, std::span<const int64_t> where) {
   return static_cast<int64_t>(number);
 }
 
+void require_finite(double error) {
+  if (!std::isfinite(error)) throw_failure("the error of a transition is {}", error);
+}
+
 void require_priorities(std::span<const double> all, int64_t expected) {
   TY_REQUIRE(static_cast<int64_t>(all.size()) == expected,
              "the priorities are {} numbers, expected {}", all.size(), expected);
+  for (const double number : all) {
+    TY_REQUIRE(std::isfinite(number) && number >= 0, "the priorities have {} among them", number);
+  }
 }
 
 void importance_weights(std::span<const double> probabilities, double count, double beta,

@@ -26,7 +26,8 @@ class Sampler {
   virtual ~Sampler() = default;
 
   // A slot is filled. `error` is |td| if its writer computed one; less than 0: it gets the largest
-  // priority so far.
+  // priority so far. Samplers by priority throw Failure for an error that is not finite, here and
+  // in update().
   virtual void add(int64_t slot, double error) = 0;
   virtual void remove(int64_t slot) = 0;
   // Learned: the errors of slots that were sampled and are still filled.

@@ -14,7 +14,9 @@ std::unique_ptr<Sampler> make_rank_sampler(const SamplerOptions& options, int64_
 // A slot among the priorities of a checkpoint. Throws Error unless it is one of `where`, which has
 // the places of slots that were read before, less than 0 for none.
 int64_t read_slot(double number, std::span<const int64_t> where);
-// Throws Error unless there are as many priorities as expected.
+// Throws Failure for NaN and infinity: the error of a network that has diverged.
+void require_finite(double error);
+// Throws Error unless there are as many priorities as expected, none below 0 or NaN.
 void require_priorities(std::span<const double> all, int64_t expected);
 
 }  // namespace trainyard::rl
