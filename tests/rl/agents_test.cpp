@@ -339,6 +339,19 @@ for count, line in enumerate(sys.stdin):
 }
 
 TEST(Config, WrongNumbersAreWrongRequests) {
+// The memory then holds neither a parcel nor the steps before the first update.
+TEST(Apex, LearnsWithAMemoryOfABatch) {
+  RlConfig config = tiny("CartPole-v1", "apex");
+  config.actors = 1;
+  config.steps = 400;
+  config.capacity = 32;
+  config.send_every = 150;
+  config.eval_episodes = 1;
+  const RunResult result = train_agent(config, nullptr, {});
+  EXPECT_GE(result.steps, 400);
+  EXPECT_GT(result.updates, 0);
+}
+
   RlConfig config = tiny("CartPole-v1", "dqn");
   config.capacity = 8;
   EXPECT_THROW(check(config), Error);

@@ -35,6 +35,8 @@ ReplayOptions replay_options(const RlConfig& config, const EnvSpec& spec) {
   // Frames that no transition refers to yet: those of steps whose n-step return is still open, in
   // every copy of every actor.
   options.open_frames = (config.n_step + 2) * config.copies * std::max<int64_t>(1, config.actors);
+  // Frames of a parcel come before its transitions, two of each at most.
+  if (config.actors > 0) options.open_frames += 2 * config.send_every;
   options.sampler = config.sampler();
   return options;
 }

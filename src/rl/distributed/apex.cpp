@@ -74,7 +74,8 @@ class ApexLearner {
   int64_t warm_up() const { return first_update_ > 0 ? 0 : config_.start; }
 
   bool may_learn() const {
-    return !stopping_ && memory_.size() >= std::max(config_.batch, warm_up()) && learned() < owed();
+    // owed() counts the transitions that came, since the memory may be smaller than the warm-up.
+    return !stopping_ && memory_.size() >= config_.batch && learned() < owed();
   }
   // A parcel of each actor may lie ahead.
   // Both sides wait for each other so that samples per transition stay what was asked for: the
