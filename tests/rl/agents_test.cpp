@@ -9,6 +9,7 @@
 #include "rl/agents/learner.h"
 #include "rl/agents/q_objective.h"
 #include "rl/agents/run.h"
+#include "rl/agents/run_files.h"
 #include "rl/agents/table.h"
 #include "rl/distributed/train_agent.h"
 #include "support/error_message.h"
@@ -359,6 +360,10 @@ TEST(Apex, LearnsWithAMemoryOfABatch) {
   config.tau = 0;
   EXPECT_THROW(check(config), Error);
   EXPECT_THROW(preset_config("CartPole-v1", "dnq"), Error);
+  // How many transitions that is depends on the environment.
+  config = tiny("CartPole-v1", "dqn");
+  config.replay_mb = 0.0001;
+  EXPECT_THROW(require_learnable(config, make_environment(config.env, 1)->spec()), Error);
 }
 
 // A cell or action of the environment that a table lacks would be read from behind it.

@@ -155,15 +155,4 @@ Graph make_q_network(const RlConfig& config, const EnvSpec& spec, int64_t batch)
   return graph;
 }
 
-void require_learnable(const RlConfig& config, const EnvSpec& spec) {
-  if (!config.is_tabular()) {
-    make_q_network(config, spec, 1);
-    return;
-  }
-  TY_REQUIRE(spec.encoding == Encoding::kCell,
-             "--agent {} needs an environment whose states can be counted, as CliffWalking-v1 or "
-             "FrozenLake-v1; {} has observations of {} numbers. Try --agent dqn",
-             config.agent, spec.name, spec.observation_size());
-}
-
 }  // namespace trainyard::rl

@@ -15,10 +15,6 @@ namespace trainyard::rl {
 // named does not take the observations or gives something else than a value per action.
 Graph make_q_network(const RlConfig& config, const EnvSpec& spec, int64_t batch);
 
-// Throws Error unless the agent can learn in such an environment: a table wants states that can be
-// counted, a network has to take the observations.
-void require_learnable(const RlConfig& config, const EnvSpec& spec);
-
 // "256,256"; throws Error.
 std::vector<int64_t> parse_hidden(const std::string& text);
 

@@ -41,6 +41,18 @@ ReplayOptions replay_options(const RlConfig& config, const EnvSpec& spec) {
   return options;
 }
 
+void require_learnable(const RlConfig& config, const EnvSpec& spec) {
+  if (!config.is_tabular()) {
+    make_q_network(config, spec, 1);
+    replay_options(config, spec);
+    return;
+  }
+  TY_REQUIRE(spec.encoding == Encoding::kCell,
+             "--agent {} needs an environment whose states can be counted, as CliffWalking-v1 or "
+             "FrozenLake-v1; {} has observations of {} numbers. Try --agent dqn",
+             config.agent, spec.name, spec.observation_size());
+}
+
 // Bins by powers of two of how much likelier than uniform a transition is.
 std::vector<PriorityBin> priority_histogram(const RlConfig& config, const ReplayMemory& memory) {
   if (config.replay == "uniform" || memory.size() == 0) return {};

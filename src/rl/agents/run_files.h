@@ -12,6 +12,10 @@ ActorOptions actor_options(const RlConfig& config);
 // Throws Error if a batch does not fit.
 ReplayOptions replay_options(const RlConfig& config, const EnvSpec& spec);
 
+// Throws Error unless the agent can learn in such an environment: a table wants states that can be
+// counted, a network has to take the observations, and a batch has to fit into the memory.
+void require_learnable(const RlConfig& config, const EnvSpec& spec);
+
 // Empty unless the memory samples by priority.
 std::vector<PriorityBin> priority_histogram(const RlConfig& config, const ReplayMemory& memory);
 

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "rl/agents/progress.h"
-#include "rl/agents/q_network.h"
 #include "rl/agents/q_objective.h"
 #include "rl/agents/run_files.h"
 
