@@ -111,6 +111,17 @@ std::vector<std::string> Settings::lines() const {
   return lines;
 }
 
+std::string Settings::differences(const Settings& asked) const {
+  const std::vector<std::string> own = lines();
+  const std::vector<std::string> others = asked.lines();
+  TY_CHECK(own.size() == others.size(), "{} and {} settings", own.size(), others.size());
+  std::string list;
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (own[i] != others[i]) list += fmt::format("\n  {}, asked for: {}", own[i], others[i]);
+  }
+  return list;
+}
+
 std::string Settings::hash() const {
   std::string text;
   for (const std::string& line : lines()) text += line + '\n';

@@ -46,6 +46,9 @@ class Settings {
                                      Switches switches = Switches::kNameAlone) const;
   // "name: value" for each setting.
   std::vector<std::string> lines() const;
+  // A line "\n  name: value, asked for: name: value" for each that differs from the same list with
+  // the values of `asked`; empty: none does.
+  std::string differences(const Settings& asked) const;
   // 16 hexadecimal digits that change with any value.
   std::string hash() const;
 

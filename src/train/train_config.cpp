@@ -261,19 +261,13 @@ std::string config_hash(const TrainConfig& config) {
 }
 
 void require_same_course(const TrainConfig& run, const TrainConfig& wanted) {
-  const auto lines = [](TrainConfig config) {
-    Settings settings;
-    add_deciding(settings, config);
-    return settings.lines();
-  };
-  const std::vector<std::string> own = lines(run);
-  const std::vector<std::string> asked = lines(wanted);
-  std::string list;
-  // Line by line: both lists come from the same function, so they have the same fields in the same
-  // order.
-  for (size_t i = 0; i < own.size(); ++i) {
-    if (own[i] != asked[i]) list += fmt::format("\n  {}, asked for: {}", own[i], asked[i]);
-  }
+  TrainConfig own = run;
+  TrainConfig asked = wanted;
+  Settings own_settings;
+  Settings asked_settings;
+  add_deciding(own_settings, own);
+  add_deciding(asked_settings, asked);
+  std::string list = own_settings.differences(asked_settings);
   if (wanted.epochs < run.epochs) {
     list += fmt::format("\n  epochs: {}, asked for: {} (only more are possible)", run.epochs,
                         wanted.epochs);

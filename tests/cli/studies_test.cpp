@@ -220,6 +220,13 @@ TEST_F(Studies, ATableLearnsAndPlays) {
       answer({"rl", "train", "--env", "cliffwalking", "--agent", "q-learning", "--steps", "500",
               "--eval-episodes", "2", "--runs-dir", folder_->path(), "--name", "cliff", "--quiet"});
   EXPECT_EQ(trained.at("runs").items()[0].at("steps").as_int(), 500);
+  const std::filesystem::path settings = *folder_ / "cliff/config.yaml";
+  const std::string before = read_file(settings);
+  const Outcome refused = run({"rl", "train", "--resume", *folder_ / "cliff", "--quiet", "--env",
+                               "frozenlake", "--gamma", "0.5"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_TRUE(says(refused.err, "gamma: 1, asked for: gamma: 0.5")) << refused.err;
+  EXPECT_EQ(read_file(settings), before) << "nothing is lost";
   EXPECT_GT(answer({"rl", "list"}).at("environments").items().size(), 5U);
   EXPECT_TRUE(says(text_of({"rl", "list"}, "text"), "CartPole-v1"));
 }

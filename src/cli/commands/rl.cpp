@@ -120,6 +120,8 @@ int lead_training(const RlFlags& flags, const rl::RlConfig& config, Showing& sho
     const std::string suffix = seeds.size() > 1 ? fmt::format("-seed{}", seed) : "";
     const runs::RunDirectory directory = open_run(flags, own, suffix);
     const std::string path = directory.path().string();
+    // Before its settings are replaced: those of a refused request must not stay in the run.
+    if (!flags.resume.empty()) rl::require_same_course(rl::load_config(path), own);
     write_file(directory.config(), rl::settings_of(own).to_yaml());
     showing.note(fmt::format("{} on {}, seed {} -> {}", own.agent, own.env, seed, path));
     done.push_back({seed, path, train_one(own, &directory)});

@@ -190,4 +190,16 @@ std::string course_hash(const RlConfig& config) {
   return settings.hash();
 }
 
+void require_same_course(const RlConfig& run, const RlConfig& wanted) {
+  RlConfig own = run;
+  RlConfig asked = wanted;
+  Settings own_settings;
+  Settings asked_settings;
+  add_learning(own_settings, own);
+  add_learning(asked_settings, asked);
+  const std::string list = own_settings.differences(asked_settings);
+  TY_REQUIRE(list.empty(), "a run is resumed with the settings it began with; these differ:{}",
+             list);
+}
+
 }  // namespace trainyard::rl

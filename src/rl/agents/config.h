@@ -101,5 +101,7 @@ RlConfig preset_config(const std::string& env, const std::string& agent);
 void check(const RlConfig& config);
 // Of the settings that decide the numbers of a run: it cannot be resumed with other ones.
 std::string course_hash(const RlConfig& config);
+// Throws Error with those that differ.
+void require_same_course(const RlConfig& run, const RlConfig& wanted);
 
 }  // namespace trainyard::rl

@@ -71,6 +71,9 @@ RunResult train_dqn(const RlConfig& config, const runs::RunDirectory* directory,
 RunResult train_table(const RlConfig& config, const runs::RunDirectory* directory,
                       const RunHooks& hooks);
 
+// The settings in a run directory. Throws Error if there are none.
+RlConfig load_config(const std::filesystem::path& directory);
+
 // The policy of a run directory: its network (or table) with the weights of its end. Throws Error
 // if there are none.
 struct SavedPolicy {

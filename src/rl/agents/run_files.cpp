@@ -124,12 +124,18 @@ MakePolicy network_policy(const RlConfig& config, const Graph& trained) {
   };
 }
 
-SavedPolicy load_policy(const std::filesystem::path& directory) {
-  SavedPolicy saved;
+RlConfig load_config(const std::filesystem::path& directory) {
   const std::filesystem::path settings = directory / "config.yaml";
   TY_REQUIRE(std::filesystem::exists(settings), "'{}' is no run: it has no config.yaml",
              directory.string());
-  settings_of(saved.config).read_yaml(read_file(settings), settings.string());
+  RlConfig config;
+  settings_of(config).read_yaml(read_file(settings), settings.string());
+  return config;
+}
+
+SavedPolicy load_policy(const std::filesystem::path& directory) {
+  SavedPolicy saved;
+  saved.config = load_config(directory);
   const auto environment = make_environment(saved.config.env, 1);
   if (saved.config.is_tabular()) {
     saved.make = table_policy(directory / kTableFile, environment->spec());
