@@ -50,10 +50,14 @@ TEST(ChildEnvironment, SaysWhatIsWrongWithAProgram) {
   const std::pair<std::string, const char*> kCases[] = {
       {"sleep 20", "has been silent for 1 s"},
       {"exit 3", "has ended"},
+      {"echo hello", "answers with no JSON object"},
       {"echo hello", "its line: hello"},
       {"echo '{\"shape\": [0], \"actions\": 2}'", "does not describe itself"},
       {hello + "read line\necho '{\"observation\": [0, 1]}'", "no observation of 1 numbers"},
       {hello + "read line\necho '{\"observation\": [null]}'", "not finite"},
+      {hello + "read line\necho '{\"observation\": [1e39]}'", "not finite"},
+      {start + "echo '{\"observation\": [0], \"reward\": 1e39, \"terminated\": true}'",
+       "gives no outcome: the reward is 1e+39"},
       {start + "kill -9 $$", "has ended"},
       {start + "echo '{\"observation\": [0], \"terminated\": true}'", "reward"},
   };

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <csignal>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,11 @@ namespace {
 // Of an observation, and of a line of text.
 constexpr int64_t kMostNumbers = int64_t{1} << 20;
 constexpr size_t kLongestLine = size_t{1} << 26;
+
+// Whether it is finite, also as the float that it becomes.
+bool is_float(double number) {
+  return std::abs(number) <= static_cast<double>(std::numeric_limits<float>::max());
+}
 
 // One process and the lines that come and go.
 class Child {
@@ -63,7 +69,7 @@ class Child {
       TY_REQUIRE(answer.is_object(), "expected an object");
       return answer;
     } catch (const Error& error) {
-      complain(error.what(), line);
+      complain(fmt::format("answers with no JSON object: {}", error.what()), line);
     }
   }
 
@@ -171,7 +177,7 @@ class ChildEnvironment final : public Environment {
     for (size_t k = 0; k < size_; ++k) {
       // One NaN would spread through the network, so it is refused here.
       const Json& number = numbers->items()[k];
-      if (!number.is_number() || !std::isfinite(number.as_number())) {
+      if (!number.is_number() || !is_float(number.as_number())) {
         children_[i]->complain("gives an observation that is not finite", answer.dump(-1));
       }
       to[k] = static_cast<float>(number.as_number());
@@ -182,7 +188,7 @@ class ChildEnvironment final : public Environment {
   Outcome outcome_of(size_t i, const Json& answer) {
     try {
       const double reward = answer.at("reward").as_number();
-      TY_REQUIRE(std::isfinite(reward), "the reward is {}", reward);
+      TY_REQUIRE(is_float(reward), "the reward is {}", reward);
       // Counted here too, for children that do not end episodes by themselves.
       const bool late = ++steps_[i] >= spec().time_limit && spec().time_limit > 0;
       const Json* truncated = answer.find("truncated");
@@ -190,7 +196,7 @@ class ChildEnvironment final : public Environment {
               .terminated = answer.at("terminated").as_bool(),
               .truncated = late || (truncated != nullptr && truncated->as_bool())};
     } catch (const Error& error) {
-      children_[i]->complain(error.what(), answer.dump(-1));
+      children_[i]->complain(fmt::format("gives no outcome: {}", error.what()), answer.dump(-1));
     }
   }
 
