@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An environment of one's own: a corridor whose exit is at the right end. See docs/adding-an-environment.md.
 
-  trainyard rl train --env "exec:python3 examples/rl/corridor.py" --agent dqn --steps 5000
+  trainyard rl train --env "exec:python3 examples/rl/corridor.py" --agent dqn --steps 5000 --train-every 1 --target-every 100
 """
 import json
 import random
