@@ -339,7 +339,6 @@ for count, line in enumerate(sys.stdin):
   EXPECT_NE(notes.find("actor 1 begins again: the environment"), std::string::npos) << notes;
 }
 
-TEST(Config, WrongNumbersAreWrongRequests) {
 // The memory then holds neither a parcel nor the steps before the first update.
 TEST(Apex, LearnsWithAMemoryOfABatch) {
   RlConfig config = tiny("CartPole-v1", "apex");
@@ -353,6 +352,7 @@ TEST(Apex, LearnsWithAMemoryOfABatch) {
   EXPECT_GT(result.updates, 0);
 }
 
+TEST(Config, WrongNumbersAreWrongRequests) {
   RlConfig config = tiny("CartPole-v1", "dqn");
   config.capacity = 8;
   EXPECT_THROW(check(config), Error);

@@ -106,8 +106,8 @@ class ApexLearner {
   void handle(int64_t rank) {
     const Stopwatch clock;
     const auto header = train::receive_message<ActorHeader>(comm_, rank);
-    std::vector<std::byte> body(static_cast<size_t>(header.bytes));
     if (header.bytes < 0) throw_failure("actor {} sent {} bytes", rank, header.bytes);
+    std::vector<std::byte> body(static_cast<size_t>(header.bytes));
     if (!body.empty()) comm_.receive(rank, body);
     switch (header.kind) {
       case ActorMessage::kPull:
