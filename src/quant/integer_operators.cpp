@@ -102,6 +102,8 @@ class IntegerWriter {
     Operand w = dequantized(gemm.input(1));
     const Rounding y = rounding_of(id);
     if (!x.steps.valid() || !w.steps.valid() || !y.node.valid()) return;
+    // A copy: nodes that are added move those that are there.
+    // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
     const std::string name = gemm.name();
     const Tensor& matrix = *graph_.value(w.steps).constant;
     const bool transposed = gemm.attr_int("transB", 0) != 0;

@@ -53,6 +53,8 @@ class Rewriter {
  private:
   void round_layer(NodeId id) {
     const NodeView layer(graph_, id);
+    // A copy: nodes that are added move those that are there.
+    // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
     const std::string name = layer.name();
     const int64_t axis = output_axis(layer);
     const auto found = steps_.find(layer.input(0));

@@ -49,7 +49,7 @@ std::vector<predict::SweepRow> without_idle_servers(std::vector<predict::SweepRo
     const bool servers = row.comm == 1;
     if (!servers) all_reduce = row.train;
     if (servers && row.train > all_reduce * (1 - kWorthServers)) continue;
-    kept.push_back(std::move(row));
+    kept.push_back(row);
   }
   return kept;
 }

@@ -47,7 +47,7 @@ std::string complaint(const std::string& script) {
 TEST(ChildEnvironment, SaysWhatIsWrongWithAProgram) {
   const std::string hello = "echo '{\"shape\": [1], \"actions\": 2}'\n";
   const std::string start = hello + "read line\necho '{\"observation\": [0]}'\nread line\n";
-  const std::pair<std::string, const char*> kCases[] = {
+  const std::pair<std::string, const char*> cases[] = {
       {"sleep 20", "has been silent for 1 s"},
       {"exit 3", "has ended"},
       {"echo hello", "answers with no JSON object"},
@@ -61,7 +61,7 @@ TEST(ChildEnvironment, SaysWhatIsWrongWithAProgram) {
       {start + "kill -9 $$", "has ended"},
       {start + "echo '{\"observation\": [0], \"terminated\": true}'", "reward"},
   };
-  for (const auto& [script, expected] : kCases) {
+  for (const auto& [script, expected] : cases) {
     EXPECT_NE(complaint(script).find(expected), std::string::npos)
         << script << "\n-> " << complaint(script);
   }

@@ -127,7 +127,7 @@ std::string set_changed(const char* game, const char* key, const Json& value) {
 
 // Places of a checkpoint or recording become places in arrays.
 TEST(Environment, AStateWithPlacesOffTheBoardIsRefused) {
-  const std::tuple<const char*, const char*, int64_t, int64_t> kRanges[] = {
+  const std::tuple<const char*, const char*, int64_t, int64_t> ranges[] = {
       {"breakout", "ball_dir", 0, 3},
       {"breakout", "ball_x", 0, 9},
       {"breakout", "pos", 0, 9},
@@ -141,7 +141,7 @@ TEST(Environment, AStateWithPlacesOffTheBoardIsRefused) {
       {"seaquest", "sub_y", 0, 8},
       {"seaquest", "oxygen", -1000000, 200},
       {"seaquest", "diver_count", -1000000, 6}};
-  for (const auto& [game, key, low, high] : kRanges) {
+  for (const auto& [game, key, low, high] : ranges) {
     EXPECT_EQ(set_changed(game, key, Json(low)), "no error") << game << " " << key;
     EXPECT_EQ(set_changed(game, key, Json(high)), "no error") << game << " " << key;
     for (const int64_t wrong : {low - 1, high + 1, high + (int64_t{1} << 32)}) {
@@ -158,7 +158,7 @@ TEST(Environment, AStateWithPlacesOffTheBoardIsRefused) {
 }
 
 TEST(Environment, AStateWithThingsOffTheBoardIsRefused) {
-  const std::tuple<const char*, const char*, const char*, const char*> kCases[] = {
+  const std::tuple<const char*, const char*, const char*, const char*> cases[] = {
       {"freeway", "cars", "[[10,1,3,3]]", "'x of a car' of a state is a whole number from 0 to 9"},
       {"freeway", "cars", "[[3,1,3,-6]]", "'speed of a car'"},
       {"freeway", "cars", "[[3,1,3]]", "a car is x, lane, timer and speed, found [3,1,3]"},
@@ -166,7 +166,7 @@ TEST(Environment, AStateWithThingsOffTheBoardIsRefused) {
       {"asterix", "entities", "[[1]]", "an entity is x, row, direction and gold, found [1]"},
       {"seaquest", "e_fish", "[[4,10,true,3]]", "'y of a swimmer'"},
       {"seaquest", "f_bullets", "[[400,1,true]]", "'x of a swimmer'"}};
-  for (const auto& [game, key, first, said] : kCases) {
+  for (const auto& [game, key, first, said] : cases) {
     Json list = Json::parse(first, "list");
     // Eight cars or lanes.
     for (int i = 1; i < 8; ++i) list.push_back(Json(list.items()[0]));

@@ -210,20 +210,20 @@ TEST(ReplayMemory, ANextStateIsOfTheSameEpisodeAtEndsAndTimeOuts) {
 }
 
 TEST(ReplayMemory, KeepsEachKindOfObservation) {
-  const std::pair<Encoding, std::vector<float>> kCases[] = {
+  const std::pair<Encoding, std::vector<float>> cases[] = {
       {Encoding::kReal, {1.5F, -2.25F, 1e30F, 0, 3, 4, 5, 6, 7, 8}},
       {Encoding::kBits, {1, 0, 0, 1, 1, 0, 1, 0, 1, 1}},
       {Encoding::kBytes, {0, 255, 17, 1, 2, 3, 4, 5, 6, 7}},
       {Encoding::kCell, {0, 0, 0, 0, 0, 0, 1, 0, 0, 0}}};
-  const int64_t kBytes[] = {40, 2, 10, 4};
+  const int64_t bytes[] = {40, 2, 10, 4};
   for (size_t i = 0; i < 4; ++i) {
-    const EnvSpec spec{.name = "x", .shape = {10}, .actions = 2, .encoding = kCases[i].first};
+    const EnvSpec spec{.name = "x", .shape = {10}, .actions = 2, .encoding = cases[i].first};
     FrameStore store(spec, 3);
-    EXPECT_EQ(store.bytes_per_frame(), kBytes[i]);
-    for (int k = 0; k < 5; ++k) store.add(kCases[i].second);
+    EXPECT_EQ(store.bytes_per_frame(), bytes[i]);
+    for (int k = 0; k < 5; ++k) store.add(cases[i].second);
     std::vector<float> back(10);
     store.read(4, back);
-    EXPECT_EQ(back, kCases[i].second);
+    EXPECT_EQ(back, cases[i].second);
     EXPECT_EQ(store.begin(), 2);
   }
 }

@@ -44,7 +44,8 @@ void draw_channels(Canvas& canvas, std::span<const float> observation) {
   for (size_t i = 0; i < observation.size(); ++i) {
     if (observation[i] == 0) continue;
     const size_t place = i % (kBoardSide * kBoardSide);
-    const double top = static_cast<double>(place / kBoardSide) * cell;
+    const size_t row = place / kBoardSide;
+    const double top = static_cast<double>(row) * cell;
     const double left = static_cast<double>(place % kBoardSide) * cell;
     canvas.fill(left + 1, top + 1, left + cell, top + cell,
                 kColors[i / (kBoardSide * kBoardSide) % std::size(kColors)]);

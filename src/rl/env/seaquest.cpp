@@ -238,7 +238,8 @@ struct Seaquest {
     // Six divers bring up to ten points, by the air that is left.
     if (aboard == kSeats) {
       aboard = 0;
-      reward += static_cast<float>(oxygen * 10 / kFullTank);
+      const auto points = oxygen * 10 / kFullTank;
+      reward += static_cast<float>(points);
     }
     oxygen = kFullTank;
     --aboard;  // after a full load too: the next surfacing is then free

@@ -25,14 +25,14 @@ void pack_bits(std::span<const float> from, std::byte* to) {
 // The eight floats of every byte.
 // A table instead of shifts: reading batches is what a learner does most.
 const std::array<std::array<float, kPerByte>, 256>& unpacked_bytes() {
-  static const auto table = [] {
+  static const auto kTable = [] {
     std::array<std::array<float, kPerByte>, 256> made{};
     for (size_t byte = 0; byte < made.size(); ++byte) {
       for (size_t k = 0; k < kPerByte; ++k) made[byte][k] = (byte >> k & 1) != 0 ? 1.0F : 0.0F;
     }
     return made;
   }();
-  return table;
+  return kTable;
 }
 
 void unpack_bits(const std::byte* from, std::span<float> to) {

@@ -39,7 +39,10 @@ CleanLoss clean_losses(std::span<const double> loss) {
 std::vector<double> segment_weights(size_t points) {
   std::vector<double> weights(points);
   const size_t segment = (points + 2) / 3;
-  for (size_t i = 0; i < points; ++i) weights[i] = std::pow(4.0, static_cast<double>(i / segment));
+  for (size_t i = 0; i < points; ++i) {
+    const size_t number = i / segment;
+    weights[i] = std::pow(4.0, static_cast<double>(number));
+  }
   return weights;
 }
 
