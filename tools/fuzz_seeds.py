@@ -43,9 +43,9 @@ def tflite():
 
 
 def picture():
-    """PNG of each kind, JPEG of three colours, the same progressive, of four colours, and grey."""
-    for colour, depth, row in ((0, 1, 1), (0, 16, 8), (2, 8, 12), (4, 8, 8), (6, 8, 16)):
-        yield fixtures.png(4, 4, colour, depth, bytes(4 * (row + 1)))
+    """PNG of each kind, JPEG of three colors, the same progressive, of four colors, and gray."""
+    for color, depth, row in ((0, 1, 1), (0, 16, 8), (2, 8, 12), (4, 8, 8), (6, 8, 16)):
+        yield fixtures.png(4, 4, color, depth, bytes(4 * (row + 1)))
     yield unpacked("c-"
         "s4a<NpH&0WUXCHwH#V1_nkTWcYuZ!I?pTn}?5wOMs7;Pe@QeSVBWeLQG7;P+3)0!^+s!#?sir+`%Kp&%q_!)!ZT=H!wUtDLo_I&bP3#Af+NEH9Z+*2&15okc"
         "6m&zLb=HvXg~VGRffo0R}-"

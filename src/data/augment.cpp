@@ -149,7 +149,7 @@ Augmentations::Augmentations(std::string_view text, const Dataset& dataset)
              "augmentation",
              dataset.source());
   if (measured && output_.channels == 1 && normalization_->mean.size() == 3) {
-    normalization_ = normalization_->grey();
+    normalization_ = normalization_->gray();
   }
   if (normalization_) normalization_ = spread(*std::move(normalization_), output_.channels);
   converter_.emplace(output_.channels, normalization_ ? &*normalization_ : nullptr);

@@ -52,8 +52,8 @@ std::string Normalization::to_string() const {
   return slashed(mean) + ":" + slashed(std);
 }
 
-Normalization Normalization::grey() const {
-  TY_CHECK(mean.size() == 3 && std.size() == 3, "numbers of {} colours", mean.size());
+Normalization Normalization::gray() const {
+  TY_CHECK(mean.size() == 3 && std.size() == 3, "numbers of {} colors", mean.size());
   const auto mixed = [](const std::vector<float>& of) {
     return std::vector{four_digits(0.299 * of[0] + 0.587 * of[1] + 0.114 * of[2])};
   };

@@ -19,9 +19,9 @@ struct Normalization {
   // "0.4914/0.4822/0.4465:0.247/0.2435/0.2616"
   static Normalization parse(std::string_view text, std::string_view what);
   std::string to_string() const;
-  // Of three colours, for pictures that become grey: mixed as the colours are. The deviation is
-  // exact where the colours vary together, as in grey pictures that are stored in colour.
-  Normalization grey() const;
+  // Of three colors, for pictures that become gray: mixed as the colors are. The deviation is
+  // exact where the colors vary together, as in gray pictures that are stored in color.
+  Normalization gray() const;
 };
 
 // Mean and standard deviation of the pixels, rounded to four digits, of at most some thousand

@@ -37,9 +37,9 @@ class Selection : public Dataset {
   std::vector<int64_t> chosen_;
 };
 
-class Relabelled final : public Dataset {
+class Relabeled final : public Dataset {
  public:
-  Relabelled(std::shared_ptr<const Dataset> all, std::vector<int64_t> labels, std::string source)
+  Relabeled(std::shared_ptr<const Dataset> all, std::vector<int64_t> labels, std::string source)
       : Dataset({.shape = all->shape(),
                  .class_names = all->class_names(),
                  .source = std::move(source)}),
@@ -133,7 +133,7 @@ std::unique_ptr<Dataset> with_label_noise(std::shared_ptr<const Dataset> all, do
   }
   std::string source =
       fmt::format("{}, {:.4g} % of the labels replaced", all->source(), 100 * share);
-  return std::make_unique<Relabelled>(std::move(all), std::move(labels), std::move(source));
+  return std::make_unique<Relabeled>(std::move(all), std::move(labels), std::move(source));
 }
 
 }  // namespace trainyard::data

@@ -9,7 +9,7 @@
 
 namespace trainyard::models {
 
-// 0 stands for what the paper has. A model refuses an option that it does not honour.
+// 0 stands for what the paper has. A model refuses an option that it does not honor.
 struct ModelOptions {
   int64_t batch = 1;
   int64_t classes = 0;
@@ -56,7 +56,7 @@ const ModelDef* find_model(std::string_view name);
 Shape input_shape(const ModelDef& model);
 std::span<const ModelDef* const> all_models();
 
-// Throws Error if there is no such model (with the nearest names), or if it does not honour an
+// Throws Error if there is no such model (with the nearest names), or if it does not honor an
 // option or cannot take its value.
 Graph build_model(std::string_view name, const ModelOptions& options = {});
 

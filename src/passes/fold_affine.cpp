@@ -1,4 +1,4 @@
-// fold_affine: y = x * scale[c] + shift[c] (batch normalisation with known statistics, products
+// fold_affine: y = x * scale[c] + shift[c] (batch normalization with known statistics, products
 // and sums with one number per channel) goes into the weights of the convolution or matrix product
 // before it, or becomes one ScaleShift. fold_into_weights: only the former.
 #include <cmath>

@@ -1,5 +1,5 @@
-// fuse_gradient_sum: where the gradient of a normalisation that added a residual is the sum of two,
-// the normalisation's gradient adds them itself.
+// fuse_gradient_sum: where the gradient of a normalization that added a residual is the sum of two,
+// the normalization's gradient adds them itself.
 #include "passes/edit.h"
 #include "passes/pass.h"
 

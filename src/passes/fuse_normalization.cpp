@@ -1,5 +1,5 @@
-// fuse_normalization: a residual added to the result of a batch normalisation in training, and a
-// Relu or Clip of that, are computed by the normalisation itself.
+// fuse_normalization: a residual added to the result of a batch normalization in training, and a
+// Relu or Clip of that, are computed by the normalization itself.
 #include "ops/math/activation.h"
 #include "passes/edit.h"
 #include "passes/pass.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kResidual = 5;
 
-// The normalisation that makes `id` for one user alone and has room for more; invalid otherwise.
+// The normalization that makes `id` for one user alone and has room for more; invalid otherwise.
 NodeId normalization_of(const Graph& graph, ValueId id) {
   const NodeId producer = sole_producer(graph, id);
   if (!producer.valid()) return {};
@@ -57,7 +57,7 @@ bool fuse_clamp(Graph& graph, NodeId id) {
 }  // namespace
 
 bool fuse_normalization(Graph& graph, const PassContext& /*context*/) {
-  // The later of two normalisations takes the other's result.
+  // The later of two normalizations takes the other's result.
   std::vector<size_t> position(graph.node_limit(), 0);
   size_t count = 0;
   for (const NodeId id : graph.node_ids()) position[static_cast<size_t>(id.index)] = count++;
@@ -65,7 +65,7 @@ bool fuse_normalization(Graph& graph, const PassContext& /*context*/) {
   for (const NodeId id : graph.node_ids()) {
     if (fuse_residual(graph, id, position)) changed = true;
   }
-  // What is added may be made after the normalisation.
+  // What is added may be made after the normalization.
   if (changed) graph.sort();
   for (const NodeId id : graph.node_ids()) {
     if (fuse_clamp(graph, id)) changed = true;

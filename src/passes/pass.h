@@ -40,7 +40,7 @@ const PassList& training_passes();
 // has gradient rules.
 const PassList& before_gradients_passes();
 // "standard": a network that is used and goes on to other programs: operators that ONNX has, batch
-// normalisation folded where a convolution or matrix product is before it.
+// normalization folded where a convolution or matrix product is before it.
 const PassList& standard_passes();
 
 }  // namespace trainyard::passes

@@ -146,7 +146,7 @@ Document schedule_document(const ScheduleContext& context,
   std::vector<schedule::Summary> summaries;
   Json policies = Json::array();
   for (const schedule::SimulationResult& result : results) {
-    summaries.push_back(schedule::summarise(result));
+    summaries.push_back(schedule::summarize(result));
     policies.push_back(policy_json(result, summaries.back()));
   }
   document.data = Json::object({{"workload", context.workload},

@@ -12,7 +12,7 @@ double percentile(std::vector<double> values, double share) {
   return values[static_cast<size_t>(std::max(1.0, rank)) - 1];
 }
 
-Summary summarise(const SimulationResult& result) {
+Summary summarize(const SimulationResult& result) {
   Summary out;
   if (result.jobs.empty()) return out;
   std::vector<double> times;

@@ -24,7 +24,7 @@ struct Summary {
   double longest_decision = 0;
 };
 
-Summary summarise(const SimulationResult& result);
+Summary summarize(const SimulationResult& result);
 // The value that a share of `values` is not above (nearest rank).
 double percentile(std::vector<double> values, double share);
 

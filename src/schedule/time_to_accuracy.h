@@ -24,7 +24,7 @@ struct TimePoint {
   int64_t servers = 1;
   int64_t workers = 1;
   double seconds = 0;
-  double low = 0;  // with both errors in its favour
+  double low = 0;  // with both errors in its favor
   double high = 0;
   double cost_usd = 0;
   bool measured = false;   // the speed of this pair was

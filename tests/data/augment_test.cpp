@@ -168,8 +168,8 @@ TEST(Augment, NormalizeMeasuresTheSetAndWritesTheNumbersDown) {
     EXPECT_NEAR(out[i], (static_cast<float>(i + 1) / 255 - 0.0078F) / 0.0032F, kRounding);
   }
   EXPECT_EQ(Augmentations(steps.text(), set).text(), steps.text());
-  const Ramp colour({3, 1, 2});  // 1, 2; 3, 4; 5, 6
-  EXPECT_EQ(Augmentations("channels:1,normalize", colour).text(),
+  const Ramp color({3, 1, 2});  // 1, 2; 3, 4; 5, 6
+  EXPECT_EQ(Augmentations("channels:1,normalize", color).text(),
             "channels:1,normalize:0.0123:0.002");
 }
 

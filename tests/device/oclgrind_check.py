@@ -22,7 +22,7 @@ if len(sys.argv) > 3:
     environment.update(OCLGRIND_UNINITIALIZED="1", TRAINYARD_OPENCL=sys.argv[3])
 else:
     print("not looked for: uses of numbers that nobody wrote (OpenCL's headers were missing when this was built)")
-# Its interpreter does not know an instruction (freeze) that its own optimiser makes.
+# Its interpreter does not know an instruction (freeze) that its own optimizer makes.
 environment["OCLGRIND_BUILD_OPTIONS"] = "-cl-opt-disable"
 COMMANDS = [
     ["device", "check", "--device", "Oclgrind"],

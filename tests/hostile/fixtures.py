@@ -8,11 +8,11 @@ import zipfile
 import zlib
 
 
-def png(width, height, colour=2, depth=8, data=b""):
+def png(width, height, color=2, depth=8, data=b""):
     def chunk(kind, body):
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
-    header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(data)) + chunk(b"IEND", b"")
 
 
@@ -220,7 +220,7 @@ def workload_files(root):
         "w_nodes_0.yaml": workload("{nodes: 0, gpu: 2}"), "w_nodes_minus.yaml": workload("{nodes: -3, gpu: 2}"),
         "w_nodes_huge.yaml": workload("{nodes: 99999999999, gpu: 2}"), "w_nodes_none.yaml": workload("[]"),
         "w_gpu_minus.yaml": workload("{nodes: 2, gpu: -2}"), "w_gpu_nan.yaml": workload("{nodes: 2, gpu: .nan}"),
-        "w_gpu_inf.yaml": workload("{nodes: 2, gpu: .inf}"), "w_cluster.yaml": workload("{nodes: 2, gpu: 2, colour: red}"),
+        "w_gpu_inf.yaml": workload("{nodes: 2, gpu: .inf}"), "w_cluster.yaml": workload("{nodes: 2, gpu: 2, color: red}"),
         "w_interval.yaml": workload(more="interval_s: 1e-300\n"), "w_interval_nan.yaml": workload(more="interval_s: .nan\n"),
         "w_interval_long.yaml": workload(more="interval_s: 1e300\n"), "w_restart_long.yaml": workload(more="restart_s: 1e300\n"),
         "w_restart.yaml": workload(more="restart_s: -1\n"), "w_failure.yaml": workload(more="failures: [{node: 9, at_s: 1, until_s: 2}]\n"),
@@ -256,7 +256,7 @@ def job_files(root):
         "j_place.yaml": job(command="a {inputs.nowhere}"), "j_limit.yaml": job(time_limit="-2h"), "j_limit_huge.yaml": job(time_limit="99999999999999d"),
         "j_environment.yaml": job(environment={"A B;rm -rf": "1"}), "j_input.yaml": job(inputs={"a": {"uri": "nowhere", "mode": "throw"}}),
         "j_machine.yaml": job(machine={"accelerator": "abacus"}), "j_count.yaml": job(machine={"accelerator": "v100", "count": -1}),
-        "j_retries.yaml": job(retries=-1), "j_field.yaml": job(colour="red"), "j_launcher.yaml": job(launcher="rocket"),
+        "j_retries.yaml": job(retries=-1), "j_field.yaml": job(color="red"), "j_launcher.yaml": job(launcher="rocket"),
         "j_list.json": "[1, 2]", "j_deep.json": "[" * 100000, "j_slurm.sh": "#!/bin/bash\n#SBATCH --nodes=many\nsrun x\n",
         "j_slurm_escape.sh": "#!/bin/bash\n#SBATCH --job-name=\x1b[2J --nonsense\n", "j_k8s.yaml": "apiVersion: v1\nkind: Pod\n",
     }
@@ -284,7 +284,7 @@ def make(root):
     run_folder(root, "run_config_bomb", config=alias_bomb())
     run_folder(root, "run_config_empty", config="")
     run_folder(root, "run_config_list", config="[1]\n")
-    run_folder(root, "run_config_other", config="colour: red\n")
+    run_folder(root, "run_config_other", config="color: red\n")
     run_folder(root, "run_no_metrics", metrics=None)
     run_folder(root, "run_no_steps", metrics="")
     run_folder(root, "run_bad_json", metrics="{\n")

@@ -1,4 +1,4 @@
-// The fast training kernels of batch normalisation beside the reference.
+// The fast training kernels of batch normalization beside the reference.
 #include <gtest/gtest.h>
 
 #include "support/op_case.h"

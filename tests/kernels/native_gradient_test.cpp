@@ -1,4 +1,4 @@
-// The fast gradients of pooling, normalisation and data movement beside the reference.
+// The fast gradients of pooling, normalization and data movement beside the reference.
 #include <gtest/gtest.h>
 
 #include "support/op_case.h"

@@ -52,7 +52,7 @@ TEST(NativeLoss, GradientOfCrossEntropyEqualsTheReference) {
   });
 }
 
-// A hundred between neighbours: naive exponentials overflow.
+// A hundred between neighbors: naive exponentials overflow.
 TEST(NativeLoss, LargeScoresDoNotOverflow) {
   std::vector<double> scores;
   for (int i = 0; i < 12; ++i) scores.push_back(100.0 * i);

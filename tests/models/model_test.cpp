@@ -62,7 +62,7 @@ TEST(EveryModel, UsesEveryParameterUnderADottedName) {
   });
 }
 
-TEST(EveryModel, HonoursClassesWhereItHasThem) {
+TEST(EveryModel, HonorsClassesWhereItHasThem) {
   for_every_model([](const ModelDef& model) {
     if (model.classes == 0) {
       EXPECT_EQ(error_of(model.name, {.classes = 5}),
@@ -105,7 +105,7 @@ TEST(EveryModel, TakesLengthsUpToTheLongestIfItReadsTokens) {
   });
 }
 
-TEST(EveryModel, RefusesOptionsThatItDoesNotHonour) {
+TEST(EveryModel, RefusesOptionsThatItDoesNotHonor) {
   for_every_model([](const ModelDef& model) {
     EXPECT_EQ(error_of(model.name, {.width = 0.5}) == "no error", model.has_width);
     EXPECT_EQ(error_of(model.name, {.auxiliary = true}) == "no error", model.has_auxiliary);

@@ -89,7 +89,7 @@ TEST(Passes, PaddingGoesIntoTheConvolution) {
   EXPECT_EQ(nodes_of(graph), "  conv : f32[1,1,7,9] = Conv(x, w) {pads=[1,2,3,4]}\n");
 }
 
-TEST(Passes, NormalisationGoesIntoTheWeights) {
+TEST(Passes, NormalizationGoesIntoTheWeights) {
   Graph graph;
   Builder b(graph);
   const ValueId x = b.input("x", {DType::kF32, {1, 1, 2, 2}});
@@ -158,7 +158,7 @@ TEST(Passes, MatMulAndBiasBecomeGemm) {
   EXPECT_EQ(nodes_of(graph), "  matmul : f32[2,4] = Gemm(x, w, c)\n");
 }
 
-TEST(Passes, GradientsOfNormalisationsAddTwoGradients) {
+TEST(Passes, GradientsOfNormalizationsAddTwoGradients) {
   Graph graph;
   Builder b(graph);
   const TensorType type{DType::kF32, {2, 3, 4}};
@@ -176,8 +176,8 @@ TEST(Passes, GradientsOfNormalisationsAddTwoGradients) {
   EXPECT_EQ(norm.input(7), two);
 }
 
-// x -> norm -> +x -> relu -> norm -> clip; the last result of a normalisation is used twice.
-TEST(Passes, NormalisationsInTrainingTakeResidualAndActivation) {
+// x -> norm -> +x -> relu -> norm -> clip; the last result of a normalization is used twice.
+TEST(Passes, NormalizationsInTrainingTakeResidualAndActivation) {
   Graph graph;
   Builder b(graph);
   const ValueId x = b.input("x", {DType::kF32, {2, 3, 4}});

@@ -178,10 +178,10 @@ TEST_F(Transfer, FeaturesFollowEveryPictureOfAFolder) {
   const auto file = [&](const char* split, int i) {
     return folder_ / "set" / split / "one" / fmt::format("{:03}.png", i);
   };
-  const auto draw = [&](const std::filesystem::path& to, uint8_t grey) {
+  const auto draw = [&](const std::filesystem::path& to, uint8_t gray) {
     std::filesystem::create_directories(to.parent_path());
     data::Image image{.height = 4, .width = 4, .pixels = {}};
-    image.pixels.assign(4 * 4 * 3, grey);
+    image.pixels.assign(4 * 4 * 3, gray);
     write_file(to, data::encode_png(image));
   };
   for (int i = 0; i < kPictures; ++i) draw(file("train", i), 7);

@@ -126,9 +126,9 @@ TEST(Schedules, WorkedEpsilons) {
 }
 
 TEST(Optimizers, WorkedStepsOfRmsPropAndAdagrad) {
-  const Json numbers = worked("optimisers");
-  const std::pair<const char*, double> kCases[] = {{"rmsprop", 2.5e-4}, {"adagrad", 0.01}};
-  for (const auto& [kind, rate] : kCases) {
+  const Json numbers = worked("optimizers");
+  const std::pair<const char*, double> cases[] = {{"rmsprop", 2.5e-4}, {"adagrad", 0.01}};
+  for (const auto& [kind, rate] : cases) {
     const bool centered = std::string(kind) == "rmsprop";
     train::OptimizerOptions options;
     options.kind = kind;

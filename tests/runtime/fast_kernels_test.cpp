@@ -289,7 +289,7 @@ TEST(FastKernels, ArithmeticFollowsBlockedLayouts) {
   }
 }
 
-TEST(FastKernels, NormalisationAndScaling) {
+TEST(FastKernels, NormalizationAndScaling) {
   for (const int64_t channels : {16, 13}) {
     Graph graph;
     Builder b(graph);

@@ -42,7 +42,7 @@ SimulationResult run_pollux(const Json& data, const Json& one, Policy& policy, b
 }
 
 void expect_like(const SimulationResult& result, const Json& expected) {
-  EXPECT_NEAR(summarise(result).average / expected.at("avg_jct_s").as_number(), 1, 0.005);
+  EXPECT_NEAR(summarize(result).average / expected.at("avg_jct_s").as_number(), 1, 0.005);
   size_t same = 0;
   for (const JobResult& job : result.jobs) {
     same += job.completion_time() == expected.at("jct_s").at(job.id).as_number();

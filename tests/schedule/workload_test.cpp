@@ -46,7 +46,7 @@ TEST(Workload, OwnFormatRunsUnderEveryPolicy) {
     const auto policy = entry.make();
     const SimulationResult result =
         simulate(workload.cluster, workload.jobs, *policy, workload.options);
-    const Summary summary = summarise(result);
+    const Summary summary = summarize(result);
     EXPECT_GT(summary.average, 0) << entry.name;
     EXPECT_GE(summary.p99, summary.median);
   }
@@ -146,7 +146,7 @@ TEST(Workload, GavelUsesFastDevicesWell) {
   const Workload workload = gavel_workload(60, 1);
   const auto average = [&](const char* name) {
     const auto policy = make_policy(name);
-    return summarise(simulate(workload.cluster, workload.jobs, *policy, workload.options)).average;
+    return summarize(simulate(workload.cluster, workload.jobs, *policy, workload.options)).average;
   };
   EXPECT_LT(average("gavel-las"), average("gang-fifo"));
 }

@@ -12,8 +12,8 @@ function found(outputs: OutputTensor[]): Found[] {
   return data('labels').map((label, i) => ({ label: String(label), score: scores[i], box: boxes.slice(4 * i, 4 * i + 4) }));
 }
 
-// The same label, the same colour.
-function colour(label: string): string {
+// The same label, the same color.
+function color(label: string): string {
   let hash = 0;
   for (const letter of label) hash = (hash * 31 + letter.charCodeAt(0)) % 360;
   return `hsl(${hash} 85% 45%)`;
@@ -29,8 +29,8 @@ function Boxes({ objects, picture }: { objects: Found[]; picture: string }) {
         <svg viewBox={`0 0 ${size[0]} ${size[1]}`} aria-hidden="true">
           {[...objects].reverse().map(({ label, box: [left, top, right, bottom] }) => (
             <g>
-              <rect x={left} y={top} width={right - left} height={bottom - top} stroke={colour(label)} />
-              <text x={left + text / 4} y={top + text} font-size={text} fill={colour(label)} stroke="white" stroke-width={text / 8} paint-order="stroke">{label}</text>
+              <rect x={left} y={top} width={right - left} height={bottom - top} stroke={color(label)} />
+              <text x={left + text / 4} y={top + text} font-size={text} fill={color(label)} stroke="white" stroke-width={text / 8} paint-order="stroke">{label}</text>
             </g>
           ))}
         </svg>

@@ -33,7 +33,7 @@ std::string citation(const models::Paper& paper) {
 }
 
 // Which flags of a network have an effect on this one.
-std::vector<std::string> honoured_options(const models::ModelDef& model) {
+std::vector<std::string> honored_options(const models::ModelDef& model) {
   std::vector<std::string> options;
   if (model.classes != 0) options.emplace_back("classes");
   if (model.smallest_image != 0) options.emplace_back("image");
@@ -50,7 +50,7 @@ Json to_json_models(const Entry& entry) {
   json["classes"] = model.classes == 0 ? Json() : Json(model.classes);
   json["params"] = entry.figures.params.trainable();
   json["macs"] = entry.figures.cost.macs;
-  json["options"] = Json::array_of(honoured_options(model));
+  json["options"] = Json::array_of(honored_options(model));
   json["smallest_image"] = model.smallest_image == 0 ? Json() : Json(model.smallest_image);
   json["paper"] = Json::object({{"authors", model.paper.authors},
                                 {"title", model.paper.title},
@@ -99,7 +99,7 @@ report::Document show_one(const std::string& name) {
   table.add_row({"nodes", report::count_cell(entry.graph.num_nodes())});
   table.add_row({"parameters", report::count_cell(entry.figures.params.trainable())});
   table.add_row({"MACs", report::count_cell(entry.figures.cost.macs)});
-  table.add_row({"options", join(honoured_options(model), ", ")});
+  table.add_row({"options", join(honored_options(model), ", ")});
   if (model.smallest_image != 0) {
     table.add_row({"smallest image", report::count_cell(model.smallest_image)});
   }

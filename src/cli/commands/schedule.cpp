@@ -116,7 +116,7 @@ int simulate_command(const ScheduleOptions& options, std::ostream& out) {
       report::Sensitivity row{.policy = name, .average = {}, .makespan = {}};
       for (const double error : options.errors) {
         workload.options.speed_error = workload.options.work_error = error;
-        const schedule::Summary summary = schedule::summarise(run_policy(workload, name));
+        const schedule::Summary summary = schedule::summarize(run_policy(workload, name));
         row.average.push_back(summary.average);
         row.makespan.push_back(summary.makespan);
       }

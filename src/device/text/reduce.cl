@@ -1,4 +1,4 @@
-// One group of 64 work-items for each row of `count` neighbours: each takes every 64th, then halves of the group are
+// One group of 64 work-items for each row of `count` neighbors: each takes every 64th, then halves of the group are
 // added until one is left. kind 0 is the sum, 1 the mean, 2 the largest, 3 the smallest.
 #define WIDTH 64
 

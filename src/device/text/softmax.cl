@@ -1,4 +1,4 @@
-// One group of 64 work-items for each line of `count` numbers that lie `stride` apart; lines begin at neighbouring
+// One group of 64 work-items for each line of `count` numbers that lie `stride` apart; lines begin at neighboring
 // places of blocks of count x stride.
 #define WIDTH 64
 

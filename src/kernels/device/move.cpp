@@ -12,7 +12,7 @@ constexpr int64_t kMostDims = 4;
 using Ints = std::vector<int64_t>;
 
 // Of each dimension of the result, from the first: where it begins in the input, how far apart its
-// positions are there, how many there are, and how far neighbours lie apart in memory.
+// positions are there, how many there are, and how far neighbors lie apart in memory.
 struct Walk {
   Ints begins;
   Ints steps;

@@ -1,4 +1,4 @@
-// Resize by oneDNN's resampling: linear between the centres of pixels, or nearest where each pixel
+// Resize by oneDNN's resampling: linear between the centers of pixels, or nearest where each pixel
 // becomes a whole number of them.
 #include "ops/vision/resize.h"
 
@@ -17,10 +17,10 @@ using dnnl::resampling_forward;
 bool is_plain_nearest(const NodeView& node, const ops::ResizeSizes& sizes) {
   const std::string coordinates = node.attr_text("coordinate_transformation_mode", "half_pixel");
   const std::string rounding = node.attr_text("nearest_mode", "round_prefer_floor");
-  const bool from_centres = coordinates == "half_pixel" && rounding.starts_with("round");
+  const bool from_centers = coordinates == "half_pixel" && rounding.starts_with("round");
   const bool from_corners = coordinates == "asymmetric" && rounding == "floor";
   const auto is_whole = [](double scale) { return scale >= 1 && scale == std::floor(scale); };
-  return (from_centres || from_corners) &&
+  return (from_centers || from_corners) &&
          std::all_of(sizes.scales.begin(), sizes.scales.end(), is_whole);
 }
 

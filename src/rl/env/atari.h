@@ -1,4 +1,4 @@
-// Atari games as agents see them (Mnih et al. 2015): four frames to a step, grey pictures of 84x84,
+// Atari games as agents see them (Mnih et al. 2015): four frames to a step, gray pictures of 84x84,
 // the last four of them together.
 #pragma once
 
@@ -21,7 +21,7 @@ class Console {
   virtual double act(int32_t action) = 0;
   virtual bool game_over() const = 0;
   virtual int64_t lives() const = 0;
-  // Grey, row by row; valid until the next call.
+  // Gray, row by row; valid until the next call.
   virtual std::span<const uint8_t> screen() const = 0;
   virtual int64_t height() const = 0;
   virtual int64_t width() const = 0;

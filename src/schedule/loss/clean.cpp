@@ -15,7 +15,7 @@ bool is_outlier(std::span<const double> loss, size_t i) {
          (!after.empty() && loss[i] < *std::min_element(after.begin(), after.end()));
 }
 
-double mean_of_neighbours(std::span<const double> loss, size_t i) {
+double mean_of_neighbors(std::span<const double> loss, size_t i) {
   if (i == 0) return loss[1];
   if (i + 1 == loss.size()) return loss[i - 1];
   return (loss[i - 1] + loss[i + 1]) / 2;
@@ -30,7 +30,7 @@ CleanLoss clean_losses(std::span<const double> loss) {
   for (size_t i = 0; i < loss.size(); ++i) {
     if (!is_outlier(loss, i)) continue;
     clean.outliers.push_back(i);
-    clean.loss[i] = mean_of_neighbours(loss, i);
+    clean.loss[i] = mean_of_neighbors(loss, i);
   }
   for (double& value : clean.loss) value /= clean.scale;
   return clean;

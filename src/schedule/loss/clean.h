@@ -13,7 +13,7 @@ struct CleanLoss {
 };
 
 // A point above the largest of the 5 before it or below the smallest of the 5 after it is an
-// outlier and becomes the mean of its neighbours.
+// outlier and becomes the mean of its neighbors.
 CleanLoss clean_losses(std::span<const double> loss);
 
 // Weights of residuals: points are cut into three equal segments, each of which counts 4 times as

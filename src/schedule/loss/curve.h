@@ -37,7 +37,7 @@ Curve curve_from_csv(std::string_view text, const std::string& origin);
 // are averaged to about `most_points` points, as the rate allows. Throws Error.
 Curve read_curve(const std::filesystem::path& path, size_t most_points = 400);
 
-// Means over groups of neighbouring points, so that no more than `most` are left; a group does not
+// Means over groups of neighboring points, so that no more than `most` are left; a group does not
 // reach over a change of the rate.
 Curve averaged(const Curve& curve, size_t most);
 

@@ -33,7 +33,7 @@ struct LossFit {
   double at(double k) const { return loss_at(model, beta, k); }
 };
 
-// Minimises the sum of squared residuals times squared weights from several starts; an empty
+// Minimizes the sum of squared residuals times squared weights from several starts; an empty
 // `weights` is 1 for all. At least 3 points. Deterministic.
 LossFit fit_loss(LossModel model, std::span<const double> k, std::span<const double> loss,
                  std::span<const double> weights);

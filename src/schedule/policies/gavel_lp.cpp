@@ -26,8 +26,8 @@ struct Entries {
   }
 };
 
-// Maximises z such that every job's throughput is at least need * z.
-GavelShares maximise(const GavelProblem& problem, const std::vector<double>& need) {
+// Maximizes z such that every job's throughput is at least need * z.
+GavelShares maximize(const GavelProblem& problem, const std::vector<double>& need) {
   const size_t jobs = problem.throughput.size();
   const size_t types = problem.devices.size();
   const std::unique_ptr<glp_prob, DeleteProblem> lp(glp_create_prob());
@@ -99,11 +99,11 @@ std::vector<double> proportional_throughput(const GavelProblem& problem) {
 GavelShares max_min_fairness(const GavelProblem& problem, const std::vector<double>& weights) {
   std::vector<double> need = proportional_throughput(problem);
   for (size_t m = 0; m < need.size(); ++m) need[m] *= weights[m] / problem.scale[m];
-  return maximise(problem, need);
+  return maximize(problem, need);
 }
 
 GavelShares min_makespan(const GavelProblem& problem, const std::vector<double>& steps) {
-  GavelShares shares = maximise(problem, steps);
+  GavelShares shares = maximize(problem, steps);
   shares.objective = 1 / shares.objective;
   return shares;
 }
@@ -118,7 +118,7 @@ GavelShares finish_time_fairness(const GavelProblem& problem, const std::vector<
     for (size_t m = 0; m < need.size(); ++m) {
       need[m] = steps[m] / std::max(1e-9, ratio * alone[m] - elapsed[m]);
     }
-    return maximise(problem, need);
+    return maximize(problem, need);
   };
   double low = 0;
   for (size_t m = 0; m < steps.size(); ++m) low = std::max(low, elapsed[m] / alone[m]);

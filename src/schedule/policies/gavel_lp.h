@@ -22,11 +22,11 @@ struct GavelShares {
 // Throughput of each job if all had an equal part of every type.
 std::vector<double> proportional_throughput(const GavelProblem& problem);
 
-// Least attained service: maximises the least throughput over (weight times that of an equal part).
+// Least attained service: maximizes the least throughput over (weight times that of an equal part).
 GavelShares max_min_fairness(const GavelProblem& problem, const std::vector<double>& weights);
-// Minimises the time until all steps are done; that time is the objective.
+// Minimizes the time until all steps are done; that time is the objective.
 GavelShares min_makespan(const GavelProblem& problem, const std::vector<double>& steps);
-// Finish-time fairness (Themis): minimises the largest (elapsed + steps / throughput) over the
+// Finish-time fairness (Themis): minimizes the largest (elapsed + steps / throughput) over the
 // same with an equal part from the beginning, `alone`.
 GavelShares finish_time_fairness(const GavelProblem& problem, const std::vector<double>& steps,
                                  const std::vector<double>& elapsed,

@@ -71,12 +71,12 @@ std::string name_of(std::vector<int32_t> placement) {
 
 // The entries around `x`, and how far it lies between them; the last or first beyond them.
 template <typename Map>
-struct Neighbours {
+struct Neighbors {
   typename Map::const_iterator low, high;
   double share = 0;
 };
 template <typename Map>
-Neighbours<Map> around(const Map& map, double x) {
+Neighbors<Map> around(const Map& map, double x) {
   auto high = map.begin();
   while (high != map.end() && static_cast<double>(high->first) < x) ++high;
   if (high == map.end()) --high;
@@ -90,7 +90,7 @@ Neighbours<Map> around(const Map& map, double x) {
 // `value` of the entries around x, between them linear.
 template <typename Map, typename Value>
 StepSeconds between(const Map& map, double x, const Value& value) {
-  const Neighbours<Map> found = around(map, x);
+  const Neighbors<Map> found = around(map, x);
   const StepSeconds low = value(found.low->second);
   if (found.low == found.high) return low;
   const StepSeconds high = value(found.high->second);

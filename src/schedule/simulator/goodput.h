@@ -14,7 +14,7 @@
 
 namespace trainyard::schedule {
 
-// Seconds of a step and of its synchronisation.
+// Seconds of a step and of its synchronization.
 using StepSeconds = std::pair<double, double>;
 
 // Measured steps by images per worker, for the placements that were measured and, where one was
@@ -88,7 +88,7 @@ class GoodputProgress : public Progress {
  private:
   struct Split {
     int64_t local = 1;    // images per worker and pass
-    int64_t further = 0;  // passes before a synchronisation, beyond the first
+    int64_t further = 0;  // passes before a synchronization, beyond the first
   };
   Split split(int64_t workers, bool always_accumulate) const;
   size_t completion_epoch() const;

@@ -32,7 +32,7 @@ struct Filter {
 
 using DepthwiseRows = const float* [3];
 
-// Neighbouring outputs whose windows lie inside the rows. Pixels are template arguments for the
+// Neighboring outputs whose windows lie inside the rows. Pixels are template arguments for the
 // reason given in panel_gemm.cpp.
 template <int kStride, int... kPixel>
 inline void convolve_pixels_depthwise(const DepthwiseRows& rows, int64_t x, const Filter& filter,

@@ -13,7 +13,7 @@
 namespace trainyard::kernels::native {
 namespace {
 
-// A few neighbouring outputs of one row for one panel.
+// A few neighboring outputs of one row for one panel.
 struct Pixels {
   const float* rows;  // [in_channels * kernel][row_floats], starting at the first pixel's window
   int64_t row_floats;

@@ -128,7 +128,7 @@ class QuantizeBytes final : public Kernel {
         [&](int64_t i) { return x[i] / scale_; });
   }
 
-  // Blocks of channels become neighbours.
+  // Blocks of channels become neighbors.
   void interleave_planes(const float* x, int64_t count, uint8_t* y) const {
     if (x_.block > 1) {
       for (int64_t c = 0; c < image_.channels; c += x_.block, x += x_.plane_elements()) {

@@ -18,7 +18,7 @@ int64_t ByteConv::weight_at(int64_t channel, int64_t tap, int64_t k) const {
   return (channel * inner + c) * shape_.taps() + at;
 }
 
-// Can two neighbouring products of any bytes with these weights be added in 16 bits?
+// Can two neighboring products of any bytes with these weights be added in 16 bits?
 bool ByteConv::pairs_fit(const ByteConvNumbers& numbers) const {
   constexpr int kByte = std::numeric_limits<uint8_t>::max();
   constexpr int kMost = std::numeric_limits<int16_t>::max();

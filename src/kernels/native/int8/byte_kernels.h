@@ -98,7 +98,7 @@ struct ByteKernels {
   int64_t vectors;  // at most in a block
   int64_t pixels;   // at most in a tile
   // By vectors and pixels, less one. Products of eight bits, added in fours. With `exact_pairs`
-  // false, two neighbouring products must fit 16 bits.
+  // false, two neighboring products must fit 16 bits.
   ConvTileFunction conv[kMostTileVectors][kMostTilePixels];
   bool exact_pairs;
   // The same by weights that were widened to 16 bits; null where not needed.

@@ -60,7 +60,7 @@ class ByteReorder final : public Kernel {
   int64_t images_ = 1;
   int64_t channels_ = 1;
   int64_t pixels_ = 1;
-  bool gathers_ = false;  // channels become neighbours
+  bool gathers_ = false;  // channels become neighbors
   bool spreads_ = false;
 };
 

@@ -44,9 +44,9 @@ class BatchNormTraining final : public ExchangeKernel {
         },
         [&](int64_t image, int64_t plane, const Factors& factors) {
           if (adds) {
-            normalise<true>(args, image, plane, factors);
+            normalize<true>(args, image, plane, factors);
           } else {
-            normalise<false>(args, image, plane, factors);
+            normalize<false>(args, image, plane, factors);
           }
         }};
     run_channel_sums<Factors>(x_, args.scratch, exchange(args), steps);
@@ -132,7 +132,7 @@ class BatchNormTraining final : public ExchangeKernel {
   }
 
   template <bool kAdds>
-  void normalise(const ExchangeArgs& args, int64_t image, int64_t plane,
+  void normalize(const ExchangeArgs& args, int64_t image, int64_t plane,
                  const Factors& factors) const {
     const int64_t at = plane * x_.plane_elements();
     const float* x = args.inputs[0].as<float>() + image * x_.image_stride + at;

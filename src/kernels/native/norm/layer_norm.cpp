@@ -15,7 +15,7 @@ struct NormRows {
   int64_t rows = 1;
   int64_t columns = 1;
   float epsilon = 1e-5F;
-  bool centred = true;  // as opposed to RMSNormalization
+  bool centered = true;  // as opposed to RMSNormalization
 };
 
 NormRows norm_rows(const NodeView& node) {
@@ -24,7 +24,7 @@ NormRows norm_rows(const NodeView& node) {
   return {.rows = x.num_elements(0, axis),
           .columns = x.num_elements(axis, x.rank()),
           .epsilon = node.attr_float("epsilon", 1e-5F),
-          .centred = node.op() == "LayerNormalization"};
+          .centered = node.op() == "LayerNormalization"};
 }
 
 std::string_view refuses_layer_norm(const NodeView& node) {
@@ -86,7 +86,7 @@ class LayerNormKernel final : public Kernel {
     // Two passes over a row that is in the cache after the first: the variance from differences
     // does not cancel as E[x^2] - E[x]^2 does.
     const float mean =
-        norm_.centred ? sum_row(x, count, [](__m256 v) { return v; }) / columns : 0.0F;
+        norm_.centered ? sum_row(x, count, [](__m256 v) { return v; }) / columns : 0.0F;
     const __m256 means = _mm256_set1_ps(mean);
     const float variance = sum_row(x, count,
                                    [&](__m256 v) {

@@ -38,7 +38,7 @@ class LrnGrad final : public Kernel {
   }
 
  private:
-  // Of one plane of a strip: what its channels send to their neighbours, and dy * s^(-3/4).
+  // Of one plane of a strip: what its channels send to their neighbors, and dy * s^(-3/4).
   struct Line {
     __m256 through[kStrip];
     __m256 direct[kStrip];

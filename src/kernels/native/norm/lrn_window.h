@@ -39,7 +39,7 @@ inline __m256 earlier(__m256 low, __m256 high) {
   return _mm256_castsi256_ps(_mm256_alignr_epi8(b, a, 16 - 4 * kBy));
 }
 
-// For each channel of `own` the sum over it and its two neighbours on either side.
+// For each channel of `own` the sum over it and its two neighbors on either side.
 inline __m256 sum_of_five(__m256 before, __m256 own, __m256 after) {
   const __m256 near = _mm256_add_ps(earlier<1>(before, own), later<1>(own, after));
   const __m256 far = _mm256_add_ps(earlier<2>(before, own), later<2>(own, after));

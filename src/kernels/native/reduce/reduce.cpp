@@ -1,4 +1,4 @@
-// Reductions of neighbouring dimensions: sums, means, extremes and sums of squares of f32.
+// Reductions of neighboring dimensions: sums, means, extremes and sums of squares of f32.
 #include "ops/math/reduce.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ std::string_view refuses_reduce(const NodeView& node) {
   if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   if (node.input_shape(0).num_elements() == 0) return "the input is empty";
   if (!extents_of(node))
-    return "only neighbouring dimensions, known before the run, are implemented";
+    return "only neighboring dimensions, known before the run, are implemented";
   return "";
 }
 
@@ -95,7 +95,7 @@ double reduce_row(const float* x, int64_t count) {
   return total;
 }
 
-// Up to kLanes neighbouring columns of `count` rows.
+// Up to kLanes neighboring columns of `count` rows.
 template <typename Op>
 void reduce_columns(const float* x, int64_t count, int64_t stride, int64_t columns, double scale,
                     float* y) {

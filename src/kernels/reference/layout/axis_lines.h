@@ -11,7 +11,7 @@ namespace trainyard::kernels::reference {
 struct AxisLines {
   int64_t count;   // lines
   int64_t length;  // elements of a line
-  int64_t step;    // distance between neighbours of a line
+  int64_t step;    // distance between neighbors of a line
 
   AxisLines(const Shape& shape, int64_t axis)
       : count(shape.num_elements(0, axis) * shape.num_elements(axis + 1, shape.rank())),

@@ -95,9 +95,9 @@ class BatchNormTraining final : public ExchangeKernel {
       const double factor = in(1, c) / std::sqrt(batch.variance + epsilon_);
       const bool adds = input_or_none(args, 5).data != nullptr;
       for_each_in_channel(shape, c, [&](int64_t i) {
-        const double normalised = (in(0, i) - batch.mean) * factor + in(2, c);
+        const double normalized = (in(0, i) - batch.mean) * factor + in(2, c);
         args.outputs[0].as<T>()[i] =
-            static_cast<T>(activation_(normalised + (adds ? in(5, i) : 0.0)));
+            static_cast<T>(activation_(normalized + (adds ? in(5, i) : 0.0)));
       });
       const auto running = [&](size_t i, double now) {
         return in(i, c) * momentum_ + now * (1.0 - momentum_);
@@ -144,21 +144,21 @@ class BatchNormGrad final : public ExchangeKernel {
     const auto in = [&](size_t i, int64_t at) {
       return static_cast<double>(args.inputs[i].as<T>()[at]);
     };
-    const auto normalised = [&](int64_t c, int64_t i) {
+    const auto normalized = [&](int64_t c, int64_t i) {
       return (in(0, i) - in(2, c)) / std::sqrt(in(3, c) + epsilon_);
     };
     const auto dz = [&](int64_t c, int64_t i) {
       const double dy = in(4, i) + (input_or_none(args, 7).data != nullptr ? in(7, i) : 0.0);
       const bool has_y = input_or_none(args, 6).data != nullptr;
       if (!has_y && input_or_none(args, 5).data == nullptr) return dy;
-      const double y = has_y ? in(6, i) : normalised(c, i) * in(1, c) + in(5, c);
+      const double y = has_y ? in(6, i) : normalized(c, i) * in(1, c) + in(5, c);
       return low_ < y && y < high_ ? dy : 0.0;
     };
     const std::span<const double> sums =
         sums_.run(args, [&](int64_t c, double& dscale, double& dbias) {
           dscale = dbias = 0;
           for_each_in_channel(shape, c, [&](int64_t i) {
-            dscale += dz(c, i) * normalised(c, i);
+            dscale += dz(c, i) * normalized(c, i);
             dbias += dz(c, i);
           });
         });
@@ -172,7 +172,7 @@ class BatchNormGrad final : public ExchangeKernel {
       for_each_in_channel(shape, c, [&](int64_t i) {
         const double passed = dz(c, i);
         const double through_statistics =
-            fixed_statistics_ ? 0 : dbias / count + normalised(c, i) * dscale / count;
+            fixed_statistics_ ? 0 : dbias / count + normalized(c, i) * dscale / count;
         args.outputs[0].as<T>()[i] = static_cast<T>(factor * (passed - through_statistics));
         if (residual != nullptr) residual[i] = static_cast<T>(passed);
       });

@@ -1,4 +1,4 @@
-// LRN: normalisation across neighbouring channels.
+// LRN: normalization across neighboring channels.
 #include <algorithm>
 #include <cmath>
 

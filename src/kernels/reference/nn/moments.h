@@ -1,4 +1,4 @@
-// Mean and variance, as every normalisation takes them.
+// Mean and variance, as every normalization takes them.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ constexpr bool fits_32_bits(int64_t sum) {
   return sum >= std::numeric_limits<int32_t>::min() && sum <= std::numeric_limits<int32_t>::max();
 }
 
-// Adds products two by two as vpmaddubsw meets them: neighbours among the channels of one position.
+// Adds products two by two as vpmaddubsw meets them: neighbors among the channels of one position.
 void count_pairs(const WindowWalk& walk, const Shape& x, const Shape& w, int64_t groups,
                  const uint8_t* xs, const int8_t* ws) {
   const int64_t depth = w[1];

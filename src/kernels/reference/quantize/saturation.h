@@ -5,7 +5,7 @@
 
 namespace trainyard::kernels::reference {
 
-// Since the thread began. A pair is two neighbouring products of one output, u8 by i8, which
+// Since the thread began. A pair is two neighboring products of one output, u8 by i8, which
 // vpmaddubsw adds in 16 bits; a sum is all of one output with its bias, which kernels keep in 32.
 struct SaturationCount {
   int64_t pairs = 0;

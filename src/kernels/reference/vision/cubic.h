@@ -5,7 +5,7 @@
 
 namespace trainyard::kernels::reference {
 
-// Weights of the four neighbours at distances 1 + t, t, 1 - t and 2 - t; 0 <= t < 1.
+// Weights of the four neighbors at distances 1 + t, t, 1 - t and 2 - t; 0 <= t < 1.
 inline std::array<double, 4> cubic_weights(double t, double a) {
   const auto near = [a](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
   const auto far = [a](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };

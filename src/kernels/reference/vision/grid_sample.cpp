@@ -49,7 +49,7 @@ class GridSample final : public Kernel {
     }
   }
 
-  // [-1, 1] covers the centres of the corner pixels or their outer edges.
+  // [-1, 1] covers the centers of the corner pixels or their outer edges.
   double from_unit(double unit, int64_t size) const {
     const auto length = static_cast<double>(size);
     return align_corners_ ? (unit + 1) / 2 * (length - 1) : ((unit + 1) * length - 1) / 2;
@@ -95,7 +95,7 @@ class GridSample final : public Kernel {
     return sum;
   }
 
-  // Of the four neighbours in one direction, t being the distance from the second.
+  // Of the four neighbors in one direction, t being the distance from the second.
   std::array<double, 4> weights(double t) const {
     if (mode_ == "bilinear") return {0, 1 - t, t, 0};
     return cubic_weights(t, kCubicA);

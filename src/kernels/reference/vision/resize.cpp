@@ -84,7 +84,7 @@ class Resize final : public Kernel {
     if (coordinates_ == "asymmetric") return i / sizes_.scales[d];
     if (coordinates_ == "tf_half_pixel_for_nn") return (i + 0.5) / sizes_.scales[d];
     if (coordinates_ == "half_pixel_symmetric") {
-      // Centred, although the output is a part of a pixel shorter than the scaled input.
+      // Centered, although the output is a part of a pixel shorter than the scaled input.
       const auto out = static_cast<double>(sizes_.output[static_cast<int64_t>(d)]);
       const double size = last + 1;
       return size / 2 * (1 - out / (sizes_.scales[d] * size)) + half_pixel;
