@@ -134,7 +134,7 @@ class Converter:
         grow = self.constant("grow", np.array([3, 2], np.int64))
         locations = self.convert(LOCATIONS)
         place = self.node("Mul", [self.node("Gather", [locations, flip], "place", axis=2), self.constant("tenth", np.float32(0.1))], "place/scaled")
-        place = self.node("Add", [self.node("Mul", [place, size], "place/sized"), center], "centre")
+        place = self.node("Add", [self.node("Mul", [place, size], "place/sized"), center], "center")
         side = self.node("Mul", [self.node("Gather", [locations, grow], "side", axis=2), self.constant("fifth", np.float32(0.2))], "side/scaled")
         side = self.node("Mul", [self.node("Exp", [side], "side/exp"), size], "side/sized")
         half = self.node("Mul", [side, self.constant("half", np.float32(0.5))], "half_size")

@@ -108,7 +108,7 @@ DecodedBoxes add_decoder(ops::Builder& builder, ValueId locations, ValueId score
       {nodes.add("Mul", {moves, nodes.number("center_variance", kCenterVariance)}, "moves.scaled"),
        sizes},
       "moves.sized");
-  const ValueId center = nodes.add("Add", {moved, centers}, "centre");
+  const ValueId center = nodes.add("Add", {moved, centers}, "center");
   const ValueId grown = nodes.add(
       "Exp",
       {nodes.add("Mul", {growth, nodes.number("size_variance", kSizeVariance)}, "growth.scaled")},

@@ -31,38 +31,38 @@ class Distillation {
     // One normalization for all, whatever part they see.
     config_.training.augment = data::Augmentations(config.training.augment, *all).text();
     const auto count =
-        static_cast<int64_t>(std::llround(config.labelled * static_cast<double>(all->size())));
+        static_cast<int64_t>(std::llround(config.labeled * static_cast<double>(all->size())));
     std::vector<int64_t> known =
         data::choose_evenly(*all, count, static_cast<uint64_t>(config.training.data_seed));
     std::vector<int64_t> rest;
     for (int64_t i = 0; i < all->size(); ++i) {
       if (!std::binary_search(known.begin(), known.end(), i)) rest.push_back(i);
     }
-    TY_REQUIRE(!rest.empty(), "labelled is {}, which leaves no picture without a label",
-               config.labelled);
-    labelled_ = data::select_samples(
-        all, std::move(known), fmt::format("{} labelled pictures of {}", count, all->source()));
+    TY_REQUIRE(!rest.empty(), "labeled is {}, which leaves no picture without a label",
+               config.labeled);
+    labeled_ = data::select_samples(all, std::move(known),
+                                    fmt::format("{} labeled pictures of {}", count, all->source()));
     pool_ = data::select_samples(
         all, std::move(rest),
-        fmt::format("{} unlabelled pictures of {}", all->size() - count, all->source()));
+        fmt::format("{} unlabeled pictures of {}", all->size() - count, all->source()));
     // What cannot be is said before anything is trained.
-    train::build_training_network(config_.training, *labelled_, config_.training.batch);
+    train::build_training_network(config_.training, *labeled_, config_.training.batch);
     TY_REQUIRE(count >= config.training.batch,
-               "{} labelled pictures do not fill a batch of {}; raise --labelled or lower --batch",
+               "{} labeled pictures do not fill a batch of {}; raise --labeled or lower --batch",
                count, config.training.batch);
     if (has_given_teacher()) {
       network::load({.model = network::model_file(teacher_name())});
     } else {
       train::TrainConfig teacher = config_.training;
       teacher.model = teacher_name();
-      train::build_training_network(teacher, *labelled_, teacher.batch);
+      train::build_training_network(teacher, *labeled_, teacher.batch);
     }
   }
 
   void require_choices(const std::vector<int64_t>& ks, const std::vector<int64_t>& ps) const {
     for (const int64_t k : ks) {
       TY_REQUIRE(1 <= k && k <= pool_->size(),
-                 "K is {}, but there are {} unlabelled pictures to choose from", k, pool_->size());
+                 "K is {}, but there are {} unlabeled pictures to choose from", k, pool_->size());
     }
     for (const int64_t p : ps) {
       TY_REQUIRE(1 <= p && p <= pool_->num_classes(), "P is {}, expected 1 to the {} classes", p,
@@ -71,8 +71,8 @@ class Distillation {
   }
 
   DistillResult run(const std::vector<int64_t>& ks, const std::vector<int64_t>& ps) {
-    DistillResult result{.labelled = labelled_->size(),
-                         .unlabelled = pool_->size(),
+    DistillResult result{.labeled = labeled_->size(),
+                         .unlabeled = pool_->size(),
                          .class_names = pool_->class_names(),
                          .pool = pool_};
     // Students follow the teacher, which all of them need; each training that is in `folder`
@@ -80,7 +80,7 @@ class Distillation {
     result.teacher_top1 = train_teacher();
     // A teacher of the same network has learned just that.
     result.supervised_top1 = teacher_is_student() ? result.teacher_top1
-                                                  : train_once(config_.training, *labelled_, *test_,
+                                                  : train_once(config_.training, *labeled_, *test_,
                                                                folder_, "supervised", hooks_)
                                                         .points.back()
                                                         .accuracy;
@@ -123,9 +123,7 @@ class Distillation {
     train::TrainConfig config = config_.training;
     config.model = teacher_name();
     if (config_.teacher_epochs > 0) config.epochs = config_.teacher_epochs;
-    return train_once(config, *labelled_, *test_, folder_, "teacher", hooks_)
-        .points.back()
-        .accuracy;
+    return train_once(config, *labeled_, *test_, folder_, "teacher", hooks_).points.back().accuracy;
   }
 
   ScoreTable scores_of_teacher(const data::Dataset& set, double temperature) const {
@@ -199,7 +197,7 @@ class Distillation {
     config.learning_rate =
         config_.finetune_rate > 0 ? config_.finetune_rate : config.learning_rate / 10;
     const LogPoint last =
-        train_once(config, *labelled_, *test_, folder_, name + "-finetuned", hooks_).points.back();
+        train_once(config, *labeled_, *test_, folder_, name + "-finetuned", hooks_).points.back();
     cell.pretrained_top1 = first.accuracy;
     cell.top1 = last.accuracy;
     cell.seconds = first.seconds + last.seconds;
@@ -210,7 +208,7 @@ class Distillation {
   fs::path folder_;
   const StudyHooks& hooks_;
   std::unique_ptr<data::Dataset> test_;
-  std::shared_ptr<const data::Dataset> labelled_;
+  std::shared_ptr<const data::Dataset> labeled_;
   std::shared_ptr<const data::Dataset> pool_;
   std::shared_ptr<const ScoreTable> ranking_;
   std::shared_ptr<const ScoreTable> soft_;
@@ -220,16 +218,16 @@ class Distillation {
 
 Settings distill_settings(DistillConfig& config) {
   Settings settings;
-  settings.add("labelled", &config.labelled,
+  settings.add("labeled", &config.labeled,
                "share of the training pictures whose labels are known (0 to 1)");
   settings.add("teacher", &config.teacher,
-               "the teacher: a network to train on the labelled pictures, or a run directory or "
+               "the teacher: a network to train on the labeled pictures, or a run directory or "
                "ONNX file that is one already; empty: the student's network");
   settings.add("teacher_epochs", &config.teacher_epochs, "of the teacher; 0: --epochs");
   settings.add("pretrain_steps", &config.pretrain_steps,
                "updates of a student on the chosen pictures, rounded to whole epochs");
   settings.add("finetune_rate", &config.finetune_rate,
-               "learning rate on the labelled pictures afterwards; 0: a tenth of --learning-rate");
+               "learning rate on the labeled pictures afterwards; 0: a tenth of --learning-rate");
   settings.add("targets", &config.targets,
                "what students learn of a chosen picture: hard (the class it was chosen for) or "
                "soft (the teacher's probabilities)");
@@ -240,8 +238,8 @@ Settings distill_settings(DistillConfig& config) {
 
 void check(const DistillConfig& config) {
   train::check(config.training);
-  TY_REQUIRE(0 < config.labelled && config.labelled < 1,
-             "labelled is {}, expected more than 0 and less than 1 (0.02 is 2 %)", config.labelled);
+  TY_REQUIRE(0 < config.labeled && config.labeled < 1,
+             "labeled is {}, expected more than 0 and less than 1 (0.02 is 2 %)", config.labeled);
   TY_REQUIRE(config.teacher_epochs >= 0, "teacher_epochs is {}, expected 0 or more",
              config.teacher_epochs);
   TY_REQUIRE(config.pretrain_steps >= 1, "pretrain_steps is {}, expected 1 or more",

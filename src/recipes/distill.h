@@ -1,6 +1,6 @@
 // Teacher and student with few labels (Yalniz et al., Billion-scale semi-supervised learning,
-// 2019): a teacher learns from the labelled pictures and scores the others; students are trained
-// first on what it chose, then on the labelled ones.
+// 2019): a teacher learns from the labeled pictures and scores the others; students are trained
+// first on what it chose, then on the labeled ones.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct DistillConfig {
   // The student, its data, batch, rate, schedule and epochs; the teacher's are the same but for
   // what stands below.
   train::TrainConfig training = {};
-  double labelled = 0.02;        // share of the training set whose labels are known
+  double labeled = 0.02;         // share of the training set whose labels are known
   std::string teacher = {};      // a network to train, or a run directory; empty: the student's
   int64_t teacher_epochs = 0;    // 0: the student's
   int64_t pretrain_steps = 500;  // updates on the chosen pictures, rounded to whole epochs
@@ -46,11 +46,11 @@ struct DistillCell {
 };
 
 struct DistillResult {
-  int64_t labelled = 0;
-  int64_t unlabelled = 0;
+  int64_t labeled = 0;
+  int64_t unlabeled = 0;
   double teacher_top1 = 0;
-  double teacher_right = 0;    // of the unlabelled pictures
-  double supervised_top1 = 0;  // the student on the labelled pictures alone
+  double teacher_right = 0;    // of the unlabeled pictures
+  double supervised_top1 = 0;  // the student on the labeled pictures alone
   std::vector<DistillCell> cells = {};
   std::vector<std::string> class_names = {};
   // What cells' samples are indexes of.

@@ -54,7 +54,7 @@ class ChosenSet final : public data::Dataset {
 
 std::vector<Choice> choose_pictures(const ScoreTable& scores, int64_t k, int64_t p) {
   const int64_t images = scores.images();
-  TY_REQUIRE(1 <= k && k <= images, "K is {}, but there are {} unlabelled pictures to choose from",
+  TY_REQUIRE(1 <= k && k <= images, "K is {}, but there are {} unlabeled pictures to choose from",
              k, images);
   TY_REQUIRE(1 <= p && p <= scores.classes, "P is {}, expected 1 to the {} classes", p,
              scores.classes);

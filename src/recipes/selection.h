@@ -1,4 +1,4 @@
-// Which unlabelled pictures a teacher chooses for its students (Yalniz et al., 2019).
+// Which unlabeled pictures a teacher chooses for its students (Yalniz et al., 2019).
 #pragma once
 
 #include <cstdint>

@@ -169,12 +169,12 @@ Table chart_table(const Chart& chart) {
   const bool by_x = chart.kind == ChartKind::kLine || chart.kind == ChartKind::kScatter ||
                     chart.kind == ChartKind::kBar || chart.kind == ChartKind::kStackedBar;
   // Labels belong to points, and a wide table has no cell for them.
-  const bool labelled =
+  const bool labeled =
       std::any_of(chart.series.begin(), chart.series.end(), [](const Series& series) {
         return std::any_of(series.points.begin(), series.points.end(),
                            [](const ChartPoint& point) { return !point.label.empty(); });
       });
-  return by_x && !labelled && is_function(chart) ? wide_table(chart) : long_table(chart);
+  return by_x && !labeled && is_function(chart) ? wide_table(chart) : long_table(chart);
 }
 
 Json chart_json(const Chart& chart) {

@@ -53,7 +53,7 @@ Json row_json(const predict::Row& row, bool priced) {
   json["comm"] = row.comm_model.empty() ? Json() : Json(row.comm_model);
   json["algorithm_bandwidth_gbps"] = row.algorithm_bandwidth / 1e9;
   json["bus_bandwidth_gbps"] = row.bus_bandwidth / 1e9;
-  json["link_utilisation"] = row.utilization;
+  json["link_utilization"] = row.utilization;
   json["limit"] = row.limit;
   return json;
 }

@@ -40,11 +40,11 @@ Json field_json(const LayerField& layer, const std::vector<int64_t>& input) {
   json["whole_input"] = layer.whole_input();
   if (layer.whole_input()) json["size"] = Json::array_of(input);
   if (layer.extents.empty()) return json;
-  for (const char* key : {"size", "jump", "centre", "first", "last"}) json[key] = Json::array();
+  for (const char* key : {"size", "jump", "center", "first", "last"}) json[key] = Json::array();
   for (const Extent& extent : layer.extents) {
     json["size"].push_back(extent.size());
     json["jump"].push_back(extent.jump);
-    json["centre"].push_back(extent.center());
+    json["center"].push_back(extent.center());
     json["first"].push_back(extent.first);
     json["last"].push_back(extent.last);
   }
@@ -89,7 +89,7 @@ Document receptive_field_document(const analysis::FieldTable& table) {
               {"op", Align::kLeft},
               {"size"},
               {"jump"},
-              {"center", Align::kRight, 0, "centre"}});
+              {"center", Align::kRight, 0, "center"}});
   Document document;
   document.data = Json::object({{"model", table.model}, {"input", Json::array_of(table.input)}});
   Json& layers = document.data["layers"] = Json::array();

@@ -56,7 +56,7 @@ Run read_run(const std::filesystem::path& directory) {
       run.steps.push_back(std::move(line));
     }
   }
-  const std::filesystem::path utilization = directory / "utilisation.jsonl";
+  const std::filesystem::path utilization = directory / "utilization.jsonl";
   if (std::filesystem::exists(utilization)) run.samples = runs::read_metrics(utilization);
   const std::filesystem::path classes = directory / "classes.txt";
   if (std::filesystem::exists(classes)) {
@@ -293,7 +293,7 @@ Document runs_document(std::span<const std::filesystem::path> directories,
   document.blocks.emplace_back(
       Provenance{.command = {}, .configuration = runs[0].config, .machine = runs[0].machine});
   document.data =
-      Json::object({{"runs", std::move(list)}, {"utilisation", std::move(utilization)}});
+      Json::object({{"runs", std::move(list)}, {"utilization", std::move(utilization)}});
   return document;
 }
 

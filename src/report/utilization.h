@@ -1,4 +1,4 @@
-// What a run kept busy, of utilisation.jsonl.
+// What a run kept busy, of utilization.jsonl.
 #pragma once
 
 #include <filesystem>

@@ -47,7 +47,7 @@ class RunDirectory {
   std::filesystem::path config() const { return path_ / "config.yaml"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   // Samples of what machine and process were busy with; as metrics.jsonl, but by the clock.
-  std::filesystem::path utilization() const { return path_ / "utilisation.jsonl"; }
+  std::filesystem::path utilization() const { return path_ / "utilization.jsonl"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
 
  private:

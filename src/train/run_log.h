@@ -47,7 +47,7 @@ class RunLog {
   double seconds() const { return seconds_before_ + watch_.seconds(); }
 
   // On the rank that leads.
-  // A line of metrics.jsonl; what was sampled since the last goes to utilisation.jsonl.
+  // A line of metrics.jsonl; what was sampled since the last goes to utilization.jsonl.
   void write_line(const Json& line);
   runs::MetricsWriter& metrics() { return *metrics_; }
   runs::EventWriter& events() { return *events_; }

@@ -146,7 +146,7 @@ TEST_F(Studies, TransferTrainsEachModeOnceAndResumes) {
 TEST_F(Studies, DistillationChoosesKPicturesOfEachClass) {
   const std::vector<std::string> words = {"distill",   "--model",    "lenet5",
                                           "--teacher", "lenet5",     "--data",
-                                          kStudyData,  "--labelled", "0.5",
+                                          kStudyData,  "--labeled",  "0.5",
                                           "--k",       "4,8",        "--p",
                                           "1",         "--epochs",   "1",
                                           "--batch",   "8",          "--pretrain-steps",
@@ -154,8 +154,8 @@ TEST_F(Studies, DistillationChoosesKPicturesOfEachClass) {
                                           "--name",    "taught",     "--threads",
                                           "1",         "--quiet"};
   const Json result = answer(words);
-  EXPECT_EQ(result.at("labelled").as_int(), 48);
-  EXPECT_EQ(result.at("unlabelled").as_int(), 48);
+  EXPECT_EQ(result.at("labeled").as_int(), 48);
+  EXPECT_EQ(result.at("unlabeled").as_int(), 48);
   const auto& cells = result.at("cells").items();
   ASSERT_EQ(cells.size(), 2U);
   EXPECT_EQ(cells[0].at("chosen").as_int(), 4 * 4);

@@ -34,7 +34,7 @@ TEST(Claims, TimeToAccuracy) {
       R"({"settings": {"network": "lenet5", "data": "fashion-mnist", "target": 0.8}, "seeds": [{"result": {"reached": 2, "censored": 0, "mean_s": 9, "mean_epochs": 2, "cv": 0.1, "cv_low": 0.05, "cv_high": null, "epochs_cv": 0, "runs": [
       {"seed": 1, "reached": true, "seconds": 9, "epochs": 2, "best_top1": 0.8}, {"seed": 2, "reached": true, "seconds": 9, "epochs": 2, "best_top1": 0.8}]}}],
     "tried": [{"what": "as in the runs above", "result": {"epochs": [{"images_per_s": 100}]}}, {"what": "batch 512", "result": {"epochs": [{"images_per_s": 150}]}}],
-    "busy": [{"result": {"utilisation": [{"process": 0.9, "machine": 0.95}]}}, {"result": {"utilisation": [{"process": 0.9, "machine": 0.95}]}}]})");
+    "busy": [{"result": {"utilization": [{"process": 0.9, "machine": 0.95}]}}, {"result": {"utilization": [{"process": 0.9, "machine": 0.95}]}}]})");
   check("time-to-accuracy", altered(data, kCommon),
         {{".", "Fastest: batch 512, 150 images/s against 100 with the settings", "says little"},
          {".tried[1].result.epochs[0].images_per_s = 90", "Fastest: as in the runs above, 100",
@@ -45,14 +45,14 @@ TEST(Claims, TimeToAccuracy) {
          {".", "(95 % interval from 5.0 %, with no upper end)", "open"},
          {".seeds[0].result.cv_high = 0.3", "(95 % interval 5.0 % to 30 %)", "no upper end"},
          {".seeds[0].result.epochs_cv = 0.1", "of the epochs 10.0 %. ", "varies more than"},
-         {".busy[0].result.utilisation[0].process = 0.1", "so this says little", ""},
+         {".busy[0].result.utilization[0].process = 0.1", "so this says little", ""},
          {".seeds[0].result |= (.reached = 0 | .censored = 2 | .cv = null | .mean_s = null)",
           "0 of 2 runs reach 80 %. Too few", "on average"}});
 }
 
 TEST(Claims, SemiSupervised) {
   Json data = parsed(
-      R"({"settings": {"student": "lenet5", "data": "fashion-mnist"}, "hard": [{"result": {"labelled": 100, "supervised": {"top1": 0.7}, "teacher": {"top1": 0.7}, "best": {"k": 200, "p": 1, "top1": 0.75},
+      R"({"settings": {"student": "lenet5", "data": "fashion-mnist"}, "hard": [{"result": {"labeled": 100, "supervised": {"top1": 0.7}, "teacher": {"top1": 0.7}, "best": {"k": 200, "p": 1, "top1": 0.75},
       "cells": [{"k": 50, "p": 1, "top1": 0.71, "right": 0.99}, {"k": 200, "p": 1, "top1": 0.75, "right": 0.9}, {"k": 800, "p": 1, "top1": 0.72, "right": 0.7}]}}]})");
   const PictureFolder folder({"study/chosen.png"});
   data = folder.added(data, "hard");

@@ -22,7 +22,7 @@ TEST(Selection, EachClassTakesThePicturesWithTheHighestScores) {
   const std::vector<Choice> two = choose_pictures(small_scores(), 2, 2);
   EXPECT_EQ(two, (std::vector<Choice>{{0, 0, 0.6F}, {1, 0, 0.5F}, {2, 1, 0.7F}, {1, 1, 0.4F}}));
   EXPECT_EQ(choose_pictures(small_scores(), 4, 3).size(), 12U);
-  EXPECT_NE(message_of([] { choose_pictures(small_scores(), 5, 1); }).find("4 unlabelled"),
+  EXPECT_NE(message_of([] { choose_pictures(small_scores(), 5, 1); }).find("4 unlabeled"),
             std::string::npos);
   EXPECT_NE(message_of([] { choose_pictures(small_scores(), 1, 4); }).find("3 classes"),
             std::string::npos);
@@ -35,7 +35,7 @@ DistillConfig small_study() {
   config.training.batch = 10;
   config.training.epochs = 2;
   config.training.threads = 1;
-  config.labelled = 0.1;
+  config.labeled = 0.1;
   config.pretrain_steps = 10;
   return config;
 }
@@ -49,12 +49,12 @@ TEST(Distill, TrainsOnceAndGoesOnFromWhatIsThere) {
   hooks.on_step = [&](const train::StepReport&) { ++steps; };
   hooks.should_stop = [&] { return steps == stop_at; };
   const auto path = folder.path() / "study";
-  // 40 labelled pictures are 4 steps an epoch, so this stops inside the second training or so.
+  // 40 labeled pictures are 4 steps an epoch, so this stops inside the second training or so.
   EXPECT_THROW(distill(config, {10, 40}, {1, 2}, path, hooks), Failure);
   stop_at = -1;
   const DistillResult result = distill(config, {10, 40}, {1, 2}, path, hooks);
-  EXPECT_EQ(result.labelled, 40);
-  EXPECT_EQ(result.unlabelled, 360);
+  EXPECT_EQ(result.labeled, 40);
+  EXPECT_EQ(result.unlabeled, 360);
   EXPECT_EQ(result.teacher_top1, result.supervised_top1);
   ASSERT_EQ(result.cells.size(), 4U);
   for (const DistillCell& cell : result.cells) {
@@ -73,7 +73,7 @@ TEST(Distill, TrainsOnceAndGoesOnFromWhatIsThere) {
   const DistillResult whole = distill(config, {10, 40}, {1, 2}, folder.path() / "whole", hooks);
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(whole.cells[i].top1, result.cells[i].top1) << i;
   DistillConfig other = config;
-  other.labelled = 0.2;
+  other.labeled = 0.2;
   EXPECT_NE(message_of([&] { distill(other, {10}, {1}, path, hooks); }).find("other settings"),
             std::string::npos);
 }
@@ -96,12 +96,11 @@ TEST(Distill, RefusesWhatMakesNoSense) {
     return message_of([&] { distill(config, {k}, {p}, folder.path() / "bad", {}); });
   };
   const auto nothing = [](DistillConfig&) {};
-  EXPECT_NE(problem(nothing, 361).find("360 unlabelled"), std::string::npos);
+  EXPECT_NE(problem(nothing, 361).find("360 unlabeled"), std::string::npos);
   EXPECT_NE(problem(nothing, 10, 5).find("4 classes"), std::string::npos);
-  EXPECT_NE(problem([](auto& c) { c.labelled = 0; }).find("labelled"), std::string::npos);
-  EXPECT_NE(problem([](auto& c) { c.labelled = 0.001; }).find("cannot be taken"),
-            std::string::npos);
-  EXPECT_NE(problem([](auto& c) { c.labelled = 0.005; }).find("without any"), std::string::npos);
+  EXPECT_NE(problem([](auto& c) { c.labeled = 0; }).find("labeled"), std::string::npos);
+  EXPECT_NE(problem([](auto& c) { c.labeled = 0.001; }).find("cannot be taken"), std::string::npos);
+  EXPECT_NE(problem([](auto& c) { c.labeled = 0.005; }).find("without any"), std::string::npos);
   EXPECT_NE(problem([](auto& c) { c.targets = "warm"; }).find("hard or soft"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "bad"));
 }

@@ -92,13 +92,13 @@ Runner setup_distill(Args& args) {
 extern const Command kDistill = {
     .name = "distill",
     .group = "Train",
-    .summary = "Few labels: a teacher chooses unlabelled pictures for a student",
+    .summary = "Few labels: a teacher chooses unlabeled pictures for a student",
     .examples =
-        "  trainyard distill --model lenet5 --data fashion-mnist --labelled 0.01 --k 100,400,1600\n"
+        "  trainyard distill --model lenet5 --data fashion-mnist --labeled 0.01 --k 100,400,1600\n"
         "  trainyard distill --model resnet20-cifar --teacher resnet56-cifar --data cifar10:DIR "
         "\\\n"
-        "      --labelled 0.1 --k 500,1000,2000 --p 1,2 --targets soft --teacher-temperature 2\n"
-        "  trainyard distill --teacher runs/my-teacher --labelled 0.02 --k 500 --json\n",
+        "      --labeled 0.1 --k 500,1000,2000 --p 1,2 --targets soft --teacher-temperature 2\n"
+        "  trainyard distill --teacher runs/my-teacher --labeled 0.02 --k 500 --json\n",
     .setup = setup_distill,
 };
 

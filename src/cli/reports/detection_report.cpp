@@ -73,7 +73,7 @@ report::Table error_table(const detect::ErrorReport& errors,
   report::Table table({{"picture", report::Align::kLeft, 50},
                        {"correct"},
                        {"duplicate"},
-                       {"localisation"},
+                       {"localization"},
                        {"other class"},
                        {"background"},
                        {"missed"}});
@@ -106,7 +106,7 @@ report::Chart curves(const detect::VocResult& voc, const std::vector<std::string
 Json kinds_json(const detect::ErrorKinds& kinds) {
   return Json::object({{"correct", kinds.correct},
                        {"duplicate", kinds.duplicate},
-                       {"localisation", kinds.localization},
+                       {"localization", kinds.localization},
                        {"other_class", kinds.confusion},
                        {"background", kinds.background},
                        {"missed", kinds.missed}});

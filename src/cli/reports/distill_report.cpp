@@ -26,11 +26,11 @@ std::string verdict(const recipes::DistillConfig& config, const DistillResult& r
   const DistillCell& best = best_cell(result);
   const double gain = best.top1 - result.supervised_top1;
   std::string text = fmt::format(
-      "With {} labelled pictures {} alone gets {:.2f} % right, its teacher {:.2f} %. Pretrained on "
-      "what the teacher chose of {} unlabelled ones (K = {}, P = {}), then fine-tuned, it gets "
+      "With {} labeled pictures {} alone gets {:.2f} % right, its teacher {:.2f} %. Pretrained on "
+      "what the teacher chose of {} unlabeled ones (K = {}, P = {}), then fine-tuned, it gets "
       "{:.2f} %: {:+.2f} points.",
-      with_commas(result.labelled), config.training.model, 100 * result.supervised_top1,
-      100 * result.teacher_top1, with_commas(result.unlabelled), best.k, best.p, 100 * best.top1,
+      with_commas(result.labeled), config.training.model, 100 * result.supervised_top1,
+      100 * result.teacher_top1, with_commas(result.unlabeled), best.k, best.p, 100 * best.top1,
       100 * gain);
   if (result.cells.size() > 2) {
     std::vector<const DistillCell*> along;
@@ -159,16 +159,16 @@ report::Document distill_document(const recipes::DistillConfig& config,
                                   const DistillResult& result) {
   const DistillCell& best = best_cell(result);
   report::Document document;
-  document.title = fmt::format("{} with {} labelled pictures", config.training.model,
-                               with_commas(result.labelled));
+  document.title = fmt::format("{} with {} labeled pictures", config.training.model,
+                               with_commas(result.labeled));
   document.blocks.emplace_back(report::Paragraph{verdict(config, result), report::Tone::kAnswer});
   document.blocks.emplace_back(cells_table(result));
   if (result.cells.size() > 1) document.blocks.emplace_back(chart_of(result));
   document.blocks.emplace_back(report::Heading{"What was chosen"});
   document.blocks.emplace_back(chosen_picture(result, best));
   document.data = Json::object(
-      {{"labelled", result.labelled},
-       {"unlabelled", result.unlabelled},
+      {{"labeled", result.labeled},
+       {"unlabeled", result.unlabeled},
        {"teacher", Json::object({{"top1", result.teacher_top1}, {"right", result.teacher_right}})},
        {"supervised", Json::object({{"top1", result.supervised_top1}})},
        {"cells", cells_json(result)},

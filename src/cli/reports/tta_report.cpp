@@ -202,7 +202,7 @@ void add_generalization(const TtaFindings& findings, report::Document& document)
         report::Picture{findings.pictures_png, "The pictures, in the order of the table."});
   }
   document.blocks.emplace_back(std::move(table));
-  document.data["generalisation"] = Json::object({{"top1", Json::array_of(found.top1)},
+  document.data["generalization"] = Json::object({{"top1", Json::array_of(found.top1)},
                                                   {"mean", found.spread.mean},
                                                   {"std", maybe(found.spread.deviation)},
                                                   {"classes", Json::array_of(found.class_names)},

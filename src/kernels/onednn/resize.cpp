@@ -12,7 +12,7 @@ namespace {
 
 using dnnl::resampling_forward;
 
-// Both take the pixel that covers the centre of the new one; on whole multiples all roundings
+// Both take the pixel that covers the center of the new one; on whole multiples all roundings
 // agree.
 bool is_plain_nearest(const NodeView& node, const ops::ResizeSizes& sizes) {
   const std::string coordinates = node.attr_text("coordinate_transformation_mode", "half_pixel");
