@@ -47,7 +47,7 @@ Json policy_json(const schedule::SimulationResult& result, const schedule::Summa
                        {"queueing", summary.queueing},
                        {"worst_fairness", summary.worst_fairness},
                        {"mean_fairness", summary.mean_fairness},
-                       {"utilisation", summary.utilisation},
+                       {"utilization", summary.utilization},
                        {"restarts", summary.restarts},
                        {"preemptions", summary.preemptions},
                        {"restart_share", summary.restart_share},
@@ -122,7 +122,7 @@ Table policy_table(std::span<const schedule::SimulationResult> results,
                {"makespan", Align::kRight, 0, "makespan", Best::kLowest},
                {"queueing", Align::kRight, 0, "queueing", Best::kLowest},
                {"worst fairness", Align::kRight, 0, "worst_fairness", Best::kLowest},
-               {"used", Align::kRight, 0, "utilisation"},
+               {"used", Align::kRight, 0, "utilization"},
                {"restarts"},
                {"decision", Align::kRight, 0, "decision_s"}});
   for (size_t i = 0; i < results.size(); ++i) {
@@ -130,7 +130,7 @@ Table policy_table(std::span<const schedule::SimulationResult> results,
     table.add_row({results[i].policy, seconds_cell(s.average), seconds_cell(s.median),
                    seconds_cell(s.p95), seconds_cell(s.p99), seconds_cell(s.makespan),
                    seconds_cell(s.queueing), fixed_cell(s.worst_fairness, 2),
-                   percent_cell(s.utilisation), count_cell(s.restarts), seconds_cell(s.decision)});
+                   percent_cell(s.utilization), count_cell(s.restarts), seconds_cell(s.decision)});
   }
   return table;
 }

@@ -34,7 +34,7 @@ Summary summarize(const SimulationResult& result) {
   out.p95 = percentile(times, 0.95);
   out.p99 = percentile(times, 0.99);
   out.makespan = result.makespan;
-  out.utilisation = *std::max_element(result.utilisation.begin(), result.utilisation.end());
+  out.utilization = *std::max_element(result.utilization.begin(), result.utilization.end());
   out.restart_share = result.restart_share;
   out.decision =
       result.decision_seconds / static_cast<double>(std::max<int64_t>(1, result.decisions));

@@ -16,7 +16,7 @@ struct Summary {
   // Finish-time fairness: completion time over that with an equal part of the cluster alone.
   double worst_fairness = 0;
   double mean_fairness = 0;
-  double utilisation = 0;  // of the resource that is used most
+  double utilization = 0;  // of the resource that is used most
   int64_t restarts = 0;
   int64_t preemptions = 0;
   double restart_share = 0;

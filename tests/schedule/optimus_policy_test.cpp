@@ -186,8 +186,8 @@ TEST(Simulation, EveryPolicyEndsEveryJob) {
         EXPECT_GT(job.alone, 0);
       }
       EXPECT_EQ(result.failures, 1);
-      EXPECT_LE(result.utilisation[1], 1 + 1e-9);
-      EXPECT_GT(result.utilisation[1], 0);
+      EXPECT_LE(result.utilization[1], 1 + 1e-9);
+      EXPECT_GT(result.utilization[1], 0);
     }
   }
 }

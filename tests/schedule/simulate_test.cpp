@@ -40,7 +40,7 @@ TEST_P(LazyJobs, RunAsWatchedOnes) {
     EXPECT_EQ(one.decisions, other.decisions);
     EXPECT_EQ(one.failures, 3);
     EXPECT_NEAR(one.makespan, other.makespan, 1e-6);
-    EXPECT_NEAR(one.utilisation[1], other.utilisation[1], 1e-9);
+    EXPECT_NEAR(one.utilization[1], other.utilization[1], 1e-9);
     EXPECT_NEAR(one.restart_share, other.restart_share, 1e-9);
     int64_t restarts = 0;
     for (size_t i = 0; i < one.jobs.size(); ++i) {

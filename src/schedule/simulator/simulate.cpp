@@ -346,7 +346,7 @@ class Simulation {
     result_.makespan = last - jobs_.front().arrival;
     for (size_t r = 0; r < kNumResources; ++r) {
       const double all = capacity_[r] * result_.makespan;
-      result_.utilisation[r] = all > 0 ? held_[r] / all : 0;
+      result_.utilization[r] = all > 0 ? held_[r] / all : 0;
     }
     result_.restart_share = held_seconds_ > 0 ? lost_seconds_ / held_seconds_ : 0;
   }

@@ -63,7 +63,7 @@ struct SimulationResult {
   double decision_seconds = 0;  // all of them, measured
   double longest_decision = 0;
   double makespan = 0;         // first arrival to last end
-  Resources utilisation = {};  // mean share of each resource that was allocated, over the makespan
+  Resources utilization = {};  // mean share of each resource that was allocated, over the makespan
   double restart_share = 0;    // of held GPU (or CPU) time without progress
   int64_t failures = 0;
 };
