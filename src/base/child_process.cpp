@@ -188,6 +188,10 @@ void ChildProcess::kill_with_children() const {
   send(SIGKILL);
 }
 
+void ChildProcess::kill_group() const {
+  kill(-process_, SIGKILL);
+}
+
 int ChildProcess::wait() const {
   int status = 0;
   while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {

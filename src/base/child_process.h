@@ -45,6 +45,8 @@ class ChildProcess {
   bool has_living_children() const;
   // Ends it and the processes that it started itself, at once.
   void kill_with_children() const;
+  // Ends all of its group (options.own_group), also what its children started, at once.
+  void kill_group() const;
   // Until it has ended. Its exit code, or 128 and the signal that ended it.
   int wait() const;
 

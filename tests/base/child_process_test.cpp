@@ -1,13 +1,12 @@
 #include "base/child_process.h"
 
 #include <csignal>
-#include <fstream>
-#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "support/process_ends.h"
 #include "support/temporary_folder.h"
 
 namespace trainyard {
@@ -54,7 +53,7 @@ TEST(ChildProcess, OnlyChildrenThatListenGetASignal) {
   // Other tests of this program may have left it ignored, which shells inherit and cannot change.
   std::signal(SIGUSR1, SIG_DFL);
   // The one without a handler would die of it.
-  const ChildProcess child(shell("sh -c 'sleep 60; :' & deaf=$!; "
+  const ChildProcess child(shell("sleep 60 & deaf=$!; "
                                  "sh -c 'trap \"echo heard; exit\" USR1; echo ready; "
                                  "while :; do sleep 0.05; done' & wait $!; "
                                  "kill -0 $deaf && echo alive; kill $deaf; exit 0"),
@@ -77,14 +76,7 @@ TEST(ChildProcess, IsKilledWithItsChildren) {
   child.send(SIGTERM);
   child.kill_with_children();
   EXPECT_EQ(child.wait(), 128 + SIGKILL);
-  // Whoever is its parent now may not have collected it yet.
-  const auto ended = [&] {
-    std::ifstream status("/proc/" + std::to_string(grandchild) + "/stat");
-    std::string text;
-    return !std::getline(status, text) || text.find(") Z ") != std::string::npos;
-  };
-  for (int i = 0; i < 100 && !ended(); ++i) usleep(20'000);
-  EXPECT_TRUE(ended());
+  EXPECT_TRUE(process_ends(grandchild));
 }
 
 TEST(ChildProcess, AProgramThatIsNotThereIsNamed) {

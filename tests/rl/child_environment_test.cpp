@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "support/process_ends.h"
 #include "support/temporary_folder.h"
 
 namespace trainyard::rl {
@@ -65,6 +66,16 @@ TEST(ChildEnvironment, SaysWhatIsWrongWithAProgram) {
     EXPECT_NE(complaint(script).find(expected), std::string::npos)
         << script << "\n-> " << complaint(script);
   }
+}
+
+TEST(ChildEnvironment, WhatAScriptStartedEndsWithIt) {
+  const TemporaryFolder folder("child");
+  const std::filesystem::path number = folder / "number";
+  write_file(folder / "game.sh", "sleep 60 & echo $! > " + number.string() +
+                                     "\necho '{\"shape\": [1], \"actions\": 2}'\nwait");
+  start_children("sh " + (folder / "game.sh").string(), 1, 5).reset();
+  const pid_t sleeper = std::stoi(read_file(number));
+  EXPECT_TRUE(process_ends(sleeper));
 }
 
 TEST(ChildEnvironment, AMissingProgramIsAFailure) {

@@ -31,8 +31,9 @@ class Child {
         seconds_(seconds),
         process_(words(command), {.own_group = true, .input = true}) {}
   ~Child() {
-    // Killed without asking: environments hold nothing that needs to be saved.
-    process_.send(SIGKILL);
+    // Killed without asking: environments hold nothing that needs to be saved. A command may be a
+    // script that started the program.
+    process_.kill_group();
     process_.wait();
   }
   Child(const Child&) = delete;
