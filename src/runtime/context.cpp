@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstring>
 #include <map>
-#include <sys/mman.h>
 
 #include "base/error.h"
 #include "device/device.h"
@@ -11,6 +10,7 @@
 #include "kernels/parallel/exchange.h"
 #include "kernels/parallel/parallel.h"
 #include "ops/control_flow.h"
+#include "runtime/arena.h"
 #include "runtime/control_flow.h"
 #include "runtime/dynamic_node.h"
 #include "runtime/executable.h"
@@ -91,19 +91,6 @@ class RunningStep final : public StepView {
   const Node& node_;
 };
 
-// A large arena is walked through from end to end in every run, and each page costs a walk through
-// the page tables, twice as long in a virtual machine: memory of one was read 1.7 (last cache) to
-// 2.1 times as fast (bench/results/transfer.md). Advice only: without huge pages a run is slower,
-// not wrong.
-void prefer_huge_pages(Tensor& arena) {
-  constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
-  const auto address = reinterpret_cast<uintptr_t>(arena.data());
-  const uintptr_t begin = (address + kHugePage - 1) / kHugePage * kHugePage;
-  const uintptr_t end =
-      (address + static_cast<uintptr_t>(arena.num_bytes())) / kHugePage * kHugePage;
-  if (begin < end) (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-}
-
 }  // namespace
 
 struct ExecutionContext::Impl {
@@ -119,8 +106,7 @@ struct ExecutionContext::Impl {
                given_arena->num_bytes(), program.arena_bytes);
       arena = given_arena->reshaped(given_arena->shape());
     } else {
-      arena = Tensor(DType::kU8, Shape{program.arena_bytes});
-      prefer_huge_pages(arena);
+      arena = make_arena(program.arena_bytes);
     }
     if (program.device != nullptr) {
       device_arena = program.device->allocate(static_cast<size_t>(program.arena_bytes),

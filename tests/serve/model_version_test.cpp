@@ -1,6 +1,7 @@
 #include "serve/models/model_version.h"
 
 #include <algorithm>
+#include <fstream>
 #include <mutex>
 #include <optional>
 
@@ -202,6 +203,30 @@ TEST(ComputeGate, LetsNobodyPassWhoWouldWait) {
   EXPECT_EQ(ComputeGate::Pass::at_once(gate, 1), nullptr);
   one.reset();
   EXPECT_NE(ComputeGate::Pass::at_once(gate, 1), nullptr);
+}
+
+// kB of the process for which huge pages were asked.
+int64_t advised_kilobytes() {
+  std::ifstream maps("/proc/self/smaps");
+  int64_t sum = 0;
+  int64_t size = 0;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.starts_with("Size:")) size = std::stoll(line.substr(5));
+    if (line.starts_with("VmFlags:") && line.find(" hg") != std::string::npos) sum += size;
+  }
+  return sum;
+}
+
+// As a context of its own has it.
+TEST_F(ModelVersionTest, KeepsLargeArenasInHugePagesAndLeavesNoneBehind) {
+  const int64_t before = advised_kilobytes();
+  ModelConfig config = named("sum");
+  config.max_batch = 65'536;
+  config.preferred_batches = {65'536};
+  std::optional<ModelVersion> model(std::in_place, config, 1, sum_source(), Shared{gate_, nullptr});
+  EXPECT_GE(advised_kilobytes(), before + 4096);  // an output
+  model.reset();
+  EXPECT_EQ(advised_kilobytes(), before);
 }
 
 TEST(IdleMemory, GivesWholePagesBack) {

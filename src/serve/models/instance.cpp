@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "runtime/arena.h"
 #include "serve/models/idle_memory.h"
 
 namespace trainyard::serve {
@@ -58,7 +59,7 @@ runtime::ExecutionContext& Instance::context(const Shapes& shapes) {
   }
   runtime::Executable executable = network_.executable(shapes);
   if (arena_.empty() || executable.arena_bytes() > arena_.num_bytes()) {
-    arena_ = Tensor(DType::kU8, Shape{executable.arena_bytes()});
+    arena_ = runtime::make_arena(executable.arena_bytes());
   }
   contexts_.push_front(
       {shapes, std::make_unique<runtime::ExecutionContext>(std::move(executable), arena_)});

@@ -4,34 +4,34 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <sys/mman.h>
+#include <utility>
 
 #include "base/content_pool.h"
 #include "base/error.h"
+#include "base/huge_pages.h"
 
 namespace trainyard::kernels::native {
 namespace {
 
-constexpr int64_t kCacheLine = 64;
-constexpr int64_t kHugePage = int64_t{2} << 20;
+constexpr size_t kCacheLine = 64;
 
 thread_local SharedBuffers* sharing = nullptr;
+
+std::shared_ptr<void> zeros(size_t bytes) {
+  if (bytes >= kHugePage) return map_huge_pages(bytes);
+  const size_t lines = (bytes + kCacheLine - 1) / kCacheLine;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, kCacheLine, lines * kCacheLine) != 0) throw std::bad_alloc();
+  std::memset(memory, 0, lines * kCacheLine);
+  return {memory, [](void* data) { std::free(data); }};
+}
 
 }  // namespace
 
 PackedBuffer::PackedBuffer(int64_t floats) : block_(std::make_shared<Block>()) {
-  const int64_t wanted = floats * static_cast<int64_t>(sizeof(float));
-  const int64_t alignment = wanted >= kHugePage ? kHugePage : kCacheLine;
-  const int64_t bytes = (wanted + kCacheLine - 1) / kCacheLine * kCacheLine;
-  void* memory = nullptr;
-  if (posix_memalign(&memory, static_cast<size_t>(alignment), static_cast<size_t>(bytes)) != 0) {
-    throw std::bad_alloc();
-  }
-  // Advice only: without huge pages the kernel is slower, not wrong.
-  if (alignment == kHugePage) (void)madvise(memory, static_cast<size_t>(bytes), MADV_HUGEPAGE);
-  std::memset(memory, 0, static_cast<size_t>(bytes));
-  block_->owner = std::shared_ptr<const void>(memory, [](void* data) { std::free(data); });
-  block_->data = static_cast<float*>(memory);
+  std::shared_ptr<void> memory = zeros(static_cast<size_t>(floats) * sizeof(float));
+  block_->data = static_cast<float*>(memory.get());
+  block_->owner = std::move(memory);
   block_->floats = floats;
   if (sharing != nullptr) sharing->made_.push_back(block_);
 }
