@@ -332,6 +332,40 @@ int64_t open_descriptors() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
 }
 
+// Answers how far the first tensor of a body is from where kernels like it.
+class AlignmentHandler final : public HttpHandler {
+ public:
+  void handle(const HttpRequest& request, Reply reply) override {
+    const size_t json = std::stoul(std::string(request.header("Inference-Header-Content-Length")));
+    const auto tensor = reinterpret_cast<uintptr_t>(request.body->data()) + json;
+    std::string text = fmt::format("{} {}", tensor % 64, std::string(request.body->substr(0, 5)));
+    reply([text = std::move(text)] { return HttpResponse{.body = text}; });
+  }
+  void refused(Status, std::string_view) override {}
+};
+
+TEST(HttpServer, PutsTheFirstTensorAtAnAlignedAddress) {
+  AlignmentHandler handler;
+  HttpOptions options;
+  options.port = 0;
+  HttpServer server(options, handler);
+  const Address address{"127.0.0.1", server.port()};
+  std::thread thread([&] { server.run(); });
+  for (const size_t json : {0, 1, 63, 64, 137, 99'999}) {
+    std::string body(100'000, 'j');
+    body.replace(0, 5, "begin");
+    const Fetched fetched = fetch(
+        address, http_message("POST", "/", address,
+                              fmt::format("inference-header-content-length: {}\r\n", json), body));
+    EXPECT_EQ(fetched.body, "0 begin") << json;
+  }
+  // A length that is none of this server's is the reader's to refuse, not to follow.
+  const std::string huge = "Inference-Header-Content-Length: 18446744073709551615\r\n";
+  EXPECT_EQ(fetch(address, http_message("POST", "/", address, huge, "begin and")).body, "0 begin");
+  server.stop(std::chrono::seconds(5));
+  thread.join();
+}
+
 TEST(LoadClient, AServerThatNeverAnswersIsGivenUp) {
   const SilentPort port;
   const std::string message = http_message("GET", "/v2", port.address, "", "");

@@ -1,6 +1,7 @@
 #include "serve/models/model_version.h"
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <mutex>
 #include <optional>
@@ -227,6 +228,33 @@ TEST_F(ModelVersionTest, KeepsLargeArenasInHugePagesAndLeavesNoneBehind) {
   EXPECT_GE(advised_kilobytes(), before + 4096);  // an output
   model.reset();
   EXPECT_EQ(advised_kilobytes(), before);
+}
+
+// Large inputs are read where the request has them, be they aligned or not, and are left alone
+// afterwards.
+TEST_F(ModelVersionTest, ReadsLargeInputsWhereTheyLie) {
+  ModelConfig config = named("sum");
+  config.max_batch = 2048;
+  config.preferred_batches = {2048};
+  ModelVersion model(config, 1, sum_source(), {gate_, nullptr});
+  for (const int64_t rows : {2048, 1000, 2048, 4096}) {
+    for (const size_t offset : {0, 1, 4}) {
+      Answer answer;
+      InferRequest request = sum_request(rows, 7);
+      for (InputTensor& input : request.inputs) {
+        auto moved = std::make_shared<std::vector<std::byte>>(input.bytes + offset);
+        std::memcpy(moved->data() + offset, input.data, input.bytes);
+        input.data = moved->data() + offset;
+        request.owners.push_back(std::move(moved));
+      }
+      InferDone done = answer.done();
+      ASSERT_TRUE(model.infer(request, done));
+      const InferResult result = answer.get();
+      for (int64_t i = 0; i < rows * 16; ++i) {
+        ASSERT_EQ(element_as_int(result.outputs[0].data, i), 2 * (7 + i)) << rows << " " << offset;
+      }
+    }
+  }
 }
 
 TEST(IdleMemory, GivesWholePagesBack) {

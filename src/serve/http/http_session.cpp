@@ -1,6 +1,7 @@
 #include "serve/http/http_session.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <optional>
 
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "serve/http/request_parser.h"
+#include "tensor/tensor.h"
 
 namespace trainyard::serve {
 namespace {
@@ -25,6 +27,22 @@ constexpr size_t kLargestRead = 1 << 20;
 // may take twice the memory of a longer one.
 constexpr size_t kLeastAhead = 64 << 10;
 constexpr size_t kMostAhead = 16 << 20;
+
+// Of the body's JSON, before its tensors; 0: they are first, or there are none.
+size_t json_bytes(const RequestHead& head) {
+  constexpr std::string_view kName = "Inference-Header-Content-Length";
+  for (const auto& [name, value] : head.field_pieces) {
+    const std::string_view found = head.view(name);
+    if (!boost::beast::iequals({found.data(), found.size()}, {kName.data(), kName.size()})) {
+      continue;
+    }
+    size_t bytes = 0;
+    const std::string_view text = head.view(value);
+    std::from_chars(text.data(), text.data() + text.size(), bytes);
+    return bytes;
+  }
+  return 0;
+}
 
 std::chrono::seconds scaled(std::chrono::seconds per_mebibyte, size_t bytes) {
   return per_mebibyte * (1 + static_cast<int64_t>(bytes >> 20));
@@ -179,15 +197,17 @@ void HttpSession::begin_body() {
   RequestParser& parser = *parser_->parser;
   if (parser.chunked()) {
     parser.body_limit(limits_.body_bytes);
+    body_begin_ = 0;
     set_state(State::kBody, scaled(limits_.body, 0));
     return read_chunks();
   }
   body_size_ = parser.content_length().value_or(0);
+  body_begin_ = 0;
   if (body_size_ == 0) return on_body();
   set_state(State::kBody, scaled(limits_.body, body_size_));
-  body_ = std::make_shared_for_overwrite<char[]>(body_size_);
+  allocate_body();
   body_filled_ = std::min(body_size_, in_filled_ - at_);
-  std::memcpy(body_.get(), in_.data() + at_, body_filled_);
+  std::memcpy(body_.get() + body_begin_, in_.data() + at_, body_filled_);
   at_ += body_filled_;
   if (body_size_ >= kLeastAhead && body_size_ <= kMostAhead) {
     ahead_ = std::make_shared<NumbersAhead>(body_size_);
@@ -195,12 +215,20 @@ void HttpSession::begin_body() {
   read_body();
 }
 
+// Kernels read the first binary tensor where it arrives, if it is aligned as they like it.
+void HttpSession::allocate_body() {
+  body_ = std::make_shared_for_overwrite<char[]>(body_size_ + Tensor::kAlignment);
+  const auto tensors = reinterpret_cast<uintptr_t>(body_.get()) + json_bytes(parser_->head);
+  body_begin_ = (Tensor::kAlignment - tensors % Tensor::kAlignment) % Tensor::kAlignment;
+}
+
 // Straight into its place: large tensors are not copied on the way.
 void HttpSession::read_body() {
-  if (ahead_) ahead_->feed({body_.get(), body_filled_});
+  char* const begin = body_.get() + body_begin_;
+  if (ahead_) ahead_->feed({begin, body_filled_});
   if (body_filled_ == body_size_) return on_body();
   const size_t want = std::min(body_size_ - body_filled_, kLargestRead);
-  wire_->read_some(body_.get() + body_filled_, want, shared_from_this());
+  wire_->read_some(begin + body_filled_, want, shared_from_this());
 }
 
 void HttpSession::read_chunks() {
@@ -229,7 +257,7 @@ void HttpSession::read_chunks() {
 void HttpSession::on_body() {
   set_state(State::kHandling, std::chrono::seconds(0));
   const bool chunked = parser_->parser->chunked();
-  const char* const bytes = body_.get();
+  const char* const bytes = body_.get() + body_begin_;
   HttpRequest request{.method = parser_->head.method(),
                       .target = parser_->head.target(),
                       .headers = std::move(parser_->fields),

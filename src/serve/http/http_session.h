@@ -66,6 +66,7 @@ class HttpSession final : public WireUser, public std::enable_shared_from_this<H
   void on_header();
   bool refuse_header();
   void begin_body();
+  void allocate_body();
   void read_body();
   void read_chunks();
   void on_body();
@@ -87,7 +88,8 @@ class HttpSession final : public WireUser, public std::enable_shared_from_this<H
   std::string in_;  // what was read and not used yet, from at_ on
   size_t in_filled_ = 0;
   size_t at_ = 0;
-  std::shared_ptr<char[]> body_;
+  std::shared_ptr<char[]> body_;  // with room in front, so that tensors are aligned
+  size_t body_begin_ = 0;
   size_t body_size_ = 0;
   size_t body_filled_ = 0;
   std::shared_ptr<NumbersAhead> ahead_;

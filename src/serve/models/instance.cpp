@@ -12,6 +12,8 @@ namespace {
 
 // As many as a network keeps for shapes of requests, and its own sizes.
 constexpr size_t kMostContexts = 32;
+// Inputs that are worth reading where they lie: kernels must then be told of the address.
+constexpr int64_t kLeastLent = 64 << 10;
 
 // Where a row lies: which job, and which of its rows.
 struct RowPlace {
@@ -32,6 +34,7 @@ class RowCursor {
     if (at_.row == jobs_[at_.job]->rows) at_ = {at_.job + 1, 0};
     return {place, count};
   }
+  const Job& job(const RowPlace& place) const { return *jobs_[place.job]; }
 
  private:
   std::span<Job* const> jobs_;
@@ -46,6 +49,44 @@ Tensor with_rows(const Tensor& like, int64_t rows) {
   Shape shape = like.shape();
   shape[0] = rows;
   return {like.dtype(), shape};
+}
+
+// Large ones are read where the request has them, if the kernels can. They lie there until the
+// request is answered.
+void set_inputs(const Network& network, runtime::ExecutionContext& running, const Shapes& shapes,
+                std::span<const std::byte* const> data) {
+  for (size_t i = 0; i < data.size(); ++i) {
+    const TensorType type{network.inputs()[i].dtype, shapes[i]};
+    const int64_t bytes = type.num_bytes();
+    if (bytes == 0) continue;
+    if (bytes < kLeastLent) {
+      std::memcpy(running.input(i).data(), data[i], static_cast<size_t>(bytes));
+      continue;
+    }
+    // Kernels only read inputs.
+    running.lend_input(i, Tensor(type, nullptr, const_cast<std::byte*>(data[i])));
+  }
+}
+
+// Rows of the next jobs, put together.
+void gather(const Network& network, runtime::ExecutionContext& running, const Shapes& shapes,
+            RowCursor& rows, int64_t size) {
+  std::vector<int64_t> bytes;  // of a row
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    bytes.push_back(TensorType{network.inputs()[i].dtype, shapes[i]}.num_bytes() / size);
+  }
+  for (int64_t filled = 0; filled < size;) {
+    const auto [place, count] = rows.next(size - filled);
+    std::vector<const std::byte*> data = rows.job(place).data;
+    for (size_t i = 0; i < data.size(); ++i) data[i] += place.row * bytes[i];
+    if (count == size) return set_inputs(network, running, shapes, data);
+    for (size_t i = 0; i < data.size(); ++i) {
+      if (bytes[i] == 0) continue;
+      std::memcpy(static_cast<std::byte*>(running.input(i).data()) + filled * bytes[i], data[i],
+                  static_cast<size_t>(count * bytes[i]));
+    }
+    filled += count;
+  }
 }
 
 }  // namespace
@@ -85,12 +126,7 @@ std::vector<InferResult> Instance::run_alone(Job& job) {
   RequestTimes& times = job.request.times;
   times.started = Clock::now();
   runtime::ExecutionContext& running = context(job.shapes);
-  for (size_t i = 0; i < job.data.size(); ++i) {
-    Tensor& input = running.input(i);
-    if (input.num_bytes() > 0) {
-      std::memcpy(input.data(), job.data[i], static_cast<size_t>(input.num_bytes()));
-    }
-  }
+  set_inputs(network_, running, job.shapes, job.data);
   times.computing = Clock::now();
   running.run();
   times.computed = Clock::now();
@@ -114,18 +150,7 @@ std::vector<InferResult> Instance::run_rows(std::span<Job* const> jobs, int64_t 
     rows -= size;
     for (Shape& shape : shapes) shape[0] = size;
     runtime::ExecutionContext& running = context(shapes);
-    for (int64_t filled = 0; filled < size;) {
-      const auto [place, count] = in.next(size - filled);
-      for (size_t i = 0; i < shapes.size(); ++i) {
-        Tensor& input = running.input(i);
-        const int64_t bytes = row_bytes(input);
-        if (bytes == 0) continue;
-        std::memcpy(static_cast<std::byte*>(input.data()) + filled * bytes,
-                    jobs[place.job]->data[i] + place.row * bytes,
-                    static_cast<size_t>(count * bytes));
-      }
-      filled += count;
-    }
+    gather(network_, running, shapes, in, size);
     const Clock::time_point begin = Clock::now();
     running.run();
     computing += Clock::now() - begin;
