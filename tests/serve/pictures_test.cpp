@@ -15,7 +15,7 @@
 namespace trainyard::serve {
 namespace {
 
-// Two classes: how much brighter the first two of four grey pixels are, and the opposite.
+// Two classes: how much brighter the first two of four gray pixels are, and the opposite.
 Graph brightness_graph() {
   Graph graph("brightness");
   ops::Builder builder(graph);

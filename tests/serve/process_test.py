@@ -116,12 +116,12 @@ def test_loading():
     check(broken.returncode == 2 and "no-such-network" in broken.stderr, "what cannot be loaded ends it with 2")
 
 
-def write_png(path, width, height, grey):
+def write_png(path, width, height, gray):
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    rows = (b"\0" + bytes([grey]) * width) * height
+    rows = (b"\0" + bytes([gray]) * width) * height
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)) +
                      chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
@@ -131,9 +131,9 @@ def test_run_with_pictures():
     folder = FOLDER / "pictures"
     shutil.rmtree(folder, ignore_errors=True)
     for split, count in (("train", 16), ("val", 4)):
-        for name, grey in (("boot", 40), ("shoe", 210)):
+        for name, gray in (("boot", 40), ("shoe", 210)):
             for i in range(count):
-                write_png(folder / "set" / split / name / f"{i}.png", 28, 28, grey + i)
+                write_png(folder / "set" / split / name / f"{i}.png", 28, 28, gray + i)
     write_png(folder / "shoe.png", 60, 40, 205)
     subprocess.run([PROGRAM, "train", "--model", "lenet5", "--data", f"folder:{folder}/set", "--augment",
                     "resize:28x28,channels:1,normalize:0.5:0.25", "--epochs", "3", "--batch", "8", "--threads", "1", "--runs-dir",

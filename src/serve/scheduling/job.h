@@ -28,7 +28,7 @@ JobPointer make_job(const Network& network, InferRequest request, InferDone done
 // Whether there is something to decode.
 bool has_pictures(const Job& job);
 
-// Decodes, resizes and normalises the pictures of a job, if it has any. Throws Error for what is
+// Decodes, resizes and normalizes the pictures of a job, if it has any. Throws Error for what is
 // no picture.
 void decode_pictures(const Network& network, Job& job);
 
