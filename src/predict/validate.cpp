@@ -136,9 +136,10 @@ FitRow Validation::fit_row(const Item& item) const {
           *item.row->images_per_s};
 }
 
-ScalingRow Validation::scaling_row(const Item& item, const Stack& stack) const {
+ScalingRow Validation::scaling_row(const Item& item, const Catalog& catalog) const {
   const Measurement& row = *item.row;
-  const Device& device = item.device != nullptr ? *item.device : catalog_.device(kStandIn);
+  const Stack& stack = catalog.stack(row.framework);
+  const Device& device = catalog.device(item.device != nullptr ? row.device : kStandIn);
   const Roofline roofline(device, stack, row.precision);
   ScalingRow out;
   out.stack = &stack;
@@ -180,7 +181,7 @@ double Validation::paleo_speed(const Item& item, const Stack& stack) const {
 
 double Validation::predict(const Item& item, const Catalog& catalog) const {
   const Stack& stack = catalog.stack(item.row->framework);
-  if (!on_one_device(item.subject)) return scaled_speed(scaling_row(item, stack), stack);
+  if (!on_one_device(item.subject)) return scaled_speed(scaling_row(item, catalog), stack);
   FitRow row = fit_row(item);
   row.device = &catalog.device(item.row->device);
   return predicted_speed(row, stack);

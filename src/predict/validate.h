@@ -111,7 +111,8 @@ class Validation {
   void add(const Measurement& row);
   double find_baseline(const Measurement& row) const;
   FitRow fit_row(const Item& item) const;
-  ScalingRow scaling_row(const Item& item, const Stack& stack) const;
+  // With the stacks and the factors of devices that `catalog` has, which must outlive the row.
+  ScalingRow scaling_row(const Item& item, const Catalog& catalog) const;
   double paleo_scaling(const Item& item, const Stack& stack) const;
   double predict(const Item& item, const Catalog& catalog) const;
   void describe(const Item& item, Score& score) const;

@@ -195,7 +195,7 @@ void Validation::fit_exchanges(Catalog& fitted) const {
     const bool given = item.subject == Subject::kScaling || item.subject == Subject::kOneProcess;
     if (!given) continue;
     const Stack& stack = fitted.stack(item.row->framework);
-    const ScalingRow& row = rows.emplace_back(scaling_row(item, stack));
+    const ScalingRow& row = rows.emplace_back(scaling_row(item, fitted));
     by_stack[stack.id].push_back(&row);
     by_family[stack.family].push_back(&row);
   }

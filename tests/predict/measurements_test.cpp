@@ -44,6 +44,27 @@ TEST(Measurements, WrongFieldsAreNamed) {
             std::string::npos);
 }
 
+// Scores are those of the catalog that they are asked for, whatever the fit started from.
+TEST(Validation, ScalingIsScoredWithTheFactorsOfTheFit) {
+  Catalog start = Catalog::built_in();
+  DeviceFactors wrong = start.factors();
+  wrong.devices["v100"] = {0.3, 0.3};
+  start.set_factors(wrong);
+  Networks networks([](const std::string& name) { return models::build_model(name); });
+  const std::vector<Measurement> rows = read(
+      "me,tensorflow-1.9,training,v100,1,1,,resnet50,64,fp32,,300,\n"
+      "me,tensorflow-1.9,training,v100,1,1,,vgg16,64,fp32,,200,\n"
+      "me,tensorflow-1.9,training,v100,8,8,,vgg16,32,fp32,ring,1200,\n");  // without a row of one
+  const Validation validation(start, networks, rows);
+  const Catalog fitted = validation.fit();
+  const std::vector<Score> scores = validation.score(fitted);
+  const std::vector<Score> again = Validation(fitted, networks, rows).score();
+  ASSERT_EQ(scores.size(), again.size());
+  for (size_t i = 0; i < scores.size(); ++i) {
+    EXPECT_DOUBLE_EQ(scores[i].predicted, again[i].predicted) << i;
+  }
+}
+
 TEST(Validation, FitsAndScoresAFileOfOwnRows) {
   const Catalog catalog = Catalog::built_in();
   Networks networks([](const std::string& name) { return models::build_model(name); });
