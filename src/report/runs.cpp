@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/yaml.h"
 #include "report/class_blocks.h"
+#include "report/run_settings.h"
 #include "runs/metrics.h"
 
 namespace trainyard::report {
@@ -26,27 +25,19 @@ struct Run {
   std::vector<Json> samples = {};  // of utilization
 };
 
-// What the page needs of config.yaml; a damaged file is named with its line.
-Json read_run_config(const std::filesystem::path& path) {
-  const auto document = YamlDocument::parse(read_file(path), path.string());
-  const YamlView root = document->root();
-  root.at("model").text();
-  root.at("batch").integer();
+// What the page needs of it must be there.
+Settings read_run_config(const std::filesystem::path& directory) {
+  const auto document = open_settings(directory);
+  document->root().at("model").text();
+  document->root().at("batch").integer();
   return document->json();
 }
 
 Run read_run(const std::filesystem::path& directory) {
-  const std::filesystem::path config = directory / "config.yaml";
-  TY_REQUIRE(std::filesystem::exists(config),
-             "{} is not the folder of a training run: there is no config.yaml in it",
-             directory.string());
   Run run;
-  run.name = std::filesystem::weakly_canonical(directory).filename().string();
-  run.config = read_run_config(config);
-  const std::filesystem::path machine = directory / "machine.json";
-  if (std::filesystem::exists(machine)) {
-    run.machine = Json::parse(read_file(machine), machine.string());
-  }
+  run.name = name_of_run(directory);
+  run.config = read_run_config(directory);
+  run.machine = read_machine(directory);
   // Epochs have a train_loss, steps a loss; other lines, such as those of evaluations, are not
   // shown.
   for (Json& line : runs::read_metrics(directory / "metrics.jsonl")) {
@@ -66,10 +57,6 @@ Run read_run(const std::filesystem::path& directory) {
   TY_REQUIRE(!run.epochs.empty() || !run.steps.empty(),
              "{}: no step is recorded yet; there is nothing to show", directory.string());
   return run;
-}
-
-std::string text_of_setting(const Json& value) {
-  return value.is_string() ? value.as_string() : value.dump(-1);
 }
 
 double number(const Json& line, std::string_view key) {
@@ -222,32 +209,6 @@ Table final_table(std::span<const Run> runs, Json& data) {
   return table;
 }
 
-// Only what differs; empty for one run.
-Table differences(std::span<const Run> runs) {
-  std::vector<Column> columns = {{"setting", Align::kLeft}};
-  for (const Run& run : runs) columns.push_back({run.name, Align::kLeft});
-  Table table(std::move(columns));
-  // Newer runs have settings that older ones do not know.
-  std::vector<std::string> keys;
-  for (const Run& run : runs) {
-    for (const auto& [key, unused] : run.config.members()) {
-      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
-    }
-  }
-  for (const std::string& key : keys) {
-    std::set<std::string> values;
-    std::vector<Cell> row = {key};
-    for (const Run& run : runs) {
-      const Json* value = run.config.find(key);
-      const std::string text = value == nullptr ? "-" : text_of_setting(*value);
-      values.insert(text);
-      row.emplace_back(text);
-    }
-    if (values.size() > 1) table.add_row(std::move(row));
-  }
-  return table;
-}
-
 }  // namespace
 
 // Throws Error naming the folder that is no run.
@@ -281,13 +242,9 @@ Document runs_document(std::span<const std::filesystem::path> directories,
     document.blocks.push_back(std::move(block));
   }
   if (runs.size() > 1) {
-    document.blocks.emplace_back(Heading{"Settings that differ"});
-    Table table = differences(runs);
-    if (table.num_rows() > 0) {
-      document.blocks.emplace_back(std::move(table));
-    } else {
-      document.blocks.emplace_back(Paragraph{"None: these are repetitions."});
-    }
+    std::vector<NamedSettings> named;
+    for (const Run& run : runs) named.push_back({run.name, run.config});
+    add_differences(document, named);
   }
   // Of the first run: pages have room for one; the others are in the data.
   document.blocks.emplace_back(

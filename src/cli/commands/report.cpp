@@ -1,9 +1,12 @@
 // `trainyard report DIR…`: what training runs left behind, as a page.
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "cli/command.h"
+#include "report/rl_runs.h"
 #include "report/runs.h"
 
 namespace trainyard::cli {
@@ -20,7 +23,10 @@ int report_command(const ReportFlags& flags, std::ostream& out) {
                                                        flags.directories.end());
   std::optional<report::Window> window;
   if (!flags.window.empty()) window = report::parse_window(flags.window);
-  report::Document document = report::runs_document(directories, window);
+  const bool any_rl = std::ranges::any_of(directories, report::is_rl_run);
+  TY_REQUIRE(!any_rl || !window, "--window is for runs that record utilization, which rl does not");
+  report::Document document =
+      any_rl ? report::rl_runs_document(directories) : report::runs_document(directories, window);
   std::get<report::Provenance>(document.blocks.back()).command = flags.format.command;
   out << report::render(document, flags.format);
   // The page of one run belongs to what the run left; one that is there already is not overwritten.
@@ -39,7 +45,8 @@ int report_command(const ReportFlags& flags, std::ostream& out) {
 
 Runner setup_report(Args& args) {
   auto flags = std::make_shared<ReportFlags>();
-  args.positionals("DIR", flags->directories, "run directories of 'trainyard train'");
+  args.positionals("DIR", flags->directories,
+                   "run directories of 'trainyard train' or 'trainyard rl train'");
   args.option("--window", flags->window,
               "average utilization from second A to second B, as 10:190; else over the whole run");
   args.format(flags->format);
@@ -55,7 +62,8 @@ extern const Command kReport = {
     .examples =
         "  trainyard report runs/lenet5-fashion-mnist-20260101-120000\n"
         "  trainyard report runs/small-batch runs/large-batch --html compared.html\n"
-        "  trainyard report runs/small-batch --window 10:190\n",
+        "  trainyard report runs/small-batch --window 10:190\n"
+        "  trainyard report runs/breakout-seed1 runs/breakout-seed2 runs/breakout-seed3\n",
     .setup = setup_report,
 };
 

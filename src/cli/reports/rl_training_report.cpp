@@ -1,14 +1,12 @@
 // What `trainyard rl train`, evaluate and bench print.
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include <fmt/format.h>
 
-#include "base/file.h"
 #include "base/text.h"
 #include "cli/reports/rl_reports.h"
-#include "runs/metrics.h"
+#include "report/rl_runs.h"
 
 namespace trainyard::cli {
 namespace {
@@ -65,49 +63,6 @@ Json run_json(const SeedRun& run) {
                        {"priorities", priorities_json(r)},
                        {"stopped", r.stopped},
                        {"evaluations", std::move(evaluations)}});
-}
-
-// Mean over seeds of one number at each step that all have, from the lowest to the highest.
-report::Series banded(const std::string& name,
-                      const std::map<int64_t, std::vector<double>>& points) {
-  report::Series series{name, report::Origin::kMeasured, {}};
-  for (const auto& [step, values] : points) {
-    double sum = 0;
-    for (const double value : values) sum += value;
-    report::ChartPoint point{.x = static_cast<double>(step),
-                             .y = sum / static_cast<double>(values.size())};
-    if (values.size() > 1) {
-      point.low = *std::min_element(values.begin(), values.end());
-      point.high = *std::max_element(values.begin(), values.end());
-    }
-    series.points.push_back(point);
-  }
-  return series;
-}
-
-// A number of metrics.jsonl over the steps, of all seeds.
-report::Series metric_series(std::span<const SeedRun> runs, const char* key,
-                             const char* x = "step") {
-  std::map<int64_t, std::vector<double>> points;
-  for (const SeedRun& run : runs) {
-    for (const Json& line :
-         runs::read_metrics(std::filesystem::path(run.directory) / "metrics.jsonl")) {
-      const Json* value = line.find(key);
-      if (value == nullptr || !value->is_number()) continue;
-      points[static_cast<int64_t>(line.at(x).as_number())].push_back(value->as_number());
-    }
-  }
-  return banded(key, points);
-}
-
-void add_chart(report::Document& document, const char* title, const char* x, const char* y,
-               std::vector<report::Series> series) {
-  // A line needs two points; agents that lack a metric have none.
-  std::erase_if(series, [](const report::Series& one) { return one.points.size() < 2; });
-  if (series.empty()) return;
-  report::Chart chart{.title = title, .x = {.name = x}, .y = {.name = y}};
-  chart.series = std::move(series);
-  document.blocks.emplace_back(std::move(chart));
 }
 
 report::Table seeds_table(std::span<const SeedRun> runs) {
@@ -203,28 +158,17 @@ report::Document training_document(const rl::RlConfig& config, std::span<const S
   document.lead = std::string(rl::agent_summary(config.agent)) + ".";
   document.data =
       Json::object({{"env", config.env}, {"agent", config.agent}, {"runs", Json::array()}});
-  std::map<int64_t, std::vector<double>> evaluations;
+  report::RlGroup group{config.agent, {}};
   for (const SeedRun& run : runs) {
     document.data["runs"].push_back(run_json(run));
-    for (const rl::EvaluationPoint& point : run.result.evaluations) {
-      evaluations[point.step].push_back(point.result.mean);
-    }
+    group.directories.emplace_back(run.directory);
   }
   document.blocks.emplace_back(seeds_table(runs));
   document.blocks.emplace_back(report::Paragraph{counters(config, runs.front().result)});
   add_actors(document, config, runs.front().result);
-  add_chart(document, "Return", "steps", "return",
-            {banded("evaluation", evaluations), metric_series(runs, "return")});
-  add_chart(document, "Return against time", "seconds", "return",
-            {metric_series(runs, "return", "seconds")});
-  add_chart(document, "Loss", "steps", "loss", {metric_series(runs, "loss")});
-  add_chart(document, "Values of actions taken", "steps", "Q", {metric_series(runs, "q_value")});
-  add_chart(document, "Share of random actions", "steps", "epsilon",
-            {metric_series(runs, "epsilon")});
-  add_chart(document, "Age of what is learned from", "steps", "transitions",
-            {metric_series(runs, "replay_age")});
-  add_chart(document, "Policy lag and priority staleness", "steps", "updates",
-            {metric_series(runs, "policy_lag"), metric_series(runs, "priority_staleness")});
+  for (report::Chart& chart : report::rl_charts({&group, 1})) {
+    document.blocks.emplace_back(std::move(chart));
+  }
   add_priorities(document, runs.front().result);
   document.blocks.emplace_back(
       report::Paragraph{fmt::format("Everything is in {}", runs.front().directory)});
