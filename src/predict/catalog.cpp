@@ -120,13 +120,13 @@ Efficiency read_efficiency(const YamlView& view) {
 
 // `from`: what is not said is as there.
 Stack read_stack(const std::string& id, const YamlView& view, const Stack& from) {
-  view.only({"name",          "inherits",     "winograd",     "fourier",   "image_by_image",
-             "matrix_units",  "paleo",        "paleo_source", "overlaps",  "bucket_mb",
-             "network_share", "inside_share", "gpu",          "cpu",       "devices",
-             "hosts",         "fitted_to",    "measured",     "framework", "family",
-             "channels_last", "fuses",        "compiled",     "engine",    "copies_input",
-             "pcie_share",    "sync",         "one_process",  "rows",      "networks",
-             "opencl",        "year"});
+  view.only({"name",          "inherits",     "winograd",      "fourier",   "image_by_image",
+             "matrix_units",  "paleo",        "paleo_source",  "overlaps",  "bucket_mb",
+             "network_share", "inside_share", "gpu",           "cpu",       "devices",
+             "hosts",         "fitted_to",    "measured",      "framework", "family",
+             "channels_last", "fuses",        "compiled",      "engine",    "copies_input",
+             "pcie_share",    "sync",         "one_process",   "rows",      "networks",
+             "opencl",        "year",         "update_kernels"});
   Stack stack = from;
   stack.id = id;
   stack.name = view.text_or("name", id);
@@ -147,6 +147,7 @@ Stack read_stack(const std::string& id, const YamlView& view, const Stack& from)
   stack.copies_input = flag("copies_input", from.copies_input);
   stack.opencl = flag("opencl", from.opencl);
   stack.year = view.number_or("year", from.year);
+  stack.update_kernels = view.number_or("update_kernels", from.update_kernels);
   stack.overlaps = flag("overlaps", from.overlaps);
   if (const auto paleo = view.find("paleo")) {
     const std::vector<YamlView> shares = paleo->items();

@@ -67,14 +67,14 @@ std::vector<size_t> quantities_of(const FitRow& row) {
 
 double log_seconds(const FitRow& row, const Quantities& quantities) {
   const Roofline roofline(*row.device, *row.stack, row.precision, figures_from(quantities));
-  return std::log(predict_step(*row.profile, roofline, row.batch, row.mode).total());
+  return std::log(predict_step(*row.profile, roofline, row.batch, row.mode, row.updates).total());
 }
 
 }  // namespace
 
 double predicted_speed(const FitRow& row, const Stack& stack) {
   const Roofline roofline(*row.device, stack, row.precision);
-  return row.batch / predict_step(*row.profile, roofline, row.batch, row.mode).total();
+  return row.batch / predict_step(*row.profile, roofline, row.batch, row.mode, row.updates).total();
 }
 
 // Gauss-Newton on effects in units of their freedom, so that every prior is a unit normal.
@@ -293,9 +293,18 @@ std::vector<double> HierarchicalFit::errors_left_out(std::span<const int> group)
 std::vector<double> HierarchicalFit::errors_refitted(std::span<const int> group) const {
   std::vector<double> out(group.size());
   for (const auto& [id, rows] : members_of(group)) {
-    const Solver rest(*solver_, Without(*solver_, rows).u,
-                      [&, left = id](size_t row) { return group[row] != left; });
-    for (const size_t row : rows) out[row] = -solver_->residual_at(row, rest.u) * kRowNoise;
+    const Vector start = Without(*solver_, rows).u;
+    // GPUs and CPUs have no effects in common. Together, the many GPUs would decide how far each
+    // step goes and when to stop.
+    for (const bool cpu : {false, true}) {
+      const auto alike = [&](size_t row) { return solver_->rows[row].device->is_cpu() == cpu; };
+      if (std::none_of(rows.begin(), rows.end(), alike)) continue;
+      const Solver rest(*solver_, start,
+                        [&, left = id](size_t row) { return group[row] != left && alike(row); });
+      for (const size_t row : rows) {
+        if (alike(row)) out[row] = -solver_->residual_at(row, rest.u) * kRowNoise;
+      }
+    }
   }
   return out;
 }

@@ -23,6 +23,7 @@ struct FitRow {
   Precision precision = Precision::kFp32;
   Mode mode = Mode::kTraining;
   double images_per_s = 0;
+  bool updates = true;
 };
 
 // images/s of a row with `stack` as it stands.

@@ -38,6 +38,7 @@ Measurement read_row(const CsvTable& table, const CsvRow& row) {
   }
   m.comm = row.text("comm");
   m.note = row.text("note");
+  m.updates = m.note.find("no update") == std::string::npos;
   m.images_per_s = row.maybe_number("images_per_s");
   if (m.images_per_s && *m.images_per_s <= 0) {
     row.fail("images_per_s", "expected a number above 0, or nothing where memory ran out");

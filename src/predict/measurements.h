@@ -27,6 +27,7 @@ struct Measurement {
   std::string comm;
   std::optional<double> images_per_s;  // none: it ran out of memory
   std::string note;
+  bool updates = true;  // false: a training step without the update of the weights
 };
 
 // Throws Error with file, line and field.

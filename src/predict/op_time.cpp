@@ -30,12 +30,34 @@ constexpr int64_t kFourierKernel = 3;
 constexpr double kWinogradTile = 2;
 constexpr double kWinogradTransform = 24;
 
+// Loads, addresses and waiting cost a product in double precision what they cost it in single (all
+// that `conv` is short of the peak), for twice the bytes. Boards with few units for double
+// precision hide them behind the arithmetic. `fp64` is what is left beyond that.
+double double_share(const Device& device, const Efficiency& e) {
+  constexpr double kBytes = 2;
+  const double beside = kBytes * (1 / e.conv - 1) * device.fp64 / device.fp32;
+  return e.fp64 / (1 + beside);
+}
+
+// A last cache that holds what a layer leaves for the next one serves it at its own bandwidth: half
+// a line per multiprocessor and cycle, of which kernels reach a share. Smaller caches hold so
+// little that the kernels concerned wait for their launch instead.
+double cache_gain(const Device& device) {
+  constexpr double kLarge = 20e6;
+  constexpr double kBytesPerCycle = 64;
+  constexpr double kReached = 0.4;
+  if (device.is_cpu() || device.cache_bytes < kLarge) return 1;
+  const double cache =
+      kReached * kBytesPerCycle * static_cast<double>(device.multiprocessors) * device.clock_hz;
+  return std::max(1.0, cache / device.bytes_per_s);
+}
+
 // The peak that products are measured by, and the share of it that a large convolution reaches.
 std::pair<double, double> product_peak(const Device& device, const Efficiency& e,
                                        Precision precision, bool matrix_units) {
   switch (precision) {
     case Precision::kFp64:
-      return {device.fp64, e.fp64};
+      return {device.fp64, double_share(device, e)};
     case Precision::kInt8:
       return {device.peak(precision), e.int8};
     case Precision::kTf32:
@@ -50,6 +72,15 @@ std::pair<double, double> product_peak(const Device& device, const Efficiency& e
       break;
   }
   return {device.fp32, e.conv};
+}
+
+// Bytes that an element costs on its way. On boards without arithmetic for half precision (Maxwell,
+// most of Pascal) networks that wait for memory gain nothing from it: as if each thread loaded one
+// element, however wide.
+double moved_bytes(const Device& device, Precision precision, bool matrix_units) {
+  const bool stored_only =
+      precision == Precision::kFp16 && !matrix_units && device.fp16 <= device.fp32;
+  return bytes_per_element(stored_only ? Precision::kFp32 : precision);
 }
 
 // Multiply-adds in one cycle. Boards that are made for single precision have few units for double.
@@ -127,11 +158,13 @@ Roofline::Roofline(const Device& device, const Stack& stack, Precision precision
       peak_(device.peak(precision)),
       bytes_per_s_(device.bytes_per_s * efficiency_.memory * figures.memory),
       cache_bytes_(device.cache_bytes),
+      cache_gain_(cache_gain(device)),
       host_bytes_per_s_(device.host_bytes_per_s),
-      element_(bytes_per_element(precision)),
+      element_(moved_bytes(device, precision, matrix_units_)),
       lanes_(lanes_of(device, precision)),
       direct_(direct_share(device, precision, efficiency_.direct)),
       host_(figures.host),
+      update_kernels_(stack.update_kernels),
       synchronous_(device.is_cpu()) {
   TY_REQUIRE(peak_ > 0, "the catalog has no {} peak for device '{}'; give one with --catalog",
              precision_name(precision), device.id);
@@ -164,7 +197,8 @@ bool Roofline::fourier_applies(const OpProfile& op) const {
 double Roofline::bandwidth(double resident) const {
   if (cache_bytes_ <= 0) return bytes_per_s_;
   const double crowding = resident * element_ / cache_bytes_;
-  return bytes_per_s_ * (1 + (efficiency_.cache - 1) / (1 + crowding * crowding));
+  const double held = 1 / (1 + crowding * crowding);
+  return bytes_per_s_ * (1 + (efficiency_.cache - 1) * held) / (1 - held + held / cache_gain_);
 }
 
 PassTime Roofline::traffic(double elements, double resident) const {

@@ -61,6 +61,8 @@ class Roofline {
   double host_seconds(double forward, double backward) const;
   // The copy of the input, where the stack has it in the step.
   double copy_seconds(double input, double batch) const;
+  // That the host issues for each tensor of parameters when it is updated.
+  double update_kernels() const { return update_kernels_; }
   bool synchronous() const { return synchronous_; }
   double peak() const { return peak_; }
 
@@ -106,11 +108,13 @@ class Roofline {
   double gemm_speed_;  // of a large matrix product
   double bytes_per_s_;
   double cache_bytes_;
+  double cache_gain_;  // the last cache's bandwidth over the memory's
   double host_bytes_per_s_;
   double element_;
   double lanes_;
   double direct_;  // share of a product's speed
   double host_;
+  double update_kernels_;
   bool synchronous_;
 };
 

@@ -22,7 +22,7 @@ struct Efficiency {
   double matrix = 0.4;       // share of the matrix units' peak, fp16
   double tf32 = 0.4;         // share of the matrix units' peak, tf32
   double int8 = 0.35;        // share of the matrix units' peak, int8
-  double fp64 = 0.7;         // share of the fp64 peak
+  double fp64 = 0.9;         // of the fp64 peak, beside what single precision loses too
   double half = 0.8;         // speed of fp16 without matrix units, relative to fp32
   double memory = 0.7;       // share of the bandwidth
   double cache = 1.2;        // speed of values that fit into the last cache, relative to memory
@@ -71,6 +71,7 @@ struct Stack {
   bool engine = false;         // an inference engine that folds and fuses (TensorRT)
   bool copies_input = false;   // the copy of the batch from the host is part of the step
   bool opencl = false;         // kernels in OpenCL, without the vendor's libraries
+  double update_kernels = 1;   // issued for each tensor of parameters when it is updated
   double year = kMature;       // of its libraries
   paleo::PercentOfPeak paleo;  // platform percent of peak for --cost-model paleo
   std::string paleo_source;

@@ -37,6 +37,9 @@ void add_properties(const Stack& stack, std::string& out) {
     if (value) out += fmt::format("    {}: true\n", name);
   }
   if (stack.year < kMature) out += fmt::format("    year: {:g}\n", stack.year);
+  if (stack.update_kernels != 1) {
+    out += fmt::format("    update_kernels: {:g}\n", stack.update_kernels);
+  }
 }
 
 void add_exchange(const Stack& stack, std::string& out) {

@@ -6,8 +6,6 @@
 namespace trainyard::predict {
 namespace {
 
-// The update issues fewer kernels than there are tensors.
-constexpr double kUpdateKernels = 0.5;
 // Context, libraries and kernel scratch of a GPU runtime.
 constexpr double kRuntimeBytes = 500e6;
 
@@ -23,7 +21,7 @@ double combine(double host, double device, bool synchronous) {
 }  // namespace
 
 StepTime predict_step(const NetworkProfile& profile, const Roofline& roofline, double batch,
-                      Mode mode) {
+                      Mode mode, bool updates) {
   StepTime step;
   double forward_kernels = 0;
   double backward_kernels = 0;
@@ -43,9 +41,9 @@ StepTime predict_step(const NetworkProfile& profile, const Roofline& roofline, d
     step.backward += note(time.data_gradient, op.count, backward_kernels) +
                      note(time.weight_gradient, op.count, backward_kernels);
   }
-  if (mode == Mode::kTraining) {
+  if (mode == Mode::kTraining && updates) {
     step.update = roofline.update_seconds(profile.parameters);
-    forward_kernels += kUpdateKernels * profile.parameter_tensors;
+    forward_kernels += roofline.update_kernels() * profile.parameter_tensors;
   }
   step.device = step.total();
   step.host = roofline.host_seconds(forward_kernels, backward_kernels);

@@ -25,8 +25,9 @@ struct StepTime {
   double total() const { return forward + backward + update + copy; }
 };
 
+// `updates`: whether a training step ends with the update of the weights.
 StepTime predict_step(const NetworkProfile& profile, const Roofline& roofline, double batch,
-                      Mode mode);
+                      Mode mode, bool updates = true);
 
 struct LayerTime {
   const OpProfile* op = nullptr;

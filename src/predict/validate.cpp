@@ -133,7 +133,8 @@ FitRow Validation::fit_row(const Item& item) const {
           static_cast<double>(item.row->batch_per_gpu),
           item.row->precision,
           item.row->mode,
-          *item.row->images_per_s};
+          *item.row->images_per_s,
+          item.row->updates};
 }
 
 ScalingRow Validation::scaling_row(const Item& item, const Catalog& catalog) const {
@@ -144,7 +145,7 @@ ScalingRow Validation::scaling_row(const Item& item, const Catalog& catalog) con
   ScalingRow out;
   out.stack = &stack;
   out.batch = static_cast<double>(row.batch_per_gpu);
-  out.step = predict_step(item.network->merged, roofline, out.batch, Mode::kTraining);
+  out.step = predict_step(item.network->merged, roofline, out.batch, Mode::kTraining, row.updates);
   out.alone = item.baseline > 0 ? out.batch / item.baseline : out.step.total();
   out.buckets = gradient_buckets(item.network->profile, roofline, out.batch, row.precision,
                                  stack.bucket_bytes);
@@ -200,8 +201,9 @@ void Validation::describe(const Item& item, Score& score) const {
 std::string_view Validation::bound_of(const Item& item, const Catalog& catalog) const {
   const Roofline roofline(catalog.device(item.row->device), catalog.stack(item.row->framework),
                           item.row->precision);
-  const StepTime step = predict_step(item.network->merged, roofline,
-                                     static_cast<double>(item.row->batch_per_gpu), item.row->mode);
+  const StepTime step =
+      predict_step(item.network->merged, roofline, static_cast<double>(item.row->batch_per_gpu),
+                   item.row->mode, item.row->updates);
   if (step.host > step.device) return "launches";
   if (step.copy > step.device) return "copy of the input";
   return step.compute_bound > 0.5 ? "arithmetic" : "memory";

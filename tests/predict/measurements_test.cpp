@@ -44,6 +44,20 @@ TEST(Measurements, WrongFieldsAreNamed) {
             std::string::npos);
 }
 
+// Benchmarks of forward and backward alone are not charged for an update.
+TEST(Validation, StepsWithoutUpdateArePredictedWithoutIt) {
+  const Catalog catalog = Catalog::built_in();
+  Networks networks([](const std::string& name) { return models::build_model(name); });
+  const std::vector<Measurement> rows = read(
+      "me,torch-cudnn5.1,training,gtx-1080,1,1,,vgg16,16,fp32,,100,\n"
+      "me,torch-cudnn5.1,training,gtx-1080,1,1,,vgg16,16,fp32,,100,\"forward 1 ms, no update\"\n");
+  EXPECT_TRUE(rows[0].updates);
+  EXPECT_FALSE(rows[1].updates);
+  const std::vector<Score> scores = Validation(catalog, networks, rows).score();
+  // VGG16's 138 million weights, gradients and momenta take milliseconds to go through.
+  EXPECT_GT(scores[1].predicted, 1.02 * scores[0].predicted);
+}
+
 // Scores are those of the catalog that they are asked for, whatever the fit started from.
 TEST(Validation, ScalingIsScoredWithTheFactorsOfTheFit) {
   Catalog start = Catalog::built_in();

@@ -107,6 +107,50 @@ TEST(OpTime, DepthwiseConvolutionsLoseLessWhereArithmeticIsSlow) {
   EXPECT_GT(share(Precision::kFp64), 3 * share(Precision::kFp32));
 }
 
+// What a product waits for beside arithmetic is hidden where arithmetic is slow.
+TEST(OpTime, FewUnitsForDoublePrecisionAreKeptBusy) {
+  const Stack& stack = catalog().stack("pytorch-1.4-cuda10.2-b12");
+  const NetworkProfile& profile = network("vgg16").profile;
+  const auto last_conv = std::find_if(profile.ops.rbegin(), profile.ops.rend(),
+                                      [](const OpProfile& op) { return op.is_conv; });
+  const auto share = [&](Device device, double units) {
+    device.fp64 = units * device.fp32;
+    const Roofline roofline(device, stack, Precision::kFp64);
+    return 2 * last_conv->macs * 64 / roofline.inference(*last_conv, 64).seconds / roofline.peak();
+  };
+  const Device& device = catalog().device("v100");
+  EXPECT_GT(share(device, 1.0 / 64), 1.2 * share(device, 1.0 / 2));
+  EXPECT_LE(share(device, 1.0 / 64), 1);
+}
+
+TEST(OpTime, LargeCachesServeWhatTheyHold) {
+  const Device& large = catalog().device("rtx-4060-ti");  // 32 MB
+  Device small = large;
+  small.cache_bytes = 4e6;
+  const Stack& stack = catalog().default_stack(large);
+  const NetworkProfile& profile = network("resnet50").profile;
+  const auto time = [&](const Device& device, double batch) {
+    const Roofline roofline(device, stack, Precision::kFp16);
+    return predict_step(profile, roofline, batch, Mode::kTraining).device;
+  };
+  EXPECT_LT(time(large, 8), 0.8 * time(small, 8));
+  EXPECT_GT(time(large, 1024), 0.95 * time(small, 1024));
+}
+
+TEST(Step, EveryTensorsUpdateIsIssued) {
+  const Device& device = catalog().device("p100");
+  Stack stack = catalog().stack("mxnet-0.9");
+  const NetworkProfile& profile = network("resnet50").profile;
+  const auto host = [&](double kernels, bool updates) {
+    stack.update_kernels = kernels;
+    const Roofline roofline(device, stack, Precision::kFp32);
+    return predict_step(profile, roofline, 1, Mode::kTraining, updates).host;
+  };
+  const double one = host(1, true) - host(1, false);
+  EXPECT_GT(one, 0);
+  EXPECT_NEAR(host(3, true) - host(3, false), 3 * one, 1e-9);
+}
+
 TEST(OpTime, DepthwiseConvolutionsAreFarFromThePeak) {
   const Device& device = catalog().device("v100");
   const Roofline roofline(device, catalog().default_stack(device), Precision::kFp32);
