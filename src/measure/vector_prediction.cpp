@@ -20,7 +20,8 @@ double threads_of(const std::string& launch, int64_t elements) {
   if (launch == "1x1") return 1;
   if (launch == "1x256") return 256;
   TY_REQUIRE(launch == "Nx256", "unknown launch '{}'; there are 1x1, 1x256, Nx256", launch);
-  return static_cast<double>((elements + 255) / 256 * 256);
+  const int64_t blocks = (elements + 255) / 256;
+  return static_cast<double>(blocks * 256);
 }
 
 }  // namespace

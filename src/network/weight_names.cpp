@@ -64,7 +64,7 @@ std::string sequence_name(std::string_view name, std::string_view prefix) {
 }
 
 // SSD: the backbone as a sequence, pairs of extra convolutions, a pair of heads for each map.
-std::string ssd_name(std::string name) {
+std::string ssd_name(const std::string& name) {
   for (const std::string_view prefix : {"base_net.", "model."}) {
     if (name.starts_with(prefix)) return sequence_name(name, prefix);
   }

@@ -23,7 +23,8 @@ std::string provenance_lines(const Provenance& provenance) {
   if (!provenance.command.empty()) out += "Made by: " + provenance.command + "\n";
   const auto list = [&](std::string_view what, const Json& object) {
     std::vector<std::string> words;
-    for (const auto& [key, value] : facts_of(object)) words.push_back(key + " " + value);
+    for (const auto& [key, value] : facts_of(object))
+      words.push_back(fmt::format("{} {}", key, value));
     if (!words.empty()) out += fmt::format("{}: {}\n", what, join(words, "; "));
   };
   list("Settings", provenance.configuration);

@@ -393,7 +393,7 @@ std::string part_mathml(const Part& part) {
     }
     case Part::kNumber: {
       const auto [digits, exponent] = number_parts(part.text);
-      const std::string number = element("mn", digits);
+      std::string number = element("mn", digits);
       if (exponent.empty()) return number;
       return number + "<mo>×</mo><msup><mn>10</mn>" + element("mn", exponent) + "</msup>";
     }

@@ -167,7 +167,9 @@ Table final_table(std::span<const Run> runs, Json& data) {
     const bool comparable = same_data && (same_host || !timed);
     return Column{std::move(name), Align::kRight, 0, "", comparable ? best : Best::kNone};
   };
-  const auto shown = [](double value, Cell cell) { return std::isnan(value) ? Cell("-") : cell; };
+  const auto shown = [](double value, Cell cell) {
+    return std::isnan(value) ? Cell("-") : std::move(cell);
+  };
   Table table({{"run", Align::kLeft},
                {"model", Align::kLeft},
                {"epochs"},

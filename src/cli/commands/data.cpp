@@ -275,7 +275,7 @@ int show(const DataFlags& flags, std::ostream& out) {
                                 {"draws", columns},
                                 {"output", flags.output}});
   // Pictures are part of a page; texts and tables have no room for them.
-  if (flags.format == report::Format::kHtml || flags.format == report::Format::kBundle) {
+  if (flags.format.kind == report::Format::kHtml || flags.format.kind == report::Format::kBundle) {
     document.blocks.emplace_back(report::Picture{png, flags.output});
   }
   out << report::render(document, flags.format);

@@ -194,15 +194,15 @@ int run_pictures(Graph graph, const RunFlags& flags, const report::Document& not
   TY_REQUIRE(flags.output.empty() && flags.trace.empty() && !flags.profile && !flags.explain,
              "--output, --trace, --profile and --explain are for inputs that are no pictures");
   const onnx_io::Metadata metadata = flags.model.metadata();
-  report::Document document = run_detector(
-      std::move(graph), metadata,
-      {.model = flags.model.text(),
-       .inputs = flags.inputs,
-       .labels = labels_of(flags, metadata),
-       .draw = flags.draw,
-       .shown = flags.format == report::Format::kHtml || flags.format == report::Format::kBundle,
-       .threshold = flags.threshold},
-      compile_options(flags));
+  report::Document document = run_detector(std::move(graph), metadata,
+                                           {.model = flags.model.text(),
+                                            .inputs = flags.inputs,
+                                            .labels = labels_of(flags, metadata),
+                                            .draw = flags.draw,
+                                            .shown = flags.format.kind == report::Format::kHtml ||
+                                                     flags.format.kind == report::Format::kBundle,
+                                            .threshold = flags.threshold},
+                                           compile_options(flags));
   document.blocks.insert(document.blocks.begin(), notices.blocks.begin(), notices.blocks.end());
   for (const auto& [key, value] : notices.data.members()) document.data[key] = value;
   out << report::render(document, flags.format);

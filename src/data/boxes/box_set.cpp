@@ -138,7 +138,7 @@ std::filesystem::path split_file(const std::filesystem::path& train, Split split
   for (const char* other : {"test", "val", "validation"}) {
     std::string wanted = name;
     wanted.replace(at, std::string_view("train").size(), other);
-    const std::filesystem::path path = train.parent_path() / wanted;
+    std::filesystem::path path = train.parent_path() / wanted;
     if (std::filesystem::exists(path)) return path;
   }
   return {};

@@ -123,7 +123,7 @@ class VocFolder {
       const std::string name = slash == std::string::npos ? lists_
                                : split == Split::kTrain   ? lists_.substr(0, slash)
                                                           : lists_.substr(slash + 1);
-      const fs::path path = list_folder_ / (name + ".txt");
+      fs::path path = list_folder_ / (name + ".txt");
       TY_REQUIRE(fs::is_regular_file(path), "there is no {}.{}", path.string(),
                  did_you_mean(name, list_names()));
       return path;
@@ -133,7 +133,7 @@ class VocFolder {
                                             : tested              ? std::vector{"trainval", "train"}
                                                      : std::vector{"train", "trainval"};
     for (const char* name : wanted) {
-      const fs::path path = list_folder_ / (std::string(name) + ".txt");
+      fs::path path = list_folder_ / (std::string(name) + ".txt");
       if (fs::is_regular_file(path)) return path;
     }
     throw_error("{}: found neither {}.txt nor {}.txt for the {} split", list_folder_.string(),

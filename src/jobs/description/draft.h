@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -53,7 +54,9 @@ struct Rendering {
 
 class Draft {
  public:
-  Draft(const Job& job, std::string platform) : job_(job) { rendering_.platform = platform; }
+  Draft(const Job& job, std::string platform) : job_(job) {
+    rendering_.platform = std::move(platform);
+  }
 
   const Job& job() const { return job_; }
   Json& root() { return root_; }

@@ -67,7 +67,7 @@ bool is_gpu_size(const std::string& name) {
 std::string put_size(Draft& draft) {
   const Job& job = draft.job();
   const std::string at = "resources.instance_type";
-  const std::string named = job.option(kPlatform, "instance_type");
+  std::string named = job.option(kPlatform, "instance_type");
   if (job.count == 0 && !is_gpu_size(named)) {
     if (!named.empty()) draft.set(at, named);
     const std::string why =

@@ -91,7 +91,7 @@ std::string command_of(Draft& draft) {
 // A named specification, a predefined one that fits, one with the same accelerators, or a guess.
 std::string hardware_for(Draft& draft) {
   const Job& job = draft.job();
-  const std::string named = job.option(kPlatform, "hardware_spec");
+  std::string named = job.option(kPlatform, "hardware_spec");
   if (!named.empty()) return named;
   for (const Machine* machine : fitting_machines(job, "ibm-v4")) return machine->name;
   for (const Machine& machine : machines()) {

@@ -76,7 +76,7 @@ std::string put_head(Draft& draft, const char* api, const char* kind, size_t tai
   const Job& job = draft.job();
   draft.set("apiVersion", api);
   draft.set("kind", kind);
-  const std::string name = name_for(
+  std::string name = name_for(
       draft, {.extra = "-", .longest = kLongest - tail, .lower_case = true, .letter_first = true},
       kTitle);
   draft.put("name", "metadata.name", name);

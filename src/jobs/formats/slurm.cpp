@@ -158,7 +158,7 @@ std::string srun_line(const Job& job) {
 
 class ScriptLines {
  public:
-  void add(std::string text, std::string field = "") {
+  void add(const std::string& text, const std::string& field = "") {
     // A word may hold line breaks; each line of the file is one here.
     for (std::string& line : split(text, '\n')) lines_.push_back({std::move(line), field});
   }

@@ -15,7 +15,7 @@ constexpr size_t kTail = 20;
 
 std::string runtime_of(Draft& draft) {
   const Job& job = draft.job();
-  const std::string named = job.option(kubernetes::kPlatform, "runtime");
+  std::string named = job.option(kubernetes::kPlatform, "runtime");
   if (!named.empty()) return named;
   const char* guess = job.launcher == Launcher::kMpi ? "mpi-distributed" : "torch-distributed";
   draft.note("launcher",
