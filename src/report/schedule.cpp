@@ -47,7 +47,7 @@ Json policy_json(const schedule::SimulationResult& result, const schedule::Summa
                        {"queueing", summary.queueing},
                        {"worst_fairness", summary.worst_fairness},
                        {"mean_fairness", summary.mean_fairness},
-                       {"utilization", summary.utilization},
+                       {"utilisation", summary.utilization},
                        {"restarts", summary.restarts},
                        {"preemptions", summary.preemptions},
                        {"restart_share", summary.restart_share},

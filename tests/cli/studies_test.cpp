@@ -205,8 +205,8 @@ TEST(StudiesOfClusters, PoliciesSideBySide) {
   ASSERT_EQ(result.at("policies").items().size(), 2U);
   for (const Json& policy : result.at("policies").items()) {
     EXPECT_EQ(policy.at("jobs").items().size(), 8U);
-    EXPECT_GT(policy.at("utilization").as_number(), 0);
-    EXPECT_LE(policy.at("utilization").as_number(), 1);
+    EXPECT_GT(policy.at("utilisation").as_number(), 0);
+    EXPECT_LE(policy.at("utilisation").as_number(), 1);
     EXPECT_LE(policy.at("avg_jct").as_number(), policy.at("makespan").as_number());
   }
   EXPECT_TRUE(says(text_of(words, "html"), "fifo"));
