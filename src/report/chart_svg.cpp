@@ -23,7 +23,7 @@ constexpr std::string_view kSoft = "#5c636e";
 constexpr std::string_view kRule = "#e3e6ea";
 constexpr double kWidth = 720;
 constexpr double kTop = 52;
-constexpr double kRight = 16;
+constexpr double kRight = 24;       // half of a label as "5.00M" and a little
 constexpr double kCharacter = 6.3;  // mean width of one at 12 pixels
 
 struct Frame {

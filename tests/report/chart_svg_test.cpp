@@ -31,6 +31,19 @@ TEST(ChartSvg, DrawsEveryPointAndEscapesNames) {
   EXPECT_EQ(svg.find("<of>"), std::string::npos);
 }
 
+TEST(ChartSvg, TheLastLabelOfAnAxisIsNotCut) {
+  Chart chart = two_lines();
+  chart.x.log = false;
+  chart.series[0].points = {{0, 10}, {5e6, 19}};
+  const std::string svg = chart_svg(chart);
+  const size_t label = svg.find(">5.00M</text>");
+  ASSERT_NE(label, std::string::npos) << svg;
+  const std::string mark = "<text x=\"";
+  const double middle = std::stod(svg.substr(svg.rfind(mark, label) + mark.size()));
+  // Five characters of 12 pixels in height are up to 37 pixels wide.
+  EXPECT_LE(middle + 18.5, 720);
+}
+
 TEST(ChartSvg, SaysWhereNumbersComeFrom) {
   const std::string svg = chart_svg(two_lines());
   EXPECT_NE(svg.find("here (measured)"), std::string::npos);
