@@ -261,11 +261,9 @@ struct HierarchicalFit::Without {
     const Eigen::MatrixXd own = columns.transpose() * solved;
     const Eigen::MatrixXd rest = Eigen::MatrixXd::Identity(n, n) - w.asDiagonal() * own;
     const Vector pull = rest.partialPivLu().solve(w.cwiseProduct(r));
-    residual = r + own * pull;
     u = solver.u + (solved * pull).cwiseMax(-kLongestStep).cwiseMin(kLongestStep);
   }
 
-  Vector residual;  // of the rows
   Vector u;
 };
 
@@ -283,9 +281,9 @@ std::vector<double> HierarchicalFit::errors_left_out(std::span<const int> group)
   std::vector<double> out(group.size());
   for (const auto& [id, rows] : members_of(group)) {
     const Without rest(*solver_, rows);
-    for (size_t i = 0; i < rows.size(); ++i) {
-      out[rows[i]] = -rest.residual[static_cast<Eigen::Index>(i)] * kRowNoise;
-    }
+    // The model itself at that solution: without a stack's only rows the line through it leads far
+    // beyond what the stack's figures can do.
+    for (const size_t row : rows) out[row] = -solver_->residual_at(row, rest.u) * kRowNoise;
   }
   return out;
 }
