@@ -97,6 +97,21 @@ TEST(HierarchicalFit, LeavingOutByFormulaAgreesWithFittingAgain) {
   }
 }
 
+TEST(HierarchicalFit, AStackWithoutItsOnlyRowsIsPredictedByItsRelatives) {
+  auto rows = rows_of("timm-pytorch-1.12-amp-nhwc", "rtx-3090", 1.0);
+  const size_t others = rows.size();
+  // Far off, so that the stack's own figures are far from those of its relatives.
+  for (const FitRow& row : rows_of("mxnet-1.2", "titan-x-maxwell", 20.0)) rows.push_back(row);
+  HierarchicalFit fit(rows, Hierarchy::Start::kRelatives);
+  std::vector<int> groups(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) groups[i] = i < others ? static_cast<int>(i) : 100;
+  const std::vector<double> formula = fit.errors_left_out(groups);
+  const std::vector<double> again = fit.errors_refitted(groups);
+  for (size_t i = others; i < rows.size(); ++i) {
+    EXPECT_LT(std::fabs(formula[i] - again[i]), 0.4) << formula[i] << " and " << again[i];
+  }
+}
+
 TEST(Hierarchy, SharesOfAPeakStayBelowIt) {
   EXPECT_LT(figure_from(0, std::log(5.0)), 1.0);
   EXPECT_NEAR(figure_from(0, std::log(0.3)), 0.3, 1e-3);
