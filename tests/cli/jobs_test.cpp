@@ -71,7 +71,8 @@ TEST(JobsCommand, PlanCompareAndPlatforms) {
   ASSERT_EQ(run({"jobs", "new", "-o", job}).code, 0);
   const Outcome plan = run({"jobs", "plan", job, "--json"});
   ASSERT_EQ(plan.code, 0) << plan.err;
-  for (const Json& offer : Json::parse(plan.out, "json").at("offers").items()) {
+  const Json planned = Json::parse(plan.out, "json");
+  for (const Json& offer : planned.at("offers").items()) {
     // Never a price without its date.
     if (offer.find("usd_per_hour") == nullptr) continue;
     EXPECT_FALSE(offer.at("date").as_string().empty());

@@ -115,7 +115,8 @@ TEST(FastKernels, LibraryAndOwnConvolutionsAgreeOnBlocks) {
   x = b.add("MaxPool", {x}, {{"kernel_shape", FastKernelsInts{2, 2}}});
   graph.set_outputs({x});
   int reorders = 0;
-  for (const StepInfo& step : compile_graph(graph, /*reference=*/false).steps()) {
+  const Executable executable = compile_graph(graph, /*reference=*/false);
+  for (const StepInfo& step : executable.steps()) {
     reorders += step.op == "Reorder" ? 1 : 0;
   }
   EXPECT_EQ(reorders, 2) << "one at the beginning, one at the end";

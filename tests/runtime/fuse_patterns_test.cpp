@@ -16,7 +16,8 @@ using ops::Builder;
 using PatternInts = std::vector<int64_t>;
 
 bool runs(const Graph& graph, std::string_view op) {
-  for (const StepInfo& step : compile_graph(graph, /*reference=*/false).steps()) {
+  const Executable executable = compile_graph(graph, /*reference=*/false);
+  for (const StepInfo& step : executable.steps()) {
     if (step.op == op) return true;
   }
   return false;

@@ -1,10 +1,12 @@
 #include "serve/models/model_version.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -163,6 +165,8 @@ TEST_F(ModelVersionTest, ComputesSmallNetworksOnEveryCore) {
 // The caller computes what is quick, and a worker where a long batch has the cores.
 TEST_F(ModelVersionTest, LetsTheCallerComputeWhatIsQuick) {
   ModelVersion model(named("sum"), 1, sum_source(), {gate_, nullptr});
+  // A thread of it that begins late would take what is left to the caller.
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
   for (const bool busy : {false, true}) {
     std::vector<Answer> answers(4);
     for (int32_t i = 0; i < 4; ++i) {
