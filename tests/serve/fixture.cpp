@@ -1,6 +1,10 @@
 #include "serve/fixture.h"
 
+#include <arpa/inet.h>
 #include <numeric>
+#include <sys/socket.h>
+
+#include <gtest/gtest.h>
 
 #include "ops/builder.h"
 
@@ -101,6 +105,17 @@ InferRequest sum_request(int64_t rows, int32_t first) {
   }
   request.times.arrived = Clock::now();
   return request;
+}
+
+Address listen_on_loopback(int socket) {
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof at;
+  EXPECT_EQ(bind(socket, reinterpret_cast<sockaddr*>(&at), size), 0);
+  EXPECT_EQ(listen(socket, 4), 0);
+  EXPECT_EQ(getsockname(socket, reinterpret_cast<sockaddr*>(&at), &size), 0);
+  return {"127.0.0.1", ntohs(at.sin_port)};
 }
 
 }  // namespace trainyard::serve

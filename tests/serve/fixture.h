@@ -8,6 +8,7 @@
 #include <string>
 
 #include "ir/graph.h"
+#include "serve/load/load_client.h"
 #include "serve/models/registry.h"
 
 namespace trainyard::serve {
@@ -38,6 +39,9 @@ class Answer {
 InferRequest sum_request(int64_t rows, int32_t first);
 // Of gather_source().
 InferRequest index_request(int64_t index);
+
+// Makes a socket listen on some free port of this machine.
+Address listen_on_loopback(int socket);
 
 // The text of the error that f() throws; empty if it throws none.
 template <typename F>

@@ -307,14 +307,7 @@ TEST_F(ImpatientTest, AnswersAClientThatSendsTooMuch) {
 // A port of this machine that takes connections and answers nothing.
 struct SilentPort {
   SilentPort() {
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof at;
-    EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&at), size), 0);
-    EXPECT_EQ(listen(fd, 4), 0);
-    EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size), 0);
-    address = {"127.0.0.1", ntohs(at.sin_port)};
+    address = listen_on_loopback(fd);
   }
   ~SilentPort() { shut(); }
   SilentPort(const SilentPort&) = delete;

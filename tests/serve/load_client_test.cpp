@@ -1,7 +1,6 @@
 // The load generator's connections beside servers that do not keep to the protocol.
 #include "serve/load/load_client.h"
 
-#include <arpa/inet.h>
 #include <array>
 #include <atomic>
 #include <sys/socket.h>
@@ -20,14 +19,7 @@ namespace {
 class RudeServer {
  public:
   RudeServer(std::string text, int times) {
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof at;
-    EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&at), size), 0);
-    EXPECT_EQ(listen(fd_, 4), 0);
-    EXPECT_EQ(getsockname(fd_, reinterpret_cast<sockaddr*>(&at), &size), 0);
-    address_ = {"127.0.0.1", ntohs(at.sin_port)};
+    address_ = listen_on_loopback(fd_);
     thread_ = std::thread([this, text = std::move(text), times] { serve(text, times); });
   }
   ~RudeServer() {
