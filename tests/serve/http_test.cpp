@@ -306,9 +306,7 @@ TEST_F(ImpatientTest, AnswersAClientThatSendsTooMuch) {
 
 // A port of this machine that takes connections and answers nothing.
 struct SilentPort {
-  SilentPort() {
-    address = listen_on_loopback(fd);
-  }
+  SilentPort() { address = listen_on_loopback(fd); }
   ~SilentPort() { shut(); }
   SilentPort(const SilentPort&) = delete;
   SilentPort& operator=(const SilentPort&) = delete;
