@@ -93,18 +93,31 @@ TEST(JobQueue, WaitsForOthersNoLongerThanItMay) {
 
 TEST(JobQueue, LeavesToWorkersWhatTakesLong) {
   JobQueue queue(kBatches);
-  EXPECT_TRUE(queue.take_at_once().batch.empty());
+  EXPECT_TRUE(queue.take_at_once(JobQueue::Take::kQuick).batch.empty());
   push(queue, job_of(1));
   push(queue, job_of(1));
   JobPointer picture = job_of(1);
   picture->request.inputs.emplace_back();
   push(queue, std::move(picture));
   push(queue, job_of(9));
-  EXPECT_EQ(queue.take_at_once().batch.size(), 2U);
-  EXPECT_TRUE(queue.take_at_once().batch.empty());
+  EXPECT_EQ(queue.take_at_once(JobQueue::Take::kQuick).batch.size(), 2U);
+  EXPECT_TRUE(queue.take_at_once(JobQueue::Take::kQuick).batch.empty());
   EXPECT_EQ(queue.take().batch.size(), 1U);
-  EXPECT_TRUE(queue.take_at_once().batch.empty());
+  EXPECT_TRUE(queue.take_at_once(JobQueue::Take::kQuick).batch.empty());
   EXPECT_EQ(queue.size(), 1);
+}
+
+TEST(JobQueue, GivesOneJobAtATime) {
+  JobQueue queue(kBatches);
+  for (const int64_t rows : {1, 3, 9}) push(queue, job_of(rows));
+  for (const int64_t rows : {1, 3, 9}) {
+    const TakenJobs taken = queue.take_at_once(JobQueue::Take::kOne);
+    ASSERT_EQ(taken.batch.size(), 1U);
+    EXPECT_EQ(taken.batch[0]->rows, rows);
+  }
+  EXPECT_FALSE(queue.ended());
+  queue.close();
+  EXPECT_TRUE(queue.ended());
 }
 
 TEST(JobQueue, EndsOnceClosedAndEmpty) {

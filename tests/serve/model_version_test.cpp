@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <mutex>
@@ -162,6 +163,76 @@ TEST_F(ModelVersionTest, ComputesSmallNetworksOnEveryCore) {
   EXPECT_EQ(ModelVersion(config, 1, sum_source(), {two, nullptr}).config().instances, 1);
 }
 
+InferRequest picture_request(int64_t rows, float value) {
+  auto pixels = std::make_shared<std::vector<float>>(static_cast<size_t>(rows * 3 * 32 * 32));
+  for (size_t i = 0; i < pixels->size(); ++i) {
+    (*pixels)[i] = value + static_cast<float>(i % 17) / 17.0F;
+  }
+  InferRequest request;
+  request.inputs.push_back({.name = "image",
+                            .dtype = DType::kF32,
+                            .shape = {rows, 3, 32, 32},
+                            .data = reinterpret_cast<const std::byte*>(pixels->data()),
+                            .bytes = pixels->size() * sizeof(float)});
+  request.owners.push_back(pixels);
+  return request;
+}
+
+// By measurement, which other work may disturb; hence several trials.
+std::unique_ptr<ModelVersion> spreading_version(ComputeGate& gate) {
+  for (int trial = 0; trial < 10; ++trial) {
+    auto model = std::make_unique<ModelVersion>(
+        named("resnet"), 1, model_source({.model = "resnet20-cifar"}), Shared{gate, nullptr});
+    if (model->spreads()) return model;
+  }
+  return nullptr;
+}
+
+TEST_F(ModelVersionTest, SpreadsRequestsOverTheCores) {
+  const auto model = spreading_version(gate_);
+  ASSERT_NE(model, nullptr);
+  EXPECT_EQ(model->config().instances, 1);
+  const auto ask = [&](size_t i) {
+    Answer answer;
+    InferRequest request = picture_request(i % 4 == 3 ? 3 : 1, static_cast<float>(i));
+    InferDone done = answer.done();
+    EXPECT_TRUE(model->infer(request, done));
+    return answer;
+  };
+  // Each alone, on all cores, and then all at the same time.
+  std::vector<InferResult> alone;
+  for (size_t i = 0; i < 24; ++i) alone.push_back(ask(i).get());
+  std::vector<Answer> answers;
+  for (size_t i = 0; i < 24; ++i) answers.push_back(ask(i));
+  for (size_t i = 0; i < 24; ++i) {
+    const InferResult among_others = answers[i].get();
+    const Tensor& scores = among_others.outputs[0].data;
+    const Tensor& expected = alone[i].outputs[0].data;
+    ASSERT_EQ(scores.shape(), expected.shape());
+    for (int64_t at = 0; at < scores.shape().num_elements(); ++at) {
+      const double value = element_as_double(expected, at);
+      ASSERT_NEAR(element_as_double(scores, at), value, 1e-4 * (1 + std::abs(value)));
+    }
+  }
+  model->shut_down(Clock::now() + std::chrono::seconds(10));
+}
+
+TEST_F(ModelVersionTest, SpreadsNothingThatIsToBeComputedTogether) {
+  ModelConfig config = named("resnet");
+  config.max_delay = std::chrono::microseconds(100);
+  const auto spreads = [&](const ModelConfig& how) {
+    return ModelVersion(how, 1, model_source({.model = "resnet20-cifar"}), {gate_, nullptr})
+        .spreads();
+  };
+  EXPECT_FALSE(spreads(config));
+  config = named("resnet");
+  config.instances = 1;
+  EXPECT_FALSE(spreads(config));
+  config = named("resnet");
+  config.preferred_batches = {4};
+  EXPECT_FALSE(spreads(config));
+}
+
 // The caller computes what is quick, and a worker where a long batch has the cores.
 TEST_F(ModelVersionTest, LetsTheCallerComputeWhatIsQuick) {
   ModelVersion model(named("sum"), 1, sum_source(), {gate_, nullptr});
@@ -208,6 +279,17 @@ TEST(ComputeGate, LetsNobodyPassWhoWouldWait) {
   EXPECT_EQ(ComputeGate::Pass::at_once(gate, 1), nullptr);
   one.reset();
   EXPECT_NE(ComputeGate::Pass::at_once(gate, 1), nullptr);
+}
+
+TEST(ComputeGate, GivesAllCoresToWhoIsAlone) {
+  ComputeGate gate(3);
+  ComputeGate::Pass first(gate, 1);
+  {
+    ComputeGate::Pass second(gate, 1);
+    EXPECT_FALSE(first.take_rest());
+  }
+  EXPECT_TRUE(first.take_rest());
+  EXPECT_EQ(ComputeGate::Pass::at_once(gate, 1), nullptr);
 }
 
 // kB of the process for which huge pages were asked.

@@ -252,8 +252,8 @@ void declare_batching(Args& args, ServeFlags& flags) {
               "milliseconds that a request may wait in the queue; 0: as long as it takes");
   args.option(
       "--instances", flags.instances,
-      "batches of a model computed at the same time; 0: one, or one per core for a network too "
-      "small for two threads");
+      "batches of a model computed at the same time; 0: as measured, one or a request on each core "
+      "while several wait");
   args.option("--threads", flags.threads, "threads of an instance; 0: cores / instances");
   args.option("--cache", flags.cache_mb, "MiB of responses to keep; 0: none");
 }

@@ -98,7 +98,7 @@ runtime::ExecutionContext& Instance::context(const Shapes& shapes) {
     contexts_.splice(contexts_.begin(), contexts_, found);
     return *contexts_.front().context;
   }
-  runtime::Executable executable = network_.executable(shapes);
+  runtime::Executable executable = network_.executable(shapes, threads_);
   if (arena_.empty() || executable.arena_bytes() > arena_.num_bytes()) {
     arena_ = runtime::make_arena(executable.arena_bytes());
   }
@@ -145,8 +145,7 @@ std::vector<InferResult> Instance::run_rows(std::span<Job* const> jobs, int64_t 
   RowCursor out(jobs);
   Shapes shapes = jobs[0]->shapes;
   while (rows > 0) {
-    const std::vector<int64_t>& sizes = network_.sizes();
-    const int64_t size = *std::prev(std::upper_bound(sizes.begin(), sizes.end(), rows));
+    const int64_t size = *std::prev(std::upper_bound(sizes_.begin(), sizes_.end(), rows));
     rows -= size;
     for (Shape& shape : shapes) shape[0] = size;
     runtime::ExecutionContext& running = context(shapes);
@@ -187,25 +186,27 @@ int64_t Instance::warm_up(int64_t count) {
   int64_t bytes = 0;
   if (network_.has_open_dims()) return bytes;
   // The largest first: its arena serves the others too.
-  const std::vector<int64_t>& sizes = network_.sizes();
-  for (auto size = sizes.rbegin(); size != sizes.rend(); ++size) {
+  for (auto size = sizes_.rbegin(); size != sizes_.rend(); ++size) {
     const Shapes shapes = network_.shapes_of(*size);
     for (int64_t i = 0; i < count; ++i) context(shapes).run();
-    bytes = std::max(bytes, network_.executable(shapes).constant_bytes());
+    bytes = std::max(bytes, network_.executable(shapes, threads_).constant_bytes());
   }
   return bytes + arena_.num_bytes();
 }
 
-Clock::duration Instance::time_of_largest() {
-  constexpr int kRuns = 5;
-  runtime::ExecutionContext& largest = context(network_.shapes_of(network_.sizes().back()));
+double Instance::rows_per_second() {
+  constexpr int kLeastRuns = 2;
+  constexpr int kMostRuns = 10;
+  constexpr std::chrono::milliseconds kEnough{50};
+  runtime::ExecutionContext& largest = context(network_.shapes_of(sizes_.back()));
+  const Clock::time_point start = Clock::now();
   Clock::duration best = Clock::duration::max();
-  for (int i = 0; i < kRuns; ++i) {
+  for (int i = 0; i < kMostRuns && (i < kLeastRuns || Clock::now() - start < kEnough); ++i) {
     const Clock::time_point begin = Clock::now();
     largest.run();
     best = std::min(best, Clock::now() - begin);
   }
-  return best;
+  return static_cast<double>(sizes_.back()) / std::chrono::duration<double>(best).count();
 }
 
 // Several contexts share the arena, so that nothing in it is kept from one run to the next; inputs

@@ -12,7 +12,9 @@ namespace trainyard::serve {
 
 class Instance {
  public:
-  explicit Instance(Network& network) : network_(network) {}
+  // Rows are computed in these sizes (ascending, the first is 1) by so many threads.
+  Instance(Network& network, int threads, std::vector<int64_t> sizes)
+      : network_(network), threads_(threads), sizes_(std::move(sizes)) {}
 
   // Computes the jobs together; they differ in their rows alone, and there is one if the network
   // has no batch. Fills `times` of each; one result per job. Throws Error for bad data, which then
@@ -23,8 +25,8 @@ class Instance {
   // and constants.
   int64_t warm_up(int64_t count);
 
-  // How long the largest size takes, at best; of a network without open dimensions.
-  Clock::duration time_of_largest();
+  // How many rows a second the largest size gives, at best; of a network without open dimensions.
+  double rows_per_second();
 
   // Gives the memory of inputs and intermediate results back to the system; the next run gets it
   // anew.
@@ -40,6 +42,8 @@ class Instance {
   std::vector<InferResult> run_rows(std::span<Job* const> jobs, int64_t rows);
 
   Network& network_;
+  int threads_;
+  std::vector<int64_t> sizes_;
   Tensor arena_;               // of all contexts made since it last had to grow
   std::list<Entry> contexts_;  // the last one used first
 };

@@ -39,8 +39,10 @@ struct ModelConfig {
   int64_t max_queue = 256;                                   // requests
   std::optional<std::chrono::microseconds> default_timeout;  // in the queue
   bool allow_timeout_override = true;
-  int64_t instances = 0;  // 0: one, or one per core for a network that runs on one thread
-  int64_t threads = 0;    // per instance; 0: all cores divided by the instances
+  // Computing at the same time; 0: one per core for a network that runs on one thread, else one, or
+  // what ModelVersion::spreads() says.
+  int64_t instances = 0;
+  int64_t threads = 0;  // per instance; 0: all cores divided by the instances
   VersionPolicy versions;
   bool response_cache = false;
   std::vector<WarmUp> warm_ups;

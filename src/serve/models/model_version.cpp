@@ -1,6 +1,7 @@
 #include "serve/models/model_version.h"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <malloc.h>
 
@@ -16,6 +17,11 @@ namespace {
 constexpr std::chrono::seconds kIdle{10};
 
 constexpr int64_t kMostInstances = 64;
+
+// Of the rows a second that batches on all cores give, alone and undisturbed. With connections to
+// serve on the same cores, threads that wait for each other lose more than the rest.
+constexpr double kWorthSpreading = 0.97;
+constexpr double kClearlyWorse = 0.8;
 
 // A batch that takes no longer is not worth waking a worker for; a thread that serves connections
 // may be kept from them for so long.
@@ -36,33 +42,85 @@ QueueOptions queue_options(const ModelConfig& config, const Network& network) {
           .max_delay = config.max_delay};
 }
 
+bool leaves_open_how_to_compute(const ModelConfig& config) {
+  return config.instances == 0 && config.threads == 0 && config.preferred_batches.empty() &&
+         config.max_delay.count() == 0;
+}
+
 }  // namespace
 
 ModelVersion::ModelVersion(ModelConfig config, int64_t version, NetworkSource source, Shared shared)
     : config_(std::move(config)),
+      may_spread_(leaves_open_how_to_compute(config_)),
       version_(std::to_string(version)),
       shared_(shared),
       network_(std::move(source), config_, threads_of(config_, shared.gate.cores())),
       queue_(queue_options(config_, network_)) {
-  int64_t warm_ups = 1;
-  for (const WarmUp& entry : config_.warm_ups) warm_ups = std::max(warm_ups, entry.count);
+  Lanes lanes;
   int64_t wanted = std::max<int64_t>(1, config_.instances);
   for (int64_t i = 0; i < wanted; ++i) {
-    workers_.push_back(std::make_unique<Worker>(network_));
-    memory_bytes_ += workers_.back()->instance.warm_up(warm_ups);
+    lanes.push_back(warm_lane(network_.threads(), network_.sizes()));
     // What is too small for several threads computes as many batches at the same time.
     if (config_.instances == 0 && network_.is_small()) {
       wanted = std::min<int64_t>(shared_.gate.cores(), kMostInstances);
     }
   }
   config_.instances = wanted;
-  quick_ = network_.is_small() && config_.max_delay.count() == 0 &&
-           workers_[0]->instance.time_of_largest() <= kQuick;
+  if (network_.is_small() && config_.max_delay.count() == 0) {
+    quick_ = static_cast<double>(network_.sizes().back()) <=
+             lanes[0]->instance.rows_per_second() * std::chrono::duration<double>(kQuick).count();
+  }
+  spread_if_worth(lanes);
   network_.drop_source();
   malloc_trim(0);  // what compiling needed goes back at once
-  running_ = workers_.size();
-  for (const auto& worker : workers_) {
-    worker->thread = std::thread([this, &worker = *worker] { work(worker); });
+  running_ = lanes.size();
+  for (std::unique_ptr<Lane>& lane : lanes) {
+    workers_.push_back(std::make_unique<Worker>(Worker{std::move(lane), {}}));
+    workers_.back()->thread = std::thread([this, &lane = *workers_.back()->lane] { work(lane); });
+  }
+}
+
+std::unique_ptr<ModelVersion::Lane> ModelVersion::warm_lane(int threads,
+                                                            const std::vector<int64_t>& sizes) {
+  int64_t warm_ups = 1;
+  for (const WarmUp& entry : config_.warm_ups) warm_ups = std::max(warm_ups, entry.count);
+  auto lane = std::make_unique<Lane>(network_, threads, sizes);
+  memory_bytes_ += lane->instance.warm_up(warm_ups);
+  return lane;
+}
+
+double ModelVersion::rows_per_second_of_all(const Lanes& lanes) {
+  std::atomic<double> sum = 0;
+  std::vector<std::thread> threads;
+  for (const auto& lane : lanes) {
+    threads.emplace_back([&, &instance = lane->instance] { sum += instance.rows_per_second(); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return sum;
+}
+
+// Networks with large weights are read from memory once for a batch, and again for each request
+// that is computed by itself; others gain nothing from batches here. Which is which is measured,
+// all cores computing at the same time.
+void ModelVersion::spread_if_worth(Lanes& lanes) {
+  if (!may_spread_ || network_.threads() == 1 || network_.has_open_dims()) return;
+  const int64_t memory_before = memory_bytes_;
+  Lanes narrow;
+  for (int i = 0; i < network_.threads(); ++i) narrow.push_back(warm_lane(1, {1}));
+  double together = 0;
+  double spread = 0;
+  // The best of several rounds, where other work on the machine may have decided.
+  for (int round = 0; round < 3; ++round) {
+    together = std::max(together, lanes[0]->instance.rows_per_second());
+    spread = std::max(spread, rows_per_second_of_all(narrow));
+    if (spread >= kWorthSpreading * together || spread < kClearlyWorse * together) break;
+  }
+  if (spread >= kWorthSpreading * together) {
+    wide_ = std::move(lanes[0]);
+    lanes = std::move(narrow);
+  } else {
+    network_.drop_compiled(1);
+    memory_bytes_ = memory_before;
   }
 }
 
@@ -128,18 +186,18 @@ bool ModelVersion::answer_from_cache(const std::string& key, Job& job) {
   return true;
 }
 
-void ModelVersion::work(Worker& worker) {
+void ModelVersion::work(Lane& lane) {
   while (true) {
-    while (!queue_.wait_for_jobs(kIdle)) rest(worker);
-    TakenJobs taken = queue_.take();
-    if (taken.batch.empty() && taken.expired.empty()) break;
-    refuse_expired(taken.expired);
-    if (taken.batch.empty()) continue;
-    const ComputeGate::Pass pass(shared_.gate, network_.threads());
-    const std::lock_guard lock(worker.busy);
-    compute(worker.instance, taken.batch);
-    worker.last_used = Clock::now();
-    worker.rests = false;
+    while (!queue_.wait_for_jobs(kIdle)) {
+      rest(lane);
+      if (wide_ != nullptr) rest(*wide_);
+    }
+    if (queue_.ended()) break;
+    if (wide_ != nullptr) {
+      compute_spread(lane);
+    } else {
+      compute_batch(lane);
+    }
   }
   {
     const std::lock_guard lock(ending_);
@@ -148,27 +206,52 @@ void ModelVersion::work(Worker& worker) {
   ended_.notify_all();
 }
 
-void ModelVersion::rest(Worker& worker) {
-  const std::lock_guard lock(worker.busy);
-  if (worker.rests || Clock::now() - worker.last_used < kIdle) return;
-  worker.instance.rest();
-  worker.rests = true;
+void ModelVersion::compute_batch(Lane& lane) {
+  TakenJobs taken = queue_.take();
+  refuse_expired(taken.expired);
+  if (taken.batch.empty()) return;
+  const ComputeGate::Pass pass(shared_.gate, network_.threads());
+  compute_on(lane, taken.batch);
+}
+
+// All cores for a request that is alone, one for each of several.
+void ModelVersion::compute_spread(Lane& narrow) {
+  ComputeGate::Pass pass(shared_.gate, 1);
+  const bool alone = queue_.size() == 1 && pass.take_rest();
+  TakenJobs taken = queue_.take_at_once(alone ? JobQueue::Take::kBatch : JobQueue::Take::kOne);
+  refuse_expired(taken.expired);
+  if (!taken.batch.empty()) compute_on(alone ? *wide_ : narrow, taken.batch);
+}
+
+void ModelVersion::compute_on(Lane& lane, std::vector<JobPointer>& jobs) {
+  const std::lock_guard lock(lane.busy);
+  compute(lane.instance, jobs);
+  lane.last_used = Clock::now();
+  lane.rests = false;
+}
+
+void ModelVersion::rest(Lane& lane) {
+  const std::lock_guard lock(lane.busy);
+  if (lane.rests || Clock::now() - lane.last_used < kIdle) return;
+  lane.instance.rest();
+  lane.rests = true;
   forget_what_loading_needed();
 }
 
 void ModelVersion::compute_waiting() {
   if (queue_.size() == 0) return;
   for (const auto& worker : workers_) {
-    const std::unique_lock busy(worker->busy, std::try_to_lock);
+    Lane& lane = *worker->lane;
+    const std::unique_lock busy(lane.busy, std::try_to_lock);
     if (!busy) continue;
     const auto pass = ComputeGate::Pass::at_once(shared_.gate, network_.threads());
     if (pass == nullptr) break;
-    TakenJobs taken = queue_.take_at_once();
+    TakenJobs taken = queue_.take_at_once(JobQueue::Take::kQuick);
     refuse_expired(taken.expired);
     if (taken.batch.empty()) break;
-    compute(worker->instance, taken.batch);
-    worker->last_used = Clock::now();
-    worker->rests = false;
+    compute(lane.instance, taken.batch);
+    lane.last_used = Clock::now();
+    lane.rests = false;
     return;
   }
   if (queue_.size() > 0) queue_.wake();
@@ -260,7 +343,7 @@ void ModelVersion::shut_down(Clock::time_point until) {
   if (lock.owns_lock()) lock.unlock();
   for (const auto& worker : workers_) {
     if (worker->thread.joinable()) worker->thread.join();
-    const std::lock_guard none_computes(worker->busy);
+    const std::lock_guard none_computes(worker->lane->busy);
   }
   if (shared_.cache != nullptr) shared_.cache->forget(name(), version_);
 }

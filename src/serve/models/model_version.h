@@ -40,6 +40,9 @@ class ModelVersion {
   int64_t waiting() const { return queue_.size(); }
   // Of weights and intermediate results, as far as the engine counts them.
   int64_t memory_bytes() const { return memory_bytes_; }
+  // While several requests wait, each core computes one of them: as measured, not slower than
+  // batches on all cores, and no thread waits for another.
+  bool spreads() const { return wide_ != nullptr; }
 
   // False if the version is being unloaded: request and done are then as they were. Throws
   // RequestError for a request that does not fit, and kUnavailable if the queue is full. Otherwise
@@ -55,18 +58,31 @@ class ModelVersion {
   void shut_down(Clock::time_point until);
 
  private:
-  // An instance and its thread.
-  struct Worker {
-    explicit Worker(Network& network) : instance(network) {}
+  // An instance, and since when it has nothing to do.
+  struct Lane {
+    Lane(Network& network, int threads, std::vector<int64_t> sizes)
+        : instance(network, threads, std::move(sizes)) {}
     Instance instance;
     std::mutex busy;
     Clock::time_point last_used = Clock::now();  // under `busy`
     bool rests = false;
+  };
+  using Lanes = std::vector<std::unique_ptr<Lane>>;
+  // The thread of a lane.
+  struct Worker {
+    std::unique_ptr<Lane> lane;
     std::thread thread;
   };
 
-  void work(Worker& worker);
-  void rest(Worker& worker);
+  std::unique_ptr<Lane> warm_lane(int threads, const std::vector<int64_t>& sizes);
+  // All computing at the same time.
+  static double rows_per_second_of_all(const Lanes& lanes);
+  void spread_if_worth(Lanes& lanes);
+  void work(Lane& lane);
+  void compute_batch(Lane& lane);
+  void compute_spread(Lane& narrow);
+  void compute_on(Lane& lane, std::vector<JobPointer>& jobs);
+  void rest(Lane& lane);
   void refuse_expired(std::vector<JobPointer>& expired);
   void compute(Instance& instance, std::vector<JobPointer>& jobs);
   void compute_alone(Instance& instance, JobPointer job);
@@ -76,6 +92,7 @@ class ModelVersion {
   bool answer_from_cache(const std::string& key, Job& job);
 
   ModelConfig config_;
+  const bool may_spread_;  // nobody has said how to compute
   std::string version_;
   Shared shared_;
   Network network_;
@@ -83,6 +100,7 @@ class ModelVersion {
   Statistics statistics_;
   OrderedAnswers answers_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<Lane> wide_;  // on all cores, for what comes alone; null unless spreads()
   int64_t memory_bytes_ = 0;
   bool quick_ = false;  // batches may be computed by who brings requests
   std::mutex ending_;

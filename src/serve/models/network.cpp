@@ -260,35 +260,42 @@ Graph Network::build(const Shapes& shapes) const {
   return graph;
 }
 
-runtime::Executable Network::executable(const Shapes& shapes) {
+runtime::Executable Network::executable(const Shapes& shapes, int threads) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(compiled_.begin(), compiled_.end(),
-                                  [&](const Compiled& entry) { return entry.shapes == shapes; });
+  threads = std::min(threads, threads_);
+  const auto found = std::find_if(compiled_.begin(), compiled_.end(), [&](const Compiled& entry) {
+    return entry.shapes == shapes && entry.threads == threads;
+  });
   if (found != compiled_.end()) {
     compiled_.splice(compiled_.begin(), compiled_, found);
     return compiled_.front().executable;
   }
   runtime::CompileOptions options;
-  options.threads = threads_;
+  options.threads = threads;
   options.share_constants = true;
   runtime::Executable executable = runtime::compile(build(shapes), options);
   const bool small = !worth_threads(executable);
-  if (threads_ > 1 && small) {
+  if (threads > 1 && small) {
     options.threads = 1;
     executable = runtime::compile(build(shapes), options);
   }
   // The largest batch comes first, before anybody else asks.
   if (small && compiled_.empty() && !has_open_dims_) {
     small_ = true;
-    threads_ = 1;
+    threads_ = threads = 1;
   }
-  compiled_.push_front({shapes, executable, !has_open_dims_});
+  compiled_.push_front({shapes, threads, executable, !has_open_dims_});
   size_t passing = 0;
   for (auto it = compiled_.begin(); it != compiled_.end();) {
     passing += it->kept ? 0 : 1;
     it = !it->kept && passing > kMostShapes ? compiled_.erase(it) : std::next(it);
   }
   return executable;
+}
+
+void Network::drop_compiled(int threads) {
+  const std::lock_guard lock(mutex_);
+  compiled_.remove_if([&](const Compiled& entry) { return entry.threads == threads; });
 }
 
 void Network::drop_source() {

@@ -73,16 +73,19 @@ class Network {
   bool finds_objects() const { return finds_objects_; }
   // f32[1, channels, height, width] of a network that takes pictures.
   Tensor input_of(const data::Image& picture) const;
+  // Of one computation on all cores that it may have.
   int threads() const { return threads_; }
   // Its steps are too short for a second thread. Known once the first shape is compiled.
   bool is_small() const { return small_; }
 
-  // Compiled if it is not there yet, which may take as long as loading did; only the last few
-  // shapes that are not of `sizes()` are kept. Thread-safe.
-  runtime::Executable executable(const Shapes& shapes);
+  // For at most so many threads. Compiled if it is not there yet, which may take as long as loading
+  // did; only the last few shapes that are not of `sizes()` are kept. Thread-safe.
+  runtime::Executable executable(const Shapes& shapes, int threads);
   // The shapes of `rows` rows, of a network without open dimensions but the batch.
   Shapes shapes_of(int64_t rows) const;
   bool has_open_dims() const { return has_open_dims_; }
+  // Forgets what was compiled for so many threads.
+  void drop_compiled(int threads);
   // No more shapes will be asked for: frees what only compiling needs.
   void drop_source();
 
@@ -108,6 +111,7 @@ class Network {
 
   struct Compiled {
     Shapes shapes;
+    int threads = 1;  // as it was asked for
     runtime::Executable executable;
     bool kept = false;
   };

@@ -22,6 +22,14 @@ std::unique_ptr<ComputeGate::Pass> ComputeGate::Pass::at_once(ComputeGate& gate,
   return std::unique_ptr<Pass>(new Pass(gate, cores, Taken()));
 }
 
+bool ComputeGate::Pass::take_rest() {
+  const std::lock_guard lock(gate_.mutex_);
+  if (gate_.serving_ != gate_.next_ticket_ || gate_.free_ + cores_ < gate_.cores_) return false;
+  gate_.free_ = 0;
+  cores_ = gate_.cores_;
+  return true;
+}
+
 ComputeGate::Pass::~Pass() {
   {
     const std::lock_guard lock(gate_.mutex_);

@@ -20,6 +20,8 @@ class ComputeGate {
     Pass(ComputeGate& gate, int threads);
     // Nothing if they are not free, or others wait.
     static std::unique_ptr<Pass> at_once(ComputeGate& gate, int threads);
+    // Takes all other cores too, if they are free and nobody waits for them.
+    bool take_rest();
     ~Pass();
     Pass(const Pass&) = delete;
     Pass& operator=(const Pass&) = delete;

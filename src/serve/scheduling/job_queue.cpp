@@ -46,11 +46,11 @@ void JobQueue::expire(Clock::time_point now, std::vector<JobPointer>& expired) {
 
 // The first job decides the shape. Rows are taken up to the largest size that is full: what is left
 // over is computed next, rather than in two parts now.
-void JobQueue::fill(std::vector<JobPointer>& batch, bool quick_only) {
+void JobQueue::fill(std::vector<JobPointer>& batch, Take what) {
   // A first job that is larger than the room is taken alone.
   int64_t room = 1;
   int64_t fitting = 0;
-  if (options_.max_rows > 0) {
+  if (options_.max_rows > 0 && what != Take::kOne) {
     const auto& sizes = options_.sizes;
     const auto above = std::upper_bound(sizes.begin(), sizes.end(), rows_);
     room = above == sizes.begin() ? 1 : *std::prev(above);
@@ -59,7 +59,7 @@ void JobQueue::fill(std::vector<JobPointer>& batch, bool quick_only) {
     while (!jobs.empty()) {
       Job& next = *jobs.front();
       const bool first = batch.empty();
-      if (quick_only && takes_long(next)) return;
+      if (what == Take::kQuick && takes_long(next)) return;
       if (!first && (options_.max_rows == 0 || fitting + next.rows > room ||
                      !same_but_rows(*batch[0], next))) {
         return;
@@ -116,12 +116,12 @@ bool JobQueue::takes_long(const Job& job) const {
   return has_pictures(job) || job.rows > std::max<int64_t>(1, options_.max_rows);
 }
 
-TakenJobs JobQueue::take_at_once() {
+TakenJobs JobQueue::take_at_once(Take what) {
   TakenJobs taken;
   const std::lock_guard lock(mutex_);
   if (count_ == 0) return taken;
   expire(Clock::now(), taken.expired);
-  if (count_ > 0) fill(taken.batch, /*quick_only=*/true);
+  if (count_ > 0) fill(taken.batch, what);
   return taken;
 }
 
@@ -145,6 +145,11 @@ std::vector<JobPointer> JobQueue::drop_all() {
   rows_ = 0;
   with_deadline_ = 0;
   return dropped;
+}
+
+bool JobQueue::ended() const {
+  const std::lock_guard lock(mutex_);
+  return closed_ && count_ == 0;
 }
 
 int64_t JobQueue::size() const {

@@ -42,18 +42,22 @@ class JobQueue {
   bool wait_for_jobs(std::chrono::seconds most);
   // Waits for jobs. Both lists are empty once the queue is closed and empty.
   TakenJobs take();
-  // What is there up to a job that takes long. Both lists may be empty.
-  TakenJobs take_at_once();
+  enum class Take : uint8_t { kBatch, kQuick, kOne };
+  // What is there: a batch, a batch that ends before a job that takes long, or one job. Both lists
+  // may be empty.
+  TakenJobs take_at_once(Take what);
 
   // No more jobs are taken in; those that wait are still computed.
   void close();
   // Gives back what waits.
   std::vector<JobPointer> drop_all();
   int64_t size() const;
+  // It is closed, and nothing waits.
+  bool ended() const;
 
  private:
   void expire(Clock::time_point now, std::vector<JobPointer>& expired);
-  void fill(std::vector<JobPointer>& batch, bool quick_only = false);
+  void fill(std::vector<JobPointer>& batch, Take what = Take::kBatch);
   bool wait_for_more(std::unique_lock<std::mutex>& lock);
 
   QueueOptions options_;
