@@ -22,7 +22,8 @@ namespace http = boost::beast::http;
 constexpr size_t kReadBytes = 4 << 10;  // what an idle connection keeps
 constexpr size_t kOnePiece = 16 << 10;
 constexpr std::chrono::seconds kLinger{2};
-constexpr size_t kLargestRead = 1 << 20;
+// What is read is still in the cache when its numbers are looked at.
+constexpr size_t kLargestRead = 256 << 10;
 // Bodies of which numbers are read while they arrive: shorter ones are there at once, and numbers
 // may take twice the memory of a longer one.
 constexpr size_t kLeastAhead = 64 << 10;
