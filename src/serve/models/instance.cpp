@@ -182,16 +182,13 @@ std::vector<InferResult> Instance::run_rows(std::span<Job* const> jobs, int64_t 
   return results;
 }
 
-int64_t Instance::warm_up(int64_t count) {
-  int64_t bytes = 0;
-  if (network_.has_open_dims()) return bytes;
+void Instance::warm_up(int64_t count) {
+  if (network_.has_open_dims()) return;
   // The largest first: its arena serves the others too.
   for (auto size = sizes_.rbegin(); size != sizes_.rend(); ++size) {
     const Shapes shapes = network_.shapes_of(*size);
     for (int64_t i = 0; i < count; ++i) context(shapes).run();
-    bytes = std::max(bytes, network_.executable(shapes, threads_).constant_bytes());
   }
-  return bytes + arena_.num_bytes();
 }
 
 double Instance::rows_per_second() {

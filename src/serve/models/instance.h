@@ -21,9 +21,10 @@ class Instance {
   // holds for all of them.
   std::vector<InferResult> run(std::span<Job* const> jobs);
 
-  // Compiles and runs every size so many times, on zeros. Returns the bytes of intermediate results
-  // and constants.
-  int64_t warm_up(int64_t count);
+  // Compiles and runs every size so many times, on zeros.
+  void warm_up(int64_t count);
+  // Of intermediate results.
+  int64_t arena_bytes() const { return arena_.empty() ? 0 : arena_.num_bytes(); }
 
   // How many rows a second the largest size gives, at best; of a network without open dimensions.
   double rows_per_second();

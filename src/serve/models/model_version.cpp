@@ -56,6 +56,30 @@ ModelVersion::ModelVersion(ModelConfig config, int64_t version, NetworkSource so
       shared_(shared),
       network_(std::move(source), config_, threads_of(config_, shared.gate.cores())),
       queue_(queue_options(config_, network_)) {
+  Lanes lanes = spread_lanes();
+  if (lanes.empty()) lanes = batch_lanes();
+  memory_bytes_ = network_.constant_bytes();
+  for (const auto& lane : lanes) memory_bytes_ += lane->instance.arena_bytes();
+  if (wide_ != nullptr) memory_bytes_ += wide_->instance.arena_bytes();
+  network_.drop_source();
+  malloc_trim(0);  // what compiling needed goes back at once
+  running_ = lanes.size();
+  for (std::unique_ptr<Lane>& lane : lanes) {
+    workers_.push_back(std::make_unique<Worker>(Worker{std::move(lane), {}}));
+    workers_.back()->thread = std::thread([this, &lane = *workers_.back()->lane] { work(lane); });
+  }
+}
+
+std::unique_ptr<ModelVersion::Lane> ModelVersion::warm_lane(int threads,
+                                                            std::vector<int64_t> sizes) {
+  int64_t warm_ups = 1;
+  for (const WarmUp& entry : config_.warm_ups) warm_ups = std::max(warm_ups, entry.count);
+  auto lane = std::make_unique<Lane>(network_, threads, std::move(sizes));
+  lane->instance.warm_up(warm_ups);
+  return lane;
+}
+
+ModelVersion::Lanes ModelVersion::batch_lanes() {
   Lanes lanes;
   int64_t wanted = std::max<int64_t>(1, config_.instances);
   for (int64_t i = 0; i < wanted; ++i) {
@@ -70,23 +94,7 @@ ModelVersion::ModelVersion(ModelConfig config, int64_t version, NetworkSource so
     quick_ = static_cast<double>(network_.sizes().back()) <=
              lanes[0]->instance.rows_per_second() * std::chrono::duration<double>(kQuick).count();
   }
-  spread_if_worth(lanes);
-  network_.drop_source();
-  malloc_trim(0);  // what compiling needed goes back at once
-  running_ = lanes.size();
-  for (std::unique_ptr<Lane>& lane : lanes) {
-    workers_.push_back(std::make_unique<Worker>(Worker{std::move(lane), {}}));
-    workers_.back()->thread = std::thread([this, &lane = *workers_.back()->lane] { work(lane); });
-  }
-}
-
-std::unique_ptr<ModelVersion::Lane> ModelVersion::warm_lane(int threads,
-                                                            const std::vector<int64_t>& sizes) {
-  int64_t warm_ups = 1;
-  for (const WarmUp& entry : config_.warm_ups) warm_ups = std::max(warm_ups, entry.count);
-  auto lane = std::make_unique<Lane>(network_, threads, sizes);
-  memory_bytes_ += lane->instance.warm_up(warm_ups);
-  return lane;
+  return lanes;
 }
 
 double ModelVersion::rows_per_second_of_all(const Lanes& lanes) {
@@ -99,29 +107,31 @@ double ModelVersion::rows_per_second_of_all(const Lanes& lanes) {
   return sum;
 }
 
-// Networks with large weights are read from memory once for a batch, and again for each request
+// The weights of a large network are read from memory once for a batch, and again for each request
 // that is computed by itself; others gain nothing from batches here. Which is which is measured,
 // all cores computing at the same time.
-void ModelVersion::spread_if_worth(Lanes& lanes) {
-  if (!may_spread_ || network_.threads() == 1 || network_.has_open_dims()) return;
-  const int64_t memory_before = memory_bytes_;
+ModelVersion::Lanes ModelVersion::spread_lanes() {
+  if (!may_spread_ || network_.threads() == 1 || network_.has_open_dims()) return {};
+  const auto largest = warm_lane(network_.threads(), {1, network_.sizes().back()});
+  if (network_.is_small()) return {};
   Lanes narrow;
   for (int i = 0; i < network_.threads(); ++i) narrow.push_back(warm_lane(1, {1}));
   double together = 0;
   double spread = 0;
   // The best of several rounds, where other work on the machine may have decided.
   for (int round = 0; round < 3; ++round) {
-    together = std::max(together, lanes[0]->instance.rows_per_second());
+    together = std::max(together, largest->instance.rows_per_second());
     spread = std::max(spread, rows_per_second_of_all(narrow));
     if (spread >= kWorthSpreading * together || spread < kClearlyWorse * together) break;
   }
-  if (spread >= kWorthSpreading * together) {
-    wide_ = std::move(lanes[0]);
-    lanes = std::move(narrow);
-  } else {
+  if (spread < kWorthSpreading * together) {
     network_.drop_compiled(1);
-    memory_bytes_ = memory_before;
+    return {};
   }
+  network_.keep_compiled(network_.shapes_of(1));
+  wide_ = warm_lane(network_.threads(), {1});
+  config_.instances = 1;
+  return narrow;
 }
 
 ModelVersion::~ModelVersion() {

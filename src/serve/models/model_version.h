@@ -74,10 +74,12 @@ class ModelVersion {
     std::thread thread;
   };
 
-  std::unique_ptr<Lane> warm_lane(int threads, const std::vector<int64_t>& sizes);
+  std::unique_ptr<Lane> warm_lane(int threads, std::vector<int64_t> sizes);
+  Lanes batch_lanes();
   // All computing at the same time.
   static double rows_per_second_of_all(const Lanes& lanes);
-  void spread_if_worth(Lanes& lanes);
+  // One for each core, if that is worth it, and wide_; else none.
+  Lanes spread_lanes();
   void work(Lane& lane);
   void compute_batch(Lane& lane);
   void compute_spread(Lane& narrow);

@@ -298,6 +298,20 @@ void Network::drop_compiled(int threads) {
   compiled_.remove_if([&](const Compiled& entry) { return entry.threads == threads; });
 }
 
+void Network::keep_compiled(const Shapes& shapes) {
+  const std::lock_guard lock(mutex_);
+  compiled_.remove_if([&](const Compiled& entry) { return entry.shapes != shapes; });
+}
+
+int64_t Network::constant_bytes() const {
+  const std::lock_guard lock(mutex_);
+  int64_t most = 0;
+  for (const Compiled& entry : compiled_) {
+    most = std::max(most, entry.executable.constant_bytes());
+  }
+  return most;
+}
+
 void Network::drop_source() {
   if (!has_open_dims_) source_.build = nullptr;
 }

@@ -84,8 +84,11 @@ class Network {
   // The shapes of `rows` rows, of a network without open dimensions but the batch.
   Shapes shapes_of(int64_t rows) const;
   bool has_open_dims() const { return has_open_dims_; }
-  // Forgets what was compiled for so many threads.
+  // Forgets what was compiled for so many threads, or for other shapes.
   void drop_compiled(int threads);
+  void keep_compiled(const Shapes& shapes);
+  // Of the compiled form that has the most.
+  int64_t constant_bytes() const;
   // No more shapes will be asked for: frees what only compiling needs.
   void drop_source();
 
@@ -115,7 +118,7 @@ class Network {
     runtime::Executable executable;
     bool kept = false;
   };
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::list<Compiled> compiled_;  // the last one used first
 };
 
