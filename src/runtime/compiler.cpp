@@ -248,7 +248,7 @@ Executable compile(Graph graph, const CompileOptions& options) {
       {.reference_only = options.reference_only, .on_device = options.device != nullptr});
   share_buffers(plan);
   std::optional<kernels::native::SharedBuffers> sharing;
-  if (options.share_constants) sharing.emplace();
+  if (options.share_constants) sharing.emplace(options.compact_constants);
   for (const PlannedStep& planned : plan.steps) {
     StepInfo info = describe(plan, planned);
     const int threads = planned.kind == StepKind::kKernel

@@ -29,6 +29,7 @@ struct CompileOptions {
   uint64_t seed = 0;                         // of initializers without data
   int64_t max_iterations = 1'000'000;        // of a Loop; beyond it is an error
   bool share_constants = false;              // keep constants that another executable has too once
+  bool compact_constants = false;  // of those, forms that take less memory for hardly less speed
   // Initializers that each run replaces. Their numbers are not taken from the graph: a context
   // starts with zeros, and set_state() fills them.
   std::vector<StateUpdate> states;

@@ -252,6 +252,18 @@ TEST(NativeWinogradRule, FollowsImageSizeAndChannels) {
   EXPECT_EQ(tile(1, 64, 27, 7), std::nullopt);
 }
 
+TEST(NativeWinogradRule, SavesMemoryWhereWeightsAreLarge) {
+  const auto tile = [](int64_t channels, int64_t size) {
+    const WinogradShape shape{
+        .in_channels = channels, .out_channels = channels, .height = size, .width = size};
+    return compact_tile(shape, *winograd_pays(shape));
+  };
+  EXPECT_EQ(tile(256, 14), WinogradTile::k2);
+  EXPECT_EQ(tile(512, 7), WinogradTile::k2);
+  EXPECT_EQ(tile(128, 14), WinogradTile::k4);
+  EXPECT_EQ(tile(256, 28), WinogradTile::k4);
+}
+
 INSTANTIATE_TEST_SUITE_P(Tiles, NativeWinograd,
                          ::testing::Values(WinogradTile::k2, WinogradTile::k4, WinogradTile::k6),
                          [](const auto& instance) {

@@ -29,7 +29,8 @@ std::string_view refuses_winograd_conv(const NodeView& node) {
 // pictures and 512 channels take 18 MB with 2x2 tiles and 38 MB more if large batches have 4x4.
 WinogradTile tile_of(WinogradShape shape) {
   if (SharedBuffers::active()) shape.batch = 1;
-  return *winograd_pays(shape);
+  const WinogradTile tile = *winograd_pays(shape);
+  return SharedBuffers::compact() ? compact_tile(shape, tile) : tile;
 }
 
 class WinogradKernel final : public Kernel {

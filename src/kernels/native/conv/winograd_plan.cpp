@@ -24,6 +24,8 @@ constexpr int64_t kLateFloats = 5 << 17;
 constexpr int64_t kMinChannels = 16;
 constexpr int64_t kManyTiles = 12;
 constexpr int64_t kLargeImage = 96;
+constexpr int64_t kSmallImage = 16;
+constexpr int64_t kManyWeights = 256 * 256;  // pairs of channels
 
 }  // namespace
 
@@ -43,6 +45,14 @@ std::optional<WinogradTile> winograd_pays(const WinogradShape& shape) {
   const int64_t tiles =
       shape.batch * divide_up(shape.out_height(), 4) * divide_up(shape.out_width(), 4);
   return tiles >= kManyTiles ? WinogradTile::k4 : WinogradTile::k2;
+}
+
+WinogradTile compact_tile(const WinogradShape& shape, WinogradTile tile) {
+  const int64_t smaller_side = std::min(shape.out_height(), shape.out_width());
+  const bool hardly_slower =
+      tile == WinogradTile::k4 && shape.kernel == 3 && smaller_side <= kSmallImage;
+  return hardly_slower && shape.in_channels * shape.out_channels >= kManyWeights ? WinogradTile::k2
+                                                                                 : tile;
 }
 
 std::optional<WinogradTile> training_winograd_pays(const WinogradShape& shape) {

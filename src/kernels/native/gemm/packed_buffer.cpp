@@ -36,7 +36,7 @@ PackedBuffer::PackedBuffer(int64_t floats) : block_(std::make_shared<Block>()) {
   if (sharing != nullptr) sharing->made_.push_back(block_);
 }
 
-SharedBuffers::SharedBuffers() {
+SharedBuffers::SharedBuffers(bool compact) : compact_(compact) {
   TY_CHECK(sharing == nullptr, "two SharedBuffers at a time");
   sharing = this;
 }
@@ -47,6 +47,10 @@ SharedBuffers::~SharedBuffers() {
 
 bool SharedBuffers::active() {
   return sharing != nullptr;
+}
+
+bool SharedBuffers::compact() {
+  return active() && sharing->compact_;
 }
 
 void SharedBuffers::share() {

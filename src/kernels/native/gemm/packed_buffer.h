@@ -31,13 +31,16 @@ class PackedBuffer {
 // While one lives, it knows the buffers that this thread makes. One at a time per thread.
 class SharedBuffers {
  public:
-  SharedBuffers();
+  // Compact: kernels choose forms of their weights that take less memory where that costs little
+  // speed.
+  explicit SharedBuffers(bool compact = false);
   ~SharedBuffers();
   SharedBuffers(const SharedBuffers&) = delete;
   SharedBuffers& operator=(const SharedBuffers&) = delete;
 
   // Whether one lives on this thread.
   static bool active();
+  static bool compact();
 
   // Those made since, which change no more, become one with others in the process that hold the
   // same numbers: networks compiled for several batch sizes have their weights once.
@@ -45,6 +48,7 @@ class SharedBuffers {
 
  private:
   friend class PackedBuffer;
+  bool compact_;
   std::vector<std::weak_ptr<PackedBuffer::Block>> made_;
 };
 
