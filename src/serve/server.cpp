@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <malloc.h>
 #include <ostream>
 #include <sys/resource.h>
 #include <thread>
@@ -15,13 +14,6 @@
 
 namespace trainyard::serve {
 namespace {
-
-// Tensors of requests come and go; mapping each anew would cost more than copying it.
-void keep_large_blocks() {
-  constexpr int kLarge = 32 << 20;
-  mallopt(M_MMAP_THRESHOLD, kLarge);
-  mallopt(M_TRIM_THRESHOLD, 2 * kLarge);
-}
 
 // Every connection is a file, of which a process may have few unless it asks for more.
 void allow_files(size_t connections) {

@@ -354,6 +354,30 @@ TEST(IdleMemory, GivesWholePagesBack) {
   EXPECT_EQ(std::count(block.begin(), block.end(), 'y'), 1 << 20);
 }
 
+int64_t resident_kilobytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("RssAnon:")) return std::stoll(line.substr(8));
+  }
+  return 0;
+}
+
+// The heap of another thread ends with blocks that are free, which malloc_trim() alone would keep.
+TEST(IdleMemory, GivesTheEndOfAThreadsHeapBack) {
+  keep_large_blocks();
+  std::thread([] {
+    std::vector<std::unique_ptr<char[]>> blocks;
+    for (int i = 0; i < 24; ++i) {
+      blocks.push_back(std::make_unique<char[]>(1 << 20));
+      std::fill_n(blocks.back().get(), 1 << 20, 'x');
+    }
+    blocks.clear();
+    const int64_t before = resident_kilobytes();
+    give_back_freed_memory();
+    EXPECT_LT(resident_kilobytes(), before - (16 << 10));
+  }).join();
+}
+
 TEST_F(ModelVersionTest, KeepsTheOrderOfRequests) {
   ModelConfig config = named("sum");
   config.instances = 2;

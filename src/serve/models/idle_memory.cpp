@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <malloc.h>
 #include <string>
@@ -10,6 +11,12 @@
 #include <unistd.h>
 
 namespace trainyard::serve {
+namespace {
+
+constexpr int kLarge = 32 << 20;
+constexpr int kSmall = 128 << 10;
+
+}  // namespace
 
 void forget_pages(void* data, size_t bytes) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -17,6 +24,21 @@ void forget_pages(void* data, size_t bytes) {
   const uintptr_t begin = (address + page - 1) / page * page;
   const uintptr_t end = (address + bytes) / page * page;
   if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
+void keep_large_blocks() {
+  mallopt(M_MMAP_THRESHOLD, kLarge);
+  mallopt(M_TRIM_THRESHOLD, 2 * kLarge);
+}
+
+// malloc_trim() leaves the free end of another thread's heap alone. A block that is freed there
+// takes it along, if it is larger than the threshold.
+void give_back_freed_memory() {
+  malloc_trim(0);
+  mallopt(M_TRIM_THRESHOLD, kSmall);
+  void* volatile block = std::malloc(2 * kSmall);
+  std::free(block);
+  mallopt(M_TRIM_THRESHOLD, 2 * kLarge);
 }
 
 void forget_what_loading_needed() {

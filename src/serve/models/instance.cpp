@@ -98,7 +98,7 @@ runtime::ExecutionContext& Instance::context(const Shapes& shapes) {
     contexts_.splice(contexts_.begin(), contexts_, found);
     return *contexts_.front().context;
   }
-  runtime::Executable executable = network_.executable(shapes, threads_);
+  runtime::Executable executable = network_.executable(shapes, form_);
   if (arena_.empty() || executable.arena_bytes() > arena_.num_bytes()) {
     arena_ = runtime::make_arena(executable.arena_bytes());
   }

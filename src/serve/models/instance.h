@@ -12,9 +12,9 @@ namespace trainyard::serve {
 
 class Instance {
  public:
-  // Rows are computed in these sizes (ascending, the first is 1) by so many threads.
-  Instance(Network& network, int threads, std::vector<int64_t> sizes)
-      : network_(network), threads_(threads), sizes_(std::move(sizes)) {}
+  // Rows are computed in these sizes, ascending; run() needs 1 among them.
+  Instance(Network& network, CompiledForm form, std::vector<int64_t> sizes)
+      : network_(network), form_(form), sizes_(std::move(sizes)) {}
 
   // Computes the jobs together; they differ in their rows alone, and there is one if the network
   // has no batch. Fills `times` of each; one result per job. Throws Error for bad data, which then
@@ -43,7 +43,7 @@ class Instance {
   std::vector<InferResult> run_rows(std::span<Job* const> jobs, int64_t rows);
 
   Network& network_;
-  int threads_;
+  CompiledForm form_;
   std::vector<int64_t> sizes_;
   Tensor arena_;               // of all contexts made since it last had to grow
   std::list<Entry> contexts_;  // the last one used first

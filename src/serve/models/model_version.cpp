@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <malloc.h>
 
 #include "base/error.h"
 #include "serve/models/idle_memory.h"
@@ -62,7 +61,7 @@ ModelVersion::ModelVersion(ModelConfig config, int64_t version, NetworkSource so
   for (const auto& lane : lanes) memory_bytes_ += lane->instance.arena_bytes();
   if (wide_ != nullptr) memory_bytes_ += wide_->instance.arena_bytes();
   network_.drop_source();
-  malloc_trim(0);  // what compiling needed goes back at once
+  give_back_freed_memory();
   running_ = lanes.size();
   for (std::unique_ptr<Lane>& lane : lanes) {
     workers_.push_back(std::make_unique<Worker>(Worker{std::move(lane), {}}));
@@ -70,11 +69,11 @@ ModelVersion::ModelVersion(ModelConfig config, int64_t version, NetworkSource so
   }
 }
 
-std::unique_ptr<ModelVersion::Lane> ModelVersion::warm_lane(int threads,
+std::unique_ptr<ModelVersion::Lane> ModelVersion::warm_lane(CompiledForm form,
                                                             std::vector<int64_t> sizes) {
   int64_t warm_ups = 1;
   for (const WarmUp& entry : config_.warm_ups) warm_ups = std::max(warm_ups, entry.count);
-  auto lane = std::make_unique<Lane>(network_, threads, std::move(sizes));
+  auto lane = std::make_unique<Lane>(network_, form, std::move(sizes));
   lane->instance.warm_up(warm_ups);
   return lane;
 }
@@ -83,7 +82,7 @@ ModelVersion::Lanes ModelVersion::batch_lanes() {
   Lanes lanes;
   int64_t wanted = std::max<int64_t>(1, config_.instances);
   for (int64_t i = 0; i < wanted; ++i) {
-    lanes.push_back(warm_lane(network_.threads(), network_.sizes()));
+    lanes.push_back(warm_lane({.threads = network_.threads()}, network_.sizes()));
     // What is too small for several threads computes as many batches at the same time.
     if (config_.instances == 0 && network_.is_small()) {
       wanted = std::min<int64_t>(shared_.gate.cores(), kMostInstances);
@@ -112,10 +111,12 @@ double ModelVersion::rows_per_second_of_all(const Lanes& lanes) {
 // all cores computing at the same time.
 ModelVersion::Lanes ModelVersion::spread_lanes() {
   if (!may_spread_ || network_.threads() == 1 || network_.has_open_dims()) return {};
-  const auto largest = warm_lane(network_.threads(), {1, network_.sizes().back()});
+  const auto largest = warm_lane({.threads = network_.threads()}, {network_.sizes().back()});
   if (network_.is_small()) return {};
   Lanes narrow;
-  for (int i = 0; i < network_.threads(); ++i) narrow.push_back(warm_lane(1, {1}));
+  for (int i = 0; i < network_.threads(); ++i) {
+    narrow.push_back(warm_lane({.threads = 1, .compact = true}, {1}));
+  }
   double together = 0;
   double spread = 0;
   // The best of several rounds, where other work on the machine may have decided.
@@ -125,11 +126,11 @@ ModelVersion::Lanes ModelVersion::spread_lanes() {
     if (spread >= kWorthSpreading * together || spread < kClearlyWorse * together) break;
   }
   if (spread < kWorthSpreading * together) {
-    network_.drop_compiled(1);
+    network_.drop_compiled(/*compact=*/true);
     return {};
   }
-  network_.keep_compiled(network_.shapes_of(1));
-  wide_ = warm_lane(network_.threads(), {1});
+  network_.drop_compiled(/*compact=*/false);
+  wide_ = warm_lane({.threads = network_.threads(), .compact = true}, {1});
   config_.instances = 1;
   return narrow;
 }

@@ -60,8 +60,8 @@ class ModelVersion {
  private:
   // An instance, and since when it has nothing to do.
   struct Lane {
-    Lane(Network& network, int threads, std::vector<int64_t> sizes)
-        : instance(network, threads, std::move(sizes)) {}
+    Lane(Network& network, CompiledForm form, std::vector<int64_t> sizes)
+        : instance(network, form, std::move(sizes)) {}
     Instance instance;
     std::mutex busy;
     Clock::time_point last_used = Clock::now();  // under `busy`
@@ -74,7 +74,7 @@ class ModelVersion {
     std::thread thread;
   };
 
-  std::unique_ptr<Lane> warm_lane(int threads, std::vector<int64_t> sizes);
+  std::unique_ptr<Lane> warm_lane(CompiledForm form, std::vector<int64_t> sizes);
   Lanes batch_lanes();
   // All computing at the same time.
   static double rows_per_second_of_all(const Lanes& lanes);

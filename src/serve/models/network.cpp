@@ -260,31 +260,32 @@ Graph Network::build(const Shapes& shapes) const {
   return graph;
 }
 
-runtime::Executable Network::executable(const Shapes& shapes, int threads) {
+runtime::Executable Network::executable(const Shapes& shapes, CompiledForm form) {
   const std::lock_guard lock(mutex_);
-  threads = std::min(threads, threads_);
+  form.threads = std::min(form.threads, threads_);
   const auto found = std::find_if(compiled_.begin(), compiled_.end(), [&](const Compiled& entry) {
-    return entry.shapes == shapes && entry.threads == threads;
+    return entry.shapes == shapes && entry.form == form;
   });
   if (found != compiled_.end()) {
     compiled_.splice(compiled_.begin(), compiled_, found);
     return compiled_.front().executable;
   }
   runtime::CompileOptions options;
-  options.threads = threads;
+  options.threads = form.threads;
   options.share_constants = true;
+  options.compact_constants = form.compact;
   runtime::Executable executable = runtime::compile(build(shapes), options);
   const bool small = !worth_threads(executable);
-  if (threads > 1 && small) {
+  if (form.threads > 1 && small) {
     options.threads = 1;
     executable = runtime::compile(build(shapes), options);
   }
   // The largest batch comes first, before anybody else asks.
   if (small && compiled_.empty() && !has_open_dims_) {
     small_ = true;
-    threads_ = threads = 1;
+    threads_ = form.threads = 1;
   }
-  compiled_.push_front({shapes, threads, executable, !has_open_dims_});
+  compiled_.push_front({shapes, form, executable, !has_open_dims_});
   size_t passing = 0;
   for (auto it = compiled_.begin(); it != compiled_.end();) {
     passing += it->kept ? 0 : 1;
@@ -293,14 +294,9 @@ runtime::Executable Network::executable(const Shapes& shapes, int threads) {
   return executable;
 }
 
-void Network::drop_compiled(int threads) {
+void Network::drop_compiled(bool compact) {
   const std::lock_guard lock(mutex_);
-  compiled_.remove_if([&](const Compiled& entry) { return entry.threads == threads; });
-}
-
-void Network::keep_compiled(const Shapes& shapes) {
-  const std::lock_guard lock(mutex_);
-  compiled_.remove_if([&](const Compiled& entry) { return entry.shapes != shapes; });
+  compiled_.remove_if([&](const Compiled& entry) { return entry.form.compact == compact; });
 }
 
 int64_t Network::constant_bytes() const {

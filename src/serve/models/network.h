@@ -53,6 +53,13 @@ NetworkSource model_source(const network::Request& request);
 
 using Shapes = std::vector<Shape>;  // one per input
 
+// How a network is compiled.
+struct CompiledForm {
+  int threads = 1;       // at most
+  bool compact = false;  // less memory for weights, hardly less speed
+  bool operator==(const CompiledForm&) const = default;
+};
+
 class Network {
  public:
   // Completes `config`: the largest batch, the sizes in which rows are computed, and what the
@@ -78,15 +85,14 @@ class Network {
   // Its steps are too short for a second thread. Known once the first shape is compiled.
   bool is_small() const { return small_; }
 
-  // For at most so many threads. Compiled if it is not there yet, which may take as long as loading
-  // did; only the last few shapes that are not of `sizes()` are kept. Thread-safe.
-  runtime::Executable executable(const Shapes& shapes, int threads);
+  // Compiled if it is not there yet, which may take as long as loading did; only the last few
+  // shapes that are not of `sizes()` are kept. Thread-safe.
+  runtime::Executable executable(const Shapes& shapes, CompiledForm form);
   // The shapes of `rows` rows, of a network without open dimensions but the batch.
   Shapes shapes_of(int64_t rows) const;
   bool has_open_dims() const { return has_open_dims_; }
-  // Forgets what was compiled for so many threads, or for other shapes.
-  void drop_compiled(int threads);
-  void keep_compiled(const Shapes& shapes);
+  // Forgets compiled forms that are compact, or those that are not.
+  void drop_compiled(bool compact);
   // Of the compiled form that has the most.
   int64_t constant_bytes() const;
   // No more shapes will be asked for: frees what only compiling needs.
@@ -114,7 +120,7 @@ class Network {
 
   struct Compiled {
     Shapes shapes;
-    int threads = 1;  // as it was asked for
+    CompiledForm form;  // as it was asked for
     runtime::Executable executable;
     bool kept = false;
   };
