@@ -367,6 +367,7 @@ TEST(IdleMemory, GivesTheEndOfAThreadsHeapBack) {
   keep_large_blocks();
   std::thread([] {
     std::vector<std::unique_ptr<char[]>> blocks;
+    blocks.reserve(24);
     for (int i = 0; i < 24; ++i) {
       blocks.push_back(std::make_unique<char[]>(1 << 20));
       std::fill_n(blocks.back().get(), 1 << 20, 'x');
