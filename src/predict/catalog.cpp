@@ -120,13 +120,14 @@ Efficiency read_efficiency(const YamlView& view) {
 
 // `from`: what is not said is as there.
 Stack read_stack(const std::string& id, const YamlView& view, const Stack& from) {
-  view.only({"name",          "inherits",     "winograd",      "fourier",   "image_by_image",
-             "matrix_units",  "paleo",        "paleo_source",  "overlaps",  "bucket_mb",
-             "network_share", "inside_share", "gpu",           "cpu",       "devices",
-             "hosts",         "fitted_to",    "measured",      "framework", "family",
-             "channels_last", "fuses",        "compiled",      "engine",    "copies_input",
-             "pcie_share",    "sync",         "one_process",   "rows",      "networks",
-             "opencl",        "year",         "update_kernels"});
+  view.only({"name",          "inherits",     "winograd",      "fourier",      "image_by_image",
+             "matrix_units",  "paleo",        "paleo_source",  "overlaps",     "bucket_mb",
+             "network_share", "inside_share", "gpu",           "cpu",          "devices",
+             "hosts",         "fitted_to",    "measured",      "framework",    "family",
+             "channels_last", "fuses",        "compiled",      "engine",       "copies_input",
+             "pcie_share",    "sync",         "one_process",   "rows",         "networks",
+             "opencl",        "year",         "casts_weights", "zero_kernels", "update_kernels",
+             "graph_launch"});
   Stack stack = from;
   stack.id = id;
   stack.name = view.text_or("name", id);
@@ -146,7 +147,10 @@ Stack read_stack(const std::string& id, const YamlView& view, const Stack& from)
   stack.engine = flag("engine", from.engine);
   stack.copies_input = flag("copies_input", from.copies_input);
   stack.opencl = flag("opencl", from.opencl);
+  stack.casts_weights = flag("casts_weights", from.casts_weights);
+  stack.graph_launch = flag("graph_launch", from.graph_launch);
   stack.year = view.number_or("year", from.year);
+  stack.zero_kernels = view.number_or("zero_kernels", from.zero_kernels);
   stack.update_kernels = view.number_or("update_kernels", from.update_kernels);
   stack.overlaps = flag("overlaps", from.overlaps);
   if (const auto paleo = view.find("paleo")) {
@@ -190,13 +194,14 @@ Stack read_stack(const std::string& id, const YamlView& view, const Stack& from)
 }
 
 DeviceFactors read_factors(const YamlView& view) {
-  view.only({"throttle", "kinds", "devices"});
+  view.only({"throttle", "feeding", "kinds", "devices"});
   DeviceFactors factors;
   if (const auto throttle = view.find("throttle")) {
     throttle->only({"vector", "matrix"});
     factors.vector_throttle = throttle->at("vector").number();
     factors.matrix_throttle = throttle->at("matrix").number();
   }
+  factors.feeding = view.number_or("feeding", 0);
   const auto read = [&](std::string_view key, auto& into) {
     const auto found = view.find(key);
     if (!found) return;
@@ -224,7 +229,8 @@ void apply_factors(const DeviceFactors& factors, Device& device) {
   }
   const double ratio = device.base_hz / device.clock_hz;
   device.vector_factor = both.compute * std::pow(ratio, factors.vector_throttle);
-  device.matrix_factor = both.compute * std::pow(ratio, factors.matrix_throttle);
+  device.matrix_factor = both.compute * std::pow(ratio, factors.matrix_throttle) *
+                         std::pow(device.matrix_load(), -factors.feeding);
   device.memory_factor = both.memory;
 }
 

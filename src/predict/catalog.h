@@ -29,6 +29,8 @@ struct DeviceFactors {
   // How far a busy device goes from its boost clock (0) to its base clock (1).
   double vector_throttle = 0;
   double matrix_throttle = 0;
+  // The power of Device::matrix_load() that matrix units lose waiting for operands.
+  double feeding = 0;
 };
 
 class Catalog {

@@ -46,6 +46,12 @@ double Device::peak(Precision precision) const {
   return fp32;
 }
 
+double Device::matrix_load() const {
+  constexpr double kVolta = 512;
+  if (fp16_matrix <= 0 || multiprocessors <= 0 || clock_hz <= 0) return 1;
+  return fp16_matrix / (2 * static_cast<double>(multiprocessors) * clock_hz) / kVolta;
+}
+
 paleo::Machine Device::paleo_machine() const {
   if (paleo) return *paleo;
   return {clock_hz / 1e6, fp32 / 1e9, bytes_per_s / 1e9};

@@ -55,6 +55,9 @@ struct Device {
   bool is_cpu() const { return kind.starts_with("cpu"); }
   // The best published peak for `precision`, falling back to the next wider type that has one.
   double peak(Precision precision) const;
+  // Products that the matrix units of one multiprocessor do in a cycle (fp16), relative to Volta's
+  // 512; 1 where they are not known. Shared memory has the same width in all generations.
+  double matrix_load() const;
   // As PALEO would describe it: its own figures where it has the device.
   paleo::Machine paleo_machine() const;
 };

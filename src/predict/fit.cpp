@@ -54,7 +54,8 @@ std::vector<size_t> quantities_of(const FitRow& row) {
       {"layout", matrix && !stack.channels_last},
       {"backward_launch", training},
       {"step_us", !cpu},
-      {"kernel_us", !cpu},
+      {"kernel_us", !cpu || row.device->cores > 1},
+      {"serial", cpu && row.device->cores > 1},
       {"copy", stack.copies_input}};
   std::vector<size_t> quantities;
   for (size_t field = 0; field < kFields; ++field) {
@@ -355,6 +356,10 @@ double HierarchicalFit::pair_factor(const Stack& stack, const Device& device, si
 
 double HierarchicalFit::throttle(bool matrix_units) {
   return value(hierarchy_.throttle_term(Device{}, matrix_units));
+}
+
+double HierarchicalFit::feeding() {
+  return value(hierarchy_.feeding_term(Device{}));
 }
 
 }  // namespace trainyard::predict

@@ -59,6 +59,7 @@ class HierarchicalFit {
   double device_factor(const Device& device, size_t quantity);
   double pair_factor(const Stack& stack, const Device& device, size_t quantity);
   double throttle(bool matrix_units);
+  double feeding();
 
  private:
   struct Solver;

@@ -31,7 +31,7 @@ constexpr Freedom kFreedom[] = {
     {"normalization", 0.3, 0.2, 0.1},  {"layout", 0.6, 0.3, 0.15},
     {"launch_us", 0.6, 0.4, 0.25},     {"backward_launch", 0.3, 0.15, 0.05},
     {"step_us", 1.0, 0.7, 0.4},        {"kernel_us", 0.6, 0.1, 0.05},
-    {"copy", 0.4, 0.3, 0.2, true},
+    {"copy", 0.4, 0.3, 0.2, true},     {"serial", 0.5, 0.2, 0.1},
 };
 // How sharply shares bend below 1.
 constexpr double kCapNorm = 8;
@@ -52,6 +52,8 @@ constexpr Expectation kExpected[] = {
     {"engine", "launch_us", 0.25},
     {"engine", "step_us", 0.5},
     {"compiled", "fused", 0.5},
+    {"graph_launch", "launch_us", 0.25},
+    {"graph_launch", "step_us", 0.5},
     {"fuses", "fused", 0.6},
     {"fuses", "normalization", 0.8},
     // Without the vendor's library for networks, a CPU has a general library for the products of
@@ -83,6 +85,12 @@ constexpr double kHostFreedom = 0.25;
 constexpr double kThrottleFreedom = 0.2;
 constexpr double kVectorThrottle = 0.4;
 constexpr double kMatrixThrottle = 0.6;
+// A tile of 64 by 32 loads 192 bytes (fp16) for 2048 products, and shared memory gives 128 in a
+// cycle. If nothing overlaps, Volta's units (512 products a cycle) wait 0.375 of the time they
+// work, units twice as fast 0.75, so that doubling the load costs a factor of 1.75 / 1.375: this
+// power.
+constexpr double kFeeding = 0.35;
+constexpr double kFeedingFreedom = 0.2;
 // Kepler's multiprocessors have 192 lanes and issue for 128 unless instructions pair up; its
 // boards (and no later ones in the catalog without HBM that were measured) spend bandwidth on ECC.
 constexpr double kKeplerIssue = 0.67;
@@ -93,6 +101,7 @@ bool has_property(const Stack& stack, std::string_view property) {
   if (property == "compiled") return stack.compiled;
   if (property == "fuses") return stack.fuses;
   if (property == "opencl") return stack.opencl;
+  if (property == "graph_launch") return stack.graph_launch;
   return stack.image_by_image;
 }
 
@@ -158,7 +167,8 @@ std::vector<Summand> Hierarchy::field_terms(const Stack& stack, std::string_view
   // Those that say what all kernels do may change any figure; the others what is expected.
   for (const auto& [property, general] :
        {std::pair{"engine", true}, std::pair{"compiled", true}, std::pair{"fuses", true},
-        std::pair{"image_by_image", false}, std::pair{"opencl", false}}) {
+        std::pair{"image_by_image", false}, std::pair{"opencl", false},
+        std::pair{"graph_launch", false}}) {
     if (!has_property(stack, property)) continue;
     if (const Expectation* e = expected_of(property, freedom.field, device_class)) {
       add("property", property, std::log(e->factor), e->freedom);
@@ -202,6 +212,11 @@ Summand Hierarchy::throttle_term(const Device& device, bool matrix_units) {
           ratio};
 }
 
+Summand Hierarchy::feeding_term(const Device& device) {
+  return {kCompute, effect("feeding of matrix units", kFeeding, kFeedingFreedom),
+          -std::log(device.matrix_load())};
+}
+
 Summand Hierarchy::known_term(const Device& device, bool matrix_units) {
   const double factor = matrix_units ? device.matrix_factor : device.vector_factor;
   constexpr double kFixed = 1e-6;
@@ -230,8 +245,12 @@ std::vector<Summand> Hierarchy::terms(const Stack& stack, const Device& device,
     all.push_back(device_term(device, quantity));
   }
   const bool matrix = uses_matrix_units(device, stack, precision);
-  all.push_back(start_ == Start::kCatalog ? known_term(device, matrix)
-                                          : throttle_term(device, matrix));
+  if (start_ == Start::kCatalog) {
+    all.push_back(known_term(device, matrix));
+  } else {
+    all.push_back(throttle_term(device, matrix));
+    if (matrix) all.push_back(feeding_term(device));
+  }
   all.push_back(pair_term(stack, device, kCompute));
   all.push_back(pair_term(stack, device, kHost));
   return all;

@@ -18,7 +18,7 @@
 namespace trainyard::predict {
 
 // The figures in the order of efficiency_fields(), then these.
-inline constexpr size_t kFields = 23;
+inline constexpr size_t kFields = 24;
 inline constexpr size_t kCompute = kFields;
 inline constexpr size_t kMemory = kFields + 1;
 inline constexpr size_t kHost = kFields + 2;
@@ -58,6 +58,8 @@ class Hierarchy {
   Summand device_term(const Device& device, size_t quantity);
   // How much of the way from boost to base clock a busy device goes.
   Summand throttle_term(const Device& device, bool matrix_units);
+  // What faster matrix units lose waiting for their operands.
+  Summand feeding_term(const Device& device);
   // All that the catalog knows of a device's computing, as it stands.
   Summand known_term(const Device& device, bool matrix_units);
   // One stack on one device, beyond what both have elsewhere (kCompute, kHost).

@@ -97,6 +97,11 @@ double direct_share(const Device& device, Precision precision, double direct) {
   return std::min(1.0, direct * std::max(1.0, device.fp32 / twice_the_bytes));
 }
 
+// The cores of a CPU beside the first.
+double further_cores(const Device& device) {
+  return device.is_cpu() ? std::max(0.0, static_cast<double>(device.cores) - 1) : 0;
+}
+
 double tile_share(double size, double tile) {
   return size / (tile * std::ceil(size / tile));
 }
@@ -155,6 +160,7 @@ Roofline::Roofline(const Device& device, const Stack& stack, Precision precision
       converts_layout_(matrix_units_ && !stack.channels_last),
       engine_(stack.engine),
       copies_input_(stack.copies_input),
+      casts_(stack.casts_weights && precision == Precision::kFp16),
       peak_(device.peak(precision)),
       bytes_per_s_(device.bytes_per_s * efficiency_.memory * figures.memory),
       cache_bytes_(device.cache_bytes),
@@ -165,6 +171,8 @@ Roofline::Roofline(const Device& device, const Stack& stack, Precision precision
       direct_(direct_share(device, precision, efficiency_.direct)),
       host_(figures.host),
       update_kernels_(stack.update_kernels),
+      zero_kernels_(stack.zero_kernels),
+      further_cores_(further_cores(device)),
       synchronous_(device.is_cpu()) {
   TY_REQUIRE(peak_ > 0, "the catalog has no {} peak for device '{}'; give one with --catalog",
              precision_name(precision), device.id);
@@ -175,7 +183,10 @@ Roofline::Roofline(const Device& device, const Stack& stack, Precision precision
              "device '{}' was measured in fp32; there are no figures for {}", device.id,
              precision_name(precision));
   const auto [peak, share] = product_peak(device, efficiency_, precision, matrix_units_);
-  conv_speed_ = peak * share * figures.compute;
+  // Amdahl's law: the further cores wait while one works alone.
+  const double alone = 1 + efficiency_.serial * further_cores_;
+  bytes_per_s_ /= alone;
+  conv_speed_ = peak * share * figures.compute / alone;
   gemm_speed_ = conv_speed_ * efficiency_.gemm / efficiency_.conv;
 }
 
@@ -300,6 +311,7 @@ PassTime Roofline::forward(const OpProfile& op, double batch) const {
                           images, 1.0);
   if (repeats) repeat(time, op, batch);
   if (op.has_bias && op.is_conv) add_bias(time, op.output * batch);
+  add_cast(time, op.weights);
   return time;
 }
 
@@ -308,6 +320,14 @@ void Roofline::add_bias(PassTime& time, double outputs) const {
   const PassTime bias = traffic(2 * outputs * kept, 2 * outputs);
   time.seconds += bias.seconds;
   time.kernels += std::min(1.0, kept);
+}
+
+void Roofline::add_cast(PassTime& time, double weights) const {
+  if (!casts_ || weights <= 0) return;
+  // Four bytes of the one and two of the other are three elements' worth.
+  constexpr double kElements = 3;
+  time.seconds += traffic(kElements * weights, kElements * weights).seconds;
+  time.kernels += 1;
 }
 
 PassTime Roofline::measured(const OpProfile& op, double batch, Phase phase, bool weights) const {
@@ -329,7 +349,9 @@ PassTime Roofline::measured(const OpProfile& op, double batch, Phase phase, bool
 PassTime Roofline::inference(const OpProfile& op, double batch) const {
   if (measured_) return measured(op, batch, Phase::kInference, /*weights=*/false);
   if (op.work == Work::kProduct) return forward(op, batch);
-  if (op.forward_inference == 0) return {};
+  // Engines have the operators before a concatenation write to their places in it.
+  const bool in_place = engine_ && op.op == "Concat";
+  if (op.forward_inference == 0 || in_place) return {};
   return element_wise(op, op.forward_inference, batch, /*inference=*/true);
 }
 
@@ -379,6 +401,7 @@ OpTime Roofline::gradients(const OpProfile& op, double batch) const {
     time.weight_gradient =
         product(op, {flops, op.inner, op.columns, depth, op.groups, elements, outputs, activations},
                 batch, efficiency_.gradient);
+    add_cast(time.weight_gradient, op.weights);
   }
   return time;
 }
@@ -386,13 +409,17 @@ OpTime Roofline::gradients(const OpProfile& op, double batch) const {
 double Roofline::host_seconds(double forward, double backward) const {
   if (measured_) return 0;
   const double kernels = forward + efficiency_.backward_launch * backward;
+  const double barrier = efficiency_.kernel_us * further_cores_;
   const double step = synchronous_ ? 0 : efficiency_.step_us;
-  return (kernels * efficiency_.launch_us + step) * 1e-6 * host_;
+  return (kernels * (efficiency_.launch_us + barrier) + step) * 1e-6 * host_;
 }
 
 double Roofline::copy_seconds(double input, double batch) const {
   if (!copies_input_) return 0;
-  return input * batch * element_ / (host_bytes_per_s_ * efficiency_.copy);
+  // Engines take single precision, whatever they compute in.
+  constexpr double kSingle = 4;
+  const double element = engine_ ? kSingle : element_;
+  return input * batch * element / (host_bytes_per_s_ * efficiency_.copy);
 }
 
 double Roofline::update_seconds(double parameters) const {

@@ -61,8 +61,9 @@ class Roofline {
   double host_seconds(double forward, double backward) const;
   // The copy of the input, where the stack has it in the step.
   double copy_seconds(double input, double batch) const;
-  // That the host issues for each tensor of parameters when it is updated.
+  // That the host issues for each tensor of parameters when it is updated, and when it is not.
   double update_kernels() const { return update_kernels_; }
+  double zero_kernels() const { return zero_kernels_; }
   bool synchronous() const { return synchronous_; }
   double peak() const { return peak_; }
 
@@ -89,6 +90,8 @@ class Roofline {
   // `pass` of one image, done for each image of a batch in turn.
   void repeat(PassTime& pass, const OpProfile& op, double batch) const;
   void add_bias(PassTime& time, double outputs) const;
+  // The conversion of weights, or of their gradient, between single and half precision.
+  void add_cast(PassTime& time, double weights) const;
   OpTime gradients(const OpProfile& op, double batch) const;
   // The same questions answered by measured costs.
   PassTime measured(const OpProfile& op, double batch, Phase phase, bool weights) const;
@@ -103,6 +106,7 @@ class Roofline {
   bool converts_layout_;
   bool engine_;
   bool copies_input_;
+  bool casts_;
   double peak_;
   double conv_speed_;  // of a large convolution
   double gemm_speed_;  // of a large matrix product
@@ -115,6 +119,8 @@ class Roofline {
   double direct_;  // share of a product's speed
   double host_;
   double update_kernels_;
+  double zero_kernels_;
+  double further_cores_;  // of a CPU
   bool synchronous_;
 };
 

@@ -14,9 +14,9 @@ namespace {
 // A bit for each thing that the catalog says of a stack's kernels.
 uint32_t properties_of(const Stack& stack) {
   uint32_t bits = 0;
-  for (const bool has :
-       {stack.engine, stack.compiled, stack.fuses, stack.channels_last, stack.winograd,
-        stack.fourier, stack.image_by_image, stack.copies_input, stack.opencl}) {
+  for (const bool has : {stack.engine, stack.compiled, stack.fuses, stack.channels_last,
+                         stack.winograd, stack.fourier, stack.image_by_image, stack.copies_input,
+                         stack.opencl, stack.casts_weights, stack.graph_launch}) {
     bits = 2 * bits + (has ? 1U : 0U);
   }
   return bits;

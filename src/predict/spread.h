@@ -27,7 +27,8 @@ struct FamilySpread {
 
 // `scores`: rows predicted by fits without their families. `same_properties`: two families are
 // compared only where the catalog says the same of their kernels (engine, compiled, fuses,
-// channels-last, Winograd, Fourier, image by image, copies of the input, OpenCL), which is all that
+// channels-last, Winograd, Fourier, image by image, copies of the input, OpenCL, casts of
+// weights, launches as one graph), which is all that
 // a model can know of a family without rows.
 FamilySpread family_spread(std::span<const Score> scores, const Catalog& catalog,
                            bool same_properties);

@@ -16,6 +16,7 @@ Efficiency prior_efficiency(std::string_view device_class) {
     prior.depth = 150;
     prior.occupancy = 8;
     prior.cache = 1;
+    prior.kernel_us = 0.3;
   }
   return prior;
 }
@@ -46,6 +47,7 @@ std::span<const EfficiencyField> efficiency_fields() {
       {"step_us", &Efficiency::step_us},
       {"kernel_us", &Efficiency::kernel_us},
       {"copy", &Efficiency::copy},
+      {"serial", &Efficiency::serial},
   };
   return kAll;
 }

@@ -38,8 +38,11 @@ struct Efficiency {
   double launch_us = 10;     // the host's time to issue one kernel
   double backward_launch = 0.7;  // the same in the backward pass, relative to the forward one
   double step_us = 100;          // the host's time for a step whatever is in it
-  double kernel_us = 2;          // the device's time for a product however small
-  double copy = 0.4;             // share of the host's link for input that is copied in the step
+  // The device's time for a product however small. On a CPU: the wait for each further core at the
+  // end of a kernel.
+  double kernel_us = 2;
+  double serial = 0.01;  // share of a CPU's work that one core does alone
+  double copy = 0.4;     // share of the host's link for input that is copied in the step
 };
 
 // Where a fit starts for a class of device: what a stack of middling quality reaches.
@@ -71,7 +74,10 @@ struct Stack {
   bool engine = false;         // an inference engine that folds and fuses (TensorRT)
   bool copies_input = false;   // the copy of the batch from the host is part of the step
   bool opencl = false;         // kernels in OpenCL, without the vendor's libraries
+  bool casts_weights = false;  // fp16: kept in fp32, converted in every step (mixed precision)
+  bool graph_launch = false;   // a step's kernels are launched as one graph (CUDA graphs)
   double update_kernels = 1;   // issued for each tensor of parameters when it is updated
+  double zero_kernels = 0;     // the same to zero its gradient, in steps without update
   double year = kMature;       // of its libraries
   paleo::PercentOfPeak paleo;  // platform percent of peak for --cost-model paleo
   std::string paleo_source;

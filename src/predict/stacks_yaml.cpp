@@ -32,6 +32,8 @@ void add_properties(const Stack& stack, std::string& out) {
                                                      {"engine", stack.engine},
                                                      {"copies_input", stack.copies_input},
                                                      {"opencl", stack.opencl},
+                                                     {"casts_weights", stack.casts_weights},
+                                                     {"graph_launch", stack.graph_launch},
                                                      {"one_process", stack.one_process}};
   for (const auto& [name, value] : flags) {
     if (value) out += fmt::format("    {}: true\n", name);
@@ -39,6 +41,9 @@ void add_properties(const Stack& stack, std::string& out) {
   if (stack.year < kMature) out += fmt::format("    year: {:g}\n", stack.year);
   if (stack.update_kernels != 1) {
     out += fmt::format("    update_kernels: {:g}\n", stack.update_kernels);
+  }
+  if (stack.zero_kernels != 0) {
+    out += fmt::format("    zero_kernels: {:g}\n", stack.zero_kernels);
   }
 }
 
@@ -89,8 +94,8 @@ std::string factors_yaml(const DeviceFactors& factors) {
   std::string out = fmt::format(
       "# What the same fits found of devices: [computing, memory], beside their published "
       "figures.\n"
-      "factors:\n  throttle: {{vector: {:.4g}, matrix: {:.4g}}}\n",
-      factors.vector_throttle, factors.matrix_throttle);
+      "factors:\n  throttle: {{vector: {:.4g}, matrix: {:.4g}}}\n  feeding: {:.4g}\n",
+      factors.vector_throttle, factors.matrix_throttle, factors.feeding);
   const auto add = [&](std::string_view name, const auto& map) {
     out += fmt::format("  {}:\n", name);
     for (const auto& [id, factor] : map) {

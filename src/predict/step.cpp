@@ -44,6 +44,8 @@ StepTime predict_step(const NetworkProfile& profile, const Roofline& roofline, d
   if (mode == Mode::kTraining && updates) {
     step.update = roofline.update_seconds(profile.parameters);
     forward_kernels += roofline.update_kernels() * profile.parameter_tensors;
+  } else if (mode == Mode::kTraining) {
+    forward_kernels += roofline.zero_kernels() * profile.parameter_tensors;
   }
   step.device = step.total();
   step.host = roofline.host_seconds(forward_kernels, backward_kernels);

@@ -145,6 +145,7 @@ DeviceFactors Validation::fitted_factors() const {
   DeviceFactors factors;
   factors.vector_throttle = fitted().throttle(/*matrix_units=*/false);
   factors.matrix_throttle = fitted().throttle(/*matrix_units=*/true);
+  factors.feeding = fitted().feeding();
   for (const Item* item : single_) {
     const Device& device = *item->device;
     factors.kinds[device.kind] = {fitted().kind_factor(device, kCompute),

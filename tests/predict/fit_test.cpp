@@ -81,6 +81,10 @@ TEST(HierarchicalFit, WithoutRowsAStackIsWhatItsPropertiesSay) {
   EXPECT_NEAR(conv("opencl-greentea", "gpu"), 0.35 * conv("caffe-native", "gpu"), 1e-3);
   EXPECT_LT(conv("torch-native", "cpu"), 0.3 * conv("mxnet-1.2", "cpu"));
   EXPECT_EQ(conv("torch-native", "gpu"), conv("torch-cudnn4", "gpu"));
+  const auto launch = [&](std::string_view stack) {
+    return fit.efficiency(fit_catalog().stack(stack), "gpu").launch_us;
+  };
+  EXPECT_NEAR(launch("ngc-mxnet-22.10"), 0.25 * launch("ngc-mxnet-20.03"), 1e-3);
 }
 
 TEST(HierarchicalFit, LeavingOutByFormulaAgreesWithFittingAgain) {
@@ -101,7 +105,7 @@ TEST(HierarchicalFit, AStackWithoutItsOnlyRowsIsPredictedByItsRelatives) {
   auto rows = rows_of("timm-pytorch-1.12-amp-nhwc", "rtx-3090", 1.0);
   const size_t others = rows.size();
   // Far off, so that the stack's own figures are far from those of its relatives.
-  for (const FitRow& row : rows_of("mxnet-1.2", "titan-x-maxwell", 20.0)) rows.push_back(row);
+  for (const FitRow& row : rows_of("mxnet-1.2", "titan-x-maxwell", 8.0)) rows.push_back(row);
   HierarchicalFit fit(rows, Hierarchy::Start::kRelatives);
   std::vector<int> groups(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) groups[i] = i < others ? static_cast<int>(i) : 100;

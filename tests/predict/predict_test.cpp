@@ -1,6 +1,7 @@
 #include "predict/predict.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <gtest/gtest.h>
 
@@ -149,6 +150,85 @@ TEST(Step, EveryTensorsUpdateIsIssued) {
   const double one = host(1, true) - host(1, false);
   EXPECT_GT(one, 0);
   EXPECT_NEAR(host(3, true) - host(3, false), 3 * one, 1e-9);
+}
+
+TEST(Step, GradientsAreZeroedWithoutUpdate) {
+  const Device& device = catalog().device("rtx-2080-ti");
+  Stack stack = catalog().stack("pytorch-1.4-cuda10.0-b12");
+  const NetworkProfile& profile = network("resnet50").profile;
+  const auto host = [&](double kernels, Mode mode, bool updates) {
+    stack.zero_kernels = kernels;
+    const Roofline roofline(device, stack, Precision::kFp32);
+    return predict_step(profile, roofline, 12, mode, updates).host;
+  };
+  EXPECT_NEAR(host(1, Mode::kTraining, false) - host(0, Mode::kTraining, false),
+              profile.parameter_tensors * stack.for_class("gpu").launch_us * 1e-6 *
+                  stack.host_factor_for(device.id),
+              1e-9);
+  EXPECT_EQ(host(1, Mode::kTraining, true), host(0, Mode::kTraining, true));
+  EXPECT_EQ(host(1, Mode::kInference, true), host(0, Mode::kInference, true));
+}
+
+TEST(Step, MixedPrecisionConvertsEveryWeightInEveryStep) {
+  const Device& device = catalog().device("v100");
+  Stack stack = catalog().stack("ngc-pytorch-21.03");
+  const NetworkProfile& profile = network("vgg16").profile;
+  const auto step = [&](bool casts, Precision precision) {
+    stack.casts_weights = casts;
+    return predict_step(profile, Roofline(device, stack, precision), 1, Mode::kInference);
+  };
+  EXPECT_GT(step(true, Precision::kFp16).host, step(false, Precision::kFp16).host);
+  // 138 million weights, six bytes each, through 900 GB/s at most.
+  EXPECT_GT(step(true, Precision::kFp16).device, step(false, Precision::kFp16).device + 0.9e-3);
+  EXPECT_EQ(step(true, Precision::kFp32).total(), step(false, Precision::kFp32).total());
+}
+
+TEST(OpTime, EnginesConcatenateInPlaceAndReadSinglePrecision) {
+  const Device& device = catalog().device("t4");
+  const Stack& engine = catalog().stack("paddle-inference-trt-t4");
+  const Stack& framework = catalog().stack("ngc-tensorflow-19.08");
+  const NetworkProfile& profile = network("squeezenet1_0").profile;
+  const auto concat = std::find_if(profile.ops.begin(), profile.ops.end(),
+                                   [](const OpProfile& op) { return op.op == "Concat"; });
+  ASSERT_NE(concat, profile.ops.end());
+  const Roofline half(device, engine, Precision::kFp16);
+  EXPECT_EQ(half.inference(*concat, 8).kernels, 0);
+  EXPECT_GT(Roofline(device, framework, Precision::kFp16).inference(*concat, 8).kernels, 0);
+  const Roofline single(device, engine, Precision::kFp32);
+  EXPECT_GT(half.copy_seconds(profile.input, 8), 0);
+  EXPECT_EQ(half.copy_seconds(profile.input, 8), single.copy_seconds(profile.input, 8));
+}
+
+TEST(OpTime, CoresWaitForOneAnother) {
+  const Device& many = catalog().device("c5.18xlarge");
+  Device one = many;  // of the same peak and bandwidth
+  one.cores = 1;
+  const Stack& stack = catalog().stack("mxnet-1.2");
+  const Efficiency& figures = stack.for_class("cpu");
+  const NetworkProfile& profile = network("resnet50").profile;
+  const auto step = [&](const Device& device) {
+    return predict_step(profile, Roofline(device, stack, Precision::kFp32), 32, Mode::kInference);
+  };
+  EXPECT_NEAR(step(many).device / step(one).device, 1 + 35 * figures.serial, 1e-9);
+  EXPECT_NEAR(step(many).host / step(one).host, 1 + 35 * figures.kernel_us / figures.launch_us,
+              1e-9);
+}
+
+TEST(Device, FasterMatrixUnitsWaitLongerForTheirOperands) {
+  const Device& volta = catalog().device("v100");
+  const Device& ampere = catalog().device("a100");
+  EXPECT_NEAR(volta.matrix_load(), 1, 0.01);
+  EXPECT_NEAR(ampere.matrix_load(), 2, 0.01);
+  EXPECT_NEAR(catalog().device("rtx-3090").matrix_load(), 0.5, 0.01);
+  EXPECT_EQ(catalog().device("k80").matrix_load(), 1);
+  EXPECT_GT(catalog().factors().feeding, 0);
+  DeviceFactors none = catalog().factors();
+  none.feeding = 0;
+  Catalog without = catalog();
+  without.set_factors(none);
+  EXPECT_NEAR(ampere.matrix_factor / without.device("a100").matrix_factor,
+              std::pow(ampere.matrix_load(), -catalog().factors().feeding), 1e-9);
+  EXPECT_EQ(ampere.vector_factor, without.device("a100").vector_factor);
 }
 
 TEST(OpTime, DepthwiseConvolutionsAreFarFromThePeak) {
@@ -345,7 +425,7 @@ TEST(Peak, PracticeInDoublePrecisionIsHeldAgainstItsOwnPeak) {
           continue;
         }
         EXPECT_LT(row.practical_double, row.practical);
-        EXPECT_GT(row.double_ratio(), 0.1);
+        EXPECT_GT(row.double_ratio(), 0.05);
         EXPECT_LT(row.double_ratio(), 1);
       }
     }
