@@ -8,7 +8,8 @@
 namespace trainyard::predict {
 namespace {
 
-constexpr std::array kShares = {0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.8, 1.0};
+constexpr std::array kShares = {0.05, 0.06, 0.07, 0.085, 0.1,  0.12, 0.14, 0.17, 0.2, 0.24,
+                                0.28, 0.34, 0.4,  0.48,  0.56, 0.67, 0.8,  0.9,  1.0};
 constexpr std::array kWaiting = {0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08};
 // Of the host's work that waits its turn where one process serves all devices.
 constexpr std::array kTurns = {0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0};

@@ -159,6 +159,7 @@ Roofline::Roofline(const Device& device, const Stack& stack, Precision precision
       matrix_units_(uses_matrix_units(device, stack, precision)),
       converts_layout_(matrix_units_ && !stack.channels_last),
       engine_(stack.engine),
+      folds_(stack.engine || stack.compiled),
       copies_input_(stack.copies_input),
       casts_(stack.casts_weights && precision == Precision::kFp16),
       peak_(device.peak(precision)),
@@ -223,9 +224,9 @@ PassTime Roofline::element_wise(const OpProfile& op, double elements, double bat
   const bool norm = op.op == "BatchNormalization";
   const bool follows = op.chain != Chain::kNone;
   double kept = 1;
-  if (norm && !(inference && follows)) {
+  if (norm && !inference) {
     kept = efficiency_.normalization;
-  } else if (follows) {
+  } else if (follows && (!norm || folds_)) {
     kept = efficiency_.fused;
   }
   PassTime time = traffic(elements * batch * kept, (op.input + op.output) * batch);

@@ -105,6 +105,7 @@ class Roofline {
   bool matrix_units_;
   bool converts_layout_;
   bool engine_;
+  bool folds_;  // normalization into the product before it, in inference
   bool copies_input_;
   bool casts_;
   double peak_;

@@ -32,7 +32,7 @@ struct Efficiency {
   double direct = 0.125;     // share of `conv` that depthwise convolutions reach
   double depth = 40;         // inner size at which half of the speed is reached
   double occupancy = 30;     // outputs per lane at which half of the speed is reached
-  double fused = 0.8;        // traffic of what can be computed along with the operator before it
+  double fused = 1;          // traffic of what can be computed along with the operator before it
   double normalization = 1;  // traffic of batch normalization, relative to its passes
   double layout = 1;         // extra traffic of a product whose layout matrix units do not read
   double launch_us = 10;     // the host's time to issue one kernel

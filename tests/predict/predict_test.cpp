@@ -199,6 +199,21 @@ TEST(OpTime, EnginesConcatenateInPlaceAndReadSinglePrecision) {
   EXPECT_EQ(half.copy_seconds(profile.input, 8), single.copy_seconds(profile.input, 8));
 }
 
+TEST(OpTime, FrameworksNormalizeInAKernelOfItsOwn) {
+  const Device& device = catalog().device("v100");
+  const NetworkProfile& profile = network("resnet50").profile;
+  const auto norm = std::find_if(profile.ops.begin(), profile.ops.end(),
+                                 [](const OpProfile& op) { return op.op == "BatchNormalization"; });
+  ASSERT_NE(norm, profile.ops.end());
+  const auto kernels = [&](std::string_view stack) {
+    const Roofline roofline(device, catalog().stack(stack), Precision::kFp16);
+    return roofline.inference(*norm, 8).kernels;
+  };
+  EXPECT_EQ(kernels("ngc-pytorch-21.03"), 1);
+  EXPECT_LT(kernels("ngc-tensorflow-19.06-xla"), 1);
+  EXPECT_LT(kernels("ngc-paddle-23.12-trt"), 0.2);
+}
+
 TEST(OpTime, CoresWaitForOneAnother) {
   const Device& many = catalog().device("c5.18xlarge");
   Device one = many;  // of the same peak and bandwidth
