@@ -29,6 +29,9 @@ constexpr int64_t kFourierKernel = 3;
 // as this many more of them.
 constexpr double kWinogradTile = 2;
 constexpr double kWinogradTransform = 24;
+// Matrix units take the channels of an image in pieces of this many bytes; the three of a picture
+// are filled up with zeros.
+constexpr double kChannelBytes = 16;
 
 // Loads, addresses and waiting cost a product in double precision what they cost it in single (all
 // that `conv` is short of the peak), for twice the bytes. Boards with few units for double
@@ -201,6 +204,12 @@ double Roofline::winograd_gain(const OpProfile& op) const {
          tile_share(op.output_w, kWinogradTile) / transforms;
 }
 
+double Roofline::filled_channels(const OpProfile& op) const {
+  if (!matrix_units_ || !op.is_conv || op.groups > 1) return 1;
+  const double channels = op.inner / static_cast<double>(op.kernel_h * op.kernel_w);
+  return tile_share(channels, kChannelBytes / element_);
+}
+
 bool Roofline::fourier_applies(const OpProfile& op) const {
   return fourier_ && !matrix_units_ && op.is_conv && op.stride == 1 && op.groups == 1 &&
          op.kernel_h >= kFourierKernel && op.kernel_w >= kFourierKernel && op.output_h > 1;
@@ -270,7 +279,7 @@ PassTime Roofline::product(const OpProfile& op, const Product& p, double batch,
   const double busy = sums / (sums + efficiency_.occupancy * lanes_);
   const double shape = shape_share(op, p, busy);
   const double speed = (op.is_conv ? conv_speed_ : gemm_speed_) * share;
-  double compute = p.flops / (speed * shape);
+  double compute = p.flops / (speed * shape * filled_channels(op));
   PassTime best{0, Bound::kCompute, ConvAlgorithm::kProduct, 1};
   if (const double gain = winograd_gain(op); gain > 1) {
     compute /= gain;

@@ -84,6 +84,8 @@ class Roofline {
   double bandwidth(double resident) const;
   // Speed-up of minimal filtering over the product; 1 where it does not apply.
   double winograd_gain(const OpProfile& op) const;
+  // The part of what matrix units multiply that is not zeros.
+  double filled_channels(const OpProfile& op) const;
   bool fourier_applies(const OpProfile& op) const;
   PassTime fourier(const OpProfile& op, double batch, double speed) const;
   PassTime forward(const OpProfile& op, double batch) const;

@@ -214,6 +214,20 @@ TEST(OpTime, FrameworksNormalizeInAKernelOfItsOwn) {
   EXPECT_LT(kernels("ngc-paddle-23.12-trt"), 0.2);
 }
 
+TEST(OpTime, MatrixUnitsFillThreeChannelsUpToEight) {
+  const Device& device = catalog().device("a100");
+  const Stack& stack = catalog().stack("ngc-pytorch-21.03");
+  const Roofline roofline(device, stack, Precision::kFp16);
+  OpProfile first = network("vgg16").profile.ops.front();
+  ASSERT_EQ(first.inner, 27);
+  OpProfile eight = first;
+  eight.inner = 72;
+  eight.macs *= 72.0 / 27;
+  // As long as with eight channels, but for what these read.
+  EXPECT_GT(roofline.inference(first, 64).seconds, 0.75 * roofline.inference(eight, 64).seconds);
+  EXPECT_LE(roofline.inference(first, 64).seconds, 1.2 * roofline.inference(eight, 64).seconds);
+}
+
 TEST(OpTime, CoresWaitForOneAnother) {
   const Device& many = catalog().device("c5.18xlarge");
   Device one = many;  // of the same peak and bandwidth
