@@ -83,8 +83,8 @@ void GraphImporter::add_with_body(const FileNode& node, std::vector<ValueId> inp
   out.inputs = std::move(inputs);
   out.outputs = node.outputs;
   out.attributes = std::move(attributes);
-  for (auto& [name, body] : bodies) {
-    out.attributes[name] = std::make_shared<const Graph>(std::move(body));
+  for (std::pair<std::string, Graph>& named : bodies) {
+    out.attributes[named.first] = std::make_shared<const Graph>(std::move(named.second));
   }
   emitter_.add(std::move(out));
 }

@@ -311,8 +311,8 @@ std::vector<Bytes> elements_of(Bytes message, uint32_t number) {
 
 }  // namespace
 
-std::optional<std::vector<Tensor>> read_value(Bytes file, std::shared_ptr<void> owner,
-                                              std::filesystem::path folder,
+std::optional<std::vector<Tensor>> read_value(Bytes file, const std::shared_ptr<void>& owner,
+                                              const std::filesystem::path& folder,
                                               DeclaredInput::Form form) {
   using Form = DeclaredInput::Form;
   constexpr uint32_t kTensors = 3;

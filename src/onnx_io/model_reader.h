@@ -68,8 +68,8 @@ inline constexpr int64_t kNewestOpset = 28;
 FileGraph read_model(Bytes file, std::shared_ptr<void> owner, std::filesystem::path folder);
 Tensor read_tensor(Bytes file, std::shared_ptr<void> owner, std::filesystem::path folder);
 // As import_value().
-std::optional<std::vector<Tensor>> read_value(Bytes file, std::shared_ptr<void> owner,
-                                              std::filesystem::path folder,
+std::optional<std::vector<Tensor>> read_value(Bytes file, const std::shared_ptr<void>& owner,
+                                              const std::filesystem::path& folder,
                                               DeclaredInput::Form form);
 
 }  // namespace trainyard::onnx_io
