@@ -130,6 +130,8 @@ class Fuser {
     Attributes attributes = node.node().attributes;
     attributes["x_zero"] = x->zero;
     if (r) give_range(attributes, *r);
+    // A copy: nodes that are added move those that are there.
+    // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
     const Shape shape = node.input_shape(1);
     return replace(id, r, [&](const std::string& name) {
       return add_conv(name, x->value, *w, shape, *numbers, attributes);
@@ -152,6 +154,8 @@ class Fuser {
     const auto r = requantization_after(graph_, id);
     const int64_t depth = node.input_shape(1)[1 - axis];
     const int64_t columns = node.input_shape(1)[axis];
+    // A copy: nodes that are added move those that are there.
+    // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
     const Shape result = node.output_shape(0);
     const int64_t rows = result.num_elements() / columns;
     const auto numbers =

@@ -190,7 +190,7 @@ std::optional<WeightSteps> weights_behind(Graph& graph, ValueId real, int64_t ax
     return std::nullopt;
   }
   const int64_t shift = dtype == DType::kU8 ? 128 : 0;
-  const Shape shape = node.input_shape(0);
+  const Shape& shape = node.input_shape(0);
   const bool per_channel = scales->num_elements() > 1;
   if (per_channel && normalize_axis(node.attr_int("axis", 1), shape.rank(), node.op()) != axis) {
     return std::nullopt;
