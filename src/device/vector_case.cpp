@@ -105,8 +105,9 @@ bool vector_sum_verified(double sum, int64_t elements) {
     const auto at = static_cast<size_t>(i);
     sums[at + 1] = sums[at] + static_cast<double>(vector_x(i)) * static_cast<double>(vector_y(i));
   }
-  const double expected = static_cast<double>(elements / kPeriod) * sums[kPeriod] +
-                          sums[static_cast<size_t>(elements % kPeriod)];
+  const int64_t periods = elements / kPeriod;
+  const double expected =
+      static_cast<double>(periods) * sums[kPeriod] + sums[static_cast<size_t>(elements % kPeriod)];
   const double tolerance = 1e-6 * (1 + std::log2(static_cast<double>(elements)));
   return std::abs(sum - expected) <= tolerance * expected;
 }

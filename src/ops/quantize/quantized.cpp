@@ -29,6 +29,7 @@ bool sums_fit(std::span<const int8_t> weights, int64_t depth, std::span<const in
               std::span<const float> multiplier, int64_t x_zero) {
   constexpr int64_t kLargestByte = 255;
   constexpr auto kLimit = int64_t{std::numeric_limits<int32_t>::max()};
+  constexpr int64_t kMostSteps = kLimit / 2;
   for (size_t channel = 0; channel < bias.size(); ++channel) {
     int64_t sum = 0;
     int64_t magnitude = 0;
@@ -41,7 +42,7 @@ bool sums_fit(std::span<const int8_t> weights, int64_t depth, std::span<const in
     const int64_t largest = start + std::abs(int64_t{bias[channel]}) + kLargestByte * magnitude;
     if (largest > kLimit) return false;
     const double steps = static_cast<double>(largest) * double{multiplier[channel]};
-    if (!(multiplier[channel] > 0) || !(steps < static_cast<double>(kLimit / 2))) return false;
+    if (!(multiplier[channel] > 0) || !(steps < static_cast<double>(kMostSteps))) return false;
   }
   return true;
 }

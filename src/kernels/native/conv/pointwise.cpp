@@ -24,7 +24,8 @@ int64_t vectors_of(int64_t channels) {
 
 // The share of `parts` threads that have work all the time.
 double balance(int64_t items, int64_t parts) {
-  return static_cast<double>(items) / static_cast<double>((items + parts - 1) / parts * parts);
+  const int64_t rounds = (items + parts - 1) / parts;
+  return static_cast<double>(items) / static_cast<double>(rounds * parts);
 }
 
 }  // namespace
