@@ -18,8 +18,8 @@ int32_t attribute_of(const cuda::Library& cu, int32_t id, int32_t attribute) {
 
 // 0, or why the driver cannot be used.
 int32_t start_driver(const cuda::Library& cu) {
-  static const int32_t code = cu.init(0);
-  return code;
+  static const int32_t kCode = cu.init(0);
+  return kCode;
 }
 
 std::string code_text(const cuda::Library& cu, int32_t code) {

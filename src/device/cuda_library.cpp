@@ -103,23 +103,23 @@ std::string_view meaning_of(int32_t code) {
 // Loaded at the first call, once for all threads; null on machines without a driver.
 const Library* library() {
   static Library functions = {};
-  static const bool there = [] {
+  static const bool kThere = [] {
     void* handle = open_first({"libcuda.so.1"});
     return handle != nullptr && bind_driver(handle, functions);
   }();
-  return there ? &functions : nullptr;
+  return kThere ? &functions : nullptr;
 }
 
 const Compiler* compiler() {
   static Compiler functions = {};
-  static const bool there = [] {
+  static const bool kThere = [] {
     void* handle = open_first(
         {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so.11.1",
          "libnvrtc.so.11.0", "libnvrtc.so.10.2", "/usr/local/cuda/lib64/libnvrtc.so",
          "/usr/local/cuda/lib64/libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.12"});
     return handle != nullptr && bind_compiler(handle, functions);
   }();
-  return there ? &functions : nullptr;
+  return kThere ? &functions : nullptr;
 }
 
 // Only after library() was found not to be null.

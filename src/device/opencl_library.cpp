@@ -79,7 +79,7 @@ constexpr Meaning kMeanings[] = {
 
 const Library* library() {
   static Library functions = {};
-  static const bool there = [] {
+  static const bool kThere = [] {
     // Another one by name, because oneDNN may be linked to the usual one.
     const char* other = std::getenv("TRAINYARD_OPENCL");
     void* handle = dlopen(other != nullptr ? other : "libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -87,7 +87,7 @@ const Library* library() {
     bind_shared_memory(handle, functions);
     return true;
   }();
-  return there ? &functions : nullptr;
+  return kThere ? &functions : nullptr;
 }
 
 void check(int32_t code, const char* call) {

@@ -59,8 +59,8 @@ void ProgramCache::store(std::string_view key, std::string_view program) const {
 }
 
 const ProgramCache& program_cache() {
-  static const ProgramCache cache(cache_folder() / "programs");
-  return cache;
+  static const ProgramCache kCache(cache_folder() / "programs");
+  return kCache;
 }
 
 }  // namespace trainyard::device
