@@ -53,14 +53,14 @@ int cuDeviceTotalMem_v2(size_t* bytes, int) {
   return 0;
 }
 int cuDeviceGetAttribute(int* value, int attribute, int) {
-  static const std::map<int, int> values = {{1, 1024}, {8, 49152}, {16, 80}, {18, 1},
-                                            {76, 0},   {83, 1},    {89, 1}};
+  static const std::map<int, int> kValues = {{1, 1024}, {8, 49152}, {16, 80}, {18, 1},
+                                             {76, 0},   {83, 1},    {89, 1}};
   if (attribute == 75) {
     *value = fails("old_device") ? 3 : 8;
     return 0;
   }
-  const auto found = values.find(attribute);
-  *value = found != values.end() ? found->second : 0;
+  const auto found = kValues.find(attribute);
+  *value = found != kValues.end() ? found->second : 0;
   return 0;
 }
 int cuDevicePrimaryCtxRetain(void** context, int) {

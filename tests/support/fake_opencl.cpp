@@ -162,6 +162,7 @@ int clEnqueueNDRangeKernel(void*, void* kernel, uint32_t axes, const size_t*, co
   const auto& known = *static_cast<Kernel*>(kernel);
   const auto number = [&]<typename T>(size_t i, T) {
     T value;
+    // Also pointers. NOLINTNEXTLINE(bugprone-sizeof-expression)
     std::memcpy(&value, known.arguments.at(i).data(), sizeof(value));
     return value;
   };

@@ -28,6 +28,7 @@ void require(cl_int code, const char* what) {
 template <typename Handle>
 Handle of_queue(cl_command_queue queue, cl_command_queue_info what) {
   Handle handle = nullptr;
+  // Handles are pointers. NOLINTNEXTLINE(bugprone-sizeof-expression)
   require(clGetCommandQueueInfo(queue, what, sizeof(handle), &handle, nullptr), "a queue");
   return handle;
 }
@@ -50,8 +51,8 @@ cl_kernel copying_kernel(cl_command_queue queue) {
 void copy_by_kernel(cl_command_queue queue, cl_mem from, cl_mem to, size_t offset, size_t bytes) {
   const cl_kernel kernel = copying_kernel(queue);
   const cl_ulong at = offset;
-  require(clSetKernelArg(kernel, 0, sizeof(from), &from), "from");
-  require(clSetKernelArg(kernel, 1, sizeof(to), &to), "to");
+  require(clSetKernelArg(kernel, 0, sizeof(cl_mem), &from), "from");
+  require(clSetKernelArg(kernel, 1, sizeof(cl_mem), &to), "to");
   require(clSetKernelArg(kernel, 2, sizeof(at), &at), "at");
   require(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &bytes, nullptr, 0, nullptr, nullptr),
           "clEnqueueNDRangeKernel");
@@ -64,18 +65,18 @@ void copy_by_kernel(cl_command_queue queue, cl_mem from, cl_mem to, size_t offse
 extern "C" cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
                                        size_t offset, size_t bytes, const void* from,
                                        cl_uint num_waits, const cl_event* waits, cl_event* event) {
-  static const auto real =
+  static const auto kReal =
       reinterpret_cast<decltype(&clEnqueueWriteBuffer)>(dlsym(RTLD_NEXT, "clEnqueueWriteBuffer"));
   size_t whole = 0;
   require(clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof(whole), &whole, nullptr), "a buffer");
   if (offset == 0 && bytes == whole) {
-    return real(queue, buffer, blocking, offset, bytes, from, num_waits, waits, event);
+    return kReal(queue, buffer, blocking, offset, bytes, from, num_waits, waits, event);
   }
   cl_int code = CL_SUCCESS;
   const cl_mem staged = clCreateBuffer(of_queue<cl_context>(queue, CL_QUEUE_CONTEXT),
                                        CL_MEM_READ_WRITE, bytes, nullptr, &code);
   require(code, "clCreateBuffer");
-  code = real(queue, staged, CL_TRUE, 0, bytes, from, num_waits, waits, event);
+  code = kReal(queue, staged, CL_TRUE, 0, bytes, from, num_waits, waits, event);
   if (code == CL_SUCCESS) copy_by_kernel(queue, staged, buffer, offset, bytes);
   return code;
 }
