@@ -4,6 +4,7 @@
 
 #include "autodiff/training_mode.h"
 #include "base/error.h"
+#include "ir/node_view.h"
 #include "ir/printer.h"
 #include "support/numeric_gradient.h"
 

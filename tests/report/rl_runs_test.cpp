@@ -1,5 +1,7 @@
 #include "report/rl_runs.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "base/error.h"
