@@ -154,7 +154,7 @@ TEST(Coco, ReadsAnnotations) {
   EXPECT_EQ(all.objects[0].category, 1U);
   EXPECT_EQ(all.objects[0].area, 50);
   EXPECT_TRUE(all.objects[1].crowd);
-  const auto replaced = [](std::string from, const std::string& to) {
+  const auto replaced = [](const std::string& from, const std::string& to) {
     std::string text = kCoco;
     text.replace(text.find(from), from.size(), to);
     return message_of([&] { read_coco(text, "c.json"); });

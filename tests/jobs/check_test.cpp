@@ -156,14 +156,14 @@ Job mpi_job(const std::string& requests, const std::string& command) {
 }
 
 TEST(Import, QuantitiesOfKubernetesHaveUnits) {
-  const std::pair<const char*, int64_t> kMemory[] = {
+  constexpr std::pair<const char*, int64_t> kMemory[] = {
       {"512Mi", 1}, {"2048Mi", 2}, {"1.5Gi", 2},        {"8Gi", 8},
       {"4G", 4},    {"2Ti", 2048}, {"'8589934592'", 8}, {"lots", 0}};
   for (const auto& [text, gib] : kMemory) {
     EXPECT_EQ(mpi_job(std::string("memory: ") + text, "x").memory_gib, gib) << text;
     EXPECT_EQ(mpi_job(std::string("ephemeral-storage: ") + text, "x").disk_gib, gib) << text;
   }
-  const std::pair<const char*, int64_t> kProcessors[] = {
+  constexpr std::pair<const char*, int64_t> kProcessors[] = {
       {"500m", 1}, {"2500m", 3}, {"4", 4}, {"0.5", 1}};
   for (const auto& [text, cpus] : kProcessors) {
     EXPECT_EQ(mpi_job(std::string("cpu: ") + text, "x").cpus, cpus) << text;
@@ -182,7 +182,7 @@ TEST(Import, OptionsOfMpirunAreNotTheProgram) {
 }
 
 TEST(Import, MemoryOfSlurmIsMegabytes) {
-  const std::pair<const char*, int64_t> kMemory[] = {
+  constexpr std::pair<const char*, int64_t> kMemory[] = {
       {"4096", 4}, {"500M", 1}, {"8G", 8}, {"16g", 16}, {"1T", 1024}};
   for (const auto& [text, gib] : kMemory) {
     const Job job = import_job_file(parse_job_file(

@@ -11,7 +11,7 @@
 namespace trainyard::quant {
 namespace {
 
-Tensor floats_of(Shape shape, const std::vector<float>& values) {
+Tensor floats_of(const Shape& shape, const std::vector<float>& values) {
   return Tensor::of<float>(shape, std::span<const float>(values));
 }
 

@@ -11,7 +11,7 @@
 namespace trainyard::serve {
 namespace {
 
-NetworkSource source_of(std::function<Graph(int64_t)> build) {
+NetworkSource source_of(const std::function<Graph(int64_t)>& build) {
   NetworkSource source;
   const Graph graph = build(1);
   for (const ValueId id : graph.inputs()) {

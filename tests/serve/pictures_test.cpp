@@ -95,7 +95,8 @@ Graph quarter_graph() {
   ops::Builder builder(graph);
   const ValueId input = builder.input("image", {DType::kF32, Shape{1, 3, 4, 4}});
   const ValueId zero = builder.add("ReduceMax", {input}, {{"keepdims", int64_t{0}}}, "brightest");
-  const auto constant = [&](const char* name, Shape shape, std::vector<float> numbers) {
+  const auto constant = [&](const char* name, const Shape& shape,
+                            const std::vector<float>& numbers) {
     return builder.constant(name, Tensor::of<float>(shape, std::span<const float>(numbers)));
   };
   const ValueId none = builder.add("Mul", {zero, constant("none", Shape{}, {0})}, {}, "nothing");

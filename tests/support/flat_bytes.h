@@ -59,11 +59,11 @@ class Writer {
   }
 
   size_t write(const Table& table) {
-    int last = -1;
-    for (const auto& [field, content] : table.fields) last = std::max(last, field);
-    for (const auto& [field, content] : table.single) last = std::max(last, field);
+    int end = 0;
+    for (const auto& [field, content] : table.fields) end = std::max(end, field + 1);
+    for (const auto& [field, content] : table.single) end = std::max(end, field + 1);
     const size_t vtable = bytes_.size();
-    const auto slots = static_cast<size_t>(last + 1);
+    const auto slots = static_cast<size_t>(end);
     const size_t at = vtable + 4 + 2 * slots;
     bytes_ += number(static_cast<uint16_t>(4 + 2 * slots)) +
               number(static_cast<uint16_t>(4 + 8 * slots)) + std::string(2 * slots, '\0');
