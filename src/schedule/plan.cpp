@@ -42,10 +42,10 @@ constexpr double kWorthServers = 0.01;
 
 // Without rows of parameter servers that an all-reduce equals. Rows of one batch and number of
 // workers follow each other, the all-reduce first.
-std::vector<predict::SweepRow> without_idle_servers(std::vector<predict::SweepRow> rows) {
+std::vector<predict::SweepRow> without_idle_servers(const std::vector<predict::SweepRow>& rows) {
   std::vector<predict::SweepRow> kept;
   double all_reduce = 0;
-  for (predict::SweepRow& row : rows) {
+  for (const predict::SweepRow& row : rows) {
     const bool servers = row.comm == 1;
     if (!servers) all_reduce = row.train;
     if (servers && row.train > all_reduce * (1 - kWorthServers)) continue;
