@@ -27,8 +27,8 @@ InferRequest best_of_each(const Network& network) {
   return wanted;
 }
 
-Json output_json(std::string_view name, std::string_view datatype, std::vector<int64_t> shape,
-                 Json data) {
+Json output_json(std::string_view name, std::string_view datatype,
+                 const std::vector<int64_t>& shape, Json data) {
   return Json::object({{"name", name},
                        {"datatype", datatype},
                        {"shape", Json::array_of(shape)},

@@ -224,7 +224,7 @@ std::string Registry::load_version(const std::string& name, const ModelConfig& c
                                           Shared{gate_, cache_ ? &*cache_ : nullptr});
   } catch (...) {
     // Whatever a broken file leads to must not end the server.
-    const std::string reason = what_went_wrong();
+    std::string reason = what_went_wrong();
     note_failure(name, version, reason, stamp);
     return reason;
   }
