@@ -104,8 +104,9 @@ Price read_price(const YamlView& view) {
           view.at("source").text()};
 }
 
-Efficiency read_efficiency(const YamlView& view) {
-  Efficiency efficiency;
+// What is not said is what a stack of middling quality has on this class of device.
+Efficiency read_efficiency(const YamlView& view, std::string_view device_class) {
+  Efficiency efficiency = prior_efficiency(device_class);
   for (const auto& [key, value] : view.members()) {
     bool known = false;
     for (const EfficiencyField& field : efficiency_fields()) {
@@ -173,7 +174,7 @@ Stack read_stack(const std::string& id, const YamlView& view, const Stack& from)
   }
   for (const std::string_view name : {"gpu", "cpu"}) {
     if (const auto found = view.find(name)) {
-      stack.efficiency[std::string(name)] = read_efficiency(*found);
+      stack.efficiency[std::string(name)] = read_efficiency(*found, name);
     }
   }
   if (const auto factors = view.find("devices")) {

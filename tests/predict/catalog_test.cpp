@@ -51,6 +51,15 @@ TEST(Catalog, UserFilesExtendAndOverride) {
   EXPECT_EQ(catalog.cheapest("k80")->instance, "cellar");
 }
 
+TEST(Catalog, FiguresThatAStackLeavesOutAreThoseOfItsClassOfDevice) {
+  Catalog catalog = Catalog::built_in();
+  catalog.add("stacks:\n  mine:\n    cpu: {conv: 0.5}\n    gpu: {conv: 0.6}\n", "mine.yaml");
+  const Stack& stack = catalog.stack("mine");
+  EXPECT_EQ(stack.for_class("cpu").conv, 0.5);
+  EXPECT_EQ(stack.for_class("cpu").kernel_us, prior_efficiency("cpu").kernel_us);
+  EXPECT_EQ(stack.for_class("gpu").kernel_us, prior_efficiency("gpu").kernel_us);
+}
+
 TEST(Catalog, WrongFilesAreReportedWithFileLineAndField) {
   Catalog catalog = Catalog::built_in();
   EXPECT_EQ(message_of([&] {
