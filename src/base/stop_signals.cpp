@@ -1,6 +1,7 @@
 #include "base/stop_signals.h"
 
 #include <array>
+#include <atomic>
 #include <csignal>
 
 #include "base/error.h"
@@ -10,12 +11,14 @@ namespace {
 
 constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGUSR1};
 
-volatile std::sig_atomic_t was_requested = 0;
+// Not a sig_atomic_t, which only the thread that gets the signal may read.
+std::atomic<bool> was_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "set in a handler");
 bool one_lives = false;
 std::array<struct sigaction, kSignals.size()> handlers_before;
 
 void request(int) {
-  was_requested = 1;
+  was_requested = true;
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
 }
@@ -25,7 +28,7 @@ void request(int) {
 StopSignals::StopSignals() {
   TY_CHECK(!one_lives, "two StopSignals at a time");
   one_lives = true;
-  was_requested = 0;
+  was_requested = false;
   struct sigaction action {};
   action.sa_handler = request;
   action.sa_flags = SA_RESTART;  // a write under way is not cut off
@@ -39,12 +42,12 @@ StopSignals::~StopSignals() {
     ::sigaction(kSignals[i], &handlers_before[i], nullptr);
   }
   // Repetitions of a wish that was granted must not end the process on its way out.
-  if (was_requested != 0) std::signal(SIGUSR1, SIG_IGN);
+  if (was_requested) std::signal(SIGUSR1, SIG_IGN);
   one_lives = false;
 }
 
 bool StopSignals::requested() const {
-  return was_requested != 0;
+  return was_requested;
 }
 
 }  // namespace trainyard

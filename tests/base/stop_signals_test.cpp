@@ -1,7 +1,10 @@
 #include "base/stop_signals.h"
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -17,6 +20,26 @@ TEST(StopSignals, TheFirstSignalIsAWish) {
     std::raise(number);
     EXPECT_TRUE(stop.requested());
   }
+}
+
+// Which thread gets a signal is up to the system, and ranks may be threads that ask.
+TEST(StopSignals, AnyThreadMayAsk) {
+  const StopSignals stop;
+  bool seen = false;
+  // Relaxed: it orders nothing, so the thread sanitizer sees the question and the signal alone.
+  std::atomic<bool> asked{false};
+  std::thread asking([&] {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!seen && std::chrono::steady_clock::now() < end) {
+      seen = stop.requested();
+      asked.store(true, std::memory_order_relaxed);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  });
+  while (!asked.load(std::memory_order_relaxed)) std::this_thread::yield();
+  std::raise(SIGTERM);
+  asking.join();
+  EXPECT_TRUE(seen);
 }
 
 TEST(StopSignals, TheSecondEndsTheProcess) {
