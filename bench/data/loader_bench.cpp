@@ -10,7 +10,6 @@
 
 namespace {
 
-using trainyard::data::Batch;
 using trainyard::data::Loader;
 
 constexpr int64_t kBatch = 128;

@@ -32,7 +32,8 @@ struct Layer {
 
   int64_t result() const { return (size + 2 * (window / 2) - window) / stride + 1; }
   double products() const {
-    return static_cast<double>(in / groups * out * window * window * result() * result());
+    const int64_t of_group = in / groups;
+    return static_cast<double>(of_group * out * window * window * result() * result());
   }
 };
 

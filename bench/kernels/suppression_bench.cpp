@@ -32,11 +32,12 @@ Tensor ssd_boxes(std::mt19937& random) {
   float size = 0.2F;
   for (const int grid : kGrids) {
     for (int cell = 0; cell < grid * grid; ++cell) {
+      const int row = cell / grid;
       for (const auto& shape : kShapes) {
         const float w = size * shape[0] * std::exp(0.1F * normal(random));
         const float h = size * shape[1] * std::exp(0.1F * normal(random));
         const float x = (static_cast<float>(cell % grid) + 0.5F) / static_cast<float>(grid);
-        const float y = (static_cast<float>(cell / grid) + 0.5F) / static_cast<float>(grid);
+        const float y = (static_cast<float>(row) + 0.5F) / static_cast<float>(grid);
         for (const float corner : {x - w / 2, y - h / 2, x + w / 2, y + h / 2}) *to++ = corner;
       }
     }
