@@ -183,7 +183,13 @@ bool ChildProcess::has_living_children() const {
 }
 
 void ChildProcess::kill_with_children() const {
-  // While it lives, its children keep it as their parent and can be found.
+  // While it lives, its children keep it as their parent and can be found. While it stands still,
+  // it neither starts more nor acts on the end of those.
+  send(SIGSTOP);
+  siginfo_t stopped{};
+  while (waitid(P_PID, static_cast<id_t>(process_), &stopped, WSTOPPED | WEXITED | WNOWAIT) < 0 &&
+         errno == EINTR) {
+  }
   for (const pid_t child : children_of(process_)) kill(child, SIGKILL);
   send(SIGKILL);
 }
