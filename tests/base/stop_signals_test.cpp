@@ -56,7 +56,8 @@ TEST(StopSignals, TheSecondEndsTheProcess) {
 }
 
 TEST(StopSignals, HandlersOfBeforeComeBack) {
-  static int seen = 0;
+  static int seen;
+  seen = 0;
   const auto old = std::signal(SIGTERM, [](int) { ++seen; });
   {
     const StopSignals stop;
