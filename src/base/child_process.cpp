@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <csignal>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -73,6 +75,13 @@ bool is_defunct(pid_t process) {
   // PID (NAME) STATE …; the name may have parentheses of its own.
   const size_t name_end = text.rfind(')');
   return name_end == std::string::npos || text.substr(name_end).starts_with(") Z");
+}
+
+// Whether a child was stopped or has ended; its exit code can still be asked for.
+bool stands_still(pid_t child) {
+  siginfo_t found{};
+  constexpr int kWithoutWaiting = WSTOPPED | WEXITED | WNOWAIT | WNOHANG;
+  return waitid(P_PID, static_cast<id_t>(child), &found, kWithoutWaiting) != 0 || found.si_pid != 0;
 }
 
 // While it lives, a pipe whose reader is gone does not end this process. Only for this thread:
@@ -186,9 +195,9 @@ void ChildProcess::kill_with_children() const {
   // While it lives, its children keep it as their parent and can be found. While it stands still,
   // it neither starts more nor acts on the end of those.
   send(SIGSTOP);
-  siginfo_t stopped{};
-  while (waitid(P_PID, static_cast<id_t>(process_), &stopped, WSTOPPED | WEXITED | WNOWAIT) < 0 &&
-         errno == EINTR) {
+  // A bounded number of looks: one that waits for the kernel does not stop, but can be killed.
+  for (int look = 0; look < 1000 && !stands_still(process_); ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   for (const pid_t child : children_of(process_)) kill(child, SIGKILL);
   send(SIGKILL);
