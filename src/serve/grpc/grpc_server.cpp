@@ -187,11 +187,12 @@ class Call {
 
   Reply reply() {
     return [this](std::function<HttpResponse()> make) {
-      make_ = std::move(make);
       Core& core = core_;
-      // The answer is written by the thread of the events.
-      alarm_.Set(core.events.get(), std::chrono::system_clock::time_point{}, this);
       const std::lock_guard lock(core.mutex);
+      make_ = std::move(make);
+      // The answer is written by the thread of the events. It takes the lock too: a call must not
+      // end while its alarm is being set.
+      alarm_.Set(core.events.get(), std::chrono::system_clock::time_point{}, this);
       --core.pending;
       core.changed.notify_all();
     };
@@ -223,8 +224,13 @@ class Call {
 
   // On the thread of the events.
   void answer() {
-    HttpResponse response = make_();
-    make_ = nullptr;
+    std::function<HttpResponse()> make;
+    {
+      const std::lock_guard lock(core_.mutex);
+      make = std::move(make_);
+    }
+    HttpResponse response = make();
+    make = nullptr;
     if (streams_) return write_to_stream(std::move(response));
     try {
       const bool infers = method_ == "ModelInfer";
