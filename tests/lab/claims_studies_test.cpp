@@ -369,10 +369,13 @@ TEST(Claims, Detection) {
 
 TEST(Claims, Serving) {
   Json data = parsed(
-      R"({"settings": {"networks": ["lenet5"]}, "load": [{"network": "lenet5", "batch": 1, "result": {"rows": [{"requests_per_s": 100, "p95_ms": 1}]}}, {"network": "lenet5", "batch": 8, "result": {"rows": [{"requests_per_s": 200, "p95_ms": 1}]}}]})");
+      R"({"settings": {"networks": ["lenet5"]}, "load": [{"network": "lenet5", "batch": 1, "result": {"rows": [{"requests_per_s": 100, "p95_ms": 1}]}}, {"network": "lenet5", "batch": 8, "result": {"rows": [{"requests_per_s": 200, "p95_ms": 1}]}}], "chosen": [{"network": "lenet5", "result": {"rows": [{"requests_per_s": 300, "p95_ms": 1, "mean_batch": 1.5}, {"requests_per_s": 30, "p95_ms": 1, "mean_batch": 1}]}}]})");
   check("serving", altered(data, kCommon),
         {{".", "lenet5 2.00 times", "cost more than they save"},
          {".load |= reverse", "lenet5 2.00 times", ""},
+         {".", "reaches 1.50 times the better of the two for lenet5 (mean batch 1.5)", ""},
+         {".chosen[0].result.rows[0].requests_per_s = 20",
+          "reaches 0.15 times the better of the two for lenet5 (mean batch 1.0)", ""},
          {".load[1].result.rows[0].requests_per_s = 50",
           "for lenet5 they cost more than they save here", "2.00"}});
 }
