@@ -282,15 +282,27 @@ TEST(ComputeGate, LetsNobodyPassWhoWouldWait) {
   EXPECT_NE(ComputeGate::Pass::at_once(gate, 1), nullptr);
 }
 
-TEST(ComputeGate, GivesAllCoresToWhoIsAlone) {
+TEST(ComputeGate, GivesFewJobsAllCoresAndManyOneEach) {
   ComputeGate gate(3);
-  ComputeGate::Pass first(gate, 1);
+  const auto waiting = [](int64_t count) { return [=] { return count; }; };
   {
-    ComputeGate::Pass second(gate, 1);
-    EXPECT_FALSE(first.take_rest());
+    const ComputeGate::Pass few(gate, waiting(2));
+    EXPECT_TRUE(few.has_all());
+    EXPECT_EQ(ComputeGate::Pass::at_once(gate, 1), nullptr);
   }
-  EXPECT_TRUE(first.take_rest());
-  EXPECT_EQ(ComputeGate::Pass::at_once(gate, 1), nullptr);
+  std::optional<ComputeGate::Pass> first(std::in_place, gate, waiting(3));
+  EXPECT_FALSE(first->has_all());
+  std::optional<ComputeGate::Pass> second(std::in_place, gate, waiting(2));
+  EXPECT_FALSE(second->has_all());
+  second.reset();
+  // One job for two cores that are free: it waits for the third.
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    first.reset();
+  });
+  const ComputeGate::Pass one(gate, waiting(1));
+  EXPECT_TRUE(one.has_all());
+  later.join();
 }
 
 // kB of the process for which huge pages were asked.

@@ -1,8 +1,8 @@
 #include "serve/models/model_version.h"
 
 #include <algorithm>
-#include <atomic>
 #include <exception>
+#include <future>
 
 #include "base/error.h"
 #include "serve/models/idle_memory.h"
@@ -97,12 +97,13 @@ ModelVersion::Lanes ModelVersion::batch_lanes() {
 }
 
 double ModelVersion::rows_per_second_of_all(const Lanes& lanes) {
-  std::atomic<double> sum = 0;
-  std::vector<std::thread> threads;
+  std::vector<std::future<double>> rates;
   for (const auto& lane : lanes) {
-    threads.emplace_back([&, &instance = lane->instance] { sum += instance.rows_per_second(); });
+    rates.push_back(std::async(
+        std::launch::async, [&instance = lane->instance] { return instance.rows_per_second(); }));
   }
-  for (std::thread& thread : threads) thread.join();
+  double sum = 0;
+  for (std::future<double>& rate : rates) sum += rate.get();
   return sum;
 }
 
@@ -225,13 +226,12 @@ void ModelVersion::compute_batch(Lane& lane) {
   compute_on(lane, taken.batch);
 }
 
-// All cores for a request that is alone, one for each of several.
+// With a request for every core, one core each; fewer have all cores, one after another.
 void ModelVersion::compute_spread(Lane& narrow) {
-  ComputeGate::Pass pass(shared_.gate, 1);
-  const bool alone = queue_.size() == 1 && pass.take_rest();
-  TakenJobs taken = queue_.take_at_once(alone ? JobQueue::Take::kBatch : JobQueue::Take::kOne);
+  const ComputeGate::Pass pass(shared_.gate, [&] { return queue_.size(); });
+  TakenJobs taken = queue_.take_at_once(JobQueue::Take::kOne);
   refuse_expired(taken.expired);
-  if (!taken.batch.empty()) compute_on(alone ? *wide_ : narrow, taken.batch);
+  if (!taken.batch.empty()) compute_on(pass.has_all() ? *wide_ : narrow, taken.batch);
 }
 
 void ModelVersion::compute_on(Lane& lane, std::vector<JobPointer>& jobs) {

@@ -40,7 +40,7 @@ class ModelVersion {
   int64_t waiting() const { return queue_.size(); }
   // Of weights and intermediate results, as far as the engine counts them.
   int64_t memory_bytes() const { return memory_bytes_; }
-  // While several requests wait, each core computes one of them: as measured, not slower than
+  // With as many requests as cores, each core computes one of them: as measured, not slower than
   // batches on all cores, and no thread waits for another.
   bool spreads() const { return wide_ != nullptr; }
 
@@ -102,7 +102,7 @@ class ModelVersion {
   Statistics statistics_;
   OrderedAnswers answers_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::unique_ptr<Lane> wide_;  // on all cores, for what comes alone; null unless spreads()
+  std::unique_ptr<Lane> wide_;  // on all cores, for few requests; null unless spreads()
   int64_t memory_bytes_ = 0;
   bool quick_ = false;  // batches may be computed by who brings requests
   std::mutex ending_;

@@ -14,20 +14,28 @@ ComputeGate::Pass::Pass(ComputeGate& gate, int threads)
   if (gate.free_ > 0) gate.changed_.notify_all();
 }
 
+ComputeGate::Pass::Pass(ComputeGate& gate, const std::function<int64_t()>& waiting)
+    : gate_(gate), cores_(1) {
+  std::unique_lock lock(gate.mutex_);
+  const uint64_t ticket = gate.next_ticket_++;
+  bool few = false;
+  gate.changed_.wait(lock, [&] {
+    if (gate.serving_ != ticket || gate.free_ == 0) return false;
+    few = waiting() < gate.free_;
+    return !few || gate.free_ == gate.cores_;
+  });
+  ++gate.serving_;
+  if (few) cores_ = gate.cores_;
+  gate.free_ -= cores_;
+  if (gate.free_ > 0) gate.changed_.notify_all();
+}
+
 std::unique_ptr<ComputeGate::Pass> ComputeGate::Pass::at_once(ComputeGate& gate, int threads) {
   const int cores = std::min(threads, gate.cores_);
   const std::lock_guard lock(gate.mutex_);
   if (gate.serving_ != gate.next_ticket_ || gate.free_ < cores) return nullptr;
   gate.free_ -= cores;
   return std::unique_ptr<Pass>(new Pass(gate, cores, Taken()));
-}
-
-bool ComputeGate::Pass::take_rest() {
-  const std::lock_guard lock(gate_.mutex_);
-  if (gate_.serving_ != gate_.next_ticket_ || gate_.free_ + cores_ < gate_.cores_) return false;
-  gate_.free_ = 0;
-  cores_ = gate_.cores_;
-  return true;
 }
 
 ComputeGate::Pass::~Pass() {

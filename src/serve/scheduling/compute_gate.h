@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -18,13 +19,16 @@ class ComputeGate {
    public:
     // Waits for them.
     Pass(ComputeGate& gate, int threads);
+    // One core where as many jobs wait as cores are free; all of them, waiting for those, where
+    // fewer do. `waiting` counts the jobs, the caller's among them.
+    Pass(ComputeGate& gate, const std::function<int64_t()>& waiting);
     // Nothing if they are not free, or others wait.
     static std::unique_ptr<Pass> at_once(ComputeGate& gate, int threads);
-    // Takes all other cores too, if they are free and nobody waits for them.
-    bool take_rest();
     ~Pass();
     Pass(const Pass&) = delete;
     Pass& operator=(const Pass&) = delete;
+
+    bool has_all() const { return cores_ == gate_.cores_; }
 
    private:
     struct Taken {};

@@ -43,8 +43,8 @@ class JobQueue {
   // Waits for jobs. Both lists are empty once the queue is closed and empty.
   TakenJobs take();
   enum class Take : uint8_t { kBatch, kQuick, kOne };
-  // What is there: a batch, a batch that ends before a job that takes long, or one job. Both lists
-  // may be empty.
+  // What is there: a batch, one that ends before a job that takes long, or one job. Both lists may
+  // be empty.
   TakenJobs take_at_once(Take what);
 
   // No more jobs are taken in; those that wait are still computed.
