@@ -295,6 +295,8 @@ TEST(ComputeGate, GivesFewJobsAllCoresAndManyOneEach) {
   std::optional<ComputeGate::Pass> second(std::in_place, gate, waiting(2));
   EXPECT_FALSE(second->has_all());
   second.reset();
+  // Another has taken the job.
+  EXPECT_FALSE(ComputeGate::Pass(gate, waiting(0)).has_all());
   // One job for two cores that are free: it waits for the third.
   std::thread later([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -21,7 +21,8 @@ ComputeGate::Pass::Pass(ComputeGate& gate, const std::function<int64_t()>& waiti
   bool few = false;
   gate.changed_.wait(lock, [&] {
     if (gate.serving_ != ticket || gate.free_ == 0) return false;
-    few = waiting() < gate.free_;
+    const int64_t jobs = waiting();
+    few = jobs > 0 && jobs < gate.free_;  // with none left, nobody is to wait behind this
     return !few || gate.free_ == gate.cores_;
   });
   ++gate.serving_;
