@@ -7,19 +7,19 @@ set(TY_PUBLIC_HEADERS
   analysis/receptive_field.h
   base/error.h
   ir/graph.h
-  models/model.h
-  network/network.h
-  onnx_io/check.h
-  onnx_io/export.h
-  onnx_io/import.h
+  models/zoo/model.h
+  models/network.h
+  models/onnx/check.h
+  models/onnx/export.h
+  models/onnx/import.h
   ops/builder.h
-  predict/catalog.h
-  predict/predict.h
+  cluster/predict/catalog.h
+  cluster/predict/predict.h
   report/document.h
   report/html.h
-  runtime/bench.h
-  runtime/compiler.h
-  runtime/executable.h
+  engine/bench.h
+  engine/compiler.h
+  engine/executable.h
   tensor/npy.h
   tensor/shape.h
   tensor/tensor.h

@@ -23,7 +23,7 @@ function(ty_install)
   file(WRITE ${CMAKE_BINARY_DIR}/generated/trainyardConfig.cmake
 "# Written by cmake/ty_install.cmake.
 include(CMakeFindDependencyMacro)
-foreach(package IN ITEMS fmt yaml-cpp nlohmann_json Ceres ONNX Protobuf)
+foreach(package IN ITEMS fmt yaml-cpp Eigen3 ONNX Protobuf)
   find_dependency(\${package})
 endforeach()
 set(MPI_CXX_SKIP_MPICXX ON)

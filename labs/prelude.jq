@@ -1,9 +1,9 @@
 # Functions for the queries of labs, beside jq's own.
 
-# A sentence about a number that is not there is left out of the report (src/lab/answers.h).
+# A sentence about a number that is not there is left out of the report (src/program/lab/answers.h).
 def number: if type == "number" then . else error("a value is missing (null)") end;
 
-# Numbers are written as the program writes them (src/base/text.cpp); tests/lab/prelude_test.cpp holds both against each other.
+# Numbers are written as the program writes them (src/base/text.cpp); tests/program/lab/prelude_test.cpp holds both against each other.
 
 # 3.14159 | fixed(2) -> "3.14"; the nearest, and of two as near the even one; a zero has no minus sign
 def fixed(digits):
@@ -71,6 +71,24 @@ def mean_error: map((.[0] / .[1] - 1) | fabs) | mean;
 # Names of a list as people write it: "a, b and c".
 def listed: if length < 2 then join("") else (.[:-1] | join(", ")) + " and " + .[-1] end;
 
+# How sure a number is. Of values that were measured several times (seeds): the standard error of their mean; one value has none.
+def variance: if length < 2 then null else mean as $m | (map((. - $m) * (. - $m)) | add) / (length - 1) end;
+def standard_error: if length < 2 then null else variance / length | sqrt end;
+# Of a share of `tests` pictures (an accuracy): what another test set of this size would change.
+def accuracy_error(tests): number as $p | (tests | number) as $n | ([$p * (1 - $p), 0] | max) / $n | sqrt;
+# 1 if a is larger than b by more than two standard errors of their difference, -1 if smaller, else 0: then there is no difference that counts.
+def compare_within(a; error_of_a; b; error_of_b):
+  (a | number) as $a | (b | number) as $b | (error_of_a | number) as $ea | (error_of_b | number) as $eb
+  | (2 * (($ea * $ea + $eb * $eb) | sqrt)) as $spread
+  | if $a > $b + $spread then 1 elif $a < $b - $spread then -1 else 0 end;
+def better_or_worse: if . > 0 then "better" elif . < 0 then "worse" else "no difference beyond the standard error" end;
+# Two accuracies on the same number of test pictures: "better", "worse" or "no difference beyond the standard error".
+def accuracy_verdict(a; b; tests): compare_within(a; a | accuracy_error(tests); b; b | accuracy_error(tests)) | better_or_worse;
+# Two lists of values, one of each seed, higher is better: the same words.
+def seeds_verdict(a; b): compare_within(a | mean; a | standard_error; b | mean; b | standard_error) | better_or_worse;
+# 0.871 | with_accuracy_error(2000) -> "87.1 % ± 0.7"
+def with_accuracy_error(tests): "\(percent(1)) ± \(accuracy_error(tests) * 100 | fixed(1))";
+
 # Verdicts come from data: 1 if a is larger than b by more than `margin` (a share of the size of b), -1 if it is smaller, 0 within it.
 def compare(a; b; margin):
   (a | number) as $a | (b | number) as $b | (($b | fabs) * margin) as $spread
@@ -101,9 +119,11 @@ def offers: (.settings.clouds | split(",")) as $clouds | [.planned[0].result.off
 def fitting: map(select(.fits != false));
 # What a table of predictions says of rows that are struck out, if there are any.
 def struck_note: if any(.[].result.rows[]?; .fits == false) then " Rows that are struck out need more memory than the device has and are left out of every conclusion." else "" end;
-# Whether measured rows of several workers are faster than all of them together can be.
-def disturbed: any(.[]; .speedup > 1.05 * .workers);
-def disturbed_note: if disturbed then " A speed-up above the number of workers cannot come from them: the run with one worker was disturbed." else "" end;
+# Whether measured rows of several workers are faster than all of them together can be: no more of them work at a time than there are cores.
+def disturbed(cores): any(.[]; .speedup > 1.05 * ([.workers, cores] | min));
+def disturbed_note(cores): if disturbed(cores) then " A speed-up above the number of workers or of cores cannot come from them: the run with one worker was disturbed." else "" end;
+# Series of the rows of a table that the user brought (`inputs:`), a line for each device: .inputs.measured | own_lines("own"; .workers; .images_per_s)
+def own_lines(name; x; y): map(select(y != null)) | group_by(.device) | map({name: "\(name), \(.[0].device)", origin: "measured", points: (sort_by(x) | map([x, y]))});
 # Predictions with those that do not fit marked for tables.
 def struck: map(. + {struck: (.fits == false)});
 # Rows of `validate` for training of the network, device and stack of the settings in single precision.

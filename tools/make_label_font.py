@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/detect/label_font.cpp: the printable ASCII characters of a monospaced font as shades.
+"""Writes src/models/detection/label_font.cpp: the printable ASCII characters of a monospaced font as shades.
 
     tools/make_label_font.py [FONT.ttf]
 
@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 FONT = sys.argv[1] if len(sys.argv) > 1 else "/usr/share/fonts/truetype/dejavu/DejaVuSansMono-Bold.ttf"
 WIDTH, HEIGHT, SIZE = 9, 16, 14
-OUTPUT = pathlib.Path(__file__).resolve().parent.parent / "src/detect/label_font.cpp"
+OUTPUT = pathlib.Path(__file__).resolve().parent.parent / "src/models/detection/label_font.cpp"
 
 
 def glyph(font, character):
@@ -25,7 +25,7 @@ def main():
     font = ImageFont.truetype(FONT, SIZE)
     lines = ["// A table, made by tools/make_label_font.py from DejaVu Sans Mono Bold: a digit of shade (0 to f) for",
              f"// each of {WIDTH} x {HEIGHT} pixels of the characters from space to ~.",
-             '#include "detect/label_font.h"', "", "namespace trainyard::detect {", "",
+             '#include "models/detection/label_font.h"', "", "namespace trainyard::detect {", "",
              "// clang-format off", "const char* const kLabelGlyphs[kLabelGlyphCount] = {"]
     for code in range(32, 127):
         digits = glyph(font, chr(code))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/predict/paleo_fixture.json from an oracle of PALEO's numbers and the authors' web demo file.
+"""Makes tests/cluster/predict/paleo_fixture.json from an oracle of PALEO's numbers and the authors' web demo file.
 
     make_paleo_fixture.py ORACLE.json WEB_DEMO.json -o FIXTURE.json [--full]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/schedule/data/*.json from recorded results of other programs.
+"""Makes tests/cluster/schedule/data/*.json from recorded results of other programs.
 
 Usage: tools/schedule_fixtures.py FOLDER
 

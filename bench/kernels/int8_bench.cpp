@@ -10,12 +10,12 @@
 
 #include <fmt/core.h>
 
-#include "kernels/native/int8/byte_kernels.h"
-#include "kernels/native/parallel.h"
-#include "kernels/native/peak.h"
+#include "engine/bench.h"
+#include "engine/compiler.h"
+#include "engine/kernels/native/int8/byte_kernels.h"
+#include "engine/kernels/native/parallel.h"
+#include "engine/kernels/native/peak.h"
 #include "ops/builder.h"
-#include "runtime/bench.h"
-#include "runtime/compiler.h"
 #include "side_by_side.h"
 
 namespace trainyard::bench {

@@ -9,9 +9,9 @@
 #include <dnnl.hpp>
 #include <fmt/core.h>
 
-#include "kernels/native/conv/depthwise.h"
-#include "kernels/native/conv/stem_conv.h"
-#include "kernels/native/gemm/packed_linear.h"
+#include "engine/kernels/native/conv/depthwise.h"
+#include "engine/kernels/native/conv/stem_conv.h"
+#include "engine/kernels/native/gemm/packed_linear.h"
 #include "side_by_side.h"
 
 namespace trainyard::bench {

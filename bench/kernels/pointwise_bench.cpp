@@ -9,8 +9,8 @@
 #include <dnnl.hpp>
 #include <fmt/core.h>
 
-#include "kernels/native/conv/pointwise.h"
-#include "kernels/parallel/parallel.h"
+#include "engine/kernels/native/conv/pointwise.h"
+#include "engine/kernels/parallel/parallel.h"
 #include "side_by_side.h"
 
 namespace trainyard::bench {

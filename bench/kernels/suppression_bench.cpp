@@ -9,8 +9,8 @@
 
 #include <fmt/core.h>
 
-#include "kernels/native/vision/suppression.h"
-#include "kernels/parallel/parallel.h"
+#include "engine/kernels/native/vision/suppression.h"
+#include "engine/kernels/parallel/parallel.h"
 #include "side_by_side.h"
 #include "tensor/tensor.h"
 

@@ -12,8 +12,8 @@
 
 #include <fmt/core.h>
 
-#include "kernels/kernel_table.h"
-#include "kernels/parallel/parallel.h"
+#include "engine/kernels/kernel_table.h"
+#include "engine/kernels/parallel/parallel.h"
 #include "ops/builder.h"
 #include "ops/op_def.h"
 #include "side_by_side.h"

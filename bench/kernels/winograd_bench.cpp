@@ -13,7 +13,7 @@
 #include <dnnl.hpp>
 #include <fmt/core.h>
 
-#include "kernels/native/conv/winograd.h"
+#include "engine/kernels/native/conv/winograd.h"
 #include "side_by_side.h"
 
 namespace trainyard::bench {

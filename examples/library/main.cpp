@@ -1,9 +1,9 @@
 // Trainyard as a library: what a network costs, and its result on this machine.
 #include <cstdio>
 #include <trainyard/analysis/layers.h>
-#include <trainyard/models/model.h>
-#include <trainyard/runtime/bench.h>
-#include <trainyard/runtime/compiler.h>
+#include <trainyard/engine/bench.h>
+#include <trainyard/engine/compiler.h>
+#include <trainyard/models/zoo/model.h>
 
 int main() {
   using namespace trainyard;

@@ -1,4 +1,5 @@
 // The engine as a Python module: trainyard._engine, which trainyard/native.py wraps.
+#include <algorithm>
 #include <memory>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -6,7 +7,7 @@
 #include <string>
 #include <trainyard/analysis/layers.h>
 #include <trainyard/base/error.h>
-#include <trainyard/network/network.h>
+#include <trainyard/models/network.h>
 #include <trainyard/train/training_step.h>
 
 #include "arrays.h"
@@ -85,7 +86,13 @@ std::vector<std::string> port_names(const std::vector<runtime::Port>& ports) {
 }
 
 void set_named_input(train::TrainingStep& step, const std::string& name, const py::object& value) {
-  Tensor& target = step.input(name);
+  // The network's inputs are found by their place, the objective's by what they are for.
+  const std::vector<std::string> names = port_names(step.inputs());
+  const std::vector<std::string> asked = step.objective_inputs();
+  const auto port = std::find(names.begin(), names.end(), name);
+  const bool own =
+      port != names.end() && std::find(asked.begin(), asked.end(), name) == asked.end();
+  Tensor& target = own ? step.input(static_cast<size_t>(port - names.begin())) : step.input(name);
   const py::array array = contiguous(value, target.dtype(), name);
   TY_REQUIRE(shape_of(array) == target.shape(), "input '{}' is {}; expected {}", name,
              shape_of(array).to_string(), target.shape().to_string());

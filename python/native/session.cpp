@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <trainyard/base/error.h>
 #include <trainyard/base/stopwatch.h>
-#include <trainyard/runtime/compiler.h>
+#include <trainyard/engine/compiler.h>
 
 #include "arrays.h"
 

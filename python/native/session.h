@@ -8,8 +8,8 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <string>
-#include <trainyard/network/network.h>
-#include <trainyard/runtime/executable.h>
+#include <trainyard/engine/executable.h>
+#include <trainyard/models/network.h>
 #include <vector>
 
 namespace trainyard::python {

@@ -50,6 +50,27 @@ def test_sections_of_a_lab(tmp_path, monkeypatch):
     assert section.figures().blocks
     with pytest.raises(ty.RequestError, match="there are: "):
         lab.section("no such heading")
+    assert section.figure(1).kind == section.figures().blocks[0].kind
+    assert "AlexNet has" in section.answer(1).text
+    assert [block.kind for block in lab.answers().blocks] == ["answer"] * len(lab.answers().blocks)
+    with pytest.raises(ty.RequestError, match="there is no answer 9 here"):
+        section.answer(9)
+
+
+def test_a_problem_of_the_course(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    problem = ty.course("hw3-p3")
+    assert problem.title.startswith("Homework 3, problem 3")
+    assert "60,965,224" in problem.section("Question 1 (5 points)").answer(1).text
+
+
+def test_results_are_found_from_any_folder(tmp_path, monkeypatch):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "a" / "b")
+    assert ty.find_runs(tmp_path / "runs") == str(tmp_path / "runs")
+    assert ty.find_runs("/nowhere/runs") == str(tmp_path / "runs")
+    assert ty.find_runs("/nowhere/others") == "others"
 
 
 def size(shown):

@@ -12,7 +12,7 @@ from .errors import FailureError, InternalError, ProgramError, RequestError, Tra
 from .program import call, find_program
 from .progress import progress_line
 from .result import Block, Result
-from .runs import Run, train
+from .runs import Run, find_runs, train
 from .show import display
 from .version import VERSION as __version__
 
@@ -32,6 +32,11 @@ def command(name: str, /, *positionals: Any, **flags: Any) -> Result:
 def lab(name: str, /, **flags: Any) -> Result:
     """Runs an experiment and shows its report: `lab("staleness", quick=True)`. Results that are there are not measured again."""
     return command("lab", "run", name, **flags)
+
+
+def course(problem: str, /, **flags: Any) -> Result:
+    """Answers a problem of the course by the labs that do: `course("hw7-p2", scale="quick")`."""
+    return command("lab", "run", course=problem, **flags)
 
 
 def labs() -> Result:
@@ -92,5 +97,5 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 __all__ = ["Block", "FailureError", "Graph", "InternalError", "ProgramError", "RequestError", "Result", "Run", "Session", "Tensor",
-           "TrainingStep", "TrainyardError", "__version__", "command", "compare", "display", "find_program", "lab", "labs", "report",
-           "train"]
+           "TrainingStep", "TrainyardError", "__version__", "command", "compare", "course", "display", "find_program", "find_runs", "lab",
+           "labs", "report", "train"]

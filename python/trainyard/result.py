@@ -7,6 +7,10 @@ from .errors import RequestError
 from .progress import cell_number
 
 
+# Kinds of blocks that are read as text.
+_PROSE = ("heading", "text", "formula", "answer", "notice", "why", "question", "code", "provenance")
+
+
 class Block:
     """A table, a chart, a text … of a result; shows itself."""
 
@@ -109,12 +113,32 @@ class Result:
         if not found:
             heads = [b["text"].splitlines()[0] for b in self._bundle["blocks"] if b["kind"] == "heading"]
             raise RequestError(f"there is no section '{heading}'; there are: {'; '.join(heads) or 'none'}")
-        return Result({**self._bundle, "blocks": found, "page": None, "cell": None})
+        return self._only(found)
 
     def figures(self) -> "Result":
         """Tables, charts, pictures and listings without the text around them."""
-        prose = ("heading", "text", "formula", "answer", "notice", "provenance")
-        return Result({**self._bundle, "blocks": [b for b in self._bundle["blocks"] if b["kind"] not in prose], "page": None, "cell": None})
+        return self._only([fields for fields in self._bundle["blocks"] if fields["kind"] not in _PROSE])
+
+    def figure(self, number: int) -> Block:
+        """One of figures(), counted from 1."""
+        return self._numbered(self.figures().blocks, number, "figure")
+
+    def answers(self) -> "Result":
+        """What the data say: the conclusions alone."""
+        return self._only([fields for fields in self._bundle["blocks"] if fields["kind"] == "answer"])
+
+    def answer(self, number: int) -> Block:
+        """One of answers(), counted from 1."""
+        return self._numbered(self.answers().blocks, number, "answer")
+
+    def _only(self, blocks: List[Dict[str, Any]]) -> "Result":
+        return Result({**self._bundle, "blocks": blocks, "page": None, "cell": None})
+
+    @staticmethod
+    def _numbered(blocks: List[Block], number: int, what: str) -> Block:
+        if not 1 <= number <= len(blocks):
+            raise RequestError(f"there is no {what} {number} here: there are {len(blocks)}")
+        return blocks[number - 1]
 
     def to_html(self, path: Any) -> pathlib.Path:
         """Writes the page: one file that needs no other."""

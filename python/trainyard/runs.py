@@ -21,6 +21,19 @@ REFRESH_SECONDS = 2.0
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 
+def find_runs(folder: Any) -> str:
+    """The folder of results: `folder` if it is there, else one of its name beside or above the working directory, so that a notebook finds
+    them wherever it is executed. Where there is none it is `runs` in the working directory."""
+    wanted = pathlib.Path(folder)
+    if wanted.is_dir():
+        return str(wanted)
+    here = pathlib.Path.cwd()
+    for place in (here, *here.parents):
+        if (place / wanted.name).is_dir():
+            return str(place / wanted.name)
+    return wanted.name
+
+
 def _end_with_parent() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(_DEATH_SIGNAL, signal.SIGTERM)
 

@@ -1,17 +1,5 @@
 // What a training step must keep from the forward pass until the backward pass has used it.
-//
-//   Conv, Gemm, MatMul, Mul       each factor whose partner is trained
-//   Relu, Sigmoid, Tanh, Exp, …   the output, where the slope follows from it
-//   Softmax, LogSoftmax, Clip     the output
-//   other functions of one input  the input
-//   BatchNormalization            the input, mean and deviation of each channel
-//   other normalizations          the input
-//   LRN, MaxPool, GlobalMaxPool   the input, from which backward finds sums and maxima again
-//   Dropout                       nothing: its generator gives the same numbers again
-//   Add, Sub, Neg, averages, reductions to sums or means, copies and views    nothing
-//   everything else               all inputs and outputs
-//
-// Weights are not part of it: they are there anyway.
+// Each operator says it of itself (ops::Saves). Weights are not part of it: they are there anyway.
 #pragma once
 
 #include <cstdint>

@@ -1,21 +1,11 @@
 #include "analysis/storage.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
-#include "ops/math/scalar_functions.h"
+#include "ops/op_def.h"
 
 namespace trainyard::analysis {
 namespace {
-
-constexpr std::array<std::string_view, 5> kViewOperators = {"Flatten", "Identity", "Reshape",
-                                                            "Squeeze", "Unsqueeze"};
-
-bool trains(const NodeView& dropout) {
-  const auto mode = dropout.input_ints(2);
-  return dropout.has_input(2) && (!mode || mode->empty() || mode->front() != 0);
-}
 
 int64_t known_bytes(const TensorType& type) {
   return type.shape.is_static() ? type.num_bytes() : 0;
@@ -64,7 +54,7 @@ class Planner {
   bool can_be_part(ValueId id) {
     const NodeId producer = graph_.value(id).producer;
     return producer.valid() && !graph_.is_output(id) && !whole_of(id).valid() &&
-           !is_view({graph_, producer});
+           !ops::is_view({graph_, producer});
   }
 
   // Where the value's elements lie; itself if not in another.
@@ -92,9 +82,10 @@ class Planner {
   int32_t shared_buffer(const NodeView& node, int64_t position) {
     if (home_of(node.output(0)) != node.output(0)) return -1;
     const bool trains = reuse_ == Reuse::kTraining || reuse_ == Reuse::kTrainingHere;
-    if (trains && node.op() == "Dropout") return -1;
-    if (is_view(node)) return buffer_of(node.input(0));
-    if (reuse_ != Reuse::kInPlace || !is_elementwise(node)) return -1;
+    if (trains ? ops::is_view_in_training(node) : ops::is_view(node)) {
+      return buffer_of(node.input(0));
+    }
+    if (reuse_ != Reuse::kInPlace || !ops::may_overwrite(node)) return -1;
     for (size_t i = 0; i < node.num_inputs(); ++i) {
       if (!node.has_input(i) || node.input_type(i) != node.output_type(0)) continue;
       const int32_t buffer = buffer_of(node.input(i));
@@ -129,20 +120,9 @@ class Planner {
 
 }  // namespace
 
-bool is_view(const NodeView& node) {
-  if (node.op() == "Dropout") return !trains(node);
-  return std::find(kViewOperators.begin(), kViewOperators.end(), node.op()) != kViewOperators.end();
-}
-
 bool joins_channels(const NodeView& node) {
   return node.op() == "Concat" && node.output_type(0).shape.rank() > 2 &&
          node.attr_int("axis", 0) == 1;
-}
-
-bool is_elementwise(const NodeView& node) {
-  if (node.op() == "BatchNormalization") return node.attr_int("training_mode", 0) == 0;
-  return node.op() == "Clip" || ops::find_unary(node.op()) != nullptr ||
-         ops::find_binary(node.op()) != nullptr;
 }
 
 Storage plan_storage(const Graph& graph, Reuse reuse) {

@@ -9,14 +9,8 @@
 
 namespace trainyard::analysis {
 
-// Is output 0 input 0 under another shape or name? (Dropout outside training is.)
-bool is_view(const NodeView& node);
-
 // Does it put images' channels behind each other? Its inputs can be computed where the output lies.
 bool joins_channels(const NodeView& node);
-
-// May output 0 overwrite an input of its own type, as far as the operator is concerned?
-bool is_elementwise(const NodeView& node);
 
 struct Buffer {
   int64_t bytes = 0;

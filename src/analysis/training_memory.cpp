@@ -74,7 +74,7 @@ class Gradients {
 };
 
 bool passes_gradient_on(const NodeView& node, size_t input, MemoryOf trainer) {
-  if (is_view(node)) return input == 0;
+  if (ops::is_view(node)) return input == 0;
   if (trainer == MemoryOf::kThisEngine && joins_channels(node)) return true;
   const bool sum = node.op() == "Add" || node.op() == "Sum" || (node.op() == "Sub" && input == 0);
   return sum && node.input_type(input) == node.output_type(0);

@@ -1,10 +1,10 @@
 #include "base/csv.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "base/text.h"
 
 namespace trainyard {
@@ -98,13 +98,11 @@ const std::string& CsvRow::text(std::string_view column) const {
 
 double CsvRow::number(std::string_view column) const {
   const std::string& field = text(column);
-  double value = 0;
-  const char* end = field.data() + field.size();
-  const auto result = std::from_chars(field.data(), end, value);
-  if (result.ec != std::errc() || result.ptr != end || !std::isfinite(value)) {
+  const auto value = parse_number<double>(field);
+  if (!value || !std::isfinite(*value)) {
     fail(column, fmt::format("expected a number, found '{}'", field));
   }
-  return value;
+  return *value;
 }
 
 int64_t CsvRow::integer(std::string_view column) const {

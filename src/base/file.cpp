@@ -11,14 +11,22 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/mapped_guard.h"
 
 namespace trainyard {
 namespace {
 
 // Where files are mapped, by address.
+struct Mapping {
+  Mapping(size_t bytes, const void* data, const std::filesystem::path& path)
+      : size(bytes), guard(data, bytes, path) {}
+
+  size_t size;
+  MappedGuard guard;
+};
 struct Mappings {
   std::mutex mutex;
-  std::map<uintptr_t, size_t> sizes;
+  std::map<uintptr_t, Mapping> list;
 };
 
 Mappings& mappings() {
@@ -162,13 +170,14 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   TY_REQUIRE(address != MAP_FAILED, "{}: cannot be mapped: {}", path.string(),
              std::strerror(errno));
   data_ = static_cast<const std::byte*>(address);
+  if (data_ == nullptr) return;
   const std::scoped_lock lock(mappings().mutex);
-  mappings().sizes.emplace(reinterpret_cast<uintptr_t>(data_), size_);
+  mappings().list.try_emplace(reinterpret_cast<uintptr_t>(data_), size_, data_, path);
 }
 
 MappedFile::~MappedFile() {
   const std::scoped_lock lock(mappings().mutex);
-  mappings().sizes.erase(reinterpret_cast<uintptr_t>(data_));
+  mappings().list.erase(reinterpret_cast<uintptr_t>(data_));
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
@@ -178,10 +187,10 @@ void release_mapped_pages(const void* data, size_t bytes) {
   const uintptr_t first = (begin + page - 1) / page * page;
   const uintptr_t last = (begin + bytes) / page * page;
   const std::scoped_lock lock(mappings().mutex);
-  const auto next = mappings().sizes.upper_bound(begin);
-  if (next == mappings().sizes.begin() || first >= last) return;
-  const auto& [start, size] = *std::prev(next);
-  if (begin + bytes > start + size) return;
+  const auto next = mappings().list.upper_bound(begin);
+  if (next == mappings().list.begin() || first >= last) return;
+  const auto& [start, mapping] = *std::prev(next);
+  if (begin + bytes > start + mapping.size) return;
   auto* at = const_cast<std::byte*>(static_cast<const std::byte*>(data)) + (first - begin);
   ::madvise(at, last - first, MADV_DONTNEED);
 }

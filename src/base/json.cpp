@@ -1,12 +1,10 @@
 #include "base/json.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
+#include "base/json_reader.h"
 
 namespace trainyard {
 namespace {
@@ -52,81 +50,8 @@ void write_number(std::string& out, double value) {
   }
 }
 
-// Deeper nesting than this is an attack or an accident; writing and destruction recurse.
-constexpr size_t kMaxDepth = 200;
-
-// Two members of one name are read differently by different programs, which attackers use.
-void require_different_keys(const Json::Object& members) {
-  std::vector<std::string_view> keys;
-  keys.reserve(members.size());
-  for (const auto& [key, value] : members) keys.emplace_back(key);
-  std::sort(keys.begin(), keys.end());
-  const auto twice = std::adjacent_find(keys.begin(), keys.end());
-  TY_REQUIRE(twice == keys.end(), "key '{}' appears twice", *twice);
-}
-
-// Builds the tree from nlohmann's events, without a copy of its own in between.
-class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
- public:
-  bool null() override { return add({}); }
-  bool boolean(bool value) override { return add(value); }
-  bool number_integer(int64_t value) override { return add(value); }
-  bool number_unsigned(uint64_t value) override { return add(value); }
-  bool number_float(double value, const std::string& /*text*/) override { return add(value); }
-  bool string(std::string& value) override { return add(std::move(value)); }
-  bool binary(binary_t& /*value*/) override { return false; }
-  bool start_object(size_t /*size*/) override { return open(true); }
-  bool start_array(size_t /*size*/) override { return open(false); }
-  bool key(std::string& name) override {
-    open_.back().key = std::move(name);
-    return true;
-  }
-  bool end_object() override {
-    Level level = close();
-    require_different_keys(level.members);
-    return add(Json::object_of(std::move(level.members)));
-  }
-  bool end_array() override { return add(Json(close().items)); }
-  bool parse_error(size_t /*position*/, const std::string& /*token*/,
-                   const nlohmann::json::exception& problem) override {
-    throw_error("{}", problem.what());
-  }
-
-  Json take() { return std::move(root_); }
-
- private:
-  struct Level {
-    bool is_object = false;
-    std::string key = {};  // of the member that comes next
-    Json::Object members = {};
-    Json::Array items = {};
-  };
-
-  bool open(bool is_object) {
-    TY_REQUIRE(open_.size() < kMaxDepth, "nested more than {} levels deep", kMaxDepth);
-    open_.push_back({is_object});
-    return true;
-  }
-  Level close() {
-    Level level = std::move(open_.back());
-    open_.pop_back();
-    return level;
-  }
-  // Inlined, g++ 12 warns of alternatives of the value that are not there.
-  [[gnu::noinline]] bool add(Json value) {
-    if (open_.empty()) {
-      root_ = std::move(value);
-    } else if (open_.back().is_object) {
-      open_.back().members.emplace_back(std::move(open_.back().key), std::move(value));
-    } else {
-      open_.back().items.push_back(std::move(value));
-    }
-    return true;
-  }
-
-  std::vector<Level> open_;
-  Json root_;
-};
+// Deeper nesting than this is an attack or an accident; reading, writing and destruction recurse.
+constexpr int kMaxDepth = 200;
 
 }  // namespace
 
@@ -269,13 +194,13 @@ std::string Json::dump(int indent) const {
 }
 
 Json Json::parse(std::string_view text, std::string_view origin) {
-  JsonBuilder builder;
-  try {
-    nlohmann::json::sax_parse(text, &builder);
-  } catch (const Error& problem) {
-    throw_error("{}: not valid JSON: {}", origin, problem.what());
-  }
-  return builder.take();
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const std::string invalid = fmt::format("{}: not valid JSON", origin);
+  JsonReader reader(text, invalid, {.max_depth = kMaxDepth, .by_line = true});
+  Json tree = reader.value();
+  reader.finish();
+  return tree;
 }
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
-// A JSON value: built by reports and configuration, written by us, parsed by nlohmann (json.cpp
-// only).
+// A JSON value: built by reports and configuration, written by us, parsed by JsonReader
+// (json_reader.h).
 #pragma once
 
 #include <cstdint>
@@ -77,7 +77,7 @@ class Json {
   // indent < 0: one line.
   std::string dump(int indent = 2) const;
   // `origin` names the text in errors, which give line and column. Refuses a key that appears twice
-  // in an object and nesting of more than 200 levels.
+  // in an object, nesting of more than 200 levels and what is not UTF-8.
   static Json parse(std::string_view text, std::string_view origin);
 
  private:

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/number_list.h"
+#include "base/printable.h"
 
 namespace trainyard {
 namespace {
@@ -112,8 +113,18 @@ void append_utf8(std::string& out, uint32_t code) {
 
 }  // namespace
 
-void JsonReader::fail(std::string_view problem) const {
-  throw_error("{}: {} at byte {}", origin_, problem, position());
+JsonReader::JsonReader(std::string_view text, std::string_view origin)
+    : JsonReader(text, origin, Options{}) {}
+
+void JsonReader::fail_at(size_t position, std::string_view problem) const {
+  if (!options_.by_line) {
+    throw_error("{}: {} at byte {}", origin_, problem, position + options_.first_byte);
+  }
+  const std::string_view before(begin_, position);
+  const size_t newline = before.rfind('\n');
+  const size_t column = newline == std::string_view::npos ? position + 1 : position - newline;
+  throw_error("{}: {} at line {}, column {}", origin_, problem,
+              1 + std::count(before.begin(), before.end(), '\n'), column);
 }
 
 void JsonReader::skip_space() {
@@ -158,7 +169,9 @@ JsonReader::Kind JsonReader::peek() {
 }
 
 void JsonReader::enter() {
-  if (++depth_ > kMaxDepth) fail(fmt::format("nested deeper than {}", kMaxDepth));
+  if (++depth_ > options_.max_depth) {
+    fail(fmt::format("nested deeper than {}", options_.max_depth));
+  }
   first_ = true;
 }
 
@@ -241,10 +254,14 @@ std::string JsonReader::text() {
   std::string out;
   while (true) {
     const char* run = at_;
+    unsigned char all = 0;
     while (at_ != end_ && *at_ != '"' && *at_ != '\\' && static_cast<unsigned char>(*at_) >= 0x20) {
-      ++at_;
+      all |= static_cast<unsigned char>(*at_++);
     }
     out.append(run, at_);
+    if (all >= 0x80 && !is_utf8({run, static_cast<size_t>(at_ - run)})) {
+      fail("a text that is not UTF-8 before this");
+    }
     if (at_ == end_) fail("the JSON ends within a text");
     const char c = *at_++;
     if (c == '"') return out;
@@ -312,7 +329,7 @@ JsonReader::Decimal JsonReader::scan_number() {
   return decimal;
 }
 
-double JsonReader::slow_number(const Decimal& decimal) {
+double JsonReader::slow_number(const Decimal& decimal) const {
   double value = 0;
   const auto result = std::from_chars(decimal.begin, at_, value);
   if (result.ec == std::errc::result_out_of_range) {
@@ -323,8 +340,7 @@ double JsonReader::slow_number(const Decimal& decimal) {
   return value;
 }
 
-double JsonReader::number() {
-  const Decimal decimal = scan_number();
+double JsonReader::to_double(const Decimal& decimal) const {
   // Both factors are exact, so the result is rounded once (Clinger).
   if (!decimal.exact || decimal.digits > (uint64_t{1} << 53) || decimal.exponent < -kMostTens ||
       decimal.exponent > kMostTens) {
@@ -334,6 +350,10 @@ double JsonReader::number() {
   const double value =
       decimal.exponent < 0 ? digits / kTens[-decimal.exponent] : digits * kTens[decimal.exponent];
   return decimal.negative ? -value : value;
+}
+
+double JsonReader::number() {
+  return to_double(scan_number());
 }
 
 float JsonReader::number_f32() {
@@ -376,14 +396,18 @@ size_t JsonReader::more_numbers_f32(float* out, size_t most) {
   return count;
 }
 
+std::optional<int64_t> JsonReader::Decimal::integer() const {
+  constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  if (!whole || !exact || digits > kMost + (negative ? 1 : 0)) return std::nullopt;
+  return static_cast<int64_t>(negative ? 0 - digits : digits);
+}
+
 int64_t JsonReader::integer() {
   const Decimal decimal = scan_number();
-  constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
   if (!decimal.whole) fail("expected a whole number");
-  if (!decimal.exact || decimal.digits > kMost + (decimal.negative ? 1 : 0)) {
-    fail("a whole number too large for 64 bits");
-  }
-  return static_cast<int64_t>(decimal.negative ? 0 - decimal.digits : decimal.digits);
+  const std::optional<int64_t> value = decimal.integer();
+  if (!value) fail("a whole number too large for 64 bits");
+  return *value;
 }
 
 uint64_t JsonReader::unsigned_integer() {
@@ -426,34 +450,40 @@ std::string_view JsonReader::skip() {
   return {begin, static_cast<size_t>(at_ - begin)};
 }
 
+Json JsonReader::object_value() {
+  Json::Object members;
+  std::string key;
+  enter_object();
+  while (next_key(key)) members.emplace_back(key, value());
+  std::vector<std::string_view> keys;
+  keys.reserve(members.size());
+  for (const auto& [name, value] : members) keys.emplace_back(name);
+  std::sort(keys.begin(), keys.end());
+  const auto twice = std::adjacent_find(keys.begin(), keys.end());
+  if (twice != keys.end()) fail(fmt::format("key '{}' appears twice in the object before", *twice));
+  return Json::object_of(std::move(members));
+}
+
+Json JsonReader::number_value() {
+  const Decimal decimal = scan_number();
+  const std::optional<int64_t> whole = decimal.integer();
+  return whole ? Json(*whole) : Json(to_double(decimal));
+}
+
 Json JsonReader::value() {
   switch (peek()) {
-    case Kind::kObject: {
-      Json object = Json::object();
-      std::string key;
-      enter_object();
-      while (next_key(key)) {
-        // A member is looked for among all others.
-        if (object.members().size() >= kMaxMembers) fail("an object with too many members");
-        object[key] = value();
-      }
-      return object;
-    }
+    case Kind::kObject:
+      return object_value();
     case Kind::kArray: {
-      Json array = Json::array();
+      Json::Array items;
       enter_array();
-      while (next_item()) array.push_back(value());
-      return array;
+      while (next_item()) items.push_back(value());
+      return items;
     }
     case Kind::kText:
       return text();
-    case Kind::kNumber: {
-      const char* const begin = at_;
-      const Decimal decimal = scan_number();
-      at_ = begin;
-      const bool fits = decimal.whole && decimal.exact && decimal.digits <= (uint64_t{1} << 62);
-      return fits ? Json(integer()) : Json(number());
-    }
+    case Kind::kNumber:
+      return number_value();
     case Kind::kBool:
       return boolean();
     default:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,13 +18,19 @@ class JsonReader {
  public:
   enum class Kind : uint8_t { kObject, kArray, kText, kNumber, kBool, kNull };
 
-  // Deeper nesting is refused.
-  static constexpr int kMaxDepth = 64;
-  // Of an object that value() makes a tree of.
-  static constexpr size_t kMaxMembers = 1024;
+  struct Options {
+    int max_depth = 64;     // deeper nesting is refused
+    size_t first_byte = 0;  // where the text begins in what `origin` names
+    bool by_line = false;   // errors give line and column instead of the byte
+  };
 
-  JsonReader(std::string_view text, std::string_view origin)
-      : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()), origin_(origin) {}
+  JsonReader(std::string_view text, std::string_view origin);
+  JsonReader(std::string_view text, std::string_view origin, const Options& options)
+      : begin_(text.data()),
+        at_(text.data()),
+        end_(text.data() + text.size()),
+        origin_(origin),
+        options_(options) {}
 
   // Numbers of the text that were read before; they outlive the reader.
   void set_ahead(const NumbersAhead* ahead) { ahead_ = ahead; }
@@ -49,13 +56,16 @@ class JsonReader {
   uint64_t unsigned_integer();
   // Skips any value and returns its text.
   std::string_view skip();
+  // A tree. An object has each key once: two members of one name are read differently by different
+  // programs, which attackers use.
   Json value();
 
   // Throws if anything but white space follows.
   void finish();
   size_t position() const { return static_cast<size_t>(at_ - begin_); }
   int64_t bytes_left() const { return end_ - at_; }
-  [[noreturn]] void fail(std::string_view problem) const;
+  [[noreturn]] void fail(std::string_view problem) const { fail_at(position(), problem); }
+  [[noreturn]] void fail_at(size_t position, std::string_view problem) const;
 
  private:
   void skip_space();
@@ -76,14 +86,20 @@ class JsonReader {
     bool whole = false;  // no point, no exponent
     bool exact = false;  // digits holds them all
     const char* begin = nullptr;
+    // No value: a fraction, or beyond 64 bits.
+    std::optional<int64_t> integer() const;
   };
   Decimal scan_number();
-  double slow_number(const Decimal& decimal);
+  double slow_number(const Decimal& decimal) const;
+  double to_double(const Decimal& decimal) const;
+  Json object_value();
+  Json number_value();
 
   const char* begin_;
   const char* at_;
   const char* end_;
   std::string_view origin_;
+  Options options_;
   int depth_ = 0;
   const NumbersAhead* ahead_ = nullptr;
   bool first_ = false;  // of the innermost object or array: nothing was read yet

@@ -6,33 +6,108 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "base/yaml.h"
 
 namespace trainyard {
 namespace {
 
+std::string number_text(double number) {
+  return fmt::format("{}", number);
+}
+
+// As in a file. Text is quoted, so that a name such as 1080 or true stays text. Numbers are written
+// by fmt: JSON has no infinities, YAML has.
+struct Writer {
+  std::string operator()(const std::string* text) const { return Json(*text).dump(-1); }
+  std::string operator()(const int64_t* number) const { return fmt::format("{}", *number); }
+  std::string operator()(const double* number) const { return number_text(*number); }
+  std::string operator()(const bool* flag) const { return *flag ? "true" : "false"; }
+  template <typename Number>
+  std::string operator()(const std::optional<Number>* number) const {
+    return *number ? (*this)(&**number) : "null";
+  }
+  template <typename Item>
+  std::string operator()(const std::vector<Item>* items) const {
+    std::vector<std::string> words;
+    for (const Item& item : *items) words.push_back((*this)(&item));
+    return "[" + join(words, ", ") + "]";
+  }
+};
+
 std::string value_text(const Settings::Variable& variable) {
-  // Text is quoted, so that a name such as 1080 or true stays text. Numbers are written by fmt:
-  // JSON has no infinities, YAML has.
-  struct Writer {
-    std::string operator()(const std::string* text) const { return Json(*text).dump(-1); }
-    std::string operator()(const int64_t* number) const { return fmt::format("{}", *number); }
-    std::string operator()(const double* number) const { return fmt::format("{}", *number); }
-    std::string operator()(const bool* flag) const { return *flag ? "true" : "false"; }
-  };
   return std::visit(Writer(), variable);
 }
 
-void read_value(const YamlView& view, const Settings::Variable& variable) {
-  struct Assign {
-    const YamlView& from;
-    void operator()(std::string* text) const { *text = from.text(); }
-    void operator()(int64_t* number) const { *number = from.integer(); }
-    void operator()(double* number) const { *number = from.number(); }
-    void operator()(bool* flag) const { *flag = from.boolean(); }
-  };
-  std::visit(Assign{view}, variable);
-}
+struct Reader {
+  const YamlView& from;
+  void operator()(std::string* text) const { *text = from.text(); }
+  void operator()(int64_t* number) const { *number = from.integer(); }
+  void operator()(double* number) const { *number = from.number(); }
+  void operator()(bool* flag) const { *flag = from.boolean(); }
+  template <typename Number>
+  void operator()(std::optional<Number>* number) const {
+    number->reset();
+    if (!from.json().is_null()) (*this)(&number->emplace());
+  }
+  template <typename Item>
+  void operator()(std::vector<Item>* items) const {
+    items->clear();
+    for (const YamlView& item : from.items()) Reader{item}(&items->emplace_back());
+  }
+};
+
+// As arguments of a command line; numbers as in a file, which restores every bit, texts without
+// quotes. Nothing for what is absent.
+struct ArgumentWriter {
+  const std::string& flag;
+  using Words = std::vector<std::string>;
+
+  Words operator()(const std::string* text) const { return {flag, *text}; }
+  Words operator()(const bool* on) const { return {flag, *on ? "on" : "off"}; }
+  template <typename Number>
+  Words operator()(const Number* number) const {
+    return {flag, Writer()(number)};
+  }
+  template <typename Number>
+  Words operator()(const std::optional<Number>* number) const {
+    return *number ? (*this)(&**number) : Words{};
+  }
+  template <typename Number>
+  Words operator()(const std::vector<Number>* numbers) const {
+    Words words;
+    for (const Number& number : *numbers) words.push_back(Writer()(&number));
+    return words.empty() ? Words{} : Words{flag, join(words, ",")};
+  }
+  Words operator()(const std::vector<std::string>* texts) const {
+    Words words;
+    for (const std::string& text : *texts) words.insert(words.end(), {flag, text});
+    return words;
+  }
+};
+
+struct RangeCheck {
+  const Range& range;
+  const std::string& name;
+
+  template <typename Number>
+  void operator()(const Number* number) const {
+    TY_REQUIRE(range.holds(static_cast<double>(*number)), "{} is {}, expected {}{}", name, *number,
+               range.text(), range.note.empty() ? "" : " (" + range.note + ")");
+  }
+  template <typename Number>
+  void operator()(const std::optional<Number>* number) const {
+    if (*number) (*this)(&**number);
+  }
+  template <typename Number>
+  void operator()(const std::vector<Number>* numbers) const {
+    for (const Number& number : *numbers) (*this)(&number);
+  }
+  // Texts and switches have no numbers.
+  void operator()(const std::string*) const {}
+  void operator()(const bool*) const {}
+  void operator()(const std::vector<std::string>*) const {}
+};
 
 }  // namespace
 
@@ -52,12 +127,59 @@ std::string read_settings_file(const std::string& path) {
   return text;
 }
 
-void Settings::add(std::string name, Variable variable, std::string help) {
+bool Range::holds(double number) const {
+  if (or_else && number == *or_else) return true;
+  return (without_least ? least < number : least <= number) &&
+         (without_most ? number < most : number <= most);
+}
+
+std::string Range::text() const {
+  const bool open = most == std::numeric_limits<double>::infinity();
+  std::string text = or_else ? number_text(*or_else) + ", or " : "";
+  if (without_least) {
+    text += fmt::format("more than {}{}", least, open ? "" : fmt::format(", at most {}", most));
+  } else {
+    text += open ? fmt::format("{} or more", least) : fmt::format("{} to {}", least, most);
+  }
+  return text;
+}
+
+void Settings::choice(std::string name, std::string* variable, std::vector<std::string> choices,
+                      std::string help) {
+  add(std::move(name), variable, std::move(help));
+  settings_.back().choices = std::move(choices);
+}
+
+void Settings::check(Names names) const {
+  for (const Setting& setting : settings_) {
+    if (!setting.range) continue;
+    const std::string name =
+        names == Names::kFlags ? "--" + flag_of_setting(setting.name) : setting.name;
+    std::visit(RangeCheck{*setting.range, name}, setting.variable);
+  }
+}
+
+void Settings::add(std::string name, Variable variable, std::string help,
+                   std::optional<Range> range) {
   for (const Setting& setting : settings_) {
     TY_CHECK(setting.name != name, "the setting '{}' is there already", name);
   }
-  settings_.push_back({std::move(name), variable, std::move(help)});
+  settings_.push_back({std::move(name), variable, std::move(help), std::move(range), {}, group_});
 }
+
+namespace {
+
+// "null" in a file: a value that may be absent is.
+struct Clearer {
+  template <typename Value>
+  void operator()(std::optional<Value>* value) const {
+    value->reset();
+  }
+  template <typename Value>
+  void operator()(Value* /*value*/) const {}
+};
+
+}  // namespace
 
 void Settings::read_yaml(std::string_view text, const std::string& origin,
                          const std::set<std::string>& given) {
@@ -67,8 +189,12 @@ void Settings::read_yaml(std::string_view text, const std::string& origin,
   for (const Setting& setting : settings_) names.push_back(setting.name);
   root.only(names);
   for (const Setting& setting : settings_) {
-    const auto value = root.find(setting.name);
-    if (value && !given.contains(setting.name)) read_value(*value, setting.variable);
+    if (given.contains(setting.name)) continue;
+    if (const auto value = root.find(setting.name)) {
+      std::visit(Reader{*value}, setting.variable);
+    } else if (root.json().find(setting.name) != nullptr) {
+      std::visit(Clearer(), setting.variable);
+    }
   }
 }
 
@@ -80,25 +206,13 @@ std::string Settings::to_yaml() const {
   return text;
 }
 
-std::vector<std::string> Settings::arguments(const std::set<std::string>& given,
-                                             Switches switches) const {
+std::vector<std::string> Settings::arguments(const std::set<std::string>& given) const {
   std::vector<std::string> arguments;
   for (const Setting& setting : settings_) {
-    const std::string flag = flag_of_setting(setting.name);
-    if (!given.contains(flag)) continue;
-    if (const auto* on = std::get_if<bool*>(&setting.variable)) {
-      if (switches == Switches::kOnOrOff) {
-        arguments.insert(arguments.end(), {"--" + flag, **on ? "on" : "off"});
-      } else if (**on) {
-        arguments.push_back("--" + flag);
-      }
-      continue;
-    }
-    arguments.push_back("--" + flag);
-    // Numbers as in a file, which restores every bit; a text is an argument of its own and needs no
-    // quotes.
-    const auto* text = std::get_if<std::string*>(&setting.variable);
-    arguments.push_back(text != nullptr ? **text : value_text(setting.variable));
+    const std::string flag = "--" + flag_of_setting(setting.name);
+    if (!given.contains(flag.substr(2))) continue;
+    const auto words = std::visit(ArgumentWriter{flag}, setting.variable);
+    arguments.insert(arguments.end(), words.begin(), words.end());
   }
   return arguments;
 }

@@ -34,13 +34,68 @@ bool is_plain(const std::string& text) {
          !std::regex_match(text, kWord);
 }
 
+struct Escapable {
+  unsigned code = 0;
+  size_t bytes = 0;  // 0: the text begins with another character
+};
+
+// A character that some YAML reader takes for a line break, refuses or drops if it stands as it is:
+// controls from U+007F to U+009F (U+0085 is a line break), the line breaks U+2028 and U+2029, the
+// byte order mark U+FEFF, U+FFFE and U+FFFF.
+Escapable escapable(std::string_view text) {
+  const auto byte = [&](size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  if (byte(0) == 0x7f) return {0x7f, 1};
+  if (byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) <= 0x9f) return {byte(1), 2};
+  const unsigned three = byte(0) << 16U | byte(1) << 8U | byte(2);
+  switch (three) {
+    case 0xe280a8:
+      return {0x2028, 3};
+    case 0xe280a9:
+      return {0x2029, 3};
+    case 0xefbbbf:
+      return {0xfeff, 3};
+    case 0xefbfbe:
+      return {0xfffe, 3};
+    case 0xefbfbf:
+      return {0xffff, 3};
+    default:
+      return {};
+  }
+}
+
+// JSON text, in which such characters stand within quotes only, so that an escape means the same.
+std::string escaped(std::string_view json) {
+  std::string out;
+  while (!json.empty()) {
+    const Escapable found = escapable(json);
+    if (found.bytes > 0) {
+      out += fmt::format("\\u{:04x}", found.code);
+    } else {
+      out += json.front();
+    }
+    json.remove_prefix(std::max<size_t>(1, found.bytes));
+  }
+  return out;
+}
+
 std::string yaml_scalar(const Json& value) {
   if (value.is_string() && is_plain(value.as_string())) return value.as_string();
-  return value.is_array() ? value.dump(kIndent) : value.dump(-1);
+  return escaped(value.is_array() ? value.dump(kIndent) : value.dump(-1));
 }
 
 std::string yaml_key(const std::string& key) {
   return yaml_scalar(Json(key));
+}
+
+// Only a line feed may end a line of a block, and no character of it can be escaped.
+bool shows_as_it_is(std::string_view text) {
+  for (; !text.empty(); text.remove_prefix(1)) {
+    const bool control = text[0] != '\n' && static_cast<unsigned char>(text[0]) < 0x20;
+    if (control || escapable(text).bytes > 0) return false;
+  }
+  return true;
 }
 
 // A text of several lines that a block ("|") shows as it is.
@@ -49,10 +104,7 @@ bool is_block(const Json& value) {
   const std::string& text = value.as_string();
   // Leading blanks would need an indentation indicator, several line ends at the end a "+".
   return text.find('\n') != std::string::npos && text.front() != ' ' && text.front() != '\n' &&
-         text.back() == '\n' && !text.ends_with("\n\n") &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return c == '\n' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f);
-         });
+         text.back() == '\n' && !text.ends_with("\n\n") && shows_as_it_is(text);
 }
 
 // Each line knows its path, so that a finding or a mark can point to it.
@@ -112,7 +164,7 @@ void add_json(const Json& value, const std::string& head, const std::string& tai
               const std::string& path, size_t depth, std::vector<StructuredLine>& lines) {
   const std::string space(depth * kIndent, ' ');
   if (is_leaf(value)) {
-    lines.push_back({space + head + value.dump(kIndent) + tail, path});
+    lines.push_back({space + head + escaped(value.dump(kIndent)) + tail, path});
     return;
   }
   lines.push_back({space + head + (value.is_array() ? "[" : "{"), path});
@@ -124,8 +176,8 @@ void add_json(const Json& value, const std::string& head, const std::string& tai
   } else {
     for (size_t i = 0; i < value.members().size(); ++i) {
       const auto& [key, member] = value.members()[i];
-      add_json(member, Json(key).dump(-1) + ": ", i + 1 < value.members().size() ? "," : "",
-               member_path(path, key), depth + 1, lines);
+      add_json(member, escaped(Json(key).dump(-1)) + ": ",
+               i + 1 < value.members().size() ? "," : "", member_path(path, key), depth + 1, lines);
     }
   }
   lines.push_back({space + (value.is_array() ? "]" : "}") + tail, path});

@@ -16,7 +16,7 @@ struct StructuredLine {
 };
 
 std::vector<StructuredLine> yaml_lines(const Json& value);
-// As Json::dump writes them.
+// As Json::dump writes them, with characters escaped that a YAML reader would not take as they are.
 std::vector<StructuredLine> json_lines(const Json& value);
 
 // The lines, each with its line break.

@@ -1,7 +1,6 @@
 #include "base/yaml.h"
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 #include <unordered_set>
 
@@ -9,6 +8,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "base/text.h"
 
 namespace trainyard {
@@ -26,16 +26,8 @@ Json scalar(const YAML::Node& node) {
   if (text == "true") return true;
   if (text == "false") return false;
   if (text == "~" || text == "null") return {};
-  int64_t whole = 0;
-  const char* end = text.data() + text.size();
-  if (const auto r = std::from_chars(text.data(), end, whole);
-      r.ec == std::errc() && r.ptr == end) {
-    return whole;
-  }
-  double real = 0;
-  if (const auto r = std::from_chars(text.data(), end, real); r.ec == std::errc() && r.ptr == end) {
-    return real;
-  }
+  if (const auto whole = parse_number<int64_t>(text)) return *whole;
+  if (const auto real = parse_number<double>(text)) return *real;
   return text;
 }
 

@@ -59,7 +59,9 @@ std::string decompress(std::string_view bytes, size_t most, std::string_view ori
     out.resize(out.size() - stream.avail_out);
   }
   inflateEnd(&stream);
-  TY_REQUIRE(out.size() <= most, "{} becomes larger than {} bytes", origin, most);
+  if (out.size() > most) {
+    throw TooLarge(fmt::format("{} becomes larger than {} bytes", origin, most));
+  }
   TY_REQUIRE(result == Z_STREAM_END, "{} is {}", origin,
              result == Z_BUF_ERROR || result == Z_OK ? "cut short" : "not gzip or deflate");
   return out;

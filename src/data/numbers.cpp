@@ -1,29 +1,25 @@
 #include "data/numbers.h"
 
-#include <charconv>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "base/text.h"
 
 namespace trainyard::data {
 
 int64_t parse_whole(std::string_view text, int64_t least, int64_t most, std::string_view what) {
-  int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, value);
-  TY_REQUIRE(result.ec == std::errc() && result.ptr == end && least <= value && value <= most,
+  const auto value = parse_number<int64_t>(text);
+  TY_REQUIRE(value && least <= *value && *value <= most,
              "{}: '{}' is not a whole number from {} to {}", what, text, least, most);
-  return value;
+  return *value;
 }
 
 double parse_real(std::string_view text, double least, double most, std::string_view what) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, value);
-  TY_REQUIRE(result.ec == std::errc() && result.ptr == end && least <= value && value <= most,
-             "{}: '{}' is not a number from {} to {}", what, text, least, most);
-  return value;
+  const auto value = parse_number<double>(text);
+  TY_REQUIRE(value && least <= *value && *value <= most, "{}: '{}' is not a number from {} to {}",
+             what, text, least, most);
+  return *value;
 }
 
 std::vector<double> parse_reals(std::string_view text, double least, double most,

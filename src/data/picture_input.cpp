@@ -92,4 +92,10 @@ Tensor apply_steps(const Image& image, const PictureShape& picture, const std::s
   return tensor;
 }
 
+std::string evaluation_steps(const std::string& steps, const PictureShape& picture) {
+  const auto bytes = static_cast<size_t>(picture.plane() * kColors);
+  const Image black{picture.height, picture.width, std::vector<uint8_t>(bytes)};
+  return Augmentations(steps, OnePicture(black, picture.channels)).evaluation_text();
+}
+
 }  // namespace trainyard::data

@@ -16,4 +16,8 @@ PictureShape parse_picture_shape(const std::string& text);
 // of the set's own (`picture`), then the steps of Augmentations::evaluation_text().
 Tensor apply_steps(const Image& image, const PictureShape& picture, const std::string& steps);
 
+// The steps without what is random, for pictures of this shape. Throws Error for steps that are
+// none. What would be measured is measured of a black picture: not for normalize without numbers.
+std::string evaluation_steps(const std::string& steps, const PictureShape& picture);
+
 }  // namespace trainyard::data

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "detect/decoder.h"
 #include "detect/scoring.h"
+#include "models/detection/decoder.h"
 #include "train/evaluate.h"
 
 namespace trainyard::detect {

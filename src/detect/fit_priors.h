@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "detect/priors.h"
+#include "models/detection/priors.h"
 
 namespace trainyard::detect {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "detect/priors.h"
+#include "models/detection/priors.h"
 
 namespace trainyard::detect {
 

@@ -18,16 +18,16 @@ class MultiboxMaker {
 
   train::ObjectiveNodes make() {
     const Shape& shape = b_.shape(scores_);
-    const ValueId labels = b_.input(kPriorLabelsInput, {DType::kI64, {shape[0], shape[1]}});
-    const ValueId offsets = b_.input(kPriorOffsetsInput, b_.type(locations_));
+    train::ObjectiveNodes made;
+    const ValueId labels =
+        made.add_input(b_, kPriorLabelsInput, {DType::kI64, {shape[0], shape[1]}});
+    const ValueId offsets = made.add_input(b_, kPriorOffsetsInput, b_.type(locations_));
     const ValueId positive =
         b_.add("Cast", {b_.add("Greater", {labels, zero()})}, {{"to", kFloatCode}});
     // A batch without objects must not divide by zero.
     const ValueId count = b_.add("Max", {sum(positive), b_.constant_scalar("loss.one", 1)});
     const ValueId location_loss = b_.add("Div", {smooth_l1(offsets, positive), count});
     const ValueId class_loss = b_.add("Div", {cross_entropy(labels), count});
-    train::ObjectiveNodes made;
-    made.inputs = {labels, offsets};
     made.loss = b_.add("Add", {location_loss, class_loss});
     made.metrics = {{.name = "location_loss", .value = location_loss},
                     {.name = "class_loss", .value = class_loss}};

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "detect/priors.h"
+#include "models/detection/priors.h"
 
 namespace trainyard::detect {
 

@@ -2,10 +2,10 @@
 
 #include <memory>
 
-#include "detect/decoder.h"
 #include "detect/evaluator.h"
 #include "detect/fit_priors.h"
 #include "detect/multibox.h"
+#include "models/detection/decoder.h"
 
 namespace trainyard::detect {
 

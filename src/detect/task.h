@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "detect/priors.h"
 #include "ir/graph.h"
-#include "onnx_io/metadata.h"
+#include "models/detection/priors.h"
+#include "models/onnx/metadata.h"
 #include "train/task.h"
 #include "train/train_config.h"
 

@@ -40,16 +40,6 @@ constexpr CollectivePlan ring_half_plan(int64_t n) {
   return {n - 1, static_cast<double>(n - 1) / static_cast<double>(n)};
 }
 
-// Butterfly by recursive halving, then doubling. Members beyond a power of two first fold their
-// message into a partner and get the result back: two more steps of the whole message.
-constexpr CollectivePlan halving_doubling_plan(int64_t n) {
-  if (n < 2) return {};
-  const int64_t power = floor_power_of_two(n);
-  const double shares = 2.0 * (1.0 - 1.0 / static_cast<double>(power));
-  const bool folds = power != n;
-  return {2 * ceil_log2(power) + (folds ? 2 : 0), shares + (folds ? 2.0 : 0.0)};
-}
-
 // Up a binomial tree and down again with whole messages.
 constexpr CollectivePlan tree_plan(int64_t n) {
   const int64_t rounds = ceil_log2(n);

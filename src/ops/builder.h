@@ -31,7 +31,7 @@ class Builder {
   ValueId constant_ints(std::string_view name, std::span<const int64_t> values);
   ValueId constant_scalar(std::string_view name, float value);
 
-  // Put before the names of nodes and constants that are added without a name of their own.
+  // Put before the names of nodes that are added without a name of their own.
   void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
 
   // A node with one output.

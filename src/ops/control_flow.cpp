@@ -4,13 +4,16 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
 namespace {
 
-constexpr AttrSpec kIfAttributes[] = {{"else_branch", AttrKind::kGraph, true},
+constexpr AttrSpec kIfAttributes[] = {{kElseRefusal, AttrKind::kText},
+                                      {"else_branch", AttrKind::kGraph, true},
+                                      {kThenRefusal, AttrKind::kText},
                                       {"then_branch", AttrKind::kGraph, true}};
 constexpr AttrSpec kLoopAttributes[] = {{"body", AttrKind::kGraph, true},
                                         {"carried", AttrKind::kInt, true}};
@@ -24,6 +27,15 @@ const TensorType& body_output(const Graph& body, size_t i) {
   return body.value(body.outputs()[i]).type;
 }
 
+std::vector<TensorType> branch_types(const NodeView& node, const Graph& branch) {
+  TY_REQUIRE(node.num_outputs() <= branch.outputs().size(),
+             "its branch gives {} outputs, expected {}", branch.outputs().size(),
+             node.num_outputs());
+  std::vector<TensorType> types;
+  for (size_t i = 0; i < branch.outputs().size(); ++i) types.push_back(body_output(branch, i));
+  return types;
+}
+
 // Open where the branches differ.
 std::vector<TensorType> infer_if(const NodeView& node) {
   const Graph& yes = *node.attr_graph("then_branch");
@@ -33,6 +45,9 @@ std::vector<TensorType> infer_if(const NodeView& node) {
              yes.inputs().size() + no.inputs().size());
   TY_REQUIRE(node.input_type(0).dtype == DType::kBool, "its condition is {}, expected bool",
              node.input_type(0).to_string());
+  // What does not fit is never taken, or ends the run.
+  if (node.has_attr(kThenRefusal)) return branch_types(node, no);
+  if (node.has_attr(kElseRefusal)) return branch_types(node, yes);
   TY_REQUIRE(
       yes.outputs().size() == no.outputs().size() && node.num_outputs() <= yes.outputs().size(),
       "its branches give {} and {} outputs, expected {}", yes.outputs().size(), no.outputs().size(),
@@ -103,17 +118,17 @@ Cost body_cost(const Graph& body) {
   Cost total;
   for (const NodeId id : body.node_ids()) {
     const Cost cost = node_cost({body, id});
-    total.macs += cost.macs;
-    total.flops += cost.flops;
-    total.bytes_read += cost.bytes_read;
-    total.bytes_written += cost.bytes_written;
+    checked_add(total.macs, cost.macs);
+    checked_add(total.flops, cost.flops);
+    checked_add(total.bytes_read, cost.bytes_read);
+    checked_add(total.bytes_written, cost.bytes_written);
   }
   return total;
 }
 
 Cost times(const Cost& cost, int64_t count) {
-  return {cost.macs * count, cost.flops * count, cost.bytes_read * count,
-          cost.bytes_written * count};
+  return {checked_product({cost.macs, count}), checked_product({cost.flops, count}),
+          checked_product({cost.bytes_read, count}), checked_product({cost.bytes_written, count})};
 }
 
 // The dearer branch.
@@ -126,7 +141,8 @@ Cost cost_if(const NodeView& node) {
 // One round where their number is known only at run time.
 Cost cost_loop(const NodeView& node) {
   const Tensor* trips = node.has_input(0) ? node.input_constant(0) : nullptr;
-  const int64_t count = trips != nullptr ? element_as_int(*trips, 0) : 1;
+  const bool known = trips != nullptr && trips->num_elements() == 1;
+  const int64_t count = known ? std::max<int64_t>(element_as_int(*trips, 0), 0) : 1;
   return times(body_cost(*node.attr_graph("body")), count);
 }
 

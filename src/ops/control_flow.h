@@ -10,6 +10,11 @@ namespace trainyard::ops {
 
 bool is_control_flow(std::string_view op);
 
+// Attributes of an If one branch of which does not fit what it reads, as branches for other inputs
+// do: why, for the run that takes it. Its graph is empty then.
+inline constexpr std::string_view kThenRefusal = "then_refusal";
+inline constexpr std::string_view kElseRefusal = "else_refusal";
+
 // What a Scan node does round by round. Axes are normalized; a direction is 0 (forward) or 1.
 struct ScanShape {
   size_t states = 0;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "ops/control_flow.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -23,6 +24,9 @@ void check_arity(const NodeView& node, const OpDef& op) {
              "it has {} outputs, expected {} to {}", outputs, op.outputs.least, op.outputs.most);
   for (int i = 0; i < op.inputs.least; ++i) {
     TY_REQUIRE(node.has_input(static_cast<size_t>(i)), "input {} is missing", i);
+  }
+  for (int i = 0; i < op.outputs.least; ++i) {
+    TY_REQUIRE(node.has_output(static_cast<size_t>(i)), "output {} is missing", i);
   }
 }
 
@@ -84,6 +88,11 @@ bool all_static(const std::vector<TensorType>& types) {
                      [](const TensorType& type) { return type.shape.is_static(); });
 }
 
+// Are all inputs known, so that all outputs are? Not those of bodies, which only a run tells.
+bool inferred_wholly(const NodeView& node) {
+  return all_inputs_constant(node) && !is_control_flow(node.op());
+}
+
 struct Inferred {
   std::vector<TensorType> types;
   std::vector<Tensor> results;  // where only they say how large they are
@@ -106,9 +115,11 @@ Inferred infer(const NodeView& node) {
       inferred.results = op.evaluate(node);
       for (size_t i = 0; i < inferred.results.size(); ++i) types[i] = inferred.results[i].type();
     }
+    // Where everything is known, -1 is not an unknown dimension but a number that data brought.
+    const int64_t least = inferred_wholly(node) ? 0 : Shape::kUnknown;
     for (const TensorType& type : types) {
       for (const int64_t d : type.shape.dims()) {
-        TY_REQUIRE(d >= Shape::kUnknown, "its output would have shape {}", type.shape.to_string());
+        TY_REQUIRE(d >= least, "its output would have shape {}", type.shape.to_string());
       }
       (void)type.num_bytes();  // refuses what overflows
     }

@@ -21,6 +21,32 @@ constexpr const OpDef* kTable[] = {
 #undef OP
 };
 
+bool is_kind_of_points(OpKind kind) {
+  return kind == OpKind::kActivation || kind == OpKind::kElementwise ||
+         kind == OpKind::kQuantization;
+}
+
+// size and jump as in Araujo et al. 2019: first and last move by the window, jump grows by the
+// stride.
+Reaches reach_of_window(const std::optional<Window>& window, size_t dims) {
+  if (!window || window->rank() != dims) return std::nullopt;
+  std::vector<Reach> reaches;
+  for (size_t i = 0; i < dims; ++i) {
+    const auto begin = static_cast<double>(-window->pads_begin[i]);
+    const auto reach = static_cast<double>((window->kernel[i] - 1) * window->dilations[i]);
+    reaches.push_back({begin, begin + reach, static_cast<double>(window->strides[i])});
+  }
+  return reaches;
+}
+
+bool keeps_last_dims(const NodeView& node, size_t dims) {
+  const auto x = node.input_shape(0).dims();
+  const auto y = node.output_shape(0).dims();
+  if (x.size() < dims || y.size() < dims) return false;
+  return std::equal(x.end() - static_cast<std::ptrdiff_t>(dims), x.end(),
+                    y.end() - static_cast<std::ptrdiff_t>(dims));
+}
+
 }  // namespace
 
 std::string_view kind_name(OpKind kind) {
@@ -67,6 +93,68 @@ Cost node_cost(const NodeView& node) {
 
 ParamRole param_role(const OpDef& op, size_t input) {
   return input < op.roles.size() ? op.roles[input] : ParamRole::kNone;
+}
+
+// A sum's gradient is copied to one branch where paths fork; a pool's backward pass reads its
+// input, output and gradient.
+MemoryPasses memory_passes(const OpDef& op) {
+  if (op.passes) return *op.passes;
+  if (op.kind == OpKind::kPooling) return {2, 2, 5};
+  if (op.kind == OpKind::kElementwise) return {3, 3, 3};
+  return {};
+}
+
+Movement movement_of(const NodeView& node) {
+  const OpDef& op = op_of(node);
+  return op.movement != nullptr ? op.movement(node) : Movement::kComputed;
+}
+
+bool is_view(const NodeView& node) {
+  return movement_of(node) == Movement::kView;
+}
+
+bool is_view_in_training(const NodeView& node) {
+  return is_view(node) && op_of(node).in_training.empty();
+}
+
+bool may_overwrite(const NodeView& node) {
+  return op_of(node).overwrites && node.num_outputs() == 1;
+}
+
+Reaches reach_of(const NodeView& node, size_t dims) {
+  const OpDef& op = op_of(node);
+  if (op.reach != nullptr) return op.reach(node, dims);
+  if (op.window != nullptr) return reach_of_window(op.window(node), dims);
+  const bool same = is_kind_of_points(op.kind) || (is_view(node) && keeps_last_dims(node, dims));
+  // What is not known to work position by position is taken to mix them all.
+  return same ? same_position(node, dims) : std::nullopt;
+}
+
+bool outputs_known(const NodeView& node) {
+  const auto known = [&](ValueId id) {
+    return !id.valid() || node.graph().value(id).constant != nullptr;
+  };
+  return std::all_of(node.node().outputs.begin(), node.node().outputs.end(), known);
+}
+
+Movement always_view(const NodeView& /*node*/) {
+  return Movement::kView;
+}
+
+Movement always_moved(const NodeView& /*node*/) {
+  return Movement::kMoved;
+}
+
+Reaches same_position(const NodeView& /*node*/, size_t dims) {
+  return std::vector<Reach>(dims);
+}
+
+Reaches whole_input(const NodeView& /*node*/, size_t /*dims*/) {
+  return std::nullopt;
+}
+
+bool is_spatial(const NodeView& node, int64_t axis, const Shape& shape, size_t dims) {
+  return normalize_axis(axis, shape.rank(), node.op()) >= shape.rank() - static_cast<int64_t>(dims);
 }
 
 bool all_inputs_constant(const NodeView& node) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "runtime/compiler.h"
-#include "runtime/executable.h"
+#include "engine/compiler.h"
+#include "engine/executable.h"
 
 namespace trainyard::quant {
 namespace {

@@ -1,4 +1,4 @@
-#include "passes/edit.h"
+#include "engine/passes/edit.h"
 #include "quant/repair.h"
 
 namespace trainyard::quant {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "passes/edit.h"
+#include "engine/passes/edit.h"
 #include "quant/repair.h"
 
 namespace trainyard::quant {

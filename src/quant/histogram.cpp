@@ -5,7 +5,7 @@
 #include <iterator>
 #include <limits>
 
-#include "kernels/parallel/parallel.h"
+#include "engine/kernels/parallel/parallel.h"
 
 namespace trainyard::quant {
 namespace {

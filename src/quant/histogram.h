@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "quant/results/results.h"
+#include "quant/results.h"
 
 namespace trainyard::quant {
 

@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/passes/edit.h"
 #include "ops/builder.h"
-#include "passes/edit.h"
+#include "ops/op_def.h"
 #include "quant/rewrite.h"
 
 namespace trainyard::quant {
@@ -151,11 +152,10 @@ class IntegerWriter {
            element_as_double(*x, 0) == element_as_double(*y, 0);
   }
 
-  bool moves_steps(const NodeView& node) const {
-    static const std::set<std::string, std::less<>> kMoves = {
-        "Flatten",      "Reshape", "Transpose", "Squeeze", "Unsqueeze", "DepthToSpace",
-        "SpaceToDepth", "MaxPool", "Concat",    "Resize",  "Slice",     "Pad"};
-    return kMoves.contains(node.op()) && node.output_type(0).dtype == DType::kF32;
+  static bool moves_steps(const NodeView& node) {
+    return ops::op_of(node).int8 == ops::Int8Form::kMove &&
+           ops::movement_of(node) != ops::Movement::kComputed &&
+           node.output_type(0).dtype == DType::kF32;
   }
 
   // DequantizeLinear, a move, QuantizeLinear to the same steps: the move alone.
@@ -164,7 +164,8 @@ class IntegerWriter {
     const Rounding y = rounding_of(id);
     if (!y.node.valid() || y.after_relu) return;
     const std::vector<ValueId> to = graph_.node(y.node).inputs;
-    const size_t moved = node.op() == "Concat" ? node.num_inputs() : 1;
+    const bool joins = ops::movement_of(node) == ops::Movement::kJoined;
+    const size_t moved = joins ? node.num_inputs() : 1;
     std::vector<ValueId> inputs = node.node().inputs;
     for (size_t i = 0; i < moved; ++i) {
       const Operand from = dequantized(inputs[i]);

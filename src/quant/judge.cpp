@@ -1,7 +1,7 @@
 #include "quant/judge.h"
 
-#include "runtime/compiler.h"
-#include "runtime/executable.h"
+#include "engine/compiler.h"
+#include "engine/executable.h"
 #include "train/top_k.h"
 
 namespace trainyard::quant {

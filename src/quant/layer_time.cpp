@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "base/stopwatch.h"
+#include "engine/bench.h"
+#include "engine/compiler.h"
 #include "ops/builder.h"
 #include "quant/rewrite.h"
-#include "runtime/bench.h"
-#include "runtime/compiler.h"
 
 namespace trainyard::quant {
 namespace {

@@ -8,12 +8,7 @@
 namespace trainyard::quant {
 namespace {
 
-enum class Role : uint8_t {
-  kFloat,
-  kLayer,
-  kJoin,  // computes on steps and has steps of its own: sums, means
-  kMove,  // hands on steps: its result has those of its inputs
-};
+using Role = ops::Int8Form;
 
 bool computed_floats(const NodeView& node, size_t count) {
   for (size_t i = 0; i < count; ++i) {
@@ -23,42 +18,32 @@ bool computed_floats(const NodeView& node, size_t count) {
   return true;
 }
 
-// Zero has a step wherever there are steps.
-bool pads_with_zeros(const NodeView& node) {
-  if (node.attr_text("mode", "constant") != "constant") return false;
-  if (!node.has_input(2)) return true;
-  const Tensor* fill = node.input_constant(2);
-  return fill != nullptr && element_as_double(*fill, 0) == 0;
+// The inputs that carry activations.
+size_t activations_of(const NodeView& node) {
+  const bool many = ops::op_of(node).kind == ops::OpKind::kElementwise ||
+                    ops::movement_of(node) == ops::Movement::kJoined;
+  return many ? node.num_inputs() : 1;
 }
 
-bool moves_data(const NodeView& node) {
-  static const std::set<std::string, std::less<>> kMoves = {
-      "Flatten", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "DepthToSpace", "SpaceToDepth"};
-  if (kMoves.contains(node.op()) || node.op() == "Slice") return true;
-  if (node.op() == "Pad") return pads_with_zeros(node);
-  if (node.op() == "MaxPool") return !node.has_output(1);
-  return node.op() == "Resize" && node.attr_text("mode", "nearest") == "nearest";
+// Sums of like shapes; anything of one activation.
+bool alike(const NodeView& node) {
+  for (size_t i = 1; i < activations_of(node); ++i) {
+    if (node.input_shape(i) != node.input_shape(0)) return false;
+  }
+  return true;
+}
+
+// Zero has a step wherever there are steps, so padding with it hands on steps, too.
+bool hands_on_steps(const NodeView& node) {
+  return ops::movement_of(node) != ops::Movement::kComputed && !node.has_output(1);
 }
 
 Role role_of(const NodeView& node) {
-  if (node.num_outputs() == 0 || node.output_type(0).dtype != DType::kF32) return Role::kFloat;
-  if (is_layer(node)) return Role::kLayer;
-  if (node.op() == "Add") {
-    const bool alike = computed_floats(node, 2) && node.input_shape(0) == node.input_shape(1);
-    return alike ? Role::kJoin : Role::kFloat;
-  }
-  if (node.op() == "AveragePool" || node.op() == "GlobalAveragePool") {
-    return computed_floats(node, 1) ? Role::kJoin : Role::kFloat;
-  }
-  if (node.op() == "Concat") {
-    return computed_floats(node, node.num_inputs()) ? Role::kMove : Role::kFloat;
-  }
-  return moves_data(node) && computed_floats(node, 1) ? Role::kMove : Role::kFloat;
-}
-
-// The inputs that carry activations.
-size_t activations_of(const NodeView& node) {
-  return node.op() == "Concat" ? node.num_inputs() : node.op() == "Add" ? 2 : 1;
+  if (node.num_outputs() == 0 || node.output_type(0).dtype != DType::kF32) return Role::kNone;
+  const Role role = ops::op_of(node).int8;
+  if (role == Role::kNone || role == Role::kLayer) return is_layer(node) ? role : Role::kNone;
+  const bool can = role == Role::kJoin ? alike(node) : hands_on_steps(node);
+  return can && computed_floats(node, activations_of(node)) ? role : Role::kNone;
 }
 
 // Relu and Clip with a lower end of zero: what rounding to unsigned steps can do on the way.
@@ -116,7 +101,9 @@ class Planner {
       const ValueId input = node.input(i);
       made = made || can_[at(input)];
       if (in_steps(input)) continue;
-      if (node.op() != "Concat" || !is_result_of_layer(input)) return false;
+      if (ops::movement_of(node) != ops::Movement::kJoined || !is_result_of_layer(input)) {
+        return false;
+      }
       rounds = true;
     }
     return made || !rounds;
@@ -135,7 +122,7 @@ class Planner {
   void follow(NodeId id) {
     const NodeView node(graph_, id);
     const Role role = role_of(node);
-    if (role == Role::kFloat || (role == Role::kLayer && !plan_.is_int8(id))) return;
+    if (role == Role::kNone || (role == Role::kLayer && !plan_.is_int8(id))) return;
     if (role != Role::kLayer) {
       if (!takes_steps(node)) return;
       carried_.insert(id);
@@ -192,7 +179,7 @@ class Planner {
 
 bool is_layer(const NodeView& node) {
   const std::string& op = node.op();
-  if (op != "Conv" && op != "Gemm" && op != "MatMul") return false;
+  if (ops::op_of(node).int8 != ops::Int8Form::kLayer) return false;
   if (node.input_type(0).dtype != DType::kF32 || node.input_constant(0) != nullptr) return false;
   const Tensor* weights = node.input_constant(1);
   if (weights == nullptr || weights->num_elements() == 0) return false;

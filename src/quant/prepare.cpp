@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "engine/dynamic_node.h"
+#include "engine/passes/pass.h"
 #include "ir/node_view.h"
-#include "passes/pass.h"
-#include "runtime/dynamic_node.h"
 
 namespace trainyard::quant {
 namespace {

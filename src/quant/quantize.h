@@ -10,7 +10,7 @@
 #include "data/loader.h"
 #include "quant/calibrate.h"
 #include "quant/judge.h"
-#include "quant/results/results.h"
+#include "quant/results.h"
 
 namespace trainyard::quant {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "kernels/native/cpu.h"
+#include "engine/kernels/native/cpu.h"
 
 namespace trainyard::quant {
 namespace {

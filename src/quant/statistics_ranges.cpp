@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "ops/op_def.h"
 #include "quant/calibrate.h"
 
 namespace trainyard::quant {
@@ -92,11 +93,10 @@ class Carrier {
     if (op == "Add") return sum(*x, of(node.input(1)));
     if (op == "Concat") return join(node);
     if (op == "Pad") return pad(node, *x);
-    static const std::set<std::string, std::less<>> kSame = {
-        "MaxPool",   "AveragePool", "GlobalAveragePool", "Flatten", "Reshape",
-        "Transpose", "Squeeze",     "Unsqueeze",         "Slice"};
-    if (kSame.contains(op)) return *x;
-    return std::nullopt;
+    const ops::Movement movement = ops::movement_of(node);
+    const bool moves = movement == ops::Movement::kView || movement == ops::Movement::kMoved;
+    const bool averages = ops::op_of(node).int8 == ops::Int8Form::kJoin;
+    return moves || averages ? std::optional(*x) : std::nullopt;
   }
 
   static std::optional<Channels> clamp(const NodeView& node, const Channels& x) {

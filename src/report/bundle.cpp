@@ -22,6 +22,10 @@ std::string_view tone_name(Tone tone) {
       return "code";
     case Tone::kNotice:
       return "notice";
+    case Tone::kWhy:
+      return "why";
+    case Tone::kQuestion:
+      return "question";
   }
   return "";
 }
@@ -47,11 +51,14 @@ struct BlockFields {
       for (const std::string& item : items) list += "<li>" + marked_html(item) + "</li>\n";
       return Json::object({{"kind", kind}, {"html", "<ul>\n" + list + "</ul>\n"}});
     }
-    const std::string_view tag = paragraph.tone == Tone::kCode     ? "pre"
-                                 : paragraph.tone == Tone::kAnswer ? "blockquote"
-                                                                   : "p";
-    const std::string inside =
+    const bool quoted = paragraph.tone == Tone::kAnswer || paragraph.tone == Tone::kWhy;
+    const std::string_view tag = paragraph.tone == Tone::kCode ? "pre"
+                                 : quoted                      ? "blockquote"
+                                                               : "p";
+    std::string inside =
         paragraph.tone == Tone::kCode ? html_escaped(paragraph.text) : marked_html(paragraph.text);
+    if (paragraph.tone == Tone::kWhy) inside = "<strong>Why:</strong> " + inside;
+    if (paragraph.tone == Tone::kQuestion) inside = "<em>" + inside + "</em>";
     return Json::object({{"kind", kind}, {"html", fmt::format("<{0}>{1}</{0}>\n", tag, inside)}});
   }
   Json operator()(const Formula& formula) const {

@@ -85,8 +85,22 @@ std::string wrapped(std::string_view text) {
   return out;
 }
 
-std::string mark_of(Tone tone, const char* answer, const char* notice) {
-  return tone == Tone::kAnswer ? answer : tone == Tone::kNotice ? notice : "";
+// What a paragraph begins with in text and in Markdown.
+struct ToneMark {
+  Tone tone;
+  std::string_view text;
+  std::string_view markdown;
+};
+constexpr ToneMark kToneMarks[] = {{Tone::kAnswer, "=> ", "> "},
+                                   {Tone::kNotice, "Note: ", "> **Note:** "},
+                                   {Tone::kWhy, "Why: ", "> **Why:** "},
+                                   {Tone::kQuestion, "Asked: ", "*Asked:* "}};
+
+ToneMark mark_of(Tone tone) {
+  for (const ToneMark& mark : kToneMarks) {
+    if (mark.tone == tone) return mark;
+  }
+  return {tone, "", ""};
 }
 
 struct TextRenderer {
@@ -98,7 +112,7 @@ struct TextRenderer {
   }
   std::string operator()(const Paragraph& paragraph) const {
     if (paragraph.tone == Tone::kCode) return paragraph.text + "\n";
-    return wrapped(mark_of(paragraph.tone, "=> ", "Note: ") + paragraph.text) + "\n";
+    return wrapped(std::string(mark_of(paragraph.tone).text) + paragraph.text) + "\n";
   }
   std::string operator()(const Formula& formula) const {
     return wrapped("    " + formula.text()) + "\n";
@@ -120,7 +134,7 @@ struct MarkdownRenderer {
   std::string operator()(const Heading& heading) const { return "## " + heading.text + "\n"; }
   std::string operator()(const Paragraph& paragraph) const {
     if (paragraph.tone == Tone::kCode) return "```\n" + paragraph.text + "\n```\n";
-    return mark_of(paragraph.tone, "> ", "> **Note:** ") + paragraph.text + "\n";
+    return std::string(mark_of(paragraph.tone).markdown) + paragraph.text + "\n";
   }
   std::string operator()(const Formula& formula) const { return "$$" + formula.latex() + "$$\n"; }
   std::string operator()(const Table& table) const { return table.to_markdown(); }

@@ -35,9 +35,10 @@ struct Heading {
   std::string text;
 };
 
-// Answers and notices (what weakens the evidence) stand out; code keeps its line breaks. Text may
+// Answers and notices (what weakens the evidence) stand out; why is a principle in a box, apart
+// from what was found here; a question is what a part answers; code keeps its line breaks. Text may
 // have `code` and **strong** words; a text that begins with "- " is an item of a list.
-enum class Tone : uint8_t { kPlain, kAnswer, kCode, kNotice };
+enum class Tone : uint8_t { kPlain, kAnswer, kCode, kNotice, kWhy, kQuestion };
 struct Paragraph {
   std::string text;
   Tone tone = Tone::kPlain;

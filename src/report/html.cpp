@@ -61,6 +61,13 @@ class Body {
       case Tone::kNotice:
         out_ += "<p class=\"notice\">" + marked_html(paragraph.text) + "</p>\n";
         return;
+      case Tone::kWhy:
+        out_ += "<aside class=\"why\"><p><strong>Why:</strong> " + marked_html(paragraph.text) +
+                "</p></aside>\n";
+        return;
+      case Tone::kQuestion:
+        out_ += "<p class=\"question\">" + marked_html(paragraph.text) + "</p>\n";
+        return;
       case Tone::kPlain:
         out_ += "<p>" + marked_html(paragraph.text) + "</p>\n";
     }

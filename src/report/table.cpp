@@ -1,11 +1,11 @@
 #include "report/table.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "report/html.h"
@@ -118,10 +118,8 @@ std::vector<bool> Table::best_rows(size_t column) const {
   std::vector<std::pair<double, size_t>> numbers;
   for (size_t r = 0; r < rows_.size(); ++r) {
     if (rows_[r].empty() || struck_.contains(r)) continue;
-    const std::string& raw = rows_[r][column].raw;
-    double number = 0;
-    const auto [end, failure] = std::from_chars(raw.data(), raw.data() + raw.size(), number);
-    if (failure == std::errc() && end == raw.data() + raw.size()) numbers.emplace_back(number, r);
+    const auto number = parse_number<double>(rows_[r][column].raw);
+    if (number) numbers.emplace_back(*number, r);
   }
   if (numbers.size() < 2) return best;
   const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());

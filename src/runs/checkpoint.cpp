@@ -1,11 +1,11 @@
 #include "runs/checkpoint.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <vector>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "base/text.h"
 
 namespace trainyard::runs {
@@ -39,13 +39,11 @@ std::map<std::string, std::string> to_metadata(const CheckpointInfo& info) {
 }
 
 template <typename Number>
-Number parse_number(const std::string& text, std::string_view key, const fs::path& path) {
-  Number number{};
-  const char* const end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, number);
-  TY_REQUIRE(result.ec == std::errc() && result.ptr == end,
-             "{}: '{}' of the checkpoint is '{}', expected a number", path.string(), key, text);
-  return number;
+Number number_of(const std::string& text, std::string_view key, const fs::path& path) {
+  const auto number = parse_number<Number>(text);
+  TY_REQUIRE(number, "{}: '{}' of the checkpoint is '{}', expected a number", path.string(), key,
+             text);
+  return *number;
 }
 
 CheckpointInfo from_metadata(const SafetensorsFile& file) {
@@ -60,7 +58,7 @@ CheckpointInfo from_metadata(const SafetensorsFile& file) {
   TY_REQUIRE(text("kind") == kKind, "{}: of kind '{}', expected '{}'", file.path().string(),
              text("kind"), kKind);
   const auto count = [&](const std::string& key) {
-    const auto value = parse_number<int64_t>(text(key), key, file.path());
+    const auto value = number_of<int64_t>(text(key), key, file.path());
     TY_REQUIRE(value >= 0, "{}: '{}' of the checkpoint is {}, expected at least 0",
                file.path().string(), key, value);
     return value;
@@ -72,13 +70,13 @@ CheckpointInfo from_metadata(const SafetensorsFile& file) {
       .epoch_step = count("epoch_step"),
       .step = count("step"),
       .samples = count("samples"),
-      .seed = parse_number<uint64_t>(text("seed"), "seed", file.path()),
+      .seed = number_of<uint64_t>(text("seed"), "seed", file.path()),
       .values = {},
   };
   for (const auto& [key, value] : file.metadata()) {
     if (key.starts_with(kNotePrefix)) info.notes.emplace(key, value);
     if (!key.starts_with(kValuePrefix)) continue;
-    info.values[key.substr(kValuePrefix.size())] = parse_number<double>(value, key, file.path());
+    info.values[key.substr(kValuePrefix.size())] = number_of<double>(value, key, file.path());
   }
   return info;
 }
@@ -90,12 +88,10 @@ fs::path file_name(int64_t step) {
 // The step of a checkpoint by its name; nothing for other files.
 std::optional<int64_t> step_of(const std::string& name) {
   if (!name.starts_with(kFilePrefix) || !name.ends_with(kSuffix)) return std::nullopt;
-  const char* const begin = name.data() + kFilePrefix.size();
-  const char* const end = name.data() + name.size() - kSuffix.size();
-  int64_t step = 0;
-  const auto result = std::from_chars(begin, end, step);
-  if (result.ec != std::errc() || result.ptr != end) return std::nullopt;
-  return step;
+  const size_t frame = kFilePrefix.size() + kSuffix.size();
+  if (name.size() < frame) return std::nullopt;
+  return parse_number<int64_t>(
+      std::string_view(name).substr(kFilePrefix.size(), name.size() - frame));
 }
 
 // What AtomicFile and point_link leave when the process is killed.
@@ -181,8 +177,12 @@ fs::path CheckpointFolder::save(const CheckpointInfo& info, std::span<const Stat
                                 bool best) {
   const fs::path name = file_name(info.step);
   std::vector<NamedType> types;
-  for (const StateTensor& tensor : state) types.push_back({tensor.name, tensor.type});
-  SafetensorsWriter writer(folder_ / name, std::move(types), to_metadata(info));
+  std::vector<uint32_t> checksums;
+  for (const StateTensor& tensor : state) {
+    types.push_back({tensor.name, tensor.type});
+    checksums.push_back(checksum_of(tensor.read()));
+  }
+  SafetensorsWriter writer(folder_ / name, std::move(types), to_metadata(info), checksums);
   for (const StateTensor& tensor : state) writer.write(tensor.read());
   writer.commit();
   if (best) point_link(folder_ / "best.safetensors", name);

@@ -40,7 +40,8 @@ struct CheckpointInfo {
   bool operator==(const CheckpointInfo&) const = default;
 };
 
-// One tensor to save; `read` is called once, when its turn comes.
+// One tensor to save; `read` is called for its check sum and again when its turn to be written
+// comes, and gives the same both times.
 struct StateTensor {
   std::string name;
   TensorType type;

@@ -1,6 +1,7 @@
 #include "runs/crc32c.h"
 
 #include <array>
+#include <cstring>
 
 namespace trainyard::runs {
 namespace {
@@ -29,9 +30,30 @@ uint32_t checksum(const Table& table, std::string_view bytes) {
   return ~rest;
 }
 
+#ifdef __x86_64__
+// The processor's own, eight bytes at a time: files of weights are as large as memory.
+__attribute__((target("sse4.2"))) uint32_t fast_crc32c(std::string_view bytes) {
+  uint64_t rest = ~0U;
+  size_t at = 0;
+  for (; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, sizeof word);
+    rest = __builtin_ia32_crc32di(rest, word);
+  }
+  auto last = static_cast<uint32_t>(rest);
+  for (; at < bytes.size(); ++at) {
+    last = __builtin_ia32_crc32qi(last, static_cast<unsigned char>(bytes[at]));
+  }
+  return ~last;
+}
+#endif
+
 }  // namespace
 
 uint32_t crc32c(std::string_view bytes) {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("sse4.2")) return fast_crc32c(bytes);
+#endif
   return checksum(kCastagnoli, bytes);
 }
 

@@ -1,12 +1,14 @@
 #include "runs/safetensors.h"
 
 #include <bit>
+#include <charconv>
 #include <cstring>
 #include <set>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "runs/crc32c.h"
 
 namespace trainyard::runs {
 
@@ -20,6 +22,33 @@ constexpr size_t kDataAlignment = Tensor::kAlignment;
 
 std::string quoted(const std::string& text) {
   return Json(text).dump(-1);
+}
+
+// CRC-32C of the bytes of each tensor in the order of their data, eight digits each.
+constexpr const char* kChecksumsKey = "crc32c";
+constexpr size_t kDigits = 8;
+
+std::string checksums_text(std::span<const uint32_t> checksums) {
+  std::string text;
+  for (const uint32_t checksum : checksums) text += fmt::format("{:08x}", checksum);
+  return text;
+}
+
+std::vector<uint32_t> parse_checksums(const std::string& text, size_t tensors,
+                                      const std::string& origin) {
+  TY_REQUIRE(text.size() == tensors * kDigits &&
+                 text.find_first_not_of("0123456789abcdef") == std::string::npos,
+             "{}: the check sums of its {} tensors are damaged", origin, tensors);
+  std::vector<uint32_t> checksums(tensors);
+  for (size_t i = 0; i < tensors; ++i) {
+    const char* const digits = text.data() + i * kDigits;
+    std::from_chars(digits, digits + kDigits, checksums[i], 16);
+  }
+  return checksums;
+}
+
+uint32_t checksum_of_bytes(const void* data, size_t bytes) {
+  return crc32c({static_cast<const char*>(data), bytes});
 }
 
 std::string header_text(std::span<const NamedType> tensors,
@@ -49,10 +78,18 @@ std::string header_text(std::span<const NamedType> tensors,
 
 }  // namespace
 
+uint32_t checksum_of(const Tensor& tensor) {
+  return checksum_of_bytes(tensor.data(), static_cast<size_t>(tensor.num_bytes()));
+}
+
 SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path,
                                      std::vector<NamedType> tensors,
-                                     const std::map<std::string, std::string>& metadata)
+                                     std::map<std::string, std::string> metadata,
+                                     std::span<const uint32_t> checksums)
     : file_(path), tensors_(std::move(tensors)) {
+  TY_CHECK(checksums.empty() || checksums.size() == tensors_.size(), "{} check sums of {} tensors",
+           checksums.size(), tensors_.size());
+  if (!checksums.empty()) metadata[kChecksumsKey] = checksums_text(checksums);
   std::set<std::string_view> names = {"__metadata__"};
   for (const NamedType& tensor : tensors_) {
     TY_REQUIRE(names.insert(tensor.name).second,
@@ -102,6 +139,10 @@ SafetensorsFile::SafetensorsFile(std::filesystem::path path)
   const auto* text = reinterpret_cast<const char*>(bytes.data()) + kHeaderBegin;
   header_ = parse_safetensors_header({text, length}, size, path_.string());
   for (size_t i = 0; i < header_.tensors.size(); ++i) index_.emplace(header_.tensors[i].name, i);
+  const auto sums = header_.metadata.find(kChecksumsKey);
+  if (sums == header_.metadata.end()) return;
+  checksums_ = parse_checksums(sums->second, header_.tensors.size(), path_.string());
+  header_.metadata.erase(sums);
 }
 
 const StoredTensor* SafetensorsFile::find(std::string_view name) const {
@@ -119,6 +160,14 @@ Tensor SafetensorsFile::tensor(std::string_view name) const {
   }
   const auto count = static_cast<size_t>(stored->type.num_bytes());
   const std::byte* data = mapping_->bytes().data() + stored->begin;
+  if (!checksums_.empty()) {
+    const uint32_t written = checksums_[static_cast<size_t>(stored - header_.tensors.data())];
+    const uint32_t found = checksum_of_bytes(data, count);
+    TY_REQUIRE(found == written,
+               "{}: tensor '{}' is damaged: the check sum of its bytes is {:08x}, that of what was "
+               "written {:08x}",
+               path_.string(), name, found, written);
+  }
   // Any other byte in a bool is undefined behavior in C++, so it is refused here.
   if (stored->type.dtype == DType::kBool) {
     for (size_t i = 0; i < count; ++i) {

@@ -15,6 +15,9 @@
 
 namespace trainyard::runs {
 
+// A number that changes with nearly every change of the tensor's bytes.
+uint32_t checksum_of(const Tensor& tensor);
+
 struct NamedType {
   std::string name;
   TensorType type;
@@ -23,9 +26,12 @@ struct NamedType {
 // Writes under a temporary name until commit(). Needs no memory beyond the header.
 class SafetensorsWriter {
  public:
-  // Throws Error for a name that appears twice, Failure if the file cannot be written.
+  // `checksums` are those of the tensors, in the same order, or empty: then nobody can tell a
+  // flipped bit from a weight. Throws Error for a name that appears twice, Failure if the file
+  // cannot be written.
   SafetensorsWriter(const std::filesystem::path& path, std::vector<NamedType> tensors,
-                    const std::map<std::string, std::string>& metadata);
+                    std::map<std::string, std::string> metadata,
+                    std::span<const uint32_t> checksums = {});
 
   // The next tensor of the list.
   void write(const Tensor& tensor);
@@ -51,13 +57,15 @@ class SafetensorsFile {
   // Null pointer if there is none of this name.
   const StoredTensor* find(std::string_view name) const;
   // Shares the mapping, which it keeps alive, and must not be written: clone() first. Throws Error
-  // if there is none, with the nearest names, and for a bool that is neither 0 nor 1.
+  // if there is none, with the nearest names, for a bool that is neither 0 nor 1, and for bytes
+  // that are not those that were written, where the file has check sums.
   Tensor tensor(std::string_view name) const;
 
  private:
   std::filesystem::path path_;
   std::shared_ptr<const MappedFile> mapping_;
   SafetensorsHeader header_;
+  std::vector<uint32_t> checksums_;  // of the tensors; empty: the file has none
   std::map<std::string, size_t, std::less<>> index_;
 };
 

@@ -26,19 +26,13 @@ std::string html() {
 std::optional<Page> find_page(std::string_view path) {
   if (path == "/" || path == "/docs") return Page{"text/html; charset=utf-8", html()};
   if (path == "/openapi.json") {
-    return Page{"application/json", std::string(find_embedded("openapi.json"))};
+    return Page{"application/json", std::string(embedded_text(embedded_files(), "openapi.json"))};
   }
   if (path == "/open_inference.proto") {
-    return Page{"text/plain; charset=utf-8", std::string(find_embedded("open_inference.proto"))};
+    return Page{"text/plain; charset=utf-8",
+                std::string(embedded_text(embedded_files(), "open_inference.proto"))};
   }
   return std::nullopt;
-}
-
-std::string_view find_embedded(std::string_view name) {
-  for (const EmbeddedFile& file : embedded_files()) {
-    if (file.name == name) return file.text;
-  }
-  TY_CHECK(false, "{} is not in the program", name);
 }
 
 }  // namespace trainyard::serve

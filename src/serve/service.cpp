@@ -1,6 +1,7 @@
 #include "serve/service.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -12,6 +13,10 @@ namespace {
 // Shorter answers are not worth compressing.
 constexpr size_t kWorthCompressing = 1024;
 constexpr size_t kLongestId = 128;
+// Of which nobody counts the memory: there are no more of them than connections.
+constexpr size_t kSmallAnswer = 64 << 10;
+// Writing a larger one would keep a thread of the sockets from its other connections.
+constexpr size_t kLargeAnswer = 1 << 20;
 
 // Looks at every byte whatever it finds, so that time tells nothing of the token.
 bool same_secret(std::string_view given, std::string_view expected) {
@@ -30,6 +35,16 @@ std::string clean_id(std::string_view text) {
   return id;
 }
 
+// The weight behind ";q=", 1 if there is none; what is no number counts as 0.
+double weight_of(std::string_view parameters) {
+  const size_t found = parameters.find("q=");
+  if (found == std::string_view::npos) return 1;
+  const std::string_view text = parameters.substr(found + 2);
+  double weight = 0;
+  std::from_chars(text.data(), text.data() + text.size(), weight);
+  return weight;
+}
+
 // Whether a header such as Accept-Encoding names the token with a weight above 0 (RFC 9110,
 // 12.5.3).
 bool names_token(std::string_view list, std::string_view token) {
@@ -38,9 +53,19 @@ bool names_token(std::string_view list, std::string_view token) {
     while (name.starts_with(' ')) name.remove_prefix(1);
     const std::string_view rest = name.substr(std::min(name.size(), token.size()));
     if (name.starts_with(token) && (rest.empty() || rest[0] == ';' || rest[0] == ' ')) {
-      return rest.find("q=0") == std::string_view::npos ||
-             rest.find("q=0.") != std::string_view::npos;
+      return weight_of(rest) > 0;
     }
+  }
+  return false;
+}
+
+// POSTs that compute or tell something. All others change the server.
+bool only_asks(std::string_view method, std::string_view target) {
+  if (method == "GET" || method == "HEAD") return true;
+  const std::string_view path = target.substr(0, target.find('?'));
+  for (const std::string_view end :
+       {"/infer", "/score", ":predict", ":classify", ":regress", "/repository/index"}) {
+    if (path.ends_with(end)) return true;
   }
   return false;
 }
@@ -55,17 +80,6 @@ std::vector<std::string> split_path(std::string_view path) {
     begin = end + 1;
   }
   return parts;
-}
-
-// `most` bounds what a small body may expand to.
-Body decoded_body(const HttpRequest& request, size_t most) {
-  const std::string_view encoding = request.header("Content-Encoding");
-  if (encoding.empty() || encoding == "identity") return request.body;
-  if (encoding != "gzip" && encoding != "deflate") {
-    refuse(Status::kUnsupportedMedia,
-           "Content-Encoding is '{}', expected gzip, deflate or identity", encoding);
-  }
-  return Body(data::decompress(*request.body, most, "the body"));
 }
 
 }  // namespace
@@ -91,11 +105,22 @@ std::string url_decode(std::string_view text) {
   return out;
 }
 
+std::string url_encode(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                       c == '-' || c == '_' || c == '.' || c == '~';
+    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
 void require_method(const Call& call, std::string_view method) {
   // HEAD is answered like GET; the session leaves the body out.
   if (call.method == method || (method == "GET" && call.method == "HEAD")) return;
-  refuse(Status::kMethodNotAllowed, "Method Not Allowed: {} {}; expected {}", call.method,
-         call.path, method);
+  throw WrongMethod(
+      fmt::format("Method Not Allowed: {} {}; expected {}", call.method, call.path, method),
+      method == "GET" ? "GET, HEAD" : std::string(method));
 }
 
 void require_body(const Call& call) {
@@ -103,14 +128,61 @@ void require_body(const Call& call) {
   if (!call.has_length) refuse(Status::kLengthRequired, "a request needs Content-Length or chunks");
 }
 
+Body Service::decoded_body(const HttpRequest& request, size_t most) const {
+  const std::string_view encoding = request.header("Content-Encoding");
+  if (encoding.empty() || encoding == "identity") return request.body;
+  if (encoding != "gzip" && encoding != "deflate") {
+    refuse(Status::kUnsupportedMedia,
+           "Content-Encoding is '{}', expected gzip, deflate or identity", encoding);
+  }
+  std::string text;
+  try {
+    text = data::decompress(*request.body, most, "the body");
+  } catch (const data::TooLarge& error) {
+    refuse(Status::kTooLarge, "{}", error.what());
+  }
+  MemoryBudget::Share share(options_.memory);
+  share.require(text.size());
+  return {std::move(text), std::move(share)};
+}
+
+// Those that lie in the body are counted with it.
+void Service::count_numbers(const Call& call, InferRequest& request) const {
+  const std::less<const void*> before;
+  const auto* const begin = reinterpret_cast<const std::byte*>(call.body->data());
+  size_t bytes = 0;
+  for (const InputTensor& input : request.inputs) {
+    const bool inside = !before(input.data, begin) && before(input.data, begin + call.body->size());
+    if (!inside) bytes += input.bytes;
+  }
+  if (bytes <= kSmallAnswer) return;
+  auto share = std::make_shared<MemoryBudget::Share>(options_.memory);
+  share->require(bytes);
+  request.owners.push_back(std::move(share));
+}
+
 Service::Service(ServiceOptions options, Registry& registry)
     : options_(std::move(options)),
+      token_(std::make_shared<const std::string>(options_.token)),
+      own_pages_(options_.allowed_hosts),
       registry_(registry),
       rate_limit_(options_.requests_per_s),
       log_(options_.access_log, options_.trace_every),
       loader_(std::make_unique<Loader>(options_.poll, [this] { registry_.poll(); })) {}
 
-Service::~Service() = default;
+// Answers that are still being written are the service's.
+Service::~Service() {
+  loader_ = nullptr;
+  registry_.side_work().finish();
+}
+
+void Service::set_token(const std::string& token) {
+  token_ = std::make_shared<const std::string>(token);
+}
+
+void Service::poll_soon() {
+  loader_->post([this] { registry_.poll(); });
+}
 
 // For the log: requests that the sockets refuse never become calls.
 void Service::refused(Status status, std::string_view peer) {
@@ -146,19 +218,44 @@ CallPointer Service::make_call(const HttpRequest& request, Reply reply) {
   return call;
 }
 
-void Service::admit(const HttpRequest& request) {
-  // Probes of orchestrators carry no token; all else needs one.
-  if (!options_.token.empty() && request.target != "/v2/health/live") {
-    const std::string_view given = request.header("Authorization");
-    constexpr std::string_view kScheme = "Bearer ";
-    if (!given.starts_with(kScheme) || !same_secret(given.substr(kScheme.size()), options_.token)) {
-      refuse(Status::kUnauthorized, "a token is needed: Authorization: Bearer TOKEN");
-    }
+void Service::require_token(const HttpRequest& request) const {
+  const std::shared_ptr<const std::string> token = token_;
+  if (token->empty()) {
+    // Who must know the token is no stranger's page. Other protocols are not for browsers.
+    if (request.thread != nullptr) own_pages_.require_our_host(request);
+    return;
   }
+  // Probes of orchestrators carry no token, and learn no more than whether to send work; all else
+  // needs one.
+  if (request.target == "/v2/health/live" || request.target == "/v2/health/ready") return;
+  const std::string_view given = request.header("Authorization");
+  constexpr std::string_view kScheme = "Bearer ";
+  if (!given.starts_with(kScheme) || !same_secret(given.substr(kScheme.size()), *token)) {
+    refuse(Status::kUnauthorized, "a token is needed: Authorization: Bearer TOKEN");
+  }
+}
+
+void Service::require_right(const HttpRequest& request) const {
+  require_token(request);
+  if (!only_asks(request.method, request.target)) own_pages_.require_our_page(request);
+}
+
+void Service::admit(const HttpRequest& request) {
+  require_right(request);
   if (!rate_limit_.allows(std::string(request.peer), request.arrived)) {
     throw RequestError(Status::kTooManyRequests,
                        fmt::format("more than {} requests per second", options_.requests_per_s),
                        /*retry_after_s=*/1);
+  }
+}
+
+std::optional<HttpResponse> Service::refuse_early(const HttpRequest& head) {
+  try {
+    require_right(head);
+    return std::nullopt;
+  } catch (...) {
+    const CallPointer call = make_call(head, nullptr);
+    return finish(*call, failure(*call, std::current_exception()), nullptr);
   }
 }
 
@@ -187,9 +284,10 @@ void Service::infer_read(const HttpRequest& request, Reply reply,
     const std::shared_ptr<ModelVersion> found = registry_.find(inference.model, inference.version);
     inference.request.times.arrived = request.arrived;
     infer(*call, found, inference.version, std::move(inference.request),
-          answer_with(call, [found, write = std::move(inference.write)](const InferResult& result) {
-            return write(result, *found);
-          }));
+          answer_with(call, /*growth=*/1,
+                      [found, write = std::move(inference.write)](const InferResult& result) {
+                        return write(result, *found);
+                      }));
   } catch (...) {
     answer(call, failure(*call, std::current_exception()));
   }
@@ -198,8 +296,16 @@ void Service::infer_read(const HttpRequest& request, Reply reply,
 // Error is what the client got wrong, Failure and the rest what went wrong here; only the latter
 // carry the id by which the log finds them.
 HttpResponse Service::failure(const Call& call, const std::exception_ptr& problem) const {
+  const auto error_response = [&](Status status, std::string_view text) {
+    return call.score_id.empty() ? serve::error_response(status, text)
+                                 : score_error(call, status, text);
+  };
   try {
     std::rethrow_exception(problem);
+  } catch (const WrongMethod& error) {
+    HttpResponse response = error_response(error.status(), error.what());
+    response.add_header("Allow", error.allowed());
+    return response;
   } catch (const RequestError& error) {
     HttpResponse response = error_response(error.status(), error.what());
     if (error.retry_after_s() > 0) {
@@ -220,11 +326,13 @@ HttpResponse Service::failure(const Call& call, const std::exception_ptr& proble
 }
 
 // On the thread of the connection, where `reply` calls it, so that compressing does not hold up
-// workers.
+// workers. Clients that say they could read compressed answers may not expect them of other calls
+// than inference (as from Triton); browsers do of the page, and scrapers of metrics.
 HttpResponse Service::finish(const Call& call, HttpResponse response, const InferResult* result) {
   response.add_header("X-Request-Id", call.request_id);
   const size_t plain_bytes = response.body.size();
-  if (plain_bytes >= kWorthCompressing) {
+  const bool may_be_compressed = result != nullptr || response.content_type.starts_with("text/");
+  if (may_be_compressed && plain_bytes >= kWorthCompressing) {
     const bool gzip = names_token(call.accept_encoding, "gzip");
     if (gzip || names_token(call.accept_encoding, "deflate")) {
       response.body = data::compress(response.body,
@@ -254,29 +362,58 @@ void Service::answer_json(const CallPointer& call, const Json& json) {
   answer(call, {.body = json.dump(-1)});
 }
 
-InferDone Service::answer_with(const CallPointer& call,
+// Shared, since std::function copies what it holds and a result is large.
+struct Service::Answer {
+  CallPointer call;
+  std::function<HttpResponse(const InferResult&)> write;
+  size_t growth = 1;
+  std::variant<InferResult, std::exception_ptr> got;
+  HttpResponse response = {};
+
+  size_t most_bytes() const {
+    const auto* const result = std::get_if<InferResult>(&got);
+    int64_t bytes = 0;
+    if (result == nullptr) return 0;
+    for (const OutputTensor& output : result->outputs) bytes += output.data.num_bytes();
+    return static_cast<size_t>(bytes) * growth;
+  }
+};
+
+HttpResponse Service::make_answer(Answer& answer) {
+  const Call& asked = *answer.call;
+  const auto* const result = std::get_if<InferResult>(&answer.got);
+  if (result == nullptr) {
+    return finish(asked, failure(asked, std::get<std::exception_ptr>(answer.got)), nullptr);
+  }
+  try {
+    MemoryBudget::Share share(options_.memory);
+    const size_t most = answer.most_bytes();
+    if (most > kSmallAnswer) share.require(most);
+    HttpResponse response = finish(asked, answer.write(*result), result);
+    share.shrink_to(response.body.size());
+    response.memory = std::move(share);
+    return response;
+  } catch (...) {
+    return finish(asked, failure(asked, std::current_exception()), nullptr);
+  }
+}
+
+InferDone Service::answer_with(const CallPointer& call, size_t growth,
                                std::function<HttpResponse(const InferResult&)> write) {
-  // Shared, since std::function copies what it holds and a result is large.
-  using Got = std::variant<InferResult, std::exception_ptr>;
-  struct Answer {
-    CallPointer call;
-    std::function<HttpResponse(const InferResult&)> write;
-    Got got;
-  };
-  auto answer = std::make_shared<Answer>(Answer{call, std::move(write), {}});
-  return [this, answer = std::move(answer)](Got got) {
+  auto answer = std::make_shared<Answer>(Answer{call, std::move(write), growth, {}});
+  return [this, answer = std::move(answer)](std::variant<InferResult, std::exception_ptr> got) {
     answer->got = std::move(got);
-    answer->call->reply([this, answer] {
-      const Call& asked = *answer->call;
-      const auto* result = std::get_if<InferResult>(&answer->got);
-      if (result == nullptr) {
-        return finish(asked, failure(asked, std::get<std::exception_ptr>(answer->got)), nullptr);
-      }
-      try {
-        return finish(asked, answer->write(*result), result);
-      } catch (...) {
-        return finish(asked, failure(asked, std::current_exception()), nullptr);
-      }
+    const size_t most = answer->most_bytes();
+    if (most <= kLargeAnswer) {
+      return answer->call->reply([this, answer] { return make_answer(*answer); });
+    }
+    // Writing 16 bytes takes about as long as decoding a pixel.
+    const auto pixels = static_cast<int64_t>(most / 16);
+    registry_.side_work().of(pixels).post(SlowWork::turn_of(Clock::now(), pixels), [this, answer] {
+      answer->response = make_answer(*answer);
+      answer->got = {};
+      answer->call->reply([answer] { return std::move(answer->response); });
+      return false;
     });
   };
 }

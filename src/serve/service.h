@@ -11,6 +11,7 @@
 
 #include "serve/http/access_log.h"
 #include "serve/http/http.h"
+#include "serve/http/own_pages.h"
 #include "serve/http/rate_limit.h"
 #include "serve/models/loader.h"
 #include "serve/models/registry.h"
@@ -20,12 +21,16 @@ namespace trainyard::serve {
 struct ServiceOptions {
   std::string server_name = "trainyard";
   std::string server_version;
-  std::string token;                     // bearer; empty: everybody may ask
+  std::string token;  // bearer; empty: everybody may ask
+  // By which clients may call this server, beside its own; "*": any. Asked for where no token is.
+  std::vector<std::string> allowed_hosts = {};
   double requests_per_s = 0;             // of one client; 0: no limit
   size_t body_bytes = size_t{64} << 20;  // after decompression
   std::string access_log;                // a file, or "-" for stderr; empty: none
   int64_t trace_every = 0;               // one request of so many; 0: none
   std::chrono::milliseconds poll{0};     // of the repository; 0: never
+  // Of all bodies and answers under way; that of the sockets.
+  std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>(size_t{1} << 30);
 };
 
 // One request on its way; copied into what answers later.
@@ -39,6 +44,7 @@ struct Call {
   std::string accept_encoding;
   std::string request_id;  // given, or made
   std::string client_request_id;
+  std::string score_id;  // of a call of ONNX Runtime Server; empty: another
   std::string inference_header_length;
   std::string peer;
   Body body;
@@ -65,12 +71,21 @@ class Service final : public HttpHandler {
   Service(ServiceOptions options, Registry& registry);
   ~Service() override;
 
+  // Without the right to ask. Of other protocols too.
+  std::optional<HttpResponse> refuse_early(const HttpRequest& head) override;
   void handle(const HttpRequest& request, Reply reply) override;
   void refused(Status status, std::string_view peer) override;
   // The same rights, limits, queues and log for requests of another protocol. `request` says who
   // asks, without a body; `read` may throw as all that reads requests.
   void infer_read(const HttpRequest& request, Reply reply,
                   const std::function<ReadInference()>& read);
+
+  const std::shared_ptr<MemoryBudget>& memory() const { return options_.memory; }
+
+  // From now on; empty: everybody may ask.
+  void set_token(const std::string& token);
+  // Looks at the repository soon, on the thread that loads.
+  void poll_soon();
 
   // Not ready from now on: load balancers look elsewhere while requests under way are finished.
   void drain() { draining_ = true; }
@@ -81,8 +96,15 @@ class Service final : public HttpHandler {
   using Query = std::optional<InferResult>;
 
   CallPointer make_call(const HttpRequest& request, Reply reply);
-  // Throws RequestError for one who may not ask, or too often.
+  // Throws RequestError for one who may not ask.
+  void require_token(const HttpRequest& request) const;
+  void require_right(const HttpRequest& request) const;
+  // The same, or for one who asks too often.
   void admit(const HttpRequest& request);
+  // `most` bounds what a small body may expand to.
+  Body decoded_body(const HttpRequest& request, size_t most) const;
+  // Takes the memory of numbers that were read from text; throws RequestError if there is none.
+  void count_numbers(const Call& call, InferRequest& request) const;
   void route(const CallPointer& call);
   bool route_plain(const CallPointer& call);
   void route_v2(const CallPointer& call);
@@ -101,9 +123,12 @@ class Service final : public HttpHandler {
 
   void answer(const CallPointer& call, HttpResponse response);
   void answer_json(const CallPointer& call, const Json& json);
-  // `write` makes the response of a result, on the thread of the sockets.
-  InferDone answer_with(const CallPointer& call,
+  // `write` makes the response of a result: on the thread of the sockets, or off it where that
+  // takes long. The response may be `growth` times as large as the tensors.
+  InferDone answer_with(const CallPointer& call, size_t growth,
                         std::function<HttpResponse(const InferResult&)> write);
+  struct Answer;
+  HttpResponse make_answer(Answer& answer);
   HttpResponse finish(const Call& call, HttpResponse response, const InferResult* result);
   HttpResponse failure(const Call& call, const std::exception_ptr& problem) const;
   Json model_metadata(const ModelVersion& model) const;
@@ -111,6 +136,8 @@ class Service final : public HttpHandler {
   std::string metrics() const;
 
   ServiceOptions options_;
+  std::atomic<std::shared_ptr<const std::string>> token_;
+  OwnPages own_pages_;
   Registry& registry_;
   RateLimit rate_limit_;
   AccessLog log_;
@@ -121,8 +148,18 @@ class Service final : public HttpHandler {
 
 // Decodes %41; throws RequestError for what is no such code.
 std::string url_decode(std::string_view text);
+// The opposite, of everything but unreserved characters (RFC 3986, 2.3): a slash in a name does not
+// split the path.
+std::string url_encode(std::string_view text);
 void require_method(const Call& call, std::string_view method);
 // A POST with a body.
 void require_body(const Call& call);
+// An answer to a call of ONNX Runtime Server, with its headers; and an error as that server says
+// it.
+HttpResponse with_score_ids(const Call& call, HttpResponse response);
+HttpResponse score_error(const Call& call, Status status, std::string_view text);
+// For `growth` of answers whose numbers are written as text: -1.1754944e-38 takes 15 bytes for 4, a
+// bool 6 for one.
+inline constexpr size_t kTextGrowth = 6;
 
 }  // namespace trainyard::serve

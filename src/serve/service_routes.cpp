@@ -1,4 +1,5 @@
 // Which path is whose.
+#include <algorithm>
 #include <charconv>
 
 #include "base/error.h"
@@ -10,8 +11,19 @@
 namespace trainyard::serve {
 namespace {
 
+// No path knows other methods.
 [[noreturn]] void not_found(const Call& call) {
+  if (call.method != "GET" && call.method != "HEAD" && call.method != "POST") {
+    throw WrongMethod(fmt::format("Method Not Allowed: {} {}", call.method, call.path),
+                      "GET, HEAD, POST");
+  }
   refuse(Status::kNotFound, "Not Found: {}", call.path);
+}
+
+// A member that may be left out; null says the same (clients write what they have not set).
+const Json* find_given(const Json& object, std::string_view name) {
+  const Json* const found = object.find(name);
+  return found == nullptr || found->is_null() ? nullptr : found;
 }
 
 // Extensions of the protocol send an empty body where they mean an empty object.
@@ -22,6 +34,27 @@ Json read_control_body(const Call& call) {
   reader.finish();
   if (!json.is_object()) refuse(Status::kBadRequest, "the request is no JSON object");
   return json;
+}
+
+// Of {"ready": true}; looked at before the value is read, however it is nested.
+bool wants_ready_alone(const Call& call) {
+  if (call.body->empty()) return false;
+  bool ready = false;
+  std::string key;
+  JsonReader reader(*call.body, "the request");
+  reader.enter_object();
+  while (reader.next_key(key)) {
+    const JsonReader::Kind kind = reader.peek();
+    if (key == "ready" && kind == JsonReader::Kind::kBool) {
+      ready = reader.boolean();
+    } else if (key == "ready" && kind != JsonReader::Kind::kNull) {
+      refuse(Status::kBadRequest, "Invalid value for 'ready': expected a boolean");
+    } else {
+      reader.skip();
+    }
+  }
+  reader.finish();
+  return ready;
 }
 
 Json index_json(const Registry& registry, bool ready_only) {
@@ -53,6 +86,11 @@ bool Service::route_plain(const CallPointer& call) {
   }
   if (const auto page = find_page(path)) {
     require_method(*call, "GET");
+    // Browsers get the page, everybody else what ONNX Runtime Server's probes expect.
+    if (path == "/" && call->accept.find("text/html") == std::string::npos) {
+      answer(call, {.content_type = "text/plain; charset=utf-8", .body = "Healthy"});
+      return true;
+    }
     answer(call, {.content_type = page->content_type, .body = page->body});
     return true;
   }
@@ -145,9 +183,7 @@ void Service::route_repository(const CallPointer& call) {
   // The name of a repository may stand in front, as the extension allows; there is only one.
   if (parts.back() == "index" && parts.size() <= 4) {
     require_method(*call, "POST");
-    const Json body = read_control_body(*call);
-    const Json* ready = body.find("ready");
-    return answer_json(call, index_json(registry_, ready != nullptr && ready->as_bool()));
+    return answer_json(call, index_json(registry_, wants_ready_alone(*call)));
   }
   // /v2/repository[/NAME]/models/M/load
   const size_t size = parts.size();
@@ -162,7 +198,7 @@ void Service::route_repository(const CallPointer& call) {
 void Service::change_models(const CallPointer& call, const std::string& name, bool load) {
   const Json body = read_control_body(*call);
   Json override;
-  if (const Json* parameters = body.find("parameters")) {
+  if (const Json* parameters = find_given(body, "parameters")) {
     // Triton lets a request carry the files of a model; only what lies in the repository is loaded
     // here.
     for (const auto& [key, value] : parameters->members()) {
@@ -171,7 +207,7 @@ void Service::change_models(const CallPointer& call, const std::string& name, bo
                key);
       }
     }
-    if (const Json* config = parameters->find("config")) {
+    if (const Json* config = find_given(*parameters, "config")) {
       const std::string origin = fmt::format("failed to load '{}', parameters.config", name);
       JsonReader reader(config->as_string(), origin);
       override = reader.value();
@@ -203,7 +239,7 @@ Json Service::model_metadata(const ModelVersion& model) const {
     for (const TensorSpec& spec : specs) {
       list.push_back(Json::object({{"name", spec.name},
                                    {"datatype", protocol_name(spec.dtype)},
-                                   {"shape", Json::array_of(spec.dims)}}));
+                                   {"shape", Json::array_of(spec.client_dims())}}));
     }
     return list;
   };
@@ -263,21 +299,27 @@ void Service::infer_v2(const CallPointer& call, const std::string& model,
   // What the answer needs of the request, without the tensors, whose memory is free once the batch
   // is computed.
   const auto wanted = without_inputs(request);
+  const bool binary = wanted->outputs.empty()
+                          ? wanted->all_binary
+                          : std::all_of(wanted->outputs.begin(), wanted->outputs.end(),
+                                        [](const WantedOutput& output) { return output.binary; });
+  count_numbers(*call, request);
   infer(*call, found, version, std::move(request),
-        answer_with(call, [wanted, found, bytes_in](const InferResult& result) {
-          V2Response written = write_v2_response(*wanted, result, found->network().labels());
-          found->statistics().add_bytes(bytes_in, written.body.size());
-          HttpResponse response{.body = std::move(written.body)};
-          if (written.json_bytes > 0) {
-            response.content_type = "application/octet-stream";
-            response.add_header("Inference-Header-Content-Length",
-                                std::to_string(written.json_bytes));
-          }
-          return response;
-        }));
+        answer_with(
+            call, binary ? 1 : kTextGrowth, [wanted, found, bytes_in](const InferResult& result) {
+              V2Response written = write_v2_response(*wanted, result, found->network().labels());
+              found->statistics().add_bytes(bytes_in, written.body.size());
+              HttpResponse response{.body = std::move(written.body)};
+              if (written.json_bytes > 0) {
+                response.content_type = "application/octet-stream";
+                response.add_header("Inference-Header-Content-Length",
+                                    std::to_string(written.json_bytes));
+              }
+              return response;
+            }));
 }
 
-// The answer is made by who computed it: drawing takes longer than the thread of the sockets has.
+// The answer is made off the thread of the sockets: drawing takes longer than that has.
 void Service::infer_picture(const CallPointer& call, const std::shared_ptr<ModelVersion>& model,
                             const std::string& version) {
   const auto question =
@@ -291,17 +333,27 @@ void Service::infer_picture(const CallPointer& call, const std::shared_ptr<Model
         [this, call, model, question](std::variant<InferResult, std::exception_ptr> got) {
           auto response = std::make_shared<HttpResponse>();
           auto kept = std::make_shared<decltype(got)>(std::move(got));
-          const auto* const result = std::get_if<InferResult>(kept.get());
-          try {
-            if (result == nullptr) std::rethrow_exception(std::get<std::exception_ptr>(*kept));
-            *response = answer_question(*question, *result, model->network());
-            model->statistics().add_bytes(question->picture->size(), response->body.size());
-          } catch (...) {
-            *response = failure(*call, std::current_exception());
+          const auto make = [this, call, model, question, response, kept] {
+            try {
+              const auto* const result = std::get_if<InferResult>(kept.get());
+              if (result == nullptr) std::rethrow_exception(std::get<std::exception_ptr>(*kept));
+              *response = answer_question(*question, *result, model->network());
+              model->statistics().add_bytes(question->picture->size(), response->body.size());
+            } catch (...) {
+              *response = failure(*call, std::current_exception());
+            }
+            call->reply([this, call, response, kept] {
+              return finish(*call, std::move(*response), std::get_if<InferResult>(kept.get()));
+            });
+            return false;
+          };
+          if (!question->drawn) {
+            make();
+            return;
           }
-          call->reply([this, call, response, kept] {
-            return finish(*call, std::move(*response), std::get_if<InferResult>(kept.get()));
-          });
+          const data::PictureSize size = data::picture_size(*question->picture);
+          const int64_t pixels = size.height * size.width;
+          registry_.side_work().of(pixels).post(SlowWork::turn_of(Clock::now(), pixels), make);
         });
 }
 

@@ -1,4 +1,5 @@
 // The calls of ONNX Runtime Server (2019).
+#include "base/printable.h"
 #include "base/random.h"
 #include "serve/protocol/score_codec.h"
 #include "serve/service.h"
@@ -24,15 +25,6 @@ std::string_view media_of(Form form) {
   return kMedia[static_cast<size_t>(form)];
 }
 
-HttpResponse score_error(Status status, std::string_view text) {
-  return {.status = status,
-          .body = Json::object({{"error_code", static_cast<int>(status)},
-                                {"error_message", text},
-                                {"error", text}})
-                      .dump(-1) +
-                  "\n"};
-}
-
 // A UUID of version 4, from a counter and the time: unique, not secret.
 std::string make_uuid(uint64_t count) {
   const auto now = static_cast<uint64_t>(Clock::now().time_since_epoch().count());
@@ -44,43 +36,50 @@ std::string make_uuid(uint64_t count) {
 
 }  // namespace
 
+HttpResponse with_score_ids(const Call& call, HttpResponse response) {
+  response.add_header("x-ms-request-id", call.score_id);
+  if (!call.client_request_id.empty()) {
+    response.add_header("x-ms-client-request-id", call.client_request_id);
+  }
+  return response;
+}
+
+// Blanks and the line's end are that server's, whose tests compare bytes.
+HttpResponse score_error(const Call& call, Status status, std::string_view text) {
+  return with_score_ids(
+      call, {.status = status,
+             .body = fmt::format("{{\"error_code\": {}, \"error_message\": {}}}\n",
+                                 static_cast<int>(status), Json(printable(text)).dump(-1))});
+}
+
 void Service::infer_score(const CallPointer& call, const std::string& model,
                           const std::string& version) {
+  call->score_id = make_uuid(next_id_);
   require_body(*call);
-  const auto with_ids = [id = make_uuid(next_id_), call](HttpResponse response) {
-    response.add_header("x-ms-request-id", id);
-    if (!call->client_request_id.empty()) {
-      response.add_header("x-ms-client-request-id", call->client_request_id);
-    }
-    return response;
-  };
-  const std::optional<Form> given = form_of(call->content_type);
-  if (!given) {
-    return answer(call, with_ids(score_error(Status::kBadRequest,
-                                             "Missing or unknown 'Content-Type' header field in "
-                                             "the request")));
-  }
-  const bool any = call->accept.empty() || call->accept.find("*/*") != std::string::npos;
-  const std::optional<Form> wanted =
-      any ? (*given == Form::kJson ? Form::kJson : Form::kOctets) : form_of(call->accept);
-  if (!wanted) {
-    return answer(call, with_ids(score_error(Status::kBadRequest,
-                                             "Unknown 'Accept' header field in the request")));
-  }
   // One model is served under any name that the old server would have had.
   std::string name = model;
   const auto models = registry_.all();
   if ((name.empty() || name == "default") && models.size() == 1) name = models[0]->name();
+  const std::shared_ptr<ModelVersion> found = registry_.find(name, version);
+  const std::optional<Form> given = form_of(call->content_type);
+  if (!given) {
+    refuse(Status::kBadRequest, "Missing or unknown 'Content-Type' header field in the request");
+  }
+  const bool any = call->accept.empty() || call->accept.find("*/*") != std::string::npos;
+  const std::optional<Form> wanted =
+      any ? (*given == Form::kJson ? Form::kJson : Form::kOctets) : form_of(call->accept);
+  if (!wanted) refuse(Status::kBadRequest, "Unknown 'Accept' header field in the request");
   InferRequest request =
       *given == Form::kJson ? read_score_json(call->body) : read_score_protobuf(call->body);
   request.times.arrived = call->arrived;
   auto kept = std::make_shared<InferRequest>();
   kept->outputs = request.outputs;
-  infer(*call, registry_.find(name, version), version, std::move(request),
-        answer_with(call, [kept, wanted, with_ids](const InferResult& result) {
-          return with_ids({.content_type = media_of(*wanted),
-                           .body = *wanted == Form::kJson ? write_score_json(*kept, result)
-                                                          : write_score_protobuf(*kept, result)});
+  infer(*call, found, version, std::move(request),
+        answer_with(call, /*growth=*/2, [call, kept, wanted](const InferResult& result) {
+          return with_score_ids(
+              *call, {.content_type = media_of(*wanted),
+                      .body = *wanted == Form::kJson ? write_score_json(*kept, result)
+                                                     : write_score_protobuf(*kept, result)});
         }));
 }
 

@@ -11,46 +11,92 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "tensor/text_scope.h"
 
 namespace trainyard {
 namespace {
 
 constexpr size_t kMostBytes = size_t{256} << 20;
 
-class TextTable {
+// Texts with numbers from `first` on, and their bytes.
+class NumberedTexts {
  public:
-  uint64_t number_of(std::string_view text) {
-    {
-      const std::shared_lock lock(mutex_);
-      if (const auto known = numbers_.find(text); known != numbers_.end()) return known->second;
-    }
-    const std::unique_lock lock(mutex_);
-    if (const auto known = numbers_.find(text); known != numbers_.end()) return known->second;
+  explicit NumberedTexts(uint64_t first) : first_(first) {}
+
+  const uint64_t* find(std::string_view text) const {
+    const auto known = numbers_.find(text);
+    return known == numbers_.end() ? nullptr : &known->second;
+  }
+  uint64_t add(std::string_view text) {
     TY_REQUIRE(text.size() + kOverhead <= kMostBytes - bytes_,
                "the texts of tensors take more than {} MiB", kMostBytes >> 20);
     bytes_ += text.size() + kOverhead;
     const std::string& kept = texts_.emplace_back(text);
-    return numbers_.emplace(kept, texts_.size() - 1).first->second;
+    return numbers_.emplace(kept, next() - 1).first->second;
   }
-
-  std::string_view text_of(uint64_t number) {
-    const std::shared_lock lock(mutex_);
-    TY_REQUIRE(number < texts_.size(), "an element is no text");
-    return texts_[number];
-  }
+  bool has(uint64_t number) const { return number >= first_ && number < next(); }
+  std::string_view at(uint64_t number) const { return texts_[number - first_]; }
+  // The number of the next text.
+  uint64_t next() const { return first_ + texts_.size(); }
 
  private:
   static constexpr size_t kOverhead = 96;  // of a text's entries, about
 
-  std::shared_mutex mutex_;
-  std::deque<std::string> texts_ = {""};  // never moved
-  std::unordered_map<std::string_view, uint64_t> numbers_ = {{"", 0}};
+  uint64_t first_;
+  std::deque<std::string> texts_;  // never moved
+  std::unordered_map<std::string_view, uint64_t> numbers_;
   size_t bytes_ = 0;
+};
+
+thread_local bool in_scope = false;
+
+class TextTable {
+ public:
+  TextTable() { lasting_.add(""); }
+
+  uint64_t number_of(std::string_view text) {
+    {
+      const std::shared_lock lock(mutex_);
+      if (const uint64_t* known = find(text)) return *known;
+    }
+    const std::unique_lock lock(mutex_);
+    if (const uint64_t* known = find(text)) return *known;
+    return (in_scope ? passing_ : lasting_).add(text);
+  }
+
+  std::string_view text_of(uint64_t number) {
+    const std::shared_lock lock(mutex_);
+    if (passing_.has(number)) return passing_.at(number);
+    TY_REQUIRE(lasting_.has(number), "an element is no text");
+    return lasting_.at(number);
+  }
+
+  // Numbers are not given again: what is left of a scope is no text rather than another one.
+  void forget_passing() {
+    const std::unique_lock lock(mutex_);
+    passing_ = NumberedTexts(passing_.next());
+  }
+
+ private:
+  // Those of the scope first: within it a text keeps its number, whatever others add meanwhile.
+  const uint64_t* find(std::string_view text) const {
+    const uint64_t* const passing = in_scope ? passing_.find(text) : nullptr;
+    return passing != nullptr ? passing : lasting_.find(text);
+  }
+
+  std::shared_mutex mutex_;
+  NumberedTexts lasting_{0};
+  NumberedTexts passing_{uint64_t{1} << 63};
 };
 
 TextTable& table() {
   static TextTable texts;
   return texts;
+}
+
+std::mutex& scope_mutex() {
+  static std::mutex mutex;
+  return mutex;
 }
 
 std::string text_of_element(const TensorView& view, int64_t index) {
@@ -95,6 +141,17 @@ Tensor number_in(std::string_view text, bool whole) {
 }
 
 }  // namespace
+
+TextScope::TextScope() {
+  scope_mutex().lock();
+  in_scope = true;
+}
+
+TextScope::~TextScope() {
+  table().forget_passing();
+  in_scope = false;
+  scope_mutex().unlock();
+}
 
 uint64_t text_number(std::string_view text) {
   return table().number_of(text);

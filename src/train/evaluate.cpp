@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "runtime/compiler.h"
-#include "runtime/executable.h"
+#include "engine/compiler.h"
+#include "engine/executable.h"
 
 namespace trainyard::train {
 namespace {

@@ -3,20 +3,11 @@
 #include <cstring>
 #include <set>
 
+#include "analysis/parameters.h"
 #include "base/error.h"
 #include "ir/initializer.h"
-#include "ops/op_def.h"
 
 namespace trainyard::train {
-namespace {
-
-bool is_weight(const Graph& graph, ValueId id) {
-  const Value& value = graph.value(id);
-  return value.kind == ValueKind::kInitializer && is_float(value.type.dtype);
-}
-
-}  // namespace
-
 Graph with_frozen_numbers(Graph model, const TrainConfig& config) {
   if (config.freeze.empty() && !config.freeze_statistics) return model;
   for (const ValueId id : model.initializers()) {
@@ -30,13 +21,10 @@ FrozenWeights::FrozenWeights(const Graph& model, std::span<const runtime::Port> 
     : model_(model) {
   std::set<std::string_view> taken;
   for (const runtime::Port& state : states) taken.insert(state.name);
-  for (const NodeId id : model.node_ids()) {
-    const NodeView node(model, id);
-    const ops::OpDef& op = ops::op_of(node);
-    for (size_t i = 0; i < node.num_inputs(); ++i) {
-      if (!node.has_input(i) || ops::param_role(op, i) == ops::ParamRole::kNone) continue;
-      if (!is_weight(model, node.input(i))) continue;
-      if (taken.insert(node.input_value(i).name).second) ids_.push_back(node.input(i));
+  for (const analysis::Parameter& parameter : analysis::find_parameters(model)) {
+    const Value& value = model.value(parameter.value);
+    if (is_float(value.type.dtype) && taken.insert(value.name).second) {
+      ids_.push_back(parameter.value);
     }
   }
 }

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "engine/executable.h"
 #include "ir/graph.h"
 #include "runs/checkpoint.h"
-#include "runtime/executable.h"
 #include "train/train_config.h"
 
 namespace trainyard::train {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "runtime/compiler.h"
+#include "engine/compiler.h"
 
 namespace trainyard::train {
 namespace {
@@ -85,7 +85,7 @@ class ObjectiveRun {
       means_.push_back(metric.name);
       results.push_back(metric.value);
     }
-    for (const ValueId id : made.inputs) names_.push_back(graph.value(id).name);
+    for (const ObjectivePort& port : made.inputs) names_.push_back(port.name);
     graph.set_outputs(std::move(results));
     runtime::CompileOptions options;
     options.threads = 1;

@@ -28,12 +28,21 @@ struct Metric {
   std::string share = {};
 };
 
+// An input that an objective adds, to be filled before each step. `name` is what the objective and
+// those who fill it call it; the graph may call it otherwise, as a network may have the name too.
+struct ObjectivePort {
+  std::string name;
+  ValueId value;
+};
+
 struct ObjectiveNodes {
-  // Those that the objective added, to be filled before each step.
-  std::vector<ValueId> inputs;
+  std::vector<ObjectivePort> inputs;
   // One f32 element, a mean over the samples: workers weight theirs by their share of them.
   ValueId loss;
   std::vector<Metric> metrics;
+
+  // Adds an input to the graph and to the list.
+  ValueId add_input(ops::Builder& builder, std::string name, TensorType type);
 };
 
 // Called once for each graph that is made, with the network's outputs; names of nodes begin with

@@ -1,7 +1,7 @@
 #include "train/predictor.h"
 
 #include "base/error.h"
-#include "runtime/compiler.h"
+#include "engine/compiler.h"
 
 namespace trainyard::train {
 namespace {

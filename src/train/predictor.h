@@ -3,7 +3,7 @@
 // weights no longer change runs faster by runtime::compile().
 #pragma once
 
-#include "runtime/executable.h"
+#include "engine/executable.h"
 #include "train/training_step.h"
 
 namespace trainyard::train {

@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "kernels/parallel/parallel.h"
+#include "engine/kernels/parallel/parallel.h"
 
 namespace trainyard::train {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "dist/collectives.h"
-#include "kernels/parallel/exchange.h"
+#include "engine/kernels/parallel/exchange.h"
 
 namespace trainyard::train {
 

@@ -1,7 +1,8 @@
 #include "train/run_log.h"
 
 #include "base/error.h"
-#include "onnx_io/metadata.h"
+#include "models/model_notes.h"
+#include "models/onnx/metadata.h"
 #include "train/run_pictures.h"
 
 namespace trainyard::train {
@@ -137,6 +138,18 @@ void RunLog::end_epoch(EpochReport report, const States& states) {
   }
   if (hooks_.on_epoch) hooks_.on_epoch(report);
   result_.epochs.push_back(std::move(report));
+}
+
+std::map<std::string, std::string> RunLog::metadata() const {
+  std::map<std::string, std::string> metadata = hooks_.metadata;
+  const bool known = !result_.epochs.empty() && info_.epoch_step == 0;
+  const bool best = known && result_.epochs.back().best;
+  network::note_weights(fmt::format("those after step {}, the last{}", info_.step,
+                                    best    ? " and the best"
+                                    : known ? "; the best are checkpoints/best.safetensors"
+                                            : ""),
+                        metadata);
+  return metadata;
 }
 
 TrainResult RunLog::result() {

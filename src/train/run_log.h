@@ -60,6 +60,8 @@ class RunLog {
   void end_epoch(EpochReport report, const States& states);
 
   TrainResult result();
+  // What the network of the run says of itself: what the hooks bring, and which weights it has.
+  std::map<std::string, std::string> metadata() const;
 
  private:
   bool note_best(const Evaluation& test);

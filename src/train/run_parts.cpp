@@ -2,8 +2,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "onnx_io/export.h"
-#include "onnx_io/metadata.h"
+#include "models/model_notes.h"
+#include "models/onnx/export.h"
+#include "models/onnx/metadata.h"
 #include "train/schedule.h"
 
 namespace trainyard::train {
@@ -23,14 +24,16 @@ void require_input_shape(const Shape& input, int64_t batch, const data::Augmenta
 }
 
 std::map<std::string, std::string> metadata_of_training(const data::Dataset& training,
-                                                        const std::string& augment) {
-  const data::Augmentations steps(augment, training);
-  return {{onnx_io::kClassesKey, join(training.class_names(), "\n") + "\n"},
-          {onnx_io::kStepsKey, steps.evaluation_text()},
-          // Detectors take pictures of any size, whatever the training set's have in common.
-          {onnx_io::kPictureKey, training.target_kind() == data::TargetKind::kBoxes
-                                     ? "3x?x?"
-                                     : training.shape().to_string()}};
+                                                        const data::Augmentations& steps) {
+  std::map<std::string, std::string> metadata;
+  network::note_classes(training.class_names(), metadata);
+  // Detectors take pictures of any size, whatever the training set's have in common.
+  const bool any = training.target_kind() == data::TargetKind::kBoxes;
+  network::note_preparation(
+      {.steps = steps.evaluation_text(),
+       .picture = any ? data::PictureShape{.channels = data::kColors} : training.shape()},
+      metadata);
+  return metadata;
 }
 
 bool takes_any_batch(const Graph& graph) {
@@ -54,13 +57,17 @@ void write_model(const std::filesystem::path& folder, const std::string& name, c
   std::map<std::string, std::string> notes = {{"model", name}};
   const auto priors = metadata.find(onnx_io::kPriorsKey);
   if (priors != metadata.end()) notes.insert(*priors);
-  runs::SafetensorsWriter writer(folder / "model.safetensors", {states.begin(), states.end()},
-                                 notes);
+  std::vector<const Tensor*> tensors;
+  std::vector<uint32_t> checksums;
   for (const runs::NamedType& state : states) {
     const ValueId id = trained.find_value(state.name);
     TY_CHECK(id.valid(), "'{}' is not in the network", state.name);
-    writer.write(*trained.value(id).constant);
+    tensors.push_back(trained.value(id).constant.get());
+    checksums.push_back(runs::checksum_of(*tensors.back()));
   }
+  runs::SafetensorsWriter writer(folder / "model.safetensors", {states.begin(), states.end()},
+                                 notes, checksums);
+  for (const Tensor* tensor : tensors) writer.write(*tensor);
   writer.commit();
 }
 

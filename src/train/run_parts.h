@@ -21,9 +21,9 @@ void require_input_shape(const Shape& input, int64_t batch, const data::Augmenta
 // Whether no shape in the network has the batch as a number; those of the zoo have a 0 there.
 bool takes_any_batch(const Graph& graph);
 
-// What somebody needs who runs the network later; see onnx_io/metadata.h.
+// What somebody needs who runs the network later; see models/model_notes.h.
 std::map<std::string, std::string> metadata_of_training(const data::Dataset& training,
-                                                        const std::string& augment);
+                                                        const data::Augmentations& steps);
 
 // model.onnx, of any batch and with this metadata, and model.safetensors; the latter has the
 // initializers of `trained` that `states` names.

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <numbers>
 #include <string>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "base/text.h"
 
 namespace trainyard::train {
@@ -43,13 +43,11 @@ const ScheduleName& find_row(const std::string& name) {
 }
 
 // From 0: a negative period, power or rate makes no sense in any setting.
-double parse_number(const std::string& text, std::string_view schedule) {
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, number);
-  TY_REQUIRE(result.ec == std::errc() && result.ptr == end && std::isfinite(number) && number >= 0,
+double setting_of(const std::string& text, std::string_view schedule) {
+  const auto number = parse_number<double>(text);
+  TY_REQUIRE(number && std::isfinite(*number) && *number >= 0,
              "schedule '{}': expected a number from 0, found '{}'", schedule, text);
-  return number;
+  return *number;
 }
 
 void set(Schedule& schedule, const ScheduleName& row, const std::string& setting,
@@ -62,7 +60,7 @@ void set(Schedule& schedule, const ScheduleName& row, const std::string& setting
              "schedule '{}': {} has no setting '{}'.{} Settings: {}", text, row.name, key,
              did_you_mean(key, known), join(known, ", "));
   TY_REQUIRE(equals != std::string::npos, "schedule '{}': expected {}=number", text, key);
-  const double value = parse_number(setting.substr(equals + 1), text);
+  const double value = setting_of(setting.substr(equals + 1), text);
   if (key == "gamma") schedule.gamma = value;
   if (key == "power") schedule.power = value;
   if (key == "end") schedule.end = value;
@@ -107,7 +105,7 @@ Schedule parse_schedule(std::string_view text) {
   std::vector<double> epochs;
   if (colon != std::string::npos) {
     for (const std::string& epoch : split(std::string_view(parts[0]).substr(colon + 1), ',')) {
-      epochs.push_back(parse_number(epoch, text));
+      epochs.push_back(setting_of(epoch, text));
     }
   }
   if (row.kind == Kind::kStep) {

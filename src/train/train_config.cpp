@@ -1,10 +1,9 @@
 #include "train/train_config.h"
 
-#include <charconv>
-
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "base/text.h"
 #include "base/within.h"
 #include "data/class_balance.h"
@@ -33,9 +32,45 @@ constexpr double kLargestRate = 1e6;  // of learning, decay and weights of losse
 constexpr double kLongestWait = 1e6;  // seconds
 constexpr double kSoftest = 1e6;      // of temperature and delta, and 1 / it at least
 
+// The second half of add_deciding.
+void add_loss_and_workers(Settings& settings, TrainConfig& c) {
+  settings.group("Loss");
+  settings.add("loss", &c.loss,
+               "what is made small: cross-entropy, soft-cross-entropy, kl, bce, mse, huber or "
+               "smooth-l1");
+  settings.add("delta", &c.delta, "of huber and smooth-l1: where they become linear",
+               between(1 / kSoftest, kSoftest));
+  settings.add("temperature", &c.temperature, "of kl: softens scores and targets",
+               between(1 / kSoftest, kSoftest));
+  settings.add("label_smoothing", &c.label_smoothing, "share of a label spread over all classes",
+               below(0, 1));
+  settings.add("auxiliary_weight", &c.auxiliary_weight, "of the losses of auxiliary outputs",
+               between(0, kLargestRate));
+  settings.group("Workers and servers");
+  settings.add("sync_bn", &c.sync_bn,
+               "batch normalization over the images of all workers, not of each");
+  settings.add("servers", &c.servers,
+               "parameter servers that hold the weights; 0: workers sum gradients among themselves",
+               between(0, kMostWorkers));
+  settings.add("sync", &c.sync,
+               "with servers: sync (mean of all workers), async (each gradient as it comes), ssp "
+               "(async, within a bound)");
+  settings.add("staleness_bound", &c.staleness_bound,
+               "of ssp: gradients that a worker may be ahead of the slowest");
+  settings.add("staleness_aware", &c.staleness_aware,
+               "with servers: the rate of a gradient is divided by its staleness");
+  settings.add("shard", &c.shard,
+               "with servers: how parameters are dealt to them: even, hash or paa (Optimus')");
+  settings.group("Repeatability");
+  settings.add("seed", &c.seed, "of weights, order, augmentation and dropout", at_least(0));
+  settings.add("freeze_epoch_seed", &c.freeze_epoch_seed,
+               "every epoch in the order of the first, to show why the epoch must be set");
+}
+
 // The fields that config_hash and require_same_course compare. A new setting that changes the
 // weights a run ends with belongs here, any other in add_others.
 void add_deciding(Settings& settings, TrainConfig& c) {
+  settings.group("Network and data");
   settings.add("model", &c.model,
                "a name of 'trainyard models', a path to an .onnx file, or a run directory");
   settings.add("data", &c.data, "the data set; see 'trainyard data --help'");
@@ -44,28 +79,40 @@ void add_deciding(Settings& settings, TrainConfig& c) {
                "leave out files that cannot be read, and list them in skipped.txt");
   settings.add("batch_augment", &c.batch_augment,
                "copies of each picture in a batch, augmented each in its own way: a batch then has "
-               "so many times --batch pictures, and an epoch as many updates as before");
+               "so many times --batch pictures, and an epoch as many updates as before",
+               between(1, kMostCopies));
   settings.add("copies_at_once", &c.copies_at_once,
                "of --batch-augment: copies that pass through the network together, the gradients "
                "of the passes added up; 0: as many as memory holds");
   settings.add("train_samples", &c.train_samples,
-               "train on so many pictures, the same share of every class; 0: all");
-  settings.add("test_samples", &c.test_samples, "test on so many; 0: all");
+               "train on so many pictures, the same share of every class; 0: all",
+               between(0, kMostSteps));
+  settings.add("test_samples", &c.test_samples, "test on so many; 0: all", between(0, kMostSteps));
   settings.add("long_tail", &c.long_tail,
-               "leave the r-th class with r^-X of its training pictures; 0: as they are");
+               "leave the r-th class with r^-X of its training pictures; 0: as they are",
+               between(0, kSteepestTail));
   settings.add("label_noise", &c.label_noise,
                "share of the training labels that are replaced by other classes, drawn as often as "
-               "they occur (0 to 1)");
+               "they occur (0 to 1)",
+               Range{.least = 0, .most = 1, .note = "0.2 is 20 %"});
   settings.add("resample", &c.resample,
                "how often an epoch takes a class: natural (as it occurs), sqrt (by the root of "
                "it) or uniform (all alike)");
   settings.add("data_seed", &c.data_seed,
-               "of which pictures are taken and which labels are replaced");
-  settings.add("classes", &c.classes, "classes of a built-in network; 0: those of the data");
+               "of which pictures are taken and which labels are replaced", at_least(0));
+  settings.add("classes", &c.classes, "classes of a built-in network; 0: those of the data",
+               between(0, kMostClasses));
   settings.add("image", &c.image,
-               "height and width of a built-in network's input; 0: those of the data");
+               "height and width of a built-in network's input; 0: those of the data",
+               between(0, kLargestImage));
   settings.add("width", &c.width, "width multiplier of a built-in network");
-  settings.add("dropout", &c.dropout, "share of values that dropout sets to zero; -1: as it is");
+  settings.add("dropout", &c.dropout, "share of values that dropout sets to zero; -1: as it is",
+               Range{.least = 0,
+                     .most = 1,
+                     .without_most = true,
+                     .or_else = -1,
+                     .note = "-1: the network's own"});
+  settings.group("Parameters");
   settings.add("weights", &c.weights, "start from the parameters in this safetensors file");
   settings.add("priors", &c.priors,
                "shapes a detector starts from: ssd, fitted (to the training boxes) or a list of "
@@ -78,89 +125,63 @@ void add_deciding(Settings& settings, TrainConfig& c) {
                "parameters whose names begin so learn at a share of the rate: NAME=0.1,...");
   settings.add("recompute", &c.recompute,
                "blocks computed again in backward to save memory: beginnings of node names");
-  settings.add("batch", &c.batch, "images in a step, of all workers together");
-  settings.add("accumulate", &c.accumulate, "steps whose gradients are added up for one update");
+  settings.group("Optimization");
+  settings.add("batch", &c.batch, "images in a step, of all workers together",
+               between(1, kLargestBatch));
+  settings.add("accumulate", &c.accumulate, "steps whose gradients are added up for one update",
+               between(1, kLargestBatch));
   settings.add("optimizer", &c.optimizer, "sgd, adam, adamw, rmsprop, adagrad or lars");
-  settings.add("learning_rate", &c.learning_rate, "the rate that the schedule starts from");
+  settings.add("learning_rate", &c.learning_rate, "the rate that the schedule starts from",
+               above(0, kLargestRate));
   settings.add(
       "base_batch", &c.base_batch,
-      "the batch that the learning rate is for: it grows linearly with the batch; 0: fixed");
+      "the batch that the learning rate is for: it grows linearly with the batch; 0: fixed",
+      between(0, kLargestBatch));
   settings.add("schedule", &c.schedule,
                "constant, step:N, multistep:A,B, cosine, polynomial; ;warmup=E");
-  settings.add("momentum", &c.momentum, "of sgd and lars");
+  settings.add("momentum", &c.momentum, "of sgd and lars", below(0, 1));
   settings.add("nesterov", &c.nesterov, "Nesterov's form of momentum");
-  settings.add("weight_decay", &c.weight_decay, "pull of the parameters towards zero");
+  settings.add("weight_decay", &c.weight_decay, "pull of the parameters towards zero",
+               between(0, kLargestRate));
   settings.add("decay_all", &c.decay_all, "biases and normalization parameters decay too");
-  settings.add("clip_norm", &c.clip_norm, "largest common norm of the gradients; 0: any");
-  settings.add("loss", &c.loss,
-               "what is made small: cross-entropy, soft-cross-entropy, kl, bce, mse, huber or "
-               "smooth-l1");
-  settings.add("delta", &c.delta, "of huber and smooth-l1: where they become linear");
-  settings.add("temperature", &c.temperature, "of kl: softens scores and targets");
-  settings.add("label_smoothing", &c.label_smoothing, "share of a label spread over all classes");
-  settings.add("auxiliary_weight", &c.auxiliary_weight, "of the losses of auxiliary outputs");
-  settings.add("sync_bn", &c.sync_bn,
-               "batch normalization over the images of all workers, not of each");
-  settings.add(
-      "servers", &c.servers,
-      "parameter servers that hold the weights; 0: workers sum gradients among themselves");
-  settings.add("sync", &c.sync,
-               "with servers: sync (mean of all workers), async (each gradient as it comes), ssp "
-               "(async, within a bound)");
-  settings.add("staleness_bound", &c.staleness_bound,
-               "of ssp: gradients that a worker may be ahead of the slowest");
-  settings.add("staleness_aware", &c.staleness_aware,
-               "with servers: the rate of a gradient is divided by its staleness");
-  settings.add("shard", &c.shard,
-               "with servers: how parameters are dealt to them: even, hash or paa (Optimus')");
-  settings.add("seed", &c.seed, "of weights, order, augmentation and dropout");
-  settings.add("freeze_epoch_seed", &c.freeze_epoch_seed,
-               "every epoch in the order of the first, to show why the epoch must be set");
+  settings.add("clip_norm", &c.clip_norm, "largest common norm of the gradients; 0: any",
+               at_least(0));
+  add_loss_and_workers(settings, c);
 }
 
 // How a run is carried out and when it ends.
 void add_others(Settings& settings, TrainConfig& c) {
-  settings.add("epochs", &c.epochs, "passes over the data; a run may be resumed with more");
-  settings.add("threads", &c.threads, "of each worker; 0: all cores, shared among workers");
-  settings.add("workers", &c.workers, "processes that share each batch");
+  settings.group("Running");
+  settings.add("epochs", &c.epochs, "passes over the data; a run may be resumed with more",
+               between(1, kMostEpochs));
+  settings.add("threads", &c.threads, "of each worker; 0: all cores, shared among workers",
+               between(0, kMostThreads));
+  settings.add("workers", &c.workers, "processes that share each batch", between(1, kMostWorkers));
   settings.add("all_reduce", &c.all_reduce, "how gradients are summed; see 'trainyard allreduce'");
-  settings.add("bucket_mb", &c.bucket_mb, "MiB of gradients that travel together");
+  settings.add("bucket_mb", &c.bucket_mb, "MiB of gradients that travel together",
+               above(0, kMostBucketMb));
   settings.add("no_overlap", &c.no_overlap, "sum gradients after backward, not during it");
   settings.add("broadcast_buffers", &c.broadcast_buffers,
                "after each epoch all workers take rank 0's running statistics");
   settings.add("stall_warning", &c.stall_warning,
-               "seconds after which a worker that others wait for is named; 0: never");
-  settings.add("wait_limit", &c.wait_limit, "seconds after which a wait for a worker fails");
-  settings.add("data_workers", &c.data_workers, "threads that prepare batches");
+               "seconds after which a worker that others wait for is named; 0: never",
+               between(0, kLongestWait));
+  settings.add("wait_limit", &c.wait_limit, "seconds after which a wait for a worker fails",
+               above(0, kLongestWait));
+  settings.add("data_workers", &c.data_workers, "threads that prepare batches",
+               between(0, kMostThreads));
   settings.add("slow", &c.slow, "with servers: workers made slower, as 1:2.5");
-  settings.add("max_steps", &c.max_steps, "stop after so many steps; 0: after the epochs");
+  settings.add("max_steps", &c.max_steps, "stop after so many steps; 0: after the epochs",
+               between(0, kMostSteps));
   settings.add("target_accuracy", &c.target_accuracy,
-               "stop when the test accuracy reaches it (0 to 1)");
+               "stop when the test accuracy reaches it (0 to 1)",
+               Range{.least = 0, .most = 1, .note = "0.9 is 90 %"});
   settings.add("checkpoint_every", &c.checkpoint_every,
-               "steps between checkpoints; 0: after each epoch");
+               "steps between checkpoints; 0: after each epoch", between(0, kMostSteps));
   settings.add("histograms", &c.histograms,
                "after each epoch, how parameters and optimizer state are spread, for TensorBoard");
-  settings.add("keep_checkpoints", &c.keep_checkpoints, "how many of the last ones to keep");
-}
-
-// The numbers of losses and updates.
-void check_optimization(const TrainConfig& config) {
-  TY_REQUIRE(config.learning_rate > 0 && config.learning_rate <= kLargestRate,
-             "learning_rate is {}, expected more than 0, at most {}", config.learning_rate,
-             kLargestRate);
-  require_within("weight_decay", config.weight_decay, 0.0, kLargestRate);
-  require_within("auxiliary_weight", config.auxiliary_weight, 0.0, kLargestRate);
-  TY_REQUIRE(config.dropout == -1 || (0 <= config.dropout && config.dropout < 1),
-             "dropout is {}, expected 0 to 1, or -1 for the network's own", config.dropout);
-  TY_REQUIRE(config.clip_norm >= 0, "clip_norm is {}, expected 0 or more", config.clip_norm);
-  TY_REQUIRE(0 <= config.label_smoothing && config.label_smoothing < 1,
-             "label_smoothing is {}, expected 0 to 1", config.label_smoothing);
-  TY_REQUIRE(0 <= config.momentum && config.momentum < 1, "momentum is {}, expected 0 to 1",
-             config.momentum);
-  TY_REQUIRE(0 <= config.target_accuracy && config.target_accuracy <= 1,
-             "target_accuracy is {}, expected 0 to 1 (0.9 is 90 %)", config.target_accuracy);
-  require_within("delta", config.delta, 1 / kSoftest, kSoftest);
-  require_within("temperature", config.temperature, 1 / kSoftest, kSoftest);
+  settings.add("keep_checkpoints", &c.keep_checkpoints, "how many of the last ones to keep",
+               between(1, kMostSteps));
 }
 
 }  // namespace
@@ -175,50 +196,24 @@ Settings settings_of(TrainConfig& config) {
 // Runs before any data is read, so that a typing error costs no time. NaN fails every comparison
 // below and is refused.
 void check(const TrainConfig& config) {
-  const auto within = require_within<int64_t>;
-  within("epochs", config.epochs, 1, kMostEpochs);
-  within("batch", config.batch, 1, kLargestBatch);
-  within("accumulate", config.accumulate, 1, kLargestBatch);
-  within("threads", config.threads, 0, kMostThreads);
-  within("data_workers", config.data_workers, 0, kMostThreads);
-  within("max_steps", config.max_steps, 0, kMostSteps);
-  within("seed", config.seed, 0, INT64_MAX);
-  within("checkpoint_every", config.checkpoint_every, 0, kMostSteps);
-  within("keep_checkpoints", config.keep_checkpoints, 1, kMostSteps);
-  within("workers", config.workers, 1, kMostWorkers);
-  within("base_batch", config.base_batch, 0, kLargestBatch);
-  within("classes", config.classes, 0, kMostClasses);
-  within("image", config.image, 0, kLargestImage);
-  within("batch_augment", config.batch_augment, 1, kMostCopies);
-  within("copies_at_once", config.copies_at_once, 0, config.batch_augment);
+  // A copy because settings point to fields that may be written.
+  TrainConfig copy = config;
+  settings_of(copy).check();
+  require_within<int64_t>("copies_at_once", config.copies_at_once, 0, config.batch_augment);
   TY_REQUIRE(config.copies_at_once == 0 || config.batch_augment % config.copies_at_once == 0,
              "copies_at_once is {}, expected a number that divides the {} copies",
              config.copies_at_once, config.batch_augment);
   TY_REQUIRE(config.batch_augment == 1 || config.servers == 0,
              "batch_augment is for workers that sum among themselves, not for parameter servers");
-  within("train_samples", config.train_samples, 0, kMostSteps);
-  within("test_samples", config.test_samples, 0, kMostSteps);
-  within("data_seed", config.data_seed, 0, INT64_MAX);
-  TY_REQUIRE(0 <= config.long_tail && config.long_tail <= kSteepestTail,
-             "long_tail is {}, expected 0 to {}", config.long_tail, kSteepestTail);
-  TY_REQUIRE(0 <= config.label_noise && config.label_noise <= 1,
-             "label_noise is {}, expected 0 to 1 (0.2 is 20 %)", config.label_noise);
   // Parsed for their errors only; each is parsed again where it is used.
   data::parse_balance(config.resample);
   dist::find_all_reduce(config.all_reduce);
   TY_REQUIRE(config.batch >= config.workers, "a batch of {} cannot be shared by {} workers",
              config.batch, config.workers);
-  TY_REQUIRE(config.bucket_mb > 0 && config.bucket_mb <= kMostBucketMb,
-             "bucket_mb is {}, expected more than 0, at most {}", config.bucket_mb, kMostBucketMb);
-  require_within("stall_warning", config.stall_warning, 0.0, kLongestWait);
-  TY_REQUIRE(config.wait_limit > 0 && config.wait_limit <= kLongestWait,
-             "wait_limit is {}, expected more than 0, at most {}", config.wait_limit, kLongestWait);
-  check_optimization(config);
   parse_rate_shares(config.rate_shares);
   make_objective(config.loss);
   parse_schedule(config.schedule);
   parse_shard_rule(config.shard);
-  within("servers", config.servers, 0, kMostWorkers);
   if (config.servers != 0) {
     check_servers(config);
   } else {
@@ -236,14 +231,11 @@ std::vector<RateShare> parse_rate_shares(const std::string& text) {
     const size_t equals = part.rfind('=');
     TY_REQUIRE(equals != std::string::npos && equals > 0,
                "rate_shares: '{}' is not NAME=SHARE, such as features.=0.1", part);
-    const char* const begin = part.data() + equals + 1;
-    const char* const end = part.data() + part.size();
-    double share = 0;
-    const auto result = std::from_chars(begin, end, share);
-    TY_REQUIRE(
-        result.ec == std::errc() && result.ptr == end && share > 0 && share <= kMostRateShare,
-        "rate_shares: the share in '{}' is not a number above 0, at most {}", part, kMostRateShare);
-    shares.push_back({part.substr(0, equals), share});
+    const auto share = parse_number<double>(std::string_view(part).substr(equals + 1));
+    TY_REQUIRE(share && *share > 0 && *share <= kMostRateShare,
+               "rate_shares: the share in '{}' is not a number above 0, at most {}", part,
+               kMostRateShare);
+    shares.push_back({part.substr(0, equals), *share});
   }
   return shares;
 }

@@ -63,6 +63,7 @@ struct Trainer::Impl {
     share_start();
     log_->begin();
     while (log_->goes_on()) run_epoch();
+    const std::map<std::string, std::string> metadata = log_->metadata();
     TrainResult result = log_->result();
     if (!result.interrupted && directory != nullptr) {
       Graph trained = model_;
@@ -70,7 +71,7 @@ struct Trainer::Impl {
       std::vector<runs::NamedType> types = state_types();
       types.resize(step_.num_model_states());
       frozen_.add_types(types);
-      write_model(directory->path(), config_.model, trained, types, hooks.metadata);
+      write_model(directory->path(), config_.model, trained, types, metadata);
     }
     return result;
   }

@@ -3,43 +3,42 @@
 #include <algorithm>
 #include <numeric>
 
-#include "autodiff/differentiate.h"
-#include "autodiff/recompute.h"
-#include "autodiff/training_mode.h"
+#include "analysis/parameters.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "engine/passes/pass.h"
+#include "ops/autodiff/differentiate.h"
+#include "ops/autodiff/recompute.h"
+#include "ops/autodiff/training_mode.h"
 #include "ops/builder.h"
 #include "ops/op_def.h"
-#include "passes/pass.h"
 #include "train/update_nodes.h"
 
 namespace trainyard::train {
 namespace {
+
+// Of the names of nodes, for readers.
+constexpr const char* kGradientPrefix = "grad.";
 
 bool begins_with_any(const std::string& name, const std::vector<std::string>& prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(),
                      [&](const std::string& prefix) { return name.starts_with(prefix); });
 }
 
-// In the order in which the network uses them.
+bool is_cast(const Graph& graph, const Value& value) {
+  return std::any_of(value.consumers.begin(), value.consumers.end(),
+                     [&](NodeId id) { return graph.node(id).op == "Cast"; });
+}
+
+// In the order in which the network uses them. Weights that are cast before their use are of a type
+// that is stored, not computed with, and stay as they are.
 std::vector<ValueId> trainable_parameters(const Graph& graph,
                                           const std::vector<std::string>& frozen) {
   std::vector<ValueId> parameters;
-  for (const NodeId id : graph.node_ids()) {
-    const NodeView node(graph, id);
-    const ops::OpDef& op = ops::op_of(node);
-    for (size_t i = 0; i < node.num_inputs(); ++i) {
-      const ops::ParamRole role = ops::param_role(op, i);
-      if (role != ops::ParamRole::kWeight && role != ops::ParamRole::kBias) continue;
-      if (!node.has_input(i)) continue;
-      const Value& value = node.input_value(i);
-      if (value.kind != ValueKind::kInitializer || !is_float(value.type.dtype)) continue;
-      if (begins_with_any(value.name, frozen) ||
-          std::find(parameters.begin(), parameters.end(), node.input(i)) != parameters.end()) {
-        continue;
-      }
-      parameters.push_back(node.input(i));
-    }
+  for (const analysis::Parameter& parameter : analysis::find_parameters(graph)) {
+    const Value& value = graph.value(parameter.value);
+    if (!parameter.trainable() || begins_with_any(value.name, frozen)) continue;
+    if (is_float(value.type.dtype) && !is_cast(graph, value)) parameters.push_back(parameter.value);
   }
   return parameters;
 }
@@ -57,6 +56,9 @@ class Maker {
     add_exchange();
     const UpdateNodes updates =
         add_update_nodes(builder_, options_.optimizer, parameters_, gradients_);
+    mark(Phase::kUpdate);
+    inputs_.rate = updates.rate;
+    inputs_.updates = updates.updates;
     set_outputs({});
     return result({&updates.parameters, &statistics_, &updates.optimizer, &accumulated_});
   }
@@ -76,16 +78,20 @@ class Maker {
     parameters_ = trainable_parameters(graph_, options_.frozen);
     TY_REQUIRE(!parameters_.empty(), "the network has no parameters to train{}",
                options_.frozen.empty() ? "" : " that are not frozen");
-    if (options_.keep_statistics) {
-      autodiff::to_training_mode_with_fixed_statistics(graph_, parameters_);
-    } else {
-      statistics_ = autodiff::to_training_mode(graph_);
-    }
+    autodiff::TrainingMode mode =
+        options_.keep_statistics
+            ? autodiff::to_training_mode_with_fixed_statistics(graph_, parameters_)
+            : autodiff::to_training_mode(graph_);
+    statistics_ = std::move(mode.statistics);
+    inputs_.step = mode.step;
     for (const passes::Pass& pass : passes::before_gradients_passes().passes) pass.run(graph_, {});
     synchronize_normalization();
     add_objective();
     add_gradients();
   }
+
+  // All nodes that were added since the last mark belong to this phase.
+  void mark(Phase phase) { phases_.resize(graph_.node_limit(), static_cast<uint8_t>(phase)); }
 
   void set_outputs(std::span<const ValueId> more) {
     std::vector<ValueId> outputs = {objective_.loss};
@@ -103,9 +109,9 @@ class Maker {
       result.states.insert(result.states.end(), some->begin(), some->end());
     }
     result.buckets = std::move(buckets_);
-    for (const ValueId id : objective_.inputs) {
-      result.objective_inputs.push_back(graph_.value(id).name);
-    }
+    result.inputs = inputs_;
+    result.phases = std::move(phases_);
+    result.objective_inputs = objective_.inputs;
     for (const Metric& metric : objective_.metrics) {
       result.metrics.push_back({metric.name, metric.kind, metric.share});
     }
@@ -141,6 +147,7 @@ class Maker {
       const ValueId share = builder_.constant_scalar("share", static_cast<float>(options_.share));
       loss = builder_.add("Mul", {loss, share});
     }
+    mark(Phase::kForward);
     const auto forward_nodes = static_cast<size_t>(graph_.num_nodes());
     gradients_ = autodiff::differentiate(graph_, loss, parameters_);
     if (!options_.recompute.empty()) {
@@ -152,15 +159,19 @@ class Maker {
       parameters_.erase(parameters_.begin() + static_cast<ptrdiff_t>(i));
       gradients_.erase(gradients_.begin() + static_cast<ptrdiff_t>(i));
     }
+    if (options_.accumulate > 1) accumulate();
+    mark(Phase::kBackward);
+  }
+
+  void accumulate() {
     builder_.set_prefix(kGradientPrefix);
-    if (options_.accumulate == 1) return;
     // The mean over the runs, kept as state: before = 0 in the first run, the sum so far later.
     const ValueId share =
         builder_.constant_scalar("share", 1.0F / static_cast<float>(options_.accumulate));
-    const ValueId continues = builder_.input(kContinuesInput, {DType::kF32, {}});
+    inputs_.continues = builder_.input("continues", {DType::kF32, {}});
     for (size_t i = 0; i < parameters_.size(); ++i) {
       const ValueId state = add_state(builder_, kAccumulatedPrefix, parameters_[i]);
-      const ValueId before = builder_.add("Mul", {state, continues});
+      const ValueId before = builder_.add("Mul", {state, inputs_.continues});
       const ValueId part = builder_.add("Mul", {gradients_[i], share});
       gradients_[i] = builder_.add("Add", {before, part});
       accumulated_.push_back({state, gradients_[i]});
@@ -209,10 +220,13 @@ class Maker {
       // Start lies in the backward phase and Wait in the update, so that the exchange of a bucket
       // runs while the gradients of earlier layers are computed.
       const Attributes attributes = {{"bucket", number++}};
-      builder_.set_prefix(options_.accumulate == 1 ? kGradientPrefix : kUpdatePrefix);
+      const bool early = options_.accumulate == 1;
+      builder_.set_prefix(early ? kGradientPrefix : kUpdatePrefix);
       parts = builder_.add_multi("AllReduceStart", std::move(parts), bucket.size(), attributes);
+      mark(early ? Phase::kBackward : Phase::kUpdate);
       builder_.set_prefix(kUpdatePrefix);
       parts = builder_.add_multi("AllReduceWait", std::move(parts), bucket.size(), attributes);
+      mark(Phase::kUpdate);
       for (size_t i = 0; i < bucket.size(); ++i) gradients_[bucket[i]] = parts[i];
       buckets_.push_back(std::move(names));
     }
@@ -241,6 +255,8 @@ class Maker {
   std::vector<ValueId> gradients_;  // one per parameter
   ObjectiveNodes objective_;
   std::vector<StateUpdate> statistics_, accumulated_;
+  StepInputs inputs_;
+  std::vector<uint8_t> phases_;
   std::vector<std::vector<std::string>> buckets_;
 };
 

@@ -56,16 +56,25 @@ struct TrainingOptions {
 // The first bucket is full at this size, so that communication begins early.
 inline constexpr int64_t kFirstBucketBytes = int64_t{1} << 20;
 
-inline constexpr const char* kRateInput = "learning_rate";
-inline constexpr const char* kUpdatesInput = "updates";
-inline constexpr const char* kContinuesInput = "continues";
+// The parts of a step, in the order in which they run.
+enum class Phase : uint8_t { kForward, kBackward, kUpdate };
 
-// Inputs: the network's own, those of the objective, `learning_rate` (f32), `updates` (i64: the
-// number of this update, from 1), `step` (i64) where dropout needs a number that differs from run
-// to run, and `continues` (f32: 0 in the first of the runs whose gradients are added up, 1 in the
-// others) where there are several. Outputs: the loss, then the objective's metrics.
+// One f32 or i64 each, set before a run; kNoValue: the graph does not have it. Their names in the
+// graph are for readers: a network may have the same ones.
+struct StepInputs {
+  ValueId rate;       // f32: the learning rate; with an update
+  ValueId updates;    // i64: the number of this update, from 1; with an update
+  ValueId step;       // i64: a number that differs from run to run; with dropout
+  ValueId continues;  // f32: 0 in the first of the runs whose gradients are added up, 1 in the
+                      // others; where there are several
+};
+
+// Inputs: the network's own, then those of the objective and of StepInputs. Outputs: the loss, then
+// the objective's metrics.
 struct TrainingGraph {
   Graph graph;
+  StepInputs inputs;
+  std::vector<uint8_t> phases;  // the Phase of each node, by the index of its id
   // Parameters, then running statistics, then what the optimizer keeps
   // (`optimizer.momentum.<parameter>`, …) and gradients that are being added up
   // (`optimizer.accumulated.<parameter>`).
@@ -74,8 +83,7 @@ struct TrainingGraph {
   int64_t num_statistics = 0;
   // The parameters whose gradients each bucket holds.
   std::vector<std::vector<std::string>> buckets;
-  // Names of the inputs that the objective added; the network's own come before them.
-  std::vector<std::string> objective_inputs;
+  std::vector<ObjectivePort> objective_inputs;
   // Metric i is output 1 + i.
   struct MetricPort {
     std::string name;
@@ -90,15 +98,11 @@ struct TrainingGraph {
 TrainingGraph make_training_graph(Graph model, const TrainingOptions& options);
 
 // Forward and backward alone, for those whose parameters are updated elsewhere: inputs as above but
-// for learning_rate and updates; outputs are followed by the gradients, in the order of the
+// for rate and updates; outputs are followed by the gradients, in the order of the
 // parameters; the states are parameters, which runs leave as they are, running statistics, and
 // gradients that are being added up.
 TrainingGraph make_gradient_graph(Graph model, const TrainingOptions& options);
 
 inline constexpr const char* kAccumulatedPrefix = "optimizer.accumulated.";
-
-// Nodes of the backward pass and of the update are named so, and come in this order.
-inline constexpr const char* kGradientPrefix = "grad.";
-inline constexpr const char* kUpdatePrefix = "update.";
 
 }  // namespace trainyard::train

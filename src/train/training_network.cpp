@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/augment.h"
-#include "models/model.h"
-#include "network/network.h"
+#include "models/network.h"
+#include "models/zoo/model.h"
 
 namespace trainyard::train {
 namespace {

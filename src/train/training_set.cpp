@@ -1,10 +1,14 @@
 #include "train/training_set.h"
 
+#include <algorithm>
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "data/readable.h"
 #include "data/subsets.h"
+#include "models/network.h"
 
 namespace trainyard::train {
 namespace {
@@ -17,7 +21,27 @@ std::unique_ptr<data::Dataset> take(std::unique_ptr<data::Dataset> all, std::vec
   return data::select_samples(std::move(all), std::move(chosen), std::move(source));
 }
 
+// Only of what is there: anything else may be a name.
+void resolve_path(std::string& path) {
+  const std::filesystem::path given(path);
+  if (path.empty() || given.is_absolute() || !std::filesystem::exists(given)) return;
+  path = std::filesystem::absolute(given).lexically_normal().string();
+}
+
 }  // namespace
+
+void resolve_paths(TrainConfig& config) {
+  if (network::is_path(config.model)) resolve_path(config.model);
+  resolve_path(config.weights);
+  // KIND:PATH,option=… or a path alone, which has a '/'.
+  const size_t colon = config.data.find(':');
+  const size_t begin = colon == std::string::npos ? 0 : colon + 1;
+  const size_t end = std::min(config.data.find(',', begin), config.data.size());
+  std::string place = config.data.substr(begin, end - begin);
+  if (colon == std::string::npos && place.find('/') == std::string::npos) return;
+  resolve_path(place);
+  config.data.replace(begin, end - begin, place);
+}
 
 std::unique_ptr<data::Dataset> open_set(const TrainConfig& config, data::Split split,
                                         std::vector<std::string>& skipped) {

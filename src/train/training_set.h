@@ -17,4 +17,8 @@ std::unique_ptr<data::Dataset> open_set(const TrainConfig& config, data::Split s
                                         std::vector<std::string>& skipped);
 std::unique_ptr<data::Dataset> open_set(const TrainConfig& config, data::Split split);
 
+// Makes relative paths of data, network and weights absolute, so that the settings mean the same
+// from any directory.
+void resolve_paths(TrainConfig& config);
+
 }  // namespace trainyard::train

@@ -6,28 +6,28 @@
 #include "base/error.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "passes/pass.h"
-#include "runtime/compiler.h"
-#include "runtime/first_bad.h"
-#include "runtime/profile.h"
+#include "engine/compiler.h"
+#include "engine/first_bad.h"
+#include "engine/passes/pass.h"
+#include "engine/profile.h"
 
 namespace trainyard::train {
 namespace {
 
-// SIZE_MAX if there is none: a network without dropout, for one, takes no "step".
-size_t find_input(const runtime::Executable& executable, std::string_view name) {
-  const std::vector<runtime::Port>& inputs = executable.inputs();
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].name == name) return i;
-  }
-  return SIZE_MAX;
+// Where the executable, whose inputs are those of the graph, takes the value; none for kNoValue.
+std::optional<size_t> input_index(const Graph& graph, ValueId id) {
+  if (!id.valid()) return std::nullopt;
+  const std::span<const ValueId> inputs = graph.inputs();
+  const auto found = std::find(inputs.begin(), inputs.end(), id);
+  TY_CHECK(found != inputs.end(), "'{}' is no input", graph.value(id).name);
+  return static_cast<size_t>(found - inputs.begin());
 }
 
-// The first step whose node has the prefix; the number of steps if there is none.
-size_t first_with_prefix(const runtime::Executable& executable, std::string_view prefix) {
+// The first step of the phase or of a later one; the number of steps if there is none.
+size_t phase_begin(const runtime::Executable& executable, Phase phase) {
   const std::vector<runtime::StepInfo>& steps = executable.steps();
   const auto found = std::find_if(steps.begin(), steps.end(), [&](const runtime::StepInfo& step) {
-    return step.node.starts_with(prefix);
+    return step.phase >= static_cast<uint8_t>(phase);
   });
   return static_cast<size_t>(found - steps.begin());
 }
@@ -53,15 +53,15 @@ runtime::Executable compile_step(const TrainingGraph& made, const StepOptions& o
   compile.reference_only = options.reference_only;
   compile.passes = &passes::training_passes();
   compile.states = made.states;
+  compile.phases = made.phases;
   return runtime::compile(made.graph, compile);
 }
 
 TrainingStep::TrainingStep(const Graph& model, const StepOptions& options)
     : TrainingStep(model, make_step_graph(model, options), options) {}
 
-// The order of a step's nodes is forward, kGradientPrefix, kUpdatePrefix; the bounds of the phases
-// are found by these prefixes. States keep the order of TrainingGraph: parameters, running
-// statistics, then what the optimizer keeps.
+// States keep the order of TrainingGraph: parameters, running statistics, then what the optimizer
+// keeps.
 TrainingStep::TrainingStep(const Graph& model, const TrainingGraph& made,
                            const StepOptions& options)
     : accumulate_(options.training.accumulate),
@@ -69,18 +69,20 @@ TrainingStep::TrainingStep(const Graph& model, const TrainingGraph& made,
       workers_(options.workers),
       update_(options.update),
       buckets_(made.buckets),
-      objective_inputs_(made.objective_inputs),
       metrics_(made.metrics),
       executable_(compile_step(made, options)),
       context_(executable_, options.exchange),
       num_parameters_(static_cast<size_t>(made.num_parameters)),
       num_model_states_(static_cast<size_t>(made.num_parameters + made.num_statistics)),
-      rate_(find_input(executable_, kRateInput)),
-      update_count_(find_input(executable_, kUpdatesInput)),
-      step_(find_input(executable_, "step")),
-      continues_(find_input(executable_, kContinuesInput)),
-      backward_begin_(first_with_prefix(executable_, kGradientPrefix)),
-      update_begin_(first_with_prefix(executable_, kUpdatePrefix)) {
+      rate_(input_index(made.graph, made.inputs.rate)),
+      update_count_(input_index(made.graph, made.inputs.updates)),
+      step_(input_index(made.graph, made.inputs.step)),
+      continues_(input_index(made.graph, made.inputs.continues)),
+      backward_begin_(phase_begin(executable_, Phase::kBackward)),
+      update_begin_(phase_begin(executable_, Phase::kUpdate)) {
+  for (const ObjectivePort& port : made.objective_inputs) {
+    objective_inputs_.push_back({port.name, *input_index(made.graph, port.value)});
+  }
   for (size_t i = 0; i < num_model_states_; ++i) {
     const ValueId id = model.find_value(states()[i].name);
     TY_CHECK(id.valid(), "'{}' is not in the network", states()[i].name);
@@ -88,11 +90,17 @@ TrainingStep::TrainingStep(const Graph& model, const TrainingGraph& made,
   }
 }
 
+std::vector<std::string> TrainingStep::objective_inputs() const {
+  std::vector<std::string> names;
+  for (const NamedInput& input : objective_inputs_) names.push_back(input.name);
+  return names;
+}
+
 Tensor& TrainingStep::input(std::string_view name) {
-  const size_t index = find_input(executable_, name);
-  TY_REQUIRE(index != SIZE_MAX, "the step has no input '{}'; it has {}", name,
-             known_names(inputs()));
-  return context_.input(index);
+  for (const NamedInput& input : objective_inputs_) {
+    if (input.name == name) return context_.input(input.index);
+  }
+  throw_error("the objective has no input '{}'; it has {}", name, known_names(objective_inputs_));
 }
 
 size_t TrainingStep::metric_index(std::string_view name) const {
@@ -121,10 +129,9 @@ const Tensor& TrainingStep::gradient(size_t parameter) const {
   return context_.output(1 + metrics_.size() + parameter);
 }
 
-// Does nothing for an input that the graph does not have.
-void TrainingStep::set_scalar(size_t input, double value) {
-  if (input == SIZE_MAX) return;
-  Tensor& tensor = context_.input(input);
+void TrainingStep::set_scalar(std::optional<size_t> input, double value) {
+  if (!input) return;
+  Tensor& tensor = context_.input(*input);
   if (tensor.dtype() == DType::kI64) {
     tensor.values<int64_t>()[0] = static_cast<int64_t>(value);
   } else {

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "runtime/executable.h"
+#include "engine/executable.h"
 #include "train/training_graph.h"
 
 namespace trainyard::train {
@@ -40,13 +41,13 @@ class TrainingStep {
   // Starts from the network's own weights: its data, or drawn from the seed by their rules.
   TrainingStep(const Graph& model, const StepOptions& options);
 
-  // To be filled before run(); they keep their contents. The network's inputs come first, in its
-  // order; names are those of the network and of the objective. Throws Error for a name that is
-  // neither.
+  // To be filled before run(); they keep their contents. Those of the network are meant by their
+  // order, those of the objective by the names that it gives them. Throws Error for a name that the
+  // objective does not know.
   Tensor& input(size_t index) { return context_.input(index); }
   Tensor& input(std::string_view name);
   const std::vector<runtime::Port>& inputs() const { return executable_.inputs(); }
-  const std::vector<std::string>& objective_inputs() const { return objective_inputs_; }
+  std::vector<std::string> objective_inputs() const;
 
   // One batch through forward and backward, and an update after every `accumulate` of them.
   // `profile` may be null. Throws Failure if the loss is not finite, naming the first bad tensor.
@@ -88,7 +89,8 @@ class TrainingStep {
  private:
   TrainingStep(const Graph& model, const TrainingGraph& made, const StepOptions& options);
   size_t metric_index(std::string_view name) const;
-  void set_scalar(size_t input, double value);
+  // Does nothing for an input that the graph does not have.
+  void set_scalar(std::optional<size_t> input, double value);
   void require_finite_loss();
   double run_phase(size_t begin, size_t end, runtime::Profile* profile);
 
@@ -97,15 +99,18 @@ class TrainingStep {
   int64_t workers_;
   bool update_;
   std::vector<std::vector<std::string>> buckets_;
-  std::vector<std::string> objective_inputs_;
+  struct NamedInput {
+    std::string name;
+    size_t index;
+  };
+  std::vector<NamedInput> objective_inputs_;
   std::vector<TrainingGraph::MetricPort> metrics_;
   runtime::Executable executable_;
   runtime::ExecutionContext context_;
   size_t num_parameters_;
   size_t num_model_states_;
-  // Inputs; SIZE_MAX where there is none: the first two without update, `step` without dropout,
-  // `continues` unless gradients are added up.
-  size_t rate_, update_count_, step_, continues_;
+  // Those of StepInputs.
+  std::optional<size_t> rate_, update_count_, step_, continues_;
   size_t backward_begin_ = 0;  // steps of the executable
   size_t update_begin_ = 0;
   int64_t steps_ = 0;

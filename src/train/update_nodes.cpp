@@ -1,7 +1,6 @@
 #include "train/update_nodes.h"
 
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include <fmt/core.h>
@@ -85,8 +84,8 @@ class UpdateMaker {
         gradients_(std::move(gradients)) {}
 
   UpdateNodes run() {
-    rate_ = builder_.input(kRateInput, {DType::kF32, {}});
-    updates_ = builder_.input(kUpdatesInput, {DType::kI64, {}});
+    made_.rate = builder_.input("learning_rate", {DType::kF32, {}});
+    made_.updates = builder_.input("updates", {DType::kI64, {}});
     builder_.set_prefix(kUpdatePrefix);
     if (options_.clip_norm > 0) {
       std::vector<ValueId> clipped =
@@ -115,16 +114,17 @@ class UpdateMaker {
 
  private:
   ValueId share_of_rate(double share) {
-    if (share == 1) return rate_;
+    if (share == 1) return made_.rate;
     const std::string name = fmt::format("rate_share.{}", share);
-    return builder_.add("Mul", {rate_, builder_.constant_scalar(name, static_cast<float>(share))});
+    return builder_.add("Mul",
+                        {made_.rate, builder_.constant_scalar(name, static_cast<float>(share))});
   }
 
   // Inputs and outputs of an optimizer's node: rate, count, then all parameters, all gradients, and
   // each kind of state of all parameters; results are the parameters, then the states, likewise.
   void add_update(const std::vector<size_t>& which, ValueId rate, double decay) {
     const OptimizerNode node = optimizer_node(options_, decay);
-    std::vector<ValueId> inputs = {rate, updates_};
+    std::vector<ValueId> inputs = {rate, made_.updates};
     for (const size_t i : which) inputs.push_back(parameters_[i]);
     for (const size_t i : which) inputs.push_back(gradients_[i]);
     const size_t first_state = made_.optimizer.size();
@@ -133,7 +133,7 @@ class UpdateMaker {
         const ValueId state = add_state(builder_, prefix, parameters_[i]);
         inputs.push_back(state);
         made_.optimizer.push_back({state, kNoValue});
-        made_.owners.push_back(i);
+        made_.owners.push_back({i, prefix});
       }
     }
     const size_t outputs = which.size() * (1 + node.states.size());
@@ -151,7 +151,6 @@ class UpdateMaker {
   const OptimizerOptions& options_;
   std::span<const ValueId> parameters_;
   std::vector<ValueId> gradients_;
-  ValueId rate_, updates_;
   UpdateNodes made_;
 };
 
@@ -175,7 +174,7 @@ UpdateNodes add_update_nodes(ops::Builder& builder, const OptimizerOptions& opti
 }
 
 TrainingGraph make_update_graph(std::span<const runs::NamedType> parameters,
-                                const OptimizerOptions& options, std::vector<size_t>* owners) {
+                                const OptimizerOptions& options, std::vector<StateOwner>* owners) {
   TrainingGraph result;
   ops::Builder builder(result.graph);
   std::vector<ValueId> values;
@@ -185,12 +184,14 @@ TrainingGraph make_update_graph(std::span<const runs::NamedType> parameters,
     gradients.push_back(builder.input("gradient." + p.name, p.type));
   }
   UpdateNodes made = add_update_nodes(builder, options, values, std::move(gradients));
+  result.inputs.rate = made.rate;
+  result.inputs.updates = made.updates;
   result.num_parameters = static_cast<int64_t>(parameters.size());
   result.states = std::move(made.parameters);
   result.states.insert(result.states.end(), made.optimizer.begin(), made.optimizer.end());
   if (owners != nullptr) {
-    owners->resize(parameters.size());
-    std::iota(owners->begin(), owners->end(), size_t{0});
+    owners->clear();
+    for (size_t i = 0; i < parameters.size(); ++i) owners->push_back({.parameter = i});
     owners->insert(owners->end(), made.owners.begin(), made.owners.end());
   }
   return result;

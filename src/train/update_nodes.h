@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,22 +15,33 @@ namespace trainyard::train {
 // Adds an initializer of zeros, `prefix` and the value's name, of the value's type.
 ValueId add_state(ops::Builder& builder, std::string_view prefix, ValueId of);
 
+// What a state is: that of a parameter, as an index, and the beginning of its name; empty for the
+// parameter itself.
+struct StateOwner {
+  size_t parameter = 0;
+  std::string prefix = {};
+};
+
 struct UpdateNodes {
   std::vector<StateUpdate> parameters;  // in the order given
   std::vector<StateUpdate> optimizer;
-  std::vector<size_t> owners;  // of each of `optimizer`, as an index into the parameters
+  std::vector<StateOwner> owners;  // of each of `optimizer`
+  ValueId rate, updates;           // the inputs of StepInputs
 };
 
-// Adds the inputs kRateInput and kUpdatesInput, and the nodes. Throws Error for an unknown
+// Of the names of nodes, for readers.
+inline constexpr const char* kUpdatePrefix = "update.";
+
+// Adds the inputs for rate and number of the update, and the nodes. Throws Error for an unknown
 // optimizer.
 UpdateNodes add_update_nodes(ops::Builder& builder, const OptimizerOptions& options,
                              std::span<const ValueId> parameters, std::vector<ValueId> gradients);
 
-// The update alone: inputs are the gradients of `parameters`, then learning_rate and updates; the
-// states are the parameters, then what the optimizer keeps. `owners`, unless null, becomes the
-// parameter of each state, as an index.
+// The update alone: inputs are the gradients of `parameters`, then rate and updates; the
+// states are the parameters, then what the optimizer keeps. `owners`, unless null, becomes that of
+// each state.
 TrainingGraph make_update_graph(std::span<const runs::NamedType> parameters,
                                 const OptimizerOptions& options,
-                                std::vector<size_t>* owners = nullptr);
+                                std::vector<StateOwner>* owners = nullptr);
 
 }  // namespace trainyard::train

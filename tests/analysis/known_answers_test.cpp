@@ -4,7 +4,7 @@
 #include "analysis/layers.h"
 #include "analysis/memory.h"
 #include "analysis/receptive_field.h"
-#include "models/model.h"
+#include "models/zoo/model.h"
 
 namespace trainyard::analysis {
 namespace {

@@ -139,13 +139,13 @@ TEST(Parameters, StatisticsAreNotTrainable) {
 TEST(Parameters, ElementwiseOperatorsHaveVectorsForParameters) {
   Graph graph;
   ops::Builder b(graph);
-  ValueId x = b.input("x", {DType::kF32, {1, 3, 4, 4}});
+  ValueId x = conv(b, b.input("x", {DType::kF32, {1, 3, 4, 4}}), 3, 1, 1, 0, "conv");
   x = b.add("Mul", {x, b.constant_scalar("two", 2)});
   x = b.add("Mul", {x, b.parameter("table", {4, 4}, init_constant(1))});
   x = b.add("Add", {x, b.parameter("bias", {3, 1, 1}, init_constant(1))}, {}, "add");
   graph.set_outputs({x});
   const LayerTable table = analyze_layers(graph);
-  EXPECT_EQ(table.totals.params.trainable(), 3);
+  EXPECT_EQ(table.totals.params.trainable(), layer(table, "conv").figures.params.trainable() + 3);
   EXPECT_EQ(layer(table, "add").figures.params.biases, 3);
 }
 

@@ -82,6 +82,18 @@ TEST_F(FileTest, ReleasedPagesAreReadAgainAndOtherMemoryIsLeftAlone) {
   EXPECT_EQ(own[kBytes / 2], 'y');
 }
 
+// Readers may be anywhere, and SIGBUS says nothing.
+TEST_F(FileTest, AMappedFileThatBecomesShorterIsNamed) {
+  constexpr size_t kBytes = 1 << 16;
+  write_file(folder_ / "weights", std::string(kBytes, 'x'));
+  const auto read_the_end = [&] {
+    const MappedFile mapped(folder_ / "weights");
+    fs::resize_file(folder_ / "weights", 10);
+    return static_cast<int>(mapped.bytes()[kBytes - 1]);
+  };
+  EXPECT_EXIT(std::exit(read_the_end()), ::testing::ExitedWithCode(1), "weights: became shorter");
+}
+
 TEST_F(FileTest, SaysWhatIsWrong) {
   EXPECT_THROW(read_file(folder_ / "missing"), Error);
   EXPECT_THROW(read_file(folder_), Error);

@@ -263,10 +263,10 @@ TEST(JsonReader, MakesTrees) {
 }
 
 TEST(JsonReader, RefusesWhatIsNoJson) {
-  for (const char* text :
-       {"",        "{",         "[1,]",        "[1 2]", "{\"a\" 1}", "{a:1}", "nul",
-        "NaN",     "Infinity",  "-",           "1.",    "01",        "1e",    "\"a",
-        "\"\\x\"", "\"\\u12\"", "\"\\ud800\"", "[1] 2", "\"\x01\"",  "+1",    ".5"}) {
+  for (const char* text : {"",         "{",   "[1,]",     "[1 2]",     "{\"a\" 1}",   "{a:1}",
+                           "nul",      "NaN", "Infinity", "-",         "1.",          "01",
+                           "1e",       "\"a", "\"\\x\"",  "\"\\u12\"", "\"\\ud800\"", "[1] 2",
+                           "\"\x01\"", "+1",  ".5",       "\"\xff\"",  "\"\xc3\""}) {
     EXPECT_NE(error_of(text), "") << text;
   }
 }

@@ -51,6 +51,31 @@ TEST(Json, DeepAndAmbiguousTextsAreErrors) {
   EXPECT_NO_THROW(Json::parse(std::string(200, '[') + std::string(200, ']'), "t"));
 }
 
+TEST(Json, ErrorsGiveLineAndColumn) {
+  const auto error_of = [](std::string_view text) -> std::string {
+    try {
+      Json::parse(text, "config.json");
+      return "none";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(error_of("{\n  \"a\": 1,\n  \"b\" 2\n}"),
+            "config.json: not valid JSON: expected ':', found '2' at line 3, column 7");
+  EXPECT_EQ(error_of("[1] 2"),
+            "config.json: not valid JSON: something follows the JSON at line 1, column 5");
+}
+
+// Of a text the four ways to be no UTF-8: a lone continuation, a cut sequence, a surrogate, an
+// overlong form.
+TEST(Json, TextsAreUtf8) {
+  for (const char* text :
+       {"\"\x80\"", "\"\xc3\"", "\"\xed\xa0\x80\"", "\"\xc0\xaf\"", "\"\xe2\\n\""}) {
+    EXPECT_THROW(Json::parse(text, "t"), Error) << text;
+  }
+  EXPECT_EQ(Json::parse("\xef\xbb\xbf\"\xc3\xa9\"", "a byte order mark").as_string(), "\xc3\xa9");
+}
+
 TEST(Json, WholeNumbersBeyondSixtyFourBitsStayPositive) {
   EXPECT_EQ(Json::parse("18446744073709551615", "t").as_number(), 18446744073709551615.0);
   EXPECT_EQ(Json::parse("9223372036854775807", "t").as_int(), INT64_MAX);

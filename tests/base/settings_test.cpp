@@ -60,11 +60,9 @@ TEST(Settings, GivenOnesBecomeArguments) {
   options.lr = 0.1 + 0.2;
   using Words = std::vector<std::string>;
   EXPECT_EQ(options.settings().arguments({"lr", "model", "flip", "other"}),
-            (Words{"--model", "a b", "--lr", "0.30000000000000004", "--flip"}));
+            (Words{"--model", "a b", "--lr", "0.30000000000000004", "--flip", "on"}));
   options.flip = false;
-  EXPECT_EQ(options.settings().arguments({"flip"}), Words{});
-  EXPECT_EQ(options.settings().arguments({"flip"}, Settings::Switches::kOnOrOff),
-            (Words{"--flip", "off"}));
+  EXPECT_EQ(options.settings().arguments({"flip"}), (Words{"--flip", "off"}));
   EXPECT_EQ(flag_of_setting("weight_decay"), "weight-decay");
   EXPECT_EQ(setting_of_flag("weight-decay"), "weight_decay");
 }
@@ -81,6 +79,70 @@ TEST(Settings, SaysWhatIsWrongAndWhere) {
   has("lr: fast\n", "expected a number");
   has("flip: 1\n", "expected true or false");
   has("- lr\n", "mine.yaml:1: expected a mapping");
+}
+
+struct Described {
+  int64_t batch = 8;
+  std::optional<double> drop = {};
+  std::vector<int64_t> sizes = {1, 2};
+  std::vector<std::string> layers = {};
+  double rate = 0;
+  std::string form = "qdq";
+
+  Settings settings() {
+    Settings list;
+    list.group("Batching");
+    list.add("batch", &batch, "rows", between(1, 64));
+    list.add("sizes", &sizes, "sizes of batches", between(1, 64));
+    list.group("Others");
+    list.add("drop", &drop, "points", above(0, 100));
+    list.add("layers", &layers, "names");
+    list.add("rate", &rate, "per second", Range{.least = 0.5, .or_else = 0, .note = "0: any"});
+    list.choice("form", &form, {"qdq", "qlinear"}, "of nodes");
+    return list;
+  }
+};
+
+TEST(Settings, RangesAreCheckedByTheDescription) {
+  Described options;
+  options.settings().check();
+  const auto message = [&](Settings::Names names = Settings::Names::kSettings) {
+    return message_of([&] { options.settings().check(names); });
+  };
+  options.batch = 65;
+  EXPECT_EQ(message(), "batch is 65, expected 1 to 64");
+  EXPECT_EQ(message(Settings::Names::kFlags), "--batch is 65, expected 1 to 64");
+  options.batch = 64;
+  options.sizes = {1, 0};
+  EXPECT_EQ(message(), "sizes is 0, expected 1 to 64");
+  options.sizes = {};
+  options.drop = 0;
+  EXPECT_EQ(message(), "drop is 0, expected more than 0, at most 100");
+  options.drop = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(message(), "drop is nan, expected more than 0, at most 100");
+  options.drop.reset();
+  options.rate = 0.25;
+  EXPECT_EQ(message(), "rate is 0.25, expected 0, or 0.5 or more (0: any)");
+}
+
+TEST(Settings, ListsAndAbsentValuesGoThroughFilesAndArguments) {
+  Described from;
+  from.drop = 0.1 + 0.2;
+  from.sizes = {4, 8};
+  from.layers = {"conv1", "a b"};
+  Described to;
+  to.settings().read_yaml(from.settings().to_yaml(), "config.yaml");
+  EXPECT_EQ(to.drop, from.drop);
+  EXPECT_EQ(to.sizes, from.sizes);
+  EXPECT_EQ(to.layers, from.layers);
+  EXPECT_EQ(to.settings().hash(), from.settings().hash());
+  EXPECT_EQ(from.settings().arguments({"sizes", "layers", "form"}),
+            (std::vector<std::string>{"--sizes", "4,8", "--layers", "conv1", "--layers", "a b",
+                                      "--form", "qdq"}));
+  from.drop.reset();
+  to.settings().read_yaml(from.settings().to_yaml(), "config.yaml");
+  EXPECT_EQ(to.drop, std::nullopt);
+  EXPECT_EQ(from.settings().arguments({"drop"}), std::vector<std::string>());
 }
 
 }  // namespace

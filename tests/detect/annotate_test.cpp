@@ -1,4 +1,4 @@
-#include "detect/annotate.h"
+#include "models/detection/annotate.h"
 
 #include <gtest/gtest.h>
 

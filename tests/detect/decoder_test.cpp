@@ -1,12 +1,12 @@
 // What a detector finds in several pictures at once is what it finds in each.
-#include "detect/decoder.h"
+#include "models/detection/decoder.h"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "models/model.h"
-#include "runtime/compiler.h"
+#include "engine/compiler.h"
+#include "models/zoo/model.h"
 
 namespace trainyard::detect {
 namespace {

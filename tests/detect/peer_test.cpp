@@ -8,12 +8,12 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "detect/decoder.h"
 #include "detect/matching.h"
 #include "detect/multibox.h"
 #include "detect/scoring.h"
-#include "runtime/compiler.h"
-#include "runtime/executable.h"
+#include "engine/compiler.h"
+#include "engine/executable.h"
+#include "models/detection/decoder.h"
 #include "train/training_step.h"
 
 namespace trainyard::detect {

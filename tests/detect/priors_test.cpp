@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "detect/decoder.h"
 #include "detect/fit_priors.h"
-#include "models/model.h"
+#include "models/detection/decoder.h"
+#include "models/zoo/model.h"
 
 namespace trainyard::detect {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "onnx_io/import.h"
+#include "models/onnx/import.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {

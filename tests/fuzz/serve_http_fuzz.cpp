@@ -29,6 +29,7 @@ class FuzzWire final : public Wire {
   void write(std::string_view, std::string_view, std::shared_ptr<WireUser> user) override {
     pending.push_back([user = std::move(user)] { user->on_written(true); });
   }
+  bool has_input() override { return false; }
   void finish_writing() override {}
   void stop() override {}
   void close() override {}

@@ -25,6 +25,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Body body(std::string(reinterpret_cast<const char*>(data), size));
   attempt([&] { read_score_protobuf(body); });
   attempt([&] { read_score_json(body); });
-  attempt([&] { read_config(parse_text_proto(*body, "fuzz"), {}, "fuzz"); });
+  attempt([&] { read_config(parse_text_config(*body, "fuzz").tree, {}, "fuzz"); });
   return 0;
 }

@@ -4,8 +4,12 @@ import json
 import os
 import pathlib
 import struct
+import sys
 import zipfile
 import zlib
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import onnx_model as onnx
 
 
 def png(width, height, color=2, depth=8, data=b""):
@@ -140,6 +144,57 @@ def binary_files(root):
         (root / name).write_bytes(content)
 
 
+def operator_files(root):
+    """Models whose attributes or shapes do not fit, or ask for more than anybody waits for."""
+    huge = 1 << 62
+
+    def tensor(name, *dims):
+        return name, onnx.FLOAT, dims
+
+    def one(name, op, shapes, rank, opset=17, initializers=(), **attributes):
+        inputs = [tensor(f"x{i}", *dims) if dims is not None else None for i, dims in enumerate(shapes)] + [(known[0],) for known in initializers]
+        body = onnx.graph([onnx.node(op, [given[0] if given else "" for given in inputs], ["y"], **attributes)],
+                          [given for given in inputs[:len(shapes)] if given], [tensor("y", *("abcdef"[:rank]))],
+                          [onnx.ints(*known) for known in initializers])
+        (root / f"op_{name}.onnx").write_bytes(onnx.model(body, opset))
+
+    one("depth", "DepthToSpace", [(1, 4, 2, 2)], 4, blocksize=huge)
+    one("space", "SpaceToDepth", [(1, 4, 2, 2)], 4, blocksize=huge)
+    one("split", "Split", [(5,)], 1, opset=18, axis=[0], num_outputs=1)
+    one("lppool", "LpPool", [(1, 1, 8)], 3, kernel_shape=[1 << 31], pads=[1 << 30, 1 << 30])
+    one("unpool", "MaxUnpool", [(1, 1, 2)], 3, initializers=[("i", [0, 1], [1, 1, 2])], kernel_shape=[huge], strides=[huge])
+    one("attention", "Attention", [(64, 1, 1, 4), (64, 1, 1, 4), (1, 1, 1, 4)], 4, opset=23)
+    one("scatter", "TensorScatter", [(2, 1, 4, 3), (1, 1, 1, 3)], 4, opset=24)
+    one("reduce", "ReduceSum", [(1000, 3)], 0, initializers=[("axes", [1, 1])], keepdims=0)
+    one("gather", "GatherND", [(8, 3)], 1, initializers=[("i", [0, 0], [2, 1])], batch_dims=1)
+    one("resize", "Resize", [(1, 1, 0, 2), None, None], 4, initializers=[("sizes", [1, 1, 3, 3])])
+    one("roi", "RoiAlign", [(1, 1, 4, 4), (1, 4)], 4, initializers=[("i", [0])], sampling_ratio=65535)
+    one("transposed", "ConvTranspose", [(1, 1, 2), (1, 1, 2)], 3, output_shape=[-huge], strides=[2])
+    one("col2im", "Col2Im", [(1, 4, 4)], 4, opset=18, initializers=[("image", [huge, huge]), ("block", [2, 2])])
+
+    def rounds(depth):
+        """The body of a loop: another loop of a hundred thousand rounds, down to depth 0."""
+        at, inner = str(depth), str(depth - 1)
+        work = onnx.node("Identity", ["v0"], ["o0"])
+        if depth > 0:
+            work = onnx.node("Loop", ["n", "", "v" + at], ["o" + at], body=rounds(depth - 1), name="loop" + inner)
+        return onnx.graph([work, onnx.node("Identity", ["c" + at], ["d" + at])],
+                          [("i" + at, onnx.INT64, ()), ("c" + at, onnx.BOOL, ()), tensor("v" + at)],
+                          [("d" + at, onnx.BOOL, ()), tensor("o" + at)])
+
+    body = onnx.graph([onnx.node("Loop", ["n", "", "x"], ["y"], body=rounds(2))], [tensor("x")], [tensor("y")],
+                      [onnx.ints("n", [100000], [])])
+    (root / "op_loops.onnx").write_bytes(onnx.model(body))
+
+    def double(level):
+        called = "Neg" if level == 0 else f"F{level - 1}"
+        domain = "" if level == 0 else "local"
+        return onnx.function(f"F{level}", ["x"], ["y"], [onnx.node(called, ["x"], ["t"], domain), onnx.node(called, ["t"], ["y"], domain)])
+
+    body = onnx.graph([onnx.node("F17", ["x"], ["y"], "local")], [tensor("x", 1)], [tensor("y", 1)])
+    (root / "op_functions.onnx").write_bytes(onnx.model(body, functions=[double(level) for level in range(18)]))
+
+
 def data_folders(root):
     def folder(name, **files):
         (root / name).mkdir()
@@ -271,6 +326,7 @@ def make(root):
     job_files(root)
     text_files(root)
     binary_files(root)
+    operator_files(root)
     data_folders(root)
     os.mkfifo(root / "pipe")
     for ending in ("onnx", "npy", "yaml", "safetensors", "png", "csv"):

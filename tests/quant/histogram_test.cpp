@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "kernels/parallel/parallel.h"
+#include "engine/kernels/parallel/parallel.h"
 #include "quant/choose_range.h"
 
 namespace trainyard::quant {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "network/network.h"
+#include "models/network.h"
 #include "quant/layer_time.h"
 #include "support/error_message.h"
 

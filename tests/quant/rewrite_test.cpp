@@ -6,13 +6,13 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "models/model.h"
-#include "network/network.h"
+#include "engine/bench.h"
+#include "engine/compiler.h"
+#include "models/network.h"
+#include "models/zoo/model.h"
 #include "ops/builder.h"
 #include "quant/calibrate.h"
 #include "quant/repair.h"
-#include "runtime/bench.h"
-#include "runtime/compiler.h"
 #include "support/error_message.h"
 
 namespace trainyard::quant {

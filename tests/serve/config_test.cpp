@@ -32,7 +32,7 @@ parameters { key: "x" value { string_value: "y" } }
 
 TEST(ModelConfig, ReadsTritonsFields) {
   const ModelConfig config =
-      read_config(parse_text_proto(kText, "config.pbtxt"), {}, "config.pbtxt");
+      read_config(parse_text_config(kText, "config.pbtxt").tree, {}, "config.pbtxt");
   EXPECT_EQ(config.name, "simple");
   EXPECT_EQ(config.max_batch, 8);
   ASSERT_EQ(config.inputs.size(), 2U);
@@ -51,27 +51,59 @@ TEST(ModelConfig, ReadsTritonsFields) {
 
 TEST(ModelConfig, SaysWhichFieldIsWrong) {
   const auto problem = [](const std::string& text) {
-    return error_of([&] { read_config(parse_text_proto(text, "c"), {}, "c"); });
+    return error_of([&] { read_config(parse_text_config(text, "c").tree, {}, "c"); });
   };
-  EXPECT_EQ(problem("max_batch_size: \"many\""),
-            "c: field 'max_batch_size': the text: expected a value, found 'm' (JSON has no NaN, "
-            "Infinity or comments) at byte 0");
-  EXPECT_EQ(problem("dynamic_batching { max_queue_delay_microseconds: -1 }"),
-            "c: field 'dynamic_batching.max_queue_delay_microseconds' is -1, expected 0 or more");
-  EXPECT_NE(problem("input { name: \"a\" data_type: TYPE_FP33 }").find("FP33"), std::string::npos);
-  EXPECT_EQ(problem("name: \"a\"\nname"), "c:2: the text ends too early");
-  EXPECT_NE(problem("name: \"a").find("a quote that does not end"), std::string::npos);
-  EXPECT_NE(problem("a { b [").find("too early"), std::string::npos);
+  EXPECT_NE(problem("max_batch_size: \"many\"").find("c:1:17: Expected integer"),
+            std::string::npos);
+  EXPECT_NE(
+      problem("name: \"a\"\ndynamic_batching { max_queue_delay_microseconds: -1 }").find("c:2:"),
+      std::string::npos);
+  EXPECT_NE(problem("input { name: \"a\" data_type: TYPE_FP33 }").find("TYPE_FP33"),
+            std::string::npos);
+  EXPECT_EQ(problem("input { name: \"a\" data_type: TYPE_FP32 dims: -2 }"),
+            "c: field 'input.dims' is -2, expected -1 or more");
+  EXPECT_NE(problem("name: \"a\"\nname").find("c:2:"), std::string::npos);
+  EXPECT_NE(problem("name: \"a").find("c:1:"), std::string::npos);
+  EXPECT_NE(problem("input { name [").find("c:1:"), std::string::npos);
+  EXPECT_NE(
+      problem("input { name: \"a\" data_type: TYPE_FP32 dims: [ 2 ] reshape { shape: [ 3 ] } }")
+          .find("dims [2] and reshape [3]"),
+      std::string::npos);
   std::string deep;
   for (int i = 0; i < 10'000; ++i) deep += "a {";
-  EXPECT_NE(problem(deep).find("nested too deep"), std::string::npos);
+  EXPECT_NE(problem(deep).find("too deep"), std::string::npos);
+}
+
+TEST(ModelConfig, KeepsEveryFieldForClients) {
+  const std::string text = R"(
+    input { name: "data" data_type: TYPE_FP32 format: FORMAT_NCHW dims: [ 3, 8, 8 ]
+            reshape { shape: [ 1, 3, 8, 8 ] } }
+    output { name: "y" data_type: TYPE_STRING dims: 4 label_filename: "labels.txt" }
+    sequence_batching { max_sequence_idle_microseconds: 5000000 }
+    parameters { key: "x" value { string_value: "y" } }
+    no_such_field: 1
+  )";
+  const TextConfig read = parse_text_config(text, "c");
+  ASSERT_EQ(read.unknown.size(), 1U);
+  EXPECT_NE(read.unknown[0].find("no_such_field"), std::string::npos);
+  const ModelConfig config = read_config(read.tree, {}, "c");
+  EXPECT_EQ(config.inputs[0].dims, (std::vector<int64_t>{1, 3, 8, 8}));
+  EXPECT_EQ(config.inputs[0].client_dims(), (std::vector<int64_t>{3, 8, 8}));
+  EXPECT_EQ(config.outputs[0].dtype, DType::kText);
+  const Json shown = config_json(config);
+  EXPECT_EQ(shown.at("input").items()[0].dump(-1),
+            R"({"name":"data","data_type":"TYPE_FP32","format":"FORMAT_NCHW","dims":[3,8,8],)"
+            R"("reshape":{"shape":[1,3,8,8]}})");
+  EXPECT_EQ(shown.at("output").items()[0].at("label_filename").as_string(), "labels.txt");
+  EXPECT_EQ(shown.at("sequence_batching").at("max_sequence_idle_microseconds").as_int(), 5000000);
+  EXPECT_EQ(shown.at("parameters").at("x").at("string_value").as_string(), "y");
 }
 
 TEST(ModelConfig, KeepsLabelsInTheFolder) {
   for (const std::string file : {"/etc/passwd", "../other/labels.txt", "a/../../b"}) {
     const std::string text =
         "output { name: \"y\" data_type: TYPE_FP32 label_filename: \"" + file + "\" }";
-    EXPECT_EQ(error_of([&] { read_config(parse_text_proto(text, "c"), {}, "c"); }),
+    EXPECT_EQ(error_of([&] { read_config(parse_text_config(text, "c").tree, {}, "c"); }),
               "c: label_filename is '" + file + "', expected a file in the model's folder");
   }
 }
@@ -81,7 +113,7 @@ TEST(ModelConfig, ReplacesListsOfTheDefaults) {
   defaults.versions.listed = {3};
   defaults.warm_ups.push_back({.name = "old"});
   const auto read = [&](const std::string& text) {
-    return read_config(parse_text_proto(text, "c"), defaults, "c");
+    return read_config(parse_text_config(text, "c").tree, defaults, "c");
   };
   EXPECT_TRUE(read("version_policy { latest { num_versions: 2 } }").versions.listed.empty());
   EXPECT_EQ(read("version_policy { specific { versions: 7 } }").versions.listed,

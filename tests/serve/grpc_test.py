@@ -118,7 +118,7 @@ def test_inference(pb, stub, server):
     request.parameters["note"].string_param = "x"
     request.outputs.add(name=answer.outputs[0].name).parameters["classification"].int64_param = 2
     best = stub.ModelInfer(request)
-    check(best.outputs[0].datatype == "BYTES" and list(best.outputs[0].shape) == [1, 2] and best.parameters["note"].string_param == "x" and
+    check(best.outputs[0].datatype == "BYTES" and list(best.outputs[0].shape) == [2] and best.parameters["note"].string_param == "x" and
           int(best.raw_output_contents[0][4:].split(b":")[1][:1]) == wanted.index(max(wanted)), "classification, and parameters echoed")
     requests = [infer_request(pb, values, True), infer_request(pb, values, True, "no"), infer_request(pb, values, False)]
     answers = list(stub.ModelStreamInfer(iter(requests)))
@@ -145,7 +145,7 @@ def test_refusals(pb, stub):
              ("another field of contents", kinds, codes.INVALID_ARGUMENT, "int_contents, expected fp32_contents"),
              ("contents and raw", both, codes.INVALID_ARGUMENT, "send one of them"),
              ("another datatype", half, codes.INVALID_ARGUMENT, "1568"),
-             ("a shape that overflows", shape, codes.INVALID_ARGUMENT, "too many"),
+             ("a shape that overflows", shape, codes.INVALID_ARGUMENT, "exceed maximum size"),
              ("shared memory", shared, codes.UNIMPLEMENTED, "shared memory"),
              ("no inputs", pb.ModelInferRequest(model_name="net"), codes.INVALID_ARGUMENT, "missing")]
     for name, request, code, text in cases:
@@ -203,6 +203,31 @@ def test_repository(pb, rpc, repository):
     check(server.end() == 0, "SIGTERM ends it with 0")
 
 
+def test_strangers(pb):
+    """Messages without the token are not read; names that are not UTF-8 are refused by name."""
+    server = Server("lenet5", token="secret")
+
+    def memory():
+        status = Path(f"/proc/{server.process.pid}/status").read_text(encoding="utf-8")
+        return int(re.search(r"VmHWM:\s*(\d+) kB", status).group(1)) / 1024
+
+    before = memory()
+    large = pb.ModelInferRequest(model_name="lenet5", raw_input_contents=[bytes(56 << 20)])
+    options = [("grpc.max_send_message_length", 64 << 20)]
+    codes = []
+    with grpc.insecure_channel(server.address, options=options) as channel:
+        ask = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer", request_serializer=lambda given: given)
+        content = large.SerializeToString()
+        calls = [ask.future(content, timeout=60) for _ in range(12)]
+        codes = {call.code() for call in calls}
+        check(codes == {grpc.StatusCode.UNAUTHENTICATED} and memory() - before < 64,
+              f"12 messages of 56 MiB without the token: {codes}, {memory() - before:.0f} MiB more")
+        secret = (("authorization", "Bearer secret"),)
+        got = code_of(lambda: ask(b"\x0a\x06lenet5\x1a\x02\xff\xfe", metadata=secret))
+        check(got[0] == grpc.StatusCode.INVALID_ARGUMENT and "UTF-8" in got[1], f"an id that is not UTF-8: {got}")
+    check(server.end() == 0, "the server ends with 0")
+
+
 def test_token(pb, rpc):
     server = Server("lenet5", token="secret")
     with grpc.insecure_channel(server.address) as channel:
@@ -231,4 +256,5 @@ PB, RPC = make_stubs(first.url)
 first.end()
 test_repository(PB, RPC, REPOSITORY)
 test_token(PB, RPC)
+test_strangers(PB)
 print("all is well")

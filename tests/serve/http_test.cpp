@@ -155,15 +155,18 @@ TEST_F(HttpTest, AnswersWrongRequestsWithTheRightStatus) {
                  R"({"inputs":[{"name":"INDEX","datatype":"INT64","shape":[1],"data":[99]}]})")
                 .status,
             400);
-  EXPECT_NE(raw("POST /v2/models/sum/infer HTTP/1.1\r\nConnection: close\r\n\r\n").find(" 411 "),
+  EXPECT_NE(raw("POST /v2/models/sum/infer HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n")
+                .find(" 411 "),
             std::string::npos);
   EXPECT_NE(raw("nonsense\r\n\r\n").find(" 400 "), std::string::npos);
-  EXPECT_NE(raw("GET ?x HTTP/1.1\r\nConnection: close\r\n\r\n").find(" 404 "), std::string::npos);
+  EXPECT_NE(raw("GET ?x HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n").find(" 404 "),
+            std::string::npos);
   EXPECT_NE(raw("GET /v2 HTTP/1.1\r\nA: " + std::string(20'000, 'a') + "\r\n\r\n").find(" 431 "),
             std::string::npos);
-  EXPECT_NE(raw("POST /v2/models/sum/infer HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n")
-                .find(" 413 "),
-            std::string::npos);
+  EXPECT_NE(
+      raw("POST /v2/models/sum/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n")
+          .find(" 413 "),
+      std::string::npos);
 }
 
 TEST_F(HttpTest, TakesChunksPipelinesAndExpectations) {
@@ -171,20 +174,22 @@ TEST_F(HttpTest, TakesChunksPipelinesAndExpectations) {
   const std::string half = json.substr(0, 10);
   const std::string rest = json.substr(10);
   const std::string chunked = fmt::format(
-      "POST /v2/models/sum/infer HTTP/1.1\r\nTransfer-Encoding: chunked\r\nConnection: "
+      "POST /v2/models/sum/infer HTTP/1.1\r\nHost: [::1]\r\nTransfer-Encoding: "
+      "chunked\r\nConnection: "
       "close\r\n\r\n"
       "{:x}\r\n{}\r\n{:x}\r\n{}\r\n0\r\n\r\n",
       half.size(), half, rest.size(), rest);
   EXPECT_NE(raw(chunked).find("\"data\":[0,2,4"), std::string::npos);
-  const std::string pipelined =
-      raw("GET /v2 HTTP/1.1\r\n\r\nGET /v2/health/live HTTP/1.1\r\n\r\n"
-          "GET /nowhere HTTP/1.1\r\nConnection: close\r\n\r\n");
+  const std::string pipelined = raw(
+      "GET /v2 HTTP/1.1\r\nHost: [::1]\r\n\r\nGET /v2/health/live HTTP/1.1\r\nHost: [::1]\r\n\r\n"
+      "GET /nowhere HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n");
   EXPECT_LT(pipelined.find("extensions"), pipelined.find("\"live\""));
   EXPECT_LT(pipelined.find("\"live\""), pipelined.find(" 404 "));
-  const std::string expecting = raw(fmt::format(
-      "POST /v2/models/sum/infer HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: {}\r\n"
-      "Connection: close\r\n\r\n{}",
-      json.size(), json));
+  const std::string expecting =
+      raw(fmt::format("POST /v2/models/sum/infer HTTP/1.1\r\nHost: [::1]\r\nExpect: "
+                      "100-continue\r\nContent-Length: {}\r\n"
+                      "Connection: close\r\n\r\n{}",
+                      json.size(), json));
   EXPECT_TRUE(expecting.starts_with("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK"));
 }
 
@@ -194,6 +199,12 @@ TEST_F(HttpTest, CompressesBothWays) {
   const Fetched packed = get("/metrics", "Accept-Encoding: gzip, deflate\r\n");
   EXPECT_NE(packed.head.find("Content-Encoding: gzip"), std::string::npos);
   EXPECT_NE(data::decompress(packed.body, 1 << 20, "").find("nv_inference_count"),
+            std::string::npos);
+  for (const char* none : {"gzip;q=0", "gzip;q=0.0", "gzip;q=0.000, deflate; q=0.0"}) {
+    const Fetched plain = get("/metrics", fmt::format("Accept-Encoding: {}\r\n", none));
+    EXPECT_EQ(plain.head.find("Content-Encoding"), std::string::npos) << none;
+  }
+  EXPECT_NE(get("/metrics", "Accept-Encoding: gzip;q=0.5\r\n").head.find("Content-Encoding: gzip"),
             std::string::npos);
 }
 

@@ -97,7 +97,10 @@ TEST(JobQueue, LeavesToWorkersWhatTakesLong) {
   push(queue, job_of(1));
   push(queue, job_of(1));
   JobPointer picture = job_of(1);
-  picture->request.inputs.emplace_back();
+  picture->request.inputs.emplace_back().texts = {"not decoded yet"};
+  picture->data = {nullptr};
+  picture->texts.emplace_back();
+  picture->sources = {0};
   push(queue, std::move(picture));
   push(queue, job_of(9));
   EXPECT_EQ(queue.take_at_once(JobQueue::Take::kQuick).batch.size(), 2U);

@@ -70,7 +70,8 @@ TEST(V2Read, NamesWhatIsWrong) {
        "more than the 1 elements"},
       {with_input(R"("name":"x","datatype":"FP32","shape":[2,2],"data":[[1,2,3],[4]])"),
        "3 items at depth 2"},
-      {with_input(R"("name":"x","datatype":"FP32","shape":[2],"data":[[1],[2]])"), "nested deeper"},
+      {with_input(R"("name":"x","datatype":"FP32","shape":[2],"data":[[1,2]])"),
+       "2 items at depth 2"},
       {with_input(R"("name":"x","datatype":"INT8","shape":[1],"data":[300])"), "does not fit"},
       {with_input(R"("name":"x","datatype":"INT8","shape":[1],"data":[300])"), "input 'x'"},
       {with_input(R"("name":"x","datatype":"INT32","shape":[1],"data":[1.5])"), "input 'x'"},
@@ -78,7 +79,7 @@ TEST(V2Read, NamesWhatIsWrong) {
       {with_input(R"("name":"x","datatype":"FP32","shape":[1],"data":[NaN])"), "no NaN"},
       {with_input(R"("name":"x","datatype":"FP32","shape":[1],"data":["1"])"), "expected a"},
       {with_input(R"("name":"x","datatype":"FP32","shape":[9999999999,9999999999],"data":[1])"),
-       "too many elements"},
+       "exceed maximum size"},
       {with_input(R"("name":"x","datatype":"FP32","shape":[1000000000],"data":[1])"),
        "more elements than its data"},
       // Otherwise one number would pass for 784.

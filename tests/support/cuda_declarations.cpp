@@ -4,7 +4,7 @@
 #include <nvrtc.h>
 #include <type_traits>
 
-#include "device/cuda_library.h"
+#include "engine/device/cuda_library.h"
 
 namespace trainyard::device::cuda {
 namespace {

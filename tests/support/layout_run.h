@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/api/kernel.h"
+#include "engine/kernels/api/kernel.h"
 
 namespace trainyard::testing {
 

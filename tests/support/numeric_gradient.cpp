@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "autodiff/differentiate.h"
 #include "base/random.h"
-#include "runtime/compiler.h"
+#include "engine/compiler.h"
+#include "ops/autodiff/differentiate.h"
 
 namespace trainyard::testing {
 namespace {

@@ -1,14 +1,16 @@
 #include "support/op_case.h"
 
 #include <cmath>
+#include <set>
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "base/random.h"
+#include "engine/kernels/kernel_table.h"
 #include "ir/printer.h"
-#include "kernels/kernel_table.h"
 #include "ops/builder.h"
+#include "ops/gradient.h"
 #include "ops/op_def.h"
 #include "support/layout_run.h"
 
@@ -20,6 +22,8 @@ constexpr double kKernelTolerance = 1e-4;
 // Half-precision results are compared to a few units in their last place.
 constexpr double kF16Tolerance = 2e-3;
 constexpr double kBF16Tolerance = 2e-2;
+
+}  // namespace
 
 Tensor make_tensor(const OpInput& input, size_t position) {
   Tensor wide(DType::kF64, input.type.shape);
@@ -38,11 +42,9 @@ Tensor make_tensor(const OpInput& input, size_t position) {
   return cast(wide, input.type.dtype);
 }
 
-struct Prepared {
-  Graph graph;
-  NodeId node;
-  std::vector<Tensor> inputs;  // an empty tensor for an absent one
-};
+namespace {
+
+using Prepared = PreparedCase;
 
 // With `hide`, values that the case says are known come at run time instead.
 Prepared prepare(const OpCase& c, bool hide) {
@@ -68,7 +70,13 @@ Prepared prepare(const OpCase& c, bool hide) {
   return p;
 }
 
-std::vector<Tensor> run_kernel(const Prepared& p, const kernels::KernelDef& def) {
+}  // namespace
+
+std::vector<Tensor> run_kernel(const PreparedCase& p, const kernels::KernelDef& def,
+                               Tensor (*allocate)(TensorType)) {
+  const auto made = [&](TensorType type) {
+    return allocate == nullptr ? Tensor(std::move(type)) : allocate(std::move(type));
+  };
   const NodeView node(p.graph, p.node);
   const std::unique_ptr<kernels::Kernel> kernel = def.create(node);
   std::vector<TensorView> x;
@@ -77,15 +85,21 @@ std::vector<Tensor> run_kernel(const Prepared& p, const kernels::KernelDef& def)
   std::vector<Tensor> outputs;
   std::vector<TensorView> y;
   for (size_t i = 0; i < node.num_outputs(); ++i) {
+    if (!node.has_output(i)) {
+      outputs.emplace_back();
+      continue;
+    }
     const Shape& shape = shapes.empty() ? node.output_shape(i) : shapes[i];
-    outputs.emplace_back(node.output_type(i).dtype, shape);
+    outputs.push_back(made({node.output_type(i).dtype, shape}));
   }
   for (const Tensor& tensor : outputs) y.push_back(tensor.view());
-  const Tensor scratch(DType::kU8, Shape{kernel->scratch_bytes()});
+  const Tensor scratch = made({DType::kU8, Shape{kernel->scratch_bytes()}});
   kernel->run(
       {x, y, {scratch.view().as<std::byte>(), static_cast<size_t>(kernel->scratch_bytes())}});
   return outputs;
 }
+
+namespace {
 
 const kernels::KernelDef& reference_of(const std::string& op) {
   const auto list = kernels::kernels_of(op);
@@ -171,6 +185,93 @@ void expect_sane_cost(const Prepared& p) {
   }
 }
 
+// What the operator says of where its elements come from.
+void expect_movement(const Prepared& p, const Tensor& y) {
+  const ops::Movement movement = ops::movement_of({p.graph, p.node});
+  if (movement == ops::Movement::kComputed || p.inputs.empty()) return;
+  if (movement == ops::Movement::kView) {
+    return expect_values(y, to_doubles(p.inputs[0]), /*tolerance=*/0, "a view of input 0");
+  }
+  std::set<double> from;
+  if (movement == ops::Movement::kPadded) from.insert(0);
+  const size_t sources = movement == ops::Movement::kJoined ? p.inputs.size() : 1;
+  for (size_t i = 0; i < sources; ++i) {
+    for (const double value : to_doubles(p.inputs[i])) from.insert(value);
+  }
+  for (const double value : to_doubles(y)) {
+    EXPECT_TRUE(std::isnan(value) || from.contains(value)) << value << " is not moved";
+  }
+}
+
+// May the gradient read it, as the operator says? Of functions of one tensor the rule may read the
+// input where the operator promises that the output would do, and the other way round: both are of
+// one size.
+bool is_saved(const NodeView& node, ValueId id) {
+  const bool first = node.has_input(0) && id == node.input(0);
+  switch (ops::op_of(node).saves) {
+    case ops::Saves::kInputsAndOutputs:
+      return true;
+    case ops::Saves::kNothing:
+      return false;
+    case ops::Saves::kInput:
+    case ops::Saves::kOutput:
+      return first || id == node.output(0);
+    case ops::Saves::kOtherFactor:
+      return first || id == node.input(1);
+    case ops::Saves::kInputAndStatistics:
+      return first;
+  }
+  return false;
+}
+
+// All that the values `of` are computed from.
+std::set<ValueId> sources_of(const Graph& graph, std::vector<ValueId> of) {
+  std::set<ValueId> found;
+  while (!of.empty()) {
+    const ValueId id = of.back();
+    of.pop_back();
+    if (!id.valid() || !found.insert(id).second) continue;
+    const NodeId producer = graph.value(id).producer;
+    if (!producer.valid()) continue;
+    for (const ValueId input : graph.node(producer).inputs) of.push_back(input);
+  }
+  return found;
+}
+
+// The rule reads no more of the forward pass than the operator says. Parameters and bounds are kept
+// anyway.
+void expect_saved(const Prepared& p) {
+  Graph graph = p.graph;
+  const ops::OpDef& op = ops::op_of({graph, p.node});
+  const TensorType type = NodeView(graph, p.node).output_type(0);
+  if (op.gradient == nullptr || !is_float(type.dtype) || !type.shape.is_static()) return;
+  const std::vector<ValueId> inputs = graph.node(p.node).inputs;
+  std::vector<ValueId> dy(graph.node(p.node).outputs.size(), kNoValue);
+  dy[0] = graph.add_input("dy", type);
+  std::vector<bool> wanted;
+  for (const ValueId id : inputs) {
+    wanted.push_back(id.valid() && is_float(graph.value(id).type.dtype));
+  }
+  ops::Builder builder(graph);
+  ops::GradContext grad(builder, p.node, dy, wanted);
+  std::vector<ValueId> dx;
+  try {
+    dx = op.gradient(grad);
+  } catch (const Error&) {
+    return;  // of this node there is no gradient
+  }
+  const std::set<ValueId> read = sources_of(graph, dx);
+  const NodeView node(graph, p.node);
+  const bool reads_output = read.contains(node.output(0));
+  EXPECT_TRUE(!reads_output || is_saved(node, node.output(0))) << "the gradient reads the output";
+  for (size_t i = 0; i < inputs.size() && !reads_output; ++i) {
+    const bool parameter = ops::param_role(op, i) != ops::ParamRole::kNone;
+    if (!read.contains(inputs[i]) || parameter || node.input_shape(i).rank() == 0) continue;
+    EXPECT_TRUE(is_saved(node, inputs[i]) || !is_float(node.input_type(i).dtype))
+        << "the gradient reads input " << i;
+  }
+}
+
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const OpCase& c) {
@@ -240,6 +341,8 @@ void check_case(const OpCase& c) {
       expect_values(outputs[i], c.outputs[i].values, c.tolerance, "reference");
   }
   expect_sane_cost(p);
+  expect_movement(p, outputs[0]);
+  expect_saved(p);
 
   const Prepared hidden = prepare(c, /*hide=*/true);
   const std::vector<Tensor> late = run_kernel(hidden, reference_of(c.op));

@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/kernels/api/kernel.h"
 #include "ir/attribute.h"
+#include "ir/graph.h"
 #include "tensor/tensor.h"
 
 namespace trainyard::testing {
@@ -54,8 +56,22 @@ Attribute text(std::string_view value);
 //   shapes are found out in the run;
 // - every other kernel that takes the node agrees with the reference, row-major and in blocks of
 //   channels, whose padding stays zero;
+// - elements come from where the operator says, and its gradient reads only what it says is saved;
 // - the cost counts no byte or operation below zero, and at least the output of what computes.
 void check_case(const OpCase& c);
+
+// A case as a graph of one node, with the tensors of its inputs: empty ones for those absent.
+struct PreparedCase {
+  Graph graph;
+  NodeId node;
+  std::vector<Tensor> inputs;
+};
+
+// The tensor of an input; values that are not given are drawn by its position.
+Tensor make_tensor(const OpInput& input, size_t position);
+// Runs a kernel for row-major data; outputs and scratch are what `allocate` gives.
+std::vector<Tensor> run_kernel(const PreparedCase& p, const kernels::KernelDef& def,
+                               Tensor (*allocate)(TensorType) = nullptr);
 
 // Does a kernel other than the reference take the node?
 bool is_fast(const OpCase& c);

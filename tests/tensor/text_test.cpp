@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "tensor/text_scope.h"
 
 namespace trainyard {
 namespace {
@@ -82,6 +83,27 @@ TEST(Texts, BecomeWholeNumbersExactly) {
   const std::vector<std::string> large = {"18446744073709551615"};
   const Tensor unsigned_number = cast(text_tensor(Shape{1}, large), DType::kU64);
   EXPECT_EQ(unsigned_number.values<uint64_t>()[0], ~uint64_t{0});
+}
+
+TEST(Texts, ForgetsThoseOfAScope) {
+  const uint64_t kept = text_number("known before");
+  uint64_t passing = 0;
+  {
+    const TextScope scope;
+    EXPECT_EQ(text_number("known before"), kept);
+    passing = text_number("of a request");
+    EXPECT_EQ(text_number("of a request"), passing);
+    EXPECT_EQ(text_of(passing), "of a request");
+    // What others add meanwhile lasts, and does not change the scope's own numbers.
+    std::thread([&] { EXPECT_NE(text_number("of a request"), passing); }).join();
+    EXPECT_EQ(text_number("of a request"), passing);
+  }
+  EXPECT_THROW(text_of(passing), Error);
+  EXPECT_EQ(text_of(kept), "known before");
+  const uint64_t lasting = text_number("of a request");
+  EXPECT_NE(lasting, passing);
+  const TextScope again;
+  EXPECT_NE(text_number("new"), passing);
 }
 
 }  // namespace

@@ -9,10 +9,10 @@
 #include "data/sampler.h"
 #include "dist/single.h"
 #include "dist/threads.h"
-#include "models/model.h"
+#include "engine/bench.h"
+#include "models/zoo/model.h"
 #include "runs/metrics.h"
 #include "runs/safetensors.h"
-#include "runtime/bench.h"
 #include "support/temporary_folder.h"
 #include "train/replicas.h"
 #include "train/trainer.h"
@@ -128,6 +128,18 @@ TEST(DataParallel, AnyNumberOfWorkersGivesWhatOneGives) {
     EXPECT_NEAR(a.test.score("loss"), b.test.score("loss"), 1e-4) << name;
     EXPECT_EQ(a.test.confusion, b.test.confusion) << name;
   }
+}
+
+// Each bucket waits for the sum of all runs, however many there are.
+TEST(DataParallel, SeveralBucketsOfAddedUpGradientsGiveWhatOneWorkerGives) {
+  const TemporaryFolder folder("parallel");
+  TrainConfig config = parallel_config();
+  config.accumulate = 2;
+  const Finished one = run_in(folder, "one", config);
+  config.workers = 2;
+  config.bucket_mb = 0.01;
+  const Finished two = run_in(folder, "two", config);
+  EXPECT_LT(largest_difference(one.weights, two.weights), kReorderedSums);
 }
 
 TEST(DataParallel, CopiesGiveTheSameInOnePassInSeveralAndOnSeveralWorkers) {

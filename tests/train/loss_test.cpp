@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "runtime/compiler.h"
+#include "engine/compiler.h"
 #include "support/numeric_gradient.h"
 
 namespace trainyard::train {

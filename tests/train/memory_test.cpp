@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "models/model.h"
-#include "runtime/bench.h"
+#include "engine/bench.h"
+#include "models/zoo/model.h"
 #include "train/training_step.h"
 
 namespace trainyard::train {

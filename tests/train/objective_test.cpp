@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "models/model.h"
-#include "runtime/bench.h"
-#include "runtime/compiler.h"
+#include "engine/bench.h"
+#include "engine/compiler.h"
+#include "models/zoo/model.h"
 #include "train/predictor.h"
 #include "train/training_step.h"
 
@@ -53,7 +53,7 @@ void fill_targets(TrainingStep& step) {
 TEST(Objective, EveryOneOfTheListTrains) {
   for (const ObjectiveDef* def : objective_list()) {
     TrainingStep step(two_headed_network(), options_with(def->make({})));
-    runtime::fill_random(step.input("x"), 7);
+    runtime::fill_random(step.input(0), 7);
     fill_targets(step);
     step.run(0.05);
     const double first = step.loss();
@@ -68,7 +68,7 @@ TEST(Objective, HardTargetsAreSoftOnes) {
   for (const char* name : {"cross-entropy", "soft-cross-entropy"}) {
     const ObjectiveOptions smooth{.label_smoothing = 0.1};
     TrainingStep step(two_headed_network(), options_with(make_objective(name, smooth)));
-    runtime::fill_random(step.input("x"), 7);
+    runtime::fill_random(step.input(0), 7);
     fill_targets(step);
     for (int i = 0; i < 5; ++i) step.run(0.05);
     losses.push_back(step.loss());
@@ -90,7 +90,7 @@ ObjectiveNodes chosen_output(ops::Builder& b, std::span<const ValueId> outputs) 
   const ValueId loss =
       b.add("ReduceMean", {b.add("Mul", {error, error})}, {{"keepdims", int64_t{0}}});
   const ValueId mean = b.add("ReduceMean", {value}, {{"keepdims", int64_t{0}}});
-  return {{chosen, wanted},
+  return {{{"chosen", chosen}, {"wanted", wanted}},
           loss,
           {{.name = "error", .value = error, .kind = MetricKind::kEach},
            {.name = "mean_value", .value = mean}}};
@@ -99,7 +99,7 @@ ObjectiveNodes chosen_output(ops::Builder& b, std::span<const ValueId> outputs) 
 TEST(Objective, OfOnesOwn) {
   TrainingStep step(two_headed_network(), options_with(chosen_output));
   EXPECT_EQ(step.objective_inputs(), (std::vector<std::string>{"chosen", "wanted"}));
-  runtime::fill_random(step.input("x"), 7);
+  runtime::fill_random(step.input(0), 7);
   for (size_t row = 0; row < kRows; ++row) {
     step.input("chosen").values<float>()[row * kColumns + row % kColumns] = 1;
     step.input("wanted").values<float>()[row] = static_cast<float>(row);

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "dist/single.h"
 #include "dist/threads.h"
-#include "models/model.h"
+#include "models/zoo/model.h"
 #include "runs/checkpoint.h"
 #include "runs/metrics.h"
 #include "support/temporary_folder.h"

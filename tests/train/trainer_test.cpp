@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "dist/single.h"
-#include "models/model.h"
+#include "models/zoo/model.h"
 #include "runs/metrics.h"
 #include "support/temporary_folder.h"
 

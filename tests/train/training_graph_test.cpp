@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "models/model.h"
+#include "engine/compiler.h"
+#include "engine/executable.h"
+#include "models/zoo/model.h"
 #include "ops/builder.h"
-#include "runtime/compiler.h"
-#include "runtime/executable.h"
 
 namespace trainyard::train {
 namespace {

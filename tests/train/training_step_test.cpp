@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "models/model.h"
+#include "engine/bench.h"
+#include "models/zoo/model.h"
 #include "ops/builder.h"
-#include "runtime/bench.h"
 
 namespace trainyard::train {
 namespace {

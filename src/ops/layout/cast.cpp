@@ -58,7 +58,8 @@ extern const OpDef kCast = {.name = "Cast",
                             .infer = infer_cast,
                             .cost = cost_cast,
                             .routine = routine_cast,
-                            .gradient = gradient_cast};
+                            .gradient = gradient_cast,
+                            .saves = Saves::kNothing};
 extern const OpDef kCastLike = {.name = "CastLike",
                                 .kind = OpKind::kElementwise,
                                 .inputs = {2, 2},

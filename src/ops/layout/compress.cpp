@@ -65,6 +65,7 @@ extern const OpDef kCompress = {.name = "Compress",
                                 .inputs = {2, 2},
                                 .attributes = kCompressAttributes,
                                 .infer = infer_compress,
-                                .routine = routine_compress};
+                                .routine = routine_compress,
+                                .movement = always_moved};
 
 }  // namespace trainyard::ops

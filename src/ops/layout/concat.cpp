@@ -58,6 +58,15 @@ std::vector<ValueId> gradient_concat(GradContext& grad) {
   return dx;
 }
 
+Movement movement_concat(const NodeView& /*node*/) {
+  return Movement::kJoined;
+}
+
+Reaches reach_concat(const NodeView& node, size_t dims) {
+  if (is_spatial(node, node.attr_int("axis", 0), node.output_shape(0), dims)) return std::nullopt;
+  return same_position(node, dims);
+}
+
 }  // namespace
 
 extern const OpDef kConcat = {.name = "Concat",
@@ -66,6 +75,11 @@ extern const OpDef kConcat = {.name = "Concat",
                               .attributes = kConcatAttributes,
                               .infer = infer_concat,
                               .routine = routine_concat,
-                              .gradient = gradient_concat};
+                              .reach = reach_concat,
+                              .gradient = gradient_concat,
+                              .saves = Saves::kNothing,
+                              .movement = movement_concat,
+                              .int8 = Int8Form::kMove,
+                              .passes = MemoryPasses{2, 2, 2}};
 
 }  // namespace trainyard::ops

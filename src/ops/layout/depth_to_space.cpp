@@ -1,5 +1,6 @@
 // DepthToSpace spreads channels over blocks of pixels; SpaceToDepth gathers them again.
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
 
@@ -13,7 +14,8 @@ constexpr AttrSpec kSpaceAttributes[] = {{"blocksize", AttrKind::kInt, true}};
 int64_t block_of(const NodeView& node) {
   const int64_t block = node.attr_int("blocksize", 0);
   const Shape& x = node.input_shape(0);
-  TY_REQUIRE(block > 0, "blocksize is {}", block);
+  constexpr int64_t kLargest = int64_t{1} << 31U;  // whose square is a number
+  TY_REQUIRE(0 < block && block < kLargest, "blocksize is {}, expected 1 or more", block);
   TY_REQUIRE(x.rank() == 4, "shape {} is not N, C, H, W", x.to_string());
   return block;
 }
@@ -27,8 +29,8 @@ std::vector<TensorType> infer_depth_to_space(const NodeView& node) {
   TY_REQUIRE(y.shape[1] % (block * block) == 0, "{} channels do not make blocks of {}x{}",
              y.shape[1], block, block);
   y.shape[1] /= block * block;
-  y.shape[2] *= block;
-  y.shape[3] *= block;
+  y.shape[2] = dim_product(y.shape[2], block);
+  y.shape[3] = dim_product(y.shape[3], block);
   return {y};
 }
 
@@ -38,7 +40,7 @@ std::vector<TensorType> infer_space_to_depth(const NodeView& node) {
   if (!y.shape.is_static()) return {{y.dtype, Shape(std::vector<int64_t>(4, Shape::kUnknown))}};
   TY_REQUIRE(y.shape[2] % block == 0 && y.shape[3] % block == 0,
              "pixels of shape {} do not make blocks of {}x{}", y.shape.to_string(), block, block);
-  y.shape[1] *= block * block;
+  y.shape[1] = dim_product(y.shape[1], block * block);
   y.shape[2] /= block;
   y.shape[3] /= block;
   return {y};
@@ -105,12 +107,16 @@ extern const OpDef kDepthToSpace = {.name = "DepthToSpace",
                                     .attributes = kDepthAttributes,
                                     .infer = infer_depth_to_space,
                                     .routine = routine_depth_to_space,
-                                    .gradient = gradient_depth_to_space};
+                                    .gradient = gradient_depth_to_space,
+                                    .movement = always_moved,
+                                    .int8 = Int8Form::kMove};
 extern const OpDef kSpaceToDepth = {.name = "SpaceToDepth",
                                     .kind = OpKind::kDataMovement,
                                     .attributes = kSpaceAttributes,
                                     .infer = infer_space_to_depth,
                                     .routine = routine_space_to_depth,
-                                    .gradient = gradient_space_to_depth};
+                                    .gradient = gradient_space_to_depth,
+                                    .movement = always_moved,
+                                    .int8 = Int8Form::kMove};
 
 }  // namespace trainyard::ops

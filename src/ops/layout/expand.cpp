@@ -31,6 +31,8 @@ extern const OpDef kExpand = {.name = "Expand",
                               .inputs = {2, 2},
                               .infer = infer_expand,
                               .routine = routine_expand,
-                              .gradient = gradient_expand};
+                              .gradient = gradient_expand,
+                              .saves = Saves::kNothing,
+                              .movement = always_moved};
 
 }  // namespace trainyard::ops

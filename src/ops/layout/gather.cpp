@@ -85,6 +85,7 @@ extern const OpDef kGather = {.name = "Gather",
                               .infer = infer_gather,
                               .cost = cost_gather,
                               .routine = routine_gather,
-                              .gradient = gradient_gather};
+                              .gradient = gradient_gather,
+                              .movement = always_moved};
 
 }  // namespace trainyard::ops

@@ -123,7 +123,8 @@ extern const OpDef kGatherElements = {.name = "GatherElements",
                                       .infer = infer_gather_elements,
                                       .cost = cost_gather_elements,
                                       .routine = routine_gather_elements,
-                                      .gradient = gradient_gather_elements};
+                                      .gradient = gradient_gather_elements,
+                                      .movement = always_moved};
 // Inputs: data, indices, updates.
 extern const OpDef kScatterElements = {.name = "ScatterElements",
                                        .kind = OpKind::kDataMovement,

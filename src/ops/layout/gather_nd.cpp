@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/gradient.h"
 #include "ops/layout/indexing.h"
 #include "ops/op_def.h"
@@ -21,6 +22,11 @@ int64_t tuple_length(const NodeView& node, int64_t batch_dims) {
                  batch_dims < data.rank(),
              "{} batch dimensions of data {} and indices {}", batch_dims, data.to_string(),
              indices.to_string());
+  for (int64_t d = 0; d < batch_dims; ++d) {
+    TY_REQUIRE(same_dim(data[d], indices[d]),
+               "batch dimension {} of data {} and indices {} differs", d, data.to_string(),
+               indices.to_string());
+  }
   const int64_t length = indices.dim(-1);
   TY_REQUIRE(1 <= length && length <= data.rank() - batch_dims,
              "tuples of {} indices for data of shape {}", length, data.to_string());
@@ -128,7 +134,8 @@ extern const OpDef kGatherND = {.name = "GatherND",
                                 .infer = infer_gather_nd,
                                 .cost = cost_gather_nd,
                                 .routine = routine_gather_nd,
-                                .gradient = gradient_gather_nd};
+                                .gradient = gradient_gather_nd,
+                                .movement = always_moved};
 // Inputs: data, indices, updates.
 extern const OpDef kScatterND = {.name = "ScatterND",
                                  .kind = OpKind::kDataMovement,

@@ -3,6 +3,7 @@
 #include "ops/layout/pad.h"
 
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
 
@@ -33,6 +34,8 @@ std::vector<TensorType> infer_pad(const NodeView& node) {
   const std::string mode = node.attr_text("mode", "constant");
   TY_REQUIRE(mode == "constant" || mode == "reflect" || mode == "edge" || mode == "wrap",
              "mode '{}' is not one of constant, reflect, edge, wrap", mode);
+  require_alike(node, {2});
+  require_one_number(node, 2, "the constant");
   auto pads = node.input_ints(1);
   const auto axes = node.input_ints(3);
   if (node.has_input(3) && !axes) pads.reset();
@@ -73,6 +76,30 @@ std::vector<ValueId> gradient_pad(GradContext& grad) {
   return {grad.add("Pad", {grad.dy(), grad.ints(negated)}), kNoValue, kNoValue};
 }
 
+Movement movement_pad(const NodeView& node) {
+  if (node.attr_text("mode", "constant") != "constant") return Movement::kMoved;
+  if (!node.has_input(2)) return Movement::kPadded;
+  const Tensor* fill = node.input_constant(2);
+  const bool zeros = fill != nullptr && element_as_double(*fill, 0) == 0;
+  return zeros ? Movement::kPadded : Movement::kComputed;
+}
+
+Reaches reach_pad(const NodeView& node, size_t dims) {
+  const int64_t rank = node.input_shape(0).rank();
+  auto pads = node.input_ints(1);
+  const auto axes = node.input_ints(3);
+  if (!pads || (node.has_input(3) && !axes) || rank < static_cast<int64_t>(dims)) {
+    return std::nullopt;
+  }
+  if (axes) pads = pads_of_all_axes(*pads, *axes, rank);
+  std::vector<Reach> reaches;
+  for (size_t axis = static_cast<size_t>(rank) - dims; axis < static_cast<size_t>(rank); ++axis) {
+    const auto shift = static_cast<double>(-(*pads)[axis]);
+    reaches.push_back({shift, shift, 1});
+  }
+  return reaches;
+}
+
 }  // namespace
 
 // Inputs: data, pads (all begins, then all ends), constant_value, axes that the pads are for.
@@ -81,6 +108,10 @@ extern const OpDef kPad = {.name = "Pad",
                            .inputs = {2, 4},
                            .attributes = kPadAttributes,
                            .infer = infer_pad,
-                           .gradient = gradient_pad};
+                           .reach = reach_pad,
+                           .gradient = gradient_pad,
+                           .saves = Saves::kNothing,
+                           .movement = movement_pad,
+                           .int8 = Int8Form::kMove};
 
 }  // namespace trainyard::ops

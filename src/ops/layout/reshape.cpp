@@ -11,7 +11,9 @@ constexpr AttrSpec kFlattenAttributes[] = {{"axis", AttrKind::kInt}};
 
 std::vector<TensorType> infer_reshape(const NodeView& node) {
   const TensorType& x = node.input_type(0);
-  const auto target = node.input_ints(1);
+  auto target = node.input_ints(1);
+  // What is empty is known: a scalar has no dimension that could be open.
+  if (node.input_shape(1).num_elements() == 0) target.emplace();
   if (!target.has_value()) {
     TY_REQUIRE(node.input_shape(1).is_static(), "the rank of the new shape is not known");
     return {{x.dtype, unknown_shape(node.input_shape(1).num_elements())}};
@@ -84,19 +86,27 @@ extern const OpDef kReshape = {.name = "Reshape",
                                .infer = infer_reshape,
                                .cost = cost_reshape,
                                .routine = routine_reshape,
-                               .gradient = gradient_reshape};
+                               .gradient = gradient_reshape,
+                               .saves = Saves::kNothing,
+                               .movement = always_view,
+                               .int8 = Int8Form::kMove};
 extern const OpDef kFlatten = {.name = "Flatten",
                                .kind = OpKind::kDataMovement,
                                .attributes = kFlattenAttributes,
                                .infer = infer_flatten,
                                .cost = cost_reshape,
                                .routine = routine_reshape,
-                               .gradient = gradient_reshape};
+                               .gradient = gradient_reshape,
+                               .saves = Saves::kNothing,
+                               .movement = always_view,
+                               .int8 = Int8Form::kMove};
 extern const OpDef kIdentity = {.name = "Identity",
                                 .kind = OpKind::kDataMovement,
                                 .infer = infer_identity,
                                 .cost = cost_reshape,
                                 .routine = routine_reshape,
-                                .gradient = gradient_reshape};
+                                .gradient = gradient_reshape,
+                                .saves = Saves::kNothing,
+                                .movement = always_view};
 
 }  // namespace trainyard::ops

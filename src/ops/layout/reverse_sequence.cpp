@@ -60,6 +60,7 @@ extern const OpDef kReverseSequence = {.name = "ReverseSequence",
                                        .attributes = kReverseSequenceAttributes,
                                        .infer = infer_reverse_sequence,
                                        .routine = routine_reverse_sequence,
-                                       .gradient = gradient_reverse_sequence};
+                                       .gradient = gradient_reverse_sequence,
+                                       .movement = always_moved};
 
 }  // namespace trainyard::ops

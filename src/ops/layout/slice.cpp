@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
 
@@ -65,8 +66,19 @@ namespace {
 
 std::vector<TensorType> infer_slice(const NodeView& node) {
   const TensorType& x = node.input_type(0);
+  const int64_t most = node.input_shape(1).num_elements();
+  TY_REQUIRE(most <= x.shape.rank(), "{} ranges for input of shape {}", most, x.shape.to_string());
+  for (size_t i = 1; i < node.num_inputs(); ++i) {
+    if (!node.has_input(i)) continue;
+    TY_REQUIRE(
+        same_dim(node.input_shape(i).num_elements(), most) && is_integer(node.input_type(i).dtype),
+        "input {} is {}, expected {} integers as there are starts", i,
+        node.input_type(i).to_string(), most);
+  }
   const auto ranges = x.shape.is_static() ? slice_ranges(node, x.shape) : std::nullopt;
   if (ranges) return {{x.dtype, Shape(ranges->counts)}};
+  // A scalar has no dimension that could be unknown, and none to cut.
+  TY_REQUIRE(x.shape.rank() > 0, "a scalar cannot be sliced");
   return {{x.dtype, unknown_shape(x.shape.rank())}};
 }
 
@@ -100,6 +112,19 @@ std::vector<ValueId> gradient_slice(GradContext& grad) {
   return dx;
 }
 
+// Backward slices turn the order of positions around.
+Reaches reach_slice(const NodeView& node, size_t dims) {
+  const auto ranges = slice_ranges(node, node.input_shape(0));
+  if (!ranges || ranges->starts.size() < dims) return std::nullopt;
+  std::vector<Reach> reaches;
+  for (size_t axis = ranges->starts.size() - dims; axis < ranges->starts.size(); ++axis) {
+    if (ranges->steps[axis] < 0) return std::nullopt;
+    const auto start = static_cast<double>(ranges->starts[axis]);
+    reaches.push_back({start, start, static_cast<double>(ranges->steps[axis])});
+  }
+  return reaches;
+}
+
 }  // namespace
 
 // Inputs: data, starts, ends, axes, steps.
@@ -109,6 +134,10 @@ extern const OpDef kSlice = {.name = "Slice",
                              .infer = infer_slice,
                              .cost = cost_slice,
                              .routine = routine_slice,
-                             .gradient = gradient_slice};
+                             .reach = reach_slice,
+                             .gradient = gradient_slice,
+                             .saves = Saves::kNothing,
+                             .movement = always_moved,
+                             .int8 = Int8Form::kMove};
 
 }  // namespace trainyard::ops

@@ -11,6 +11,7 @@ constexpr AttrSpec kSliceGradAttributes[] = {{"input_shape", AttrKind::kInts, tr
 
 std::vector<TensorType> infer_slice_grad(const NodeView& node) {
   const Shape x(node.attr_ints("input_shape", {}));
+  for (const int64_t d : x.dims()) TY_REQUIRE(d >= 0, "input_shape has a dimension of {}", d);
   const auto ranges = slice_ranges(node, x);
   TY_REQUIRE(ranges.has_value(), "the ranges are not known before the run");
   TY_REQUIRE(Shape(ranges->counts) == node.input_shape(0), "dy has shape {}, expected {}",

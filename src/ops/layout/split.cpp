@@ -1,7 +1,6 @@
 // Split: the input cut into pieces along `axis`, of the sizes that input 1 gives or all equal.
-#include <numeric>
-
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
 
@@ -22,7 +21,11 @@ std::vector<int64_t> piece_sizes(const NodeView& node) {
     if (!sizes) return std::vector<int64_t>(node.num_outputs(), Shape::kUnknown);
     TY_REQUIRE(static_cast<int64_t>(sizes->size()) == count, "{} sizes for {} outputs",
                sizes->size(), count);
-    const int64_t total = std::accumulate(sizes->begin(), sizes->end(), int64_t{0});
+    int64_t total = 0;
+    for (const int64_t piece : *sizes) {
+      TY_REQUIRE(piece >= 0, "a piece has size {}", piece);
+      total = dim_sum(total, piece);
+    }
     TY_REQUIRE(size == Shape::kUnknown || total == size,
                "pieces of {} in all are cut from a dimension of {}", total, size);
     return *sizes;
@@ -36,7 +39,6 @@ std::vector<int64_t> piece_sizes(const NodeView& node) {
 std::vector<TensorType> infer_split(const NodeView& node) {
   std::vector<TensorType> pieces;
   for (const int64_t size : piece_sizes(node)) {
-    TY_REQUIRE(size >= Shape::kUnknown, "a piece has size {}", size);
     pieces.push_back(node.input_type(0));
     pieces.back().shape[axis_of_split(node)] = size;
   }
@@ -80,6 +82,8 @@ extern const OpDef kSplit = {.name = "Split",
                              .attributes = kSplitAttributes,
                              .infer = infer_split,
                              .routine = routine_split,
-                             .gradient = gradient_split};
+                             .gradient = gradient_split,
+                             .saves = Saves::kNothing,
+                             .movement = always_moved};
 
 }  // namespace trainyard::ops

@@ -1,5 +1,6 @@
 // Squeeze drops dimensions of size 1, Unsqueeze inserts them; the elements stay where they are.
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
 
@@ -34,6 +35,9 @@ std::vector<TensorType> infer_squeeze(const NodeView& node) {
   if (node.has_input(1) && !axes) {
     TY_REQUIRE(number_of_axes(node) <= rank, "{} axes of rank {} are dropped", number_of_axes(node),
                rank);
+    // A scalar has no dimension that could be open.
+    TY_REQUIRE(number_of_axes(node) < rank || same_dim(x.shape.num_elements(), 1),
+               "a tensor of shape {} becomes a scalar", x.shape.to_string());
     return {of_unknown_dims(x.dtype, rank - number_of_axes(node))};
   }
   const std::vector<bool> named =
@@ -86,13 +90,19 @@ extern const OpDef kSqueeze = {.name = "Squeeze",
                                .infer = infer_squeeze,
                                .cost = cost_squeeze,
                                .routine = routine_squeeze,
-                               .gradient = gradient_squeeze};
+                               .gradient = gradient_squeeze,
+                               .saves = Saves::kNothing,
+                               .movement = always_view,
+                               .int8 = Int8Form::kMove};
 extern const OpDef kUnsqueeze = {.name = "Unsqueeze",
                                  .kind = OpKind::kDataMovement,
                                  .inputs = {2, 2},
                                  .infer = infer_unsqueeze,
                                  .cost = cost_squeeze,
                                  .routine = routine_squeeze,
-                                 .gradient = gradient_squeeze};
+                                 .gradient = gradient_squeeze,
+                                 .saves = Saves::kNothing,
+                                 .movement = always_view,
+                                 .int8 = Int8Form::kMove};
 
 }  // namespace trainyard::ops

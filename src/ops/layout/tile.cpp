@@ -1,5 +1,6 @@
 // Tile: the input, repeated along each dimension.
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
 
@@ -9,14 +10,16 @@ namespace {
 std::vector<TensorType> infer_tile(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   const auto repeats = node.input_ints(1);
+  TY_REQUIRE(is_integer(node.input_type(1).dtype) &&
+                 same_dim(node.input_shape(1).num_elements(), x.shape.rank()),
+             "repeats are {}, expected {} integers", node.input_type(1).to_string(),
+             x.shape.rank());
   TensorType y = x;
   for (int64_t d = 0; d < x.shape.rank(); ++d) {
     if (!repeats || x.shape[d] == Shape::kUnknown) {
       y.shape[d] = Shape::kUnknown;
       continue;
     }
-    TY_REQUIRE(static_cast<int64_t>(repeats->size()) == x.shape.rank(),
-               "{} repeats for an input of rank {}", repeats->size(), x.shape.rank());
     const int64_t times = (*repeats)[static_cast<size_t>(d)];
     TY_REQUIRE(times >= 0 && !__builtin_mul_overflow(x.shape[d], times, &y.shape[d]),
                "dimension {} of shape {} cannot be repeated {} times", d, x.shape.to_string(),
@@ -69,6 +72,7 @@ extern const OpDef kTile = {.name = "Tile",
                             .inputs = {2, 2},
                             .infer = infer_tile,
                             .routine = routine_tile,
-                            .gradient = gradient_tile};
+                            .gradient = gradient_tile,
+                            .movement = always_moved};
 
 }  // namespace trainyard::ops

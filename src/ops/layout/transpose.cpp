@@ -52,6 +52,21 @@ std::vector<ValueId> gradient_transpose(GradContext& grad) {
   return {grad.add("Transpose", {grad.dy()}, {{"perm", inverse}})};
 }
 
+Movement movement_transpose(const NodeView& node) {
+  const std::vector<int64_t> perm = permutation(node);
+  return std::is_sorted(perm.begin(), perm.end()) ? Movement::kView : Movement::kMoved;
+}
+
+// Channels may move; the spatial dimensions must stay last and in order.
+Reaches reach_transpose(const NodeView& node, size_t dims) {
+  const std::vector<int64_t> perm = permutation(node);
+  if (perm.size() < dims) return std::nullopt;
+  for (size_t axis = perm.size() - dims; axis < perm.size(); ++axis) {
+    if (perm[axis] != static_cast<int64_t>(axis)) return std::nullopt;
+  }
+  return same_position(node, dims);
+}
+
 }  // namespace
 
 extern const OpDef kTranspose = {.name = "Transpose",
@@ -59,6 +74,10 @@ extern const OpDef kTranspose = {.name = "Transpose",
                                  .attributes = kTransposeAttributes,
                                  .infer = infer_transpose,
                                  .routine = routine_transpose,
-                                 .gradient = gradient_transpose};
+                                 .reach = reach_transpose,
+                                 .gradient = gradient_transpose,
+                                 .saves = Saves::kNothing,
+                                 .movement = movement_transpose,
+                                 .int8 = Int8Form::kMove};
 
 }  // namespace trainyard::ops

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/gradient.h"
 #include "ops/layout/dtype_code.h"
 #include "ops/op_def.h"
@@ -16,6 +17,7 @@ constexpr AttrSpec kEyeAttributes[] = {{"dtype", AttrKind::kInt}, {"k", AttrKind
 std::vector<TensorType> infer_trilu(const NodeView& node) {
   TY_REQUIRE(node.input_shape(0).rank() >= 2, "shape {} holds no matrices",
              node.input_shape(0).to_string());
+  require_one_number(node, 1, "the diagonal");
   return {node.input_type(0)};
 }
 

@@ -3,6 +3,7 @@
 // Inputs: y, dy and, for ClipGrad, low and high (either bound may be absent). GeluGrad alone is
 // from x: dx = dy * Gelu'(x).
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -11,6 +12,9 @@ namespace {
 std::vector<TensorType> infer_activation_grad(const NodeView& node) {
   TY_REQUIRE(node.input_type(0) == node.input_type(1), "y is {} but dy is {}",
              node.input_type(0).to_string(), node.input_type(1).to_string());
+  require_floats(node, {2, 3});
+  require_one_number(node, 2, "the lower bound");
+  require_one_number(node, 3, "the upper bound");
   return {node.input_type(1)};
 }
 

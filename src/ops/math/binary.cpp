@@ -213,7 +213,8 @@ std::vector<ValueId> gradient_mod(GradContext& grad) {
 using GradientRule = std::vector<ValueId> (*)(GradContext&);
 
 constexpr OpDef binary(std::string_view name, std::span<const ParamRole> roles = {},
-                       GradientRule gradient = nullptr, std::span<const AttrSpec> attributes = {}) {
+                       GradientRule gradient = nullptr, std::span<const AttrSpec> attributes = {},
+                       Saves saves = Saves::kInputsAndOutputs) {
   return {.name = name,
           .kind = OpKind::kElementwise,
           .inputs = {2, 2},
@@ -222,13 +223,20 @@ constexpr OpDef binary(std::string_view name, std::span<const ParamRole> roles =
           .infer = infer_binary,
           .cost = cost_binary,
           .routine = routine_binary,
-          .gradient = gradient};
+          .gradient = gradient,
+          .saves = saves,
+          .overwrites = true};
 }
 
 // Only of integers.
 constexpr OpDef whole(std::string_view name, std::span<const AttrSpec> attributes) {
   OpDef op = binary(name, {}, nullptr, attributes);
   op.no_gradient = NoGradient::kNever;
+  return op;
+}
+
+constexpr OpDef added_in_int8(OpDef op) {
+  op.int8 = Int8Form::kJoin;
   return op;
 }
 
@@ -261,7 +269,8 @@ const BinaryFunction& binary_function(const NodeView& node) {
   return *function;
 }
 
-extern const OpDef kAdd = binary("Add", kAddRoles, gradient_add);
+extern const OpDef kAdd =
+    added_in_int8(binary("Add", kAddRoles, gradient_add, {}, Saves::kNothing));
 extern const OpDef kAnd = predicate("And");
 extern const OpDef kBitShift = whole("BitShift", kShiftAttributes);
 extern const OpDef kBitwiseAnd = whole("BitwiseAnd", {});
@@ -274,11 +283,11 @@ extern const OpDef kGreaterOrEqual = predicate("GreaterOrEqual");
 extern const OpDef kLess = predicate("Less");
 extern const OpDef kLessOrEqual = predicate("LessOrEqual");
 extern const OpDef kMod = binary("Mod", {}, gradient_mod, kModAttributes);
-extern const OpDef kMul = binary("Mul", kScaleRoles, gradient_mul);
+extern const OpDef kMul = binary("Mul", kScaleRoles, gradient_mul, {}, Saves::kOtherFactor);
 extern const OpDef kOr = predicate("Or");
 extern const OpDef kPRelu = binary("PRelu", kSlopeRoles, gradient_prelu);
 extern const OpDef kPow = binary("Pow", {}, gradient_pow);
-extern const OpDef kSub = binary("Sub", kAddRoles, gradient_sub);
+extern const OpDef kSub = binary("Sub", kAddRoles, gradient_sub, {}, Saves::kNothing);
 extern const OpDef kXor = predicate("Xor");
 
 }  // namespace trainyard::ops

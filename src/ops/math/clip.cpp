@@ -1,5 +1,6 @@
 // Clip: y = min(max(x, low), high); either bound may be absent.
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
 #include "tensor/dispatch.h"
@@ -13,6 +14,7 @@ std::vector<TensorType> infer_clip(const NodeView& node) {
     TY_REQUIRE(node.input_shape(i).num_elements() == 1, "bound {} has shape {}, expected a scalar",
                i, node.input_shape(i).to_string());
   }
+  require_alike(node, {1, 2});
   return {node.input_type(0)};
 }
 
@@ -53,6 +55,9 @@ extern const OpDef kClip = {.name = "Clip",
                             .infer = infer_clip,
                             .cost = cost_clip,
                             .routine = routine_clip,
-                            .gradient = gradient_clip};
+                            .gradient = gradient_clip,
+                            .saves = Saves::kOutput,
+                            .overwrites = true,
+                            .fused_by = FusedBy::kAll};
 
 }  // namespace trainyard::ops

@@ -36,6 +36,7 @@ extern const OpDef kFusedGemm = {.name = "FusedGemm",
                                  .attributes = kFusedGemmAttributes,
                                  .roles = kFusedGemmRoles,
                                  .infer = infer_fused_gemm,
-                                 .cost = cost_fused_gemm};
+                                 .cost = cost_fused_gemm,
+                                 .with_activation = "FusedGemm"};
 
 }  // namespace trainyard::ops

@@ -1,6 +1,7 @@
 // Gemm: y = alpha * op(A) * op(B) + beta * C, where op transposes on request.
 #include "base/checked.h"
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
 
@@ -32,6 +33,7 @@ std::vector<TensorType> infer_gemm(const NodeView& node) {
   const Shape y{m, n};
   TY_REQUIRE(node.input_type(0).dtype == node.input_type(1).dtype, "operands are {} and {}",
              dtype_name(node.input_type(0).dtype), dtype_name(node.input_type(1).dtype));
+  require_alike(node, {2});
   if (node.has_input(2)) {
     TY_REQUIRE(broadcast_shapes(node.input_shape(2), y) == y,
                "C of shape {} does not broadcast to {}", node.input_shape(2).to_string(),
@@ -84,6 +86,9 @@ extern const OpDef kGemm = {.name = "Gemm",
                             .roles = kGemmRoles,
                             .infer = infer_gemm,
                             .cost = cost_gemm,
-                            .gradient = gradient_gemm};
+                            .gradient = gradient_gemm,
+                            .saves = Saves::kOtherFactor,
+                            .with_activation = "FusedGemm",
+                            .int8 = Int8Form::kLayer};
 
 }  // namespace trainyard::ops

@@ -134,7 +134,9 @@ extern const OpDef kMatMul = {.name = "MatMul",
                               .roles = kMatmulRoles,
                               .infer = infer_matmul,
                               .cost = cost_matmul,
-                              .gradient = gradient_matmul};
+                              .gradient = gradient_matmul,
+                              .saves = Saves::kOtherFactor,
+                              .int8 = Int8Form::kLayer};
 extern const OpDef kMatMulInteger = {.name = "MatMulInteger",
                                      .kind = OpKind::kLinear,
                                      .inputs = {2, 4},

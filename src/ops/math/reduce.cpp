@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/integers.h"
 #include "ops/gradient.h"
 #include "ops/math/scalar_functions.h"
 #include "ops/op_def.h"
@@ -89,11 +90,15 @@ struct AxesRule {
   // Which dimensions go, given what input 1 holds, if there is one.
   std::vector<bool> reduced(int64_t rank, const std::vector<int64_t>* input) const {
     const std::vector<int64_t>& chosen = input != nullptr ? *input : axes;
-    std::vector<bool> gone(static_cast<size_t>(rank), chosen.empty() && !empty_is_none);
+    // How many dimensions go is told from the number of axes where they are not known before the
+    // run, so each may be named once.
+    std::vector<bool> named(static_cast<size_t>(rank), false);
     for (const int64_t axis : chosen) {
-      gone[static_cast<size_t>(normalize_axis(axis, rank, op))] = true;
+      const auto at = static_cast<size_t>(normalize_axis(axis, rank, op));
+      TY_REQUIRE(!named[at], "axis {} is named twice", axis);
+      named[at] = true;
     }
-    return gone;
+    return chosen.empty() && !empty_is_none ? std::vector<bool>(named.size(), true) : named;
   }
 };
 
@@ -153,19 +158,28 @@ std::vector<A> reduce(const Reduction<A>& reduction, const TensorView& x, const 
   const std::array strides = {x.shape->strides(), target_strides(*x.shape, reduced)};
   walk(*x.shape, strides, [&](const Offsets<2>& at) {
     const auto to = static_cast<size_t>(at[1]);
-    const A value = x.as<const T>()[at[0]];
+    const auto value = static_cast<A>(x.as<const T>()[at[0]]);
     reduction.step(sums[to], shifts.empty() ? value : value - shifts[to]);
   });
   return sums;
 }
 
+// What a logarithm, a root or a mean gives, in the type of the elements.
 template <typename T>
+T result_of(double value) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    return within_range<T>(value);
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+template <typename T, typename A>
 void run(std::string_view op, const TensorView& x, const TensorView& y,
          const std::vector<bool>& reduced) {
-  using A = std::conditional_t<kIsFloat<T>, double, Whole>;
   const Reduction<A>& reduction = find_reduction<A>(op);
   std::vector<A> shifts;
-  if (op == "ReduceLogSumExp" && kIsFloat<T>) {
+  if (op == "ReduceLogSumExp") {
     shifts = reduce<T, A>(find_reduction<A>("ReduceMax"), x, y, reduced, {});
     for (A& shift : shifts) {
       if (!std::isfinite(static_cast<double>(shift))) shift = 0;
@@ -175,11 +189,12 @@ void run(std::string_view op, const TensorView& x, const TensorView& y,
   const double count =
       static_cast<double>(x.num_elements()) / static_cast<double>(y.num_elements());
   for (size_t i = 0; i < sums.size(); ++i) {
-    A value = sums[i];
-    if (reduction.finish != nullptr) {
-      value = static_cast<A>(reduction.finish(static_cast<double>(value), count));
+    if (reduction.finish == nullptr) {
+      y.as<T>()[i] = static_cast<T>(sums[i]);
+      continue;
     }
-    y.as<T>()[i] = static_cast<T>(shifts.empty() ? value : value + shifts[i]);
+    const double shift = shifts.empty() ? 0.0 : static_cast<double>(shifts[i]);
+    y.as<T>()[i] = result_of<T>(reduction.finish(static_cast<double>(sums[i]), count) + shift);
   }
 }
 
@@ -188,8 +203,12 @@ Routine routine_reduce(const NodeView& node) {
     const bool given = inputs.size() > 1 && inputs[1].data != nullptr;
     const std::vector<int64_t> axes = given ? to_ints(inputs[1]) : std::vector<int64_t>{};
     const auto reduced = rule.reduced(inputs[0].shape->rank(), given ? &axes : nullptr);
-    for_type(inputs[0].dtype,
-             [&]<typename T>(T) { run<T>(rule.op, inputs[0], outputs[0], reduced); });
+    for_type(inputs[0].dtype, [&]<typename T>(T) {
+      // Whole numbers are summed exactly, but not their exponentials.
+      using Exact = std::conditional_t<kIsFloat<T>, double, Whole>;
+      const auto compute = rule.op == "ReduceLogSumExp" ? run<T, double> : run<T, Exact>;
+      compute(rule.op, inputs[0], outputs[0], reduced);
+    });
   };
 }
 
@@ -266,7 +285,8 @@ std::vector<ValueId> gradient_extreme_reduce(GradContext& grad) {
 }
 
 constexpr OpDef reduction(std::string_view name,
-                          std::vector<ValueId> (*rule)(GradContext&) = nullptr) {
+                          std::vector<ValueId> (*rule)(GradContext&) = nullptr,
+                          Saves saves = Saves::kInputsAndOutputs) {
   return {.name = name,
           .kind = OpKind::kReduction,
           .inputs = {1, 2},
@@ -274,7 +294,8 @@ constexpr OpDef reduction(std::string_view name,
           .infer = infer_reduce,
           .cost = cost_reduce,
           .routine = routine_reduce,
-          .gradient = rule};
+          .gradient = rule,
+          .saves = saves};
 }
 
 }  // namespace
@@ -284,7 +305,7 @@ extern const OpDef kReduceL2 = reduction("ReduceL2", gradient_l2);
 extern const OpDef kReduceLogSum = reduction("ReduceLogSum", gradient_log_sum);
 extern const OpDef kReduceLogSumExp = reduction("ReduceLogSumExp", gradient_log_sum_exp);
 extern const OpDef kReduceMax = reduction("ReduceMax", gradient_extreme_reduce);
-extern const OpDef kReduceMean = reduction("ReduceMean", gradient_sum_reduce);
+extern const OpDef kReduceMean = reduction("ReduceMean", gradient_sum_reduce, Saves::kNothing);
 extern const OpDef kReduceMin = reduction("ReduceMin", gradient_extreme_reduce);
 extern const OpDef kReduceProd = reduction("ReduceProd");
 // Inputs: x, axes.
@@ -295,7 +316,8 @@ extern const OpDef kReduceSum = {.name = "ReduceSum",
                                  .infer = infer_reduce,
                                  .cost = cost_reduce,
                                  .routine = routine_reduce,
-                                 .gradient = gradient_sum_reduce};
+                                 .gradient = gradient_sum_reduce,
+                                 .saves = Saves::kNothing};
 extern const OpDef kReduceSumSquare = reduction("ReduceSumSquare", gradient_square);
 
 }  // namespace trainyard::ops

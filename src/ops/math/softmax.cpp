@@ -43,13 +43,20 @@ std::vector<ValueId> gradient_log_softmax(GradContext& grad) {
   return {grad.add("Sub", {grad.dy(), share})};
 }
 
+Reaches reach_softmax(const NodeView& node, size_t dims) {
+  if (is_spatial(node, node.attr_int("axis", -1), node.input_shape(0), dims)) return std::nullopt;
+  return same_position(node, dims);
+}
+
 constexpr OpDef softmax(std::string_view name, std::vector<ValueId> (*gradient)(GradContext&)) {
   return {.name = name,
           .kind = OpKind::kActivation,
           .attributes = kSoftmaxAttributes,
           .infer = infer_softmax,
           .cost = cost_softmax,
-          .gradient = gradient};
+          .reach = reach_softmax,
+          .gradient = gradient,
+          .saves = Saves::kOutput};
 }
 
 }  // namespace
@@ -61,6 +68,7 @@ extern const OpDef kHardmax = {.name = "Hardmax",
                                .attributes = kSoftmaxAttributes,
                                .infer = infer_softmax,
                                .cost = cost_hardmax,
+                               .reach = reach_softmax,
                                .no_gradient = NoGradient::kNever};
 
 }  // namespace trainyard::ops

@@ -190,7 +190,26 @@ constexpr OpDef unary(std::string_view name, OpKind kind,
           .infer = infer_unary,
           .cost = cost_unary,
           .routine = routine_unary,
-          .gradient = unary_gradient};
+          .gradient = unary_gradient,
+          .saves = Saves::kInput,
+          .overwrites = true};
+}
+
+// The slope follows from the output.
+constexpr OpDef saving_output(OpDef op, FusedBy fused_by = FusedBy::kNone) {
+  op.saves = Saves::kOutput;
+  op.fused_by = fused_by;
+  return op;
+}
+
+constexpr OpDef saving_nothing(OpDef op) {
+  op.saves = Saves::kNothing;
+  return op;
+}
+
+constexpr OpDef fused(OpDef op, FusedBy fused_by) {
+  op.fused_by = fused_by;
+  return op;
 }
 
 // Constant but for jumps, or not a float.
@@ -238,38 +257,39 @@ extern const OpDef kAtan = elementwise("Atan");
 extern const OpDef kAtanh = elementwise("Atanh");
 extern const OpDef kBitwiseNot = step("BitwiseNot");
 extern const OpDef kCeil = step("Ceil");
-extern const OpDef kCelu = activation("Celu", kAlpha);
+extern const OpDef kCelu = saving_output(activation("Celu", kAlpha));
 extern const OpDef kCos = elementwise("Cos");
 extern const OpDef kCosh = elementwise("Cosh");
-extern const OpDef kElu = activation("Elu", kAlpha);
+extern const OpDef kElu = saving_output(activation("Elu", kAlpha), FusedBy::kAll);
 extern const OpDef kErf = elementwise("Erf");
-extern const OpDef kExp = elementwise("Exp");
+extern const OpDef kExp = saving_output(elementwise("Exp"));
 extern const OpDef kFloor = step("Floor");
-extern const OpDef kGelu = activation("Gelu", kApproximate);
-extern const OpDef kHardSigmoid = activation("HardSigmoid", kAlphaBeta);
-extern const OpDef kHardSwish = activation("HardSwish");
+extern const OpDef kGelu = fused(activation("Gelu", kApproximate), FusedBy::kProducts);
+extern const OpDef kHardSigmoid =
+    saving_output(activation("HardSigmoid", kAlphaBeta), FusedBy::kProducts);
+extern const OpDef kHardSwish = fused(activation("HardSwish"), FusedBy::kAll);
 extern const OpDef kIsInf = step("IsInf", kIsInfAttributes);
 extern const OpDef kIsNaN = step("IsNaN");
-extern const OpDef kLeakyRelu = activation("LeakyRelu", kAlpha);
+extern const OpDef kLeakyRelu = saving_output(activation("LeakyRelu", kAlpha), FusedBy::kAll);
 extern const OpDef kLog = elementwise("Log");
 extern const OpDef kMish = activation("Mish");
-extern const OpDef kNeg = elementwise("Neg");
+extern const OpDef kNeg = saving_nothing(elementwise("Neg"));
 extern const OpDef kNot = step("Not");
-extern const OpDef kReciprocal = elementwise("Reciprocal");
-extern const OpDef kRelu = activation("Relu");
+extern const OpDef kReciprocal = saving_output(elementwise("Reciprocal"));
+extern const OpDef kRelu = saving_output(activation("Relu"), FusedBy::kAll);
 extern const OpDef kRound = step("Round");
-extern const OpDef kSelu = activation("Selu", kAlphaGamma);
+extern const OpDef kSelu = saving_output(activation("Selu", kAlphaGamma));
 extern const OpDef kShrink = activation("Shrink", kShrinkAttributes);
-extern const OpDef kSigmoid = activation("Sigmoid");
+extern const OpDef kSigmoid = saving_output(activation("Sigmoid"), FusedBy::kAll);
 extern const OpDef kSign = step("Sign");
 extern const OpDef kSin = elementwise("Sin");
 extern const OpDef kSinh = elementwise("Sinh");
-extern const OpDef kSoftplus = activation("Softplus");
+extern const OpDef kSoftplus = saving_output(activation("Softplus"), FusedBy::kAll);
 extern const OpDef kSoftsign = activation("Softsign");
-extern const OpDef kSqrt = elementwise("Sqrt");
-extern const OpDef kSwish = activation("Swish", kAlpha);
+extern const OpDef kSqrt = saving_output(elementwise("Sqrt"));
+extern const OpDef kSwish = fused(activation("Swish", kAlpha), FusedBy::kProducts);
 extern const OpDef kTan = elementwise("Tan");
-extern const OpDef kTanh = activation("Tanh");
-extern const OpDef kThresholdedRelu = activation("ThresholdedRelu", kAlpha);
+extern const OpDef kTanh = saving_output(activation("Tanh"), FusedBy::kAll);
+extern const OpDef kThresholdedRelu = saving_output(activation("ThresholdedRelu", kAlpha));
 
 }  // namespace trainyard::ops

@@ -100,14 +100,22 @@ std::vector<ValueId> gradient_extreme_variadic(GradContext& grad) {
   return dx;
 }
 
-constexpr OpDef variadic(std::string_view name, std::vector<ValueId> (*gradient)(GradContext&)) {
+// Of one tensor they are that tensor.
+Movement movement_variadic(const NodeView& node) {
+  return node.num_inputs() == 1 ? Movement::kView : Movement::kComputed;
+}
+
+constexpr OpDef variadic(std::string_view name, std::vector<ValueId> (*gradient)(GradContext&),
+                         Saves saves = Saves::kInputsAndOutputs) {
   return {.name = name,
           .kind = OpKind::kElementwise,
           .inputs = {1, Arity::kMany},
           .infer = infer_variadic,
           .cost = cost_variadic,
           .routine = routine_variadic,
-          .gradient = gradient};
+          .gradient = gradient,
+          .saves = saves,
+          .movement = movement_variadic};
 }
 
 }  // namespace
@@ -115,6 +123,6 @@ constexpr OpDef variadic(std::string_view name, std::vector<ValueId> (*gradient)
 extern const OpDef kMax = variadic("Max", gradient_extreme_variadic);
 extern const OpDef kMean = variadic("Mean", gradient_sum_variadic);
 extern const OpDef kMin = variadic("Min", gradient_extreme_variadic);
-extern const OpDef kSum = variadic("Sum", gradient_sum_variadic);
+extern const OpDef kSum = variadic("Sum", gradient_sum_variadic, Saves::kNothing);
 
 }  // namespace trainyard::ops

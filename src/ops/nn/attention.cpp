@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
 
@@ -60,19 +61,41 @@ void require_mask(const NodeView& node, const AttentionShape& a) {
   }
 }
 
+// One number of valid keys for each batch element.
+void require_lengths(const NodeView& node, const AttentionShape& a) {
+  if (!node.has_input(kLengths)) return;
+  TY_REQUIRE(is_integer(node.input_type(kLengths).dtype), "lengths are {}, expected integers",
+             dtype_name(node.input_type(kLengths).dtype));
+  require_dims("lengths are", node.input_shape(kLengths), {a.batch});
+}
+
+// Rows kept from calls before, of keys and values alike.
+int64_t past_rows(const NodeView& node, const AttentionShape& a) {
+  TY_REQUIRE(node.has_input(kPastKey) == node.has_input(kPastValue),
+             "there are keys of calls before but no values, or values but no keys");
+  if (!node.has_input(kPastKey)) return 0;
+  const Shape& past = node.input_shape(kPastKey);
+  TY_REQUIRE(past.rank() == 4, "past keys have shape {}, expected four dimensions",
+             past.to_string());
+  require_dims("past keys are", past, {a.batch, a.heads, Shape::kUnknown, a.depth});
+  require_dims("past values are", node.input_shape(kPastValue),
+               {a.batch, a.heads, past[2], a.value_depth});
+  return past[2];
+}
+
 std::vector<TensorType> infer_attention(const NodeView& node) {
   const AttentionShape a = attention_shape(node);
   const DType dtype = node.input_type(kQuery).dtype;
-  TY_REQUIRE(is_float(dtype), "it is not defined for elements of type {}", dtype_name(dtype));
+  for (const size_t i : {kQuery, kKey, kValue, kPastKey, kPastValue}) {
+    TY_REQUIRE(!node.has_input(i) || is_float(node.input_type(i).dtype),
+               "it is not defined for elements of type {}", dtype_name(node.input_type(i).dtype));
+  }
   require_mask(node, a);
-  const auto add = [](int64_t x, int64_t y) {
-    return x == Shape::kUnknown || y == Shape::kUnknown ? Shape::kUnknown : x + y;
-  };
-  const int64_t total = add(a.past, a.keys);
+  require_lengths(node, a);
+  const int64_t total = dim_sum(a.past, a.keys);
   Shape y{a.batch, a.query_heads, a.queries, a.value_depth};
   if (node.input_shape(kQuery).rank() == 3) {
-    y = {a.batch, a.queries,
-         a.value_depth == Shape::kUnknown ? Shape::kUnknown : a.query_heads * a.value_depth};
+    y = {a.batch, a.queries, dim_product(a.query_heads, a.value_depth)};
   }
   return {{dtype, y},
           {node.input_type(kKey).dtype, {a.batch, a.heads, total, a.depth}},
@@ -167,16 +190,16 @@ AttentionShape attention_shape(const NodeView& node) {
   const Heads q = heads_of(node.input_shape(kQuery), node.attr_int("q_num_heads", 0), "query");
   const Heads k = heads_of(node.input_shape(kKey), node.attr_int("kv_num_heads", 0), "key");
   const Heads v = heads_of(node.input_shape(kValue), node.attr_int("kv_num_heads", 0), "value");
-  const auto same = [](int64_t x, int64_t y) {
-    return x == y || x == Shape::kUnknown || y == Shape::kUnknown;
-  };
-  TY_REQUIRE(same(q.columns, k.columns) && same(k.heads, v.heads) && same(k.rows, v.rows) &&
-                 k.heads != 0 && (!same(0, q.heads) || q.heads != 0) && q.heads % k.heads == 0,
+  const int64_t batch = node.input_shape(kQuery)[0];
+  TY_REQUIRE(same_dim(q.columns, k.columns) && same_dim(k.heads, v.heads) &&
+                 same_dim(k.rows, v.rows) && same_dim(batch, node.input_shape(kKey)[0]) &&
+                 same_dim(batch, node.input_shape(kValue)[0]) && k.heads != 0 && q.heads != 0 &&
+                 q.heads % k.heads == 0,
              "queries {}, keys {} and values {} do not fit each other",
              node.input_shape(kQuery).to_string(), node.input_shape(kKey).to_string(),
              node.input_shape(kValue).to_string());
   AttentionShape a;
-  a.batch = node.input_shape(kQuery)[0];
+  a.batch = batch;
   a.query_heads = q.heads;
   a.heads = k.heads;
   a.queries = q.rows;
@@ -190,14 +213,7 @@ AttentionShape attention_shape(const NodeView& node) {
   if (node.input_shape(kQuery).rank() == 3) {
     a.y = {a.queries * a.query_heads * a.value_depth, a.value_depth, a.query_heads * a.value_depth};
   }
-  if (node.has_input(kPastKey)) {
-    TY_REQUIRE(node.has_input(kPastValue), "there are keys of calls before but no values");
-    const Shape& past = node.input_shape(kPastKey);
-    TY_REQUIRE(past.rank() == 4 && same(past[1], a.heads) && same(past[3], a.depth),
-               "past keys have shape {}, expected {} x {} x rows x {}", past.to_string(), a.batch,
-               a.heads, a.depth);
-    a.past = past[2];
-  }
+  a.past = past_rows(node, a);
   a.causal = node.attr_int("is_causal", 0) != 0;
   a.softcap = double{node.attr_float("softcap", 0)};
   const double usual = a.depth > 0 ? 1 / std::sqrt(static_cast<double>(a.depth)) : 1.0;

@@ -74,6 +74,11 @@ extern const OpDef kBatchNormalization = {.name = "BatchNormalization",
                                           .roles = kBatchNormalizationRoles,
                                           .infer = infer_batch_normalization,
                                           .cost = cost_batch_normalization,
-                                          .gradient = gradient_batch_normalization};
+                                          .reach = same_position,
+                                          .gradient = gradient_batch_normalization,
+                                          .saves = Saves::kInputAndStatistics,
+                                          .overwrites = true,
+                                          .in_training = "BatchNormTraining",
+                                          .passes = MemoryPasses{2, 3, 5}};
 
 }  // namespace trainyard::ops

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/gradient.h"
 #include "ops/nn/conv_bias.h"
 #include "ops/op_def.h"
@@ -13,6 +14,8 @@
 namespace trainyard::ops {
 
 Window conv_window(const NodeView& node, const Shape& x, const Shape& w) {
+  TY_REQUIRE(x.rank() >= 3 && w.rank() == x.rank(),
+             "weights of shape {} do not fit input of shape {}", w.to_string(), x.to_string());
   const std::vector<int64_t> kernel(w.dims().begin() + 2, w.dims().end());
   const std::vector<int64_t> declared = node.attr_ints("kernel_shape", kernel);
   TY_REQUIRE(declared == kernel, "attribute 'kernel_shape' differs from the weights' shape {}",
@@ -64,6 +67,7 @@ std::vector<TensorType> infer_conv(const NodeView& node) {
   const DType x = node.input_type(0).dtype;
   const DType w = node.input_type(1).dtype;
   TY_REQUIRE(w == x, "weights are {} but the input is {}", dtype_name(w), dtype_name(x));
+  require_alike(node, {2});
   return {{x, conv_shape(node, 2)}};
 }
 
@@ -152,7 +156,10 @@ extern const OpDef kConv = {.name = "Conv",
                             .infer = infer_conv,
                             .cost = cost_conv,
                             .window = window_conv,
-                            .gradient = gradient_conv};
+                            .gradient = gradient_conv,
+                            .saves = Saves::kOtherFactor,
+                            .with_activation = "FusedConv",
+                            .int8 = Int8Form::kLayer};
 extern const OpDef kConvInteger = {.name = "ConvInteger",
                                    .kind = OpKind::kConvolution,
                                    .inputs = {2, 4},

@@ -4,6 +4,7 @@
 // `input_shape` (of x) or `weight_shape` (of w).
 #include "base/checked.h"
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/nn/conv.h"
 #include "ops/op_def.h"
 
@@ -23,8 +24,14 @@ constexpr AttrSpec kWeightAttributes[] = {{"auto_pad", AttrKind::kText},
                                           {"strides", AttrKind::kInts},
                                           {"weight_shape", AttrKind::kInts, true}};
 
-void require_output_gradient_conv_grad(const Shape& dy, const Shape& x, const Shape& w,
-                                       const Window& window) {
+void require_output_gradient_conv_grad(const NodeView& node, const Shape& dy, const Shape& x,
+                                       const Shape& w) {
+  const Window window = conv_window(node, x, w);
+  const int64_t group = node.attr_int("group", 1);
+  TY_REQUIRE(group >= 1 && w[0] % group == 0 && x[1] == dim_product(w[1], group),
+             "weights of shape {} and input of shape {} do not fit {} groups", w.to_string(),
+             x.to_string(), group);
+  require_floats(node, {1});
   const Shape expected = window_output_shape(x[0], w[0], window);
   TY_REQUIRE(dy == expected, "dy has shape {}, expected {}", dy.to_string(), expected.to_string());
 }
@@ -32,14 +39,14 @@ void require_output_gradient_conv_grad(const Shape& dy, const Shape& x, const Sh
 std::vector<TensorType> infer_input(const NodeView& node) {
   const Shape x(node.attr_ints("input_shape", {}));
   const Shape& w = node.input_shape(1);
-  require_output_gradient_conv_grad(node.input_shape(0), x, w, conv_window(node, x, w));
+  require_output_gradient_conv_grad(node, node.input_shape(0), x, w);
   return {{node.input_type(0).dtype, x}};
 }
 
 std::vector<TensorType> infer_weight(const NodeView& node) {
   const Shape w(node.attr_ints("weight_shape", {}));
   const Shape& x = node.input_shape(0);
-  require_output_gradient_conv_grad(node.input_shape(1), x, w, conv_window(node, x, w));
+  require_output_gradient_conv_grad(node, node.input_shape(1), x, w);
   return {{node.input_type(0).dtype, w}};
 }
 

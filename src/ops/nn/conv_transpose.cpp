@@ -2,6 +2,7 @@
 // Conv as a linear map.
 #include "base/checked.h"
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/gradient.h"
 #include "ops/nn/conv_bias.h"
 #include "ops/op_def.h"
@@ -31,7 +32,8 @@ std::vector<TensorType> infer_conv_transpose(const NodeView& node) {
              "{} input channels do not divide into {} groups", w.shape[0], group);
   TY_REQUIRE(x.shape[1] == Shape::kUnknown || x.shape[1] == w.shape[0],
              "input has {} channels, the weights expect {}", x.shape[1], w.shape[0]);
-  const int64_t channels = w.shape[1] * group;
+  require_alike(node, {2});
+  const int64_t channels = dim_product(w.shape[1], group);
   if (node.has_input(2)) {
     TY_REQUIRE(node.input_shape(2) == Shape{channels}, "bias has shape {}, expected {}",
                node.input_shape(2).to_string(), channels);
@@ -70,6 +72,24 @@ std::vector<ValueId> gradient_conv_transpose(GradContext& grad) {
   return dx;
 }
 
+// The transpose of a window: output o meets inputs i with o = i * stride - pad + k * dilation. How
+// many depends on the remainder of o; the most count.
+Reaches reach_conv_transpose(const NodeView& node, size_t dims) {
+  const Window window = resolve_transposed_window(node, node.input_shape(0), node.input_shape(1));
+  if (window.rank() != dims) return std::nullopt;
+  std::vector<Reach> reaches;
+  for (size_t i = 0; i < dims; ++i) {
+    const int64_t reach = (window.kernel[i] - 1) * window.dilations[i];
+    const auto stride = static_cast<double>(window.strides[i]);
+    const double middle =
+        (static_cast<double>(window.pads_begin[i]) - static_cast<double>(reach) / 2) / stride;
+    const int64_t steps_between = reach / window.strides[i];
+    const double half = static_cast<double>(steps_between) / 2;
+    reaches.push_back({middle - half, middle + half, 1 / stride});
+  }
+  return reaches;
+}
+
 }  // namespace
 
 extern const OpDef kConvTranspose = {.name = "ConvTranspose",
@@ -79,6 +99,8 @@ extern const OpDef kConvTranspose = {.name = "ConvTranspose",
                                      .roles = kConvTransposeRoles,
                                      .infer = infer_conv_transpose,
                                      .cost = cost_conv_transpose,
-                                     .gradient = gradient_conv_transpose};
+                                     .reach = reach_conv_transpose,
+                                     .gradient = gradient_conv_transpose,
+                                     .saves = Saves::kOtherFactor};
 
 }  // namespace trainyard::ops

@@ -1,5 +1,6 @@
 // Dropout: at training time zeroes a share of the elements and scales the rest; otherwise y = x.
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
 
@@ -10,6 +11,9 @@ constexpr AttrSpec kDropoutAttributes[] = {{"seed", AttrKind::kInt}};
 
 std::vector<TensorType> infer_dropout(const NodeView& node) {
   const TensorType& x = node.input_type(0);
+  require_floats(node, {});
+  require_one_number(node, 1, "the ratio");
+  require_one_number(node, 2, "training_mode");
   return {x, {DType::kBool, x.shape}};
 }
 
@@ -21,6 +25,12 @@ std::vector<ValueId> gradient_dropout(GradContext& grad) {
   return {grad.dy(), kNoValue, kNoValue};
 }
 
+Movement movement_dropout(const NodeView& node) {
+  const auto mode = node.input_ints(2);
+  const bool drops = node.has_input(2) && (!mode || mode->empty() || mode->front() != 0);
+  return drops ? Movement::kComputed : Movement::kView;
+}
+
 }  // namespace
 
 // Inputs: x, ratio, training_mode. Outputs: y, mask.
@@ -30,6 +40,11 @@ extern const OpDef kDropout = {.name = "Dropout",
                                .outputs = {1, 2},
                                .attributes = kDropoutAttributes,
                                .infer = infer_dropout,
-                               .gradient = gradient_dropout};
+                               .reach = same_position,
+                               .gradient = gradient_dropout,
+                               .saves = Saves::kNothing,
+                               .movement = movement_dropout,
+                               .in_training = "DropoutTraining",
+                               .passes = MemoryPasses{0, 2, 2}};
 
 }  // namespace trainyard::ops

@@ -49,6 +49,7 @@ extern const OpDef kFusedConv = {.name = "FusedConv",
                                  .roles = kFusedConvRoles,
                                  .infer = infer_fused_conv,
                                  .cost = cost_fused_conv,
-                                 .window = window_fused_conv};
+                                 .window = window_fused_conv,
+                                 .with_activation = "FusedConv"};
 
 }  // namespace trainyard::ops

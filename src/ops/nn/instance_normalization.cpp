@@ -1,6 +1,7 @@
 // InstanceNormalization: y = scale * (x - mean) / sqrt(var + epsilon) + bias, where mean and
 // variance are those of one channel of one image.
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/nn/standardize.h"
 #include "ops/op_def.h"
 
@@ -15,6 +16,7 @@ std::vector<TensorType> infer_instance_normalization(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   TY_REQUIRE(x.shape.rank() >= 3, "input has shape {}, expected N x C x spatial",
              x.shape.to_string());
+  require_floats(node, {1, 2});
   for (size_t i = 1; i < 3; ++i) {
     TY_REQUIRE(node.input_shape(i) == Shape{x.shape[1]},
                "input {} has shape {}, expected {} channels", i, node.input_shape(i).to_string(),
@@ -62,6 +64,7 @@ extern const OpDef kInstanceNormalization = {.name = "InstanceNormalization",
                                              .roles = kInstanceNormalizationRoles,
                                              .infer = infer_instance_normalization,
                                              .cost = cost_instance_normalization,
-                                             .gradient = gradient_instance_normalization};
+                                             .gradient = gradient_instance_normalization,
+                                             .saves = Saves::kInput};
 
 }  // namespace trainyard::ops

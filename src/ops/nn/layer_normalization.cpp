@@ -1,6 +1,7 @@
 // LayerNormalization: y = scale * (x - mean) / sqrt(var + epsilon) + bias, where mean and variance
 // are those of the dimensions from `axis` on. Outputs 1 and 2 are mean and 1 / sqrt(var + epsilon).
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/nn/standardize.h"
 #include "ops/op_def.h"
 
@@ -20,6 +21,7 @@ std::vector<TensorType> infer_layer_normalization(const NodeView& node) {
   TY_REQUIRE(node.attr_int("stash_type", kStashFloat) == kStashFloat,
              "stash_type is {}, expected {} (f32)", node.attr_int("stash_type", kStashFloat),
              kStashFloat);
+  require_floats(node, {1, 2});
   for (size_t i = 1; i < 3; ++i) {
     if (!node.has_input(i)) continue;
     TY_REQUIRE(broadcast_shapes(node.input_shape(i), x.shape) == x.shape,
@@ -69,6 +71,7 @@ extern const OpDef kLayerNormalization = {.name = "LayerNormalization",
                                           .roles = kLayerNormalizationRoles,
                                           .infer = infer_layer_normalization,
                                           .cost = cost_layer_normalization,
-                                          .gradient = gradient_layer_normalization};
+                                          .gradient = gradient_layer_normalization,
+                                          .saves = Saves::kInput};
 
 }  // namespace trainyard::ops

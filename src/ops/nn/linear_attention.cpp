@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -16,6 +17,24 @@ constexpr AttrSpec kLinearAttentionAttributes[] = {{"chunk_size", AttrKind::kInt
                                                    {"q_num_heads", AttrKind::kInt, true},
                                                    {"scale", AttrKind::kFloat},
                                                    {"update_rule", AttrKind::kText}};
+
+// The state of calls before, and decay and beta of each row.
+void require_state_and_rates(const NodeView& node, const AttentionShape& a) {
+  if (node.has_input(3)) {
+    require_dims("the past state is", node.input_shape(3),
+                 {a.batch, a.heads, a.depth, a.value_depth});
+  }
+  for (const size_t i : {size_t{4}, size_t{5}}) {
+    if (!node.has_input(i)) continue;
+    const Shape& rates = node.input_shape(i);
+    const int64_t other = i == 4 ? a.heads * a.depth : 1;
+    const bool fits = rates.rank() == 3 && same_dim(rates[0], a.batch) &&
+                      same_dim(rates[1], a.queries) &&
+                      (same_dim(rates[2], a.heads) || rates[2] == other);
+    TY_REQUIRE(fits, "{} has shape {}, expected {} x {} x {} or {}", i == 4 ? "the decay" : "beta",
+               rates.to_string(), a.batch, a.queries, a.heads, other);
+  }
+}
 
 std::vector<TensorType> infer_linear_attention(const NodeView& node) {
   const AttentionShape a = linear_attention_shape(node);
@@ -28,6 +47,8 @@ std::vector<TensorType> infer_linear_attention(const NodeView& node) {
   TY_REQUIRE(node.has_input(4) == gated || !gated, "update_rule '{}' needs input 4, the decay",
              rule);
   TY_REQUIRE(node.has_input(5) == delta || !delta, "update_rule '{}' needs input 5, beta", rule);
+  require_floats(node, {1, 2, 3, 4, 5});
+  require_state_and_rates(node, a);
   return {{dtype, {a.batch, a.queries, a.query_heads * a.value_depth}},
           {dtype, {a.batch, a.heads, a.depth, a.value_depth}}};
 }
@@ -50,9 +71,9 @@ AttentionShape linear_attention_shape(const NodeView& node) {
   a.query_heads = node.attr_int("q_num_heads", 0);
   a.heads = node.attr_int("kv_num_heads", 0);
   TY_REQUIRE(q.rank() == 3 && k.rank() == 3 && v.rank() == 3 && a.heads > 0 &&
-                 a.query_heads % a.heads == 0 && a.query_heads > 0 && q[1] == k[1] &&
-                 k[1] == v[1] && q[2] % a.query_heads == 0 && v[2] % a.heads == 0 &&
-                 k[2] == q[2] / a.query_heads * a.heads,
+                 a.query_heads % a.heads == 0 && a.query_heads > 0 && q[0] == k[0] &&
+                 k[0] == v[0] && q[1] == k[1] && k[1] == v[1] && q[2] % a.query_heads == 0 &&
+                 v[2] % a.heads == 0 && k[2] == q[2] / a.query_heads * a.heads,
              "queries {}, keys {} and values {} do not fit {} and {} heads", q.to_string(),
              k.to_string(), v.to_string(), a.query_heads, a.heads);
   a.batch = q[0];

@@ -15,7 +15,9 @@ std::vector<TensorType> infer_lrn(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   TY_REQUIRE(x.shape.rank() >= 3, "input has shape {}, expected N x C x spatial",
              x.shape.to_string());
-  TY_REQUIRE(node.attr_int("size", 0) >= 1, "size {} is not possible", node.attr_int("size", 0));
+  constexpr int64_t kLargestSize = int64_t{1} << 31U;
+  const int64_t size = node.attr_int("size", 0);
+  TY_REQUIRE(1 <= size && size < kLargestSize, "size {} is not possible", size);
   return {x};
 }
 
@@ -35,6 +37,9 @@ extern const OpDef kLRN = {.name = "LRN",
                            .attributes = kLrnAttributes,
                            .infer = infer_lrn,
                            .cost = cost_lrn,
-                           .gradient = gradient_lrn};
+                           .reach = same_position,
+                           .gradient = gradient_lrn,
+                           .saves = Saves::kInput,
+                           .passes = MemoryPasses{4, 4, 8}};
 
 }  // namespace trainyard::ops

@@ -1,5 +1,6 @@
 // LRNGrad: dx of LRN from (x, dy), with the attributes of the LRN it belongs to.
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -13,6 +14,12 @@ constexpr AttrSpec kLrnGradAttributes[] = {{"alpha", AttrKind::kFloat},
 std::vector<TensorType> infer_lrn_grad(const NodeView& node) {
   TY_REQUIRE(node.input_shape(0) == node.input_shape(1), "x has shape {} but dy has {}",
              node.input_shape(0).to_string(), node.input_shape(1).to_string());
+  require_floats(node, {1});
+  TY_REQUIRE(node.input_shape(0).rank() >= 3, "x has shape {}, expected N x C x spatial",
+             node.input_shape(0).to_string());
+  constexpr int64_t kLargestSize = int64_t{1} << 31U;
+  const int64_t size = node.attr_int("size", 0);
+  TY_REQUIRE(1 <= size && size < kLargestSize, "size {} is not possible", size);
   return {node.input_type(0)};
 }
 

@@ -43,10 +43,17 @@ Shape unpooled_shape(const NodeView& node) {
              "kernel_shape, strides and pads have {}, {} and {} entries; input of shape {} takes "
              "{}, {} and {}",
              kernel.size(), strides.size(), pads.size(), x.to_string(), rank, rank, 2 * rank);
+  constexpr int64_t kLargest = int64_t{1} << 31U;  // so that nothing below overflows
+  for (const auto* list : {&kernel, &strides, &pads}) {
+    for (const int64_t number : *list) {
+      TY_REQUIRE(0 <= number && number < kLargest, "kernel_shape, strides or pads hold {}", number);
+    }
+  }
   Shape y = x;
   for (size_t i = 0; i < rank; ++i) {
     const auto axis = static_cast<int64_t>(i) + 2;
     if (x[axis] == Shape::kUnknown) continue;
+    TY_REQUIRE(x[axis] < kLargest, "input has shape {}", x.to_string());
     y[axis] = (x[axis] - 1) * strides[i] + kernel[i] - pads[i] - pads[rank + i];
     TY_REQUIRE(y[axis] >= 1, "output dimension {} would have size {}", axis, y[axis]);
   }

@@ -160,13 +160,18 @@ std::vector<ValueId> gradient_global_lp(GradContext& grad) {
   return {grad.add("Mul", {lp_slope(grad, p), lp_share(grad, p)})};
 }
 
-constexpr OpDef global_pool(std::string_view name, std::vector<ValueId> (*gradient)(GradContext&)) {
+constexpr OpDef global_pool(std::string_view name, std::vector<ValueId> (*gradient)(GradContext&),
+                            Saves saves, Movement (*movement)(const NodeView&), Int8Form int8) {
   return {.name = name,
           .kind = OpKind::kPooling,
           .infer = infer_global,
           .cost = cost_global,
           .window = window_global,
-          .gradient = gradient};
+          .reach = whole_input,
+          .gradient = gradient,
+          .saves = saves,
+          .movement = movement,
+          .int8 = int8};
 }
 
 }  // namespace
@@ -178,14 +183,19 @@ extern const OpDef kMaxPool = {.name = "MaxPool",
                                .infer = infer_pool,
                                .cost = cost_pool,
                                .window = window_pool,
-                               .gradient = gradient_max};
+                               .gradient = gradient_max,
+                               .saves = Saves::kInput,
+                               .movement = always_moved,
+                               .int8 = Int8Form::kMove};
 extern const OpDef kAveragePool = {.name = "AveragePool",
                                    .kind = OpKind::kPooling,
                                    .attributes = kPoolAverageAttributes,
                                    .infer = infer_pool,
                                    .cost = cost_pool,
                                    .window = window_pool,
-                                   .gradient = gradient_average};
+                                   .gradient = gradient_average,
+                                   .saves = Saves::kNothing,
+                                   .int8 = Int8Form::kJoin};
 extern const OpDef kLpPool = {.name = "LpPool",
                               .kind = OpKind::kPooling,
                               .attributes = kLpAttributes,
@@ -199,8 +209,11 @@ extern const OpDef kGlobalLpPool = {.name = "GlobalLpPool",
                                     .infer = infer_global_lp,
                                     .cost = cost_global_lp,
                                     .window = window_global,
+                                    .reach = whole_input,
                                     .gradient = gradient_global_lp};
-extern const OpDef kGlobalMaxPool = global_pool("GlobalMaxPool", gradient_global_max);
-extern const OpDef kGlobalAveragePool = global_pool("GlobalAveragePool", gradient_global_average);
+extern const OpDef kGlobalMaxPool =
+    global_pool("GlobalMaxPool", gradient_global_max, Saves::kInput, always_moved, Int8Form::kNone);
+extern const OpDef kGlobalAveragePool = global_pool("GlobalAveragePool", gradient_global_average,
+                                                    Saves::kNothing, nullptr, Int8Form::kJoin);
 
 }  // namespace trainyard::ops

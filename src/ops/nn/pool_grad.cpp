@@ -2,7 +2,9 @@
 //
 // They carry the attributes of the pooling they belong to and, for the average, `input_shape`. The
 // largest element of a window (the first of equals) takes the whole of its dy.
+#include "base/checked.h"
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -21,6 +23,8 @@ constexpr AttrSpec kPoolGradAverageAttributes[] = {{"auto_pad", AttrKind::kText}
                                                    {"strides", AttrKind::kInts}};
 
 void require_output_gradient_pool_grad(const NodeView& node, const Shape& x, const Shape& dy) {
+  TY_REQUIRE(x.rank() >= 3, "input has shape {}, expected N x C x spatial", x.to_string());
+  require_floats(node, {1});
   const Window window = resolve_window(node, x, node.attr_ints("kernel_shape", {}));
   const Shape expected = window_output_shape(x[0], x[1], window);
   TY_REQUIRE(dy == expected, "dy has shape {}, expected {}", dy.to_string(), expected.to_string());
@@ -40,7 +44,8 @@ std::vector<TensorType> infer_average(const NodeView& node) {
 // One comparison or addition per window element.
 Cost window_cost(const NodeView& node, const Shape& dy) {
   Cost cost = traffic(node);
-  cost.flops = Shape(node.attr_ints("kernel_shape", {})).num_elements() * dy.num_elements();
+  cost.flops = checked_product(
+      {Shape(node.attr_ints("kernel_shape", {})).num_elements(), dy.num_elements()});
   return cost;
 }
 

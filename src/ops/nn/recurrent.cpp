@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/nn/recurrent_activation.h"
 #include "ops/nn/recurrent_gradient.h"
 #include "ops/op_def.h"
@@ -56,9 +57,7 @@ void require_shape(const NodeView& node, size_t input, const Shape& expected) {
   if (!node.has_input(input)) return;
   const Shape& found = node.input_shape(input);
   bool fits = found.rank() == expected.rank();
-  for (int64_t i = 0; fits && i < expected.rank(); ++i) {
-    fits = found[i] == expected[i] || found[i] == Shape::kUnknown || expected[i] == Shape::kUnknown;
-  }
+  for (int64_t i = 0; fits && i < expected.rank(); ++i) fits = same_dim(found[i], expected[i]);
   TY_REQUIRE(fits, "input {} has shape {}, expected {}", input, found.to_string(),
              expected.to_string());
 }
@@ -71,6 +70,7 @@ Shape state_shape(const RecurrentSizes& s) {
 
 std::vector<TensorType> infer_recurrent(const NodeView& node) {
   const RecurrentSizes s = recurrent_sizes(node);
+  require_floats(node, {1, 2, kBias, kInitialHidden, kInitialCell, kPeepholes});
   (void)recurrent_activations(node, s.directions);  // refuses what is not known
   const DType dtype = node.input_type(0).dtype;
   const Shape y = s.batch_first ? Shape{s.batch, s.sequence, s.directions, s.hidden}

@@ -3,6 +3,7 @@
 #include "ops/nn/rotary_embedding.h"
 
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
 
@@ -13,6 +14,18 @@ constexpr AttrSpec kRotaryAttributes[] = {{"interleaved", AttrKind::kInt},
                                           {"num_heads", AttrKind::kInt},
                                           {"rotary_embedding_dim", AttrKind::kInt}};
 
+// One for each row, or the first of each batch element or of all.
+void require_positions(const NodeView& node, const RotaryShape& r) {
+  TY_REQUIRE(is_integer(node.input_type(3).dtype), "positions are {}, expected integers",
+             dtype_name(node.input_type(3).dtype));
+  const int64_t count = node.input_shape(3).num_elements();
+  TY_REQUIRE(
+      count == 1 || same_dim(count, r.batch) || same_dim(count, dim_product(r.batch, r.rows)),
+      "positions have shape {}, expected one for each of {} x {} rows, or one for each of "
+      "the first",
+      node.input_shape(3).to_string(), r.batch, r.rows);
+}
+
 std::vector<TensorType> infer_rotary(const NodeView& node) {
   const RotaryShape r = rotary_shape(node);
   const int64_t rank = node.has_input(3) ? 2 : 3;
@@ -21,7 +34,15 @@ std::vector<TensorType> infer_rotary(const NodeView& node) {
     TY_REQUIRE(table.rank() == rank && table[rank - 1] == r.turned / 2,
                "input {} has shape {}, expected {} dimensions of which the last is {}", i,
                table.to_string(), rank, r.turned / 2);
+    const int64_t rows = node.input_shape(1)[0];
+    if (rank == 2) require_dims("tables are", table, {rows, r.turned / 2});
+    if (rank == 3) require_dims("tables are", table, {r.batch, r.rows, r.turned / 2});
   }
+  for (size_t i = 0; i < 3; ++i) {
+    TY_REQUIRE(is_float(node.input_type(i).dtype), "input {} is {}, expected floats", i,
+               dtype_name(node.input_type(i).dtype));
+  }
+  if (node.has_input(3)) require_positions(node, r);
   return {node.input_type(0)};
 }
 
@@ -43,6 +64,8 @@ std::vector<ValueId> gradient_rotary(GradContext& grad) {
 
 RotaryShape rotary_shape(const NodeView& node) {
   const Shape& x = node.input_shape(0);
+  TY_REQUIRE(x.rank() == 3 || x.rank() == 4,
+             "input has shape {}, expected three or four dimensions", x.to_string());
   RotaryShape r;
   r.batch = x[0];
   if (x.rank() == 4) {
@@ -60,7 +83,7 @@ RotaryShape rotary_shape(const NodeView& node) {
   }
   const int64_t given = node.attr_int("rotary_embedding_dim", 0);
   r.turned = given > 0 ? given : r.depth;
-  TY_REQUIRE(r.turned % 2 == 0 && r.turned <= r.depth,
+  TY_REQUIRE(r.turned % 2 == 0 && 0 <= r.turned && r.turned <= r.depth,
              "rotary_embedding_dim is {}, expected an even number up to {}", r.turned, r.depth);
   r.interleaved = node.attr_int("interleaved", 0) != 0;
   return r;

@@ -36,6 +36,7 @@ extern const OpDef kScaleShift = {.name = "ScaleShift",
                                   .attributes = kScaleShiftAttributes,
                                   .roles = kScaleShiftRoles,
                                   .infer = infer_scale_shift,
-                                  .cost = cost_scale_shift};
+                                  .cost = cost_scale_shift,
+                                  .with_activation = "ScaleShift"};
 
 }  // namespace trainyard::ops

@@ -10,6 +10,13 @@ namespace {
 // A window of more than this in one direction is a broken file, not a network.
 constexpr int64_t kLargestExtent = int64_t{1} << 31;
 
+// Sums and products of two such numbers do not overflow.
+void require_small(const Shape& input) {
+  for (const int64_t d : input.dims().subspan(2)) {
+    TY_REQUIRE(d < kLargestExtent, "input has shape {}", input.to_string());
+  }
+}
+
 std::vector<int64_t> spatial_attr(const NodeView& node, std::string_view name, size_t count,
                                   int64_t fallback, int64_t least) {
   std::vector<int64_t> values = node.attr_ints(name, std::vector<int64_t>(count, fallback));
@@ -70,9 +77,7 @@ int64_t positions(const Window& window, size_t i, int64_t size, bool ceil_mode) 
 }  // namespace
 
 int64_t Window::kernel_elements() const {
-  int64_t count = 1;
-  for (const int64_t k : kernel) count *= k;
-  return count;
+  return Shape(kernel).num_elements();
 }
 
 Window resolve_window(const NodeView& node, const Shape& input, std::vector<int64_t> kernel) {
@@ -83,6 +88,7 @@ Window resolve_window(const NodeView& node, const Shape& input, std::vector<int6
   Window window;
   window.kernel = std::move(kernel);
   read_strides_and_pads(node, window);
+  require_small(input);
   const std::string auto_pad = node.attr_text("auto_pad", "NOTSET");
   if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
     pad_automatically(window, input, auto_pad == "SAME_LOWER");
@@ -109,6 +115,10 @@ Window resolve_transposed_window(const NodeView& node, const Shape& input, const
   const std::vector<int64_t> wanted = node.attr_ints("output_shape", {});
   TY_REQUIRE(wanted.empty() || wanted.size() >= rank,
              "attribute 'output_shape' has {} entries, expected {}", wanted.size(), rank);
+  for (const int64_t size : wanted) {
+    TY_REQUIRE(size < kLargestExtent, "attribute 'output_shape' holds {}", size);
+  }
+  require_small(input);
   for (size_t i = 0; i < rank; ++i) {
     const int64_t size = input[static_cast<int64_t>(i) + 2];
     if (size == Shape::kUnknown) {

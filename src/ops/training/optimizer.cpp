@@ -8,6 +8,8 @@
 // means of the gradient and of its square; epsilon is added to the root, and norm_coefficient * x
 // to the gradient first. Lars (You, Gitman and Ginsburg): momentum with a rate of its own for each
 // tensor, trust * |x| / (|g| + weight_decay * |x|).
+#include <cmath>
+
 #include "base/error.h"
 #include "ops/op_def.h"
 
@@ -52,6 +54,10 @@ std::vector<TensorType> infer_optimizer(const NodeView& node, size_t groups) {
              "the learning rate is {}, expected one float", node.input_type(0).to_string());
   TY_REQUIRE(node.input_type(1).dtype == DType::kI64 && node.input_shape(1).num_elements() == 1,
              "the update count is {}, expected one i64", node.input_type(1).to_string());
+  for (const auto& [name, attribute] : node.node().attributes) {
+    const auto* number = std::get_if<float>(&attribute);
+    TY_REQUIRE(number == nullptr || std::isfinite(*number), "{} is {}", name, *number);
+  }
   std::vector<TensorType> types;
   for (size_t i = 0; i < operands; ++i) {
     const TensorType& x = node.input_type(kFirstTensor + i % tensors);

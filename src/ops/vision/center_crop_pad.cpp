@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/op_def.h"
 
 namespace trainyard::ops {
@@ -22,8 +23,11 @@ std::vector<TensorType> infer_center(const NodeView& node) {
   TensorType y = node.input_type(0);
   const std::vector<int64_t> axes = axes_of_center(node);
   const auto sizes = node.input_ints(1);
-  TY_REQUIRE(!sizes || sizes->size() == axes.size(), "{} sizes for {} axes", sizes->size(),
+  const int64_t given = node.input_shape(1).num_elements();
+  TY_REQUIRE(same_dim(given, static_cast<int64_t>(axes.size())), "{} sizes for {} axes", given,
              axes.size());
+  TY_REQUIRE(is_integer(node.input_type(1).dtype), "sizes are {}, expected integers",
+             dtype_name(node.input_type(1).dtype));
   for (size_t i = 0; i < axes.size(); ++i) {
     TY_REQUIRE(!sizes || (*sizes)[i] >= 0, "a size of {}", (*sizes)[i]);
     y.shape[axes[i]] = sizes ? (*sizes)[i] : Shape::kUnknown;

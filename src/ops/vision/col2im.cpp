@@ -1,6 +1,7 @@
 // Col2Im: columns of windows added up where they came from; what MatMul makes of a convolution's
 // columns becomes an image again.
 #include "base/error.h"
+#include "ops/dimensions.h"
 #include "ops/op_def.h"
 #include "tensor/dispatch.h"
 
@@ -37,6 +38,9 @@ std::vector<TensorType> infer_col2im(const NodeView& node) {
   return {{x.dtype, Shape(std::move(dims))}};
 }
 
+// Sums and products of two such numbers do not overflow.
+constexpr int64_t kLargestWindow = int64_t{1} << 31U;
+
 // One dimension of the walk over windows and the elements of a block.
 struct Axis {
   int64_t image, block, stride, dilation, pad, windows;
@@ -66,22 +70,31 @@ Routine routine_col2im(const NodeView& node) {
     const auto value = [](const std::vector<int64_t>& list, size_t i, int64_t fallback) {
       return i < list.size() ? list[i] : fallback;
     };
+    if (out[0].num_elements() == 0) return;
     std::vector<Axis> axes;
     int64_t windows = 1;
+    int64_t size = 1;
     for (size_t i = 0; i < image.size(); ++i) {
       Axis a{image[i],          block[i], value(strides, i, 1), value(dilations, i, 1),
              value(pads, i, 0), 0};
       const int64_t end = value(pads, image.size() + i, 0);
-      TY_REQUIRE(a.stride > 0 && a.dilation > 0, "a stride of {}", a.stride);
-      a.windows = (a.image + a.pad + end - a.dilation * (a.block - 1) - 1) / a.stride + 1;
-      windows *= a.windows;
+      for (const int64_t number : {a.image, a.block, a.stride, a.dilation}) {
+        TY_REQUIRE(0 < number && number < kLargestWindow,
+                   "an image, block, stride or dilation of {}", number);
+      }
+      TY_REQUIRE(0 <= a.pad && a.pad < kLargestWindow && 0 <= end && end < kLargestWindow,
+                 "pads of {} and {}", a.pad, end);
+      const int64_t free = a.image + a.pad + end - a.dilation * (a.block - 1) - 1;
+      TY_REQUIRE(free >= 0, "a block of {} does not fit into an image of {}", a.block, a.image);
+      a.windows = free / a.stride + 1;
+      windows = dim_product(windows, a.windows);
+      size = dim_product(size, a.block);
       axes.push_back(a);
     }
     const Shape& x = *in[0].shape;
     const Shape& y = *out[0].shape;
     TY_REQUIRE(windows == x[2], "the input has {} windows, the image {}", x[2], windows);
     const int64_t pixels = y.num_elements(2, y.rank());
-    const int64_t size = x[1] / y[1];
     for_float_type(in[0].dtype, [&]<typename T>(T) {
       std::vector<double> sums(static_cast<size_t>(pixels));
       for (int64_t i = 0; i < y[0] * y[1]; ++i) {

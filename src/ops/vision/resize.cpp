@@ -146,8 +146,14 @@ std::vector<TensorType> infer_resize(const NodeView& node) {
   if (crops(node)) {
     TY_REQUIRE(is_given(node, kRegion), "tf_crop_and_resize needs the input roi");
     require_count_resize(node, kRegion, "roi", 2 * axes);
+    TY_REQUIRE(node.attr_int("antialias", 0) == 0, "tf_crop_and_resize with antialias");
   }
-  if (const auto sizes = resize_sizes(node)) return {{x.dtype, sizes->output}};
+  if (const auto sizes = resize_sizes(node)) {
+    TY_REQUIRE(x.shape.num_elements() != 0 || sizes->output.num_elements() == 0,
+               "an empty input of shape {} would be resized to {}", x.shape.to_string(),
+               sizes->output.to_string());
+    return {{x.dtype, sizes->output}};
+  }
   const std::vector<int64_t> unknown(static_cast<size_t>(x.shape.rank()), Shape::kUnknown);
   return {{x.dtype, Shape(unknown)}};
 }
@@ -193,6 +199,27 @@ std::vector<ValueId> gradient_resize(GradContext& grad) {
   return dx;
 }
 
+Movement movement_resize(const NodeView& node) {
+  return node.attr_text("mode", "nearest") == "nearest" ? Movement::kMoved : Movement::kComputed;
+}
+
+Reaches reach_resize(const NodeView& node, size_t dims) {
+  const std::string grid = node.attr_text("coordinate_transformation_mode", "half_pixel");
+  const std::string mode = node.attr_text("mode", "nearest");
+  const auto sizes = resize_sizes(node);
+  if (!sizes || grid == "tf_crop_and_resize" || sizes->scales.size() < dims) return std::nullopt;
+  // Interpolation takes two or four neighbors in each dimension.
+  const double between = mode == "nearest" ? 0 : mode == "linear" ? 1 : 3;
+  const bool first_on_first =
+      mode != "nearest" && (grid == "asymmetric" || grid == "align_corners");
+  std::vector<Reach> reaches;
+  for (size_t i = sizes->scales.size() - dims; i < sizes->scales.size(); ++i) {
+    const double middle = first_on_first ? 0 : 0.5 / sizes->scales[i] - 0.5;
+    reaches.push_back({middle - between / 2, middle + between / 2, 1 / sizes->scales[i]});
+  }
+  return reaches;
+}
+
 }  // namespace
 
 std::vector<int64_t> resize_axes(const NodeView& node) {
@@ -226,6 +253,9 @@ extern const OpDef kResize = {.name = "Resize",
                               .attributes = kResizeAttributes,
                               .infer = infer_resize,
                               .cost = cost_resize,
-                              .gradient = gradient_resize};
+                              .reach = reach_resize,
+                              .gradient = gradient_resize,
+                              .movement = movement_resize,
+                              .int8 = Int8Form::kMove};
 
 }  // namespace trainyard::ops

@@ -1,4 +1,5 @@
 // RoiAlign and MaxRoiPool: regions of feature maps, each resampled to the same small size.
+#include "base/checked.h"
 #include "base/error.h"
 #include "ops/op_def.h"
 
@@ -25,6 +26,10 @@ Shape pooled(const NodeView& node, int64_t numbers_per_region, int64_t height, i
   TY_REQUIRE(node.input_type(1).dtype == node.input_type(0).dtype, "regions are {}, expected {}",
              dtype_name(node.input_type(1).dtype), dtype_name(node.input_type(0).dtype));
   TY_REQUIRE(height >= 1 && width >= 1, "an output of {} x {} is not possible", height, width);
+  const float scale = node.attr_float("spatial_scale", 1.0F);
+  constexpr float kLargestScale = 1e6F;
+  TY_REQUIRE(scale > 0 && scale <= kLargestScale,
+             "spatial_scale is {}, expected more than 0, up to {}", scale, kLargestScale);
   return {regions[0], x[1], height, width};
 }
 
@@ -40,8 +45,10 @@ std::vector<TensorType> infer_align(const NodeView& node) {
   TY_REQUIRE(corners == "half_pixel" || corners == "output_half_pixel",
              "coordinate_transformation_mode '{}' is not one of half_pixel, output_half_pixel",
              corners);
-  TY_REQUIRE(node.attr_int("sampling_ratio", 0) >= 0, "sampling_ratio is {}, expected 0 or more",
-             node.attr_int("sampling_ratio", 0));
+  constexpr int64_t kMostSamples = 256;  // in each direction of a bin
+  const int64_t ratio = node.attr_int("sampling_ratio", 0);
+  TY_REQUIRE(0 <= ratio && ratio <= kMostSamples, "sampling_ratio is {}, expected 0 to {}", ratio,
+             kMostSamples);
   return {{node.input_type(0).dtype, y}};
 }
 
@@ -58,9 +65,10 @@ Cost cost_align(const NodeView& node) {
   const Shape& x = node.input_shape(0);
   const Shape& y = node.output_shape(0);
   const int64_t ratio = node.attr_int("sampling_ratio", 0);
-  const int64_t samples = ratio > 0 ? y.num_elements() * ratio * ratio : y[0] * y[1] * x[2] * x[3];
+  const int64_t samples = ratio > 0 ? checked_product({y.num_elements(), ratio, ratio})
+                                    : checked_product({y[0], y[1], x[2], x[3]});
   Cost cost = traffic(node);
-  cost.macs = 4 * samples;
+  cost.macs = checked_product({4, samples});
   cost.flops = 2 * cost.macs;
   return cost;
 }
@@ -70,7 +78,7 @@ Cost cost_pool(const NodeView& node) {
   const Shape& x = node.input_shape(0);
   const Shape& y = node.output_shape(0);
   Cost cost = traffic(node);
-  cost.flops = y[0] * y[1] * x[2] * x[3];
+  cost.flops = checked_product({y[0], y[1], x[2], x[3]});
   return cost;
 }
 

@@ -1,11 +1,11 @@
 #include "rl/agents/q_network.h"
 
-#include <charconv>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "base/text.h"
-#include "network/network.h"
+#include "models/network.h"
 #include "ops/builder.h"
 
 namespace trainyard::rl {
@@ -132,12 +132,10 @@ std::vector<int64_t> parse_hidden(const std::string& text) {
   std::vector<int64_t> units;
   for (const std::string& part : split(text, ',')) {
     if (text.empty()) break;
-    int64_t count = 0;
-    const auto [stop, failure] = std::from_chars(part.data(), part.data() + part.size(), count);
-    TY_REQUIRE(
-        failure == std::errc() && stop == part.data() + part.size() && count >= 1 && count <= 65536,
-        "hidden '{}': expected numbers of units such as 256,256", text);
-    units.push_back(count);
+    const auto count = parse_number<int64_t>(part);
+    TY_REQUIRE(count && *count >= 1 && *count <= 65536,
+               "hidden '{}': expected numbers of units such as 256,256", text);
+    units.push_back(*count);
   }
   return units;
 }

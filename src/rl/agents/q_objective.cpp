@@ -13,9 +13,10 @@ train::ObjectiveNodes QLearningObjective::operator()(ops::Builder& builder,
              "Q-learning needs one output of a value per action, found {} of {}", outputs.size(),
              type.to_string());
   const TensorType column{DType::kF32, Shape{type.shape[0], 1}};
-  const ValueId taken = builder.input(kTakenInput, type);
-  const ValueId target = builder.input(kTargetInput, column);
-  const ValueId weight = builder.input(kWeightInput, column);
+  train::ObjectiveNodes made;
+  const ValueId taken = made.add_input(builder, kTakenInput, type);
+  const ValueId target = made.add_input(builder, kTargetInput, column);
+  const ValueId weight = made.add_input(builder, kWeightInput, column);
   const std::vector<int64_t> axes = {1};
   const ValueId value = builder.add("ReduceSum", {builder.add("Mul", {outputs[0], taken}),
                                                   builder.constant_ints("loss.axes", axes)});
@@ -29,8 +30,6 @@ train::ObjectiveNodes QLearningObjective::operator()(ops::Builder& builder,
     const ValueId half = builder.add("Mul", {q, builder.constant_scalar("loss.half", 0.5F)});
     each = builder.add("Mul", {q, builder.add("Sub", {size, half})});
   }
-  train::ObjectiveNodes made;
-  made.inputs = {taken, target, weight};
   made.loss =
       builder.add("ReduceMean", {builder.add("Mul", {each, weight})}, {{"keepdims", int64_t{0}}});
   made.metrics = {{.name = kErrorMetric, .value = error, .kind = train::MetricKind::kEach},

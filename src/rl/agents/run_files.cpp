@@ -7,11 +7,11 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "network/network.h"
+#include "engine/compiler.h"
+#include "engine/executable.h"
+#include "models/network.h"
 #include "rl/agents/q_network.h"
 #include "rl/agents/table.h"
-#include "runtime/compiler.h"
-#include "runtime/executable.h"
 #include "train/run_parts.h"
 
 namespace trainyard::rl {

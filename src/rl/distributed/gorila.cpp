@@ -199,8 +199,9 @@ class ServerCheckpoints {
   void restore(train::ServerClient& client) const {
     const runs::Checkpoint checkpoint(files_.latest().value());
     checkpoint.require_fits(kModel, course_hash(config_), all_states());
-    client.set_state(checkpoint.info().step,
-                     [&](const runs::NamedType& wanted) { return checkpoint.tensor(wanted.name); });
+    client.set_state(checkpoint.info().step, [&](const train::StatePiece& wanted) {
+      return checkpoint.tensor(wanted.whole.name);
+    });
   }
 
   void save(train::ServerClient& client, int64_t updates) {
@@ -239,12 +240,12 @@ class ServerCheckpoints {
 };
 
 void give_first_weights(Bundle& bundle) {
-  bundle.client().set_state(0, [&](const runs::NamedType& wanted) {
+  bundle.client().set_state(0, [&](const train::StatePiece& wanted) {
     const train::TrainingStep& step = bundle.learner().step();
-    for (size_t i = 0; i < step.states().size(); ++i) {
-      if (step.states()[i].name == wanted.name) return step.state(i);
+    for (size_t i = 0; wanted.is_parameter && i < step.num_parameters(); ++i) {
+      if (step.states()[i].name == wanted.whole.name) return step.state(i);
     }
-    return Tensor::zeros(wanted.type);
+    return Tensor::zeros(wanted.whole.type);
   });
 }
 
@@ -361,7 +362,7 @@ RunResult train_gorila(dist::Communicator& comm, const RlConfig& config,
   const train::ServerOptions options = server_options(own);
   const train::OptimizerOptions& optimizer = step.training.optimizer;
   const train::ShardMap map =
-      train::map_shards(parameters, optimizer, own.servers, train::ShardRule::kEven);
+      train::map_shards(network, parameters, optimizer, own.servers, train::ShardRule::kEven);
   std::optional<ServerCheckpoints> checkpoints;
   if (directory != nullptr && comm.rank() == 0) checkpoints.emplace(*directory, config, map);
   const Beginning beginning = share_beginning(comm, directory, checkpoints);

@@ -1,9 +1,9 @@
 #include "rl/env/environment.h"
 
 #include <cctype>
-#include <charconv>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "base/text.h"
 #include "rl/env/atari.h"
 #include "rl/env/child_environment.h"
@@ -49,19 +49,17 @@ bool parse_yes(std::string_view key, std::string_view value) {
 }
 
 template <typename Number>
-Number parse_number(std::string_view key, std::string_view value) {
-  Number number{};
-  const char* end = value.data() + value.size();
-  const auto [stop, failure] = std::from_chars(value.data(), end, number);
-  TY_REQUIRE(failure == std::errc() && stop == end, "{}={}: expected a number", key, value);
-  return number;
+Number number_of(std::string_view key, std::string_view value) {
+  const auto number = parse_number<Number>(value);
+  TY_REQUIRE(number, "{}={}: expected a number", key, value);
+  return *number;
 }
 
 void set_option(EnvOptions& options, std::string_view key, std::string_view value) {
   static const std::vector<std::string> kKeys = {"time_limit", "slippery", "map",
                                                  "sticky",     "ramping",  "minimal"};
   if (key == "time_limit") {
-    options.time_limit = parse_number<int64_t>(key, value);
+    options.time_limit = number_of<int64_t>(key, value);
     TY_REQUIRE(*options.time_limit >= 0, "time_limit={}: expected 0 or more steps", value);
   } else if (key == "slippery") {
     options.slippery = parse_yes(key, value);
@@ -69,7 +67,7 @@ void set_option(EnvOptions& options, std::string_view key, std::string_view valu
     TY_REQUIRE(value == "4x4" || value == "8x8", "map={}: expected 4x4 or 8x8", value);
     options.map = value;
   } else if (key == "sticky") {
-    options.sticky = parse_number<double>(key, value);
+    options.sticky = number_of<double>(key, value);
     TY_REQUIRE(options.sticky >= 0 && options.sticky < 1, "sticky={}: expected a share below 1",
                value);
   } else if (key == "ramping") {

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "serve/embedded.h"
+#include "serve/service.h"
 
 namespace trainyard::serve {
 namespace {
@@ -68,18 +69,6 @@ const Method* find_method(std::string_view name) {
   return found == kMethods.end() ? nullptr : found;
 }
 
-// Everything but unreserved characters (RFC 3986), so that a slash in a name does not split the
-// path.
-std::string url_encode(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       c == '-' || c == '_' || c == '.';
-    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return out;
-}
-
 // {"parameters": {"config": {"string_param": "…"}}} has its values one level higher over HTTP.
 Json plain_parameters(const Json& request) {
   Json plain = Json::object();
@@ -107,7 +96,7 @@ struct ControlMessages::Messages {
 };
 
 ControlMessages::ControlMessages() : messages_(std::make_unique<Messages>()) {
-  const std::string_view text = find_embedded("open_inference.proto");
+  const std::string_view text = embedded_text(embedded_files(), "open_inference.proto");
   pb::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
   pb::io::Tokenizer tokenizer(&stream, nullptr);
   pb::compiler::Parser parser;

@@ -5,7 +5,10 @@
 #include <condition_variable>
 #include <grpcpp/alarm.h>
 #include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <mutex>
@@ -14,7 +17,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/printable.h"
 #include "base/wire.h"
 #include "serve/grpc/control_messages.h"
 #include "serve/grpc/infer_messages.h"
@@ -25,12 +28,19 @@ namespace {
 constexpr std::string_view kService = "/inference.GRPCInferenceService/";
 constexpr int kMostCalls = 1024;  // of one connection at the same time
 
+// Orchestrators ask these without a token.
+bool is_probe(std::string_view method) {
+  return method == "ServerLive" || method == "ServerReady" || method == "ModelReady";
+}
+
 grpc::StatusCode code_of(Status status) {
   switch (status) {
     case Status::kOk:
       return grpc::StatusCode::OK;
     case Status::kUnauthorized:
       return grpc::StatusCode::UNAUTHENTICATED;
+    case Status::kForbidden:
+      return grpc::StatusCode::PERMISSION_DENIED;
     case Status::kNotFound:
       return grpc::StatusCode::NOT_FOUND;
     case Status::kTooManyRequests:
@@ -125,14 +135,27 @@ class Call {
 
   void begin() {
     const std::string& name = context_.method();
-    if (name.starts_with(kService)) method_ = name.substr(kService.size());
+    if (!name.starts_with(kService)) return finish_unknown();
+    method_ = name.substr(kService.size());
     streams_ = method_ == "ModelStreamInfer";
+    // Who may not ask is not read: its messages would be kept until then.
+    if (!is_probe(method_)) {
+      arrived_ = Clock::now();
+      if (auto refusal = core_.service.refuse_early(request_of("POST", context_.method()))) {
+        return finish({code_of(refusal->status), error_text(*refusal)});
+      }
+    }
     read();
   }
 
   void read() {
     step_ = Step::kRead;
     stream_.Read(&in_, this);
+  }
+
+  void finish_unknown() {
+    finish({grpc::StatusCode::UNIMPLEMENTED,
+            printable_line(fmt::format("there is no call {} here", context_.method()))});
   }
 
   void finish(const grpc::Status& status) {
@@ -142,19 +165,23 @@ class Call {
 
   void handle() {
     arrived_ = Clock::now();
-    const Body message(bytes_of(in_));
-    in_.Clear();
+    Body message;
     std::optional<HttpForm> form;
     const bool infers = streams_ || method_ == "ModelInfer";
     try {
+      MemoryBudget::Share share(core_.service.memory());
+      share.require(in_.Length());
+      message = Body(bytes_of(in_), std::move(share));
+      in_.Clear();
       if (!infers) form = core_.control.read(method_, std::string(*message));
+    } catch (const RequestError& error) {
+      return finish({code_of(error.status()), error.what()});
     } catch (const Error& error) {
-      return finish({grpc::StatusCode::INVALID_ARGUMENT, error.what()});
+      return finish({grpc::StatusCode::INVALID_ARGUMENT, printable(error.what())});
+    } catch (const std::bad_alloc&) {
+      return finish({grpc::StatusCode::UNAVAILABLE, "out of memory"});
     }
-    if (!infers && !form) {
-      return finish({grpc::StatusCode::UNIMPLEMENTED,
-                     fmt::format("there is no call {} here", context_.method())});
-    }
+    if (!infers && !form) return finish_unknown();
     // From here on the answer comes by another thread, maybe before the next line.
     step_ = Step::kAnswer;
     {
@@ -284,6 +311,10 @@ class GrpcListener final : public Listener {
                              &port);
     builder.RegisterAsyncGenericService(&core_.calls);
     builder.SetMaxReceiveMessageSize(static_cast<int>(options.message_bytes));
+    // What gRPC itself has received and nobody has read yet.
+    grpc::ResourceQuota quota("serve");
+    quota.Resize(service.memory()->most());
+    builder.SetResourceQuota(quota);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostCalls);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
@@ -322,9 +353,14 @@ class GrpcListener final : public Listener {
  private:
   static std::shared_ptr<grpc::ServerCredentials> credentials(const TlsFiles& tls) {
     if (tls.certificate.empty()) return grpc::InsecureServerCredentials();
-    grpc::SslServerCredentialsOptions options;
-    options.pem_key_cert_pairs.push_back({read_file(tls.key), read_file(tls.certificate)});
-    return grpc::SslServerCredentials(options);
+    // Files that change are read again within a second.
+    constexpr unsigned kLookEvery = 1;
+    const auto files = std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
+        tls.key, tls.certificate, kLookEvery);
+    grpc::experimental::TlsServerCredentialsOptions options(files);
+    options.watch_identity_key_cert_pairs();
+    options.set_cert_request_type(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+    return grpc::experimental::TlsServerCredentials(options);
   }
 
   void end_events() {

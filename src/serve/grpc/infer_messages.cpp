@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "base/wire.h"
 #include "serve/protocol/json_data.h"
 #include "serve/protocol/status.h"
@@ -21,6 +22,13 @@ constexpr size_t kMostDims = 32;
 
 std::string text_of(const WireField& field) {
   return {reinterpret_cast<const char*>(field.content.data()), field.content.size()};
+}
+
+// Of protobuf's type string, which is UTF-8: others could not be sent back.
+std::string string_of(const WireField& field) {
+  std::string text = text_of(field);
+  if (!is_utf8(text)) refuse(Status::kBadRequest, "'{}' is not UTF-8", printable_line(text));
+  return text;
 }
 
 // The number of a field that is one.
@@ -52,7 +60,7 @@ Json read_parameter(Bytes message) {
       if (field.number == 2) value = Json(static_cast<int64_t>(number));
       if (field.number == 5) value = Json(number);
     }
-    if (field.number == 3 && field.type == WireType::kBytes) value = Json(text_of(field));
+    if (field.number == 3 && field.type == WireType::kBytes) value = Json(string_of(field));
     if (field.number == 4 && field.type == WireType::kFixed64)
       value = Json(fixed_of<double>(field));
   }
@@ -71,7 +79,7 @@ void read_entry(Bytes message, Json& parameters) {
   while (!reader.done()) {
     const WireField field = reader.next();
     if (field.type != WireType::kBytes) continue;
-    if (field.number == 1) name = text_of(field);
+    if (field.number == 1) name = string_of(field);
     if (field.number == 2) value = read_parameter(field.content);
   }
   parameters[name] = std::move(value);
@@ -193,13 +201,13 @@ class RequestReader {
     if (field.type != WireType::kBytes) return;
     switch (field.number) {
       case 1:
-        out_.model = text_of(field);
+        out_.model = string_of(field);
         break;
       case 2:
-        out_.version = text_of(field);
+        out_.version = string_of(field);
         break;
       case 3:
-        out_.request.id = text_of(field);
+        out_.request.id = string_of(field);
         break;
       case 4:
         read_entry(field.content, parameters_);
@@ -232,8 +240,8 @@ class RequestReader {
     while (!reader.done()) {
       // Fields of InferInputTensor: name, datatype, shape, parameters, contents.
       const WireField field = reader.next();
-      if (field.number == 1) draft.input.name = text_of(field);
-      if (field.number == 2) draft.datatype = text_of(field);
+      if (field.number == 1) draft.input.name = string_of(field);
+      if (field.number == 2) draft.datatype = string_of(field);
       if (field.number == 3) read_dims(field, draft.input.shape);
       if (field.number == 4) read_entry(field.content, parameters);
       if (field.number == 5) draft.contents.push_back(field.content);
@@ -249,7 +257,7 @@ class RequestReader {
     WireReader reader(message);
     while (!reader.done()) {
       const WireField field = reader.next();
-      if (field.number == 1) output.name = text_of(field);
+      if (field.number == 1) output.name = string_of(field);
       if (field.number == 2) read_entry(field.content, parameters);
     }
     refuse_shared_memory(parameters, "output '" + output.name + "'");
@@ -409,11 +417,16 @@ std::string write_infer_message(const InferRequest& request, const InferResult& 
   std::vector<std::string_view> blobs;
   size_t blob_bytes = 0;
   for (size_t i = 0; i < wanted.size(); ++i) {
-    const Tensor& tensor = find_output(result, wanted[i].name);
+    const OutputTensor& output = find_output(result, wanted[i].name);
+    const Tensor& tensor = output.data;
     if (wanted[i].classes > 0) {
-      const BestClasses best = best_classes(tensor, wanted[i].classes, labels);
+      const BestClasses best = best_classes(tensor, wanted[i].classes, labels, result.has_rows);
       texts[i] = join_texts(best.texts);
       append_output(out, wanted[i].name, "BYTES", best.dims);
+      blobs.emplace_back(texts[i]);
+    } else if (tensor.dtype() == DType::kText) {
+      texts[i] = join_texts(output.texts);
+      append_output(out, wanted[i].name, "BYTES", tensor.shape().dims());
       blobs.emplace_back(texts[i]);
     } else {
       append_output(out, wanted[i].name, protocol_name(tensor.dtype()), tensor.shape().dims());

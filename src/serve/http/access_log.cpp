@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "base/printable.h"
 
 namespace trainyard::serve {
 namespace {
@@ -27,7 +28,7 @@ std::string line_of(const AccessEntry& entry, Clock::time_point now) {
        {"id", entry.id},
        {"peer", entry.peer},
        {"method", entry.method},
-       {"path", entry.path},
+       {"path", printable_line(entry.path)},
        {"status", static_cast<int>(entry.status)},
        {"bytes_in", entry.bytes_in},
        {"bytes_out", entry.bytes_out},

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "serve/http/memory_budget.h"
+
 namespace trainyard::serve {
 
 // Bytes that live as long as somebody holds them; copying shares them. Empty: there is none.
@@ -16,6 +18,16 @@ class Body {
   explicit Body(std::string text) {
     auto kept = std::make_shared<const std::string>(std::move(text));
     bytes_ = *kept;
+    owner_ = std::move(kept);
+  }
+  // With what it has taken of the memory there is for all.
+  Body(std::string text, MemoryBudget::Share share) {
+    struct Kept {
+      std::string text;
+      MemoryBudget::Share share;
+    };
+    auto kept = std::make_shared<const Kept>(Kept{std::move(text), std::move(share)});
+    bytes_ = kept->text;
     owner_ = std::move(kept);
   }
   Body(std::shared_ptr<const void> owner, std::string_view bytes)

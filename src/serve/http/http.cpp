@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/printable.h"
 
 namespace trainyard::serve {
 namespace {
@@ -29,8 +30,9 @@ void HttpResponse::add_header(std::string_view name, std::string_view value) {
   headers.append(name).append(": ").append(value).append("\r\n");
 }
 
+// Texts quote what clients have sent, whatever bytes that was.
 HttpResponse error_response(Status status, std::string_view text) {
-  return {.status = status, .body = Json::object({{"error", text}}).dump(-1)};
+  return {.status = status, .body = Json::object({{"error", printable(text)}}).dump(-1)};
 }
 
 std::string_view reason_phrase(Status status) {
@@ -41,6 +43,8 @@ std::string_view reason_phrase(Status status) {
       return "Bad Request";
     case Status::kUnauthorized:
       return "Unauthorized";
+    case Status::kForbidden:
+      return "Forbidden";
     case Status::kNotFound:
       return "Not Found";
     case Status::kMethodNotAllowed:
@@ -53,6 +57,8 @@ std::string_view reason_phrase(Status status) {
       return "Content Too Large";
     case Status::kUnsupportedMedia:
       return "Unsupported Media Type";
+    case Status::kMisdirected:
+      return "Misdirected Request";
     case Status::kTooManyRequests:
       return "Too Many Requests";
     case Status::kHeadersTooLarge:

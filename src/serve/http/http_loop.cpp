@@ -1,6 +1,11 @@
 #include "serve/http/http_loop.h"
 
+#include <algorithm>
+
 #include <boost/asio/post.hpp>
+#include <fmt/format.h>
+
+#include "serve/http/events.h"
 
 namespace trainyard::serve {
 namespace {
@@ -19,24 +24,37 @@ HttpLoop::~HttpLoop() = default;
 void HttpLoop::run() {
   thread_ = std::this_thread::get_id();
   sweep_later();
-  io_.run();
+  // Asio may run on after what a handler has thrown; whose connection it was has ended with it.
+  for (bool ended = false; !ended;) {
+    try {
+      io_.run();
+      ended = true;
+    } catch (const std::exception& error) {
+      say_event(fmt::format("a connection was given up: {}", error.what()));
+    }
+  }
 }
 
 void HttpLoop::add(std::shared_ptr<HttpSession> session) {
   asio::post(io_, [this, session = std::move(session)] {
     sessions_.push_back(session);
+    if (idle_until_) session->finish_soon(*idle_until_);
     session->start();
   });
 }
 
-void HttpLoop::stop(std::chrono::milliseconds most) {
-  asio::post(io_, [this, most] { begin_stop(most); });
+void HttpLoop::stop(std::chrono::milliseconds most, std::chrono::milliseconds idle) {
+  asio::post(io_, [this, most, idle] { begin_stop(most, idle); });
+}
+
+void HttpLoop::add_no_more() {
+  asio::post(io_, [this] { last_added_ = true; });
 }
 
 // The thread is woken once for all that wait: a batch ends many requests at once.
 void HttpLoop::respond(std::shared_ptr<HttpSession> session, std::function<HttpResponse()> make) {
   if (thread_.load(std::memory_order_relaxed) == std::this_thread::get_id() && working_) {
-    return session->respond(make());
+    return answer({std::move(session), std::move(make)});
   }
   bool first = false;
   {
@@ -52,8 +70,20 @@ void HttpLoop::send() {
     const std::lock_guard lock(mutex_);
     sending_.swap(waiting_);
   }
-  for (const Waiting& one : sending_) one.session->respond(one.make());
+  for (const Waiting& one : sending_) answer(one);
   sending_.clear();
+}
+
+void HttpLoop::answer(const Waiting& one) {
+  try {
+    try {
+      one.session->respond(one.make());
+    } catch (const std::exception&) {
+      one.session->respond(error_response(Status::kUnavailable, "out of memory"));
+    }
+  } catch (const std::exception&) {
+    one.session->give_up();
+  }
 }
 
 // Asio runs it after all that was ready when it was posted, and has looked for more before.
@@ -73,20 +103,24 @@ void HttpLoop::sweep_later() {
   sweep_.expires_after(kSweep);
   sweep_.async_wait([this](const boost::system::error_code& problem) {
     if (problem) return;
-    const Clock::time_point now = Clock::now();
-    for (const auto& weak : sessions_) {
-      if (const auto session = weak.lock()) session->check_deadline(now);
-    }
+    check_deadlines();
     remove_ended();
     sweep_later();
   });
 }
 
-void HttpLoop::begin_stop(std::chrono::milliseconds most) {
-  if (stopping_) return;
-  stopping_ = true;
+void HttpLoop::check_deadlines() {
+  const Clock::time_point now = Clock::now();
   for (const auto& weak : sessions_) {
-    if (const auto session = weak.lock()) session->finish_soon();
+    if (const auto session = weak.lock()) session->check_deadline(now);
+  }
+}
+
+void HttpLoop::begin_stop(std::chrono::milliseconds most, std::chrono::milliseconds idle) {
+  if (idle_until_) return;
+  idle_until_ = Clock::now() + std::min(most, idle);
+  for (const auto& weak : sessions_) {
+    if (const auto session = weak.lock()) session->finish_soon(*idle_until_);
   }
   limit_.expires_after(most);
   limit_.async_wait([this](const boost::system::error_code& problem) {
@@ -98,8 +132,9 @@ void HttpLoop::begin_stop(std::chrono::milliseconds most) {
 void HttpLoop::poll_end() {
   sweep_.expires_after(kEndSweep);
   sweep_.async_wait([this](const boost::system::error_code&) {
+    check_deadlines();
     remove_ended();
-    if (sessions_.empty()) return io_.stop();
+    if (sessions_.empty() && last_added_) return io_.stop();
     poll_end();
   });
 }

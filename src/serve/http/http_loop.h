@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -28,9 +29,11 @@ class HttpLoop final : public SocketThread {
   void run();
   // From any thread: the connection is served from now on.
   void add(std::shared_ptr<HttpSession> session);
-  // From any thread: ends connections after their request under way, and run() after the last one
-  // or when the time is up.
-  void stop(std::chrono::milliseconds most);
+  // From any thread: connections end after their requests under way, idle ones after that long.
+  // run() ends after the last one if nothing more is added, or when the time is up.
+  void stop(std::chrono::milliseconds most, std::chrono::milliseconds idle);
+  // From the thread that adds: that was the last.
+  void add_no_more();
 
   void respond(std::shared_ptr<HttpSession> session, std::function<HttpResponse()> make) override;
   void later(std::function<void()> work) override;
@@ -42,9 +45,12 @@ class HttpLoop final : public SocketThread {
   };
 
   void send();
+  // Never throws: what one connection leads to must not end the others.
+  void answer(const Waiting& one);
   void sweep_later();
+  void check_deadlines();
   void remove_ended();
-  void begin_stop(std::chrono::milliseconds most);
+  void begin_stop(std::chrono::milliseconds most, std::chrono::milliseconds idle);
   void poll_end();
 
   boost::asio::io_context io_{1};
@@ -52,7 +58,8 @@ class HttpLoop final : public SocketThread {
   boost::asio::steady_timer limit_;
   std::atomic<std::thread::id> thread_;
   std::vector<std::weak_ptr<HttpSession>> sessions_;
-  bool stopping_ = false;
+  std::optional<Clock::time_point> idle_until_;  // once it stops
+  bool last_added_ = false;
   bool working_ = false;  // in what later() was given
   std::mutex mutex_;
   std::vector<Waiting> waiting_;

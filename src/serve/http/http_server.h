@@ -33,12 +33,16 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   uint16_t port() const;
-  // On a thread of the sockets, once SIGTERM or SIGINT comes. To be set before run().
-  void on_signal(std::function<void()> callback);
+  // On a thread of the sockets: once SIGTERM or SIGINT comes, and whenever SIGHUP does. Neither
+  // throws. To be set before run().
+  void on_signals(std::function<void()> end, std::function<void()> reload);
   // Serves until all is finished after stop().
   void run();
-  // Accepts no more; requests under way are answered within the limit, then run() returns. From
-  // any thread.
+  // Reads the TLS files again, for connections to come. From any thread. Throws Error, and goes on
+  // with the old ones, if they are no use.
+  void reload_tls();
+  // Accepts no more; requests under way, and those that clients had sent by then, are answered
+  // within the limit, then run() returns. From any thread.
   void stop(std::chrono::milliseconds limit);
 
  private:

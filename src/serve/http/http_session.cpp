@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include "serve/http/request_parser.h"
-#include "tensor/tensor.h"
 
 namespace trainyard::serve {
 namespace {
@@ -22,12 +21,11 @@ namespace http = boost::beast::http;
 constexpr size_t kReadBytes = 4 << 10;  // what an idle connection keeps
 constexpr size_t kOnePiece = 16 << 10;
 constexpr std::chrono::seconds kLinger{2};
-// What is read is still in the cache when its numbers are looked at.
-constexpr size_t kLargestRead = 256 << 10;
-// Bodies of which numbers are read while they arrive: shorter ones are there at once, and numbers
-// may take twice the memory of a longer one.
-constexpr size_t kLeastAhead = 64 << 10;
-constexpr size_t kMostAhead = 16 << 20;
+// Of an answer, written at once: a client that takes nothing is noticed between them.
+constexpr size_t kLargestWrite = 256 << 10;
+// A body of so many bytes is read before it is asked whether anybody wants it: most come with their
+// header.
+constexpr size_t kReadUnasked = 16 << 10;
 
 // Of the body's JSON, before its tensors; 0: they are first, or there are none.
 size_t json_bytes(const RequestHead& head) {
@@ -43,10 +41,6 @@ size_t json_bytes(const RequestHead& head) {
     return bytes;
   }
   return 0;
-}
-
-std::chrono::seconds scaled(std::chrono::seconds per_mebibyte, size_t bytes) {
-  return per_mebibyte * (1 + static_cast<int64_t>(bytes >> 20));
 }
 
 }  // namespace
@@ -65,13 +59,44 @@ HttpSession::HttpSession(std::unique_ptr<Wire> wire, std::string peer, HttpHandl
       limits_(limits),
       thread_(thread),
       seat_(std::move(seat)),
-      parser_(std::make_unique<Parser>()) {}
+      parser_(std::make_unique<Parser>()),
+      body_(limits.memory) {}
 
 HttpSession::~HttpSession() = default;
+
+template <typename F>
+void HttpSession::guard(F&& work) {
+  try {
+    try {
+      work();
+    } catch (const RequestError& error) {
+      refuse_and_close(error.status(), error.what());
+    } catch (const std::bad_alloc&) {
+      refuse_and_close(Status::kUnavailable, "out of memory");
+    }
+  } catch (...) {
+    close();  // there is not even memory to say so
+  }
+}
 
 void HttpSession::set_state(State state, std::chrono::seconds limit) {
   state_ = state;
   deadline_ = limit.count() > 0 ? Clock::now() + limit : Clock::time_point::max();
+  if (state == State::kIdle && finish_by_) deadline_ = std::min(deadline_, *finish_by_);
+}
+
+bool HttpSession::is_too_slow(Clock::time_point now) const {
+  const double after_grace = std::chrono::duration<double>(now - began_ - limits_.grace).count();
+  if (after_grace <= 0) return false;
+  size_t bytes = 0;
+  if (state_ == State::kBody) {
+    bytes = body_.is_open() ? body_.filled() : parser_->head.chunks.size();
+  } else if (state_ == State::kWriting) {
+    bytes = written_;
+  } else {
+    return false;
+  }
+  return static_cast<double>(bytes) < after_grace * static_cast<double>(limits_.bytes_per_s);
 }
 
 void HttpSession::start() {
@@ -80,16 +105,22 @@ void HttpSession::start() {
 }
 
 void HttpSession::on_open(bool ok) {
-  if (!ok) return close();
-  if (seat_ == nullptr) {
-    return refuse_and_close(Status::kUnavailable, "too many connections; try again later");
-  }
-  set_state(State::kIdle, limits_.idle);
-  parse();
+  guard([&] {
+    if (!ok) return close();
+    if (seat_ == nullptr) {
+      return refuse_and_close(Status::kUnavailable, "too many connections; try again later");
+    }
+    // Who has asked nothing yet is not waited for as long as a client between requests.
+    set_state(State::kIdle, std::min(limits_.idle, limits_.header));
+    parse();
+  });
 }
 
 void HttpSession::check_deadline(Clock::time_point now) {
-  if (now < deadline_ || state_ == State::kClosed || state_ == State::kHandling) return;
+  if (state_ == State::kClosed || state_ == State::kHandling) return;
+  if (now < deadline_ && !is_too_slow(now)) return;
+  // A request that has come just now is answered.
+  if (state_ == State::kIdle && finish_by_ && wire_->has_input()) return;
   deadline_ = Clock::time_point::max();
   if (state_ == State::kHeader || state_ == State::kBody) {
     timed_out_ = true;  // what is being read ends, and is answered
@@ -99,11 +130,9 @@ void HttpSession::check_deadline(Clock::time_point now) {
   }
 }
 
-void HttpSession::finish_soon() {
-  finish_soon_ = true;
-  const bool waits =
-      state_ == State::kIdle || state_ == State::kOpening || state_ == State::kLingering;
-  if (waits) close();
+void HttpSession::finish_soon(Clock::time_point idle_until) {
+  finish_by_ = idle_until;
+  if (state_ == State::kIdle) deadline_ = std::min(deadline_, idle_until);
 }
 
 void HttpSession::close() {
@@ -121,6 +150,10 @@ void HttpSession::read_more() {
 }
 
 void HttpSession::on_read(size_t bytes) {
+  guard([&] { take_read(bytes); });
+}
+
+void HttpSession::take_read(size_t bytes) {
   if (state_ == State::kClosed) return;
   if (state_ == State::kLingering) {
     if (bytes == 0) return close();
@@ -132,8 +165,8 @@ void HttpSession::on_read(size_t bytes) {
                                                          : "the request did not arrive in time");
   }
   if (bytes == 0) return close();
-  if (body_ != nullptr) {
-    body_filled_ += bytes;
+  if (body_.is_open()) {
+    body_.add(bytes);
     return read_body();
   }
   in_filled_ += bytes;
@@ -143,13 +176,15 @@ void HttpSession::on_read(size_t bytes) {
 
 // The header of the next request, from what is there.
 void HttpSession::parse() {
+  // An empty line before a request is no part of it (RFC 9112, 2.2).
+  while (!parser_->parser && at_ < in_filled_ && (in_[at_] == '\r' || in_[at_] == '\n')) ++at_;
   if (at_ == in_filled_) return read_more();
   if (!parser_->parser) {
     parser_->parser.emplace(parser_->head);
     parser_->parser->header_limit(static_cast<uint32_t>(limits_.header_bytes));
     parser_->parser->body_limit(boost::none);
     set_state(State::kHeader, limits_.header);
-    arrived_ = deadline_ - limits_.header;
+    arrived_ = Clock::now();
   }
   boost::system::error_code problem;
   at_ += parser_->parser->put(boost::asio::buffer(in_.data() + at_, in_filled_ - at_), problem);
@@ -167,6 +202,10 @@ void HttpSession::parse() {
 
 // True if the request was answered already.
 bool HttpSession::refuse_header() {
+  if (const std::string_view problem = parser_->head.ambiguity(); !problem.empty()) {
+    refuse_and_close(Status::kBadRequest, fmt::format("not an HTTP request: {}", problem));
+    return true;
+  }
   const boost::optional<uint64_t> length = parser_->parser->content_length();
   if (length && *length > limits_.body_bytes) {
     refuse_and_close(Status::kTooLarge, fmt::format("the body has {} bytes, at most {} are taken",
@@ -181,12 +220,42 @@ bool HttpSession::refuse_header() {
   return false;
 }
 
+// Valid until the next request is read; without a body.
+HttpRequest HttpSession::request_head() {
+  HttpRequest request{.method = parser_->head.method(),
+                      .target = parser_->head.target(),
+                      .host = parser_->head.host(),
+                      .headers = std::move(parser_->fields),
+                      .body = {},
+                      .peer = peer_,
+                      .arrived = arrived_,
+                      .thread = &thread_};
+  parser_->head.fields(request.headers);
+  return request;
+}
+
+// The same for a body that nobody would look at.
+bool HttpSession::refuse_body() {
+  HttpRequest request = request_head();
+  std::optional<HttpResponse> refusal = handler_.refuse_early(request);
+  parser_->fields = std::move(request.headers);
+  if (!refusal) return false;
+  keep_alive_ = false;
+  refused_ = true;
+  respond(std::move(*refusal));
+  return true;
+}
+
 void HttpSession::on_header() {
   const RequestParser& parser = *parser_->parser;
   keep_alive_ = parser.keep_alive();
   if (refuse_header()) return;
-  const bool has_body = parser.chunked() || parser.content_length().value_or(0) > 0;
-  if (has_body && !parser_->head.expect().empty() && parser_->head.version >= 11) {
+  const uint64_t length = parser.content_length().value_or(0);
+  const bool expects = !parser_->head.expect().empty() && parser_->head.version >= 11;
+  const bool has_body = parser.chunked() || length > 0;
+  const bool long_body = parser.chunked() || length > kReadUnasked;
+  if (has_body && (expects || long_body) && refuse_body()) return;
+  if (has_body && expects) {
     head_ = "HTTP/1.1 100 Continue\r\n\r\n";
     state_ = State::kContinuing;
     return wire_->write(head_, {}, shared_from_this());
@@ -196,40 +265,52 @@ void HttpSession::on_header() {
 
 void HttpSession::begin_body() {
   RequestParser& parser = *parser_->parser;
+  began_ = Clock::now();
   if (parser.chunked()) {
     parser.body_limit(limits_.body_bytes);
-    body_begin_ = 0;
-    set_state(State::kBody, scaled(limits_.body, 0));
+    set_state(State::kBody, limits_.body);
     return read_chunks();
   }
-  body_size_ = parser.content_length().value_or(0);
-  body_begin_ = 0;
-  if (body_size_ == 0) return on_body();
-  set_state(State::kBody, scaled(limits_.body, body_size_));
-  allocate_body();
-  body_filled_ = std::min(body_size_, in_filled_ - at_);
-  std::memcpy(body_.get() + body_begin_, in_.data() + at_, body_filled_);
-  at_ += body_filled_;
-  if (body_size_ >= kLeastAhead && body_size_ <= kMostAhead) {
-    ahead_ = std::make_shared<NumbersAhead>(body_size_);
+  const size_t size = parser.content_length().value_or(0);
+  if (size == 0) return on_body();
+  set_state(State::kBody, limits_.body);
+  body_.begin(size, json_bytes(parser_->head));
+  while (at_ < in_filled_ && !body_.is_complete()) {
+    const std::span<char> room = body_.room();
+    const size_t here = std::min(room.size(), in_filled_ - at_);
+    std::memcpy(room.data(), in_.data() + at_, here);
+    at_ += here;
+    body_.add(here);
   }
   read_body();
 }
 
-// Kernels read the first binary tensor where it arrives, if it is aligned as they like it.
-void HttpSession::allocate_body() {
-  body_ = std::make_shared_for_overwrite<char[]>(body_size_ + Tensor::kAlignment);
-  const auto tensors = reinterpret_cast<uintptr_t>(body_.get()) + json_bytes(parser_->head);
-  body_begin_ = (Tensor::kAlignment - tensors % Tensor::kAlignment) % Tensor::kAlignment;
+void HttpSession::read_body() {
+  if (body_.is_complete()) return on_body();
+  const std::span<char> room = body_.room();
+  wire_->read_some(room.data(), room.size(), shared_from_this());
 }
 
-// Straight into its place: large tensors are not copied on the way.
-void HttpSession::read_body() {
-  char* const begin = body_.get() + body_begin_;
-  if (ahead_) ahead_->feed({begin, body_filled_});
-  if (body_filled_ == body_size_) return on_body();
-  const size_t want = std::min(body_size_ - body_filled_, kLargestRead);
-  wire_->read_some(begin + body_filled_, want, shared_from_this());
+// True if the request was answered already: the chunks are wrong, or more than their content is
+// long. A line or the fields behind the last chunk must fit where a header would.
+bool HttpSession::refuse_chunks(const boost::system::error_code& problem) {
+  if (problem == http::error::body_limit) {
+    refuse_and_close(Status::kTooLarge,
+                     fmt::format("the body has more than {} bytes", limits_.body_bytes));
+    return true;
+  }
+  if (problem && problem != http::error::need_more) {
+    refuse_and_close(Status::kBadRequest, "the chunks are wrong: " + problem.message());
+    return true;
+  }
+  if (parser_->head.extension_bytes > limits_.header_bytes ||
+      in_filled_ - at_ > limits_.header_bytes) {
+    refuse_and_close(Status::kBadRequest,
+                     fmt::format("extensions or fields of chunks have more than {} bytes",
+                                 limits_.header_bytes));
+    return true;
+  }
+  return false;
 }
 
 void HttpSession::read_chunks() {
@@ -239,18 +320,10 @@ void HttpSession::read_chunks() {
     const size_t used =
         parser.put(boost::asio::buffer(in_.data() + at_, in_filled_ - at_), problem);
     at_ += used;
-    if (problem == http::error::need_more ||
-        (problem == boost::system::error_code() && used == 0)) {
-      break;
-    }
-    if (problem == http::error::body_limit) {
-      return refuse_and_close(Status::kTooLarge,
-                              fmt::format("the body has more than {} bytes", limits_.body_bytes));
-    }
-    if (problem) {
-      return refuse_and_close(Status::kBadRequest, "the chunks are wrong: " + problem.message());
-    }
+    if (problem || used == 0) break;
   }
+  if (!parser.is_done() && refuse_chunks(problem)) return;
+  body_.count_chunks(parser_->head.chunks);
   if (!parser.is_done()) return read_more();
   on_body();
 }
@@ -258,20 +331,10 @@ void HttpSession::read_chunks() {
 void HttpSession::on_body() {
   set_state(State::kHandling, std::chrono::seconds(0));
   const bool chunked = parser_->parser->chunked();
-  const char* const bytes = body_.get() + body_begin_;
-  HttpRequest request{.method = parser_->head.method(),
-                      .target = parser_->head.target(),
-                      .headers = std::move(parser_->fields),
-                      .body = chunked ? Body(std::move(parser_->head.chunks))
-                                      : Body(std::move(body_), std::string_view(bytes, body_size_)),
-                      .ahead = std::move(ahead_),
-                      .has_length = chunked || parser_->parser->content_length().has_value(),
-                      .peer = peer_,
-                      .arrived = arrived_,
-                      .thread = &thread_};
-  body_ = nullptr;
-  ahead_ = nullptr;
-  parser_->head.fields(request.headers);
+  HttpRequest request = request_head();
+  request.has_length = chunked || parser_->parser->content_length().has_value();
+  request.body =
+      chunked ? body_.take_chunks(std::move(parser_->head.chunks)) : body_.take(request.ahead);
   handler_.handle(request, [self = shared_from_this()](std::function<HttpResponse()> make) {
     self->thread_.respond(self, std::move(make));
   });
@@ -281,11 +344,12 @@ void HttpSession::on_body() {
 void HttpSession::respond(HttpResponse response) {
   if (state_ == State::kClosed) return;
   const bool head_only = parser_->parser && parser_->head.method() == "HEAD";
-  keep_alive_ = keep_alive_ && !finish_soon_;
+  // What has come already is answered before the connection ends.
+  keep_alive_ = keep_alive_ && (!finish_by_ || at_ < in_filled_);
   parser_->parser.reset();
-  body_ = nullptr;
-  ahead_ = nullptr;
+  body_.clear();
   response_ = std::move(response);
+  written_ = 0;
   head_.clear();
   fmt::format_to(std::back_inserter(head_), FMT_COMPILE("HTTP/1.1 {} {}\r\nContent-Length: {}\r\n"),
                  static_cast<int>(response_.status), reason_phrase(response_.status),
@@ -297,27 +361,42 @@ void HttpSession::respond(HttpResponse response) {
   }
   head_ += response_.headers;
   head_ += keep_alive_ ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n";
-  set_state(State::kWriting, scaled(limits_.write, response_.body.size()));
+  if (head_only) response_.body.clear();
+  began_ = Clock::now();
+  set_state(State::kWriting,
+            limits_.write + std::chrono::seconds(response_.body.size() / (size_t{1} << 20)));
   // What is small goes out in one piece.
-  std::string_view rest = head_only ? std::string_view() : std::string_view(response_.body);
-  if (rest.size() < kOnePiece) {
-    head_ += rest;
-    rest = {};
+  if (response_.body.size() < kOnePiece) {
+    head_ += response_.body;
+    response_.body.clear();
   }
-  wire_->write(head_, rest, shared_from_this());
+  write_more();
+}
+
+// The head goes with the first piece of the body.
+void HttpSession::write_more() {
+  const std::string_view piece = std::string_view(response_.body).substr(written_, kLargestWrite);
+  const std::string_view head = written_ == 0 ? std::string_view(head_) : std::string_view();
+  written_ += piece.size();
+  wire_->write(head, piece, shared_from_this());
 }
 
 void HttpSession::on_written(bool ok) {
-  if (state_ == State::kClosed) return;
-  if (state_ != State::kContinuing) return on_response_written(ok);
-  if (!ok) return close();
-  begin_body();
+  guard([&] {
+    if (state_ == State::kClosed) return;
+    if (state_ == State::kWriting && ok && written_ < response_.body.size()) return write_more();
+    if (state_ != State::kContinuing) return on_response_written(ok);
+    if (!ok) return close();
+    begin_body();
+  });
 }
 
 void HttpSession::on_response_written(bool ok) {
   response_ = {};
-  if (ok && refused_ && seat_ != nullptr && !finish_soon_) return linger();
-  if (!ok || !keep_alive_ || finish_soon_) return close();
+  if (!ok) return close();
+  // Who was not told to close before may be sending.
+  if ((refused_ || finish_by_) && !keep_alive_ && seat_ != nullptr) return linger();
+  if (!keep_alive_) return close();
   set_state(State::kIdle, limits_.idle);
   parse();
 }
@@ -328,6 +407,7 @@ void HttpSession::linger() {
   set_state(State::kLingering, kLinger);
   wire_->finish_writing();
   in_.resize(kReadBytes);
+  in_filled_ = at_ = 0;
   wire_->read_some(in_.data(), in_.size(), shared_from_this());
 }
 

@@ -1,27 +1,19 @@
 // One connection: requests in, responses out, one after another.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include <boost/system/error_code.hpp>
+
 #include "serve/http/http.h"
+#include "serve/http/incoming_body.h"
+#include "serve/http/seats.h"
 #include "serve/http/wire.h"
 
 namespace trainyard::serve {
-
-// A connection that counts while it lives.
-class Seat {
- public:
-  explicit Seat(std::atomic<size_t>& taken) : taken_(taken) { ++taken_; }
-  ~Seat() { --taken_; }
-  Seat(const Seat&) = delete;
-  Seat& operator=(const Seat&) = delete;
-
- private:
-  std::atomic<size_t>& taken_;
-};
 
 // Lives as long as something is under way on it. Everything happens on its thread but the handler's
 // reply, which is posted there.
@@ -37,10 +29,13 @@ class HttpSession final : public WireUser, public std::enable_shared_from_this<H
   void start();
   // Called now and then: ends what takes too long.
   void check_deadline(Clock::time_point now);
-  // Ends the connection after the request under way, at once if there is none.
-  void finish_soon();
+  // Ends the connection after the requests under way. An idle one may bring another until then: it
+  // may have been sent before the client could know.
+  void finish_soon(Clock::time_point idle_until);
   // To the request that is being handled.
   void respond(HttpResponse response);
+  // Ends the connection at once.
+  void give_up() { close(); }
 
   void on_open(bool ok) override;
   void on_read(size_t bytes) override;
@@ -60,16 +55,24 @@ class HttpSession final : public WireUser, public std::enable_shared_from_this<H
     kClosed
   };
 
+  // Turns what is thrown into an answer, or ends the connection.
+  template <typename F>
+  void guard(F&& work);
   void set_state(State state, std::chrono::seconds limit);
+  bool is_too_slow(Clock::time_point now) const;
   void read_more();
+  void take_read(size_t bytes);
   void parse();
   void on_header();
   bool refuse_header();
+  bool refuse_body();
+  HttpRequest request_head();
   void begin_body();
-  void allocate_body();
   void read_body();
   void read_chunks();
+  bool refuse_chunks(const boost::system::error_code& problem);
   void on_body();
+  void write_more();
   void on_response_written(bool ok);
   void linger();
   void refuse_and_close(Status status, std::string_view text);
@@ -88,16 +91,14 @@ class HttpSession final : public WireUser, public std::enable_shared_from_this<H
   std::string in_;  // what was read and not used yet, from at_ on
   size_t in_filled_ = 0;
   size_t at_ = 0;
-  std::shared_ptr<char[]> body_;  // with room in front, so that tensors are aligned
-  size_t body_begin_ = 0;
-  size_t body_size_ = 0;
-  size_t body_filled_ = 0;
-  std::shared_ptr<NumbersAhead> ahead_;
-  std::string head_;  // of the response
+  IncomingBody body_;
+  Clock::time_point began_;  // to read the body, or to write
+  std::string head_;         // of the response
   HttpResponse response_;
+  size_t written_ = 0;  // of its body
   bool refused_ = false;
   bool keep_alive_ = true;
-  bool finish_soon_ = false;
+  std::optional<Clock::time_point> finish_by_;
   bool timed_out_ = false;
 };
 

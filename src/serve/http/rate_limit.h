@@ -24,8 +24,11 @@ class RateLimit {
     Clock::time_point filled;
   };
 
+  void forget_full(double most, Clock::time_point now);
+
   double rate_;
   std::mutex mutex_;
+  size_t look_at_ = 0;  // so many buckets before the next look for full ones
   std::unordered_map<std::string, Bucket> buckets_;
 };
 

@@ -40,6 +40,11 @@ class StreamWire : public Wire {
                                                       size_t) { user->on_written(!problem); });
   }
 
+  bool has_input() override {
+    boost::system::error_code problem;
+    return stream_.lowest_layer().available(problem) > 0;
+  }
+
   void finish_writing() override {
     boost::system::error_code ignored;
     stream_.lowest_layer().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);

@@ -37,6 +37,8 @@ class Wire {
   // Both texts must live until the user is called.
   virtual void write(std::string_view first, std::string_view second,
                      std::shared_ptr<WireUser> user) = 0;
+  // Something has come that was not read yet.
+  virtual bool has_input() = 0;
   // Tells the other side that nothing more comes; it can still be read from.
   virtual void finish_writing() = 0;
   // Lets what is under way end at once; the connection can still be written to.

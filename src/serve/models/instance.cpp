@@ -4,8 +4,10 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "runtime/arena.h"
+#include "engine/arena.h"
 #include "serve/models/idle_memory.h"
+#include "tensor/text.h"
+#include "tensor/text_scope.h"
 
 namespace trainyard::serve {
 namespace {
@@ -45,18 +47,43 @@ int64_t row_bytes(const Tensor& tensor) {
   return tensor.shape()[0] > 0 ? tensor.num_bytes() / tensor.shape()[0] : 0;
 }
 
-Tensor with_rows(const Tensor& like, int64_t rows) {
+// Room for an output of so many rows; of texts, as texts.
+OutputTensor with_rows(const Network& network, size_t index, const Tensor& like, int64_t rows) {
   Shape shape = like.shape();
   shape[0] = rows;
-  return {like.dtype(), shape};
+  OutputTensor output{network.outputs()[index].name,
+                      {like.dtype(), network.seen_shape(index, shape)}};
+  if (like.dtype() == DType::kText) output.texts.resize(static_cast<size_t>(shape.num_elements()));
+  return output;
+}
+
+// Texts as the numbers that kernels know, from element `begin` of `input` on.
+void put_texts(Tensor& input, int64_t begin, std::span<const std::string> texts) {
+  auto* const numbers = static_cast<uint64_t*>(input.data()) + begin;
+  for (size_t i = 0; i < texts.size(); ++i) numbers[i] = text_number(texts[i]);
+}
+
+// And back, `count` elements.
+void take_texts(const Tensor& from, int64_t begin, int64_t count, std::string* into) {
+  for (int64_t i = 0; i < count; ++i) into[i] = text_at(from.view(), begin + i);
+}
+
+// While texts of requests have numbers; none where nothing of a network is a text.
+std::unique_ptr<const TextScope> text_scope(const Network& network) {
+  return network.has_texts() ? std::make_unique<const TextScope>() : nullptr;
 }
 
 // Large ones are read where the request has them, if the kernels can. They lie there until the
 // request is answered.
 void set_inputs(const Network& network, runtime::ExecutionContext& running, const Shapes& shapes,
-                std::span<const std::byte* const> data) {
+                std::span<const std::byte* const> data,
+                std::span<const std::span<const std::string>> texts) {
   for (size_t i = 0; i < data.size(); ++i) {
     const TensorType type{network.inputs()[i].dtype, shapes[i]};
+    if (type.dtype == DType::kText) {
+      put_texts(running.input(i), 0, texts[i]);
+      continue;
+    }
     const int64_t bytes = type.num_bytes();
     if (bytes == 0) continue;
     if (bytes < kLeastLent) {
@@ -71,16 +98,29 @@ void set_inputs(const Network& network, runtime::ExecutionContext& running, cons
 // Rows of the next jobs, put together.
 void gather(const Network& network, runtime::ExecutionContext& running, const Shapes& shapes,
             RowCursor& rows, int64_t size) {
-  std::vector<int64_t> bytes;  // of a row
+  std::vector<int64_t> bytes;     // of a row
+  std::vector<int64_t> elements;  // of a row
   for (size_t i = 0; i < shapes.size(); ++i) {
-    bytes.push_back(TensorType{network.inputs()[i].dtype, shapes[i]}.num_bytes() / size);
+    const TensorType type{network.inputs()[i].dtype, shapes[i]};
+    bytes.push_back(type.num_bytes() / size);
+    elements.push_back(type.shape.num_elements() / size);
   }
   for (int64_t filled = 0; filled < size;) {
     const auto [place, count] = rows.next(size - filled);
     std::vector<const std::byte*> data = rows.job(place).data;
-    for (size_t i = 0; i < data.size(); ++i) data[i] += place.row * bytes[i];
-    if (count == size) return set_inputs(network, running, shapes, data);
+    std::vector<std::span<const std::string>> texts = rows.job(place).texts;
     for (size_t i = 0; i < data.size(); ++i) {
+      if (data[i] != nullptr) data[i] += place.row * bytes[i];
+      if (texts[i].empty()) continue;
+      texts[i] = texts[i].subspan(static_cast<size_t>(place.row * elements[i]),
+                                  static_cast<size_t>(count * elements[i]));
+    }
+    if (count == size) return set_inputs(network, running, shapes, data, texts);
+    for (size_t i = 0; i < data.size(); ++i) {
+      if (network.inputs()[i].dtype == DType::kText) {
+        put_texts(running.input(i), filled * elements[i], texts[i]);
+        continue;
+      }
       if (bytes[i] == 0) continue;
       std::memcpy(static_cast<std::byte*>(running.input(i).data()) + filled * bytes[i], data[i],
                   static_cast<size_t>(count * bytes[i]));
@@ -126,13 +166,19 @@ std::vector<InferResult> Instance::run_alone(Job& job) {
   RequestTimes& times = job.request.times;
   times.started = Clock::now();
   runtime::ExecutionContext& running = context(job.shapes);
-  set_inputs(network_, running, job.shapes, job.data);
+  const auto scope = text_scope(network_);
+  set_inputs(network_, running, job.shapes, job.data, job.texts);
   times.computing = Clock::now();
   running.run();
   times.computed = Clock::now();
   std::vector<InferResult> results(1);
   for (size_t i = 0; i < running.num_outputs(); ++i) {
-    results[0].outputs.push_back({network_.outputs()[i].name, running.output(i).clone()});
+    const Tensor& from = running.output(i);
+    OutputTensor& output = results[0].outputs.emplace_back(OutputTensor{
+        network_.outputs()[i].name, from.clone().reshaped(network_.seen_shape(i, from.shape()))});
+    if (from.dtype() != DType::kText) continue;
+    output.texts.resize(static_cast<size_t>(from.num_elements()));
+    take_texts(from, 0, from.num_elements(), output.texts.data());
   }
   return results;
 }
@@ -149,6 +195,7 @@ std::vector<InferResult> Instance::run_rows(std::span<Job* const> jobs, int64_t 
     rows -= size;
     for (Shape& shape : shapes) shape[0] = size;
     runtime::ExecutionContext& running = context(shapes);
+    const auto scope = text_scope(network_);
     gather(network_, running, shapes, in, size);
     const Clock::time_point begin = Clock::now();
     running.run();
@@ -160,7 +207,13 @@ std::vector<InferResult> Instance::run_rows(std::span<Job* const> jobs, int64_t 
         const Tensor& from = running.output(i);
         TY_CHECK(from.shape().rank() > 0 && from.shape()[0] == size, "output {} has no rows", i);
         if (outputs.size() == i) {
-          outputs.push_back({network_.outputs()[i].name, with_rows(from, jobs[place.job]->rows)});
+          outputs.push_back(with_rows(network_, i, from, jobs[place.job]->rows));
+        }
+        if (from.dtype() == DType::kText) {
+          const int64_t elements = from.num_elements() / size;
+          take_texts(from, taken * elements, count * elements,
+                     outputs[i].texts.data() + place.row * elements);
+          continue;
         }
         const int64_t bytes = row_bytes(from);
         if (bytes == 0) continue;
@@ -182,12 +235,15 @@ std::vector<InferResult> Instance::run_rows(std::span<Job* const> jobs, int64_t 
   return results;
 }
 
-void Instance::warm_up(int64_t count) {
+void Instance::warm_up(int64_t count, const std::atomic<bool>* ending) {
   if (network_.has_open_dims()) return;
   // The largest first: its arena serves the others too.
   for (auto size = sizes_.rbegin(); size != sizes_.rend(); ++size) {
     const Shapes shapes = network_.shapes_of(*size);
-    for (int64_t i = 0; i < count; ++i) context(shapes).run();
+    for (int64_t i = 0; i < count; ++i) {
+      if (ending != nullptr && *ending) throw_failure("the server ends");
+      context(shapes).run();
+    }
   }
 }
 

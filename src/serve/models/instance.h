@@ -1,6 +1,7 @@
 // What computes: a network's contexts, used by one thread at a time.
 #pragma once
 
+#include <atomic>
 #include <list>
 #include <memory>
 #include <span>
@@ -21,8 +22,9 @@ class Instance {
   // holds for all of them.
   std::vector<InferResult> run(std::span<Job* const> jobs);
 
-  // Compiles and runs every size so many times, on zeros.
-  void warm_up(int64_t count);
+  // Compiles and runs every size so many times, on zeros. Throws Failure once `ending` says so;
+  // null: nobody does.
+  void warm_up(int64_t count, const std::atomic<bool>* ending);
   // Of intermediate results.
   int64_t arena_bytes() const { return arena_.empty() ? 0 : arena_.num_bytes(); }
 

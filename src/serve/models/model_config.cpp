@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json_reader.h"
 #include "base/yaml.h"
+#include "serve/models/config_bounds.h"
 
 namespace trainyard::serve {
 namespace {
@@ -20,7 +21,7 @@ std::string protocol_type(const std::string& type) {
 }
 
 std::string config_type(DType dtype) {
-  return "TYPE_" + std::string(protocol_name(dtype));
+  return dtype == DType::kText ? "TYPE_STRING" : "TYPE_" + std::string(protocol_name(dtype));
 }
 
 // Fields of one message: each is asked for once, and the rest is named.
@@ -98,7 +99,7 @@ class Fields {
       return digits.integer();
     });
     // Only dimensions may be -1, which means open.
-    const bool dims = name == "dims";
+    const bool dims = name == "dims" || name == "shape";
     TY_REQUIRE(value >= (dims ? -1 : 0) && value <= (int64_t{1} << 40),
                "{}: field '{}{}' is {}, expected {} or more", origin_, path_, name, value,
                dims ? -1 : 0);
@@ -112,6 +113,25 @@ class Fields {
   std::set<std::string> known_;
 };
 
+// Open dimensions stay in their order; the others hold as many elements.
+void check_reshape(const TensorSpec& spec, std::string_view origin) {
+  const auto split = [](const std::vector<int64_t>& dims) {
+    std::pair<int64_t, int64_t> counts = {0, 1};
+    for (const int64_t dim : dims) {
+      if (dim < 0) {
+        ++counts.first;
+      } else {
+        counts.second *= std::min(dim, int64_t{1} << 20);
+      }
+    }
+    return counts;
+  };
+  TY_REQUIRE(spec.outside->size() <= 32 && spec.dims.size() <= 32 &&
+                 split(*spec.outside) == split(spec.dims),
+             "{}: '{}' has dims {} and reshape {}, expected as many elements", origin, spec.name,
+             dims_text(*spec.outside), dims_text(spec.dims));
+}
+
 void read_tensors(Fields& fields, const std::string& name, std::vector<TensorSpec>& specs,
                   std::string& labels, std::string_view origin) {
   fields.messages(name, [&](Fields& tensor) {
@@ -122,6 +142,12 @@ void read_tensors(Fields& fields, const std::string& name, std::vector<TensorSpe
     tensor.read("data_type", type);
     tensor.read("dims", spec.dims);
     tensor.read("label_filename", file);
+    tensor.find("format");  // for clients
+    tensor.message("reshape", [&](Fields& reshape) {
+      spec.outside = std::exchange(spec.dims, {});
+      reshape.read("shape", spec.dims);
+      check_reshape(spec, origin);
+    });
     // Configurations come over the network too, and clients are shown the labels.
     const std::filesystem::path path(file);
     TY_REQUIRE(path.is_relative() && std::find(path.begin(), path.end(), "..") == path.end(),
@@ -224,7 +250,9 @@ void read_fields(const Json& tree, ModelConfig& config, std::string_view origin)
 
 ModelConfig read_config(const Json& tree, ModelConfig config, std::string_view origin) {
   config.ignored.clear();
+  config.given = known_config(tree);
   read_fields(tree, config, origin);
+  check_bounds(config, origin);
   return config;
 }
 
@@ -235,8 +263,9 @@ ModelConfig load_config(const std::filesystem::path& folder, const ModelConfig& 
   const std::filesystem::path text = folder / "config.pbtxt";
   const std::filesystem::path yaml = folder / "config.yaml";
   if (std::filesystem::exists(text)) {
-    config = read_config(parse_text_proto(read_file(text, kMostBytes), text.string()), config,
-                         text.string());
+    const TextConfig read = parse_text_config(read_file(text, kMostBytes), text.string());
+    config = read_config(read.tree, config, text.string());
+    config.ignored.insert(config.ignored.end(), read.unknown.begin(), read.unknown.end());
   } else if (std::filesystem::exists(yaml)) {
     config = read_config(YamlDocument::parse(read_file(yaml, kMostBytes), yaml.string())->json(),
                          config, yaml.string());
@@ -250,34 +279,51 @@ ModelConfig load_config(const std::filesystem::path& folder, const ModelConfig& 
 
 namespace {
 
-Json tensors_json(const std::vector<TensorSpec>& specs) {
+// What was given of each, and what is known of it now.
+Json tensors_json(const std::vector<TensorSpec>& specs, const Json* given) {
   Json list = Json::array();
   for (const TensorSpec& spec : specs) {
-    list.push_back(Json::object({{"name", spec.name},
-                                 {"data_type", config_type(spec.dtype)},
-                                 {"dims", Json::array_of(spec.dims)}}));
+    Json item = Json::object();
+    for (const Json& known : given != nullptr ? given->items() : Json::Array{}) {
+      const Json* const name = known.find("name");
+      if (name != nullptr && name->as_string() == spec.name) item = known;
+    }
+    item["name"] = spec.name;
+    item["data_type"] = config_type(spec.dtype);
+    item["dims"] = Json::array_of(spec.client_dims());
+    list.push_back(std::move(item));
   }
   return list;
+}
+
+Json versions_json(const VersionPolicy& policy) {
+  Json out = Json::object();
+  if (!policy.listed.empty()) {
+    out["specific"]["versions"] = Json::array_of(policy.listed);
+  } else if (policy.latest > 0) {
+    out["latest"]["num_versions"] = policy.latest;
+  } else {
+    out["all"] = Json::object();
+  }
+  return out;
 }
 
 }  // namespace
 
 // In the form of Triton's model configuration.
 Json config_json(const ModelConfig& config) {
-  Json out = Json::object({{"name", config.name},
-                           {"platform", config.platform},
-                           {"backend", "onnxruntime"},
-                           {"max_batch_size", config.max_batch.value_or(0)},
-                           {"input", tensors_json(config.inputs)},
-                           {"output", tensors_json(config.outputs)}});
-  if (!config.versions.listed.empty()) {
-    out["version_policy"]["specific"]["versions"] = Json::array_of(config.versions.listed);
-  } else if (config.versions.latest > 0) {
-    out["version_policy"]["latest"]["num_versions"] = config.versions.latest;
-  } else {
-    out["version_policy"]["all"] = Json::object();
-  }
-  if (config.max_batch.value_or(0) > 0) {
+  Json out = config.given;
+  out["name"] = config.name;
+  out["platform"] = config.platform;
+  out["backend"] = "onnxruntime";
+  out["max_batch_size"] = config.max_batch.value_or(0);
+  out["input"] = tensors_json(config.inputs, config.given.find("input"));
+  out["output"] = tensors_json(config.outputs, config.given.find("output"));
+  out["version_policy"] = versions_json(config.versions);
+  // A configuration has one kind of scheduling.
+  const bool other =
+      out.find("sequence_batching") != nullptr || out.find("ensemble_scheduling") != nullptr;
+  if (config.max_batch.value_or(0) > 0 && !other) {
     Json& batching = out["dynamic_batching"];
     batching["preferred_batch_size"] = Json::array_of(config.preferred_batches);
     batching["max_queue_delay_microseconds"] = static_cast<int64_t>(config.max_delay.count());
@@ -286,8 +332,10 @@ Json config_json(const ModelConfig& config) {
     batching["default_priority_level"] = config.default_priority;
     batching["default_queue_policy"]["max_queue_size"] = config.max_queue;
   }
-  Json group = Json::object({{"count", config.instances}, {"kind", "KIND_CPU"}});
-  out["instance_group"].push_back(std::move(group));
+  if (out.find("instance_group") == nullptr) {
+    Json group = Json::object({{"count", config.instances}, {"kind", "KIND_CPU"}});
+    out["instance_group"].push_back(std::move(group));
+  }
   out["response_cache"]["enable"] = config.response_cache;
   return out;
 }

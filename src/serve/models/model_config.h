@@ -50,6 +50,8 @@ struct ModelConfig {
   // As declared, without the batch; checked against the network.
   std::vector<TensorSpec> inputs;
   std::vector<TensorSpec> outputs;
+  // Every field that was given, for clients that know what to make of it.
+  Json given = Json::object();
   // Fields that were there and mean nothing here.
   std::vector<std::string> ignored;
 };
@@ -61,7 +63,13 @@ ModelConfig load_config(const std::filesystem::path& folder, const ModelConfig& 
 // As GET …/config gives it.
 Json config_json(const ModelConfig& config);
 
-// A protobuf message in text form: messages become objects, repeated fields arrays.
-Json parse_text_proto(std::string_view text, std::string_view origin);
+// config.pbtxt: messages become objects, repeated fields arrays. Throws Error with line and column.
+struct TextConfig {
+  Json tree;
+  std::vector<std::string> unknown;  // what is no field of a configuration, in protobuf's words
+};
+TextConfig parse_text_config(std::string_view text, std::string_view origin);
+// The fields of a configuration in any form as Triton's JSON has them; empty if it is none.
+Json known_config(const Json& tree);
 
 }  // namespace trainyard::serve

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <exception>
 #include <future>
+#include <system_error>
 
 #include "base/error.h"
+#include "serve/http/events.h"
 #include "serve/models/idle_memory.h"
 #include "serve/protocol/status.h"
 
@@ -62,10 +64,20 @@ ModelVersion::ModelVersion(ModelConfig config, int64_t version, NetworkSource so
   if (wide_ != nullptr) memory_bytes_ += wide_->instance.arena_bytes();
   network_.drop_source();
   give_back_freed_memory();
+  start_workers(std::move(lanes));
+}
+
+void ModelVersion::start_workers(Lanes lanes) {
   running_ = lanes.size();
-  for (std::unique_ptr<Lane>& lane : lanes) {
-    workers_.push_back(std::make_unique<Worker>(Worker{std::move(lane), {}}));
-    workers_.back()->thread = std::thread([this, &lane = *workers_.back()->lane] { work(lane); });
+  try {
+    for (std::unique_ptr<Lane>& lane : lanes) {
+      workers_.push_back(std::make_unique<Worker>(Worker{std::move(lane), {}}));
+      workers_.back()->thread = std::thread([this, &lane = *workers_.back()->lane] { work(lane); });
+    }
+  } catch (const std::system_error& error) {
+    shut_down(Clock::now());
+    throw_failure("model '{}': a thread for one of {} instances cannot be started: {}", name(),
+                  lanes.size(), error.what());
   }
 }
 
@@ -74,7 +86,7 @@ std::unique_ptr<ModelVersion::Lane> ModelVersion::warm_lane(CompiledForm form,
   int64_t warm_ups = 1;
   for (const WarmUp& entry : config_.warm_ups) warm_ups = std::max(warm_ups, entry.count);
   auto lane = std::make_unique<Lane>(network_, form, std::move(sizes));
-  lane->instance.warm_up(warm_ups);
+  lane->instance.warm_up(warm_ups, shared_.ending);
   return lane;
 }
 
@@ -140,56 +152,134 @@ ModelVersion::~ModelVersion() {
   shut_down(Clock::now());
 }
 
-bool ModelVersion::infer(InferRequest& request, InferDone& done, bool* left_to_caller) {
-  JobPointer job = make_job(network_, std::move(request), std::move(done));
+void ModelVersion::set_times(Job& job) const {
   if (config_.priority_levels > 0) {
-    const int64_t priority = job->request.priority;
+    const int64_t priority = job.request.priority;
     if (priority > config_.priority_levels) {
       refuse(Status::kBadRequest, "parameters.priority is {}, expected 1 to {} (0: the default)",
              priority, config_.priority_levels);
     }
-    job->priority = priority > 0 ? priority : config_.default_priority;
+    job.priority = priority > 0 ? priority : config_.default_priority;
   }
   const auto timeout =
       config_.allow_timeout_override &&
-              job->request.timeout.value_or(std::chrono::microseconds(0)).count() > 0
-          ? job->request.timeout
+              job.request.timeout.value_or(std::chrono::microseconds(0)).count() > 0
+          ? job.request.timeout
           : config_.default_timeout;
-  if (timeout) job->deadline = Clock::now() + *timeout;
+  // Longer ones could not be added to the clock.
+  constexpr std::chrono::hours kForever{24 * 365};
+  if (timeout && *timeout < kForever) job.deadline = Clock::now() + *timeout;
+}
+
+bool ModelVersion::infer(InferRequest& request, InferDone& done, bool* left_to_caller) {
+  JobPointer job = make_job(network_, std::move(request), std::move(done));
+  set_times(*job);
   if (shared_.cache != nullptr && config_.response_cache) {
-    std::string key = ResponseCache::key(name(), version_, *job);
-    if (answer_from_cache(key, *job)) return true;
-    // The worker's answer is kept on its way out.
-    job->done = [this, key = std::move(key), done = std::move(job->done)](auto answer) mutable {
-      if (const auto* result = std::get_if<InferResult>(&answer)) {
-        shared_.cache->add(std::move(key), *result);
-      }
-      done(std::move(answer));
-    };
+    job->cache_key = ResponseCache::key(name(), version_, *job);
+    if (answer_from_cache(*job)) return true;
   }
+  // Answers in order want requests in order.
+  if (has_pictures(*job) && shared_.side != nullptr && !config_.preserve_order) {
+    return decode_first(std::move(job), request, done);
+  }
+  return push(std::move(job), request, done, left_to_caller);
+}
+
+bool ModelVersion::push(JobPointer job, InferRequest& request, InferDone& done,
+                        bool* left_to_caller) {
   const bool here = left_to_caller != nullptr && quick_ && !queue_.takes_long(*job);
   if (here) *left_to_caller = true;
   switch (queue_.push(job, /*wakes=*/!here)) {
     case JobQueue::Push::kDone:
+      if (spreads()) shared_.gate.jobs_came();
       return true;
     case JobQueue::Push::kClosed:
       request = std::move(job->request);
       done = std::move(job->done);
       return false;
     case JobQueue::Push::kFull:
-      statistics_.add_failure(FailReason::kRejected, Clock::now() - job->request.times.arrived);
-      throw RequestError(Status::kUnavailable,
-                         fmt::format("model '{}': {} requests are waiting, which is the limit; "
-                                     "try again later",
-                                     name(), config_.max_queue),
-                         /*retry_after_s=*/1);
+      refuse_full(*job);
   }
   return false;
 }
 
-bool ModelVersion::answer_from_cache(const std::string& key, Job& job) {
+void ModelVersion::refuse_full(const Job& job) {
+  statistics_.add_failure(FailReason::kRejected, Clock::now() - job.request.times.arrived);
+  throw RequestError(Status::kUnavailable,
+                     fmt::format("model '{}': {} requests are waiting, which is the limit; "
+                                 "try again later",
+                                 name(), config_.max_queue),
+                     /*retry_after_s=*/1);
+}
+
+bool ModelVersion::decode_first(JobPointer job, InferRequest& request, InferDone& done) {
+  {
+    const std::lock_guard lock(ending_);
+    if (closing_) {
+      request = std::move(job->request);
+      done = std::move(job->done);
+      return false;
+    }
+    if (config_.max_queue > 0 && decoding_ + queue_.size() >= config_.max_queue) refuse_full(*job);
+    ++decoding_;
+  }
+  const PixelCount pixels = pixels_to_decode(*job);
+  auto kept = std::make_shared<JobPointer>(std::move(job));
+  shared_.side->of(pixels.largest).post(SlowWork::turn_of(Clock::now(), pixels.sum), [this, kept] {
+    return decode_piece(*kept);
+  });
+  return true;
+}
+
+// True while pictures are left.
+bool ModelVersion::decode_piece(JobPointer& job) {
+  struct Ending {
+    ModelVersion& model;
+    bool more = false;
+    // The version may go as soon as the lock does.
+    ~Ending() {
+      if (more) return;
+      const std::lock_guard lock(model.ending_);
+      --model.decoding_;
+      model.ended_.notify_all();
+    }
+  } ending{*this};
+  try {
+    const bool dropped = [&] {
+      const std::lock_guard lock(ending_);
+      return dropping_;
+    }();
+    if (dropped) refuse(Status::kUnavailable, "model '{}' is being unloaded", name());
+    if (job->deadline <= Clock::now()) {
+      std::vector<JobPointer> expired;
+      expired.push_back(std::move(job));
+      refuse_expired(expired);
+    } else if (decode_picture(network_, *job)) {
+      ending.more = true;
+    } else {
+      push_decoded(job);
+    }
+  } catch (...) {
+    if (job != nullptr) fail(std::move(job), std::current_exception(), FailReason::kOther);
+  }
+  return ending.more;
+}
+
+void ModelVersion::push_decoded(JobPointer& job) {
+  switch (queue_.push(job)) {
+    case JobQueue::Push::kDone:
+      if (spreads()) shared_.gate.jobs_came();
+      return;
+    case JobQueue::Push::kClosed:
+      refuse(Status::kUnavailable, "model '{}' is being unloaded", name());
+    case JobQueue::Push::kFull:
+      refuse_full(*job);
+  }
+}
+
+bool ModelVersion::answer_from_cache(Job& job) {
   const Clock::time_point begin = job.request.times.arrived;
-  std::optional<InferResult> found = shared_.cache->find(key);
+  std::optional<InferResult> found = shared_.cache->find(job.cache_key);
   statistics_.add_cache(found.has_value(), Clock::now() - begin);
   if (!found) return false;
   found->times = job.request.times;
@@ -198,24 +288,31 @@ bool ModelVersion::answer_from_cache(const std::string& key, Job& job) {
   return true;
 }
 
+// Nothing that is thrown leaves the thread: without memory the next batch may still find some.
 void ModelVersion::work(Lane& lane) {
-  while (true) {
-    while (!queue_.wait_for_jobs(kIdle)) {
-      rest(lane);
-      if (wide_ != nullptr) rest(*wide_);
-    }
-    if (queue_.ended()) break;
-    if (wide_ != nullptr) {
-      compute_spread(lane);
-    } else {
-      compute_batch(lane);
+  while (!queue_.ended()) {
+    try {
+      work_once(lane);
+    } catch (const std::exception& error) {
+      say_event(fmt::format("model '{}': {}", name(), error.what()));
     }
   }
-  {
-    const std::lock_guard lock(ending_);
-    --running_;
-  }
+  const std::lock_guard lock(ending_);
+  --running_;
   ended_.notify_all();
+}
+
+void ModelVersion::work_once(Lane& lane) {
+  if (!queue_.wait_for_jobs(kIdle)) {
+    rest(lane);
+    if (wide_ != nullptr) rest(*wide_);
+  } else if (queue_.ended()) {
+    return;
+  } else if (wide_ != nullptr) {
+    compute_spread(lane);
+  } else {
+    compute_batch(lane);
+  }
 }
 
 void ModelVersion::compute_batch(Lane& lane) {
@@ -236,7 +333,11 @@ void ModelVersion::compute_spread(Lane& narrow) {
 
 void ModelVersion::compute_on(Lane& lane, std::vector<JobPointer>& jobs) {
   const std::lock_guard lock(lane.busy);
-  compute(lane.instance, jobs);
+  try {
+    compute(lane.instance, jobs);
+  } catch (...) {
+    fail_all(jobs, std::current_exception());
+  }
   lane.last_used = Clock::now();
   lane.rests = false;
 }
@@ -260,7 +361,11 @@ void ModelVersion::compute_waiting() {
     TakenJobs taken = queue_.take_at_once(JobQueue::Take::kQuick);
     refuse_expired(taken.expired);
     if (taken.batch.empty()) break;
-    compute(lane.instance, taken.batch);
+    try {
+      compute(lane.instance, taken.batch);
+    } catch (...) {
+      fail_all(taken.batch, std::current_exception());
+    }
     lane.last_used = Clock::now();
     lane.rests = false;
     return;
@@ -322,6 +427,8 @@ void ModelVersion::compute_alone(Instance& instance, JobPointer job) {
 void ModelVersion::finish(JobPointer job, InferResult result) {
   result.model = name();
   result.version = version_;
+  result.has_rows = network_.max_batch() > 0;
+  if (!job->cache_key.empty()) shared_.cache->add(std::move(job->cache_key), result);
   answer(std::move(job), std::move(result));
 }
 
@@ -339,9 +446,22 @@ void ModelVersion::fail(JobPointer job, const std::exception_ptr& problem, FailR
   answer(std::move(job), problem);
 }
 
+// Those that were not answered yet.
+void ModelVersion::fail_all(std::vector<JobPointer>& jobs, const std::exception_ptr& problem) {
+  for (JobPointer& job : jobs) {
+    if (job != nullptr) fail(std::move(job), problem, FailReason::kBackend);
+  }
+}
+
 void ModelVersion::shut_down(Clock::time_point until) {
-  queue_.close();
   std::unique_lock lock(ending_);
+  closing_ = true;
+  const auto none_decodes = [&] { return decoding_ == 0; };
+  if (!ended_.wait_until(lock, until, none_decodes)) {
+    dropping_ = true;
+    ended_.wait(lock, none_decodes);
+  }
+  queue_.close();
   if (!ended_.wait_until(lock, until, [&] { return running_ == 0; })) {
     lock.unlock();
     for (JobPointer& job : queue_.drop_all()) {

@@ -1,6 +1,7 @@
 // One version of a model that is being served: its network, its queue, its workers.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -13,6 +14,7 @@
 #include "serve/scheduling/job_queue.h"
 #include "serve/scheduling/ordered_answers.h"
 #include "serve/scheduling/response_cache.h"
+#include "serve/scheduling/slow_work.h"
 #include "serve/scheduling/statistics.h"
 
 namespace trainyard::serve {
@@ -20,7 +22,9 @@ namespace trainyard::serve {
 // What all models share; outlives them.
 struct Shared {
   ComputeGate& gate;
-  ResponseCache* cache = nullptr;  // null: none
+  ResponseCache* cache = nullptr;             // null: none
+  SideWork* side = nullptr;                   // decodes pictures; null: who computes does
+  const std::atomic<bool>* ending = nullptr;  // loading is given up; null: never
 };
 
 class ModelVersion {
@@ -80,7 +84,16 @@ class ModelVersion {
   static double rows_per_second_of_all(const Lanes& lanes);
   // One for each core, if that is worth it, and wide_; else none.
   Lanes spread_lanes();
+  void start_workers(Lanes lanes);
+  void set_times(Job& job) const;
+  // As infer(). Pictures are decoded first, and then wait with the rest.
+  bool push(JobPointer job, InferRequest& request, InferDone& done, bool* left_to_caller);
+  bool decode_first(JobPointer job, InferRequest& request, InferDone& done);
+  bool decode_piece(JobPointer& job);
+  void push_decoded(JobPointer& job);
+  [[noreturn]] void refuse_full(const Job& job);
   void work(Lane& lane);
+  void work_once(Lane& lane);
   void compute_batch(Lane& lane);
   void compute_spread(Lane& narrow);
   void compute_on(Lane& lane, std::vector<JobPointer>& jobs);
@@ -91,7 +104,8 @@ class ModelVersion {
   void finish(JobPointer job, InferResult result);
   void answer(JobPointer job, std::variant<InferResult, std::exception_ptr> value);
   void fail(JobPointer job, const std::exception_ptr& problem, FailReason reason);
-  bool answer_from_cache(const std::string& key, Job& job);
+  void fail_all(std::vector<JobPointer>& jobs, const std::exception_ptr& problem);
+  bool answer_from_cache(Job& job);
 
   ModelConfig config_;
   const bool may_spread_;  // nobody has said how to compute
@@ -107,7 +121,10 @@ class ModelVersion {
   bool quick_ = false;  // batches may be computed by who brings requests
   std::mutex ending_;
   std::condition_variable ended_;
-  size_t running_ = 0;  // workers
+  size_t running_ = 0;    // workers
+  int64_t decoding_ = 0;  // jobs whose pictures are not decoded yet
+  bool closing_ = false;  // no more of them
+  bool dropping_ = false;
 };
 
 }  // namespace trainyard::serve

@@ -5,9 +5,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/picture_input.h"
-#include "detect/exported.h"
-#include "onnx_io/import.h"
-#include "runtime/compiler.h"
+#include "engine/compiler.h"
+#include "models/detection/exported.h"
+#include "models/onnx/import.h"
 
 namespace trainyard::serve {
 namespace {
@@ -15,7 +15,8 @@ namespace {
 // Of shapes that only requests bring.
 constexpr size_t kMostShapes = 16;
 constexpr int64_t kDefaultMaxBatch = 8;
-// For a dimension that is open while outputs are looked at; anything will do.
+// For a dimension that is open while outputs are looked at that the file says nothing of; one that
+// does not fit does no harm.
 constexpr int64_t kProbeDim = 64;
 
 std::vector<TensorSpec> specs_of(const Graph& graph, std::span<const ValueId> ids) {
@@ -27,15 +28,75 @@ std::vector<TensorSpec> specs_of(const Graph& graph, std::span<const ValueId> id
   return specs;
 }
 
-std::vector<TensorSpec> declared_specs(const std::vector<onnx_io::DeclaredInput>& declared) {
+// Of a file; where it leaves even the rank open, none.
+std::vector<int64_t> dims_of(const onnx_io::DeclaredInput& declared) {
+  std::vector<int64_t> dims;
+  if (!declared.dims) return dims;
+  for (const onnx_io::DeclaredDim& dim : *declared.dims) dims.push_back(dim.value.value_or(-1));
+  return dims;
+}
+
+const TensorSpec* find_spec(const std::vector<TensorSpec>& specs, std::string_view name) {
+  for (const TensorSpec& spec : specs) {
+    if (spec.name == name) return &spec;
+  }
+  return nullptr;
+}
+
+// What the configuration says of a tensor, with the batch in front that it leaves out.
+TensorSpec with_batch(TensorSpec spec, size_t rank, const ModelConfig& config) {
+  const bool batch = config.max_batch ? *config.max_batch > 0 : spec.dims.size() + 1 == rank;
+  if (batch) spec.dims.insert(spec.dims.begin(), -1);
+  if (batch && spec.outside) spec.outside->insert(spec.outside->begin(), -1);
+  return spec;
+}
+
+// Dimensions that the file leaves open are as the configuration says; others must agree.
+void take_declared(const TensorSpec& declared, const ModelConfig& config, std::string_view kind,
+                   TensorSpec& real) {
+  TY_REQUIRE(real.dtype == declared.dtype,
+             "model '{}': {} '{}' is {} in the configuration and {} in the network", config.name,
+             kind, declared.name, protocol_name(declared.dtype), protocol_name(real.dtype));
+  if (declared.dims.empty() && !declared.outside) return;  // it says nothing
+  TensorSpec given = with_batch(declared, real.dims.size(), config);
+  bool fits = given.dims.size() == real.dims.size();
+  for (size_t i = 0; fits && i < real.dims.size(); ++i) {
+    fits = real.dims[i] < 0 || given.dims[i] == real.dims[i];
+  }
+  TY_REQUIRE(fits, "model '{}': {} '{}' has dims {} in the configuration{}, and {} in the network",
+             config.name, kind, declared.name, dims_text(given.dims),
+             config.max_batch.value_or(0) > 0 ? " (with the batch of max_batch_size in front)" : "",
+             dims_text(real.dims));
+  real.dims = std::move(given.dims);
+  real.outside = std::move(given.outside);
+}
+
+void check_names(const std::vector<TensorSpec>& declared, const std::vector<TensorSpec>& actual,
+                 const ModelConfig& config, std::string_view kind) {
+  std::vector<std::string> names;
+  for (const TensorSpec& known : actual) names.push_back(known.name);
+  for (const TensorSpec& spec : declared) {
+    TY_REQUIRE(find_spec(actual, spec.name) != nullptr,
+               "model '{}': the configuration has the {} '{}', the network has {}", config.name,
+               kind, spec.name, join(names, ", "));
+  }
+}
+
+std::vector<TensorSpec> input_specs(const std::vector<onnx_io::DeclaredInput>& declared,
+                                    const ModelConfig& config) {
   std::vector<TensorSpec> specs;
   for (const onnx_io::DeclaredInput& input : declared) {
-    TensorSpec spec{input.name, input.dtype, {}};
-    TY_REQUIRE(input.dims.has_value(), "input '{}' has no shape, so it cannot be served",
-               input.name);
-    for (const onnx_io::DeclaredDim& dim : *input.dims) spec.dims.push_back(dim.value.value_or(-1));
+    TensorSpec spec{input.name, input.dtype, dims_of(input)};
+    const TensorSpec* const given = find_spec(config.inputs, input.name);
+    TY_REQUIRE(input.dims || (given != nullptr && !given->dims.empty()),
+               "input '{}' has no shape in the file; give its dims in the configuration, or a "
+               "shape at the start (--shape {}=…)",
+               input.name, input.name);
+    if (!input.dims) spec.dims.assign(with_batch(*given, 0, config).dims.size(), -1);
+    if (given != nullptr) take_declared(*given, config, "input", spec);
     specs.push_back(std::move(spec));
   }
+  check_names(config.inputs, specs, config, "input");
   return specs;
 }
 
@@ -45,16 +106,16 @@ bool all_open_in_front(const std::vector<TensorSpec>& specs) {
   });
 }
 
-Shapes probe_shapes(const std::vector<TensorSpec>& inputs, int64_t batch) {
-  Shapes shapes;
-  for (const TensorSpec& spec : inputs) {
-    std::vector<int64_t> dims = spec.dims;
-    for (size_t i = 0; i < dims.size(); ++i) {
-      if (dims[i] < 0) dims[i] = i == 0 ? batch : kProbeDim;
-    }
-    shapes.emplace_back(std::move(dims));
-  }
-  return shapes;
+bool is_open(int64_t dim) {
+  return dim < 0;
+}
+
+// Beside a batch in front of all of them.
+bool any_open(const std::vector<TensorSpec>& specs) {
+  const ptrdiff_t from = all_open_in_front(specs) ? 1 : 0;
+  return std::any_of(specs.begin(), specs.end(), [&](const TensorSpec& spec) {
+    return std::any_of(spec.dims.begin() + from, spec.dims.end(), is_open);
+  });
 }
 
 // Dimensions that differ between two sizes are open; nothing if the first does not count rows.
@@ -93,14 +154,16 @@ std::vector<int64_t> powers_of_two(int64_t most) {
 
 Network::Network(NetworkSource source, ModelConfig& config, int threads)
     : source_(std::move(source)), threads_(threads) {
-  inputs_ = declared_specs(source_.declared);
-  for (const TensorSpec& spec : inputs_) {
-    const auto rest = spec.dims.begin() + (spec.dims.empty() ? 0 : 1);
-    has_open_dims_ = has_open_dims_ || std::find(rest, spec.dims.end(), -1) != spec.dims.end();
-  }
+  inputs_ = input_specs(source_.declared, config);
+  has_open_dims_ = any_open(inputs_);
   probe(config);
   check_types();
-  check_declared(config);
+  check_names(config.outputs, outputs_, config, "output");
+  for (TensorSpec& spec : outputs_) {
+    if (const TensorSpec* given = find_spec(config.outputs, spec.name)) {
+      take_declared(*given, config, "output", spec);
+    }
+  }
   check_training();
   if (max_batch_ > 0) {
     sizes_ =
@@ -118,11 +181,12 @@ Network::Network(NetworkSource source, ModelConfig& config, int threads)
   config.preferred_batches = max_batch_ > 0 ? sizes_ : std::vector<int64_t>{};
   config.inputs = inputs_;
   config.outputs = outputs_;
-  for (TensorSpec& spec : config.inputs) {
-    if (max_batch_ > 0) spec.dims.erase(spec.dims.begin());
-  }
-  for (TensorSpec& spec : config.outputs) {
-    if (max_batch_ > 0) spec.dims.erase(spec.dims.begin());
+  for (auto* specs : {&config.inputs, &config.outputs}) {
+    for (TensorSpec& spec : *specs) {
+      if (max_batch_ == 0) continue;
+      spec.dims.erase(spec.dims.begin());
+      if (spec.outside) spec.outside->erase(spec.outside->begin());
+    }
   }
 }
 
@@ -136,8 +200,7 @@ void Network::prepare_detector(const Graph& graph) {
              "--mean, --std and --resize");
   inputs_[0].dims[0] = 1;
   if (!source_.picture.training) {
-    source_.picture.training = {data::parse_picture_shape("3x?x?"),
-                                detect::default_steps(inputs_[0].dims[2])};
+    source_.picture.training = detect::usual_preparation(inputs_[0].dims[2]);
   }
 }
 
@@ -149,11 +212,12 @@ void Network::probe(const ModelConfig& config) {
         "set max_batch_size to 0",
         config.name, *config.max_batch);
   }
+  if (has_open_dims_) return describe_open(config);
   if (wants_batch && all_open_in_front(inputs_)) {
-    const Graph one = build(probe_shapes(inputs_, 1));
+    const Graph one = build(probe_shapes(1));
     prepare_detector(one);
     if (finds_objects_) return probe_alone();
-    const Graph two = build(probe_shapes(inputs_, 2));
+    const Graph two = build(probe_shapes(2));
     const auto open = open_outputs(specs_of(one, one.outputs()), specs_of(two, two.outputs()));
     TY_REQUIRE(open || !config.max_batch,
                "model '{}': max_batch_size is {}, but the first dimension of its outputs does not "
@@ -170,17 +234,66 @@ void Network::probe(const ModelConfig& config) {
 
 // Without a batch.
 void Network::probe_alone() {
-  Graph graph = build(probe_shapes(inputs_, 1));
+  Graph graph = build(probe_shapes(1));
   if (!finds_objects_) {
     prepare_detector(graph);
-    if (decodes_) graph = build(probe_shapes(inputs_, 1));
+    if (decodes_) graph = build(probe_shapes(1));
   }
   outputs_ = specs_of(graph, graph.outputs());
-  if (has_open_dims_ || all_open_in_front(inputs_)) {
-    // What the outputs become depends on the request.
-    for (TensorSpec& spec : outputs_) std::fill(spec.dims.begin(), spec.dims.end(), -1);
+  if (!all_open_in_front(inputs_)) return;
+  // What the outputs become depends on the request.
+  has_open_dims_ = true;
+  for (TensorSpec& spec : outputs_) std::fill(spec.dims.begin(), spec.dims.end(), -1);
+}
+
+// Whether the first dimension of all inputs and outputs, and no other of the inputs, has one name.
+bool Network::names_say_batch() const {
+  if (!all_open_in_front(inputs_) || source_.outputs.empty()) return false;
+  const auto& first = source_.declared[0].dims;
+  if (!first || (*first)[0].symbol.empty()) return false;
+  const std::string& name = (*first)[0].symbol;
+  const auto is_row = [&](const onnx_io::DeclaredInput& tensor) {
+    return tensor.dims && !tensor.dims->empty() && (*tensor.dims)[0].symbol == name;
+  };
+  const auto is_elsewhere = [&](const onnx_io::DeclaredInput& tensor) {
+    return std::any_of(tensor.dims->begin() + 1, tensor.dims->end(),
+                       [&](const onnx_io::DeclaredDim& dim) { return dim.symbol == name; });
+  };
+  return std::all_of(source_.declared.begin(), source_.declared.end(), is_row) &&
+         std::all_of(source_.outputs.begin(), source_.outputs.end(), is_row) &&
+         std::none_of(source_.declared.begin(), source_.declared.end(), is_elsewhere);
+}
+
+// Shapes come with requests: the file tells what the outputs are, and a graph of some shape, if
+// there is one, what it leaves out.
+void Network::describe_open(const ModelConfig& config) {
+  bool known = !source_.outputs.empty();
+  for (const onnx_io::DeclaredInput& output : source_.outputs) {
+    outputs_.push_back({output.name, output.dtype, dims_of(output)});
+    known = known && output.dims.has_value();
   }
-  has_open_dims_ = has_open_dims_ || all_open_in_front(inputs_);
+  const bool may_batch = config.max_batch.value_or(1) > 0 && all_open_in_front(inputs_);
+  bool batch = may_batch && names_say_batch();
+  if (!known || (may_batch && !batch)) {
+    const auto one = try_build(probe_shapes(1));
+    const auto two = try_build(probe_shapes(2));
+    if (one && !known) {
+      outputs_ = specs_of(*one, one->outputs());
+      for (TensorSpec& spec : outputs_) std::fill(spec.dims.begin(), spec.dims.end(), -1);
+    }
+    batch = may_batch && one && two &&
+            open_outputs(specs_of(*one, one->outputs()), specs_of(*two, two->outputs()));
+  }
+  if (outputs_.empty()) outputs_ = specs_of(build(probe_shapes(1)), {});  // says why it cannot be
+  const bool rows = std::none_of(outputs_.begin(), outputs_.end(), [](const TensorSpec& spec) {
+    return !spec.dims.empty() && spec.dims[0] >= 0;
+  });
+  TY_REQUIRE(rows || config.max_batch.value_or(0) == 0,
+             "model '{}': max_batch_size is {}, but the first dimension of its outputs does not "
+             "follow that of its inputs; set max_batch_size to 0",
+             config.name, *config.max_batch);
+  if (!may_batch || !rows || !(batch || config.max_batch)) return;
+  max_batch_ = config.max_batch.value_or(kDefaultMaxBatch);
 }
 
 void Network::check_types() const {
@@ -191,28 +304,6 @@ void Network::check_types() const {
                  dtype_name(spec.dtype));
     }
   }
-}
-
-void Network::check_declared(const ModelConfig& config) const {
-  const auto check = [&](const std::vector<TensorSpec>& declared,
-                         const std::vector<TensorSpec>& actual, std::string_view kind) {
-    for (const TensorSpec& spec : declared) {
-      std::vector<std::string> names;
-      for (const TensorSpec& known : actual) names.push_back(known.name);
-      const auto found = std::find(names.begin(), names.end(), spec.name);
-      TY_REQUIRE(found != names.end(),
-                 "model '{}': the configuration has the {} '{}', the network "
-                 "has {}",
-                 config.name, kind, spec.name, join(names, ", "));
-      const TensorSpec& real = actual[static_cast<size_t>(found - names.begin())];
-      TY_REQUIRE(real.dtype == spec.dtype,
-                 "model '{}': {} '{}' is {} in the configuration and {} in the network",
-                 config.name, kind, spec.name, protocol_name(spec.dtype),
-                 protocol_name(real.dtype));
-    }
-  };
-  check(config.inputs, inputs_, "input");
-  check(config.outputs, outputs_, "output");
 }
 
 bool Network::takes_pictures() const {
@@ -228,25 +319,63 @@ Tensor Network::input_of(const data::Image& picture) const {
     return data::preprocess(picture, spec.dims[1], spec.dims[2], spec.dims[3],
                             source_.picture.preprocessing);
   }
-  Tensor pixels = data::apply_steps(picture, training->shape, training->steps);
-  TY_REQUIRE(std::equal(spec.dims.begin() + 1, spec.dims.end(), pixels.shape().dims().begin() + 1),
-             "the preprocessing in the model's file, '{}' of pictures {}, gives {}, but input '{}' "
-             "is {}; say --mean, --std or --resize",
-             training->steps, training->shape.to_string(), pixels.type().to_string(), spec.name,
-             dims_text(spec.dims));
-  return pixels;
+  return network::picture_tensor(picture, *training, {spec.dims[1], spec.dims[2], spec.dims[3]});
 }
 
 // Steps that do not fit the network are a reason not to load it, as far as they can be known.
 void Network::check_training() const {
   const auto& training = source_.picture.training;
-  if (!takes_pictures() || !training || !training->shape.is_fixed()) return;
-  const auto bytes = static_cast<size_t>(training->shape.plane() * data::kColors);
-  input_of({training->shape.height, training->shape.width, std::vector<uint8_t>(bytes)});
+  if (!takes_pictures() || !training || !training->picture) return;
+  const data::PictureShape& shape = *training->picture;
+  if (!shape.is_fixed()) return;
+  const auto bytes = static_cast<size_t>(shape.plane() * data::kColors);
+  input_of({shape.height, shape.width, std::vector<uint8_t>(bytes)});
+}
+
+Shape Network::seen_shape(size_t output, const Shape& shape) const {
+  const TensorSpec& spec = outputs_[output];
+  if (!spec.outside || spec.dims.size() != static_cast<size_t>(shape.rank())) return shape;
+  Shape seen(reshape_dims(shape.dims(), spec.dims, *spec.outside));
+  // A network that gives something else than the configuration says keeps its own.
+  return seen.num_elements() == shape.num_elements() ? seen : shape;
 }
 
 Shapes Network::shapes_of(int64_t rows) const {
-  return probe_shapes(inputs_, rows);
+  return probe_shapes(rows);
+}
+
+// Dimensions of one name have one size; that of the batch wherever its name stands in front.
+Shapes Network::probe_shapes(int64_t batch) const {
+  std::map<std::string, int64_t> sizes;
+  const auto name_of = [&](size_t input, size_t dim) -> std::string {
+    const auto& dims = source_.declared[input].dims;
+    return dims && dim < dims->size() ? (*dims)[dim].symbol : "";
+  };
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (!inputs_[i].dims.empty() && inputs_[i].dims[0] < 0) sizes.emplace(name_of(i, 0), batch);
+  }
+  sizes.erase("");
+  Shapes shapes;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    std::vector<int64_t> dims = inputs_[i].dims;
+    for (size_t k = 0; k < dims.size(); ++k) {
+      if (dims[k] >= 0) continue;
+      const auto named = sizes.find(name_of(i, k));
+      dims[k] = named != sizes.end() ? named->second : k == 0 ? batch : kProbeDim;
+    }
+    shapes.emplace_back(std::move(dims));
+  }
+  return shapes;
+}
+
+std::optional<Graph> Network::try_build(const Shapes& shapes) const {
+  try {
+    return build(shapes);
+  } catch (const onnx_io::UnsupportedOperators&) {
+    throw;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 Graph Network::build(const Shapes& shapes) const {
@@ -274,7 +403,11 @@ runtime::Executable Network::executable(const Shapes& shapes, CompiledForm form)
   options.threads = form.threads;
   options.share_constants = true;
   options.compact_constants = form.compact;
-  runtime::Executable executable = runtime::compile(build(shapes), options);
+  Graph graph = build(shapes);
+  for (size_t i = 0; i < graph.value_limit() && !has_texts_; ++i) {
+    has_texts_ = graph.value(ValueId{static_cast<int32_t>(i)}).type.dtype == DType::kText;
+  }
+  runtime::Executable executable = runtime::compile(std::move(graph), options);
   const bool small = !worth_threads(executable);
   if (form.threads > 1 && small) {
     options.threads = 1;

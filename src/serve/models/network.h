@@ -2,6 +2,7 @@
 // forms, one per shape of the inputs.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -15,10 +16,11 @@
 
 #include "data/image.h"
 #include "data/pixels.h"
-#include "detect/priors.h"
-#include "network/network.h"
-#include "onnx_io/bind_inputs.h"
-#include "runtime/executable.h"
+#include "engine/executable.h"
+#include "models/detection/priors.h"
+#include "models/model_notes.h"
+#include "models/network.h"
+#include "models/onnx/bind_inputs.h"
 #include "serve/models/model_config.h"
 #include "serve/protocol/tensor_types.h"
 
@@ -29,17 +31,15 @@ struct PictureInput {
   bool given = false;  // by who started the server, not by the file
   // Of the input's own height, width and channels; where the file does not say how it was trained.
   data::Preprocessing preprocessing;
-  struct Training {
-    data::PictureShape shape;  // of the data set
-    std::string steps;         // as data::apply_steps() takes them
-  };
-  std::optional<Training> training = {};
+  std::optional<network::Preparation> training = {};  // what the file says of it
 };
 
 struct NetworkSource {
   // May be called several times; throws Error for what cannot be bound.
   std::function<Graph(const onnx_io::ImportOptions&)> build;
   std::vector<onnx_io::DeclaredInput> declared;
+  std::vector<onnx_io::DeclaredInput> outputs =
+      {};  // as the file declares them; empty: it does not
   std::vector<std::string> labels = {};
   PictureInput picture = {};
   std::vector<detect::PriorShape> shapes = {};  // of a detector's priors
@@ -50,6 +50,11 @@ struct NetworkSource {
 NetworkSource file_source(const std::filesystem::path& path);
 // MODEL as commands take it. Networks of the zoo have their batch in front.
 NetworkSource model_source(const network::Request& request);
+
+// Fixes the shapes of inputs, by name, and the dimensions of others that have the same name. A
+// dimension below 0 stays open. Throws Error for an input that is not there, and for a shape that
+// does not fit what the file says.
+void fix_shapes(NetworkSource& source, const std::map<std::string, Shape>& shapes);
 
 using Shapes = std::vector<Shape>;  // one per input
 
@@ -90,7 +95,12 @@ class Network {
   runtime::Executable executable(const Shapes& shapes, CompiledForm form);
   // The shapes of `rows` rows, of a network without open dimensions but the batch.
   Shapes shapes_of(int64_t rows) const;
+  // Shapes come with requests.
   bool has_open_dims() const { return has_open_dims_; }
+  // Something in it is a tensor of texts. Known once a shape is compiled.
+  bool has_texts() const { return has_texts_; }
+  // The shape of an output as clients see it.
+  Shape seen_shape(size_t output, const Shape& shape) const;
   // Forgets compiled forms that are compact, or those that are not.
   void drop_compiled(bool compact);
   // Of the compiled form that has the most.
@@ -100,10 +110,13 @@ class Network {
 
  private:
   Graph build(const Shapes& shapes) const;
+  std::optional<Graph> try_build(const Shapes& shapes) const;
+  Shapes probe_shapes(int64_t batch) const;
   void probe(const ModelConfig& config);
   void probe_alone();
+  void describe_open(const ModelConfig& config);
+  bool names_say_batch() const;
   void check_types() const;
-  void check_declared(const ModelConfig& config) const;
   void check_training() const;
   void prepare_detector(const Graph& graph);
 
@@ -114,6 +127,7 @@ class Network {
   int64_t max_batch_ = 0;
   std::vector<int64_t> sizes_ = {1};
   bool has_open_dims_ = false;
+  std::atomic<bool> has_texts_{false};
   bool finds_objects_ = false;
   bool small_ = false;
   bool decodes_ = false;  // a detector whose file ends before that

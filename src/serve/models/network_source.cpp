@@ -1,10 +1,12 @@
+#include <algorithm>
+
 #include "base/error.h"
-#include "base/file.h"
-#include "data/picture_input.h"
-#include "detect/exported.h"
-#include "onnx_io/import.h"
-#include "onnx_io/metadata.h"
-#include "onnx_io/model_reader.h"
+#include "base/text.h"
+#include "models/detection/exported.h"
+#include "models/model_notes.h"
+#include "models/onnx/held_model.h"
+#include "models/onnx/metadata.h"
+#include "models/onnx/model_reader.h"
 #include "serve/models/network.h"
 
 namespace trainyard::serve {
@@ -14,40 +16,70 @@ namespace {
 void take_metadata(const onnx_io::Metadata& metadata, NetworkSource& source) {
   source.labels = onnx_io::class_names(metadata);
   source.shapes = detect::shapes_of(metadata);
-  const auto steps = metadata.find(onnx_io::kStepsKey);
-  const auto picture = metadata.find(onnx_io::kPictureKey);
-  if (steps == metadata.end() || picture == metadata.end()) return;
-  source.picture.training = {data::parse_picture_shape(picture->second), steps->second};
+  source.picture.training = network::preparation_of(metadata);
 }
 
 }  // namespace
 
 NetworkSource file_source(const std::filesystem::path& path) {
-  const auto bytes = std::make_shared<std::string>(read_file(path));
+  const auto model = std::make_shared<const onnx_io::HeldModel>(path);
   NetworkSource source;
   try {
-    const Bytes view = std::as_bytes(std::span(*bytes));
-    source.declared = onnx_io::read_model(view, bytes, path.parent_path()).inputs;
-    take_metadata(onnx_io::read_metadata(view, "metadata"), source);
+    onnx_io::FileGraph graph = model->read();
+    source.declared = std::move(graph.inputs);
+    for (const onnx_io::FileOutput& output : graph.outputs) {
+      source.outputs.push_back({.name = output.name,
+                                .dtype = output.dtype.value_or(DType::kF32),
+                                .dims = output.dims,
+                                .form = output.form});
+    }
+    take_metadata(onnx_io::read_metadata(model->bytes(), "metadata"), source);
   } catch (const Error& error) {
     throw_error("{}: {}", path.string(), error.what());
   }
-  source.build = [bytes, path](const onnx_io::ImportOptions& options) {
-    try {
-      return onnx_io::import_bytes(*bytes, path.string(), options);
-    } catch (const onnx_io::UnsupportedOperators&) {
-      throw;
-    } catch (const Error&) {
-      // Bytes in memory have no files beside them; if that was not the trouble, this says the same.
-      return onnx_io::import_model(path, options);
-    }
-  };
+  source.build = [model](const onnx_io::ImportOptions& options) { return model->import(options); };
   return source;
+}
+
+void fix_shapes(NetworkSource& source, const std::map<std::string, Shape>& shapes) {
+  std::map<std::string, int64_t> sizes;
+  for (const auto& [name, shape] : shapes) {
+    std::vector<std::string> names;
+    for (const onnx_io::DeclaredInput& input : source.declared) names.push_back(input.name);
+    const auto found = std::find(names.begin(), names.end(), name);
+    TY_REQUIRE(found != names.end(), "--shape {}: there is no such input; the inputs are {}.{}",
+               name, join(names, ", "), did_you_mean(name, names));
+    onnx_io::DeclaredInput& input = source.declared[static_cast<size_t>(found - names.begin())];
+    if (!input.dims) input.dims.emplace(static_cast<size_t>(shape.rank()));
+    TY_REQUIRE(shape.rank() == static_cast<int64_t>(input.dims->size()),
+               "--shape {} has {} dimensions, the input has {}", name, shape.rank(),
+               input.dims->size());
+    for (size_t i = 0; i < input.dims->size(); ++i) {
+      onnx_io::DeclaredDim& dim = (*input.dims)[i];
+      const int64_t size = shape[static_cast<int64_t>(i)];
+      if (size < 0) continue;
+      TY_REQUIRE(!dim.value || *dim.value == size,
+                 "--shape {}: dimension {} is {}, the file has {}", name, i, size, *dim.value);
+      dim.value = size;
+      if (!dim.symbol.empty()) sizes.emplace(dim.symbol, size);
+    }
+  }
+  for (auto* tensors : {&source.declared, &source.outputs}) {
+    for (onnx_io::DeclaredInput& tensor : *tensors) {
+      if (!tensor.dims) continue;
+      for (onnx_io::DeclaredDim& dim : *tensor.dims) {
+        const auto size = sizes.find(dim.symbol);
+        if (!dim.value && size != sizes.end()) dim.value = size->second;
+      }
+    }
+  }
 }
 
 NetworkSource model_source(const network::Request& request) {
   if (network::is_path(request.model) && request.weights.empty()) {
-    return file_source(network::model_file(request.model));
+    NetworkSource source = file_source(network::model_file(request.model));
+    fix_shapes(source, request.shapes);
+    return source;
   }
   NetworkSource source;
   take_metadata(network::metadata_of(request.model, request.weights), source);

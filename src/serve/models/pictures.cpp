@@ -1,19 +1,20 @@
 #include "serve/models/pictures.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/parse_number.h"
 #include "base/text.h"
-#include "detect/annotate.h"
-#include "detect/draw.h"
+#include "models/detection/annotate.h"
+#include "models/detection/draw.h"
 #include "serve/protocol/v2_codec.h"
 
 namespace trainyard::serve {
 namespace {
 
-// Rows of scores: a batch and more than one class.
+// Rows of scores: a batch and more than one class, maybe with dimensions of 1 behind.
 bool has_classes(const TensorSpec& spec) {
-  return spec.dims.size() == 2 && spec.dims[1] > 1 && is_float(spec.dtype);
+  return spec.dims.size() >= 2 && spec.dims[1] > 1 && is_float(spec.dtype) &&
+         std::all_of(spec.dims.begin() + 2, spec.dims.end(), [](int64_t dim) { return dim == 1; });
 }
 
 // What somebody with curl wants to see.
@@ -66,7 +67,8 @@ void draw_class(data::Image& image, const InferResult& result, const Network& ne
            "Accept is image/png, but model '{}' gives neither classes nor boxes to draw",
            result.model);
   }
-  const BestClasses best = best_classes(find_output(result, found->name), 1, network.labels());
+  const BestClasses best =
+      best_classes(find_output(result, found->name).data, 1, network.labels(), /*has_rows=*/true);
   // "score:index:label", where a label may have colons of its own; see best_classes.
   const std::string_view text = best.texts[0];
   const size_t index = text.find(':') + 1;
@@ -94,11 +96,11 @@ PictureQuestion read_question(Body picture, std::string_view accept, std::string
   constexpr std::string_view kThreshold = "threshold=";
   if (query.starts_with(kThreshold)) {
     const std::string_view text = query.substr(kThreshold.size());
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), question.threshold);
-    if (read.ec != std::errc() || read.ptr != text.data() + text.size() ||
-        !(question.threshold >= 0 && question.threshold <= 1)) {
+    const auto threshold = parse_number<double>(text);
+    if (!threshold || !(*threshold >= 0 && *threshold <= 1)) {
       refuse(Status::kBadRequest, "threshold is '{}', expected a number from 0 to 1", text);
     }
+    question.threshold = *threshold;
   }
   return question;
 }

@@ -1,11 +1,11 @@
 #include "serve/models/registry.h"
 
 #include <algorithm>
-#include <charconv>
 #include <malloc.h>
 
 #include "base/error.h"
 #include "base/names_file.h"
+#include "base/parse_number.h"
 #include "base/text.h"
 #include "serve/protocol/status.h"
 
@@ -16,11 +16,9 @@ constexpr std::string_view kModelFile = "model.onnx";
 
 // Positive, and nothing behind the digits.
 std::optional<int64_t> version_number(std::string_view text) {
-  int64_t number = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = result.ec == std::errc() && result.ptr == text.data() + text.size();
+  const auto number = parse_number<int64_t>(text);
   // "01" is no version: its folder would be looked for as "1".
-  return whole && number > 0 && text[0] != '0' ? std::optional(number) : std::nullopt;
+  return number && *number > 0 && text[0] != '0' ? number : std::nullopt;
 }
 
 // Folders named by a number, ascending.
@@ -82,7 +80,8 @@ std::string_view state_name(VersionState state) {
   return kNames[static_cast<size_t>(state)];
 }
 
-Registry::Registry(RegistryOptions options) : options_(std::move(options)), gate_(options_.cores) {
+Registry::Registry(RegistryOptions options)
+    : options_(std::move(options)), gate_(options_.cores), side_(options_.cores) {
   if (options_.cache_bytes > 0) cache_.emplace(options_.cache_bytes);
 }
 
@@ -93,8 +92,7 @@ Registry::~Registry() {
 // Compiles outside of the lock: find() must not wait for it.
 void Registry::add(ModelConfig config, NetworkSource source) {
   const std::string name = config.name;
-  auto version = std::make_shared<ModelVersion>(std::move(config), 1, std::move(source),
-                                                Shared{gate_, cache_ ? &*cache_ : nullptr});
+  auto version = std::make_shared<ModelVersion>(std::move(config), 1, std::move(source), shared());
   const std::lock_guard lock(mutex_);
   models_[name][1] = {std::move(version), VersionState::kReady, "", {}};
 }
@@ -177,7 +175,9 @@ std::filesystem::path Registry::folder_of(const std::string& name) const {
   if (options_.repository.empty()) {
     refuse(Status::kBadRequest, "there is no repository to load from; start with --repository");
   }
-  if (!plain || !std::filesystem::is_directory(options_.repository / name)) {
+  // A name that is longer than the file system's is no folder's either.
+  std::error_code problem;
+  if (!plain || !std::filesystem::is_directory(options_.repository / name, problem)) {
     refuse(Status::kNotFound, "failed to load '{}', no such model in the repository", name);
   }
   return options_.repository / name;
@@ -201,6 +201,9 @@ void Registry::note_failure(const std::string& name, int64_t version, const std:
   Version& entry = models_[name][version];
   // An older one goes on.
   entry.state = entry.serving ? VersionState::kReady : VersionState::kUnavailable;
+  if (entry.reason != reason) {
+    say("model '{}'{}: {}", name, version > 0 ? fmt::format(" version {}", version) : "", reason);
+  }
   entry.reason = reason;
   entry.stamp = stamp;
 }
@@ -219,9 +222,8 @@ std::string Registry::load_version(const std::string& name, const ModelConfig& c
     const std::filesystem::path file = folder / std::to_string(version) / kModelFile;
     TY_REQUIRE(std::filesystem::exists(file), "there is no {}", file.string());
     NetworkSource source = file_source(file);
-    if (!config.label_file.empty()) source.labels = read_names(folder / config.label_file);
-    made = std::make_shared<ModelVersion>(config, version, std::move(source),
-                                          Shared{gate_, cache_ ? &*cache_ : nullptr});
+    if (!config.label_file.empty()) source.labels = read_names_if_any(folder / config.label_file);
+    made = std::make_shared<ModelVersion>(config, version, std::move(source), shared());
   } catch (...) {
     // Whatever a broken file leads to must not end the server.
     std::string reason = what_went_wrong();
@@ -234,6 +236,7 @@ std::string Registry::load_version(const std::string& name, const ModelConfig& c
     Version& entry = models_[name][version];
     old = std::move(entry.serving);
     entry = {std::move(made), VersionState::kReady, "", stamp};
+    say("model '{}' version {} is ready", name, version);
   }
   // Outside of the lock: requests that hold the old version are answered within the drain time.
   if (old) old->shut_down(Clock::now() + options_.drain);
@@ -249,7 +252,10 @@ void Registry::retire(const std::string& name, const std::vector<int64_t>& kept)
     Versions& versions = models_[name];
     for (auto it = versions.begin(); it != versions.end();) {
       const bool stays = std::find(kept.begin(), kept.end(), it->first) != kept.end();
-      if (!stays && it->second.serving) leaving.push_back(it->second.serving);
+      if (!stays && it->second.serving) {
+        leaving.push_back(it->second.serving);
+        say("model '{}' version {} goes", name, it->first);
+      }
       it = stays ? std::next(it) : versions.erase(it);
     }
   }
@@ -313,6 +319,7 @@ void Registry::load_model(const std::string& name, const Json& override, bool on
 
 void Registry::load(const std::string& name, const Json& override) {
   const std::lock_guard changing(loading_);
+  unloaded_.erase(name);
   load_model(name, override, /*only_changed=*/false);
 }
 
@@ -322,9 +329,7 @@ void Registry::load_all() {
   poll();
 }
 
-void Registry::poll() {
-  if (options_.repository.empty()) return;
-  const std::lock_guard changing(loading_);
+std::optional<std::vector<std::string>> Registry::folders() const {
   std::vector<std::string> names;
   std::error_code problem;
   const std::filesystem::directory_iterator end;
@@ -334,31 +339,47 @@ void Registry::poll() {
     std::error_code unknown;
     if (at->is_directory(unknown) && name[0] != '.') names.push_back(name);
   }
-  // A folder that cannot be read for a while does not mean that its models are gone.
-  if (problem) return;
+  if (problem) return std::nullopt;
   std::sort(names.begin(), names.end());
-  for (const std::string& name : names) {
-    if (ending_) return;
-    try {
-      // One model that fails does not keep the others from being loaded.
-      load_model(name, Json(), /*only_changed=*/true);
-    } catch (const VersionsFailed&) {
-      // In the index, by version.
-    } catch (const std::exception& error) {
-      note_failure(name, 0, error.what(), {});
-    }
+  return names;
+}
+
+// One model that fails does not keep the others from being loaded.
+void Registry::poll_model(const std::string& name) {
+  if (unloaded_.contains(name)) return;
+  try {
+    load_model(name, Json(), /*only_changed=*/true);
+  } catch (const VersionsFailed&) {
+    // In the index, by version.
+  } catch (const std::exception& error) {
+    note_failure(name, 0, error.what(), {});
   }
+}
+
+void Registry::forget_gone(const std::vector<std::string>& names) {
   std::vector<std::string> gone;
-  // Models that serve but whose folder is not in the repository any more.
   for (const IndexEntry& entry : index()) {
-    if (std::find(names.begin(), names.end(), entry.name) == names.end())
-      gone.push_back(entry.name);
+    if (!std::binary_search(names.begin(), names.end(), entry.name)) gone.push_back(entry.name);
   }
   for (const std::string& name : gone) {
     retire(name, {});
+    unloaded_.erase(name);
     const std::lock_guard lock(mutex_);
     models_.erase(name);
   }
+}
+
+void Registry::poll() {
+  if (options_.repository.empty()) return;
+  const std::lock_guard changing(loading_);
+  const std::optional<std::vector<std::string>> names = folders();
+  // A folder that cannot be read for a while does not mean that its models are gone.
+  if (!names) return;
+  for (const std::string& name : *names) {
+    if (ending_) return;
+    poll_model(name);
+  }
+  forget_gone(*names);
 }
 
 void Registry::unload(const std::string& name) {
@@ -371,6 +392,7 @@ void Registry::unload(const std::string& name) {
     // Seen in the index until the requests under way are answered.
     for (auto& [number, version] : models_[name]) version.state = VersionState::kUnloading;
   }
+  unloaded_.insert(name);
   retire(name, {});
 }
 
@@ -379,6 +401,7 @@ void Registry::shut_down(std::chrono::milliseconds limit) {
   const std::lock_guard changing(loading_);
   const Clock::time_point until = Clock::now() + limit;
   for (const auto& version : all()) version->shut_down(until);
+  side_.finish();
   const std::lock_guard lock(mutex_);
   models_.clear();
 }

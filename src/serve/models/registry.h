@@ -8,9 +8,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "serve/http/events.h"
 #include "serve/models/model_version.h"
 
 namespace trainyard::serve {
@@ -62,12 +66,16 @@ class Registry {
 
   // Everything in the repository's folder; what cannot be served is in the index with the reason.
   void load_all();
-  // From the repository, anew if it is there already. `override` replaces the configuration file;
-  // null: there is none. Throws RequestError; an old version keeps serving then.
+  // From the repository, anew if it is there already, and whether it was unloaded or not.
+  // `override` replaces the configuration file; null: there is none. Throws RequestError; an old
+  // version keeps serving then.
   void load(const std::string& name, const Json& override);
+  // Until it is loaded again by name: poll() leaves it alone.
   void unload(const std::string& name);
   // Loads what has changed on the disk, unloads what is gone.
   void poll();
+  // For what takes longer than connections may wait.
+  SideWork& side_work() { return side_; }
 
   void shut_down(std::chrono::milliseconds limit);
   const ResponseCache* cache() const { return cache_ ? &*cache_ : nullptr; }
@@ -88,6 +96,7 @@ class Registry {
   };
   using Versions = std::map<int64_t, Version>;
 
+  Shared shared() { return {gate_, cache_ ? &*cache_ : nullptr, &side_, &ending_}; }
   std::filesystem::path folder_of(const std::string& name) const;
   Stamp stamp_of(const std::filesystem::path& folder, int64_t version) const;
   void load_model(const std::string& name, const Json& override, bool only_changed);
@@ -97,15 +106,27 @@ class Registry {
   void note_failure(const std::string& name, int64_t version, const std::string& reason,
                     const Stamp& stamp);
   void retire(const std::string& name, const std::vector<int64_t>& kept);
+  // In the order of their names; nothing if the repository cannot be read now.
+  std::optional<std::vector<std::string>> folders() const;
+  void poll_model(const std::string& name);
+  // Unloads models whose folder is not among those.
+  void forget_gone(const std::vector<std::string>& names);
+  // What has changed since the start.
+  template <typename... Args>
+  void say(fmt::format_string<Args...> format, Args&&... args) const {
+    if (!starting_) say_event(fmt::format(format, std::forward<Args>(args)...));
+  }
 
   RegistryOptions options_;
   ComputeGate gate_;
   std::optional<ResponseCache> cache_;
+  SideWork side_;
   std::atomic<bool> starting_{false};
   std::atomic<bool> ending_{false};
   std::mutex loading_;  // one change at a time
   mutable std::mutex mutex_;
   std::map<std::string, Versions> models_;
+  std::set<std::string> unloaded_;  // by name
 };
 
 }  // namespace trainyard::serve

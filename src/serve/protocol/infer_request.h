@@ -18,7 +18,8 @@ namespace trainyard::serve {
 
 using Clock = std::chrono::steady_clock;
 
-// Numbers in row-major order, which belong to the request's owners; or encoded pictures.
+// Numbers in row-major order, which belong to the request's owners; or texts, which may be encoded
+// pictures.
 struct InputTensor {
   std::string name;
   std::optional<DType> dtype;  // none: BYTES
@@ -60,6 +61,8 @@ struct InferRequest {
 struct OutputTensor {
   std::string name;
   Tensor data;
+  // The elements of a tensor of texts, whose numbers in `data` mean nothing any more.
+  std::vector<std::string> texts = {};
 };
 
 struct InferResult {
@@ -67,7 +70,8 @@ struct InferResult {
   std::string model;
   std::string version;
   RequestTimes times;
-  int64_t batch = 0;  // rows that were computed together
+  int64_t batch = 0;     // rows that were computed together
+  bool has_rows = true;  // the first dimension of the outputs counts them
   bool from_cache = false;
 };
 

@@ -50,9 +50,8 @@ T read_element(JsonReader& reader) {
 template <typename T>
 class NestedReader {
  public:
-  NestedReader(JsonReader& reader, const std::vector<int64_t>& shape, std::span<T> out,
-               std::string_view where)
-      : reader_(reader), shape_(shape), out_(out), where_(where) {}
+  NestedReader(JsonReader& reader, const std::vector<int64_t>& shape, std::span<T> out)
+      : reader_(reader), shape_(shape), out_(out) {}
 
   void read() {
     if (shape_.empty() && reader_.peek() != JsonReader::Kind::kArray) {
@@ -62,16 +61,16 @@ class NestedReader {
       read_items(0);
     }
     if (next_ != out_.size()) {
-      reader_.fail(fmt::format("{}: data has {} elements, shape {} needs {}", where_, next_,
-                               dims_text(shape_), out_.size()));
+      reader_.fail(fmt::format("data has {} elements, shape {} needs {}", next_, dims_text(shape_),
+                               out_.size()));
     }
   }
 
  private:
   void put() {
     if (next_ == out_.size()) {
-      reader_.fail(fmt::format("{}: data has more than the {} elements of shape {}", where_,
-                               out_.size(), dims_text(shape_)));
+      reader_.fail(fmt::format("data has more than the {} elements of shape {}", out_.size(),
+                               dims_text(shape_)));
     }
     out_[next_++] = read_element<T>(reader_);
   }
@@ -98,29 +97,26 @@ class NestedReader {
         count += put_more();
         continue;
       }
-      if (depth + 1 >= shape_.size()) {
-        reader_.fail(
-            fmt::format("{}: data is nested deeper than shape {}", where_, dims_text(shape_)));
-      }
       reader_.enter_array();
       read_items(depth + 1);
     }
     const bool flat = depth == 0 && !nested;
-    if (!flat && depth < shape_.size() && count != shape_[depth]) {
-      reader_.fail(fmt::format("{}: data has {} items at depth {}, shape {} says {}", where_, count,
-                               depth + 1, dims_text(shape_), shape_[depth]));
+    // Further brackets around single elements change nothing (as for Triton).
+    const int64_t wanted = depth < shape_.size() ? shape_[depth] : 1;
+    if (!flat && count != wanted) {
+      reader_.fail(fmt::format("data has {} items at depth {}, shape {} says {}", count, depth + 1,
+                               dims_text(shape_), wanted));
     }
     // An item count that fits by chance does not make a shape: [[1, 2], [3, 4]] is no [2, 2, 1].
-    if (!flat && !nested && depth + 1 != shape_.size() && count > 0) {
-      reader_.fail(fmt::format("{}: data is nested {} deep, shape {} says {}; or give it flat",
-                               where_, depth + 1, dims_text(shape_), shape_.size()));
+    if (!flat && !nested && depth + 1 < shape_.size() && count > 0) {
+      reader_.fail(fmt::format("data is nested {} deep, shape {} says {}; or give it flat",
+                               depth + 1, dims_text(shape_), shape_.size()));
     }
   }
 
   JsonReader& reader_;
   const std::vector<int64_t>& shape_;
   std::span<T> out_;
-  std::string_view where_;
   size_t next_ = 0;
 };
 
@@ -168,7 +164,9 @@ int64_t count_elements(const std::vector<int64_t>& shape, std::string_view where
       refuse(Status::kBadRequest, "{}: shape {} has a negative dimension", where, dims_text(shape));
     }
     if (dim > kMostElements || (count > 0 && dim > kMostElements / count)) {
-      refuse(Status::kBadRequest, "{}: shape {} has too many elements", where, dims_text(shape));
+      refuse(Status::kBadRequest,
+             "{}: shape {} causes total element count to exceed maximum size of {}", where,
+             dims_text(shape), kMostElements);
     }
     count *= dim;
   }
@@ -184,9 +182,8 @@ Tensor read_numbers(JsonReader& reader, DType dtype, const std::vector<int64_t>&
            dims_text(shape));
   }
   Tensor tensor(dtype, Shape(shape));
-  for_type(dtype, [&]<typename T>(T) {
-    NestedReader<T>(reader, shape, tensor.values<T>(), where).read();
-  });
+  for_type(dtype,
+           [&]<typename T>(T) { NestedReader<T>(reader, shape, tensor.values<T>()).read(); });
   return tensor;
 }
 

@@ -8,8 +8,8 @@
 #include "base/json_reader.h"
 #include "base/text.h"
 #include "base/wire.h"
-#include "onnx_io/model_reader.h"
-#include "onnx_io/tensor_reader.h"
+#include "models/onnx/model_reader.h"
+#include "models/onnx/tensor_reader.h"
 #include "serve/protocol/json_data.h"
 #include "serve/protocol/status.h"
 
@@ -22,8 +22,10 @@ constexpr std::array<std::string_view, 17> kDataTypes = {
     "INT32",     "INT64",  "STRING",    "BOOL",       "FLOAT16", "DOUBLE",
     "UINT32",    "UINT64", "COMPLEX64", "COMPLEX128", "BFLOAT16"};
 
+constexpr int32_t kTextType = 8;
+
 int data_type_of(DType dtype) {
-  for (const int number : {1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 16}) {
+  for (const int number : {1, 2, 3, 4, 5, 6, 7, kTextType, 9, 10, 11, 12, 13, 16}) {
     if (onnx_io::require_dtype(number) == dtype) return number;
   }
   TY_CHECK(false, "dtype {} has no number", dtype_name(dtype));
@@ -44,6 +46,48 @@ void add_tensor(InferRequest& request, std::string name, Tensor tensor) {
   request.owners.push_back(std::move(kept));
 }
 
+void add_texts(InferRequest& request, std::string name, std::vector<int64_t> dims,
+               std::vector<std::string> texts) {
+  require_elements(static_cast<int64_t>(texts.size()), dims, fmt::format("input '{}'", name));
+  request.inputs.push_back({.name = std::move(name),
+                            .dtype = std::nullopt,
+                            .shape = std::move(dims),
+                            .texts = std::move(texts)});
+}
+
+// A TensorProto of texts, read apart from others: tensors would keep their texts for ever.
+// Nothing if it has another type.
+std::optional<std::pair<std::vector<int64_t>, std::vector<std::string>>> read_text_tensor(
+    Bytes message) {
+  constexpr size_t kMostDims = 32;
+  std::vector<int64_t> dims;
+  std::vector<std::string> texts;
+  bool is_text = false;
+  const auto add_dim = [&](uint64_t dim) {
+    TY_REQUIRE(dims.size() < kMostDims, "too many dimensions");
+    dims.push_back(static_cast<int64_t>(dim));
+  };
+  WireReader reader(message);
+  while (!reader.done()) {
+    // dims, data_type and string_data.
+    const WireField field = reader.next();
+    if (field.type == WireType::kVarint && field.number <= 2) {
+      WireReader number(field.whole);
+      number.varint();  // the tag
+      const uint64_t value = number.varint();
+      if (field.number == 1) add_dim(value);
+      if (field.number == 2) is_text = value == kTextType;
+    } else if (field.number == 1) {
+      WireReader packed(field.content);
+      while (!packed.done()) add_dim(packed.varint());
+    } else if (field.number == 6) {
+      texts.emplace_back(text_of(field.content));
+    }
+  }
+  if (!is_text) return std::nullopt;
+  return std::pair(std::move(dims), std::move(texts));
+}
+
 // {1: name, 2: TensorProto}
 void read_entry(Bytes entry, InferRequest& request) {
   std::string name;
@@ -56,6 +100,9 @@ void read_entry(Bytes entry, InferRequest& request) {
     if (field.number == 2) tensor = field.content;
   }
   try {
+    if (auto texts = read_text_tensor(tensor)) {
+      return add_texts(request, name, std::move(texts->first), std::move(texts->second));
+    }
     add_tensor(request, name, onnx_io::read_tensor(tensor, nullptr, {}));
   } catch (const Error& error) {
     throw_error("input '{}': {}", name, error.what());
@@ -67,7 +114,7 @@ class JsonTensor {
  public:
   explicit JsonTensor(const std::string& name) : name_(name) {}
 
-  Tensor read(JsonReader& reader) {
+  void read(JsonReader& reader, InferRequest& request) {
     std::string key;
     reader.enter_object();
     while (reader.next_key(key)) {
@@ -76,8 +123,7 @@ class JsonTensor {
       } else if (key == "dataType" || key == "data_type") {
         read_type(reader);
       } else if (key == "rawData" || key == "raw_data") {
-        raw_ = from_base64(reader.text());
-        has_raw_ = true;
+        read_raw(reader);
       } else if (key.ends_with("Data") || key.ends_with("_data")) {
         // floatData, int32Data and so on: which of them does not matter, as the type says how to
         // read it.
@@ -86,10 +132,31 @@ class JsonTensor {
         reader.skip();
       }
     }
-    return make();
+    if (type_ == kTextType) return add_texts(request, name_, dims_, texts());
+    add_tensor(request, name_, make());
   }
 
  private:
+  // Bytes are in Base64 (protobuf's JSON).
+  std::vector<std::string> texts() const {
+    const std::string where = "input '" + name_ + "'";
+    TY_REQUIRE(numbers_.data() != nullptr, "{} has no stringData", where);
+    JsonReader reader(numbers_, where);
+    std::vector<std::string> texts = read_texts(reader);
+    for (std::string& text : texts) text = from_base64(text);
+    return texts;
+  }
+
+  void read_raw(JsonReader& reader) {
+    try {
+      raw_ = from_base64(reader.text());
+    } catch (const Error& error) {
+      throw_error("input '{}': rawData is not the tensor's bytes in Base64: {}", name_,
+                  error.what());
+    }
+    has_raw_ = true;
+  }
+
   void read_dims(JsonReader& reader) {
     reader.enter_array();
     while (reader.next_item()) {
@@ -152,7 +219,8 @@ void append_field(std::string& out, uint32_t number, std::string_view content) {
   out += content;
 }
 
-std::string tensor_proto(const Tensor& tensor) {
+std::string tensor_proto(const OutputTensor& output) {
+  const Tensor& tensor = output.data;
   constexpr uint32_t kDims = 1;
   constexpr uint32_t kDataType = 2;
   constexpr uint32_t kRawData = 9;
@@ -164,17 +232,19 @@ std::string tensor_proto(const Tensor& tensor) {
   }
   append_varint(out, kDataType << 3);
   append_varint(out, static_cast<uint64_t>(data_type_of(tensor.dtype())));
-  append_field(out, kRawData, bytes_of(tensor));
+  constexpr uint32_t kStringData = 6;
+  for (const std::string& text : output.texts) append_field(out, kStringData, text);
+  if (tensor.dtype() != DType::kText) append_field(out, kRawData, bytes_of(tensor));
   return out;
 }
 
-// Calls f(name, tensor) for each output that is wanted.
+// Calls f(output) for each that is wanted.
 template <typename F>
 void for_outputs(const InferRequest& request, const InferResult& result, F&& f) {
   for (const OutputTensor& output : result.outputs) {
     bool wanted = request.outputs.empty();
     for (const WantedOutput& named : request.outputs) wanted = wanted || named.name == output.name;
-    if (wanted) f(output.name, output.data);
+    if (wanted) f(output);
   }
 }
 
@@ -209,7 +279,7 @@ InferRequest read_score_json(const Body& body) {
       reader.enter_object();
       while (reader.next_key(name)) {
         if (request.inputs.size() >= 1024) reader.fail("too many inputs");
-        add_tensor(request, name, JsonTensor(name).read(reader));
+        JsonTensor(name).read(reader, request);
       }
     } else if (key == "outputFilter" || key == "output_filter") {
       for (std::string& name : read_texts(reader)) {
@@ -225,10 +295,10 @@ InferRequest read_score_json(const Body& body) {
 
 std::string write_score_protobuf(const InferRequest& request, const InferResult& result) {
   std::string out;
-  for_outputs(request, result, [&](const std::string& name, const Tensor& tensor) {
+  for_outputs(request, result, [&](const OutputTensor& output) {
     std::string entry;
-    append_field(entry, 1, name);
-    append_field(entry, 2, tensor_proto(tensor));
+    append_field(entry, 1, output.name);
+    append_field(entry, 2, tensor_proto(output));
     append_field(out, 1, entry);
   });
   return out;
@@ -236,13 +306,19 @@ std::string write_score_protobuf(const InferRequest& request, const InferResult&
 
 std::string write_score_json(const InferRequest& request, const InferResult& result) {
   Json outputs = Json::object();
-  for_outputs(request, result, [&](const std::string& name, const Tensor& tensor) {
+  for_outputs(request, result, [&](const OutputTensor& output) {
+    const Tensor& tensor = output.data;
     Json dims = Json::array();
     // Protobuf's JSON mapping writes 64-bit integers as texts, bytes in Base64.
     for (const int64_t dim : tensor.shape().dims()) dims.push_back(std::to_string(dim));
-    outputs[name] = Json::object({{"dims", std::move(dims)},
-                                  {"dataType", data_type_of(tensor.dtype())},
-                                  {"rawData", to_base64(bytes_of(tensor))}});
+    Json& written = outputs[output.name];
+    written = Json::object({{"dims", std::move(dims)}, {"dataType", data_type_of(tensor.dtype())}});
+    if (tensor.dtype() != DType::kText) {
+      written["rawData"] = to_base64(bytes_of(tensor));
+      return;
+    }
+    written["stringData"] = Json::array();
+    for (const std::string& text : output.texts) written["stringData"].push_back(to_base64(text));
   });
   return Json::object({{"outputs", std::move(outputs)}}).dump(-1);
 }

@@ -13,12 +13,14 @@ enum class Status : int {
   kOk = 200,
   kBadRequest = 400,
   kUnauthorized = 401,
+  kForbidden = 403,
   kNotFound = 404,
   kMethodNotAllowed = 405,
   kRequestTimeout = 408,
   kLengthRequired = 411,
   kTooLarge = 413,
   kUnsupportedMedia = 415,
+  kMisdirected = 421,
   kTooManyRequests = 429,
   kHeadersTooLarge = 431,
   kInternal = 500,
@@ -40,6 +42,18 @@ class RequestError : public std::runtime_error {
  private:
   Status status_;
   int retry_after_s_;
+};
+
+// Another method than the ones that a path knows, which the answer names (RFC 9110, 15.5.6).
+class WrongMethod : public RequestError {
+ public:
+  WrongMethod(const std::string& text, std::string allowed)
+      : RequestError(Status::kMethodNotAllowed, text), allowed_(std::move(allowed)) {}
+
+  const std::string& allowed() const { return allowed_; }
+
+ private:
+  std::string allowed_;
 };
 
 template <typename... Args>

@@ -15,7 +15,7 @@ struct TypeName {
   std::string_view name;
 };
 
-constexpr std::array<TypeName, 13> kTypeNames = {{{DType::kF32, "FP32"},
+constexpr std::array<TypeName, 14> kTypeNames = {{{DType::kF32, "FP32"},
                                                   {DType::kF64, "FP64"},
                                                   {DType::kF16, "FP16"},
                                                   {DType::kBF16, "BF16"},
@@ -27,7 +27,8 @@ constexpr std::array<TypeName, 13> kTypeNames = {{{DType::kF32, "FP32"},
                                                   {DType::kU16, "UINT16"},
                                                   {DType::kU32, "UINT32"},
                                                   {DType::kU64, "UINT64"},
-                                                  {DType::kBool, "BOOL"}}};
+                                                  {DType::kBool, "BOOL"},
+                                                  {DType::kText, "BYTES"}}};
 
 }  // namespace
 
@@ -35,11 +36,11 @@ std::string_view protocol_name(DType dtype) {
   for (const TypeName& entry : kTypeNames) {
     if (entry.dtype == dtype) return entry.name;
   }
-  return "BYTES";
+  return "";
 }
 
 bool has_protocol_name(DType dtype) {
-  return protocol_name(dtype) != "BYTES";
+  return !protocol_name(dtype).empty();
 }
 
 DType dtype_from_protocol(std::string_view name, std::string_view where) {
@@ -50,6 +51,18 @@ DType dtype_from_protocol(std::string_view name, std::string_view where) {
   }
   refuse(Status::kBadRequest, "{}: there is no datatype '{}'.{} Expected one of {}", where, name,
          did_you_mean(name, names), join(names, ", "));
+}
+
+std::vector<int64_t> reshape_dims(std::span<const int64_t> given, std::span<const int64_t> from,
+                                  std::span<const int64_t> to) {
+  std::vector<int64_t> dims(to.begin(), to.end());
+  size_t at = 0;
+  for (int64_t& dim : dims) {
+    if (dim >= 0) continue;
+    while (at < from.size() && from[at] >= 0) ++at;
+    dim = given[at++];
+  }
+  return dims;
 }
 
 std::string dims_text(const std::vector<int64_t>& dims) {

@@ -46,14 +46,17 @@ std::vector<std::string> split_texts(std::string_view bytes, std::string_view wh
 std::string join_texts(std::span<const std::string> texts);
 // Throws RequestError unless `shape` has so many elements.
 void require_elements(int64_t count, const std::vector<int64_t>& shape, std::string_view where);
-// The best `count` of each row, as texts "value:index:label", and their shape.
+// The best `count` of each row, or of all elements without rows, as texts "value:index:label", and
+// their shape.
 struct BestClasses {
   std::vector<std::string> texts;
   std::vector<int64_t> dims;
 };
-BestClasses best_classes(const Tensor& scores, int64_t count, std::span<const std::string> labels);
+// Throws RequestError for texts, which have no order.
+BestClasses best_classes(const Tensor& scores, int64_t count, std::span<const std::string> labels,
+                         bool has_rows);
 // Throws RequestError if there is none of that name.
-const Tensor& find_output(const InferResult& result, const std::string& name);
+const OutputTensor& find_output(const InferResult& result, const std::string& name);
 // What the response needs to know after the inputs are gone.
 std::shared_ptr<const InferRequest> without_inputs(const InferRequest& request);
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -62,6 +63,7 @@ class RequestReader {
     bool has_inputs = false;
     reader_.enter_object();
     while (reader_.next_key(key)) {
+      if (skip_null(key)) continue;
       if (key == "id") {
         request_.id = reader_.text();
       } else if (key == "parameters") {
@@ -90,14 +92,25 @@ class RequestReader {
   }
 
  private:
+  // An optional member that is null is not given: clients write what they have not set.
+  bool skip_null(std::string_view key) {
+    if (key == "name" || key == "datatype" || key == "shape" || key == "inputs" ||
+        reader_.peek() != JsonReader::Kind::kNull) {
+      return false;
+    }
+    reader_.skip();
+    return true;
+  }
+
   void read_parameters() {
     if (reader_.peek() != JsonReader::Kind::kObject) {
       reader_.fail("field 'parameters' is no object");
     }
     read_members([&](const std::string& key) {
       // A member is looked for among all others.
+      constexpr size_t kMostParameters = 1024;
       if (!request_.parameters.is_null() &&
-          request_.parameters.members().size() >= JsonReader::kMaxMembers) {
+          request_.parameters.members().size() >= kMostParameters) {
         reader_.fail("too many parameters");
       }
       take_parameter(key, reader_.value(), request_);
@@ -110,7 +123,9 @@ class RequestReader {
   void read_members(const Take& take) {
     std::string key;
     reader_.enter_object();
-    while (reader_.next_key(key)) take(key);
+    while (reader_.next_key(key)) {
+      if (!skip_null(key)) take(key);
+    }
   }
 
   void read_inputs() {
@@ -127,6 +142,7 @@ class RequestReader {
     std::string key;
     reader_.enter_object();
     while (reader_.next_key(key)) {
+      if (skip_null(key)) continue;
       if (key == "name") {
         draft.input.name = reader_.text();
         draft.place.clear();
@@ -266,6 +282,7 @@ class RequestReader {
     std::string key;
     reader_.enter_object();
     while (reader_.next_key(key)) {
+      if (skip_null(key)) continue;
       if (key == "name") {
         output.name = reader_.text();
       } else if (key == "parameters") {
@@ -408,34 +425,55 @@ InferRequest read_v2_request(const Body& body, std::optional<size_t> json_bytes,
   return RequestReader(body, whole.substr(0, split), whole.substr(split), ahead).read();
 }
 
+// One text, without the length in front that elements of several have.
+static InferRequest read_raw_text(const Body& body, const TensorSpec& spec) {
+  std::vector<int64_t> shape = spec.client_dims();
+  if (!shape.empty() && shape[0] < 0) shape[0] = 1;
+  if (std::any_of(shape.begin(), shape.end(), [](int64_t dim) { return dim != 1; })) {
+    refuse(Status::kBadRequest,
+           "For BYTE datatype raw input '{}', the model must have input shape [1]; it is {}",
+           spec.name, dims_text(spec.client_dims()));
+  }
+  InferRequest request;
+  request.all_binary = true;
+  request.inputs.push_back({.name = spec.name, .dtype = std::nullopt, .shape = std::move(shape)});
+  request.inputs.back().texts.emplace_back(*body);
+  return request;
+}
+
 // The body is the tensor itself, or a picture. One dimension beside the batch may be open; its
 // length follows from the number of bytes.
 InferRequest read_v2_raw(const Body& body, std::span<const TensorSpec> inputs,
                          bool takes_pictures) {
   if (inputs.size() != 1) {
-    refuse(Status::kBadRequest, "a raw request needs a model with one input; this one has {}",
+    refuse(Status::kBadRequest,
+           "Raw request must only have 1 input (found 1) to be deduced but got {} inputs in the "
+           "model",
            inputs.size());
   }
   const TensorSpec& spec = inputs[0];
+  const std::vector<int64_t>& dims = spec.client_dims();
+  if (spec.dtype == DType::kText) return read_raw_text(body, spec);
   InferRequest request;
   request.all_binary = true;
   request.owners.push_back(body.owner());
   // Of a picture: one text.
   InputTensor input{.name = spec.name, .dtype = std::nullopt, .shape = {1}};
   int64_t known = dtype_size(spec.dtype);
-  size_t open = spec.dims.size();
-  for (size_t i = 0; i < spec.dims.size(); ++i) {
-    const bool batch = i == 0 && spec.dims[i] < 0;
-    if (spec.dims[i] >= 0) known *= spec.dims[i];
-    if (spec.dims[i] < 0 && !batch && open != spec.dims.size()) {
+  size_t open = dims.size();
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const bool batch = i == 0 && dims[i] < 0;
+    if (dims[i] >= 0) known *= dims[i];
+    if (dims[i] < 0 && !batch && open != dims.size()) {
       refuse(Status::kBadRequest,
-             "a raw request needs an input with one open dimension; '{}' is {}", spec.name,
-             dims_text(spec.dims));
+             "The shape of the raw input '{}' can not be deduced because there are more than one "
+             "variable-sized dimension: it is {}",
+             spec.name, dims_text(dims));
     }
-    if (spec.dims[i] < 0 && !batch) open = i;
+    if (dims[i] < 0 && !batch) open = i;
   }
   const auto size = static_cast<int64_t>(body->size());
-  const bool numbers = open != spec.dims.size() ? known > 0 && size % known == 0 : size == known;
+  const bool numbers = open != dims.size() ? known > 0 && size % known == 0 : size == known;
   // A size that does not fit is taken for a picture file, which decoding checks.
   if (!numbers && takes_pictures) {
     input.texts.emplace_back(*body);
@@ -444,13 +482,13 @@ InferRequest read_v2_raw(const Body& body, std::span<const TensorSpec> inputs,
   }
   if (!numbers) {
     refuse(Status::kBadRequest, "input '{}' is {} {}: expected {}{} bytes, got {}", spec.name,
-           protocol_name(spec.dtype), dims_text(spec.dims),
-           open != spec.dims.size() ? "a multiple of " : "", known, size);
+           protocol_name(spec.dtype), dims_text(dims), open != dims.size() ? "a multiple of " : "",
+           known, size);
   }
   input.dtype = spec.dtype;
-  input.shape = spec.dims;
+  input.shape = dims;
   if (!input.shape.empty() && input.shape[0] < 0) input.shape[0] = 1;
-  if (open != spec.dims.size()) input.shape[open] = size / known;
+  if (open != dims.size()) input.shape[open] = size / known;
   input.data = reinterpret_cast<const std::byte*>(body->data());
   input.bytes = body->size();
   request.inputs.push_back(std::move(input));

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "serve/protocol/json_data.h"
 #include "serve/protocol/status.h"
@@ -37,7 +38,7 @@ class ResponseWriter {
     json_ += ",\"outputs\":[";
     if (request_.outputs.empty()) {
       for (const OutputTensor& output : result_.outputs) {
-        write_output({.name = output.name, .binary = request_.all_binary}, output.data);
+        write_output({.name = output.name, .binary = request_.all_binary}, output);
       }
     }
     for (const WantedOutput& wanted : request_.outputs) {
@@ -78,8 +79,15 @@ class ResponseWriter {
     any_binary_ = true;
   }
 
-  void write_output(const WantedOutput& wanted, const Tensor& tensor) {
-    if (wanted.classes > 0) return write_classes(wanted, tensor);
+  void write_output(const WantedOutput& wanted, const OutputTensor& output) {
+    const Tensor& tensor = output.data;
+    if (wanted.classes > 0) {
+      const auto [texts, dims] = best_classes(tensor, wanted.classes, labels_, result_.has_rows);
+      return write_texts(wanted, texts, dims);
+    }
+    if (tensor.dtype() == DType::kText) {
+      return write_texts(wanted, output.texts, tensor.shape().dims());
+    }
     open(wanted.name, protocol_name(tensor.dtype()), tensor.shape().dims());
     if (wanted.binary) {
       return write_blob(
@@ -90,8 +98,8 @@ class ResponseWriter {
     json_ += '}';
   }
 
-  void write_classes(const WantedOutput& wanted, const Tensor& tensor) {
-    const auto [texts, dims] = best_classes(tensor, wanted.classes, labels_);
+  void write_texts(const WantedOutput& wanted, std::span<const std::string> texts,
+                   std::span<const int64_t> dims) {
     open(wanted.name, "BYTES", dims);
     // On the heap, so that views of earlier texts stay valid when the list grows.
     if (wanted.binary) {
@@ -101,6 +109,11 @@ class ResponseWriter {
     json_ += ",\"data\":[";
     for (size_t i = 0; i < texts.size(); ++i) {
       if (i > 0) json_ += ',';
+      if (!is_utf8(texts[i])) {
+        refuse(Status::kBadRequest,
+               "output '{}', element {} is no UTF-8, which JSON cannot carry; ask for binary_data",
+               wanted.name, i);
+      }
       append_text(json_, texts[i]);
     }
     json_ += "]}";
@@ -117,10 +130,10 @@ class ResponseWriter {
 
 }  // namespace
 
-const Tensor& find_output(const InferResult& result, const std::string& name) {
+const OutputTensor& find_output(const InferResult& result, const std::string& name) {
   std::vector<std::string> names;
   for (const OutputTensor& output : result.outputs) {
-    if (output.name == name) return output.data;
+    if (output.name == name) return output;
     names.push_back(output.name);
   }
   refuse(Status::kBadRequest, "model '{}' has no output '{}'.{} It has {}", result.model, name,
@@ -128,10 +141,15 @@ const Tensor& find_output(const InferResult& result, const std::string& name) {
 }
 
 // Triton's classification extension: "score:index" or "score:index:label", best first.
-BestClasses best_classes(const Tensor& scores, int64_t count, std::span<const std::string> labels) {
+BestClasses best_classes(const Tensor& scores, int64_t count, std::span<const std::string> labels,
+                         bool has_rows) {
+  if (scores.dtype() == DType::kText) {
+    refuse(Status::kBadRequest, "classification needs numbers, and the output has texts");
+  }
   const Shape& shape = scores.shape();
   // All dimensions but the first count as classes; a tensor of rank 1 is one row.
-  const int64_t rows = shape.rank() > 1 ? shape[0] : 1;
+  has_rows = has_rows && shape.rank() > 1;
+  const int64_t rows = has_rows ? shape[0] : 1;
   const int64_t classes = rows > 0 ? scores.num_elements() / rows : 0;
   std::vector<std::string> texts;
   for (int64_t row = 0; row < rows; ++row) {
@@ -151,7 +169,7 @@ BestClasses best_classes(const Tensor& scores, int64_t count, std::span<const st
     }
   }
   std::vector<int64_t> dims = {rows, std::min(count, classes)};
-  if (shape.rank() <= 1) dims.erase(dims.begin());
+  if (!has_rows) dims.erase(dims.begin());
   return {std::move(texts), std::move(dims)};
 }
 

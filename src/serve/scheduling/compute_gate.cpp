@@ -39,6 +39,12 @@ std::unique_ptr<ComputeGate::Pass> ComputeGate::Pass::at_once(ComputeGate& gate,
   return std::unique_ptr<Pass>(new Pass(gate, cores, Taken()));
 }
 
+// Under the lock for a moment: a pass that has just counted the jobs would not hear it otherwise.
+void ComputeGate::jobs_came() {
+  { const std::lock_guard lock(mutex_); }
+  changed_.notify_all();
+}
+
 ComputeGate::Pass::~Pass() {
   {
     const std::lock_guard lock(gate_.mutex_);

@@ -39,6 +39,8 @@ class ComputeGate {
   };
 
   int cores() const { return cores_; }
+  // More jobs wait than before: a pass that waits for all cores may do with one now.
+  void jobs_came();
 
  private:
   int cores_;

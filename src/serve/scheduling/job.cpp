@@ -2,30 +2,40 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "data/image.h"
 #include "serve/protocol/json_data.h"
 #include "serve/protocol/status.h"
+#include "serve/protocol/v2_codec.h"
 
 namespace trainyard::serve {
 namespace {
 
 // Of one request, whatever the size of batches.
 constexpr int64_t kMostRows = 4096;
+// A small file may hold many pixels, and each takes time and 3 bytes.
+constexpr int64_t kMostPixels = int64_t{1} << 26;  // of a picture
+constexpr int64_t kMostPixelsOfRequest = int64_t{1} << 27;
 
 // Dimensions below 0 are open in `spec`. That the data has as many elements as the shape says is
 // for those who read requests to check.
 void check_shape(const TensorSpec& spec, const std::vector<int64_t>& shape) {
-  bool fits = shape.size() == spec.dims.size();
-  for (size_t i = 0; fits && i < shape.size(); ++i) {
-    fits = spec.dims[i] < 0 || shape[i] == spec.dims[i];
-  }
+  const std::vector<int64_t>& dims = spec.client_dims();
+  bool fits = shape.size() == dims.size();
+  for (size_t i = 0; fits && i < shape.size(); ++i) fits = dims[i] < 0 || shape[i] == dims[i];
   if (!fits) {
     refuse(Status::kBadRequest, "input '{}': shape is {}, expected {}", spec.name, dims_text(shape),
-           dims_text(spec.dims));
+           dims_text(dims));
   }
+}
+
+// As the network sees it.
+Shape network_shape(const TensorSpec& spec, const std::vector<int64_t>& shape) {
+  return Shape(spec.outside ? reshape_dims(shape, *spec.outside, spec.dims) : shape);
 }
 
 bool has_name(const std::vector<TensorSpec>& specs, std::string_view name) {
@@ -64,13 +74,36 @@ void check_extra(const Network& network, const InferRequest& request) {
   }
 }
 
+// Once is enough: a name repeated a thousand times would make a small request a huge answer.
 void check_outputs(const Network& network, const InferRequest& request) {
+  std::set<std::string_view> seen;
   for (const WantedOutput& wanted : request.outputs) {
+    if (!seen.insert(wanted.name).second) {
+      refuse(Status::kBadRequest, "output '{}' is asked for more than once", wanted.name);
+    }
     if (!has_name(network.outputs(), wanted.name)) {
       const std::vector<std::string> names = names_of(network.outputs());
       refuse(Status::kBadRequest, "there is no output '{}'.{} Expected {}", wanted.name,
              did_you_mean(wanted.name, names), join(names, ", "));
     }
+  }
+}
+
+// By their headers, which say how much decoding would take.
+void check_pixels(const InputTensor& input) {
+  int64_t sum = 0;
+  for (size_t i = 0; i < input.texts.size(); ++i) {
+    const data::PictureSize size = data::picture_size(input.texts[i]);
+    if (size.height * size.width > kMostPixels) {
+      refuse(Status::kTooLarge,
+             "picture {} of the request has {} x {} pixels, at most {} are taken", i, size.width,
+             size.height, kMostPixels);
+    }
+    sum += size.height * size.width;
+  }
+  if (sum > kMostPixelsOfRequest) {
+    refuse(Status::kTooLarge, "the pictures of the request have {} pixels, at most {} are taken",
+           sum, kMostPixelsOfRequest);
   }
 }
 
@@ -90,11 +123,23 @@ void add_pictures(const Network& network, const TensorSpec& spec, const InputTen
     refuse(Status::kBadRequest, "input '{}' has {} pictures, expected {}", spec.name, count,
            dims[0]);
   }
+  check_pixels(input);
   job.shapes.emplace_back(std::move(dims));
   job.data.push_back(nullptr);
 }
 
+void add_texts(const TensorSpec& spec, const InputTensor& input, Job& job) {
+  check_shape(spec, input.shape);
+  require_elements(static_cast<int64_t>(input.texts.size()), input.shape,
+                   fmt::format("input '{}'", spec.name));
+  job.shapes.push_back(network_shape(spec, input.shape));
+  job.data.push_back(nullptr);
+  job.texts.back() = input.texts;
+}
+
 void add_input(const Network& network, const TensorSpec& spec, const InputTensor& input, Job& job) {
+  job.texts.emplace_back();
+  if (!input.dtype && spec.dtype == DType::kText) return add_texts(spec, input, job);
   if (!input.dtype) return add_pictures(network, spec, input, job);
   if (*input.dtype != spec.dtype) {
     refuse(Status::kBadRequest, "input '{}': datatype is {}, expected {}", spec.name,
@@ -108,8 +153,14 @@ void add_input(const Network& network, const TensorSpec& spec, const InputTensor
     refuse(Status::kBadRequest, "input '{}' of shape {} has {} bytes, expected {}", spec.name,
            dims_text(input.shape), input.bytes, wanted);
   }
-  job.shapes.emplace_back(input.shape);
+  job.shapes.push_back(network_shape(spec, input.shape));
   job.data.push_back(input.data);
+}
+
+// One that is still to be decoded; other texts are the network's own input.
+bool awaits_decoding(const Job& job, size_t i) {
+  const InputTensor& input = job.request.inputs[job.sources[i]];
+  return job.data[i] == nullptr && !input.dtype && job.texts[i].empty() && !input.texts.empty();
 }
 
 }  // namespace
@@ -120,7 +171,9 @@ JobPointer make_job(const Network& network, InferRequest request, InferDone done
   check_outputs(network, request);
   // In the order of the network, not of the request, since workers bind inputs by position.
   for (const TensorSpec& spec : network.inputs()) {
-    add_input(network, spec, find_input(network, request, spec), *job);
+    const InputTensor& input = find_input(network, request, spec);
+    add_input(network, spec, input, *job);
+    job->sources.push_back(static_cast<size_t>(&input - request.inputs.data()));
   }
   // With a batch every input has the rows as its first dimension, so shapes[i][0] exists.
   if (network.max_batch() > 0) {
@@ -144,27 +197,50 @@ JobPointer make_job(const Network& network, InferRequest request, InferDone done
 }
 
 bool has_pictures(const Job& job) {
-  return std::any_of(job.request.inputs.begin(), job.request.inputs.end(),
-                     [](const InputTensor& input) { return !input.dtype; });
+  for (size_t i = 0; i < job.data.size(); ++i) {
+    if (awaits_decoding(job, i)) return true;
+  }
+  return false;
+}
+
+PixelCount pixels_to_decode(const Job& job) {
+  PixelCount pixels;
+  for (size_t i = 0; i < job.data.size(); ++i) {
+    if (!awaits_decoding(job, i)) continue;
+    for (const std::string& text : job.request.inputs[job.sources[i]].texts) {
+      const data::PictureSize size = data::picture_size(text);
+      pixels.sum += size.height * size.width;
+      pixels.largest = std::max(pixels.largest, size.height * size.width);
+    }
+  }
+  return pixels;
+}
+
+bool decode_picture(const Network& network, Job& job) {
+  for (size_t i = 0; i < job.data.size(); ++i) {
+    if (!awaits_decoding(job, i)) continue;
+    const InputTensor& input = job.request.inputs[job.sources[i]];
+    if (job.decoded == nullptr) job.decoded = std::make_shared<Tensor>(DType::kF32, job.shapes[i]);
+    Tensor& batch = *job.decoded;
+    // Rows were counted in add_pictures, so there is at least one.
+    const auto picture_bytes = static_cast<size_t>(batch.num_bytes() / job.shapes[i][0]);
+    const size_t row = job.next_picture++;
+    const data::Image image =
+        data::decode_image(input.texts[row], fmt::format("picture {} of the request", row));
+    const Tensor pixels = network.input_of(image);
+    std::memcpy(static_cast<std::byte*>(batch.data()) + row * picture_bytes, pixels.data(),
+                picture_bytes);
+    if (job.next_picture < input.texts.size()) return true;
+    job.data[i] = static_cast<const std::byte*>(batch.data());
+    job.request.owners.push_back(std::move(job.decoded));
+    job.next_picture = 0;
+    return true;
+  }
+  return false;
 }
 
 void decode_pictures(const Network& network, Job& job) {
-  for (size_t i = 0; i < job.data.size(); ++i) {
-    if (job.data[i] != nullptr || job.request.inputs[i].dtype) continue;
-    const Shape& shape = job.shapes[i];
-    auto batch = std::make_shared<Tensor>(DType::kF32, shape);
-    // Rows were counted in add_pictures, so there is at least one.
-    const auto picture_bytes = static_cast<size_t>(batch->num_bytes() / shape[0]);
-    const std::vector<std::string>& texts = job.request.inputs[i].texts;
-    for (size_t row = 0; row < texts.size(); ++row) {
-      const data::Image image =
-          data::decode_image(texts[row], fmt::format("picture {} of the request", row));
-      const Tensor pixels = network.input_of(image);
-      std::memcpy(static_cast<std::byte*>(batch->data()) + row * picture_bytes, pixels.data(),
-                  picture_bytes);
-    }
-    job.data[i] = static_cast<const std::byte*>(batch->data());
-    job.request.owners.push_back(std::move(batch));
+  while (decode_picture(network, job)) {
   }
 }
 

@@ -8,11 +8,12 @@ namespace {
 InferResult copy_of(const InferResult& result) {
   InferResult copy;
   for (const OutputTensor& output : result.outputs) {
-    copy.outputs.push_back({output.name, output.data.clone()});
+    copy.outputs.push_back({output.name, output.data.clone(), output.texts});
   }
   copy.model = result.model;
   copy.version = result.version;
   copy.batch = result.batch;
+  copy.has_rows = result.has_rows;
   return copy;
 }
 
@@ -26,13 +27,9 @@ std::string ResponseCache::key(std::string_view model, std::string_view version,
   std::string key = prefix_of(model, version);
   for (size_t i = 0; i < job.shapes.size(); ++i) {
     key += job.shapes[i].to_string() + "\n";
-    const InputTensor* input = nullptr;
-    for (const InputTensor& candidate : job.request.inputs) {
-      if (candidate.data == job.data[i]) input = &candidate;
-    }
-    if (input == nullptr) continue;
-    key.append(reinterpret_cast<const char*>(input->data), input->bytes);
-    for (const std::string& text : input->texts) key += fmt::format("{}\n{}", text.size(), text);
+    const InputTensor& input = job.request.inputs[job.sources[i]];
+    key.append(reinterpret_cast<const char*>(input.data), input.bytes);
+    for (const std::string& text : input.texts) key += fmt::format("{}\n{}", text.size(), text);
   }
   return key;
 }
@@ -47,7 +44,12 @@ std::optional<InferResult> ResponseCache::find(const std::string& key) {
 
 void ResponseCache::add(std::string key, const InferResult& result) {
   auto bytes = static_cast<int64_t>(key.size() + sizeof(Entry));
-  for (const OutputTensor& output : result.outputs) bytes += output.data.num_bytes();
+  for (const OutputTensor& output : result.outputs) {
+    bytes += output.data.num_bytes();
+    for (const std::string& text : output.texts) {
+      bytes += static_cast<int64_t>(sizeof text + text.size());
+    }
+  }
   const std::lock_guard lock(mutex_);
   if (bytes > max_bytes_ || by_key_.contains(key)) return;
   while (bytes_ + bytes > max_bytes_) drop(std::prev(entries_.end()));

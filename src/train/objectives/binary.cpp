@@ -11,9 +11,8 @@ Objective make_binary(const ObjectiveOptions& options) {
       return before_activation(builder.graph(), output, "Sigmoid");
     };
     const ValueId scores = scores_of(outputs[0]);
-    const ValueId targets = builder.input(kTargetsInput, builder.type(scores));
     ObjectiveNodes made;
-    made.inputs = {targets};
+    const ValueId targets = made.add_input(builder, kTargetsInput, builder.type(scores));
     made.loss = sum_over_outputs(builder, outputs, options.auxiliary_weight, [&](ValueId output) {
       return add_loss(builder, {.kind = "bce"}, scores_of(output), targets);
     });

@@ -11,11 +11,11 @@ Objective make_cross_entropy(const ObjectiveOptions& options) {
   return [options](ops::Builder& builder, std::span<const ValueId> outputs) {
     const Graph& graph = builder.graph();
     const ValueId scores = class_scores(graph, outputs[0]);
-    const ValueId labels = builder.input(kLabelsInput, {DType::kI64, {builder.shape(scores)[0]}});
     const LossOptions loss{.label_smoothing = options.label_smoothing,
                            .ignore_index = kIgnoredLabel};
     ObjectiveNodes made;
-    made.inputs = {labels};
+    const ValueId labels =
+        made.add_input(builder, kLabelsInput, {DType::kI64, {builder.shape(scores)[0]}});
     made.loss = sum_over_outputs(builder, outputs, options.auxiliary_weight, [&](ValueId output) {
       return add_loss(builder, loss, class_scores(graph, output), labels);
     });

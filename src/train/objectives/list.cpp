@@ -21,6 +21,12 @@ constexpr const ObjectiveDef* kObjectives[] = {
 
 }  // namespace
 
+ValueId ObjectiveNodes::add_input(ops::Builder& builder, std::string name, TensorType type) {
+  const ValueId value = builder.input(name, std::move(type));
+  inputs.push_back({std::move(name), value});
+  return value;
+}
+
 std::span<const ObjectiveDef* const> objective_list() {
   return kObjectives;
 }

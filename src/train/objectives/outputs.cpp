@@ -43,9 +43,8 @@ ObjectiveNodes add_soft_classes(
     const std::function<ValueId(ValueId scores, ValueId targets)>& loss) {
   const Graph& graph = builder.graph();
   const ValueId scores = class_scores(graph, outputs[0]);
-  const ValueId targets = builder.input(kTargetsInput, builder.type(scores));
   ObjectiveNodes made;
-  made.inputs = {targets};
+  const ValueId targets = made.add_input(builder, kTargetsInput, builder.type(scores));
   made.loss = sum_over_outputs(builder, outputs, auxiliary_weight, [&](ValueId output) {
     return loss(class_scores(graph, output), targets);
   });

@@ -12,10 +12,9 @@ ValueId mean_absolute_error(ops::Builder& builder, ValueId output, ValueId targe
 
 Objective make_regression(const char* kind, const ObjectiveOptions& options) {
   return [kind, options](ops::Builder& builder, std::span<const ValueId> outputs) {
-    const ValueId targets = builder.input(kTargetsInput, builder.type(outputs[0]));
     const LossOptions loss{.kind = kind, .delta = options.delta};
     ObjectiveNodes made;
-    made.inputs = {targets};
+    const ValueId targets = made.add_input(builder, kTargetsInput, builder.type(outputs[0]));
     made.loss = sum_over_outputs(builder, outputs, options.auxiliary_weight, [&](ValueId output) {
       return add_loss(builder, loss, output, targets);
     });

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "kernels/parallel/parallel.h"
+#include "engine/kernels/parallel/parallel.h"
 #include "train/frozen_weights.h"
 #include "train/metric_sums.h"
 #include "train/run_log.h"
@@ -104,8 +104,9 @@ class WorkerRun {
     restore();
     log_->begin();
     while (log_->goes_on()) run_epoch(test_loader);
+    const std::map<std::string, std::string> metadata = log_->metadata();
     result_.training = log_->result();
-    if (!result_.training.interrupted) write_result(directory);
+    if (!result_.training.interrupted) write_result(directory, metadata);
     send_order({});
     client_.finish();
     return std::move(result_);
@@ -366,11 +367,12 @@ class WorkerRun {
     return trained;
   }
 
-  void write_result(const runs::RunDirectory& directory) {
+  void write_result(const runs::RunDirectory& directory,
+                    const std::map<std::string, std::string>& metadata) {
     if (saved_.empty()) read_servers();
     std::vector<runs::NamedType> types = states_;
     frozen_.add_types(types);
-    write_model(directory.path(), config_.model, trained_model(), types, log_->hooks().metadata);
+    write_model(directory.path(), config_.model, trained_model(), types, metadata);
   }
 
   void restore() {
@@ -384,9 +386,9 @@ class WorkerRun {
     frozen_.add_types(types);
     const std::optional<runs::Checkpoint> checkpoint = log_->restore(types);
     if (!checkpoint) {
-      client_.set_state(0, [&](const runs::NamedType& state) {
-        const ValueId id = model_.find_value(state.name);
-        if (!id.valid()) return Tensor::zeros(state.type);
+      client_.set_state(0, [&](const StatePiece& state) {
+        if (!state.is_parameter) return Tensor::zeros(state.whole.type);
+        const ValueId id = model_.find_value(state.whole.name);
         return initializer_data(model_.value(id), log_->info().seed)->clone();
       });
       return;
@@ -395,8 +397,9 @@ class WorkerRun {
     for (size_t i = step_.num_parameters(); i < states_.size(); ++i) {
       step_.set_state(i, checkpoint->tensor(states_[i].name));
     }
-    client_.set_state(log_->info().step,
-                      [&](const runs::NamedType& state) { return checkpoint->tensor(state.name); });
+    client_.set_state(log_->info().step, [&](const StatePiece& state) {
+      return checkpoint->tensor(state.whole.name);
+    });
   }
 
   const Task& task_;
@@ -450,7 +453,7 @@ ServerTrainResult train_with_servers(const Task& task, dist::Communicator& comm,
     // What to serve follows from the network alone; nothing of it is compiled here.
     const std::vector<runs::NamedType> parameters =
         trained_parameters(model, step_settings.training);
-    const ShardMap map = map_shards(parameters, optimizer, options.servers, options.shard);
+    const ShardMap map = map_shards(model, parameters, optimizer, options.servers, options.shard);
     const auto server = static_cast<size_t>(comm.rank() - options.workers);
     const RatePlan rates{parse_schedule(config.schedule),
                          base_rate(options.mode == ServerMode::kSync ? config : own),
@@ -464,7 +467,7 @@ ServerTrainResult train_with_servers(const Task& task, dist::Communicator& comm,
   TrainingStep step(start, step_settings);
   require_input_shape(step.input(0).shape(), own.batch, loader.augmentations());
   const std::vector<runs::NamedType> states = worker_states(step);
-  const ShardMap map = map_shards(std::span(states).first(step.num_parameters()), optimizer,
+  const ShardMap map = map_shards(start, std::span(states).first(step.num_parameters()), optimizer,
                                   options.servers, options.shard);
   WorkerRun run(task, comm, own, config_hash(config), options, start, step, loader, map);
   if (comm.rank() > 0) {

@@ -60,22 +60,34 @@ runs::NamedType piece_type(const runs::NamedType& whole, const ParameterPiece& p
   return {fmt::format("{}[{}]", whole.name, piece.first), {whole.type.dtype, shape}};
 }
 
+// A name for what the optimizer keeps of a parameter which nothing in the network has.
+std::string state_name(const Graph& model, const std::string& prefix,
+                       const std::string& parameter) {
+  const std::string base = prefix + parameter;
+  std::string name = base;
+  for (int i = 1; model.find_value(name).valid(); ++i) name = fmt::format("{}_{}", base, i);
+  return name;
+}
+
 // The optimizer of a server is asked for its states by making its update graph; the prefix that it
 // puts before a piece's name goes before the whole parameter's name in checkpoints, which therefore
 // do not depend on the number of servers.
-std::vector<StatePiece> state_pieces(std::span<const runs::NamedType> parameters,
+std::vector<StatePiece> state_pieces(const Graph& model,
+                                     std::span<const runs::NamedType> parameters,
                                      std::span<const ParameterPiece> pieces,
                                      std::span<const runs::NamedType> served,
                                      const OptimizerOptions& optimizer) {
-  std::vector<size_t> owners;
-  const auto states = named_states(make_update_graph(served, optimizer, &owners));
+  std::vector<StateOwner> owners;
+  make_update_graph(served, optimizer, &owners);
   std::vector<StatePiece> result;
-  for (size_t i = 0; i < states.size(); ++i) {
-    const ParameterPiece& piece = pieces[owners[i]];
-    const runs::NamedType& whole = parameters[piece.parameter];
-    const std::string& name = states[i].name;  // a prefix and the name of the piece
-    const std::string prefix = name.substr(0, name.size() - served[owners[i]].name.size());
-    result.push_back({{prefix + whole.name, whole.type}, piece.first, piece.elements});
+  for (const StateOwner& owner : owners) {
+    const ParameterPiece& piece = pieces[owner.parameter];
+    StatePiece state{.whole = parameters[piece.parameter],
+                     .is_parameter = owner.prefix.empty(),
+                     .first = piece.first,
+                     .elements = piece.elements};
+    if (!state.is_parameter) state.whole.name = state_name(model, owner.prefix, state.whole.name);
+    result.push_back(std::move(state));
   }
   return result;
 }
@@ -98,8 +110,8 @@ std::vector<runs::NamedType> trained_parameters(const Graph& model,
   return states;
 }
 
-ShardMap map_shards(std::span<const runs::NamedType> parameters, const OptimizerOptions& optimizer,
-                    int64_t servers, ShardRule rule) {
+ShardMap map_shards(const Graph& model, std::span<const runs::NamedType> parameters,
+                    const OptimizerOptions& optimizer, int64_t servers, ShardRule rule) {
   std::vector<int64_t> sizes;
   for (const runs::NamedType& p : parameters) sizes.push_back(p.type.shape.num_elements());
   ShardMap map;
@@ -114,7 +126,7 @@ ShardMap map_shards(std::span<const runs::NamedType> parameters, const Optimizer
                  whole.name);
       served.push_back(piece_type(whole, piece));
     }
-    map.states.push_back(state_pieces(parameters, shard, served, optimizer));
+    map.states.push_back(state_pieces(model, parameters, shard, served, optimizer));
     map.parameters.push_back(std::move(served));
   }
   return map;
@@ -195,10 +207,10 @@ void ServerClient::finish() {
 }
 
 void ServerClient::set_state(int64_t updates,
-                             const std::function<Tensor(const runs::NamedType&)>& read) {
+                             const std::function<Tensor(const StatePiece&)>& read) {
   for (size_t s = 0; s < map_.states.size(); ++s) {
     buffer_.clear();
-    for (const StatePiece& state : map_.states[s]) append(read(state.whole), state, buffer_);
+    for (const StatePiece& state : map_.states[s]) append(read(state), state, buffer_);
     send_message(comm_, rank_of(s), Request{.kind = RequestKind::kSetState, .updates = updates});
     comm_.send(rank_of(s), std::as_bytes(std::span(buffer_)));
   }

@@ -19,6 +19,7 @@ std::vector<runs::NamedType> trained_parameters(const Graph& model, const Traini
 // What a server has of a state: of checkpoints `whole` is one tensor, whoever has its elements.
 struct StatePiece {
   runs::NamedType whole;
+  bool is_parameter = true;  // false: what the optimizer keeps of one
   int64_t first = 0;
   int64_t elements = 0;
 };
@@ -32,9 +33,10 @@ struct ShardMap {
   // Of each server: its pieces, then what its optimizer keeps of them, in its order.
   std::vector<std::vector<StatePiece>> states;
 };
-// Throws Error for LARS with a rule that cuts: it needs norms of whole parameters.
-ShardMap map_shards(std::span<const runs::NamedType> parameters, const OptimizerOptions& optimizer,
-                    int64_t servers, ShardRule rule);
+// `parameters` are those of `model`, whose names no state of an optimizer gets. Throws Error for
+// LARS with a rule that cuts: it needs norms of whole parameters.
+ShardMap map_shards(const Graph& model, std::span<const runs::NamedType> parameters,
+                    const OptimizerOptions& optimizer, int64_t servers, ShardRule rule);
 
 // Talks to all servers. Throws Failure naming a server that does not answer within twice the
 // communicator's limit: servers notice first if it is another worker that is missing.
@@ -52,7 +54,7 @@ class ServerClient {
   void finish();
 
   // Worker 0.
-  void set_state(int64_t updates, const std::function<Tensor(const runs::NamedType&)>& read);
+  void set_state(int64_t updates, const std::function<Tensor(const StatePiece&)>& read);
   void get_state(const std::function<void(const std::string&, Tensor)>& write);
   std::vector<PushRecord> records(int64_t server);
 

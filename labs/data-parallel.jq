@@ -1,0 +1,78 @@
+# Functions of lab data-parallel. Rows are those of `trainyard scale`: weak and strong with {batch, global_batch, workers, images_per_s, speedup,
+# measured}, points with the parts of a step.
+
+# "2.10 times as fast with batch 32 each and …", of the rows with the most workers.
+def speedups_by_batch: map("\(.speedup | fixed(2)) times as fast with batch \(.batch) each") | listed;
+def speedups_by_global_batch: map("\(.speedup | fixed(2)) times with batch \(.global_batch) of all\(if .measured then "" else " (extrapolated)" end)") | listed;
+
+# Batches that were measured both ways: {batch, than}, than > 0 where strong scaling has the larger speed-up.
+def both_ways(weak): [.[] | .global_batch as $batch | .speedup as $strong | weak[] | select(.batch == $batch) | {batch, than: compare($strong / .speedup; 1; 0.03)}];
+
+# What both_ways says.
+def strong_against_weak:
+  if length == 0 then "no batch was measured both ways."
+  elif (map(.than) | unique | length) > 1 then
+    . as $both
+    | [{than: 1, word: "better than"}, {than: 0, word: "no different from"}, {than: -1, word: "worse than"}]
+    | map(.word as $word | .than as $than | [$both[] | select(.than == $than).batch | tostring] | select(length > 0) | "\($word) weak scaling with batch \(listed)")
+    | "that is \(listed)."
+  elif .[0].than > 0 then "better than weak scaling here."
+  elif .[0].than == 0 then "no difference beyond the noise here."
+  else "worse than weak scaling with the same batch on each worker." end;
+
+# The answer to how much faster more workers are, of the result of `scale`.
+def scaling_answer(cores):
+  (.weak | map(.workers) | max) as $n
+  | (.weak | map(select(.workers == $n))) as $weak
+  | (.strong | map(select(.workers == $n))) as $strong
+  | "With \($n | count_of("worker")) an epoch is done \($weak | speedups_by_batch) (everything included). The batch of each worker is fixed, so the work of a step grows with the workers: weak scaling. "
+    + (if ($strong | length) == 0 then ""
+       else "With the batch of all fixed (strong scaling) it is \($strong | speedups_by_global_batch): "
+         + (if $weak + $strong | disturbed(cores) then "no verdict." else $strong | both_ways($weak) | strong_against_weak end) end)
+    + ($weak + $strong | disturbed_note(cores));
+
+# How the times of epochs came about.
+def epoch_times(steps): if steps == 0 then "Whole epochs were timed." else "Times of epochs are extrapolated from \(steps | count_of("measured step"))." end;
+
+# Rows of table 2. What is hidden is the part of the communication that nobody waited for; where waits are timed longer than the sums they are a
+# part of, clocks differ and nothing is said of it.
+def step_parts:
+  map({batch, workers, step: .step_s, compute: .compute_s, data: .data_s, rest: (.step_s - .compute_s - .exposed_s - .data_s)}
+      + (if .workers == 1 then {} else
+         {exposed: .exposed_s, share: (.exposed_s / .step_s)} + (if .communication_s >= .exposed_s then {hidden: (.communication_s - .exposed_s)} else {} end) end));
+
+# What is said of waiting and hiding, of the points of `scale`.
+def communication_answer:
+  [.[] | select(.workers > 1 and .communication_s > 0)] as $with
+  | [$with[] | select(.communication_s >= .exposed_s) | 1 - .exposed_s / .communication_s] as $hidden
+  | if ($with | length) == 0 then "One worker has nothing to exchange."
+    else "Workers wait for sums during \($with | map(.exposed_s / .step_s) | percent_span(1)) of a step. "
+      + (if ($hidden | length) == 0 then "They wait at least as long as sums are under way, so nothing of the communication is hidden."
+         else ($hidden | mean) as $h
+           | if $h > 0.5 then "Most of the communication, \($h | percent(0)) in the mean, is hidden behind backward."
+             elif $h > 0.05 then "Only \($h | percent(0)) of the communication is hidden behind backward; most is waited for."
+             else "Next to nothing of the communication is hidden, \($h | percent(0)) in the mean." end end) end;
+
+# Rows of table 3.
+def bandwidth_used: 2 * (.workers - 1) / .workers * .gradient_bytes / .communication_s / 1e9;
+def bandwidth_rows: [.[] | select(.workers > 1 and .communication_s > 0) | {batch, workers, bytes: .gradient_bytes, comm: .communication_s, bus: bandwidth_used}];
+
+# How far the runs of the table of losses lie from those of table 1, of the result of `scale`.
+def losses_text:
+  .weak as $weak
+  | [.losses[] | . as $l | $weak[] | select(.batch == $l.batch and .workers == $l.workers) | .efficiency - $l.efficiency | fabs] as $off
+  | "These runs were timed apart from those of table 1: one worker alone, then all of them without and with exchange."
+    + (if ($off | length) > 0 and ($off | max) > 0.1 then " The efficiency there differs by up to \($off | max * 100 | fixed(0)) points, which is how far measurements of this machine lay apart." else "" end)
+    + " The parts that are lost and what is left add up to 100 %."
+    + (if any(.losses[]; .contention < 0 or .unevenness < 0 or .communication < 0) then " A negative part is within the spread of these times." else "" end);
+
+# What was published of ResNet-50 on K80s, of the rows of `validate`.
+def published_text:
+  [.[] | select(.device == "k80" and .framework == "tensorflow-1.1" and .model == "resnet50" and .batch_per_gpu == 64 and .measured > 0)]
+  | group_by(.gpus) | map({gpus: .[0].gpus, speed: (map(.measured) | mean)})
+  | if length < 2 then "" else "Published for comparison (TensorFlow 1.1, 2017): ResNet-50 on K80s with batch 64 each, weak scaling, runs at \(.[0].speed | fixed(1)) images/s on \(.[0].gpus) and \(.[-1].speed | fixed(0)) on \(.[-1].gpus), \(.[-1].speed / .[0].speed | fixed(2)) times as fast." end;
+
+def largest_batch_text:
+  if .batch > 0 then
+    "The largest batch whose planned memory stays within \(.limit_bytes | bytes_text) is \(.batch) for one worker: \(.predicted_bytes | bytes_text) planned, \(.measured_bytes | bytes_text) measured\(if .measured_bytes > .limit_bytes then ", which is more than planned and does not fit" else "" end). `--set memory=` changes the limit."
+  else "Not even a batch of one stays within \(.limit_bytes | bytes_text)." end;

@@ -1,0 +1,32 @@
+// The devices of this machine.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/device/device.h"
+
+namespace trainyard::device {
+
+struct DeviceList {
+  // The processors first.
+  std::vector<DeviceInfo> devices;
+  // What keeps OpenCL and CUDA from offering any device, and what to install; empty if they do.
+  std::string opencl_missing;
+  std::string cuda_missing;
+};
+
+DeviceList list_devices();
+
+// The positions of devices that `wanted` names: "cpu", "opencl" and "cuda" are every device of the
+// kind, "all" is every one, anything else a part of a name. Throws Error that lists those there are
+// and says what is missing.
+std::vector<size_t> find_devices(const DeviceList& list, const std::string& wanted);
+
+// The first device that `wanted` names that is not the processors; as find_devices(). Throws
+// Failure if the driver does not let it be used.
+std::shared_ptr<Device> open_device(const std::string& wanted);
+std::shared_ptr<Device> open_device(const DeviceInfo& info);
+
+}  // namespace trainyard::device

@@ -1,0 +1,82 @@
+#include "engine/kernels/native/gemm/wide_linear.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "engine/kernels/native/cpu.h"
+
+namespace trainyard::kernels::native {
+namespace {
+
+constexpr int64_t kPanel = kWideVectors * kWideLanes;
+
+int64_t parts_of(int64_t count, int64_t size) {
+  return (count + size - 1) / size;
+}
+
+}  // namespace
+
+WideLinear::WideLinear(const LinearShape& shape, const float* weights, int64_t output_stride,
+                       int64_t input_stride, const float* bias, const WideFinish& finish)
+    : shape_(shape), finish_(finish) {
+  TY_REQUIRE(cpu_has_avx512(), "the processor lacks AVX-512");
+  TY_REQUIRE(shape.rows > 0 && shape.inputs > 0 && shape.outputs > 0,
+             "linear layer: empty shape, {} rows, {} inputs, {} outputs", shape.rows, shape.inputs,
+             shape.outputs);
+  weights_ = PackedBuffer(parts_of(shape.outputs, kPanel) * kPanel * shape.inputs);
+  for (int64_t first = 0; first < shape.outputs; first += kPanel) {
+    const int64_t width = std::min(kPanel, shape.outputs - first);
+    float* packed = weights_.data() + first * shape.inputs;
+    for (int64_t c = 0; c < shape.inputs; ++c) {
+      for (int64_t k = 0; k < width; ++k) {
+        packed[c * kPanel + k] = weights[(first + k) * output_stride + c * input_stride];
+      }
+    }
+  }
+  if (bias == nullptr) return;
+  bias_ = PackedBuffer(shape.outputs);
+  std::copy_n(bias, shape.outputs, bias_.data());
+}
+
+// Panel after panel, so that each is read from memory once. Few panels are cut by rows too, for the
+// threads to have equal work.
+void WideLinear::run(const float* x, float* y) const {
+  const int64_t panels = parts_of(shape_.outputs, kPanel);
+  const int64_t groups = parts_of(shape_.rows, kWideRows);
+  constexpr int64_t kEnough = 8;
+  const int64_t cuts = panels >= kEnough * threads() ? 1 : std::min<int64_t>(groups, threads());
+  parallel_for(panels * cuts, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      run_panel(x, y, i / cuts, part_of(groups, cuts, i % cuts));
+    }
+  });
+}
+
+void WideLinear::run_panel(const float* x, float* y, int64_t panel, Range mine) const {
+  const int64_t first = panel * kPanel;
+  const int64_t size = shape_.inputs * kPanel;
+  const int64_t groups = parts_of(shape_.rows, kWideRows);
+  const int64_t requests = parts_of(shape_.inputs, kWideDepth);
+  const bool is_last = first + kPanel >= shape_.outputs;
+  WideTile tile;
+  tile.a_stride = shape_.inputs;
+  tile.b = weights_.data() + panel * size;
+  tile.b_stride = kPanel;
+  tile.depth = shape_.inputs;
+  tile.columns = std::min(kPanel, shape_.outputs - first);
+  tile.bias = bias_.size() == 0 ? nullptr : bias_.data() + first;
+  tile.c_stride = shape_.outputs;
+  tile.finish = &finish_;
+  tile.soon_lines = is_last ? 0 : parts_of(size / kWideLanes, mine.size() * requests);
+  const int64_t vectors = parts_of(tile.columns, kWideLanes);
+  for (int64_t group = mine.begin; group < mine.end; ++group) {
+    const int64_t row = shape_.rows * group / groups;
+    const int64_t rows = shape_.rows * (group + 1) / groups - row;
+    tile.a = x + row * shape_.inputs;
+    tile.c = y + row * shape_.outputs + first;
+    tile.soon = tile.b + size + (group - mine.begin) * tile.soon_lines * requests * kWideLanes;
+    wide_tile(rows, vectors)(tile);
+  }
+}
+
+}  // namespace trainyard::kernels::native

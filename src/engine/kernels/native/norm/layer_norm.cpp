@@ -1,0 +1,130 @@
+// LayerNormalization and RMSNormalization of rows, with a factor (and a summand) for each column.
+#include <cmath>
+
+#include "engine/kernels/api/kernel.h"
+#include "engine/kernels/api/refusals.h"
+#include "engine/kernels/native/cpu.h"
+#include "engine/kernels/native/vector_math.h"
+#include "engine/kernels/parallel/parallel.h"
+#include "ops/op_def.h"
+
+namespace trainyard::kernels::native {
+namespace {
+
+struct NormRows {
+  int64_t rows = 1;
+  int64_t columns = 1;
+  float epsilon = 1e-5F;
+  bool centered = true;  // as opposed to RMSNormalization
+};
+
+NormRows norm_rows(const NodeView& node) {
+  const Shape& x = node.input_shape(0);
+  const int64_t axis = normalize_axis(node.attr_int("axis", -1), x.rank(), node.op());
+  return {.rows = x.num_elements(0, axis),
+          .columns = x.num_elements(axis, x.rank()),
+          .epsilon = node.attr_float("epsilon", 1e-5F),
+          .centered = node.op() == "LayerNormalization"};
+}
+
+std::string_view refuses_layer_norm(const NodeView& node) {
+  if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
+  const NormRows norm = norm_rows(node);
+  if (norm.rows == 0 || norm.columns == 0) return "the input is empty";
+  for (size_t i = 0; i < node.num_inputs(); ++i) {
+    if (!node.has_input(i)) continue;
+    if (node.input_type(i).dtype != DType::kF32) return kOnlyF32;
+    if (i > 0 && node.input_shape(i).num_elements() != norm.columns) {
+      return "factors that are not one for each column are not implemented";
+    }
+  }
+  if (node.has_output(1) || node.has_output(2)) return "mean and deviation are not given";
+  return "";
+}
+
+// Sum of f(vector) over the row; what does not fill two vectors is taken value by value.
+template <typename F>
+float sum_row(const float* x, int64_t count, const F& f) {
+  __m256 first = _mm256_setzero_ps();
+  __m256 second = _mm256_setzero_ps();
+  int64_t i = 0;
+  for (; i + 2 * kVector <= count; i += 2 * kVector) {
+    first = _mm256_add_ps(first, f(_mm256_loadu_ps(x + i)));
+    second = _mm256_add_ps(second, f(_mm256_loadu_ps(x + i + kVector)));
+  }
+  float sum = sum_of(_mm256_add_ps(first, second));
+  for (; i < count; ++i) sum += _mm256_cvtss_f32(f(_mm256_set1_ps(x[i])));
+  return sum;
+}
+
+class LayerNormKernel final : public Kernel {
+ public:
+  explicit LayerNormKernel(const NodeView& node) : norm_(norm_rows(node)) {}
+
+  void run(const KernelArgs& args) const override {
+    const auto* x = args.inputs[0].as<const float>();
+    const auto* scale = args.inputs[1].as<const float>();
+    const float* shift = args.inputs.size() > 2 ? args.inputs[2].as<const float>() : nullptr;
+    auto* y = args.outputs[0].as<float>();
+    parallel_for(norm_.rows, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t at = row * norm_.columns;
+        if (shift != nullptr) {
+          run_row<true>(x + at, scale, shift, y + at);
+        } else {
+          run_row<false>(x + at, scale, shift, y + at);
+        }
+      }
+    });
+  }
+
+ private:
+  template <bool kShifts>
+  void run_row(const float* x, const float* scale, const float* shift, float* y) const {
+    const int64_t count = norm_.columns;
+    const auto columns = static_cast<float>(count);
+    // Two passes over a row that is in the cache after the first: the variance from differences
+    // does not cancel as E[x^2] - E[x]^2 does.
+    const float mean =
+        norm_.centered ? sum_row(x, count, [](__m256 v) { return v; }) / columns : 0.0F;
+    const __m256 means = _mm256_set1_ps(mean);
+    const float variance = sum_row(x, count,
+                                   [&](__m256 v) {
+                                     const __m256 d = _mm256_sub_ps(v, means);
+                                     return _mm256_mul_ps(d, d);
+                                   }) /
+                           columns;
+    const float factor = 1.0F / std::sqrt(variance + norm_.epsilon);
+    const __m256 factors = _mm256_set1_ps(factor);
+    int64_t i = 0;
+    for (; i + kVector <= count; i += kVector) {
+      const __m256 d = _mm256_mul_ps(_mm256_sub_ps(_mm256_loadu_ps(x + i), means), factors);
+      const __m256 s = _mm256_loadu_ps(scale + i);
+      const __m256 value =
+          kShifts ? _mm256_fmadd_ps(d, s, _mm256_loadu_ps(shift + i)) : _mm256_mul_ps(d, s);
+      _mm256_storeu_ps(y + i, value);
+    }
+    for (; i < count; ++i) {
+      const float value = (x[i] - mean) * factor * scale[i];
+      y[i] = kShifts ? value + shift[i] : value;
+    }
+  }
+
+  NormRows norm_;
+};
+
+std::unique_ptr<Kernel> create_layer_norm(const NodeView& node) {
+  return std::make_unique<LayerNormKernel>(node);
+}
+
+constexpr KernelDef layer_norm_kernel(std::string_view op) {
+  return {
+      .op = op, .library = "native", .refuses = refuses_layer_norm, .create = create_layer_norm};
+}
+
+}  // namespace
+
+extern const KernelDef kLayerNormalization = layer_norm_kernel("LayerNormalization");
+extern const KernelDef kRMSNormalization = layer_norm_kernel("RMSNormalization");
+
+}  // namespace trainyard::kernels::native

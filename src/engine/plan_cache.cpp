@@ -1,0 +1,69 @@
+#include "engine/plan_cache.h"
+
+#include "base/error.h"
+
+namespace trainyard::runtime {
+namespace {
+
+bool fits(const std::vector<Shape>& shapes, std::span<const Tensor* const> inputs) {
+  if (shapes.size() != inputs.size()) return false;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    if (shapes[i] != inputs[i]->shape()) return false;
+  }
+  return true;
+}
+
+// Sizes that only the run will tell count as nothing.
+int64_t bytes_of_plan(const Executable& executable) {
+  int64_t bytes = executable.arena_bytes();
+  const auto add = [&](const auto& values) {
+    for (const auto& value : values) {
+      if (value.type.shape.is_static()) bytes += value.type.num_bytes();
+    }
+  };
+  add(executable.inputs());
+  add(executable.outputs());
+  return bytes;
+}
+
+}  // namespace
+
+ExecutionContext& PlanCache::context_for(std::span<const Tensor* const> inputs) {
+  for (auto plan = plans_.begin(); plan != plans_.end(); ++plan) {
+    if (!fits(plan->shapes, inputs)) continue;
+    plans_.splice(plans_.begin(), plans_, plan);
+    return *plans_.front().context;
+  }
+  Plan plan;
+  for (const Tensor* input : inputs) plan.shapes.push_back(input->shape());
+  Executable executable = compile(specialize_(inputs), options_);
+  plan.bytes = bytes_of_plan(executable);
+  TY_REQUIRE(plan.bytes <= most_bytes_, "it would take {} bytes, {} are allowed", plan.bytes,
+             most_bytes_);
+  make_room(plan.bytes);
+  plan.context = std::make_unique<ExecutionContext>(std::move(executable));
+  plans_.push_front(std::move(plan));
+  return *plans_.front().context;
+}
+
+void PlanCache::make_room(int64_t bytes) {
+  int64_t kept = 0;
+  size_t count = 1;
+  auto plan = plans_.begin();
+  for (; plan != plans_.end() && count < most_plans_; ++plan, ++count) {
+    if (plan->bytes > most_bytes_ - bytes - kept) break;
+    kept += plan->bytes;
+  }
+  plans_.erase(plan, plans_.end());
+}
+
+std::vector<Tensor> PlanCache::run(std::span<const Tensor* const> inputs) {
+  ExecutionContext& context = context_for(inputs);
+  for (size_t i = 0; i < inputs.size(); ++i) context.set_input(i, *inputs[i]);
+  context.run();
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < context.num_outputs(); ++i) outputs.push_back(context.output(i).clone());
+  return outputs;
+}
+
+}  // namespace trainyard::runtime

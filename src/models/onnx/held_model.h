@@ -1,0 +1,38 @@
+// A model that is built again and again: read once, with all the files it names.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/wire.h"
+#include "models/onnx/import.h"
+
+namespace trainyard::onnx_io {
+
+class ExternalFiles;
+struct FileGraph;
+
+// Every graph it gives has the same weights, whatever happens to the files meanwhile. Several
+// threads may use it.
+class HeldModel {
+ public:
+  // Throws Error if the file cannot be read.
+  explicit HeldModel(const std::filesystem::path& path);
+  ~HeldModel();
+  HeldModel(const HeldModel&) = delete;
+  HeldModel& operator=(const HeldModel&) = delete;
+
+  Bytes bytes() const;
+  // What the file says. Throws Error without its name. The first call reads external data.
+  FileGraph read() const;
+  // Throws Error naming the file.
+  Graph import(const ImportOptions& options) const;
+
+ private:
+  std::filesystem::path path_;
+  std::string bytes_;
+  std::shared_ptr<ExternalFiles> files_;
+};
+
+}  // namespace trainyard::onnx_io

@@ -1,0 +1,227 @@
+// `trainyard evaluate MODEL`: how well a network does on a data set.
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/stopwatch.h"
+#include "base/text.h"
+#include "base/within.h"
+#include "data/loader.h"
+#include "models/detection/exported.h"
+#include "models/model_notes.h"
+#include "models/network.h"
+#include "models/onnx/metadata.h"
+#include "program/command.h"
+#include "program/evaluate_detector.h"
+#include "program/judged_network.h"
+#include "train/calibration.h"
+#include "train/evaluation_view.h"
+#include "train/execution_view.h"
+#include "train/progress.h"
+#include "train/training_set.h"
+
+namespace trainyard::cli {
+namespace {
+
+constexpr double kProgressInterval = 0.2;
+constexpr const char* kUsualData = "fashion-mnist";
+
+struct EvaluateFlags {
+  JudgedNetwork network;
+  std::string split = "test";
+  int64_t threads = 0;
+  int64_t data_workers = 1;
+  bool quiet = false;
+  DetectionReport boxes;  // of detectors
+  std::string areas = "continuous";
+  std::string detections;
+  report::Format format = report::Format::kText;
+};
+
+// Another evaluator that reports progress.
+class ShownEvaluator final : public train::Evaluator {
+ public:
+  ShownEvaluator(std::unique_ptr<Evaluator> inner, train::Progress& progress, int64_t batches)
+      : inner_(std::move(inner)), progress_(progress), batches_(batches) {}
+
+  void add(std::span<const Tensor* const> outputs, const data::Batch& batch) override {
+    inner_->add(outputs, batch);
+    // The result copies the confusion matrix, which may be large.
+    if (done_ == 0 || watch_.seconds() - asked_ > kProgressInterval) {
+      last_ = inner_->result();
+      asked_ = watch_.seconds();
+    }
+    progress_.step({.step = ++done_,
+                    .steps = batches_,
+                    .images = batch.valid,
+                    .loss = last_.score("loss"),
+                    .scores = {{.name = "top1", .value = last_.score("top1"), .is_share = true}}});
+  }
+  train::Evaluation result() const override { return inner_->result(); }
+  std::vector<double> sums() const override { return inner_->sums(); }
+  void set_sums(std::span<const double> sums) override { inner_->set_sums(sums); }
+  void combine(const train::TestTeam& team) override { inner_->combine(team); }
+
+ private:
+  std::unique_ptr<Evaluator> inner_;
+  train::Progress& progress_;
+  int64_t batches_;
+  int64_t done_ = 0;
+  Stopwatch watch_;
+  double asked_ = 0;
+  train::Evaluation last_;
+};
+
+// Classes count by their index, so names that differ deserve a word.
+void compare_class_names(const std::vector<std::string>& own, const data::Dataset& set,
+                         report::Document& document) {
+  const std::vector<std::string>& names = set.class_names();
+  for (size_t i = 0; i < std::min(own.size(), names.size()); ++i) {
+    if (own[i] == names[i]) continue;
+    document.blocks.emplace_back(report::Paragraph{
+        fmt::format("Class {} is '{}' to the network and '{}' in the data; classes are compared "
+                    "by their number.",
+                    i, own[i], names[i]),
+        report::Tone::kNotice});
+    document.data["class_names_differ"] = true;
+    return;
+  }
+}
+
+void check_flags(const EvaluateFlags& flags) {
+  flags.network.check();
+  TY_REQUIRE(flags.data_workers >= 0, "--data-workers is {}, expected 0 or more",
+             flags.data_workers);
+  const double overlap = flags.boxes.options.overlap;
+  TY_REQUIRE(0 < overlap && overlap <= 1, "--iou is {}, expected more than 0, at most 1", overlap);
+  require_within("--threshold", flags.boxes.threshold, 0.0, 1.0);
+}
+
+// The scores of a classifier, or of a detector where the data has boxes.
+report::Document judge(Graph graph, const EvaluateFlags& flags, const data::Dataset& set,
+                       data::Loader& loader, const onnx_io::Metadata& metadata) {
+  if (set.target_kind() == data::TargetKind::kBoxes) {
+    DetectionReport report = flags.boxes;
+    report.options.extra = flags.areas == "pixels" ? 1 : 0;
+    return evaluate_detector(std::move(graph), set, loader,
+                             {.report = report,
+                              .shapes = detect::shapes_of(metadata),
+                              .threads = resolve_threads(flags.threads),
+                              .quiet = flags.quiet,
+                              .detections = flags.detections});
+  }
+  TY_REQUIRE(flags.detections.empty(), "--detections needs data with boxes");
+  train::Progress progress(std::cerr, train::Progress::mode_for_stderr(flags.quiet));
+  const train::Evaluation test = train::evaluate(
+      std::move(graph), loader,
+      [&](Graph& model) {
+        return std::make_unique<ShownEvaluator>(train::make_classifier_test(model), progress,
+                                                loader.num_batches());
+      },
+      resolve_threads(flags.threads));
+  // A network may know classes that the data does not have.
+  const std::vector<std::string> own_names = onnx_io::class_names(metadata);
+  return evaluation_document(
+      test, own_names.size() > set.class_names().size() ? own_names : set.class_names());
+}
+
+// The data asked for, that of the run, or the usual, and which of these in `document`.
+JudgedNetwork with_data(JudgedNetwork network, report::Document& document) {
+  const bool given = !network.data.empty();
+  const bool of_run = network.take_data_of_run();
+  if (network.data.empty()) network.data = kUsualData;
+  if (of_run) {
+    document.blocks.emplace_back(report::Paragraph{
+        fmt::format("Tested on the data of the run, {}; --data takes another.", network.data)});
+  }
+  document.data["data_from"] = given ? "flag" : of_run ? "run" : "default";
+  return network;
+}
+
+std::unique_ptr<data::Dataset> open_judged(const JudgedNetwork& network, const std::string& split) {
+  train::TrainConfig config;
+  config.data = network.data;
+  config.skip_bad_files = network.skip_bad_files;
+  return train::open_set(config, split == "train" ? data::Split::kTrain : data::Split::kTest);
+}
+
+int evaluate_command(const EvaluateFlags& flags, std::ostream& out) {
+  check_flags(flags);
+  report::Document notes;
+  const JudgedNetwork network = with_data(flags.network, notes);
+  const auto set = open_judged(network, flags.split);
+  TY_REQUIRE(set->target_kind() == data::TargetKind::kClass ||
+                 set->target_kind() == data::TargetKind::kBoxes,
+             "{} has neither classes nor boxes, which is what networks are judged by",
+             network.data);
+  TY_REQUIRE(set->size() > 0, "{} has no pictures", set->source());
+  const onnx_io::Metadata metadata = network.metadata();
+  const std::string steps = network.steps(metadata, *set);
+  Graph graph = network.load(steps, *set);
+  data::Loader loader(
+      *set, {.batch = network.batch, .workers = flags.data_workers, .augmentations = steps});
+  network.require_fit(graph, loader.augmentations());
+
+  add_weights_notice(notes, graph);
+  const std::string weights =
+      network.weights.empty() ? network::weights_of(metadata) : "those of " + network.weights;
+  if (!weights.empty()) {
+    notes.blocks.emplace_back(report::Paragraph{fmt::format("The weights are {}.", weights)});
+    notes.data["weights_of"] = weights;
+  }
+  compare_class_names(onnx_io::class_names(metadata), *set, notes);
+  report::Document document = judge(std::move(graph), flags, *set, loader, metadata);
+  document.title = fmt::format("{} on {}", network::label(network.model), set->source());
+  document.blocks.insert(document.blocks.begin(), notes.blocks.begin(), notes.blocks.end());
+  for (const auto& [key, value] : notes.data.members()) document.data[key] = value;
+  document.data["model"] = network.model;
+  document.data["data"] = set->source();
+  document.data["preprocessing"] = steps;
+  out << report::render(document, flags.format);
+  return 0;
+}
+
+Runner setup_evaluate(Args& args) {
+  auto flags = std::make_shared<EvaluateFlags>();
+  flags->network.declare(
+      args,
+      fmt::format("the data set, as 'train' takes it; else that of the run, or {}", kUsualData));
+  args.choice("--split", flags->split, {"test", "train"}, "which samples");
+  args.option("--threads", flags->threads, "threads; 0: all cores");
+  args.option("--data-workers", flags->data_workers, "threads that prepare batches");
+  args.choice("--metric", flags->boxes.metric, detection_metrics(),
+              "boxes: VOC 2007's, VOC 2010's, or COCO's average over overlaps");
+  args.option("--iou", flags->boxes.options.overlap, "boxes: overlap that finds an object");
+  args.choice("--areas", flags->areas, {"continuous", "pixels"},
+              "boxes: pixels: the last pixel belongs to the box, as in VOC's development kit");
+  args.flag("--strict", flags->boxes.options.strict,
+            "boxes: an overlap of exactly --iou finds nothing");
+  args.option("--threshold", flags->boxes.threshold,
+              "boxes: mistakes are counted from this score on");
+  args.option("--detections", flags->detections,
+              "boxes: write what was found to this file, as results of COCO");
+  args.flag("--quiet", flags->quiet, "no progress");
+  args.format(flags->format);
+  return [flags](std::ostream& out) { return evaluate_command(*flags, out); };
+}
+
+}  // namespace
+
+extern const Command kEvaluate = {
+    .name = "evaluate",
+    .group = "Train",
+    .summary = "Test a network on a data set: accuracy, confusion, calibration; boxes: mAP",
+    .examples =
+        "  trainyard evaluate runs/shoes\n"
+        "  trainyard evaluate runs/cells --data voc:DIR --metric coco\n"
+        "  trainyard evaluate model.onnx --data folder:DIR --augment resize:256,center:224x224,"
+        "normalize\n"
+        "  trainyard evaluate resnet20-cifar --weights weights.safetensors --data cifar10:DIR "
+        "--json\n",
+    .setup = setup_evaluate,
+};
+
+}  // namespace trainyard::cli

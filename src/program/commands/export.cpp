@@ -1,0 +1,133 @@
+// `trainyard export`: a network as an ONNX file.
+#include "models/onnx/export.h"
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "base/error.h"
+#include "base/stopwatch.h"
+#include "base/text.h"
+#include "models/detection/exported.h"
+#include "models/network.h"
+#include "program/command.h"
+#include "program/model_argument.h"
+
+namespace trainyard::cli {
+namespace {
+
+constexpr int64_t kMostBoxes = 100'000;
+
+struct ExportArguments {
+  ModelArgument model;
+  std::string output;
+  int64_t seed = 0;
+  int64_t opset = 17;
+  bool raw = false;
+  detect::DecoderOptions boxes;
+  std::set<std::string> given;
+  report::Format format = report::Format::kText;
+};
+
+// Says how far it is once a second, so that short exports are silent.
+class Progress {
+ public:
+  void operator()(int64_t done, int64_t total) {
+    if (last_.seconds() < 1.0) return;
+    last_ = Stopwatch();
+    std::cerr << fmt::format("{} of {} written\n", bytes_text(static_cast<double>(done)),
+                             bytes_text(static_cast<double>(total)));
+  }
+
+ private:
+  Stopwatch last_;
+};
+
+// Weights above a limit go to a file beside the model, which counts too.
+report::Document document_of_export(const std::string& path, const Graph& graph, double seconds) {
+  std::vector<std::string> files = {path};
+  if (const std::string data = path + ".data"; std::filesystem::exists(data)) files.push_back(data);
+  int64_t bytes = 0;
+  for (const std::string& file : files) {
+    bytes += static_cast<int64_t>(std::filesystem::file_size(file));
+  }
+  report::Document document;
+  document.blocks.emplace_back(report::Paragraph{
+      fmt::format("{}: {} nodes, {}, written in {}", join(files, " and "), graph.num_nodes(),
+                  bytes_text(static_cast<double>(bytes)), seconds_text(seconds))});
+  document.data = Json::object({{"files", Json::array_of(files)},
+                                {"nodes", graph.num_nodes()},
+                                {"bytes", bytes},
+                                {"seconds", seconds}});
+  return document;
+}
+
+void check_boxes(const detect::DecoderOptions& boxes) {
+  TY_REQUIRE(0 <= boxes.score && boxes.score <= 1, "--score is {}, expected 0 to 1", boxes.score);
+  TY_REQUIRE(0 < boxes.overlap && boxes.overlap <= 1,
+             "--iou is {}, expected more than 0, at most 1", boxes.overlap);
+  TY_REQUIRE(1 <= boxes.most && boxes.most <= kMostBoxes, "--most is {}, expected 1 to {}",
+             boxes.most, kMostBoxes);
+}
+
+int export_command(const ExportArguments& options, std::ostream& out) {
+  TY_REQUIRE(!options.output.empty(), "export: say where to, as in -o {}.onnx",
+             std::filesystem::path(options.model.text()).stem().string());
+  Graph graph = options.model.load();
+  onnx_io::ExportOptions settings;
+  settings.seed = static_cast<uint64_t>(options.seed);
+  settings.opset = options.opset;
+  settings.metadata = options.model.metadata();
+  if (detect::is_detector(graph)) {
+    check_boxes(options.boxes);
+    settings.metadata =
+        detect::prepare_export(graph, settings.metadata, options.raw, options.boxes);
+  } else {
+    // A flag that would have no effect is refused: who gives it takes the network for a detector.
+    for (const std::string flag : {"raw", "score", "iou", "most"}) {
+      TY_REQUIRE(!options.given.contains(flag), "--{} is for detectors, which {} is not", flag,
+                 options.model.text());
+    }
+  }
+  settings.progress = Progress();
+  const Stopwatch exporting;
+  onnx_io::export_model(graph, options.output, settings);
+  out << report::render(document_of_export(options.output, graph, exporting.seconds()),
+                        options.format);
+  return 0;
+}
+
+Runner setup_export(Args& args) {
+  auto options = std::make_shared<ExportArguments>();
+  options->model.declare(args);
+  args.option("-o,--output", options->output, "the file to write");
+  args.option("--seed", options->seed, "of the weights that are drawn");
+  args.option("--opset", options->opset, "operator set of the file, 17 (the default) to 28");
+  args.flag("--raw", options->raw,
+            "detectors: scores and boxes of every prior, in place of the boxes that are left when "
+            "overlapping ones are suppressed");
+  args.option("--score", options->boxes.score, "detectors: least score of a box in the file");
+  args.option("--iou", options->boxes.overlap,
+              "detectors: overlap above which the box with the lower score goes");
+  args.option("--most", options->boxes.most, "detectors: boxes of a picture");
+  args.given(options->given);
+  args.format(options->format);
+  return [options](std::ostream& out) { return export_command(*options, out); };
+}
+
+}  // namespace
+
+extern const Command kExport = {
+    .name = "export",
+    .group = "ONNX",
+    .summary = "Write a network as an ONNX file",
+    .examples =
+        "  trainyard export resnet50 -o resnet50.onnx\n"
+        "  trainyard export vgg19 --batch 8 --seed 1 -o vgg19.onnx\n"
+        "  trainyard export runs/cells -o detector.onnx\n"
+        "  trainyard export old.onnx -o opset17.onnx\n"
+        "  trainyard export bert-base --length 256 --opset 23 -o bert.onnx\n",
+    .setup = setup_export,
+};
+
+}  // namespace trainyard::cli

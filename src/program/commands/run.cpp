@@ -1,0 +1,318 @@
+// `trainyard run MODEL`: runs a network on given inputs.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/names_file.h"
+#include "base/within.h"
+#include "data/image.h"
+#include "engine/bench.h"
+#include "engine/compiler.h"
+#include "ir/printer.h"
+#include "models/model_notes.h"
+#include "models/onnx/declared_input.h"
+#include "models/onnx/metadata.h"
+#include "program/class_scores.h"
+#include "program/command.h"
+#include "program/given_inputs.h"
+#include "program/model_argument.h"
+#include "program/run_detector.h"
+#include "tensor/npy.h"
+#include "train/execution_view.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct RunFlags {
+  ModelArgument model;
+  std::vector<std::string> inputs;
+  std::string output;
+  std::string labels;
+  std::string trace;
+  std::string dump;
+  std::string draw;
+  double threshold = 0.5;
+  std::vector<double> mean;
+  std::vector<double> std;
+  int64_t resize = 0;
+  int64_t top = 5;
+  int64_t threads = 0;
+  int64_t seed = 1;
+  int64_t max_iterations = runtime::CompileOptions{}.max_iterations;
+  bool profile = false;
+  bool explain = false;
+  bool reference = false;
+  std::string device = "cpu";
+  report::Format format = report::Format::kText;
+};
+
+// ImageNet's, unless flags say otherwise: a number per channel.
+data::Preprocessing preprocessing(const RunFlags& flags, int64_t channels) {
+  data::Preprocessing options;
+  options.resize_shorter = flags.resize;
+  const auto set = [&](const char* flag, const std::vector<double>& given, float* target) {
+    if (given.empty()) return;
+    TY_REQUIRE(static_cast<int64_t>(given.size()) == channels,
+               "{} has {} numbers, but the input has {} channels", flag, given.size(), channels);
+    for (size_t c = 0; c < given.size(); ++c) target[c] = static_cast<float>(given[c]);
+  };
+  set("--mean", flags.mean, options.mean);
+  set("--std", flags.std, options.std);
+  for (const float std : options.std) TY_REQUIRE(std != 0, "--std must not be zero");
+  return options;
+}
+
+using Shapes = std::map<std::string, Shape>;
+
+// The whole picture if it brought the height or width; else as the network was trained, if its file
+// says how and no flag says otherwise.
+Tensor read_picture(const std::string& file, const Shape& shape, bool whole, const RunFlags& flags,
+                    const onnx_io::Metadata& metadata) {
+  const data::Image image = data::read_image(file);
+  const auto preparation = network::preparation_of(metadata);
+  const bool told = flags.resize > 0 || !flags.mean.empty() || !flags.std.empty();
+  if (whole || told || !preparation) {
+    data::Preprocessing options = preprocessing(flags, shape[1]);
+    options.whole = whole;
+    return data::preprocess(image, shape[1], shape[2], shape[3], options);
+  }
+  return network::picture_tensor(image, *preparation, {shape[1], shape[2], shape[3]});
+}
+
+Tensor read_input(const std::string& file, const runtime::Port& port, const Shapes& brought,
+                  const RunFlags& flags, const onnx_io::Metadata& metadata) {
+  if (!is_picture_file(file)) {
+    TY_REQUIRE(file.ends_with(".npy"), "input '{}': '{}' is none of F.npy, F.jpg, F.png and random",
+               port.name, file);
+    return read_npy(file);
+  }
+  const Shape& shape = port.type.shape;
+  TY_REQUIRE(port.type.dtype == DType::kF32 && shape.rank() == 4 && shape[0] == 1,
+             "input '{}' is {}; a picture fills f32[1,3,height,width] (--batch 1)", port.name,
+             port.type.to_string());
+  const auto own = brought.find(port.name);
+  const bool whole = own != brought.end() && own->second == shape;
+  return read_picture(file, shape, whole, flags, metadata);
+}
+
+// What the given files say about dimensions that the model leaves open.
+Shapes brought_shapes(const RunFlags& flags) {
+  if (flags.inputs.empty() || !network::is_path(flags.model.text())) return {};
+  const auto declared = onnx_io::declared_inputs(network::model_file(flags.model.text()));
+  return shapes_of_files(declared, flags.inputs,
+                         {.batch = flags.model.batch(), .resize = flags.resize});
+}
+
+void give_inputs(const RunFlags& flags, const onnx_io::Metadata& metadata, const Shapes& brought,
+                 const runtime::Executable& executable, runtime::ExecutionContext& context) {
+  runtime::fill_inputs(context, executable, static_cast<uint64_t>(flags.seed));
+  std::vector<std::string> names;
+  for (const runtime::Port& port : executable.inputs()) names.push_back(port.name);
+  for (const auto& [index, file] : parse_given(flags.inputs, names)) {
+    if (file == "random") continue;
+    const runtime::Port& port = executable.inputs()[index];
+    context.set_input(index, read_input(file, port, brought, flags, metadata));
+  }
+}
+
+std::vector<std::string> labels_of(const RunFlags& flags, const onnx_io::Metadata& metadata) {
+  if (flags.labels.empty()) return onnx_io::class_names(metadata);
+  return read_names(flags.labels);
+}
+
+// Names that were given for another network would be worse than none.
+void require_fitting_labels(const RunFlags& flags, const std::vector<std::string>& labels,
+                            const runtime::Executable& executable,
+                            const runtime::ExecutionContext& context) {
+  if (flags.labels.empty()) return;
+  for (size_t i = 0; i < executable.outputs().size(); ++i) {
+    const Tensor& scores = context.output(i);
+    if (is_class_scores(scores) &&
+        scores.type().shape.dim(-1) == static_cast<int64_t>(labels.size()))
+      return;
+  }
+  throw_error("{} has {} lines, but no output of the network has as many classes", flags.labels,
+              labels.size());
+}
+
+void describe_output(report::Document& document, Json& list, const std::string& name,
+                     const Tensor& tensor, const RunFlags& flags,
+                     const std::vector<std::string>& labels) {
+  Json entry = Json::object({{"name", name}, {"type", tensor.type().to_string()}});
+  document.blocks.emplace_back(
+      report::Paragraph{fmt::format("output {} : {}", name, tensor.type().to_string())});
+  if (flags.top > 0 && is_class_scores(tensor)) {
+    const std::vector<ClassScore> best = best_classes(tensor, flags.top);
+    document.blocks.emplace_back(class_table(best, labels));
+    entry["top"] = class_json(best, labels);
+  }
+  if (tensor.dtype() == DType::kText) {
+    entry["texts"] = Json::array();
+    for (const std::string& text : first_texts(tensor, flags.top)) {
+      document.blocks.emplace_back(report::Paragraph{"  " + text});
+      entry["texts"].push_back(text);
+    }
+  }
+  list.push_back(std::move(entry));
+}
+
+// A name that cannot leave the folder.
+std::string file_name(const std::string& name) {
+  std::string safe = name;
+  for (char& c : safe) {
+    if (c == '/' || c == '\\' || c == '\0') c = '_';
+  }
+  return (safe.empty() || safe[0] == '.' ? "_" + safe : safe) + ".npy";
+}
+
+runtime::CompileOptions compile_options(const RunFlags& flags) {
+  runtime::CompileOptions options;
+  options.threads = resolve_threads(flags.threads);
+  options.reference_only = flags.reference;
+  options.device = network_device(flags.device);
+  options.max_iterations = require_iterations(flags.max_iterations);
+  if (!flags.dump.empty()) {
+    std::filesystem::create_directories(flags.dump);
+    auto count = std::make_shared<int>(0);
+    options.observer = [folder = std::filesystem::path(flags.dump), count](std::string_view stage,
+                                                                           const Graph& graph) {
+      write_file(folder / fmt::format("{:02}_{}.txt", (*count)++, stage), print_graph(graph));
+    };
+  }
+  return options;
+}
+
+// A detector on pictures, of which there may be many.
+int run_pictures(Graph graph, const RunFlags& flags, const report::Document& notices,
+                 std::ostream& out) {
+  TY_REQUIRE(flags.output.empty() && flags.trace.empty() && !flags.profile && !flags.explain,
+             "--output, --trace, --profile and --explain are for inputs that are no pictures");
+  const onnx_io::Metadata metadata = flags.model.metadata();
+  report::Document document = run_detector(std::move(graph), metadata,
+                                           {.model = flags.model.text(),
+                                            .inputs = flags.inputs,
+                                            .labels = labels_of(flags, metadata),
+                                            .draw = flags.draw,
+                                            .shown = flags.format.kind == report::Format::kHtml ||
+                                                     flags.format.kind == report::Format::kBundle,
+                                            .threshold = flags.threshold},
+                                           compile_options(flags));
+  document.blocks.insert(document.blocks.begin(), notices.blocks.begin(), notices.blocks.end());
+  for (const auto& [key, value] : notices.data.members()) document.data[key] = value;
+  out << report::render(document, flags.format);
+  return 0;
+}
+
+// NAME=FILE, for an input of that name; a path may have a "=" behind a "/".
+bool is_named_input(const std::string& given) {
+  const size_t sign = given.find('=');
+  return sign != std::string::npos && given.find('/') > sign;
+}
+
+int run_command(const RunFlags& flags, std::ostream& out) {
+  TY_REQUIRE(flags.top >= 0, "--top is {}, expected 0 or more", flags.top);
+  require_within("--resize", flags.resize, int64_t{0}, kLargestSide);
+  require_within("--threshold", flags.threshold, 0.0, 1.0);
+  report::Document document;
+  document.data = Json::object();
+  // Only detectors take several pictures, or a folder; their inputs have a shape of their own.
+  const bool several = flags.inputs.size() > 1 &&
+                       std::none_of(flags.inputs.begin(), flags.inputs.end(), is_named_input);
+  const bool many = several || !flags.draw.empty() ||
+                    (flags.inputs.size() == 1 && std::filesystem::is_directory(flags.inputs[0]));
+  const Shapes brought = many ? Shapes() : brought_shapes(flags);
+  Graph graph = flags.model.load_for(brought);
+  add_weights_notice(document, graph);
+  if (is_detection(graph, flags.inputs))
+    return run_pictures(std::move(graph), flags, document, out);
+  TY_REQUIRE(flags.draw.empty(),
+             "--draw needs a detector and pictures: outputs boxes, labels and scores, or locations "
+             "and scores of SSD");
+  const runtime::Executable executable = runtime::compile(std::move(graph), compile_options(flags));
+  runtime::ExecutionContext context(executable);
+  const onnx_io::Metadata metadata = flags.model.metadata();
+  give_inputs(flags, metadata, brought, executable, context);
+  const std::vector<std::string> labels = labels_of(flags, metadata);
+  runtime::Profile profile(executable);
+  context.run(&profile);
+  require_fitting_labels(flags, labels, executable, context);
+
+  Json outputs = Json::array();
+  for (size_t i = 0; i < executable.outputs().size(); ++i) {
+    describe_output(document, outputs, executable.outputs()[i].name, context.output(i), flags,
+                    labels);
+  }
+  document.data["model"] = flags.model.text();
+  document.data["outputs"] = std::move(outputs);
+  if (flags.explain) add_explanation(document, executable);
+  if (flags.profile) {
+    add_profile(document, executable, profile, runtime::measure_peak(executable.threads()));
+  }
+  if (!flags.trace.empty()) write_file(flags.trace, profile.trace_json());
+  if (!flags.output.empty()) {
+    std::filesystem::create_directories(flags.output);
+    for (size_t i = 0; i < executable.outputs().size(); ++i) {
+      write_npy(std::filesystem::path(flags.output) / file_name(executable.outputs()[i].name),
+                context.output(i));
+    }
+  }
+  out << report::render(document, flags.format);
+  return 0;
+}
+
+Runner setup_run(Args& args) {
+  auto flags = std::make_shared<RunFlags>();
+  flags->model.declare(args);
+  args.repeated("--input", flags->inputs,
+                "NAME=F.npy, F.jpg, F.png or random (the default); NAME= may be left out if there "
+                "is one input; detectors take several pictures, and folders of them");
+  args.option("--output", flags->output, "folder to write the outputs to, as NAME.npy");
+  args.option("--labels", flags->labels,
+              "file with one class name per line; else those in the file of the model");
+  args.option("--top", flags->top, "best classes, or texts of an output, to print; 0: none");
+  args.option("--resize", flags->resize,
+              "shorter side of a picture before the middle is cut out; 0: 8/7 of the input");
+  args.option("--mean", flags->mean,
+              "subtracted from a picture's channels, which are in [0, 1], one each; else as the "
+              "model was trained, or ImageNet's");
+  args.option("--std", flags->std, "then divided by");
+  args.option(
+      "--draw", flags->draw,
+      "detectors: write the picture with its boxes to this PNG; of several pictures a sheet");
+  args.option("--threshold", flags->threshold, "detectors: least score of a box");
+  args.option("--threads", flags->threads, "threads; 0: all cores");
+  args.option("--seed", flags->seed, "of random inputs");
+  args.option("--max-iterations", flags->max_iterations, kIterationsHelp);
+  args.option("--device", flags->device, kDeviceHelp);
+  args.flag("--reference", flags->reference, "reference kernels only, no fusion");
+  args.flag("--explain", flags->explain, "which kernel computes each node, and why not another");
+  args.flag("--profile", flags->profile, "time per node and per kind of operator");
+  args.option("--trace", flags->trace, "write a trace for Perfetto to this file");
+  args.option("--dump", flags->dump, "folder to print the graph to after each pass");
+  args.format(flags->format);
+  return [flags](std::ostream& out) { return run_command(*flags, out); };
+}
+
+}  // namespace
+
+extern const Command kRun = {
+    .name = "run",
+    .group = "Run",
+    .summary = "Run a network on arrays, pictures or random numbers",
+    .examples =
+        "  trainyard run runs/shoes --input shoe.png\n"
+        "  trainyard run detector.onnx --input dog.jpg --draw found.png --threshold 0.4\n"
+        "  trainyard run segmenter.onnx --input photo.jpg --output masks\n"
+        "  trainyard run model.onnx --input data=x.npy --output results\n"
+        "  trainyard run model.onnx --max-iterations 1000\n"
+        "  trainyard run resnet20-cifar --device opencl --explain\n"
+        "  trainyard run model.onnx --explain --dump passes\n",
+    .setup = setup_run,
+};
+
+}  // namespace trainyard::cli

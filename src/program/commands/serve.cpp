@@ -1,0 +1,421 @@
+// `trainyard serve`: networks behind HTTP.
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/names_file.h"
+#include "base/text.h"
+#include "base/within.h"
+#include "engine/kernels/parallel/parallel.h"
+#include "program/bench_server.h"
+#include "program/command.h"
+#include "program/given_inputs.h"
+#include "program/model_argument.h"
+#include "program/version.h"
+#include "serve/grpc/grpc_server.h"
+#include "serve/load/view.h"
+#include "serve/server.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct ServeFlags {
+  std::string model;
+  std::string url;
+  network::Request request;
+  std::string name;
+  std::string repository;
+  std::string host = "127.0.0.1";
+  int64_t port = 8000;
+  std::optional<int64_t> grpc_port;
+  std::string token_file;
+  bool insecure = false;
+  std::string tls_certificate;
+  std::string tls_key;
+  std::string labels;
+  std::vector<std::string> shapes;
+  std::vector<double> mean;
+  std::vector<double> std;
+  int64_t resize = 0;
+  std::optional<int64_t> max_batch;
+  std::vector<int64_t> preferred;
+  int64_t delay_us = 0;
+  int64_t queue = 256;
+  int64_t timeout_ms = 0;
+  int64_t instances = 0;
+  int64_t threads = 0;
+  int64_t cache_mb = 0;
+  double rate_limit = 0;
+  int64_t max_body_mb = 64;
+  int64_t memory_mb = 1024;
+  int64_t body_s = 30;
+  int64_t connections = 1024;
+  std::optional<int64_t> client_connections;
+  std::string allowed_hosts;
+  int64_t idle_s = 75;
+  int64_t poll_s = 0;
+  int64_t drain_s = 10;
+  std::string access_log;
+  std::string trace;
+  int64_t trace_every = 100;
+  std::string server_name = "trainyard";
+  serve::LoadOptions load;
+  report::Format format = report::Format::kText;
+};
+
+// From a file or the environment, since every user of a machine can read command lines.
+// Trailing line ends are dropped, as editors and echo add them. What could not stand in a header
+// would lock everybody out.
+std::string read_token(const ServeFlags& flags) {
+  const char* const variable = std::getenv("TRAINYARD_TOKEN");
+  std::string token = variable == nullptr ? "" : variable;
+  if (!flags.token_file.empty()) token = read_file(flags.token_file, 4096);
+  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
+  const std::string origin =
+      flags.token_file.empty() ? "TRAINYARD_TOKEN" : "--token " + flags.token_file;
+  TY_REQUIRE(flags.token_file.empty() || !token.empty(), "{}: the file is empty", origin);
+  const auto lines = std::count(token.begin(), token.end(), '\n') + 1;
+  TY_REQUIRE(lines == 1, "{}: found {} lines, expected one token alone", origin, lines);
+  const auto odd =
+      std::find_if(token.begin(), token.end(), [](char c) { return c <= ' ' || c > '~'; });
+  TY_REQUIRE(odd == token.end(),
+             "{}: character {} is a blank, a control character or not ASCII; expected a token of "
+             "letters, digits and signs, as openssl rand -hex 32 makes",
+             origin, odd - token.begin() + 1);
+  return token;
+}
+
+// See docs/limits.md.
+// Here rather than where they are used, so that errors name the flag.
+void check_numbers(const ServeFlags& flags) {
+  constexpr int64_t kDay = 86'400;  // seconds
+  const auto within = require_within<int64_t>;
+  within("--port", flags.port, 0, 65'535);
+  within("--max-batch", flags.max_batch.value_or(0), 0, 1'024);
+  within("--batch-delay", flags.delay_us, 0, kDay * 1'000'000);
+  within("--queue", flags.queue, 0, 1'000'000);
+  within("--timeout", flags.timeout_ms, 0, kDay * 1'000);
+  within("--instances", flags.instances, 0, 1'024);
+  within("--threads", flags.threads, 0, 1'024);
+  within("--cache", flags.cache_mb, 0, 1 << 20);
+  within("--max-body", flags.max_body_mb, 1, 2'047);
+  within("--memory", flags.memory_mb, 1, 1 << 20);
+  TY_REQUIRE(flags.memory_mb >= flags.max_body_mb,
+             "--memory is {} MiB, expected at least the {} of --max-body", flags.memory_mb,
+             flags.max_body_mb);
+  within("--body-time", flags.body_s, 1, kDay);
+  within("--connections", flags.connections, 1, 1'000'000);
+  within("--client-connections", flags.client_connections.value_or(1), 1, 1'000'000);
+  within("--idle", flags.idle_s, 1, kDay);
+  within("--poll", flags.poll_s, 0, kDay);
+  within("--drain", flags.drain_s, 0, kDay);
+  within("--trace-every", flags.trace_every, 1, 1'000'000'000);
+  require_within("--rate-limit", flags.rate_limit, 0.0, 1e9);
+  require_within("--seconds", flags.load.seconds, 0.001, static_cast<double>(kDay));
+  TY_REQUIRE(flags.load.rate == 0 || (0.001 <= flags.load.rate && flags.load.rate <= 1e6),
+             "--rate is {}, expected 0, or 0.001 to 1,000,000", flags.load.rate);
+}
+
+serve::ModelConfig default_config(const ServeFlags& flags) {
+  serve::ModelConfig config;
+  config.max_batch = flags.max_batch;
+  config.preferred_batches = flags.preferred;
+  config.max_delay = std::chrono::microseconds(flags.delay_us);
+  config.max_queue = flags.queue;
+  if (flags.timeout_ms > 0) config.default_timeout = std::chrono::milliseconds(flags.timeout_ms);
+  config.instances = flags.instances;
+  config.threads = flags.threads;
+  config.response_cache = flags.cache_mb > 0;
+  return config;
+}
+
+// Certificate and key are only useful together.
+serve::HttpOptions http_options(const ServeFlags& flags) {
+  TY_REQUIRE(flags.tls_certificate.empty() == flags.tls_key.empty(),
+             "--tls-certificate and --tls-key go together");
+  serve::HttpOptions http;
+  http.host = flags.host;
+  http.port = static_cast<uint16_t>(flags.port);
+  http.limits.body_bytes = static_cast<size_t>(flags.max_body_mb) << 20;
+  http.limits.connections = static_cast<size_t>(flags.connections);
+  // So that one client alone does not keep all others out.
+  http.limits.client_connections = static_cast<size_t>(
+      flags.client_connections.value_or(std::max<int64_t>(1, flags.connections * 3 / 4)));
+  http.limits.idle = std::chrono::seconds(flags.idle_s);
+  http.limits.body = std::chrono::seconds(flags.body_s);
+  http.limits.memory =
+      std::make_shared<serve::MemoryBudget>(static_cast<size_t>(flags.memory_mb) << 20);
+  http.tls = {flags.tls_certificate, flags.tls_key};
+  return http;
+}
+
+// Handed in as a function, so that the server itself needs nothing of gRPC.
+void fill_grpc(const ServeFlags& flags, serve::ServerOptions& options) {
+  if (!flags.grpc_port) return;
+  TY_REQUIRE(*flags.grpc_port >= 0 && *flags.grpc_port < 65536,
+             "--grpc-port is {}, expected 0 to 65535", *flags.grpc_port);
+  const serve::GrpcOptions grpc{.host = flags.host,
+                                .port = static_cast<uint16_t>(*flags.grpc_port),
+                                .message_bytes = options.http.limits.body_bytes,
+                                .idle = options.http.limits.idle,
+                                .tls = options.http.tls};
+  options.listen = [grpc](serve::Service& service) { return serve::listen_grpc(grpc, service); };
+}
+
+// What flags say holds; else what the model's file says, else ImageNet's.
+void fill_picture(const ServeFlags& flags, serve::ServerOptions& options) {
+  if (!flags.labels.empty()) options.labels = read_names(flags.labels);
+  if (flags.mean.empty() && flags.std.empty() && flags.resize == 0) return;
+  TY_REQUIRE(flags.resize >= 0 && flags.resize <= kLargestSide, "--resize is {}, expected 0 to {}",
+             flags.resize, kLargestSide);
+  serve::PictureInput picture;
+  picture.given = true;
+  picture.preprocessing.resize_shorter = flags.resize;
+  const auto set = [](const char* flag, const std::vector<double>& given, float* target) {
+    if (given.empty()) return;
+    TY_REQUIRE(given.size() == 3, "{} takes three numbers, as 0.485,0.456,0.406", flag);
+    for (size_t i = 0; i < 3; ++i) target[i] = static_cast<float>(given[i]);
+  };
+  set("--mean", flags.mean, picture.preprocessing.mean);
+  set("--std", flags.std, picture.preprocessing.std);
+  for (const float std : picture.preprocessing.std) {
+    TY_REQUIRE(std != 0, "--std must not be zero");
+  }
+  options.picture = picture;
+}
+
+// Of the model in addresses.
+// Names of files lose their ending.
+std::string model_name(const ServeFlags& flags, const std::string& model) {
+  if (!flags.name.empty()) {
+    TY_REQUIRE(flags.name.find('/') == std::string::npos && flags.name != "..",
+               "--name {}: a name in addresses, without a slash", flags.name);
+    return flags.name;
+  }
+  std::string name = network::label(model);
+  if (name.ends_with(".onnx")) name.resize(name.size() - 5);
+  return name;
+}
+
+// Arguments of a server that bench starts itself.
+std::vector<std::string> server_arguments(const ServeFlags& flags) {
+  std::vector<std::string> arguments = {flags.url};
+  const auto add = [&](const std::string& flag, const std::string& value) {
+    arguments.push_back(flag);
+    arguments.push_back(value);
+  };
+  if (!flags.request.weights.empty()) add("--weights", flags.request.weights);
+  if (!flags.name.empty()) add("--name", flags.name);
+  if (flags.max_batch) add("--max-batch", std::to_string(*flags.max_batch));
+  add("--batch-delay", std::to_string(flags.delay_us));
+  add("--queue", std::to_string(flags.queue));
+  add("--instances", std::to_string(flags.instances));
+  add("--threads", std::to_string(flags.threads));
+  add("--client-connections", "1024");  // all are ours
+  return arguments;
+}
+
+int serve_command(const ServeFlags& flags, std::ostream& out) {
+  check_numbers(flags);
+  if (flags.model == "bench") {
+    TY_REQUIRE(flags.repository.empty(), "'serve bench' takes a MODEL or a URL, no --repository");
+    serve::LoadOptions load = flags.load;
+    load.url = flags.url;
+    load.token = read_token(flags);
+    // Without an address the server is a process of its own, which shares nothing with the one that
+    // measures but the machine.
+    if (flags.url.empty() || flags.url.find("://") != std::string::npos) {
+      return report_load(load, flags.format, out);
+    }
+    const BenchServer server(server_arguments(flags));
+    load.url = server.url();
+    if (load.model.empty()) load.model = model_name(flags, flags.url);
+    return report_load(load, flags.format, out);
+  }
+  TY_REQUIRE(flags.url.empty(), "serve takes one MODEL; an address goes with 'serve bench'");
+  TY_REQUIRE(flags.model.empty() != flags.repository.empty(),
+             "serve needs a MODEL or --repository DIR, and not both");
+  serve::ServerOptions options;
+  options.http = http_options(flags);
+  fill_grpc(flags, options);
+  options.service.token = read_token(flags);
+  // Everybody on the network could use a server that listens elsewhere, so that needs a token or a
+  // word.
+  const bool local = flags.host == "127.0.0.1" || flags.host == "::1";
+  TY_REQUIRE(local || flags.insecure || !options.service.token.empty(),
+             "--host {} lets other machines ask: give --token FILE (or set TRAINYARD_TOKEN), or "
+             "--insecure if that is what you want",
+             flags.host);
+  // A token that came with the start stays; a file may hold another one by now.
+  if (!flags.token_file.empty()) options.read_token = [flags] { return read_token(flags); };
+  if (!flags.allowed_hosts.empty()) options.service.allowed_hosts = split(flags.allowed_hosts, ',');
+  options.service.memory = options.http.limits.memory;
+  options.service.server_name = flags.server_name;
+  options.service.server_version = kVersionText;
+  options.service.requests_per_s = flags.rate_limit;
+  options.service.body_bytes = options.http.limits.body_bytes;
+  options.service.access_log = flags.access_log;
+  options.service.trace_every = flags.trace.empty() ? 0 : flags.trace_every;
+  options.service.poll = std::chrono::seconds(flags.poll_s);
+  options.registry.repository = flags.repository;
+  options.registry.defaults = default_config(flags);
+  options.registry.cache_bytes = flags.cache_mb << 20;
+  options.registry.cores = kernels::available_cores();
+  options.drain = std::chrono::seconds(flags.drain_s);
+  options.trace_file = flags.trace;
+  if (!flags.model.empty()) {
+    options.config = options.registry.defaults;
+    options.model = flags.request;
+    options.model.model = flags.model;
+    for (const std::string& shape : flags.shapes) options.model.shapes.insert(parse_shape(shape));
+    options.config.name = model_name(flags, flags.model);
+    fill_picture(flags, options);
+  }
+  return serve::run_server(options, out);
+}
+
+void declare_batching(Args& args, ServeFlags& flags) {
+  args.option("--max-batch", flags.max_batch,
+              "rows computed together at most; 0: requests one by one (8 where the network has a "
+              "batch)");
+  args.option("--batch-sizes", flags.preferred, "sizes of batches, as 1,4,8 (powers of two)");
+  args.option("--batch-delay", flags.delay_us,
+              "microseconds that a request may wait for others; 0: what waits is taken");
+  args.option("--queue", flags.queue, "requests that may wait; more are answered with 503");
+  args.option("--timeout", flags.timeout_ms,
+              "milliseconds that a request may wait in the queue; 0: as long as it takes");
+  args.option(
+      "--instances", flags.instances,
+      "batches of a model computed at the same time; 0: as measured, one or a request on each core "
+      "while several wait");
+  args.option("--threads", flags.threads, "threads of an instance; 0: cores / instances");
+  args.option("--cache", flags.cache_mb, "MiB of responses to keep; 0: none");
+}
+
+void declare_limits(Args& args, ServeFlags& flags) {
+  args.option("--token", flags.token_file,
+              "file with the token that requests must bear (or the variable TRAINYARD_TOKEN)");
+  args.flag("--insecure", flags.insecure, "let other machines ask without a token");
+  args.option("--tls-certificate", flags.tls_certificate, "PEM file: speak TLS");
+  args.option("--tls-key", flags.tls_key, "PEM file with its key");
+  args.option("--rate-limit", flags.rate_limit, "requests per second of one client; 0: any");
+  args.option("--max-body", flags.max_body_mb, "MiB of a request");
+  args.option("--memory", flags.memory_mb,
+              "MiB of all requests and answers under way; beyond that they are answered with 503");
+  args.option("--body-time", flags.body_s, "seconds for the body of a request to arrive");
+  args.option("--connections", flags.connections, "connections at the same time");
+  args.option("--client-connections", flags.client_connections,
+              "those of one address (3/4 of --connections)");
+  args.option("--allowed-host", flags.allowed_hosts,
+              "names by which clients may call a server without a token, as a.example,b.example, "
+              "beside its addresses and its own; *: any");
+  args.option("--idle", flags.idle_s, "seconds after which an idle connection is closed");
+  args.option("--drain", flags.drain_s, "seconds to finish requests after SIGTERM");
+}
+
+void declare_load(Args& args, ServeFlags& flags) {
+  args.option("--model", flags.load.model, "bench: the model's name");
+  args.option("--concurrency", flags.load.concurrency,
+              "bench: requests at the same time, a row each");
+  args.option("--rate", flags.load.rate,
+              "bench: requests per second, however long they take; 0: the next follows an answer");
+  args.option("--seconds", flags.load.seconds, "bench: of each row");
+  args.option("--rows", flags.load.batch, "bench: rows of a request");
+  args.option("--payloads", flags.load.payloads, "bench: different inputs");
+  args.flag("--json-tensors", flags.load.json, "bench: tensors as JSON, not as bytes");
+  args.format(flags.format);
+}
+
+// What a server of one model, one of a repository and the two ways of bench read.
+void declare_ways(Args& args, const std::shared_ptr<ServeFlags>& flags) {
+  const auto way = [flags]() -> std::string {
+    if (flags->model != "bench") return flags->repository.empty() ? "MODEL" : "--repository";
+    return flags->url.find("://") == std::string::npos ? "bench MODEL" : "bench URL";
+  };
+  args.own_flags(
+      way, {{{"MODEL", "bench MODEL"}, {"weights", "name"}},
+            {{"MODEL"}, {"shape", "labels", "resize", "mean", "std"}},
+            {{"--repository"}, {"poll"}},
+            {{"MODEL", "--repository"},
+             {"host",
+              "port",
+              "grpc-port",
+              "batch-sizes",
+              "timeout",
+              "cache",
+              "insecure",
+              "rate-limit",
+              "max-body",
+              "memory",
+              "body-time",
+              "connections",
+              "client-connections",
+              "allowed-host",
+              "tls-certificate",
+              "tls-key",
+              "idle",
+              "drain",
+              "access-log",
+              "trace",
+              "trace-every",
+              "server-name"}},
+            {{"MODEL", "--repository", "bench MODEL"},
+             {"max-batch", "batch-delay", "queue", "instances", "threads"}},
+            {{"bench MODEL", "bench URL"},
+             {"model", "concurrency", "rate", "seconds", "rows", "payloads", "json-tensors"}}});
+}
+
+Runner setup_serve(Args& args) {
+  auto flags = std::make_shared<ServeFlags>();
+  args.optional_positional("MODEL", flags->model,
+                           "a name of 'trainyard models', an .onnx file, or a run directory; or "
+                           "bench");
+  args.optional_positional("URL", flags->url,
+                           "of the server that bench loads, or a MODEL that it serves itself");
+  args.option("--weights", flags->request.weights, "a safetensors file with MODEL's weights");
+  args.option("--name", flags->name, "of the model in addresses");
+  args.option("--repository", flags->repository, "folder with NAME/VERSION/model.onnx");
+  args.option("--poll", flags->poll_s, "seconds between looks at the repository; 0: none");
+  args.option("--host", flags->host, "address to listen at");
+  args.option("--port", flags->port, "0: any that is free");
+  args.option("--grpc-port", flags->grpc_port, "serve over gRPC too; 0: any that is free (off)");
+  declare_batching(args, *flags);
+  declare_limits(args, *flags);
+  args.repeated("--shape", flags->shapes,
+                "shape of an input that a file leaves open, as NAME=1,3,224,224; else shapes come "
+                "with requests");
+  args.option("--labels", flags->labels,
+              "file with one class name per line; else those in the file of the model");
+  args.option("--resize", flags->resize,
+              "shorter side of a picture before the middle is cut out; 0: 8/7 of the input");
+  args.option("--mean", flags->mean,
+              "subtracted from a picture's channels, which are in [0, 1], three numbers; else as "
+              "the model was trained, or ImageNet's");
+  args.option("--std", flags->std, "then divided by");
+  args.option("--access-log", flags->access_log, "file for a line of JSON per request; -: stderr");
+  args.option("--trace", flags->trace, "file for a trace of some requests, for Perfetto");
+  args.option("--trace-every", flags->trace_every, "trace one request of so many");
+  args.option("--server-name", flags->server_name, "what GET /v2 says");
+  declare_load(args, *flags);
+  declare_ways(args, flags);
+  return [flags](std::ostream& out) { return serve_command(*flags, out); };
+}
+
+}  // namespace
+
+extern const Command kServe = {
+    .name = "serve",
+    .group = "Run",
+    .summary = "Serve networks over HTTP (Open Inference Protocol v2)",
+    .examples =
+        "  trainyard serve resnet50 --port 8000\n"
+        "  trainyard serve runs/mnist --name digits --max-batch 16 --batch-delay 500\n"
+        "  trainyard serve --repository models --poll 5 --access-log access.jsonl\n"
+        "  trainyard serve bench http://127.0.0.1:8000 --model resnet50 --concurrency 1,2,4,8\n"
+        "  trainyard serve bench mobilenet_v2 --max-batch 4 --concurrency 1,8 --json\n",
+    .setup = setup_serve,
+};
+
+}  // namespace trainyard::cli

@@ -1,0 +1,95 @@
+#include "program/judged_network.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/yaml.h"
+#include "models/model_notes.h"
+#include "models/network.h"
+#include "train/run_parts.h"
+#include "train/training_network.h"
+
+namespace trainyard::cli {
+
+void JudgedNetwork::declare(Args& args, const std::string& data_help) {
+  args.positional("MODEL", model,
+                  "a name of 'trainyard models', a path to an .onnx file, or the directory of a "
+                  "run");
+  args.option("--weights", weights,
+              "a safetensors file: the weights of a run, or a checkpoint; else what MODEL brings");
+  args.option("--data", data, data_help);
+  args.option("--augment", augment,
+              "steps from picture to input, without what is random; else those MODEL was trained "
+              "with, or normalize");
+  args.option("--batch", batch, "images in a batch");
+  args.option("--classes", classes, "classes of a built-in network; 0: as many as the data has");
+  args.option("--image", image,
+              "height and width of a built-in network's input; 0: that of the pictures");
+  args.option("--width", width, "width multiplier of a built-in network");
+}
+
+void JudgedNetwork::check() const {
+  TY_REQUIRE(batch > 0, "--batch is {}, expected 1 or more", batch);
+  TY_REQUIRE(classes >= 0, "--classes is {}, expected 0 or more", classes);
+  TY_REQUIRE(image >= 0, "--image is {}, expected 0 or more", image);
+}
+
+bool JudgedNetwork::take_data_of_run() {
+  if (!data.empty() || !network::is_path(model)) return false;
+  const std::filesystem::path config =
+      std::filesystem::path(network::model_file(model)).replace_filename("config.yaml");
+  if (!std::filesystem::exists(config)) return false;
+  const auto document = YamlDocument::parse(read_file(config), config.string());
+  data = document->root().text_or("data", "");
+  const auto skip = document->root().find("skip_bad_files");
+  skip_bad_files = skip && skip->boolean();
+  return !data.empty();
+}
+
+onnx_io::Metadata JudgedNetwork::metadata() const {
+  return network::metadata_of(model, weights);
+}
+
+std::string JudgedNetwork::steps(const onnx_io::Metadata& metadata,
+                                 const data::Dataset& set) const {
+  const auto own = network::preparation_of(metadata);
+  if (augment.empty() && own) {
+    return data::Augmentations(network::steps_for(*own, set), set).evaluation_text();
+  }
+  if (set.target_kind() == data::TargetKind::kBoxes) {
+    const std::string usual = image > 0 ? fmt::format("ssd:{}", image) : "ssd";
+    return data::Augmentations(augment.empty() ? usual : augment, set).evaluation_text();
+  }
+  const auto training = data::open_dataset(data, data::Split::kTrain);
+  return data::Augmentations(augment.empty() ? "normalize" : augment, *training).evaluation_text();
+}
+
+Graph JudgedNetwork::load(const std::string& steps, const data::Dataset& set) const {
+  if (network::is_path(model)) {
+    TY_REQUIRE(classes == 0 && image == 0 && width == 1.0,
+               "--classes, --image and --width shape built-in networks; {} is a file", model);
+    return network::load({.model = model, .weights = weights, .batch = batch});
+  }
+  TY_REQUIRE(
+      classes == 0 || set.target_kind() != data::TargetKind::kClass || classes == set.num_classes(),
+      "--classes is {}, but the data has {}", classes, set.num_classes());
+  train::TrainConfig config;
+  config.model = model;
+  config.augment = steps;
+  config.classes = classes;
+  config.image = image;
+  config.width = width;
+  config.auxiliary_weight = 0;  // heads that only training has
+  Graph graph = train::build_training_network(config, set, batch);
+  if (!weights.empty()) network::load_weights(graph, weights);
+  return graph;
+}
+
+void JudgedNetwork::require_fit(const Graph& graph, const data::Augmentations& pictures) const {
+  TY_REQUIRE(graph.inputs().size() == 1, "{} has {} inputs, expected one for pictures", model,
+             graph.inputs().size());
+  train::require_input_shape(graph.value(graph.inputs()[0]).type.shape, batch, pictures);
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,41 @@
+// Measures this machine: its peaks, and what each family of operators costs on the engine, as a
+// device and a software stack that predictions can use.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "cluster/predict/device.h"
+#include "cluster/predict/measured_fit.h"
+#include "cluster/predict/stack.h"
+#include "engine/bench.h"
+#include "studies/calibration/calibration_graphs.h"
+
+namespace trainyard::measure {
+
+struct CalibrationOptions {
+  int threads = 0;      // 0: all cores
+  double seconds = 70;  // for measured runs; compiling comes on top
+  std::vector<CalibrationGraph> graphs = calibration_graphs();
+  // Called now and then with the share that is done, 0 to 1, and what comes next.
+  std::function<void(double share, std::string_view what)> progress;
+};
+
+struct ThreadScaling {
+  std::string_view what;
+  double seconds_one = 0;
+  double seconds_all = 0;
+};
+
+struct Calibration {
+  runtime::MachinePeak peak;
+  std::vector<ThreadScaling> scaling;  // empty with one thread
+  std::vector<predict::MeasuredSample> samples;
+  predict::Device device;
+  predict::Stack stack;
+};
+
+Calibration calibrate(const CalibrationOptions& options);
+
+}  // namespace trainyard::measure

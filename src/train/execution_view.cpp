@@ -1,0 +1,163 @@
+#include "train/execution_view.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "engine/kernels/parallel/parallel.h"
+#include "models/network.h"
+
+namespace trainyard::cli {
+namespace {
+
+// More than any machine has: a mistake, refused before the system runs out of threads.
+constexpr int64_t kMostThreads = 1024;
+
+std::string refusals_text(const runtime::StepInfo& step) {
+  std::string text;
+  for (const runtime::Refusal& refusal : step.refusals) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", refusal.library, refusal.reason);
+  }
+  return text;
+}
+
+double rate(int64_t flops, double seconds) {
+  return seconds > 0 ? static_cast<double>(flops) / seconds * 1e-9 : 0;
+}
+
+// Billions of operations a second that the machine could do of a step's kind.
+// Bytes have a peak of their own, which is higher.
+double peak_of(std::string_view op, const runtime::MachinePeak& peak) {
+  return op == "QuantizedConv" && peak.int8_gops > 0 ? peak.int8_gops : peak.gflops;
+}
+
+struct Sum {
+  std::string op;
+  int64_t nodes = 0;
+  int64_t flops = 0;
+  double seconds = 0;
+};
+
+}  // namespace
+
+int resolve_threads(int64_t flag) {
+  TY_REQUIRE(0 <= flag && flag <= kMostThreads, "--threads is {}, expected 0 to {}", flag,
+             kMostThreads);
+  return flag == 0 ? kernels::available_cores() : static_cast<int>(flag);
+}
+
+// Null for the processor.
+std::shared_ptr<device::Device> network_device(const std::string& flag) {
+  return flag == "cpu" ? nullptr : device::open_device(flag);
+}
+
+int64_t require_iterations(int64_t flag) {
+  TY_REQUIRE(flag >= 1, "--max-iterations is {}, expected 1 or more", flag);
+  return flag;
+}
+
+// Said wherever results could be mistaken for a trained network's.
+void add_weights_notice(report::Document& document, const Graph& graph) {
+  const bool random = network::has_random_weights(graph);
+  document.data["weights"] = random ? "random" : "given";
+  if (!random) return;
+  document.blocks.emplace_back(report::Paragraph{
+      "The weights are random: times are real, results mean nothing. --weights F.safetensors, an "
+      ".onnx file or a run directory brings trained ones."});
+}
+
+void add_explanation(report::Document& document, const runtime::Executable& executable) {
+  report::Table table({{"node", report::Align::kLeft, 40},
+                       {"operator", report::Align::kLeft},
+                       {"kernel", report::Align::kLeft},
+                       {"result", report::Align::kLeft},
+                       {"refused", report::Align::kLeft, 100}});
+  Json steps = Json::array();
+  for (const runtime::StepInfo& step : executable.steps()) {
+    table.add_row({step.node, step.op, step.kernel, step.output, refusals_text(step)});
+    Json refusals = Json::array();
+    for (const runtime::Refusal& refusal : step.refusals) {
+      refusals.push_back(Json::object({{"library", refusal.library}, {"reason", refusal.reason}}));
+    }
+    steps.push_back(Json::object({{"node", step.node},
+                                  {"operator", step.op},
+                                  {"kernel", step.kernel},
+                                  {"result", step.output},
+                                  {"refused", std::move(refusals)}}));
+  }
+  document.blocks.emplace_back(report::Heading{"Kernels"});
+  document.blocks.emplace_back(std::move(table));
+  document.data["steps"] = std::move(steps);
+}
+
+void add_profile(report::Document& document, const runtime::Executable& executable,
+                 const runtime::Profile& profile, const runtime::MachinePeak& peak) {
+  // Mean over the runs that were profiled.
+  const std::vector<double> seconds = profile.step_seconds();
+  const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  std::map<std::string, Sum> kinds;
+  report::Table nodes({{"node", report::Align::kLeft, 40},
+                       {"operator", report::Align::kLeft},
+                       {"kernel", report::Align::kLeft},
+                       {"result", report::Align::kLeft, 44},
+                       {"time"},
+                       {"share"},
+                       {"GFLOP/s"},
+                       {"of peak"}});
+  Json rows = Json::array();
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    const runtime::StepInfo& step = executable.steps()[i];
+    // Takes no time, and a row of zeros would hide those that do.
+    if (step.kernel == "view") continue;
+    Sum& sum = kinds[step.op + " (" + step.kernel + ")"];
+    sum.op = step.op;
+    sum.nodes += 1;
+    sum.flops += step.cost.flops;
+    sum.seconds += seconds[i];
+    const double gflops = rate(step.cost.flops, seconds[i]);
+    nodes.add_row({step.node, step.op, step.kernel, step.output, report::seconds_cell(seconds[i]),
+                   report::percent_cell(seconds[i] / total), report::fixed_cell(gflops, 1),
+                   report::percent_cell(gflops / peak_of(step.op, peak))});
+    rows.push_back(Json::object({{"node", step.node},
+                                 {"operator", step.op},
+                                 {"kind", ops::kind_name(step.kind)},
+                                 {"kernel", step.kernel},
+                                 {"seconds", seconds[i]},
+                                 {"gflops", gflops},
+                                 {"share_of_peak", gflops / peak_of(step.op, peak)}}));
+  }
+  std::vector<std::pair<std::string, Sum>> order(kinds.begin(), kinds.end());
+  std::sort(order.begin(), order.end(),
+            [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
+  report::Table by_kind({{"operator (kernel)", report::Align::kLeft},
+                         {"nodes"},
+                         {"time"},
+                         {"share"},
+                         {"GFLOP/s"},
+                         {"of peak"}});
+  for (const auto& [name, sum] : order) {
+    const double gflops = rate(sum.flops, sum.seconds);
+    by_kind.add_row({name, report::count_cell(sum.nodes), report::seconds_cell(sum.seconds),
+                     report::percent_cell(sum.seconds / total), report::fixed_cell(gflops, 1),
+                     report::percent_cell(gflops / peak_of(sum.op, peak))});
+  }
+  document.blocks.emplace_back(report::Heading{"Time by node (mean of the measured runs)"});
+  document.blocks.emplace_back(std::move(nodes));
+  document.blocks.emplace_back(report::Heading{"Time by operator and kernel"});
+  document.blocks.emplace_back(std::move(by_kind));
+  document.data["profile"] = std::move(rows);
+}
+
+// The time if every operation ran at the peak of its kind: what "of peak" is relative to.
+double seconds_at_peak(const runtime::Executable& executable, const runtime::MachinePeak& peak) {
+  double seconds = 0;
+  for (const runtime::StepInfo& step : executable.steps()) {
+    seconds += static_cast<double>(step.cost.flops) / (peak_of(step.op, peak) * 1e9);
+  }
+  return seconds;
+}
+
+}  // namespace trainyard::cli

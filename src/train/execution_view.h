@@ -1,0 +1,39 @@
+// What `run` and `bench` say about an executable: chosen kernels and where the time goes.
+#pragma once
+
+#include "engine/bench.h"
+#include "engine/device/device_list.h"
+#include "engine/executable.h"
+#include "engine/profile.h"
+#include "ir/graph.h"
+#include "report/document.h"
+
+namespace trainyard::cli {
+
+// --threads: 0 means all cores. Throws Error for a count that makes no sense.
+int resolve_threads(int64_t flag);
+
+// --device: null for "cpu". Throws Error that lists the devices there are.
+inline constexpr const char* kDeviceHelp =
+    "cpu, opencl, cuda (the first device of the kind), or a part of a name of 'device list'";
+std::shared_ptr<device::Device> network_device(const std::string& flag);
+
+// --max-iterations. Throws Error for a count below 1.
+inline constexpr const char* kIterationsHelp = "rounds after which a Loop of the model is an error";
+int64_t require_iterations(int64_t flag);
+
+// Says so where the weights were drawn at random, and puts "weights" ("random" or "given") into the
+// data.
+void add_weights_notice(report::Document& document, const Graph& graph);
+
+// Adds tables to the blocks and "steps" to the data.
+void add_explanation(report::Document& document, const runtime::Executable& executable);
+// Adds tables by node and by kind, and "profile" to the data.
+void add_profile(report::Document& document, const runtime::Executable& executable,
+                 const runtime::Profile& profile, const runtime::MachinePeak& peak);
+
+// Seconds that the steps' operations would take at the machine's peak, floats and bytes each at
+// theirs.
+double seconds_at_peak(const runtime::Executable& executable, const runtime::MachinePeak& peak);
+
+}  // namespace trainyard::cli

@@ -1,0 +1,84 @@
+#include "train/run_training.h"
+
+#include <algorithm>
+
+#include "analysis/parameters.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "data/augment.h"
+#include "data/sampler.h"
+#include "models/network.h"
+#include "models/onnx/metadata.h"
+#include "train/run_parts.h"
+#include "train/training_network.h"
+#include "train/worker_options.h"
+
+namespace trainyard::train {
+namespace {
+
+std::string lines_of(std::span<const std::string> words) {
+  return join(std::vector<std::string>(words.begin(), words.end()), "\n") + "\n";
+}
+
+}  // namespace
+
+StartingNetwork starting_network(const TrainConfig& config, const data::Dataset& training,
+                                 int64_t rank) {
+  const int64_t share =
+      data::share_of(config.batch, std::min(rank, config.workers - 1), config.workers);
+  StartingNetwork start{
+      .graph = build_training_network(config, training, copies_at_once(config) * share),
+      .drawn = {}};
+  if (!config.weights.empty()) {
+    start.drawn = network::load_matching_weights(start.graph, config.weights);
+  }
+  return start;
+}
+
+std::string untrained_note(const Graph& model) {
+  constexpr size_t kShown = 5;
+  const std::vector<ValueId> fixed = analysis::search_parameters(model).fixed;
+  if (fixed.empty()) return "";
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(fixed.size(), kShown); ++i) {
+    const Value& value = model.value(fixed[i]);
+    names.push_back(fmt::format("'{}' {}", value.name, value.type.to_string()));
+  }
+  if (fixed.size() > kShown) names.push_back(fmt::format("and {} more", fixed.size() - kShown));
+  return fmt::format("not trained, as constants and no weights: {}", join(names, ", "));
+}
+
+runs::RunDirectory begin_or_resume(const std::filesystem::path& folder, const std::string& name,
+                                   const TrainConfig& config) {
+  const std::filesystem::path path = folder / name;
+  if (std::filesystem::exists(path / "config.yaml")) {
+    return runs::RunDirectory::resume(folder, path.string());
+  }
+  std::filesystem::remove_all(path);
+  return runs::RunDirectory::create(folder, name, config.model, config.data);
+}
+
+TrainingRun::TrainingRun(const RunSubject& subject, dist::Communicator& comm,
+                         std::string_view version)
+    : subject_(subject), comm_(comm) {
+  if (subject.config.servers > 0) return;
+  trainer_ = std::make_unique<Trainer>(subject.task, subject.config, subject.model,
+                                       subject.training, subject.test, comm, version);
+}
+
+ServerTrainResult TrainingRun::run(const runs::RunDirectory* directory, TrainHooks hooks,
+                                   std::span<const std::string> skipped) {
+  const auto& [config, training, test, model, task] = subject_;
+  if (directory != nullptr) {
+    TrainConfig written = config;
+    write_file(directory->config(), settings_of(written).to_yaml());
+    write_file(directory->path() / "classes.txt", lines_of(training.class_names()));
+    if (!skipped.empty()) write_file(directory->path() / "skipped.txt", lines_of(skipped));
+    hooks.metadata = metadata_of_training(training, data::Augmentations(config.augment, training));
+  }
+  if (names_shapes(config.priors)) hooks.metadata[onnx_io::kPriorsKey] = config.priors;
+  if (trainer_ != nullptr) return {trainer_->run(directory, hooks), {}, {}};
+  return train_with_servers(task, comm_, config, model, training, test, directory, hooks);
+}
+
+}  // namespace trainyard::train

@@ -1,0 +1,116 @@
+#include "train/view.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace trainyard::cli {
+namespace {
+
+using train::Score;
+
+// As people write it.
+std::string label_of(std::string name) {
+  if (name == "top1") return "top-1";
+  if (name == "top5") return "top-5";
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+// "accuracy 91.20 %", "absolute error 0.1234"
+std::string text_of(const Score& score) {
+  return score.is_share ? fmt::format("{} {:.2f} %", label_of(score.name), 100 * score.value)
+                        : fmt::format("{} {:.4f}", label_of(score.name), score.value);
+}
+
+report::Cell cell_of(const Score& score) {
+  return score.is_share ? report::percent_cell(score.value) : report::fixed_cell(score.value, 4);
+}
+
+// The loss of the test is named so; other scores of the test have names of their own.
+std::string data_name(const Score& score) {
+  return score.name == "loss" ? "test_loss" : score.name;
+}
+
+std::vector<report::Column> columns_of(const train::EpochReport& epoch) {
+  std::vector<report::Column> columns = {{"epoch"}, {"train loss"}};
+  for (const Score& score : epoch.train_scores) {
+    columns.push_back({score.name == "accuracy" ? "train acc." : "train " + label_of(score.name)});
+  }
+  for (const Score& score : epoch.test.scores) {
+    columns.push_back({score.name == "loss" ? "test loss" : label_of(score.name)});
+  }
+  for (const char* name : {"images/s", "epoch time", "data wait", "since start"}) {
+    columns.push_back({name});
+  }
+  return columns;
+}
+
+void add_epoch(const train::EpochReport& r, report::Table& table, Json& rows) {
+  std::vector<report::Cell> cells = {report::count_cell(r.epoch),
+                                     report::fixed_cell(r.train_loss, 4)};
+  Json row = Json::object({{"epoch", r.epoch}, {"train_loss", r.train_loss}});
+  for (const Score& score : r.train_scores) {
+    cells.push_back(cell_of(score));
+    row["train_" + score.name] = score.value;
+  }
+  for (const Score& score : r.test.scores) {
+    cells.push_back(cell_of(score));
+    row[data_name(score)] = score.value;
+  }
+  cells.push_back(report::fixed_cell(r.images_per_s, 0));
+  cells.push_back(report::seconds_cell(r.train_seconds));
+  cells.push_back(report::percent_cell(r.wait_seconds / r.train_seconds));
+  cells.push_back(report::seconds_cell(r.seconds));
+  table.add_row(std::move(cells));
+  row["images_per_s"] = r.images_per_s;
+  row["train_s"] = r.train_seconds;
+  row["wait_s"] = r.wait_seconds;
+  row["exposed_s"] = r.exposed_seconds;
+  row["seconds"] = r.seconds;
+  rows.push_back(std::move(row));
+}
+
+}  // namespace
+
+std::string epoch_line(const train::EpochReport& r) {
+  std::string text = fmt::format("epoch {:>3}: loss {:.4f}", r.epoch, r.train_loss);
+  for (const Score& score : r.train_scores) text += ", " + text_of(score);
+  std::string separator = "; test ";
+  for (const Score& score : r.test.scores) {
+    text += separator + text_of(score);
+    separator = ", ";
+  }
+  text += fmt::format("; {:.0f} images/s, {:.1f} % waiting for data", r.images_per_s,
+                      100 * r.wait_seconds / r.train_seconds);
+  if (r.exposed_seconds > 0) {
+    text += fmt::format(", {:.1f} % for workers", 100 * r.exposed_seconds / r.train_seconds);
+  }
+  return r.best ? text + " *" : text;
+}
+
+report::Document train_document(const train::TrainResult& result, const std::string& directory) {
+  report::Document document;
+  Json rows = Json::array();
+  report::Table table(columns_of(result.epochs.empty() ? train::EpochReport{} : result.epochs[0]));
+  for (const train::EpochReport& epoch : result.epochs) add_epoch(epoch, table, rows);
+  document.blocks.emplace_back(std::move(table));
+  document.data["epochs"] = std::move(rows);
+  document.data["steps"] = result.steps;
+  if (result.best) document.data["best_" + result.best->name] = result.best->value;
+  document.data["interrupted"] = result.interrupted;
+  if (result.seconds_to_target) document.data["seconds_to_target"] = *result.seconds_to_target;
+  document.data["directory"] = directory;
+  return document;
+}
+
+std::string best_sentence(const train::TrainResult& result) {
+  if (!result.best) return "";
+  const bool last = !result.epochs.empty() && result.epochs.back().best;
+  return "Best " + text_of(*result.best) +
+         (last ? ", in the last epoch, whose weights model.onnx has. "
+               : "; model.onnx has the last weights, checkpoints/best.safetensors the best. ");
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,45 @@
+#include "engine/device/program_cache.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+namespace trainyard::device {
+namespace {
+
+class ProgramCacheTest : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::remove_all(folder_); }
+  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "program_cache";
+};
+
+TEST_F(ProgramCacheTest, GivesBackWhatWasStored) {
+  const ProgramCache cache(folder_);
+  EXPECT_FALSE(cache.find("a"));
+  const std::string program("bytes\n\0 with zeros", 18);
+  cache.store("a", program);
+  EXPECT_EQ(cache.find("a"), program);
+  EXPECT_FALSE(cache.find("b"));
+}
+
+TEST_F(ProgramCacheTest, TakesNoFileThatIsNotWhole) {
+  const ProgramCache cache(folder_);
+  cache.store("a", "a program");
+  for (const auto& file : std::filesystem::directory_iterator(folder_)) {
+    std::filesystem::resize_file(file.path(), std::filesystem::file_size(file.path()) - 1);
+  }
+  EXPECT_FALSE(cache.find("a"));
+  cache.store("a", "a program");
+  EXPECT_EQ(cache.find("a"), "a program");
+}
+
+TEST_F(ProgramCacheTest, AFolderThatCannotBeMadeIsNoError) {
+  std::ofstream(folder_) << "a file";
+  const ProgramCache cache(folder_ / "below");
+  cache.store("a", "a program");
+  EXPECT_FALSE(cache.find("a"));
+}
+
+}  // namespace
+}  // namespace trainyard::device

@@ -1,0 +1,128 @@
+// Models of files that leave dimensions open, or do not end.
+#include <gtest/gtest.h>
+#include <onnx/defs/parser.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "data/image.h"
+#include "support/run_program.h"
+#include "support/temporary_folder.h"
+#include "tensor/npy.h"
+
+namespace trainyard::cli {
+namespace {
+
+class Imported : public ::testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  // A model of opset 17 in ONNX's text form.
+  std::string model(const std::string& graph) const {
+    const std::string text = R"(<ir_version: 8, opset_import: ["" : 17]>)" + graph;
+    onnx::ModelProto proto;
+    const auto status = onnx::OnnxParser::Parse(proto, text.c_str());
+    EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
+    write_file(path("model.onnx"), proto.SerializeAsString());
+    return path("model.onnx");
+  }
+
+  std::string picture(int64_t height, int64_t width) const {
+    data::Image image{height, width, {}};
+    image.pixels.assign(static_cast<size_t>(height * width * data::kColors), 255);
+    write_file(path("photo.png"), data::encode_png(image));
+    return path("photo.png");
+  }
+
+  std::string array(const std::string& name, const Shape& shape) const {
+    write_npy(path(name), Tensor::zeros({DType::kF32, shape}));
+    return path(name);
+  }
+
+  TemporaryFolder folder_{"imported"};
+};
+
+std::string type_of_output(const Outcome& outcome) {
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  if (outcome.code != 0) return "";
+  return Json::parse(outcome.out, "stdout").at("outputs").items().at(0).at("type").as_string();
+}
+
+constexpr const char* kAnyPicture = "g (float[N,3,H,W] x) => (float[N,3,H,W] y) { y = Relu(x) }";
+constexpr const char* kAnyLength =
+    "g (float[N,L] a, float[N,L] b) => (float[N,L] y) { y = Add(a, b) }";
+
+TEST_F(Imported, APictureBringsItsSize) {
+  const std::string file = model(kAnyPicture);
+  const std::string photo = picture(20, 37);
+  EXPECT_EQ(type_of_output(run({"run", file, "--input", photo, "--json"})), "f32[1,3,20,37]");
+  EXPECT_EQ(type_of_output(run({"run", file, "--input", photo, "--resize", "10", "--json"})),
+            "f32[1,3,10,19]");
+  EXPECT_EQ(type_of_output(run({"run", file, "--input", photo, "--shape", "x=1,3,8,8", "--json"})),
+            "f32[1,3,8,8]");
+}
+
+TEST_F(Imported, AWholePictureIsKeptPixelByPixel) {
+  const std::string file = model(kAnyPicture);
+  data::Image image{1, 2, {255, 0, 51, 102, 153, 204}};
+  write_file(path("photo.png"), data::encode_png(image));
+  ASSERT_EQ(run({"run", file, "--input", path("photo.png"), "--mean", "0,0,0", "--std", "1,1,1",
+                 "--output", path("out")})
+                .code,
+            0);
+  const Tensor y = read_npy(path("out/y.npy"));
+  const std::vector<float> expected = {1.0F, 0.4F, 0.0F, 0.6F, 0.2F, 0.8F};
+  ASSERT_EQ(y.shape(), (Shape{1, 3, 1, 2}));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(y.values<float>()[i], expected[i], 1e-6) << i;
+  }
+}
+
+TEST_F(Imported, AFixedHeightKeepsThePicturesProportion) {
+  const std::string file = model("g (float[N,3,48,W] x) => (float[N,3,48,W] y) { y = Relu(x) }");
+  EXPECT_EQ(type_of_output(run({"run", file, "--input", picture(24, 100), "--json"})),
+            "f32[1,3,48,200]");
+}
+
+TEST_F(Imported, AnArrayBindsSymbolsOfAllInputs) {
+  const std::string file = model(kAnyLength);
+  const std::string given = "a=" + array("a.npy", {5, 7});
+  EXPECT_EQ(type_of_output(run({"run", file, "--input", given, "--json"})), "f32[5,7]");
+  const Outcome clash =
+      run({"run", file, "--input", given, "--input", "b=" + array("b.npy", {5, 8})});
+  EXPECT_EQ(clash.code, 2);
+  EXPECT_NE(clash.err.find("'L' is bound to 7 and to 8"), std::string::npos) << clash.err;
+  const Outcome batch = run({"run", file, "--input", given, "--batch", "2"});
+  EXPECT_EQ(batch.code, 2);
+  EXPECT_NE(batch.err.find("f32[5,7], expected f32[2,7]"), std::string::npos) << batch.err;
+  const Outcome rank = run({"run", file, "--input", "a=" + array("c.npy", {5})});
+  EXPECT_EQ(rank.code, 2);
+  EXPECT_NE(rank.err.find("'a' has 2 dimensions"), std::string::npos) << rank.err;
+}
+
+TEST_F(Imported, WithoutAFileOpenDimensionsAreAskedFor) {
+  const Outcome outcome = run({"run", model(kAnyPicture)});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("--shape x=N,3,H,W"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Imported, ALoopMayTakeAsManyRoundsAsAllowed) {
+  const std::string file = model(R"(g (float[1] x) => (float[1] y) {
+    most = Constant <value_int = 100> ()
+    number = Constant <value_int = 1> ()
+    go = Cast <to = 9> (number)
+    y = Loop <body = b (int64 i, bool c, float[1] v) => (bool d, float[1] w) {
+      d = Identity(c)
+      w = Neg(v)
+    }> (most, go, x)
+  })");
+  for (const std::string command : {"run", "bench"}) {
+    EXPECT_EQ(run({command, file, "--max-iterations", "101"}).code, 0);
+    const Outcome outcome = run({command, file, "--max-iterations", "50"});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_NE(outcome.err.find("have not ended after 50 rounds"), std::string::npos) << outcome.err;
+    EXPECT_EQ(run({command, file, "--max-iterations", "0"}).code, 2);
+  }
+}
+
+}  // namespace
+}  // namespace trainyard::cli

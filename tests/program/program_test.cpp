@@ -1,0 +1,175 @@
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "program/command.h"
+#include "support/run_program.h"
+#include "support/temporary_folder.h"
+
+namespace trainyard::cli {
+namespace {
+
+TEST(Program, AloneItShowsTheCommands) {
+  const Outcome outcome = run({});
+  EXPECT_EQ(outcome.code, 0);
+  for (const Command* command : all_commands()) {
+    EXPECT_NE(outcome.out.find("  " + std::string(command->name)), std::string::npos)
+        << command->name;
+  }
+}
+
+TEST(Program, EveryCommandHasHelpWithExamples) {
+  for (const Command* command : all_commands()) {
+    const Outcome outcome = run({std::string(command->name), "--help"});
+    EXPECT_EQ(outcome.code, 0) << command->name;
+    EXPECT_NE(outcome.out.find("Examples:\n  trainyard " + std::string(command->name)),
+              std::string::npos)
+        << command->name;
+    EXPECT_EQ(run({"help", std::string(command->name)}).out, outcome.out);
+  }
+}
+
+TEST(Program, SuggestsTheNearestCommandAndFlag) {
+  EXPECT_EQ(run({"vrsion"}).code, 2);
+  EXPECT_NE(run({"vrsion"}).err.find("Did you mean version?"), std::string::npos);
+  EXPECT_EQ(run({"version", "--jsno"}).code, 2);
+  EXPECT_NE(run({"version", "--jsno"}).err.find("Did you mean --json?"), std::string::npos);
+}
+
+TEST(Program, VersionAsJson) {
+  const Outcome outcome = run({"version", "--json"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_FALSE(Json::parse(outcome.out, "output").at("version").as_string().empty());
+}
+
+TEST(Program, DescribesItselfForOtherPrograms) {
+  const Outcome output = run({"help", "--json"});
+  ASSERT_EQ(output.code, 0) << output.err;
+  const Json description = Json::parse(output.out, "description");
+  EXPECT_EQ(description.at("commands").items().size(), all_commands().size());
+  for (const Json& command : description.at("commands").items()) {
+    if (command.at("name").as_string() != "predict") continue;
+    const Json& model = command.at("arguments").items().at(0);
+    EXPECT_EQ(model.at("name").as_string(), "MODEL");
+    EXPECT_TRUE(model.at("positional").as_bool());
+    EXPECT_TRUE(model.at("required").as_bool());
+    return;
+  }
+  FAIL() << "predict is not described";
+}
+
+TEST(Program, WritesAPageOfAnyResult) {
+  const TemporaryFolder folder("page");
+  const std::string file = (folder.path() / "page.html").string();
+  const Outcome outcome = run({"receptive-field", "3", "3", "--html", file});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, file + "\n");
+  const std::string page = read_file(file);
+  EXPECT_TRUE(page.starts_with("<!doctype html>"));
+  EXPECT_NE(page.find("$ trainyard receptive-field 3 3 --html"), std::string::npos);
+  EXPECT_EQ(run({"receptive-field", "3", "--html", "/nowhere/page.html"}).code, 1);
+}
+
+TEST(Program, DoctorSaysWhatToDoAboutWhatIsMissing) {
+  const Outcome outcome = run({"doctor", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json data = Json::parse(outcome.out, "output");
+  EXPECT_GE(data.at("findings").items().size(), 9U);
+  for (const Json& finding : data.at("findings").items()) {
+    const bool good = finding.at("health").as_string() == "ok";
+    EXPECT_NE(good, !finding.at("advice").as_string().empty()) << finding.dump();
+    EXPECT_FALSE(finding.at("found").as_string().empty());
+  }
+}
+
+TEST(Program, CompletionKnowsCommandsFlagsAndNames) {
+  for (const char* shell : {"bash", "zsh"}) {
+    const Outcome outcome = run({"completion", shell});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    for (const char* word : {"analyze) flags='--help", "--learning-rate", "resnet50", "k80", "tour",
+                             "words='list show run export'", "'text md csv json html bundle'",
+                             "3\\ lab\\ export", "complete -o filenames -F _trainyard trainyard"}) {
+      EXPECT_NE(outcome.out.find(word), std::string::npos) << word;
+    }
+  }
+  const Outcome fish = run({"completion", "fish"});
+  EXPECT_EQ(fish.code, 0) << fish.err;
+  EXPECT_NE(fish.out.find("'__fish_seen_subcommand_from analyze' -l batch"), std::string::npos);
+  EXPECT_EQ(run({"completion", "tcsh"}).code, 2);
+}
+
+TEST(Program, UnknownFormatIsAWrongRequest) {
+  const Outcome outcome = run({"version", "--format", "xml"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("text, md, csv, json"), std::string::npos);
+}
+
+TEST(Program, SeveralSettingsStandBehindOneFlag) {
+  const Outcome both = run({"lab", "show", "staleness", "--set", "batch=64", "epochs=7", "--json"});
+  ASSERT_EQ(both.code, 0) << both.err;
+  const Json settings = Json::parse(both.out, "out").at("settings");
+  EXPECT_EQ(settings.at("batch").as_int(), 64);
+  EXPECT_EQ(settings.at("epochs").as_int(), 7);
+  // What has no '=' is a positional as before.
+  EXPECT_EQ(run({"lab", "show", "--set", "batch=64", "staleness"}).code, 0);
+  EXPECT_EQ(run({"lab", "show", "staleness", "--set", "batch=64", "--set", "epochs=7"}).code, 0);
+  EXPECT_EQ(run({"lab", "show", "staleness", "--set", "batch=64", "tour"}).code, 2);
+}
+
+TEST(Program, QuestionsOfTheCourseAreListed) {
+  const Outcome all = run({"lab", "list", "--course", "--json"});
+  ASSERT_EQ(all.code, 0) << all.err;
+  EXPECT_GT(Json::parse(all.out, "out").at("questions").items().size(), 90U);
+  EXPECT_NE(run({"lab", "list", "--course", "hw7-p1"}).out.find("staleness: The schedule"),
+            std::string::npos);
+  EXPECT_NE(run({"lab", "run", "--course"}).err.find("needs a problem"), std::string::npos);
+  EXPECT_NE(run({"lab", "run", "--course", "hw7p2"}).err.find("Did you mean hw7-p2"),
+            std::string::npos);
+  EXPECT_EQ(run({"lab", "run", "tour", "--course", "hw7-p2"}).code, 2);
+}
+
+// A script written for an old name is told the new one.
+TEST(Program, AFlagThatAnActionWouldIgnoreIsRefused) {
+  const Outcome list = run({"lab", "list", "--set", "batch=1"});
+  EXPECT_EQ(list.code, 2);
+  EXPECT_NE(list.err.find("lab list: --set does not belong to it, but to lab show, run, export"),
+            std::string::npos)
+      << list.err;
+  EXPECT_EQ(run({"rl", "list", "--steps", "5"}).code, 2);
+  EXPECT_EQ(run({"serve", "lenet5", "--rate", "5"}).code, 2);
+  EXPECT_EQ(run({"schedule", "optimus:2", "--slots", "3"}).code, 2);
+  EXPECT_EQ(run({"schedule", "optimus:2", "--nodes", "9"}).code, 0);
+}
+
+TEST(Program, AFlagGivenTwiceIsNamed) {
+  const Outcome twice = run({"analyze", "lenet5", "--batch", "1", "--batch", "2"});
+  EXPECT_EQ(twice.code, 2);
+  EXPECT_NE(twice.err.find("analyze: --batch is given more than once"), std::string::npos)
+      << twice.err;
+}
+
+TEST(Program, RenamedFlagsSayTheirNewName) {
+  const struct {
+    std::vector<std::string> arguments;
+    std::string expected;
+  } cases[] = {{{"predict", "alexnet", "--model", "paleo"}, "--model is now called --cost-model"},
+               {{"predict", "alexnet", "--input=100"}, "--input is now called --input-rate"},
+               {{"train", "--runs", "x"}, "--runs is now called --runs-dir"},
+               {{"validate", "--network", "vgg16"}, "--network is now called --model"}};
+  for (const auto& c : cases) {
+    const Outcome outcome = run(c.arguments);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_NE(outcome.err.find(c.expected), std::string::npos) << outcome.err;
+  }
+}
+
+TEST(Program, HelpListsEachGroupOnce) {
+  const std::string help = run({"--help"}).out;
+  const std::string group = "\nRun\n";
+  const size_t first = help.find(group);
+  ASSERT_NE(first, std::string::npos) << help;
+  EXPECT_EQ(help.find(group, first + 1), std::string::npos) << help;
+}
+
+}  // namespace
+}  // namespace trainyard::cli
