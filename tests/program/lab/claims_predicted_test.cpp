@@ -96,7 +96,7 @@ TEST(Claims, CnnArchitectures) {
           "because the expensive"},
          {".", "90.0 % of them are in the three", ""},
          {".alexnet[0].result.layers[2].params = 20", "20.0 % of them", "sit at the end"},
-         {".stack[0].result.receptive_field = 12", "as one 12x12 filter", "13"}});
+         {".stack[0].result.receptive_field = 12", "as one 12x12 filter", "13x13"}});
 }
 
 TEST(Claims, PredictVsMeasured) {
