@@ -5,13 +5,13 @@
 
 #include "base/error.h"
 #include "base/json_reader.h"
+#include "base/printable.h"
 
 namespace trainyard {
 namespace {
 
-// Control characters must be escaped; all else, UTF-8 included, is written as it is.
-void write_text(std::string& out, std::string_view text) {
-  out += '"';
+// Control characters must be escaped; all else is written as it is. Text is UTF-8 here.
+void write_escaped(std::string& out, std::string_view text) {
   for (const char c : text) {
     switch (c) {
       case '"':
@@ -36,6 +36,16 @@ void write_text(std::string& out, std::string_view text) {
           out += c;
         }
     }
+  }
+}
+
+// Names from files may be any bytes; JSON is UTF-8 always.
+void write_text(std::string& out, std::string_view text) {
+  out += '"';
+  if (is_utf8(text)) {
+    write_escaped(out, text);
+  } else {
+    write_escaped(out, made_utf8(text));
   }
   out += '"';
 }

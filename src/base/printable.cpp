@@ -1,5 +1,6 @@
 #include "base/printable.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include <fmt/format.h>
@@ -35,6 +36,10 @@ bool is_control(uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code <= 0x9f) || direction;
 }
 
+std::string hex_escape(char byte) {
+  return fmt::format("\\x{:02x}", static_cast<uint8_t>(byte));
+}
+
 std::string escaped(std::string_view text, bool one_line) {
   std::string out;
   out.reserve(text.size());
@@ -42,7 +47,7 @@ std::string escaped(std::string_view text, bool one_line) {
     const Character character = decode(text);
     const bool space = text[0] == '\n' || text[0] == '\t';
     if (character.bytes == 0) {
-      out += fmt::format("\\x{:02x}", static_cast<uint8_t>(text[0]));
+      out += hex_escape(text[0]);
     } else if (space && one_line) {
       out += text[0] == '\n' ? "\\n" : "\\t";
     } else if (space || !is_control(character.code)) {
@@ -65,6 +70,20 @@ bool is_utf8(std::string_view text) {
     text.remove_prefix(bytes);
   }
   return true;
+}
+
+std::string made_utf8(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t bytes = decode(text).bytes;
+    if (bytes == 0) {
+      out += hex_escape(text[0]);
+    } else {
+      out += text.substr(0, bytes);
+    }
+    text.remove_prefix(std::max<size_t>(bytes, 1));
+  }
+  return out;
 }
 
 std::string printable(std::string_view text) {

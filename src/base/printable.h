@@ -6,9 +6,6 @@
 
 namespace trainyard {
 
-// Is all of it well-formed?
-bool is_utf8(std::string_view text);
-
 // Control characters, marks that turn the direction of writing, and bytes that are not UTF-8 become
 // \x1b, \u202e, \xff; line breaks and tabs stay.
 std::string printable(std::string_view text);
@@ -18,5 +15,8 @@ std::string printable_line(std::string_view text);
 
 // Whether all of it is UTF-8 (RFC 3629).
 bool is_utf8(std::string_view text);
+
+// Bytes that are not UTF-8 become \xff, as above; all else stays.
+std::string made_utf8(std::string_view text);
 
 }  // namespace trainyard

@@ -81,6 +81,12 @@ TEST(Json, WholeNumbersBeyondSixtyFourBitsStayPositive) {
   EXPECT_EQ(Json::parse("9223372036854775807", "t").as_int(), INT64_MAX);
 }
 
+TEST(Json, WritesBytesThatAreNotUtf8AsText) {
+  const Json value = Json::object({{"na\xffme", "\xc3\x28 \xc3\xa9"}});
+  EXPECT_EQ(value.dump(-1), "{\"na\\\\xffme\":\"\\\\xc3( \xc3\xa9\"}");
+  EXPECT_NO_THROW(Json::parse(value.dump(), "t"));
+}
+
 // Looking each key up among those before it would take minutes.
 TEST(Json, ManyKeysAreReadInLinearTime) {
   std::string text = "{\"0\":0";
