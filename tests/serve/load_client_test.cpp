@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "serve/fixture.h"
+#include "serve/load/load.h"
 
 namespace trainyard::serve {
 namespace {
@@ -82,6 +83,24 @@ TEST(LoadClient, LeavesAConnectionWhoseServerTalksUnasked) {
     client.wait(std::chrono::milliseconds(100), {});
   }
   EXPECT_GE(server.visitors(), 2);
+}
+
+TEST(LoadRow, HasNoPercentileThatItsAnswersCannotTell) {
+  std::vector<double> times = {5};
+  EXPECT_FALSE(percentile_of({}, 0.5));
+  EXPECT_FALSE(percentile_of(times, 0.5));
+  EXPECT_FALSE(percentile_of(times, 0.99));
+  for (int i = 6; i < 15; ++i) times.push_back(i);
+  EXPECT_EQ(percentile_of(times, 0.5), 9);
+  EXPECT_EQ(percentile_of(times, 0.9), 13);
+  EXPECT_FALSE(percentile_of(times, 0.95));
+  times.resize(99, 20);
+  EXPECT_FALSE(percentile_of(times, 0.99));
+  times.resize(100, 20);
+  EXPECT_EQ(percentile_of(times, 0.99), 20);
+  const Json row = load_json({.requests = 1, .answered = 1});
+  EXPECT_TRUE(row.at("p99_ms").is_null());
+  EXPECT_EQ(row.at("answered").as_int(), 1);
 }
 
 }  // namespace

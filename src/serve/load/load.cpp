@@ -162,12 +162,6 @@ ServerTimes server_times(const Target& target) {
           .processor_s = server_processor_seconds(target)};
 }
 
-double quantile(const std::vector<double>& sorted, double share) {
-  if (sorted.empty()) return 0;
-  const auto rank = static_cast<size_t>(std::ceil(share * static_cast<double>(sorted.size())));
-  return sorted[std::min(sorted.size() - 1, rank > 0 ? rank - 1 : 0)];
-}
-
 class RowMeasurement {
  public:
   RowMeasurement(const LoadOptions& options, const Target& target,
@@ -252,12 +246,13 @@ class RowMeasurement {
 
   void fill(double seconds, const ServerTimes& before, const ServerTimes& after) {
     std::sort(latencies_.begin(), latencies_.end());
+    row_.answered = static_cast<int64_t>(latencies_.size());
     const auto answered = static_cast<double>(latencies_.size());
     row_.requests_per_s = answered / seconds;
-    row_.p50_ms = quantile(latencies_, 0.50);
-    row_.p90_ms = quantile(latencies_, 0.90);
-    row_.p95_ms = quantile(latencies_, 0.95);
-    row_.p99_ms = quantile(latencies_, 0.99);
+    row_.p50_ms = percentile_of(latencies_, 0.50);
+    row_.p90_ms = percentile_of(latencies_, 0.90);
+    row_.p95_ms = percentile_of(latencies_, 0.95);
+    row_.p99_ms = percentile_of(latencies_, 0.99);
     for (const double latency : latencies_) row_.mean_ms += latency / answered;
     if (before.processor_s && after.processor_s) {
       row_.server_cores = (*after.processor_s - *before.processor_s) / seconds;
@@ -296,22 +291,40 @@ std::vector<LoadRow> run_load(const LoadOptions& options,
   return rows;
 }
 
+std::optional<double> percentile_of(const std::vector<double>& sorted, double share) {
+  const double count = static_cast<double>(sorted.size());
+  // 1 - 0.9 is a little less than a tenth.
+  constexpr double kRounding = 1e-9;
+  if (sorted.empty() || count * (1 - share) < 1 - kRounding) return {};
+  const auto rank = static_cast<size_t>(std::ceil(share * count - kRounding));
+  return sorted[std::max<size_t>(rank, 1) - 1];
+}
+
+namespace {
+
+Json or_null(const std::optional<double>& number) {
+  return number ? Json(*number) : Json();
+}
+
+}  // namespace
+
 Json load_json(const LoadRow& row) {
   return Json::object({{"concurrency", row.concurrency},
                        {"rate", row.rate},
                        {"requests_per_s", row.requests_per_s},
-                       {"p50_ms", row.p50_ms},
-                       {"p90_ms", row.p90_ms},
-                       {"p95_ms", row.p95_ms},
-                       {"p99_ms", row.p99_ms},
+                       {"p50_ms", or_null(row.p50_ms)},
+                       {"p90_ms", or_null(row.p90_ms)},
+                       {"p95_ms", or_null(row.p95_ms)},
+                       {"p99_ms", or_null(row.p99_ms)},
                        {"mean_ms", row.mean_ms},
                        {"queue_ms", row.queue_ms},
                        {"compute_ms", row.compute_ms},
                        {"other_ms", row.mean_ms - row.queue_ms - row.compute_ms},
                        {"mean_batch", row.mean_batch},
                        {"client_cores", row.client_cores},
-                       {"server_cores", row.server_cores ? Json(*row.server_cores) : Json()},
+                       {"server_cores", or_null(row.server_cores)},
                        {"requests", row.requests},
+                       {"answered", row.answered},
                        {"rejected", row.rejected},
                        {"errors", row.errors},
                        {"wrong", row.wrong}});

@@ -31,10 +31,11 @@ struct LoadRow {
   int64_t concurrency = 0;
   double rate = 0;
   double requests_per_s = 0;
-  double p50_ms = 0;
-  double p90_ms = 0;
-  double p95_ms = 0;
-  double p99_ms = 0;
+  // Absent where too few answers came: 1 in 100 is not known from 20 of them.
+  std::optional<double> p50_ms = {};
+  std::optional<double> p90_ms = {};
+  std::optional<double> p95_ms = {};
+  std::optional<double> p99_ms = {};
   double mean_ms = 0;
   // Means per request, from the server's statistics; what is left of mean_ms is the client's, the
   // network's and the server's reading and writing.
@@ -44,6 +45,7 @@ struct LoadRow {
   double client_cores = 0;  // what the client itself took of the machine, where it shares it
   std::optional<double> server_cores = {};  // and the server, if it says so
   int64_t requests = 0;
+  int64_t answered = 0;  // 200, which all times are of
   int64_t rejected = 0;  // 503 and 429
   int64_t errors = 0;    // anything else that is not 200
   int64_t wrong = 0;     // differs from the answer that the same input gets alone
@@ -55,5 +57,9 @@ std::vector<LoadRow> run_load(const LoadOptions& options,
                               const std::function<void(const LoadRow&)>& progress);
 
 Json load_json(const LoadRow& row);
+
+// The value that a share of `sorted` does not exceed, by rank. Nothing if they are too few to tell:
+// at least one must lie beyond it.
+std::optional<double> percentile_of(const std::vector<double>& sorted, double share);
 
 }  // namespace trainyard::serve

@@ -24,8 +24,13 @@ void check(const serve::LoadOptions& options) {
   }
 }
 
+report::Cell cell_of(const std::optional<double>& number, int digits) {
+  return number ? report::fixed_cell(*number, digits) : report::Cell{"-"};
+}
+
 report::Table table_of(const std::vector<serve::LoadRow>& rows) {
   report::Table table({{"concurrency"},
+                       {"answered"},
                        {"requests/s"},
                        {"p50 ms"},
                        {"p90 ms"},
@@ -40,16 +45,21 @@ report::Table table_of(const std::vector<serve::LoadRow>& rows) {
                        {"rejected"},
                        {"errors"}});
   for (const serve::LoadRow& row : rows) {
-    table.add_row({report::count_cell(row.concurrency), report::fixed_cell(row.requests_per_s, 1),
-                   report::fixed_cell(row.p50_ms, 3), report::fixed_cell(row.p90_ms, 3),
-                   report::fixed_cell(row.p95_ms, 3), report::fixed_cell(row.p99_ms, 3),
+    table.add_row({report::count_cell(row.concurrency), report::count_cell(row.answered),
+                   report::fixed_cell(row.requests_per_s, 1), cell_of(row.p50_ms, 3),
+                   cell_of(row.p90_ms, 3), cell_of(row.p95_ms, 3), cell_of(row.p99_ms, 3),
                    report::fixed_cell(row.queue_ms, 3), report::fixed_cell(row.compute_ms, 3),
                    report::fixed_cell(row.mean_ms - row.queue_ms - row.compute_ms, 3),
                    report::fixed_cell(row.mean_batch, 2), report::fixed_cell(row.client_cores, 2),
-                   row.server_cores ? report::fixed_cell(*row.server_cores, 2) : report::Cell{"-"},
-                   report::count_cell(row.rejected), report::count_cell(row.errors + row.wrong)});
+                   cell_of(row.server_cores, 2), report::count_cell(row.rejected),
+                   report::count_cell(row.errors + row.wrong)});
   }
   return table;
+}
+
+std::string progress_text(const serve::LoadRow& row) {
+  return row.p99_ms ? fmt::format("p99 {:.3f} ms", *row.p99_ms)
+                    : fmt::format("{} answered: too few for a p99", row.answered);
 }
 
 }  // namespace
@@ -58,15 +68,17 @@ int report_load(const serve::LoadOptions& options, const report::Format& format,
                 std::ostream& out) {
   check(options);
   const std::vector<serve::LoadRow> rows = serve::run_load(options, [](const serve::LoadRow& row) {
-    fmt::print(stderr, "concurrency {}: {:.1f} requests/s, p99 {:.3f} ms\n", row.concurrency,
-               row.requests_per_s, row.p99_ms);
+    fmt::print(stderr, "concurrency {}: {:.1f} requests/s, {}\n", row.concurrency,
+               row.requests_per_s, progress_text(row));
   });
   report::Document document;
   document.blocks.emplace_back(table_of(rows));
   document.blocks.emplace_back(report::Paragraph{
       "Measured by one client thread on keep-alive connections. Queue and compute are the server's "
       "means; other is the rest of the mean latency: client, network, reading and writing. Client "
-      "and server cores are the processor time that each of them took."});
+      "and server cores are the processor time that each of them took. A percentile is shown where "
+      "at "
+      "least one answer lies beyond it: p99 needs 100 of them."});
   // Wrong answers are failures of the server, as errors are; rejections are what it was configured
   // to do.
   bool good = true;
