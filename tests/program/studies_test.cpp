@@ -231,5 +231,23 @@ TEST_F(Studies, ATableLearnsAndPlays) {
   EXPECT_TRUE(says(text_of({"rl", "list"}, "text"), "CartPole-v1"));
 }
 
+// No episode of it ends with its first step.
+TEST_F(Studies, OneStepHasNoReturnYet) {
+  const std::vector<std::string> words = {
+      "rl", "train",           "--env", "cliffwalking", "--agent",       "q-learning", "--steps",
+      "1",  "--eval-episodes", "1",     "--runs-dir",   folder_->path(), "--quiet",    "--name"};
+  const auto train = [&](const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> line = words;
+    line.push_back(name);
+    line.insert(line.end(), more.begin(), more.end());
+    return run(line);
+  };
+  const Outcome outcome = train("first-step", {});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_FALSE(says(outcome.out, "nan")) << outcome.out;
+  const Json data = Json::parse(train("first-step-again", {"--json"}).out, "rl train");
+  EXPECT_TRUE(data.at("runs").items()[0].at("recent_return").is_null());
+}
+
 }  // namespace
 }  // namespace trainyard::cli

@@ -50,15 +50,19 @@ double RunProgress::recent_return() const {
   return std::accumulate(recent_.begin(), recent_.end(), 0.0) / static_cast<double>(recent_.size());
 }
 
+// Before the first episode has ended there is no return.
+std::string RunProgress::return_text() const {
+  return recent_.empty() ? "" : fmt::format("  return {:.1f}", recent_return());
+}
+
 // Called after every step of the run; writes a line and shows progress only now and then.
 void RunProgress::step(int64_t steps, int64_t updates, double epsilon, const Json& more) {
   const double now = seconds();
   if (now - shown_ >= kShowEvery) {
     shown_ = now;
-    hooks_.progress(fmt::format("{} of {} steps  {} episodes  return {:.1f}  {} updates  {}",
-                                with_commas(steps), with_commas(config_.steps),
-                                with_commas(episodes_), recent_return(), with_commas(updates),
-                                seconds_text(now)));
+    hooks_.progress(fmt::format("{} of {} steps  {} episodes{}  {} updates  {}", with_commas(steps),
+                                with_commas(config_.steps), with_commas(episodes_), return_text(),
+                                with_commas(updates), seconds_text(now)));
   }
   if (steps < next_line_) return;
   // Several copies may pass more than one mark in a step; they get one line.

@@ -51,6 +51,8 @@ class RunProgress {
   void set_state(const Json& state);
 
  private:
+  std::string return_text() const;
+
   RlConfig config_;
   RunHooks hooks_;
   std::optional<runs::MetricsWriter> metrics_;

@@ -84,7 +84,9 @@ report::Table seeds_table(std::span<const SeedRun> runs) {
                    report::count_cell(r.episodes), report::count_cell(r.updates),
                    evaluated ? report::fixed_cell(last.mean, 2) : report::Cell(""),
                    evaluated ? report::fixed_cell(last.deviation, 2) : report::Cell(""),
-                   report::fixed_cell(r.recent_return, 2), report::seconds_cell(r.seconds),
+                   std::isnan(r.recent_return) ? report::Cell("")  // no episode has ended
+                                               : report::fixed_cell(r.recent_return, 2),
+                   report::seconds_cell(r.seconds),
                    report::si_cell(static_cast<double>(r.steps) / r.seconds),
                    report::si_cell(static_cast<double>(r.updates) / r.seconds)});
   }
