@@ -17,13 +17,37 @@ class Imported : public ::testing::Test {
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
   // A model of opset 17 in ONNX's text form.
-  std::string model(const std::string& graph) const {
+  std::string model(const std::string& graph) const { return written(parsed(graph)); }
+
+  static onnx::ModelProto parsed(const std::string& graph) {
     const std::string text = R"(<ir_version: 8, opset_import: ["" : 17]>)" + graph;
     onnx::ModelProto proto;
     const auto status = onnx::OnnxParser::Parse(proto, text.c_str());
     EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
+    return proto;
+  }
+
+  std::string written(const onnx::ModelProto& proto) const {
     write_file(path("model.onnx"), proto.SerializeAsString());
     return path("model.onnx");
+  }
+
+  // A model with as many outputs, each the input times its number from 1 on.
+  std::string model_with_outputs(const std::vector<std::string>& names) const {
+    onnx::ModelProto proto = parsed("g (float[2] x) => (float[2] y) { y = Identity(x) }");
+    onnx::GraphProto& graph = *proto.mutable_graph();
+    const onnx::ValueInfoProto output = graph.output(0);
+    graph.clear_node();
+    graph.clear_output();
+    for (const std::string& name : names) {
+      onnx::NodeProto& node = *graph.add_node();
+      node.set_op_type("Sum");
+      for (int i = 0; i < graph.node_size(); ++i) node.add_input("x");
+      node.add_output(name);
+      *graph.add_output() = output;
+      graph.mutable_output(graph.output_size() - 1)->set_name(name);
+    }
+    return written(proto);
   }
 
   std::string picture(int64_t height, int64_t width) const {
@@ -102,7 +126,7 @@ TEST_F(Imported, AnArrayBindsSymbolsOfAllInputs) {
 TEST_F(Imported, WithoutAFileOpenDimensionsAreAskedFor) {
   const Outcome outcome = run({"run", model(kAnyPicture)});
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_NE(outcome.err.find("--shape x=N,3,H,W"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("give shape x=N,3,H,W"), std::string::npos) << outcome.err;
 }
 
 TEST_F(Imported, ALoopMayTakeAsManyRoundsAsAllowed) {
@@ -122,6 +146,39 @@ TEST_F(Imported, ALoopMayTakeAsManyRoundsAsAllowed) {
     EXPECT_NE(outcome.err.find("have not ended after 50 rounds"), std::string::npos) << outcome.err;
     EXPECT_EQ(run({command, file, "--max-iterations", "0"}).code, 2);
   }
+}
+
+TEST_F(Imported, EachOutputHasAFileOfItsOwn) {
+  const std::vector<std::string> names = {
+      "a/b", "a_b", "a\\b", "a_b-2", std::string(300, 'n'), std::string(301, 'n')};
+  const std::string file = model_with_outputs(names);
+  Tensor ones(DType::kF32, {2});
+  ones.values<float>()[0] = ones.values<float>()[1] = 1;
+  write_npy(path("x.npy"), ones);
+  const Outcome outcome =
+      run({"run", file, "--input", path("x.npy"), "--output", path("out"), "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json files = Json::parse(outcome.out, "run").at("files");
+  for (size_t i = 0; i < names.size(); ++i) {
+    const Tensor written = read_npy(files.at(names[i]).as_string());
+    EXPECT_EQ(written.values<float>()[0], static_cast<float>(i + 1)) << names[i];
+  }
+  EXPECT_EQ(files.at("a_b").as_string(), path("out/a_b.npy"));
+  const Outcome words = run({"run", file, "--output", path("out")});
+  EXPECT_NE(words.out.find("output a/b is in " + path("out/a_b-3.npy")), std::string::npos)
+      << words.out;
+}
+
+TEST_F(Imported, NamesThatAreNotTextAreStillJson) {
+  const std::string file = model_with_outputs({"y\xff", "z\xc3\xa9"});
+  for (const std::string command : {"run", "analyze", "bench"}) {
+    const Outcome outcome = run({command, file, "--json"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_NO_THROW(Json::parse(outcome.out, command)) << outcome.out;
+  }
+  const Json outputs = Json::parse(run({"run", file, "--json"}).out, "run").at("outputs");
+  EXPECT_EQ(outputs.items()[0].at("name").as_string(), "y\\xff");
+  EXPECT_EQ(outputs.items()[1].at("name").as_string(), "z\xc3\xa9");
 }
 
 }  // namespace

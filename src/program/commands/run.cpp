@@ -21,6 +21,7 @@
 #include "program/command.h"
 #include "program/given_inputs.h"
 #include "program/model_argument.h"
+#include "program/output_files.h"
 #include "program/run_detector.h"
 #include "tensor/npy.h"
 #include "train/execution_view.h"
@@ -161,13 +162,22 @@ void describe_output(report::Document& document, Json& list, const std::string& 
   list.push_back(std::move(entry));
 }
 
-// A name that cannot leave the folder.
-std::string file_name(const std::string& name) {
-  std::string safe = name;
-  for (char& c : safe) {
-    if (c == '/' || c == '\\' || c == '\0') c = '_';
+// Says which file holds which output: names may differ from those of the files.
+void write_outputs(const std::string& folder, const runtime::Executable& executable,
+                   const runtime::ExecutionContext& context, report::Document& document) {
+  std::vector<std::string> names;
+  for (const runtime::Port& port : executable.outputs()) names.push_back(port.name);
+  const std::vector<std::string> files = output_files(names);
+  std::filesystem::create_directories(folder);
+  Json written = Json::object();
+  for (size_t i = 0; i < files.size(); ++i) {
+    const std::string path = (std::filesystem::path(folder) / files[i]).string();
+    write_npy(path, context.output(i));
+    written[names[i]] = path;
+    document.blocks.emplace_back(
+        report::Paragraph{fmt::format("output {} is in {}", names[i], path)});
   }
-  return (safe.empty() || safe[0] == '.' ? "_" + safe : safe) + ".npy";
+  document.data["files"] = std::move(written);
 }
 
 runtime::CompileOptions compile_options(const RunFlags& flags) {
@@ -254,13 +264,7 @@ int run_command(const RunFlags& flags, std::ostream& out) {
     add_profile(document, executable, profile, runtime::measure_peak(executable.threads()));
   }
   if (!flags.trace.empty()) write_file(flags.trace, profile.trace_json());
-  if (!flags.output.empty()) {
-    std::filesystem::create_directories(flags.output);
-    for (size_t i = 0; i < executable.outputs().size(); ++i) {
-      write_npy(std::filesystem::path(flags.output) / file_name(executable.outputs()[i].name),
-                context.output(i));
-    }
-  }
+  if (!flags.output.empty()) write_outputs(flags.output, executable, context, document);
   out << report::render(document, flags.format);
   return 0;
 }
