@@ -249,5 +249,50 @@ TEST_F(Studies, OneStepHasNoReturnYet) {
   EXPECT_TRUE(data.at("runs").items()[0].at("recent_return").is_null());
 }
 
+// A run or a file of a stranger.
+TEST_F(Studies, CommandsInFilesAreStartedOnlyIfAllowed) {
+  const std::string run_folder = *folder_ / "stranger";
+  const std::string witness = *folder_ / "started";
+  std::filesystem::create_directories(run_folder);
+  const std::string settings = run_folder + "/config.yaml";
+  write_file(settings, fmt::format("env: \"exec:touch {}\"\nagent: dqn\n", witness));
+  const std::vector<std::vector<std::string>> lines = {
+      {"rl", "evaluate", run_folder},
+      {"rl", "play", run_folder},
+      {"rl", "train", "--resume", run_folder, "--quiet"},
+      {"rl", "train", "--config", settings, "--runs-dir", folder_->path(), "--quiet"},
+      {"rl", "bench", "--config", settings}};
+  for (std::vector<std::string> line : lines) {
+    const Outcome refused = run(line);
+    EXPECT_EQ(refused.code, 2) << line[1];
+    EXPECT_TRUE(says(refused.err, "would start the program 'touch " + witness + "'; --allow-exec"))
+        << refused.err;
+    EXPECT_FALSE(std::filesystem::exists(witness)) << line[1];
+  }
+  std::vector<std::string> allowed = lines[0];
+  allowed.emplace_back("--allow-exec");
+  run(allowed);
+  EXPECT_TRUE(std::filesystem::exists(witness));
+}
+
+TEST_F(Studies, LabsOfFilesStartNothingAndWriteInTheirFolder) {
+  const auto lab = [&](const std::string& command, const std::vector<std::string>& more) {
+    const std::string file = *folder_ / "stranger.yaml";
+    write_file(file, fmt::format("title: T\nquestion: Q?\ntime: {{quick: 1 s, full: 1 s}}\n"
+                                 "steps:\n  - name: one\n    run: {}\nreport:\n  - text: done\n",
+                                 command));
+    std::vector<std::string> line = {"lab", "run", file, "--runs-dir", *folder_ / "labs"};
+    line.insert(line.end(), more.begin(), more.end());
+    return run(line);
+  };
+  const std::string witness = *folder_ / "started-by-a-lab";
+  const Outcome refused = lab(fmt::format("rl bench --env 'exec:touch {}'", witness), {});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_TRUE(says(refused.err, "step 'one' of this lab would start programs of its own (exec:"))
+      << refused.err;
+  EXPECT_EQ(lab("rl evaluate somewhere --allow-exec", {}).code, 2);
+  EXPECT_FALSE(std::filesystem::exists(witness));
+}
+
 }  // namespace
 }  // namespace trainyard::cli

@@ -1,11 +1,13 @@
 // `trainyard lab`: whole experiments that end in a report.
 #include <algorithm>
+#include <future>
 #include <iostream>
 #include <memory>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "base/confine.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/random.h"
@@ -30,6 +32,7 @@ struct LabFlags {
   std::string scale = "full";
   std::string runs = "runs";
   bool again = false;
+  bool allow_exec = false;
   std::string notebook;
   bool blank = false;
   std::string course;  // a problem, or all of them
@@ -56,11 +59,32 @@ std::filesystem::path write_page(const std::filesystem::path& directory,
   return last;
 }
 
+// Where a lab may write: its own folder, and what every program needs.
+std::vector<std::filesystem::path> writable(const std::filesystem::path& directory) {
+  return {directory, std::filesystem::temp_directory_path(), "/dev"};
+}
+
+// A file may come from a stranger: its commands write where results belong, and nowhere else.
+Json run_confined(const lab::LabRun& run) {
+  const auto confined = [&] {
+    TY_REQUIRE(confine_writes(writable(run.directory)),
+               "this system has no means to keep the commands of a lab from writing outside of {} "
+               "(Landlock of Linux 5.13 or later); read the file, and --allow-exec runs it freely",
+               run.directory.string());
+    return lab::run_cells(run);
+  };
+  // A thread of its own: this one writes pages and notebooks afterwards.
+  return std::async(std::launch::async, confined).get();
+}
+
 // Runs what is not there yet. Ctrl-C ends the command under way; results so far stay.
 Json run_what_is_missing(const LabFlags& flags, const lab::Lab& lab, const lab::Choices& choices) {
   const StopSignals signals;
   const std::filesystem::path directory = directory_of(flags, lab.name);
-  lab::cells_of(lab, choices, directory);  // what is wrong is said before a folder is made
+  // What is wrong is said before a folder is made.
+  const std::vector<lab::Cell> cells = lab::cells_of(lab, choices, directory);
+  const bool free = lab.built_in || flags.allow_exec;
+  if (!free) lab::require_no_programs(cells);
   std::filesystem::create_directories(directory);
   lab::LabRun run{.lab = &lab,
                   .choices = choices,
@@ -74,7 +98,7 @@ Json run_what_is_missing(const LabFlags& flags, const lab::Lab& lab, const lab::
   run.command = [&](std::span<const std::string> words, const auto& tick) {
     return lab::run_this_program(words, directory / "log.txt", tick);
   };
-  return lab::run_cells(run);
+  return free ? lab::run_cells(run) : run_confined(run);
 }
 
 // The page is always written, whatever is printed: it is what a lab is for.
@@ -220,6 +244,8 @@ Runner setup_lab(Args& args) {
   args.option("--runs-dir", flags->runs, "the folder of results");
   args.renamed("--runs", "--runs-dir");
   args.flag("--again", flags->again, "measure everything again");
+  args.flag("--allow-exec", flags->allow_exec,
+            "a file of your own: let its commands start programs and write anywhere");
   args.option("--notebook", flags->notebook, "export: the Jupyter notebook to write");
   args.option("--page", flags->page, "list: bring the page of labs (docs/labs.md) up to date");
   args.flag("--blank", flags->blank,
@@ -228,7 +254,7 @@ Runner setup_lab(Args& args) {
                  {{{"show", "run", "export"}, {"quick", "scale", "set", "runs-dir"}},
                   {{"list", "run", "export"}, {"course"}},
                   {{"list"}, {"page"}},
-                  {{"run", "export"}, {"again", "blank"}},
+                  {{"run", "export"}, {"again", "blank", "allow-exec"}},
                   {{"export"}, {"notebook"}}});
   args.format(flags->format, /*notebooks=*/true);
   return [flags](std::ostream& out) {

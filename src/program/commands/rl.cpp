@@ -45,6 +45,7 @@ struct RlFlags {
   int64_t frames = 24;
   double seconds = 1;
   bool quiet = false;
+  bool allow_exec = false;
   report::Format format = report::Format::kText;
 };
 
@@ -59,7 +60,7 @@ int replay_recordings(const RlFlags& flags, std::ostream& out) {
 runs::RunDirectory open_run(const RlFlags& flags, const rl::RlConfig& config,
                             const std::string& suffix) {
   if (!flags.resume.empty()) return runs::RunDirectory::resume(flags.root, flags.resume);
-  const std::string game = config.env.starts_with("exec:") ? "exec" : config.env;
+  const std::string game = rl::command_of(config.env) ? "exec" : config.env;
   std::string plain = game.substr(0, game.find(','));
   for (char& c : plain) c = c == '/' || c == ':' ? '-' : c;
   const std::string name = flags.name.empty() ? "" : flags.name + suffix;
@@ -74,9 +75,31 @@ std::string settings_text(const RlFlags& flags) {
   return flags.config_file.empty() ? "" : read_settings_file(flags.config_file);
 }
 
+// A run or a file may come from a stranger: a command in it is started if the user says so, one
+// that was typed always.
+void require_allowed(const RlFlags& flags, const std::string& env, const std::string& origin) {
+  const auto command = rl::command_of(env);
+  TY_REQUIRE(!command || flags.allow_exec || flags.settings.given().contains("env"),
+             "{}: its environment would start the program '{}'; --allow-exec lets it", origin,
+             *command);
+}
+
+rl::RlConfig resolve_settings(const RlFlags& flags, const std::string& text,
+                              const std::string& origin) {
+  rl::RlConfig config = flags.settings.resolve(text, origin);
+  require_allowed(flags, config.env, origin);
+  return config;
+}
+
 rl::RlConfig resolve_config(const RlFlags& flags) {
-  return flags.settings.resolve(settings_text(flags),
-                                flags.resume.empty() ? flags.config_file : flags.resume);
+  return resolve_settings(flags, settings_text(flags),
+                          flags.resume.empty() ? flags.config_file : flags.resume);
+}
+
+// The settings of a run that is to be played, with what flags change.
+rl::RlConfig settings_of_run(const RlFlags& flags) {
+  return resolve_settings(flags, read_file(std::filesystem::path(flags.path) / "config.yaml"),
+                          flags.path);
 }
 
 // Seeds of the runs: those of --seeds, or the one of the settings.
@@ -144,7 +167,7 @@ int train_rank(const RlFlags& flags, std::ostream& out, dist::Communicator& comm
   const bool leads = comm.rank() == 0;
   // Only rank 0 needs to see the files of the run.
   const std::string text = comm.share_text(leads ? settings_text(flags) : "");
-  const rl::RlConfig config = flags.settings.resolve(text, "the settings of rank 0");
+  const rl::RlConfig config = resolve_settings(flags, text, "the settings of rank 0");
   TY_REQUIRE(flags.seeds.size() < 2, "--seeds runs one after the other: --ranks threads");
   Showing showing(flags.quiet || !leads);
   if (!leads) {
@@ -169,6 +192,7 @@ int start_ranks(const RlFlags& flags, int64_t ranks, std::ostream& out) {
   add("--resume", flags.resume);
   add("--format", std::string(report::format_name(flags.format.kind)));
   if (flags.quiet) command.emplace_back("--quiet");
+  if (flags.allow_exec) command.emplace_back("--allow-exec");
   const StopSignals signals;
   const dist::JobEnd end = dist::run_job(ranks, command, [&] { return signals.requested(); });
   out << end.output;
@@ -201,9 +225,8 @@ int train_agents(const RlFlags& flags, std::ostream& out) {
 
 int evaluate_run(const RlFlags& flags, std::ostream& out) {
   TY_REQUIRE(!flags.path.empty(), "rl evaluate: the run directory is missing");
+  const rl::RlConfig given = settings_of_run(flags);
   const rl::SavedPolicy saved = rl::load_policy(flags.path);
-  const rl::RlConfig given = flags.settings.resolve(
-      read_file(std::filesystem::path(flags.path) / "config.yaml"), flags.path);
   const rl::Evaluation result =
       rl::evaluate_policy(saved.config.env, saved.make,
                           {.episodes = given.eval_episodes,
@@ -232,9 +255,8 @@ void write_pictures(const std::string& to, std::span<const data::Image> pictures
 int play_run(const RlFlags& flags, std::ostream& out) {
   TY_REQUIRE(!flags.path.empty(), "rl play: the run directory is missing");
   TY_REQUIRE(flags.frames >= 1, "--frames is {}, expected 1 or more", flags.frames);
+  const rl::RlConfig given = settings_of_run(flags);
   const rl::SavedPolicy saved = rl::load_policy(flags.path);
-  const rl::RlConfig given = flags.settings.resolve(
-      read_file(std::filesystem::path(flags.path) / "config.yaml"), flags.path);
   const rl::PlayedEpisode episode =
       rl::play_episode(saved.config.env, saved.make,
                        {.seed = static_cast<uint64_t>(given.seed), .epsilon = given.eval_epsilon});
@@ -295,13 +317,14 @@ std::vector<Args::OwnFlags> own_flags_of(const RlSettingFlags& settings) {
   std::vector<Args::OwnFlags> table = {
       {{"train", "bench", "play", "evaluate"}, {"seed", "eval-epsilon"}},
       {{"train", "bench", "evaluate"}, {"eval-episodes"}},
-      {{"train", "bench"}, {"config", "runs-dir", "resume"}},
+      {{"train", "bench", "play", "evaluate"}, {"allow-exec"}},
       {{"train"}, {"name", "seeds", "ranks", "quiet"}},
       {{"play"}, {"out", "frames"}},
-      {{"bench"}, {"seconds"}}};
+      {{"bench"}, {"seconds"}},
+      {{"train", "bench"}, {"config", "runs-dir", "resume"}}};
   for (const std::string& flag : settings.flags()) {
     if (flag != "seed" && flag != "eval-epsilon" && flag != "eval-episodes") {
-      table[2].flags.push_back(flag);
+      table.back().flags.push_back(flag);
     }
   }
   return table;
@@ -327,6 +350,8 @@ Runner setup_rl(Args& args) {
   args.option("--frames", flags->frames, "play: pictures of a sheet");
   args.option("--seconds", flags->seconds, "bench: for each part");
   args.flag("--quiet", flags->quiet, "no progress");
+  args.flag("--allow-exec", flags->allow_exec,
+            "start the program that exec:COMMAND in a run or a file of settings names");
   args.own_flags([flags] { return flags->action; }, own_flags_of(flags->settings));
   args.format(flags->format);
   return [flags](std::ostream& out) { return rl_command(*flags, out); };
@@ -347,6 +372,7 @@ extern const Command kRl = {
         "  trainyard rl train --env cartpole --agent gorila --learners 2 --ranks threads\n"
         "  trainyard rl evaluate runs/my-run --eval-episodes 1000\n"
         "  trainyard rl play runs/my-run --out episode.gif\n"
+        "  trainyard rl evaluate runs/my-game --allow-exec\n"
         "  trainyard rl bench --env CartPole-v1 --hidden 256,256 --json\n"
         "  trainyard rl replay recordings --json\n",
     .setup = setup_rl,

@@ -224,7 +224,20 @@ class Expansion {
   std::vector<Cell> cells_;
 };
 
+bool starts_programs(std::string_view word) {
+  return word.find("exec:") != std::string_view::npos || word.starts_with("--allow-exec");
+}
+
 }  // namespace
+
+void require_no_programs(const std::vector<Cell>& cells) {
+  for (const Cell& cell : cells) {
+    const auto found = std::find_if(cell.words.begin(), cell.words.end(), starts_programs);
+    TY_REQUIRE(found == cell.words.end(),
+               "step '{}' of this lab would start programs of its own ({}); --allow-exec lets it",
+               cell.step, *found);
+  }
+}
 
 std::vector<Cell> cells_of(const Lab& lab, const Choices& choices,
                            const std::filesystem::path& directory) {

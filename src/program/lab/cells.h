@@ -31,6 +31,10 @@ struct Cell {
 std::vector<Cell> cells_of(const Lab& lab, const Choices& choices,
                            const std::filesystem::path& directory);
 
+// Throws Error if a command would start a program besides this one: naming a command as an
+// environment ("exec:COMMAND"), or allowing those that files bring.
+void require_no_programs(const std::vector<Cell>& cells);
+
 // A digest of what the words name among files: {name: digest}, of contents for a file, of names,
 // sizes and times for a folder. Parts between ':', ',' and '=' count as names too.
 Json digests_of_files(const std::vector<std::string>& words);

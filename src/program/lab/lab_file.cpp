@@ -148,6 +148,7 @@ Lab load_lab(const std::string& name_or_path) {
       find_embedded(embedded_files(), name_or_path + std::string(kEnding)).value_or("");
   if (!text.empty()) {
     Lab lab = parse_lab(name_or_path, text, "labs/" + name_or_path + ".yaml");
+    lab.built_in = true;
     lab.functions =
         find_embedded(embedded_files(), name_or_path + std::string(kFunctions)).value_or("");
     return lab;

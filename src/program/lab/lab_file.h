@@ -41,6 +41,7 @@ struct Input {
 
 struct Lab {
   std::string name;
+  bool built_in = false;  // else a file of the user's, or of a stranger
   std::string title;
   std::string question;
   std::string quick_time;  // "20 s" on two cores, as measured

@@ -80,7 +80,7 @@ Evaluation evaluate_policy(const std::string& environment, const MakePolicy& mak
                            const EvaluationOptions& options) {
   std::vector<double> returns;
   double steps = 0;
-  const int64_t together = environment.starts_with("exec:") ? kMostChildren : kMostTogether;
+  const int64_t together = command_of(environment) ? kMostChildren : kMostTogether;
   for (int64_t done = 0; done < options.episodes; done += together) {
     const int64_t copies = std::min(together, options.episodes - done);
     for (const Episode& episode : first_episodes(environment, make_policy, copies, options,

@@ -74,7 +74,7 @@ PlayedEpisode play_episode(const std::string& environment, const MakePolicy& mak
 // Bars of all steps share one scale, so that pictures can be compared.
 std::vector<data::Image> draw_episode(const std::string& environment,
                                       const PlayedEpisode& episode) {
-  const bool known = !environment.starts_with("exec:");
+  const bool known = !command_of(environment);
   const EnvironmentDef* def =
       known ? &find_environment(parse_environment(environment).game) : nullptr;
   float low = 0;

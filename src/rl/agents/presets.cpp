@@ -211,7 +211,7 @@ RlConfig preset_config(const std::string& env, const std::string& agent) {
   RlConfig config;
   if (env.starts_with("ale:")) {
     suit_atari(config);
-  } else if (!env.starts_with("exec:")) {
+  } else if (!command_of(env)) {
     const std::string_view name = find_environment(parse_environment(env).game).name;
     for (const Suit& suit : kSuits) {
       if (name.starts_with(suit.environment)) suit.apply(config);

@@ -106,10 +106,15 @@ const EnvironmentDef& find_environment(std::string_view name) {
               join(names, ", "));
 }
 
+std::optional<std::string_view> command_of(std::string_view environment) {
+  if (!environment.starts_with(kChildPrefix)) return {};
+  return environment.substr(kChildPrefix.size());
+}
+
 EnvName parse_environment(std::string_view text) {
   EnvName name;
   // A command may contain commas, so it has no options.
-  if (text.starts_with(kChildPrefix)) {
+  if (command_of(text)) {
     name.game = text;
     return name;
   }
@@ -131,9 +136,7 @@ EnvName parse_environment(std::string_view text) {
 std::unique_ptr<Environment> make_environment(std::string_view text, int64_t copies) {
   TY_REQUIRE(copies >= 1 && copies <= 65536, "{} copies of an environment; expected 1 to 65536",
              copies);
-  if (text.starts_with(kChildPrefix)) {
-    return start_children(text.substr(kChildPrefix.size()), copies);
-  }
+  if (const auto command = command_of(text)) return start_children(*command, copies);
   const EnvName name = parse_environment(text);
   if (name.game.starts_with(kAlePrefix)) {
     return make_ale(name.game.substr(kAlePrefix.size()), name.options.sticky, copies);

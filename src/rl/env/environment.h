@@ -125,6 +125,8 @@ struct EnvName {
   EnvOptions options;
 };
 EnvName parse_environment(std::string_view text);
+// What "exec:COMMAND" starts; nothing for other environments.
+std::optional<std::string_view> command_of(std::string_view environment);
 // By name and options, an Atari game: "ale:ROM", or a child process: "exec:COMMAND".
 std::unique_ptr<Environment> make_environment(std::string_view text, int64_t copies);
 
