@@ -10,6 +10,9 @@ namespace trainyard::device {
 
 // Two keys that differ never share a program: `key` says all that the result depends on (device,
 // driver, options, text).
+//
+// Programs run with the user's rights, so a folder that another owns, in which others may write, or
+// that is a link is neither read nor written; an empty path keeps nothing.
 class ProgramCache {
  public:
   explicit ProgramCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -25,7 +28,7 @@ class ProgramCache {
   std::filesystem::path folder_;
 };
 
-// In $XDG_CACHE_HOME/trainyard/programs, or under ~/.cache.
+// In $XDG_CACHE_HOME/trainyard/programs, or under ~/.cache; nowhere if neither is set.
 const ProgramCache& program_cache();
 
 }  // namespace trainyard::device

@@ -41,5 +41,32 @@ TEST_F(ProgramCacheTest, AFolderThatCannotBeMadeIsNoError) {
   EXPECT_FALSE(cache.find("a"));
 }
 
+// What lies there would run with the rights of this user.
+TEST_F(ProgramCacheTest, TakesNothingFromAFolderThatOthersWrite) {
+  using std::filesystem::perms;
+  const ProgramCache cache(folder_);
+  cache.store("a", "a program");
+  EXPECT_EQ(std::filesystem::status(folder_).permissions(), perms::owner_all);
+  const auto found_with = [&](perms mode) {
+    std::filesystem::permissions(folder_, mode);
+    return cache.find("a").has_value();
+  };
+  EXPECT_FALSE(found_with(perms::all));
+  EXPECT_FALSE(found_with(perms::owner_all | perms::group_write));
+  cache.store("b", "another");
+  EXPECT_TRUE(found_with(perms::owner_all));
+  EXPECT_FALSE(cache.find("b"));
+  const std::filesystem::path link = folder_.string() + ".link";
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink(folder_, link);
+  EXPECT_FALSE(ProgramCache(link).find("a"));
+}
+
+TEST_F(ProgramCacheTest, NoFolderKeepsNothing) {
+  const ProgramCache cache{std::filesystem::path()};
+  cache.store("a", "a program");
+  EXPECT_FALSE(cache.find("a"));
+}
+
 }  // namespace
 }  // namespace trainyard::device
