@@ -14,7 +14,8 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "program/command.h"
-#include "program/version.h"
+#include "program/description.h"
+#include "program/manual.h"
 
 namespace trainyard::cli {
 namespace {
@@ -44,7 +45,10 @@ std::string overview() {
       text += fmt::format("  {:<18} {}\n", command->name, command->summary);
     }
   }
-  return text + "\n'trainyard help COMMAND' shows the arguments and examples of one command.\n";
+  return text +
+         "\n'trainyard help COMMAND' shows the arguments and examples of one command, 'trainyard "
+         "help --json'\n"
+         "all of them for programs, and 'trainyard help --man FOLDER' writes manual pages.\n";
 }
 
 const Command& find_command(const std::string& name) {
@@ -57,25 +61,14 @@ const Command& find_command(const std::string& name) {
               did_you_mean(name, names));
 }
 
-// The program as data: what the Python package checks its calls against.
-Json description() {
-  Json commands = Json::array();
-  for (const Command* command : all_commands()) {
-    Args args(command->name, command->summary, command->examples);
-    command->setup(args);
-    commands.push_back(Json::object({{"name", command->name},
-                                     {"group", command->group},
-                                     {"summary", command->summary},
-                                     {"arguments", args.description()}}));
-  }
-  return Json::object(
-      {{"program", "trainyard"}, {"version", kVersionText}, {"commands", commands}});
-}
-
 int dispatch(std::span<const std::string> arguments, std::ostream& out) {
   const std::string first = arguments.empty() ? "--help" : arguments[0];
   if (first == "help" && arguments.size() == 2 && arguments[1] == "--json") {
     out << description().dump() << "\n";
+    return kDone;
+  }
+  if (first == "help" && arguments.size() == 3 && arguments[1] == "--man") {
+    write_manual(description(), arguments[2]);
     return kDone;
   }
   if (first == "--help" || first == "-h" || (first == "help" && arguments.size() == 1)) {

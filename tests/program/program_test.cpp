@@ -1,8 +1,11 @@
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "program/command.h"
+#include "program/manual.h"
 #include "support/run_program.h"
 #include "support/temporary_folder.h"
 
@@ -42,6 +45,26 @@ TEST(Program, VersionAsJson) {
   EXPECT_FALSE(Json::parse(outcome.out, "output").at("version").as_string().empty());
 }
 
+TEST(Program, VerboseVersionNamesWhatItIsMadeOf) {
+  const Outcome outcome = run({"version", "--verbose", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json data = Json::parse(outcome.out, "output");
+  for (const char* field : {"version", "commit", "compiler", "target", "options", "processor"}) {
+    EXPECT_FALSE(data.at(field).as_string().empty()) << field;
+  }
+  std::set<std::string> linked;
+  for (const Json& each : data.at("libraries").items())
+    linked.insert(each.at("linked").as_string());
+  EXPECT_EQ(linked, (std::set<std::string>{"headers", "shared", "static"}));
+  bool fmt = false;
+  for (const Json& each : data.at("loaded").items()) {
+    EXPECT_TRUE(each.at("file").as_string().starts_with("/")) << each.dump();
+    fmt = fmt || each.at("name").as_string().starts_with("libfmt.so");
+  }
+  EXPECT_TRUE(fmt) << "the library that every file uses is not among those that are loaded";
+  EXPECT_EQ(run({"version"}).out.find("built with"), std::string::npos);
+}
+
 TEST(Program, DescribesItselfForOtherPrograms) {
   const Outcome output = run({"help", "--json"});
   ASSERT_EQ(output.code, 0) << output.err;
@@ -56,6 +79,29 @@ TEST(Program, DescribesItselfForOtherPrograms) {
     return;
   }
   FAIL() << "predict is not described";
+}
+
+TEST(Program, WritesAManualPageOfEveryCommand) {
+  const TemporaryFolder folder("manual");
+  const std::filesystem::path pages = folder.path() / "man1";
+  ASSERT_EQ(run({"help", "--man", pages.string()}).code, 0);
+  const Json description = Json::parse(run({"help", "--json"}).out, "description");
+  const std::string overview = read_file(pages / "trainyard.1");
+  for (const Json& command : description.at("commands").items()) {
+    const std::string name = command.at("name").as_string();
+    const std::string page = read_file(pages / ("trainyard-" + name + ".1"));
+    EXPECT_NE(overview.find(".BR trainyard\\-" + roff_text(name) + " (1)"), std::string::npos);
+    EXPECT_NE(page.find(".SH EXAMPLES\n.nf\n  trainyard "), std::string::npos) << name;
+    for (const Json& argument : command.at("arguments").items()) {
+      const std::string flag = roff_text(argument.at("name").as_string());
+      EXPECT_NE(page.find("\\fB" + flag + "\\fR"), std::string::npos) << name << " " << flag;
+    }
+  }
+  EXPECT_EQ(run({"help", "--man", "/proc/nowhere"}).code, 1);
+}
+
+TEST(Program, TextOfManualPagesIsNoRequest) {
+  EXPECT_EQ(roff_text(".so /etc/passwd\n'tis --a \\n"), "\\&.so /etc/passwd\n\\&'tis \\-\\-a \\en");
 }
 
 TEST(Program, WritesAPageOfAnyResult) {
@@ -92,6 +138,7 @@ TEST(Program, CompletionKnowsCommandsFlagsAndNames) {
       EXPECT_NE(outcome.out.find(word), std::string::npos) << word;
     }
   }
+  EXPECT_TRUE(run({"completion", "zsh"}).out.starts_with("#compdef trainyard\n"));
   const Outcome fish = run({"completion", "fish"});
   EXPECT_EQ(fish.code, 0) << fish.err;
   EXPECT_NE(fish.out.find("'__fish_seen_subcommand_from analyze' -l batch"), std::string::npos);

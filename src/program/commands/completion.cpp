@@ -49,6 +49,18 @@ _trainyard() {
 complete -o filenames -F _trainyard trainyard
 )SH";
 
+// Around it for zsh: the same text is a file _trainyard in a folder of $fpath, whose first call
+// must complete too, and what a shell evaluates.
+constexpr const char* kZshBefore = R"SH(#compdef trainyard
+# For zsh: a file _trainyard in a folder of $fpath, or eval "$(trainyard completion zsh)"
+(( $+functions[compdef] )) || { autoload -Uz +X compinit && compinit }
+autoload -Uz +X bashcompinit && bashcompinit
+)SH";
+constexpr const char* kZshAfter = R"SH(if [ "$funcstack[1]" = _trainyard ]; then
+  _bash_complete -o filenames -F _trainyard
+fi
+)SH";
+
 std::vector<std::string> devices() {
   std::vector<std::string> names;
   const predict::Catalog catalog = predict::Catalog::load({});
@@ -138,12 +150,9 @@ Runner setup_completion(Args& args) {
       out << fish();
       return 0;
     }
-    if (*shell == "zsh") {
-      out << "# Completion of trainyard for zsh: eval \"$(trainyard completion zsh)\"\n"
-             "autoload -Uz +X compinit && compinit\n"
-             "autoload -Uz +X bashcompinit && bashcompinit\n";
-    }
+    if (*shell == "zsh") out << kZshBefore;
     out << bash();
+    if (*shell == "zsh") out << kZshAfter;
     return 0;
   };
 }
@@ -155,7 +164,7 @@ extern const Command kCompletion = {
     .group = "About",
     .summary = "Completion of command lines, for bash, zsh and fish",
     .examples =
-        "  trainyard completion bash > /etc/bash_completion.d/trainyard\n"
+        "  trainyard completion bash > ~/.local/share/bash-completion/completions/trainyard\n"
         "  eval \"$(trainyard completion zsh)\"\n"
         "  trainyard completion fish | source\n",
     .setup = setup_completion,
