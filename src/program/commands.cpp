@@ -38,6 +38,7 @@ extern const Command kRun;
 extern const Command kServe;
 extern const Command kTrain;
 extern const Command kTransfer;
+extern const Command kTransformer;
 extern const Command kTta;
 extern const Command kVersion;
 extern const Command kWeights;
@@ -53,6 +54,7 @@ constexpr const Command* kCommands[] = {
     &kAnalyze,
     &kReceptiveField,
     &kPredict,
+    &kTransformer,
     &kSweep,
     &kValidate,
     &kDevices,

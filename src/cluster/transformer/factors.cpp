@@ -1,0 +1,105 @@
+#include "cluster/transformer/factors.h"
+
+#include <algorithm>
+
+#include "base/csv.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cluster/predict/embedded.h"
+
+namespace trainyard::transformer {
+namespace {
+
+constexpr std::string_view kFactorsFile = "transformer_factors.csv";
+constexpr std::string_view kFallback = "megatron-core";
+
+FittedStack read_stack(const CsvRow& row) {
+  FittedStack stack;
+  stack.name = row.text("name");
+  stack.stacks = split(row.text("stacks"), '|');
+  stack.rows = row.integer("rows");
+  stack.low = row.number("low");
+  stack.high = row.number("high");
+  for (size_t i = 0; i < kNumFactors; ++i) {
+    stack.factors[i] = row.number(factor_infos()[i].name);
+    if (!(stack.factors[i] > 0)) row.fail(factor_infos()[i].name, "expected a number above 0");
+  }
+  return stack;
+}
+
+std::vector<FittedStack> read_stacks() {
+  const CsvTable table = CsvTable::parse(embedded_text(predict::embedded_files(), kFactorsFile),
+                                         "catalog/" + std::string(kFactorsFile));
+  std::vector<FittedStack> stacks;
+  for (size_t i = 0; i < table.size(); ++i) stacks.push_back(read_stack(table.row(i)));
+  return stacks;
+}
+
+}  // namespace
+
+const std::array<FactorInfo, kNumFactors>& factor_infos() {
+  static const std::array<FactorInfo, kNumFactors> infos = {{
+      {"matmul", 0.75, 0.3},     {"edge", 100, 1},
+      {"memory", 0.6, 0.7},      {"attention", 0.6, 0.5},
+      {"host", 1e-4, 1.5},       {"tensor_link", 0.6, 0.7},
+      {"tensor_delay", 2e-5, 1}, {"data_link", 0.6, 0.7},
+      {"overlap", 2, 0.7},       {"pipe", 1, 1},
+      {"step", 0.01, 1.5},       {"fp8", 0.75, 0.3},
+      {"fp4", 0.6, 0.3},         {"expert_link", 0.5, 0.7},
+      {"grouped", 0.7, 0.5},     {"pascal", 1, 0.2},
+      {"volta", 1, 0.2},         {"turing", 1, 0.2},
+      {"ampere", 1, 0.2},        {"ada", 1, 0.2},
+      {"hopper", 0.85, 0.2},     {"blackwell", 0.75, 0.2},
+      {"cdna", 1, 0.2},
+  }};
+  return infos;
+}
+
+Factors usual_factors() {
+  Factors factors;
+  for (size_t i = 0; i < kNumFactors; ++i) factors[i] = factor_infos()[i].usual;
+  return factors;
+}
+
+int generation_factor(std::string_view generation) {
+  for (int i = kPascal; i < kNumFactors; ++i) {
+    if (generation.starts_with(factor_infos()[static_cast<size_t>(i)].name)) return i;
+  }
+  return -1;
+}
+
+std::span<const FittedStack> fitted_stacks() {
+  static const std::vector<FittedStack> stacks = read_stacks();
+  return stacks;
+}
+
+const FittedStack& stack_for(std::string_view published) {
+  const FittedStack* fallback = nullptr;
+  for (const FittedStack& stack : fitted_stacks()) {
+    if (stack.name == published) return stack;
+    for (const std::string& word : stack.stacks) {
+      if (!word.empty() && published.starts_with(word)) return stack;
+    }
+    if (stack.name == kFallback) fallback = &stack;
+  }
+  TY_CHECK(fallback != nullptr, "no stack {}", kFallback);
+  return *fallback;
+}
+
+std::string factors_csv(std::span<const FittedStack> stacks) {
+  std::string out =
+      "# Made by `trainyard transformer validate --fit`; docs/predict-transformers.md says what "
+      "the "
+      "factors are.\nname,stacks,rows,low,high";
+  for (const FactorInfo& info : factor_infos()) out += fmt::format(",{}", info.name);
+  out += '\n';
+  for (const FittedStack& stack : stacks) {
+    out += fmt::format("{},{},{},{:.3f},{:.3f}", stack.name, join(stack.stacks, "|"), stack.rows,
+                       stack.low, stack.high);
+    for (const double factor : stack.factors) out += fmt::format(",{:.4g}", factor);
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace trainyard::transformer

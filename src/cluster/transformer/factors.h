@@ -1,0 +1,69 @@
+// What fits find: how much of the published peaks software reaches. One set per software stack.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard::transformer {
+
+enum Factor : uint8_t {
+  kMatmul,       // share of the peak of a large matrix product
+  kEdge,         // elements that each side of a product loses
+  kMemory,       // share of the memory's bandwidth, of the bytes that are counted
+  kAttention,    // of attention's products, against other products
+  kHost,         // seconds that launching one pass over a layer takes
+  kTensorLink,   // share of the link, tensor exchange
+  kTensorDelay,  // seconds before a tensor exchange moves bytes
+  kDataLink,     // share of the link, data exchange
+  kOverlap,      // 1: data exchange waits for the computation; large: hidden behind it
+  kPipe,         // of what passing on activations would take alone
+  kStep,         // seconds of a step that depend on nothing
+  kFp8,          // of the peak in fp8, against half precision
+  kFp4,          // the same in four bits
+  kExpertLink,   // share of the link, exchange of tokens between experts
+  kGrouped,      // of the products of experts, against other products
+  kPascal,       // of all products on a generation
+  kVolta,
+  kTuring,
+  kAmpere,
+  kAda,
+  kHopper,
+  kBlackwell,
+  kCdna,
+  kNumFactors
+};
+
+struct FactorInfo {
+  std::string_view name;
+  double usual = 1;   // before anything is measured
+  double spread = 1;  // how far from it is still likely: a standard deviation of the logarithm
+};
+const std::array<FactorInfo, kNumFactors>& factor_infos();
+
+using Factors = std::array<double, kNumFactors>;
+Factors usual_factors();
+// The factor of products on a generation; -1: none of its own.
+int generation_factor(std::string_view generation);
+
+// One stack of the catalog with how well it fits.
+struct FittedStack {
+  std::string name;
+  std::vector<std::string> stacks;  // as results name them
+  Factors factors = {};
+  int64_t rows = 0;  // that it was fitted to
+  double low = 0.5;  // 80 % of the measured speeds lie between these shares of the predicted
+  double high = 2;
+};
+
+// catalog/transformer_factors.csv.
+std::span<const FittedStack> fitted_stacks();
+// The stack that results name, or its nearest relative: that of the longest common word, or the
+// newest Megatron for GPUs.
+const FittedStack& stack_for(std::string_view published);
+// The table as the catalog has it.
+std::string factors_csv(std::span<const FittedStack> stacks);
+
+}  // namespace trainyard::transformer

@@ -1,0 +1,54 @@
+// How a training is spread over devices, and whether it can be.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "cluster/transformer/machine.h"
+#include "cluster/transformer/model.h"
+
+namespace trainyard::transformer {
+
+// Nothing is computed again, the scores of attention, or each layer from its input.
+enum class Recompute : uint8_t { kNone, kSelective, kFull };
+Recompute recompute_from_name(std::string_view name);
+std::string_view recompute_name(Recompute recompute);
+
+enum class Optimizer : uint8_t { kAdam, kAdafactor, kMuon, kSgd };
+Optimizer optimizer_from_name(std::string_view name);
+std::string_view optimizer_name(Optimizer optimizer);
+
+struct Mapping {
+  int64_t workers = 1;
+  int64_t tensor = 1;
+  int64_t pipeline = 1;
+  int64_t interleave = 1;  // parts of the network on each stage
+  int64_t context = 1;
+  int64_t expert = 1;
+  int64_t micro_batch = 1;
+  int64_t batch = 1;     // sequences of a step, of all devices
+  int64_t sequence = 0;  // tokens; 0: the model's
+  int64_t zero = 1;      // what data parallel ranks share out: 1 optimizer, 2 gradients, 3 weights
+  bool sequence_parallel = true;  // between the parts that tensor parallelism splits
+  bool flash = true;              // attention that never stores its scores
+  Recompute recompute = Recompute::kNone;
+  Optimizer optimizer = Optimizer::kAdam;
+  Number number = Number::kHalf;
+
+  int64_t data() const { return workers / (tensor * pipeline * context); }
+  // Micro batches of a step on each device.
+  int64_t accumulation() const { return batch / (micro_batch * data()); }
+  // "tensor 4, pipeline 2, data 8, micro batch 1"; what is 1 is left out, but for data.
+  std::string text() const;
+};
+
+// What is wrong with it, empty if nothing is.
+std::string problem_of(const Transformer& model, const Mapping& mapping);
+// Throws Error with the problem and the nearest mapping that can be.
+void check(const Transformer& model, const Mapping& mapping);
+// The valid mapping whose numbers are nearest, for the same workers, batch and sequence; that with
+// nothing but data parallelism and any batch where there is none.
+Mapping nearest(const Transformer& model, const Mapping& mapping);
+
+}  // namespace trainyard::transformer

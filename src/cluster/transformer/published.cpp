@@ -1,0 +1,174 @@
+#include "cluster/transformer/published.h"
+
+#include <algorithm>
+
+#include "base/csv.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cluster/transformer/memory.h"
+#include "cluster/transformer/model_catalog.h"
+
+namespace trainyard::transformer {
+namespace {
+
+constexpr int64_t kUsualVocab = 51200;  // of GPT-2's tokenizer, padded
+
+// Why a row cannot be used.
+struct Skip {
+  std::string reason;
+};
+
+// "VIA-Research/vTrain@f8dda8473a:data/…" is of vTrain.
+std::string group_of(std::string_view source) {
+  source = source.substr(0, source.find('@'));
+  const size_t slash = source.rfind('/');
+  return std::string(slash == std::string_view::npos ? source : source.substr(slash + 1));
+}
+
+int64_t number_or(const CsvRow& row, std::string_view column, int64_t fallback) {
+  const std::optional<double> number = row.maybe_number(column);
+  return number ? static_cast<int64_t>(*number) : fallback;
+}
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+int64_t needed(const CsvRow& row, std::string_view column) {
+  const int64_t number = number_or(row, column, 0);
+  if (number < 1) throw Skip{fmt::format("no {}", column)};
+  return number;
+}
+
+// A model of the catalog with the row's own sizes, or a GPT of these sizes.
+Transformer model_of_row(const CsvRow& row) {
+  const std::string& name = row.text("model");
+  const Transformer* known = find_model(name);
+  const int64_t layers = number_or(row, "layers", 0);
+  const int64_t hidden = number_or(row, "hidden", 0);
+  // Some give a network of other sizes the name of a known one.
+  if (known != nullptr && (hidden == 0 || hidden == known->hidden)) {
+    Transformer model = *known;
+    if (layers > 0) model.layers = layers;
+    return model;
+  }
+  if (layers == 0 || hidden == 0) throw Skip{"model not known: " + name};
+  Transformer model;
+  model.name = name;
+  model.layers = layers;
+  model.hidden = hidden;
+  model.heads = std::max<int64_t>(number_or(row, "heads", hidden / 128), 1);
+  model.vocab = kUsualVocab;
+  model.bias = model.qkv_bias = model.tied = true;
+  model.causal = !name.starts_with("bert");
+  if (contains(name, "switch")) throw Skip{"layers of another kind: " + name};
+  complete(model);
+  return model;
+}
+
+Number number_of_row(const CsvRow& row) {
+  const std::string& text = row.text("precision");
+  if (contains(text, "nvfp4")) return Number::kFp4;
+  if (contains(text, "fp8")) return Number::kFp8;
+  if (contains(text, "tf32")) return Number::kTf32;
+  if (contains(text, "fp32")) return Number::kFp32;
+  return Number::kHalf;
+}
+
+int64_t zero_of_row(const CsvRow& row) {
+  const std::string& text = row.text("sharding");
+  if (contains(text, "zero2") || contains(text, "zero-2")) return 2;
+  if (contains(text, "fsdp") || contains(text, "zero3") || contains(text, "zero-3")) return 3;
+  return text == "ddp" ? 0 : 1;
+}
+
+// Older software stored the scores of attention and split no sequences.
+bool is_old(const CsvRow& row) {
+  const std::string& stack = row.text("stack");
+  return stack == "megatron-lm" || stack == "megatron-deepspeed" ||
+         stack.starts_with("pytorch 2.1");
+}
+
+void set_recompute(const CsvRow& row, Mapping& mapping) {
+  const std::string& text = row.text("recompute");
+  if (text.starts_with("full")) mapping.recompute = Recompute::kFull;
+  if (text.starts_with("selective")) mapping.recompute = Recompute::kSelective;
+}
+
+Mapping mapping_of_row(const CsvRow& row) {
+  Mapping mapping;
+  mapping.workers = needed(row, "devices");
+  mapping.sequence = needed(row, "seq_len");
+  mapping.batch = needed(row, "global_batch");
+  mapping.tensor = needed(row, "tp");
+  mapping.pipeline = needed(row, "pp");
+  mapping.interleave = number_or(row, "vp", 1);
+  mapping.context = number_or(row, "cp", 1);
+  mapping.expert = number_or(row, "ep", 1);
+  mapping.zero = zero_of_row(row);
+  mapping.number = number_of_row(row);
+  set_recompute(row, mapping);
+  const bool old = is_old(row);
+  mapping.flash = !old;
+  mapping.sequence_parallel = !old || contains(row.text("recompute"), "sequence parallel");
+  // Older software computes the batch of a device at once where it splits no layers.
+  const int64_t data = std::max<int64_t>(mapping.data(), 1);
+  const bool at_once = old && (data == mapping.workers || row.text("stack").starts_with("pytorch"));
+  const int64_t usual = at_once ? std::max<int64_t>(mapping.batch / data, 1) : 1;
+  mapping.micro_batch = number_or(row, "micro_batch", usual);
+  return mapping;
+}
+
+double seconds_of_row(const CsvRow& row, const Mapping& mapping) {
+  if (const std::optional<double> seconds = row.maybe_number("iter_s")) return *seconds;
+  const double tokens = static_cast<double>(mapping.batch * mapping.sequence);
+  if (const auto speed = row.maybe_number("tokens_per_s")) return tokens / *speed;
+  throw Skip{"no speed"};
+}
+
+PublishedRow read_row_of(const CsvRow& row, const predict::Catalog& catalog) {
+  PublishedRow out;
+  out.line = row.line();
+  out.group = group_of(row.text("source"));
+  out.stack = row.text("stack");
+  out.model_name = row.text("model");
+  if (row.text("task") == "memory only") throw Skip{"memory alone"};
+  if (row.text("task") == "lora") throw Skip{"LoRA"};
+  if (row.text("task") == "inference forward") out.pass = Pass::kForward;
+  if (contains(row.text("note"), "SUSPECT")) throw Skip{"marked as suspect"};
+  if (!is_machine(catalog, row.text("device"))) {
+    throw Skip{"device not known: " + row.text("device")};
+  }
+  out.machine = machine_of(catalog, row.text("device"));
+  out.mapping = mapping_of_row(row);
+  out.model = model_of_row(row);
+  out.step_seconds = seconds_of_row(row, out.mapping);
+  const std::string problem = problem_of(out.model, out.mapping);
+  if (!problem.empty()) throw Skip{problem};
+  if (out.machine.peak(out.mapping.number) <= 0) throw Skip{"the device has no such precision"};
+  return out;
+}
+
+}  // namespace
+
+PublishedRows read_published(std::string_view text, const std::string& origin,
+                             const predict::Catalog& catalog) {
+  const CsvTable table = CsvTable::parse(text, origin);
+  table.require_columns({"source",       "stack",        "task",     "device",    "devices",
+                         "model",        "layers",       "hidden",   "heads",     "seq_len",
+                         "global_batch", "micro_batch",  "tp",       "pp",        "vp",
+                         "cp",           "ep",           "sharding", "recompute", "precision",
+                         "iter_s",       "tokens_per_s", "note"});
+  PublishedRows out;
+  for (size_t i = 0; i < table.size(); ++i) {
+    const CsvRow row = table.row(i);
+    try {
+      out.rows.push_back(read_row_of(row, catalog));
+    } catch (const Skip& skip) {
+      out.skipped.push_back({row.line(), group_of(row.text("source")), skip.reason});
+    }
+  }
+  return out;
+}
+
+}  // namespace trainyard::transformer

@@ -1,0 +1,159 @@
+#include "cluster/transformer/step_time.h"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "cluster/predict/embedded.h"
+#include "cluster/transformer/fit.h"
+#include "cluster/transformer/model_catalog.h"
+#include "cluster/transformer/plan.h"
+#include "support/error_message.h"
+
+namespace trainyard::transformer {
+namespace {
+
+const predict::Catalog& catalog() {
+  static const predict::Catalog all = predict::Catalog::built_in();
+  return all;
+}
+
+double seconds_of(const char* model, const char* device, const Mapping& mapping) {
+  const Machine machine = machine_of(catalog(), device);
+  return StepModel(model_of(model), machine, stack_for("megatron-core").factors, mapping.sequence)
+      .step(mapping)
+      .total();
+}
+
+Mapping eight() {
+  Mapping mapping{.workers = 64, .batch = 256};
+  mapping.sequence = 8192;
+  return mapping;
+}
+
+TEST(StepTime, PrecisionsAreInOrder) {
+  Mapping mapping = eight();
+  double before = 1e300;
+  for (const Number number :
+       {Number::kFp32, Number::kTf32, Number::kHalf, Number::kFp8, Number::kFp4}) {
+    mapping.number = number;
+    const double seconds = seconds_of("llama-3-8b", "b200", mapping);
+    EXPECT_LT(seconds, before) << number_name(number);
+    before = seconds;
+  }
+}
+
+TEST(StepTime, RecomputingTakesLongerAndMoreDevicesLess) {
+  Mapping mapping = eight();
+  const double plain = seconds_of("llama-3-8b", "h100", mapping);
+  mapping.recompute = Recompute::kFull;
+  const double again = seconds_of("llama-3-8b", "h100", mapping);
+  EXPECT_GT(again, 1.2 * plain);
+  EXPECT_LT(again, 1.4 * plain);
+  mapping.recompute = Recompute::kNone;
+  mapping.workers = 128;
+  EXPECT_NEAR(seconds_of("llama-3-8b", "h100", mapping), plain / 2, 0.1 * plain);
+}
+
+TEST(StepTime, InterleavingShrinksTheBubble) {
+  Mapping mapping = eight();
+  mapping.pipeline = 8;
+  const Machine machine = machine_of(catalog(), "h100");
+  const StepModel model(model_of("llama-3-8b"), machine, usual_factors(), 8192);
+  const double bubble = model.step(mapping).bubble;
+  EXPECT_GT(bubble, 0);
+  mapping.interleave = 4;
+  EXPECT_LT(model.step(mapping).bubble, bubble);
+}
+
+TEST(StepTime, UtilizationIsFlopsOverPeak) {
+  const Machine machine = machine_of(catalog(), "h100");
+  const StepModel model(model_of("llama-3-8b"), machine, usual_factors(), 8192);
+  Mapping mapping = eight();
+  const double flops = token_flops(model_of("llama-3-8b"), 8192).training();
+  EXPECT_NEAR(model.mfu(mapping, 10), 256.0 * 8192 * flops / (10 * 64 * 989.4e12), 1e-9);
+  mapping.recompute = Recompute::kFull;
+  EXPECT_GT(model.hfu(mapping, 10), 1.25 * model.mfu(mapping, 10));
+}
+
+PublishedRows catalog_rows() {
+  return read_published(embedded_text(predict::embedded_files(), "transformer_rows.csv"), "rows",
+                        catalog());
+}
+
+// The scores of docs/predict-transformers.md, with some room.
+TEST(Fit, TheCatalogPredictsItsRows) {
+  const PublishedRows read = catalog_rows();
+  EXPECT_GT(read.rows.size(), 1200U);
+  const std::map<std::string, double> most = {{"vTrain", 0.08},   {"llm-foundry", 0.065},
+                                              {"NeMo", 0.07},     {"dgxc-benchmarking", 0.06},
+                                              {"calculon", 0.08}, {"Megatron-Bridge", 0.13}};
+  for (const Score& score : score_catalog(read.rows)) {
+    const auto limit = most.find(score.group);
+    if (limit == most.end()) continue;
+    EXPECT_LT(score.in_sample, limit->second) << score.group;
+  }
+}
+
+TEST(Fit, FindsTheFactorsOfTheCatalogAgain) {
+  PublishedRows read = catalog_rows();
+  std::erase_if(read.rows, [](const PublishedRow& row) { return row.group == "vTrain"; });
+  const std::vector<FittedStack> fitted = fit_stacks(read.rows);
+  for (size_t i = 0; i < fitted.size(); ++i) {
+    if (fitted[i].name == "megatron-deepspeed") continue;
+    for (size_t j = 0; j < kNumFactors; ++j) {
+      EXPECT_NEAR(fitted[i].factors[j] / fitted_stacks()[i].factors[j], 1, 1e-3)
+          << fitted[i].name << ' ' << factor_infos()[j].name;
+    }
+  }
+}
+
+TEST(Published, RowsThatLackAFigureAreSkippedWithTheReason) {
+  constexpr const char* kHead =
+      "source,stack,task,device,devices,model,layers,hidden,heads,seq_len,global_batch,micro_batch,"
+      "tp,pp,vp,cp,ep,sharding,recompute,precision,iter_s,tokens_per_s,note\n";
+  const std::string text = std::string(kHead) +
+                           "a/b@1:x,nemo,pretrain,h100,8,llama2-7b,,,,4096,8,1,1,1,,,,,,bf16,1,,\n"
+                           "a/b@1:x,nemo,pretrain,h100,8,llama2-7b,,,,4096,8,1,,1,,,,,,bf16,1,,\n"
+                           "a/b@1:x,nemo,pretrain,toaster,8,gpt2,,,,1024,8,1,1,1,,,,,,bf16,1,,\n"
+                           "a/b@1:x,nemo,pretrain,h100,8,llama2-7b,,,,4096,8,1,3,1,,,,,,bf16,1,,\n";
+  const PublishedRows read = read_published(text, "rows.csv", catalog());
+  ASSERT_EQ(read.rows.size(), 1U);
+  EXPECT_EQ(read.rows[0].group, "b");
+  ASSERT_EQ(read.skipped.size(), 3U);
+  EXPECT_EQ(read.skipped[0].reason, "no tp");
+  EXPECT_EQ(read.skipped[1].reason, "device not known: toaster");
+  EXPECT_NE(read.skipped[2].reason.find("tensor 3"), std::string::npos);
+  EXPECT_THROW(read_published("a,b\n1,2\n", "rows.csv", catalog()), Error);
+}
+
+TEST(Plan, TheBestFitsAndIsFasterThanTheNext) {
+  const Machine machine = machine_of(catalog(), "h100");
+  const Factors& factors = stack_for("megatron-core").factors;
+  Mapping wanted{.workers = 64, .batch = 512};
+  wanted.sequence = 8192;
+  const Transformer& model = model_of("llama-3-70b");
+  const Plan plan = find_plan(model, machine, factors, wanted, 3);
+  ASSERT_EQ(plan.best.size(), 3U);
+  EXPECT_GT(plan.tried, plan.fitting);
+  double before = 0;
+  for (const PlannedMapping& one : plan.best) {
+    EXPECT_EQ(problem_of(model, one.mapping), "");
+    EXPECT_LE(one.memory.total(), machine.memory_bytes);
+    EXPECT_GE(one.time.total(), before);
+    before = one.time.total();
+  }
+}
+
+TEST(Plan, SaysWhatDoesNotFit) {
+  const Machine machine = machine_of(catalog(), "t4");
+  Mapping wanted{.workers = 2, .batch = 2};
+  wanted.sequence = 2048;
+  const std::string message =
+      message_of([&] { find_plan(model_of("llama-2-70b"), machine, usual_factors(), wanted, 1); });
+  EXPECT_NE(message.find("does not fit"), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace trainyard::transformer
