@@ -8,6 +8,7 @@ the common licenses that every system has instead of repeating them. --strict: a
 file names the license alone.
 """
 import argparse
+import re
 import sys
 
 import third_party
@@ -38,8 +39,14 @@ def notices(chosen, strict):
         yield f"{names} ({package} {version}): {works[0].license}", text
 
 
+def without_apache_terms(text):
+    """Every Debian system has them, and packages must not repeat them."""
+    return re.sub(r"TERMS AND CONDITIONS FOR USE, REPRODUCTION.*?END OF TERMS AND CONDITIONS",
+                  "(terms and conditions: /usr/share/common-licenses/Apache-2.0)", text, flags=re.DOTALL)
+
+
 def as_debian(sections):
-    lines = [line for heading, text in sections for line in (RULE, heading, RULE, *text.splitlines(), "")]
+    lines = [line for heading, text in sections for line in (RULE, heading, RULE, *without_apache_terms(text).splitlines(), "")]
     return DEBIAN + "".join(f" {line}\n" if line.strip() else " .\n" for line in lines)
 
 
