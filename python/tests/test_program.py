@@ -32,6 +32,14 @@ def test_version_of_a_program_that_does_not_describe_itself(monkeypatch, tmp_pat
         ty.command("models")
 
 
+def test_error_of_several_lines_is_whole(monkeypatch, tmp_path):
+    said = "trainyard: these differ:\n  epochs: 3, asked for: 2\n"
+    monkeypatch.setenv("TRAINYARD", fake(tmp_path, f"printf 'epoch 1/3\n{said}' >&2; exit 2"))
+    with pytest.raises(ty.RequestError) as caught:
+        program.call(["train"])
+    assert str(caught.value) == "these differ:\n  epochs: 3, asked for: 2"
+
+
 def test_answer_that_was_cut(monkeypatch, tmp_path):
     monkeypatch.setenv("TRAINYARD", fake(tmp_path, 'echo \'{"title": "x", "blo\''))
     with pytest.raises(ty.ProgramError, match="cut short"):
