@@ -35,6 +35,20 @@ std::vector<FittedStack> read_stacks() {
   return stacks;
 }
 
+const FittedStack* named_stack(std::string_view name) {
+  const auto found = std::ranges::find(fitted_stacks(), name, &FittedStack::name);
+  return found == fitted_stacks().end() ? nullptr : &*found;
+}
+
+const FittedStack* stack_of_result(std::string_view published) {
+  for (const FittedStack& stack : fitted_stacks()) {
+    for (const std::string& word : stack.stacks) {
+      if (!word.empty() && published.starts_with(word)) return &stack;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 const std::array<FactorInfo, kNumFactors>& factor_infos() {
@@ -73,17 +87,13 @@ std::span<const FittedStack> fitted_stacks() {
   return stacks;
 }
 
-const FittedStack& stack_for(std::string_view published) {
-  const FittedStack* fallback = nullptr;
-  for (const FittedStack& stack : fitted_stacks()) {
-    if (stack.name == published) return stack;
-    for (const std::string& word : stack.stacks) {
-      if (!word.empty() && published.starts_with(word)) return stack;
-    }
-    if (stack.name == kFallback) fallback = &stack;
-  }
-  TY_CHECK(fallback != nullptr, "no stack {}", kFallback);
-  return *fallback;
+const FittedStack& stack_for(std::string_view published, bool experts) {
+  const FittedStack* found = named_stack(published);
+  if (found == nullptr) found = stack_of_result(published);
+  if (found == nullptr) found = named_stack(kFallback);
+  TY_CHECK(found != nullptr, "no stack {}", kFallback);
+  const FittedStack* own = experts ? named_stack(found->name + "-experts") : nullptr;
+  return own != nullptr ? *own : *found;
 }
 
 std::string factors_csv(std::span<const FittedStack> stacks) {

@@ -60,9 +60,9 @@ struct FittedStack {
 
 // catalog/transformer_factors.csv.
 std::span<const FittedStack> fitted_stacks();
-// The stack that results name, or its nearest relative: that of the longest common word, or the
-// newest Megatron for GPUs.
-const FittedStack& stack_for(std::string_view published);
+// The stack whose name results begin with, or Megatron's, the nearest relative of most others. One
+// may have a set of its own for networks with experts, "megatron-core-experts".
+const FittedStack& stack_for(std::string_view published, bool experts);
 // The table as the catalog has it.
 std::string factors_csv(std::span<const FittedStack> stacks);
 

@@ -81,7 +81,7 @@ std::vector<StackRows> by_stack(std::span<const PublishedRow> rows) {
   for (const FittedStack& stack : fitted_stacks()) {
     out.push_back({stack.name, {}});
     for (const PublishedRow& row : rows) {
-      if (&stack_for(row.stack) == &stack) out.back().rows.push_back(&row);
+      if (&stack_for(row.stack, row.model.experts > 0) == &stack) out.back().rows.push_back(&row);
     }
   }
   return out;
@@ -217,7 +217,7 @@ std::vector<Score> score_catalog(std::span<const PublishedRow> rows) {
   Errors errors;
   std::map<std::string, int64_t> inside;
   for (const PublishedRow& row : rows) {
-    const FittedStack& stack = stack_for(row.stack);
+    const FittedStack& stack = stack_for(row.stack, row.model.experts > 0);
     errors.add(row, stack.factors);
     if (within(row, stack)) ++inside[row.group];
   }

@@ -142,6 +142,7 @@ PublishedRow read_row_of(const CsvRow& row, const predict::Catalog& catalog) {
   out.machine = machine_of(catalog, row.text("device"));
   out.mapping = mapping_of_row(row);
   out.model = model_of_row(row);
+  if (out.model.experts > 0) out.group += ", experts";
   out.step_seconds = seconds_of_row(row, out.mapping);
   const std::string problem = problem_of(out.model, out.mapping);
   if (!problem.empty()) throw Skip{problem};

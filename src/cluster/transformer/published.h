@@ -12,7 +12,7 @@ namespace trainyard::transformer {
 
 struct PublishedRow {
   int line = 0;
-  std::string group;       // the source: "vTrain", "llm-foundry"
+  std::string group;       // the source: "vTrain", "Megatron-Bridge, experts"
   std::string stack;       // as published
   std::string model_name;  // as published
   Transformer model;

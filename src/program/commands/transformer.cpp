@@ -71,7 +71,7 @@ report::TransformerQuestion question_of(const TransformerFlags& flags) {
   report::TransformerQuestion question;
   question.model = model_of_flags(flags);
   question.machine = transformer::machine_of(catalog, flags.device);
-  question.stack = &transformer::stack_for(flags.stack);
+  question.stack = &transformer::stack_for(flags.stack, question.model.experts > 0);
   transformer::Mapping& mapping = question.mapping;
   mapping = flags.mapping;
   mapping.sequence = question.model.sequence;
