@@ -70,6 +70,8 @@ class Planner {
       // Uneven splits are left to those who write them by hand.
       if (model_.layers % (mapping_.pipeline * parts) != 0) continue;
       for (const int64_t micro : powers_of_two(kLargestMicroBatch)) {
+        // Splitting several sequences is the same as splitting them less, one at a time.
+        if (micro > 1 && mapping_.context > 1) break;
         mapping_.micro_batch = micro;
         if (!problem_of(model_, mapping_).empty()) continue;
         try_memory();

@@ -66,6 +66,28 @@ transformer::Transformer model_of_flags(const TransformerFlags& flags) {
   return model;
 }
 
+// A micro batch for each stage and data parallel rank; where the workers cannot be split as asked,
+// what any other split can do with.
+int64_t usual_batch(const transformer::Mapping& mapping) {
+  const int64_t group = mapping.tensor * mapping.pipeline * mapping.context;
+  const bool even = group > 0 && mapping.workers >= group && mapping.workers % group == 0;
+  return mapping.micro_batch * (even ? mapping.data() * mapping.pipeline : mapping.workers);
+}
+
+constexpr int64_t kMost = 1 << 20;
+
+// So that products of them can be formed at all.
+void check_counts(const transformer::Mapping& mapping) {
+  const std::vector<std::pair<const char*, int64_t>> counts = {
+      {"--workers", mapping.workers},         {"--tensor", mapping.tensor},
+      {"--pipeline", mapping.pipeline},       {"--interleave", mapping.interleave},
+      {"--context", mapping.context},         {"--expert", mapping.expert},
+      {"--micro-batch", mapping.micro_batch}, {"--batch", mapping.batch}};
+  for (const auto& [flag, count] : counts) {
+    TY_REQUIRE(count >= 1 && count <= kMost, "{} is {}, expected 1 to {}", flag, count, kMost);
+  }
+}
+
 report::TransformerQuestion question_of(const TransformerFlags& flags) {
   const predict::Catalog catalog = predict::Catalog::load(flags.catalogs);
   report::TransformerQuestion question;
@@ -74,15 +96,15 @@ report::TransformerQuestion question_of(const TransformerFlags& flags) {
   question.stack = &transformer::stack_for(flags.stack, question.model.experts > 0);
   transformer::Mapping& mapping = question.mapping;
   mapping = flags.mapping;
+  mapping.batch = flags.batch.value_or(1);
+  check_counts(mapping);
   mapping.sequence = question.model.sequence;
   mapping.number = transformer::number_from_name(flags.precision);
   mapping.recompute = transformer::recompute_from_name(flags.recompute);
   mapping.optimizer = transformer::optimizer_from_name(flags.optimizer);
   mapping.flash = !flags.no_flash;
   mapping.sequence_parallel = !flags.no_sequence_parallel;
-  const int64_t group = mapping.tensor * mapping.pipeline * mapping.context;
-  const int64_t data = group > 0 ? std::max<int64_t>(mapping.workers / group, 1) : 1;
-  mapping.batch = flags.batch.value_or(mapping.micro_batch * data * mapping.pipeline);
+  mapping.batch = flags.batch.value_or(usual_batch(mapping));
   TY_REQUIRE(question.machine.peak(mapping.number) > 0, "{} has no {}; give another --precision",
              question.machine.id, flags.precision);
   return question;
@@ -97,8 +119,6 @@ int plan_action(const TransformerFlags& flags, std::ostream& out) {
   }
   TY_REQUIRE(flags.plans >= 1 && flags.plans <= 1000, "--plans is {}, expected 1 to 1000",
              flags.plans);
-  TY_REQUIRE(question.mapping.workers >= 1 && question.mapping.workers <= 1 << 20,
-             "--workers is {}, expected 1 to {}", question.mapping.workers, 1 << 20);
   const transformer::Plan plan =
       transformer::find_plan(question.model, question.machine, question.stack->factors,
                              question.mapping, static_cast<size_t>(flags.plans));
