@@ -19,7 +19,7 @@ LAYERS = [
     ["data", "dist", "ir", "runs"],
     ["ops"],
     ["analysis", "engine", "models"],
-    ["cluster", "train"],
+    ["cluster", "http", "train"],
     ["detect", "quant", "rl", "serve", "studies"],
     ["program"],
 ]
@@ -35,7 +35,8 @@ THIRD_PARTY = {
     r"Eigen/": "cluster/",
     r"coin/": "cluster/schedule/policies/",
     r"(jpeglib|png|zlib)\.h|pugi": "data/",
-    r"(boost|prometheus|openssl)/": "serve/",
+    r"(boost|openssl)/": "http/",
+    r"prometheus/": "serve/metrics.cpp",
     r"CLI/": "program/args.cpp",
     r"(jq|jv)\.h": "program/lab/query.cpp",
     r"yaml-cpp": "base/",

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "base/shell.h"
+#include "http/url.h"
 #include "serve/service.h"
 
 namespace trainyard::serve {

@@ -15,8 +15,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/printable.h"
+#include "http/events.h"
 #include "serve/curl_line.h"
-#include "serve/http/events.h"
 #include "serve/models/idle_memory.h"
 
 namespace trainyard::serve {

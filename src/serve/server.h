@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "http/http_server.h"
 #include "models/network.h"
-#include "serve/http/http_server.h"
 #include "serve/listener.h"
 #include "serve/models/registry.h"
 #include "serve/service.h"

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/compress.h"
+#include "http/bearer.h"
+#include "http/url.h"
 
 namespace trainyard::serve {
 namespace {
@@ -17,16 +19,6 @@ constexpr size_t kLongestId = 128;
 constexpr size_t kSmallAnswer = 64 << 10;
 // Writing a larger one would keep a thread of the sockets from its other connections.
 constexpr size_t kLargeAnswer = 1 << 20;
-
-// Looks at every byte whatever it finds, so that time tells nothing of the token.
-bool same_secret(std::string_view given, std::string_view expected) {
-  unsigned difference = given.size() == expected.size() ? 0U : 1U;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const char c = i < given.size() ? given[i] : '\0';
-    difference |= static_cast<unsigned char>(c) ^ static_cast<unsigned char>(expected[i]);
-  }
-  return difference == 0;
-}
 
 // Ids are echoed in headers and logs.
 std::string clean_id(std::string_view text) {
@@ -70,50 +62,7 @@ bool only_asks(std::string_view method, std::string_view target) {
   return false;
 }
 
-// The parts of a path, decoded.
-std::vector<std::string> split_path(std::string_view path) {
-  std::vector<std::string> parts;
-  parts.reserve(8);
-  for (size_t begin = 1; begin <= path.size();) {
-    const size_t end = std::min(path.find('/', begin), path.size());
-    parts.push_back(url_decode(path.substr(begin, end - begin)));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 }  // namespace
-
-std::string url_decode(std::string_view text) {
-  const auto digit = [](char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    refuse(Status::kBadRequest, "the path has a % without two hex digits");
-  };
-  if (text.find('%') == std::string_view::npos) return std::string(text);
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    if (text.size() - i < 3) refuse(Status::kBadRequest, "the path ends within a % code");
-    out += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
-    i += 2;
-  }
-  return out;
-}
-
-std::string url_encode(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       c == '-' || c == '_' || c == '.' || c == '~';
-    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return out;
-}
 
 void require_method(const Call& call, std::string_view method) {
   // HEAD is answered like GET; the session leaves the body out.
@@ -228,11 +177,7 @@ void Service::require_token(const HttpRequest& request) const {
   // Probes of orchestrators carry no token, and learn no more than whether to send work; all else
   // needs one.
   if (request.target == "/v2/health/live" || request.target == "/v2/health/ready") return;
-  const std::string_view given = request.header("Authorization");
-  constexpr std::string_view kScheme = "Bearer ";
-  if (!given.starts_with(kScheme) || !same_secret(given.substr(kScheme.size()), *token)) {
-    refuse(Status::kUnauthorized, "a token is needed: Authorization: Bearer TOKEN");
-  }
+  require_bearer(request, *token);
 }
 
 void Service::require_right(const HttpRequest& request) const {

@@ -9,12 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "serve/http/access_log.h"
-#include "serve/http/http.h"
-#include "serve/http/own_pages.h"
-#include "serve/http/rate_limit.h"
+#include "http/http.h"
+#include "http/own_pages.h"
+#include "http/rate_limit.h"
+#include "serve/access_log.h"
 #include "serve/models/loader.h"
 #include "serve/models/registry.h"
+#include "serve/protocol/v2_codec.h"
 
 namespace trainyard::serve {
 
@@ -146,11 +147,6 @@ class Service final : public HttpHandler {
   std::unique_ptr<Loader> loader_;
 };
 
-// Decodes %41; throws RequestError for what is no such code.
-std::string url_decode(std::string_view text);
-// The opposite, of everything but unreserved characters (RFC 3986, 2.3): a slash in a name does not
-// split the path.
-std::string url_encode(std::string_view text);
 void require_method(const Call& call, std::string_view method);
 // A POST with a body.
 void require_body(const Call& call);

@@ -2,8 +2,8 @@
 #include <string>
 
 #include "base/error.h"
+#include "http/status.h"
 #include "serve/grpc/infer_messages.h"
-#include "serve/protocol/status.h"
 
 using namespace trainyard::serve;
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "serve/http/http_session.h"
+#include "http/http_session.h"
 
 using namespace trainyard::serve;
 

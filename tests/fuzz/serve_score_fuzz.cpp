@@ -2,9 +2,9 @@
 #include <string>
 
 #include "base/error.h"
+#include "http/status.h"
 #include "serve/models/model_config.h"
 #include "serve/protocol/score_codec.h"
-#include "serve/protocol/status.h"
 
 using namespace trainyard::serve;
 

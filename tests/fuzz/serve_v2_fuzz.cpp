@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "serve/protocol/status.h"
+#include "http/status.h"
 #include "serve/protocol/v2_codec.h"
 
 using namespace trainyard::serve;

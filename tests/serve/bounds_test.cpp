@@ -5,12 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "http/http_server.h"
+#include "http/memory_budget.h"
+#include "http/own_pages.h"
+#include "http/rate_limit.h"
+#include "http/seats.h"
 #include "serve/fixture.h"
-#include "serve/http/http_server.h"
-#include "serve/http/memory_budget.h"
-#include "serve/http/own_pages.h"
-#include "serve/http/rate_limit.h"
-#include "serve/http/seats.h"
 #include "serve/models/config_bounds.h"
 #include "serve/scheduling/slow_work.h"
 

@@ -14,9 +14,9 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "http/status.h"
 #include "serve/fixture.h"
 #include "serve/models/idle_memory.h"
-#include "serve/protocol/status.h"
 
 namespace trainyard::serve {
 namespace {

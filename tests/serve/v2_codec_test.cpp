@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "http/status.h"
 #include "serve/fixture.h"
-#include "serve/protocol/status.h"
 
 namespace trainyard::serve {
 namespace {

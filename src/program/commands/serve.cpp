@@ -13,6 +13,7 @@
 #include "program/command.h"
 #include "program/given_inputs.h"
 #include "program/model_argument.h"
+#include "program/server_token.h"
 #include "program/version.h"
 #include "serve/grpc/grpc_server.h"
 #include "serve/load/view.h"
@@ -64,28 +65,6 @@ struct ServeFlags {
   serve::LoadOptions load;
   report::Format format = report::Format::kText;
 };
-
-// From a file or the environment, since every user of a machine can read command lines.
-// Trailing line ends are dropped, as editors and echo add them. What could not stand in a header
-// would lock everybody out.
-std::string read_token(const ServeFlags& flags) {
-  const char* const variable = std::getenv("TRAINYARD_TOKEN");
-  std::string token = variable == nullptr ? "" : variable;
-  if (!flags.token_file.empty()) token = read_file(flags.token_file, 4096);
-  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
-  const std::string origin =
-      flags.token_file.empty() ? "TRAINYARD_TOKEN" : "--token " + flags.token_file;
-  TY_REQUIRE(flags.token_file.empty() || !token.empty(), "{}: the file is empty", origin);
-  const auto lines = std::count(token.begin(), token.end(), '\n') + 1;
-  TY_REQUIRE(lines == 1, "{}: found {} lines, expected one token alone", origin, lines);
-  const auto odd =
-      std::find_if(token.begin(), token.end(), [](char c) { return c <= ' ' || c > '~'; });
-  TY_REQUIRE(odd == token.end(),
-             "{}: character {} is a blank, a control character or not ASCII; expected a token of "
-             "letters, digits and signs, as openssl rand -hex 32 makes",
-             origin, odd - token.begin() + 1);
-  return token;
-}
 
 // See docs/limits.md.
 // Here rather than where they are used, so that errors name the flag.
@@ -223,7 +202,7 @@ int serve_command(const ServeFlags& flags, std::ostream& out) {
     TY_REQUIRE(flags.repository.empty(), "'serve bench' takes a MODEL or a URL, no --repository");
     serve::LoadOptions load = flags.load;
     load.url = flags.url;
-    load.token = read_token(flags);
+    load.token = read_server_token(flags.token_file);
     // Without an address the server is a process of its own, which shares nothing with the one that
     // measures but the machine.
     if (flags.url.empty() || flags.url.find("://") != std::string::npos) {
@@ -240,16 +219,11 @@ int serve_command(const ServeFlags& flags, std::ostream& out) {
   serve::ServerOptions options;
   options.http = http_options(flags);
   fill_grpc(flags, options);
-  options.service.token = read_token(flags);
-  // Everybody on the network could use a server that listens elsewhere, so that needs a token or a
-  // word.
-  const bool local = flags.host == "127.0.0.1" || flags.host == "::1";
-  TY_REQUIRE(local || flags.insecure || !options.service.token.empty(),
-             "--host {} lets other machines ask: give --token FILE (or set TRAINYARD_TOKEN), or "
-             "--insecure if that is what you want",
-             flags.host);
+  options.service.token = read_server_token(flags.token_file);
+  require_token_elsewhere(flags.host, options.service.token, flags.insecure);
   // A token that came with the start stays; a file may hold another one by now.
-  if (!flags.token_file.empty()) options.read_token = [flags] { return read_token(flags); };
+  if (!flags.token_file.empty())
+    options.read_token = [file = flags.token_file] { return read_server_token(file); };
   if (!flags.allowed_hosts.empty()) options.service.allowed_hosts = split(flags.allowed_hosts, ',');
   options.service.memory = options.http.limits.memory;
   options.service.server_name = flags.server_name;

@@ -11,6 +11,7 @@
 #include <google/protobuf/util/json_util.h>
 
 #include "base/error.h"
+#include "http/url.h"
 #include "serve/embedded.h"
 #include "serve/service.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "serve/http/http.h"
+#include "http/http.h"
 
 namespace trainyard::serve {
 

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "base/wire.h"
+#include "http/url.h"
 #include "serve/grpc/control_messages.h"
 #include "serve/grpc/infer_messages.h"
 

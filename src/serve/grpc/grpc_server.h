@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "serve/http/http_server.h"
+#include "http/http_server.h"
 #include "serve/listener.h"
 #include "serve/service.h"
 

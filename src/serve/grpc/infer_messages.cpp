@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "base/wire.h"
+#include "http/status.h"
 #include "serve/protocol/json_data.h"
-#include "serve/protocol/status.h"
 #include "tensor/dispatch.h"
 
 namespace trainyard::serve {

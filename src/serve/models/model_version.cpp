@@ -6,9 +6,9 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "serve/http/events.h"
+#include "http/events.h"
+#include "http/status.h"
 #include "serve/models/idle_memory.h"
-#include "serve/protocol/status.h"
 
 namespace trainyard::serve {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "serve/http/http.h"
+#include "http/http.h"
 #include "serve/models/network.h"
 
 namespace trainyard::serve {

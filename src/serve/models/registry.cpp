@@ -7,7 +7,7 @@
 #include "base/names_file.h"
 #include "base/parse_number.h"
 #include "base/text.h"
-#include "serve/protocol/status.h"
+#include "http/status.h"
 
 namespace trainyard::serve {
 namespace {

@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "serve/http/events.h"
+#include "http/events.h"
 #include "serve/models/model_version.h"
 
 namespace trainyard::serve {

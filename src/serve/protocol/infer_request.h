@@ -12,11 +12,10 @@
 #include <vector>
 
 #include "base/json.h"
+#include "http/clock.h"
 #include "serve/protocol/tensor_types.h"
 
 namespace trainyard::serve {
-
-using Clock = std::chrono::steady_clock;
 
 // Numbers in row-major order, which belong to the request's owners; or texts, which may be encoded
 // pictures.

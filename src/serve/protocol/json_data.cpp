@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "serve/protocol/status.h"
+#include "http/status.h"
 #include "serve/protocol/tensor_types.h"
 #include "tensor/dispatch.h"
 

@@ -8,10 +8,10 @@
 #include "base/json_reader.h"
 #include "base/text.h"
 #include "base/wire.h"
+#include "http/status.h"
 #include "models/onnx/model_reader.h"
 #include "models/onnx/tensor_reader.h"
 #include "serve/protocol/json_data.h"
-#include "serve/protocol/status.h"
 
 namespace trainyard::serve {
 namespace {

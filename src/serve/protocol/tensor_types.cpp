@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
-#include "serve/protocol/status.h"
+#include "http/status.h"
 
 namespace trainyard::serve {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "base/json.h"
 #include "base/numbers_ahead.h"
-#include "serve/http/body.h"
+#include "http/body.h"
 #include "serve/protocol/infer_request.h"
 
 namespace trainyard::serve {

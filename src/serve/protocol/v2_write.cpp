@@ -6,8 +6,8 @@
 
 #include "base/printable.h"
 #include "base/text.h"
+#include "http/status.h"
 #include "serve/protocol/json_data.h"
-#include "serve/protocol/status.h"
 #include "serve/protocol/v2_codec.h"
 
 namespace trainyard::serve {

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/image.h"
+#include "http/status.h"
 #include "serve/protocol/json_data.h"
-#include "serve/protocol/status.h"
 #include "serve/protocol/v2_codec.h"
 
 namespace trainyard::serve {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "serve/http/events.h"
+#include "http/events.h"
 
 namespace trainyard::serve {
 namespace {

@@ -1,4 +1,4 @@
-#include "serve/http/access_log.h"
+#include "serve/access_log.h"
 
 #include <cstdio>
 

@@ -1,4 +1,4 @@
-#include "serve/http/request_parser.h"
+#include "http/request_parser.h"
 
 #include <algorithm>
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/numbers_ahead.h"
-#include "serve/http/body.h"
-#include "serve/http/memory_budget.h"
+#include "http/body.h"
+#include "http/memory_budget.h"
 
 namespace trainyard::serve {
 

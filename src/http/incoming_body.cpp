@@ -1,4 +1,4 @@
-#include "serve/http/incoming_body.h"
+#include "http/incoming_body.h"
 
 #include <algorithm>
 #include <cstring>

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "serve/http/memory_budget.h"
+#include "http/memory_budget.h"
 
 namespace trainyard::serve {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/file.h"
+#include "http/status.h"
 #include "serve/protocol/infer_request.h"
-#include "serve/protocol/status.h"
 
 namespace trainyard::serve {
 

@@ -8,10 +8,10 @@
 
 #include <boost/system/error_code.hpp>
 
-#include "serve/http/http.h"
-#include "serve/http/incoming_body.h"
-#include "serve/http/seats.h"
-#include "serve/http/wire.h"
+#include "http/http.h"
+#include "http/incoming_body.h"
+#include "http/seats.h"
+#include "http/wire.h"
 
 namespace trainyard::serve {
 

@@ -1,4 +1,4 @@
-#include "serve/http/http_session.h"
+#include "http/http_session.h"
 
 #include <algorithm>
 #include <charconv>
@@ -11,7 +11,7 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
-#include "serve/http/request_parser.h"
+#include "http/request_parser.h"
 
 namespace trainyard::serve {
 namespace {

@@ -1,4 +1,4 @@
-#include "serve/http/seats.h"
+#include "http/seats.h"
 
 namespace trainyard::serve {
 

@@ -13,7 +13,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "serve/http/http_session.h"
+#include "http/http_session.h"
 
 namespace trainyard::serve {
 

@@ -1,4 +1,4 @@
-#include "serve/http/events.h"
+#include "http/events.h"
 
 #include <cstdio>
 #include <ctime>

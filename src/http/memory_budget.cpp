@@ -1,6 +1,6 @@
-#include "serve/http/memory_budget.h"
+#include "http/memory_budget.h"
 
-#include "serve/protocol/status.h"
+#include "http/status.h"
 
 namespace trainyard::serve {
 

@@ -1,4 +1,4 @@
-#include "serve/http/own_pages.h"
+#include "http/own_pages.h"
 
 #include <algorithm>
 #include <unistd.h>
@@ -66,15 +66,21 @@ void OwnPages::require_our_page(const HttpRequest& request) const {
   const bool browser = !origin.empty() || !site.empty() || !request.header("Referer").empty() ||
                        request.header("User-Agent").starts_with("Mozilla/");
   if (!browser) return;
+  require_same_origin(request);
+  if (!request.header("Content-Type").starts_with("application/json")) {
+    refuse(Status::kForbidden, "from a browser this call needs Content-Type: application/json");
+  }
+}
+
+void OwnPages::require_same_origin(const HttpRequest& request) const {
+  const std::string_view origin = request.header("Origin");
+  const std::string_view site = request.header("Sec-Fetch-Site");
   // Behind a proxy the name that the browser knows may be another than that which we are asked by.
   const std::string_view from = host_of_origin(origin);
   const bool own = origin.empty() || from == request.host ||
                    std::find(allowed_.begin(), allowed_.end(), name_of(from)) != allowed_.end();
   if (!own || (!site.empty() && site != "same-origin" && site != "none")) {
-    refuse(Status::kForbidden, "a page of '{}' may not change this server", origin);
-  }
-  if (!request.header("Content-Type").starts_with("application/json")) {
-    refuse(Status::kForbidden, "from a browser this call needs Content-Type: application/json");
+    refuse(Status::kForbidden, "a page of '{}' may not ask this server", origin);
   }
 }
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "serve/http/http.h"
+#include "http/http.h"
 
 namespace trainyard::serve {
 

@@ -1,4 +1,4 @@
-#include "serve/http/http_server.h"
+#include "http/http_server.h"
 
 #include <algorithm>
 #include <csignal>
@@ -17,9 +17,9 @@
 
 #include "base/error.h"
 #include "engine/kernels/parallel/parallel.h"
-#include "serve/http/events.h"
-#include "serve/http/http_loop.h"
-#include "serve/http/stream_wire.h"
+#include "http/events.h"
+#include "http/http_loop.h"
+#include "http/stream_wire.h"
 
 namespace trainyard::serve {
 namespace {

@@ -11,11 +11,10 @@
 #include <vector>
 
 #include "base/numbers_ahead.h"
-#include "serve/http/body.h"
-#include "serve/http/memory_budget.h"
-#include "serve/protocol/infer_request.h"
-#include "serve/protocol/status.h"
-#include "serve/protocol/v2_codec.h"
+#include "http/body.h"
+#include "http/clock.h"
+#include "http/memory_budget.h"
+#include "http/status.h"
 
 namespace trainyard::serve {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "serve/protocol/infer_request.h"
+#include "http/clock.h"
 
 namespace trainyard::serve {
 

@@ -11,7 +11,7 @@
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
 
-#include "serve/http/wire.h"
+#include "http/wire.h"
 
 namespace trainyard::serve {
 

@@ -1,11 +1,11 @@
-#include "serve/http/http_loop.h"
+#include "http/http_loop.h"
 
 #include <algorithm>
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
-#include "serve/http/events.h"
+#include "http/events.h"
 
 namespace trainyard::serve {
 namespace {

@@ -1,4 +1,4 @@
-#include "serve/http/http.h"
+#include "http/http.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "serve/http/rate_limit.h"
+#include "http/rate_limit.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "serve/http/http.h"
+#include "http/http.h"
 
 namespace trainyard::serve {
 
@@ -21,6 +21,9 @@ class OwnPages {
   bool is_our_host(std::string_view host) const;
   // Throws RequestError (kMisdirected) unless Host is ours.
   void require_our_host(const HttpRequest& request) const;
+  // Of a browser it must come from our own page, or from its address bar. Throws RequestError
+  // (kForbidden).
+  void require_same_origin(const HttpRequest& request) const;
   // For what changes something: of a browser it must come from our own page, and as JSON, which no
   // form can send. Programs may send what they like. Throws RequestError (kForbidden).
   void require_our_page(const HttpRequest& request) const;

@@ -1,0 +1,10 @@
+// By which requests are timed.
+#pragma once
+
+#include <chrono>
+
+namespace trainyard::serve {
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace trainyard::serve
