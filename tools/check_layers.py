@@ -20,7 +20,7 @@ LAYERS = [
     ["ops"],
     ["analysis", "engine", "models"],
     ["cluster", "http", "train"],
-    ["detect", "quant", "rl", "serve", "studies"],
+    ["detect", "quant", "rl", "serve", "studies", "ui"],
     ["program"],
 ]
 LEVEL = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}

@@ -10,6 +10,7 @@ await build({
   target: ['es2020'],
   charset: 'utf8',
   legalComments: 'eof',
+  loader: { '.css': 'text' },
   jsx: 'automatic',
   jsxImportSource: 'preact',
   define: { 'process.env.NODE_ENV': '"production"' },

@@ -40,6 +40,7 @@ extern const Command kTrain;
 extern const Command kTransfer;
 extern const Command kTransformer;
 extern const Command kTta;
+extern const Command kUi;
 extern const Command kVersion;
 extern const Command kWeights;
 
@@ -50,6 +51,7 @@ constexpr const Command* kCommands[] = {
     &kLab,
     &kDoctor,
     &kReport,
+    &kUi,
     &kModels,
     &kAnalyze,
     &kReceptiveField,

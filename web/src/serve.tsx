@@ -1,28 +1,12 @@
 // The page of the inference server: models, a request by hand, what is going on; and its description at /docs.
 import { render } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import { HttpError, message } from './ask';
 import { Docs } from './serve_docs';
 import { Live } from './serve_live';
 import { TryIt } from './serve_try';
-import { HttpError, IndexEntry, loadIndex, loadModel, ModelInfo, setToken } from './serve_api';
-
-const message = (problem: unknown): string => (problem instanceof Error ? problem.message : String(problem));
-
-function TokenForm({ onDone }: { onDone: () => void }) {
-  const field = useRef<HTMLInputElement>(null);
-  const submit = (event: Event): void => {
-    event.preventDefault();
-    setToken(field.current?.value ?? '');
-    onDone();
-  };
-  return (
-    <form onSubmit={submit} class="row">
-      <label for="token">This server wants a token</label>
-      <input id="token" type="password" ref={field} autocomplete="off" />
-      <button class="main">Use it</button>
-    </form>
-  );
-}
+import { IndexEntry, loadIndex, loadModel, ModelInfo } from './serve_api';
+import { TokenForm } from './token_form';
 
 function Models({ index, chosen, choose }: { index: IndexEntry[]; chosen: string; choose: (name: string) => void }) {
   return (

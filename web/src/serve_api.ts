@@ -1,4 +1,5 @@
 // What the page asks the server.
+import { ask } from './ask';
 
 export interface TensorInfo { name: string; datatype: string; shape: number[] }
 export interface ModelInfo { name: string; versions?: string[]; platform: string; inputs: TensorInfo[]; outputs: TensorInfo[] }
@@ -12,26 +13,6 @@ export interface ModelStats {
   inference_count: number;
   execution_count: number;
   inference_stats: Record<'success' | 'fail' | 'queue' | 'compute_infer', CountTime>;
-}
-
-// Of servers that want one; kept for this tab alone.
-const tokenKey = 'trainyard-token';
-export const token = (): string => sessionStorage.getItem(tokenKey) ?? '';
-export const setToken = (value: string): void => sessionStorage.setItem(tokenKey, value);
-
-export class HttpError extends Error {
-  constructor(readonly status: number, text: string) {
-    super(text);
-  }
-}
-
-async function ask<T>(path: string, init: RequestInit = {}): Promise<T> {
-  const headers = new Headers(init.headers);
-  if (token()) headers.set('Authorization', `Bearer ${token()}`);
-  const response = await fetch(path, { ...init, headers });
-  const body: unknown = await response.json();
-  if (!response.ok) throw new HttpError(response.status, (body as { error?: string }).error ?? response.statusText);
-  return body as T;
 }
 
 const modelPath = (name: string): string => `/v2/models/${encodeURIComponent(name)}`;

@@ -1,23 +1,10 @@
 // Uses the server's page in headless Chromium: node test/serve.mjs TRAINYARD OUTPUT_FOLDER
-import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 
-import { check, chromium, executablePath, finish } from './chromium.mjs';
+import { check, chromium, executablePath, finish, startServer } from './chromium.mjs';
 
 const [trainyard, output] = process.argv.slice(2);
-
-/** The server's process and address, once it is ready. */
-async function startServer(model) {
-  const server = spawn(trainyard, ['serve', model, '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
-  let address = '';
-  for await (const line of createInterface({ input: server.stdout })) {
-    address = line.match(/^serving on (http.*)$/)?.[1] ?? address;
-    if (line.startsWith('page')) return { server, address };
-  }
-  throw new Error('the server ended');
-}
 
 /** A picture that the browser itself makes. */
 const makePicture = (page) =>
@@ -84,8 +71,8 @@ async function useDetector(context, address, width) {
 }
 
 mkdirSync(output, { recursive: true });
-const { server, address } = await startServer('resnet20-cifar');
-const detector = await startServer('ssd300-mobilenet_v1');
+const { server, address } = await startServer(trainyard, ['serve', 'resnet20-cifar']);
+const detector = await startServer(trainyard, ['serve', 'ssd300-mobilenet_v1']);
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 try {
   const context = await browser.newContext();

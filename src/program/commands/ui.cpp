@@ -1,0 +1,67 @@
+// `trainyard ui [DIR…]`: run directories in a browser.
+#include <memory>
+
+#include "base/text.h"
+#include "base/within.h"
+#include "program/command.h"
+#include "program/server_token.h"
+#include "program/what_if.h"
+#include "ui/server.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct UiFlags {
+  std::vector<std::string> folders;
+  std::string host = "127.0.0.1";
+  int64_t port = 8080;
+  std::string token_file;
+  bool insecure = false;
+  std::string allowed_hosts;
+};
+
+int ui_command(const UiFlags& flags, std::ostream& out) {
+  require_within<int64_t>("--port", flags.port, 0, 65'535);
+  ui::ServerOptions options;
+  options.service.folders = {flags.folders.begin(), flags.folders.end()};
+  if (flags.folders.empty()) options.service.folders = {"runs"};
+  options.service.token = read_server_token(flags.token_file);
+  require_token_elsewhere(flags.host, options.service.token, flags.insecure);
+  if (!flags.allowed_hosts.empty()) options.service.allowed_hosts = split(flags.allowed_hosts, ',');
+  options.service.predict = predict_json;
+  options.http.host = flags.host;
+  options.http.port = static_cast<uint16_t>(flags.port);
+  options.http.threads = 1;
+  options.http.limits.body_bytes = 0;
+  return ui::run_server(options, out);
+}
+
+Runner setup_ui(Args& args) {
+  auto flags = std::make_shared<UiFlags>();
+  args.optional_positionals("DIR", flags->folders, "folders of runs, or runs themselves (runs)");
+  args.option("--host", flags->host, "address to listen at");
+  args.option("--port", flags->port, "0: any that is free");
+  args.option("--token", flags->token_file,
+              "file with the token that the page asks for (or the variable TRAINYARD_TOKEN)");
+  args.flag("--insecure", flags->insecure, "let other machines look without a token");
+  args.option("--allowed-host", flags->allowed_hosts,
+              "names by which browsers may call a server without a token, as a.example,b.example, "
+              "beside its addresses and its own; *: any");
+  return [flags](std::ostream& out) { return ui_command(*flags, out); };
+}
+
+}  // namespace
+
+extern const Command kUi = {
+    .name = "ui",
+    .group = "Start here",
+    .summary = "Watch and compare training runs in a browser",
+    .examples =
+        "  trainyard ui\n"
+        "  trainyard ui runs /mnt/shared/runs --port 8081\n"
+        "  trainyard ui runs/small-batch --port 0\n"
+        "  trainyard ui runs --host 0.0.0.0 --token token.txt\n",
+    .setup = setup_ui,
+};
+
+}  // namespace trainyard::cli

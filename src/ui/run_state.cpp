@@ -1,0 +1,86 @@
+#include "ui/run_state.h"
+
+#include <charconv>
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+#include "base/text.h"
+
+namespace trainyard::ui {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A run notes what was busy once a second, with its next line.
+constexpr std::chrono::seconds kRecent{10};
+
+bool is_ours(const Json& machine) {
+  const Json* host = machine.is_object() ? machine.find("host") : nullptr;
+  char own[256] = {};
+  if (host == nullptr || !host->is_string() || gethostname(own, sizeof own - 1) != 0) return true;
+  return host->as_string() == own;
+}
+
+bool written_recently(const fs::path& directory) {
+  for (const char* name : {"metrics.jsonl", "utilization.jsonl"}) {
+    std::error_code missing;
+    const auto time = fs::last_write_time(directory / name, missing);
+    if (!missing && fs::file_time_type::clock::now() - time < kRecent) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string_view name_of(RunState state) {
+  switch (state) {
+    case RunState::kRunning:
+      return "running";
+    case RunState::kFinished:
+      return "finished";
+    case RunState::kStopped:
+      return "stopped";
+  }
+  return "";
+}
+
+// "1: FLOCK  ADVISORY  WRITE 15809 fe:00:9978028 0 EOF"
+std::set<uint64_t> parse_locks(std::string_view text) {
+  std::set<uint64_t> found;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string number, kind, advice, mode, process, place;
+    words >> number >> kind >> advice >> mode >> process >> place;
+    uint64_t inode = 0;
+    const size_t colon = place.rfind(':');
+    if (kind != "FLOCK" || mode != "WRITE" || colon == std::string::npos) continue;
+    std::from_chars(place.data() + colon + 1, place.data() + place.size(), inode);
+    found.insert(inode);
+  }
+  return found;
+}
+
+std::set<uint64_t> locked_inodes() {
+  std::ifstream file("/proc/locks");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return parse_locks(text.str());
+}
+
+RunState state_of(const fs::path& directory, const Json& machine,
+                  const std::set<uint64_t>& locked) {
+  struct stat status {};
+  const bool held = stat(directory.c_str(), &status) == 0 && locked.contains(status.st_ino);
+  if (held || (!is_ours(machine) && written_recently(directory))) return RunState::kRunning;
+  std::error_code missing;
+  const bool ended = fs::exists(directory / "model.onnx", missing) ||
+                     fs::exists(directory / "report.html", missing);
+  return ended ? RunState::kFinished : RunState::kStopped;
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,28 @@
+// Whether somebody is working in a run directory.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+
+namespace trainyard::ui {
+
+enum class RunState : uint8_t { kRunning, kFinished, kStopped };
+std::string_view name_of(RunState state);
+
+// The folders and files of this machine that a process holds a lock on, by their inode. Looking
+// takes no lock, which would be in the way of a run that is just being resumed.
+std::set<uint64_t> locked_inodes();
+// Of a text as /proc/locks has it.
+std::set<uint64_t> parse_locks(std::string_view text);
+
+// Running: a process of this machine holds the folder, or one of another machine has written there
+// in the last seconds. Finished: the network or the report of the end is there.
+RunState state_of(const std::filesystem::path& directory, const Json& machine,
+                  const std::set<uint64_t>& locked);
+
+}  // namespace trainyard::ui

@@ -1,0 +1,258 @@
+#include "ui/service.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "http/bearer.h"
+#include "http/url.h"
+#include "ui/answers.h"
+#include "ui/page.h"
+
+namespace trainyard::ui {
+namespace {
+
+using serve::Clock;
+using serve::HttpRequest;
+using serve::HttpResponse;
+using serve::refuse;
+using serve::Status;
+
+void secure(HttpResponse& response) {
+  response.add_header("Content-Security-Policy", content_policy());
+  response.add_header("X-Content-Type-Options", "nosniff");
+  response.add_header("Referrer-Policy", "no-referrer");
+  response.add_header("Cross-Origin-Resource-Policy", "same-origin");
+  response.add_header("Cache-Control", "no-store");
+}
+
+void send(const serve::Reply& reply, HttpResponse response) {
+  secure(response);
+  auto kept = std::make_shared<HttpResponse>(std::move(response));
+  reply([kept] { return std::move(*kept); });
+}
+
+void send_problem(const serve::Reply& reply, const std::exception_ptr& problem) {
+  try {
+    std::rethrow_exception(problem);
+  } catch (const serve::WrongMethod& error) {
+    HttpResponse response = serve::error_response(error.status(), error.what());
+    response.add_header("Allow", error.allowed());
+    send(reply, std::move(response));
+  } catch (const serve::RequestError& error) {
+    send(reply, serve::error_response(error.status(), error.what()));
+  } catch (const Error& error) {
+    send(reply, serve::error_response(Status::kBadRequest, error.what()));
+  } catch (const std::exception& error) {
+    send(reply, serve::error_response(Status::kInternal, error.what()));
+  }
+}
+
+int64_t whole_number(const Query& query, const std::string& name) {
+  const auto found = query.find(name);
+  if (found == query.end()) return 0;
+  const std::string& text = found->second;
+  int64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc() || end != text.data() + text.size() || value < 0) {
+    refuse(Status::kBadRequest, "'{}' is '{}', expected a whole number from 0 on", name, text);
+  }
+  return value;
+}
+
+std::string start_stamp() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return fmt::format("{:x}", std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+}
+
+}  // namespace
+
+Query parse_query(std::string_view text) {
+  Query query;
+  while (!text.empty()) {
+    const std::string_view pair = text.substr(0, text.find('&'));
+    text.remove_prefix(std::min(text.size(), pair.size() + 1));
+    if (pair.empty()) continue;
+    const size_t equals = std::min(pair.find('='), pair.size());
+    std::string value(pair.substr(std::min(equals + 1, pair.size())));
+    std::replace(value.begin(), value.end(), '+', ' ');
+    query[serve::url_decode(pair.substr(0, equals))] = serve::url_decode(value);
+  }
+  return query;
+}
+
+Service::Service(ServiceOptions options)
+    : options_(std::move(options)),
+      own_pages_(options_.allowed_hosts),
+      index_(options_.folders),
+      start_(start_stamp()) {
+  look();
+  first_runs_ = index_.runs().size();
+  thread_ = std::thread([this] { work(); });
+}
+
+Service::~Service() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+void Service::drain() {
+  {
+    const std::lock_guard lock(mutex_);
+    draining_ = true;
+  }
+  wake_.notify_one();
+}
+
+// The page itself says nothing of the runs, and asks for the token.
+void Service::require_right(const HttpRequest& request) const {
+  own_pages_.require_same_origin(request);
+  if (options_.token.empty()) {
+    own_pages_.require_our_host(request);
+  } else if (request.target.starts_with("/api/")) {
+    serve::require_bearer(request, options_.token);
+  }
+  if (request.method != "GET" && request.method != "HEAD") {
+    throw serve::WrongMethod("this server only shows: expected GET", "GET, HEAD");
+  }
+}
+
+void Service::handle(const HttpRequest& request, serve::Reply reply) {
+  try {
+    require_right(request);
+    const std::string_view path = request.target.substr(0, request.target.find('?'));
+    if (std::optional<PageFile> page = find_page(path)) {
+      return send(reply, {.content_type = page->content_type, .body = std::move(page->body)});
+    }
+    const std::string_view query =
+        request.target.substr(std::min(path.size() + 1, request.target.size()));
+    Call call{serve::split_path(path), parse_query(query),
+              std::string(request.header("Last-Event-ID")), reply};
+    {
+      const std::lock_guard lock(mutex_);
+      calls_.push_back(std::move(call));
+    }
+    wake_.notify_one();
+  } catch (...) {
+    send_problem(reply, std::current_exception());
+  }
+}
+
+void Service::look() {
+  looked_ = Clock::now();
+  index_.scan();
+}
+
+void Service::work() {
+  for (std::unique_lock lock(mutex_); !ending_ || !calls_.empty();) {
+    const auto has_work = [&] {
+      return ending_ || !calls_.empty() || (draining_ && !waiting_.empty());
+    };
+    if (waiting_.empty()) {
+      wake_.wait(lock, has_work);
+    } else {
+      wake_.wait_until(lock, looked_ + options_.look, has_work);
+    }
+    std::deque<Call> calls = std::exchange(calls_, {});
+    lock.unlock();
+    for (Call& call : calls) answer(call);
+    answer_waiting();
+    lock.lock();
+  }
+}
+
+void Service::answer(Call& call) {
+  try {
+    if (Clock::now() - looked_ >= options_.look) look();
+    if (call.parts == std::vector<std::string>{"api", "events"}) return wait_for_news(call);
+    if (call.parts == std::vector<std::string>{"api", "predict"} && options_.predict) {
+      return send(call.reply, {.body = options_.predict(call.query)});
+    }
+    send(call.reply, {.body = answer_json(call).dump(-1)});
+  } catch (...) {
+    send_problem(call.reply, std::current_exception());
+  }
+}
+
+Json Service::answer_json(const Call& call) {
+  const std::vector<std::string>& parts = call.parts;
+  if (parts.size() < 2 || parts[0] != "api" || parts[1] != "runs" || parts.size() > 4) {
+    refuse(Status::kNotFound, "there is nothing at this path; expected /api/runs");
+  }
+  if (parts.size() > 2) return answer_run(call);
+  Json all = rows_since(index_, 0);
+  all["version"] = event_id();
+  return all;
+}
+
+// Names are looked up in the index and never used as paths.
+Json Service::answer_run(const Call& call) {
+  const std::string id = serve::url_encode(call.parts[2]);
+  const Run* run = index_.find(id);
+  if (run == nullptr) refuse(Status::kNotFound, "there is no run '{}'", id);
+  if (call.parts.size() == 3) return details_of(id, *run);
+  if (call.parts[3] != "metrics") {
+    refuse(Status::kNotFound, "a run has no '{}'; expected metrics", call.parts[3]);
+  }
+  const auto generation = static_cast<uint64_t>(whole_number(call.query, "generation"));
+  return numbers_from(*run, generation, whole_number(call.query, "from"));
+}
+
+std::string Service::event_id() const {
+  return fmt::format("{}.{}", start_, index_.version());
+}
+
+// Versions of another process mean nothing: all is new then.
+uint64_t Service::version_in(std::string_view event) const {
+  const size_t dot = event.find('.');
+  if (dot == std::string_view::npos || event.substr(0, dot) != start_) return 0;
+  uint64_t version = 0;
+  std::from_chars(event.data() + dot + 1, event.data() + event.size(), version);
+  return version;
+}
+
+void Service::wait_for_news(Call& call) {
+  const auto since = call.query.find("since");
+  const std::string& event =
+      call.last_event.empty() && since != call.query.end() ? since->second : call.last_event;
+  waiting_.push_back({event.empty() ? index_.version() : version_in(event),
+                      Clock::now() + options_.longest_wait, std::move(call.reply)});
+}
+
+// Each answer is whole and ends, so that the limits of all connections hold for those that wait;
+// clients of events come back by themselves.
+std::string Service::event_text(uint64_t since) const {
+  if (index_.version() <= since) return "retry: 100\n: nothing new\n\n";
+  return fmt::format("retry: 100\nid: {}\nevent: runs\ndata: {}\n\n", event_id(),
+                     rows_since(index_, since).dump(-1));
+}
+
+void Service::answer_waiting() {
+  if (waiting_.empty()) return;
+  bool all = false;
+  {
+    const std::lock_guard lock(mutex_);
+    all = draining_ || ending_;
+  }
+  try {
+    if (Clock::now() - looked_ >= options_.look) look();
+  } catch (const std::exception&) {
+    // The folders may be readable again at the next look.
+  }
+  const Clock::time_point now = Clock::now();
+  std::erase_if(waiting_, [&](const Waiting& one) {
+    if (!all && index_.version() <= one.since && now < one.until) return false;
+    send(one.reply,
+         {.content_type = "text/event-stream; charset=utf-8", .body = event_text(one.since)});
+    return true;
+  });
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,91 @@
+// Answers what the page asks: what is in the index, and what is new there.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "http/http.h"
+#include "http/own_pages.h"
+#include "ui/run_index.h"
+
+namespace trainyard::ui {
+
+// Of an address, behind its '?'.
+using Query = std::map<std::string, std::string>;
+
+struct ServiceOptions {
+  std::vector<std::filesystem::path> folders;
+  std::string token;  // bearer; empty: everybody may ask
+  // By which clients may call this server beside its own names. Asked for where no token is.
+  std::vector<std::string> allowed_hosts = {};
+  std::chrono::milliseconds look{400};    // between looks at the folders while somebody waits
+  std::chrono::seconds longest_wait{15};  // for something new
+  // The JSON of a prediction; throws Error for what cannot be predicted. Null: there is none.
+  std::function<std::string(const Query&)> predict = {};
+};
+
+// Folders are read on a thread of its own, one request after another.
+class Service final : public serve::HttpHandler {
+ public:
+  // Reads the folders once. Throws Error naming one that is none.
+  explicit Service(ServiceOptions options);
+  ~Service() override;
+
+  void handle(const serve::HttpRequest& request, serve::Reply reply) override;
+  void refused(serve::Status /*status*/, std::string_view /*peer*/) override {}
+  // Answers whoever waits for something new, now and from now on: the server is about to end.
+  void drain();
+  size_t num_runs() const { return first_runs_; }  // at the start
+
+ private:
+  struct Call {
+    std::vector<std::string> parts;  // of the path, decoded
+    Query query;
+    std::string last_event;
+    serve::Reply reply;
+  };
+  struct Waiting {
+    uint64_t since = 0;
+    serve::Clock::time_point until;
+    serve::Reply reply;
+  };
+
+  void require_right(const serve::HttpRequest& request) const;
+  void work();
+  void look();
+  void answer(Call& call);
+  Json answer_json(const Call& call);
+  Json answer_run(const Call& call);
+  void wait_for_news(Call& call);
+  void answer_waiting();
+  std::string event_text(uint64_t since) const;
+  uint64_t version_in(std::string_view event) const;
+  std::string event_id() const;
+
+  ServiceOptions options_;
+  serve::OwnPages own_pages_;
+  RunIndex index_;  // of the thread, once it runs
+  size_t first_runs_ = 0;
+  std::string start_;  // sets apart the versions of this process
+  serve::Clock::time_point looked_;
+  std::vector<Waiting> waiting_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Call> calls_;
+  bool draining_ = false;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+// "a=1&b=c%20d"; of a name that comes twice, the last. Throws RequestError for a wrong % code.
+Query parse_query(std::string_view text);
+
+}  // namespace trainyard::ui

@@ -1,0 +1,214 @@
+#include "ui/service.h"
+
+#include <filesystem>
+#include <future>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "support/temporary_folder.h"
+#include "ui/made_runs.h"
+#include "ui/page.h"
+
+namespace trainyard::ui {
+namespace {
+
+namespace fs = std::filesystem;
+using serve::HttpResponse;
+using serve::Status;
+using Headers = std::vector<std::pair<std::string_view, std::string_view>>;
+
+class ServiceTest : public ::testing::Test {
+ protected:
+  ServiceTest() {
+    options_.folders = {folder_.path()};
+    options_.look = std::chrono::milliseconds(20);
+    options_.longest_wait = std::chrono::seconds(1);
+    options_.predict = [](const Query& query) -> std::string {
+      if (query.at("model") == "none") throw_error("there is no such model");
+      return "{\"model\":\"" + query.at("model") + "\"}";
+    };
+  }
+
+  Service& service() {
+    if (!service_) service_.emplace(options_);
+    return *service_;
+  }
+
+  std::future<HttpResponse> begin(const std::string& target, const Headers& headers = {},
+                                  std::string_view method = "GET",
+                                  std::string_view host = "127.0.0.1:8080") {
+    auto answer = std::make_shared<std::promise<HttpResponse>>();
+    const serve::HttpRequest request{
+        .method = method, .target = target, .host = host, .headers = headers, .body = {}};
+    service().handle(request, [answer](const std::function<HttpResponse()>& make) {
+      answer->set_value(make());
+    });
+    return answer->get_future();
+  }
+  HttpResponse get(const std::string& target, const Headers& headers = {},
+                   std::string_view method = "GET", std::string_view host = "127.0.0.1:8080") {
+    return begin(target, headers, method, host).get();
+  }
+  Json json(const std::string& target) {
+    const HttpResponse response = get(target);
+    EXPECT_EQ(response.status, Status::kOk) << response.body;
+    return Json::parse(response.body, target);
+  }
+
+  TemporaryFolder folder_{"ui_service"};
+  ServiceOptions options_;
+  std::optional<Service> service_;
+};
+
+TEST_F(ServiceTest, ListsRuns) {
+  make_run(folder_.path(), "a", 16, 1);
+  make_run(folder_.path(), "b", 32, 1);
+  const Json all = json("/api/runs");
+  EXPECT_EQ(all.at("differ").dump(-1), "[\"batch\"]");
+  const Json& row = all.at("runs").items().at(1);
+  EXPECT_EQ(row.at("name").as_string(), "b");
+  EXPECT_EQ(row.at("state").as_string(), "stopped");
+  EXPECT_EQ(row.at("settings").dump(-1), "{\"batch\": 32}");
+  EXPECT_EQ(row.at("best_top1").as_number(), 0.75);
+  EXPECT_EQ(row.at("last").at("epoch").as_number(), 1);
+  EXPECT_EQ(row.at("last").find("confusion"), nullptr);
+}
+
+TEST_F(ServiceTest, ShowsOneRun) {
+  const fs::path run = make_run(folder_.path(), "it's", 16, 1);
+  fs::create_directories(run / "checkpoints");
+  write_file(run / "checkpoints" / "step-000002.safetensors", "1234");
+  fs::create_symlink("/etc/hostname", run / "link");
+  const Json one = json("/api/runs/it%27s");
+  EXPECT_EQ(one.at("settings").at("batch").as_int(), 16);
+  EXPECT_EQ(one.at("repeat").as_string(),
+            "trainyard train --config '" + folder_.path().string() + "/it'\\''s/config.yaml'");
+  std::string names;
+  for (const Json& file : one.at("files").items()) names += file.at("name").as_string() + " ";
+  EXPECT_EQ(names, "checkpoints/step-000002.safetensors config.yaml metrics.jsonl ");
+}
+
+TEST_F(ServiceTest, GivesNumbersFromAnOffset) {
+  const fs::path run = make_run(folder_.path(), "a", 16, 1);
+  const Json all = json("/api/runs/a/metrics");
+  ASSERT_EQ(all.at("lines").items().size(), 3);
+  EXPECT_EQ(all.at("lines").items()[0].dump(-1), "{\"step\": 1, \"loss\": 2.5}");
+  EXPECT_FALSE(all.at("more").as_bool());
+  const std::string rest = fmt::format("/api/runs/a/metrics?from={}&generation={}",
+                                       all.at("next").as_int(), all.at("generation").as_int());
+  EXPECT_TRUE(json(rest).at("lines").items().empty());
+  append(run / "metrics.jsonl", step_line(3, 1));
+  EXPECT_EQ(json(rest).at("lines").items().size(), 1);
+}
+
+TEST_F(ServiceTest, GivesAllNumbersAgainAfterACut) {
+  const fs::path run = make_run(folder_.path(), "a", 16, 1);
+  const Json all = json("/api/runs/a/metrics");
+  fs::resize_file(run / "metrics.jsonl", step_line(1, 2.5).size());
+  std::this_thread::sleep_for(2 * options_.look);
+  const Json again = json(fmt::format("/api/runs/a/metrics?from={}&generation={}",
+                                      all.at("next").as_int(), all.at("generation").as_int()));
+  EXPECT_NE(again.at("generation").as_int(), all.at("generation").as_int());
+  EXPECT_EQ(again.at("from").as_int(), 0);
+  EXPECT_EQ(again.at("lines").items().size(), 1);
+}
+
+TEST_F(ServiceTest, TellsWhatIsNewWithinASecond) {
+  const fs::path run = make_run(folder_.path(), "a", 16, 1);
+  const std::string version = json("/api/runs").at("version").as_string();
+  std::future<HttpResponse> waiting = begin("/api/events?since=" + version);
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(60)), std::future_status::timeout);
+  append(run / "metrics.jsonl", step_line(3, 1.125));
+  ASSERT_EQ(waiting.wait_for(std::chrono::seconds(1)), std::future_status::ready);
+  const HttpResponse response = waiting.get();
+  EXPECT_EQ(response.content_type, "text/event-stream; charset=utf-8");
+  EXPECT_NE(response.body.find("event: runs\ndata: {"), std::string::npos);
+  EXPECT_NE(response.body.find("\"loss\": 1.125"), std::string::npos);
+  EXPECT_TRUE(response.body.ends_with("}\n\n"));
+}
+
+TEST_F(ServiceTest, EndsAWaitWithoutNews) {
+  make_run(folder_.path(), "a", 16, 1);
+  const std::string version = json("/api/runs").at("version").as_string();
+  EXPECT_EQ(get("/api/events", {{"Last-Event-ID", version}}).body, "retry: 100\n: nothing new\n\n");
+}
+
+TEST_F(ServiceTest, TellsAllToOneWhoKnewAnotherServer) {
+  make_run(folder_.path(), "a", 16, 1);
+  EXPECT_NE(get("/api/events?since=beef.99").body.find("\"name\": \"a\""), std::string::npos);
+}
+
+TEST_F(ServiceTest, AnswersWhoWaitsWhenItEnds) {
+  options_.longest_wait = std::chrono::seconds(60);
+  std::future<HttpResponse> waiting = begin("/api/events");
+  service().drain();
+  EXPECT_EQ(waiting.wait_for(std::chrono::seconds(5)), std::future_status::ready);
+}
+
+TEST_F(ServiceTest, NamesAreNoPaths) {
+  make_run(folder_.path(), "runs/a", 16, 1);
+  write_file(folder_.path() / "secret.txt", "secret");
+  for (const char* target :
+       {"/api/runs/..", "/api/runs/%2e%2e%2fsecret.txt", "/api/runs/runs%2F..%2F..", "/api/runs/",
+        "/api/runs/runs%2Fa/../../secret.txt", "/api/runs/%00", "/../secret.txt", "/secret.txt"}) {
+    const HttpResponse response = get(target);
+    EXPECT_EQ(response.status, Status::kNotFound) << target;
+    EXPECT_EQ(response.body.find("secret\""), std::string::npos);
+  }
+}
+
+TEST_F(ServiceTest, ShowsHostileNames) {
+  const std::string name = "<img src=x onerror=alert(1)>\"'&\n\x1b[2J\xff";
+  make_run(folder_.path(), name, 16, 1);
+  const Json row = json("/api/runs").at("runs").items().at(0);
+  EXPECT_EQ(row.at("name").as_string(), "<img src=x onerror=alert(1)>\"'&\\n\\x1b[2J\\xff");
+  EXPECT_EQ(json("/api/runs/" + row.at("id").as_string()).at("name").dump(-1),
+            row.at("name").dump(-1));
+}
+
+TEST_F(ServiceTest, RefusesWhatItDoesNotKnow) {
+  make_run(folder_.path(), "a", 16, 1);
+  EXPECT_EQ(get("/api/runs/a/metrics?from=x").status, Status::kBadRequest);
+  EXPECT_EQ(get("/api/runs/a/metrics?from=-1").status, Status::kBadRequest);
+  EXPECT_EQ(get("/api/runs/a/weights").status, Status::kNotFound);
+  EXPECT_EQ(get("/api/runs/%zz").status, Status::kBadRequest);
+  EXPECT_EQ(get("/api/runs", {}, "POST").status, Status::kMethodNotAllowed);
+  EXPECT_TRUE(json("/api/runs/a/metrics?from=999999999").at("lines").items().size() == 3);
+}
+
+TEST_F(ServiceTest, AnswersOnlyItsOwnPages) {
+  EXPECT_EQ(get("/api/runs", {}, "GET", "evil.example").status, Status::kMisdirected);
+  EXPECT_EQ(get("/api/runs", {{"Origin", "http://evil.example"}}).status, Status::kForbidden);
+  EXPECT_EQ(get("/api/runs", {{"Sec-Fetch-Site", "cross-site"}}).status, Status::kForbidden);
+  EXPECT_EQ(get("/api/runs", {{"Origin", "http://127.0.0.1:8080"}}).status, Status::kOk);
+}
+
+TEST_F(ServiceTest, WantsItsToken) {
+  options_.token = "right";
+  EXPECT_EQ(get("/").status, Status::kOk);
+  EXPECT_EQ(get("/api/runs").status, Status::kUnauthorized);
+  EXPECT_EQ(get("/api/events").status, Status::kUnauthorized);
+  EXPECT_EQ(get("/api/runs", {{"Authorization", "Bearer wrong"}}).status, Status::kUnauthorized);
+  EXPECT_EQ(get("/api/runs", {{"Authorization", "Bearer right"}}).status, Status::kOk);
+}
+
+TEST_F(ServiceTest, HasAPageWithoutScriptsInside) {
+  const HttpResponse page = get("/");
+  EXPECT_NE(page.headers.find("script-src 'self'"), std::string::npos);
+  EXPECT_EQ(page.headers.find("unsafe"), std::string::npos);
+  EXPECT_NE(page.body.find("<script src=\"/ui.js\"></script>"), std::string::npos);
+  EXPECT_EQ(page.body.find("<style"), std::string::npos);
+  EXPECT_EQ(get("/ui.js").body, web_script());
+}
+
+TEST_F(ServiceTest, PredictsWhatItIsAsked) {
+  EXPECT_EQ(get("/api/predict?model=a+b%2Bc").body, "{\"model\":\"a b+c\"}");
+  const HttpResponse wrong = get("/api/predict?model=none");
+  EXPECT_EQ(wrong.status, Status::kBadRequest);
+  EXPECT_EQ(wrong.body, "{\"error\": \"there is no such model\"}");
+}
+
+}  // namespace
+}  // namespace trainyard::ui
