@@ -1,5 +1,6 @@
 #include "train/communication_plan.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "dist/collective_plan.h"
@@ -94,9 +95,18 @@ class Planner {
   }
 
   void epoch() {
-    if (made_.num_statistics > 0) {
-      broadcast(When::kEpoch, "running statistics, for the test",
-                state_bytes(made_.num_parameters, made_.num_parameters + made_.num_statistics));
+    const int64_t statistics =
+        state_bytes(made_.num_parameters, made_.num_parameters + made_.num_statistics);
+    if (statistics > 0) {
+      broadcast(When::kEpoch,
+                config_.broadcast_buffers
+                    ? "running statistics, which all workers take over"
+                    : "running statistics, for the test of rank 0's network alone",
+                statistics);
+    }
+    if (statistics > 0 && config_.test_each_worker) {
+      sum(When::kEpoch, "running statistics of each other rank, for the test of its network",
+          2 * statistics * (config_.workers - 1));
     }
     sum(When::kEpoch, "test loss, counts and confusion matrix", 8 * (4 + classes_ * classes_));
   }
@@ -126,8 +136,11 @@ std::vector<Omission> omissions(const TrainConfig& config) {
            "rank.",
            config.sync_bn ? " without --sync-bn" : "")},
       {"statistics of the batch in batch normalization",
-       "Each worker normalizes with the few images of its share: the result is not that of the "
-       "whole batch, and noisy below about 16 images per worker. --sync-bn sums them."},
+       fmt::format("Each worker normalizes with its own share, {} of {} images: the result is not "
+                   "that of the whole batch. Means and variances of more images differ less, by "
+                   "the root of their number, so it matters for shares of a few images, not of "
+                   "hundreds. --sync-bn sums them.",
+                   config.batch / std::max<int64_t>(config.workers, 1), config.batch)},
       {"optimizer state, after a restart",
        "Momentum that starts at zero on some workers and continues at others: equal gradients, "
        "different steps, replicas that drift apart."},

@@ -24,7 +24,9 @@ struct EpochReport {
   double exposed_seconds = 0;  // communication that nothing was computed in, mean of the workers
   double images_per_s = 0;
   double seconds = 0;  // since the run began, tests included, resumed parts added up
-  Evaluation test;
+  Evaluation test;     // of rank 0's network
+  // The score that decides, of the network of every rank; empty unless each is tested.
+  std::vector<double> worker_scores;
   bool best = false;
 };
 

@@ -98,6 +98,9 @@ void RunLog::write_epoch(const EpochReport& report) {
     line["test_" + score.name] = score.value;
     scalars.push_back({"test/" + score.name, score.value});
   }
+  if (!report.worker_scores.empty()) {
+    line["worker_" + report.test.decides] = Json::array_of(report.worker_scores);
+  }
   if (!report.test.confusion.empty()) line["confusion"] = Json::array_of(report.test.confusion);
   write_line(line);
   for (const Score& score : report.train_scores) {

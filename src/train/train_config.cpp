@@ -163,6 +163,9 @@ void add_others(Settings& settings, TrainConfig& c) {
   settings.add("no_overlap", &c.no_overlap, "sum gradients after backward, not during it");
   settings.add("broadcast_buffers", &c.broadcast_buffers,
                "after each epoch all workers take rank 0's running statistics");
+  settings.add("test_each_worker", &c.test_each_worker,
+               "test every worker's network, with the running statistics of its own images, and "
+               "not rank 0's alone");
   settings.add("stall_warning", &c.stall_warning,
                "seconds after which a worker that others wait for is named; 0: never",
                between(0, kLongestWait));

@@ -71,6 +71,7 @@ struct TrainConfig {
   double bucket_mb = 25;
   bool no_overlap = false;
   bool broadcast_buffers = false;
+  bool test_each_worker = false;
   double stall_warning = 10;  // seconds
   double wait_limit = 60;     // seconds
 

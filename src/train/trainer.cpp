@@ -1,5 +1,6 @@
 #include "train/trainer.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -256,28 +257,57 @@ struct Trainer::Impl {
     report.wait_seconds = loader_.wait_seconds();
     report.exposed_seconds = std::exchange(exposed_seconds_, 0.0);
     report.images_per_s = static_cast<double>(sums_.images - images_before) / train_seconds;
-    report.test = evaluate(model_for_test(), test_loader_, task_.evaluator, place_.threads,
-                           {.rank = replicas_.rank(),
-                            .workers = replicas_.workers(),
-                            .sum = [&](std::span<double> sums) { replicas_.sum(sums); }});
+    if (config_.broadcast_buffers) share_statistics();
+    report.test = test_network_of(0);
+    if (config_.test_each_worker) {
+      report.worker_scores.push_back(report.test.score(report.test.decides));
+      for (int64_t rank = 1; rank < replicas_.workers(); ++rank) {
+        report.worker_scores.push_back(test_network_of(rank).score(report.test.decides));
+      }
+    }
     sums_ = {};
     note_sums();
     log_->end_epoch(std::move(report), [this] { return states(); });
   }
 
-  // All workers test the same network: rank 0's. Parameters are the same anyway; running statistics
-  // are those of each worker's own images.
-  Graph model_for_test() {
+  // Every worker tests a part of the data.
+  Evaluation test_network_of(int64_t rank) {
+    return evaluate(network_of(rank), test_loader_, task_.evaluator, place_.threads,
+                    {.rank = replicas_.rank(),
+                     .workers = replicas_.workers(),
+                     .sum = [&](std::span<double> sums) { replicas_.sum(sums); }});
+  }
+
+  // Parameters are the same on all workers; running statistics are those of each one's own images.
+  Graph network_of(int64_t rank) {
     Graph trained = model_;
     step_.copy_weights_to(trained);
     if (replicas_.workers() == 1) return trained;
     for (size_t i = step_.num_parameters(); i < step_.num_model_states(); ++i) {
-      Tensor value = broadcast_state(i);
-      if (config_.broadcast_buffers) step_.set_state(i, value);
       const ValueId id = trained.find_value(step_.states()[i].name);
-      trained.mutable_value(id).constant = std::make_shared<const Tensor>(std::move(value));
+      trained.mutable_value(id).constant =
+          std::make_shared<const Tensor>(rank == 0 ? broadcast_state(i) : state_of(rank, i));
     }
     return trained;
+  }
+
+  void share_statistics() {
+    if (replicas_.workers() == 1) return;
+    for (size_t i = step_.num_parameters(); i < step_.num_model_states(); ++i) {
+      step_.set_state(i, broadcast_state(i));
+    }
+  }
+
+  // A sum to which the others add nothing.
+  Tensor state_of(int64_t rank, size_t i) {
+    Tensor value = step_.state(i);
+    const std::span<float> numbers = value.values<float>();
+    std::vector<double> sums(numbers.size(), 0);
+    if (rank == replicas_.rank()) std::copy(numbers.begin(), numbers.end(), sums.begin());
+    replicas_.sum(sums);
+    std::transform(sums.begin(), sums.end(), numbers.begin(),
+                   [](double sum) { return static_cast<float>(sum); });
+    return value;
   }
 
   Tensor broadcast_state(size_t i) {

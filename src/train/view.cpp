@@ -59,6 +59,9 @@ void add_epoch(const train::EpochReport& r, report::Table& table, Json& rows) {
     cells.push_back(cell_of(score));
     row[data_name(score)] = score.value;
   }
+  if (!r.worker_scores.empty()) {
+    row["worker_" + r.test.decides] = Json::array_of(r.worker_scores);
+  }
   cells.push_back(report::fixed_cell(r.images_per_s, 0));
   cells.push_back(report::seconds_cell(r.train_seconds));
   cells.push_back(report::percent_cell(r.wait_seconds / r.train_seconds));
@@ -81,6 +84,10 @@ std::string epoch_line(const train::EpochReport& r) {
   for (const Score& score : r.test.scores) {
     text += separator + text_of(score);
     separator = ", ";
+  }
+  if (!r.worker_scores.empty()) {
+    const auto [least, most] = std::minmax_element(r.worker_scores.begin(), r.worker_scores.end());
+    text += fmt::format(" (workers {:.4f} to {:.4f})", *least, *most);
   }
   text += fmt::format("; {:.0f} images/s, {:.1f} % waiting for data", r.images_per_s,
                       100 * r.wait_seconds / r.train_seconds);

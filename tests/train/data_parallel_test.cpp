@@ -260,6 +260,36 @@ TEST(DataParallel, FrozenEpochsRepeatTheFirst) {
   EXPECT_NE(moving[0], moving[4]);
 }
 
+// Running statistics are those of each worker's own images unless they are shared.
+TEST(DataParallel, EachWorkersNetworkIsTested) {
+  const TemporaryFolder folder("parallel");
+  TrainConfig config = parallel_config();
+  config.model = "resnet20-cifar";
+  config.data = "synthetic:3x32x32,classes=4,size=384";
+  config.augment = "normalize";
+  config.batch = 4;
+  config.workers = 2;
+  config.epochs = 1;
+  EXPECT_TRUE(run_in(folder, "usual", config).result.epochs[0].worker_scores.empty());
+  config.test_each_worker = true;
+  const auto scores = [&](const std::string& name) {
+    const EpochReport epoch = run_in(folder, name, config).result.epochs[0];
+    EXPECT_EQ(epoch.worker_scores.size(), 2U) << name;
+    EXPECT_EQ(epoch.worker_scores[0], epoch.test.score("top1")) << name;
+    return epoch.worker_scores;
+  };
+  const std::vector<double> own = scores("own");
+  EXPECT_NE(own[0], own[1]);
+  config.broadcast_buffers = true;
+  const std::vector<double> shared = scores("broadcast");
+  EXPECT_EQ(shared[0], shared[1]);
+  EXPECT_EQ(shared[0], own[0]);
+  config.broadcast_buffers = false;
+  config.sync_bn = true;
+  const std::vector<double> summed = scores("synchronized");
+  EXPECT_EQ(summed[0], summed[1]);
+}
+
 // Weights after two steps of a network with batch normalization, of `workers` that share six
 // images.
 std::vector<float> normalized_weights(int64_t workers, bool sync, bool reference) {
