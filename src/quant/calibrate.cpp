@@ -32,7 +32,11 @@ class Observer {
  public:
   Observer(const Graph& graph, const Plan& plan, bool channel_means, Seen& seen)
       : channel_means_(channel_means), seen_(seen) {
-    for (const ValueId id : plan.values) wanted_[graph.value(id).name] = id;
+    for (const ValueId id : plan.values) wanted_[graph.value(id).name].planned = id;
+    for (const NodeId layer : plan.layers) {
+      const ValueId id = graph.node(layer).outputs[0];
+      wanted_[graph.value(id).name].output = id;
+    }
   }
 
   // The last batch may be filled up with zeros, which must not be counted.
@@ -62,12 +66,17 @@ class Observer {
   }
 
  private:
-  using Wanted = std::map<std::string, ValueId, std::less<>>;
+  // Under its name: a value of the plan, the output of a layer, or both.
+  struct Kinds {
+    ValueId planned = kNoValue;
+    ValueId output = kNoValue;
+  };
+  using Wanted = std::map<std::string, Kinds, std::less<>>;
 
   void look(const Wanted::value_type& wanted, const Tensor& tensor) {
     if (tensor.empty()) return;
-    if (channel_means_ && is_by_sample(tensor.shape())) {
-      add_channels(tensor, samples_, seen_.channel_means[wanted.second]);
+    if (channel_means_ && wanted.second.planned.valid() && is_by_sample(tensor.shape())) {
+      add_channels(tensor, samples_, seen_.channel_means[wanted.second.planned]);
     }
     count(wanted, tensor.values<float>(), tensor.shape());
   }
@@ -81,13 +90,18 @@ class Observer {
       values =
           values.first(values.size() / static_cast<size_t>(batch_) * static_cast<size_t>(samples_));
     }
-    Histogram& histogram = seen_.histograms[wanted.second];
+    const auto [planned, output] = wanted.second;
+    if (planned.valid()) add(wanted.first, values, seen_.histograms[planned]);
+    if (output.valid()) add(wanted.first, values, seen_.outputs[output]);
+  }
+
+  static void add(const std::string& name, std::span<const float> values, Histogram& histogram) {
     histogram.add(values);
     TY_REQUIRE(
         histogram.bad() == 0,
         "'{}' has {} values that are NaN or infinite on the calibration pictures, which have "
         "no range; give other weights or pictures, or keep to float",
-        wanted.first, histogram.bad());
+        name, histogram.bad());
   }
 
   bool channel_means_;

@@ -17,6 +17,7 @@ using Progress = std::function<void(double share, std::string_view what)>;
 
 struct Seen {
   std::map<ValueId, Histogram> histograms;
+  std::map<ValueId, Histogram> outputs;  // of layers, before what follows them
   // Means over samples and positions, by channel (axis 1), if they were asked for.
   std::map<ValueId, std::vector<double>> channel_means;
   int64_t images = 0;

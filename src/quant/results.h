@@ -23,13 +23,14 @@ struct Bars {
   std::vector<int64_t> counts;
 };
 
-// The values of a layer's weights, or of what flows into it.
+// The values of a layer's weights, or of what flows into it or out of it.
 struct Spread {
   double min = 0;
   double max = 0;
   double mean = 0;
   double sigma = 0;
   double saturated = 0;  // the share that lies outside of what the steps reach
+  double beyond = 0;     // the share that lies more than three sigma from 0
   Bars bars;
 };
 
@@ -59,6 +60,7 @@ struct LayerResult {
   double largest_scale = 0;
   Spread weights;
   Spread input;
+  Spread output;  // before a Relu or whatever follows; zeros without pictures
 };
 
 // What was done one after the other, and how good the network was after it.

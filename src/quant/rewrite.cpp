@@ -67,6 +67,12 @@ class Rewriter {
       graph_.set_node_input(id, 2, bias);
     }
     if (!parts_.weights) return;
+    if (parts_.activations && !parts_.biases) {
+      // Kernels on integers round the bias too; in float it stays as it is.
+      graph_.set_node_input(id, 1,
+                            passes::add_constant(graph_, name + ".w", rounded.weights.reals(axis)));
+      return;
+    }
     const ValueId weights = add_dequantize(name + ".w", std::move(rounded.weights.steps),
                                            rounded.weights.scales, axis, /*with_zero=*/true);
     graph_.set_node_input(id, 1, weights);

@@ -277,13 +277,22 @@ void Session::describe(const NodeView& layer, const Plan& plan, const ValueSteps
   Histogram seen_weights;
   seen_weights.add(weights.values<float>());
   const auto spread = [&](const Histogram& histogram) {
-    Spread found{histogram.min(), histogram.max(), histogram.mean(), histogram.sigma(), 0, {}};
+    Spread found{.min = histogram.min(),
+                 .max = histogram.max(),
+                 .mean = histogram.mean(),
+                 .sigma = histogram.sigma(),
+                 .bars = {}};
+    const double reach = 3 * histogram.sigma();
+    found.beyond = static_cast<double>(histogram.outside(-reach, reach)) /
+                   static_cast<double>(std::max<int64_t>(1, histogram.count()));
     if (settings_.histograms) found.bars = histogram.bars(kBars);
     return found;
   };
   out.weights = spread(seen_weights);
   const Histogram* input = histogram_of(widest_, seen_, layer.input(0));
   if (input != nullptr) out.input = spread(*input);
+  const auto output = seen_.outputs.find(layer.output(0));
+  if (output != seen_.outputs.end()) out.output = spread(output->second);
   out.kept_float = !plan.is_int8(layer.id());
   if (out.kept_float) {
     out.reason = keep_float_.at(layer.name());

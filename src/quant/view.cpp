@@ -35,7 +35,8 @@ Json spread_json(const Spread& spread) {
                             {"max", spread.max},
                             {"mean", spread.mean},
                             {"sigma", spread.sigma},
-                            {"saturated", spread.saturated}});
+                            {"saturated", spread.saturated},
+                            {"beyond_3_sigma", spread.beyond}});
   if (spread.bars.counts.empty()) return json;
   json["bars"] = Json::object({{"low", spread.bars.low},
                                {"high", spread.bars.high},
@@ -66,7 +67,8 @@ Json layer_json(const LayerResult& layer) {
                        {"least_weight_scale", known(layer.least_scale)},
                        {"largest_weight_scale", known(layer.largest_scale)},
                        {"weights", spread_json(layer.weights)},
-                       {"input", spread_json(layer.input)}});
+                       {"input", spread_json(layer.input)},
+                       {"output", spread_json(layer.output)}});
 }
 
 Json result_json(const QuantizeResult& result) {

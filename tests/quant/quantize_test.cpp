@@ -82,11 +82,19 @@ TEST(Quantize, TellsLayersStepsAndBits) {
     EXPECT_GT(layer.sensitivity.value_or(0), 0) << layer.name;
     EXPECT_EQ(layer.weights.bars.counts.size(), 64U);
     EXPECT_EQ(layer.input.saturated, 0) << layer.name;
+    // What flows out is counted before a Relu cuts off its negative half.
+    EXPECT_LT(layer.output.min, 0) << layer.name;
+    EXPECT_EQ(layer.output.bars.counts.size(), 64U);
+    EXPECT_LT(layer.weights.beyond, 0.02) << layer.name;
   }
   ASSERT_EQ(result.steps.size(), 7U);
   EXPECT_EQ(result.steps[0].what, "float");
   EXPECT_EQ(result.steps.back().what, "int8");
   EXPECT_GT(*result.steps.back().output_sqnr_db, 20);
+  // Rounding biases as well is another network.
+  EXPECT_EQ(result.steps[3].what, "weights and activations");
+  EXPECT_EQ(result.steps[4].what, "weights, activations and biases");
+  EXPECT_NE(*result.steps[3].output_sqnr_db, *result.steps[4].output_sqnr_db);
   ASSERT_EQ(result.bits.size(), 4U);
   EXPECT_GT(*result.bits[1].output_sqnr_db, *result.bits[3].output_sqnr_db + 10);
 }

@@ -197,6 +197,9 @@ TEST(Rewrite, PartsAddUp) {
   EXPECT_EQ(count_nodes(weights, "DequantizeLinear"), static_cast<int64_t>(plan.int8.size()));
   const Graph activations = rewrite(prepared.graph, plan, steps, {}, {false, true, false});
   EXPECT_EQ(count_nodes(activations, "QuantizeLinear"), static_cast<int64_t>(plan.values.size()));
+  // Weights have the same steps, but no kernel on integers runs, which would round the bias.
+  const Graph both = rewrite(prepared.graph, plan, steps, {}, {true, true, false});
+  EXPECT_EQ(count_nodes(both, "DequantizeLinear"), static_cast<int64_t>(plan.values.size()));
 }
 
 TEST(Prepare, RefusesWhatIsQuantizedAlready) {
