@@ -31,6 +31,7 @@ struct ScaleOptions {
   std::vector<int64_t> batches = {32, 128, 512};
   std::vector<int64_t> workers = {1, 2, 4};
   int64_t steps = 0;
+  double rate = measure::ScaleTask{}.rate;
   double epochs = 10;
   double price = 0;
   double seconds = 0.3;
@@ -62,6 +63,7 @@ void check_options(const ScaleOptions& options) {
   const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
   if (options.device != predict::kThisMachine) catalog.device(options.device);
   require_within("--steps", options.steps, int64_t{0}, kScaleMostSteps);
+  require_within("--learning-rate", options.rate, 0.0, 1e6);
   require_within("--seconds", options.seconds, 0.001, 3600.0);
   TY_REQUIRE(options.epochs > 0 && options.epochs <= predict::kMostEpochs,
              "--epochs is {}, expected more than 0, at most {}", options.epochs,
@@ -82,8 +84,8 @@ int run_rank_scale(const ScaleOptions& options, std::ostream& out) {
       // --batches are per worker, the configuration's batch is that of all.
       config.batch = batch * comm.size();
       const Graph model = train::build_training_network(config, *training, batch);
-      const measure::ScalePoint point =
-          measure::measure_scale_point(comm, config, model, *training, {.steps = options.steps});
+      const measure::ScalePoint point = measure::measure_scale_point(
+          comm, config, model, *training, {.steps = options.steps, .rate = options.rate});
       gradient_bytes = point.gradient_bytes;
       points.push_back(report::scale_point_json(point));
       if (comm.rank() == 0) {
@@ -116,13 +118,15 @@ Json run_job(const ScaleOptions& options, int64_t workers, const std::vector<int
   std::vector<std::string> list;
   for (const int64_t batch : batches) list.push_back(std::to_string(batch));
   std::vector<std::string> arguments = train::settings_of(config).arguments(
-      {"model", "data", "augment", "threads", "all-reduce", "bucket-mb", "no-overlap"});
+      {"model", "data", "augment", "threads", "data-workers", "weight-decay", "all-reduce",
+       "bucket-mb", "no-overlap"});
   arguments.insert(arguments.begin(), "scale");
   const auto add = [&](const char* flag, std::string value) {
     arguments.insert(arguments.end(), {flag, std::move(value)});
   };
   add("--batches", join(list, ","));
   add("--steps", std::to_string(steps));
+  add("--learning-rate", fmt::format("{}", options.rate));
   add("--seconds", fmt::format("{}", options.seconds));
   // Otherwise a lone worker would have the cores of all for the threads that feed it.
   const bool enough = config.threads == 1 && workers <= kernels::available_cores();
@@ -265,6 +269,10 @@ Runner setup_scale(Args& args) {
   args.option("--steps", options->steps,
               "steps to warm up and as many to measure; 0: an epoch each");
   args.option("--threads", config.threads, "of one worker");
+  args.option("--data-workers", config.data_workers, "threads that prepare a worker's batches");
+  args.option("--learning-rate", options->rate,
+              "of the updates; the usual one is too small to move weights by much");
+  args.option("--weight-decay", config.weight_decay, "of the updates");
   args.option("--all-reduce", config.all_reduce, "how gradients are summed");
   args.option("--bucket-mb", config.bucket_mb, "MiB of gradients that travel together");
   args.toggle("--no-overlap", config.no_overlap, "sum gradients after backward, not during it");

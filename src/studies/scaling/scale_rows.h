@@ -15,7 +15,7 @@ struct ScalePoint {
   double step_s = 0;           // everything
   double data_s = 0;           // of these, waiting for and copying the batch
   double compute_s = 0;        // forward, backward and update without waiting for sums
-  double communication_s = 0;  // sums of gradients under way, hidden behind computation or not
+  double communication_s = 0;  // sums of gradients under way or waited for, hidden or not
   double exposed_s = 0;        // of these, what the worker waited for
   double median_s = 0;         // of the steps without data I/O
   // Such medians, taken in turns so that a machine whose speed drifts is compared with itself: of

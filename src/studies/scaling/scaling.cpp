@@ -17,9 +17,6 @@
 namespace trainyard::measure {
 namespace {
 
-// Weights move, but not so that a run on random labels could diverge.
-constexpr double kRate = 1e-6;
-
 // Sums over steps.
 struct Sums {
   double step_s = 0;
@@ -33,8 +30,9 @@ struct Sums {
 class Measurement {
  public:
   Measurement(const train::TrainConfig& config, const Graph& model, const data::Dataset& training,
-              const train::WorkerSeat& place, train::Replicas& replicas)
+              const train::WorkerSeat& place, train::Replicas& replicas, double rate)
       : replicas_(replicas),
+        rate_(rate),
         step_(model, train::step_options(config, place, train::named_objective(config))),
         loader_(training, train::training_loader(config, place, training)) {
     train::require_input_shape(step_.input(0).shape(), train::own_batch(config, place),
@@ -53,11 +51,12 @@ class Measurement {
       train::feed_step(*batch, train::feed_classes, step_);
       const double data_s = watch.seconds();
       replicas_.take_times();
-      step_.run(kRate);
+      step_.run(rate_);
       const train::PhaseSeconds& phases = step_.seconds();
       const train::ExchangeTimes times = replicas_.take_times();
       sums.compute_s += phases.forward + phases.backward + phases.update - times.exposed_s;
-      sums.communication_s += times.communication_s;
+      // Who waits for a sum waits while it is under way, its beginning and end included.
+      sums.communication_s += std::max(times.communication_s, times.exposed_s);
       sums.exposed_s += times.exposed_s;
       sums.data_s += data_s;
       sums.step_s += watch.seconds();
@@ -75,6 +74,7 @@ class Measurement {
   }
 
   train::Replicas& replicas_;
+  double rate_;
   train::TrainingStep step_;
   data::Loader loader_;
   bool started_ = false;
@@ -145,6 +145,13 @@ double median_alone(train::Replicas& replicas, Turns& turns) {
   return median_of(turns.alone);
 }
 
+// Without what messages are filled up with.
+int64_t gradient_bytes(const train::TrainingStep& step) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < step.num_parameters(); ++i) bytes += step.states()[i].type.num_bytes();
+  return bytes;
+}
+
 // Fills in the medians of `point`.
 void measure_losses(train::Replicas& replicas, Measurement& measurement, int threads,
                     ScalePoint& point) {
@@ -205,7 +212,8 @@ ScalePoint measure_scale_point(dist::Communicator& comm, const train::TrainConfi
                              {.all_reduce = config.all_reduce, .overlap = !config.no_overlap});
     if (threads == 0) threads = replicas.fair_threads();
     Measurement measurement(config, model, training,
-                            {replicas.rank(), replicas.workers(), threads, &replicas}, replicas);
+                            {replicas.rank(), replicas.workers(), threads, &replicas}, replicas,
+                            task.rate);
     point.steps = task.steps > 0 ? task.steps : measurement.steps_per_epoch();
     measurement.run(point.steps);
     comm.barrier();
@@ -220,9 +228,7 @@ ScalePoint measure_scale_point(dist::Communicator& comm, const train::TrainConfi
     point.communication_s = sums.communication_s / count;
     point.exposed_s = sums.exposed_s / count;
     point.median_s = sums.median_s / static_cast<double>(point.workers);
-    for (const auto& message : measurement.step().executable().messages()) {
-      point.gradient_bytes += message.bytes;
-    }
+    if (comm.size() > 1) point.gradient_bytes = gradient_bytes(measurement.step());
     point.memory_bytes = runtime::peak_memory_bytes() - memory_before;
     if (comm.size() > 1) {
       measure_losses(replicas, measurement, threads, point);
