@@ -17,21 +17,21 @@ namespace fs = std::filesystem;
 Graph load_file(const Request& request) {
   TY_REQUIRE(
       !request.classes && !request.image && !request.length && !request.width && !request.auxiliary,
-      "--classes, --image, --length, --width and --auxiliary shape built-in networks; {} is "
-      "a file, which takes --batch and --shape",
+      "classes, image, length, width and auxiliary shape built-in networks; {} is a file, which "
+      "takes batch and shape",
       request.model);
   return onnx_io::import_model(model_file(request.model),
                                {.batch = request.batch, .shapes = request.shapes});
 }
 
 Graph build(const Request& request) {
-  TY_REQUIRE(request.shapes.empty(), "--shape is for .onnx files; {} takes --batch and --image",
+  TY_REQUIRE(request.shapes.empty(), "shape is for .onnx files; {} takes batch and image",
              request.model);
-  TY_REQUIRE(!request.image || *request.image > 0, "--image is {}, expected 1 or more",
+  TY_REQUIRE(!request.image || *request.image > 0, "image is {}, expected 1 or more",
              *request.image);
-  TY_REQUIRE(!request.classes || *request.classes > 0, "--classes is {}, expected 1 or more",
+  TY_REQUIRE(!request.classes || *request.classes > 0, "classes is {}, expected 1 or more",
              *request.classes);
-  TY_REQUIRE(!request.length || *request.length > 0, "--length is {}, expected 1 or more",
+  TY_REQUIRE(!request.length || *request.length > 0, "length is {}, expected 1 or more",
              *request.length);
   models::ModelOptions options;
   options.batch = request.batch.value_or(1);

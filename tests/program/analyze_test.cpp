@@ -117,8 +117,8 @@ TEST(AnalyzeCommand, WrongRequestsSayWhatToTry) {
   EXPECT_TRUE(says(message({"analyze", "vgg190"}), "vgg19"));
   EXPECT_TRUE(says(message({"analyze", "/nowhere/net.onnx"}), "/nowhere/net.onnx"));
   EXPECT_TRUE(says(message({"analyze", "vgg19", "--batch", "0"}), "expected 1 or more"));
-  EXPECT_TRUE(says(message({"analyze", "vgg19", "--shape", "image=1"}), "--image"));
-  EXPECT_TRUE(says(message({"analyze", "net.onnx", "--classes", "3"}), "--shape"));
+  EXPECT_TRUE(says(message({"analyze", "vgg19", "--shape", "image=1"}), "takes batch and image"));
+  EXPECT_TRUE(says(message({"analyze", "net.onnx", "--classes", "3"}), "takes batch and shape"));
   EXPECT_TRUE(says(message({"analyze", "net.onnx", "--shape", "x=1,b"}), "'b'"));
   EXPECT_TRUE(says(message({"analyze", "net.onnx", "--shape", "1,3"}), "NAME="));
   EXPECT_TRUE(

@@ -13,15 +13,15 @@ namespace {
 
 using Symbols = std::map<std::string, int64_t>;
 
-// "1,?,224,224": what --shape expects, with what is not known left open.
-std::string flag_text(const DeclaredInput& input) {
-  if (!input.dims) return fmt::format("--shape {}=1,3,224,224", input.name);
+// "shape x=1,?,224,224": what the user should give, with what is not known left open.
+std::string shape_text(const DeclaredInput& input) {
+  if (!input.dims) return fmt::format("shape {}=1,3,224,224", input.name);
   std::vector<std::string> parts;
   for (const DeclaredDim& dim : *input.dims) {
     const std::string open = dim.symbol.empty() ? "?" : dim.symbol;
     parts.push_back(dim.value ? fmt::format("{}", *dim.value) : open);
   }
-  return fmt::format("--shape {}={}", input.name, join(parts, ","));
+  return fmt::format("shape {}={}", input.name, join(parts, ","));
 }
 
 // An axis without a number, be it named or not.
@@ -34,10 +34,10 @@ void check_names(const std::vector<DeclaredInput>& inputs, const ImportOptions& 
     std::vector<std::string> known;
     for (const DeclaredInput& input : inputs) known.push_back(input.name);
     TY_REQUIRE(std::find(known.begin(), known.end(), name) != known.end(),
-               "--shape {}: there is no such input; the inputs are {}.{}", name, join(known, ", "),
+               "shape {}: there is no such input; the inputs are {}.{}", name, join(known, ", "),
                did_you_mean(name, known));
     for (const int64_t d : shape.dims()) {
-      TY_REQUIRE(d >= 0, "--shape {}: a dimension of {}", name, d);
+      TY_REQUIRE(d >= 0, "shape {}: a dimension of {}", name, d);
     }
   }
 }
@@ -51,7 +51,7 @@ void learn(const std::string& symbol, int64_t value, const std::string& input, S
              bound, value);
 }
 
-// What --shape and --batch say about symbols, which may stand in other inputs too.
+// What shapes and batch say about symbols, which may stand in other inputs too.
 Symbols learn_symbols(const std::vector<DeclaredInput>& inputs, const ImportOptions& options) {
   Symbols symbols;
   for (const DeclaredInput& input : inputs) {
@@ -59,13 +59,13 @@ Symbols learn_symbols(const std::vector<DeclaredInput>& inputs, const ImportOpti
     if (given == options.shapes.end() || !input.dims) continue;
     const Shape& shape = given->second;
     TY_REQUIRE(shape.rank() == static_cast<int64_t>(input.dims->size()),
-               "--shape {} has {} dimensions, the input has {}", input.name, shape.rank(),
+               "shape {} has {} dimensions, the input has {}", input.name, shape.rank(),
                input.dims->size());
     for (size_t i = 0; i < input.dims->size(); ++i) {
       learn((*input.dims)[i].symbol, shape[static_cast<int64_t>(i)], input.name, symbols);
     }
   }
-  // The batch comes second, so that a symbol which --shape has bound keeps its value when it is the
+  // The batch comes second, so that a symbol which a shape has bound keeps its value when it is the
   // first dimension of another input.
   for (const DeclaredInput& input : inputs) {
     if (!is_open(input, 0) || options.shapes.contains(input.name)) continue;
@@ -79,11 +79,11 @@ Symbols learn_symbols(const std::vector<DeclaredInput>& inputs, const ImportOpti
   return symbols;
 }
 
-// Of an input without --shape. Only the first dimension has a default (batch 1); any other one must
-// be named by the user.
+// Of an input without a shape given. Only the first dimension has a default (batch 1); any other
+// one must be named by the user.
 Shape bind_shape(const DeclaredInput& input, const Symbols& symbols, const ImportOptions& options) {
   TY_REQUIRE(input.dims.has_value(), "input '{}' has no shape; give one, as in {}", input.name,
-             flag_text(input));
+             shape_text(input));
   Shape shape(std::vector<int64_t>(input.dims->size(), 0));
   for (size_t i = 0; i < input.dims->size(); ++i) {
     const DeclaredDim& dim = (*input.dims)[i];
@@ -98,7 +98,7 @@ Shape bind_shape(const DeclaredInput& input, const Symbols& symbols, const Impor
       bound = options.batch.value_or(1);
     } else {
       throw_error("input '{}': dimension {}{} is not fixed; give {}", input.name, i,
-                  dim.symbol.empty() ? "" : fmt::format(" ('{}')", dim.symbol), flag_text(input));
+                  dim.symbol.empty() ? "" : fmt::format(" ('{}')", dim.symbol), shape_text(input));
     }
   }
   return shape;
@@ -108,7 +108,7 @@ Shape bind_shape(const DeclaredInput& input, const Symbols& symbols, const Impor
 
 std::vector<TensorType> bind_inputs(const std::vector<DeclaredInput>& inputs,
                                     const ImportOptions& options) {
-  TY_REQUIRE(options.batch.value_or(1) > 0, "--batch {}: expected at least 1", *options.batch);
+  TY_REQUIRE(options.batch.value_or(1) > 0, "batch {}: expected at least 1", *options.batch);
   check_names(inputs, options);
   const Symbols symbols = learn_symbols(inputs, options);
   const bool any_open =
@@ -119,8 +119,8 @@ std::vector<TensorType> bind_inputs(const std::vector<DeclaredInput>& inputs,
     const auto given = options.shapes.find(input.name);
     Shape shape =
         given != options.shapes.end() ? given->second : bind_shape(input, symbols, options);
-    // A file whose batch is fixed: --batch replaces the first dimension of the first input, and of
-    // those inputs that have the same one, which tells batches from tables and other sizes.
+    // A file whose batch is fixed: the batch replaces the first dimension of the first input, and
+    // of those inputs that have the same one, which tells batches from tables and other sizes.
     if (given == options.shapes.end() && options.batch && !any_open && shape.rank() > 0) {
       if (!fixed_batch) fixed_batch = shape[0];
       if (shape[0] == *fixed_batch) shape[0] = *options.batch;

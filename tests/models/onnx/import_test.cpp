@@ -173,7 +173,7 @@ TEST(ImportShapes, OtherOpenDimensionsMustBeGiven) {
   add_node(model, "Relu", {"image"}, {"y"});
   add_output(model, "y");
   EXPECT_EQ(import_error(model),
-            "test.onnx: input 'image': dimension 2 ('height') is not fixed; give --shape "
+            "test.onnx: input 'image': dimension 2 ('height') is not fixed; give shape "
             "image=N,3,height,?");
   EXPECT_EQ(output_shape(import_proto(model, with_shape("image", {1, 3, 8, 9}))),
             (Shape{1, 3, 8, 9}));
