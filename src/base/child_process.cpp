@@ -215,7 +215,8 @@ int ChildProcess::wait() const {
 }
 
 std::string path_of_this_program() {
-  // Where a launcher starts the program through a loader of its own, which is what the system knows.
+  // Where a launcher starts the program through a loader of its own, which is what the system
+  // knows.
   if (const char* launcher = std::getenv("TRAINYARD_PROGRAM")) return launcher;
   return std::filesystem::read_symlink("/proc/self/exe").string();
 }
