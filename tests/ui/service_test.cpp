@@ -40,8 +40,11 @@ class ServiceTest : public ::testing::Test {
                                   std::string_view method = "GET",
                                   std::string_view host = "127.0.0.1:8080") {
     auto answer = std::make_shared<std::promise<HttpResponse>>();
-    const serve::HttpRequest request{
-        .method = method, .target = target, .host = host, .headers = headers, .body = {}};
+    serve::HttpRequest request;
+    request.method = method;
+    request.target = target;
+    request.host = host;
+    request.headers = headers;
     service().handle(request, [answer](const std::function<HttpResponse()>& make) {
       answer->set_value(make());
     });
