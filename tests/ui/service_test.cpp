@@ -73,7 +73,7 @@ TEST_F(ServiceTest, ListsRuns) {
   const Json& row = all.at("runs").items().at(1);
   EXPECT_EQ(row.at("name").as_string(), "b");
   EXPECT_EQ(row.at("state").as_string(), "stopped");
-  EXPECT_EQ(row.at("settings").dump(-1), "{\"batch\": 32}");
+  EXPECT_EQ(row.at("settings").dump(-1), "{\"batch\":32}");
   EXPECT_EQ(row.at("best_top1").as_number(), 0.75);
   EXPECT_EQ(row.at("last").at("epoch").as_number(), 1);
   EXPECT_EQ(row.at("last").find("confusion"), nullptr);
@@ -97,7 +97,7 @@ TEST_F(ServiceTest, GivesNumbersFromAnOffset) {
   const fs::path run = make_run(folder_.path(), "a", 16, 1);
   const Json all = json("/api/runs/a/metrics");
   ASSERT_EQ(all.at("lines").items().size(), 3);
-  EXPECT_EQ(all.at("lines").items()[0].dump(-1), "{\"step\": 1, \"loss\": 2.5}");
+  EXPECT_EQ(all.at("lines").items()[0].dump(-1), "{\"step\":1,\"loss\":2.5}");
   EXPECT_FALSE(all.at("more").as_bool());
   const std::string rest = fmt::format("/api/runs/a/metrics?from={}&generation={}",
                                        all.at("next").as_int(), all.at("generation").as_int());
@@ -128,7 +128,7 @@ TEST_F(ServiceTest, TellsWhatIsNewWithinASecond) {
   const HttpResponse response = waiting.get();
   EXPECT_EQ(response.content_type, "text/event-stream; charset=utf-8");
   EXPECT_NE(response.body.find("event: runs\ndata: {"), std::string::npos);
-  EXPECT_NE(response.body.find("\"loss\": 1.125"), std::string::npos);
+  EXPECT_NE(response.body.find("\"loss\":1.125"), std::string::npos);
   EXPECT_TRUE(response.body.ends_with("}\n\n"));
 }
 
@@ -140,7 +140,7 @@ TEST_F(ServiceTest, EndsAWaitWithoutNews) {
 
 TEST_F(ServiceTest, TellsAllToOneWhoKnewAnotherServer) {
   make_run(folder_.path(), "a", 16, 1);
-  EXPECT_NE(get("/api/events?since=beef.99").body.find("\"name\": \"a\""), std::string::npos);
+  EXPECT_NE(get("/api/events?since=beef.99").body.find("\"name\":\"a\""), std::string::npos);
 }
 
 TEST_F(ServiceTest, AnswersWhoWaitsWhenItEnds) {
@@ -210,7 +210,7 @@ TEST_F(ServiceTest, PredictsWhatItIsAsked) {
   EXPECT_EQ(get("/api/predict?model=a+b%2Bc").body, "{\"model\":\"a b+c\"}");
   const HttpResponse wrong = get("/api/predict?model=none");
   EXPECT_EQ(wrong.status, Status::kBadRequest);
-  EXPECT_EQ(wrong.body, "{\"error\": \"there is no such model\"}");
+  EXPECT_EQ(wrong.body, "{\"error\":\"there is no such model\"}");
 }
 
 }  // namespace
