@@ -26,7 +26,7 @@ endfunction()
 function(ty_install)
   get_property(modules GLOBAL PROPERTY TY_MODULES)
   # What programs link: every folder but those that only the program needs, with what they stand on (jq, Boost, prometheus-cpp, gRPC).
-  list(REMOVE_ITEM modules ty_lab ty_serve ty_serve_grpc)
+  list(REMOVE_ITEM modules ty_http ty_lab ty_serve ty_serve_grpc ty_ui)
   add_library(trainyard_library INTERFACE)
   target_link_libraries(trainyard_library INTERFACE ${modules})
   set_target_properties(trainyard_library PROPERTIES EXPORT_NAME trainyard)
