@@ -81,7 +81,7 @@ def check_pages():
     web = SOURCE / "web"
     if not (web / "node_modules/esbuild").exists():
         return print("bundles not checked: the packages of web/ are not installed")
-    entries = ["src/report.ts", "src/report_basic.ts", "src/serve.tsx"]
+    entries = ["src/report.ts", "src/report_basic.ts", "src/serve.tsx", "src/ui.tsx"]
     found = subprocess.run(["node", "test/bundled.mjs", *entries], cwd=web, capture_output=True, text=True, check=True).stdout.split()
     assert found == sorted(part.npm for part in third_party.parts() if part.npm), found
 
