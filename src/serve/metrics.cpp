@@ -103,8 +103,10 @@ void add_model(Families& families, ModelVersion& model) {
   families.histogram("trainyard_queue_seconds", "Time in the queue", labels, now.queue_s);
   families.histogram("trainyard_compute_seconds", "Time in the network", labels, now.compute_s);
   families.histogram("trainyard_batch_rows", "Rows computed together", labels, now.batch_rows);
-  families.counter("trainyard_request_bytes", "Bytes of requests", labels, count(now.bytes_in));
-  families.counter("trainyard_response_bytes", "Bytes of responses", labels, count(now.bytes_out));
+  families.counter("trainyard_request_bytes_total", "Bytes of requests", labels,
+                   count(now.bytes_in));
+  families.counter("trainyard_response_bytes_total", "Bytes of responses", labels,
+                   count(now.bytes_out));
 }
 
 // Pages of resident memory, as the kernel counts them.
@@ -122,7 +124,7 @@ std::string Service::metrics() const {
   Families families;
   for (const auto& model : registry_.all()) add_model(families, *model);
   for (const auto& [status, number] : log_.counts()) {
-    families.counter("trainyard_http_responses", "Responses by status",
+    families.counter("trainyard_http_responses_total", "Responses by status",
                      {{"code", std::to_string(status)}}, count(number));
   }
   if (const ResponseCache* cache = registry_.cache()) {

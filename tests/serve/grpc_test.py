@@ -228,6 +228,25 @@ def test_strangers(pb):
     check(server.end() == 0, "the server ends with 0")
 
 
+def health(channel, service=b""):
+    """grpc.health.v1's Check as bytes: {1: service} to {1: status}, of which 1 is SERVING."""
+    check_health = channel.unary_unary("/grpc.health.v1.Health/Check")
+    return check_health(b"" if not service else b"\x0a" + bytes([len(service)]) + service)
+
+
+def test_health():
+    """As orchestrators ask: without a token."""
+    server = Server("lenet5", token="secret")
+    with grpc.insecure_channel(server.address) as channel:
+        check(health(channel) == b"\x08\x01", "the server as a whole is SERVING")
+        check(health(channel, b"inference.GRPCInferenceService") == b"\x08\x01", "its service is SERVING")
+        check(code_of(lambda: health(channel, b"another.Service"))[0] == grpc.StatusCode.NOT_FOUND, "another service is NOT_FOUND")
+        check(code_of(lambda: channel.unary_unary("/grpc.health.v1.Health/Check")(b"\xff"))[0] == grpc.StatusCode.INVALID_ARGUMENT, "no message")
+        watch = channel.unary_stream("/grpc.health.v1.Health/Watch")
+        check(code_of(lambda: list(watch(b"")))[0] == grpc.StatusCode.UNIMPLEMENTED, "Watch is UNIMPLEMENTED")
+    check(server.end() == 0, "the server that was asked for its health ends with 0")
+
+
 def test_token(pb, rpc):
     server = Server("lenet5", token="secret")
     with grpc.insecure_channel(server.address) as channel:
@@ -256,5 +275,6 @@ PB, RPC = make_stubs(first.url)
 first.end()
 test_repository(PB, RPC, REPOSITORY)
 test_token(PB, RPC)
+test_health()
 test_strangers(PB)
 print("all is well")

@@ -193,6 +193,15 @@ TEST_F(HttpTest, TakesChunksPipelinesAndExpectations) {
   EXPECT_TRUE(expecting.starts_with("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK"));
 }
 
+TEST_F(HttpTest, CountersAreNamedAsPrometheusWants) {
+  ASSERT_EQ(post("/v2/models/sum/infer", sum_json()).status, 200);
+  for (const char* name : {"request_bytes", "response_bytes", "http_responses"}) {
+    EXPECT_NE(get("/metrics").body.find(fmt::format("# TYPE trainyard_{}_total counter", name)),
+              std::string::npos)
+        << name;
+  }
+}
+
 TEST_F(HttpTest, CompressesBothWays) {
   const std::string body = data::compress(sum_json(), data::Compression::kGzip);
   EXPECT_EQ(post("/v2/models/sum/infer", body, "Content-Encoding: gzip\r\n").status, 200);

@@ -21,6 +21,7 @@
 #include "base/wire.h"
 #include "http/url.h"
 #include "serve/grpc/control_messages.h"
+#include "serve/grpc/health_messages.h"
 #include "serve/grpc/infer_messages.h"
 
 namespace trainyard::serve {
@@ -136,11 +137,12 @@ class Call {
 
   void begin() {
     const std::string& name = context_.method();
-    if (!name.starts_with(kService)) return finish_unknown();
-    method_ = name.substr(kService.size());
+    health_ = name == kHealthCheck;
+    if (!health_ && !name.starts_with(kService)) return finish_unknown();
+    method_ = health_ ? "Check" : name.substr(kService.size());
     streams_ = method_ == "ModelStreamInfer";
     // Who may not ask is not read: its messages would be kept until then.
-    if (!is_probe(method_)) {
+    if (!health_ && !is_probe(method_)) {
       arrived_ = Clock::now();
       if (auto refusal = core_.service.refuse_early(request_of("POST", context_.method()))) {
         return finish({code_of(refusal->status), error_text(*refusal)});
@@ -174,7 +176,14 @@ class Call {
       share.require(in_.Length());
       message = Body(bytes_of(in_), std::move(share));
       in_.Clear();
-      if (!infers) form = core_.control.read(method_, std::string(*message));
+      if (health_) {
+        if (!asks_for_this_server(*message)) {
+          return finish({grpc::StatusCode::NOT_FOUND, "there is no such service here"});
+        }
+        form = HttpForm{"GET", "/v2/health/ready", ""};
+      } else if (!infers) {
+        form = core_.control.read(method_, std::string(*message));
+      }
     } catch (const RequestError& error) {
       return finish({code_of(error.status()), error.what()});
     } catch (const Error& error) {
@@ -261,12 +270,7 @@ class Call {
     make = nullptr;
     if (streams_) return write_to_stream(std::move(response));
     try {
-      const bool infers = method_ == "ModelInfer";
-      if (infers && response.status != Status::kOk) {
-        throw RequestError(response.status, error_text(response));
-      }
-      const grpc::ByteBuffer out =
-          buffer_of(infers ? std::move(response.body) : core_.control.write(method_, response));
+      const grpc::ByteBuffer out = buffer_of(message_of(std::move(response)));
       step_ = Step::kFinish;
       stream_.WriteAndFinish(out, {}, grpc::Status::OK, this);
     } catch (const RequestError& error) {
@@ -274,6 +278,14 @@ class Call {
     } catch (const std::exception& error) {
       finish({grpc::StatusCode::INTERNAL, error.what()});
     }
+  }
+
+  std::string message_of(HttpResponse response) const {
+    const bool good = response.status == Status::kOk;
+    if (health_) return health_answer(good);
+    if (method_ != "ModelInfer") return core_.control.write(method_, response);
+    if (!good) throw RequestError(response.status, error_text(response));
+    return std::move(response.body);
   }
 
   // {1: error_message, 2: infer_response}
@@ -296,6 +308,7 @@ class Call {
   Step step_ = Step::kArrive;
   std::string method_;
   bool streams_ = false;
+  bool health_ = false;  // grpc.health.v1, not a call of ours
   std::string peer_;
   Clock::time_point arrived_;
   std::function<HttpResponse()> make_;
