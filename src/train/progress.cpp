@@ -4,6 +4,7 @@
 #include <cmath>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -36,6 +37,26 @@ std::string time_left(double seconds) {
   return seconds < kMinutes ? fmt::format("{:.0f} s", seconds) : seconds_text(seconds);
 }
 
+// What a line is made of. Where there is no room, parts go whole, in this order; 0: never.
+struct Part {
+  std::string text;
+  int dispensable = 0;
+};
+
+std::string joined(const std::vector<Part>& parts) {
+  std::string text;
+  for (const Part& part : parts) text += part.text;
+  return text;
+}
+
+std::string fitted(std::vector<Part> parts, size_t width) {
+  constexpr int kLast = 4;
+  for (int next = 1; next <= kLast && joined(parts).size() > width; ++next) {
+    std::erase_if(parts, [&](const Part& part) { return part.dispensable == next; });
+  }
+  return joined(parts).substr(0, width);
+}
+
 }  // namespace
 
 Progress::Mode Progress::mode_for_stderr(bool quiet) {
@@ -66,7 +87,7 @@ void Progress::step(const StepReport& report) {
   if (mode_ == Mode::kTerminal) {
     // A line that wraps could not be rewritten.
     clear();
-    out_ << text.substr(0, terminal_width() - 1) << std::flush;
+    out_ << text << std::flush;
     line_open_ = true;
   } else {
     out_ << text << std::endl;
@@ -87,17 +108,18 @@ std::string Progress::line(const StepReport& report, double now) const {
   const int64_t left = (report.epochs - report.epoch) * report.steps + report.steps - report.step;
   const double left_seconds =
       static_cast<double>(left) * (now - begin_) / static_cast<double>(steps_done_);
-  std::string text = fmt::format("epoch {}/{} ", report.epoch, report.epochs);
-  if (mode_ == Mode::kTerminal) text += bar(report.step, report.steps);
-  text += fmt::format("step {}/{} loss {:.4f}", report.step, report.steps, report.loss);
+  std::vector<Part> parts = {{fmt::format("epoch {}/{} ", report.epoch, report.epochs)}};
+  if (mode_ == Mode::kTerminal) parts.push_back({bar(report.step, report.steps), 1});
+  parts.push_back({fmt::format("step {}/{} loss {:.4f}", report.step, report.steps, report.loss)});
   for (const Score& score : report.scores) {
-    text += score.is_share ? fmt::format(" {} {:.2f}%", score.name, 100 * score.value)
-                           : fmt::format(" {} {:.4f}", score.name, score.value);
+    parts.push_back({score.is_share ? fmt::format(" {} {:.2f}%", score.name, 100 * score.value)
+                                    : fmt::format(" {} {:.4f}", score.name, score.value)});
   }
-  text += fmt::format(" {} images/s wait {:.1f}% ETA {} mem {}",
-                      si(static_cast<double>(images_) / seconds), 100 * waited_ / seconds,
-                      time_left(left_seconds), bytes_text(static_cast<double>(resident_bytes())));
-  return text;
+  parts.push_back({fmt::format(" {} images/s", si(static_cast<double>(images_) / seconds)), 4});
+  parts.push_back({fmt::format(" wait {:.1f}%", 100 * waited_ / seconds), 2});
+  parts.push_back({fmt::format(" ETA {}", time_left(left_seconds))});
+  parts.push_back({fmt::format(" mem {}", bytes_text(static_cast<double>(resident_bytes()))), 3});
+  return mode_ == Mode::kTerminal ? fitted(std::move(parts), terminal_width() - 1) : joined(parts);
 }
 
 void Progress::clear() {

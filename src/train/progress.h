@@ -47,6 +47,7 @@ class Progress {
   void note(std::string_view text);
 
  private:
+  // The whole line, or as much of it as fits, by what matters most.
   std::string line(const StepReport& report, double now) const;
   void clear();
 
