@@ -160,4 +160,27 @@ double seconds_at_peak(const runtime::Executable& executable, const runtime::Mac
   return seconds;
 }
 
+runtime::MachinePeak higher_of(const runtime::MachinePeak& a, const runtime::MachinePeak& b) {
+  return {.gflops_one_thread = std::max(a.gflops_one_thread, b.gflops_one_thread),
+          .gflops = std::max(a.gflops, b.gflops),
+          .int8_gops = std::max(a.int8_gops, b.int8_gops),
+          .memory_gb_per_s = std::max(a.memory_gb_per_s, b.memory_gb_per_s)};
+}
+
+runtime::MachinePeak peak_above(const runtime::Executable& executable, double seconds) {
+  constexpr int kMostTimes = 3;
+  runtime::MachinePeak peak = runtime::measure_peak(executable.threads());
+  for (int i = 1; i < kMostTimes && seconds_at_peak(executable, peak) > seconds; ++i) {
+    peak = higher_of(peak, runtime::measure_peak(executable.threads()));
+  }
+  return peak;
+}
+
+std::string above_peak_note(double share) {
+  if (share <= 1) return "";
+  return "More than the peak that was measured just now: other programs ran while it was, or "
+         "kernels "
+         "need fewer operations than are counted (Winograd).";
+}
+
 }  // namespace trainyard::cli

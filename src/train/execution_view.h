@@ -36,4 +36,11 @@ void add_profile(report::Document& document, const runtime::Executable& executab
 // theirs.
 double seconds_at_peak(const runtime::Executable& executable, const runtime::MachinePeak& peak);
 
+// The peak as measured now; again, up to twice, while the network that took `seconds` would be
+// above it, since other programs may have been in the way: the highest counts.
+runtime::MachinePeak peak_above(const runtime::Executable& executable, double seconds);
+runtime::MachinePeak higher_of(const runtime::MachinePeak& a, const runtime::MachinePeak& b);
+// Says why a share of the peak can be more than all of it; empty where it is not.
+std::string above_peak_note(double share);
+
 }  // namespace trainyard::cli

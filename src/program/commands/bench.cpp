@@ -150,7 +150,9 @@ int bench_command(const BenchFlags& flags, std::ostream& out) {
   const runtime::Timing& timing = measured.timing;
   // Before the peak is measured, whose buffers would count too.
   const int64_t memory = runtime::peak_memory_bytes();
-  const runtime::MachinePeak peak = runtime::measure_peak(executable.threads());
+  const double on_processor_s =
+      measured.processor ? measured.processor->timing.median_s : timing.median_s;
+  const runtime::MachinePeak peak = peak_above(executable, on_processor_s);
   if (!flags.trace.empty()) write_file(flags.trace, measured.profile.trace_json());
 
   const double at_peak_s = seconds_at_peak(executable, peak);
@@ -171,12 +173,15 @@ int bench_command(const BenchFlags& flags, std::ostream& out) {
     // The peak is the processor's; memory is of the process that has both.
     add_row(table, device->info().name, measured, timing, {"", memory_cell, compile_cell});
     add_row(table, "processor", measured, measured.processor->timing,
-            {report::percent_cell(at_peak_s / measured.processor->timing.median_s), "", ""});
+            {report::percent_cell(at_peak_s / on_processor_s), "", ""});
   } else {
     add_row(table, flags.model.text(), measured, timing,
             {report::percent_cell(at_peak_s / timing.median_s), memory_cell, compile_cell});
   }
   document.blocks.emplace_back(std::move(table));
+  if (const std::string note = above_peak_note(at_peak_s / on_processor_s); !note.empty()) {
+    document.blocks.emplace_back(report::Paragraph{note});
+  }
   if (measured.phases) add_phases(document, *measured.phases, timing.median_s);
   document.data["model"] = flags.model.text();
   document.data["mode"] = flags.train ? "train" : "infer";
