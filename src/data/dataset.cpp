@@ -231,11 +231,15 @@ bool names_boxes(std::string_view text) {
          is_voc_folder(spec.place);
 }
 
+bool names_folder_here(const std::string& word) {
+  return word != "fashion-mnist" && word != "synthetic" && word != "shapes" &&
+         std::filesystem::is_directory(word);
+}
+
 std::unique_ptr<Dataset> open_dataset(std::string_view text, Split split) {
   Spec spec = parse_spec(text);
   // A folder of a format's name, with nothing behind it, is meant.
-  if (spec.place.empty() && spec.name != "fashion-mnist" && spec.name != "synthetic" &&
-      spec.name != "shapes" && std::filesystem::is_directory(spec.name)) {
+  if (spec.place.empty() && names_folder_here(spec.name)) {
     spec.place = std::exchange(spec.name, "");
   }
   if (spec.name == "fashion-mnist") return open_fashion_mnist(spec, split);

@@ -75,5 +75,7 @@ class Dataset {
 std::unique_ptr<Dataset> open_dataset(std::string_view spec, Split split);
 // Whether it is one whose targets are boxes, without opening it.
 bool names_boxes(std::string_view spec);
+// Whether a word of open_dataset() with neither ":" nor "/" is a folder in the working directory.
+bool names_folder_here(const std::string& word);
 
 }  // namespace trainyard::data

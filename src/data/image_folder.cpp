@@ -13,10 +13,36 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_picture(const fs::path& path) {
+std::string extension_of(const fs::path& path) {
   std::string extension = path.extension().string();
   for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return extension;
+}
+
+bool is_picture(const fs::path& path) {
+  const std::string extension = extension_of(path);
   return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
+}
+
+// Formats that people have pictures in and that are not read here.
+bool is_other_picture(const fs::path& path) {
+  const std::string extension = extension_of(path);
+  return extension == ".bmp" || extension == ".gif" || extension == ".webp" ||
+         extension == ".tif" || extension == ".tiff";
+}
+
+// Empty unless there are such files, which would otherwise vanish without a word.
+std::string left_out(const fs::path& place, const std::vector<std::string>& classes) {
+  int64_t count = 0;
+  for (const std::string& name : classes) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(place / name)) {
+      count += static_cast<int64_t>(is_other_picture(entry.path()));
+    }
+  }
+  if (count == 0) return "";
+  return fmt::format("; {} of .bmp, .gif, .webp or .tif {} not read",
+                     count == 1 ? "1 file" : fmt::format("{} files", count),
+                     count == 1 ? "is" : "are");
 }
 
 // Sorted by name: the order of a directory differs from machine to machine.
@@ -114,10 +140,10 @@ std::unique_ptr<Dataset> open_image_folder(const fs::path& folder, Split split) 
     for (const std::string& path : paths) files.push_back({path, found - names.begin()});
   }
   TY_REQUIRE(!files.empty(), "{}: expected a folder per class, found none", place.string());
-  DatasetInfo info{
-      .shape = common_shape(files),
-      .class_names = names,
-      .source = fmt::format("pictures in {}, {} split", place.string(), split_name(split))};
+  DatasetInfo info{.shape = common_shape(files),
+                   .class_names = names,
+                   .source = fmt::format("pictures in {}, {} split{}", place.string(),
+                                         split_name(split), left_out(place, class_folders(place)))};
   return std::make_unique<ImageFolder>(std::move(info), std::move(files));
 }
 

@@ -90,6 +90,19 @@ TEST(ImageFolder, StatisticsListUnreadableFiles) {
   EXPECT_NEAR(all.mean[0], (40.0 * 110 + 16.0 * 200) / 56, 1e-9);
 }
 
+TEST(ImageFolder, SaysHowManyPicturesItDoesNotRead) {
+  const fs::path folder = write_folder("pictures_of_other_formats");
+  EXPECT_EQ(open_dataset(folder.string(), Split::kTrain)->source().find("not read"),
+            std::string::npos);
+  for (const char* name : {"a.BMP", "b.webp", "c.gif", "notes.txt"}) {
+    write_file(folder / "train/cat" / name, "x");
+  }
+  const auto set = open_dataset(folder.string(), Split::kTrain);
+  EXPECT_NE(set->source().find("3 files of .bmp, .gif, .webp or .tif are not read"),
+            std::string::npos)
+      << set->source();
+}
+
 TEST(ImageFolder, SaysWhatIsMissing) {
   const fs::path folder = write_folder("pictures_missing");
   fs::create_directories(folder / "val/dgo");
