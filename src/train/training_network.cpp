@@ -19,8 +19,9 @@ void require_head(const Graph& graph, const TrainConfig& config, int64_t classes
   const Shape& scores = graph.value(head).type.shape;
   const int64_t found = scores.rank() == 0 ? 0 : scores[scores.rank() - 1];
   TY_REQUIRE(found == classes,
-             "{} has {} outputs, and {} classes are asked for ({}): a file keeps its head. Train a "
-             "network of the zoo, or export one with --classes {}",
+             "{} has {} outputs, and {} classes are asked for ({}): a file keeps its head. "
+             "'transfer' gives it a new one; or train a network of the zoo, or export one with {} "
+             "classes",
              config.model, found, classes, config.classes > 0 ? "--classes" : "by the data",
              classes);
 }

@@ -33,12 +33,13 @@ void resolve_path(std::string& path) {
 void resolve_paths(TrainConfig& config) {
   if (network::is_path(config.model)) resolve_path(config.model);
   resolve_path(config.weights);
-  // KIND:PATH,option=… or a path alone, which has a '/'.
+  // KIND:PATH,option=…, a path alone, or a word that may be a name.
   const size_t colon = config.data.find(':');
   const size_t begin = colon == std::string::npos ? 0 : colon + 1;
   const size_t end = std::min(config.data.find(',', begin), config.data.size());
   std::string place = config.data.substr(begin, end - begin);
-  if (colon == std::string::npos && place.find('/') == std::string::npos) return;
+  const bool word = colon == std::string::npos && place.find('/') == std::string::npos;
+  if (word && !data::names_folder_here(place)) return;
   resolve_path(place);
   config.data.replace(begin, end - begin, place);
 }
