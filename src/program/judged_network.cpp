@@ -7,6 +7,7 @@
 #include "base/yaml.h"
 #include "models/model_notes.h"
 #include "models/network.h"
+#include "program/model_argument.h"
 #include "train/run_parts.h"
 #include "train/training_network.h"
 
@@ -65,11 +66,22 @@ std::string JudgedNetwork::steps(const onnx_io::Metadata& metadata,
   return data::Augmentations(augment.empty() ? "normalize" : augment, *training).evaluation_text();
 }
 
+std::map<std::string, Shape> JudgedNetwork::given_shapes() const {
+  std::map<std::string, Shape> given;
+  for (const std::string& text : shapes) {
+    auto [name, shape] = parse_shape(text);
+    shape[0] = batch;
+    given.emplace(std::move(name), std::move(shape));
+  }
+  return given;
+}
+
 Graph JudgedNetwork::load(const std::string& steps, const data::Dataset& set) const {
   if (network::is_path(model)) {
     TY_REQUIRE(classes == 0 && image == 0 && width == 1.0,
                "--classes, --image and --width shape built-in networks; {} is a file", model);
-    return network::load({.model = model, .weights = weights, .batch = batch});
+    return network::load(
+        {.model = model, .weights = weights, .batch = batch, .shapes = given_shapes()});
   }
   TY_REQUIRE(
       classes == 0 || set.target_kind() != data::TargetKind::kClass || classes == set.num_classes(),

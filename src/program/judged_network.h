@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "data/augment.h"
 #include "data/dataset.h"
@@ -21,6 +23,7 @@ struct JudgedNetwork {
   int64_t classes = 0;
   int64_t image = 0;
   double width = 1.0;
+  std::vector<std::string> shapes = {};  // of inputs of a file, as --shape takes them
   bool skip_bad_files = false;  // no flag: as the run was trained, if the data is the run's
 
   // MODEL, --weights, --data, --augment, --batch, --classes, --image and --width. Must outlive
@@ -37,6 +40,8 @@ struct JudgedNetwork {
   // Those asked for, those the network was trained with, or a normalization by the training set;
   // without what is random.
   std::string steps(const onnx_io::Metadata& metadata, const data::Dataset& set) const;
+  // With `batch` in place of the first dimensions.
+  std::map<std::string, Shape> given_shapes() const;
   Graph load(const std::string& steps, const data::Dataset& set) const;
   // Throws Error unless the network takes batches of such pictures and nothing else.
   void require_fit(const Graph& graph, const data::Augmentations& pictures) const;

@@ -1,6 +1,8 @@
 #include "quant/prepare.h"
 
 #include <cmath>
+#include <map>
+#include <vector>
 
 #include "base/error.h"
 #include "engine/dynamic_node.h"
@@ -50,8 +52,25 @@ std::vector<Found> find_normalizations(const Graph& graph) {
   return found;
 }
 
-// A reshape to the batch of this graph takes it from its input instead, so that the network runs
-// with any.
+// Folding a last normalization leaves the name of the node in front of it; who runs the network
+// asks for the old one. Gives the new name of each that changed.
+std::map<std::string, std::string> restore_outputs(Graph& graph,
+                                                   const std::vector<std::string>& names) {
+  std::map<std::string, std::string> renamed;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const ValueId id = graph.outputs()[i];
+    const std::string now = graph.value(id).name;
+    // An input, a weight or another output that is given as it is keeps its name.
+    const bool taken = graph.find_value(names[i]).valid() || renamed.contains(now);
+    if (now == names[i] || taken || !graph.value(id).producer.valid()) continue;
+    graph.rename_value(id, names[i]);
+    renamed[now] = names[i];
+  }
+  return renamed;
+}
+
+}  // namespace
+
 void open_batch(Graph& graph) {
   const int64_t batch = batch_of(graph);
   for (const NodeId id : graph.node_ids()) {
@@ -71,8 +90,6 @@ void open_batch(Graph& graph) {
   }
 }
 
-}  // namespace
-
 Prepared prepare(Graph graph, uint64_t seed) {
   require_float(graph);
   for (const ValueId id : graph.initializers()) {
@@ -80,15 +97,20 @@ Prepared prepare(Graph graph, uint64_t seed) {
   }
   graph.sort();
   const std::vector<Found> found = find_normalizations(graph);
+  std::vector<std::string> outputs;
+  for (const ValueId id : graph.outputs()) outputs.push_back(graph.value(id).name);
   const passes::PassContext context{.evaluate = runtime::evaluate_node};
   for (const passes::Pass& pass : passes::standard_passes().passes) pass.run(graph, context);
   open_batch(graph);
+  const std::map<std::string, std::string> renamed = restore_outputs(graph, outputs);
   graph.sort();
 
   Prepared prepared{std::move(graph), {}};
   for (const Found& one : found) {
     const bool folded = !prepared.graph.find_node(one.node).valid();
-    prepared.normalized[folded ? one.input : one.output] = one.normalized;
+    const std::string& value = folded ? one.input : one.output;
+    const auto now = renamed.find(value);
+    prepared.normalized[now == renamed.end() ? value : now->second] = one.normalized;
   }
   return prepared;
 }

@@ -26,4 +26,8 @@ struct Prepared {
 // already, and for one without a convolution or matrix product to quantize.
 Prepared prepare(Graph graph, uint64_t seed);
 
+// A reshape to the batch of this graph takes it from its input instead, so that the network runs
+// with any.
+void open_batch(Graph& graph);
+
 }  // namespace trainyard::quant

@@ -122,7 +122,12 @@ Prepared open_pictures(const QuantizeFlags& flags) {
   p.metadata = network.metadata();
   if (network.data.empty()) {
     TY_REQUIRE(network.augment.empty(), "--augment is about the pictures of --data");
-    network::Request request{.model = network.model, .weights = network.weights, .batch = 1};
+    JudgedNetwork one = network;
+    one.batch = 1;
+    network::Request request{.model = network.model,
+                             .weights = network.weights,
+                             .batch = 1,
+                             .shapes = one.given_shapes()};
     if (network.classes > 0) request.classes = network.classes;
     if (network.image > 0) request.image = network.image;
     if (network.width != 1.0) request.width = network.width;
@@ -270,6 +275,10 @@ Runner setup_quantize(Args& args) {
   flags->network.declare(args,
                          "pictures to calibrate and test with, as 'train' takes them; without "
                          "them ranges come from batch normalization");
+  args.repeated(
+      "--shape", flags->network.shapes,
+      "shape of an input of a file that leaves it open, as NAME=1,3,224,224; the batch is "
+      "--batch");
   args.option("-o,--output", flags->output, "the file to write; without it nothing is written");
   args.choice("--form", flags->form, {"qdq", "qlinear"},
               "QuantizeLinear and DequantizeLinear around float operators, or operators on "
@@ -304,6 +313,7 @@ extern const Command kQuantize = {
         "  trainyard quantize resnet20-cifar --weights w.safetensors --data cifar10:DIR --max-drop "
         "0.3 -o r20.onnx\n"
         "  trainyard quantize model.onnx --data folder:DIR --calibrate entropy --equalize --parts\n"
+        "  trainyard quantize open.onnx --shape x=1,3,224,224 --data folder:DIR -o int8.onnx\n"
         "  trainyard quantize mobilenet_v2 --weights w.safetensors -o rough.onnx\n",
     .setup = setup_quantize,
 };
