@@ -134,9 +134,10 @@ void bind_session(py::module_& module) {
       .def_readonly("type", &PortInfo::dtype)
       .def_readonly("shape", &PortInfo::shape);
   py::class_<Session>(module, "Session")
-      .def(py::init<std::string, std::string, std::optional<int64_t>, int>(), py::arg("model"),
-           py::arg("weights"), py::arg("batch"), py::arg("threads"),
-           py::call_guard<py::gil_scoped_release>())
+      .def(py::init<std::string, std::string, std::optional<int64_t>, int,
+                    const std::map<std::string, std::vector<int64_t>>&>(),
+           py::arg("model"), py::arg("weights"), py::arg("batch"), py::arg("threads"),
+           py::arg("shapes"), py::call_guard<py::gil_scoped_release>())
       .def("get_inputs", &Session::inputs)
       .def("get_outputs", &Session::outputs)
       .def("run", &Session::run, py::arg("output_names"), py::arg("input_feed"))

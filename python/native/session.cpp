@@ -14,11 +14,15 @@ namespace {
 
 constexpr size_t kMostPlans = 4;
 
-network::Request request_for(std::string model, std::string weights, std::optional<int64_t> batch) {
+using Shapes = std::map<std::string, std::vector<int64_t>>;
+
+network::Request request_for(std::string model, std::string weights, std::optional<int64_t> batch,
+                             const Shapes& shapes) {
   network::Request request;
   request.model = std::move(model);
   request.weights = std::move(weights);
   request.batch = batch;
+  for (const auto& [name, dims] : shapes) request.shapes.emplace(name, Shape(dims));
   return request;
 }
 
@@ -50,16 +54,17 @@ std::vector<Shape> shapes_of(const std::vector<py::array>& arrays) {
 
 }  // namespace
 
-Session::Session(std::string model, std::string weights, std::optional<int64_t> batch, int threads)
-    : request_(request_for(std::move(model), std::move(weights), batch)),
+Session::Session(std::string model, std::string weights, std::optional<int64_t> batch, int threads,
+                 const Shapes& shapes)
+    : request_(request_for(std::move(model), std::move(weights), batch, shapes)),
       threads_(threads),
       executable_(compile_request(request_, threads)) {
-  std::vector<Shape> shapes;
+  std::vector<Shape> own;
   for (const runtime::Port& port : executable_.inputs()) {
-    shapes.push_back(port.type.shape);
+    own.push_back(port.type.shape);
     input_names_.emplace_back(port.name);
   }
-  plans_.push_front({std::move(shapes), std::make_unique<runtime::ExecutionContext>(executable_)});
+  plans_.push_front({std::move(own), std::make_unique<runtime::ExecutionContext>(executable_)});
 }
 
 std::vector<PortInfo> Session::inputs() const {

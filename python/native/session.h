@@ -2,6 +2,7 @@
 #pragma once
 
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,7 +24,9 @@ struct PortInfo {
 // May be called from several threads; runs come one after another.
 class Session {
  public:
-  Session(std::string model, std::string weights, std::optional<int64_t> batch, int threads);
+  // Shapes are of inputs by name, for files that leave dimensions open.
+  Session(std::string model, std::string weights, std::optional<int64_t> batch, int threads,
+          const std::map<std::string, std::vector<int64_t>>& shapes);
 
   std::vector<PortInfo> inputs() const;
   std::vector<PortInfo> outputs() const;

@@ -32,6 +32,36 @@ def test_runs_and_knows_its_ports(session):
     assert (scores == again).all()
 
 
+def field(number, content):
+    """A field of protobuf's wire format: bytes, or a small number."""
+    if isinstance(content, int):
+        return bytes([number << 3, content])
+    assert len(content) < 128
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+def relu_of_any_size(path):
+    """An ONNX file: y = Relu(x) of f32[n,3,h,w]."""
+    dims = b"".join(field(1, field(2, name)) for name in (b"n",)) + field(1, field(1, 3)) + b"".join(field(1, field(2, name)) for name in (b"h", b"w"))
+    kind = field(2, field(1, field(1, 1) + field(2, dims)))
+    node = field(1, b"x") + field(2, b"y") + field(4, b"Relu")
+    graph = field(1, node) + field(2, b"g") + field(11, field(1, b"x") + kind) + field(12, field(1, b"y") + kind)
+    path.write_bytes(field(1, 8) + field(8, field(2, 17)) + field(7, graph))
+    return path
+
+
+def test_open_sizes_need_shapes_to_begin_with(tmp_path):
+    file = relu_of_any_size(tmp_path / "relu.onnx")
+    with pytest.raises(ty.RequestError, match="give shape x=n,3,h,w") as caught:
+        ty.Session(file)
+    assert "--" not in str(caught.value)
+    session = ty.Session(file, shapes={"x": (1, 3, 4, 5)})
+    assert list(session.get_inputs()[0].shape) == [1, 3, 4, 5]
+    array = np.full((2, 3, 8, 6), -1, dtype=np.float32)
+    (result,) = session.run(None, {"x": array})
+    assert result.shape == array.shape and (result == 0).all()
+
+
 def test_another_batch_is_another_plan(session):
     (scores,) = session.run(None, {name_of(session): image(3)})
     assert scores.shape == (3, 10)

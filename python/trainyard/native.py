@@ -2,7 +2,7 @@
 import base64
 import html
 import math
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -48,10 +48,16 @@ class Tensor:
 
 
 class Session:
-    """A network to run: a name of the zoo, an .onnx file or a run directory. `run` is onnxruntime's."""
+    """A network to run: a name of the zoo, an .onnx file or a run directory. `run` is onnxruntime's.
 
-    def __init__(self, model: Any, weights: str = "", batch: Optional[int] = None, threads: int = 0) -> None:
-        self._session = _engine.Session(str(model), weights, batch, threads)
+    A file that leaves dimensions open besides the batch needs shapes to begin with, as
+    `shapes={"x": (1, 3, 224, 224)}`; `run` takes arrays of others afterwards.
+    """
+
+    def __init__(self, model: Any, weights: str = "", batch: Optional[int] = None, threads: int = 0,
+                 shapes: Optional[Mapping[str, Sequence[int]]] = None) -> None:
+        given = {name: [int(size) for size in shape] for name, shape in (shapes or {}).items()}
+        self._session = _engine.Session(str(model), weights, batch, threads, given)
 
     def get_inputs(self) -> List[Any]:
         return list(self._session.get_inputs())
