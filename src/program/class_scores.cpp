@@ -42,8 +42,7 @@ std::string label_of(const ClassScore& score, std::span<const std::string> label
 
 bool is_class_scores(const Tensor& tensor) {
   return is_float(tensor.dtype()) && tensor.shape().rank() >= 2 && tensor.shape()[0] >= 1 &&
-         tensor.num_elements() > 1 &&
-         tensor.num_elements() == tensor.shape()[0] * tensor.shape()[1];
+         tensor.shape()[1] > 1 && tensor.num_elements() == tensor.shape()[0] * tensor.shape()[1];
 }
 
 std::vector<ClassScore> best_classes(const Tensor& tensor, int64_t count) {

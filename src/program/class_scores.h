@@ -12,7 +12,7 @@
 
 namespace trainyard::cli {
 
-// One float row per image, of a score per class.
+// One float row per image, of a score per class; a single number is a value, not a class.
 bool is_class_scores(const Tensor& tensor);
 
 struct ClassScore {

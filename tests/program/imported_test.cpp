@@ -169,6 +169,89 @@ TEST_F(Imported, EachOutputHasAFileOfItsOwn) {
       << words.out;
 }
 
+TEST_F(Imported, OneNumberARowIsNoClass) {
+  const std::string file = model("g (float[N,1] x) => (float[N,1] y) { y = Neg(x) }");
+  const Outcome outcome = run({"run", file, "--batch", "8"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find("class"), std::string::npos) << outcome.out;
+}
+
+TEST_F(Imported, SaysWhoseClassesAreShown) {
+  const std::string file = model("g (float[N,4] x) => (float[N,4] y) { y = Neg(x) }");
+  const auto words = [&](const char* batch) { return run({"run", file, "--batch", batch}).out; };
+  EXPECT_NE(words("2").find("the best classes of row 1 of 2"), std::string::npos) << words("2");
+  EXPECT_EQ(words("1").find("of row 1"), std::string::npos) << words("1");
+}
+
+// A last normalization goes into the convolution before it.
+constexpr const char* kNormalized = R"(g (float[N,1,H,W] x) => (float[N,2,P,Q] result)
+  <float[2,1,3,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 8, 7, 6, 5, 4, 3, 2, 1},
+   float[2] scale = {1, 2}, float[2] bias = {0, 1}, float[2] mean = {0, 1}, float[2] var = {1, 2}> {
+    y = Conv(x, w)
+    result = BatchNormalization(y, scale, bias, mean, var)
+  })";
+
+TEST_F(Imported, QuantizeTakesShapesAndKeepsTheNamesOfOutputs) {
+  const std::string file = model(kNormalized);
+  const std::vector<std::string> words = {"quantize", file, "-o", path("int8.onnx"), "--time", "0"};
+  const Outcome open = run(words);
+  EXPECT_EQ(open.code, 2);
+  EXPECT_NE(open.err.find("give shape x=N,1,H,W"), std::string::npos) << open.err;
+  std::vector<std::string> shaped = words;
+  shaped.insert(shaped.end(), {"--shape", "x=1,1,8,8"});
+  const Outcome done = run(shaped);
+  ASSERT_EQ(done.code, 0) << done.err;
+  const Outcome ran = run({"run", path("int8.onnx"), "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json output = Json::parse(ran.out, "run").at("outputs").items().at(0);
+  EXPECT_EQ(output.at("name").as_string(), "result");
+  EXPECT_EQ(output.at("type").as_string(), "f32[1,2,6,6]");
+}
+
+TEST_F(Imported, ExportLeavesTheBatchOpen) {
+  for (const std::string network : {"lenet5", "resnet20-cifar"}) {
+    const Outcome written = run({"export", network, "--open-batch", "-o", path("open.onnx")});
+    ASSERT_EQ(written.code, 0) << written.err;
+    EXPECT_EQ(type_of_output(run({"run", path("open.onnx"), "--batch", "5", "--json"})),
+              "f32[5,10]");
+  }
+  const std::string mixes = model(
+      "g (float[1,4] x) => (float[1,4] y) <int64[2] s = {4, 1}>"
+      "{ z = Reshape(x, s) y = Transpose(z) }");
+  const Outcome refused = run({"export", mixes, "--open-batch", "-o", path("mixed.onnx")});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("does not take any batch"), std::string::npos) << refused.err;
+  EXPECT_FALSE(std::filesystem::exists(path("mixed.onnx")));
+}
+
+// A line is a picture of height 1: the same time.
+TEST_F(Imported, PredictTakesConvolutionsOverLines) {
+  const auto step = [&](const std::string& cost_model, const std::string& graph) {
+    const Outcome outcome = run({"predict", model(graph), "--device", "v100", "--batch", "8",
+                                 "--cost-model", cost_model, "--json"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    if (outcome.code != 0) return 0.0;
+    return Json::parse(outcome.out, "predict").at("rows").items()[0].at("step_ms").as_number();
+  };
+  for (const std::string cost_model : {"trainyard", "paleo"}) {
+    const double line = step(cost_model, R"(g (float[1,2,64] x) => (float[1,1,62] y)
+      <float[1,2,3] w = {1, 2, 3, 4, 5, 6}> { y = Conv(x, w) })");
+    const double picture = step(cost_model, R"(g (float[1,2,1,64] x) => (float[1,1,1,62] y)
+      <float[1,2,1,3] w = {1, 2, 3, 4, 5, 6}> { y = Conv(x, w) })");
+    EXPECT_GT(line, 0) << cost_model;
+    EXPECT_DOUBLE_EQ(line, picture) << cost_model;
+  }
+}
+
+TEST_F(Imported, TrainingAFileOfOtherClassesNamesTransfer) {
+  ASSERT_EQ(run({"export", "lenet5", "-o", path("ten.onnx")}).code, 0);
+  const Outcome refused =
+      run({"train", "--model", path("ten.onnx"), "--data", "synthetic:1x28x28,classes=4,size=16",
+           "--runs-dir", path("runs"), "--quiet"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("'transfer' gives it a new one"), std::string::npos) << refused.err;
+}
+
 TEST_F(Imported, NamesThatAreNotTextAreStillJson) {
   const std::string file = model_with_outputs({"y\xff", "z\xc3\xa9"});
   for (const std::string command : {"run", "analyze", "bench"}) {

@@ -10,8 +10,10 @@
 #include "base/text.h"
 #include "models/detection/exported.h"
 #include "models/network.h"
+#include "models/onnx/import.h"
 #include "program/command.h"
 #include "program/model_argument.h"
+#include "quant/prepare.h"
 
 namespace trainyard::cli {
 namespace {
@@ -24,6 +26,7 @@ struct ExportArguments {
   int64_t seed = 0;
   int64_t opset = 17;
   bool raw = false;
+  bool open_batch = false;
   detect::DecoderOptions boxes;
   std::set<std::string> given;
   report::Format format = report::Format::kText;
@@ -70,6 +73,27 @@ void check_boxes(const detect::DecoderOptions& boxes) {
              boxes.most, kMostBoxes);
 }
 
+// By the shapes of the file itself: a network may mix its images, or have the batch in a constant.
+void require_any_batch(const std::string& file) {
+  constexpr int64_t kAnother = 3;
+  bool open = true;
+  try {
+    const Graph graph = onnx_io::import_model(file, {.batch = kAnother, .shapes = {}});
+    for (const ValueId id : graph.outputs()) {
+      const Shape& shape = graph.value(id).type.shape;
+      open = open && shape.rank() > 0 && shape[0] == kAnother;
+    }
+  } catch (const Error&) {
+    open = false;
+  }
+  if (open) return;
+  std::filesystem::remove(file);
+  std::filesystem::remove(file + ".data");
+  throw_error(
+      "the network does not take any batch: its outputs do not follow the batch of its "
+      "inputs; leave out --open-batch");
+}
+
 int export_command(const ExportArguments& options, std::ostream& out) {
   TY_REQUIRE(!options.output.empty(), "export: say where to, as in -o {}.onnx",
              std::filesystem::path(options.model.text()).stem().string());
@@ -89,9 +113,14 @@ int export_command(const ExportArguments& options, std::ostream& out) {
                  options.model.text());
     }
   }
+  if (options.open_batch) {
+    quant::open_batch(graph);
+    settings.batch_name = "batch";
+  }
   settings.progress = Progress();
   const Stopwatch exporting;
   onnx_io::export_model(graph, options.output, settings);
+  if (options.open_batch) require_any_batch(options.output);
   out << report::render(document_of_export(options.output, graph, exporting.seconds()),
                         options.format);
   return 0;
@@ -103,6 +132,8 @@ Runner setup_export(Args& args) {
   args.option("-o,--output", options->output, "the file to write");
   args.option("--seed", options->seed, "of the weights that are drawn");
   args.option("--opset", options->opset, "operator set of the file, 17 (the default) to 28");
+  args.flag("--open-batch", options->open_batch,
+            "leave the number of images open, for whoever runs the file");
   args.flag("--raw", options->raw,
             "detectors: scores and boxes of every prior, in place of the boxes that are left when "
             "overlapping ones are suppressed");
@@ -124,6 +155,7 @@ extern const Command kExport = {
     .examples =
         "  trainyard export resnet50 -o resnet50.onnx\n"
         "  trainyard export vgg19 --batch 8 --seed 1 -o vgg19.onnx\n"
+        "  trainyard export resnet50 --open-batch -o resnet50.onnx\n"
         "  trainyard export runs/cells -o detector.onnx\n"
         "  trainyard export old.onnx -o opset17.onnx\n"
         "  trainyard export bert-base --length 256 --opset 23 -o bert.onnx\n",

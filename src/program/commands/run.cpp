@@ -149,6 +149,10 @@ void describe_output(report::Document& document, Json& list, const std::string& 
       report::Paragraph{fmt::format("output {} : {}", name, tensor.type().to_string())});
   if (flags.top > 0 && is_class_scores(tensor)) {
     const std::vector<ClassScore> best = best_classes(tensor, flags.top);
+    if (const int64_t rows = tensor.shape()[0]; rows > 1) {
+      document.blocks.emplace_back(
+          report::Paragraph{fmt::format("the best classes of row 1 of {}:", rows)});
+    }
     document.blocks.emplace_back(class_table(best, labels));
     entry["top"] = class_json(best, labels);
   }

@@ -14,9 +14,31 @@ bool is_graph_input(const NodeView& node) {
   return node.input_value(0).kind == ValueKind::kInput;
 }
 
+// One over a line is one over a picture of height 1: the same operations on the same numbers.
+Layer line_layer(const NodeView& node, const ops::Window& window) {
+  const Shape& x = node.input_shape(0);
+  const Shape& w = node.input_shape(1);
+  Layer layer{.name = node.name(), .kind = LayerKind::kConv, .fed_by_data = is_graph_input(node)};
+  layer.conv = {.h = 1,
+                .w = x[2],
+                .cin = x[1],
+                .kh = 1,
+                .kw = w[2],
+                .cout = w[0],
+                .sh = 1,
+                .sw = window.strides[0],
+                .padding = Padding::kExplicit,
+                .ph = 0,
+                .pw = (window.pads_begin[0] + window.pads_end[0]) / 2,
+                .groups = node.attr_int("group", 1)};
+  return layer;
+}
+
 Layer conv_layer(const NodeView& node, const ops::Window& window) {
-  TY_REQUIRE(window.rank() == 2, "node '{}': PALEO models 2-D convolutions, this one is {}-D",
-             node.name(), window.rank());
+  if (window.rank() == 1) return line_layer(node, window);
+  TY_REQUIRE(window.rank() == 2,
+             "node '{}': PALEO models 1-D and 2-D convolutions, this one is {}-D", node.name(),
+             window.rank());
   const Shape& x = node.input_shape(0);
   const Shape& w = node.input_shape(1);
   Layer layer{.name = node.name(), .kind = LayerKind::kConv, .fed_by_data = is_graph_input(node)};
