@@ -76,6 +76,18 @@ def check_licenses(program):
         assert f"({packages[name]} " in text, f"no license of {name}"
 
 
+def check_bill_of_materials(program):
+    file = work / "sbom.json"
+    output("python3", "-B", SOURCE / "packaging/sbom.py", program, file)
+    bill = json.loads(file.read_text())
+    names = {package["name"] for package in bill["packages"]}
+    assert third_party.loaded_names(program).keys() <= names, names
+    identifiers = {package["SPDXID"] for package in bill["packages"]} | {"SPDXRef-DOCUMENT"}
+    assert len(identifiers) == len(bill["packages"]) + 1, "two packages have one identifier"
+    for relation in bill["relationships"]:
+        assert {relation["spdxElementId"], relation["relatedSpdxElement"]} <= identifiers, relation
+
+
 def check_pages():
     """The npm packages of third_party.csv are those that the bundler really puts into pages."""
     web = SOURCE / "web"
@@ -92,6 +104,7 @@ check_manual(work / "bin/trainyard")
 check_completions()
 check_licenses(work / "bin/trainyard")
 check_pages()
+check_bill_of_materials(work / "bin/trainyard")
 assert not (work / "include").exists() and not (work / "lib/trainyard").exists(), "the library belongs to another component"
 shutil.rmtree(work)
 print("manual, completions and licenses are in place")
