@@ -34,7 +34,32 @@ def scaling_answer(cores):
 # How the times of epochs came about.
 def epoch_times(steps): if steps == 0 then "Whole epochs were timed." else "Times of epochs are extrapolated from \(steps | count_of("measured step"))." end;
 
-# Rows of table 2. What is hidden is the part of the communication that nobody waited for; where waits are timed longer than the sums they are a
+# Rows of one worker by batch, of the result of `scale`. Training takes about three times the operations of a forward pass, two for each of `macs`.
+def one_worker(macs):
+  .images as $images
+  | [.points[] | select(.workers == 1) | (.step_s - .data_s) as $step
+     | {batch, epoch_without: ($images / .batch * $step), epoch: ($images / .batch * .step_s), picture: ($step / .batch), computing: (.compute_s / $step),
+        gflops: (6 * macs * .batch / .compute_s / 1e9)}] | sort_by(.batch);
+
+# Whether a larger batch is faster, and what the cores did meanwhile, of the rows of one_worker.
+def batch_answer:
+  if length < 2 then "Only one batch was measured."
+  else .[0] as $small | .[-1] as $large | ($small.picture / $large.picture) as $gain
+    | "Without data I/O an epoch takes \($large.epoch_without | seconds_text) with batch \($large.batch) and \($small.epoch_without | seconds_text) with batch \($small.batch): "
+      + verdict($gain; 1; 0.05; "the larger batch is \($gain | fixed(2)) times as fast. "; "no difference beyond a twentieth. "; "the larger batch is \(1 / $gain | fixed(2)) times slower. ")
+      + "While they compute, the cores do \($small.gflops | fixed(1)) GFLOP/s with the small and \($large.gflops | fixed(1)) with the large batch"
+      + (compare($large.gflops; $small.gflops; 0.05) as $used | compare($gain; 1; 0.05) as $faster
+         | if $faster > 0 and $used > 0 then ": they are used better." elif $faster < 0 and $used < 0 then ": they are used worse." elif $used == 0 then ": they are used equally well." else "." end)
+    end;
+
+# Rows of table 2, of an epoch.
+def epoch_parts:
+  .images as $images
+  | [.points[] | ($images / .batch / .workers) as $n
+     | {batch, workers, steps: $n, epoch: ($n * .step_s), compute: ($n * .compute_s), data: ($n * .data_s), rest: ($n * (.step_s - .compute_s - .exposed_s - .data_s))}
+       + (if .workers == 1 then {} else {exposed: ($n * .exposed_s), communication: ($n * .communication_s)} end)];
+
+# Rows of table 2, of a step. What is hidden is the part of the communication that nobody waited for; where waits are timed longer than the sums they are a
 # part of, clocks differ and nothing is said of it.
 def step_parts:
   map({batch, workers, step: .step_s, compute: .compute_s, data: .data_s, rest: (.step_s - .compute_s - .exposed_s - .data_s)}

@@ -15,23 +15,42 @@ def remedies_answer(settings):
        else "\(if settings.epochs < 2 then "Scaling does not help" else "Neither remedy helps" end) here." end)
     + (if settings.epochs < 2 then " Warm-up fills the only epoch, so nothing is said of it." else "" end);
 
-# What a difference of top-1 is worth saying.
-def top1_change:
-  if fabs < 0.005 then "makes no difference beyond half a point (\(. * 100 | fixed(2)) points)"
-  elif . < 0 then "costs \(-. * 100 | fixed(2)) points of top-1"
-  else "gains \(. * 100 | fixed(2)) points of top-1, in one run of each" end;
+# The last epoch of the runs with so many pictures on each worker.
+def last_of(own; what): map(select(.own == own and .what == what))[0].result.epochs[-1];
 
-# What is lost where only gradients are exchanged or the epoch is not told; `statistics` are the running statistics of the network.
-def exchange_answer(settings; statistics):
-  map(.result.epochs[-1].top1 | number) as $top
-  | (.[2].result.epochs | length) as $epochs
-  | (if statistics == 0 then "\(settings.shared_network) has no running statistics, so gradients are all there is to exchange, and the first two rows are one training. "
-     else "Keeping each worker's statistics of batch normalization to itself \($top[1] - $top[0] | top1_change). " end)
-    + "Repeating the order of the first epoch, as a sampler does that is not told the epoch, \($top[2] - $top[1] | top1_change). Each of the 4 workers then sees a quarter of the pictures, always the same; with an order for each epoch it is expected to see \(1 - pow(0.75; $epochs) | percent(0)) of them within \($epochs | count_of("epoch")).";
+# Of a last epoch: how far the networks of the workers lie apart.
+def apart: (.worker_top1 | max | number) - (.worker_top1 | min | number);
+
+# Two standard errors of the difference of two accuracies on so many pictures.
+def counts_from(tests): accuracy_error(tests) * 2 * (2 | sqrt);
+
+# Whether gradients alone are enough with so many pictures on each worker: {enough, text}.
+def enough_for(own; tests):
+  last_of(own; "gradients alone") as $alone | last_of(own; "normalization over all workers").top1 as $all
+  | ($alone.top1 | number | counts_from(tests)) as $counts
+  | accuracy_verdict($all; $alone.top1; tests) as $verdict
+  | (($alone | apart) <= $counts and $verdict != "better") as $enough
+  | {enough: $enough,
+     text: ("With \(own) pictures on each worker the 4 networks, whose parameters are the same, get \($alone.worker_top1 | percent_span(2)) of \(tests | commas) test pictures right, \($alone | apart * 100 | fixed(2)) points apart "
+       + (if ($alone | apart) <= $counts then "(differences count from \($counts * 100 | fixed(1)) points on). " else "(more than the \($counts * 100 | fixed(1)) points from which differences count). " end)
+       + "Normalization over all workers gives \($all | percent(2)): \($verdict). "
+       + (if $enough then "So gradients alone are enough." else "So gradients alone are not enough." end))};
+
+# The answer to whether gradients are enough; `statistics` are the running statistics of the network.
+def gradients_answer(settings; statistics):
+  if statistics == 0 then "\(settings.shared_network) has no running statistics, so gradients are all there is to exchange."
+  else [enough_for(settings.share; settings.shared_tests), enough_for(settings.few; settings.shared_tests)] | map(.text) | join(" ") end;
+
+# What is lost where the epoch is not told.
+def order_answer(settings):
+  last_of(settings.share; "gradients alone").top1 as $told
+  | map(select(.own == settings.share and (.what | test("order"))))[0].result.epochs as $epochs
+  | "Repeating the order of the first epoch, as a sampler does that is not told the epoch, gives \($epochs[-1].top1 | percent(2)) in place of \($told | percent(2)): \(accuracy_verdict($epochs[-1].top1; $told; settings.shared_tests)). Each of the 4 workers then sees a quarter of the pictures, always the same; with an order for each epoch it is expected to see \(1 - pow(0.75; $epochs | length) | percent(0)) of them within \($epochs | length | count_of("epoch")).";
 
 # Rows of tables.
 def training_row: .result.epochs[-1] as $last | {loss: $last.train_loss, right: $last.train_accuracy, test: $last.test_loss, top1: $last.top1};
 def trained_rows: map({batch, remedy, rate: .actual, steps: .result.steps, speed: (.result.epochs | map(.images_per_s) | max)} + training_row);
-def exchanged_name: {"gradients and statistics": "gradients and statistics, epoch told", "gradients alone": "gradients alone, epoch told"}[.] // "gradients alone, epoch not told";
-def exchanged_lines: map({name: (.what | exchanged_name), origin: "measured", points: [.result.epochs[] | [.epoch, .top1 * 100]]});
+def exchanged_rows: map({own, what} + training_row + ((.result.epochs[-1].worker_top1 // []) | {least: min, most: max}));
+def worker_lines: [.[] | select(.what == "gradients alone") | .own as $own | .result.epochs as $epochs | ["worst", "best"][] as $which
+  | {name: "\($own) each, \($which)", group: "\($own) each", origin: "measured", points: [$epochs[] | select(.worker_top1 != null) | [.epoch, 100 * (.worker_top1 | if $which == "best" then max else min end)]]}];
 def passed_rows: map({network: .which, params: .result.totals.params, gradient: (4 * .result.totals.params), statistics: (4 * .result.totals.statistics)} | . + {share: (.statistics / .gradient)});

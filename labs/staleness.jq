@@ -46,6 +46,13 @@ def bound_verdict(settings):
      else ". The bound is on how many gradients a worker may be ahead of the slowest when it reads weights, not on staleness: while one worker computes, each other can go from \(settings.bound) behind it to \(settings.bound) ahead and write one more, \(2 * settings.bound + 1) gradients, so a staleness of up to \(largest_within(settings)) keeps the bound"
        + (if .max <= largest_within(settings) then "." else ", and what was seen breaks it." end) end);
 
+# What staleness costs in accuracy, of the rows of training_rows.
+def cost_in_accuracy(settings):
+  training("sync").top1 as $sync
+  | " Top-1 is \($sync | percent(1)) with synchronous training, "
+    + ([["\(training("async"; false).top1 | percent(1)) with asynchronous training", training("async"; false).top1], ["\(training("async"; true).top1 | percent(1)) with one worker slowed down", training("async"; true).top1]]
+       | map("\(.[0]) (\(accuracy_verdict(.[1]; $sync; settings.tests)))") | join(" and ")) + ".";
+
 # What the rows of training_rows say.
 def measured_verdict(settings):
   training("async"; false) as $even | training("async"; true) as $slow
@@ -54,4 +61,4 @@ def measured_verdict(settings):
     + " the number of other workers, \(settings.workers - 1). The stalest worker of the run with one slowed down \(settings.slow) times has \($slow.slowest | fixed(2)) in the mean"
     + verdict($slow.slowest; $even.mean; 0.25; ", more than that."; ", about the same."; ", less than that.")
     + (training("ssp") | bound_verdict(settings))
-    + " Synchronous training has a largest staleness of \(training("sync").max).";
+    + " Synchronous training has a largest staleness of \(training("sync").max)." + cost_in_accuracy(settings);

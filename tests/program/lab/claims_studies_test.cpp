@@ -117,25 +117,37 @@ TEST(Claims, TransferLearning) {
 
 TEST(Claims, Quantization) {
   Json data = parsed(
-      R"({"settings": {"network": "lenet5", "data": "fashion-mnist", "calibration": 8, "method_bits": [4]}, "studied": [{"result": {"layers": [{"name": "c", "kind": "convolution", "input_scale": 0.1, "weight_sqnr_db": 30,
-      "weights": {"min": -1, "max": 1, "mean": 0, "sigma": 0.3, "bars": {"low": -1, "high": 1, "counts": [1, 2]}}, "input": {"min": 0, "max": 1, "mean": 0, "sigma": 0.3, "bars": {"low": 0, "high": 1, "counts": [1, 2]}}}],
-      "steps": [{"what": "float", "top1": 0.9}, {"what": "weights", "top1": 0.9, "output_sqnr_db": 30}, {"what": "weights and activations", "top1": 0.89}, {"what": "weights, activations and biases", "top1": 0.89}],
+      R"({"settings": {"network": "lenet5", "data": "fashion-mnist", "calibration": 8, "method_bits": [4]}, "studied": [{"result": {"test_images": 2000, "layers": [{"name": "c", "kind": "convolution", "input_scale": 0.1, "weight_sqnr_db": 30,
+      "weights": {"min": -1, "max": 1, "mean": 0, "sigma": 0.3, "beyond_3_sigma": 0.01, "bars": {"low": -1, "high": 1, "counts": [1, 2]}}, "input": {"min": 0, "max": 1, "mean": 0, "sigma": 0.3, "bars": {"low": 0, "high": 1, "counts": [1, 2]}}, "output": {"min": -2, "max": 1, "mean": 0, "sigma": 0.3, "bars": {"low": -2, "high": 1, "counts": [1, 2]}}}],
+      "steps": [{"what": "float", "top1": 0.9}, {"what": "weights", "top1": 0.9, "output_sqnr_db": 30}, {"what": "weights and activations", "top1": 0.89, "output_sqnr_db": 12.9}, {"what": "weights, activations and biases", "top1": 0.89, "output_sqnr_db": 12.46}],
       "bits": [{"weight_bits": 8, "activation_bits": 8, "top1": 0.9}, {"weight_bits": 4, "activation_bits": 4, "top1": 0.5}]}}],
     "clipped": [{"result": {"steps": [{"what": "weights", "top1": 0.9, "output_sqnr_db": 25}], "bits": []}}],
     "ways": [{"method": "mse", "how": "per tensor", "count": 4, "result": {"int8": {"top1": 0.8, "output_sqnr_db": 10}}}],
     "written": [{"result": {"float": {"bytes": 4000, "median_ms": 0.2}, "int8": {"bytes": 1000, "median_ms": 0.1}}}]})");
-  check("quantization", altered(data, kCommon),
-        {{".", "they cost next to nothing", ""},
-         {".studied[0].result.steps[3].top1 = 0.8", "cost 9.00 points all the same", "next to"},
-         {".studied[0].result.steps[3].top1 = 0.9", "gain 1.00 points, by chance", "next to"},
-         {".", "8 bits for weights and activations are the fewest", "None of the bit widths"},
-         {".studied[0].result.bits[].top1 = 0.1", "None of the bit widths", "the fewest"},
-         {".", "clamping costs more", "finer steps win"},
-         {".clipped[0].result.steps[0].output_sqnr_db = 35", "finer steps win", "costs more"},
-         {".", "The file shrinks from", "grows"},
-         {".written[0].result.int8 = {bytes: 5000, median_ms: 0.4}", "The file grows from",
-          "which is faster"},
-         {".studied[0].result.layers[0].input.min = -1", "All have both signs", "nowhere"}});
+  check(
+      "quantization", altered(data, kCommon),
+      {{".",
+        "89.00 % (no difference beyond the standard error) and what scores are above their noise "
+        "from 12.90 to 12.46 dB",
+        "next to nothing"},
+       {".studied[0].result.steps[3].top1 = 0.8", "to 80.00 % (worse)", "to 89.00 %"},
+       {".", "of the weights of c 1.00 %.", "No weight"},
+       {".studied[0].result.layers[0].weights.beyond_3_sigma = 0", "No weight lies beyond them.",
+        "of the weights of"},
+       {".", "8 bits for weights and activations are the fewest", "None of the bit widths"},
+       {".studied[0].result.bits[].top1 = 0.1", "None of the bit widths", "the fewest"},
+       {".", "clamping adds more noise", "finer steps take away more"},
+       // Accuracy and noise may say different things.
+       {".clipped[0].result.steps[0].top1 = 0.95",
+        "95.00 % against 90.00 % (better), and scores are 25.0 dB above their noise against 30.0. "
+        "At 8 bits clamping adds more",
+        "finer steps take away more"},
+       {".clipped[0].result.steps[0].output_sqnr_db = 35", "finer steps take away more",
+        "clamping adds"},
+       {".", "The file shrinks from", "grows"},
+       {".written[0].result.int8 = {bytes: 5000, median_ms: 0.4}", "The file grows from",
+        "which is faster"},
+       {".studied[0].result.layers[0].input.min = -1", "All have both signs", "nowhere"}});
 }
 
 TEST(Claims, VectorAdd) {
@@ -312,27 +324,34 @@ TEST(Claims, MlClouds) {
       {"platform": "sagemaker", "machine": "p3", "nodes": 2, "usd_per_hour": 3, "hours": 0.5, "time": "predicted", "total_usd": 1.5, "complete": true, "date": "2025-06-04", "note": ""},
       {"platform": "ibm", "machine": "gx", "nodes": 2, "usd_per_hour": 1, "hours": 0.5, "time": "predicted", "total_usd": 0.5, "complete": false, "date": "2025-01-01", "note": ""}]}}]})");
   data = altered(data, ".everywhere = .compared");
-  check("ml-clouds", altered(data, kCommon),
-        {{".", "One training job on 2 cloud services", "four"},
-         {".", "Amazon SageMaker and IBM watsonx.ai all have 1: name. IBM watsonx.ai lacks 1.", ""},
-         {R"(.settings.clouds = "sagemaker,vertex,azureml")", "on 3 cloud services", "four"},
-         {R"(.compared[0].result.rows[1].cells[1].path = "img")", "all have 2: name and image.",
-          "lacks"},
-         {R"(.compared[0].result.rows[0].cells[0].path = "")", "share none.", "all have"},
-         {R"(.compared[0].result.rows[0].field = "machine.disk_gib")",
-          "all have 1: machine disk in GiB.", "disk_gib"},
-         {".", "is p3 (Amazon SageMaker): $1.50 for 30 min 0 s", "n1 (Google"},
-         // What services cost that are not asked for is not said.
-         {".planned[0].result.offers[0].total_usd = 0.7", "is p3 (Amazon SageMaker): $1.50", "n1"},
-         {R"(.settings.clouds += ",vertex" | .planned[0].result.offers[0].total_usd = 0.7)",
-          "is n1 (Google Vertex AI): $0.70", "p3 (Ama"},
-         {R"(.settings.clouds += ",vertex" | .planned[0].result.offers[0].total_usd = 1.5)",
-          "n1 (Google Vertex AI) or p3 (Amazon SageMaker): $1.50", ""},
-         {".planned[0].result.offers[2].complete = true", "is gx (IBM watsonx.ai): $0.50",
-          "of its accelerators"},
-         {".planned[0].result.offers = []", "No price of a whole machine", "cheapest"},
-         {".", "1 more offer has a price", "offers have"},
-         {R"(.planned[0].result.offers[].time = "given")", "(given), price", "predicted"}});
+  check(
+      "ml-clouds", altered(data, kCommon),
+      {{".", "One training job on 2 cloud services", "four"},
+       {".", "Amazon SageMaker and IBM watsonx.ai all have 1: name. IBM watsonx.ai lacks 1; what",
+        ""},
+       {R"(.settings.clouds = "sagemaker,vertex,azureml")", "on 3 cloud services", "four"},
+       {R"(.compared[0].result.rows[1].cells[1].path = "img")", "all have 2: name and image.",
+        "lacks"},
+       {R"(.compared[0].result.rows[0].cells[0].path = "")", "share none.", "all have"},
+       {R"(.compared[0].result.rows[0].field = "machine.disk_gib")",
+        "all have 1: machine disk in GiB.", "disk_gib"},
+       // What goes into the command line is no field of its own.
+       {R"(.compared[0].result.rows += [{field: "command", cells: [{platform: "sagemaker", path: "C", value: ""}, {platform: "ibm", path: "c", value: ""}]}] | .compared[0].result.rows[1].cells[1].path = "c")",
+        "all have 2: name and command. IBM watsonx.ai lacks 1;", "and image"},
+       {".", "(predicted), price of", "spot price"},
+       {".planned[0].result.spot = true", "(predicted), spot price of 2025-06-04", ", price of"},
+       {".", "is p3 (Amazon SageMaker): $1.50 for 30 min 0 s", "n1 (Google"},
+       // What services cost that are not asked for is not said.
+       {".planned[0].result.offers[0].total_usd = 0.7", "is p3 (Amazon SageMaker): $1.50", "n1"},
+       {R"(.settings.clouds += ",vertex" | .planned[0].result.offers[0].total_usd = 0.7)",
+        "is n1 (Google Vertex AI): $0.70", "p3 (Ama"},
+       {R"(.settings.clouds += ",vertex" | .planned[0].result.offers[0].total_usd = 1.5)",
+        "n1 (Google Vertex AI) or p3 (Amazon SageMaker): $1.50", ""},
+       {".planned[0].result.offers[2].complete = true", "is gx (IBM watsonx.ai): $0.50",
+        "of its accelerators"},
+       {".planned[0].result.offers = []", "No price of a whole machine", "cheapest"},
+       {".", "1 more offer has a price", "offers have"},
+       {R"(.planned[0].result.offers[].time = "given")", "(given), price", "predicted"}});
 }
 
 TEST(Claims, Detection) {

@@ -1,0 +1,28 @@
+# Functions of lab ml-clouds, of the result of `jobs compare`: rows {field, cells: [{platform, path, value}]} and listings.
+
+def service_name: {sagemaker: "Amazon SageMaker", vertex: "Google Vertex AI", azureml: "Azure ML", ibm: "IBM watsonx.ai", skypilot: "SkyPilot"}[.] // .;
+
+# The paths of a platform's command.
+def command_paths(platform): [.rows[] | select(.field == "command").cells[] | select(.platform == platform).path | split(", ")[]];
+
+# The rows, whose cells say whether the field is one of its own: what goes into the command line has none.
+def own_fields:
+  . as $result
+  | .rows | map(.field as $field | .cells |= map(. + {own: (.path != "" and ($field == "command" or ((.path | split(", ")) - (.platform as $p | $result | command_paths($p)) | length > 0)))}));
+
+# Which fields all services have, and how many each lacks, of the rows of own_fields.
+def fields_answer(clouds):
+  (clouds | map(service_name)) as $services
+  | [.[] | select(all(.cells[]; .own)).field] as $shared | [.[].cells[] | select(.own | not)] as $lacking
+  | "Of the \(length | count_of("field")) that the job sets, \($services | listed) "
+    + (if ($shared | length) == 0 then "share none." else "\(if ($services | length) == 1 then "has" else "all have" end) \($shared | length): \($shared | map(field_words) | listed)." end)
+    + ($lacking | group_by(.platform) | map("\(.[0].platform | service_name) lacks \(length)") | if length == 0 then "" else " " + listed + "; what has to go into the command line is no field." end);
+
+# Fields that some service has not, of the rows of own_fields.
+def lacking_rows: [.[] | [.cells[] | select(.own | not).platform | service_name] as $not | select($not | length > 0) | {field: (.field | field_words), where: ($not | listed)}];
+
+# Listings whose lines are marked by their own field: a line of the command is the command's, whatever else stands in it.
+def own_listings:
+  own_fields as $rows
+  | [.listings | to_entries[] | .key as $i | .value
+     | .lines |= map(if .mark then .mark |= (. as $mark | (if any($rows[]; .field == $mark and (.cells[$i].own == false) and .cells[$i].path != "") then "command" else $mark end) | field_words) else . end)];
