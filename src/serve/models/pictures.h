@@ -6,6 +6,7 @@
 
 #include "http/http.h"
 #include "serve/models/network.h"
+#include "serve/protocol/infer_request.h"
 
 namespace trainyard::serve {
 
