@@ -47,8 +47,9 @@ std::string line_of(const AccessEntry& entry, Clock::time_point now) {
 
 }  // namespace
 
-AccessLog::AccessLog(const std::string& file, int64_t trace_every)
-    : to_stderr_(file == "-"), trace_every_(trace_every) {
+AccessLog::AccessLog(const std::string& file, int64_t trace_every) : to_stderr_(file == "-") {
+  if (trace_every > 0) at_start_ = {.on = true, .every = trace_every};
+  of_all_ = at_start_;
   if (!file.empty() && !to_stderr_) file_ = std::make_unique<AppendFile>(file);
 }
 
@@ -68,10 +69,33 @@ void AccessLog::add(const AccessEntry& entry) {
 }
 
 void AccessLog::trace(const AccessEntry& entry, Clock::time_point now) {
-  if (trace_every_ <= 0 || inferences_++ % trace_every_ != 0) return;
+  TraceSettings& settings = settings_of(entry.result->model);
+  if (!settings.on || settings.left == 0 || inferences_++ % settings.every != 0) return;
   if (entry.result->from_cache || traced_.size() >= kMostTraced) return;
+  if (settings.left > 0) --settings.left;
   traced_.push_back(
       {fmt::format("{} {}", entry.result->model, entry.id), entry.result->times, now});
+}
+
+TraceSettings& AccessLog::settings_of(const std::string& model) {
+  const auto own = of_models_.find(model);
+  return own == of_models_.end() ? of_all_ : own->second;
+}
+
+TraceSettings AccessLog::trace_settings(const std::string& model) const {
+  const std::lock_guard lock(mutex_);
+  const auto own = of_models_.find(model);
+  return own == of_models_.end() ? of_all_ : own->second;
+}
+
+TraceSettings AccessLog::usual_trace(const std::string& model) const {
+  const std::lock_guard lock(mutex_);
+  return model.empty() ? at_start_ : of_all_;
+}
+
+void AccessLog::set_trace(const std::string& model, const TraceSettings& settings) {
+  const std::lock_guard lock(mutex_);
+  (model.empty() ? of_all_ : of_models_[model]) = settings;
 }
 
 std::map<int, uint64_t> AccessLog::counts() const {

@@ -27,11 +27,24 @@ struct AccessEntry {
   const InferResult* result = nullptr;  // null: it was no inference
 };
 
+// Which inferences are traced.
+struct TraceSettings {
+  bool on = false;
+  int64_t every = 1000;  // one of so many
+  int64_t left = -1;     // so many more; -1: any number
+};
+
 // Thread-safe.
 class AccessLog {
  public:
   // `file` may be "-" (stderr) or empty (none). Every n-th inference is traced; 0: none.
   AccessLog(const std::string& file, int64_t trace_every);
+
+  // Of all models if `model` is empty; a model without settings of its own has those of all.
+  TraceSettings trace_settings(const std::string& model) const;
+  // What holds where nothing is set: for a model those of all, for all those of the start.
+  TraceSettings usual_trace(const std::string& model) const;
+  void set_trace(const std::string& model, const TraceSettings& settings);
 
   void add(const AccessEntry& entry);
   std::map<int, uint64_t> counts() const;  // by status
@@ -45,10 +58,13 @@ class AccessLog {
     Clock::time_point replied;
   };
   void trace(const AccessEntry& entry, Clock::time_point now);
+  TraceSettings& settings_of(const std::string& model);
 
   std::unique_ptr<AppendFile> file_;
   bool to_stderr_ = false;
-  int64_t trace_every_;
+  TraceSettings at_start_;
+  TraceSettings of_all_;
+  std::map<std::string, TraceSettings> of_models_;
   Clock::time_point start_ = Clock::now();
   mutable std::mutex mutex_;
   std::map<int, uint64_t> counts_;

@@ -117,6 +117,7 @@ Service::Service(ServiceOptions options, Registry& registry)
       registry_(registry),
       rate_limit_(options_.requests_per_s),
       log_(options_.access_log, options_.trace_every),
+      shared_memory_(options_.shared_memory ? std::make_unique<SharedMemory>() : nullptr),
       loader_(std::make_unique<Loader>(options_.poll, [this] { registry_.poll(); })) {}
 
 // Answers that are still being written are the service's.

@@ -30,6 +30,8 @@ struct ServiceOptions {
   std::string access_log;                // a file, or "-" for stderr; empty: none
   int64_t trace_every = 0;               // one request of so many; 0: none
   std::chrono::milliseconds poll{0};     // of the repository; 0: never
+  bool shared_memory = false;            // clients may register regions of this machine's memory
+  bool uploads = false;                  // a load may bring the model's files
   // Of all bodies and answers under way; that of the sockets.
   std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>(size_t{1} << 30);
 };
@@ -82,6 +84,8 @@ class Service final : public HttpHandler {
                   const std::function<ReadInference()>& read);
 
   const std::shared_ptr<MemoryBudget>& memory() const { return options_.memory; }
+  // Null where it is switched off.
+  const SharedMemory* shared_memory() const { return shared_memory_.get(); }
 
   // From now on; empty: everybody may ask.
   void set_token(const std::string& token);
@@ -111,6 +115,9 @@ class Service final : public HttpHandler {
   void route_v2(const CallPointer& call);
   void route_model(const CallPointer& call, size_t from);
   void route_repository(const CallPointer& call);
+  void route_shared_memory(const CallPointer& call);
+  // Of all models if `model` is empty.
+  void route_trace(const CallPointer& call, const std::string& model);
   void infer_v2(const CallPointer& call, const std::string& model, const std::string& version);
   void infer_picture(const CallPointer& call, const std::shared_ptr<ModelVersion>& model,
                      const std::string& version);
@@ -142,12 +149,17 @@ class Service final : public HttpHandler {
   Registry& registry_;
   RateLimit rate_limit_;
   AccessLog log_;
+  std::unique_ptr<SharedMemory> shared_memory_;
   std::atomic<bool> draining_{false};
   std::atomic<uint64_t> next_id_{0};
   std::unique_ptr<Loader> loader_;
 };
 
 void require_method(const Call& call, std::string_view method);
+// No path knows other methods.
+[[noreturn]] void not_found(const Call& call);
+// The body of a call that controls the server. An empty one means an empty object.
+Json read_control_body(const Call& call);
 // A POST with a body.
 void require_body(const Call& call);
 // An answer to a call of ONNX Runtime Server, with its headers; and an error as that server says

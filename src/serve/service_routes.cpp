@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/base64.h"
 #include "base/error.h"
 #include "base/json_reader.h"
 #include "serve/models/pictures.h"
@@ -11,29 +12,10 @@
 namespace trainyard::serve {
 namespace {
 
-// No path knows other methods.
-[[noreturn]] void not_found(const Call& call) {
-  if (call.method != "GET" && call.method != "HEAD" && call.method != "POST") {
-    throw WrongMethod(fmt::format("Method Not Allowed: {} {}", call.method, call.path),
-                      "GET, HEAD, POST");
-  }
-  refuse(Status::kNotFound, "Not Found: {}", call.path);
-}
-
 // A member that may be left out; null says the same (clients write what they have not set).
 const Json* find_given(const Json& object, std::string_view name) {
   const Json* const found = object.find(name);
   return found == nullptr || found->is_null() ? nullptr : found;
-}
-
-// Extensions of the protocol send an empty body where they mean an empty object.
-Json read_control_body(const Call& call) {
-  if (call.body->empty()) return Json::object();
-  JsonReader reader(*call.body, "the request");
-  Json json = reader.value();
-  reader.finish();
-  if (!json.is_object()) refuse(Status::kBadRequest, "the request is no JSON object");
-  return json;
 }
 
 // Of {"ready": true}; looked at before the value is read, however it is nested.
@@ -55,6 +37,18 @@ bool wants_ready_alone(const Call& call) {
   }
   reader.finish();
   return ready;
+}
+
+// The files of a model that a request carries, by their path within the model's folder:
+// "file:1/model.onnx" (Triton's extension).
+std::map<std::string, std::string> read_uploads(const Json& parameters) {
+  constexpr std::string_view kPrefix = "file:";
+  std::map<std::string, std::string> files;
+  for (const auto& [key, value] : parameters.members()) {
+    if (!key.starts_with(kPrefix)) continue;
+    files[key.substr(kPrefix.size())] = from_base64(value.as_string());
+  }
+  return files;
 }
 
 Json index_json(const Registry& registry, bool ready_only) {
@@ -122,9 +116,10 @@ void Service::route_v2(const CallPointer& call) {
   const std::vector<std::string>& parts = call->parts;
   if (parts.size() == 1 || (parts.size() == 2 && parts[1].empty())) {
     require_method(*call, "GET");
-    const std::vector<std::string> extensions = {
+    std::vector<std::string> extensions = {
         "classification",     "model_repository", "schedule_policy", "model_configuration",
-        "binary_tensor_data", "parameters",       "statistics"};
+        "binary_tensor_data", "parameters",       "statistics",      "trace"};
+    if (shared_memory_) extensions.emplace_back("system_shared_memory");
     return answer_json(call, Json::object({{"name", options_.server_name},
                                            {"version", options_.server_version},
                                            {"extensions", Json::array_of(extensions)}}));
@@ -142,6 +137,10 @@ void Service::route_v2(const CallPointer& call) {
   }
   if (parts.size() >= 3 && parts[1] == "models") return route_model(call, 2);
   if (parts[1] == "repository") return route_repository(call);
+  if (parts[1].ends_with("sharedmemory")) return route_shared_memory(call);
+  if (parts.size() == 3 && parts[1] == "trace" && parts[2] == "setting") {
+    return route_trace(call, "");
+  }
   not_found(*call);
 }
 
@@ -158,6 +157,11 @@ void Service::route_model(const CallPointer& call, size_t from) {
   if (from + 1 < parts.size() && parts[from] == "versions") {
     version = parts[from + 1];
     from += 2;
+  }
+  if (version.empty() && parts.size() == from + 2 && parts[from] == "trace" &&
+      parts[from + 1] == "setting") {
+    registry_.find(name, "");  // says why not
+    return route_trace(call, name);
   }
   if (parts.size() > from + 1) not_found(*call);
   const std::string verb = from < parts.size() ? parts[from] : "";
@@ -198,14 +202,14 @@ void Service::route_repository(const CallPointer& call) {
 void Service::change_models(const CallPointer& call, const std::string& name, bool load) {
   const Json body = read_control_body(*call);
   Json override;
+  std::map<std::string, std::string> files;
   if (const Json* parameters = find_given(body, "parameters")) {
-    // Triton lets a request carry the files of a model; only what lies in the repository is loaded
-    // here.
-    for (const auto& [key, value] : parameters->members()) {
-      if (key.starts_with("file:")) {
-        refuse(Status::kNotImplemented, "parameters.{}: files are loaded from the repository alone",
-               key);
-      }
+    files = read_uploads(*parameters);
+    if (!files.empty() && !options_.uploads) {
+      refuse(Status::kNotImplemented,
+             "parameters.file:{}: models are loaded from the repository alone; start the server "
+             "with uploads",
+             files.begin()->first);
     }
     if (const Json* config = find_given(*parameters, "config")) {
       const std::string origin = fmt::format("failed to load '{}', parameters.config", name);
@@ -216,9 +220,11 @@ void Service::change_models(const CallPointer& call, const std::string& name, bo
   }
   // Loading takes seconds, so it is done one by one on a thread of its own; the answer follows from
   // there.
-  const bool posted = loader_->post([this, call, name, load, override] {
+  const bool posted = loader_->post([this, call, name, load, override, files] {
     try {
-      if (load) {
+      if (load && !files.empty()) {
+        registry_.load_files(name, override, files);
+      } else if (load) {
         registry_.load(name, override);
       } else {
         registry_.unload(name);
@@ -291,7 +297,7 @@ void Service::infer_v2(const CallPointer& call, const std::string& model,
   const bool raw = json_bytes == size_t{0};
   InferRequest request =
       raw ? read_v2_raw(call->body, found->network().inputs(), found->network().takes_pictures())
-          : read_v2_request(call->body, json_bytes, call->ahead.get());
+          : read_v2_request(call->body, json_bytes, call->ahead.get(), shared_memory());
   call->ahead = nullptr;  // its numbers are in their tensor
   if (raw && call->accept.find("application/json") != std::string::npos) request.all_binary = false;
   request.times.arrived = call->arrived;

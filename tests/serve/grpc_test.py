@@ -160,7 +160,7 @@ def test_bytes(server):
         for method, data in (("ModelInfer", b"\xff" * 40), ("ModelMetadata", b"\x0a\xff"), ("ModelInfer", b"")):
             call = channel.unary_unary("/inference.GRPCInferenceService/" + method)
             check(code_of(lambda: call(data))[0] in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND), f"{method} of {data[:4]}")
-        call = channel.unary_unary("/inference.GRPCInferenceService/TraceSetting")
+        call = channel.unary_unary("/inference.GRPCInferenceService/LogSettings")
         check(code_of(lambda: call(b""))[0] == grpc.StatusCode.UNIMPLEMENTED, "a call that is not there")
 
 
@@ -201,6 +201,53 @@ def test_repository(pb, rpc, repository):
         got = code_of(lambda: stub.ModelInfer(infer_request(pb, [0.5] * 784, True)))
         check(got[0] == grpc.StatusCode.INVALID_ARGUMENT, f"not ready then: {got}")
     check(server.end() == 0, "SIGTERM ends it with 0")
+
+
+def test_extensions(pb, rpc, repository):
+    """Shared memory, traces and a model that comes with the call."""
+    server = Server("--repository", repository, "--shared-memory", "--uploads")
+    key = f"trainyard_grpc_test_{os.getpid()}"
+    memory = Path("/dev/shm") / key
+    values = [i / 784 for i in range(784)]
+    memory.write_bytes(array.array("f", values).tobytes() + bytes(40))
+    with grpc.insecure_channel(server.address) as channel:
+        stub = rpc.GRPCInferenceServiceStub(channel)
+        try:
+            stub.SystemSharedMemoryRegister(pb.SystemSharedMemoryRegisterRequest(name="r", key="/" + key, byte_size=3176))
+            regions = stub.SystemSharedMemoryStatus(pb.SystemSharedMemoryStatusRequest()).regions
+            check(dict(regions)["r"].byte_size == 3176 and regions["r"].key == "/" + key, "a region is registered")
+            request = pb.ModelInferRequest(model_name="net")
+            tensor = request.inputs.add(name="image", datatype="FP32", shape=[1, 1, 28, 28])
+            tensor.parameters["shared_memory_region"].string_param = "r"
+            tensor.parameters["shared_memory_byte_size"].int64_param = 3136
+            output = request.outputs.add(name=stub.ModelMetadata(pb.ModelMetadataRequest(name="net")).outputs[0].name)
+            output.parameters["shared_memory_region"].string_param = "r"
+            output.parameters["shared_memory_offset"].int64_param = 3136
+            output.parameters["shared_memory_byte_size"].int64_param = 40
+            answer = stub.ModelInfer(request)
+            check(floats(memory.read_bytes()[3136:]) == floats(stub.ModelInfer(infer_request(pb, values, True)).raw_output_contents[0]) and
+                  answer.raw_output_contents[0] == b"" and answer.outputs[0].parameters["shared_memory_byte_size"].int64_param == 40,
+                  "tensors in shared memory")
+            stub.SystemSharedMemoryUnregister(pb.SystemSharedMemoryUnregisterRequest())
+            check(code_of(lambda: stub.ModelInfer(request))[0] == grpc.StatusCode.INVALID_ARGUMENT and
+                  not stub.SystemSharedMemoryStatus(pb.SystemSharedMemoryStatusRequest()).regions and
+                  not stub.CudaSharedMemoryStatus(pb.CudaSharedMemoryStatusRequest()).regions, "unregistered")
+        finally:
+            memory.unlink()
+        settings = stub.TraceSetting(pb.TraceSettingRequest(settings={"trace_rate": pb.TraceSettingRequest.SettingValue(value=["7"])})).settings
+        check(settings["trace_rate"].value[0] == "7" and settings["trace_level"].value[0] == "OFF", "trace settings")
+        load = pb.RepositoryModelLoadRequest(model_name="sent")
+        load.parameters["config"].string_param = json.dumps({"max_batch_size": 0})
+        load.parameters["file:1/model.onnx"].bytes_param = (repository / "net/1/model.onnx").read_bytes()
+        stub.RepositoryModelLoad(load)
+        same = [stub.ModelInfer(infer_request(pb, values, True, name)).raw_output_contents[0] for name in ("net", "sent")]
+        check(same[0] == same[1] and not (repository / "sent").exists(), "a model that came with the call")
+        load.parameters["file:1/model.onnx"].bytes_param = b"no model"
+        check(code_of(lambda: stub.RepositoryModelLoad(load))[0] == grpc.StatusCode.INVALID_ARGUMENT and
+              stub.ModelReady(pb.ModelReadyRequest(name="sent")).ready, "a broken one leaves the old one")
+        load.parameters["file:1/../../x"].bytes_param = b""
+        check("file:VERSION/model.onnx" in code_of(lambda: stub.RepositoryModelLoad(load))[1], "a path out of the folder")
+    check(server.end() == 0, "the server with extensions ends with 0")
 
 
 def test_strangers(pb):
@@ -274,6 +321,7 @@ first = Server("lenet5")
 PB, RPC = make_stubs(first.url)
 first.end()
 test_repository(PB, RPC, REPOSITORY)
+test_extensions(PB, RPC, REPOSITORY)
 test_token(PB, RPC)
 test_health()
 test_strangers(PB)

@@ -134,6 +134,46 @@ TEST_F(HttpTest, InfersAndEchoes) {
       std::string::npos);
 }
 
+// Triton's extension, as its clients send it: texts, lists of one, null for what was before.
+TEST_F(HttpTest, TracesAsMuchAsItIsTold) {
+  const auto events = [&] {
+    return Json::parse(get("/trace").body, "").at("traceEvents").items().size();
+  };
+  const auto infer = [&] { EXPECT_EQ(post("/v2/models/sum/infer", sum_json()).status, 200); };
+  EXPECT_NE(get("/v2/trace/setting").body.find(R"("trace_level":["OFF"])"), std::string::npos);
+  infer();
+  EXPECT_EQ(events(), 0U);
+  const Fetched on = post("/v2/models/sum/trace/setting",
+                          R"({"trace_level":["TIMESTAMPS"],"trace_rate":"1","trace_count":2})");
+  EXPECT_EQ(on.status, 200) << on.body;
+  for (int i = 0; i < 3; ++i) infer();
+  const size_t two = events();
+  EXPECT_GT(two, 0U);
+  infer();
+  EXPECT_EQ(events(), two);  // two were asked for
+  EXPECT_NE(get("/v2/models/sum/trace/setting").body.find(R"("trace_count":"0")"),
+            std::string::npos);
+  EXPECT_NE(get("/v2/trace/setting").body.find(R"("trace_level":["OFF"])"), std::string::npos);
+  const Fetched back = post("/v2/models/sum/trace/setting", R"({"trace_level":null})");
+  EXPECT_NE(back.body.find(R"("trace_level":["OFF"])"), std::string::npos);
+  EXPECT_EQ(post("/v2/trace/setting", R"({"trace_file":"/tmp/x"})").status, 400);
+  EXPECT_EQ(post("/v2/trace/setting", R"({"trace_rate":"0"})").status, 400);
+  EXPECT_EQ(post("/v2/trace/setting", R"({"trace_level":"ALL"})").status, 400);
+  EXPECT_EQ(post("/v2/trace/setting", R"({"other":"1"})").status, 400);
+  EXPECT_EQ(get("/v2/models/none/trace/setting").status, 404);
+}
+
+TEST_F(HttpTest, HasNoSharedMemoryAndNoUploadsUnlessToldSo) {
+  EXPECT_EQ(get("/v2/systemsharedmemory/status").status, 501);
+  EXPECT_EQ(post("/v2/systemsharedmemory/region/x/register", "{}").status, 501);
+  EXPECT_EQ(get("/v2/cudasharedmemory/status").body, "[]");
+  EXPECT_EQ(post("/v2/cudasharedmemory/unregister", "").status, 200);
+  EXPECT_EQ(post("/v2/repository/models/new/load",
+                 R"({"parameters":{"config":"{}","file:1/model.onnx":"AAAA"}})")
+                .status,
+            501);
+}
+
 TEST_F(HttpTest, AnswersWrongRequestsWithTheRightStatus) {
   EXPECT_EQ(get("/v2/models/none").status, 404);
   EXPECT_NE(error_in(get("/v2/models/sun")).find("Did you mean sum"), std::string::npos);

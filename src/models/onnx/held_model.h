@@ -19,6 +19,9 @@ class HeldModel {
  public:
   // Throws Error if the file cannot be read.
   explicit HeldModel(const std::filesystem::path& path);
+  // The bytes of a file that lies nowhere; `origin` stands for its name in errors. It may not name
+  // other files.
+  HeldModel(std::string bytes, const std::string& origin);
   ~HeldModel();
   HeldModel(const HeldModel&) = delete;
   HeldModel& operator=(const HeldModel&) = delete;

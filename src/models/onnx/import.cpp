@@ -84,6 +84,12 @@ HeldModel::HeldModel(const std::filesystem::path& path)
       bytes_(read_file(path)),
       files_(std::make_shared<ExternalFiles>(folder_of(path), ExternalFiles::Form::kHeld)) {}
 
+HeldModel::HeldModel(std::string bytes, const std::string& origin)
+    : path_(origin),
+      bytes_(std::move(bytes)),
+      files_(std::make_shared<ExternalFiles>(std::filesystem::path(), ExternalFiles::Form::kHeld)) {
+}
+
 HeldModel::~HeldModel() = default;
 
 Bytes HeldModel::bytes() const {

@@ -55,6 +55,8 @@ struct ServeFlags {
   int64_t connections = 1024;
   std::optional<int64_t> client_connections;
   std::string allowed_hosts;
+  bool shared_memory = false;
+  bool uploads = false;
   int64_t idle_s = 75;
   int64_t poll_s = 0;
   int64_t drain_s = 10;
@@ -225,6 +227,8 @@ int serve_command(const ServeFlags& flags, std::ostream& out) {
   if (!flags.token_file.empty())
     options.read_token = [file = flags.token_file] { return read_server_token(file); };
   if (!flags.allowed_hosts.empty()) options.service.allowed_hosts = split(flags.allowed_hosts, ',');
+  options.service.shared_memory = flags.shared_memory;
+  options.service.uploads = flags.uploads;
   options.service.memory = options.http.limits.memory;
   options.service.server_name = flags.server_name;
   options.service.server_version = kVersionText;
@@ -285,6 +289,9 @@ void declare_limits(Args& args, ServeFlags& flags) {
   args.option("--allowed-host", flags.allowed_hosts,
               "names by which clients may call a server without a token, as a.example,b.example, "
               "beside its addresses and its own; *: any");
+  args.flag("--shared-memory", flags.shared_memory,
+            "let clients of this machine put tensors into system shared memory");
+  args.flag("--uploads", flags.uploads, "let a request that loads a model bring its file");
   args.option("--idle", flags.idle_s, "seconds after which an idle connection is closed");
   args.option("--drain", flags.drain_s, "seconds to finish requests after SIGTERM");
 }
@@ -327,6 +334,8 @@ void declare_ways(Args& args, const std::shared_ptr<ServeFlags>& flags) {
               "connections",
               "client-connections",
               "allowed-host",
+              "shared-memory",
+              "uploads",
               "tls-certificate",
               "tls-key",
               "idle",

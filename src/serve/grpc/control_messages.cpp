@@ -27,8 +27,14 @@ struct Method {
   std::string_view http = "GET";
   std::string_view path = "";
   std::string_view verb = "";      // behind the model
-  std::string_view model = "";     // the field with the model's name
+  std::string_view model = "";     // the field with the name of the model or region
+  std::string_view nameless = "";  // the path where that field is empty; else it is an empty name
   std::string_view wrapper = "";   // the answer is the value of this field
+  enum class Form : uint8_t {
+    kPlain,
+    kByName,    // the answer is a list, here a map by "name"
+    kSettings,  // requests and answers are maps of settings, here of {"value": [texts]}
+  } form = Form::kPlain;
   bool refusal_is_answer = false;  // not ready, or not there: "ready" is false
 };
 
@@ -47,7 +53,11 @@ constexpr std::array kMethods = {
            .verb = "/config",
            .model = "name",
            .wrapper = "config"},
-    Method{.name = "ModelStatistics", .path = "/models", .verb = "/stats", .model = "name"},
+    Method{.name = "ModelStatistics",
+           .path = "/models",
+           .verb = "/stats",
+           .model = "name",
+           .nameless = "/models/stats"},
     Method{.name = "RepositoryIndex",
            .http = "POST",
            .path = "/repository/index",
@@ -62,6 +72,45 @@ constexpr std::array kMethods = {
            .path = "/repository/models",
            .verb = "/unload",
            .model = "model_name"},
+    Method{.name = "SystemSharedMemoryStatus",
+           .path = "/systemsharedmemory/region",
+           .verb = "/status",
+           .model = "name",
+           .nameless = "/systemsharedmemory/status",
+           .wrapper = "regions",
+           .form = Method::Form::kByName},
+    Method{.name = "SystemSharedMemoryRegister",
+           .http = "POST",
+           .path = "/systemsharedmemory/region",
+           .verb = "/register",
+           .model = "name"},
+    Method{.name = "SystemSharedMemoryUnregister",
+           .http = "POST",
+           .path = "/systemsharedmemory/region",
+           .verb = "/unregister",
+           .model = "name",
+           .nameless = "/systemsharedmemory/unregister"},
+    Method{.name = "CudaSharedMemoryStatus",
+           .path = "/cudasharedmemory/region",
+           .verb = "/status",
+           .model = "name",
+           .nameless = "/cudasharedmemory/status",
+           .wrapper = "regions",
+           .form = Method::Form::kByName},
+    Method{.name = "CudaSharedMemoryUnregister",
+           .http = "POST",
+           .path = "/cudasharedmemory/region",
+           .verb = "/unregister",
+           .model = "name",
+           .nameless = "/cudasharedmemory/unregister"},
+    Method{.name = "TraceSetting",
+           .http = "POST",
+           .path = "/models",
+           .verb = "/trace/setting",
+           .model = "model_name",
+           .nameless = "/trace/setting",
+           .wrapper = "settings",
+           .form = Method::Form::kSettings},
 };
 
 const Method* find_method(std::string_view name) {
@@ -80,6 +129,41 @@ Json plain_parameters(const Json& request) {
     }
   }
   return plain;
+}
+
+// {"settings": {"trace_rate": {"value": ["1"]}}} is {"trace_rate": ["1"]} over HTTP.
+Json plain_settings(const Json& request) {
+  Json plain = Json::object();
+  if (const Json* settings = request.find("settings")) {
+    for (const auto& [name, setting] : settings->members()) {
+      const Json* const value = setting.find("value");
+      plain[name] = value == nullptr ? Json() : *value;
+    }
+  }
+  return plain;
+}
+
+// The answer of HTTP in the form that the message has.
+Json answer_form(const Method& method, const Json& answer) {
+  if (method.form == Method::Form::kPlain) return answer;
+  Json map = Json::object();
+  if (method.form == Method::Form::kByName) {
+    for (const Json& item : answer.items()) map[item.at("name").as_string()] = item;
+  } else {
+    for (const auto& [name, value] : answer.members()) {
+      const Json texts = value.is_array() ? value : Json(Json::Array{value});
+      map[name] = Json::object({{"value", texts}});
+    }
+  }
+  return map;
+}
+
+// The body of a POST. Beside the parameters HTTP has the fields themselves.
+Json body_of(const Method& method, const Json& request) {
+  if (method.form == Method::Form::kSettings) return plain_settings(request);
+  Json body = request;
+  body["parameters"] = plain_parameters(request);
+  return body;
 }
 
 }  // namespace
@@ -133,17 +217,15 @@ std::optional<HttpForm> ControlMessages::read(std::string_view method,
   if (!known->model.empty()) {
     const std::string name = field(known->model);
     const std::string version = field("version");
-    // Without a name, statistics of all models.
-    const bool all = name.empty() && method == "ModelStatistics";
-    if (!all) form.target += "/" + url_encode(name);
-    if (!version.empty()) form.target += "/versions/" + url_encode(version);
-    form.target += known->verb;
+    if (name.empty() && !known->nameless.empty()) {
+      form.target = "/v2" + std::string(known->nameless);
+    } else {
+      form.target += "/" + url_encode(name);
+      if (!version.empty()) form.target += "/versions/" + url_encode(version);
+      form.target += known->verb;
+    }
   }
-  if (known->http == "POST") {
-    Json body = Json::object({{"parameters", plain_parameters(request)}});
-    if (const Json* ready = request.find("ready")) body["ready"] = *ready;
-    form.body = body.dump(-1);
-  }
+  if (known->http == "POST") form.body = body_of(*known, request).dump(-1);
   return form;
 }
 
@@ -157,6 +239,9 @@ std::string ControlMessages::write(std::string_view method, const HttpResponse& 
                                                     response.status == Status::kUnavailable);
     if (!answer) throw RequestError(response.status, error_text(response));
     json = R"({"ready":false})";
+  }
+  if (known.form != Method::Form::kPlain) {
+    json = answer_form(known, Json::parse(json, "the answer")).dump(-1);
   }
   if (!known.wrapper.empty()) json = fmt::format(R"({{"{}":{}}})", known.wrapper, json);
   const pb::MethodDescriptor* const call =

@@ -238,7 +238,7 @@ class Call {
   void infer(const Body& message) {
     const auto deadline = context_.deadline();
     core_.service.infer_read(request_of("POST", context_.method()), reply(), [&] {
-      InferMessage read = read_infer_message(message);
+      InferMessage read = read_infer_message(message, core_.service.shared_memory());
       // Who has stopped waiting is not computed for.
       const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
           deadline - std::chrono::system_clock::now());

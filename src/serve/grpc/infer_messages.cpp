@@ -1,5 +1,6 @@
 #include "serve/grpc/infer_messages.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -167,12 +168,14 @@ struct Draft {
   InputTensor input;
   std::string datatype;
   std::vector<Bytes> contents;  // several would be one message in parts
+  std::optional<SharedPlace> shared;
 };
 
 // Reads the message without generated code, so that raw tensors stay where they are in the body.
 class RequestReader {
  public:
-  explicit RequestReader(const Body& message) : message_(message) {}
+  RequestReader(const Body& message, const SharedMemory* memory)
+      : message_(message), memory_(memory) {}
 
   InferMessage read() {
     WireReader reader(std::as_bytes(std::span(*message_)));
@@ -184,12 +187,15 @@ class RequestReader {
       }
     }
     check_parameters(out_.request);
-    if (!raw_.empty() && raw_.size() != drafts_.size()) {
+    const auto sent = static_cast<size_t>(std::count_if(
+        drafts_.begin(), drafts_.end(), [](const Draft& draft) { return !draft.shared; }));
+    if (!raw_.empty() && raw_.size() != sent) {
       refuse(Status::kBadRequest,
              "raw_input_contents has {} entries, expected one for each of {} inputs", raw_.size(),
-             drafts_.size());
+             sent);
     }
-    for (size_t i = 0; i < drafts_.size(); ++i) finish_input(i);
+    size_t next = 0;  // of raw_input_contents
+    for (size_t i = 0; i < drafts_.size(); ++i) finish_input(i, next);
     out_.request.all_binary = true;
     out_.request.owners.push_back(message_.owner());
     return std::move(out_);
@@ -227,11 +233,6 @@ class RequestReader {
     }
   }
 
-  static void refuse_shared_memory(const Json& parameters, std::string_view where) {
-    if (parameters.find("shared_memory_region") == nullptr) return;
-    refuse(Status::kNotImplemented, "{}: shared memory is not supported; send the data", where);
-  }
-
   void read_input(Bytes message) {
     if (drafts_.size() == kMostItems) refuse(Status::kBadRequest, "too many inputs");
     Draft& draft = drafts_.emplace_back();
@@ -246,7 +247,7 @@ class RequestReader {
       if (field.number == 4) read_entry(field.content, parameters);
       if (field.number == 5) draft.contents.push_back(field.content);
     }
-    refuse_shared_memory(parameters, "input '" + draft.input.name + "'");
+    draft.shared = shared_place(parameters, memory_, "input '" + draft.input.name + "'");
   }
 
   void read_output(Bytes message) {
@@ -260,7 +261,7 @@ class RequestReader {
       if (field.number == 1) output.name = string_of(field);
       if (field.number == 2) read_entry(field.content, parameters);
     }
-    refuse_shared_memory(parameters, "output '" + output.name + "'");
+    output.shared = shared_place(parameters, memory_, "output '" + output.name + "'");
     if (const Json* classes = parameters.find("classification")) {
       output.classes = classes->as_int();
       TY_REQUIRE(output.classes > 0,
@@ -270,39 +271,27 @@ class RequestReader {
     out_.request.outputs.push_back(std::move(output));
   }
 
-  // The index into raw_input_contents is that of the input; the protocol wants either form for all
-  // inputs of a request.
-  void finish_input(size_t index) {
+  // `next` counts the raw_input_contents, which are there for all inputs that do not lie in shared
+  // memory, or for none.
+  void finish_input(size_t index, size_t& next) {
     Draft& draft = drafts_[index];
     InputTensor& input = draft.input;
     const std::string where = input.name.empty() ? fmt::format("inputs[{}]", index)
                                                  : fmt::format("input '{}'", input.name);
     const bool texts = draft.datatype == "BYTES";
     if (!texts) input.dtype = dtype_from_protocol(draft.datatype, where);
-    if (raw_.empty()) {
+    if (draft.shared) {
+      take_shared(input, *draft.shared, where, out_.request);
+    } else if (raw_.empty()) {
       take_contents(draft, where);
     } else if (!draft.contents.empty()) {
       refuse(Status::kBadRequest,
              "{} has contents and there are raw_input_contents; send one of them", where);
     } else {
-      take_raw(input, raw_[index], where);
+      const Bytes raw = raw_[next++];
+      take_bytes(input, {reinterpret_cast<const char*>(raw.data()), raw.size()}, where);
     }
     out_.request.inputs.push_back(std::move(input));
-  }
-
-  void take_raw(InputTensor& input, Bytes raw, const std::string& where) {
-    if (!input.dtype) {
-      input.texts = split_texts({reinterpret_cast<const char*>(raw.data()), raw.size()}, where);
-      return require_elements(static_cast<int64_t>(input.texts.size()), input.shape, where);
-    }
-    const int64_t wanted = count_elements(input.shape, where) * dtype_size(*input.dtype);
-    if (static_cast<int64_t>(raw.size()) != wanted) {
-      refuse(Status::kBadRequest, "{}: {} of shape {} has {} bytes, got {}", where,
-             protocol_name(*input.dtype), dims_text(input.shape), wanted, raw.size());
-    }
-    // A view into the message, which the request keeps alive.
-    input.data = raw.data();
-    input.bytes = raw.size();
   }
 
   // Calls `take` for each field of the contents that is of that number; others are refused.
@@ -349,6 +338,7 @@ class RequestReader {
   }
 
   Body message_;
+  const SharedMemory* memory_;
   InferMessage out_;
   Json parameters_ = Json::object();
   std::vector<Draft> drafts_;
@@ -385,20 +375,21 @@ void append_parameters(std::string& out, uint32_t number, const Json& parameters
 
 // InferOutputTensor, without contents.
 void append_output(std::string& out, std::string_view name, std::string_view datatype,
-                   std::span<const int64_t> dims) {
+                   std::span<const int64_t> dims, const Json& parameters) {
   std::string output;
   append_field(output, 1, name);
   append_field(output, 2, datatype);
   std::string packed;
   for (const int64_t dim : dims) append_varint(packed, static_cast<uint64_t>(dim));
   append_field(output, 3, packed);
+  append_parameters(output, 4, parameters);
   append_field(out, 5, output);
 }
 
 }  // namespace
 
-InferMessage read_infer_message(const Body& message) {
-  return RequestReader(message).read();
+InferMessage read_infer_message(const Body& message, const SharedMemory* memory) {
+  return RequestReader(message, memory).read();
 }
 
 std::string write_infer_message(const InferRequest& request, const InferResult& result,
@@ -419,20 +410,28 @@ std::string write_infer_message(const InferRequest& request, const InferResult& 
   for (size_t i = 0; i < wanted.size(); ++i) {
     const OutputTensor& output = find_output(result, wanted[i].name);
     const Tensor& tensor = output.data;
+    std::string_view datatype = "BYTES";
+    std::vector<int64_t> dims(tensor.shape().dims().begin(), tensor.shape().dims().end());
     if (wanted[i].classes > 0) {
-      const BestClasses best = best_classes(tensor, wanted[i].classes, labels, result.has_rows);
+      BestClasses best = best_classes(tensor, wanted[i].classes, labels, result.has_rows);
       texts[i] = join_texts(best.texts);
-      append_output(out, wanted[i].name, "BYTES", best.dims);
+      dims = std::move(best.dims);
       blobs.emplace_back(texts[i]);
     } else if (tensor.dtype() == DType::kText) {
       texts[i] = join_texts(output.texts);
-      append_output(out, wanted[i].name, "BYTES", tensor.shape().dims());
       blobs.emplace_back(texts[i]);
     } else {
-      append_output(out, wanted[i].name, protocol_name(tensor.dtype()), tensor.shape().dims());
+      datatype = protocol_name(tensor.dtype());
       blobs.emplace_back(static_cast<const char*>(tensor.data()),
                          static_cast<size_t>(tensor.num_bytes()));
     }
+    Json parameters = Json::object();
+    if (wanted[i].shared) {
+      write_shared(*wanted[i].shared, blobs.back(), wanted[i].name);
+      parameters = shared_parameters(*wanted[i].shared, blobs.back().size());
+      blobs.back() = {};
+    }
+    append_output(out, wanted[i].name, datatype, dims, parameters);
     // More than any tag and length take.
     constexpr size_t kHeader = 16;
     blob_bytes += blobs.back().size() + kHeader;

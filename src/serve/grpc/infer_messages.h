@@ -15,9 +15,10 @@ struct InferMessage {
   InferRequest request;  // which keeps the message where its inputs point into it
 };
 
-// Throws RequestError or Error naming field, expected and got.
-InferMessage read_infer_message(const Body& message);
-// All outputs as raw_output_contents.
+// `memory` has the regions that tensors may lie in; null if there is none. Throws RequestError or
+// Error naming field, expected and got.
+InferMessage read_infer_message(const Body& message, const SharedMemory* memory = nullptr);
+// All outputs as raw_output_contents; empty for those that lie in shared memory.
 std::string write_infer_message(const InferRequest& request, const InferResult& result,
                                 std::span<const std::string> labels);
 

@@ -48,6 +48,8 @@ struct NetworkSource {
 // Reads the file into memory, so that it may change on the disk meanwhile (weights in files of
 // their own stay mapped). Labels and the steps from picture to input are those of its metadata.
 NetworkSource file_source(const std::filesystem::path& path);
+// The same of bytes that lie in no file; `origin` stands for its name in errors.
+NetworkSource bytes_source(std::string bytes, const std::string& origin);
 // MODEL as commands take it. Networks of the zoo have their batch in front.
 NetworkSource model_source(const network::Request& request);
 

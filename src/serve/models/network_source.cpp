@@ -19,10 +19,9 @@ void take_metadata(const onnx_io::Metadata& metadata, NetworkSource& source) {
   source.picture.training = network::preparation_of(metadata);
 }
 
-}  // namespace
-
-NetworkSource file_source(const std::filesystem::path& path) {
-  const auto model = std::make_shared<const onnx_io::HeldModel>(path);
+// `origin` is what errors name.
+NetworkSource held_source(const std::shared_ptr<const onnx_io::HeldModel>& model,
+                          const std::string& origin) {
   NetworkSource source;
   try {
     onnx_io::FileGraph graph = model->read();
@@ -35,10 +34,20 @@ NetworkSource file_source(const std::filesystem::path& path) {
     }
     take_metadata(onnx_io::read_metadata(model->bytes(), "metadata"), source);
   } catch (const Error& error) {
-    throw_error("{}: {}", path.string(), error.what());
+    throw_error("{}: {}", origin, error.what());
   }
   source.build = [model](const onnx_io::ImportOptions& options) { return model->import(options); };
   return source;
+}
+
+}  // namespace
+
+NetworkSource file_source(const std::filesystem::path& path) {
+  return held_source(std::make_shared<const onnx_io::HeldModel>(path), path.string());
+}
+
+NetworkSource bytes_source(std::string bytes, const std::string& origin) {
+  return held_source(std::make_shared<const onnx_io::HeldModel>(std::move(bytes), origin), origin);
 }
 
 void fix_shapes(NetworkSource& source, const std::map<std::string, Shape>& shapes) {

@@ -211,6 +211,18 @@ void Registry::note_failure(const std::string& name, int64_t version, const std:
 std::string Registry::load_version(const std::string& name, const ModelConfig& config,
                                    int64_t version, const Stamp& stamp) {
   const std::filesystem::path folder = options_.repository / name;
+  return load_version(name, config, version, stamp, [&] {
+    const std::filesystem::path file = folder / std::to_string(version) / kModelFile;
+    TY_REQUIRE(std::filesystem::exists(file), "there is no {}", file.string());
+    NetworkSource source = file_source(file);
+    if (!config.label_file.empty()) source.labels = read_names_if_any(folder / config.label_file);
+    return source;
+  });
+}
+
+std::string Registry::load_version(const std::string& name, const ModelConfig& config,
+                                   int64_t version, const Stamp& stamp,
+                                   const std::function<NetworkSource()>& open) {
   {
     const std::lock_guard lock(mutex_);
     Version& entry = models_[name][version];
@@ -219,11 +231,7 @@ std::string Registry::load_version(const std::string& name, const ModelConfig& c
   }
   std::shared_ptr<ModelVersion> made;
   try {
-    const std::filesystem::path file = folder / std::to_string(version) / kModelFile;
-    TY_REQUIRE(std::filesystem::exists(file), "there is no {}", file.string());
-    NetworkSource source = file_source(file);
-    if (!config.label_file.empty()) source.labels = read_names_if_any(folder / config.label_file);
-    made = std::make_shared<ModelVersion>(config, version, std::move(source), shared());
+    made = std::make_shared<ModelVersion>(config, version, open(), shared());
   } catch (...) {
     // Whatever a broken file leads to must not end the server.
     std::string reason = what_went_wrong();
@@ -265,20 +273,20 @@ void Registry::retire(const std::string& name, const std::vector<int64_t>& kept)
   malloc_trim(0);  // large models would otherwise seem to stay
 }
 
+ModelConfig Registry::config_of(const std::string& name, const Json& config) const {
+  ModelConfig defaults = options_.defaults;
+  defaults.name = name;
+  ModelConfig read = read_config(config, defaults, "parameters.config");
+  TY_REQUIRE(read.name == name, "parameters.config: the name is '{}', expected '{}'", read.name,
+             name);
+  return read;
+}
+
 void Registry::load_model(const std::string& name, const Json& override, bool only_changed) {
   const std::filesystem::path folder = folder_of(name);
   // An override stands instead of the configuration file; it does not add to it.
-  const ModelConfig config = override.is_null() ? load_config(folder, options_.defaults)
-                                                : read_config(
-                                                      override,
-                                                      [&] {
-                                                        ModelConfig defaults = options_.defaults;
-                                                        defaults.name = name;
-                                                        return defaults;
-                                                      }(),
-                                                      "parameters.config");
-  TY_REQUIRE(config.name == name, "parameters.config: the name is '{}', expected '{}'", config.name,
-             name);
+  const ModelConfig config =
+      override.is_null() ? load_config(folder, options_.defaults) : config_of(name, override);
   std::vector<int64_t> older = versions_in(folder);
   std::vector<int64_t> kept = choose(config.versions, older);
   TY_REQUIRE(!kept.empty(), "{}: there is no version; expected folders named 1, 2, …",
@@ -320,7 +328,45 @@ void Registry::load_model(const std::string& name, const Json& override, bool on
 void Registry::load(const std::string& name, const Json& override) {
   const std::lock_guard changing(loading_);
   unloaded_.erase(name);
+  uploaded_.erase(name);
   load_model(name, override, /*only_changed=*/false);
+}
+
+// Nothing is written to a disk: the bytes that came are what the model is built from.
+void Registry::load_files(const std::string& name, const Json& config,
+                          const std::map<std::string, std::string>& files) {
+  if (config.is_null()) {
+    refuse(Status::kBadRequest,
+           "failed to load '{}', failed to load model with file override: parameters.config is "
+           "needed with files",
+           name);
+  }
+  const ModelConfig read = config_of(name, config);
+  TY_REQUIRE(read.label_file.empty(), "failed to load '{}': a label file cannot be sent", name);
+  std::map<int64_t, const std::string*> versions;
+  for (const auto& [path, bytes] : files) {
+    const size_t slash = path.find('/');
+    const auto version = version_number(path.substr(0, slash));
+    if (!version || slash == std::string::npos || path.substr(slash + 1) != kModelFile) {
+      refuse(Status::kBadRequest, "failed to load '{}': file:{}, expected file:VERSION/{}", name,
+             path, kModelFile);
+    }
+    versions[*version] = &bytes;
+  }
+  const std::lock_guard changing(loading_);
+  std::vector<int64_t> kept;
+  for (const auto& [version, bytes] : versions) {
+    const std::string origin = fmt::format("file:{}/{}", version, kModelFile);
+    const std::string reason =
+        load_version(name, read, version, {}, [&] { return bytes_source(*bytes, origin); });
+    if (!reason.empty()) {
+      refuse(Status::kBadRequest, "failed to load '{}', version {}: {}", name, version, reason);
+    }
+    kept.push_back(version);
+  }
+  unloaded_.erase(name);
+  uploaded_.insert(name);
+  retire(name, kept);
 }
 
 void Registry::load_all() {
@@ -346,7 +392,7 @@ std::optional<std::vector<std::string>> Registry::folders() const {
 
 // One model that fails does not keep the others from being loaded.
 void Registry::poll_model(const std::string& name) {
-  if (unloaded_.contains(name)) return;
+  if (unloaded_.contains(name) || uploaded_.contains(name)) return;
   try {
     load_model(name, Json(), /*only_changed=*/true);
   } catch (const VersionsFailed&) {
@@ -359,6 +405,7 @@ void Registry::poll_model(const std::string& name) {
 void Registry::forget_gone(const std::vector<std::string>& names) {
   std::vector<std::string> gone;
   for (const IndexEntry& entry : index()) {
+    if (uploaded_.contains(entry.name)) continue;
     if (!std::binary_search(names.begin(), names.end(), entry.name)) gone.push_back(entry.name);
   }
   for (const std::string& name : gone) {
@@ -393,6 +440,7 @@ void Registry::unload(const std::string& name) {
     for (auto& [number, version] : models_[name]) version.state = VersionState::kUnloading;
   }
   unloaded_.insert(name);
+  uploaded_.erase(name);
   retire(name, {});
 }
 

@@ -70,6 +70,11 @@ class Registry {
   // `override` replaces the configuration file; null: there is none. Throws RequestError; an old
   // version keeps serving then.
   void load(const std::string& name, const Json& override);
+  // From the bytes of its files, by their path within the model's folder; `config` stands in place
+  // of the configuration file. The only files are VERSION/model.onnx. poll() leaves it alone until
+  // it is loaded from the repository again. Throws RequestError.
+  void load_files(const std::string& name, const Json& config,
+                  const std::map<std::string, std::string>& files);
   // Until it is loaded again by name: poll() leaves it alone.
   void unload(const std::string& name);
   // Loads what has changed on the disk, unloads what is gone.
@@ -100,9 +105,13 @@ class Registry {
   std::filesystem::path folder_of(const std::string& name) const;
   Stamp stamp_of(const std::filesystem::path& folder, int64_t version) const;
   void load_model(const std::string& name, const Json& override, bool only_changed);
+  // `config` replaces the configuration file; null: there is none.
+  ModelConfig config_of(const std::string& name, const Json& config) const;
   // Empty if it was loaded, otherwise why not.
   std::string load_version(const std::string& name, const ModelConfig& config, int64_t version,
                            const Stamp& stamp);
+  std::string load_version(const std::string& name, const ModelConfig& config, int64_t version,
+                           const Stamp& stamp, const std::function<NetworkSource()>& open);
   void note_failure(const std::string& name, int64_t version, const std::string& reason,
                     const Stamp& stamp);
   void retire(const std::string& name, const std::vector<int64_t>& kept);
@@ -127,6 +136,7 @@ class Registry {
   mutable std::mutex mutex_;
   std::map<std::string, Versions> models_;
   std::set<std::string> unloaded_;  // by name
+  std::set<std::string> uploaded_;  // their files lie in no repository
 };
 
 }  // namespace trainyard::serve

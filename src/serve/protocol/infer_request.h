@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "http/clock.h"
+#include "serve/protocol/shared_memory.h"
 #include "serve/protocol/tensor_types.h"
 
 namespace trainyard::serve {
@@ -31,7 +32,8 @@ struct InputTensor {
 struct WantedOutput {
   std::string name;
   bool binary = false;
-  int64_t classes = 0;  // > 0: the best so many, as "value:index:label"
+  int64_t classes = 0;                     // > 0: the best so many, as "value:index:label"
+  std::optional<SharedPlace> shared = {};  // where it is written to
 };
 
 // Stages of a request, for its statistics. Zero: not reached.

@@ -17,10 +17,12 @@
 namespace trainyard::serve {
 
 // `json_bytes` is what Inference-Header-Content-Length says: so many bytes of JSON, then the binary
-// tensors. None: JSON alone. `ahead` has numbers of the body, if there are any. Throws RequestError
-// or Error naming field, expected and got.
+// tensors. None: JSON alone. `ahead` has numbers of the body, if there are any; `memory` the
+// regions that tensors may lie in, null if there is none. Throws RequestError or Error naming
+// field, expected and got.
 InferRequest read_v2_request(const Body& body, std::optional<size_t> json_bytes,
-                             const NumbersAhead* ahead = nullptr);
+                             const NumbersAhead* ahead = nullptr,
+                             const SharedMemory* memory = nullptr);
 
 // The whole body as the one input (Inference-Header-Content-Length: 0); it is BYTES, or the numbers
 // of an input with at most one open dimension. All outputs are binary.
@@ -44,6 +46,12 @@ void check_parameters(const InferRequest& request);
 // BYTES elements: a length of four bytes each, and so many bytes. Throws RequestError.
 std::vector<std::string> split_texts(std::string_view bytes, std::string_view where);
 std::string join_texts(std::span<const std::string> texts);
+// The bytes of an input as the protocols send them: numbers in row-major order, or texts behind
+// their lengths. The caller keeps `bytes` alive. Throws RequestError unless they fit the shape.
+void take_bytes(InputTensor& input, std::string_view bytes, std::string_view where);
+// The same from shared memory, copied into an owner of the request.
+void take_shared(InputTensor& input, const SharedPlace& place, std::string_view where,
+                 InferRequest& request);
 // Throws RequestError unless `shape` has so many elements.
 void require_elements(int64_t count, const std::vector<int64_t>& shape, std::string_view where);
 // The best `count` of each row, or of all elements without rows, as texts "value:index:label", and

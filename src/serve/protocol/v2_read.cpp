@@ -42,6 +42,7 @@ struct DraftInput {
   bool has_data = false;
   std::string_view raw_data;  // what could not be read yet
   std::optional<int64_t> binary_size;
+  Json shared = Json::object();  // parameters about shared memory
 };
 
 // Reads a request in one pass over the text, without a tree: numbers go straight into tensors. What
@@ -49,12 +50,13 @@ struct DraftInput {
 class RequestReader {
  public:
   RequestReader(const Body& body, std::string_view json, std::string_view blobs,
-                const NumbersAhead* ahead)
+                const NumbersAhead* ahead, const SharedMemory* memory)
       : body_(body),
         reader_(json, "the request"),
         blobs_(blobs),
         has_blobs_(!blobs.empty()),
-        ahead_(ahead) {
+        ahead_(ahead),
+        memory_(memory) {
     reader_.set_ahead(ahead);
   }
 
@@ -205,9 +207,8 @@ class RequestReader {
         draft.binary_size = reader_.integer();
         TY_REQUIRE(*draft.binary_size >= 0, "{}: binary_data_size is {}", where(draft),
                    *draft.binary_size);
-      } else if (key == "shared_memory_region") {
-        refuse(Status::kNotImplemented, "{}: shared memory is not supported; send the data",
-               where(draft));
+      } else if (is_shared_parameter(key)) {
+        draft.shared[key] = reader_.value();
       } else {
         reader_.skip();
       }
@@ -260,7 +261,8 @@ class RequestReader {
     }
   }
 
-  void read_output_parameter(const std::string& name, WantedOutput& output, bool& said) {
+  void read_output_parameter(const std::string& name, WantedOutput& output, bool& said,
+                             Json& shared) {
     if (name == "binary_data") {
       output.binary = reader_.boolean();
       said = true;
@@ -269,8 +271,8 @@ class RequestReader {
       TY_REQUIRE(output.classes > 0,
                  "outputs[{}].parameters.classification is {}, expected 1 or more",
                  request_.outputs.size(), output.classes);
-    } else if (name == "shared_memory_region") {
-      refuse(Status::kNotImplemented, "shared memory is not supported");
+    } else if (is_shared_parameter(name)) {
+      shared[name] = reader_.value();
     } else {
       reader_.skip();
     }
@@ -279,6 +281,7 @@ class RequestReader {
   void read_output() {
     WantedOutput output;
     bool said = false;
+    Json shared = Json::object();
     std::string key;
     reader_.enter_object();
     while (reader_.next_key(key)) {
@@ -286,7 +289,8 @@ class RequestReader {
       if (key == "name") {
         output.name = reader_.text();
       } else if (key == "parameters") {
-        read_members([&](const std::string& name) { read_output_parameter(name, output, said); });
+        read_members(
+            [&](const std::string& name) { read_output_parameter(name, output, said, shared); });
       } else {
         reader_.skip();
       }
@@ -294,6 +298,7 @@ class RequestReader {
     if (output.name.empty()) {
       refuse(Status::kBadRequest, "outputs[{}] has no 'name'", request_.outputs.size());
     }
+    output.shared = shared_place(shared, memory_, "output '" + output.name + "'");
     request_.outputs.push_back(std::move(output));
     said_binary_.push_back(said);
   }
@@ -301,13 +306,19 @@ class RequestReader {
   void take_blobs() {
     for (DraftInput& draft : drafts_) {
       InputTensor& input = draft.input;
-      if (!draft.has_data) {
+      if (const auto place = shared_place(draft.shared, memory_, where(draft))) {
+        if (draft.has_data || draft.binary_size) {
+          refuse(Status::kBadRequest, "{} has both data and a shared_memory_region", where(draft));
+        }
+        take_shared(input, *place, where(draft), request_);
+      } else if (!draft.has_data) {
         // A lone input may leave the size out: it is what is there.
         if (!draft.binary_size && drafts_.size() == 1 && has_blobs_) {
           draft.binary_size = static_cast<int64_t>(blobs_.left());
         }
         if (!draft.binary_size) refuse(Status::kBadRequest, "{} has no 'data'", where(draft));
-        take_blob(draft);
+        take_bytes(input, blobs_.take(static_cast<size_t>(*draft.binary_size), where(draft)),
+                   where(draft));
       } else if (!input.dtype) {
         check_count(draft);
       }
@@ -317,26 +328,6 @@ class RequestReader {
     if (blobs_.left() > 0) {
       refuse(Status::kBadRequest, "{} bytes follow the last binary tensor", blobs_.left());
     }
-  }
-
-  void take_blob(DraftInput& draft) {
-    InputTensor& input = draft.input;
-    const std::string& name = where(draft);
-    const std::string_view bytes = blobs_.take(static_cast<size_t>(*draft.binary_size), name);
-    if (!input.dtype) {
-      input.texts = split_texts(bytes, name);
-      check_count(draft);
-      return;
-    }
-    const int64_t wanted = count_elements(input.shape, name) * dtype_size(*input.dtype);
-    if (static_cast<int64_t>(bytes.size()) != wanted) {
-      refuse(Status::kBadRequest, "{}: {} of shape {} has {} bytes, got {}", name,
-             protocol_name(*input.dtype), dims_text(input.shape), wanted, bytes.size());
-    }
-    // A view into the body, which the request keeps alive. It may lie at any alignment; workers
-    // copy it.
-    input.data = reinterpret_cast<const std::byte*>(bytes.data());
-    input.bytes = bytes.size();
   }
 
   void check_count(DraftInput& draft) const {
@@ -349,6 +340,7 @@ class RequestReader {
   Blobs blobs_;
   bool has_blobs_;
   const NumbersAhead* ahead_;
+  const SharedMemory* memory_;
   InferRequest request_;
   std::vector<DraftInput> drafts_;
   std::vector<bool> said_binary_;
@@ -396,6 +388,30 @@ std::vector<std::string> split_texts(std::string_view bytes, std::string_view wh
   return texts;
 }
 
+// What lies in the body is a view into it, at any alignment; workers copy it.
+void take_bytes(InputTensor& input, std::string_view bytes, std::string_view where) {
+  if (!input.dtype) {
+    input.texts = split_texts(bytes, where);
+    return require_elements(static_cast<int64_t>(input.texts.size()), input.shape, where);
+  }
+  const int64_t wanted = count_elements(input.shape, where) * dtype_size(*input.dtype);
+  if (static_cast<int64_t>(bytes.size()) != wanted) {
+    refuse(Status::kBadRequest, "{}: {} of shape {} has {} bytes, got {}", where,
+           protocol_name(*input.dtype), dims_text(input.shape), wanted, bytes.size());
+  }
+  input.data = reinterpret_cast<const std::byte*>(bytes.data());
+  input.bytes = bytes.size();
+}
+
+void take_shared(InputTensor& input, const SharedPlace& place, std::string_view where,
+                 InferRequest& request) {
+  // No larger than what the client has put there.
+  auto bytes = std::make_shared<std::string>(place.bytes, '\0');
+  place.region->read(place.offset, std::as_writable_bytes(std::span(*bytes)));
+  take_bytes(input, *bytes, where);
+  request.owners.push_back(std::move(bytes));
+}
+
 void require_elements(int64_t count, const std::vector<int64_t>& shape, std::string_view where) {
   const int64_t wanted = count_elements(shape, where);
   if (wanted != count) {
@@ -415,14 +431,14 @@ std::shared_ptr<const InferRequest> without_inputs(const InferRequest& request) 
 }
 
 InferRequest read_v2_request(const Body& body, std::optional<size_t> json_bytes,
-                             const NumbersAhead* ahead) {
+                             const NumbersAhead* ahead, const SharedMemory* memory) {
   const std::string_view whole = *body;
   if (json_bytes && *json_bytes > whole.size()) {
     refuse(Status::kBadRequest, "Inference-Header-Content-Length is {}, but the body has {} bytes",
            *json_bytes, whole.size());
   }
   const size_t split = json_bytes.value_or(whole.size());
-  return RequestReader(body, whole.substr(0, split), whole.substr(split), ahead).read();
+  return RequestReader(body, whole.substr(0, split), whole.substr(split), ahead, memory).read();
 }
 
 // One text, without the length in front that elements of several have.

@@ -79,6 +79,12 @@ class ResponseWriter {
     any_binary_ = true;
   }
 
+  // A tensor whose place is not the answer.
+  void write_to_memory(const WantedOutput& wanted, std::string_view bytes) {
+    write_shared(*wanted.shared, bytes, wanted.name);
+    json_ += ",\"parameters\":" + shared_parameters(*wanted.shared, bytes.size()).dump(-1) + "}";
+  }
+
   void write_output(const WantedOutput& wanted, const OutputTensor& output) {
     const Tensor& tensor = output.data;
     if (wanted.classes > 0) {
@@ -89,10 +95,10 @@ class ResponseWriter {
       return write_texts(wanted, output.texts, tensor.shape().dims());
     }
     open(wanted.name, protocol_name(tensor.dtype()), tensor.shape().dims());
-    if (wanted.binary) {
-      return write_blob(
-          {static_cast<const char*>(tensor.data()), static_cast<size_t>(tensor.num_bytes())});
-    }
+    const std::string_view bytes(static_cast<const char*>(tensor.data()),
+                                 static_cast<size_t>(tensor.num_bytes()));
+    if (wanted.shared) return write_to_memory(wanted, bytes);
+    if (wanted.binary) return write_blob(bytes);
     json_ += ",\"data\":";
     append_numbers(json_, tensor);
     json_ += '}';
@@ -101,6 +107,7 @@ class ResponseWriter {
   void write_texts(const WantedOutput& wanted, std::span<const std::string> texts,
                    std::span<const int64_t> dims) {
     open(wanted.name, "BYTES", dims);
+    if (wanted.shared) return write_to_memory(wanted, join_texts(texts));
     // On the heap, so that views of earlier texts stay valid when the list grows.
     if (wanted.binary) {
       owned_.push_back(std::make_unique<std::string>(join_texts(texts)));
