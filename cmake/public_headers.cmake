@@ -5,6 +5,7 @@ set(TY_PUBLIC_HEADERS
   analysis/layers.h
   analysis/memory.h
   analysis/receptive_field.h
+  api/session.h
   base/error.h
   ir/graph.h
   models/zoo/model.h

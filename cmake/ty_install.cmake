@@ -32,6 +32,8 @@ function(ty_install)
   set_target_properties(trainyard_library PROPERTIES EXPORT_NAME trainyard)
   set(package ${CMAKE_INSTALL_LIBDIR}/cmake/trainyard)
   install(TARGETS trainyard RUNTIME COMPONENT program)
+  install(TARGETS trainyard_c LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+  install(FILES ${CMAKE_SOURCE_DIR}/src/api/c/trainyard.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
   ty_install_manual()
   install(TARGETS trainyard_library ty_flags ${modules} EXPORT trainyard
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/trainyard COMPONENT development

@@ -19,7 +19,7 @@ LAYERS = [
     ["data", "dist", "ir", "runs"],
     ["ops"],
     ["analysis", "engine", "models"],
-    ["cluster", "http", "train"],
+    ["api", "cluster", "http", "train"],
     ["detect", "quant", "rl", "serve", "studies", "ui"],
     ["program"],
 ]

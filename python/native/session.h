@@ -1,16 +1,13 @@
 // A network to run, with onnxruntime's two methods.
 #pragma once
 
-#include <list>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <string>
-#include <trainyard/engine/executable.h>
-#include <trainyard/models/network.h>
+#include <trainyard/api/session.h>
 #include <vector>
 
 namespace trainyard::python {
@@ -34,25 +31,14 @@ class Session {
   // combination of shapes and kept for the next call (the four last used).
   pybind11::list run(const pybind11::object& names, const pybind11::dict& feeds);
   // Of the last run: the network alone, without arrays going in and out.
-  double engine_seconds() const { return engine_seconds_; }
+  double engine_seconds() const { return session_.engine_seconds(); }
 
  private:
-  struct Plan {
-    std::vector<Shape> shapes;
-    std::unique_ptr<runtime::ExecutionContext> context;
-  };
-
-  runtime::Executable compile_for(const std::vector<Shape>& shapes) const;
-  runtime::ExecutionContext& context_for(const std::vector<Shape>& shapes);
   std::vector<pybind11::array> inputs_of(const pybind11::dict& feeds) const;
 
-  network::Request request_;
-  int threads_;
-  runtime::Executable executable_;
-  std::vector<pybind11::str> input_names_;  // of executable_, made once
+  api::Session session_;
+  std::vector<pybind11::str> input_names_;  // made once
   std::mutex mutex_;
-  std::list<Plan> plans_;  // the last used first
-  double engine_seconds_ = 0;
 };
 
 }  // namespace trainyard::python
