@@ -33,6 +33,7 @@ std::string line_of(const AccessEntry& entry, Clock::time_point now) {
        {"bytes_in", entry.bytes_in},
        {"bytes_out", entry.bytes_out},
        {"total_ms", milliseconds(now - entry.arrived)}});
+  if (!entry.trace_parent.empty()) line["traceparent"] = entry.trace_parent;
   if (const InferResult* result = entry.result) {
     const RequestTimes& times = result->times;
     line["model"] = result->model;

@@ -17,6 +17,7 @@ namespace trainyard::serve {
 
 struct AccessEntry {
   std::string_view id;
+  std::string_view trace_parent;  // empty: none was sent
   std::string_view peer;
   std::string_view method;
   std::string_view path;

@@ -84,11 +84,11 @@ void greet(const ServerOptions& options, const Registry& registry, uint16_t port
 }
 
 void load_models(const ServerOptions& options, Registry& registry) {
-  if (!options.config.name.empty()) {
-    NetworkSource source = model_source(options.model);
+  for (const ServerOptions::Model& model : options.models) {
+    NetworkSource source = model_source(model.request);
     if (!options.labels.empty()) source.labels = options.labels;
     if (options.picture) source.picture = *options.picture;
-    registry.add(options.config, std::move(source));
+    registry.add(model.config, std::move(source));
   }
   if (!options.registry.repository.empty()) registry.load_all();
 }

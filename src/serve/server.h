@@ -18,9 +18,13 @@ struct ServerOptions {
   RegistryOptions registry;
   ServiceOptions service;
   HttpOptions http;
-  // One model that is in no repository; none: an empty name.
-  ModelConfig config;
-  network::Request model;
+  // Models that are in no repository.
+  struct Model {
+    ModelConfig config;
+    network::Request request;
+  };
+  std::vector<Model> models;
+  // Of these models; empty: what each says of itself.
   std::vector<std::string> labels;
   std::optional<PictureInput> picture;
   std::chrono::milliseconds drain{10'000};       // after SIGTERM

@@ -137,6 +137,7 @@ void Service::poll_soon() {
 // For the log: requests that the sockets refuse never become calls.
 void Service::refused(Status status, std::string_view peer) {
   log_.add({.id = "",
+            .trace_parent = "",
             .peer = peer,
             .method = "",
             .path = "",
@@ -156,6 +157,7 @@ CallPointer Service::make_call(const HttpRequest& request, Reply reply) {
   call->content_type = std::string(request.header("Content-Type"));
   call->accept_encoding = std::string(request.header("Accept-Encoding"));
   call->client_request_id = clean_id(request.header("x-ms-client-request-id"));
+  call->trace_parent = clean_id(request.header("traceparent"));
   call->inference_header_length = std::string(request.header("Inference-Header-Content-Length"));
   call->request_id = clean_id(request.header("X-Request-Id"));
   if (call->request_id.empty()) call->request_id = fmt::format("{:x}", ++next_id_);
@@ -288,6 +290,7 @@ HttpResponse Service::finish(const Call& call, HttpResponse response, const Infe
     }
   }
   log_.add({.id = call.request_id,
+            .trace_parent = call.trace_parent,
             .peer = call.peer,
             .method = call.method,
             .path = call.path,

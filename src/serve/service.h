@@ -47,7 +47,8 @@ struct Call {
   std::string accept_encoding;
   std::string request_id;  // given, or made
   std::string client_request_id;
-  std::string score_id;  // of a call of ONNX Runtime Server; empty: another
+  std::string trace_parent;  // as OpenTelemetry's clients send it (W3C Trace Context)
+  std::string score_id;      // of a call of ONNX Runtime Server; empty: another
   std::string inference_header_length;
   std::string peer;
   Body body;

@@ -87,6 +87,28 @@ def test_one_model():
     check(server.end() == 0, "SIGTERM ends it with 0")
 
 
+def test_several_models():
+    """Two models with names of their own, events and requests as lines of JSON."""
+    export(FOLDER / "two/net.onnx")
+    log = FOLDER / "two/access.jsonl"
+    log.unlink(missing_ok=True)
+    server = Server("lenet5", f"digits={FOLDER / 'two/net.onnx'}", "--log-format", "json", "--access-log", log)
+    for name in ("lenet5", "digits"):
+        status, metadata = server.json("GET", f"/v2/models/{name}")
+        check(status == 200 and server.ask("POST", f"/v2/models/{name}/infer", zeros(metadata),
+                                           {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"})[0] == 200, f"{name} answers")
+    server.process.send_signal(signal.SIGHUP)
+    event = json.loads(server.process.stdout.readline())
+    check("SIGHUP" in event["event"] and event["time"].endswith("Z"), f"an event in JSON: {event}")
+    check(server.end() == 0, "SIGTERM ends it with 0")
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    check(lines[1]["traceparent"].startswith("00-4bf92f35") and lines[1]["model"] == "lenet5", "the access log has the trace's id")
+    for arguments, word in ((("lenet5", "lenet5"), "two models"), (("lenet5", "mlp", "--name", "x"), "of one MODEL"), (("a/b=lenet5",), "slash"),
+                            (("lenet5", "http://127.0.0.1:1"), "serve bench"), (("lenet5", "--log-format", "xml"), "text or json")):
+        refused = subprocess.run([PROGRAM, "serve", "--port", "0", *arguments], capture_output=True, text=True)
+        check(refused.returncode == 2 and word in refused.stderr, f"{arguments}: {refused.stderr.strip()}")
+
+
 def test_loading():
     """While a network is loaded the server says that it lives and is not ready yet."""
     with socket.socket() as free:
@@ -260,6 +282,7 @@ def test_tls_and_token():
 
 FOLDER.mkdir(parents=True, exist_ok=True)
 test_one_model()
+test_several_models()
 test_loading()
 test_run_with_pictures()
 test_drain()

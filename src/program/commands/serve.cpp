@@ -1,6 +1,7 @@
 // `trainyard serve`: networks behind HTTP.
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 #include "base/error.h"
@@ -9,6 +10,7 @@
 #include "base/text.h"
 #include "base/within.h"
 #include "engine/kernels/parallel/parallel.h"
+#include "http/events.h"
 #include "program/bench_server.h"
 #include "program/command.h"
 #include "program/given_inputs.h"
@@ -23,8 +25,7 @@ namespace trainyard::cli {
 namespace {
 
 struct ServeFlags {
-  std::string model;
-  std::string url;
+  std::vector<std::string> models;  // or "bench" and what it loads
   network::Request request;
   std::string name;
   std::string repository;
@@ -64,8 +65,13 @@ struct ServeFlags {
   std::string trace;
   int64_t trace_every = 100;
   std::string server_name = "trainyard";
+  std::string log_format = "text";
   serve::LoadOptions load;
   report::Format format = report::Format::kText;
+
+  bool bench() const { return !models.empty() && models[0] == "bench"; }
+  // What bench loads: a MODEL or an address; empty: nothing was named.
+  std::string url() const { return models.size() > 1 ? models[1] : ""; }
 };
 
 // See docs/limits.md.
@@ -167,12 +173,16 @@ void fill_picture(const ServeFlags& flags, serve::ServerOptions& options) {
   options.picture = picture;
 }
 
+void check_name(const std::string& name) {
+  TY_REQUIRE(!name.empty() && name.find('/') == std::string::npos && name != "..",
+             "the name '{}': a name in addresses, without a slash", name);
+}
+
 // Of the model in addresses.
 // Names of files lose their ending.
 std::string model_name(const ServeFlags& flags, const std::string& model) {
   if (!flags.name.empty()) {
-    TY_REQUIRE(flags.name.find('/') == std::string::npos && flags.name != "..",
-               "--name {}: a name in addresses, without a slash", flags.name);
+    check_name(flags.name);
     return flags.name;
   }
   std::string name = network::label(model);
@@ -182,7 +192,7 @@ std::string model_name(const ServeFlags& flags, const std::string& model) {
 
 // Arguments of a server that bench starts itself.
 std::vector<std::string> server_arguments(const ServeFlags& flags) {
-  std::vector<std::string> arguments = {flags.url};
+  std::vector<std::string> arguments = {flags.url()};
   const auto add = [&](const std::string& flag, const std::string& value) {
     arguments.push_back(flag);
     arguments.push_back(value);
@@ -198,26 +208,67 @@ std::vector<std::string> server_arguments(const ServeFlags& flags) {
   return arguments;
 }
 
-int serve_command(const ServeFlags& flags, std::ostream& out) {
-  check_numbers(flags);
-  if (flags.model == "bench") {
-    TY_REQUIRE(flags.repository.empty(), "'serve bench' takes a MODEL or a URL, no --repository");
-    serve::LoadOptions load = flags.load;
-    load.url = flags.url;
-    load.token = read_server_token(flags.token_file);
-    // Without an address the server is a process of its own, which shares nothing with the one that
-    // measures but the machine.
-    if (flags.url.empty() || flags.url.find("://") != std::string::npos) {
-      return report_load(load, flags.format, out);
-    }
-    const BenchServer server(server_arguments(flags));
-    load.url = server.url();
-    if (load.model.empty()) load.model = model_name(flags, flags.url);
+int bench_command(const ServeFlags& flags, std::ostream& out) {
+  TY_REQUIRE(flags.repository.empty(), "'serve bench' takes a MODEL or a URL, no --repository");
+  TY_REQUIRE(flags.models.size() <= 2, "'serve bench' takes one MODEL or URL, got {}",
+             flags.models.size() - 1);
+  serve::LoadOptions load = flags.load;
+  load.url = flags.url();
+  load.token = read_server_token(flags.token_file);
+  // Without an address the server is a process of its own, which shares nothing with the one that
+  // measures but the machine.
+  if (load.url.empty() || load.url.find("://") != std::string::npos) {
     return report_load(load, flags.format, out);
   }
-  TY_REQUIRE(flags.url.empty(), "serve takes one MODEL; an address goes with 'serve bench'");
-  TY_REQUIRE(flags.model.empty() != flags.repository.empty(),
+  const BenchServer server(server_arguments(flags));
+  load.url = server.url();
+  if (load.model.empty()) load.model = model_name(flags, flags.url());
+  return report_load(load, flags.format, out);
+}
+
+// "digits=net.onnx" is a model with its name; a file that is really called so comes without one.
+serve::ServerOptions::Model served_model(const ServeFlags& flags, const std::string& text) {
+  serve::ServerOptions::Model served{default_config(flags), flags.request};
+  const size_t sign = text.find('=');
+  const bool named = sign != std::string::npos && !std::filesystem::exists(text);
+  served.request.model = named ? text.substr(sign + 1) : text;
+  for (const std::string& shape : flags.shapes) served.request.shapes.insert(parse_shape(shape));
+  served.config.name = named ? text.substr(0, sign) : model_name(flags, text);
+  check_name(served.config.name);
+  return served;
+}
+
+void fill_models(const ServeFlags& flags, serve::ServerOptions& options) {
+  if (flags.models.size() > 1) {
+    TY_REQUIRE(flags.name.empty() && flags.request.weights.empty() && flags.shapes.empty() &&
+                   flags.labels.empty() && flags.mean.empty() && flags.std.empty() &&
+                   flags.resize == 0,
+               "--name, --weights, --shape, --labels, --mean, --std and --resize are of one MODEL; "
+               "with several, give names as digits=net.onnx");
+  }
+  for (const std::string& text : flags.models) {
+    TY_REQUIRE(text.find("://") == std::string::npos,
+               "serve takes MODELs; an address goes with 'serve bench'");
+    serve::ServerOptions::Model model = served_model(flags, text);
+    for (const serve::ServerOptions::Model& other : options.models) {
+      TY_REQUIRE(other.config.name != model.config.name,
+                 "two models are called '{}'; give them names, as one={} two={}", model.config.name,
+                 other.request.model, model.request.model);
+    }
+    options.models.push_back(std::move(model));
+  }
+  if (!options.models.empty()) fill_picture(flags, options);
+}
+
+int serve_command(const ServeFlags& flags, std::ostream& out) {
+  check_numbers(flags);
+  if (flags.bench()) return bench_command(flags, out);
+  TY_REQUIRE(flags.models.empty() != flags.repository.empty(),
              "serve needs a MODEL or --repository DIR, and not both");
+  TY_REQUIRE(flags.log_format == "text" || flags.log_format == "json",
+             "--log-format is '{}', expected text or json", flags.log_format);
+  serve::set_event_form(flags.log_format == "json" ? serve::EventForm::kJson
+                                                   : serve::EventForm::kText);
   serve::ServerOptions options;
   options.http = http_options(flags);
   fill_grpc(flags, options);
@@ -243,14 +294,7 @@ int serve_command(const ServeFlags& flags, std::ostream& out) {
   options.registry.cores = kernels::available_cores();
   options.drain = std::chrono::seconds(flags.drain_s);
   options.trace_file = flags.trace;
-  if (!flags.model.empty()) {
-    options.config = options.registry.defaults;
-    options.model = flags.request;
-    options.model.model = flags.model;
-    for (const std::string& shape : flags.shapes) options.model.shapes.insert(parse_shape(shape));
-    options.config.name = model_name(flags, flags.model);
-    fill_picture(flags, options);
-  }
+  fill_models(flags, options);
   return serve::run_server(options, out);
 }
 
@@ -312,8 +356,8 @@ void declare_load(Args& args, ServeFlags& flags) {
 // What a server of one model, one of a repository and the two ways of bench read.
 void declare_ways(Args& args, const std::shared_ptr<ServeFlags>& flags) {
   const auto way = [flags]() -> std::string {
-    if (flags->model != "bench") return flags->repository.empty() ? "MODEL" : "--repository";
-    return flags->url.find("://") == std::string::npos ? "bench MODEL" : "bench URL";
+    if (!flags->bench()) return flags->repository.empty() ? "MODEL" : "--repository";
+    return flags->url().find("://") == std::string::npos ? "bench MODEL" : "bench URL";
   };
   args.own_flags(
       way, {{{"MODEL", "bench MODEL"}, {"weights", "name"}},
@@ -341,6 +385,7 @@ void declare_ways(Args& args, const std::shared_ptr<ServeFlags>& flags) {
               "idle",
               "drain",
               "access-log",
+              "log-format",
               "trace",
               "trace-every",
               "server-name"}},
@@ -352,11 +397,10 @@ void declare_ways(Args& args, const std::shared_ptr<ServeFlags>& flags) {
 
 Runner setup_serve(Args& args) {
   auto flags = std::make_shared<ServeFlags>();
-  args.optional_positional("MODEL", flags->model,
-                           "a name of 'trainyard models', an .onnx file, or a run directory; or "
-                           "bench");
-  args.optional_positional("URL", flags->url,
-                           "of the server that bench loads, or a MODEL that it serves itself");
+  args.optional_positionals("MODEL", flags->models,
+                            "names of 'trainyard models', .onnx files or run directories, each "
+                            "maybe with its own name as digits=net.onnx; or bench, and the URL of "
+                            "the server that it loads or a MODEL that it serves itself");
   args.option("--weights", flags->request.weights, "a safetensors file with MODEL's weights");
   args.option("--name", flags->name, "of the model in addresses");
   args.option("--repository", flags->repository, "folder with NAME/VERSION/model.onnx");
@@ -378,6 +422,8 @@ Runner setup_serve(Args& args) {
               "the model was trained, or ImageNet's");
   args.option("--std", flags->std, "then divided by");
   args.option("--access-log", flags->access_log, "file for a line of JSON per request; -: stderr");
+  args.option("--log-format", flags->log_format,
+              "of what the server says on stderr: text, or json (a line each)");
   args.option("--trace", flags->trace, "file for a trace of some requests, for Perfetto");
   args.option("--trace-every", flags->trace_every, "trace one request of so many");
   args.option("--server-name", flags->server_name, "what GET /v2 says");
@@ -395,6 +441,7 @@ extern const Command kServe = {
     .examples =
         "  trainyard serve resnet50 --port 8000\n"
         "  trainyard serve runs/mnist --name digits --max-batch 16 --batch-delay 500\n"
+        "  trainyard serve digits=runs/mnist/model.onnx resnet50 --log-format json\n"
         "  trainyard serve --repository models --poll 5 --access-log access.jsonl\n"
         "  trainyard serve bench http://127.0.0.1:8000 --model resnet50 --concurrency 1,2,4,8\n"
         "  trainyard serve bench mobilenet_v2 --max-batch 4 --concurrency 1,8 --json\n",
