@@ -27,7 +27,7 @@ endfunction()
 
 function(ty_package)
   ty_debian_changelog()
-  install(FILES ${CMAKE_SOURCE_DIR}/packaging/systemd/trainyard-serve.service DESTINATION lib/systemd/system COMPONENT program)
+  install(FILES ${CMAKE_SOURCE_DIR}/packaging/systemd/trainyard-serve.service ${CMAKE_SOURCE_DIR}/packaging/systemd/trainyard-ui.service DESTINATION lib/systemd/system COMPONENT program)
   set(CPACK_GENERATOR DEB)
   set(CPACK_PACKAGE_NAME trainyard)
   set(CPACK_PACKAGE_CONTACT "${TY_MAINTAINER}")
