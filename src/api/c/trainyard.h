@@ -1,4 +1,5 @@
-/* Trainyard for programs in C, and in whatever can call C: load a network, ask for its shapes, run it.
+/* Trainyard for programs in C, and in whatever can call C: load a network, ask for its shapes, run
+ * it.
  *
  * A function that fails returns NULL or a number other than 0; ty_last_error() then says what was
  * expected and what was found. Sessions are independent: several threads may use several sessions,
@@ -74,8 +75,8 @@ TY_API int32_t ty_output(const ty_session* session, size_t index, ty_tensor* des
 
 /* Runs the network. `inputs` has a tensor for every input, in any order; they are found by name, or
  * by their place where the name is NULL. The first run with other dimensions takes longer: the
- * network is compiled for them. `outputs` has room for ty_output_count() tensors, whose data belong to
- * the session and are valid until its next run. */
+ * network is compiled for them. `outputs` has room for ty_output_count() tensors, whose data belong
+ * to the session and are valid until its next run. */
 TY_API int32_t ty_run(ty_session* session, const ty_tensor* inputs, size_t input_count,
                       ty_tensor* outputs);
 
