@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "tensor/dispatch.h"
+#include "tensor/half_vectors.h"
 #include "tensor/narrow.h"
 #include "tensor/tensor.h"
 #include "tensor/text.h"
@@ -92,6 +93,7 @@ void cast_elements(const TensorView& from, const TensorView& to, const NarrowRul
     return;
   }
   if (from.dtype == DType::kText || to.dtype == DType::kText) return cast_texts(from, to);
+  if (cast_halves(from, to)) return;
   if (is_narrow(to.dtype)) {
     for (int64_t i = 0; i < count; ++i) {
       to.as<uint8_t>()[i] = f32_to_narrow(to.dtype, read_element<float>(from, i), rule);

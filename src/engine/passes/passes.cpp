@@ -20,11 +20,13 @@ bool fuse_sum(Graph& graph, const PassContext& context);
 bool fuse_activation(Graph& graph, const PassContext& context);
 bool normalize_quantized(Graph& graph, const PassContext& context);
 bool remove_dead(Graph& graph, const PassContext& context);
+bool widen_halves(Graph& graph, const PassContext& context);
 
 namespace {
 
 // Quantized graphs come first: folded, their weights would be floats.
 constexpr Pass kInferencePasses[] = {
+    {.name = "widen_halves", .run = widen_halves, .fuses = true},
     {.name = "drop_identities", .run = drop_identities},
     {.name = "normalize_quantized", .run = normalize_quantized, .fuses = true},
     {.name = "fuse_quantized", .run = fuse_quantized, .fuses = true},

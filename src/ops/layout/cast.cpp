@@ -38,6 +38,12 @@ Cost cost_cast(const NodeView& node) {
           .bytes_written = node.output_type(0).num_bytes()};
 }
 
+// To the type that is there already: nothing changes.
+Movement movement_cast(const NodeView& node) {
+  return node.input_type(0).dtype == node.output_type(0).dtype ? Movement::kView
+                                                               : Movement::kComputed;
+}
+
 Routine routine_cast(const NodeView& node) {
   return [rule = narrow_rule(node)](Views inputs, Views outputs) {
     cast_elements(inputs[0], outputs[0], rule);
@@ -59,7 +65,8 @@ extern const OpDef kCast = {.name = "Cast",
                             .cost = cost_cast,
                             .routine = routine_cast,
                             .gradient = gradient_cast,
-                            .saves = Saves::kNothing};
+                            .saves = Saves::kNothing,
+                            .movement = movement_cast};
 extern const OpDef kCastLike = {.name = "CastLike",
                                 .kind = OpKind::kElementwise,
                                 .inputs = {2, 2},
@@ -67,6 +74,7 @@ extern const OpDef kCastLike = {.name = "CastLike",
                                 .infer = infer_cast_like,
                                 .cost = cost_cast,
                                 .routine = routine_cast,
-                                .gradient = gradient_cast};
+                                .gradient = gradient_cast,
+                                .movement = movement_cast};
 
 }  // namespace trainyard::ops
