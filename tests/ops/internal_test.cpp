@@ -100,6 +100,16 @@ OpCases internal_cases() {
        .inputs = {given({1, 2, 2}, {1, 2, 3, 4}), given({2}, {2, -1}), given({2}, {1, 0})},
        .attributes = {{"activation", text("Relu")}},
        .outputs = {gives({1, 2, 2}, {3, 5, 0, 0})}},
+      // (5 - 3) * (2 - 1) and (4 - 3) * (2 - 1), halved, plus ten.
+      {.op = "ScaledConvInteger",
+       .inputs = {given({1, 1, 1, 2}, {5, 4}, kU8), known({1, 1, 1, 1}, {2}, DType::kI8),
+                  given({}, {3}, kU8), known({}, {1}, DType::kI8), given({}, {0.5}),
+                  given({1}, {10})},
+       .outputs = {gives({1, 1, 1, 2}, {11, 10.5})}},
+      {.op = "ScaledMatMulInteger",
+       .inputs = {given({1, 2}, {5, 4}, kU8), known({2, 2}, {1, 2, 3, 4}, kU8), given({}, {3}, kU8),
+                  known({}, {1}, kU8), given({2}, {1, 0.5}), given({2}, {0, 10})},
+       .outputs = {gives({1, 2}, {2, 12.5})}},
   };
 }
 

@@ -8,40 +8,10 @@
 
 #include "engine/passes/edit.h"
 #include "engine/passes/pass.h"
+#include "engine/passes/pattern.h"
 
 namespace trainyard::passes {
 namespace {
-
-// The other operand of a node of two inputs, if `known` is one of them; kNoValue otherwise.
-ValueId beside(const NodeView& node, ValueId known) {
-  if (node.num_inputs() != 2) return kNoValue;
-  if (node.input(0) == known) return node.input(1);
-  return node.input(1) == known ? node.input(0) : kNoValue;
-}
-
-// Wide enough for constants written with five digits; with others it is another function.
-bool is_near(double number, double expected) {
-  return std::fabs(number - expected) <= 1e-5 * std::fabs(expected);
-}
-
-std::optional<double> number_of(const Graph& graph, ValueId id) {
-  if (!id.valid()) return std::nullopt;
-  const Tensor* constant = graph.value(id).constant.get();
-  if (constant == nullptr || constant->num_elements() != 1) return std::nullopt;
-  return element_as_double(*constant, 0);
-}
-
-bool is_number(const Graph& graph, ValueId id, double expected) {
-  const std::optional<double> number = number_of(graph, id);
-  return number && is_near(*number, expected);
-}
-
-// The only user of a value; invalid if there are more, or the value is a result.
-NodeId sole_user(const Graph& graph, ValueId id) {
-  const Value& value = graph.value(id);
-  if (value.consumers.size() != 1 || graph.is_output(id)) return {};
-  return value.consumers[0];
-}
 
 // `id` as the only user of `value` that does `op` with `number`.
 NodeId user_with_number(const Graph& graph, ValueId value, std::string_view op, double number) {
@@ -149,17 +119,6 @@ NodeId gelu_result(const Graph& graph, const NodeView& curve, ValueId x) {
   return by_x ? last : NodeId{};
 }
 
-void replace_by(Graph& graph, NodeId result, std::string_view op, ValueId x,
-                Attributes attributes = {}) {
-  const ValueId y = graph.node(result).outputs[0];
-  const std::string output = graph.unique_name(graph.value(y).name + "." + std::string(op));
-  const TensorType type = graph.value(y).type;
-  const NodeId made =
-      graph.add_node(output, std::string(op), {x}, std::move(attributes),
-                     std::vector<std::string>{output}, std::vector<TensorType>{type});
-  graph.replace_uses(y, graph.node(made).outputs[0]);
-}
-
 }  // namespace
 
 bool fuse_gelu(Graph& graph, const PassContext& /*context*/) {
@@ -177,13 +136,13 @@ bool fuse_gelu(Graph& graph, const PassContext& /*context*/) {
       }
       Attributes attributes;
       if (by_tanh) attributes["approximate"] = std::string("tanh");
-      replace_by(graph, result, "Gelu", x, std::move(attributes));
+      replace_by(graph, result, "Gelu", {x}, std::move(attributes));
       changed = true;
     } else if (node.op() == "Sigmoid" && node.input_type(0).dtype == DType::kF32) {
       const NodeId product = sole_user(graph, node.output(0));
       if (!product.valid() || graph.node(product).op != "Mul") continue;
       if (beside({graph, product}, node.output(0)) != node.input(0)) continue;
-      replace_by(graph, product, "Swish", node.input(0));
+      replace_by(graph, product, "Swish", {node.input(0)});
       changed = true;
     }
   }

@@ -12,6 +12,7 @@ bool fold_into_weights(Graph& graph, const PassContext& context);
 bool fuse_attention(Graph& graph, const PassContext& context);
 bool fuse_gelu(Graph& graph, const PassContext& context);
 bool fuse_gradient_sum(Graph& graph, const PassContext& context);
+bool fuse_integer_scale(Graph& graph, const PassContext& context);
 bool fuse_matmul_bias(Graph& graph, const PassContext& context);
 bool fuse_quantized(Graph& graph, const PassContext& context);
 bool fuse_quantized_sum(Graph& graph, const PassContext& context);
@@ -34,6 +35,7 @@ constexpr Pass kInferencePasses[] = {
     {.name = "fuse_quantized_sum", .run = fuse_quantized_sum, .fuses = true},
     {.name = "fold_constants", .run = fold_constants},
     {.name = "remove_dead", .run = remove_dead},
+    {.name = "fuse_integer_scale", .run = fuse_integer_scale, .fuses = true},
     {.name = "fuse_attention", .run = fuse_attention, .fuses = true},
     {.name = "fuse_gelu", .run = fuse_gelu, .fuses = true},
     {.name = "flatten_matmul", .run = flatten_matmul, .fuses = true},

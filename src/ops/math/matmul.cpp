@@ -64,6 +64,13 @@ std::vector<TensorType> infer_integer_matmul(const NodeView& node) {
   return {{DType::kI32, y}};
 }
 
+std::vector<TensorType> infer_scaled_matmul(const NodeView& node) {
+  std::vector<TensorType> y = infer_integer_matmul(node);
+  require_scaling(node, count_lines(node.input_shape(1), /*rows=*/false));
+  y[0].dtype = DType::kF32;
+  return y;
+}
+
 std::vector<TensorType> infer_qlinear_matmul(const NodeView& node) {
   const Shape& a = node.input_shape(0);
   const Shape& b = node.input_shape(3);
@@ -84,6 +91,13 @@ Cost cost_matmul(const NodeView& node) {
   cost.macs = checked_product({node.output_shape(0).num_elements(), node.input_shape(0).dim(-1)});
   cost.flops = 2 * cost.macs;
   return cost;
+}
+
+// As MatMul; each output element is also scaled, maybe shifted.
+Cost cost_scaled_matmul(const NodeView& node) {
+  Cost total = cost_matmul(node);
+  total.flops += (node.has_input(kScalingBias) ? 2 : 1) * node.output_shape(0).num_elements();
+  return total;
 }
 
 // As MatMul; each output element is also scaled, rounded and shifted.
@@ -144,6 +158,13 @@ extern const OpDef kMatMulInteger = {.name = "MatMulInteger",
                                      .infer = infer_integer_matmul,
                                      .cost = cost_matmul,
                                      .no_gradient = NoGradient::kNever};
+// MatMulInteger, times a scale, plus a bias; see require_scaling(). No file has it.
+extern const OpDef kScaledMatMulInteger = {.name = "ScaledMatMulInteger",
+                                           .kind = OpKind::kLinear,
+                                           .inputs = {5, 6},
+                                           .roles = kMatmulRoles,
+                                           .infer = infer_scaled_matmul,
+                                           .cost = cost_scaled_matmul};
 extern const OpDef kQLinearMatMul = {.name = "QLinearMatMul",
                                      .kind = OpKind::kLinear,
                                      .inputs = {8, 8},

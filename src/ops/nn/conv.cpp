@@ -72,12 +72,19 @@ std::vector<TensorType> infer_conv(const NodeView& node) {
 }
 
 std::vector<TensorType> infer_integer_conv(const NodeView& node) {
-  constexpr size_t kNoBias = 4;
+  constexpr size_t kNoBias = 6;  // more inputs than there are
   const Shape y = conv_shape(node, kNoBias);
   require_eight_bits(node, {0, 1});
   require_zero_point(node, 2, 0, 1);
   require_zero_point(node, 3, 1, node.input_shape(1)[0]);
   return {{DType::kI32, y}};
+}
+
+std::vector<TensorType> infer_scaled_conv(const NodeView& node) {
+  std::vector<TensorType> y = infer_integer_conv(node);
+  require_scaling(node, node.input_shape(1)[0]);
+  y[0].dtype = DType::kF32;
+  return y;
 }
 
 std::vector<TensorType> infer_qlinear_conv(const NodeView& node) {
@@ -113,6 +120,11 @@ Cost cost_conv(const NodeView& node) {
 
 Cost cost_integer(const NodeView& node) {
   return conv_cost(node, 0);
+}
+
+// Each output element is also scaled, maybe shifted.
+Cost cost_scaled_conv(const NodeView& node) {
+  return conv_cost(node, node.has_input(kScalingBias) ? 2 : 1);
 }
 
 // Each output element is also scaled, rounded and shifted.
@@ -169,6 +181,15 @@ extern const OpDef kConvInteger = {.name = "ConvInteger",
                                    .cost = cost_integer,
                                    .window = window_conv,
                                    .no_gradient = NoGradient::kNever};
+// ConvInteger, times a scale, plus a bias; see require_scaling(). No file has it.
+extern const OpDef kScaledConvInteger = {.name = "ScaledConvInteger",
+                                         .kind = OpKind::kConvolution,
+                                         .inputs = {5, 6},
+                                         .attributes = kConvAttributes,
+                                         .roles = kIntegerRoles,
+                                         .infer = infer_scaled_conv,
+                                         .cost = cost_scaled_conv,
+                                         .window = window_conv};
 extern const OpDef kQLinearConv = {.name = "QLinearConv",
                                    .kind = OpKind::kConvolution,
                                    .inputs = {8, 9},

@@ -40,4 +40,12 @@ void require_zero_point(const NodeView& node, size_t position, size_t operand, i
   require_count_quantization(node, position, count, "zero point");
 }
 
+void require_scaling(const NodeView& node, int64_t channels) {
+  require_scale(node, kScalingFactor, channels);
+  if (!node.has_input(kScalingBias)) return;
+  const TensorType& bias = node.input_type(kScalingBias);
+  TY_REQUIRE(bias.dtype == DType::kF32 && bias.shape.num_elements() == channels,
+             "the bias is {}, expected {} numbers of f32", bias.to_string(), channels);
+}
+
 }  // namespace trainyard::ops

@@ -19,4 +19,10 @@ void require_scale(const NodeView& node, size_t position, int64_t count);
 // and counts as a scale does.
 void require_zero_point(const NodeView& node, size_t position, size_t operand, int64_t count);
 
+// What follows exact sums: y = sum * scale + bias in f32, each rounded, one scale for all or one
+// for each output channel or column; a bias, if there, for each.
+inline constexpr size_t kScalingFactor = 4;
+inline constexpr size_t kScalingBias = 5;
+void require_scaling(const NodeView& node, int64_t channels);
+
 }  // namespace trainyard::ops

@@ -259,7 +259,7 @@ TEST(Rules, OperatorsWithoutOneAreThese) {
       // made by the compiler, after differentiation
       "AllReduceStart", "AllReduceWait", "FusedConv", "FusedGemm", "QuantizedAdd",
       "QuantizedAveragePool", "QuantizedConcat", "QuantizedConv", "QuantizedTable", "Reorder",
-      "ScaleShift",
+      "ScaleShift", "ScaledConvInteger", "ScaledMatMulInteger",
       // quantized
       "DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear",
       // not written

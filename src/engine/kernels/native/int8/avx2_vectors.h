@@ -21,6 +21,7 @@ struct Avx2 {
   }
   TY_INLINE static Floats load(const float* from) { return _mm256_loadu_ps(from); }
   TY_INLINE static Floats to_floats(Ints x) { return _mm256_cvtepi32_ps(x); }
+  TY_INLINE static Floats same_bits(Ints x) { return _mm256_castsi256_ps(x); }
   TY_INLINE static Floats all(float x) { return _mm256_set1_ps(x); }
   TY_INLINE static Floats multiply(Floats a, Floats b) { return _mm256_mul_ps(a, b); }
   TY_INLINE static Floats add(Floats a, Floats b) { return _mm256_add_ps(a, b); }

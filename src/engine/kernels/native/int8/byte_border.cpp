@@ -1,14 +1,16 @@
-// QuantizeLinear and DequantizeLinear between f32 and u8 with one scale: what stands where floats
-// become bytes and back. Images of bytes lie channels last.
+// QuantizeLinear, DynamicQuantizeLinear and DequantizeLinear between f32 and u8 with one scale:
+// what stands where floats become bytes and back. Images of bytes lie channels last.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "engine/kernels/api/kernel.h"
+#include "engine/kernels/api/refusals.h"
 #include "engine/kernels/native/cpu.h"
 #include "engine/kernels/native/flat.h"
 #include "engine/kernels/native/int8/byte_layout.h"
 #include "engine/kernels/native/int8/byte_math.h"
+#include "engine/kernels/native/int8/byte_quantizer.h"
 #include "engine/kernels/native/parallel.h"
 #include "engine/kernels/native/peak.h"
 
@@ -37,157 +39,98 @@ int64_t zero_of(const NodeView& node) {
   return node.has_input(2) ? element_as_int(*node.input_constant(2), 0) : 0;
 }
 
-// Pixels with their channels, as bytes lie; one pixel per element for everything but images.
-struct Image {
-  int64_t images = 1;
-  int64_t pixels = 1;
-  int64_t channels = 1;
-};
-
-Image image_of(const Shape& shape) {
-  if (shape.rank() != 4) return {.pixels = shape.num_elements()};
-  return {.images = shape[0], .pixels = shape[2] * shape[3], .channels = shape[1]};
-}
-
-constexpr int64_t kColors = 3;
-
-// Pixels of three planes, one after the other.
-void interleave_colors(const uint8_t* a, const uint8_t* b, const uint8_t* c, int64_t count,
-                       uint8_t* y) {
-  constexpr int64_t kPixels = 16;
-  // Which pixel of a plane byte i of the result is; a negative one makes a zero.
-  const auto places = [](int64_t color, int64_t part) {
-    alignas(kPixels) int8_t from[kPixels];
-    for (int64_t i = 0; i < kPixels; ++i) {
-      const int64_t at = part * kPixels + i;
-      from[i] = static_cast<int8_t>(at % kColors == color ? at / kColors : -1);
-    }
-    return _mm_load_si128(reinterpret_cast<const __m128i*>(from));
-  };
-  __m128i from[kColors][kColors];
-  for (int64_t color = 0; color < kColors; ++color) {
-    for (int64_t part = 0; part < kColors; ++part) from[color][part] = places(color, part);
-  }
-  const auto load = [](const uint8_t* plane) {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(plane));
-  };
-  int64_t i = 0;
-  for (; i + kPixels <= count; i += kPixels) {
-    const __m128i planes[kColors] = {load(a + i), load(b + i), load(c + i)};
-    for (int64_t part = 0; part < kColors; ++part) {
-      const __m128i two = _mm_or_si128(_mm_shuffle_epi8(planes[0], from[0][part]),
-                                       _mm_shuffle_epi8(planes[1], from[1][part]));
-      const __m128i all = _mm_or_si128(two, _mm_shuffle_epi8(planes[2], from[2][part]));
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i * kColors + part * kPixels), all);
-    }
-  }
-  for (; i < count; ++i) {
-    y[i * kColors] = a[i];
-    y[i * kColors + 1] = b[i];
-    y[i * kColors + 2] = c[i];
-  }
-}
-
 class QuantizeBytes final : public Kernel {
  public:
   QuantizeBytes(const NodeView& node, const NodeLayouts& layouts)
-      : image_(image_of(node.input_shape(0))),
-        x_(planes_of(node.input_shape(0), layouts.inputs[0])),
+      : quantizer_(node.input_shape(0), layouts.inputs[0]),
         scale_(scale_of(node)),
-        bytes_{.zero = zero_of(node)} {}
+        zero_(zero_of(node)) {}
 
   void run(const KernelArgs& args) const override {
-    const float* x = args.inputs[0].as<float>();
-    uint8_t* y = args.outputs[0].as<uint8_t>();
-    const int64_t runs = (image_.pixels + kRun - 1) / kRun;
-    parallel_for(image_.images * runs, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t first = i % runs * kRun;
-        const int64_t count = std::min(kRun, image_.pixels - first);
-        const int64_t image = i / runs;
-        uint8_t* to = y + (image * image_.pixels + first) * image_.channels;
-        const float* from =
-            x + (image_.channels == 1 ? image * image_.pixels : image * x_.image_stride) +
-            first * x_.block;
-        if (image_.channels == 1 && x_.block == 1) {
-          quantize(from, count, to);
-        } else {
-          interleave_planes(from, count, to);
-        }
-      }
-    });
+    quantizer_.run(args.inputs[0].as<float>(), scale_, zero_, args.outputs[0].as<uint8_t>());
   }
 
  private:
-  static constexpr int64_t kRun = 512;  // pixels that are converted at a time
-
-  void quantize(const float* x, int64_t count, uint8_t* y) const {
-    const __m256 scale = _mm256_set1_ps(scale_);
-    store_steps(
-        count, bytes_, y, [&](int64_t i) { return _mm256_div_ps(_mm256_loadu_ps(x + i), scale); },
-        [&](int64_t i) { return x[i] / scale_; });
-  }
-
-  // Blocks of channels become neighbors.
-  void interleave_planes(const float* x, int64_t count, uint8_t* y) const {
-    if (x_.block > 1) {
-      for (int64_t c = 0; c < image_.channels; c += x_.block, x += x_.plane_elements()) {
-        place_block(x, count, std::min(x_.block, image_.channels - c), y + c);
-      }
-      return;
-    }
-    uint8_t planes[kColors][kRun];
-    if (image_.channels == kColors) {
-      for (int64_t c = 0; c < kColors; ++c) quantize(x + c * x_.positions, count, planes[c]);
-      return interleave_colors(planes[0], planes[1], planes[2], count, y);
-    }
-    for (int64_t c = 0; c < image_.channels; ++c) {
-      quantize(x + c * x_.positions, count, planes[0]);
-      for (int64_t i = 0; i < count; ++i) y[i * image_.channels + c] = planes[0][i];
-    }
-  }
-
-  // A block of channels of each pixel, of which the first `kept` exist.
-  void place_block(const float* x, int64_t count, int64_t kept, uint8_t* y) const {
-    const StepsToVector convert(bytes_);
-    const __m256 scale = _mm256_set1_ps(scale_);
-    const int64_t at_once = kByteVector / x_.block;  // pixels
-    alignas(kByteVector) uint8_t bytes[kByteVector];
-    for (int64_t i = 0; i < count; i += at_once) {
-      const float* from = x + i * x_.block;
-      const int64_t pixels = std::min(at_once, count - i);
-      if (pixels < at_once) {
-        quantize(from, pixels * x_.block, bytes);
-      } else {
-        const auto steps = [&](int64_t v) {
-          return _mm256_div_ps(_mm256_loadu_ps(from + v * kVector), scale);
-        };
-        _mm256_store_si256(reinterpret_cast<__m256i*>(bytes),
-                           convert(steps(0), steps(1), steps(2), steps(3)));
-      }
-      for (int64_t p = 0; p < pixels; ++p) {
-        uint8_t* to = y + (i + p) * image_.channels;
-        if (kept == kVector) {
-          std::memcpy(to, bytes + p * x_.block, kVector);
-        } else if (kept == 2 * kVector) {
-          std::memcpy(to, bytes + p * x_.block, 2 * kVector);
-        } else {
-          std::memcpy(to, bytes + p * x_.block, static_cast<size_t>(kept));
-        }
-      }
-    }
-  }
-
-  Image image_;
-  Planes x_;
+  ByteQuantizer quantizer_;
   float scale_;
-  ops::StepsToBytes bytes_;
+  int64_t zero_;
+};
+
+// Chooses scale and zero point so that u8 covers the elements and zero.
+class DynamicQuantizeBytes final : public Kernel {
+ public:
+  DynamicQuantizeBytes(const NodeView& node, const NodeLayouts& layouts)
+      : quantizer_(node.input_shape(0), layouts.inputs[0]),
+        count_(layouts.inputs[0].span_elements(node.input_shape(0))) {}
+
+  void run(const KernelArgs& args) const override {
+    const auto* x = args.inputs[0].as<const float>();
+    const ByteRange range = range_of(x, reinterpret_cast<ByteRange*>(args.scratch.data()));
+    constexpr float kSteps = 255;
+    // All zeros: any scale will do.
+    const float scale =
+        range.largest > range.smallest ? (range.largest - range.smallest) / kSteps : 1.0F;
+    const uint8_t zero = ops::to_byte(-range.smallest / scale, {});
+    *args.outputs[1].as<float>() = scale;
+    *args.outputs[2].as<uint8_t>() = zero;
+    quantizer_.run(x, scale, zero, args.outputs[0].as<uint8_t>());
+  }
+  int64_t scratch_bytes() const override { return kParts * sizeof(ByteRange); }
+
+ private:
+  struct ByteRange {
+    float smallest = 0;
+    float largest = 0;
+  };
+  static constexpr int64_t kParts = 64;
+
+  // NaN does not count. Padding is zero and does no harm.
+  static ByteRange range_of_part(const float* x, int64_t count) {
+    __m256 least = _mm256_setzero_ps();
+    __m256 most = _mm256_setzero_ps();
+    int64_t i = 0;
+    for (; i + kVector <= count; i += kVector) {
+      least = _mm256_min_ps(_mm256_loadu_ps(x + i), least);
+      most = _mm256_max_ps(_mm256_loadu_ps(x + i), most);
+    }
+    alignas(32) float lanes[2][kVector];
+    _mm256_store_ps(lanes[0], least);
+    _mm256_store_ps(lanes[1], most);
+    ByteRange range;
+    for (int64_t lane = 0; lane < kVector; ++lane) {
+      range.smallest = std::min(range.smallest, lanes[0][lane]);
+      range.largest = std::max(range.largest, lanes[1][lane]);
+    }
+    for (; i < count; ++i) {
+      range.smallest = std::min(range.smallest, x[i]);
+      range.largest = std::max(range.largest, x[i]);
+    }
+    return range;
+  }
+
+  ByteRange range_of(const float* x, ByteRange* parts) const {
+    parallel_for(kParts, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const Range part = part_of(count_, kParts, i);
+        parts[i] = range_of_part(x + part.begin, part.size());
+      }
+    });
+    ByteRange all;
+    for (int64_t i = 0; i < kParts; ++i) {
+      all.smallest = std::min(all.smallest, parts[i].smallest);
+      all.largest = std::max(all.largest, parts[i].largest);
+    }
+    return all;
+  }
+
+  ByteQuantizer quantizer_;
+  int64_t count_;
 };
 
 class DequantizeBytes final : public Kernel {
  public:
   DequantizeBytes(const NodeView& node, const NodeLayouts& layouts)
-      : image_(image_of(node.input_shape(0))),
+      : image_(byte_image(node.input_shape(0))),
         y_(planes_of(node.output_shape(0), layouts.outputs[0])),
         scale_(scale_of(node)),
         zero_(static_cast<float>(zero_of(node))) {
@@ -236,7 +179,7 @@ class DequantizeBytes final : public Kernel {
     }
   }
 
-  Image image_;
+  ByteImage image_;
   Planes y_;
   float scale_;
   float zero_;
@@ -247,10 +190,9 @@ std::optional<NodeLayouts> layouts_quantize(const NodeView& node, std::span<cons
   NodeLayouts wanted;
   wanted.inputs.resize(inputs.size());
   const Shape& shape = node.input_shape(0);
-  const bool taken =
-      shape.rank() == 4 && has_planes(shape, inputs[0]) && kByteVector % inputs[0].block_of(1) == 0;
-  if (taken) wanted.inputs[0] = inputs[0];
-  wanted.outputs = {channels_last(shape)};
+  if (ByteQuantizer::takes(shape, inputs[0])) wanted.inputs[0] = inputs[0];
+  wanted.outputs.resize(node.num_outputs());
+  wanted.outputs[0] = channels_last(shape);
   return wanted;
 }
 
@@ -267,6 +209,16 @@ std::optional<NodeLayouts> layouts_dequantize(const NodeView& node,
     wanted.outputs[0] = Layout::channel_blocks(shape, block);
   }
   return wanted;
+}
+
+std::string_view refuses_dynamic(const NodeView& node) {
+  if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
+  for (size_t i = 0; i < 3; ++i) {
+    if (!node.has_output(i)) return "results are missing";
+  }
+  if (node.output_shape(0).num_elements() == 0) return "the output is empty";
+  return "";
 }
 
 template <typename K>
@@ -288,5 +240,11 @@ extern const KernelDef kDequantizeLinear = {
     .refuses = [](const NodeView& node) { return refuses_border(node, DType::kU8, DType::kF32); },
     .layouts = layouts_dequantize,
     .create_in = create_border<DequantizeBytes>};
+
+extern const KernelDef kDynamicQuantizeLinear = {.op = "DynamicQuantizeLinear",
+                                                 .library = "native",
+                                                 .refuses = refuses_dynamic,
+                                                 .layouts = layouts_quantize,
+                                                 .create_in = create_border<DynamicQuantizeBytes>};
 
 }  // namespace trainyard::kernels::native

@@ -111,11 +111,11 @@ int64_t ByteConv::scratch_bytes() const {
   return merged_ ? shape_.batch * padded_height_ * padded_row_ + kDepthStep : 0;
 }
 
-void ByteConv::copy_padded(const uint8_t* x, uint8_t* to) const {
+void ByteConv::copy_padded(const ByteConvArgs& args, uint8_t* to) const {
   const int64_t row = shape_.width * shape_.in_channels;
   const int64_t before = std::min(shape_.pad_left * shape_.in_channels, padded_row_);
   const int64_t copied = std::min(row, padded_row_ - before);
-  const auto zero = static_cast<int>(x_zero_);
+  const int zero = args.outside != nullptr ? *args.outside : static_cast<int>(x_zero_);
   parallel_for(shape_.batch * padded_height_, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       uint8_t* line = to + i * padded_row_;
@@ -126,7 +126,7 @@ void ByteConv::copy_padded(const uint8_t* x, uint8_t* to) const {
       }
       const int64_t from = (i / padded_height_ * shape_.height + y) * row;
       std::memset(line, zero, static_cast<size_t>(before));
-      std::memcpy(line + before, x + from, static_cast<size_t>(copied));
+      std::memcpy(line + before, args.x + from, static_cast<size_t>(copied));
       std::memset(line + before + copied, zero, static_cast<size_t>(padded_row_ - before - copied));
     }
   });
@@ -142,7 +142,7 @@ bool ByteConv::writes_blocks(const ByteConvShape& shape, int64_t block,
 void ByteConv::run(const ByteConvArgs& args) const {
   const uint8_t* x = args.x;
   if (merged_) {
-    copy_padded(args.x, static_cast<uint8_t*>(args.scratch));
+    copy_padded(args, static_cast<uint8_t*>(args.scratch));
     x = static_cast<const uint8_t*>(args.scratch);
   }
   const auto blocks = static_cast<int64_t>(blocks_.size());
@@ -169,7 +169,7 @@ void ByteConv::run(const ByteConvArgs& args) const {
   });
 }
 
-void ByteConv::find_rows(const uint8_t* x, int64_t first, int64_t count,
+void ByteConv::find_rows(const uint8_t* x, const uint8_t* outside, int64_t first, int64_t count,
                          const uint8_t** rows) const {
   if (dense_) {
     for (int64_t i = 0; i < count; ++i) rows[i] = x + (first + i) * shape_.in_channels;
@@ -206,7 +206,7 @@ void ByteConv::find_rows(const uint8_t* x, int64_t first, int64_t count,
       const int64_t at_column = across[i]->first + tap.column;
       const bool is_pixel =
           at_row >= 0 && at_row < height && at_column >= 0 && at_column < shape_.width;
-      rows[i] = is_pixel ? x + (offsets[i] + tap.offset) : outside_.data();
+      rows[i] = is_pixel ? x + (offsets[i] + tap.offset) : outside;
     }
     rows += kMostTilePixels;
   }
@@ -235,7 +235,8 @@ void ByteConv::run_tiles(const ByteConvArgs& args, const uint8_t* x, const Block
 void ByteConv::run_tile(const ByteConvArgs& args, const uint8_t* x, const Block& block,
                         Range pixels, int64_t tiles) const {
   std::array<const uint8_t*, kMostTaps * kMostTilePixels> rows;
-  find_rows(x + block.group * depth_, pixels.begin, pixels.size(), rows.data());
+  const uint8_t* outside = args.outside != nullptr ? args.outside : outside_.data();
+  find_rows(x + block.group * depth_, outside, pixels.begin, pixels.size(), rows.data());
   const int64_t at = pixels.begin * shape_.out_channels + block.channel;
   ConvTile job;
   job.rows = rows.data();
@@ -245,8 +246,11 @@ void ByteConv::run_tile(const ByteConvArgs& args, const uint8_t* x, const Block&
   job.depth = read_depth_;
   job.weights = reinterpret_cast<const int8_t*>(weights_.data()) + block.weights;
   job.order = order_.data() + block.order;
-  job.bias = bias_.data() + block.numbers;
-  job.multiplier = multiplier_.data() + block.numbers;
+  job.bias = (args.bias != nullptr ? args.bias : bias_.data()) + block.numbers;
+  job.multiplier =
+      (args.multiplier != nullptr ? args.multiplier : multiplier_.data()) + block.numbers;
+  job.shift = args.shift == nullptr ? nullptr : args.shift + block.numbers;
+  job.sums = args.sums;
   job.finish = &finish_;
   job.channels = block.channels;
   job.stride = shape_.out_channels;

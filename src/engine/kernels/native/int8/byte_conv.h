@@ -40,7 +40,15 @@ struct ByteConvArgs {
   uint8_t* y = nullptr;
   float* reals = nullptr;
   int64_t real_block = 1;  // channels that lie together in reals; 1: channels last
+  bool sums = false;       // reals are the sums themselves, as i32
   void* scratch = nullptr;
+  // What only the run tells, instead of the numbers that the convolution was made with: one for
+  // each padded channel, see place(). Null: its own.
+  const int32_t* bias = nullptr;
+  const float* multiplier = nullptr;
+  const float* shift = nullptr;  // added to reals; null: nothing
+  // Zero points for one pixel, in_channels / groups of them, or null.
+  const uint8_t* outside = nullptr;
 };
 
 // What every output channel has. Row-major weights M x C/groups x rows x columns.
@@ -63,6 +71,16 @@ class ByteConv {
   void run(const ByteConvArgs& args) const;
   // Can results in floats lie in blocks of so many channels?
   static bool writes_blocks(const ByteConvShape& shape, int64_t block, const ByteKernels& kernels);
+  // Where the number of a channel stands among those that a run brings, of padded_channels().
+  int64_t padded_channels() const { return static_cast<int64_t>(bias_.size()); }
+  template <typename T>
+  void place(const T* by_channel, T* padded) const {
+    for (const Block& block : blocks_) {
+      for (int64_t i = 0; i < block.vectors * kernels_.lanes; ++i) {
+        padded[block.numbers + i] = i < block.channels ? by_channel[block.channel + i] : T{};
+      }
+    }
+  }
   // Are weights kept in 16 bits, since products of eight could saturate here?
   bool is_wide() const { return wide_; }
 
@@ -98,12 +116,13 @@ class ByteConv {
   bool pairs_fit(const ByteConvNumbers& numbers) const;
   int64_t weight_at(int64_t channel, int64_t tap, int64_t k) const;
   void plan_pixels();
-  void copy_padded(const uint8_t* x, uint8_t* to) const;
+  void copy_padded(const ByteConvArgs& args, uint8_t* to) const;
   int64_t tiles_in_row(int64_t first, int64_t most) const;
   void run_tiles(const ByteConvArgs& args, const uint8_t* x, const Block& block, Range tiles) const;
   void run_tile(const ByteConvArgs& args, const uint8_t* x, const Block& block, Range pixels,
                 int64_t tiles) const;
-  void find_rows(const uint8_t* x, int64_t first, int64_t count, const uint8_t** rows) const;
+  void find_rows(const uint8_t* x, const uint8_t* outside, int64_t first, int64_t count,
+                 const uint8_t** rows) const;
 
   ByteConvShape shape_;
   Finish finish_;

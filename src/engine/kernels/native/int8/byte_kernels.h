@@ -40,11 +40,13 @@ struct ConvTile {
   const int32_t* order = nullptr;
   const int32_t* bias = nullptr;
   const float* multiplier = nullptr;
+  const float* shift = nullptr;  // added to reals; null: nothing
   const Finish* finish = nullptr;
   int64_t channels = 0;  // of the block that exist
   int64_t stride = 0;    // elements between pixels of y and of what is added
   uint8_t* y = nullptr;
   float* reals = nullptr;  // instead of y
+  bool sums = false;       // reals are the sums themselves, as i32
   int64_t real_pixel = 0;  // elements between its pixels
   // Elements between its vectors of channels and between the halves of one, where they lie in
   // blocks, whole ones; 0: channels last.

@@ -37,7 +37,16 @@ template <typename V, int kVectors>
 [[gnu::always_inline]] inline void finish_reals(const typename V::Ints* sums, const ConvTile& tile,
                                                 int64_t pixel) {
   typename V::Floats steps[kVectors];
-  multiply_steps<V, kVectors>(sums, tile, steps);
+  if (tile.sums) {
+    repeat<kVectors>([&](auto v) TY_INLINE { steps[v] = V::same_bits(sums[v]); });
+  } else {
+    multiply_steps<V, kVectors>(sums, tile, steps);
+  }
+  if (tile.shift != nullptr) {
+    repeat<kVectors>([&](auto v) TY_INLINE {
+      steps[v] = V::add(steps[v], V::load(tile.shift + v * V::kLanes));
+    });
+  }
   float* to = tile.reals + pixel * tile.real_pixel;
   repeat<kVectors>([&](auto v) TY_INLINE {
     const int64_t count = tile.channels - v * V::kLanes;

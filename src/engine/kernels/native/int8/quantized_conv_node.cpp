@@ -1,38 +1,16 @@
 // QuantizedConv: convolutions of u8 by i8 with all that follows them.
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "engine/kernels/native/conv/conv_node.h"
 #include "engine/kernels/native/cpu.h"
-#include "engine/kernels/native/int8/byte_conv.h"
+#include "engine/kernels/native/int8/byte_conv_node.h"
 #include "engine/kernels/native/int8/byte_layout.h"
 #include "ops/op_def.h"
 #include "ops/quantize/quantized.h"
 
 namespace trainyard::kernels::native {
 namespace {
-
-ByteConvShape byte_conv_shape(const NodeView& node) {
-  const ops::Window window = *ops::op_of(node).window(node);
-  const Shape& x = node.input_shape(0);
-  return {.batch = x[0],
-          .in_channels = x[1],
-          .out_channels = node.input_shape(1)[0],
-          .groups = node.attr_int("group", 1),
-          .height = x[2],
-          .width = x[3],
-          .window_rows = window.kernel[0],
-          .window_columns = window.kernel[1],
-          .row_stride = window.strides[0],
-          .column_stride = window.strides[1],
-          .row_dilation = window.dilations[0],
-          .column_dilation = window.dilations[1],
-          .pad_top = window.pads_begin[0],
-          .pad_left = window.pads_begin[1],
-          .out_height = window.output[0],
-          .out_width = window.output[1]};
-}
 
 // The pointers are into the graph's constants, which the packing constructors copy; they do not
 // outlive them.
@@ -124,17 +102,6 @@ class QuantizedConvKernel final : public Kernel {
   std::optional<ByteConv> conv_;
   std::optional<ByteDepthwise> depthwise_;
 };
-
-// Do floats go on to kernels that want blocks of channels? Transpose and the like do not.
-bool wants_blocks(const NodeView& node) {
-  static const std::set<std::string, std::less<>> kMoves = {"Flatten", "Reshape", "Transpose"};
-  const Graph& graph = node.graph();
-  const std::vector<NodeId>& consumers = graph.value(node.output(0)).consumers;
-  return node.output_type(0).dtype == DType::kF32 && !consumers.empty() &&
-         node.output_shape(0).num_elements(2, 4) > 1 &&
-         std::none_of(consumers.begin(), consumers.end(),
-                      [&](NodeId id) { return kMoves.contains(NodeView(graph, id).op()); });
-}
 
 std::optional<NodeLayouts> layouts_quantized_conv(const NodeView& node,
                                                   std::span<const Layout> inputs) {

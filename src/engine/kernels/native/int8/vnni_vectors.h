@@ -18,6 +18,7 @@ struct Vnni {
   TY_INLINE static Ints load(const int32_t* from) { return _mm512_loadu_si512(from); }
   TY_INLINE static Floats load(const float* from) { return _mm512_loadu_ps(from); }
   TY_INLINE static Floats to_floats(Ints x) { return _mm512_cvtepi32_ps(x); }
+  TY_INLINE static Floats same_bits(Ints x) { return _mm512_castsi512_ps(x); }
   TY_INLINE static Floats all(float x) { return _mm512_set1_ps(x); }
   TY_INLINE static Floats multiply(Floats a, Floats b) { return _mm512_mul_ps(a, b); }
   TY_INLINE static Floats add(Floats a, Floats b) { return _mm512_add_ps(a, b); }

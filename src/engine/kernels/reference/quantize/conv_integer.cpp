@@ -1,4 +1,4 @@
-// ConvInteger and QLinearConv.
+// ConvInteger, ScaledConvInteger and QLinearConv.
 #include "engine/kernels/reference/nn/convolve.h"
 #include "engine/kernels/reference/quantize/quantized.h"
 #include "engine/kernels/reference/reference.h"
@@ -39,6 +39,25 @@ class ConvInteger final : public Kernel {
   int64_t groups_;
 };
 
+class ScaledConvInteger final : public Kernel {
+ public:
+  explicit ScaledConvInteger(const NodeView& node)
+      : walk_(window_walk(node, *ops::op_of(node).window(node))),
+        groups_(node.attr_int("group", 1)) {}
+
+  void run(const KernelArgs& args) const override {
+    const Scaling scaling(args);
+    auto* y = args.outputs[0].as<float>();
+    convolve_integers(
+        walk_, groups_, args.inputs[0], args.inputs[2], args.inputs[1], args.inputs[3],
+        [&](int64_t i, int64_t channel, int64_t sum) { y[i] = scaling(sum, channel); });
+  }
+
+ private:
+  WindowWalk walk_;
+  int64_t groups_;
+};
+
 class QLinearConv final : public Kernel {
  public:
   explicit QLinearConv(const NodeView& node)
@@ -69,6 +88,8 @@ class QLinearConv final : public Kernel {
 }  // namespace
 
 extern const KernelDef kConvInteger = reference_kernel<ConvInteger>("ConvInteger");
+extern const KernelDef kScaledConvInteger =
+    reference_kernel<ScaledConvInteger>("ScaledConvInteger");
 extern const KernelDef kQLinearConv = reference_kernel<QLinearConv>("QLinearConv");
 
 }  // namespace trainyard::kernels::reference

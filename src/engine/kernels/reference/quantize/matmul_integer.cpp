@@ -1,4 +1,4 @@
-// MatMulInteger and QLinearMatMul.
+// MatMulInteger, ScaledMatMulInteger and QLinearMatMul.
 #include "engine/kernels/reference/math/matmul.h"
 #include "engine/kernels/reference/quantize/quantized.h"
 #include "engine/kernels/reference/reference.h"
@@ -34,6 +34,23 @@ class MatMulInteger final : public Kernel {
   MatMulSizes sizes_;
 };
 
+class ScaledMatMulInteger final : public Kernel {
+ public:
+  explicit ScaledMatMulInteger(const NodeView& node)
+      : sizes_(node.input_shape(0), node.input_shape(1)) {}
+
+  void run(const KernelArgs& args) const override {
+    const Scaling scaling(args);
+    auto* y = args.outputs[0].as<float>();
+    multiply_integers(
+        sizes_, args.inputs[0], args.inputs[2], args.inputs[1], args.inputs[3],
+        [&](int64_t i, int64_t, int64_t column, int64_t sum) { y[i] = scaling(sum, column); });
+  }
+
+ private:
+  MatMulSizes sizes_;
+};
+
 class QLinearMatMul final : public Kernel {
  public:
   explicit QLinearMatMul(const NodeView& node) : sizes_(node.input_shape(0), node.input_shape(3)) {}
@@ -60,6 +77,8 @@ class QLinearMatMul final : public Kernel {
 }  // namespace
 
 extern const KernelDef kMatMulInteger = reference_kernel<MatMulInteger>("MatMulInteger");
+extern const KernelDef kScaledMatMulInteger =
+    reference_kernel<ScaledMatMulInteger>("ScaledMatMulInteger");
 extern const KernelDef kQLinearMatMul = reference_kernel<QLinearMatMul>("QLinearMatMul");
 
 }  // namespace trainyard::kernels::reference

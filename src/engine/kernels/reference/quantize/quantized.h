@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "engine/kernels/reference/operands.h"
+#include "ops/quantize/quantization.h"
 
 namespace trainyard::kernels::reference {
 
@@ -52,5 +53,23 @@ inline void store_eight_bits(const TensorView& y, int64_t i, double steps, int64
     y.as<uint8_t>()[i] = static_cast<uint8_t>(std::fmin(std::fmax(value, 0.0), 255.0));
   }
 }
+
+// What follows exact sums: scaled, then shifted, each rounded to f32 (ops::require_scaling).
+class Scaling {
+ public:
+  explicit Scaling(const KernelArgs& args)
+      : scale_(args.inputs[ops::kScalingFactor]),
+        bias_(input_or_none(args, ops::kScalingBias).as<const float>()) {}
+
+  float operator()(int64_t sum, int64_t channel) const {
+    const float scaled =
+        static_cast<float>(static_cast<int32_t>(sum)) * static_cast<float>(scale_[channel]);
+    return bias_ == nullptr ? scaled : scaled + bias_[channel];
+  }
+
+ private:
+  Scales scale_;
+  const float* bias_;
+};
 
 }  // namespace trainyard::kernels::reference
