@@ -4,6 +4,7 @@
 namespace trainyard::passes {
 
 bool drop_identities(Graph& graph, const PassContext& context);
+bool expand_pow(Graph& graph, const PassContext& context);
 bool fold_constants(Graph& graph, const PassContext& context);
 bool fold_padding(Graph& graph, const PassContext& context);
 bool flatten_matmul(Graph& graph, const PassContext& context);
@@ -13,6 +14,7 @@ bool fuse_attention(Graph& graph, const PassContext& context);
 bool fuse_gelu(Graph& graph, const PassContext& context);
 bool fuse_gradient_sum(Graph& graph, const PassContext& context);
 bool fuse_integer_scale(Graph& graph, const PassContext& context);
+bool fuse_layer_norm(Graph& graph, const PassContext& context);
 bool fuse_matmul_bias(Graph& graph, const PassContext& context);
 bool fuse_quantized(Graph& graph, const PassContext& context);
 bool fuse_quantized_sum(Graph& graph, const PassContext& context);
@@ -38,6 +40,8 @@ constexpr Pass kInferencePasses[] = {
     {.name = "fuse_integer_scale", .run = fuse_integer_scale, .fuses = true},
     {.name = "fuse_attention", .run = fuse_attention, .fuses = true},
     {.name = "fuse_gelu", .run = fuse_gelu, .fuses = true},
+    {.name = "fuse_layer_norm", .run = fuse_layer_norm, .fuses = true},
+    {.name = "expand_pow", .run = expand_pow, .fuses = true},
     {.name = "flatten_matmul", .run = flatten_matmul, .fuses = true},
     {.name = "remove_dead", .run = remove_dead},
     {.name = "fold_padding", .run = fold_padding, .fuses = true},
