@@ -2,6 +2,8 @@
 // crop.
 #include "ops/layout/pad.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "ops/dimensions.h"
 #include "ops/gradient.h"
@@ -25,6 +27,18 @@ std::vector<int64_t> pads_of_all_axes(const std::vector<int64_t>& pads,
     all[axis + static_cast<size_t>(rank)] = pads[axes.size() + i];
   }
   return all;
+}
+
+int64_t padded_source(int64_t at, int64_t size, std::string_view mode) {
+  if (0 <= at && at < size) return at;
+  if (mode == "constant" || size == 0) return -1;
+  if (mode == "edge") return std::clamp<int64_t>(at, 0, size - 1);
+  if (mode == "wrap") return (at % size + size) % size;
+  // Reflection about the first and the last element, as often as it takes.
+  if (size == 1) return 0;
+  const int64_t period = 2 * (size - 1);
+  const int64_t folded = (at % period + period) % period;
+  return folded < size ? folded : period - folded;
 }
 
 namespace {

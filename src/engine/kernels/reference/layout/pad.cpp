@@ -1,7 +1,6 @@
 // Pad: every element of the output looks up where it comes from, dimension by dimension.
 #include "ops/layout/pad.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "engine/kernels/reference/reference.h"
@@ -11,24 +10,12 @@ namespace {
 
 constexpr int64_t kOutside = -1;
 
-int64_t source_index(int64_t at, int64_t size, const std::string& mode) {
-  if (0 <= at && at < size) return at;
-  if (mode == "constant" || size == 0) return kOutside;
-  if (mode == "edge") return std::clamp<int64_t>(at, 0, size - 1);
-  if (mode == "wrap") return (at % size + size) % size;
-  // Reflection about the first and the last element, as often as it takes.
-  if (size == 1) return 0;
-  const int64_t period = 2 * (size - 1);
-  const int64_t folded = (at % period + period) % period;
-  return folded < size ? folded : period - folded;
-}
-
 // For each output index of one dimension, the offset of its source in the input.
 std::vector<int64_t> source_offsets(int64_t count, int64_t begin, int64_t size, int64_t stride,
                                     const std::string& mode) {
   std::vector<int64_t> offsets(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t from = source_index(i - begin, size, mode);
+    const int64_t from = ops::padded_source(i - begin, size, mode);
     offsets[static_cast<size_t>(i)] = from == kOutside ? kOutside : from * stride;
   }
   return offsets;
