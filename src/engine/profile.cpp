@@ -1,8 +1,11 @@
 #include "engine/profile.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 #include "base/json.h"
+#include "ops/control_flow.h"
 
 namespace trainyard::runtime {
 namespace {
@@ -55,6 +58,23 @@ std::string Profile::trace_json() const {
                       {"args", Json::object({{"kernel", step.kernel}, {"output", step.output}})}}));
   }
   return Json::object({{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}}).dump(-1);
+}
+
+std::vector<ReferenceShare> reference_shares(const Executable& executable, const Profile& profile) {
+  const std::vector<double> seconds = profile.step_seconds();
+  const double whole = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  std::map<std::string, double> shares;
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    const StepInfo& step = executable.steps()[i];
+    const bool slow = step.kernel.starts_with("reference") || step.kernel == "late";
+    if (slow && whole > 0 && !ops::is_control_flow(step.op)) shares[step.op] += seconds[i] / whole;
+  }
+  std::vector<ReferenceShare> list;
+  for (const auto& [op, share] : shares) list.push_back({op, share});
+  std::stable_sort(list.begin(), list.end(), [](const ReferenceShare& a, const ReferenceShare& b) {
+    return a.share > b.share;
+  });
+  return list;
 }
 
 }  // namespace trainyard::runtime

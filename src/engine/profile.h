@@ -42,4 +42,13 @@ class Profile {
   std::vector<Event> events_;
 };
 
+// Time that reference kernels take, late nodes included, as shares of the whole. Bodies of control
+// flow are not looked into.
+struct ReferenceShare {
+  std::string op;
+  double share = 0;
+};
+// By operator, the largest first.
+std::vector<ReferenceShare> reference_shares(const Executable& executable, const Profile& profile);
+
 }  // namespace trainyard::runtime

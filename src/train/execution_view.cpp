@@ -69,6 +69,27 @@ void add_weights_notice(report::Document& document, const Graph& graph) {
       ".onnx file or a run directory brings trained ones."});
 }
 
+void add_slow_notice(report::Document& document, const runtime::Executable& executable,
+                     const runtime::Profile& profile) {
+  constexpr double kWorthSaying = 0.05;
+  constexpr double kSeconds = 1e-4;  // less is nobody's wait
+  const std::vector<double> seconds = profile.step_seconds();
+  const double whole_s = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  double all = 0;
+  std::string names;
+  for (const runtime::ReferenceShare& row : runtime::reference_shares(executable, profile)) {
+    all += row.share;
+    if (row.share < 0.1 * kWorthSaying) continue;
+    names += fmt::format("{}{} {:.0f} %", names.empty() ? "" : ", ", row.op, row.share * 100);
+  }
+  document.data["reference_share"] = all;
+  if (all < kWorthSaying || all * whole_s < kSeconds) return;
+  document.blocks.emplace_back(report::Paragraph{fmt::format(
+      "Reference kernels, which are slow, took {:.0f} % of the time: {}. --explain says why no "
+      "other kernel computes these nodes.",
+      all * 100, names)});
+}
+
 void add_explanation(report::Document& document, const runtime::Executable& executable) {
   report::Table table({{"node", report::Align::kLeft, 40},
                        {"operator", report::Align::kLeft},

@@ -32,6 +32,11 @@ void add_explanation(report::Document& document, const runtime::Executable& exec
 void add_profile(report::Document& document, const runtime::Executable& executable,
                  const runtime::Profile& profile, const runtime::MachinePeak& peak);
 
+// Says so where reference kernels took more than 5 % of the time, with their operators, and puts
+// "reference_share" into the data.
+void add_slow_notice(report::Document& document, const runtime::Executable& executable,
+                     const runtime::Profile& profile);
+
 // Seconds that the steps' operations would take at the machine's peak, floats and bytes each at
 // theirs.
 double seconds_at_peak(const runtime::Executable& executable, const runtime::MachinePeak& peak);

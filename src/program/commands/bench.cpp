@@ -196,6 +196,7 @@ int bench_command(const BenchFlags& flags, std::ostream& out) {
   document.data["state_bytes"] = executable.state_bytes();
   document.data["compile_s"] = measured.compile_s;
   if (measured.processor) add_processor(document, device->info().name, *measured.processor);
+  if (!flags.reference && !flags.train) add_slow_notice(document, executable, measured.profile);
   if (flags.explain) add_explanation(document, executable);
   if (flags.profile) add_profile(document, executable, measured.profile, peak);
   out << report::render(document, flags.format);

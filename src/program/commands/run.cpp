@@ -263,6 +263,7 @@ int run_command(const RunFlags& flags, std::ostream& out) {
   }
   document.data["model"] = flags.model.text();
   document.data["outputs"] = std::move(outputs);
+  if (!flags.reference) add_slow_notice(document, executable, profile);
   if (flags.explain) add_explanation(document, executable);
   if (flags.profile) {
     add_profile(document, executable, profile, runtime::measure_peak(executable.threads()));
