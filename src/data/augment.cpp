@@ -128,6 +128,8 @@ uint64_t key_of(const Draw& draw) {
 Augmentations::Augmentations(std::string_view text, const Dataset& dataset)
     : output_(dataset.shape()) {
   std::vector<Word> words = parse_words(text == "none" ? "" : text);
+  TY_REQUIRE(words.empty() || !dataset.tokens(), "augment is '{}', but texts take no steps: none",
+             text);
   bool measured = false;
   if (!words.empty() && words.back().name == kNormalize) {
     const Word& word = words.back();

@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "data/numbers.h"
 #include "data/readers.h"
+#include "data/spec.h"
+#include "data/text/token_set.h"
 
 namespace trainyard::data {
 namespace {
@@ -15,68 +17,6 @@ namespace {
 constexpr const char* kDebianFashionMnist = "/usr/share/datasets/fashion-mnist";
 constexpr int64_t kMostClasses = 1 << 20;
 constexpr int64_t kMostSamples = int64_t{1} << 32;
-
-struct Option {
-  std::string key;
-  std::string value;
-};
-
-// "name:place,key=value,...", where name and place may be missing.
-struct Spec {
-  std::string text;
-  std::string name;
-  std::string place;
-  std::vector<Option> options;
-};
-
-const std::vector<std::string>& known_names() {
-  static const std::vector<std::string> kNames = {
-      "fashion-mnist", "mnist",      "cifar10", "cifar100", "folder",   "voc",
-      "coco",          "openimages", "csv",     "shapes",   "synthetic"};
-  return kNames;
-}
-
-bool is_known(const std::string& name) {
-  return std::find(known_names().begin(), known_names().end(), name) != known_names().end();
-}
-
-Spec parse_spec(std::string_view text) {
-  Spec spec{.text = std::string(text), .name = {}, .place = {}, .options = {}};
-  std::vector<std::string> parts = split(text, ',');
-  // Options stand at the end; a comma elsewhere belongs to the place.
-  while (parts.size() > 1 && parts.back().find('=') != std::string::npos) {
-    const size_t equals = parts.back().find('=');
-    spec.options.insert(spec.options.begin(),
-                        {parts.back().substr(0, equals), parts.back().substr(equals + 1)});
-    parts.pop_back();
-  }
-  const std::string head = join(parts, ",");
-  const size_t colon = head.find(':');
-  if (is_known(head.substr(0, colon))) {
-    spec.name = head.substr(0, colon);
-    if (colon != std::string::npos) spec.place = head.substr(colon + 1);
-  } else {
-    spec.place = head;
-  }
-  return spec;
-}
-
-void allow_options(const Spec& spec, const std::vector<std::string>& keys) {
-  for (const Option& option : spec.options) {
-    const bool known = std::find(keys.begin(), keys.end(), option.key) != keys.end();
-    TY_REQUIRE(known, "data set '{}': there is no option '{}'{}.{}", spec.text, option.key,
-               keys.empty() ? "" : ", there are " + join(keys, ", "),
-               did_you_mean(option.key, keys));
-  }
-}
-
-std::filesystem::path require_place(const Spec& spec) {
-  TY_REQUIRE(!spec.place.empty(), "data set '{}': say where it is, as {}:DIR", spec.text,
-             spec.name);
-  TY_REQUIRE(std::filesystem::is_directory(spec.place), "data set '{}': {} is not a folder",
-             spec.text, spec.place);
-  return spec.place;
-}
 
 std::unique_ptr<Dataset> open_fashion_mnist(const Spec& spec, Split split) {
   allow_options(spec, {});
@@ -236,12 +176,24 @@ bool names_folder_here(const std::string& word) {
          std::filesystem::is_directory(word);
 }
 
-std::unique_ptr<Dataset> open_dataset(std::string_view text, Split split) {
+bool names_tokens(std::string_view text) {
+  return parse_spec(text).name == "tokens";
+}
+
+void Dataset::read_tokens(int64_t /*index*/, std::span<int64_t> /*now*/,
+                          std::span<int64_t> /*next*/) const {
+  throw_error("{} has pictures, no tokens", source());
+}
+
+std::unique_ptr<Dataset> open_dataset(std::string_view text, Split split, int64_t length) {
   Spec spec = parse_spec(text);
   // A folder of a format's name, with nothing behind it, is meant.
   if (spec.place.empty() && names_folder_here(spec.name)) {
     spec.place = std::exchange(spec.name, "");
   }
+  if (spec.name == "tokens") return open_tokens(spec, split, length);
+  TY_REQUIRE(length == 0, "length is that of rows of tokens; data set '{}' has pictures",
+             spec.text);
   if (spec.name == "fashion-mnist") return open_fashion_mnist(spec, split);
   if (spec.name == "mnist") return open_mnist(spec, split);
   if (spec.name == "synthetic") return open_synthetic(spec, split);

@@ -1,8 +1,9 @@
-// Pictures with what they are to teach, and how they are named on the command line.
+// Pictures or texts with what they are to teach, and how they are named on the command line.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "data/pixels.h"
 #include "data/target.h"
+#include "data/text/tokens.h"
 
 namespace trainyard::data {
 
@@ -21,7 +23,8 @@ std::string_view split_name(Split split);
 struct DatasetInfo {
   PictureShape shape;  // of every sample
   std::vector<std::string> class_names;
-  std::string source;  // for people: format, place and split
+  std::string source;                     // for people: format, place and split
+  std::optional<TokenFacts> tokens = {};  // of texts
 };
 
 // Samples are immutable; every function may be called by several threads at once.
@@ -41,6 +44,9 @@ class Dataset {
   // The picture, in memory of the set or in `room`, which the caller lends and may use again
   // afterwards. Throws Error if the sample cannot be read.
   virtual PixelView pixels(int64_t index, Pixels& room) const = 0;
+  // Of texts: the tokens()->length ids of a row, and those that follow each; `next` is empty unless
+  // the targets are tokens.
+  virtual void read_tokens(int64_t index, std::span<int64_t> now, std::span<int64_t> next) const;
   // Where sample `index` comes from.
   virtual std::string sample_name(int64_t index) const;
   // What was wrong with the targets, file and object, and what was done about it.
@@ -50,6 +56,8 @@ class Dataset {
   const std::vector<std::string>& class_names() const { return info_.class_names; }
   int64_t num_classes() const { return static_cast<int64_t>(info_.class_names.size()); }
   const std::string& source() const { return info_.source; }
+  // Of texts, whose samples are rows of tokens in place of pictures.
+  const std::optional<TokenFacts>& tokens() const { return info_.tokens; }
 
  protected:
   explicit Dataset(DatasetInfo info) : info_(std::move(info)) {}
@@ -69,10 +77,14 @@ class Dataset {
 //   csv:F.csv:IMAGES      boxes: a line each
 //   shapes[:SIDE][,size=N][,seed=N]   boxes: drawn discs, squares and triangles
 //   synthetic[:CxHxW][,classes=N][,size=N][,seed=N]
-//   DIR                   any of the above, told by the files in it
+//   tokens:FILE[,...]     texts as token ids; see data/text/token_set.h
+//   DIR                   any of the pictures above, told by the files in it
 // Files are checked here, the pictures of a folder when they are read. Throws Error naming file,
 // byte, what was expected and what was found.
-std::unique_ptr<Dataset> open_dataset(std::string_view spec, Split split);
+// `length` is that of the rows of texts, 0 what the data set says.
+std::unique_ptr<Dataset> open_dataset(std::string_view spec, Split split, int64_t length = 0);
+// Whether its samples are rows of tokens, without opening it.
+bool names_tokens(std::string_view spec);
 // Whether it is one whose targets are boxes, without opening it.
 bool names_boxes(std::string_view spec);
 // Whether a word of open_dataset() with neither ":" nor "/" is a folder in the working directory.

@@ -39,6 +39,8 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
                  options_.copies % options_.copies_at_once == 0,
              "{} copies of each sample, {} of them at once: expected a whole number of times",
              options_.copies, options_.copies_at_once);
+  TY_REQUIRE(!dataset.tokens() || options_.copies == 1,
+             "{} copies of each sample, but texts are not augmented", options_.copies);
   for (int64_t i = 0; i < slots(options.workers); ++i) {
     Batch& batch = slots_.emplace_back().batch;
     batch = make_batch();
@@ -53,9 +55,12 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
 
 Batch Loader::make_batch() const {
   const int64_t places = checked_product({options_.batch, options_.copies_at_once});
-  const PictureShape& shape = augmentations_.output();
   Batch batch;
-  batch.images = Tensor(DType::kF32, Shape{places, shape.channels, shape.height, shape.width});
+  (dataset_.tokens() ? batch.tokens : batch.images) =
+      Tensor(input_type().dtype, input_type().shape);
+  if (dataset_.target_kind() == TargetKind::kTokens) {
+    batch.next = Tensor(DType::kI64, input_type().shape);
+  }
   batch.labels = Tensor(DType::kI64, Shape{places});
   batch.origins.resize(static_cast<size_t>(places));
   if (dataset_.target_kind() == TargetKind::kProbabilities) {
@@ -64,6 +69,13 @@ Batch Loader::make_batch() const {
     batch.boxes.resize(static_cast<size_t>(places));
   }
   return batch;
+}
+
+TensorType Loader::input_type() const {
+  const int64_t places = checked_product({options_.batch, options_.copies_at_once});
+  if (dataset_.tokens()) return {DType::kI64, Shape{places, dataset_.tokens()->length}};
+  const PictureShape& shape = augmentations_.output();
+  return {DType::kF32, Shape{places, shape.channels, shape.height, shape.width}};
 }
 
 // Without threads batches are made when they are asked for, so one slot is enough.
@@ -165,6 +177,7 @@ void Loader::work() {
 // Const, and called by several threads at once with workspaces of their own. What is drawn depends
 // on seed, epoch, sample and copy alone, so neither batch nor thread changes a picture.
 void Loader::fill(Batch& batch, int64_t index, Workspace& workspace) const {
+  if (dataset_.tokens()) return fill_tokens(batch, index);
   const std::span<const int64_t> samples = sampler_.samples(index);
   const int64_t elements = augmentations_.output().elements();
   for (size_t i = 0; i < samples.size(); ++i) {
@@ -185,6 +198,29 @@ void Loader::fill(Batch& batch, int64_t index, Workspace& workspace) const {
   const int64_t valid = static_cast<int64_t>(samples.size()) * options_.copies_at_once;
   finish(batch, index, valid);
   for (Batch& more : batch.more) finish(more, index, valid);
+}
+
+void Loader::fill_tokens(Batch& batch, int64_t index) const {
+  const std::span<const int64_t> samples = sampler_.samples(index);
+  const auto length = static_cast<size_t>(dataset_.tokens()->length);
+  const std::span<int64_t> now = batch.tokens.values<int64_t>();
+  const std::span<int64_t> next =
+      batch.next.empty() ? std::span<int64_t>() : batch.next.values<int64_t>();
+  for (size_t i = 0; i < samples.size(); ++i) {
+    dataset_.read_tokens(samples[i], now.subspan(i * length, length),
+                         next.empty() ? next : next.subspan(i * length, length));
+    batch.labels.values<int64_t>()[i] = dataset_.label(samples[i]);
+    batch.origins[i] = {.sample = samples[i], .shape = dataset_.shape()};
+  }
+  const size_t filled = samples.size() * length;
+  std::fill(now.begin() + static_cast<ptrdiff_t>(filled), now.end(), 0);
+  if (!next.empty()) {
+    std::fill(next.begin() + static_cast<ptrdiff_t>(filled), next.end(), kNoLabel);
+  }
+  const std::span<int64_t> labels = batch.labels.values<int64_t>();
+  std::fill(labels.begin() + static_cast<ptrdiff_t>(samples.size()), labels.end(), kNoLabel);
+  batch.index = index;
+  batch.valid = static_cast<int64_t>(samples.size());
 }
 
 // What no sample stands in is empty.

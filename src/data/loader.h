@@ -23,7 +23,11 @@ struct Origin {
 };
 
 struct Batch {
-  Tensor images;  // f32[batch, channels, height, width]
+  Tensor images;  // f32[batch, channels, height, width]; of texts empty
+  // Of texts, else empty: i64[batch, length], and the tokens that follow, kNoLabel where none
+  // counts.
+  Tensor tokens;
+  Tensor next;
   Tensor labels;  // i64[batch]; kNoLabel unless the targets are classes
   // Of sets of that kind, else empty: f32[batch, classes], and the boxes of each place in pixels of
   // the image.
@@ -34,6 +38,9 @@ struct Batch {
   int64_t valid = 0;            // samples in it; the places after them hold zeros and kNoLabel
   // Further copies of the same samples, where not all are taken at once.
   std::vector<Batch> more;
+
+  // What the network reads.
+  const Tensor& input() const { return tokens.empty() ? images : tokens; }
 };
 
 struct LoaderOptions {
@@ -72,6 +79,8 @@ class Loader {
 
   int64_t num_batches() const { return sampler_.num_batches(); }
   const Augmentations& augmentations() const { return augmentations_; }
+  // Of Batch::input().
+  TensorType input_type() const;
 
   // Gives up what is left of the epoch and begins another at batch `first_batch`.
   void start_epoch(int64_t epoch, int64_t first_batch = 0);
@@ -94,6 +103,7 @@ class Loader {
   Slot& slot_of(int64_t index) { return slots_[static_cast<size_t>(index) % slots_.size()]; }
   // Without the lock: only the claimant touches the slot.
   void fill(Batch& batch, int64_t index, Workspace& workspace) const;
+  void fill_tokens(Batch& batch, int64_t index) const;
   void fill_target(Batch& batch, size_t place, const Draw& draw, Workspace& workspace) const;
   void finish(Batch& batch, int64_t index, int64_t valid) const;
   Batch make_batch() const;

@@ -17,7 +17,8 @@ class Selection : public Dataset {
   Selection(std::shared_ptr<const Dataset> all, std::vector<int64_t> chosen, std::string source)
       : Dataset({.shape = all->shape(),
                  .class_names = all->class_names(),
-                 .source = std::move(source)}),
+                 .source = std::move(source),
+                 .tokens = all->tokens()}),
         all_(std::move(all)),
         chosen_(std::move(chosen)) {}
 
@@ -27,6 +28,9 @@ class Selection : public Dataset {
   void target(int64_t index, Target& target) const override { all_->target(at(index), target); }
   PixelView pixels(int64_t index, Pixels& room) const override {
     return all_->pixels(at(index), room);
+  }
+  void read_tokens(int64_t index, std::span<int64_t> now, std::span<int64_t> next) const override {
+    all_->read_tokens(at(index), now, next);
   }
   std::string sample_name(int64_t index) const override { return all_->sample_name(at(index)); }
 
@@ -70,6 +74,16 @@ RandomStream stream_of_class(uint64_t seed, size_t label) {
   return RandomStream(seed, hash_text("samples of a class") + label);
 }
 
+// Of samples without classes.
+std::vector<int64_t> choose_any(int64_t size, int64_t count, uint64_t seed) {
+  std::vector<int64_t> all(static_cast<size_t>(size));
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<int64_t> chosen;
+  choose(std::move(all), count, stream_of_class(seed, 0), chosen);
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
 }  // namespace
 
 std::unique_ptr<Dataset> select_samples(std::shared_ptr<const Dataset> all,
@@ -80,6 +94,7 @@ std::unique_ptr<Dataset> select_samples(std::shared_ptr<const Dataset> all,
 std::vector<int64_t> choose_evenly(const Dataset& dataset, int64_t count, uint64_t seed) {
   TY_REQUIRE(1 <= count && count <= dataset.size(), "{} has {} samples, so {} cannot be taken",
              dataset.source(), dataset.size(), count);
+  if (dataset.target_kind() == TargetKind::kTokens) return choose_any(dataset.size(), count, seed);
   std::vector<std::vector<int64_t>> members = members_of_classes(dataset);
   std::vector<double> weights;
   for (const auto& own : members) weights.push_back(static_cast<double>(own.size()));

@@ -17,6 +17,7 @@ enum class TargetKind : uint8_t {
   kClass,          // one class
   kProbabilities,  // a probability for each class
   kBoxes,          // any number of boxes, each with a class
+  kTokens,         // of texts: the token that follows each
 };
 
 // A part of the picture, in pixels: [left, right) x [top, bottom).

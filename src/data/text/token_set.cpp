@@ -1,0 +1,206 @@
+#include "data/text/token_set.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "data/numbers.h"
+
+namespace trainyard::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kLongestRow = int64_t{1} << 20;
+constexpr int64_t kLargestVocabulary = int64_t{1} << 24;
+constexpr double kMostBytes = 1e6;  // of a token
+
+class TokenSet final : public Dataset {
+ public:
+  TokenSet(TokenRow row, TokenFacts facts, std::string source)
+      : Dataset({.shape = {.channels = 1, .height = 1, .width = facts.length},
+                 .class_names = {},
+                 .source = std::move(source),
+                 .tokens = std::move(facts)}),
+        row_(std::move(row)) {}
+
+  int64_t size() const override { return (row_.size() - 1) / tokens()->length; }
+  TargetKind target_kind() const override { return TargetKind::kTokens; }
+  PixelView pixels(int64_t, Pixels&) const override {
+    throw_error("{} is text: it has no pictures", source());
+  }
+  void read_tokens(int64_t index, std::span<int64_t> now, std::span<int64_t> next) const override {
+    const int64_t begin = index * tokens()->length;
+    row_.copy(begin, now);
+    row_.copy(begin + 1, next);
+  }
+
+ private:
+  TokenRow row_;
+};
+
+struct TokenFile {
+  fs::path file;
+  fs::path test_file;  // empty: a share of `file`
+  double test_share = kTestShare;
+  int64_t width = 2;
+};
+
+// nanoGPT's folder, or one file.
+TokenFile find_files(const Spec& spec) {
+  TY_REQUIRE(!spec.place.empty(), "data set '{}': say where it is, as tokens:FILE", spec.text);
+  TokenFile found{.file = spec.place, .test_file = {}};
+  if (fs::is_directory(found.file)) {
+    found.test_file = found.file / "val.bin";
+    found.file /= "train.bin";
+    TY_REQUIRE(fs::exists(found.file) && fs::exists(found.test_file),
+               "data set '{}': the folder has no train.bin and val.bin; name a file", spec.text);
+  }
+  return found;
+}
+
+int64_t parse_width(const Spec& spec, const std::string& type) {
+  TY_REQUIRE(type == "u16" || type == "u32", "{} is '{}', expected u16 or u32", spec.what("type"),
+             type);
+  return type == "u16" ? 2 : 4;
+}
+
+void read_test(const Spec& spec, const std::string& value, TokenFile& files) {
+  if (fs::exists(value)) {
+    files.test_file = value;
+  } else {
+    files.test_file.clear();
+    files.test_share =
+        parse_real(value, 0, 1, spec.what("test (a file that is there, or a share)"));
+  }
+}
+
+void read_option(const Spec& spec, const Option& option, TokenFile& files, TokenFacts& facts) {
+  const std::string what = spec.what(option.key);
+  if (option.key == "test") {
+    read_test(spec, option.value, files);
+  } else if (option.key == "type") {
+    files.width = parse_width(spec, option.value);
+  } else if (option.key == "vocab") {
+    facts.vocabulary = parse_whole(option.value, 1, kLargestVocabulary, what);
+  } else if (option.key == "end") {
+    facts.end_of_text = parse_whole(option.value, 0, kLargestVocabulary - 1, what);
+  } else if (option.key == "length") {
+    facts.length = parse_whole(option.value, 1, kLongestRow, what);
+  } else if (option.key == "bytes") {
+    facts.bytes_per_token = parse_real(option.value, 0, kMostBytes, what);
+  } else {
+    TY_REQUIRE(fs::is_regular_file(option.value), "{}: there is no file {}", what, option.value);
+    facts.tokenizer = option.value;
+  }
+}
+
+}  // namespace
+
+TokenRow::TokenRow(std::vector<uint32_t> ids) : size_(static_cast<int64_t>(ids.size())) {
+  const auto own = std::make_shared<const std::vector<uint32_t>>(std::move(ids));
+  data_ = reinterpret_cast<const std::byte*>(own->data());
+  owner_ = own;
+}
+
+TokenRow TokenRow::map(const fs::path& file, int64_t bytes_per_id) {
+  const auto mapped = std::make_shared<const MappedFile>(file);
+  const auto bytes = static_cast<int64_t>(mapped->bytes().size());
+  TY_REQUIRE(bytes > 0, "{} is empty, expected token ids of {} bytes", file.string(), bytes_per_id);
+  TY_REQUIRE(bytes % bytes_per_id == 0, "{} has {} bytes, which is no whole number of ids of {}",
+             file.string(), bytes, bytes_per_id);
+  TokenRow row;
+  row.data_ = mapped->bytes().data();
+  row.owner_ = mapped;
+  row.width_ = bytes_per_id;
+  row.size_ = bytes / bytes_per_id;
+  return row;
+}
+
+int64_t TokenRow::operator[](int64_t index) const {
+  const std::byte* at = data_ + index * width_;
+  if (width_ == 2) {
+    uint16_t id = 0;
+    std::memcpy(&id, at, sizeof(id));
+    return id;
+  }
+  uint32_t id = 0;
+  std::memcpy(&id, at, sizeof(id));
+  return id;
+}
+
+void TokenRow::copy(int64_t begin, std::span<int64_t> out) const {
+  TY_CHECK(0 <= begin && begin + static_cast<int64_t>(out.size()) <= size_, "tokens {} to {} of {}",
+           begin, begin + static_cast<int64_t>(out.size()), size_);
+  for (size_t i = 0; i < out.size(); ++i) out[i] = (*this)[begin + static_cast<int64_t>(i)];
+}
+
+TokenRow TokenRow::part(int64_t begin, int64_t end) const {
+  TY_CHECK(0 <= begin && begin <= end && end <= size_, "part {} to {} of {}", begin, end, size_);
+  TokenRow row = *this;
+  row.data_ += begin * width_;
+  row.size_ = end - begin;
+  return row;
+}
+
+int64_t TokenRow::largest() const {
+  int64_t most = -1;
+  for (int64_t i = 0; i < size_; ++i) most = std::max(most, (*this)[i]);
+  return most;
+}
+
+void TokenRow::require_below(int64_t vocabulary, const std::string& what) const {
+  for (int64_t i = 0; i < size_; ++i) {
+    TY_REQUIRE((*this)[i] < vocabulary,
+               "{}: token {} at place {} is outside of the vocabulary of {}; is it another "
+               "tokenizer's file, or one of numbers of another width?",
+               what, (*this)[i], i, vocabulary);
+  }
+}
+
+TokenRow split_of(const TokenRow& all, double test_share, Split split) {
+  const auto kept = static_cast<int64_t>(static_cast<double>(all.size()) * (1 - test_share) + 0.5);
+  return split == Split::kTrain ? all.part(0, kept) : all.part(kept, all.size());
+}
+
+std::unique_ptr<Dataset> make_token_set(TokenRow tokens, TokenFacts facts, std::string source) {
+  TY_REQUIRE(facts.length >= 1, "{}: rows of {} tokens, expected 1 or more", source, facts.length);
+  TY_REQUIRE(tokens.size() > facts.length,
+             "{} has {} tokens, and a row of length {} needs {}: a longer text or a smaller length",
+             source, with_commas(tokens.size()), facts.length, facts.length + 1);
+  TY_REQUIRE(facts.end_of_text < facts.vocabulary,
+             "{}: the end of a text is token {}, outside of the vocabulary of {}", source,
+             facts.end_of_text, facts.vocabulary);
+  tokens.require_below(facts.vocabulary, source);
+  return std::make_unique<TokenSet>(std::move(tokens), std::move(facts), std::move(source));
+}
+
+std::unique_ptr<Dataset> open_tokens(const Spec& spec, Split split, int64_t length) {
+  allow_options(spec, {"test", "type", "vocab", "end", "length", "bytes", "tokenizer"});
+  TokenFile files = find_files(spec);
+  TokenFacts facts;
+  for (const Option& option : spec.options) read_option(spec, option, files, facts);
+  TY_REQUIRE(length == 0 || facts.length == 0 || facts.length == length,
+             "length is {}, but data set '{}' says {}", length, spec.text, facts.length);
+  if (length > 0) facts.length = length;
+  if (facts.length == 0) facts.length = kUsualLength;
+  const TokenRow all = TokenRow::map(files.file, files.width);
+  const bool apart = !files.test_file.empty();
+  const TokenRow test = apart ? TokenRow::map(files.test_file, files.width) : all;
+  if (facts.vocabulary == 0) {
+    facts.vocabulary = std::max({all.largest(), test.largest(), facts.end_of_text}) + 1;
+  }
+  const TokenRow& whole = apart && split == Split::kTest ? test : all;
+  TokenRow own = apart ? whole : split_of(all, files.test_share, split);
+  std::string source =
+      fmt::format("{} ({} split, {} tokens)",
+                  (apart && split == Split::kTest ? files.test_file : files.file).string(),
+                  split_name(split), with_commas(own.size()));
+  return make_token_set(std::move(own), std::move(facts), std::move(source));
+}
+
+}  // namespace trainyard::data

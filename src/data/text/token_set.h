@@ -1,0 +1,60 @@
+// Texts as rows of token ids, whose next ids are to be foretold.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "data/spec.h"
+
+namespace trainyard::data {
+
+// A long row of token ids in memory that it keeps alive: own, or of a mapped file. Copies are
+// cheap.
+class TokenRow {
+ public:
+  explicit TokenRow(std::vector<uint32_t> ids);
+  // Little-endian numbers of 2 or 4 bytes, as nanoGPT writes them. Throws Error for a file that is
+  // missing, empty or no whole number of ids.
+  static TokenRow map(const std::filesystem::path& file, int64_t bytes_per_id);
+
+  int64_t size() const { return size_; }
+  int64_t operator[](int64_t index) const;
+  // Ids from `begin` on.
+  void copy(int64_t begin, std::span<int64_t> out) const;
+  // Ids [begin, end).
+  TokenRow part(int64_t begin, int64_t end) const;
+  // Throws Error naming the first id that is not below `vocabulary`.
+  void require_below(int64_t vocabulary, const std::string& what) const;
+  int64_t largest() const;
+
+ private:
+  TokenRow() = default;
+
+  std::shared_ptr<const void> owner_;
+  const std::byte* data_ = nullptr;
+  int64_t width_ = 4;  // bytes of an id
+  int64_t size_ = 0;
+};
+
+// Windows of facts.length tokens, one behind the other; the target at each place is the token that
+// follows. A rest shorter than a window is left out. `source` is for people, as
+// DatasetInfo::source. Throws Error for a row without one whole window and for ids outside of the
+// vocabulary.
+std::unique_ptr<Dataset> make_token_set(TokenRow tokens, TokenFacts facts, std::string source);
+
+// The last part of a row, a share of its tokens, is the test split.
+inline constexpr double kTestShare = 0.1;
+TokenRow split_of(const TokenRow& all, double test_share, Split split);
+
+// tokens:FILE[,test=SHARE|FILE][,type=u16|u32][,vocab=N][,end=ID][,length=N][,bytes=X]
+// [,tokenizer=FILE], or tokens:DIR with train.bin and val.bin. `length` (0: what the words say, or
+// kUsualLength) is that of the settings.
+inline constexpr int64_t kUsualLength = 256;
+std::unique_ptr<Dataset> open_tokens(const Spec& spec, Split split, int64_t length);
+
+}  // namespace trainyard::data
