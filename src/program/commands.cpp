@@ -37,6 +37,7 @@ extern const Command kRl;
 extern const Command kRun;
 extern const Command kServe;
 extern const Command kTrain;
+extern const Command kTokenizer;
 extern const Command kTransfer;
 extern const Command kTransformer;
 extern const Command kTta;
@@ -85,6 +86,7 @@ constexpr const Command* kCommands[] = {
     &kRl,
     &kConformance,
     &kData,
+    &kTokenizer,
     &kJobs,
     &kCompletion,
     &kVersion,
