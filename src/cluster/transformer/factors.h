@@ -19,12 +19,15 @@ enum Factor : uint8_t {
   kTensorDelay,  // seconds before a tensor exchange moves bytes
   kDataLink,     // share of the link, data exchange
   kOverlap,      // 1: data exchange waits for the computation; large: hidden behind it
-  kPipe,         // of what passing on activations would take alone
+  kPipe,         // of what passing on the bytes of activations would take alone
+  kPipeDelay,    // seconds that a stage loses when it passes on activations
   kStep,         // seconds of a step that depend on nothing
   kFp8,          // of the peak in fp8, against half precision
   kFp4,          // the same in four bits
   kExpertLink,   // share of the link, exchange of tokens between experts
   kGrouped,      // of the products of experts, against other products
+  kExpertHost,   // seconds that the host takes for each expert of a device, one pass over a layer
+  kLowPower,     // of all products on boards of at most 75 W
   kPascal,       // of all products on a generation
   kVolta,
   kTuring,

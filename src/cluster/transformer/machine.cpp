@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
+constexpr double kLowPowerWatts = 75;
 constexpr std::array<std::string_view, kNumbers> kNames = {"fp32", "tf32", "half", "fp8", "nvfp4"};
 
 const CsvTable& accelerators() {
@@ -63,6 +64,8 @@ Machine of_device(const predict::Catalog& catalog, const predict::Device& device
   machine.inside = catalog.link(device.inside).speed;
   const predict::Link& between = catalog.between(device, "");
   machine.between = between.speed;
+  machine.host_bytes_per_s = device.host_bytes_per_s;
+  machine.low_power = device.watts > 0 && device.watts <= kLowPowerWatts;
   if (!between.each_device) {
     machine.between.bytes_per_s /= static_cast<double>(machine.domain);
   }
@@ -83,6 +86,10 @@ void override_from(Machine& machine, const CsvRow& row) {
   set_from(machine.bytes_per_s, row, "bandwidth_gbps", kGiga);
   set_from(machine.inside.bytes_per_s, row, "inside_gbps", kGiga);
   set_from(machine.between.bytes_per_s, row, "between_gbps", kGiga);
+  set_from(machine.host_bytes_per_s, row, "host_gbps", kGiga);
+  if (const std::optional<double> watts = row.maybe_number("watts")) {
+    machine.low_power = *watts <= kLowPowerWatts;
+  }
   machine.domain = row.integer("domain");
 }
 

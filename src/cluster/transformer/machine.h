@@ -26,9 +26,11 @@ struct Machine {
   std::array<double, kNumbers> peaks = {};  // FLOP/s; 0: it has none
   double memory_bytes = 0;
   double bytes_per_s = 0;
-  predict::LinkSpeed inside;   // between devices of a domain
-  predict::LinkSpeed between;  // of one device, to other domains
-  int64_t domain = 8;          // devices that share the fast link
+  predict::LinkSpeed inside;    // between devices of a domain
+  predict::LinkSpeed between;   // of one device, to other domains
+  int64_t domain = 8;           // devices that share the fast link
+  double host_bytes_per_s = 0;  // to the memory of the host
+  bool low_power = false;       // at most 75 W, which is too little for the clock of its peak
 
   double peak(Number number) const { return peaks[static_cast<size_t>(number)]; }
 };

@@ -22,6 +22,7 @@ Enum choice_of(std::string_view name, const std::array<std::string_view, N>& nam
 
 constexpr std::array<std::string_view, 3> kRecomputes = {"none", "selective", "full"};
 constexpr std::array<std::string_view, 4> kOptimizers = {"adam", "adafactor", "muon", "sgd"};
+constexpr std::array<std::string_view, 4> kOffloads = {"none", "optimizer", "activations", "both"};
 constexpr int64_t kMostWorkers = int64_t{1} << 20;
 
 // Both of tensor parallelism's conditions: heads are whole, and keys are split or repeated evenly.
@@ -73,6 +74,23 @@ std::string pipeline_problem(const Transformer& model, const Mapping& mapping) {
   }
   if (mapping.interleave > 1 && mapping.pipeline == 1) {
     return fmt::format("interleave {} needs a pipeline", mapping.interleave);
+  }
+  return "";
+}
+
+std::string trait_problem(const Transformer& model, const Mapping& mapping) {
+  const int64_t ranks = mapping.data() * mapping.context;
+  if (mapping.shard_group < 0 || (mapping.shard_group > 0 && ranks % mapping.shard_group != 0)) {
+    return fmt::format("shard_group {} does not divide the {} data parallel ranks",
+                       mapping.shard_group, ranks);
+  }
+  if (mapping.lora < 0 || mapping.lora > model.hidden) {
+    return fmt::format("lora is {}, expected a rank of at most the hidden size {}", mapping.lora,
+                       model.hidden);
+  }
+  if (mapping.zero_bubble && (mapping.pipeline == 1 || mapping.interleave > 1)) {
+    return fmt::format("a zero-bubble schedule needs a pipeline without interleaving, not {} x {}",
+                       mapping.pipeline, mapping.interleave);
   }
   return "";
 }
@@ -181,6 +199,13 @@ std::string_view optimizer_name(Optimizer optimizer) {
   return kOptimizers[static_cast<size_t>(optimizer)];
 }
 
+Offload offload_from_name(std::string_view name) {
+  return choice_of<Offload>(name, kOffloads, "offload");
+}
+std::string_view offload_name(Offload offload) {
+  return kOffloads[static_cast<size_t>(offload)];
+}
+
 std::string Mapping::text() const {
   std::string out;
   const auto add = [&out](std::string_view name, int64_t value) {
@@ -210,8 +235,8 @@ std::string problem_of(const Transformer& model, const Mapping& mapping) {
   if (sequence % mapping.context != 0) {
     return fmt::format("context {} does not divide a sequence of {}", mapping.context, sequence);
   }
-  for (std::string problem :
-       {pipeline_problem(model, mapping), expert_problem(model, mapping), batch_problem(mapping)}) {
+  for (std::string problem : {pipeline_problem(model, mapping), expert_problem(model, mapping),
+                              trait_problem(model, mapping), batch_problem(mapping)}) {
     if (!problem.empty()) return problem;
   }
   return "";

@@ -15,6 +15,11 @@ enum class Recompute : uint8_t { kNone, kSelective, kFull };
 Recompute recompute_from_name(std::string_view name);
 std::string_view recompute_name(Recompute recompute);
 
+// What is kept in the host's memory.
+enum class Offload : uint8_t { kNone, kOptimizer, kActivations, kBoth };
+Offload offload_from_name(std::string_view name);
+std::string_view offload_name(Offload offload);
+
 enum class Optimizer : uint8_t { kAdam, kAdafactor, kMuon, kSgd };
 Optimizer optimizer_from_name(std::string_view name);
 std::string_view optimizer_name(Optimizer optimizer);
@@ -35,10 +40,31 @@ struct Mapping {
   Recompute recompute = Recompute::kNone;
   Optimizer optimizer = Optimizer::kAdam;
   Number number = Number::kHalf;
+  // Devices of a group that share out what `zero` says, every group the whole of it; 0: all data
+  // parallel ranks are one group.
+  int64_t shard_group = 0;
+  // Rank of the adapters that alone are trained (LoRA); 0: all weights are.
+  int64_t lora = 0;
+  // Gradients of weights are computed where a pipeline would wait.
+  bool zero_bubble = false;
+  Offload offload = Offload::kNone;
+  // Experts take a fixed number of tokens and drop the rest.
+  bool drops_tokens = false;
 
+  bool offloads_optimizer() const {
+    return offload == Offload::kOptimizer || offload == Offload::kBoth;
+  }
+  bool offloads_activations() const {
+    return offload == Offload::kActivations || offload == Offload::kBoth;
+  }
   int64_t data() const { return workers / (tensor * pipeline * context); }
   // Micro batches of a step on each device.
   int64_t accumulation() const { return batch / (micro_batch * data()); }
+  // Ranks that share out one copy of the dense parameters.
+  int64_t sharers() const {
+    const int64_t all = data() * context;
+    return shard_group > 0 && shard_group < all ? shard_group : all;
+  }
   // "tensor 4, pipeline 2, data 8, micro batch 1"; what is 1 is left out, but for data.
   std::string text() const;
 };

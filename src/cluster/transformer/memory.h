@@ -14,9 +14,15 @@ struct Memory {
   double optimizer = 0;
   double activations = 0;
   double logits = 0;   // of the last stage, in single precision with their gradients
-  double buffers = 0;  // gathered weights, exchanges, libraries, what fragmentation loses
+  double buffers = 0;  // gathered weights, exchanges, what fragmentation loses
+  double driver = 0;   // its context and the libraries, which no allocator sees
+  double host = 0;     // what is kept in the host's memory, no part of the sum
 
-  double total() const { return weights + gradients + optimizer + activations + logits + buffers; }
+  // What an allocator reports at its peak.
+  double allocated() const {
+    return weights + gradients + optimizer + activations + logits + buffers;
+  }
+  double total() const { return allocated() + driver; }
 };
 
 // Parameters of the fullest device before data parallel ranks share them out.
@@ -25,7 +31,20 @@ struct RankParameters {
   double experts = 0;
   double layers = 0;  // of the device
 };
+// What a device of an average stage trains: all weights, or the adapters of the dense ones.
+struct TrainedParameters {
+  double dense = 0;
+  double experts = 0;
+};
+TrainedParameters trained_parameters(const Transformer& model, const Parameters& count,
+                                     const Mapping& mapping);
+// Of the pairs of matrices of rank `rank` beside every linear layer but those of experts.
+double adapter_parameters(const Transformer& model, int64_t rank);
+
 RankParameters rank_parameters(const Transformer& model, const Mapping& mapping);
+
+// Bytes of activations of one micro batch on the first stage.
+double micro_batch_activations(const Transformer& model, const Mapping& mapping);
 
 Memory memory_of(const Transformer& model, const Mapping& mapping);
 // "optimizer": the first part with which the sum is more than the device has; empty: it fits.

@@ -108,6 +108,7 @@ Mapping mapping_of_row(const CsvRow& row) {
   mapping.zero = zero_of_row(row);
   mapping.number = number_of_row(row);
   set_recompute(row, mapping);
+  mapping.drops_tokens = contains(row.text("model"), "tokendrop");
   const bool old = is_old(row);
   mapping.flash = !old;
   mapping.sequence_parallel = !old || contains(row.text("recompute"), "sequence parallel");

@@ -4,10 +4,20 @@
 #include <array>
 #include <cmath>
 
+#include "cluster/transformer/memory.h"
+
 namespace trainyard::transformer {
 namespace {
 
 constexpr double kHalfBytes = 2;
+constexpr double kAmperePeak = 312e12;
+constexpr double kSoftmaxLag = 0.3;
+// Gradient, master copy and two moments are read, the last three and the weight written.
+constexpr double kUpdateBytes = 30;
+// What a device's share of the processors moves, and the link to them where none is known
+// (assumed).
+constexpr double kHostMemoryPerDevice = 25e9;
+constexpr double kSlowestHostLink = 12e9;
 
 double count_of(int64_t number) {
   return static_cast<double>(number);
@@ -32,15 +42,21 @@ double passes_of(const Mapping& mapping, Pass pass) {
   return mapping.recompute == Recompute::kFull ? 4 : 3;
 }
 
+// The same of products with weights: those that are not trained need no gradients.
+double weight_passes_of(const Mapping& mapping, Pass pass) {
+  const bool frozen = pass == Pass::kTraining && mapping.lora > 0;
+  return passes_of(mapping, pass) - (frozen ? 1 : 0);
+}
+
 }  // namespace
 
 double StepTime::total() const {
   return matmul + attention + memory + launch + head + tensor + context + expert + bubble +
-         pipeline + data + optimizer + other;
+         pipeline + data + optimizer + offload + other;
 }
 
 std::string_view StepTime::largest() const {
-  const std::array<std::pair<std::string_view, double>, 12> parts = {
+  const std::array<std::pair<std::string_view, double>, 13> parts = {
       {{"matrix units", matmul + head},
        {"attention", attention},
        {"memory bandwidth", memory},
@@ -52,6 +68,7 @@ std::string_view StepTime::largest() const {
        {"pipeline exchange", pipeline},
        {"data exchange", data},
        {"optimizer", optimizer},
+       {"offloading", offload},
        {"fixed cost of a step", other}}};
   return std::ranges::max_element(parts, {}, [](const auto& part) { return part.second; })->first;
 }
@@ -67,6 +84,7 @@ StepModel::StepModel(const Transformer& model, const Machine& machine, const Fac
       flops_(token_flops(model, sequence)) {
   const int generation = generation_factor(machine.generation);
   if (generation >= 0) generation_ = factors[static_cast<size_t>(generation)];
+  if (machine.low_power) generation_ *= factors[kLowPower];
 }
 
 double StepModel::rate(Number number) const {
@@ -134,7 +152,10 @@ double StepModel::attention_seconds(const Mapping& mapping, double tokens) const
   const double flops = 2 * tokens * seen * count_of(model_.query_width() + model_.output_width()) /
                        count_of(mapping.tensor);
   const Number number = mapping.number >= Number::kFp8 ? Number::kHalf : mapping.number;
-  return flops / (rate(number) * factors_[kAttention]);
+  // The exponentials of softmax have units of their own, which grew less than the matrix units.
+  const double slow =
+      number == Number::kHalf ? std::pow(machine_.peak(number) / kAmperePeak, -kSoftmaxLag) : 1;
+  return flops / (rate(number) * factors_[kAttention] * slow);
 }
 
 // Bytes that norms, sums, activations and, without flash attention, scores move forward.
@@ -183,10 +204,12 @@ double StepModel::expert_seconds(const Mapping& mapping, double tokens) const {
   if (mapping.expert == 1) return 0;
   const double members = count_of(mapping.expert);
   const double bytes = tokens / count_of(mapping.tensor) * count_of(model_.top_k) *
-                       count_of(model_.hidden) * kHalfBytes * (members - 1) / members;
-  const double link = mapping.expert <= machine_.domain ? machine_.inside.bytes_per_s
-                                                        : machine_.between.bytes_per_s;
-  return 2 * (bytes / (link * factors_[kExpertLink]) + factors_[kTensorDelay]);
+                       count_of(model_.hidden) * kHalfBytes / members;
+  // Tokens for members of the same domain take the fast link.
+  const double near = count_of(std::min(mapping.expert, machine_.domain));
+  const double seconds = bytes * ((near - 1) / machine_.inside.bytes_per_s +
+                                  (members - near) / machine_.between.bytes_per_s);
+  return 2 * (seconds / factors_[kExpertLink] + factors_[kTensorDelay]);
 }
 
 // Keys and values of the other ranks, behind attention.
@@ -199,24 +222,34 @@ double StepModel::context_seconds(const Mapping& mapping, double tokens) const {
   return visible(attention_seconds(mapping, tokens), exchange, 3);
 }
 
+// Of the host, for one pass over a layer. Where no tokens are dropped, it waits to learn how many
+// each expert gets.
+double StepModel::launch_seconds(const Mapping& mapping) const {
+  if (expert_share_ == 0 || mapping.drops_tokens) return factors_[kHost];
+  const double own = count_of(model_.experts) / count_of(mapping.expert);
+  return factors_[kHost] + expert_share_ * own * factors_[kExpertHost];
+}
+
 // Sets the parts of one micro batch on one (average) stage.
 void StepModel::add_layers(const Mapping& mapping, Pass pass, double tokens, StepTime& time) const {
   const double stages = count_of(mapping.pipeline);
   const double layers = count_of(model_.layers) / stages;
   const double passes = passes_of(mapping, pass);
   const double work = layers * passes;
-  time.matmul = work * linear_seconds(mapping, tokens);
+  const double weights = weight_passes_of(mapping, pass);
+  time.matmul = layers * weights * linear_seconds(mapping, tokens);
   time.attention = work * attention_seconds(mapping, tokens);
   if (mapping.recompute == Recompute::kSelective && !mapping.flash) time.attention *= 4.0 / 3;
   time.memory = work * memory_seconds(mapping, tokens);
   const double device = time.matmul + time.attention + time.memory;
-  time.launch = visible(device, work * factors_[kHost], 4);
+  time.launch = visible(device, work * launch_seconds(mapping), 4);
   // Two exchanges in each direction; computing again repeats those of the forward pass.
   const double rounds = pass == Pass::kForward ? 2 : (passes == 4 ? 6 : 4);
   time.tensor = layers * rounds * tensor_seconds(mapping, tokens);
   time.context = work * context_seconds(mapping, tokens);
   time.expert = layers * expert_share_ * rounds / 2 * expert_seconds(mapping, tokens);
-  time.head = (pass == Pass::kForward ? 1 : 3) * head_seconds(mapping, tokens);
+  const double head = pass == Pass::kForward ? 1 : (mapping.lora > 0 ? 2 : 3);
+  time.head = head * head_seconds(mapping, tokens);
 }
 
 // Repeats the micro batch and adds what a pipeline waits for.
@@ -238,33 +271,70 @@ void StepModel::add_pipeline(const Mapping& mapping, Pass pass, double tokens,
   }
   time.head *= rounds / stages;
   if (stages == 1) return;
-  time.bubble = rounds * (slowest - mean) + (stages - 1) / count_of(mapping.interleave) * mean;
+  // Gradients of weights, a third of the work, fill all but a third of what stages wait.
+  const double waits = mapping.zero_bubble ? 1.0 / 3 : 1 / count_of(mapping.interleave);
+  time.bubble = rounds * (slowest - mean) + (stages - 1) * waits * mean;
   const double bytes = tokens * count_of(model_.hidden) * element_bytes(mapping.number) /
                        (mapping.sequence_parallel ? count_of(mapping.tensor) : 1);
   const double link = mapping.workers <= machine_.domain ? machine_.inside.bytes_per_s
                                                          : machine_.between.bytes_per_s;
   const double sends = (pass == Pass::kForward ? 1 : 2) * count_of(mapping.interleave);
   time.pipeline =
-      factors_[kPipe] * (rounds + stages - 1) * sends * (bytes / link + factors_[kTensorDelay]);
+      (rounds + stages - 1) * sends * (factors_[kPipe] * bytes / link + factors_[kPipeDelay]);
 }
 
-// Bytes that data parallel ranks exchange in a step; weights move in every micro batch where they
-// are shared out.
-double StepModel::data_exchange(const Mapping& mapping, double rounds) const {
+// `times` passes of parameters of `size` bytes around a group.
+double StepModel::exchange_seconds(double times, double parameters, int64_t stride, int64_t members,
+                                   double size) const {
+  if (members <= 1 || parameters <= 0) return 0;
+  const double share = count_of(members - 1) / count_of(members);
+  return times * share * parameters * size /
+         (group_bandwidth(stride, members) * factors_[kDataLink]);
+}
+
+// Weights that are shared out move in every micro batch, forward and backward, and with them, where
+// they are trained, gradients.
+double StepModel::weights_exchange(const Mapping& mapping, double rounds) const {
   const double stages = count_of(mapping.pipeline);
+  const double size = element_bytes(mapping.number);
+  const double times = (mapping.lora > 0 ? 2 : 3) * rounds;
   const double dense = count_of(count_.total - count_.experts) / stages / count_of(mapping.tensor);
   const double experts = count_of(count_.experts) / stages / count_of(mapping.expert);
-  const double size = element_bytes(mapping.number);
-  const double times = mapping.zero == 3 ? 3 * rounds : 2;
-  const auto seconds = [&](double parameters, int64_t stride, int64_t members) {
-    if (members <= 1 || parameters <= 0) return 0.0;
-    const double share = count_of(members - 1) / count_of(members);
-    return times * share * parameters * size /
-           (group_bandwidth(stride, members) * factors_[kDataLink]);
-  };
   const int64_t replicas = mapping.workers / mapping.pipeline / mapping.expert;
-  return seconds(dense, mapping.tensor, mapping.data() * mapping.context) +
-         seconds(experts, mapping.expert, replicas);
+  double seconds = exchange_seconds(times, dense, mapping.tensor, mapping.sharers(), size) +
+                   exchange_seconds(times, experts, mapping.expert, replicas, size);
+  const int64_t groups = mapping.data() * mapping.context / mapping.sharers();
+  // Groups that each have the whole sum their gradients.
+  seconds += exchange_seconds(2, dense / count_of(mapping.sharers()),
+                              mapping.tensor * mapping.sharers(), groups, size);
+  return seconds;
+}
+
+// What data parallel ranks exchange in a step.
+double StepModel::data_exchange(const Mapping& mapping, double rounds) const {
+  if (mapping.zero == 3) return weights_exchange(mapping, rounds);
+  const TrainedParameters trained = trained_parameters(model_, count_, mapping);
+  const double size = element_bytes(mapping.number);
+  const int64_t replicas = mapping.workers / mapping.pipeline / mapping.expert;
+  return exchange_seconds(2, trained.dense, mapping.tensor, mapping.data() * mapping.context,
+                          size) +
+         exchange_seconds(2, trained.experts, mapping.expert, replicas, size);
+}
+
+// `own`: parameters that a device updates.
+void StepModel::add_offload(const Mapping& mapping, double own, StepTime& time) const {
+  const double link = std::max(machine_.host_bytes_per_s, kSlowestHostLink);
+  if (mapping.offloads_optimizer()) {
+    // Gradients go, weights come, and a processor moves what the optimizer moves.
+    time.optimizer = own * kUpdateBytes / kHostMemoryPerDevice;
+    time.offload += own * (4 + kHalfBytes) / link;
+  }
+  if (mapping.offloads_activations()) {
+    const double moved =
+        2 * micro_batch_activations(model_, mapping) * count_of(mapping.accumulation());
+    const double busy = time.matmul + time.attention + time.memory + time.launch;
+    time.offload += visible(busy, moved / link, 3);
+  }
 }
 
 void StepModel::add_update(const Mapping& mapping, StepTime& time) const {
@@ -274,14 +344,13 @@ void StepModel::add_update(const Mapping& mapping, StepTime& time) const {
   // Gradients are exchanged behind the last backward pass alone, weights behind all of it.
   const double behind = mapping.zero == 3 ? busy : busy * 2 / 3 / rounds;
   time.data = visible(behind, exchange, 1 + factors_[kOverlap]);
-  const double stages = count_of(mapping.pipeline);
-  double own = count_of(count_.total - count_.experts) / stages / count_of(mapping.tensor);
-  const double experts = count_of(count_.experts) / stages / count_of(mapping.expert);
-  if (mapping.zero > 0) own /= count_of(mapping.data() * mapping.context);
+  const TrainedParameters trained = trained_parameters(model_, count_, mapping);
   const double shared = count_of(mapping.workers / mapping.pipeline / mapping.expert);
-  own += mapping.zero > 0 ? experts / std::max(shared, 1.0) : experts;
-  // Gradient, master copy and two moments are read, the last three and the weight written.
-  time.optimizer = own * 30 / (machine_.bytes_per_s * factors_[kMemory]);
+  const bool shares = mapping.zero > 0;
+  const double own = trained.dense / (shares ? count_of(mapping.sharers()) : 1) +
+                     trained.experts / (shares ? std::max(shared, 1.0) : 1);
+  time.optimizer = own * kUpdateBytes / (machine_.bytes_per_s * factors_[kMemory]);
+  add_offload(mapping, own, time);
   time.other = factors_[kStep];
 }
 

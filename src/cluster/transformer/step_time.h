@@ -24,6 +24,7 @@ struct StepTime {
   double pipeline = 0;  // passing on activations
   double data = 0;      // gradients and weights, what is not hidden
   double optimizer = 0;
+  double offload = 0;  // to the host's memory and back, what is not hidden
   double other = 0;
 
   double total() const;
@@ -60,7 +61,12 @@ class StepModel {
   double expert_seconds(const Mapping& mapping, double tokens) const;
   double context_seconds(const Mapping& mapping, double tokens) const;
   double group_bandwidth(int64_t stride, int64_t members) const;
+  double launch_seconds(const Mapping& mapping) const;
+  double exchange_seconds(double times, double parameters, int64_t stride, int64_t members,
+                          double size) const;
+  double weights_exchange(const Mapping& mapping, double rounds) const;
   double data_exchange(const Mapping& mapping, double rounds) const;
+  void add_offload(const Mapping& mapping, double own, StepTime& time) const;
   void add_layers(const Mapping& mapping, Pass pass, double tokens, StepTime& time) const;
   void add_pipeline(const Mapping& mapping, Pass pass, double tokens, StepTime& time) const;
   void add_update(const Mapping& mapping, StepTime& time) const;

@@ -29,7 +29,8 @@ std::vector<Part> memory_parts(const Memory& memory) {
                    {"optimizer", memory.optimizer},
                    {"activations", memory.activations},
                    {"logits", memory.logits},
-                   {"buffers", memory.buffers}},
+                   {"buffers", memory.buffers},
+                   {"driver and libraries", memory.driver}},
                   memory.total());
 }
 
@@ -46,6 +47,7 @@ std::vector<Part> time_parts(const StepTime& time) {
                    {"pipeline exchange", time.pipeline},
                    {"data exchange", time.data},
                    {"optimizer", time.optimizer},
+                   {"offloading", time.offload},
                    {"fixed cost", time.other}},
                   time.total());
 }
@@ -73,7 +75,23 @@ Json mapping_json(const Mapping& mapping) {
                        {"sequence", mapping.sequence},
                        {"zero", mapping.zero},
                        {"recompute", transformer::recompute_name(mapping.recompute)},
+                       {"shard_group", mapping.shard_group},
+                       {"lora", mapping.lora},
+                       {"zero_bubble", mapping.zero_bubble},
+                       {"offload", transformer::offload_name(mapping.offload)},
                        {"precision", transformer::number_name(mapping.number)}});
+}
+
+// What is unusual of it: ", adapters of rank 16, zero-bubble, optimizer offloaded".
+std::string traits_text(const Mapping& mapping) {
+  std::string text;
+  if (mapping.shard_group > 0) text += fmt::format(", in groups of {}", mapping.shard_group);
+  if (mapping.lora > 0) text += fmt::format(", adapters of rank {}", mapping.lora);
+  if (mapping.zero_bubble) text += ", zero-bubble";
+  if (mapping.offload != transformer::Offload::kNone) {
+    text += fmt::format(", offload {}", transformer::offload_name(mapping.offload));
+  }
+  return text;
 }
 
 void describe_question(const TransformerQuestion& question, Document& document) {
@@ -88,11 +106,11 @@ void describe_question(const TransformerQuestion& question, Document& document) 
   text += fmt::format("; {} FLOPs per token of a sequence of {}", si(flops),
                       with_commas(question.mapping.sequence));
   document.blocks.emplace_back(Paragraph{text});
-  document.blocks.emplace_back(Paragraph{
-      fmt::format("{} x {}: {}, batch {}, {}, ZeRO {}, recompute {}", question.mapping.workers,
-                  question.machine.id, question.mapping.text(), with_commas(question.mapping.batch),
-                  transformer::number_name(question.mapping.number), question.mapping.zero,
-                  transformer::recompute_name(question.mapping.recompute))});
+  document.blocks.emplace_back(Paragraph{fmt::format(
+      "{} x {}: {}, batch {}, {}, ZeRO {}{}, recompute {}", question.mapping.workers,
+      question.machine.id, question.mapping.text(), with_commas(question.mapping.batch),
+      transformer::number_name(question.mapping.number), question.mapping.zero,
+      traits_text(question.mapping), transformer::recompute_name(question.mapping.recompute))});
   document.data["model"] = question.model.name;
   document.data["parameters"] = count.total;
   document.data["active_parameters"] = count.active;

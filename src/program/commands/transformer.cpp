@@ -23,6 +23,7 @@ struct TransformerFlags {
   std::string precision = "bf16";
   std::string recompute = "none";
   std::string optimizer = "adam";
+  std::string offload = "none";
   bool no_flash = false;
   bool no_sequence_parallel = false;
   int64_t plans = 5;
@@ -102,6 +103,7 @@ report::TransformerQuestion question_of(const TransformerFlags& flags) {
   mapping.number = transformer::number_from_name(flags.precision);
   mapping.recompute = transformer::recompute_from_name(flags.recompute);
   mapping.optimizer = transformer::optimizer_from_name(flags.optimizer);
+  mapping.offload = transformer::offload_from_name(flags.offload);
   mapping.flash = !flags.no_flash;
   mapping.sequence_parallel = !flags.no_sequence_parallel;
   mapping.batch = flags.batch.value_or(usual_batch(mapping));
@@ -198,6 +200,14 @@ void declare_mapping(Args& args, TransformerFlags& flags) {
               "whose states take memory");
   args.choice("--precision", flags.precision, {"fp32", "tf32", "bf16", "fp16", "fp8", "nvfp4"},
               "of the matrix products");
+  args.option("--shard-group", mapping.shard_group,
+              "devices of a group that share out what --zero says, every group the whole (0: all)");
+  args.option("--lora", mapping.lora, "train adapters of this rank alone (0: all weights)");
+  args.choice("--offload", flags.offload, {"none", "optimizer", "activations", "both"},
+              "what the host's memory keeps");
+  args.flag("--zero-bubble", mapping.zero_bubble,
+            "compute gradients of weights where a pipeline would wait");
+  args.flag("--drop-tokens", mapping.drops_tokens, "experts drop what exceeds their capacity");
   args.flag("--no-flash", flags.no_flash, "attention stores its scores");
   args.flag("--no-sequence-parallel", flags.no_sequence_parallel,
             "tensor parallel ranks repeat what lies between split layers");

@@ -28,8 +28,41 @@ TEST(Memory, ShardingDividesWhatItShares) {
   mapping.zero = 1;
   EXPECT_NEAR(memory_of(model, mapping).optimizer, whole.optimizer / 64, 1);
   EXPECT_EQ(memory_of(model, mapping).gradients, whole.gradients);
+  // Weights that are shared out are kept in single precision, without another copy.
   mapping.zero = 3;
-  EXPECT_NEAR(memory_of(model, mapping).weights, whole.weights / 64, 1);
+  const Memory shared = memory_of(model, mapping);
+  EXPECT_NEAR(shared.weights + shared.gradients + shared.optimizer, 16 * 6738415616.0 / 64, 1);
+  // Groups of 8 that each have the whole.
+  mapping.shard_group = 8;
+  EXPECT_NEAR(memory_of(model, mapping).weights, 4 * 6738415616.0 / 8, 1);
+  mapping.shard_group = 5;
+  EXPECT_NE(problem_of(model, mapping).find("shard_group 5"), std::string::npos);
+}
+
+TEST(Memory, AdaptersAloneHaveGradients) {
+  const Transformer& model = model_of("llama-2-70b");
+  Mapping mapping{.workers = 8, .tensor = 8, .batch = 1};
+  mapping.sequence = 8192;
+  const Memory all = memory_of(model, mapping);
+  mapping.lora = 16;
+  const Memory adapters = memory_of(model, mapping);
+  EXPECT_EQ(adapters.weights, all.weights);
+  // 16 (h + q + 2k + o + h + 2h + 3f) a layer.
+  const double each = 16.0 * (4 * 8192 + 2 * 8192 + 2 * 1024 + 3 * 28672) * 80;
+  EXPECT_NEAR(adapter_parameters(model, 16), each, 1);
+  EXPECT_NEAR(adapters.gradients, 4 * each / 8, 1);
+}
+
+TEST(Memory, OffloadingMovesTheOptimizerToTheHost) {
+  const Transformer& model = model_of("llama-2-7b");
+  Mapping mapping{.workers = 8, .batch = 8};
+  const Memory kept = memory_of(model, mapping);
+  mapping.offload = Offload::kOptimizer;
+  const Memory moved = memory_of(model, mapping);
+  EXPECT_EQ(moved.optimizer, 0);
+  EXPECT_EQ(moved.host, kept.optimizer);
+  mapping.offload = Offload::kActivations;
+  EXPECT_LT(memory_of(model, mapping).activations, kept.activations / 10);
 }
 
 TEST(Memory, NamesTheFirstPartThatDoesNotFit) {

@@ -68,6 +68,42 @@ TEST(StepTime, InterleavingShrinksTheBubble) {
   EXPECT_LT(model.step(mapping).bubble, bubble);
 }
 
+TEST(StepTime, AZeroBubbleScheduleWaitsAThird) {
+  Mapping mapping = eight();
+  mapping.pipeline = 8;
+  const StepModel model(model_of("llama-3-8b"), machine_of(catalog(), "h100"), usual_factors(),
+                        8192);
+  const StepTime plain = model.step(mapping);
+  mapping.zero_bubble = true;
+  const StepTime filled = model.step(mapping);
+  EXPECT_LT(filled.bubble, plain.bubble);
+  EXPECT_EQ(filled.matmul, plain.matmul);
+  mapping.interleave = 2;
+  EXPECT_NE(problem_of(model_of("llama-3-8b"), mapping).find("zero-bubble"), std::string::npos);
+}
+
+TEST(StepTime, AdaptersSaveTheGradientsOfWeights) {
+  Mapping mapping = eight();
+  mapping.tensor = 8;
+  const StepModel model(model_of("llama-3-70b"), machine_of(catalog(), "h100"), usual_factors(),
+                        8192);
+  const StepTime all = model.step(mapping);
+  mapping.lora = 16;
+  const StepTime adapters = model.step(mapping);
+  EXPECT_NEAR(adapters.matmul, all.matmul * 2 / 3, 1e-6 * all.matmul);
+  EXPECT_EQ(adapters.attention, all.attention);
+  EXPECT_LT(adapters.optimizer, all.optimizer / 50);
+}
+
+TEST(StepTime, WhatIsOffloadedTakesTheLinkToTheHost) {
+  Mapping mapping = eight();
+  const double plain = seconds_of("llama-3-8b", "h100", mapping);
+  for (const Offload offload : {Offload::kOptimizer, Offload::kActivations, Offload::kBoth}) {
+    mapping.offload = offload;
+    EXPECT_GT(seconds_of("llama-3-8b", "h100", mapping), plain) << offload_name(offload);
+  }
+}
+
 TEST(StepTime, UtilizationIsFlopsOverPeak) {
   const Machine machine = machine_of(catalog(), "h100");
   const StepModel model(model_of("llama-3-8b"), machine, usual_factors(), 8192);
@@ -87,13 +123,14 @@ PublishedRows catalog_rows() {
 TEST(Fit, TheCatalogPredictsItsRows) {
   const PublishedRows read = catalog_rows();
   EXPECT_GT(read.rows.size(), 1200U);
-  const std::map<std::string, double> most = {{"vTrain", 0.08},
-                                              {"llm-foundry", 0.065},
+  const std::map<std::string, double> most = {{"vTrain", 0.07},
+                                              {"llm-foundry", 0.045},
+                                              {"NeuSight", 0.06},
                                               {"NeMo", 0.07},
-                                              {"dgxc-benchmarking", 0.06},
-                                              {"calculon", 0.08},
-                                              {"Megatron-Bridge", 0.09},
-                                              {"Megatron-Bridge, experts", 0.17}};
+                                              {"dgxc-benchmarking", 0.04},
+                                              {"calculon", 0.06},
+                                              {"Megatron-Bridge", 0.06},
+                                              {"Megatron-Bridge, experts", 0.125}};
   for (const Score& score : score_catalog(read.rows)) {
     const auto limit = most.find(score.group);
     if (limit == most.end()) continue;
