@@ -1,6 +1,7 @@
 #include "runs/crc32c.h"
 
 #include <array>
+#include <bit>
 #include <cstring>
 
 namespace trainyard::runs {
@@ -55,6 +56,11 @@ uint32_t crc32c(std::string_view bytes) {
   if (__builtin_cpu_supports("sse4.2")) return fast_crc32c(bytes);
 #endif
   return checksum(kCastagnoli, bytes);
+}
+
+uint32_t masked_crc32c(std::string_view bytes) {
+  constexpr uint32_t kShift = 0xa282ead8U;
+  return std::rotr(crc32c(bytes), 15) + kShift;
 }
 
 uint32_t crc32(std::string_view bytes) {

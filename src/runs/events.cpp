@@ -82,19 +82,13 @@ std::string event(int64_t step) {
   return out;
 }
 
-// Rotated and shifted, so that a record that holds checksums does not check itself.
-uint32_t masked_crc(std::string_view bytes) {
-  constexpr uint32_t kShift = 0xa282ead8U;
-  return std::rotr(crc32c(bytes), 15) + kShift;
-}
-
 // Length, its checksum, the event, its checksum.
 std::string record(std::string_view content) {
   std::string out;
   put_raw(out, static_cast<uint64_t>(content.size()));
-  put_raw(out, masked_crc(out));
+  put_raw(out, masked_crc32c(out));
   out += content;
-  put_raw(out, masked_crc(content));
+  put_raw(out, masked_crc32c(content));
   return out;
 }
 

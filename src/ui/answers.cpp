@@ -2,23 +2,28 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/printable.h"
 #include "base/shell.h"
 #include "base/text.h"
+#include "runs/recordings/metrics_recording.h"
+#include "ui/step_terms.h"
 
 namespace trainyard::ui {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Of one answer; whoever asks goes on behind it.
-constexpr size_t kMostNumbers = 4 << 20;
 constexpr size_t kMostFiles = 1000;
+// Of what is read at once: a day of samples, one a second.
+constexpr size_t kMostSamples = 24 << 20;
 
 Json text_or_null(const Json& object, std::string_view name) {
   const Json* value = object.is_object() ? object.find(name) : nullptr;
@@ -27,14 +32,13 @@ Json text_or_null(const Json& object, std::string_view name) {
 
 Json last_of(const Run& run) {
   Json::Object numbers;
-  for (const auto& [name, value] : run.metrics.last()) numbers.emplace_back(name, value);
+  for (const auto& [name, value] : run.recording->last()) numbers.emplace_back(name, value);
   return Json::object_of(std::move(numbers));
 }
 
 std::string problem_of(const Run& run) {
   if (!run.problem.empty()) return run.problem;
-  if (run.metrics.bad_lines() == 0) return "";
-  return fmt::format("metrics.jsonl: {} lines are no objects with a step", run.metrics.bad_lines());
+  return run.recording->problem();
 }
 
 int64_t seconds_since_1970(const fs::file_time_type& time) {
@@ -69,39 +73,104 @@ Json files_of(const fs::path& directory) {
 
 // Reinforcement learning has a command of its own.
 std::string repeat_command(const Run& run) {
+  if (run.source != runs::Source::kTrainyard) return {};
   const bool learns_by_acting = run.settings.find("agent") != nullptr;
   return fmt::format("trainyard {} --config {}", learns_by_acting ? "rl train" : "train",
                      shell_word(printable_line((run.directory / "config.yaml").string())));
 }
 
+Json class_names(const fs::path& directory) {
+  std::vector<std::string> names;
+  for (const std::string& name :
+       split(runs::read_lines(directory / "classes.txt", 0, 1 << 20).text, '\n')) {
+    if (!name.empty()) names.push_back(printable_line(name));
+  }
+  return Json::array_of(names);
+}
+
+int64_t workers_of(const Run& run) {
+  const Json* workers = run.settings.find("workers");
+  return workers != nullptr && workers->is_int() ? workers->as_int() : 1;
+}
+
+// What was predicted and measured of a step, side by side.
+void add_step(const Run& run, Json& row) {
+  const std::optional<StepTerms> measured = measured_step(run);
+  const std::optional<StepTerms> predicted = predicted_step(run.predicted);
+  row["measured"] = measured ? to_json(*measured) : Json::object();
+  if (run.busy) row["measured"]["memory_bytes"] = run.busy->memory_bytes;
+  row["predicted"] = run.predicted;
+  const double others = run.busy ? run.busy->others : 0;
+  row["wrong_term"] =
+      measured && predicted ? wrong_term(*measured, *predicted, others, workers_of(run)) : "";
+}
+
+void add_money(const Run& run, const Price& price, Json& row) {
+  constexpr double kHour = 3600;
+  const auto seconds = run.recording->last().find("seconds");
+  const std::optional<double> left = seconds_left(run);
+  row["seconds_left"] = left;
+  const bool known = price && seconds != run.recording->last().end();
+  row["cost_usd"] = known ? Json(*price * seconds->second / kHour) : Json();
+  row["cost_left_usd"] = price && left ? Json(*price * *left / kHour) : Json();
+}
+
+// Lines to columns; a name that a line does not have is null there.
+Json columns_of(std::span<const Json> lines) {
+  std::vector<std::string> names;
+  std::unordered_map<std::string, size_t> places;
+  std::vector<Json::Array> columns;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    for (const auto& [name, value] : lines[i].members()) {
+      const auto [at, added] = places.try_emplace(name, columns.size());
+      if (added) {
+        names.push_back(name);
+        columns.emplace_back(lines.size());
+      }
+      columns[at->second][i] = value;
+    }
+  }
+  Json::Object object;
+  for (size_t i = 0; i < names.size(); ++i) object.emplace_back(names[i], std::move(columns[i]));
+  return Json::object_of(std::move(object));
+}
+
 }  // namespace
 
-Json row_of(const std::string& id, const Run& run, const RunIndex& index) {
+Json row_of(const std::string& id, const Run& run, const RunIndex& index, const Price& price) {
   Json::Object settings;
   for (const std::string& name : index.differing()) {
     if (const Json* value = run.settings.find(name)) settings.emplace_back(name, *value);
   }
-  return Json::object({{"id", id},
-                       {"name", run.name},
-                       {"state", name_of(run.state)},
-                       {"model", text_or_null(run.settings, "model")},
-                       {"data", text_or_null(run.settings, "data")},
-                       {"epochs", text_or_null(run.settings, "epochs")},
-                       {"began", text_or_null(run.machine, "time")},
-                       {"host", text_or_null(run.machine, "host")},
-                       {"settings", Json::object_of(std::move(settings))},
-                       {"last", last_of(run)},
-                       {"best_top1", run.metrics.best_top1()},
-                       {"points", run.metrics.lines()},
-                       {"generation", static_cast<int64_t>(run.metrics.generation())},
-                       {"size", run.metrics.size()},
-                       {"problem", problem_of(run)}});
+  const std::optional<int64_t> points = run.recording->count();
+  Json row = Json::object({{"id", id},
+                           {"name", run.name},
+                           {"source", name_of(run.source)},
+                           {"state", name_of(run.state)},
+                           {"model", text_or_null(run.settings, "model")},
+                           {"data", text_or_null(run.settings, "data")},
+                           {"epochs", text_or_null(run.settings, "epochs")},
+                           {"batch", text_or_null(run.settings, "batch")},
+                           {"began", text_or_null(run.machine, "time")},
+                           {"host", text_or_null(run.machine, "host")},
+                           {"settings", Json::object_of(std::move(settings))},
+                           {"tags", Json::array_of(run.notes.tags)},
+                           {"note", run.notes.text},
+                           {"last", last_of(run)},
+                           {"best_top1", run.recording->best_top1()},
+                           {"points", points ? Json(*points) : Json()},
+                           {"generation", static_cast<int64_t>(run.recording->generation())},
+                           {"size", run.recording->size()},
+                           {"problem", problem_of(run)}});
+  add_step(run, row);
+  add_money(run, price, row);
+  return row;
 }
 
-Json rows_since(const RunIndex& index, uint64_t version) {
+Json rows_since(const RunIndex& index, uint64_t version, const Price& price) {
   Json rows = Json::array();
   for (const auto& [id, run] : index.runs()) {
-    if (run.changed > version) rows.push_back(row_of(id, run, index));
+    if (run.changed > version) rows.push_back(row_of(id, run, index, price));
   }
   return Json::object({{"differ", Json::array_of(index.differing())},
                        {"runs", std::move(rows)},
@@ -111,28 +180,53 @@ Json rows_since(const RunIndex& index, uint64_t version) {
 Json details_of(const std::string& id, const Run& run) {
   return Json::object({{"id", id},
                        {"name", run.name},
+                       {"source", name_of(run.source)},
                        {"state", name_of(run.state)},
                        {"directory", printable_line(run.directory.string())},
                        {"settings", run.settings},
                        {"machine", run.machine},
+                       {"notes", runs::to_json(run.notes)},
                        {"files", files_of(run.directory)},
                        {"repeat", repeat_command(run)},
                        {"problem", problem_of(run)}});
 }
 
-Json numbers_from(const Run& run, uint64_t generation, int64_t offset) {
-  const int64_t from = generation == run.metrics.generation() ? offset : 0;
-  const Piece piece = read_lines(run.directory / "metrics.jsonl", from, kMostNumbers);
-  Json lines = Json::array();
+Json numbers_from(const Run& run, uint64_t generation, int64_t position) {
+  const runs::Numbers numbers = run.recording->numbers(generation, position);
+  return Json::object({{"generation", static_cast<int64_t>(run.recording->generation())},
+                       {"from", numbers.from},
+                       {"next", numbers.next},
+                       {"more", numbers.more},
+                       {"count", static_cast<int64_t>(numbers.lines.size())},
+                       {"columns", columns_of(numbers.lines)}});
+}
+
+Json system_series(const Run& run) {
+  std::vector<Json> samples;
+  const runs::Piece piece = runs::read_lines(run.directory / "utilization.jsonl", 0, kMostSamples);
   for (const std::string& line : split(piece.text, '\n')) {
-    std::optional<Json> numbers = numbers_of(line);
-    if (numbers) lines.push_back(std::move(*numbers));
+    if (auto sample = runs::numbers_of(line)) samples.push_back(std::move(*sample));
   }
-  return Json::object({{"generation", static_cast<int64_t>(run.metrics.generation())},
-                       {"from", from},
-                       {"next", piece.next},
-                       {"more", piece.more},
-                       {"lines", std::move(lines)}});
+  return Json::object({{"columns", columns_of(samples)}});
+}
+
+Json confusion_of(const Run& run) {
+  // The last epochs are at the end, and a matrix of 1,000 classes is a few megabytes.
+  const runs::GrowingFile file(run.directory / "metrics.jsonl");
+  const int64_t begin = std::max<int64_t>(0, file.size() - static_cast<int64_t>(kMostSamples));
+  const std::vector<std::string> lines = split(file.read(begin, kMostSamples), '\n');
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    if (line->find("\"confusion\"") == std::string::npos) continue;
+    try {
+      const Json whole = Json::parse(*line, "a line of metrics");
+      return Json::object({{"step", whole.at("step")},
+                           {"counts", whole.at("confusion")},
+                           {"classes", class_names(run.directory)}});
+    } catch (const Error&) {
+      continue;  // torn
+    }
+  }
+  return {};
 }
 
 }  // namespace trainyard::ui

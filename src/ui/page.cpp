@@ -21,7 +21,7 @@ std::string html() {
 
 std::string_view content_policy() {
   return "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "
-         "data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+         "data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 }
 
 std::optional<PageFile> find_page(std::string_view path) {

@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <sys/stat.h>
+#include <atomic>
+#include <future>
+#include <thread>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/printable.h"
-#include "base/yaml.h"
 #include "http/url.h"
+#include "ui/run_reader.h"
 
 namespace trainyard::ui {
 namespace {
@@ -20,18 +21,11 @@ namespace fs = std::filesystem;
 
 // Folders of studies hold folders of runs.
 constexpr int kDeepest = 3;
-constexpr int64_t kMostText = 1 << 20;
-
-// When a regular file that is no link was written, in nanoseconds; 0: there is none.
-int64_t time_of(const fs::path& file) {
-  struct stat status {};
-  if (lstat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
-  return status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
-}
-
-bool is_run(const fs::path& folder) {
-  return time_of(folder / "config.yaml") != 0 || time_of(folder / "metrics.jsonl") != 0;
-}
+// Runs that are worth a thread more.
+constexpr size_t kManyRuns = 64;
+constexpr size_t kReaders = 4;
+// What a look at the rest of long files reads at once.
+constexpr size_t kReadAtOnce = 8 << 20;
 
 std::vector<fs::path> folders_in(const fs::path& folder) {
   std::vector<fs::path> found;
@@ -46,23 +40,32 @@ std::vector<fs::path> folders_in(const fs::path& folder) {
   return found;
 }
 
-Json read_machine(const fs::path& directory) {
-  const fs::path file = directory / "machine.json";
-  if (time_of(file) == 0) return {};
-  return Json::parse(read_file(file, kMostText), "machine.json");
-}
-
-Json read_settings(const fs::path& directory) {
-  const auto document = YamlDocument::parse_without_aliases(
-      read_file(directory / "config.yaml", kMostText), "config.yaml");
-  TY_REQUIRE(document->json().is_object(), "config.yaml: expected names and values");
-  return document->json();
-}
-
 // They differ by nature.
 bool names_run(std::string_view setting) {
   constexpr std::array<std::string_view, 4> kNames = {"name", "runs_dir", "resume", "config"};
   return std::find(kNames.begin(), kNames.end(), setting) != kNames.end();
+}
+
+// Many new runs are read by several threads, each with lines of settings that it knows.
+std::vector<News> read_all(const std::vector<Run*>& all, const std::set<uint64_t>& locked,
+                           std::vector<runs::SettingsLines>& lines) {
+  std::vector<News> news(all.size());
+  const size_t fresh = static_cast<size_t>(
+      std::count_if(all.begin(), all.end(), [](const Run* run) { return run->changed == 0; }));
+  const size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const size_t readers = fresh < kManyRuns ? 1 : std::min(kReaders, cores);
+  lines.resize(std::max(lines.size(), readers));
+  std::atomic<size_t> next = 0;
+  const auto read = [&](size_t reader) {
+    for (size_t i = next++; i < all.size(); i = next++) {
+      news[i] = read_news(*all[i], locked, lines[reader]);
+    }
+  };
+  std::vector<std::future<void>> others;
+  for (size_t i = 1; i < readers; ++i) others.push_back(std::async(std::launch::async, read, i));
+  read(0);
+  for (std::future<void>& other : others) other.get();
+  return news;
 }
 
 }  // namespace
@@ -88,11 +91,13 @@ std::vector<std::string> RunIndex::gone_since(uint64_t version) const {
   return ids;
 }
 
+// TensorBoard and others leave runs within runs.
 void RunIndex::look_below(const fs::path& folder, const fs::path& name, const std::string& prefix,
                           int depth, Found& found) const {
-  if (is_run(folder)) {
-    found.emplace(serve::url_encode(prefix + name.string()), folder);
-    return;
+  using runs::Source;
+  if (const std::optional<Source> source = runs::source_of(folder)) {
+    found.emplace(serve::url_encode(prefix + name.string()), Place(folder, *source));
+    if (*source == Source::kTrainyard || *source == Source::kMlflow) return;
   }
   if (depth == kDeepest) return;
   for (const fs::path& inside : folders_in(folder)) {
@@ -114,38 +119,14 @@ RunIndex::Found RunIndex::find_runs() const {
 
 void RunIndex::forget_missing(const Found& found) {
   for (auto at = runs_.begin(); at != runs_.end();) {
-    if (found.contains(at->first)) {
+    const auto still = found.find(at->first);
+    if (still != found.end() && still->second.second == at->second.source) {
       ++at;
       continue;
     }
     gone_.emplace_back(++version_, at->first);
     at = runs_.erase(at);
   }
-}
-
-bool RunIndex::update_settings(Run& run) {
-  const int64_t time = time_of(run.directory / "config.yaml");
-  if (time == run.settings_time && run.changed != 0) return false;
-  run.settings_time = time;
-  run.problem.clear();
-  run.settings = Json::object();
-  try {
-    run.machine = read_machine(run.directory);
-    if (time != 0) run.settings = read_settings(run.directory);
-  } catch (const Error& error) {
-    run.problem = printable_line(error.what());
-  }
-  return true;
-}
-
-// True if the settings have changed, which decides what columns there are.
-bool RunIndex::update(Run& run, const std::set<uint64_t>& locked) {
-  const bool new_settings = update_settings(run);
-  const bool new_lines = run.metrics.update(run.directory / "metrics.jsonl");
-  const RunState state = state_of(run.directory, run.machine, locked);
-  if (new_settings || new_lines || state != run.state) run.changed = ++version_;
-  run.state = state;
-  return new_settings;
 }
 
 void RunIndex::find_differing() {
@@ -179,16 +160,52 @@ void RunIndex::scan() {
   const size_t before = runs_.size();
   forget_missing(found);
   bool new_settings = runs_.size() != before;
-  for (const auto& [id, directory] : found) {
-    const auto [at, added] = runs_.try_emplace(id);
-    Run& run = at->second;
-    if (added) {
-      run.directory = directory;
+  std::vector<Run*> all;
+  for (const auto& [id, place] : found) {
+    Run& run = runs_[id];
+    if (run.recording == nullptr) {
+      run.directory = place.first;
+      run.source = place.second;
       run.name = printable_line(serve::url_decode(id));
+      run.recording = runs::open_recording(run.source, run.directory);
     }
-    new_settings = update(run, locked) || new_settings;
+    all.push_back(&run);
+  }
+  const std::vector<News> news = read_all(all, locked, lines_);
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (news[i].anything) all[i]->changed = ++version_;
+    new_settings = new_settings || news[i].settings;
+  }
+  unread_.clear();
+  for (const auto& [id, run] : runs_) {
+    if (!run.recording->whole()) unread_.push_back(id);
   }
   if (new_settings) find_differing();
+}
+
+// What this finds is told at the next look.
+bool RunIndex::read_more() {
+  for (size_t left = kReadAtOnce; left > 0 && !unread_.empty();) {
+    const auto run = runs_.find(unread_.back());
+    const size_t part = std::min<size_t>(left, 1 << 20);
+    if (run == runs_.end() || run->second.recording->read_more(part)) unread_.pop_back();
+    left -= part;
+  }
+  return !unread_.empty();
+}
+
+Run* RunIndex::without_prediction() {
+  for (auto& [id, run] : runs_) {
+    if (!run.asked_prediction && run.source == runs::Source::kTrainyard) return &run;
+  }
+  return nullptr;
+}
+
+void RunIndex::set_prediction(Run& run, Json predicted) {
+  run.asked_prediction = true;
+  if (predicted.is_null() && run.predicted.is_null()) return;
+  run.predicted = std::move(predicted);
+  run.changed = ++version_;
 }
 
 }  // namespace trainyard::ui

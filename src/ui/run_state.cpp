@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "base/text.h"
+#include "base/parse_number.h"
 
 namespace trainyard::ui {
 namespace {
@@ -34,6 +34,13 @@ bool written_recently(const fs::path& directory) {
   return false;
 }
 
+std::string locks_text() {
+  std::ifstream file("/proc/locks");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
 }  // namespace
 
 std::string_view name_of(RunState state) {
@@ -49,8 +56,8 @@ std::string_view name_of(RunState state) {
 }
 
 // "1: FLOCK  ADVISORY  WRITE 15809 fe:00:9978028 0 EOF"
-std::set<uint64_t> parse_locks(std::string_view text) {
-  std::set<uint64_t> found;
+std::map<uint64_t, int64_t> parse_locks(std::string_view text) {
+  std::map<uint64_t, int64_t> found;
   std::istringstream lines{std::string(text)};
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
@@ -60,16 +67,24 @@ std::set<uint64_t> parse_locks(std::string_view text) {
     const size_t colon = place.rfind(':');
     if (kind != "FLOCK" || mode != "WRITE" || colon == std::string::npos) continue;
     std::from_chars(place.data() + colon + 1, place.data() + place.size(), inode);
-    found.insert(inode);
+    found.emplace(inode, parse_number<int64_t>(process).value_or(0));
   }
   return found;
 }
 
 std::set<uint64_t> locked_inodes() {
-  std::ifstream file("/proc/locks");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_locks(text.str());
+  std::set<uint64_t> inodes;
+  for (const auto& [inode, process] : parse_locks(locks_text())) inodes.insert(inode);
+  return inodes;
+}
+
+std::optional<int64_t> process_that_holds(const fs::path& directory) {
+  struct stat status {};
+  if (stat(directory.c_str(), &status) != 0) return std::nullopt;
+  const std::map<uint64_t, int64_t> held = parse_locks(locks_text());
+  const auto found = held.find(status.st_ino);
+  if (found == held.end() || found->second <= 1) return std::nullopt;
+  return found->second;
 }
 
 RunState state_of(const fs::path& directory, const Json& machine,

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,8 +19,10 @@ std::string_view name_of(RunState state);
 // The folders and files of this machine that a process holds a lock on, by their inode. Looking
 // takes no lock, which would be in the way of a run that is just being resumed.
 std::set<uint64_t> locked_inodes();
-// Of a text as /proc/locks has it.
-std::set<uint64_t> parse_locks(std::string_view text);
+// Of a text as /proc/locks has it, the processes by the inodes that they hold.
+std::map<uint64_t, int64_t> parse_locks(std::string_view text);
+// Of this machine; nothing: none holds that folder.
+std::optional<int64_t> process_that_holds(const std::filesystem::path& directory);
 
 // Running: a process of this machine holds the folder, or one of another machine has written there
 // in the last seconds. Finished: the network or the report of the end is there.

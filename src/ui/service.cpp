@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <random>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,8 +10,9 @@
 #include "base/error.h"
 #include "http/bearer.h"
 #include "http/url.h"
-#include "ui/answers.h"
+#include "ui/actions.h"
 #include "ui/page.h"
+#include "ui/run_files.h"
 
 namespace trainyard::ui {
 namespace {
@@ -22,7 +24,9 @@ using serve::refuse;
 using serve::Status;
 
 void secure(HttpResponse& response) {
-  response.add_header("Content-Security-Policy", content_policy());
+  if (response.headers.find("Content-Security-Policy") == std::string::npos) {
+    response.add_header("Content-Security-Policy", content_policy());
+  }
   response.add_header("X-Content-Type-Options", "nosniff");
   response.add_header("Referrer-Policy", "no-referrer");
   response.add_header("Cross-Origin-Resource-Policy", "same-origin");
@@ -68,6 +72,12 @@ std::string start_stamp() {
   return fmt::format("{:x}", std::chrono::duration_cast<std::chrono::microseconds>(now).count());
 }
 
+// Nobody can guess it.
+std::string action_word() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
 }  // namespace
 
 Query parse_query(std::string_view text) {
@@ -88,7 +98,8 @@ Service::Service(ServiceOptions options)
     : options_(std::move(options)),
       own_pages_(options_.allowed_hosts),
       index_(options_.folders),
-      start_(start_stamp()) {
+      start_(start_stamp()),
+      action_(action_word()) {
   look();
   first_runs_ = index_.runs().size();
   thread_ = std::thread([this] { work(); });
@@ -119,8 +130,15 @@ void Service::require_right(const HttpRequest& request) const {
   } else if (request.target.starts_with("/api/")) {
     serve::require_bearer(request, options_.token);
   }
-  if (request.method != "GET" && request.method != "HEAD") {
-    throw serve::WrongMethod("this server only shows: expected GET", "GET, HEAD");
+  if (request.method == "GET" || request.method == "HEAD") return;
+  if (request.method != "POST" || !request.target.starts_with("/api/")) {
+    throw serve::WrongMethod("expected GET, or POST of what changes something", "GET, HEAD, POST");
+  }
+  own_pages_.require_our_page(request);
+  if (request.header("X-Trainyard-Action") != action_) {
+    refuse(Status::kForbidden,
+           "to change something, the header X-Trainyard-Action must be the word 'action' of "
+           "/api/runs");
   }
 }
 
@@ -133,8 +151,12 @@ void Service::handle(const HttpRequest& request, serve::Reply reply) {
     }
     const std::string_view query =
         request.target.substr(std::min(path.size() + 1, request.target.size()));
-    Call call{serve::split_path(path), parse_query(query),
-              std::string(request.header("Last-Event-ID")), reply};
+    Call call{serve::split_path(path),
+              parse_query(query),
+              std::string(request.header("Last-Event-ID")),
+              request.body,
+              request.method == "POST",
+              reply};
     {
       const std::lock_guard lock(mutex_);
       calls_.push_back(std::move(call));
@@ -150,20 +172,37 @@ void Service::look() {
   index_.scan();
 }
 
+// What can wait: the rest of long files, and predictions. True if there is more to do.
+bool Service::think() {
+  if (index_.read_more()) return true;
+  Run* run = options_.hooks.forecast ? index_.without_prediction() : nullptr;
+  if (run == nullptr) return false;
+  Json predicted;
+  try {
+    predicted = options_.hooks.forecast(run->settings, run->machine);
+  } catch (const Error&) {
+    // A network that is not known here has no prediction.
+  }
+  index_.set_prediction(*run, std::move(predicted));
+  return true;
+}
+
 void Service::work() {
+  bool more = true;
   for (std::unique_lock lock(mutex_); !ending_ || !calls_.empty();) {
     const auto has_work = [&] {
       return ending_ || !calls_.empty() || (draining_ && !waiting_.empty());
     };
-    if (waiting_.empty()) {
+    if (!more && waiting_.empty()) {
       wake_.wait(lock, has_work);
-    } else {
+    } else if (!more) {
       wake_.wait_until(lock, looked_ + options_.look, has_work);
     }
     std::deque<Call> calls = std::exchange(calls_, {});
     lock.unlock();
     for (Call& call : calls) answer(call);
-    answer_waiting();
+    if (!more || Clock::now() - looked_ >= options_.look) answer_waiting();
+    more = think();
     lock.lock();
   }
 }
@@ -171,14 +210,28 @@ void Service::work() {
 void Service::answer(Call& call) {
   try {
     if (Clock::now() - looked_ >= options_.look) look();
-    if (call.parts == std::vector<std::string>{"api", "events"}) return wait_for_news(call);
-    if (call.parts == std::vector<std::string>{"api", "predict"} && options_.predict) {
-      return send(call.reply, {.body = options_.predict(call.query)});
-    }
-    send(call.reply, {.body = answer_json(call).dump(-1)});
+    const bool waits = call.parts == std::vector<std::string>{"api", "events"};
+    if (waits && !call.changes) return wait_for_news(call);
+    send(call.reply, answer_page(call));
   } catch (...) {
     send_problem(call.reply, std::current_exception());
   }
+}
+
+HttpResponse Service::answer_page(const Call& call) {
+  const Hooks& hooks = options_.hooks;
+  const std::vector<std::string>& parts = call.parts;
+  if (call.changes) return {.body = act(call).dump(-1)};
+  if (parts.size() == 2 && parts[0] == "api") {
+    if (parts[1] == "predict" && hooks.predict) return {.body = hooks.predict(call.query)};
+    if (parts[1] == "model" && hooks.model) return {.body = hooks.model(call.query)};
+    if (parts[1] == "server" && hooks.server) return {.body = hooks.server(call.query)};
+    if (parts[1] == "labs" && hooks.labs) return {.body = hooks.labs().dump(-1)};
+  }
+  if (parts.size() == 5 && parts[0] == "api" && parts[1] == "runs" && parts[3] == "files") {
+    return run_file(run_of(call), parts[4]);
+  }
+  return {.body = answer_json(call).dump(-1)};
 }
 
 Json Service::answer_json(const Call& call) {
@@ -187,22 +240,61 @@ Json Service::answer_json(const Call& call) {
     refuse(Status::kNotFound, "there is nothing at this path; expected /api/runs");
   }
   if (parts.size() > 2) return answer_run(call);
-  Json all = rows_since(index_, 0);
+  Json all = rows_since(index_, 0, options_.price);
   all["version"] = event_id();
+  all["action"] = action_;
+  all["price"] = options_.price;
   return all;
 }
 
 // Names are looked up in the index and never used as paths.
-Json Service::answer_run(const Call& call) {
+const Run& Service::run_of(const Call& call) const {
   const std::string id = serve::url_encode(call.parts[2]);
   const Run* run = index_.find(id);
   if (run == nullptr) refuse(Status::kNotFound, "there is no run '{}'", id);
-  if (call.parts.size() == 3) return details_of(id, *run);
-  if (call.parts[3] != "metrics") {
-    refuse(Status::kNotFound, "a run has no '{}'; expected metrics", call.parts[3]);
+  return *run;
+}
+
+Json Service::answer_run(const Call& call) {
+  const Run& run = run_of(call);
+  if (call.parts.size() == 3) return details_of(serve::url_encode(call.parts[2]), run);
+  const std::string& part = call.parts[3];
+  if (part == "system") return system_series(run);
+  if (part == "confusion") return confusion_of(run);
+  if (part == "timeline") return timeline_of(run);
+  if (part != "metrics") {
+    refuse(Status::kNotFound,
+           "a run has no '{}'; expected metrics, system, confusion, timeline or files", part);
   }
   const auto generation = static_cast<uint64_t>(whole_number(call.query, "generation"));
-  return numbers_from(*run, generation, whole_number(call.query, "from"));
+  return numbers_from(run, generation, whole_number(call.query, "from"));
+}
+
+// POST: what is written, and processes that are told something.
+Json Service::act(const Call& call) {
+  const std::vector<std::string>& parts = call.parts;
+  const Hooks& hooks = options_.hooks;
+  if (parts.size() == 4 && parts[1] == "labs" && parts[3] == "run" && hooks.run_lab) {
+    hooks.run_lab(parts[2]);
+    return Json::object({{"done", true}});
+  }
+  if (parts.size() != 4 || parts[1] != "runs") {
+    refuse(Status::kNotFound, "nothing can be changed at this path");
+  }
+  const Run& run = run_of(call);
+  if (parts[3] == "notes") {
+    runs::write_notes(run.directory, runs::notes_from_json(Json::parse(*call.body, "the notes")));
+  } else if (parts[3] == "stop") {
+    stop_run(run);
+  } else if (parts[3] == "resume" && hooks.resume) {
+    require_resumable(run);
+    hooks.resume(run.directory, run.settings);
+  } else {
+    refuse(Status::kNotFound, "a run cannot be told '{}'; expected notes, stop or resume",
+           parts[3]);
+  }
+  look();
+  return Json::object({{"done", true}});
 }
 
 std::string Service::event_id() const {
@@ -231,7 +323,7 @@ void Service::wait_for_news(Call& call) {
 std::string Service::event_text(uint64_t since) const {
   if (index_.version() <= since) return "retry: 100\n: nothing new\n\n";
   return fmt::format("retry: 100\nid: {}\nevent: runs\ndata: {}\n\n", event_id(),
-                     rows_since(index_, since).dump(-1));
+                     rows_since(index_, since, options_.price).dump(-1));
 }
 
 void Service::answer_waiting() {

@@ -14,12 +14,27 @@
 
 #include "http/http.h"
 #include "http/own_pages.h"
+#include "ui/answers.h"
 #include "ui/run_index.h"
 
 namespace trainyard::ui {
 
 // Of an address, behind its '?'.
 using Query = std::map<std::string, std::string>;
+
+// What the program does for the page, each on the service's thread. They throw Error for what
+// cannot be done; a null one is answered as a path that is not there.
+struct Hooks {
+  std::function<std::string(const Query&)> predict = {};  // the JSON of a prediction
+  // Of a step, from a run's settings and machine: "step_ms", "input_ms", "exposed_ms",
+  // "memory_bytes"; null: cannot be predicted.
+  std::function<Json(const Json& settings, const Json& machine)> forecast = {};
+  std::function<std::string(const Query&)> model = {};  // a graph with the places of its nodes
+  std::function<Json()> labs = {};
+  std::function<void(const std::string& name)> run_lab = {};
+  std::function<void(const std::filesystem::path& run, const Json& settings)> resume = {};
+  std::function<std::string(const Query&)> server = {};  // what an inference server says of itself
+};
 
 struct ServiceOptions {
   std::vector<std::filesystem::path> folders;
@@ -28,8 +43,8 @@ struct ServiceOptions {
   std::vector<std::string> allowed_hosts = {};
   std::chrono::milliseconds look{400};    // between looks at the folders while somebody waits
   std::chrono::seconds longest_wait{15};  // for something new
-  // The JSON of a prediction; throws Error for what cannot be predicted. Null: there is none.
-  std::function<std::string(const Query&)> predict = {};
+  Price price = {};
+  Hooks hooks = {};
 };
 
 // Folders are read on a thread of its own, one request after another.
@@ -50,6 +65,8 @@ class Service final : public serve::HttpHandler {
     std::vector<std::string> parts;  // of the path, decoded
     Query query;
     std::string last_event;
+    serve::Body body;
+    bool changes = false;  // POST
     serve::Reply reply;
   };
   struct Waiting {
@@ -61,9 +78,13 @@ class Service final : public serve::HttpHandler {
   void require_right(const serve::HttpRequest& request) const;
   void work();
   void look();
+  bool think();
   void answer(Call& call);
+  serve::HttpResponse answer_page(const Call& call);
   Json answer_json(const Call& call);
   Json answer_run(const Call& call);
+  const Run& run_of(const Call& call) const;
+  Json act(const Call& call);
   void wait_for_news(Call& call);
   void answer_waiting();
   std::string event_text(uint64_t since) const;
@@ -74,7 +95,8 @@ class Service final : public serve::HttpHandler {
   serve::OwnPages own_pages_;
   RunIndex index_;  // of the thread, once it runs
   size_t first_runs_ = 0;
-  std::string start_;  // sets apart the versions of this process
+  std::string start_;   // sets apart the versions of this process
+  std::string action_;  // what a page must say to change something
   serve::Clock::time_point looked_;
   std::vector<Waiting> waiting_;
   std::mutex mutex_;

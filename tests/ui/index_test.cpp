@@ -16,74 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(MetricsTail, ReadsOnlyWholeLines) {
-  const TemporaryFolder folder("ui_index");
-  const fs::path file = folder.path() / "metrics.jsonl";
-  append(file, step_line(1, 3) + "{\"step\":2,\"lo");
-  MetricsTail tail;
-  EXPECT_TRUE(tail.update(file));
-  EXPECT_EQ(tail.lines(), 1);
-  EXPECT_EQ(tail.last().at("loss"), 3);
-  append(file, "ss\":2.5}\n");
-  EXPECT_TRUE(tail.update(file));
-  EXPECT_EQ(tail.lines(), 2);
-  EXPECT_EQ(tail.last().at("loss"), 2.5);
-  EXPECT_FALSE(tail.update(file));
-  EXPECT_EQ(tail.bad_lines(), 0);
-}
-
-TEST(MetricsTail, BeginsAgainWhereAResumeHasCut) {
-  const TemporaryFolder folder("ui_index");
-  const fs::path file = folder.path() / "metrics.jsonl";
-  append(file, step_line(1, 3) + epoch_line(2, 1, 0.9));
-  MetricsTail tail;
-  tail.update(file);
-  const uint64_t generation = tail.generation();
-  EXPECT_EQ(tail.best_top1(), 0.9);
-  fs::resize_file(file, step_line(1, 3).size());
-  append(file, epoch_line(2, 1, 0.4) + step_line(3, 1) + step_line(4, 0.5));
-  EXPECT_TRUE(tail.update(file));
-  EXPECT_EQ(tail.generation(), generation + 1);
-  EXPECT_EQ(tail.best_top1(), 0.4);
-  EXPECT_EQ(tail.lines(), 4);
-  EXPECT_EQ(tail.size(), static_cast<int64_t>(fs::file_size(file)));
-}
-
-TEST(MetricsTail, GoesOnBehindLinesThatAreNone) {
-  const TemporaryFolder folder("ui_index");
-  const fs::path file = folder.path() / "metrics.jsonl";
-  append(file, "nonsense\n[1]\n{\"loss\":1}\n" + step_line(4, 0.5));
-  MetricsTail tail;
-  tail.update(file);
-  EXPECT_EQ(tail.bad_lines(), 3);
-  EXPECT_EQ(tail.last().at("loss"), 0.5);
-}
-
-TEST(MetricsTail, FollowsNoLink) {
-  const TemporaryFolder folder("ui_index");
-  append(folder.path() / "secret", step_line(1, 42));
-  fs::create_symlink(folder.path() / "secret", folder.path() / "metrics.jsonl");
-  MetricsTail tail;
-  tail.update(folder.path() / "metrics.jsonl");
-  EXPECT_EQ(tail.lines(), 0);
-}
-
-TEST(MetricsTail, FindsTheBestOfManyLines) {
-  const TemporaryFolder folder("ui_index");
-  const fs::path file = folder.path() / "metrics.jsonl";
-  std::string text;
-  for (int i = 1; i <= 5000; ++i) {
-    text += i == 700 ? epoch_line(i, 1, 0.8) : step_line(i, 5000 - i);
-  }
-  append(file, text + epoch_line(5001, 2, 0.6));
-  MetricsTail tail;
-  tail.update(file);
-  EXPECT_EQ(tail.lines(), 5001);
-  EXPECT_EQ(tail.best_top1(), 0.8);
-  EXPECT_EQ(tail.last().at("test_top1"), 0.6);
-  EXPECT_EQ(tail.last().at("loss"), 0);
-}
-
 TEST(RunIndex, FindsRunsAndStudies) {
   const TemporaryFolder folder("ui_index");
   make_run(folder.path(), "a", 16, 1);
@@ -122,12 +54,12 @@ TEST(RunIndex, KeepsWhatHasChanged) {
   EXPECT_EQ(index.version(), before);
   append(a / "metrics.jsonl", step_line(3, 1.25));
   index.scan();
-  Json rows = rows_since(index, before);
+  Json rows = rows_since(index, before, {});
   ASSERT_EQ(rows.at("runs").items().size(), 1);
   EXPECT_EQ(rows.at("runs").items()[0].at("last").at("loss").as_number(), 1.25);
   fs::remove_all(a);
   index.scan();
-  rows = rows_since(index, before);
+  rows = rows_since(index, before, {});
   EXPECT_EQ(rows.at("gone").dump(-1), "[\"a\"]");
   EXPECT_TRUE(rows.at("runs").items().empty());
 }
@@ -163,23 +95,78 @@ TEST(RunState, ReadsTheSystemsLocks) {
   EXPECT_EQ(parse_locks("1: FLOCK  ADVISORY  WRITE 15809 fe:00:9978028 0 EOF\n"
                         "2: POSIX  ADVISORY  WRITE 1 fe:00:7 0 EOF\nnonsense\n"
                         "3: FLOCK  ADVISORY  READ 1 fe:00:8 0 EOF\n"),
-            std::set<uint64_t>{9978028});
+            (std::map<uint64_t, int64_t>{{9978028, 15809}}));
 }
 
-// Of the processor, since others may keep it busy.
+TEST(RunIndex, FindsRunsOfOthers) {
+  const TemporaryFolder folder("ui_index");
+  make_run(folder.path(), "ours", 16, 1);
+  const fs::path mlflow = folder.path() / "mlruns" / "0" / "abc";
+  fs::create_directories(mlflow / "metrics");
+  fs::create_directories(mlflow / "params");
+  write_file(mlflow / "meta.yaml", "run_name: swift\nstatus: 3\n");
+  write_file(mlflow / "metrics" / "loss", "1000 0.5 1\n2000 0.25 2\n");
+  write_file(mlflow / "params" / "lr", "0.125");
+  fs::create_directories(folder.path() / "lines");
+  append(folder.path() / "lines" / "log.jsonl", "{\"loss\":3}\n{\"loss\":2}\n");
+  RunIndex index({folder.path()});
+  index.scan();
+  ASSERT_EQ(index.runs().size(), 3);
+  const ui::Run& other = *index.find("mlruns%2F0%2Fabc");
+  EXPECT_EQ(name_of(other.source), "mlflow");
+  EXPECT_EQ(other.settings.at("lr").as_number(), 0.125);
+  EXPECT_EQ(other.recording->last().at("loss"), 0.25);
+  EXPECT_EQ(index.find("lines")->recording->last().at("loss"), 2);
+}
+
+TEST(RunIndex, ReadsTheRestOfLongFilesLater) {
+  const TemporaryFolder folder("ui_index");
+  const fs::path run = make_run(folder.path(), "long", 16, 1);
+  std::string text;
+  for (int i = 3; i <= 6000; ++i) text += i == 500 ? epoch_line(i, 2, 0.9) : step_line(i, 1.0 / i);
+  append(run / "metrics.jsonl", text);
+  RunIndex index({folder.path()});
+  index.scan();
+  const runs::Recording& recording = *index.find("long")->recording;
+  EXPECT_EQ(recording.last().at("step"), 6000);
+  EXPECT_EQ(recording.count(), std::nullopt);
+  const uint64_t before = index.version();
+  while (index.read_more()) {
+  }
+  index.scan();
+  EXPECT_GT(index.version(), before);
+  EXPECT_EQ(recording.count(), 6001);
+  EXPECT_EQ(recording.best_top1(), 0.9);
+}
+
+// What `train` writes, with as many settings.
+std::string many_settings(int seed) {
+  std::string text = fmt::format("# made up\nmodel: lenet5\nseed: {}  # of the weights\n", seed);
+  for (int i = 0; i < 52; ++i) text += fmt::format("setting_{}: {}  # what it means\n", i, 0.5 * i);
+  return text;
+}
+
+// Of the processor, since others may keep it busy: 10 MB each would be the same, of which the end
+// is read.
 TEST(RunIndex, OpensAThousandRunsWithinASecond) {
   const TemporaryFolder folder("ui_index");
   std::string lines;
-  for (int i = 1; i <= 100; ++i) lines += step_line(i, 1.0 / i);
+  for (int i = 3; i <= 10'000; ++i) lines += step_line(i, 1.0 / i);
+  const fs::path first = make_run(folder.path(), "run0", 16, 0);
+  append(first / "metrics.jsonl", lines);
   for (int i = 0; i < 1000; ++i) {
-    append(make_run(folder.path(), fmt::format("run{}", i), 16 + i % 4, i) / "metrics.jsonl",
-           lines);
+    const fs::path run = folder.path() / fmt::format("run{}", i);
+    fs::create_directories(run);
+    write_file(run / "config.yaml", many_settings(i));
+    // One file under many names, which costs the disk nothing.
+    if (i > 0) fs::create_hard_link(first / "metrics.jsonl", run / "metrics.jsonl");
   }
   RunIndex index({folder.path()});
   const std::clock_t begin = std::clock();
   index.scan();
-  EXPECT_EQ(rows_since(index, 0).at("runs").items().size(), 1000);
+  EXPECT_EQ(rows_since(index, 0, {}).at("runs").items().size(), 1000);
   EXPECT_LT(std::clock() - begin, CLOCKS_PER_SEC);
+  EXPECT_EQ(index.differing(), (std::vector<std::string>{"seed"}));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ class ServiceTest : public ::testing::Test {
     options_.folders = {folder_.path()};
     options_.look = std::chrono::milliseconds(20);
     options_.longest_wait = std::chrono::seconds(1);
-    options_.predict = [](const Query& query) -> std::string {
+    options_.hooks.predict = [](const Query& query) -> std::string {
       if (query.at("model") == "none") throw_error("there is no such model");
       return "{\"model\":\"" + query.at("model") + "\"}";
     };
@@ -38,13 +38,15 @@ class ServiceTest : public ::testing::Test {
 
   std::future<HttpResponse> begin(const std::string& target, const Headers& headers = {},
                                   std::string_view method = "GET",
-                                  std::string_view host = "127.0.0.1:8080") {
+                                  std::string_view host = "127.0.0.1:8080",
+                                  const std::string& body = "") {
     auto answer = std::make_shared<std::promise<HttpResponse>>();
     serve::HttpRequest request;
     request.method = method;
     request.target = target;
     request.host = host;
     request.headers = headers;
+    request.body = serve::Body(body);
     service().handle(request, [answer](const std::function<HttpResponse()>& make) {
       answer->set_value(make());
     });
@@ -53,6 +55,11 @@ class ServiceTest : public ::testing::Test {
   HttpResponse get(const std::string& target, const Headers& headers = {},
                    std::string_view method = "GET", std::string_view host = "127.0.0.1:8080") {
     return begin(target, headers, method, host).get();
+  }
+  // As the page does it.
+  HttpResponse post(const std::string& target, const std::string& body = "") {
+    const std::string action = json("/api/runs").at("action").as_string();
+    return begin(target, {{"X-Trainyard-Action", action}}, "POST", "127.0.0.1:8080", body).get();
   }
   Json json(const std::string& target) {
     const HttpResponse response = get(target);
@@ -96,14 +103,15 @@ TEST_F(ServiceTest, ShowsOneRun) {
 TEST_F(ServiceTest, GivesNumbersFromAnOffset) {
   const fs::path run = make_run(folder_.path(), "a", 16, 1);
   const Json all = json("/api/runs/a/metrics");
-  ASSERT_EQ(all.at("lines").items().size(), 3);
-  EXPECT_EQ(all.at("lines").items()[0].dump(-1), "{\"step\":1,\"loss\":2.5}");
+  ASSERT_EQ(all.at("count").as_int(), 3);
+  EXPECT_EQ(all.at("columns").at("step").dump(-1), "[1,2,2]");
+  EXPECT_EQ(all.at("columns").at("loss").dump(-1), "[2.5,2,null]");
   EXPECT_FALSE(all.at("more").as_bool());
   const std::string rest = fmt::format("/api/runs/a/metrics?from={}&generation={}",
                                        all.at("next").as_int(), all.at("generation").as_int());
-  EXPECT_TRUE(json(rest).at("lines").items().empty());
+  EXPECT_EQ(json(rest).at("count").as_int(), 0);
   append(run / "metrics.jsonl", step_line(3, 1));
-  EXPECT_EQ(json(rest).at("lines").items().size(), 1);
+  EXPECT_EQ(json(rest).at("count").as_int(), 1);
 }
 
 TEST_F(ServiceTest, GivesAllNumbersAgainAfterACut) {
@@ -115,7 +123,7 @@ TEST_F(ServiceTest, GivesAllNumbersAgainAfterACut) {
                                       all.at("next").as_int(), all.at("generation").as_int()));
   EXPECT_NE(again.at("generation").as_int(), all.at("generation").as_int());
   EXPECT_EQ(again.at("from").as_int(), 0);
-  EXPECT_EQ(again.at("lines").items().size(), 1);
+  EXPECT_EQ(again.at("count").as_int(), 1);
 }
 
 TEST_F(ServiceTest, TellsWhatIsNewWithinASecond) {
@@ -177,8 +185,101 @@ TEST_F(ServiceTest, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(get("/api/runs/a/metrics?from=-1").status, Status::kBadRequest);
   EXPECT_EQ(get("/api/runs/a/weights").status, Status::kNotFound);
   EXPECT_EQ(get("/api/runs/%zz").status, Status::kBadRequest);
-  EXPECT_EQ(get("/api/runs", {}, "POST").status, Status::kMethodNotAllowed);
-  EXPECT_TRUE(json("/api/runs/a/metrics?from=999999999").at("lines").items().size() == 3);
+  EXPECT_EQ(get("/api/runs", {}, "PUT").status, Status::kMethodNotAllowed);
+  EXPECT_EQ(get("/", {}, "POST").status, Status::kMethodNotAllowed);
+  EXPECT_EQ(json("/api/runs/a/metrics?from=999999999").at("count").as_int(), 3);
+}
+
+TEST_F(ServiceTest, WritesNotes) {
+  const fs::path run = make_run(folder_.path(), "a", 16, 1);
+  EXPECT_EQ(post("/api/runs/a/notes", "{\"tags\":[\"best\"],\"text\":\"<b>\"}").status,
+            Status::kOk);
+  const Json row = json("/api/runs").at("runs").items().at(0);
+  EXPECT_EQ(row.at("tags").dump(-1), "[\"best\"]");
+  EXPECT_EQ(row.at("note").as_string(), "<b>");
+  EXPECT_TRUE(fs::exists(run / "notes.json"));
+  EXPECT_EQ(post("/api/runs/a/notes", "{\"tags\":[\"a b\"]}").status, Status::kBadRequest);
+  EXPECT_EQ(post("/api/runs/a/notes", "nonsense").status, Status::kBadRequest);
+}
+
+TEST_F(ServiceTest, ChangesNothingWithoutTheWord) {
+  const fs::path run = make_run(folder_.path(), "a", 16, 1);
+  const std::string notes = "{\"tags\":[\"x\"]}";
+  const std::string target = "/api/runs/a/notes";
+  const std::string host = "127.0.0.1:8080";
+  EXPECT_EQ(begin(target, {}, "POST", host, notes).get().status, Status::kForbidden);
+  const std::string action = json("/api/runs").at("action").as_string();
+  const Headers elsewhere = {{"X-Trainyard-Action", action},
+                             {"Origin", "http://evil.example"},
+                             {"Content-Type", "application/json"}};
+  EXPECT_EQ(begin(target, elsewhere, "POST", host, notes).get().status, Status::kForbidden);
+  const Headers form = {{"X-Trainyard-Action", action},
+                        {"Origin", "http://127.0.0.1:8080"},
+                        {"Content-Type", "text/plain"}};
+  EXPECT_EQ(begin(target, form, "POST", host, notes).get().status, Status::kForbidden);
+  EXPECT_FALSE(fs::exists(run / "notes.json"));
+}
+
+TEST_F(ServiceTest, StopsAndResumesOnlyWhatItMay) {
+  make_run(folder_.path(), "a", 16, 1);
+  std::string resumed;
+  options_.hooks.resume = [&](const fs::path& run, const Json&) { resumed = run.filename(); };
+  const HttpResponse stop = post("/api/runs/a/stop");
+  EXPECT_EQ(stop.status, Status::kBadRequest);
+  EXPECT_EQ(stop.body, "{\"error\":\"no process of this machine works in a\"}");
+  EXPECT_EQ(post("/api/runs/a/resume").status, Status::kOk);
+  EXPECT_EQ(resumed, "a");
+  EXPECT_EQ(post("/api/runs/a/erase").status, Status::kNotFound);
+}
+
+TEST_F(ServiceTest, ShowsFilesOfARunInASandbox) {
+  const fs::path run = make_run(folder_.path(), "a", 16, 1);
+  write_file(run / "report.html", "<script>1</script>");
+  write_file(run / "weights.bin", "x");
+  fs::create_symlink("/etc/hostname", run / "link.txt");
+  const HttpResponse report = get("/api/runs/a/files/report.html");
+  EXPECT_EQ(report.body, "<script>1</script>");
+  EXPECT_NE(report.headers.find("sandbox allow-scripts;"), std::string::npos);
+  EXPECT_EQ(report.headers.find("allow-same-origin"), std::string::npos);
+  for (const char* name :
+       {"weights.bin", "link.txt", "..%2Fa%2Fconfig.yaml", "none.txt", "%00.txt"}) {
+    EXPECT_EQ(get(std::string("/api/runs/a/files/") + name).status, Status::kNotFound) << name;
+  }
+}
+
+TEST_F(ServiceTest, ShowsConfusionAndTimeline) {
+  const fs::path run = make_run(folder_.path(), "a", 16, 1);
+  write_file(run / "classes.txt", "cat\ndog\n");
+  write_file(
+      run / "trace.json",
+      "{\"traceEvents\":[{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"name\":\"conv\",\"cat\":\"compute\","
+      "\"ts\":5,\"dur\":7},{\"ph\":\"M\"}]}");
+  const Json confusion = json("/api/runs/a/confusion");
+  EXPECT_EQ(confusion.at("counts").dump(-1), "[[1,0],[0,1]]");
+  EXPECT_EQ(confusion.at("classes").dump(-1), "[\"cat\",\"dog\"]");
+  const Json timeline = json("/api/runs/a/timeline");
+  EXPECT_EQ(timeline.at("spans").items().at(0).at("rank").as_string(), "1.2");
+  EXPECT_TRUE(json("/api/runs/a/system").at("columns").members().empty());
+}
+
+TEST_F(ServiceTest, PutsMeasuredBesidePredicted) {
+  const fs::path run = make_run(folder_.path(), "a", 100, 1);
+  append(
+      run / "metrics.jsonl",
+      "{\"step\":3,\"epoch\":2,\"train_loss\":1,\"images_per_s\":1000,\"train_s\":10,\"wait_s\":6,"
+      "\"exposed_s\":0,\"seconds\":36}\n");
+  options_.price = 100;
+  options_.hooks.forecast = [](const Json&, const Json&) {
+    return Json::object({{"step_ms", 50}, {"input_ms", 0}, {"exposed_ms", 0}});
+  };
+  json("/api/runs");
+  std::this_thread::sleep_for(options_.look);
+  const Json row = json("/api/runs").at("runs").items().at(0);
+  EXPECT_EQ(row.at("measured").at("step_ms").as_number(), 100);
+  EXPECT_NEAR(row.at("measured").at("input_ms").as_number(), 60, 1e-9);
+  EXPECT_EQ(row.at("predicted").at("step_ms").as_number(), 50);
+  EXPECT_EQ(row.at("wrong_term").as_string(), "input");
+  EXPECT_EQ(row.at("cost_usd").as_number(), 1);
 }
 
 TEST_F(ServiceTest, AnswersOnlyItsOwnPages) {

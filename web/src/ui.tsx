@@ -45,7 +45,7 @@ function App() {
           ? <p>There is no run in these folders yet. <code>trainyard train</code> makes one.</p>
           : <Table runs={runs} selection={{ chosen, choose }} />)}
         {screen === 'curves' && <Curves runs={runs} chosen={chosen} />}
-        {screen === 'run' && <RunPage id={rest} size={runs.rows.get(rest)?.size ?? 0} />}
+        {screen === 'run' && <RunPage id={rest} row={runs.rows.get(rest)} />}
         {screen === 'plan' && <Plan query={rest} />}
       </main>
     </>

@@ -4,16 +4,15 @@ import uPlot, { AlignedData, Band, Options, Series } from 'uplot';
 import style from 'uplot/dist/uPlot.min.css';
 import { colorOf } from './ui_colors';
 import { Drawn, Points } from './ui_series';
-import { seconds, short } from './ui_text';
+import { seconds, short, tick } from './ui_text';
 
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(style);
 document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
 
-export interface Look { title: string; xTitle: string; logX: boolean; logY: boolean; isTime: boolean }
+export interface Look { title: string; xTitle: string; logX: boolean; logY: boolean; isTime: boolean; sync: string }
 interface Parts { data: AlignedData; series: Series[]; bands: Band[] }
 
-const sync = uPlot.sync('curves');
 const height = 280;
 
 // Logarithms have no zero.
@@ -57,12 +56,12 @@ function optionsOf(box: HTMLElement, made: Parts, look: Look): Options {
     padding: [8, 28, 0, 0], // the last label is wider than its tick
     series: made.series,
     bands: made.bands,
-    cursor: { sync: { key: sync.key }, focus: { prox: 24 } },
+    cursor: { sync: { key: look.sync }, focus: { prox: 24 } },
     focus: { alpha: 0.3 },
     scales: { x: { time: false, ...(look.logX ? log : {}) }, y: look.logY ? log : {} },
     axes: [
-      { ...axis, label: look.xTitle, labelSize: 22, size: 34, values: (_, splits) => splits.map((value) => (value === null ? '' : look.isTime ? seconds(value) : short(value))) },
-      { ...axis, size: 62, values: (_, splits) => splits.map((value) => (value === null ? '' : short(value))) },
+      { ...axis, label: look.xTitle, labelSize: 22, size: 34, values: (_, splits) => splits.map((value) => (value === null ? '' : look.isTime ? seconds(value) : tick(value))) },
+      { ...axis, size: 62, values: (_, splits) => splits.map((value) => (value === null ? '' : tick(value))) },
     ],
   };
 }

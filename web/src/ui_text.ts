@@ -22,3 +22,15 @@ export function bytes(value: number): string {
   const step = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(value, 1)) / 3)));
   return `${(value / 1000 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step]}`;
 }
+
+/** Beside an axis there is little room: 2.5 G. */
+export function tick(value: number): string {
+  const units = ['', 'k', 'M', 'G', 'T'];
+  const size = Math.abs(value);
+  if (size < 10000) return short(value);
+  const step = Math.min(units.length - 1, Math.floor(Math.log10(size) / 3));
+  return `${Number((value / 1000 ** step).toPrecision(4))} ${units[step]}`;
+}
+
+export const milliseconds = (value: number | undefined): string => (value === undefined ? '' : value >= 1000 ? `${Number((value / 1000).toPrecision(3))} s` : `${Number(value.toPrecision(3))} ms`);
+export const dollars = (value: number | null | undefined): string => (typeof value === 'number' ? `$${value < 0.1 ? value.toFixed(4) : short(Number(value.toFixed(2)))}` : '');

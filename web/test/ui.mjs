@@ -77,10 +77,10 @@ async function useCurves(page, width) {
   const values = await page.locator('.chart').nth(1).locator('.u-value').allTextContents();
   check(values.length > 0 && values.some((text) => /\d/.test(text)), `${width} px: all charts show the values under the cursor`);
   await look(page, 'curves', width);
-  await page.check('text=seeds as mean and band');
+  await page.selectOption('label:has-text("Mean and band of") select', { label: 'seeds' });
   await page.locator('input[type=range]').fill('0.6');
   await page.check('text=log y');
-  await page.selectOption('select', 'seconds');
+  await page.selectOption('label:has-text("Against") select', 'seconds');
   await page.waitForSelector('.u-series:not(.quiet) .u-label:has-text("1 more seeds")');
   check((await page.locator('.chart').first().locator('.u-series:not(.quiet) .u-label').count()) === 3, `${width} px: two lines: a mean and a run`);
   await look(page, 'seeds', width);
@@ -104,7 +104,7 @@ async function watch(page, folder) {
 async function useRun(page, address, width) {
   await page.goto(`${address}/#run/b-64-s1`);
   await page.waitForSelector('text=To repeat it');
-  check((await page.locator('pre').textContent()) === `trainyard train --config ${join(runs, 'b-64-s1', 'config.yaml')}`, `${width} px: the command to repeat a run`);
+  check((await page.locator('pre').first().textContent()) === `trainyard train --config ${join(runs, 'b-64-s1', 'config.yaml')}`, `${width} px: the command to repeat a run`);
   check((await page.locator('.facts').first().textContent()).includes('learning_rate1.28'), `${width} px: its settings`);
   await look(page, 'run', width);
 }
@@ -144,7 +144,7 @@ try {
     await useTable(page, address, width);
     await useCurves(page, width);
     if (width === 1200) {
-      await page.uncheck('text=seeds as mean and band');
+      await page.selectOption('label:has-text("Mean and band of") select', { label: 'none' });
       await page.locator('input[type=range]').fill('0');
       await watch(page, join(runs, 'a-16-s2'));
     }

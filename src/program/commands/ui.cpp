@@ -11,6 +11,9 @@
 namespace trainyard::cli {
 namespace {
 
+// Notes are all that is sent to it.
+constexpr size_t kMostBody = 64 << 10;
+
 struct UiFlags {
   std::vector<std::string> folders;
   std::string host = "127.0.0.1";
@@ -28,11 +31,11 @@ int ui_command(const UiFlags& flags, std::ostream& out) {
   options.service.token = read_server_token(flags.token_file);
   require_token_elsewhere(flags.host, options.service.token, flags.insecure);
   if (!flags.allowed_hosts.empty()) options.service.allowed_hosts = split(flags.allowed_hosts, ',');
-  options.service.predict = predict_json;
+  options.service.hooks.predict = predict_json;
   options.http.host = flags.host;
   options.http.port = static_cast<uint16_t>(flags.port);
   options.http.threads = 1;
-  options.http.limits.body_bytes = 0;
+  options.http.limits.body_bytes = kMostBody;
   return ui::run_server(options, out);
 }
 

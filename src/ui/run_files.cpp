@@ -1,0 +1,124 @@
+#include "ui/run_files.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <vector>
+
+#include "base/error.h"
+#include "base/printable.h"
+#include "http/status.h"
+#include "runs/growing_file.h"
+
+namespace trainyard::ui {
+namespace {
+
+using serve::HttpResponse;
+using serve::refuse;
+using serve::Status;
+
+constexpr int64_t kMostShown = 32 << 20;
+constexpr int64_t kMostText = 256 << 10;
+constexpr int64_t kMostTrace = 256 << 20;
+constexpr size_t kMostSpans = 20'000;
+
+struct Kind {
+  std::string_view ending;
+  std::string_view content_type;
+};
+constexpr std::array<Kind, 10> kKinds = {{{".html", "text/html; charset=utf-8"},
+                                          {".png", "image/png"},
+                                          {".jpg", "image/jpeg"},
+                                          {".svg", "image/svg+xml"},
+                                          {".txt", "text/plain; charset=utf-8"},
+                                          {".log", "text/plain; charset=utf-8"},
+                                          {".yaml", "text/plain; charset=utf-8"},
+                                          {".json", "text/plain; charset=utf-8"},
+                                          {".jsonl", "text/plain; charset=utf-8"},
+                                          {".csv", "text/plain; charset=utf-8"}}};
+
+// Scripts and styles inside it, nothing from elsewhere, and no origin: it reads no answer of ours.
+constexpr std::string_view kSandbox =
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src "
+    "'unsafe-inline'; img-src data:; font-src data:";
+
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." &&
+         name.find_first_of(std::string_view("/\\\0", 3)) == std::string::npos;
+}
+
+struct Span {
+  std::string rank;
+  std::string name;
+  std::string kind;
+  double begin_us = 0;
+  double length_us = 0;
+};
+
+std::string word_of(const Json& event, std::string_view name) {
+  const Json* value = event.find(name);
+  if (value == nullptr) return {};
+  return value->is_string() ? printable_line(value->as_string()) : value->dump(-1);
+}
+
+// Chrome's format: "ph":"X" has a beginning and a length.
+std::vector<Span> spans_of(const Json& trace) {
+  const Json* list = trace.is_object() ? trace.find("traceEvents") : &trace;
+  std::vector<Span> spans;
+  if (list == nullptr || !list->is_array()) return spans;
+  for (const Json& event : list->items()) {
+    if (!event.is_object() || word_of(event, "ph") != "X") continue;
+    const Json* begin = event.find("ts");
+    const Json* length = event.find("dur");
+    if (begin == nullptr || length == nullptr || !begin->is_number() || !length->is_number()) {
+      continue;
+    }
+    spans.push_back({word_of(event, "pid") + "." + word_of(event, "tid"), word_of(event, "name"),
+                     word_of(event, "cat"), begin->as_number(), length->as_number()});
+  }
+  return spans;
+}
+
+}  // namespace
+
+HttpResponse run_file(const Run& run, const std::string& name) {
+  const auto* kind = std::find_if(kKinds.begin(), kKinds.end(),
+                                  [&](const Kind& one) { return name.ends_with(one.ending); });
+  if (!is_plain_name(name) || kind == kKinds.end()) {
+    refuse(Status::kNotFound, "expected a report, a picture or a text of the run");
+  }
+  const runs::GrowingFile file(run.directory / name);
+  if (file.size() < 0) refuse(Status::kNotFound, "the run has no file of this name");
+  const bool text = kind->content_type.starts_with("text/plain");
+  if (!text && file.size() > kMostShown) {
+    refuse(Status::kTooLarge, "{} bytes, at most {} are shown", file.size(), kMostShown);
+  }
+  const int64_t begin = text ? std::max<int64_t>(0, file.size() - kMostText) : 0;
+  HttpResponse response{.content_type = kind->content_type,
+                        .body = file.read(begin, static_cast<size_t>(file.size() - begin))};
+  response.add_header("Content-Security-Policy", kSandbox);
+  return response;
+}
+
+Json timeline_of(const Run& run) {
+  const runs::GrowingFile file(run.directory / "trace.json");
+  if (file.size() < 0) return {};
+  if (file.size() > kMostTrace) refuse(Status::kTooLarge, "trace.json has {} bytes", file.size());
+  const std::string text = file.read(0, static_cast<size_t>(file.size()));
+  std::vector<Span> spans = spans_of(Json::parse(text, "trace.json"));
+  std::sort(spans.begin(), spans.end(),
+            [](const Span& a, const Span& b) { return a.length_us > b.length_us; });
+  const size_t left_out = spans.size() - std::min(spans.size(), kMostSpans);
+  spans.resize(spans.size() - left_out);
+  Json::Array list;
+  for (const Span& span : spans) {
+    list.push_back(Json::object({{"rank", span.rank},
+                                 {"name", span.name},
+                                 {"kind", span.kind},
+                                 {"begin_us", span.begin_us},
+                                 {"length_us", span.length_us}}));
+  }
+  return Json::object({{"spans", std::move(list)}, {"left_out", static_cast<int64_t>(left_out)}});
+}
+
+}  // namespace trainyard::ui

@@ -1,0 +1,20 @@
+// Files of a run that a page may show.
+#pragma once
+
+#include <string>
+
+#include "http/http.h"
+#include "ui/run_index.h"
+
+namespace trainyard::ui {
+
+// report.html, pictures and texts of the run's own folder, by name; the end of a long text. Throws
+// RequestError for others. A report runs its scripts in a sandbox: it may ask nothing of this
+// server.
+serve::HttpResponse run_file(const Run& run, const std::string& name);
+
+// Who computed, exchanged and waited when: the events of trace.json, without those that are too
+// short to see; null where there is none.
+Json timeline_of(const Run& run);
+
+}  // namespace trainyard::ui
