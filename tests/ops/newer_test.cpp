@@ -39,6 +39,13 @@ OpCases attention_cases() {
                   draw({2, 1, 7, 8}), draw({2, 1, 7, 4})},
        .attributes = {{"kv_num_heads", int64_t{1}}, {"q_num_heads", int64_t{3}}},
        .outputs = {gives_type({2, 5, 12})}},
+      // Shares 1/4 and 3/4 of values 4 and 8: dv is the shares, ds = 1/4 * (4 - 7) and its
+      // opposite.
+      {.op = "AttentionGrad",
+       .inputs = {given({1, 1, 1, 1}, {1}), given({1, 1, 2, 1}, {0, 1.0986123}),
+                  given({1, 1, 2, 1}, {4, 8}), given({1, 1, 1, 1}, {1})},
+       .outputs = {gives({1, 1, 1, 1}, {0.8239592}), gives({1, 1, 2, 1}, {-0.75, 0.75}),
+                   gives({1, 1, 2, 1}, {0.25, 0.75})}},
       {.op = "LinearAttention",
        .inputs = {given({1, 2, 1}, {1, 1}), given({1, 2, 1}, {2, 3}), given({1, 2, 1}, {5, 7})},
        .attributes = {{"kv_num_heads", int64_t{1}},

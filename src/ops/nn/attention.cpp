@@ -43,24 +43,6 @@ Heads heads_of(const Shape& shape, int64_t heads, std::string_view what) {
   return {heads, shape[1], columns, {shape[1] * shape[2], columns, shape[2]}};
 }
 
-void require_mask(const NodeView& node, const AttentionShape& a) {
-  if (!node.has_input(kMask)) return;
-  const Shape& mask = node.input_shape(kMask);
-  const int64_t rank = mask.rank();
-  TY_REQUIRE(rank >= 2 && rank <= 4, "the mask has shape {}, expected two to four dimensions",
-             mask.to_string());
-  const int64_t expected[] = {a.batch, a.query_heads, a.queries, a.total()};
-  for (int64_t i = 0; i < rank; ++i) {
-    const int64_t found = mask[rank - 1 - i];
-    const int64_t wanted = expected[3 - i];
-    const bool shorter = i == 0 && found <= wanted;
-    TY_REQUIRE(found == 1 || found == wanted || shorter || found == Shape::kUnknown ||
-                   wanted == Shape::kUnknown,
-               "the mask has shape {}, expected {} x {} x {} x {} or dimensions of 1",
-               mask.to_string(), expected[0], expected[1], expected[2], expected[3]);
-  }
-}
-
 // One number of valid keys for each batch element.
 void require_lengths(const NodeView& node, const AttentionShape& a) {
   if (!node.has_input(kLengths)) return;
@@ -90,7 +72,7 @@ std::vector<TensorType> infer_attention(const NodeView& node) {
     TY_REQUIRE(!node.has_input(i) || is_float(node.input_type(i).dtype),
                "it is not defined for elements of type {}", dtype_name(node.input_type(i).dtype));
   }
-  require_mask(node, a);
+  if (node.has_input(kMask)) require_attention_mask(node.input_shape(kMask), a);
   require_lengths(node, a);
   const int64_t total = dim_sum(a.past, a.keys);
   Shape y{a.batch, a.query_heads, a.queries, a.value_depth};
@@ -113,80 +95,44 @@ Cost cost_attention(const NodeView& node) {
   return cost;
 }
 
-// Gives each operand as batch x heads x rows x columns and takes its gradient back.
-struct HeadForm {
-  GradContext& grad;
-  AttentionShape a;
-
-  ValueId split(ValueId value, int64_t heads) {
-    const Shape shape = grad.builder().shape(value);
-    if (shape.rank() == 4) return value;
-    const ValueId cut = grad.reshape(value, {shape[0], shape[1], heads, shape[2] / heads});
-    return grad.add("Transpose", {cut}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
-  }
-  ValueId join(ValueId value, const Shape& like) {
-    if (like.rank() == 4) return value;
-    const ValueId rows =
-        grad.add("Transpose", {value}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
-    return grad.reshape(rows, like);
-  }
-  ValueId turn(ValueId value) {
-    return grad.add("Transpose", {value}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
-  }
-};
-
-// The mask as something to add, causality included; kNoValue if there is none.
-ValueId added_mask(GradContext& grad, const AttentionShape& a) {
-  constexpr double kMasked = -1e30;
-  ValueId mask = grad.node().has_input(kMask) ? grad.x(kMask) : kNoValue;
-  if (mask.valid() && grad.builder().type(mask).dtype == DType::kBool) {
-    mask = grad.add("Where", {mask, grad.scalar(0), grad.scalar(kMasked)});
-  }
-  if (!a.causal) return mask;
-  const ValueId all = grad.add(
-      "Expand", {grad.scalar(kMasked), grad.ints(std::vector<int64_t>{a.queries, a.keys})});
-  const ValueId above =
-      grad.add("Trilu", {all, grad.builder().constant("k", Tensor::scalar<int64_t>(1))},
-               {{"upper", int64_t{1}}});
-  return mask.valid() ? grad.add("Add", {mask, above}) : above;
-}
-
-// The scores are computed again: they are the largest tensor, and cheap beside the products.
+// Nothing of the scores is kept: the backward node computes them again, block by block.
 std::vector<ValueId> gradient_attention(GradContext& grad) {
-  HeadForm form{grad, attention_shape(grad.node())};
-  const AttentionShape& a = form.a;
+  const AttentionShape a = attention_shape(grad.node());
   TY_REQUIRE(grad.dy(0).valid(), "only output 0 has a gradient rule");
-  TY_REQUIRE(
-      a.past == 0 && !grad.node().has_input(kLengths) && a.softcap == 0 && a.heads == a.query_heads,
-      "keys of calls before, lengths, softcap and shared heads have no gradient rule");
-  const ValueId q = form.split(grad.x(kQuery), a.query_heads);
-  const ValueId k = form.split(grad.x(kKey), a.heads);
-  const ValueId v = form.split(grad.x(kValue), a.heads);
-  const ValueId dy = form.split(grad.dy(), a.query_heads);
-  const ValueId scaled = grad.add("Mul", {q, grad.scalar(a.scale)});
-  ValueId scores = grad.add("MatMul", {scaled, form.turn(k)});
-  if (const ValueId mask = added_mask(grad, a); mask.valid()) {
-    scores = grad.add("Add", {scores, mask});
+  TY_REQUIRE(a.past == 0 && !grad.node().has_input(kLengths) && a.softcap == 0,
+             "keys of calls before, lengths and softcap have no gradient rule");
+  std::vector<ValueId> inputs = {grad.x(kQuery), grad.x(kKey), grad.x(kValue), grad.dy()};
+  if (grad.node().has_input(kMask)) inputs.push_back(grad.x(kMask));
+  Attributes attributes;
+  for (const char* name : {"is_causal", "kv_num_heads", "q_num_heads", "scale"}) {
+    const Attributes own = grad.attributes();
+    if (const auto found = own.find(name); found != own.end()) attributes.insert(*found);
   }
-  const ValueId p = grad.add("Softmax", {scores}, {{"axis", int64_t{-1}}});
-  const ValueId dv = grad.add("MatMul", {form.turn(p), dy});
-  const ValueId dp = grad.add("MatMul", {dy, form.turn(v)});
-  const ValueId product = grad.add("Mul", {dp, p});
-  const ValueId sum = grad.add("ReduceSum", {product, grad.ints(std::vector<int64_t>{-1})},
-                               {{"keepdims", int64_t{1}}});
-  const ValueId ds = grad.add("Sub", {product, grad.add("Mul", {p, sum})});
-  const ValueId dq = grad.add("Mul", {grad.add("MatMul", {ds, k}), grad.scalar(a.scale)});
-  const ValueId dk = grad.add("MatMul", {form.turn(ds), scaled});
-  std::vector<ValueId> dx(grad.node().num_inputs(), kNoValue);
-  dx[kQuery] = form.join(dq, grad.x_shape(kQuery));
-  dx[kKey] = form.join(dk, grad.x_shape(kKey));
-  dx[kValue] = form.join(dv, grad.x_shape(kValue));
+  std::vector<ValueId> dx =
+      grad.builder().add_multi("AttentionGrad", std::move(inputs), 3, std::move(attributes));
+  dx.resize(grad.node().num_inputs(), kNoValue);
   return dx;
 }
 
 }  // namespace
 
-AttentionShape attention_shape(const NodeView& node) {
+void require_attention_mask(const Shape& mask, const AttentionShape& a) {
+  const int64_t rank = mask.rank();
+  TY_REQUIRE(rank >= 2 && rank <= 4, "the mask has shape {}, expected two to four dimensions",
+             mask.to_string());
+  const int64_t expected[] = {a.batch, a.query_heads, a.queries, a.total()};
+  for (int64_t i = 0; i < rank; ++i) {
+    const int64_t found = mask[rank - 1 - i];
+    const int64_t wanted = expected[3 - i];
+    const bool shorter = i == 0 && found <= wanted;
+    TY_REQUIRE(found == 1 || found == wanted || shorter || found == Shape::kUnknown ||
+                   wanted == Shape::kUnknown,
+               "the mask has shape {}, expected {} x {} x {} x {} or dimensions of 1",
+               mask.to_string(), expected[0], expected[1], expected[2], expected[3]);
+  }
+}
+
+AttentionShape attention_heads(const NodeView& node) {
   const Heads q = heads_of(node.input_shape(kQuery), node.attr_int("q_num_heads", 0), "query");
   const Heads k = heads_of(node.input_shape(kKey), node.attr_int("kv_num_heads", 0), "key");
   const Heads v = heads_of(node.input_shape(kValue), node.attr_int("kv_num_heads", 0), "value");
@@ -213,11 +159,16 @@ AttentionShape attention_shape(const NodeView& node) {
   if (node.input_shape(kQuery).rank() == 3) {
     a.y = {a.queries * a.query_heads * a.value_depth, a.value_depth, a.query_heads * a.value_depth};
   }
-  a.past = past_rows(node, a);
   a.causal = node.attr_int("is_causal", 0) != 0;
   a.softcap = double{node.attr_float("softcap", 0)};
   const double usual = a.depth > 0 ? 1 / std::sqrt(static_cast<double>(a.depth)) : 1.0;
   a.scale = node.has_attr("scale") ? double{node.attr_float("scale", 1)} : usual;
+  return a;
+}
+
+AttentionShape attention_shape(const NodeView& node) {
+  AttentionShape a = attention_heads(node);
+  a.past = past_rows(node, a);
   return a;
 }
 

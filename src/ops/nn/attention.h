@@ -36,6 +36,10 @@ struct AttentionShape {
 
 // Throws Error for operands that do not fit; dimensions may be unknown.
 AttentionShape attention_shape(const NodeView& node);
+// Of a node whose first three inputs are queries, keys and values, whatever the others are.
+AttentionShape attention_heads(const NodeView& node);
+// Throws Error for a mask that cannot be stretched over the scores.
+void require_attention_mask(const Shape& mask, const AttentionShape& a);
 
 // The mask's strides over batch, head, query and key; 0 where it is stretched. `length` is how many
 // keys it speaks of; those beyond are masked.

@@ -82,6 +82,40 @@ TEST(NativeGradient, OfLrnEqualsTheReference) {
   }
 }
 
+// More queries than a block holds, rows that end within a vector, shared heads, both kinds of
+// masks.
+TEST(NativeGradient, OfAttentionEqualsTheReference) {
+  struct Form {
+    Shape q, k, v, dy;
+    int64_t heads;
+    int64_t shared;
+    bool causal;
+    Shape mask = {};
+  };
+  for (const Form& form :
+       {Form{{2, 5, 8}, {2, 5, 8}, {2, 5, 8}, {2, 5, 8}, 2, 2, true},
+        Form{{1, 70, 24}, {1, 70, 24}, {1, 70, 24}, {1, 70, 24}, 3, 3, true},
+        Form{{2, 33, 40}, {2, 33, 20}, {2, 33, 20}, {2, 33, 40}, 4, 2, true},
+        Form{{1, 7, 128}, {1, 61, 128}, {1, 61, 128}, {1, 7, 128}, 1, 1, false},
+        Form{{2, 19, 12}, {2, 19, 12}, {2, 19, 12}, {2, 19, 12}, 2, 2, true, {2, 1, 19, 19}},
+        Form{{1, 9, 6}, {1, 13, 6}, {1, 13, 10}, {1, 9, 10}, 2, 2, false, {9, 13}}}) {
+    OpCase attention = {.op = "AttentionGrad",
+                        .inputs = {draw(form.q), draw(form.k), draw(form.v), draw(form.dy)},
+                        .attributes = {{"q_num_heads", form.heads},
+                                       {"kv_num_heads", form.shared},
+                                       {"is_causal", int64_t{form.causal ? 1 : 0}}},
+                        .outputs = {gives_type(form.q), gives_type(form.k), gives_type(form.v)}};
+    if (form.mask.rank() > 0) attention.inputs.push_back(draw(form.mask));
+    check_fast_gradient(attention);
+    if (form.mask.rank() == 0) continue;
+    // Whoever sees nothing at all gives nothing.
+    std::vector<double> seen(static_cast<size_t>(form.mask.num_elements()));
+    for (size_t i = 0; i < seen.size(); ++i) seen[i] = i % 3 == 0 ? 1 : 0;
+    attention.inputs.back() = given(form.mask, seen, DType::kBool);
+    check_fast_gradient(attention);
+  }
+}
+
 TEST(NativeGradient, DropoutEqualsTheReference) {
   for (const Shape& x : {Shape{19}, Shape{7, 13}, Shape{1, 3, 5, 7}, Shape{7, 20, 4, 5}}) {
     check_fast_gradient({.op = "DropoutTraining",

@@ -125,6 +125,21 @@ std::vector<GradientCase> reduction_cases() {
       {"causal attention",
        {{1, 2, 3, 2}, {1, 2, 3, 2}, {1, 2, 3, 3}},
        node("Attention", {{"is_causal", int64_t{1}}})},
+      {"attention of shared heads",
+       {{2, 3, 8}, {2, 3, 4}, {2, 3, 4}},
+       node("Attention", {{"is_causal", int64_t{1}},
+                          {"kv_num_heads", int64_t{2}},
+                          {"q_num_heads", int64_t{4}},
+                          {"scale", 0.7F}})},
+      {"attention within documents",
+       {{1, 2, 4, 2}, {1, 2, 4, 2}, {1, 2, 4, 3}},
+       [](ops::Builder& b, const Inputs& x) {
+         // The last two see each other alone, the first of all nothing but itself.
+         Tensor mask(DType::kBool, {4, 4});
+         for (size_t i = 0; i < 16; ++i) mask.values<bool>()[i] = i / 4 / 2 == i % 4 / 2;
+         return b.add("Attention", {x[0], x[1], x[2], b.constant("mask", std::move(mask))},
+                      {{"is_causal", int64_t{1}}});
+       }},
       {"rotary embedding", {{1, 2, 3, 4}}, turned},
       {"layer norm",
        {{2, 3, 4}, {3, 4}, {4}},
@@ -251,9 +266,10 @@ INSTANTIATE_TEST_SUITE_P(Movement, RuleTest, ::testing::ValuesIn(movement_cases(
 TEST(Rules, OperatorsWithoutOneAreThese) {
   const std::vector<std::string> expected = {
       // gradients themselves: there are no second derivatives
-      "AveragePoolGrad", "BatchNormGrad", "ClipGrad", "ConvGradInput", "ConvGradWeight", "GeluGrad",
-      "LRNGrad", "MaxPoolGrad", "NegativeLogLikelihoodLossGrad", "ReluGrad", "ResizeGrad",
-      "SigmoidGrad", "SliceGrad", "SoftmaxCrossEntropyLossGrad", "TanhGrad",
+      "AttentionGrad", "AveragePoolGrad", "BatchNormGrad", "ClipGrad", "ConvGradInput",
+      "ConvGradWeight", "GeluGrad", "LRNGrad", "MaxPoolGrad", "NegativeLogLikelihoodLossGrad",
+      "ReluGrad", "ResizeGrad", "SigmoidGrad", "SliceGrad", "SoftmaxCrossEntropyLossGrad",
+      "TanhGrad",
       // optimizers
       "Adagrad", "Adam", "AdamW", "ClipByGlobalNorm", "Lars", "Momentum", "RmsProp",
       // made by the compiler, after differentiation
