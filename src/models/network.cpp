@@ -15,11 +15,13 @@ namespace {
 namespace fs = std::filesystem;
 
 Graph load_file(const Request& request) {
-  TY_REQUIRE(
-      !request.classes && !request.image && !request.length && !request.width && !request.auxiliary,
-      "classes, image, length, width and auxiliary shape built-in networks; {} is a file, which "
-      "takes batch and shape",
-      request.model);
+  TY_REQUIRE(!request.classes && !request.image && !request.length && !request.width &&
+                 !request.vocabulary && request.sizes == models::TransformerSizes{} &&
+                 !request.auxiliary,
+             "classes, image, length, width, sizes and auxiliary shape built-in networks; {} is a "
+             "file, which "
+             "takes batch and shape",
+             request.model);
   return onnx_io::import_model(model_file(request.model),
                                {.batch = request.batch, .shapes = request.shapes});
 }
@@ -38,6 +40,10 @@ Graph build(const Request& request) {
   options.classes = request.classes.value_or(0);
   options.image = request.image.value_or(0);
   options.length = request.length.value_or(0);
+  options.vocabulary = request.vocabulary.value_or(0);
+  options.end_of_text = request.end_of_text;
+  options.sizes = request.sizes;
+  options.token_scores = request.token_scores;
   options.width = request.width.value_or(1.0);
   options.auxiliary = request.auxiliary;
   return models::build_model(request.model, options);

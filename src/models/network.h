@@ -10,6 +10,7 @@
 
 #include "ir/graph.h"
 #include "models/onnx/metadata.h"
+#include "models/zoo/model.h"
 
 namespace trainyard::network {
 
@@ -23,6 +24,10 @@ struct Request {
   std::optional<int64_t> classes = {};
   std::optional<int64_t> image = {};
   std::optional<int64_t> length = {};
+  std::optional<int64_t> vocabulary = {};
+  int64_t end_of_text = -1;  // see models::ModelOptions
+  models::TransformerSizes sizes = {};
+  bool token_scores = false;
   std::optional<double> width = {};
   bool auxiliary = false;
 };

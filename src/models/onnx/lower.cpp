@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "ops/builder.h"
 #include "ops/nn/attention.h"
+#include "ops/nn/rotary_embedding.h"
 
 namespace trainyard::onnx_io {
 namespace {
@@ -102,15 +103,22 @@ ValueId lower_rms(Replacement& r) {
 // stays possible.
 ValueId lower_attention(Replacement& r) {
   const ops::AttentionShape a = ops::attention_shape(r.node());
-  // Without a past, a softcap, fewer heads of keys than of queries, or outputs beside the result.
-  const bool plain = r.node().num_inputs() <= 4 && r.node().num_outputs() == 1 && a.softcap == 0 &&
-                     a.heads == a.query_heads;
+  // Without a past, a softcap, or outputs beside the result.
+  const bool plain = r.node().num_inputs() <= 4 && r.node().num_outputs() == 1 && a.softcap == 0;
   if (!plain) return kNoValue;
   const bool rows = r.node().input_shape(0).rank() == 3;
   const auto heads = [&](size_t i, int64_t depth) {
-    if (!rows) return r.x(i);
-    const ValueId cut = r.add("Reshape", {r.x(i), r.ints({0, 0, a.heads, depth})});
-    return r.transpose(cut, {0, 2, 1, 3});
+    const int64_t own = i == 0 ? a.query_heads : a.heads;
+    ValueId cut = r.x(i);
+    if (rows) {
+      cut = r.add("Reshape", {cut, r.ints({0, 0, own, depth})});
+      cut = r.transpose(cut, {0, 2, 1, 3});
+    }
+    if (own == a.query_heads) return cut;
+    // Each head of keys and values once for every head of queries that shares it.
+    const ValueId apart = r.add("Unsqueeze", {cut, r.ints({2})});
+    const ValueId often = r.add("Expand", {apart, r.ints({1, 1, a.query_heads / own, 1, 1})});
+    return r.add("Reshape", {often, r.ints({0, a.query_heads, -1, depth})});
   };
   const ValueId keys = r.transpose(heads(1, a.depth), {0, 1, 3, 2});
   ValueId scores = r.add("MatMul", {heads(0, a.depth), keys});
@@ -134,7 +142,32 @@ ValueId lower_attention(Replacement& r) {
   const ValueId y = r.add("MatMul", {shares, heads(2, a.value_depth)});
   if (!rows) return y;
   const ValueId back = r.transpose(y, {0, 2, 1, 3});
-  return r.add("Reshape", {back, r.ints({0, 0, a.heads * a.value_depth})});
+  return r.add("Reshape", {back, r.ints({0, 0, a.query_heads * a.value_depth})});
+}
+
+// Both halves of each head's columns, turned: (a cos - b sin, b cos + a sin).
+ValueId lower_rotary(Replacement& r) {
+  const ops::RotaryShape s = ops::rotary_shape(r.node());
+  const bool plain = r.node().input_shape(0).rank() == 3 && r.node().has_input(3) &&
+                     !s.interleaved && s.turned == s.depth &&
+                     r.node().input_shape(3) == Shape{s.batch, s.rows};
+  if (!plain) return kNoValue;
+  const ValueId cut = r.add("Reshape", {r.x(), r.ints({0, 0, s.heads, s.depth})});
+  const auto half = [&](int64_t begin) {
+    return r.add("Slice", {cut, r.ints({begin}), r.ints({begin + s.depth / 2}), r.ints({3})});
+  };
+  const auto table = [&](size_t i) {
+    return r.add("Unsqueeze", {r.add("Gather", {r.x(i), r.x(3)}), r.ints({2})});
+  };
+  const ValueId a = half(0);
+  const ValueId b = half(s.depth / 2);
+  const ValueId cosine = table(1);
+  const ValueId sine = table(2);
+  const auto product = [&](ValueId x, ValueId y) { return r.add("Mul", {x, y}); };
+  const ValueId first = r.add("Sub", {product(a, cosine), product(b, sine)});
+  const ValueId second = r.add("Add", {product(b, cosine), product(a, sine)});
+  const ValueId turned = r.add("Concat", {first, second}, {{"axis", int64_t{3}}});
+  return r.add("Reshape", {turned, r.ints({0, 0, s.heads * s.depth})});
 }
 
 using Rule = ValueId (*)(Replacement&);
@@ -145,6 +178,7 @@ Rule rule_for(const NodeView& node, int64_t opset) {
     if (node.op() == "Swish") return lower_swish;
     if (node.op() == "RMSNormalization") return lower_rms;
     if (node.op() == "Attention") return lower_attention;
+    if (node.op() == "RotaryEmbedding") return lower_rotary;
   }
   return nullptr;
 }

@@ -8,7 +8,8 @@
 namespace trainyard::onnx_io {
 
 // Makes operators that are newer than `opset` of older ones: Gelu, Swish, RMSNormalization,
-// Attention without a past. What cannot be made of older ones stays, for the exporter to name.
+// Attention without a past, RotaryEmbedding of whole heads. What cannot be made of older ones
+// stays, for the exporter to name.
 Graph lower_to_opset(const Graph& graph, int64_t opset);
 
 // The opset in which an operator beyond opset 17 came to ONNX; 0: it is older, or none of ONNX's.

@@ -21,6 +21,11 @@ inline constexpr const char* kPictureKey = "trainyard.picture";
 // Of a detector whose priors are not SSD's: their shapes as detect::parse_shapes() takes them.
 inline constexpr const char* kPriorsKey = "trainyard.priors";
 
+// Of a language model: what its tokens mean, data::kByteTokens or a file of the run directory; and
+// the token that opens a document.
+inline constexpr const char* kTokenizerKey = "trainyard.tokenizer";
+inline constexpr const char* kEndOfTextKey = "trainyard.end_of_text";
+
 // Reads the pairs alone, whatever the size of the weights. Throws Error if the file is no model.
 Metadata read_metadata(const std::filesystem::path& path);
 // The same for a file in memory; `origin` names it in errors.

@@ -74,14 +74,6 @@ ValueId Net::conv_relu(ValueId x, const std::string& name, const ConvSpec& spec)
   return relu(conv(x, name, spec), name + ".relu");
 }
 
-ValueId Net::linear(ValueId x, const std::string& name, int64_t out) {
-  const int64_t in = channels(x);
-  const ValueId weight =
-      builder_.parameter(name + ".weight", {out, in}, init_xavier_uniform(in, out));
-  const ValueId bias = builder_.parameter(name + ".bias", {out}, init_constant(0));
-  return builder_.add("Gemm", {x, weight, bias}, {{"transB", int64_t{1}}}, name);
-}
-
 ValueId Net::batch_norm(ValueId x, const std::string& name) {
   const Shape shape{channels(x)};
   const ValueId scale = builder_.parameter(name + ".weight", shape, init_constant(1));

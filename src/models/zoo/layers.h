@@ -51,12 +51,27 @@ enum class Fan : uint8_t { kIn, kOut, kBoth };
 struct NetStyle {
   Fan fan = Fan::kIn;
   float norm_epsilon = 1e-5F;
+  bool small_linear = false;  // linear layers start as tables do, as GPT-2's and BERT's
 };
 
 struct AttentionSpec {
   int64_t length;  // rows of one batch element
   int64_t heads;
-  bool causal = false;  // each row sees itself and the rows before
+  bool causal = false;   // each row sees itself and the rows before
+  int64_t kv_heads = 0;  // 0: as many as heads
+  ValueId mask = kNoValue;
+};
+
+// Where each token of a batch x length input stands.
+struct Places {
+  ValueId positions;  // i64, batch x length
+  ValueId mask;       // bool, batch x 1 x length x length: of the same document; or kNoValue
+};
+
+// By position and pair of columns.
+struct RotaryTables {
+  ValueId cosines;
+  ValueId sines;
 };
 
 struct NetOutput {
@@ -66,7 +81,8 @@ struct NetOutput {
 
 // A network under construction. Layers are named as given, their parameters NAME.weight, NAME.bias
 // and so on (torchvision's habit). Convolutions start as the style says, linear layers from
-// Glorot's uniform distribution, biases at zero, normalizations as the identity.
+// Glorot's uniform distribution unless the style says otherwise, biases at zero, normalizations as
+// the identity.
 class Net {
  public:
   explicit Net(std::string_view name, NetStyle style = {})
@@ -89,6 +105,10 @@ class Net {
   ValueId conv_relu(ValueId x, const std::string& name, const ConvSpec& spec);
   // y = x * weight + bias for rows x.
   ValueId linear(ValueId x, const std::string& name, int64_t out);
+  ValueId linear_no_bias(ValueId x, const std::string& name, int64_t out);
+  // linear() whose result is added to what passes by, in a network of so many layers: it starts
+  // smaller, so that sums do not grow with the layers.
+  ValueId residual_linear(ValueId x, const std::string& name, int64_t out, int64_t layers);
 
   ValueId batch_norm(ValueId x, const std::string& name);
   // Over the last axis.
@@ -104,10 +124,20 @@ class Net {
   // Rows of queries, keys and values, each batch x length high, heads side by side.
   ValueId attention(ValueId q, ValueId k, ValueId v, const std::string& name,
                     const AttentionSpec& spec);
+  // Positions from the first token of each document on, and who belongs together. Without an end of
+  // texts, positions count from the first token of the row.
+  Places places(ValueId tokens, int64_t end_of_text);
+  ValueId rms_norm(ValueId x, const std::string& name);
+  // Turns pairs of columns of each head by angles that grow with the position.
+  ValueId rotate(ValueId x, const std::string& name, int64_t heads, const RotaryTables& tables,
+                 ValueId positions);
+  // For heads of `depth` columns, once for all layers.
+  RotaryTables rotary_tables(int64_t length, int64_t depth);
   // Three parts of equal width.
   std::vector<ValueId> three_parts(ValueId x, const std::string& name);
-  // y = x * table^T: the table of embeddings used once more.
-  ValueId linear_by_table(ValueId x, ValueId table, const std::string& name);
+  // y = x * table^T, and a bias of this name if one is given: the table of embeddings used again.
+  ValueId linear_by_table(ValueId x, ValueId table, const std::string& name,
+                          const std::string& bias = "");
   // x * the mean of x over height and width, as two layers make a gate of it.
   ValueId squeeze_excite(ValueId x, const std::string& name, int64_t squeezed,
                          std::string_view activation, std::string_view gate);
@@ -153,6 +183,7 @@ class Net {
   ValueId apply(std::string_view op, ValueId x, const std::string& name) {
     return builder_.add(op, {x}, {}, name);
   }
+  ValueId linear_weight(ValueId x, const std::string& name, int64_t out);
   ValueId conv_weight(ValueId x, const std::string& name, const ConvSpec& spec);
 
   Graph graph_;

@@ -1,5 +1,6 @@
 #include "models/zoo/model.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ constexpr const ModelDef* kTable[] = {
 constexpr int64_t kLargestBatch = 65536;
 constexpr int64_t kLargestImage = 8192;
 constexpr int64_t kLargestClasses = 1'000'000;
+constexpr int64_t kLargestVocabulary = int64_t{1} << 24;
+constexpr TransformerSizes kLargestSizes = {
+    .layers = 512, .hidden = 65536, .heads = 1024, .kv_heads = 1024, .inner = 1 << 20};
 constexpr double kSmallestWidth = 0.01;
 constexpr double kLargestWidth = 8.0;
 
@@ -69,6 +73,48 @@ int64_t resolve_image(const ModelDef& model, int64_t wanted) {
   return wanted;
 }
 
+int64_t resolve_vocabulary(const ModelDef& model, int64_t wanted) {
+  if (wanted == 0) return model.vocabulary;
+  TY_REQUIRE(model.length != 0, "{} reads images, so it takes no vocabulary", model.name);
+  TY_REQUIRE(1 <= wanted && wanted <= kLargestVocabulary,
+             "{}: a vocabulary of {} tokens is not possible, expected 1 to {}", model.name, wanted,
+             kLargestVocabulary);
+  return wanted;
+}
+
+// What is not asked for keeps its proportion to the hidden channels.
+TransformerSizes resolve_sizes(const ModelDef& model, const TransformerSizes& wanted) {
+  if (wanted == TransformerSizes{}) return model.sizes;
+  const TransformerSizes& usual = model.sizes;
+  TY_REQUIRE(usual.layers != 0,
+             "{} has one size: layers, hidden, heads, kv_heads and inner cannot "
+             "be chosen",
+             model.name);
+  const auto pick = [&](const char* what, int64_t given, int64_t otherwise, int64_t most) {
+    const int64_t size = given == 0 ? otherwise : given;
+    TY_REQUIRE(1 <= size && size <= most, "{}: {} is {}, expected 1 to {}", model.name, what, size,
+               most);
+    return size;
+  };
+  TransformerSizes sizes;
+  sizes.layers = pick("layers", wanted.layers, usual.layers, kLargestSizes.layers);
+  sizes.hidden = pick("hidden", wanted.hidden, usual.hidden, kLargestSizes.hidden);
+  const int64_t depth = usual.hidden / usual.heads;
+  sizes.heads =
+      pick("heads", wanted.heads, std::max<int64_t>(1, sizes.hidden / depth), kLargestSizes.heads);
+  TY_REQUIRE(sizes.hidden % sizes.heads == 0, "{}: {} hidden channels cannot be cut into {} heads",
+             model.name, sizes.hidden, sizes.heads);
+  const bool fits = sizes.heads % usual.kv_heads == 0 && usual.kv_heads != usual.heads;
+  sizes.kv_heads = pick("kv_heads", wanted.kv_heads, fits ? usual.kv_heads : sizes.heads,
+                        kLargestSizes.kv_heads);
+  TY_REQUIRE(sizes.heads % sizes.kv_heads == 0,
+             "{}: {} heads cannot share {} heads of keys and values", model.name, sizes.heads,
+             sizes.kv_heads);
+  sizes.inner =
+      pick("inner", wanted.inner, sizes.hidden * usual.inner / usual.hidden, kLargestSizes.inner);
+  return sizes;
+}
+
 }  // namespace
 
 const ModelDef* find_model(std::string_view name) {
@@ -93,6 +139,11 @@ Graph build_model(std::string_view name, const ModelOptions& options) {
   resolved.classes = resolve_classes(model, options.classes);
   resolved.image = resolve_image(model, options.image);
   resolved.length = resolve_length(model, options.length);
+  resolved.vocabulary = resolve_vocabulary(model, options.vocabulary);
+  resolved.sizes = resolve_sizes(model, options.sizes);
+  TY_REQUIRE(options.end_of_text < std::max<int64_t>(resolved.vocabulary, 0),
+             "{}: the end of a text is token {}, outside of the vocabulary of {}", name,
+             options.end_of_text, resolved.vocabulary);
   TY_REQUIRE(1 <= options.batch && options.batch <= kLargestBatch,
              "{}: a batch of {} is not possible, expected 1 to {}", name, options.batch,
              kLargestBatch);
@@ -101,6 +152,7 @@ Graph build_model(std::string_view name, const ModelOptions& options) {
              kLargestWidth);
   TY_REQUIRE(model.has_width || options.width == 1.0, "{} has no width multiplier", name);
   TY_REQUIRE(model.has_auxiliary || !options.auxiliary, "{} has no auxiliary classifiers", name);
+  TY_REQUIRE(model.has_token_scores || !options.token_scores, "{} has one head", name);
   return model.build(resolved);
 }
 

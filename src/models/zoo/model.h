@@ -9,14 +9,31 @@
 
 namespace trainyard::models {
 
+// Of networks that read tokens. 0 stands for what the model has.
+struct TransformerSizes {
+  int64_t layers = 0;
+  int64_t hidden = 0;    // channels of each token
+  int64_t heads = 0;     // of queries; their width is hidden / heads
+  int64_t kv_heads = 0;  // of keys and values; divides heads
+  int64_t inner = 0;     // hidden units of the feed-forward part
+
+  bool operator==(const TransformerSizes&) const = default;
+};
+
 // 0 stands for what the paper has. A model refuses an option that it does not honor.
 struct ModelOptions {
   int64_t batch = 1;
   int64_t classes = 0;
   int64_t image = 0;       // height and width of the input
   int64_t length = 0;      // tokens of the input
-  double width = 1.0;      // multiplies the channels (or hidden units)
-  bool auxiliary = false;  // with the classifiers that only training uses, as further outputs
+  int64_t vocabulary = 0;  // tokens there are
+  // The token that opens a document, whose tokens see nothing before it and count positions from
+  // it; -1: the input is one text.
+  int64_t end_of_text = -1;
+  TransformerSizes sizes = {};
+  bool token_scores = false;  // scores of tokens at each place, not of classes
+  double width = 1.0;         // multiplies the channels (or hidden units)
+  bool auxiliary = false;     // with the classifiers that only training uses, as further outputs
 };
 
 struct Paper {
@@ -41,10 +58,12 @@ struct ModelDef {
   // Tokens of the input and the most there can be; 0: the input is an image.
   int64_t length = 0;
   int64_t longest = 0;
-  int64_t vocabulary = 0;  // tokens are below
+  int64_t vocabulary = 0;       // tokens are below
+  TransformerSizes sizes = {};  // without layers: they cannot be chosen
   // Without auxiliary classifiers, which may need larger ones. 0: `image` is the only size.
   int64_t smallest_image = 0;
   bool has_width = false;
+  bool has_token_scores = false;  // besides those of classes
   bool has_auxiliary = false;
   // Called by build_model() only, with every option checked and filled in.
   BuildFunction build = nullptr;

@@ -209,10 +209,15 @@ TEST(ExportOpset, NewerOperatorsAreMadeOfOlderOnes) {
   x = b.add("Attention", {x, x, x},
             {{"q_num_heads", int64_t{2}}, {"kv_num_heads", int64_t{2}}, {"is_causal", int64_t{1}}});
   x = b.add("RMSNormalization", {x, b.parameter("norm.weight", {8}, init_constant(1))});
+  const ValueId turns = b.parameter("turns.weight", {5, 2}, init_constant(0.5));
+  const std::vector<int64_t> places = {0, 1, 2, 3, 4, 0, 1, 2, 0, 1};
+  x = b.add("RotaryEmbedding",
+            {x, turns, turns, b.constant("places", Tensor::of<int64_t>({2, 5}, places))},
+            {{"num_heads", int64_t{2}}});
   graph.set_outputs({x});
-  EXPECT_EQ(ops_at(graph, 28), "Gelu Swish Attention RMSNormalization ");
+  EXPECT_EQ(ops_at(graph, 28), "Gelu Swish Attention RMSNormalization RotaryEmbedding ");
   const std::string at_17 = ops_at(graph, 17);
-  for (const char* newer : {"Gelu", "Swish", "Attention", "RMSNormalization"}) {
+  for (const char* newer : {"Gelu", "Swish", "Attention", "RMSNormalization", "RotaryEmbedding"}) {
     EXPECT_EQ(at_17.find(newer), std::string::npos) << at_17;
   }
   EXPECT_NE(at_17.find("Erf"), std::string::npos) << at_17;

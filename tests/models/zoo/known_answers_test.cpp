@@ -44,6 +44,16 @@ constexpr Exact kExactParameters[] = {
     // transformers, num_parameters().
     {"bert-base", 109'483'778},
     {"gpt2-small", 124'439'808},
+    {"bert-tiny", 4'386'178},
+    {"bert-mini", 11'171'074},
+    {"bert-small", 28'764'674},
+    {"bert-medium", 41'374'210},
+    {"bert-large", 335'143'938},
+    {"gpt2-medium", 354'823'168},
+    // By hand: 512 * 384 in tables, six layers of 1,774,464, the last normalization.
+    {"gpt-nano", 10'844'160},
+    // By hand: 2 * 32000 * 512 in tables, eight layers of 2,950,144, the last normalization.
+    {"llama", 56'369'664},
     // torchvision's modules with and without auxiliary heads.
     {"googlenet-bn", 13'004'888, true},
     {"inception_v3", 23'834'568},

@@ -1,0 +1,81 @@
+// Llama: causal transformers with rotary positions, shared heads of keys and values, gated
+// feed-forward parts and root-mean-square normalization.
+#include "base/error.h"
+#include "models/zoo/layers.h"
+
+namespace trainyard::models {
+namespace {
+
+struct LlamaBlock {
+  int64_t length;
+  const TransformerSizes& sizes;
+  Places places;
+  RotaryTables tables;
+
+  ValueId add(Net& net, ValueId x, const std::string& name) const {
+    const int64_t depth = sizes.hidden / sizes.heads;
+    const std::string attention = name + ".self_attn";
+    ValueId y = net.rms_norm(x, name + ".input_layernorm");
+    const ValueId q = net.linear_no_bias(y, attention + ".q_proj", sizes.hidden);
+    const ValueId k = net.linear_no_bias(y, attention + ".k_proj", sizes.kv_heads * depth);
+    const ValueId v = net.linear_no_bias(y, attention + ".v_proj", sizes.kv_heads * depth);
+    y = net.attention(
+        net.rotate(q, attention + ".q_rotary", sizes.heads, tables, places.positions),
+        net.rotate(k, attention + ".k_rotary", sizes.kv_heads, tables, places.positions), v,
+        attention,
+        {.length = length,
+         .heads = sizes.heads,
+         .causal = true,
+         .kv_heads = sizes.kv_heads,
+         .mask = places.mask});
+    x = net.add(x, net.linear_no_bias(y, attention + ".o_proj", sizes.hidden), name + ".add_1");
+    y = net.rms_norm(x, name + ".post_attention_layernorm");
+    const ValueId gate = net.activate(net.linear_no_bias(y, name + ".mlp.gate_proj", sizes.inner),
+                                      "Swish", name + ".mlp.act_fn");
+    y = net.multiply(gate, net.linear_no_bias(y, name + ".mlp.up_proj", sizes.inner),
+                     name + ".mlp.gated");
+    return net.add(x, net.linear_no_bias(y, name + ".mlp.down_proj", sizes.hidden),
+                   name + ".add_2");
+  }
+};
+
+Graph build_llama(const ModelOptions& options) {
+  const int64_t hidden = options.sizes.hidden;
+  TY_REQUIRE(hidden / options.sizes.heads % 2 == 0,
+             "llama: heads of {} columns cannot be turned in pairs; choose an even number",
+             hidden / options.sizes.heads);
+  Net net("llama", {.small_linear = true});
+  const ValueId tokens = net.tokens(options);
+  const LlamaBlock block{options.length, options.sizes, net.places(tokens, options.end_of_text),
+                         net.rotary_tables(options.length, hidden / options.sizes.heads)};
+  ValueId x =
+      net.embed(net.table("embed_tokens.weight", {options.vocabulary, hidden}), tokens, "words");
+  x = net.reshape(x, "rows", {-1, hidden});
+  for (int64_t i = 0; i < options.sizes.layers; ++i) {
+    x = block.add(net, x, "layers." + std::to_string(i));
+  }
+  x = net.linear_no_bias(net.rms_norm(x, "norm"), "lm_head", options.vocabulary);
+  return net.finish({{net.reshape(x, "out", {-1, options.length, options.vocabulary}), "logits"}});
+}
+
+}  // namespace
+
+extern const ModelDef kLlama = {
+    .name = "llama",
+    .summary =
+        "Llama's layout with 56 million parameters, sizes by settings; a score of the next "
+        "token at each of --length",
+    .paper = {.authors = "Touvron, Lavril, Izacard, Martinet, Lachaux, Lacroix, Rozière, Goyal, "
+                         "Hambro, Azhar, Rodriguez, Joulin, Grave, Lample",
+              .title = "LLaMA: Open and Efficient Foundation Language Models",
+              .where = "arXiv:2302.13971"},
+    .channels = 0,
+    .image = 0,
+    .classes = 0,
+    .length = 256,
+    .longest = 65536,
+    .vocabulary = 32000,
+    .sizes = {.layers = 8, .hidden = 512, .heads = 8, .kv_heads = 4, .inner = 1408},
+    .build = build_llama};
+
+}  // namespace trainyard::models
