@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/stopwatch.h"
+#include "data/text/masking.h"
 
 namespace trainyard::data {
 namespace {
@@ -39,6 +40,8 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
                  options_.copies % options_.copies_at_once == 0,
              "{} copies of each sample, {} of them at once: expected a whole number of times",
              options_.copies, options_.copies_at_once);
+  TY_REQUIRE(!options_.mask_tokens || dataset.target_kind() == TargetKind::kTokens,
+             "{} has no tokens to hide", dataset.source());
   TY_REQUIRE(!dataset.tokens() || options_.copies == 1,
              "{} copies of each sample, but texts are not augmented", options_.copies);
   for (int64_t i = 0; i < slots(options.workers); ++i) {
@@ -209,6 +212,12 @@ void Loader::fill_tokens(Batch& batch, int64_t index) const {
   for (size_t i = 0; i < samples.size(); ++i) {
     dataset_.read_tokens(samples[i], now.subspan(i * length, length),
                          next.empty() ? next : next.subspan(i * length, length));
+    if (options_.mask_tokens) {
+      const uint64_t epoch = mix_bits(mix_bits(options_.seed) + static_cast<uint64_t>(epoch_));
+      mask_tokens(now.subspan(i * length, length), next.subspan(i * length, length),
+                  dataset_.tokens()->vocabulary,
+                  RandomStream(epoch, static_cast<uint64_t>(samples[i])));
+    }
     batch.labels.values<int64_t>()[i] = dataset_.label(samples[i]);
     batch.origins[i] = {.sample = samples[i], .shape = dataset_.shape()};
   }

@@ -59,6 +59,8 @@ struct LoaderOptions {
   int64_t copies = 1;
   int64_t copies_at_once = 0;
   std::vector<SampleGroup> groups = {};  // see SamplerOptions
+  // Of texts: tokens are hidden, drawn anew each epoch, and only these are wanted; see masking.h.
+  bool mask_tokens = false;
   // Every epoch takes the order and the augmentations of the first: what a sampler does that is not
   // told the epoch.
   bool freeze_epoch = false;
@@ -79,6 +81,8 @@ class Loader {
 
   int64_t num_batches() const { return sampler_.num_batches(); }
   const Augmentations& augmentations() const { return augmentations_; }
+  // Of a sample; 0: it is a picture.
+  int64_t row_tokens() const { return dataset_.tokens() ? dataset_.tokens()->length : 0; }
   // Of Batch::input().
   TensorType input_type() const;
 

@@ -18,6 +18,7 @@ extern const Command kDistill;
 extern const Command kDoctor;
 extern const Command kEvaluate;
 extern const Command kExport;
+extern const Command kGenerate;
 extern const Command kJobs;
 extern const Command kLab;
 extern const Command kModels;
@@ -77,6 +78,7 @@ constexpr const Command* kCommands[] = {
     &kTta,
     &kDistill,
     &kEvaluate,
+    &kGenerate,
     &kWeights,
     &kTransfer,
     &kDetect,

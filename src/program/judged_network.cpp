@@ -45,6 +45,8 @@ bool JudgedNetwork::take_data_of_run() {
   data = document->root().text_or("data", "");
   const auto skip = document->root().find("skip_bad_files");
   skip_bad_files = skip && skip->boolean();
+  loss = document->root().text_or("loss", "");
+  if (const auto tokens = document->root().find("length")) length = tokens->integer();
   return !data.empty();
 }
 
@@ -54,6 +56,7 @@ onnx_io::Metadata JudgedNetwork::metadata() const {
 
 std::string JudgedNetwork::steps(const onnx_io::Metadata& metadata,
                                  const data::Dataset& set) const {
+  if (set.tokens()) return "";
   const auto own = network::preparation_of(metadata);
   if (augment.empty() && own) {
     return data::Augmentations(network::steps_for(*own, set), set).evaluation_text();

@@ -24,6 +24,9 @@ struct JudgedNetwork {
   int64_t image = 0;
   double width = 1.0;
   std::vector<std::string> shapes = {};  // of inputs of a file, as --shape takes them
+  // No flags either: rows of tokens as the run was trained on them.
+  int64_t length = 0;
+  std::string loss = {};
   bool skip_bad_files = false;  // no flag: as the run was trained, if the data is the run's
 
   // MODEL, --weights, --data, --augment, --batch, --classes, --image and --width. Must outlive

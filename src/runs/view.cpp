@@ -211,6 +211,22 @@ Table final_table(std::span<const Run> runs, Json& data) {
   return table;
 }
 
+// What language models wrote after each epoch.
+std::vector<Block> sample_blocks(std::span<const Run> runs) {
+  std::vector<Block> blocks;
+  for (const Run& run : runs) {
+    for (const Json& epoch : run.epochs) {
+      const Json* sample = epoch.find("sample");
+      if (sample == nullptr || !sample->is_string()) continue;
+      if (blocks.empty()) blocks.emplace_back(Heading{"Written"});
+      const auto number_of_epoch = std::llround(number(epoch, "epoch"));
+      blocks.emplace_back(Paragraph{
+          fmt::format("{}, epoch {}: {}", run.name, number_of_epoch, sample->as_string())});
+    }
+  }
+  return blocks;
+}
+
 }  // namespace
 
 // Throws Error naming the folder that is no run.
@@ -232,6 +248,7 @@ Document runs_document(std::span<const std::filesystem::path> directories,
   add(curves(runs, "Loss", "loss", "test_loss", "train_loss", 1));
   add(step_chart(runs));
   add(time_chart(runs));
+  for (Block& block : sample_blocks(runs)) document.blocks.push_back(std::move(block));
   std::vector<TestedRun> tested;
   for (const Run& run : runs) {
     if (auto confusion = confusion_of(run)) tested.push_back({run.name, std::move(*confusion)});

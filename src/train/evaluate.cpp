@@ -105,7 +105,7 @@ Evaluation evaluate(Graph model, data::Loader& loader, const MakeEvaluator& make
   const Stopwatch watch;
   loader.start_epoch(0);
   while (const data::Batch* batch = loader.next()) {
-    context.set_input(0, batch->images);
+    context.set_input(0, batch->input());
     context.run();
     evaluator->add(outputs, *batch);
   }

@@ -30,4 +30,26 @@ report::Document evaluation_document(const train::Evaluation& test,
   return document;
 }
 
+report::Document token_document(const train::Evaluation& test, int64_t length) {
+  const int64_t tokens = test.images * length;
+  const double speed = static_cast<double>(tokens) / std::max(test.seconds, 1e-9);
+  std::vector<report::Column> columns = {{"tokens"}};
+  std::vector<report::Cell> cells = {report::count_cell(tokens)};
+  report::Document document;
+  document.data = Json::object({{"tokens", tokens}, {"tokens_per_s", speed}});
+  for (const train::Score& score : test.scores) {
+    std::string name = score.name;
+    std::replace(name.begin(), name.end(), '_', ' ');
+    columns.push_back({std::move(name)});
+    cells.push_back(report::fixed_cell(score.value, 4));
+    document.data[score.name] = score.value;
+  }
+  columns.push_back({"tokens/s"});
+  cells.push_back(report::fixed_cell(speed, 0));
+  report::Table table(std::move(columns));
+  table.add_row(std::move(cells));
+  document.blocks.emplace_back(std::move(table));
+  return document;
+}
+
 }  // namespace trainyard::cli

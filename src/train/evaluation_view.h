@@ -14,4 +14,7 @@ namespace trainyard::cli {
 report::Document evaluation_document(const train::Evaluation& test,
                                      std::span<const std::string> class_names);
 
+// The same of a language model, on rows of so many tokens.
+report::Document token_document(const train::Evaluation& test, int64_t length);
+
 }  // namespace trainyard::cli

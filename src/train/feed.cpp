@@ -11,7 +11,7 @@ namespace {
 void require_classes(const data::Batch& batch) {
   TY_REQUIRE(
       batch.valid == 0 || batch.labels.values<int64_t>()[0] != data::kNoLabel,
-      "this loss needs the class of each picture, which the data does not have{}",
+      "this loss needs the class of each sample, which the data does not have{}",
       batch.probabilities.empty() ? "" : "; for probabilities use --loss soft-cross-entropy");
 }
 
@@ -58,11 +58,20 @@ void feed_classes(const data::Batch& batch, std::span<const ObjectiveInput> inpu
   }
 }
 
+void feed_tokens(const data::Batch& batch, std::span<const ObjectiveInput> inputs) {
+  for (const ObjectiveInput& input : inputs) {
+    TY_REQUIRE(input.name == kLabelsInput && !batch.next.empty(),
+               "the data has nothing for the objective's input '{}'", input.name);
+    const std::span<int64_t> to = input.tensor->values<int64_t>();
+    std::copy_n(batch.next.values<int64_t>().begin(), to.size(), to.begin());
+  }
+}
+
 void feed_step(const data::Batch& batch, const Feed& feed, TrainingStep& step) {
-  Tensor& images = step.input(0);
-  TY_CHECK(batch.images.type() == images.type(), "batch of {}, expected {}",
-           batch.images.type().to_string(), images.type().to_string());
-  std::memcpy(images.data(), batch.images.data(), static_cast<size_t>(images.num_bytes()));
+  Tensor& given = step.input(0);
+  TY_CHECK(batch.input().type() == given.type(), "batch of {}, expected {}",
+           batch.input().type().to_string(), given.type().to_string());
+  std::memcpy(given.data(), batch.input().data(), static_cast<size_t>(given.num_bytes()));
   std::vector<ObjectiveInput> inputs;
   for (const std::string& name : step.objective_inputs())
     inputs.push_back({name, &step.input(name)});

@@ -23,7 +23,10 @@ using Feed = std::function<void(const data::Batch& batch, std::span<const Object
 // for the class and 0 elsewhere.
 void feed_classes(const data::Batch& batch, std::span<const ObjectiveInput> inputs);
 
-// The images into the network's first input, the targets by `feed`.
+// For language models: kLabelsInput gets the tokens that are wanted.
+void feed_tokens(const data::Batch& batch, std::span<const ObjectiveInput> inputs);
+
+// The images or tokens into the network's first input, the targets by `feed`.
 void feed_step(const data::Batch& batch, const Feed& feed, TrainingStep& step);
 
 }  // namespace trainyard::train

@@ -91,6 +91,11 @@ Measured measure_training(const Graph& graph, const MeasureOptions& options) {
   train::StepOptions step;
   step.threads = options.threads;
   step.reference_only = options.reference_only;
+  const ValueId scores = graph.outputs().empty() ? kNoValue : graph.outputs()[0];
+  // Scores at each place of a row of tokens are those of the next.
+  if (scores.valid() && graph.value(scores).type.shape.rank() == 3) {
+    step.training.objective = train::make_objective(train::kNextToken);
+  }
   const Stopwatch compiling;
   train::TrainingStep training(graph, step);
   const double compile_s = compiling.seconds();

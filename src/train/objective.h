@@ -55,6 +55,9 @@ using Objective =
 inline constexpr const char* kLabelsInput = "labels";
 // Probabilities, scores or numbers, f32 of the first output's shape.
 inline constexpr const char* kTargetsInput = "targets";
+// The losses of language models; see train/objectives/next_token.cpp.
+inline constexpr const char* kNextToken = "next-token";
+inline constexpr const char* kMaskedToken = "masked-token";
 // The samples whose largest score is the target's: kCount.
 inline constexpr const char* kCorrectMetric = "correct";
 inline constexpr const char* kAccuracy = "accuracy";

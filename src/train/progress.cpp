@@ -115,7 +115,11 @@ std::string Progress::line(const StepReport& report, double now) const {
     parts.push_back({score.is_share ? fmt::format(" {} {:.2f}%", score.name, 100 * score.value)
                                     : fmt::format(" {} {:.4f}", score.name, score.value)});
   }
-  parts.push_back({fmt::format(" {} images/s", si(static_cast<double>(images_) / seconds)), 4});
+  const double rate = static_cast<double>(images_) / seconds;
+  parts.push_back({report.tokens > 0
+                       ? fmt::format(" {} tokens/s", si(rate * static_cast<double>(report.tokens)))
+                       : fmt::format(" {} images/s", si(rate)),
+                   4});
   parts.push_back({fmt::format(" wait {:.1f}%", 100 * waited_ / seconds), 2});
   parts.push_back({fmt::format(" ETA {}", time_left(left_seconds))});
   parts.push_back({fmt::format(" mem {}", bytes_text(static_cast<double>(resident_bytes()))), 3});

@@ -23,6 +23,7 @@ struct StepReport {
   double loss = 0;                 // of the epoch so far
   std::vector<Score> scores = {};  // of the epoch so far
   double wait_seconds = 0;         // for data, in this step
+  int64_t tokens = 0;              // of a sample that is a row of them; 0: it is a picture
   double step_loss = 0;            // of this step
 };
 

@@ -23,10 +23,12 @@ struct EpochReport {
   double wait_seconds = 0;          // for data
   double exposed_seconds = 0;  // communication that nothing was computed in, mean of the workers
   double images_per_s = 0;
+  int64_t tokens = 0;  // of a sample that is a row of them; 0: it is a picture
   double seconds = 0;  // since the run began, tests included, resumed parts added up
   Evaluation test;     // of rank 0's network
   // The score that decides, of the network of every rank; empty unless each is tested.
   std::vector<double> worker_scores;
+  std::string sample;  // what the network writes; empty unless it writes texts
   bool best = false;
 };
 

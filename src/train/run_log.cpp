@@ -1,6 +1,7 @@
 #include "train/run_log.h"
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "models/model_notes.h"
 #include "models/onnx/metadata.h"
 #include "train/run_pictures.h"
@@ -92,12 +93,16 @@ void RunLog::write_epoch(const EpochReport& report) {
   line["wait_s"] = report.wait_seconds;
   line["exposed_s"] = report.exposed_seconds;
   line["images_per_s"] = report.images_per_s;
+  if (report.tokens > 0) {
+    line["tokens_per_s"] = report.images_per_s * static_cast<double>(report.tokens);
+  }
   line["seconds"] = report.seconds;
   std::vector<runs::Scalar> scalars;
   for (const Score& score : report.test.scores) {
     line["test_" + score.name] = score.value;
     scalars.push_back({"test/" + score.name, score.value});
   }
+  if (!report.sample.empty()) line["sample"] = printable(report.sample);
   if (!report.worker_scores.empty()) {
     line["worker_" + report.test.decides] = Json::array_of(report.worker_scores);
   }

@@ -23,9 +23,31 @@ void require_input_shape(const Shape& input, int64_t batch, const data::Augmenta
              input.to_string(), expected.to_string());
 }
 
+void require_input(const TensorType& input, const data::Loader& loader) {
+  const TensorType given = loader.input_type();
+  if (loader.row_tokens() == 0) {
+    require_input_shape(input.shape, given.shape[0], loader.augmentations());
+    return;
+  }
+  TY_REQUIRE(input == given,
+             "the network takes {}, but the data gives tokens, {}; set length, or choose a network "
+             "that reads tokens",
+             input.to_string(), given.to_string());
+}
+
 std::map<std::string, std::string> metadata_of_training(const data::Dataset& training,
                                                         const data::Augmentations& steps) {
   std::map<std::string, std::string> metadata;
+  if (const auto& tokens = training.tokens()) {
+    if (!tokens->tokenizer.empty()) {
+      metadata[onnx_io::kTokenizerKey] =
+          std::filesystem::path(tokens->tokenizer).filename().string();
+    }
+    if (tokens->end_of_text != data::kNoToken) {
+      metadata[onnx_io::kEndOfTextKey] = fmt::format("{}", tokens->end_of_text);
+    }
+    return metadata;
+  }
   network::note_classes(training.class_names(), metadata);
   // Detectors take pictures of any size, whatever the training set's have in common.
   const bool any = training.target_kind() == data::TargetKind::kBoxes;

@@ -18,6 +18,9 @@ double base_rate(const TrainConfig& config);
 // Throws Error unless a network whose input is `input` takes batches of these pictures.
 void require_input_shape(const Shape& input, int64_t batch, const data::Augmentations& pictures);
 
+// The same for whatever the loader gives.
+void require_input(const TensorType& input, const data::Loader& loader);
+
 // Whether no shape in the network has the batch as a number; those of the zoo have a 0 there.
 bool takes_any_batch(const Graph& graph);
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "data/augment.h"
 #include "data/sampler.h"
+#include "data/text/token_set.h"
 #include "models/network.h"
 #include "models/onnx/metadata.h"
 #include "train/run_parts.h"
@@ -18,6 +19,13 @@ namespace {
 
 std::string lines_of(std::span<const std::string> words) {
   return join(std::vector<std::string>(words.begin(), words.end()), "\n") + "\n";
+}
+
+// Beside the weights, so that the run can read and write texts wherever it is taken.
+void keep_tokenizer(const data::TokenFacts& facts, const std::filesystem::path& folder) {
+  if (facts.tokenizer.empty() || facts.tokenizer == data::kByteTokens) return;
+  const std::filesystem::path from = facts.tokenizer;
+  write_file(folder / from.filename(), read_file(from));
 }
 
 }  // namespace
@@ -72,7 +80,11 @@ ServerTrainResult TrainingRun::run(const runs::RunDirectory* directory, TrainHoo
   if (directory != nullptr) {
     TrainConfig written = config;
     write_file(directory->config(), settings_of(written).to_yaml());
-    write_file(directory->path() / "classes.txt", lines_of(training.class_names()));
+    if (training.tokens()) {
+      keep_tokenizer(*training.tokens(), directory->path());
+    } else {
+      write_file(directory->path() / "classes.txt", lines_of(training.class_names()));
+    }
     if (!skipped.empty()) write_file(directory->path() / "skipped.txt", lines_of(skipped));
     hooks.metadata = metadata_of_training(training, data::Augmentations(config.augment, training));
   }

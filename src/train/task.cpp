@@ -2,7 +2,9 @@
 
 #include "base/error.h"
 #include "train/loss_evaluator.h"
+#include "train/token_evaluator.h"
 #include "train/top_k.h"
+#include "train/written_sample.h"
 
 namespace trainyard::train {
 namespace {
@@ -20,7 +22,32 @@ std::unique_ptr<Evaluator> judge_classes(Graph& model, const TrainConfig& config
   return join_evaluators(std::move(parts));
 }
 
+Task token_task(const TrainConfig& config, const data::Dataset& training) {
+  TY_REQUIRE(models_tokens(config.loss), "the data is text: loss is '{}', expected {} or {}",
+             config.loss, kNextToken, kMaskedToken);
+  // Of hidden tokens alone, a loss says nothing of the bytes of a text.
+  const double bytes = config.loss == kNextToken ? training.tokens()->bytes_per_token : 0;
+  Task task{.objective = named_objective(config),
+            .feed = feed_tokens,
+            .evaluator = [bytes](Graph& model) { return make_token_evaluator(model, bytes); }};
+  if (config.loss == kNextToken && config.sample_tokens > 0) {
+    task.sample = sample_writer(config, training);
+  }
+  return task;
+}
+
 }  // namespace
+
+bool models_tokens(std::string_view loss) {
+  return loss == kNextToken || loss == kMaskedToken;
+}
+
+Task task_for(const TrainConfig& config, const data::Dataset& training) {
+  if (training.target_kind() == data::TargetKind::kTokens) {
+    return token_task(config, training);
+  }
+  return named_task(config, training.target_kind());
+}
 
 Objective named_objective(const TrainConfig& config) {
   return make_objective(config.loss, {.label_smoothing = config.label_smoothing,
@@ -30,6 +57,8 @@ Objective named_objective(const TrainConfig& config) {
 }
 
 Task named_task(const TrainConfig& config, data::TargetKind targets) {
+  TY_REQUIRE(!models_tokens(config.loss), "--loss {} needs data with tokens, as tokens:FILE",
+             config.loss);
   TY_REQUIRE(targets == data::TargetKind::kClass || targets == data::TargetKind::kProbabilities,
              "--loss {} needs data with a class or with probabilities for each picture",
              config.loss);

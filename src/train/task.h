@@ -14,11 +14,19 @@ struct Task {
   Objective objective;
   Feed feed;
   MakeEvaluator evaluator;
+  // What a network that writes texts writes after an epoch, for people; empty: it writes none.
+  std::function<std::string(const Graph& trained)> sample = {};
 };
 
 // That of `train --loss`, for data of this kind: classes are judged by top-k, probabilities by the
 // loss. Throws Error for a loss that is not known or does not go with the data.
 Task named_task(const TrainConfig& config, data::TargetKind targets);
+
+// That of `train --loss` for this data, whatever its kind. Both arguments must outlive it.
+Task task_for(const TrainConfig& config, const data::Dataset& training);
+
+// Whether it is one of language models.
+bool models_tokens(std::string_view loss);
 
 // The objective alone.
 Objective named_objective(const TrainConfig& config);

@@ -10,14 +10,6 @@ namespace {
 
 constexpr int64_t kTop = 5;
 
-// -log softmax(scores)[label], safe for large scores.
-double cross_entropy(std::span<const float> scores, size_t label) {
-  const double largest = static_cast<double>(*std::max_element(scores.begin(), scores.end()));
-  double sum = 0;
-  for (const float score : scores) sum += std::exp(static_cast<double>(score) - largest);
-  return std::log(sum) + largest - static_cast<double>(scores[label]);
-}
-
 class TopK final : public Evaluator {
  public:
   TopK(int64_t classes, bool with_loss)
@@ -95,6 +87,13 @@ class TopK final : public Evaluator {
 };
 
 }  // namespace
+
+double cross_entropy(std::span<const float> scores, size_t label) {
+  const double largest = static_cast<double>(*std::max_element(scores.begin(), scores.end()));
+  double sum = 0;
+  for (const float score : scores) sum += std::exp(static_cast<double>(score) - largest);
+  return std::log(sum) + largest - static_cast<double>(scores[label]);
+}
 
 std::unique_ptr<Evaluator> make_top_k(const Graph& model, bool with_loss) {
   const Value& scores = model.value(model.outputs()[0]);

@@ -9,4 +9,7 @@ namespace trainyard::train {
 // confusion matrix. Throws Error unless the first output is images x classes.
 std::unique_ptr<Evaluator> make_top_k(const Graph& model, bool with_loss);
 
+// -log softmax(scores)[label], safe for large scores.
+double cross_entropy(std::span<const float> scores, size_t label);
+
 }  // namespace trainyard::train

@@ -25,6 +25,8 @@ constexpr int64_t kMostWorkers = 1024;
 constexpr int64_t kMostThreads = 1024;
 constexpr int64_t kMostClasses = 1'000'000;
 constexpr int64_t kLargestImage = 8192;
+constexpr int64_t kLongestRow = int64_t{1} << 20U;
+constexpr int64_t kLargestSize = int64_t{1} << 20U;
 constexpr double kMostRateShare = 1000;
 constexpr int64_t kMostCopies = 1024;
 constexpr double kSteepestTail = 10;
@@ -37,7 +39,7 @@ void add_loss_and_workers(Settings& settings, TrainConfig& c) {
   settings.group("Loss");
   settings.add("loss", &c.loss,
                "what is made small: cross-entropy, soft-cross-entropy, kl, bce, mse, huber or "
-               "smooth-l1");
+               "smooth-l1; of texts next-token (unless told otherwise) or masked-token");
   settings.add("delta", &c.delta, "of huber and smooth-l1: where they become linear",
                between(1 / kSoftest, kSoftest));
   settings.add("temperature", &c.temperature, "of kl: softens scores and targets",
@@ -106,6 +108,14 @@ void add_deciding(Settings& settings, TrainConfig& c) {
                "height and width of a built-in network's input; 0: those of the data",
                between(0, kLargestImage));
   settings.add("width", &c.width, "width multiplier of a built-in network");
+  settings.add("length", &c.length, "of texts: tokens of a row; 0: those of the data set, or 256",
+               between(0, kLongestRow));
+  const Range sizes = between(0, kLargestSize);
+  settings.add("layers", &c.layers, "of a built-in transformer; 0: its own", sizes);
+  settings.add("hidden", &c.hidden, "... channels of a token", sizes);
+  settings.add("heads", &c.heads, "... heads of queries", sizes);
+  settings.add("kv_heads", &c.kv_heads, "... heads of keys and values, which queries share", sizes);
+  settings.add("inner", &c.inner, "... hidden units of the feed-forward part", sizes);
   settings.add("dropout", &c.dropout, "share of values that dropout sets to zero; -1: as it is",
                Range{.least = 0,
                      .most = 1,
@@ -176,6 +186,9 @@ void add_others(Settings& settings, TrainConfig& c) {
   settings.add("slow", &c.slow, "with servers: workers made slower, as 1:2.5");
   settings.add("max_steps", &c.max_steps, "stop after so many steps; 0: after the epochs",
                between(0, kMostSteps));
+  settings.add("sample_tokens", &c.sample_tokens,
+               "tokens that a language model writes after each epoch, to be read; 0: none",
+               between(0, kLongestRow));
   settings.add("target_accuracy", &c.target_accuracy,
                "stop when the test accuracy reaches it (0 to 1)",
                Range{.least = 0, .most = 1, .note = "0.9 is 90 %"});

@@ -26,6 +26,12 @@ struct TrainConfig {
   int64_t classes = 0;    // 0: as many as the data has
   int64_t image = 0;      // 0: the size of the pictures
   double width = 1.0;
+  int64_t length = 0;  // of rows of tokens; 0: the data set's own
+  int64_t layers = 0;  // of transformers, like the four that follow; 0: the network's own
+  int64_t hidden = 0;
+  int64_t heads = 0;
+  int64_t kv_heads = 0;
+  int64_t inner = 0;
   double dropout = -1;          // below 0: the network's own
   std::string weights;          // safetensors to start from
   std::string priors = "auto";  // or ssd, fitted; a run has what it became: ssd or shapes
@@ -78,6 +84,7 @@ struct TrainConfig {
   int64_t checkpoint_every = 0;  // steps; 0: after each epoch only
   int64_t keep_checkpoints = 2;
   bool histograms = false;
+  int64_t sample_tokens = 128;  // that a language model writes after each epoch
 };
 
 // Names and explains every field; the settings point into `config`, which must outlive them.

@@ -43,9 +43,7 @@ struct Trainer::Impl {
         table_(static_cast<size_t>(place_.workers), metrics_.size()),
         loader_(training, training_loader(config, place_, training)),
         test_loader_(test, test_loader(config, place_, loader_.augmentations())) {
-    require_input_shape(step_.input(0).shape(),
-                        own_batch(config_, place_) * copies_at_once(config_),
-                        loader_.augmentations());
+    require_input(step_.input(0).type(), loader_);
     require_same_layouts();
     name_buckets();
   }
@@ -216,6 +214,7 @@ struct Trainer::Impl {
                            .loss = sums_.mean_loss(),
                            .scores = metric_scores(metrics_, sums_),
                            .wait_seconds = table_.at(0, StepTable::kDataMs) / 1e3,
+                           .tokens = loader_.row_tokens(),
                            .step_loss = step.mean_loss()});
   }
 
@@ -256,6 +255,7 @@ struct Trainer::Impl {
     report.train_seconds = train_seconds;
     report.wait_seconds = loader_.wait_seconds();
     report.exposed_seconds = std::exchange(exposed_seconds_, 0.0);
+    report.tokens = loader_.row_tokens();
     report.images_per_s = static_cast<double>(sums_.images - images_before) / train_seconds;
     if (config_.broadcast_buffers) share_statistics();
     report.test = test_network_of(0);
@@ -264,6 +264,11 @@ struct Trainer::Impl {
       for (int64_t rank = 1; rank < replicas_.workers(); ++rank) {
         report.worker_scores.push_back(test_network_of(rank).score(report.test.decides));
       }
+    }
+    if (task_.sample && log_->leads()) {
+      Graph trained = model_;
+      step_.copy_weights_to(trained);
+      report.sample = task_.sample(trained);
     }
     sums_ = {};
     note_sums();
@@ -407,8 +412,7 @@ struct Trainer::Impl {
 
 Trainer::Trainer(const TrainConfig& config, const Graph& model, const data::Dataset& training,
                  const data::Dataset& test, dist::Communicator& comm, std::string_view version)
-    : Trainer(named_task(config, training.target_kind()), config, model, training, test, comm,
-              version) {}
+    : Trainer(task_for(config, training), config, model, training, test, comm, version) {}
 
 Trainer::Trainer(Task task, const TrainConfig& config, const Graph& model,
                  const data::Dataset& training, const data::Dataset& test, dist::Communicator& comm,

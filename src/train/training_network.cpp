@@ -7,6 +7,7 @@
 #include "data/augment.h"
 #include "models/network.h"
 #include "models/zoo/model.h"
+#include "train/objective.h"
 
 namespace trainyard::train {
 namespace {
@@ -48,7 +49,46 @@ void check_names(const TrainConfig& config, const Graph& graph) {
   require_matches("recompute", config.recompute, nodes);
 }
 
+// A network of the zoo has the vocabulary and the length of the data. With classes, rows are to be
+// classified.
+Graph load_language_model(const TrainConfig& config, const data::TokenFacts& facts,
+                          std::optional<int64_t> classes, int64_t batch) {
+  network::Request request{.model = config.model, .batch = batch};
+  if (!network::is_path(config.model)) {
+    request.length = facts.length;
+    // Beyond the text's own is the token that hides others.
+    request.vocabulary = facts.vocabulary + (config.loss == kMaskedToken ? 1 : 0);
+    request.end_of_text = facts.end_of_text;
+    const models::ModelDef* def = models::find_model(config.model);
+    request.token_scores = !classes && def != nullptr && def->has_token_scores;
+    if (classes) request.classes = *classes;
+    request.sizes = {.layers = config.layers,
+                     .hidden = config.hidden,
+                     .heads = config.heads,
+                     .kv_heads = config.kv_heads,
+                     .inner = config.inner};
+    return network::load(request);
+  }
+  Graph graph = network::load(request);
+  if (classes) {
+    require_head(graph, config, *classes);
+    return graph;
+  }
+  const Shape& scores = graph.value(graph.outputs()[0]).type.shape;
+  TY_REQUIRE(scores.rank() == 3 && scores[2] >= facts.vocabulary,
+             "{} gives scores of shape {}, and the data has a vocabulary of {}: expected batch x "
+             "length x as many tokens or more",
+             config.model, scores.to_string(), facts.vocabulary);
+  return graph;
+}
+
 Graph load_network(const TrainConfig& config, const data::Dataset& training, int64_t batch) {
+  if (training.tokens()) {
+    const bool classifies = training.target_kind() == data::TargetKind::kClass;
+    const int64_t own = config.classes > 0 ? config.classes : training.num_classes();
+    return load_language_model(config, *training.tokens(),
+                               classifies ? std::optional(own) : std::nullopt, batch);
+  }
   const data::PictureShape picture = data::Augmentations(config.augment, training).output();
   // Background is a class of detectors.
   const int64_t known =

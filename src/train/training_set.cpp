@@ -8,7 +8,9 @@
 #include "base/text.h"
 #include "data/readable.h"
 #include "data/subsets.h"
+#include "data/text/token_set.h"
 #include "models/network.h"
+#include "train/objective.h"
 
 namespace trainyard::train {
 namespace {
@@ -44,9 +46,19 @@ void resolve_paths(TrainConfig& config) {
   config.data.replace(begin, end - begin, place);
 }
 
+void settle_for_data(TrainConfig& config) {
+  const TrainConfig usual;
+  if (data::names_tokens(config.data)) {
+    if (config.augment == usual.augment) config.augment = "none";
+    if (config.loss == usual.loss && !data::names_labels(config.data)) config.loss = kNextToken;
+  } else if (config.augment == usual.augment && data::names_boxes(config.data)) {
+    config.augment = config.image > 0 ? fmt::format("ssd:{}", config.image) : "ssd";
+  }
+}
+
 std::unique_ptr<data::Dataset> open_set(const TrainConfig& config, data::Split split,
                                         std::vector<std::string>& skipped) {
-  auto set = data::open_dataset(config.data, split);
+  auto set = data::open_dataset(config.data, split, config.length);
   if (config.skip_bad_files) set = data::only_readable(std::move(set), skipped);
   const auto seed = static_cast<uint64_t>(config.data_seed);
   const bool training = split == data::Split::kTrain;

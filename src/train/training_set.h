@@ -17,6 +17,10 @@ std::unique_ptr<data::Dataset> open_set(const TrainConfig& config, data::Split s
                                         std::vector<std::string>& skipped);
 std::unique_ptr<data::Dataset> open_set(const TrainConfig& config, data::Split split);
 
+// What is still the default and does not go with the data becomes what goes with it: the steps of
+// detectors for boxes; for texts no steps, and the loss of the next token.
+void settle_for_data(TrainConfig& config);
+
 // Makes relative paths of data, network and weights absolute, so that the settings mean the same
 // from any directory.
 void resolve_paths(TrainConfig& config);

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
+
 namespace trainyard::cli {
 namespace {
 
@@ -33,6 +35,14 @@ std::string data_name(const Score& score) {
   return score.name == "loss" ? "test_loss" : score.name;
 }
 
+// Texts are counted in tokens.
+double speed_of(const train::EpochReport& r) {
+  return r.images_per_s * static_cast<double>(std::max<int64_t>(r.tokens, 1));
+}
+const char* speed_unit(const train::EpochReport& r) {
+  return r.tokens > 0 ? "tokens/s" : "images/s";
+}
+
 std::vector<report::Column> columns_of(const train::EpochReport& epoch) {
   std::vector<report::Column> columns = {{"epoch"}, {"train loss"}};
   for (const Score& score : epoch.train_scores) {
@@ -41,7 +51,7 @@ std::vector<report::Column> columns_of(const train::EpochReport& epoch) {
   for (const Score& score : epoch.test.scores) {
     columns.push_back({score.name == "loss" ? "test loss" : label_of(score.name)});
   }
-  for (const char* name : {"images/s", "epoch time", "data wait", "since start"}) {
+  for (const char* name : {speed_unit(epoch), "epoch time", "data wait", "since start"}) {
     columns.push_back({name});
   }
   return columns;
@@ -62,12 +72,14 @@ void add_epoch(const train::EpochReport& r, report::Table& table, Json& rows) {
   if (!r.worker_scores.empty()) {
     row["worker_" + r.test.decides] = Json::array_of(r.worker_scores);
   }
-  cells.push_back(report::fixed_cell(r.images_per_s, 0));
+  if (!r.sample.empty()) row["sample"] = printable(r.sample);
+  cells.push_back(report::fixed_cell(speed_of(r), 0));
   cells.push_back(report::seconds_cell(r.train_seconds));
   cells.push_back(report::percent_cell(r.wait_seconds / r.train_seconds));
   cells.push_back(report::seconds_cell(r.seconds));
   table.add_row(std::move(cells));
   row["images_per_s"] = r.images_per_s;
+  if (r.tokens > 0) row["tokens_per_s"] = speed_of(r);
   row["train_s"] = r.train_seconds;
   row["wait_s"] = r.wait_seconds;
   row["exposed_s"] = r.exposed_seconds;
@@ -89,12 +101,13 @@ std::string epoch_line(const train::EpochReport& r) {
     const auto [least, most] = std::minmax_element(r.worker_scores.begin(), r.worker_scores.end());
     text += fmt::format(" (workers {:.4f} to {:.4f})", *least, *most);
   }
-  text += fmt::format("; {:.0f} images/s, {:.1f} % waiting for data", r.images_per_s,
+  text += fmt::format("; {:.0f} {}, {:.1f} % waiting for data", speed_of(r), speed_unit(r),
                       100 * r.wait_seconds / r.train_seconds);
   if (r.exposed_seconds > 0) {
     text += fmt::format(", {:.1f} % for workers", 100 * r.exposed_seconds / r.train_seconds);
   }
-  return r.best ? text + " *" : text;
+  if (r.best) text += " *";
+  return r.sample.empty() ? text : text + "\n  " + printable_line(r.sample);
 }
 
 report::Document train_document(const train::TrainResult& result, const std::string& directory) {

@@ -80,6 +80,7 @@ data::LoaderOptions training_loader(const TrainConfig& config, const WorkerSeat&
   options.drop_last = true;
   options.copies = config.batch_augment;
   options.copies_at_once = config.copies_at_once;
+  options.mask_tokens = config.loss == kMaskedToken;
   options.groups = data::balanced_groups(training, data::parse_balance(config.resample));
   return options;
 }
@@ -94,6 +95,7 @@ data::LoaderOptions test_loader(const TrainConfig& config, const WorkerSeat& pla
   options.round = config.batch / place.workers * place.workers * copies_at_once(config);
   options.workers = config.data_workers;
   options.augmentations = training.evaluation_text();
+  options.mask_tokens = config.loss == kMaskedToken;
   return options;
 }
 

@@ -72,6 +72,16 @@ TEST_F(TokenSetTest, CutsAFileIntoWindowsAndSplits) {
   }
 }
 
+TEST_F(TokenSetTest, TakesTheBytesOfAnyFileAsTokens) {
+  write_file(folder_ / "a.txt", "\xc3\xa4 text of bytes");
+  const auto set =
+      open_dataset("tokens:" + (folder_ / "a.txt").string() + ",type=u8,test=0", Split::kTrain, 4);
+  EXPECT_EQ(row_of(*set, 0).now, (std::vector<int64_t>{0xc3, 0xa4, ' ', 't'}));
+  EXPECT_EQ(set->tokens()->vocabulary, 256);
+  EXPECT_EQ(set->tokens()->bytes_per_token, 1);
+  EXPECT_EQ(set->tokens()->tokenizer, kByteTokens);
+}
+
 TEST_F(TokenSetTest, ReadsAFolderAsNanoGptWritesIt) {
   write("train.bin", std::vector<uint16_t>{1, 2, 3, 4, 5});
   write("val.bin", std::vector<uint16_t>{9, 8, 7});
@@ -79,6 +89,24 @@ TEST_F(TokenSetTest, ReadsAFolderAsNanoGptWritesIt) {
   EXPECT_EQ(row_of(*open_dataset(spec, Split::kTest, 2), 0).next, (std::vector<int64_t>{8, 7}));
   // Both splits know the ids of both.
   EXPECT_EQ(open_dataset(spec, Split::kTrain, 2)->tokens()->vocabulary, 10);
+}
+
+TEST_F(TokenSetTest, RowsMayHaveClasses) {
+  const std::string file = write("a.bin", counted<uint16_t>(40));
+  const std::string labels =
+      write("labels.bin", std::vector<uint16_t>{0, 1, 2, 0, 1, 2, 0, 1, 2, 1});
+  const std::string spec = "tokens:" + file + ",test=0.2,labels=" + labels;
+  EXPECT_TRUE(names_labels(spec));
+  const auto test = open_dataset(spec, Split::kTest, 4);
+  EXPECT_EQ(open_dataset(spec, Split::kTrain, 4)->size(), 8);
+  EXPECT_EQ(test->size(), 2);
+  EXPECT_EQ(test->target_kind(), TargetKind::kClass);
+  EXPECT_EQ(test->num_classes(), 3);
+  EXPECT_EQ(test->label(1), 1);
+  std::vector<int64_t> now(4);
+  test->read_tokens(1, now, {});
+  EXPECT_EQ(now, (std::vector<int64_t>{36, 37, 38, 39}));
+  EXPECT_NE(message(spec, 5).find("40 tokens are no 10 rows of 5"), std::string::npos);
 }
 
 TEST_F(TokenSetTest, SaysWhatIsWrong) {
@@ -93,7 +121,7 @@ TEST_F(TokenSetTest, SaysWhatIsWrong) {
   EXPECT_NE(message(spec + ",length=4", 8).find("length is 8, but"), std::string::npos);
   EXPECT_NE(message(spec + ",end=100,vocab=100", 4).find("outside of the vocabulary of 100"),
             std::string::npos);
-  EXPECT_NE(message(spec + ",type=u8").find("expected u16 or u32"), std::string::npos);
+  EXPECT_NE(message(spec + ",type=u64").find("expected u8, u16 or u32"), std::string::npos);
   EXPECT_NE(message(spec + ",vocabulary=7").find("there is no option"), std::string::npos);
   EXPECT_NE(message("tokens:" + (folder_ / "none").string()).find("none"), std::string::npos);
   EXPECT_NE(message("tokens:" + folder_.string()).find("train.bin"), std::string::npos);

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "data/numbers.h"
+#include "data/readers.h"
 
 namespace trainyard::data {
 namespace {
@@ -17,6 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kLongestRow = int64_t{1} << 20;
 constexpr int64_t kLargestVocabulary = int64_t{1} << 24;
+constexpr int64_t kByteVocabulary = 256;
 constexpr double kMostBytes = 1e6;  // of a token
 
 class TokenSet final : public Dataset {
@@ -43,11 +45,31 @@ class TokenSet final : public Dataset {
   TokenRow row_;
 };
 
+class LabeledTokenSet final : public Dataset {
+ public:
+  LabeledTokenSet(TokenRow row, TokenRow labels, DatasetInfo info)
+      : Dataset(std::move(info)), row_(std::move(row)), labels_(std::move(labels)) {}
+
+  int64_t size() const override { return labels_.size(); }
+  int64_t label(int64_t index) const override { return labels_[index]; }
+  PixelView pixels(int64_t, Pixels&) const override {
+    throw_error("{} is text: it has no pictures", source());
+  }
+  void read_tokens(int64_t index, std::span<int64_t> now, std::span<int64_t>) const override {
+    row_.copy(index * tokens()->length, now);
+  }
+
+ private:
+  TokenRow row_;
+  TokenRow labels_;
+};
+
 struct TokenFile {
   fs::path file;
   fs::path test_file;  // empty: a share of `file`
   double test_share = kTestShare;
   int64_t width = 2;
+  fs::path labels = {};  // empty: what follows is to be foretold
 };
 
 // nanoGPT's folder, or one file.
@@ -64,9 +86,9 @@ TokenFile find_files(const Spec& spec) {
 }
 
 int64_t parse_width(const Spec& spec, const std::string& type) {
-  TY_REQUIRE(type == "u16" || type == "u32", "{} is '{}', expected u16 or u32", spec.what("type"),
-             type);
-  return type == "u16" ? 2 : 4;
+  TY_REQUIRE(type == "u8" || type == "u16" || type == "u32", "{} is '{}', expected u8, u16 or u32",
+             spec.what("type"), type);
+  return type == "u8" ? 1 : type == "u16" ? 2 : 4;
 }
 
 void read_test(const Spec& spec, const std::string& value, TokenFile& files) {
@@ -93,10 +115,30 @@ void read_option(const Spec& spec, const Option& option, TokenFile& files, Token
     facts.length = parse_whole(option.value, 1, kLongestRow, what);
   } else if (option.key == "bytes") {
     facts.bytes_per_token = parse_real(option.value, 0, kMostBytes, what);
+  } else if (option.key == "labels") {
+    TY_REQUIRE(fs::is_regular_file(option.value), "{}: there is no file {}", what, option.value);
+    files.labels = option.value;
   } else {
     TY_REQUIRE(fs::is_regular_file(option.value), "{}: there is no file {}", what, option.value);
     facts.tokenizer = option.value;
   }
+}
+
+std::unique_ptr<Dataset> open_labeled(const Spec& spec, const TokenFile& files, const TokenRow& all,
+                                      TokenFacts facts, Split split) {
+  TY_REQUIRE(files.test_file.empty(), "data set '{}': with labels, test is a share", spec.text);
+  const TokenRow labels = TokenRow::map(files.labels, files.width);
+  if (facts.vocabulary == 0) facts.vocabulary = all.largest() + 1;
+  const TokenRow own = split_of(labels, files.test_share, split);
+  const int64_t first = split == Split::kTrain ? 0 : labels.size() - own.size();
+  const int64_t rows = all.size() / facts.length;
+  TY_REQUIRE(rows == labels.size() && all.size() % facts.length == 0,
+             "data set '{}': {} tokens are no {} rows of {}", spec.text, with_commas(all.size()),
+             with_commas(labels.size()), facts.length);
+  return make_labeled_token_set(all.part(first * facts.length, (first + own.size()) * facts.length),
+                                own, numbered_classes(labels.largest() + 1), std::move(facts),
+                                fmt::format("{} ({} split, {} rows)", files.file.string(),
+                                            split_name(split), with_commas(own.size())));
 }
 
 }  // namespace
@@ -123,6 +165,7 @@ TokenRow TokenRow::map(const fs::path& file, int64_t bytes_per_id) {
 
 int64_t TokenRow::operator[](int64_t index) const {
   const std::byte* at = data_ + index * width_;
+  if (width_ == 1) return std::to_integer<int64_t>(*at);
   if (width_ == 2) {
     uint16_t id = 0;
     std::memcpy(&id, at, sizeof(id));
@@ -179,16 +222,46 @@ std::unique_ptr<Dataset> make_token_set(TokenRow tokens, TokenFacts facts, std::
   return std::make_unique<TokenSet>(std::move(tokens), std::move(facts), std::move(source));
 }
 
+std::unique_ptr<Dataset> make_labeled_token_set(TokenRow tokens, TokenRow labels,
+                                                std::vector<std::string> class_names,
+                                                TokenFacts facts, std::string source) {
+  TY_REQUIRE(labels.size() > 0 && labels.size() * facts.length == tokens.size(),
+             "{} has {} tokens, and {} labels of rows of {} need {}", source,
+             with_commas(tokens.size()), with_commas(labels.size()), facts.length,
+             with_commas(labels.size() * facts.length));
+  tokens.require_below(facts.vocabulary, source);
+  const auto classes = static_cast<int64_t>(class_names.size());
+  TY_REQUIRE(labels.largest() < classes, "{}: label {} is outside of the {} classes", source,
+             labels.largest(), classes);
+  DatasetInfo info{.shape = {.channels = 1, .height = 1, .width = facts.length},
+                   .class_names = std::move(class_names),
+                   .source = std::move(source),
+                   .tokens = std::move(facts)};
+  return std::make_unique<LabeledTokenSet>(std::move(tokens), std::move(labels), std::move(info));
+}
+
+bool names_labels(std::string_view spec) {
+  const std::vector<Option> options = parse_spec(spec).options;
+  return std::any_of(options.begin(), options.end(),
+                     [](const Option& option) { return option.key == "labels"; });
+}
+
 std::unique_ptr<Dataset> open_tokens(const Spec& spec, Split split, int64_t length) {
-  allow_options(spec, {"test", "type", "vocab", "end", "length", "bytes", "tokenizer"});
+  allow_options(spec, {"test", "type", "vocab", "end", "length", "bytes", "tokenizer", "labels"});
   TokenFile files = find_files(spec);
   TokenFacts facts;
   for (const Option& option : spec.options) read_option(spec, option, files, facts);
+  if (files.width == 1) {
+    if (facts.vocabulary == 0) facts.vocabulary = kByteVocabulary;
+    if (facts.bytes_per_token == 0) facts.bytes_per_token = 1;
+    if (facts.tokenizer.empty()) facts.tokenizer = kByteTokens;
+  }
   TY_REQUIRE(length == 0 || facts.length == 0 || facts.length == length,
              "length is {}, but data set '{}' says {}", length, spec.text, facts.length);
   if (length > 0) facts.length = length;
   if (facts.length == 0) facts.length = kUsualLength;
   const TokenRow all = TokenRow::map(files.file, files.width);
+  if (!files.labels.empty()) return open_labeled(spec, files, all, facts, split);
   const bool apart = !files.test_file.empty();
   const TokenRow test = apart ? TokenRow::map(files.test_file, files.width) : all;
   if (facts.vocabulary == 0) {

@@ -18,8 +18,8 @@ namespace trainyard::data {
 class TokenRow {
  public:
   explicit TokenRow(std::vector<uint32_t> ids);
-  // Little-endian numbers of 2 or 4 bytes, as nanoGPT writes them. Throws Error for a file that is
-  // missing, empty or no whole number of ids.
+  // Little-endian numbers of 1, 2 or 4 bytes, as nanoGPT writes those of 2. Throws Error for a file
+  // that is missing, empty or no whole number of ids.
   static TokenRow map(const std::filesystem::path& file, int64_t bytes_per_id);
 
   int64_t size() const { return size_; }
@@ -47,14 +47,27 @@ class TokenRow {
 // vocabulary.
 std::unique_ptr<Dataset> make_token_set(TokenRow tokens, TokenFacts facts, std::string source);
 
+// Rows of facts.length tokens, each with a class: sequences to be classified. Throws Error unless
+// there are as many labels as rows and each is a class.
+std::unique_ptr<Dataset> make_labeled_token_set(TokenRow tokens, TokenRow labels,
+                                                std::vector<std::string> class_names,
+                                                TokenFacts facts, std::string source);
+
 // The last part of a row, a share of its tokens, is the test split.
 inline constexpr double kTestShare = 0.1;
 TokenRow split_of(const TokenRow& all, double test_share, Split split);
 
-// tokens:FILE[,test=SHARE|FILE][,type=u16|u32][,vocab=N][,end=ID][,length=N][,bytes=X]
-// [,tokenizer=FILE], or tokens:DIR with train.bin and val.bin. `length` (0: what the words say, or
-// kUsualLength) is that of the settings.
+// The tokenizer of texts whose tokens are their bytes.
+inline constexpr const char* kByteTokens = "bytes";
+
+// tokens:FILE[,test=SHARE|FILE][,type=u8|u16|u32][,vocab=N][,end=ID][,length=N][,bytes=X]
+// [,tokenizer=FILE][,labels=FILE,length=N], or tokens:DIR with train.bin and val.bin. `length` (0:
+// what the words say, or kUsualLength) is that of the settings. Tokens of one byte are the bytes of
+// a text. With labels, numbers of the tokens' width, one for each row of N tokens, rows are to be
+// classified.
 inline constexpr int64_t kUsualLength = 256;
+// Whether the words name labels.
+bool names_labels(std::string_view spec);
 std::unique_ptr<Dataset> open_tokens(const Spec& spec, Split split, int64_t length);
 
 }  // namespace trainyard::data

@@ -20,7 +20,10 @@
 #include "train/calibration.h"
 #include "train/evaluation_view.h"
 #include "train/execution_view.h"
+#include "train/objective.h"
 #include "train/progress.h"
+#include "train/run_parts.h"
+#include "train/token_evaluator.h"
 #include "train/training_set.h"
 
 namespace trainyard::cli {
@@ -128,6 +131,25 @@ report::Document judge(Graph graph, const EvaluateFlags& flags, const data::Data
       test, own_names.size() > set.class_names().size() ? own_names : set.class_names());
 }
 
+// The scores of a language model.
+report::Document judge_tokens(Graph graph, const EvaluateFlags& flags, const data::Dataset& set,
+                              data::Loader& loader) {
+  train::require_input(graph.value(graph.inputs()[0]).type, loader);
+  const bool masked = flags.network.loss == train::kMaskedToken;
+  const double bytes = masked ? 0 : set.tokens()->bytes_per_token;
+  const train::Evaluation test = train::evaluate(
+      std::move(graph), loader,
+      [&](Graph& model) { return train::make_token_evaluator(model, bytes); },
+      resolve_threads(flags.threads));
+  return token_document(test, set.tokens()->length);
+}
+
+// As many rows at once as leave their scores below a quarter of a gigabyte.
+int64_t rows_at_once(int64_t wanted, const data::TokenFacts& facts) {
+  constexpr int64_t kMostScores = int64_t{1} << 26;
+  return std::clamp<int64_t>(kMostScores / (facts.length * facts.vocabulary), 1, wanted);
+}
+
 // The data asked for, that of the run, or the usual, and which of these in `document`.
 JudgedNetwork with_data(JudgedNetwork network, report::Document& document) {
   const bool given = !network.data.empty();
@@ -145,25 +167,30 @@ std::unique_ptr<data::Dataset> open_judged(const JudgedNetwork& network, const s
   train::TrainConfig config;
   config.data = network.data;
   config.skip_bad_files = network.skip_bad_files;
+  config.length = network.length;
   return train::open_set(config, split == "train" ? data::Split::kTrain : data::Split::kTest);
 }
 
 int evaluate_command(const EvaluateFlags& flags, std::ostream& out) {
   check_flags(flags);
   report::Document notes;
-  const JudgedNetwork network = with_data(flags.network, notes);
+  JudgedNetwork network = with_data(flags.network, notes);
   const auto set = open_judged(network, flags.split);
-  TY_REQUIRE(set->target_kind() == data::TargetKind::kClass ||
+  const bool language = set->target_kind() == data::TargetKind::kTokens;
+  TY_REQUIRE(language || set->target_kind() == data::TargetKind::kClass ||
                  set->target_kind() == data::TargetKind::kBoxes,
-             "{} has neither classes nor boxes, which is what networks are judged by",
+             "{} has neither classes nor boxes nor tokens, which is what networks are judged by",
              network.data);
-  TY_REQUIRE(set->size() > 0, "{} has no pictures", set->source());
+  TY_REQUIRE(set->size() > 0, "{} has no samples", set->source());
+  if (language) network.batch = rows_at_once(network.batch, *set->tokens());
   const onnx_io::Metadata metadata = network.metadata();
   const std::string steps = network.steps(metadata, *set);
   Graph graph = network.load(steps, *set);
-  data::Loader loader(
-      *set, {.batch = network.batch, .workers = flags.data_workers, .augmentations = steps});
-  network.require_fit(graph, loader.augmentations());
+  data::Loader loader(*set, {.batch = network.batch,
+                             .workers = flags.data_workers,
+                             .augmentations = steps,
+                             .mask_tokens = language && network.loss == train::kMaskedToken});
+  if (!language) network.require_fit(graph, loader.augmentations());
 
   add_weights_notice(notes, graph);
   const std::string weights =
@@ -173,7 +200,10 @@ int evaluate_command(const EvaluateFlags& flags, std::ostream& out) {
     notes.data["weights_of"] = weights;
   }
   compare_class_names(onnx_io::class_names(metadata), *set, notes);
-  report::Document document = judge(std::move(graph), flags, *set, loader, metadata);
+  EvaluateFlags settled = flags;
+  settled.network = network;
+  report::Document document = language ? judge_tokens(std::move(graph), settled, *set, loader)
+                                       : judge(std::move(graph), settled, *set, loader, metadata);
   document.title = fmt::format("{} on {}", network::label(network.model), set->source());
   document.blocks.insert(document.blocks.begin(), notes.blocks.begin(), notes.blocks.end());
   for (const auto& [key, value] : notes.data.members()) document.data[key] = value;

@@ -95,9 +95,7 @@ void complete(TrainFlags& flags, const std::string& file_text, int64_t ranks) {
                flags.batch_per_worker);
     config.batch = checked_product({flags.batch_per_worker, config.workers});
   }
-  if (config.augment == train::TrainConfig{}.augment && data::names_boxes(config.data)) {
-    config.augment = config.image > 0 ? fmt::format("ssd:{}", config.image) : "ssd";
-  }
+  train::settle_for_data(config);
   train::check(config);
   // Those of a run that is resumed stay as it began.
   if (flags.resume.empty()) train::resolve_paths(config);
@@ -144,7 +142,7 @@ train::Task task_of(train::TrainConfig& config, const Graph& model, const data::
     return detect::detection_task(model, training, detect::parse_shapes(config.priors));
   }
   TY_REQUIRE(config.priors == train::TrainConfig{}.priors, "--priors is for data with boxes");
-  return train::named_task(config, training.target_kind());
+  return train::task_for(config, training);
 }
 
 // Which files --skip-bad-files left out: the first few here, all of them in the run's skipped.txt.

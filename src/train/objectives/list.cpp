@@ -9,14 +9,17 @@ extern const ObjectiveDef kBinary;
 extern const ObjectiveDef kCrossEntropy;
 extern const ObjectiveDef kDivergence;
 extern const ObjectiveDef kHuber;
+extern const ObjectiveDef kMaskedTokenLoss;
 extern const ObjectiveDef kMeanSquare;
+extern const ObjectiveDef kNextTokenLoss;
 extern const ObjectiveDef kSmoothL1;
 extern const ObjectiveDef kSoftCrossEntropy;
 
 namespace {
 
 constexpr const ObjectiveDef* kObjectives[] = {
-    &kCrossEntropy, &kSoftCrossEntropy, &kDivergence, &kBinary, &kMeanSquare, &kHuber, &kSmoothL1,
+    &kCrossEntropy, &kSoftCrossEntropy, &kDivergence,    &kBinary,          &kMeanSquare,
+    &kHuber,        &kSmoothL1,         &kNextTokenLoss, &kMaskedTokenLoss,
 };
 
 }  // namespace

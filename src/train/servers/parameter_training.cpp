@@ -294,6 +294,7 @@ class WorkerRun {
     report.train_seconds = seconds;
     report.wait_seconds = data_s_;
     report.images_per_s = static_cast<double>(ended.images) / seconds;
+    report.tokens = loader_.row_tokens();
     return report;
   }
 
@@ -430,8 +431,8 @@ ServerTrainResult train_with_servers(dist::Communicator& comm, const TrainConfig
                                      const Graph& model, const data::Dataset& training,
                                      const data::Dataset& test, const runs::RunDirectory* directory,
                                      const TrainHooks& hooks) {
-  return train_with_servers(named_task(config, training.target_kind()), comm, config, model,
-                            training, test, directory, hooks);
+  return train_with_servers(task_for(config, training), comm, config, model, training, test,
+                            directory, hooks);
 }
 
 ServerTrainResult train_with_servers(const Task& task, dist::Communicator& comm,
@@ -465,7 +466,7 @@ ServerTrainResult train_with_servers(const Task& task, dist::Communicator& comm,
   }
   const Graph start = with_frozen_numbers(model, config);
   TrainingStep step(start, step_settings);
-  require_input_shape(step.input(0).shape(), own.batch, loader.augmentations());
+  require_input(step.input(0).type(), loader);
   const std::vector<runs::NamedType> states = worker_states(step);
   const ShardMap map = map_shards(start, std::span(states).first(step.num_parameters()), optimizer,
                                   options.servers, options.shard);

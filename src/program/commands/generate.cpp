@@ -1,0 +1,121 @@
+// `trainyard generate RUN`: a language model goes on with a text.
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/printable.h"
+#include "base/stopwatch.h"
+#include "base/within.h"
+#include "data/numbers.h"
+#include "data/text/token_text.h"
+#include "models/network.h"
+#include "program/command.h"
+#include "train/execution_view.h"
+#include "train/token_sampler.h"
+
+namespace trainyard::cli {
+namespace {
+
+constexpr int64_t kMostTokens = 1'000'000;
+constexpr int64_t kMostSamples = 1000;
+constexpr double kHottest = 100;
+
+struct GenerateFlags {
+  std::string model;
+  std::string prompt;
+  int64_t tokens = 200;
+  int64_t samples = 1;
+  int64_t seed = 1;
+  int64_t threads = 0;
+  train::SamplingOptions sampling = {.temperature = 0.8};
+  report::Format format = report::Format::kText;
+};
+
+void check_flags(const GenerateFlags& flags) {
+  require_within("--tokens", flags.tokens, int64_t{1}, kMostTokens);
+  require_within("--samples", flags.samples, int64_t{1}, kMostSamples);
+  require_within("--seed", flags.seed, int64_t{0}, INT64_MAX);
+  require_within("--temperature", flags.sampling.temperature, 0.0, kHottest);
+  require_within("--top-k", flags.sampling.top_k, int64_t{0}, kMostTokens);
+}
+
+// What stands where no prompt does: the token that opens a document, if there is one.
+std::vector<int64_t> first_tokens(const onnx_io::Metadata& metadata) {
+  const auto found = metadata.find(onnx_io::kEndOfTextKey);
+  if (found == metadata.end()) return {0};
+  return {data::parse_whole(found->second, 0, INT32_MAX, "the end of texts that the model names")};
+}
+
+std::string tokenizer_of(const onnx_io::Metadata& metadata) {
+  const auto found = metadata.find(onnx_io::kTokenizerKey);
+  return found == metadata.end() ? "" : found->second;
+}
+
+int generate_command(const GenerateFlags& flags, std::ostream& out) {
+  check_flags(flags);
+  train::TokenSampler sampler(network::load({.model = flags.model, .batch = 1}),
+                              resolve_threads(flags.threads));
+  const onnx_io::Metadata metadata = network::metadata_of(flags.model);
+  const data::TokenText text(tokenizer_of(metadata));
+  std::vector<int64_t> prompt = text.encode(flags.prompt);
+  if (prompt.empty()) prompt = first_tokens(metadata);
+  report::Document document;
+  document.title = fmt::format("Written by {}", network::label(flags.model));
+  Json samples = Json::array();
+  const Stopwatch watch;
+  for (int64_t i = 0; i < flags.samples; ++i) {
+    train::SamplingOptions options = flags.sampling;
+    options.seed = static_cast<uint64_t>(flags.seed + i);
+    const std::vector<int64_t> written = sampler.follow(prompt, flags.tokens, options);
+    const std::string words = printable(text.decode(written));
+    document.blocks.emplace_back(
+        report::Paragraph{text.knows_text() ? printable(flags.prompt) + words : words});
+    Json sample = Json::object({{"tokens", Json::array_of(written)}});
+    if (text.knows_text()) sample["text"] = words;
+    samples.push_back(std::move(sample));
+  }
+  const double speed =
+      static_cast<double>(flags.samples * flags.tokens) / std::max(watch.seconds(), 1e-9);
+  document.blocks.emplace_back(report::Paragraph{
+      fmt::format("{} tokens at {:.1f} tokens/s, each with the whole row of {} computed again.",
+                  flags.samples * flags.tokens, speed, sampler.length())});
+  document.data["prompt"] = Json::array_of(prompt);
+  document.data["samples"] = std::move(samples);
+  document.data["tokens_per_s"] = speed;
+  out << report::render(document, flags.format);
+  return 0;
+}
+
+Runner setup_generate(Args& args) {
+  auto flags = std::make_shared<GenerateFlags>();
+  args.positional("RUN", flags->model,
+                  "the directory of a run, or an .onnx file of a language model");
+  args.option("--prompt", flags->prompt,
+              "what to go on with: a text, or tokens (3,14,15) where the run has no tokenizer");
+  args.option("--tokens", flags->tokens, "how many to write");
+  args.option("--samples", flags->samples, "how many texts, each by chances of its own");
+  args.option("--temperature", flags->sampling.temperature,
+              "below 1 likely tokens become likelier; 0: always the likeliest");
+  args.option("--top-k", flags->sampling.top_k, "choose among so many likeliest; 0: all");
+  args.option("--seed", flags->seed, "of the choices");
+  args.option("--threads", flags->threads, "threads; 0: all cores");
+  args.format(flags->format);
+  return [flags](std::ostream& out) { return generate_command(*flags, out); };
+}
+
+}  // namespace
+
+extern const Command kGenerate = {
+    .name = "generate",
+    .group = "Train",
+    .summary = "Let a language model of a run go on with a text",
+    .examples =
+        "  trainyard generate runs/bible --prompt \"In the beginning\" --tokens 300\n"
+        "  trainyard generate runs/bible --temperature 0 --json\n"
+        "  trainyard generate runs/numbers --prompt 3,14,15 --top-k 40 --samples 3\n",
+    .setup = setup_generate,
+};
+
+}  // namespace trainyard::cli
