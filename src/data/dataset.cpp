@@ -9,6 +9,7 @@
 #include "data/numbers.h"
 #include "data/readers.h"
 #include "data/spec.h"
+#include "data/text/text_set.h"
 #include "data/text/token_set.h"
 
 namespace trainyard::data {
@@ -177,7 +178,8 @@ bool names_folder_here(const std::string& word) {
 }
 
 bool names_tokens(std::string_view text) {
-  return parse_spec(text).name == "tokens";
+  const std::string name = parse_spec(text).name;
+  return name == "tokens" || name == "text";
 }
 
 void Dataset::read_tokens(int64_t /*index*/, std::span<int64_t> /*now*/,
@@ -192,6 +194,7 @@ std::unique_ptr<Dataset> open_dataset(std::string_view text, Split split, int64_
     spec.place = std::exchange(spec.name, "");
   }
   if (spec.name == "tokens") return open_tokens(spec, split, length);
+  if (spec.name == "text") return open_text(spec, split, length);
   TY_REQUIRE(length == 0, "length is that of rows of tokens; data set '{}' has pictures",
              spec.text);
   if (spec.name == "fashion-mnist") return open_fashion_mnist(spec, split);

@@ -77,6 +77,7 @@ class Dataset {
 //   csv:F.csv:IMAGES      boxes: a line each
 //   shapes[:SIDE][,size=N][,seed=N]   boxes: drawn discs, squares and triangles
 //   synthetic[:CxHxW][,classes=N][,size=N][,seed=N]
+//   text:FILE|DIR[,...]   texts, tokenized here; see data/text/text_set.h
 //   tokens:FILE[,...]     texts as token ids; see data/text/token_set.h
 //   DIR                   any of the pictures above, told by the files in it
 // Files are checked here, the pictures of a folder when they are read. Throws Error naming file,

@@ -18,8 +18,8 @@ bool is_known(const std::string& name) {
 
 const std::vector<std::string>& known_names() {
   static const std::vector<std::string> kNames = {
-      "fashion-mnist", "mnist",      "cifar10", "cifar100", "folder",    "voc",
-      "coco",          "openimages", "csv",     "shapes",   "synthetic", "tokens"};
+      "fashion-mnist", "mnist", "cifar10", "cifar100",  "folder", "voc",   "coco",
+      "openimages",    "csv",   "shapes",  "synthetic", "text",   "tokens"};
   return kNames;
 }
 

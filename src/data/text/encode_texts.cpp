@@ -79,11 +79,12 @@ std::unique_ptr<Tokenizer> open_tokenizer(const std::string& name, std::string_v
 }
 
 std::vector<TokenId> encode_texts(const Tokenizer& tokenizer,
-                                  std::span<const std::string_view> documents, int64_t threads) {
+                                  std::span<const std::string_view> documents, int64_t threads,
+                                  bool ends) {
   std::vector<Part> parts = parts_of(tokenizer, documents);
   encode_parts(tokenizer, parts, threads);
   constexpr TokenId kNone = -1;
-  const TokenId end = documents.size() > 1 ? tokenizer.end_of_text().value_or(kNone) : kNone;
+  const TokenId end = ends ? tokenizer.end_of_text().value_or(kNone) : kNone;
   std::vector<TokenId> tokens;
   for (Part& part : parts) {
     tokens.insert(tokens.end(), part.tokens.begin(), part.tokens.end());

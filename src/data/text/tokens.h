@@ -17,6 +17,8 @@ struct TokenFacts {
   int64_t end_of_text = kNoToken;
   double bytes_per_token = 0;  // of the text that was cut into tokens; 0: not known
   std::string tokenizer = {};  // the file that says what ids mean; empty: there is none
+  // What is in that file, where it was made for these texts; a run keeps it under that name.
+  std::string tokenizer_json = {};
 
   bool operator==(const TokenFacts&) const = default;
 };

@@ -157,7 +157,8 @@ int encode(const TokenizerFlags& flags, std::ostream& out) {
   const data::TextFiles texts = read_texts(flags);
   const Stopwatch watch;
   const std::vector<data::TokenId> ids =
-      data::encode_texts(*tokenizer, texts.documents(), threads_of(flags));
+      data::encode_texts(*tokenizer, texts.documents(), threads_of(flags),
+                         /*ends=*/texts.documents().size() > 1);
   const double seconds = watch.seconds();
   const int64_t width = data::write_token_file(flags.output, ids, tokenizer->vocabulary_size());
   const auto count = static_cast<int64_t>(ids.size());

@@ -79,9 +79,9 @@ TEST(TokenFiles, AreAsWideAsTheVocabularyAsks) {
 TEST(EncodeTexts, EndsFollowEachOfSeveralDocuments) {
   const auto tokenizer = make_byte_tokenizer();
   const std::vector<std::string_view> one = {"ab"};
-  EXPECT_EQ(encode_texts(*tokenizer, one, 2), (std::vector<TokenId>{'a', 'b'}));
+  EXPECT_EQ(encode_texts(*tokenizer, one, 2, false), (std::vector<TokenId>{'a', 'b'}));
   const std::vector<std::string_view> two = {"ab", "<|endoftext|>"};
-  const std::vector<TokenId> tokens = encode_texts(*tokenizer, two, 2);
+  const std::vector<TokenId> tokens = encode_texts(*tokenizer, two, 2, true);
   EXPECT_EQ(tokens.size(), 2 + 1 + 13 + 1U);
   EXPECT_EQ(tokens[2], 256);
   EXPECT_EQ(tokens[3], '<');
