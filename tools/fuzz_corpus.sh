@@ -17,6 +17,10 @@ case $target in
   json) printf '{"a": [1, 2.5e3, true, null, "\\u00e9"], "b": {"c": -1}}' > "$corpus/seed" ;;
   voc) printf '<annotation><object><name>a</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>2</xmax><ymax>2</ymax></bndbox></object></annotation>' > "$corpus/voc"
     printf '{"images":[{"id":1}],"categories":[{"id":1,"name":"a"}],"annotations":[{"image_id":1,"category_id":1,"bbox":[1,1,2,2]}]}' > "$corpus/coco" ;;
+  tokenizer) printf '{"added_tokens":[{"id":3,"content":"<|endoftext|>"}],"pre_tokenizer":{"type":"ByteLevel"},"model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]}}' > "$corpus/bpe"
+    printf '{"normalizer":{"type":"BertNormalizer"},"pre_tokenizer":{"type":"BertPreTokenizer"},"decoder":{"type":"WordPiece"},"model":{"type":"WordPiece","vocab":{"[UNK]":0,"t":1,"##h":2,"##e":3}}}' > "$corpus/word_piece"
+    printf '{"model":{"type":"BPE","vocab":{"a":0,"b":1},"merges":[]},"post_processor":{"type":"BertProcessing","cls":["a",0],"sep":["b",1]}}' > "$corpus/characters"
+    printf 'YQ== 0\nYg== 1\n' > "$corpus/ranks" ;;
   metrics) printf '{"step":1,"loss":2.5}\n{"step":4,"test_top1":0.5}\n' > "$corpus/seed" ;;
   *) python3 "$top/tools/fuzz_seeds.py" "$target" "$corpus" ;;
 esac

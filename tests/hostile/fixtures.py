@@ -319,11 +319,39 @@ def job_files(root):
         (root / name).write_text(text)
 
 
+def tokenizer_files(root):
+    """Tokenizers with one thing wrong each, and files that are no text."""
+    def tokenizer(model=None, **parts):
+        base = {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}
+        return json.dumps({"pre_tokenizer": {"type": "ByteLevel"}, "model": {**base, **(model or {})}, **parts})
+
+    def regex(pattern):
+        return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated"}
+
+    files = {
+        "t_good.json": tokenizer(), "t_twice.json": tokenizer({"vocab": {"a": 0, "b": 0}}), "t_huge.json": tokenizer({"vocab": {"a": 10**18}}),
+        "t_minus.json": tokenizer({"vocab": {"a": -1}}), "t_float.json": tokenizer({"vocab": {"a": 1e300}}), "t_empty_merge.json": tokenizer({"merges": [["", "a"]]}),
+        "t_merge.json": tokenizer({"merges": ["a \x1b[2J"]}), "t_merges.json": tokenizer({"merges": [["a", "b"]] * 100000}), "t_model.json": tokenizer({"type": "Unigram"}),
+        "t_regex.json": tokenizer(pre_tokenizer=regex("(a+)+$")), "t_long.json": tokenizer(pre_tokenizer=regex("\x1b[2J" + "(a*)*" * 100000)),
+        "t_steps.json": tokenizer(pre_tokenizer={"type": "Sequence", "pretokenizers": [{"type": "Whitespace"}] * 100000}),
+        "t_deep.json": '{"model":{},"normalizer":' + '{"type":"Sequence","normalizers":[' * 50000, "t_added.json": tokenizer(added_tokens=[{"id": 7, "content": "a" * 10**6}]),
+        "t_many.json": tokenizer(added_tokens=[{"id": 9, "content": ""}]), "t_frame.json": tokenizer(post_processor={"type": "BertProcessing", "cls": ["a", 10**18], "sep": ["b", 1]}),
+        "t_list.json": "[1]", "t_open.json": "{", "t_empty.json": "", "t_ranks.tiktoken": "YQ== 0\nYQ== 99999999999999999999\n", "t_word.tiktoken": "!!!! 3\n",
+        "t_lines.jsonl": '{"text": "a"}\n{"text": 7}\n', "t_empty.txt": "", "t_short.txt": "ab",
+    }
+    for name, text in files.items():
+        (root / name).write_text(text)
+    (root / "t_zeros.txt").write_bytes(bytes(4096))
+    (root / "t_latin.txt").write_bytes(b"caf\xe9")
+    (root / "t_bomb.txt.gz").write_bytes(zlib.compress(bytes(1 << 20), wbits=31)[:500])
+
+
 def make(root):
     root = pathlib.Path(root)
     box_folders(root)
     workload_files(root)
     job_files(root)
+    tokenizer_files(root)
     text_files(root)
     binary_files(root)
     operator_files(root)

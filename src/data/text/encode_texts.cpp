@@ -55,7 +55,7 @@ std::string bytes_of(std::span<const TokenId> tokens) {
 }
 
 template <typename Number>
-std::vector<TokenId> tokens_of(std::span<const std::byte> bytes, int64_t vocabulary,
+std::vector<TokenId> tokens_of(std::string_view bytes, int64_t vocabulary,
                                const std::string& origin) {
   TY_REQUIRE(bytes.size() % sizeof(Number) == 0,
              "{}: {} bytes are no whole number of tokens of {} bytes", origin, bytes.size(),
@@ -102,10 +102,10 @@ int64_t write_token_file(const std::filesystem::path& path, std::span<const Toke
 }
 
 std::vector<TokenId> read_token_file(const std::filesystem::path& path, int64_t vocabulary) {
-  const MappedFile file(path);
-  return vocabulary <= kMostOfTwoBytes
-             ? tokens_of<uint16_t>(file.bytes(), vocabulary, path.string())
-             : tokens_of<uint32_t>(file.bytes(), vocabulary, path.string());
+  const std::string bytes = read_file(path);
+  TY_REQUIRE(!bytes.empty(), "{}: the file is empty, expected tokens", path.string());
+  return vocabulary <= kMostOfTwoBytes ? tokens_of<uint16_t>(bytes, vocabulary, path.string())
+                                       : tokens_of<uint32_t>(bytes, vocabulary, path.string());
 }
 
 }  // namespace trainyard::data

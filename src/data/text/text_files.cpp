@@ -100,8 +100,8 @@ std::string_view TextFiles::content_of(const fs::path& path) {
     return texts_.back();
   }
   // Nothing can be mapped of an empty file.
-  TY_REQUIRE(fs::is_regular_file(path) && fs::file_size(path) > 0,
-             "{}: the file is empty, expected text", path.string());
+  TY_REQUIRE(fs::is_regular_file(path), "{}: not a regular file, expected text", path.string());
+  TY_REQUIRE(fs::file_size(path) > 0, "{}: the file is empty, expected text", path.string());
   mapped_.push_back(std::make_unique<MappedFile>(path));
   const std::span<const std::byte> bytes = mapped_.back()->bytes();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

@@ -138,7 +138,7 @@ std::unique_ptr<Tokenizer> read_bpe(const Json& root, const Json& model, AddedTo
 }
 
 std::unique_ptr<Tokenizer> read_word_piece(const Json& root, const Json& model, AddedTokens added) {
-  constexpr int64_t kMostCharacters = 10'000;
+  constexpr int64_t kMostCharacters = 512;  // real files have 100
   const PreTokenizer steps = read_pre_tokenizer(root);
   TY_REQUIRE(!steps.byte_level,
              "the pre-tokenizer ByteLevel is not supported with the model WordPiece");

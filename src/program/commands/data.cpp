@@ -158,6 +158,27 @@ Json inspect_json(const data::Dataset& set, const data::Statistics& statistics) 
        {"unreadable", Json::array_of(statistics.unreadable)}});
 }
 
+// A set of texts has rows of tokens in place of pictures.
+report::Document token_document(const data::Dataset& set) {
+  const data::TokenFacts& facts = *set.tokens();
+  report::Document document;
+  document.blocks.emplace_back(report::Paragraph{fmt::format(
+      "{}: {} rows of {} tokens, vocabulary {}{}{}", set.source(), with_commas(set.size()),
+      facts.length, with_commas(facts.vocabulary),
+      facts.end_of_text == data::kNoToken ? ""
+                                          : fmt::format(", a text ends with {}", facts.end_of_text),
+      facts.bytes_per_token == 0
+          ? ""
+          : fmt::format(", {} bytes per token", fixed_text(facts.bytes_per_token, 2)))});
+  document.data = Json::object({{"source", set.source()},
+                                {"samples", set.size()},
+                                {"length", facts.length},
+                                {"vocabulary", facts.vocabulary},
+                                {"bytes_per_token", facts.bytes_per_token}});
+  if (facts.end_of_text != data::kNoToken) document.data["end_of_text"] = facts.end_of_text;
+  return document;
+}
+
 // Opens and reads every sample, which also finds those that cannot be read.
 int inspect(const DataFlags& flags, std::ostream& out) {
   TY_REQUIRE(flags.augment.empty() && flags.output.empty() && !flags.samples && !flags.draws &&
@@ -167,6 +188,12 @@ int inspect(const DataFlags& flags, std::ostream& out) {
   TY_REQUIRE(!flags.per_class || !flags.sheet.empty() || !flags.pictures.empty(),
              "--per-class needs --sheet F.png or --pictures DIR");
   const auto set = open(flags);
+  if (set->tokens()) {
+    TY_REQUIRE(flags.sheet.empty() && flags.pictures.empty(),
+               "--sheet and --pictures are for pictures; {} is text", set->source());
+    out << report::render(token_document(*set), flags.format);
+    return 0;
+  }
   const data::Statistics statistics = data::measure_statistics(*set);
   report::Document document;
   document.data = inspect_json(*set, statistics);
@@ -299,7 +326,7 @@ Runner setup_data(Args& args) {
       "SPEC", flags->spec,
       "fashion-mnist, mnist:DIR, cifar10:DIR, cifar100:DIR, folder:DIR, voc:DIR[:LIST], "
       "coco:F.json:IMAGES, openimages:F.csv:IMAGES[:CLASSES], csv:F.csv:IMAGES, shapes:SIDE, "
-      "synthetic:CxHxW,classes=N,size=N, or DIR");
+      "synthetic:CxHxW,classes=N,size=N, text:FILE|DIR, tokens:FILE, or DIR");
   args.choice("--split", flags->split, {"train", "test"}, "which samples");
   args.option("--sheet", flags->sheet, "inspect: write a PNG with samples of each class");
   args.option("--pictures", flags->pictures,
