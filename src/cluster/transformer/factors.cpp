@@ -12,14 +12,16 @@ namespace {
 
 constexpr std::string_view kFactorsFile = "transformer_factors.csv";
 constexpr std::string_view kFallback = "megatron-core";
+constexpr std::string_view kShardedFallback = "fsdp-compile";
 
 FittedStack read_stack(const CsvRow& row) {
   FittedStack stack;
   stack.name = row.text("name");
   stack.stacks = split(row.text("stacks"), '|');
   stack.rows = row.integer("rows");
-  stack.low = row.number("low");
-  stack.high = row.number("high");
+  stack.known = {row.number("low"), row.number("high")};
+  stack.far = {row.number("far_low"), row.number("far_high")};
+  stack.generations = split(row.text("generations"), '|');
   for (size_t i = 0; i < kNumFactors; ++i) {
     stack.factors[i] = row.number(factor_infos()[i].name);
     if (!(stack.factors[i] > 0)) row.fail(factor_infos()[i].name, "expected a number above 0");
@@ -101,10 +103,14 @@ std::span<const FittedStack> fitted_stacks() {
   return stacks;
 }
 
-const FittedStack& stack_for(std::string_view published, bool experts) {
+bool FittedStack::knows(std::string_view generation) const {
+  return std::ranges::find(generations, generation) != generations.end();
+}
+
+const FittedStack& stack_for(std::string_view published, bool experts, bool sharded) {
   const FittedStack* found = named_stack(published);
   if (found == nullptr) found = stack_of_result(published);
-  if (found == nullptr) found = named_stack(kFallback);
+  if (found == nullptr) found = named_stack(sharded ? kShardedFallback : kFallback);
   TY_CHECK(found != nullptr, "no stack {}", kFallback);
   const FittedStack* own = experts ? named_stack(found->name + "-experts") : nullptr;
   return own != nullptr ? *own : *found;
@@ -114,12 +120,13 @@ std::string factors_csv(std::span<const FittedStack> stacks) {
   std::string out =
       "# Made by `trainyard transformer validate --fit`; docs/predict-transformers.md says what "
       "the "
-      "factors are.\nname,stacks,rows,low,high";
+      "factors are.\nname,stacks,rows,generations,low,high,far_low,far_high";
   for (const FactorInfo& info : factor_infos()) out += fmt::format(",{}", info.name);
   out += '\n';
   for (const FittedStack& stack : stacks) {
-    out += fmt::format("{},{},{},{:.3f},{:.3f}", stack.name, join(stack.stacks, "|"), stack.rows,
-                       stack.low, stack.high);
+    out += fmt::format("{},{},{},{},{:.3f},{:.3f},{:.3f},{:.3f}", stack.name,
+                       join(stack.stacks, "|"), stack.rows, join(stack.generations, "|"),
+                       stack.known.low, stack.known.high, stack.far.low, stack.far.high);
     for (const double factor : stack.factors) out += fmt::format(",{:.4g}", factor);
     out += '\n';
   }

@@ -51,21 +51,36 @@ Factors usual_factors();
 // The factor of products on a generation; -1: none of its own.
 int generation_factor(std::string_view generation);
 
+// 80 % of the measured speeds lie between these shares of the predicted.
+struct SpeedInterval {
+  double low = 0.5;
+  double high = 2;
+
+  bool has(double share) const { return share >= low && share <= high; }
+};
+
 // One stack of the catalog with how well it fits.
 struct FittedStack {
   std::string name;
   std::vector<std::string> stacks;  // as results name them
   Factors factors = {};
-  int64_t rows = 0;  // that it was fitted to
-  double low = 0.5;  // 80 % of the measured speeds lie between these shares of the predicted
-  double high = 2;
+  int64_t rows = 0;     // that it was fitted to
+  SpeedInterval known;  // of networks of other sizes than the rows', on devices that they know
+  SpeedInterval far;    // on a generation of devices that the rows do not know
+  std::vector<std::string> generations;  // that they know
+
+  bool knows(std::string_view generation) const;
+  const SpeedInterval& interval(std::string_view generation) const {
+    return knows(generation) ? known : far;
+  }
 };
 
 // catalog/transformer_factors.csv.
 std::span<const FittedStack> fitted_stacks();
-// The stack whose name results begin with, or Megatron's, the nearest relative of most others. One
-// may have a set of its own for networks with experts, "megatron-core-experts".
-const FittedStack& stack_for(std::string_view published, bool experts);
+// The stack whose name results begin with, or its nearest relative: PyTorch's where weights are
+// shared out (`sharded`), otherwise Megatron's. One may have a set of its own for networks with
+// experts, "megatron-core-experts".
+const FittedStack& stack_for(std::string_view published, bool experts, bool sharded = false);
 // The table as the catalog has it.
 std::string factors_csv(std::span<const FittedStack> stacks);
 

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <optional>
+#include <iterator>
 #include <set>
+
+#include "cluster/transformer/quantile.h"
 
 namespace trainyard::transformer {
 namespace {
@@ -84,94 +85,20 @@ class Search {
   std::array<double, kNumFactors> moves_ = {};
 };
 
-struct StackRows {
-  std::string name;
-  RowList rows;
-};
-
-// The rows of each stack of the catalog.
-std::vector<StackRows> by_stack(std::span<const PublishedRow> rows) {
-  std::vector<StackRows> out;
-  for (const FittedStack& stack : fitted_stacks()) {
-    out.push_back({stack.name, {}});
-    for (const PublishedRow& row : rows) {
-      if (&stack_for(row.stack, row.model.experts > 0) == &stack) out.back().rows.push_back(&row);
-    }
-  }
-  return out;
+// 80 % of these and, as if drawn with them, of the next one. A few say little of the tails.
+SpeedInterval interval_of(const std::vector<LeftOut>& rows) {
+  if (rows.empty()) return {};
+  std::vector<double> speeds;
+  for (const LeftOut& row : rows) speeds.push_back(row.speed());
+  const double count = static_cast<double>(speeds.size());
+  const double high = 0.9 * (count + 1) / count;
+  return {std::min(quantile_of(speeds, 1 - high), 1.0), std::max(quantile_of(speeds, high), 1.0)};
 }
 
-double quantile(std::vector<double> values, double share) {
-  if (values.empty()) return 1;
-  std::ranges::sort(values);
-  const double at = share * static_cast<double>(values.size() - 1);
-  const size_t below = static_cast<size_t>(at);
-  const size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (values[above] - values[below]) * (at - static_cast<double>(below));
-}
-
-// Collects absolute errors by group of source.
-struct Errors {
-  std::map<std::string, std::vector<double>> by_group;
-
-  void add(const PublishedRow& row, const Factors& factors) {
-    by_group[row.group].push_back(std::abs(relative_error(row, factors)));
-  }
-};
-
-double mean_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
-}
-
-// Predicts the rows of each key from a fit to the others of the stack.
-template <typename KeyOf>
-void leave_out(const StackRows& stack, const KeyOf& key_of, Errors& errors) {
-  std::set<std::string> keys;
-  for (const PublishedRow* row : stack.rows) keys.insert(key_of(*row));
-  for (const std::string& key : keys) {
-    RowList others;
-    for (const PublishedRow* row : stack.rows) {
-      if (key_of(*row) != key) others.push_back(row);
-    }
-    // Nothing is known of a stack whose rows are all left out.
-    if (others.empty()) continue;
-    const Factors factors = fit_factors(others, usual_factors());
-    for (const PublishedRow* row : stack.rows) {
-      if (key_of(*row) == key) errors.add(*row, factors);
-    }
-  }
-}
-
-std::vector<Score> scores_of(const Errors& in_sample, const Errors& sizes, const Errors& devices,
-                             const std::map<std::string, int64_t>& inside) {
-  std::vector<Score> out;
-  for (const auto& [group, errors] : in_sample.by_group) {
-    Score score;
-    score.group = group;
-    score.rows = static_cast<int64_t>(errors.size());
-    score.in_sample = mean_of(errors);
-    score.median = quantile(errors, 0.5);
-    const auto find = [&group](const Errors& from) {
-      const auto found = from.by_group.find(group);
-      return found == from.by_group.end() ? std::nullopt
-                                          : std::optional<double>(mean_of(found->second));
-    };
-    score.size_left_out = find(sizes);
-    score.device_left_out = find(devices);
-    const auto within = inside.find(group);
-    if (within != inside.end()) {
-      score.inside = static_cast<double>(within->second) / static_cast<double>(score.rows);
-    }
-    out.push_back(std::move(score));
-  }
-  return out;
-}
-
-bool within(const PublishedRow& row, const FittedStack& stack) {
-  const double speed = predicted_seconds(row, stack.factors) / row.step_seconds;
-  return speed >= stack.low && speed <= stack.high;
+std::vector<std::string> generations_of(std::span<const PublishedRow* const> rows) {
+  std::set<std::string> names;
+  for (const PublishedRow* row : rows) names.insert(row->machine.generation);
+  return {names.begin(), names.end()};
 }
 
 }  // namespace
@@ -189,53 +116,69 @@ Factors fit_factors(std::span<const PublishedRow* const> rows, const Factors& us
   return Search(rows, usual).run();
 }
 
-std::vector<FittedStack> fit_stacks(std::span<const PublishedRow> rows) {
-  std::vector<FittedStack> out(fitted_stacks().begin(), fitted_stacks().end());
-  const std::vector<StackRows> stacks = by_stack(rows);
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (stacks[i].rows.empty()) continue;
-    out[i].factors = fit_factors(stacks[i].rows, usual_factors());
-    out[i].rows = static_cast<int64_t>(stacks[i].rows.size());
-    std::vector<double> speeds;
-    for (const PublishedRow* row : stacks[i].rows) {
-      speeds.push_back(predicted_seconds(*row, out[i].factors) / row->step_seconds);
+std::string size_key(const PublishedRow& row) {
+  return fmt::format("{}x{}", row.model.layers, row.model.hidden);
+}
+std::string round_key(const PublishedRow& row) {
+  return row.round;
+}
+std::string device_key(const PublishedRow& row) {
+  return row.machine.id;
+}
+std::string generation_key(const PublishedRow& row) {
+  return row.machine.generation;
+}
+
+std::vector<StackRows> rows_by_stack(std::span<const PublishedRow> rows) {
+  std::vector<StackRows> out;
+  for (const FittedStack& stack : fitted_stacks()) {
+    out.push_back({stack.name, {}});
+    for (const PublishedRow& row : rows) {
+      if (&row.stack_of() == &stack) out.back().rows.push_back(&row);
     }
-    out[i].low = quantile(speeds, 0.1);
-    out[i].high = quantile(speeds, 0.9);
   }
   return out;
 }
 
-std::vector<Score> score_fits(std::span<const PublishedRow> rows, bool leaving) {
-  Errors in_sample;
-  Errors sizes;
-  Errors devices;
-  std::map<std::string, int64_t> inside;
-  const std::vector<FittedStack> fitted = fit_stacks(rows);
-  const std::vector<StackRows> stacks = by_stack(rows);
-  for (size_t i = 0; i < stacks.size(); ++i) {
-    for (const PublishedRow* row : stacks[i].rows) {
-      in_sample.add(*row, fitted[i].factors);
-      if (within(*row, fitted[i])) ++inside[row->group];
+std::vector<LeftOut> leave_out(std::span<const PublishedRow* const> rows, KeyOf key_of) {
+  std::set<std::string> keys;
+  for (const PublishedRow* row : rows) keys.insert(key_of(*row));
+  std::vector<LeftOut> out;
+  for (const std::string& key : keys) {
+    RowList others;
+    for (const PublishedRow* row : rows) {
+      if (key_of(*row) != key) others.push_back(row);
     }
-    if (!leaving) continue;
-    leave_out(
-        stacks[i], [](const PublishedRow& row) { return row.size_key(); }, sizes);
-    leave_out(
-        stacks[i], [](const PublishedRow& row) { return row.machine.generation; }, devices);
+    if (others.empty()) continue;
+    const Factors factors = fit_factors(others, usual_factors());
+    for (const PublishedRow* row : rows) {
+      if (key_of(*row) == key) out.push_back({row, predicted_seconds(*row, factors)});
+    }
   }
-  return scores_of(in_sample, sizes, devices, inside);
+  return out;
 }
 
-std::vector<Score> score_catalog(std::span<const PublishedRow> rows) {
-  Errors errors;
-  std::map<std::string, int64_t> inside;
-  for (const PublishedRow& row : rows) {
-    const FittedStack& stack = stack_for(row.stack, row.model.experts > 0);
-    errors.add(row, stack.factors);
-    if (within(row, stack)) ++inside[row.group];
+std::vector<FittedStack> fit_stacks(std::span<const PublishedRow> rows) {
+  std::vector<FittedStack> out(fitted_stacks().begin(), fitted_stacks().end());
+  const std::vector<StackRows> stacks = rows_by_stack(rows);
+  std::vector<LeftOut> generations;
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (stacks[i].rows.empty()) continue;
+    out[i].factors = fit_factors(stacks[i].rows, usual_factors());
+    out[i].rows = static_cast<int64_t>(stacks[i].rows.size());
+    out[i].generations = generations_of(stacks[i].rows);
+    // Results of one network alone say how far those of other rounds are off.
+    const bool rounds = !stacks[i].rows.front()->round.empty();
+    out[i].known = interval_of(leave_out(stacks[i].rows, rounds ? round_key : size_key));
+    if (rounds) continue;
+    std::ranges::copy(leave_out(stacks[i].rows, generation_key), std::back_inserter(generations));
   }
-  return scores_of(errors, {}, {}, inside);
+  const SpeedInterval far = interval_of(generations);
+  for (FittedStack& stack : out) {
+    // No narrower than on devices that are known.
+    stack.far = {std::min(far.low, stack.known.low), std::max(far.high, stack.known.high)};
+  }
+  return out;
 }
 
 }  // namespace trainyard::transformer

@@ -19,20 +19,27 @@ double relative_error(const PublishedRow& row, const Factors& factors);
 // All stacks with the rows that belong to them, with intervals of their residuals.
 std::vector<FittedStack> fit_stacks(std::span<const PublishedRow> rows);
 
-struct Score {
-  std::string group;  // "vTrain"
-  int64_t rows = 0;
-  double in_sample = 0;  // mean absolute errors, as shares
-  double median = 0;     // in sample
-  double inside = 0;     // share of rows within the stack's 80 % interval
-  // Rows of a size (layers, hidden) or a generation of devices predicted from the others of their
-  // stack; no value where there are none.
-  std::optional<double> size_left_out = {};
-  std::optional<double> device_left_out = {};
+// The rows of each stack of the catalog, in its order.
+struct StackRows {
+  std::string name;
+  std::vector<const PublishedRow*> rows;
 };
-// How well fits to `rows` predict them, by source. Leaving out takes some fits more.
-std::vector<Score> score_fits(std::span<const PublishedRow> rows, bool leave_out);
-// How well the factors of the catalog predict `rows`, which need not be those of the fit.
-std::vector<Score> score_catalog(std::span<const PublishedRow> rows);
+std::vector<StackRows> rows_by_stack(std::span<const PublishedRow> rows);
+
+// A row that was predicted from a fit to others of its stack.
+struct LeftOut {
+  const PublishedRow* row = nullptr;
+  double seconds = 0;  // predicted
+
+  double speed() const { return seconds / row->step_seconds; }  // measured over predicted
+};
+using KeyOf = std::string (*)(const PublishedRow&);
+// Predicts the rows of each key from a fit to the others. Nothing is known of a stack whose rows
+// are all left out.
+std::vector<LeftOut> leave_out(std::span<const PublishedRow* const> rows, KeyOf key_of);
+std::string size_key(const PublishedRow& row);
+std::string round_key(const PublishedRow& row);
+std::string device_key(const PublishedRow& row);
+std::string generation_key(const PublishedRow& row);
 
 }  // namespace trainyard::transformer

@@ -12,8 +12,8 @@ namespace {
 constexpr double kDriver = 1.5 * kGibi;
 // Layers whose activations stay on the device where the others are kept by the host.
 constexpr double kLayersOnDevice = 2;
-// What the allocator cannot use, of activations.
-constexpr double kFragmented = 0.05;
+// What the allocator holds but cannot use, of activations.
+constexpr double kFragmented = 0.02;
 constexpr double kMostMicroBatch = 1 << 20;
 
 double real(int64_t number) {
@@ -26,6 +26,11 @@ bool is_half(Number number) {
 
 double bytes_of(Number number) {
   return is_half(number) ? 2 : 4;
+}
+
+double product_bytes(Number number) {
+  if (number == Number::kFp8) return 1;
+  return number == Number::kFp4 ? 0.5625 : bytes_of(number);  // with a scale for 16 values
 }
 
 // Weights that are shared out are kept in single precision and gathered in half.
@@ -70,21 +75,25 @@ Activation layer_activation(const Transformer& model, const Mapping& mapping, bo
   const double size = bytes_of(mapping.number);
   const double sequence = real(mapping.sequence > 0 ? mapping.sequence : model.sequence);
   Activation bytes;
-  bytes.whole = 4 * size * real(model.hidden);
+  // Inputs of linear layers are kept as they are multiplied.
+  const double kept = product_bytes(mapping.number);
+  bytes.whole = 2 * (size + kept) * real(model.hidden);
   // Masks of the dropouts that older networks have.
   if (model.bias && !model.gated) bytes.whole += 2 * real(model.hidden);
   const double kv = real(model.is_latent() ? model.query_width() : model.kv_width());
   bytes.split = size * (real(model.query_width() + model.output_width()) + 2 * kv);
+  // Attention needs its result in half precision, the projection after it in its own.
+  if (kept < size) bytes.split += kept * real(model.output_width());
   const bool scores = !mapping.flash && mapping.recompute == Recompute::kNone;
   bytes.split += real(model.heads) * (scores ? (2 * size + 1) * sequence : 4);
-  const double tensors = model.gated ? 3 : 2;
+  const double tensors = (model.gated ? 2 : 1) * size + kept;
   if (!experts) {
-    bytes.split += tensors * size * real(model.ffn);
+    bytes.split += tensors * real(model.ffn);
     return bytes;
   }
   const double routed = real(model.top_k) * real(model.expert_ffn) + real(model.shared_ffn);
-  bytes.split += tensors * size * routed;
-  bytes.whole += size * real(model.top_k * model.hidden) + 4 * real(model.experts);
+  bytes.split += tensors * routed;
+  bytes.whole += kept * real(model.top_k * model.hidden) + 4 * real(model.experts);
   return bytes;
 }
 
@@ -247,8 +256,8 @@ Memory memory_of(const Transformer& model, const Mapping& mapping) {
   memory.optimizer = optimizer_bytes(mapping) * shared(1, trained);
   memory.activations = activation_bytes(model, mapping);
   memory.logits = logit_bytes(model, mapping);
-  memory.buffers = kFragmented * memory.activations + gathered_bytes(model, mapping, rank);
-  memory.driver = kDriver;
+  memory.buffers = gathered_bytes(model, mapping, rank);
+  memory.driver = kDriver + kFragmented * memory.activations;
   if (mapping.offloads_optimizer()) memory.host += std::exchange(memory.optimizer, 0);
   if (mapping.offloads_activations()) {
     memory.host += std::max(

@@ -14,8 +14,8 @@ struct Memory {
   double optimizer = 0;
   double activations = 0;
   double logits = 0;   // of the last stage, in single precision with their gradients
-  double buffers = 0;  // gathered weights, exchanges, what fragmentation loses
-  double driver = 0;   // its context and the libraries, which no allocator sees
+  double buffers = 0;  // gathered weights
+  double driver = 0;   // its context, the libraries, what the allocator cannot use
   double host = 0;     // what is kept in the host's memory, no part of the sum
 
   // What an allocator reports at its peak.

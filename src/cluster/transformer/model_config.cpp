@@ -1,4 +1,5 @@
 // A config.json of Hugging Face: each family has its own names for the same sizes.
+#include <algorithm>
 #include <array>
 
 #include "base/error.h"
@@ -47,11 +48,137 @@ class Config {
     return value != nullptr && value->is_string() ? value->as_string() : std::move(fallback);
   }
   const std::string& origin() const { return origin_; }
+  // Throws Error for a key that is neither read here nor known to change no size.
+  void refuse_unknown_keys() const;
 
  private:
   Json json_;
   std::string origin_;
 };
+
+// Keys that are read.
+constexpr std::array<std::string_view, 46> kRead = {"model_type",
+                                                    "num_hidden_layers",
+                                                    "n_layer",
+                                                    "n_layers",
+                                                    "hidden_size",
+                                                    "n_embd",
+                                                    "d_model",
+                                                    "num_attention_heads",
+                                                    "n_head",
+                                                    "n_heads",
+                                                    "num_key_value_heads",
+                                                    "head_dim",
+                                                    "intermediate_size",
+                                                    "n_inner",
+                                                    "ffn_dim",
+                                                    "vocab_size",
+                                                    "num_local_experts",
+                                                    "n_routed_experts",
+                                                    "num_experts",
+                                                    "num_experts_per_tok",
+                                                    "experts_per_token",
+                                                    "moe_intermediate_size",
+                                                    "first_k_dense_replace",
+                                                    "n_shared_experts",
+                                                    "kv_lora_rank",
+                                                    "q_lora_rank",
+                                                    "qk_rope_head_dim",
+                                                    "v_head_dim",
+                                                    "qk_nope_head_dim",
+                                                    "mlp_bias",
+                                                    "attention_bias",
+                                                    "tie_word_embeddings",
+                                                    "max_position_embeddings",
+                                                    "n_positions",
+                                                    "n_ctx",
+                                                    "max_seq_len",
+                                                    "type_vocab_size",
+                                                    "num_heads",
+                                                    "expansion_ratio",
+                                                    "attn_config",
+                                                    "ffn_config",
+                                                    "num_nextn_predict_layers",
+                                                    "word_embed_proj_dim",
+                                                    "do_layer_norm_before",
+                                                    "moe_layer_freq",
+                                                    "decoder_sparse_step"};
+// Keys, or their beginnings, that change neither sizes nor work.
+constexpr std::array<std::string_view, 62> kHarmless = {"_name_or_path",
+                                                        "architectures",
+                                                        "auto_map",
+                                                        "torch_dtype",
+                                                        "dtype",
+                                                        "transformers_version",
+                                                        "use_cache",
+                                                        "bos_token_id",
+                                                        "eos_token_id",
+                                                        "pad_token_id",
+                                                        "sep_token_id",
+                                                        "cls_token_id",
+                                                        "mask_token_id",
+                                                        "unk_token_id",
+                                                        "initializer_",
+                                                        "init_",
+                                                        "rms_norm_eps",
+                                                        "layer_norm_eps",
+                                                        "layer_norm_epsilon",
+                                                        "layernorm_epsilon",
+                                                        "norm_type",
+                                                        "rope_",
+                                                        "max_window_layers",
+                                                        "sliding_window",
+                                                        "use_sliding_window",
+                                                        "hidden_act",
+                                                        "activation_function",
+                                                        "hidden_dropout",
+                                                        "attention_dropout",
+                                                        "attention_probs_dropout_prob",
+                                                        "attn_pdrop",
+                                                        "embd_pdrop",
+                                                        "resid_pdrop",
+                                                        "emb_pdrop",
+                                                        "classifier_dropout",
+                                                        "dropout",
+                                                        "layerdrop",
+                                                        "activation_dropout",
+                                                        "pretraining_tp",
+                                                        "position_embedding_type",
+                                                        "gradient_checkpointing",
+                                                        "output_",
+                                                        "router_",
+                                                        "norm_topk_prob",
+                                                        "scoring_func",
+                                                        "topk_",
+                                                        "n_group",
+                                                        "aux_loss_alpha",
+                                                        "seq_aux",
+                                                        "routed_scaling_factor",
+                                                        "ep_size",
+                                                        "quantization_config",
+                                                        "summary_",
+                                                        "task_specific_params",
+                                                        "scale_attn_weights",
+                                                        "reorder_and_upcast_attn",
+                                                        "scale_attn_by_inverse_layer_idx",
+                                                        "layer_types",
+                                                        "mlp_only_layers",
+                                                        "swiglu_limit",
+                                                        "initial_context_length",
+                                                        "logit_scale"};
+
+void Config::refuse_unknown_keys() const {
+  for (const auto& [key, value] : json_.members()) {
+    const bool read = std::ranges::find(kRead, key) != kRead.end();
+    const bool harmless = std::ranges::any_of(kHarmless, [&key = key](std::string_view known) {
+      return known.back() == '_' ? key.starts_with(known) : key == known;
+    });
+    TY_REQUIRE(read || harmless,
+               "{}: the key '{}' is not known; what it changes would not be counted. Remove it if "
+               "it changes no size, or give the sizes (layers, hidden, heads, vocab)",
+               origin_, key);
+  }
+}
 
 // What a family has without saying so.
 struct Family {
@@ -137,6 +264,7 @@ void read_traits(const Config& config, const Family& family, Transformer& model)
 Transformer model_of_config(std::string_view text, const std::string& origin) {
   const Config config(text, origin);
   const Family& family = family_of(config);
+  config.refuse_unknown_keys();
   Transformer model;
   model.name = origin;
   model.source = origin;

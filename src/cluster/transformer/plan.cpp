@@ -69,7 +69,9 @@ class Planner {
       mapping_.interleave = parts;
       // Uneven splits are left to those who write them by hand.
       if (model_.layers % (mapping_.pipeline * parts) != 0) continue;
-      for (const int64_t micro : powers_of_two(kLargestMicroBatch)) {
+      const int64_t each = mapping_.batch / std::max<int64_t>(mapping_.data(), 1);
+      for (int64_t micro = 1; micro <= std::min(each, kLargestMicroBatch); ++micro) {
+        if (each % micro != 0) continue;
         // Splitting several sequences is the same as splitting them less, one at a time.
         if (micro > 1 && mapping_.context > 1) break;
         mapping_.micro_batch = micro;

@@ -1,17 +1,21 @@
 #include "cluster/transformer/published.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 
 #include "base/csv.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "cluster/predict/embedded.h"
 #include "cluster/transformer/memory.h"
 #include "cluster/transformer/model_catalog.h"
 
 namespace trainyard::transformer {
 namespace {
 
-constexpr int64_t kUsualVocab = 51200;  // of GPT-2's tokenizer, padded
+constexpr int64_t kUsualVocab = 51200;     // of GPT-2's tokenizer, padded
+constexpr int64_t kUsualAdapterRank = 16;  // of MLPerf's benchmark
 
 // Why a row cannot be used.
 struct Skip {
@@ -108,6 +112,7 @@ Mapping mapping_of_row(const CsvRow& row) {
   mapping.zero = zero_of_row(row);
   mapping.number = number_of_row(row);
   set_recompute(row, mapping);
+  if (row.text("task") == "lora") mapping.lora = kUsualAdapterRank;
   mapping.drops_tokens = contains(row.text("model"), "tokendrop");
   const bool old = is_old(row);
   mapping.flash = !old;
@@ -127,28 +132,104 @@ double seconds_of_row(const CsvRow& row, const Mapping& mapping) {
   throw Skip{"no speed"};
 }
 
-PublishedRow read_row_of(const CsvRow& row, const predict::Catalog& catalog) {
-  PublishedRow out;
-  out.line = row.line();
-  out.group = group_of(row.text("source"));
-  out.stack = row.text("stack");
-  out.model_name = row.text("model");
-  if (row.text("task") == "memory only") throw Skip{"memory alone"};
-  if (row.text("task") == "lora") throw Skip{"LoRA"};
-  if (row.text("task") == "inference forward") out.pass = Pass::kForward;
-  if (contains(row.text("note"), "SUSPECT")) throw Skip{"marked as suspect"};
+Machine machine_of_row(const CsvRow& row, const predict::Catalog& catalog) {
   if (!is_machine(catalog, row.text("device"))) {
     throw Skip{"device not known: " + row.text("device")};
   }
-  out.machine = machine_of(catalog, row.text("device"));
+  return machine_of(catalog, row.text("device"));
+}
+
+// Rows of one source that are scored apart.
+std::string group_of_row(const CsvRow& row, const Transformer& model, int64_t workers) {
+  std::string group = group_of(row.text("source"));
+  if (group == "vTrain") group += workers > 8 ? ", several hosts" : ", one host";
+  if (model.experts > 0) group += ", experts";
+  if (row.text("task") == "inference forward") group += ", forward";
+  return group;
+}
+
+void refuse_oddities(const CsvRow& row) {
+  if (contains(row.text("note"), "SUSPECT")) throw Skip{"marked as suspect"};
+  if (contains(row.text("note"), "REPEATED")) throw Skip{"a result that was submitted before"};
+}
+
+void require_possible(const Transformer& model, const Mapping& mapping) {
+  const std::string problem = problem_of(model, mapping);
+  if (!problem.empty()) throw Skip{problem};
+}
+
+PublishedRow speed_of_row(const CsvRow& row, const predict::Catalog& catalog) {
+  PublishedRow out;
+  out.line = row.line();
+  out.stack = row.text("stack");
+  out.model_name = row.text("model");
+  if (row.text("task") == "memory only") throw Skip{"memory alone"};
+  if (row.text("task") == "inference forward") out.pass = Pass::kForward;
+  refuse_oddities(row);
+  out.machine = machine_of_row(row, catalog);
   out.mapping = mapping_of_row(row);
   out.model = model_of_row(row);
-  if (out.model.experts > 0) out.group += ", experts";
+  out.group = group_of_row(row, out.model, out.mapping.workers);
+  if (out.mapping.lora > 0) out.group += ", LoRA";
   out.step_seconds = seconds_of_row(row, out.mapping);
-  const std::string problem = problem_of(out.model, out.mapping);
-  if (!problem.empty()) throw Skip{problem};
+  require_possible(out.model, out.mapping);
   if (out.machine.peak(out.mapping.number) <= 0) throw Skip{"the device has no such precision"};
   return out;
+}
+
+MemoryRow memory_of_row(const CsvRow& row, double gib) {
+  MemoryRow out;
+  out.line = row.line();
+  refuse_oddities(row);
+  out.mapping = mapping_of_row(row);
+  out.model = model_of_row(row);
+  out.group = group_of_row(row, out.model, out.mapping.workers);
+  out.bytes = gib * kGibi;
+  require_possible(out.model, out.mapping);
+  return out;
+}
+
+// "mlcommons/training_results_v3.0@…" is of round 3.0.
+std::string round_of(const std::string& source) {
+  const std::string group = group_of(source);
+  const size_t at = group.rfind('v');
+  return at == std::string::npos ? group : group.substr(at + 1);
+}
+
+TargetRow target_of_row(const CsvRow& row, double minutes, const predict::Catalog& catalog) {
+  TargetRow out;
+  out.line = row.line();
+  refuse_oddities(row);
+  out.round = round_of(row.text("source"));
+  out.machine = machine_of_row(row, catalog);
+  out.model = model_of_row(row);
+  out.group = "MLPerf, " + out.model.name;
+  out.wanted.workers = needed(row, "devices");
+  out.wanted.batch = needed(row, "global_batch");
+  out.wanted.sequence = needed(row, "seq_len");
+  // Results are as fast as they can be made.
+  out.wanted.number = out.machine.peak(Number::kFp8) > 0 ? Number::kFp8 : Number::kHalf;
+  if (row.text("task") == "lora") out.wanted.lora = kUsualAdapterRank;
+  out.seconds = 60 * minutes;
+  return out;
+}
+
+std::optional<double> number_if_any(const CsvTable& table, const CsvRow& row,
+                                    std::string_view column) {
+  if (std::ranges::find(table.columns(), column) == table.columns().end()) return std::nullopt;
+  return row.maybe_number(column);
+}
+
+// Reads one kind of figure; false if it cannot be, with the reason.
+template <typename Rows, typename Read>
+bool read_into(Rows& rows, std::string& reason, const Read& read) {
+  try {
+    rows.push_back(read());
+    return true;
+  } catch (const Skip& skip) {
+    reason = skip.reason;
+    return false;
+  }
 }
 
 }  // namespace
@@ -164,13 +245,33 @@ PublishedRows read_published(std::string_view text, const std::string& origin,
   PublishedRows out;
   for (size_t i = 0; i < table.size(); ++i) {
     const CsvRow row = table.row(i);
-    try {
-      out.rows.push_back(read_row_of(row, catalog));
-    } catch (const Skip& skip) {
-      out.skipped.push_back({row.line(), group_of(row.text("source")), skip.reason});
+    std::string reason;
+    bool used = false;
+    if (const auto gib = number_if_any(table, row, "memory_gib")) {
+      used |= read_into(out.memory, reason, [&] { return memory_of_row(row, *gib); });
     }
+    if (const auto minutes = number_if_any(table, row, "minutes_to_target")) {
+      used |= read_into(out.targets, reason, [&] { return target_of_row(row, *minutes, catalog); });
+    } else {
+      used |= read_into(out.rows, reason, [&] { return speed_of_row(row, catalog); });
+    }
+    if (!used) out.skipped.push_back({row.line(), group_of(row.text("source")), reason});
   }
   return out;
+}
+
+PublishedRows catalog_rows(const predict::Catalog& catalog) {
+  PublishedRows all;
+  for (const std::string_view file :
+       {"transformer_rows.csv", "training/transformer_memory.csv", "training/mlperf.csv"}) {
+    PublishedRows some = read_published(embedded_text(predict::embedded_files(), file),
+                                        "catalog/" + std::string(file), catalog);
+    std::ranges::move(some.rows, std::back_inserter(all.rows));
+    std::ranges::move(some.memory, std::back_inserter(all.memory));
+    std::ranges::move(some.targets, std::back_inserter(all.targets));
+    std::ranges::move(some.skipped, std::back_inserter(all.skipped));
+  }
+  return all;
 }
 
 }  // namespace trainyard::transformer

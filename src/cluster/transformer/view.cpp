@@ -1,5 +1,7 @@
 #include "cluster/transformer/view.h"
 
+#include <cmath>
+
 #include "base/text.h"
 #include "report/fields.h"
 
@@ -139,6 +141,11 @@ void add_memory(const TransformerQuestion& question, Document& document) {
                                   bytes_text(memory.total()), bytes_text(device), first, room),
       Tone::kAnswer});
   document.data["memory"] = objects_of(fields, parts);
+  document.data["host_bytes"] = memory.host;
+  if (memory.host > 0) {
+    document.blocks.emplace_back(
+        Paragraph{fmt::format("The host keeps {} more for each device.", bytes_text(memory.host))});
+  }
   document.data["memory_bytes"] = memory.total();
   document.data["device_bytes"] = device;
   document.data["fits"] = first.empty();
@@ -152,25 +159,34 @@ void add_speed(const TransformerQuestion& question, const StepTime& time, Docume
                                      question.mapping.sequence);
   const double seconds = time.total();
   const double speed = model.tokens(question.mapping) / seconds;
-  const double low = speed * question.stack->low;
-  const double high = speed * question.stack->high;
+  const transformer::SpeedInterval& interval =
+      question.stack->interval(question.machine.generation);
+  const double low = speed * interval.low;
+  const double high = speed * interval.high;
   const double mfu = model.mfu(question.mapping, seconds);
   const double hfu = model.hfu(question.mapping, seconds);
   const double each = speed / static_cast<double>(question.mapping.workers);
   document.blocks.emplace_back(Paragraph{
-      fmt::format("{} a step: {} tokens/s ({} to {} in 80 % of the published rows of this stack), "
-                  "{} per device; MFU {:.1f} %, HFU {:.1f} %. Bound by {}.",
-                  seconds_text(seconds), si(speed), si(low), si(high), si(each), 100 * mfu,
-                  100 * hfu, time.largest()),
+      fmt::format(
+          "{} a step: {} tokens/s (80 % interval {} to {}), {} per device, {} sequences/s; MFU "
+          "{:.1f} %, HFU {:.1f} %. Bound by {}.",
+          seconds_text(seconds), si(speed), si(low), si(high), si(each),
+          si(static_cast<double>(question.mapping.batch) / seconds), 100 * mfu, 100 * hfu,
+          time.largest()),
       Tone::kAnswer});
-  document.blocks.emplace_back(
-      Paragraph{fmt::format("Software stack {}, fitted to {} published rows. MFU counts forward "
-                            "and backward FLOPs of the "
-                            "model, causal attention half, against the dense peak in {}; HFU adds "
-                            "what is computed again.",
-                            question.stack->name, question.stack->rows,
-                            transformer::number_name(question.mapping.number))});
+  document.blocks.emplace_back(Paragraph{
+      fmt::format("Software stack {}, fitted to {} published rows{}; the interval is that "
+                  "of rows that a fit did not see. MFU counts forward and backward FLOPs "
+                  "of the model, causal attention half, against the dense peak in {}; "
+                  "HFU adds what is computed again.",
+                  question.stack->name, question.stack->rows,
+                  question.stack->knows(question.machine.generation)
+                      ? ""
+                      : ", none of them on this generation of devices (extrapolated)",
+                  transformer::number_name(question.mapping.number))});
   document.data["stack"] = question.stack->name;
+  document.data["extrapolated"] = !question.stack->knows(question.machine.generation);
+  document.data["sequences_per_s"] = static_cast<double>(question.mapping.batch) / seconds;
   document.data["step_seconds"] = seconds;
   document.data["tokens_per_s"] = speed;
   document.data["tokens_per_s_low"] = low;
@@ -179,6 +195,72 @@ void add_speed(const TransformerQuestion& question, const StepTime& time, Docume
   document.data["mfu_percent"] = 100 * mfu;
   document.data["hfu_percent"] = 100 * hfu;
   document.data["bound_by"] = std::string(time.largest());
+}
+
+std::string money_text(const TransformerQuestion& question, double usd) {
+  if (question.errand.usd_per_hour == 0) return "no price known";
+  return fmt::format("${} at ${:.2f} per device and hour ({})",
+                     with_commas(static_cast<int64_t>(std::llround(usd))),
+                     question.errand.usd_per_hour, question.price_source);
+}
+
+std::string failures_text(const transformer::ErrandTime& time) {
+  return fmt::format(
+      "A device fails every {}; saving every {} and starting again leave {:.1f} % "
+      "of the time as progress.",
+      seconds_text(time.goodput.failure_seconds), seconds_text(time.goodput.interval_seconds),
+      100 * time.goodput.share);
+}
+
+// To a number of tokens or a quality: hours, dollars, what failures cost.
+void add_errand(const TransformerQuestion& question, double step_seconds, Document& document) {
+  const transformer::Target* target =
+      question.to_target ? transformer::find_target(question.model.name) : nullptr;
+  if (target == nullptr && question.errand.tokens == 0) return;
+  const Mapping& mapping = question.mapping;
+  const double tokens = static_cast<double>(mapping.batch * mapping.sequence);
+  const double steps = target != nullptr ? transformer::steps_to_target(*target, mapping.batch)
+                                         : std::ceil(question.errand.tokens / tokens);
+  const transformer::ErrandTime time =
+      transformer::errand_time(question.model, mapping, steps, step_seconds, question.errand);
+  const std::string goal =
+      target != nullptr ? fmt::format("To {} ({} sequences with a batch of {})", target->what,
+                                      si(target->samples(static_cast<double>(mapping.batch))),
+                                      with_commas(mapping.batch))
+                        : fmt::format("To {} tokens", si(question.errand.tokens));
+  document.blocks.emplace_back(
+      Paragraph{fmt::format("{}: {} steps, {}; {}.", goal, with_commas(static_cast<int64_t>(steps)),
+                            seconds_text(time.hours * 3600), money_text(question, time.usd)),
+                Tone::kAnswer});
+  document.blocks.emplace_back(Paragraph{failures_text(time)});
+  const std::optional<double> critical =
+      target != nullptr ? target->critical_batch() : std::nullopt;
+  if (critical) {
+    document.blocks.emplace_back(
+        Paragraph{fmt::format("From a batch of {} on it takes twice the fewest samples.",
+                              with_commas(static_cast<int64_t>(*critical)))});
+  }
+  document.data["steps"] = steps;
+  document.data["hours"] = time.hours;
+  document.data["usd"] = question.errand.usd_per_hour > 0 ? Json(time.usd) : Json();
+  document.data["usd_per_device_hour"] = question.errand.usd_per_hour;
+  document.data["goodput_percent"] = 100 * time.goodput.share;
+  document.data["checkpoint_interval_s"] = time.goodput.interval_seconds;
+  document.data["failure_interval_s"] = time.goodput.failure_seconds;
+}
+
+// What a launch line said and what of it is not known here.
+void add_launch(const TransformerQuestion& question, Document& document) {
+  if (!question.launch) return;
+  std::string text =
+      fmt::format("Read from the launch line: {}.", join(question.launch->used, ", "));
+  if (!question.launch->ignored.empty()) {
+    text += fmt::format(" Without effect here: {}.", join(question.launch->ignored, ", "));
+  }
+  document.blocks.emplace_back(Paragraph{text});
+  Json ignored = Json::array();
+  for (const std::string& name : question.launch->ignored) ignored.push_back(name);
+  document.data["launch_ignored"] = std::move(ignored);
 }
 
 void add_step(const TransformerQuestion& question, Document& document) {
@@ -190,6 +272,7 @@ void add_step(const TransformerQuestion& question, Document& document) {
   add_speed(question, time, document);
   document.blocks.emplace_back(table_of(fields, parts));
   document.data["time"] = objects_of(fields, parts);
+  add_errand(question, time.total(), document);
 }
 
 Fields<PlannedMapping> plan_fields() {
@@ -241,6 +324,7 @@ Document transformer_memory_document(const TransformerQuestion& question) {
   Document document;
   document.data = Json::object();
   describe_question(question, document);
+  add_launch(question, document);
   add_memory(question, document);
   return document;
 }
@@ -249,6 +333,7 @@ Document transformer_step_document(const TransformerQuestion& question) {
   Document document;
   document.data = Json::object();
   describe_question(question, document);
+  add_launch(question, document);
   add_step(question, document);
   add_memory(question, document);
   return document;
@@ -272,6 +357,7 @@ Document transformer_plan_document(const TransformerQuestion& question,
   document.data["tried"] = plan.tried;
   document.data["fitting"] = plan.fitting;
   document.data["mappings_per_s"] = per_second;
+  add_errand(chosen, plan.best.front().time.total(), document);
   return document;
 }
 
@@ -293,34 +379,6 @@ Document transformer_models_document(std::span<const transformer::Transformer> m
   Document document;
   document.data = Json::object({{"models", objects_of(fields, models)}});
   document.blocks.emplace_back(table_of(fields, models));
-  return document;
-}
-
-Document transformer_scores_document(std::span<const transformer::Score> scores,
-                                     std::span<const transformer::SkippedRow> skipped,
-                                     bool left_out) {
-  using transformer::Score;
-  Fields<Score> fields = {{"source", {"source", Align::kLeft}, &Score::group},
-                          {"rows", {"rows"}, &Score::rows},
-                          percent_field<Score>("error_percent", {"mean error"}, &Score::in_sample),
-                          percent_field<Score>("median_percent", {"median"}, &Score::median),
-                          percent_field<Score>("inside_percent", {"in 80 %"}, &Score::inside)};
-  if (left_out) {
-    const auto show = [](double share) { return percent_cell(share); };
-    fields.emplace_back("size_left_out", Column{"size left out"}, &Score::size_left_out, show);
-    fields.emplace_back("generation_left_out", Column{"generation left out"},
-                        &Score::device_left_out, show);
-  }
-  using transformer::SkippedRow;
-  const Fields<SkippedRow> reasons = {
-      {"line", {"line"}, [](const SkippedRow& row) { return static_cast<int64_t>(row.line); }},
-      {"source", {"source", Align::kLeft}, &SkippedRow::group},
-      {"reason", {"skipped because", Align::kLeft}, &SkippedRow::reason}};
-  Document document;
-  document.data = Json::object(
-      {{"scores", objects_of(fields, scores)}, {"skipped", objects_of(reasons, skipped)}});
-  document.blocks.emplace_back(table_of(fields, scores));
-  if (!skipped.empty()) document.blocks.emplace_back(table_of(reasons, skipped));
   return document;
 }
 

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "cluster/predict/embedded.h"
+#include "base/within.h"
 #include "cluster/transformer/model_catalog.h"
 #include "cluster/transformer/view.h"
 #include "program/command.h"
@@ -16,7 +16,7 @@ struct TransformerFlags {
   std::string action;
   std::string model;
   std::string device = "h100";
-  std::string stack = "megatron-core";
+  std::string stack;
   transformer::Mapping mapping;
   std::optional<int64_t> batch;
   std::optional<int64_t> sequence;
@@ -29,6 +29,13 @@ struct TransformerFlags {
   int64_t plans = 5;
   // Sizes that a model is made of, or changed by.
   std::optional<int64_t> layers, hidden, heads, kv_heads, ffn, vocab, experts, top_k;
+  std::string launch;
+  double tokens = 0;
+  bool target = false;
+  std::optional<double> price;
+  double deadline = 0;
+  double budget = 0;
+  transformer::Errand errand;
   std::string measurements;
   bool leave_out = false;
   bool fit = false;
@@ -36,13 +43,37 @@ struct TransformerFlags {
   report::Format format = report::Format::kText;
 };
 
+constexpr int64_t kUsualVocab = 51200;  // of GPT-2's tokenizer, padded, which Megatron-LM reads
+constexpr double kMostTokens = 1e18;
+
 void set_if(const std::optional<int64_t>& given, int64_t& target) {
   if (given) target = *given;
 }
 
-transformer::Transformer model_of_flags(const TransformerFlags& flags) {
+// The line of other software, which may describe the model too.
+std::optional<transformer::Launch> launch_of(const TransformerFlags& flags) {
+  if (flags.launch.empty()) return std::nullopt;
+  transformer::Launch launch = transformer::read_launch(
+      flags.launch, [](const std::string& path) { return read_file(path); });
+  if (flags.mapping.workers > 1) {
+    const int64_t data = launch.mapping.data();
+    const int64_t rounds = launch.mapping.batch / std::max<int64_t>(data, 1);
+    launch.mapping.workers = flags.mapping.workers;
+    // Without a global batch it grows with the devices.
+    if (data <= 1) launch.mapping.batch = rounds * std::max<int64_t>(launch.mapping.data(), 1);
+  }
+  return launch;
+}
+
+transformer::Transformer model_of_flags(const TransformerFlags& flags,
+                                        const std::optional<transformer::Launch>& launch) {
   transformer::Transformer model;
-  if (flags.model.empty()) {
+  const std::string name = flags.model.empty() && launch ? launch->model : flags.model;
+  if (name.empty() && launch && launch->sizes.layers > 0) {
+    model = launch->sizes;
+    if (launch->mapping.sequence > 0) model.sequence = launch->mapping.sequence;
+    if (model.vocab == 0) model.vocab = flags.vocab.value_or(kUsualVocab);
+  } else if (name.empty()) {
     TY_REQUIRE(flags.layers && flags.hidden && flags.heads && flags.vocab,
                "transformer {}: no MODEL; name one of 'trainyard transformer models', a "
                "config.json, or give --layers, --hidden, --heads and --vocab",
@@ -50,7 +81,7 @@ transformer::Transformer model_of_flags(const TransformerFlags& flags) {
     model.name = "transformer";
     model.gated = model.rms_norm = true;
   } else {
-    model = transformer::load_model(flags.model);
+    model = transformer::load_model(name);
   }
   if (flags.heads || flags.hidden) model.head_size = 0;
   if (flags.heads && !flags.kv_heads) model.kv_heads = 0;
@@ -89,13 +120,13 @@ void check_counts(const transformer::Mapping& mapping) {
   }
 }
 
-report::TransformerQuestion question_of(const TransformerFlags& flags) {
-  const predict::Catalog catalog = predict::Catalog::load(flags.catalogs);
-  report::TransformerQuestion question;
-  question.model = model_of_flags(flags);
-  question.machine = transformer::machine_of(catalog, flags.device);
-  question.stack = &transformer::stack_for(flags.stack, question.model.experts > 0);
+void set_mapping(const TransformerFlags& flags, report::TransformerQuestion& question) {
   transformer::Mapping& mapping = question.mapping;
+  if (question.launch) {
+    mapping = question.launch->mapping;
+    if (mapping.sequence == 0) mapping.sequence = question.model.sequence;
+    return;
+  }
   mapping = flags.mapping;
   mapping.batch = flags.batch.value_or(1);
   check_counts(mapping);
@@ -107,8 +138,61 @@ report::TransformerQuestion question_of(const TransformerFlags& flags) {
   mapping.flash = !flags.no_flash;
   mapping.sequence_parallel = !flags.no_sequence_parallel;
   mapping.batch = flags.batch.value_or(usual_batch(mapping));
-  TY_REQUIRE(question.machine.peak(mapping.number) > 0, "{} has no {}; give another --precision",
-             question.machine.id, flags.precision);
+}
+
+// The target's own software and length of sequences.
+void set_target(const TransformerFlags& flags, report::TransformerQuestion& question) {
+  const transformer::Target* target = transformer::find_target(question.model.name);
+  if (target == nullptr) {
+    std::vector<std::string> names;
+    for (const transformer::Target& one : transformer::known_targets()) names.push_back(one.model);
+    throw_error("--target: no samples to a target are known for {}, only for {}; give --tokens",
+                question.model.name, join(names, ", "));
+  }
+  TY_REQUIRE(flags.tokens == 0, "--tokens and --target both say how long: give one");
+  question.to_target = true;
+  question.mapping.sequence =
+      static_cast<int64_t>(static_cast<double>(question.mapping.sequence) * target->filled);
+}
+
+void set_errand(const TransformerFlags& flags, const predict::Catalog& catalog,
+                report::TransformerQuestion& question) {
+  question.errand = flags.errand;
+  question.errand.tokens = flags.tokens;
+  question.errand.deadline_hours = flags.deadline;
+  question.errand.budget_usd = flags.budget;
+  require_within("--tokens", flags.tokens, 0.0, kMostTokens);
+  require_within("--mtbf-hours", flags.errand.reliability.device_hours, 1.0, 1e12);
+  require_within("--checkpoint-seconds", flags.errand.reliability.save_seconds, 0.0, 1e6);
+  require_within("--restart-seconds", flags.errand.reliability.restart_seconds, 0.0, 1e6);
+  require_within("--deadline", flags.deadline, 0.0, 1e6);
+  require_within("--budget", flags.budget, 0.0, 1e12);
+  if (flags.price) {
+    require_within("--price", *flags.price, 0.0, 1e6);
+    question.errand.usd_per_hour = *flags.price;
+    question.price_source = "as given";
+  } else if (const predict::Offer* offer = catalog.cheapest(question.machine.id)) {
+    question.errand.usd_per_hour = offer->per_device();
+    question.price_source = fmt::format("{} {}, {}", offer->cloud, offer->instance, offer->date);
+  }
+}
+
+report::TransformerQuestion question_of(const TransformerFlags& flags) {
+  const predict::Catalog catalog = predict::Catalog::load(flags.catalogs);
+  report::TransformerQuestion question;
+  question.launch = launch_of(flags);
+  question.model = model_of_flags(flags, question.launch);
+  question.machine = transformer::machine_of(catalog, flags.device);
+  set_mapping(flags, question);
+  set_errand(flags, catalog, question);
+  if (flags.target) set_target(flags, question);
+  const std::string usual = flags.target ? transformer::target_stack(question.model.name) : "";
+  question.stack =
+      &transformer::stack_for(flags.stack.empty() ? usual : flags.stack, question.model.experts > 0,
+                              flags.stack.empty() && question.mapping.zero == 3);
+  TY_REQUIRE(question.machine.peak(question.mapping.number) > 0,
+             "{} has no {}; give another --precision", question.machine.id,
+             transformer::number_name(question.mapping.number));
   return question;
 }
 
@@ -121,6 +205,16 @@ int plan_action(const TransformerFlags& flags, std::ostream& out) {
   }
   TY_REQUIRE(flags.plans >= 1 && flags.plans <= 1000, "--plans is {}, expected 1 to 1000",
              flags.plans);
+  if (flags.deadline > 0 || flags.budget > 0) {
+    TY_REQUIRE(flags.tokens > 0, "--deadline and --budget need --tokens: what is to be trained");
+    TY_REQUIRE(flags.budget == 0 || question.errand.usd_per_hour > 0,
+               "--budget: no price of {} is known; give --price", question.machine.id);
+    const std::vector<transformer::Fleet> fleets =
+        transformer::find_fleets(question.model, question.machine, question.stack->factors,
+                                 question.mapping, question.errand);
+    out << report::render(report::transformer_fleet_document(question, fleets), flags.format);
+    return 0;
+  }
   const transformer::Plan plan =
       transformer::find_plan(question.model, question.machine, question.stack->factors,
                              question.mapping, static_cast<size_t>(flags.plans));
@@ -131,22 +225,27 @@ int plan_action(const TransformerFlags& flags, std::ostream& out) {
 // The factors that the rows lead to, as the catalog has them, or how well they predict.
 int validate_action(const TransformerFlags& flags, std::ostream& out) {
   const predict::Catalog catalog = predict::Catalog::load(flags.catalogs);
-  constexpr std::string_view kRows = "transformer_rows.csv";
-  const bool own = flags.measurements.empty();
-  const std::string text = own ? std::string(embedded_text(predict::embedded_files(), kRows))
-                               : read_file(flags.measurements);
-  const transformer::PublishedRows read = transformer::read_published(
-      text, own ? "catalog/" + std::string(kRows) : flags.measurements, catalog);
-  TY_REQUIRE(!read.rows.empty(), "{}: no row can be used", flags.measurements);
+  transformer::PublishedRows read =
+      flags.measurements.empty()
+          ? transformer::catalog_rows(catalog)
+          : transformer::read_published(read_file(flags.measurements), flags.measurements, catalog);
+  const std::vector<transformer::PublishedRow> targets =
+      transformer::rows_of_targets(read.targets, read.skipped);
+  read.rows.insert(read.rows.end(), targets.begin(), targets.end());
+  TY_REQUIRE(!read.rows.empty() || !read.memory.empty(), "{}: no row can be used{}",
+             flags.measurements,
+             read.skipped.empty() ? "" : ", the first since: " + read.skipped.front().reason);
   if (flags.fit) {
     out << transformer::factors_csv(transformer::fit_stacks(read.rows));
     return 0;
   }
-  const std::vector<transformer::Score> scores = flags.leave_out
-                                                     ? transformer::score_fits(read.rows, true)
-                                                     : transformer::score_catalog(read.rows);
-  out << report::render(report::transformer_scores_document(scores, read.skipped, flags.leave_out),
-                        flags.format);
+  report::TransformerScores scores;
+  scores.left_out = flags.leave_out;
+  scores.speeds = flags.leave_out ? transformer::score_fits(read.rows, true)
+                                  : transformer::score_catalog(read.rows);
+  scores.memory = transformer::score_memory(read.memory);
+  scores.skipped = std::move(read.skipped);
+  out << report::render(report::transformer_scores_document(scores), flags.format);
   return 0;
 }
 
@@ -168,6 +267,19 @@ int transformer_command(const TransformerFlags& flags, std::ostream& out) {
                                                  : report::transformer_step_document(question),
                         flags.format);
   return 0;
+}
+
+void declare_errand(Args& args, TransformerFlags& flags) {
+  args.option("--tokens", flags.tokens, "to train with: hours and dollars to the end");
+  args.flag("--target", flags.target, "instead of tokens: to the target of MLPerf Training");
+  args.option("--price", flags.price, "US dollars of a device and hour (the cheapest known)");
+  transformer::Reliability& reliability = flags.errand.reliability;
+  args.option("--mtbf-hours", reliability.device_hours, "mean time between failures of a device");
+  args.option("--checkpoint-seconds", reliability.save_seconds,
+              "that all wait for a checkpoint (0: its bytes at 2 GB/s for each host of 8)");
+  args.option("--restart-seconds", reliability.restart_seconds, "from a failure to work again");
+  args.option("--deadline", flags.deadline, "plan: hours that the tokens may take (0: no limit)");
+  args.option("--budget", flags.budget, "plan: US dollars that they may cost (0: no limit)");
 }
 
 void declare_model(Args& args, TransformerFlags& flags) {
@@ -221,9 +333,14 @@ Runner setup_transformer(Args& args) {
   args.optional_positional("MODEL", flags->model,
                            "a name of 'transformer models', or a config.json of Hugging Face");
   args.option("--device", flags->device, "a device, as h100, b200 or gb200");
-  args.option("--stack", flags->stack, "the software, as megatron-core, fsdp or fsdp-compile");
+  args.option("--stack", flags->stack,
+              "the software, as megatron-core, fsdp or fsdp-compile (what suits --zero if absent)");
+  args.option("--launch", flags->launch,
+              "memory, predict: the line that starts it with Megatron-LM, DeepSpeed, torchtitan or "
+              "the Trainer of Hugging Face");
   declare_mapping(args, *flags);
   declare_model(args, *flags);
+  declare_errand(args, *flags);
   args.option("--plans", flags->plans, "how many plans are shown");
   args.option("--measurements", flags->measurements,
               "validate: a CSV file of published rows (those of the catalog if absent)");
@@ -232,8 +349,13 @@ Runner setup_transformer(Args& args) {
   args.flag("--fit", flags->fit, "validate: print the factors that the rows lead to");
   args.repeated("--catalog", flags->catalogs, "a YAML file that adds to or overrides the catalog");
   args.format(flags->format);
-  args.own_flags([flags] { return flags->action; },
-                 {{{"validate"}, {"measurements", "leave-one-out", "fit"}}, {{"plan"}, {"plans"}}});
+  args.own_flags(
+      [flags] { return flags->action; },
+      {{{"validate"}, {"measurements", "leave-one-out", "fit"}},
+       {{"plan"}, {"plans", "deadline", "budget"}},
+       {{"memory", "predict"}, {"launch"}},
+       {{"plan", "predict"},
+        {"tokens", "target", "price", "mtbf-hours", "checkpoint-seconds", "restart-seconds"}}});
   return [flags](std::ostream& out) { return transformer_command(*flags, out); };
 }
 
@@ -247,7 +369,11 @@ extern const Command kTransformer = {
         "  trainyard transformer predict llama-3-8b --device h100 --workers 64 --tensor 4 \\\n"
         "    --pipeline 2 --batch 128\n"
         "  trainyard transformer memory llama-3-70b --workers 64 --tensor 8 --zero 1\n"
+        "  trainyard transformer memory --launch 'torchrun --nproc_per_node 8 pretrain_gpt.py …'\n"
         "  trainyard transformer plan mixtral-8x7b --device h100 --workers 64 --batch 256\n"
+        "  trainyard transformer plan llama-2-7b --workers 256 --tokens 1e12 --deadline 720\n"
+        "  trainyard transformer predict bert-large --device a100 --workers 8 --batch 448 "
+        "--target\n"
         "  trainyard transformer validate --leave-one-out\n",
     .setup = setup_transformer,
 };

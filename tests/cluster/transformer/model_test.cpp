@@ -79,6 +79,11 @@ TEST(Config, RefusesWhatIsNoPlainTransformer) {
               model_of_config(R"({"model_type": "llama", "hidden_size": 8})", "c.json");
             }).find("num_hidden_layers"),
             std::string::npos);
+  EXPECT_NE(message_of([] {
+              model_of_config(R"({"model_type": "llama", "rope_theta": 1, "memory_tokens": 8})",
+                              "c.json");
+            }).find("'memory_tokens'"),
+            std::string::npos);
 }
 
 TEST(Model, RefusesSizesThatCannotBe) {

@@ -1,0 +1,72 @@
+#include "cluster/transformer/fleet.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace trainyard::transformer {
+namespace {
+
+constexpr double kHostDevices = 8;
+
+std::vector<int64_t> worker_counts(int64_t most) {
+  std::vector<int64_t> counts;
+  for (int64_t count = 1; count < most; count *= 2) counts.push_back(count);
+  counts.push_back(most);
+  return counts;
+}
+
+}  // namespace
+
+ErrandTime errand_time(const Transformer& model, const Mapping& mapping, double steps,
+                       double step_seconds, const Errand& errand) {
+  Reliability reliability = errand.reliability;
+  const double workers = static_cast<double>(mapping.workers);
+  if (reliability.save_seconds == 0) {
+    const double hosts = std::max(workers / kHostDevices, 1.0);
+    reliability.save_seconds =
+        checkpoint_bytes(model, mapping) / (hosts * errand.storage_bytes_per_s);
+  }
+  ErrandTime time;
+  time.steps = steps;
+  time.goodput = best_goodput(reliability, mapping.workers);
+  const double progress = steps * step_seconds;
+  // What ends before a checkpoint would be due seldom needs one.
+  if (progress < time.goodput.interval_seconds) time.goodput.share = 1;
+  time.hours = progress / time.goodput.share / 3600;
+  time.usd = time.hours * workers * errand.usd_per_hour;
+  return time;
+}
+
+std::vector<Fleet> find_fleets(const Transformer& model, const Machine& machine,
+                               const Factors& factors, const Mapping& wanted,
+                               const Errand& errand) {
+  std::vector<Fleet> fleets;
+  std::string problem;
+  for (const int64_t workers : worker_counts(wanted.workers)) {
+    Mapping some = wanted;
+    some.workers = workers;
+    try {
+      Fleet fleet;
+      fleet.best = find_plan(model, machine, factors, some, 1).best.front();
+      const double tokens = static_cast<double>(some.batch * some.sequence);
+      fleet.time = errand_time(model, fleet.best.mapping, std::ceil(errand.tokens / tokens),
+                               fleet.best.time.total(), errand);
+      fleet.good = (errand.deadline_hours == 0 || fleet.time.hours <= errand.deadline_hours) &&
+                   (errand.budget_usd == 0 || fleet.time.usd <= errand.budget_usd);
+      fleets.push_back(fleet);
+    } catch (const Error& error) {
+      problem = error.what();
+    }
+  }
+  TY_REQUIRE(!fleets.empty(), "{}", problem);
+  const bool fastest = errand.budget_usd > 0 || errand.usd_per_hour == 0;
+  std::ranges::stable_sort(fleets, [fastest](const Fleet& a, const Fleet& b) {
+    if (a.good != b.good) return a.good;
+    return fastest ? a.time.hours < b.time.hours : a.time.usd < b.time.usd;
+  });
+  return fleets;
+}
+
+}  // namespace trainyard::transformer

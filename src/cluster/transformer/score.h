@@ -1,0 +1,45 @@
+// How well predictions agree with published rows, by source.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cluster/transformer/fit.h"
+
+namespace trainyard::transformer {
+
+// Of speeds: mean absolute errors of the step time, as shares.
+struct Score {
+  std::string group;  // "vTrain, one host"
+  int64_t rows = 0;
+  double error = 0;
+  double median = 0;
+  double inside = 0;    // share of rows within the stack's 80 % interval
+  double constant = 0;  // the error of one utilization for all rows of the group, their median
+  double fits = 0;      // share of the rows, which all ran, that are said to fit their device
+  // Rows predicted from the others of their stack; no value where there are none.
+  std::optional<double> size_left_out = {};
+  std::optional<double> device_left_out = {};
+  std::optional<double> generation_left_out = {};
+  std::optional<double> round_left_out = {};     // of MLPerf
+  std::optional<double> generation_inside = {};  // of them within the interval for such rows
+};
+// How well fits to `rows` predict them. Leaving out takes some fits more.
+std::vector<Score> score_fits(std::span<const PublishedRow> rows, bool leave_out);
+// How well the factors of the catalog predict `rows`, which need not be those of the fit.
+std::vector<Score> score_catalog(std::span<const PublishedRow> rows);
+
+// Of the allocator's peak.
+struct MemoryScore {
+  std::string group;
+  int64_t rows = 0;
+  double error = 0;  // mean absolute
+  double bias = 0;   // mean
+  double lowest = 0;
+  double highest = 0;
+};
+std::vector<MemoryScore> score_memory(std::span<const MemoryRow> rows);
+
+}  // namespace trainyard::transformer
