@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/parse_number.h"
 #include "base/text.h"
+#include "models/zoo/model.h"
 
 namespace trainyard::cli {
 namespace {
@@ -66,6 +67,13 @@ network::Request ModelArgument::request(const std::string& model) const {
   request.model = model;
   for (const std::string& shape : shapes_) request.shapes.insert(parse_shape(shape));
   return request;
+}
+
+bool ModelArgument::is_bare_name() const {
+  const network::Request& r = request_;
+  return models::find_model(text_) != nullptr && shapes_.empty() && r.weights.empty() &&
+         r.batch.value_or(1) == 1 && !r.classes && !r.image && !r.length && !r.width &&
+         !r.auxiliary;
 }
 
 Graph ModelArgument::load(const std::string& model) const {

@@ -38,6 +38,9 @@ class ModelArgument {
   // What MODEL and its weights say of themselves.
   onnx_io::Metadata metadata() const { return network::metadata_of(text_, request_.weights); }
 
+  // The name of a built-in network at batch 1, and no flag that changes it.
+  bool is_bare_name() const;
+
   std::optional<int64_t> batch() const { return request_.batch; }
 
  private:

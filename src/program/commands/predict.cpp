@@ -10,6 +10,7 @@
 #include "cluster/predict/view.h"
 #include "program/command.h"
 #include "program/image_count.h"
+#include "program/kept_predictions.h"
 #include "program/model_argument.h"
 
 namespace trainyard::cli {
@@ -216,12 +217,12 @@ void find_interval(const predict::Catalog& catalog, const predict::Request& requ
 }
 
 int predict_command(const PredictOptions& options, std::ostream& out) {
-  const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
+  const auto kept = kept_catalog(options.catalogs);
+  const predict::Catalog& catalog = *kept;
   report::PredictionContext context;
   predict::Request request = make_request(options, catalog, context.notes);
-  // Builds what --batch, --image and the like ask for, once.
-  predict::Networks networks([&](const std::string& name) { return options.network.load(name); });
-  request.network = &networks.get(options.network.text());
+  const auto network = kept_network(options.network);
+  request.network = network.get();
   context.network = options.network.text();
   predict::check(request);
   report::Document document;
