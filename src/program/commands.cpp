@@ -36,6 +36,7 @@ extern const Command kValidate;
 extern const Command kVecAdd;
 extern const Command kRl;
 extern const Command kRun;
+extern const Command kRuns;
 extern const Command kServe;
 extern const Command kTrain;
 extern const Command kTokenizer;
@@ -54,6 +55,7 @@ constexpr const Command* kCommands[] = {
     &kDoctor,
     &kReport,
     &kUi,
+    &kRuns,
     &kModels,
     &kAnalyze,
     &kReceptiveField,

@@ -81,6 +81,12 @@ std::vector<Span> spans_of(const Json& trace) {
 
 }  // namespace
 
+HttpResponse in_sandbox(std::string page) {
+  HttpResponse response{.content_type = "text/html; charset=utf-8", .body = std::move(page)};
+  response.add_header("Content-Security-Policy", kSandbox);
+  return response;
+}
+
 HttpResponse run_file(const Run& run, const std::string& name) {
   const auto* kind = std::find_if(kKinds.begin(), kKinds.end(),
                                   [&](const Kind& one) { return name.ends_with(one.ending); });

@@ -8,9 +8,11 @@
 
 namespace trainyard::ui {
 
-// report.html, pictures and texts of the run's own folder, by name; the end of a long text. Throws
-// RequestError for others. A report runs its scripts in a sandbox: it may ask nothing of this
-// server.
+// A page that others have made: it runs its scripts and may ask nothing of this server.
+serve::HttpResponse in_sandbox(std::string page);
+
+// report.html in a sandbox, pictures and texts of the run's own folder, by name; the end of a long
+// text. Throws RequestError for others.
 serve::HttpResponse run_file(const Run& run, const std::string& name);
 
 // Who computed, exchanged and waited when: the events of trace.json, without those that are too

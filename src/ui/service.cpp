@@ -224,14 +224,28 @@ HttpResponse Service::answer_page(const Call& call) {
   if (call.changes) return {.body = act(call).dump(-1)};
   if (parts.size() == 2 && parts[0] == "api") {
     if (parts[1] == "predict" && hooks.predict) return {.body = hooks.predict(call.query)};
-    if (parts[1] == "model" && hooks.model) return {.body = hooks.model(call.query)};
+    if (parts[1] == "model" && hooks.model) return {.body = hooks.model(model_query(call))};
     if (parts[1] == "server" && hooks.server) return {.body = hooks.server(call.query)};
     if (parts[1] == "labs" && hooks.labs) return {.body = hooks.labs().dump(-1)};
   }
+  const bool is_report = parts.size() == 4 && parts[1] == "labs" && parts[3] == "report";
+  if (is_report && hooks.lab_report) return in_sandbox(hooks.lab_report(parts[2]));
   if (parts.size() == 5 && parts[0] == "api" && parts[1] == "runs" && parts[3] == "files") {
     return run_file(run_of(call), parts[4]);
   }
   return {.body = answer_json(call).dump(-1)};
+}
+
+// A network that lies in the folder of a run is named by the run: paths are ours to say.
+Query Service::model_query(const Call& call) const {
+  Query query = call.query;
+  query.erase("path");
+  if (const auto run = query.find("run"); run != query.end()) {
+    const Run* found = index_.find(run->second);
+    if (found == nullptr) refuse(Status::kNotFound, "there is no run '{}'", run->second);
+    query["path"] = found->directory.string();
+  }
+  return query;
 }
 
 Json Service::answer_json(const Call& call) {

@@ -31,6 +31,7 @@ struct Hooks {
   std::function<Json(const Json& settings, const Json& machine)> forecast = {};
   std::function<std::string(const Query&)> model = {};  // a graph with the places of its nodes
   std::function<Json()> labs = {};
+  std::function<std::string(const std::string& name)> lab_report = {};  // a page
   std::function<void(const std::string& name)> run_lab = {};
   std::function<void(const std::filesystem::path& run, const Json& settings)> resume = {};
   std::function<std::string(const Query&)> server = {};  // what an inference server says of itself
@@ -84,6 +85,7 @@ class Service final : public serve::HttpHandler {
   Json answer_json(const Call& call);
   Json answer_run(const Call& call);
   const Run& run_of(const Call& call) const;
+  Query model_query(const Call& call) const;
   Json act(const Call& call);
   void wait_for_news(Call& call);
   void answer_waiting();

@@ -88,7 +88,7 @@ export function Chart({ lines, look }: { lines: Drawn[]; look: Look }) {
   useEffect(() => plot.current?.setData(parts(lines, look).data), [lines]);
   const last = lines.map((line) => `${line.name} ${short(line.line.y[line.line.y.length - 1] ?? NaN)}`).join(', ');
   return (
-    <figure class="chart" role="img" aria-label={`${look.title} by ${look.xTitle}; at the end: ${last}`}>
+    <figure class="chart" aria-label={`${look.title} by ${look.xTitle}; at the end: ${last}`}>
       <figcaption>{look.title}</figcaption>
       <div ref={box} />
     </figure>

@@ -15,19 +15,19 @@ export interface Column {
 const measured: Column[] = [
   { name: 'epoch', title: 'epoch', numeric: true, value: (row) => row.last.epoch, text: (row) => (row.last.epoch === undefined ? '' : `${short(row.last.epoch)}${typeof row.epochs === 'number' ? ` of ${row.epochs}` : ''}`) },
   { name: 'loss', title: 'loss', numeric: true, value: (row) => row.last.train_loss ?? row.last.loss ?? row.last['train/loss'] },
-  { name: 'test_loss', title: 'test loss', numeric: true, value: (row) => row.last.test_loss },
-  { name: 'top1', title: 'last top-1', numeric: true, value: (row) => row.last.test_top1, format: percent },
   { name: 'best', title: 'best top-1', numeric: true, value: (row) => row.best_top1, format: percent },
   { name: 'return', title: 'return', numeric: true, value: (row) => row.last.return },
-  { name: 'speed', title: 'images/s', numeric: true, value: (row) => row.last.images_per_s },
-  { name: 'step', title: 'step, measured', numeric: true, value: (row) => row.measured.step_ms, format: milliseconds },
-  { name: 'predicted', title: 'step, predicted', numeric: true, value: (row) => row.predicted?.step_ms, format: milliseconds },
+  { name: 'step', title: 'step', numeric: true, value: (row) => row.measured.step_ms, format: milliseconds },
+  { name: 'predicted', title: 'predicted', numeric: true, value: (row) => row.predicted?.step_ms, format: milliseconds },
   { name: 'off', title: 'off by', numeric: true, value: offBy, format: (value) => `${value > 0 ? '+' : ''}${(100 * value).toFixed(0)} %` },
   { name: 'memory', title: 'memory', numeric: true, value: (row) => row.measured.memory_bytes, format: bytes },
-  { name: 'memory_predicted', title: 'memory, predicted', numeric: true, value: (row) => row.predicted?.memory_bytes, format: bytes },
+  { name: 'memory_predicted', title: 'predicted memory', numeric: true, value: (row) => row.predicted?.memory_bytes, format: bytes },
   { name: 'time', title: 'time', numeric: true, value: (row) => row.last.seconds, format: seconds },
   { name: 'left', title: 'time left', numeric: true, value: (row) => row.seconds_left, format: seconds },
   { name: 'cost', title: 'cost', numeric: true, value: (row) => row.cost_usd, format: dollars },
+  { name: 'test_loss', title: 'test loss', numeric: true, value: (row) => row.last.test_loss },
+  { name: 'top1', title: 'last top-1', numeric: true, value: (row) => row.last.test_top1, format: percent },
+  { name: 'speed', title: 'images/s', numeric: true, value: (row) => row.last.images_per_s },
 ];
 
 /** By what share a measured step is longer than a predicted one. */

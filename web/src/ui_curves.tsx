@@ -13,7 +13,7 @@ const first = ['loss', 'train_loss', 'test_loss', 'test_top1', 'return'];
 const axes: [XAxis, string][] = [['step', 'step'], ['epoch', 'epoch'], ['samples', 'images or sequences'], ['seconds', 'time'], ['cost', 'cost ($)']];
 const busyNames: [string, string][] = [
   ['process', 'processors, this run (share)'], ['machine', 'processors, everybody (share)'], ['memory_bytes', 'memory of the run (bytes)'], ['memory', 'memory of the machine (share)'],
-  ['read_per_s', 'read from disks (bytes/s)'], ['written_per_s', 'written to disks (bytes/s)'], ['received_per_s', 'received from the network (bytes/s)'], ['sent_per_s', 'sent to the network (bytes/s)'],
+  ['read_per_s', 'read from disks (bytes/s)'], ['written_per_s', 'written to disks (bytes/s)'],
   ['gpu', 'GPU (share)'], ['gpu_memory', 'GPU memory (share)'],
 ];
 

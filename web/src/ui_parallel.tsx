@@ -6,7 +6,6 @@ import { Column, isThere, shown } from './ui_columns';
 const height = 260;
 const top = 34;
 const bottom = 24;
-const apart = 150;
 const most = 1000; // lines
 
 interface Axis { column: Column; place: (row: Row) => number | undefined; ticks: { at: number; text: string }[] }
@@ -42,8 +41,9 @@ export function Parallel({ rows, axes }: { rows: Row[]; axes: Column[] }) {
   const [under, set] = useState<Row>();
   const made = useMemo(() => axes.map((column) => axisOf(rows, column)), [rows, axes]);
   if (made.length < 2) return <p class="faint">Parallel axes need two settings or results that differ.</p>;
-  const width = 110 + apart * (made.length - 1);
-  const x = (i: number): number => 40 + i * apart;
+  const apart = Math.max(130, Math.floor((Math.min(innerWidth, 1800) - 200) / (made.length - 1)));
+  const width = 130 + apart * (made.length - 1);
+  const x = (i: number): number => 48 + i * apart;
   const y = (share: number): number => top + (1 - share) * (height - top - bottom);
   const line = (row: Row): string => made.map((axis, i) => ({ i, at: axis.place(row) })).filter((point) => point.at !== undefined).map((point) => `${x(point.i)},${y(point.at as number).toFixed(1)}`).join(' ');
   const last = made[made.length - 1];

@@ -1,7 +1,7 @@
 // The first screen: a line per run, or per group of runs.
 import { useMemo, useState } from 'preact/hooks';
 import { Row, textOf } from './ui_api';
-import { Column, columnsOf, compare, isThere, matches, measuredColumns, settingColumn, shown } from './ui_columns';
+import { Column, columnsOf, compare, matches, measuredColumns, settingColumn, shown } from './ui_columns';
 import { colorOf } from './ui_colors';
 import { Parallel } from './ui_parallel';
 import { grouped } from './ui_series';
@@ -108,6 +108,13 @@ function Lines({ rows, columns, selection, sort, setSort }: { rows: Row[]; colum
   );
 }
 
+/** Settings first, results behind them, what is the same everywhere left out. */
+function axesOf(columns: Column[], rows: Row[]): Column[] {
+  const results = ['speed', 'step', 'loss', 'return', 'best'].flatMap((name) => columns.find((column) => column.name === name) ?? []);
+  const wanted = [...columns.filter((column) => column.name.startsWith('set:')), ...results];
+  return wanted.filter((column) => new Set(rows.map((row) => textOf(column.value(row))).filter((text) => text !== '')).size > 1);
+}
+
 export function Table({ runs, selection }: { runs: Runs; selection: Selection }) {
   const [filter, setFilter] = useState('');
   const [by, group] = useState('');
@@ -119,7 +126,7 @@ export function Table({ runs, selection }: { runs: Runs; selection: Selection })
     return [...runs.rows.values()].filter((row) => matches(row, filter)).sort((a, b) => compare(key.value(a), key.value(b), sort.down));
   }, [runs, columns, filter, sort]);
   const { chosen, choose } = selection;
-  const axes = useMemo(() => columns.filter((column) => (column.name.startsWith('set:') || ['loss', 'best', 'speed', 'return'].includes(column.name)) && rows.some((row) => isThere(column.value(row)))), [columns, rows]);
+  const axes = useMemo(() => axesOf(columns, rows), [columns, rows]);
   return (
     <>
       <div class="row">

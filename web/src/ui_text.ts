@@ -14,6 +14,7 @@ export function seconds(value: number | undefined): string {
   const pad = (number: number): string => String(number).padStart(2, '0');
   const whole = Math.round(value);
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+  if (hours >= 48) return `${Math.floor(hours / 24)} d ${hours % 24} h`;
   return hours > 0 ? `${hours}:${pad(minutes)}:${pad(whole % 60)} h` : `${minutes}:${pad(whole % 60)} min`;
 }
 

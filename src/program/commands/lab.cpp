@@ -3,6 +3,7 @@
 #include <future>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@
 #include "program/lab/listings.h"
 #include "program/lab/notebook.h"
 #include "program/lab/run_lab.h"
+#include "program/ui_process.h"
 
 namespace trainyard::cli {
 namespace {
@@ -33,6 +35,7 @@ struct LabFlags {
   std::string runs = "runs";
   bool again = false;
   bool allow_exec = false;
+  bool ui = false;
   std::string notebook;
   bool blank = false;
   std::string course;  // a problem, or all of them
@@ -160,6 +163,8 @@ std::string notebook_of(const LabFlags& flags, const report::Document& document)
 }
 
 int run_lab(const LabFlags& flags, std::ostream& out) {
+  std::optional<UiProcess> ui;
+  if (flags.ui) ui.emplace(flags.runs);
   const report::Document document = made_document(flags);
   if (flags.format == report::Format::kNotebook) {
     out << notebook_of(flags, document);
@@ -246,6 +251,7 @@ Runner setup_lab(Args& args) {
   args.flag("--again", flags->again, "measure everything again");
   args.flag("--allow-exec", flags->allow_exec,
             "a file of your own: let its commands start programs and write anywhere");
+  args.flag("--ui", flags->ui, "show its runs in a browser meanwhile; prints the address");
   args.option("--notebook", flags->notebook, "export: the Jupyter notebook to write");
   args.option("--page", flags->page, "list: bring the page of labs (docs/labs.md) up to date");
   args.flag("--blank", flags->blank,
@@ -254,6 +260,7 @@ Runner setup_lab(Args& args) {
                  {{{"show", "run", "export"}, {"quick", "scale", "set", "runs-dir"}},
                   {{"list", "run", "export"}, {"course"}},
                   {{"list"}, {"page"}},
+                  {{"run"}, {"ui"}},
                   {{"run", "export"}, {"again", "blank", "allow-exec"}},
                   {{"export"}, {"notebook"}}});
   args.format(flags->format, /*notebooks=*/true);

@@ -24,6 +24,7 @@
 #include "program/command.h"
 #include "program/fitting_copies.h"
 #include "program/train_flags.h"
+#include "program/ui_process.h"
 #include "program/version.h"
 #include "runs/checkpoint.h"
 #include "runs/view.h"
@@ -44,6 +45,7 @@ struct TrainFlags : train::JobRequest {
   train::RestartPolicy policy;
   bool explain_comm = false;
   bool quiet = false;
+  bool ui = false;
   report::Format format = report::Format::kText;
 };
 
@@ -281,6 +283,8 @@ int train_command(TrainFlags& flags, std::ostream& out) {
     });
   }
   complete(flags, config_text(flags), 0);
+  std::optional<UiProcess> ui;
+  if (flags.ui && !flags.explain_comm) ui.emplace(flags.root);
   if (flags.explain_comm) return explain_communication(flags, out);
   if (flags.config.workers > 1 || flags.config.servers > 0) return run_workers(flags, out);
   TY_REQUIRE(flags.policy.restarts == 0, "--restarts starts failed workers again; add --workers N");
@@ -305,6 +309,7 @@ Runner setup_train(Args& args) {
   args.option("--name", flags->name, "of the run directory; absent: model, data and time");
   args.option("--resume", flags->resume, "resume the run of this name or path");
   args.flag("--quiet", flags->quiet, "no progress");
+  args.flag("--ui", flags->ui, "show the run in a browser while it trains; prints the address");
   args.given(flags->given);
   args.format(flags->format);
   return [flags](std::ostream& out) { return train_command(*flags, out); };

@@ -1,11 +1,12 @@
 // `trainyard ui [DIR…]`: run directories in a browser.
 #include <memory>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "base/within.h"
 #include "program/command.h"
 #include "program/server_token.h"
-#include "program/what_if.h"
+#include "program/ui_hooks.h"
 #include "ui/server.h"
 
 namespace trainyard::cli {
@@ -21,6 +22,9 @@ struct UiFlags {
   std::string token_file;
   bool insecure = false;
   std::string allowed_hosts;
+  std::string device = "this";
+  std::optional<double> price;
+  std::string server;
 };
 
 int ui_command(const UiFlags& flags, std::ostream& out) {
@@ -31,7 +35,10 @@ int ui_command(const UiFlags& flags, std::ostream& out) {
   options.service.token = read_server_token(flags.token_file);
   require_token_elsewhere(flags.host, options.service.token, flags.insecure);
   if (!flags.allowed_hosts.empty()) options.service.allowed_hosts = split(flags.allowed_hosts, ',');
-  options.service.hooks.predict = predict_json;
+  TY_REQUIRE(!flags.price || *flags.price >= 0, "--price is {}, expected dollars per hour",
+             *flags.price);
+  options.service.price = flags.price;
+  options.service.hooks = ui_hooks({options.service.folders.front(), flags.device, flags.server});
   options.http.host = flags.host;
   options.http.port = static_cast<uint16_t>(flags.port);
   options.http.threads = 1;
@@ -50,6 +57,13 @@ Runner setup_ui(Args& args) {
   args.option("--allowed-host", flags->allowed_hosts,
               "names by which browsers may call a server without a token, as a.example,b.example, "
               "beside its addresses and its own; *: any");
+  args.option("--device", flags->device,
+              "of 'trainyard devices': what steps of runs are predicted for (this machine, once "
+              "'trainyard calibrate' has measured it)");
+  args.option("--price", flags->price, "dollars per hour of the machine of the runs");
+  args.option("--server", flags->server,
+              "a server of 'trainyard serve' to watch, as "
+              "http://127.0.0.1:8000");
   return [flags](std::ostream& out) { return ui_command(*flags, out); };
 }
 
@@ -63,6 +77,7 @@ extern const Command kUi = {
         "  trainyard ui\n"
         "  trainyard ui runs /mnt/shared/runs --port 8081\n"
         "  trainyard ui runs/small-batch --port 0\n"
+        "  trainyard ui runs --price 1.20 --server http://127.0.0.1:8000\n"
         "  trainyard ui runs --host 0.0.0.0 --token token.txt\n",
     .setup = setup_ui,
 };

@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kPiece = 1 << 20;
 // A longer file is read from its end first.
-constexpr int64_t kLong = 64 << 10;
-constexpr int64_t kEnd = 16 << 10;
+constexpr int64_t kLong = 32 << 10;
+constexpr int64_t kEnd = 8 << 10;
 // So much of what was read is compared with the file at the next look.
 constexpr size_t kMark = 256;
 // Of a piece with more lines, those of steps are counted alone: only the last of them matter.
