@@ -34,6 +34,7 @@ THIRD_PARTY = {
     r"grpc": "serve/grpc/grpc_server.cpp",
     r"Eigen/": "cluster/",
     r"coin/": "cluster/schedule/policies/",
+    r"(ATen|c10|torch)/": "engine/kernels/torch/plugin/",
     r"(jpeglib|png|zlib)\.h|pugi": "data/",
     r"(boost|openssl)/": "http/",
     r"prometheus/": "serve/metrics.cpp",

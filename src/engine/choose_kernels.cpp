@@ -88,11 +88,17 @@ class Chooser {
       : options_(options) {
     plan_.graph = std::move(graph);
     plan_.states = std::move(states);
-    for (const StateUpdate& state : plan_.states) undecided_.insert(state.from);
+    grow();
+    for (const StateUpdate& state : plan_.states) {
+      if (has_device()) {
+        plan_.layout(state.from) = Layout::on_device();
+      } else {
+        undecided_.insert(state.from);
+      }
+    }
   }
 
   Plan run() {
-    grow();
     for (const NodeId id : run_order(plan_.graph, options_.phases)) choose(id);
     const std::vector<ValueId> outputs(plan_.graph.outputs().begin(), plan_.graph.outputs().end());
     for (const ValueId id : outputs) make_output_row_major(id);
@@ -101,6 +107,8 @@ class Chooser {
   }
 
  private:
+  bool has_device() const { return options_.device != device::Backend::kHost; }
+
   void grow() { plan_.layouts.resize(plan_.graph.value_limit()); }
 
   std::vector<Layout> offered(const NodeView& node) const {
@@ -129,7 +137,11 @@ class Chooser {
     } else if (node.op() == "AllReduceStart" || node.op() == "AllReduceWait") {
       step.kind = node.op() == "AllReduceStart" ? StepKind::kStart : StepKind::kWait;
       step.layouts.inputs = inputs;
-      step.layouts.outputs = inputs;
+      // What is sent goes through the memory of the host.
+      std::replace_if(
+          step.layouts.inputs.begin(), step.layouts.inputs.end(),
+          [](const Layout& layout) { return layout.is_on_device(); }, Layout());
+      step.layouts.outputs = step.layouts.inputs;
     } else if (concat_of_parts(node, inputs)) {
       step.kind = StepKind::kView;
       step.layouts.inputs = inputs;
@@ -147,7 +159,7 @@ class Chooser {
 
   // What is known before the run is given to the kernel as it lies; all else is on the device.
   bool choose_on_device(const NodeView& node, PlannedStep& step) {
-    for (const KernelDef* def : kernels::device_kernels_of(node.op())) {
+    for (const KernelDef* def : kernels::device_kernels_of(node.op(), options_.device)) {
       const std::string_view reason = def->refuses(node);
       if (!reason.empty()) {
         step.refusals.push_back({std::string(def->library), std::string(reason)});
@@ -161,12 +173,15 @@ class Chooser {
       step.def = def;
       return true;
     }
-    if (step.refusals.empty()) step.refusals.push_back({"device", "it has no such kernel"});
+    if (step.refusals.empty()) {
+      const bool is_torch = options_.device == device::Backend::kTorch;
+      step.refusals.push_back({is_torch ? "torch" : "device", "it has no such kernel"});
+    }
     return false;
   }
 
   void choose_kernel(const NodeView& node, const std::vector<Layout>& inputs, PlannedStep& step) {
-    if (options_.on_device && choose_on_device(node, step)) return;
+    if (has_device() && choose_on_device(node, step)) return;
     for (const KernelDef* def : kernels::kernels_of(node.op())) {
       if (options_.reference_only && def->library != "reference") continue;
       if (def->make_outputs != nullptr) continue;  // only for nodes whose results have no size yet
@@ -255,8 +270,8 @@ PlannedStep make_reorder(Plan& plan, ValueId from, const Layout& layout) {
   step.layouts.outputs = {layout};
   step.layouts.takes_parts = true;
   const bool moves = layout.is_on_device() || plan.layout(from).is_on_device();
-  for (const KernelDef* def :
-       moves ? kernels::device_kernels_of("Reorder") : kernels::kernels_of("Reorder")) {
+  for (const KernelDef* def : moves ? kernels::device_kernels_of("Reorder", device::Backend::kTorch)
+                                    : kernels::kernels_of("Reorder")) {
     const std::string_view reason =
         def->refuses != nullptr ? def->refuses({graph, node}) : std::string_view();
     if (!reason.empty()) continue;

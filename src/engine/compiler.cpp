@@ -7,6 +7,7 @@
 #include "base/content_pool.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "engine/device/device.h"
 #include "engine/dynamic_node.h"
 #include "engine/kernels/kernel_table.h"
 #include "engine/kernels/native/cpu.h"
@@ -232,8 +233,14 @@ Executable compile(Graph graph, const CompileOptions& options) {
   program->threads = options.threads > 0 ? options.threads : kernels::available_cores();
   kernels::set_threads(program->threads);
   program->options = options;
-  TY_REQUIRE(options.device == nullptr || (options.states.empty() && !options.reference_only),
-             "a device computes neither training steps nor reference results");
+  const device::Backend backend =
+      options.device == nullptr ? device::Backend::kHost : options.device->info().backend;
+  TY_REQUIRE(backend == device::Backend::kHost || !options.reference_only,
+             "a device computes no reference results");
+  TY_REQUIRE(backend == device::Backend::kHost || backend == device::Backend::kTorch ||
+                 options.states.empty(),
+             "{} computes no training steps; the processors and devices of libtorch do",
+             options.device->info().name);
   program->device = options.device;
   // Bodies of control flow run here.
   program->options.device = nullptr;
@@ -255,10 +262,9 @@ Executable compile(Graph graph, const CompileOptions& options) {
     outputs.restore();
   }
 
-  Plan plan = choose_kernels(std::move(graph), std::move(states),
-                             {.reference_only = options.reference_only,
-                              .on_device = options.device != nullptr,
-                              .phases = options.phases});
+  Plan plan = choose_kernels(
+      std::move(graph), std::move(states),
+      {.reference_only = options.reference_only, .device = backend, .phases = options.phases});
   share_buffers(plan);
   std::optional<kernels::native::SharedBuffers> sharing;
   if (options.share_constants) sharing.emplace(options.compact_constants);

@@ -22,7 +22,8 @@ namespace trainyard::runtime {
 struct CompileOptions {
   int threads = 0;              // 0: all cores
   bool reference_only = false;  // no fast kernels, no fusion: what the graph means
-  // Kernels of this device compute what they can; the rest runs here. Null: none. Not with states.
+  // Kernels of this device compute what they can; the rest runs here. Null: none. With states only
+  // devices of libtorch.
   std::shared_ptr<device::Device> device;
   bool rewrite = true;                       // run the passes
   const passes::PassList* passes = nullptr;  // null: inference_passes()

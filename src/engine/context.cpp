@@ -94,6 +94,17 @@ class RunningStep final : public StepView {
 }  // namespace
 
 struct ExecutionContext::Impl {
+  // The bytes of a state in its own layout, in the memory of the host or of the device.
+  struct State {
+    Tensor here;
+    std::unique_ptr<device::Buffer> there;
+
+    std::byte* data() const {
+      return there != nullptr ? there->address()
+                              : static_cast<std::byte*>(const_cast<void*>(here.data()));
+    }
+  };
+
   Impl(Executable compiled, kernels::Exchange* others, const Tensor* given_arena)
       : executable(std::move(compiled)), exchange(others), kernel_exchange(others) {
     const Program& program = executable.program();
@@ -114,10 +125,7 @@ struct ExecutionContext::Impl {
     }
     for (const Port& port : program.inputs) own_inputs.push_back(Tensor::zeros(port.type));
     for (const Tensor& own : own_inputs) inputs.push_back(own.reshaped(own.shape()));
-    for (size_t i = 0; i < program.states.size(); ++i) {
-      const int64_t bytes = state_layout(i).span_bytes(program.states[i].type);
-      states.push_back(Tensor::zeros({DType::kU8, Shape{bytes}}));
-    }
+    for (size_t i = 0; i < program.states.size(); ++i) states.push_back(make_state(i));
     late.resize(program.graph.value_limit());
     for (const ProgramStep& step : program.steps) bound.push_back(bind(step));
     for (size_t i = 0; i < inputs.size(); ++i) readers.push_back(find_readers(i));
@@ -140,7 +148,19 @@ struct ExecutionContext::Impl {
     const std::vector<ValueId>& ids = program().state_values;
     const auto found = std::find(ids.begin(), ids.end(), id);
     TY_CHECK(found != ids.end(), "'{}' has no data", program().graph.value(id).name);
-    return static_cast<std::byte*>(states[static_cast<size_t>(found - ids.begin())].data());
+    return states[static_cast<size_t>(found - ids.begin())].data();
+  }
+
+  // Zeros, where its layout says.
+  State make_state(size_t i) const {
+    const int64_t bytes = state_layout(i).span_bytes(program().states[i].type);
+    State state;
+    state.here = Tensor::zeros({DType::kU8, Shape{bytes}});
+    if (!state_layout(i).is_on_device()) return state;
+    state.there = program().device->allocate(static_cast<size_t>(bytes), device::Sharing::kNone);
+    program().device->write(state.data(), state.here.data(), static_cast<size_t>(bytes));
+    state.here = Tensor();
+    return state;
   }
 
   // Null for what only a run brings.
@@ -342,8 +362,8 @@ struct ExecutionContext::Impl {
   std::vector<Tensor> inputs;  // each our own, or what was lent
   std::vector<Readers> readers;
   std::vector<Tensor> outputs;
-  std::vector<Tensor> states;  // bytes, each in its own layout
-  std::vector<Tensor> late;    // by value; what the present run made
+  std::vector<State> states;
+  std::vector<Tensor> late;  // by value; what the present run made
   std::vector<std::unique_ptr<BoundKernel>> bound;
   std::map<NodeId, std::unique_ptr<ControlFlow>> control;  // made when first run
 };
@@ -379,14 +399,26 @@ void ExecutionContext::set_state(size_t index, const Tensor& value) {
   const Port& port = impl_->program().states.at(index);
   TY_REQUIRE(value.type() == port.type, "state '{}' is {}, expected {}", port.name,
              value.type().to_string(), port.type.to_string());
-  copy_between_layouts(port.type, value.data(), Layout(), impl_->states[index].data(),
-                       impl_->state_layout(index));
+  const Impl::State& state = impl_->states[index];
+  if (state.there != nullptr) {
+    impl_->program().device->write(state.data(), value.data(),
+                                   static_cast<size_t>(value.num_bytes()));
+  } else {
+    copy_between_layouts(port.type, value.data(), Layout(), state.data(),
+                         impl_->state_layout(index));
+  }
 }
 
 Tensor ExecutionContext::state(size_t index) const {
   Tensor value(impl_->program().states.at(index).type);
-  copy_between_layouts(value.type(), impl_->states[index].data(), impl_->state_layout(index),
-                       value.data(), Layout());
+  const Impl::State& state = impl_->states[index];
+  if (state.there != nullptr) {
+    impl_->program().device->read(value.data(), state.data(),
+                                  static_cast<size_t>(value.num_bytes()));
+  } else {
+    copy_between_layouts(value.type(), state.data(), impl_->state_layout(index), value.data(),
+                         Layout());
+  }
   return value;
 }
 

@@ -152,7 +152,7 @@ DeviceCheck check_one(const CheckCase& c, const std::shared_ptr<device::Device>&
     const runtime::Executable executable = runtime::compile(check_graph(c), options);
     for (const runtime::StepInfo& step : executable.steps()) {
       if (step.op != c.op) continue;
-      if (step.kernel.starts_with("device")) check.kernel = step.kernel;
+      if (step.kernel.starts_with("device") || step.kernel == "torch") check.kernel = step.kernel;
       if (!step.refusals.empty()) check.problem = step.refusals.front().reason;
     }
     check.worst_error = worst_error(run_case(c, executable)[0], expected[0]);

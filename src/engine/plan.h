@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/device/device.h"
 #include "engine/kernels/api/kernel.h"
 #include "ir/state_update.h"
 
@@ -64,7 +65,8 @@ struct Plan {
 
 struct ChoiceOptions {
   bool reference_only = false;
-  bool on_device = false;                // kernels of a device where they take the node
+  // Kernels of a device of this kind where they take the node; kHost: none.
+  device::Backend device = device::Backend::kHost;
   std::span<const uint8_t> phases = {};  // CompileOptions::phases
 };
 
@@ -72,7 +74,7 @@ struct ChoiceOptions {
 // otherwise than it was made. Throws Error naming a node that no kernel takes.
 //
 // An initializer that is a state has no layout of its own: the first step that reads it decides,
-// and what it becomes is brought into the same layout.
+// and what it becomes is brought into the same layout. With a device it lies there.
 Plan choose_kernels(Graph graph, std::vector<StateUpdate> states, const ChoiceOptions& options);
 
 // Lets views and concatenations share memory and marks what is computed in place; lets the new

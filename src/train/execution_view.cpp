@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "engine/host_nodes.h"
 #include "engine/kernels/parallel/parallel.h"
 #include "models/network.h"
 
@@ -49,11 +50,6 @@ int resolve_threads(int64_t flag) {
   return flag == 0 ? kernels::available_cores() : static_cast<int>(flag);
 }
 
-// Null for the processor.
-std::shared_ptr<device::Device> network_device(const std::string& flag) {
-  return flag == "cpu" ? nullptr : device::open_device(flag);
-}
-
 int64_t require_iterations(int64_t flag) {
   TY_REQUIRE(flag >= 1, "--max-iterations is {}, expected 1 or more", flag);
   return flag;
@@ -88,6 +84,18 @@ void add_slow_notice(report::Document& document, const runtime::Executable& exec
       "Reference kernels, which are slow, took {:.0f} % of the time: {}. --explain says why no "
       "other kernel computes these nodes.",
       all * 100, names)});
+}
+
+void add_host_nodes(report::Document& document, const runtime::Executable& executable) {
+  const std::string text = runtime::host_nodes_text(executable);
+  if (text.empty()) return;
+  document.blocks.emplace_back(report::Paragraph{"warning: " + text + "."});
+  Json nodes = Json::array();
+  for (const runtime::HostNodes& each : runtime::nodes_left_to_host(executable)) {
+    nodes.push_back(
+        Json::object({{"operator", each.op}, {"nodes", each.count}, {"reason", each.reason}}));
+  }
+  document.data["on_processors"] = std::move(nodes);
 }
 
 void add_explanation(report::Document& document, const runtime::Executable& executable) {

@@ -13,10 +13,10 @@ namespace trainyard::cli {
 // --threads: 0 means all cores. Throws Error for a count that makes no sense.
 int resolve_threads(int64_t flag);
 
-// --device: null for "cpu". Throws Error that lists the devices there are.
+// --device, for device::open_network_device().
 inline constexpr const char* kDeviceHelp =
-    "cpu, opencl, cuda (the first device of the kind), or a part of a name of 'device list'";
-std::shared_ptr<device::Device> network_device(const std::string& flag);
+    "cpu, opencl, cuda, torch (the first device of the kind), or a part of a name of 'device "
+    "list': torch:cpu, torch:cuda:0";
 
 // --max-iterations. Throws Error for a count below 1.
 inline constexpr const char* kIterationsHelp = "rounds after which a Loop of the model is an error";
@@ -25,6 +25,10 @@ int64_t require_iterations(int64_t flag);
 // Says so where the weights were drawn at random, and puts "weights" ("random" or "given") into the
 // data.
 void add_weights_notice(report::Document& document, const Graph& graph);
+
+// With a device: says what runs on the processors all the same, and puts it into the data
+// ("on_processors").
+void add_host_nodes(report::Document& document, const runtime::Executable& executable);
 
 // Adds tables to the blocks and "steps" to the data.
 void add_explanation(report::Document& document, const runtime::Executable& executable);

@@ -96,6 +96,7 @@ Measured measure_training(const Graph& graph, const MeasureOptions& options) {
   if (scores.valid() && graph.value(scores).type.shape.rank() == 3) {
     step.training.objective = train::make_objective(train::kNextToken);
   }
+  step.device = options.device;
   const Stopwatch compiling;
   train::TrainingStep training(graph, step);
   const double compile_s = compiling.seconds();

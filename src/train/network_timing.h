@@ -19,7 +19,7 @@ struct MeasureOptions {
   int64_t max_iterations =
       runtime::CompileOptions{}.max_iterations;  // of a Loop in inference; beyond it is an error
   bool reference_only = false;
-  std::shared_ptr<device::Device> device = {};  // of inference; null: none
+  std::shared_ptr<device::Device> device = {};  // null: none
   bool profile = false;                         // keep the time of every step
 };
 
@@ -40,7 +40,7 @@ struct Measured {
   double compile_s = 0;
   int64_t batch = 1;
   std::optional<train::PhaseSeconds> phases = {};  // medians; training only
-  std::optional<Beside> processor = {};            // with a device only
+  std::optional<Beside> processor = {};            // of inference with a device only
 };
 
 // With a device, `timing` is the device's and `processor` that of the same network without it.

@@ -51,6 +51,7 @@ runtime::Executable compile_step(const TrainingGraph& made, const StepOptions& o
   compile.threads = options.threads;
   compile.seed = options.seed;
   compile.reference_only = options.reference_only;
+  compile.device = options.device;
   compile.passes = &passes::training_passes();
   compile.states = made.states;
   compile.phases = made.phases;

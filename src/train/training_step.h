@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,10 @@
 #include "engine/executable.h"
 #include "train/training_graph.h"
 
+namespace trainyard::device {
+class Device;
+}
+
 namespace trainyard::train {
 
 struct StepOptions {
@@ -18,6 +23,7 @@ struct StepOptions {
   int threads = 0;  // 0: all cores
   uint64_t seed = 1;
   bool reference_only = false;
+  std::shared_ptr<device::Device> device = {};  // of libtorch; null: the processors
   // false: parameters stay as they are; somebody else updates them by gradient().
   bool update = true;
   // Several workers. The exchange outlives the step; null: there is one.

@@ -13,6 +13,7 @@
 #include "ops/gradient.h"
 #include "ops/op_def.h"
 #include "support/layout_run.h"
+#include "support/torch_case.h"
 
 namespace trainyard::testing {
 namespace {
@@ -359,6 +360,8 @@ void check_case(const OpCase& c) {
       expect_same_in_layouts(p, *def, outputs);
     }
   }
+  if (!asks_for_torch()) return;
+  if (const auto found = run_on_torch(p)) expect_same(*found, outputs, kKernelTolerance, "torch");
 }
 
 bool is_fast(const OpCase& c) {

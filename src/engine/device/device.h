@@ -17,8 +17,8 @@
 
 namespace trainyard::device {
 
-enum class Backend : uint8_t { kHost, kOpenCl, kCuda };
-// "cpu", "opencl", "cuda": how names of devices begin.
+enum class Backend : uint8_t { kHost, kOpenCl, kCuda, kTorch };
+// "cpu", "opencl", "cuda", "torch": how names of devices begin.
 std::string_view backend_name(Backend backend);
 
 // How the host comes to the contents of a buffer.

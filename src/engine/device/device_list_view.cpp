@@ -1,5 +1,7 @@
 #include "engine/device/device_list_view.h"
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "report/fields.h"
 
@@ -47,13 +49,15 @@ Document device_list_document(const device::DeviceList& list) {
   Document document;
   document.data = Json::object({{"devices", objects_of(device_fields(), list.devices)},
                                 {"opencl_missing", list.opencl_missing},
-                                {"cuda_missing", list.cuda_missing}});
+                                {"cuda_missing", list.cuda_missing},
+                                {"torch_missing", list.torch_missing}});
   document.blocks.emplace_back(table_of(device_fields(), list.devices));
-  if (!list.opencl_missing.empty()) {
-    document.blocks.emplace_back(Paragraph{"OpenCL: " + list.opencl_missing + "."});
-  }
-  if (!list.cuda_missing.empty()) {
-    document.blocks.emplace_back(Paragraph{"CUDA: " + list.cuda_missing + "."});
+  const std::pair<const char*, const std::string&> lacks[] = {{"OpenCL", list.opencl_missing},
+                                                              {"CUDA", list.cuda_missing},
+                                                              {"libtorch", list.torch_missing}};
+  for (const auto& [what, missing] : lacks) {
+    if (missing.empty()) continue;
+    document.blocks.emplace_back(Paragraph{fmt::format("{}: {}.", what, missing)});
   }
   return document;
 }

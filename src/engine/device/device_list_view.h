@@ -7,7 +7,8 @@
 namespace trainyard::report {
 
 // {devices: [{name, backend, platform, version, compute_units, max_group, memory_bytes,
-// shares_host_memory, memory: ["copies", "fine", …], features}], opencl_missing, cuda_missing}
+// shares_host_memory, memory: ["copies", "fine", …], features}], opencl_missing, cuda_missing,
+// torch_missing}
 Document device_list_document(const device::DeviceList& list);
 
 }  // namespace trainyard::report

@@ -4,7 +4,7 @@
 namespace trainyard::device {
 
 std::vector<std::unique_ptr<VectorTarget>> find_vector_targets(const std::string& wanted) {
-  const DeviceList list = list_devices();
+  const DeviceList list = list_text_devices();
   std::vector<std::unique_ptr<VectorTarget>> found;
   for (const size_t i : find_devices(list, wanted)) {
     const DeviceInfo& info = list.devices[i];

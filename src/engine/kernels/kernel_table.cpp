@@ -3,6 +3,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/kernels/torch/torch_kernel.h"
+
 namespace trainyard::kernels {
 
 namespace native {
@@ -79,7 +81,9 @@ std::span<const KernelDef* const> kernels_of(std::string_view op) {
   return list_of(*kLists, op);
 }
 
-std::span<const KernelDef* const> device_kernels_of(std::string_view op) {
+std::span<const KernelDef* const> device_kernels_of(std::string_view op, device::Backend backend) {
+  // Copies from and to the host are the same for all.
+  if (backend == device::Backend::kTorch && op != "Reorder") return torch::kernels_of(op);
   return list_of(device_lists(), op);
 }
 

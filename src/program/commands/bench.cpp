@@ -136,15 +136,13 @@ void add_processor(report::Document& document, const std::string& device,
 int bench_command(const BenchFlags& flags, std::ostream& out) {
   if (flags.machine) return run_machine(flags, out);
   TY_REQUIRE(!flags.model.text().empty(), "bench needs a MODEL, or --machine");
-  TY_REQUIRE(flags.device == "cpu" || !flags.train,
-             "--device {}: networks are trained on the processors alone", flags.device);
   TY_REQUIRE(
       1 <= flags.runs && flags.runs <= kMostRuns && 0 <= flags.warmup && flags.warmup <= kMostRuns,
       "--runs must be 1 to {}, --warmup at most that", kMostRuns);
   report::Document document;
   Graph graph = flags.model.load();
   if (flags.profile || flags.explain) add_weights_notice(document, graph);
-  const std::shared_ptr<device::Device> device = network_device(flags.device);
+  const std::shared_ptr<device::Device> device = device::open_network_device(flags.device);
   const measure::Measured measured = measure(flags, std::move(graph), device);
   const runtime::Executable& executable = measured.executable;
   const runtime::Timing& timing = measured.timing;
@@ -197,6 +195,7 @@ int bench_command(const BenchFlags& flags, std::ostream& out) {
   document.data["compile_s"] = measured.compile_s;
   if (measured.processor) add_processor(document, device->info().name, *measured.processor);
   if (!flags.reference && !flags.train) add_slow_notice(document, executable, measured.profile);
+  add_host_nodes(document, executable);
   if (flags.explain) add_explanation(document, executable);
   if (flags.profile) add_profile(document, executable, measured.profile, peak);
   out << report::render(document, flags.format);
@@ -232,6 +231,7 @@ extern const Command kBench = {
         "  trainyard bench model.onnx --runs 50 --json\n"
         "  trainyard bench resnet18-cifar --train --batch 64\n"
         "  trainyard bench squeezenet1_0 --device opencl\n"
+        "  trainyard bench resnet18-cifar --train --device torch:cpu\n"
         "  trainyard bench --machine\n",
     .setup = setup_bench,
 };

@@ -87,7 +87,7 @@ Runner setup_device(Args& args) {
   auto flags = std::make_shared<DeviceFlags>();
   args.positional("ACTION", flags->action,
                   "list: what there is; check: every kernel against the reference");
-  args.option("--device", flags->device, "cpu, opencl, cuda, all, or a part of a name");
+  args.option("--device", flags->device, "cpu, opencl, cuda, torch, all, or a part of a name");
   args.format(flags->format);
   return [flags](std::ostream& out) { return device_command(*flags, out); };
 }

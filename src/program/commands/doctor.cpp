@@ -138,7 +138,7 @@ Finding accelerator(const device::DeviceList& list, device::Backend backend,
     if (info.backend != backend) continue;
     finding.found += (finding.found.empty() ? "" : "; ") + info.name;
   }
-  finding.advice = missing.empty() ? "'device check' tries its kernels; 'run --device' uses them"
+  finding.advice = missing.empty() ? "'device check' tries its kernels; '--device' uses them"
                                    : "networks run on the processor; GPUs can be predicted";
   return finding;
 }
@@ -156,7 +156,8 @@ int doctor_command(const report::Format& format, std::ostream& out) {
       charts(),
       tool("Node", "node", "apt install nodejs npm; only building the charts of reports needs it"),
       accelerator(devices, device::Backend::kOpenCl, "OpenCL", devices.opencl_missing),
-      accelerator(devices, device::Backend::kCuda, "CUDA", devices.cuda_missing)};
+      accelerator(devices, device::Backend::kCuda, "CUDA", devices.cuda_missing),
+      accelerator(devices, device::Backend::kTorch, "libtorch", devices.torch_missing)};
   report::Document document;
   document.data["findings"] = Json::array();
   report::Table table({{"", report::Align::kLeft},

@@ -188,7 +188,7 @@ runtime::CompileOptions compile_options(const RunFlags& flags) {
   runtime::CompileOptions options;
   options.threads = resolve_threads(flags.threads);
   options.reference_only = flags.reference;
-  options.device = network_device(flags.device);
+  options.device = device::open_network_device(flags.device);
   options.max_iterations = require_iterations(flags.max_iterations);
   if (!flags.dump.empty()) {
     std::filesystem::create_directories(flags.dump);
@@ -264,6 +264,7 @@ int run_command(const RunFlags& flags, std::ostream& out) {
   document.data["model"] = flags.model.text();
   document.data["outputs"] = std::move(outputs);
   if (!flags.reference) add_slow_notice(document, executable, profile);
+  add_host_nodes(document, executable);
   if (flags.explain) add_explanation(document, executable);
   if (flags.profile) {
     add_profile(document, executable, profile, runtime::measure_peak(executable.threads()));
@@ -320,6 +321,7 @@ extern const Command kRun = {
         "  trainyard run model.onnx --input data=x.npy --output results\n"
         "  trainyard run model.onnx --max-iterations 1000\n"
         "  trainyard run resnet20-cifar --device opencl --explain\n"
+        "  trainyard run resnet20-cifar --device torch:cpu --explain\n"
         "  trainyard run model.onnx --explain --dump passes\n",
     .setup = setup_run,
 };

@@ -1,0 +1,26 @@
+// In what precision products are computed: convolutions, products of matrices, attention.
+#pragma once
+
+#include "engine/kernels/torch/plugin/family.h"
+
+namespace trainyard::torch_plugin {
+
+// While it lives, factor() of this thread rounds to the precision (TorchPrecision).
+class PrecisionScope {
+ public:
+  explicit PrecisionScope(int32_t precision);
+  ~PrecisionScope();
+  PrecisionScope(const PrecisionScope&) = delete;
+  PrecisionScope& operator=(const PrecisionScope&) = delete;
+
+ private:
+  int32_t before_;
+};
+
+// An operand of a product in the precision of the present scope: itself, or rounded to bf16. The
+// product then has that type too, and becomes f32 again where it is copied to the result.
+Tensor factor(const Tensor& x);
+// Whether factor() rounds.
+bool rounds_factors();
+
+}  // namespace trainyard::torch_plugin
