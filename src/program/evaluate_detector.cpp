@@ -65,7 +65,7 @@ report::Document evaluate_detector(Graph graph, const data::Dataset& set, data::
             detect::make_detection_evaluator(model, request.shapes, set.num_classes(), &seen),
             loader.num_batches(), request.quiet);
       },
-      request.threads);
+      request.threads, {}, request.device);
   std::vector<std::string> names;
   for (int64_t i = 0; i < set.size(); ++i) names.push_back(set.sample_name(i));
   report::Document document =

@@ -6,6 +6,7 @@
 
 #include "data/loader.h"
 #include "detect/view.h"
+#include "engine/device/device.h"
 #include "ir/graph.h"
 #include "models/detection/priors.h"
 
@@ -15,6 +16,7 @@ struct DetectorTest {
   DetectionReport report;
   std::vector<detect::PriorShape> shapes;  // of the priors
   int threads = 0;
+  std::shared_ptr<device::Device> device = {};  // null: the processors
   bool quiet = false;
   std::string detections;  // file to write them to, as COCO's results; empty: none
 };

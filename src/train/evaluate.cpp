@@ -95,10 +95,11 @@ std::unique_ptr<Evaluator> join_evaluators(std::vector<std::unique_ptr<Evaluator
 }
 
 Evaluation evaluate(Graph model, data::Loader& loader, const MakeEvaluator& make, int threads,
-                    const TestTeam& team) {
+                    const TestTeam& team, std::shared_ptr<device::Device> device) {
   const std::unique_ptr<Evaluator> evaluator = make(model);
   runtime::CompileOptions options;
   options.threads = threads;
+  options.device = std::move(device);
   runtime::ExecutionContext context(runtime::compile(std::move(model), options));
   std::vector<const Tensor*> outputs;
   for (size_t i = 0; i < context.num_outputs(); ++i) outputs.push_back(&context.output(i));

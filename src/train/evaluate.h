@@ -13,6 +13,10 @@
 #include "ir/graph.h"
 #include "train/score.h"
 
+namespace trainyard::device {
+class Device;
+}
+
 namespace trainyard::train {
 
 struct Evaluation {
@@ -67,9 +71,10 @@ using MakeEvaluator = std::function<std::unique_ptr<Evaluator>(Graph& model)>;
 std::unique_ptr<Evaluator> join_evaluators(std::vector<std::unique_ptr<Evaluator>> parts);
 
 // Compiles `model` for use (its weights as they are in the graph) and runs one epoch of `loader`,
-// whose batches must have the shape of the model's input. threads = 0: all cores.
+// whose batches must have the shape of the model's input. threads = 0: all cores. On `device`, if
+// there is one.
 Evaluation evaluate(Graph model, data::Loader& loader, const MakeEvaluator& make, int threads,
-                    const TestTeam& team = {});
+                    const TestTeam& team = {}, std::shared_ptr<device::Device> device = {});
 
 // The numbers of all workers one after the other, in the order of ranks; for combine().
 std::vector<double> gather(const TestTeam& team, std::span<const double> own);

@@ -164,6 +164,9 @@ void add_others(Settings& settings, TrainConfig& c) {
   settings.group("Running");
   settings.add("epochs", &c.epochs, "passes over the data; a run may be resumed with more",
                between(1, kMostEpochs));
+  settings.add("device", &c.device,
+               "where steps are computed: cpu (our own engine), or through libtorch torch:cpu, "
+               "torch:cuda (a GPU for each worker) or torch:cuda:N; see docs/gpu.md");
   settings.add("threads", &c.threads, "of each worker; 0: all cores, shared among workers",
                between(0, kMostThreads));
   settings.add("workers", &c.workers, "processes that share each batch", between(1, kMostWorkers));

@@ -61,6 +61,7 @@ struct TrainConfig {
 
   int64_t seed = 1;
   bool freeze_epoch_seed = false;
+  std::string device = "cpu";  // or one of libtorch
   int64_t threads = 0;
   int64_t data_workers = 1;
   int64_t max_steps = 0;  // 0: all epochs

@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "base/stopwatch.h"
+#include "engine/device/device_list.h"
+#include "engine/host_nodes.h"
 #include "train/frozen_weights.h"
 #include "train/metric_sums.h"
 #include "train/replicas.h"
@@ -52,6 +54,8 @@ struct Trainer::Impl {
     TY_CHECK((directory != nullptr) == replicas_.leads(), "rank {} with or without a directory",
              replicas_.rank());
     replicas_.set_warn(hooks.on_warning);
+    const std::string left = runtime::host_nodes_text(step_.executable());
+    if (!left.empty() && replicas_.leads() && hooks.on_warning) hooks.on_warning(left);
     log_.emplace(config_, config_hash(config_), directory, hooks);
     if (const auto checkpoint = log_->restore(state_types())) {
       frozen_.require_same(*checkpoint);
@@ -81,7 +85,8 @@ struct Trainer::Impl {
     replicas_.require_same(common_facts(config_, model_, training, version));
     const int threads =
         config_.threads > 0 ? static_cast<int>(config_.threads) : replicas_.fair_threads();
-    return {replicas_.rank(), replicas_.workers(), threads, &replicas_};
+    return {replicas_.rank(), replicas_.workers(), threads, &replicas_,
+            device::open_network_device(config_.device, replicas_.rank())};
   }
 
   // Sums of gradients in different layouts would be wrong without an error.
@@ -280,7 +285,8 @@ struct Trainer::Impl {
     return evaluate(network_of(rank), test_loader_, task_.evaluator, place_.threads,
                     {.rank = replicas_.rank(),
                      .workers = replicas_.workers(),
-                     .sum = [&](std::span<double> sums) { replicas_.sum(sums); }});
+                     .sum = [&](std::span<double> sums) { replicas_.sum(sums); }},
+                    place_.device);
   }
 
   // Parameters are the same on all workers; running statistics are those of each one's own images.

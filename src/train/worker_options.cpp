@@ -38,6 +38,7 @@ std::vector<std::string> common_facts(const TrainConfig& config, const Graph& mo
 StepOptions step_options(const TrainConfig& config, const WorkerSeat& place, Objective objective) {
   StepOptions options;
   options.threads = place.threads;
+  options.device = place.device;
   options.seed = static_cast<uint64_t>(config.seed);
   TrainingOptions& training = options.training;
   if (place.workers > 1) {

@@ -16,8 +16,9 @@ namespace trainyard::train {
 struct WorkerSeat {
   int64_t rank = 0;
   int64_t workers = 1;
-  int threads = 0;                        // 0: all cores
-  kernels::Exchange* exchange = nullptr;  // with the others
+  int threads = 0;                              // 0: all cores
+  kernels::Exchange* exchange = nullptr;        // with the others
+  std::shared_ptr<device::Device> device = {};  // null: the processors
 };
 
 // Samples of a step; the shares of all workers make the batch.

@@ -36,6 +36,7 @@ struct EvaluateFlags {
   JudgedNetwork network;
   std::string split = "test";
   int64_t threads = 0;
+  std::string device = "cpu";
   int64_t data_workers = 1;
   bool quiet = false;
   DetectionReport boxes;  // of detectors
@@ -106,6 +107,7 @@ void check_flags(const EvaluateFlags& flags) {
 // The scores of a classifier, or of a detector where the data has boxes.
 report::Document judge(Graph graph, const EvaluateFlags& flags, const data::Dataset& set,
                        data::Loader& loader, const onnx_io::Metadata& metadata) {
+  const std::shared_ptr<device::Device> device = device::open_network_device(flags.device);
   if (set.target_kind() == data::TargetKind::kBoxes) {
     DetectionReport report = flags.boxes;
     report.options.extra = flags.areas == "pixels" ? 1 : 0;
@@ -113,6 +115,7 @@ report::Document judge(Graph graph, const EvaluateFlags& flags, const data::Data
                              {.report = report,
                               .shapes = detect::shapes_of(metadata),
                               .threads = resolve_threads(flags.threads),
+                              .device = device,
                               .quiet = flags.quiet,
                               .detections = flags.detections});
   }
@@ -124,7 +127,7 @@ report::Document judge(Graph graph, const EvaluateFlags& flags, const data::Data
         return std::make_unique<ShownEvaluator>(train::make_classifier_test(model), progress,
                                                 loader.num_batches());
       },
-      resolve_threads(flags.threads));
+      resolve_threads(flags.threads), {}, device);
   // A network may know classes that the data does not have.
   const std::vector<std::string> own_names = onnx_io::class_names(metadata);
   return evaluation_document(
@@ -221,6 +224,7 @@ Runner setup_evaluate(Args& args) {
       fmt::format("the data set, as 'train' takes it; else that of the run, or {}", kUsualData));
   args.choice("--split", flags->split, {"test", "train"}, "which samples");
   args.option("--threads", flags->threads, "threads; 0: all cores");
+  args.option("--device", flags->device, kDeviceHelp);
   args.option("--data-workers", flags->data_workers, "threads that prepare batches");
   args.choice("--metric", flags->boxes.metric, detection_metrics(),
               "boxes: VOC 2007's, VOC 2010's, or COCO's average over overlaps");

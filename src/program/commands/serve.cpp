@@ -20,6 +20,7 @@
 #include "serve/grpc/grpc_server.h"
 #include "serve/load/view.h"
 #include "serve/server.h"
+#include "train/execution_view.h"
 
 namespace trainyard::cli {
 namespace {
@@ -48,6 +49,7 @@ struct ServeFlags {
   int64_t timeout_ms = 0;
   int64_t instances = 0;
   int64_t threads = 0;
+  std::string device = "cpu";
   int64_t cache_mb = 0;
   double rate_limit = 0;
   int64_t max_body_mb = 64;
@@ -114,6 +116,7 @@ serve::ModelConfig default_config(const ServeFlags& flags) {
   if (flags.timeout_ms > 0) config.default_timeout = std::chrono::milliseconds(flags.timeout_ms);
   config.instances = flags.instances;
   config.threads = flags.threads;
+  config.device = flags.device;
   config.response_cache = flags.cache_mb > 0;
   return config;
 }
@@ -204,6 +207,7 @@ std::vector<std::string> server_arguments(const ServeFlags& flags) {
   add("--queue", std::to_string(flags.queue));
   add("--instances", std::to_string(flags.instances));
   add("--threads", std::to_string(flags.threads));
+  add("--device", flags.device);
   add("--client-connections", "1024");  // all are ours
   return arguments;
 }
@@ -313,6 +317,7 @@ void declare_batching(Args& args, ServeFlags& flags) {
       "batches of a model computed at the same time; 0: as measured, one or a request on each core "
       "while several wait");
   args.option("--threads", flags.threads, "threads of an instance; 0: cores / instances");
+  args.option("--device", flags.device, kDeviceHelp);
   args.option("--cache", flags.cache_mb, "MiB of responses to keep; 0: none");
 }
 
@@ -390,7 +395,7 @@ void declare_ways(Args& args, const std::shared_ptr<ServeFlags>& flags) {
               "trace-every",
               "server-name"}},
             {{"MODEL", "--repository", "bench MODEL"},
-             {"max-batch", "batch-delay", "queue", "instances", "threads"}},
+             {"max-batch", "batch-delay", "queue", "instances", "threads", "device"}},
             {{"bench MODEL", "bench URL"},
              {"model", "concurrency", "rate", "seconds", "rows", "payloads", "json-tensors"}}});
 }

@@ -320,12 +320,15 @@ Runner setup_train(Args& args) {
 extern const Command kTrain = {
     .name = "train",
     .group = "Train",
-    .summary = "Train a network on real data, on processors, and leave a run directory",
+    .summary =
+        "Train a network on real data, on processors (or GPUs, --device), and leave a run "
+        "directory",
     .examples =
         "  trainyard train --model lenet5 --data fashion-mnist --epochs 5\n"
         "  trainyard train --model resnet20-cifar --data cifar10:DIR --epochs 30 --batch 128 \\\n"
         "      --augment crop:4,flip,normalize --learning-rate 0.1 --weight-decay 1e-4\n"
         "  trainyard train --config my.yaml --epochs 10\n"
+        "  trainyard train --model resnet20-cifar --data cifar10:DIR --device torch:cuda\n"
         "  trainyard train --model lenet5 --loss huber --delta 0.5 --learning-rate 0.1\n"
         "  trainyard train --model resnet20-cifar --data cifar10:DIR --workers 4 --batch 256\n"
         "  trainyard train --model lenet5 --data fashion-mnist --workers 4 --restarts 2 --elastic\n"

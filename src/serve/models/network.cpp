@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "data/picture_input.h"
 #include "engine/compiler.h"
+#include "engine/device/device_list.h"
 #include "models/detection/exported.h"
 #include "models/onnx/import.h"
 
@@ -153,7 +154,9 @@ std::vector<int64_t> powers_of_two(int64_t most) {
 }  // namespace
 
 Network::Network(NetworkSource source, ModelConfig& config, int threads)
-    : source_(std::move(source)), threads_(threads) {
+    : source_(std::move(source)),
+      device_(device::open_network_device(config.device)),
+      threads_(threads) {
   inputs_ = input_specs(source_.declared, config);
   has_open_dims_ = any_open(inputs_);
   probe(config);
@@ -401,6 +404,7 @@ runtime::Executable Network::executable(const Shapes& shapes, CompiledForm form)
   }
   runtime::CompileOptions options;
   options.threads = form.threads;
+  options.device = device_;
   options.share_constants = true;
   options.compact_constants = form.compact;
   Graph graph = build(shapes);

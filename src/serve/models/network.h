@@ -123,6 +123,7 @@ class Network {
   void prepare_detector(const Graph& graph);
 
   NetworkSource source_;
+  std::shared_ptr<device::Device> device_;  // null: the processors
   int threads_;
   std::vector<TensorSpec> inputs_;
   std::vector<TensorSpec> outputs_;

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "engine/device/device_list.h"
 #include "engine/kernels/parallel/parallel.h"
 #include "train/frozen_weights.h"
 #include "train/metric_sums.h"
@@ -29,6 +30,14 @@ TrainConfig of_one_worker(const TrainConfig& config, const ServerOptions& option
     own.threads = std::max<int64_t>(1, kernels::available_cores() / std::max<int64_t>(1, workers));
   }
   return own;
+}
+
+// Servers compute on the processors.
+std::shared_ptr<device::Device> worker_device(const TrainConfig& config,
+                                              const ServerOptions& options,
+                                              const dist::Communicator& comm) {
+  if (comm.rank() >= options.workers) return nullptr;
+  return device::open_network_device(config.device, comm.rank());
 }
 
 // Gradients of an epoch, each of `accumulate` batches: whole rounds if workers go in step.
@@ -445,8 +454,10 @@ ServerTrainResult train_with_servers(const Task& task, dist::Communicator& comm,
              options.servers, comm.size());
   comm.set_limit_s(config.wait_limit);
   const TrainConfig own = of_one_worker(config, options, comm);
-  StepOptions step_settings =
-      step_options(own, {.threads = static_cast<int>(own.threads)}, task.objective);
+  StepOptions step_settings = step_options(
+      own,
+      {.threads = static_cast<int>(own.threads), .device = worker_device(config, options, comm)},
+      task.objective);
   step_settings.update = false;
   const OptimizerOptions& optimizer = step_settings.training.optimizer;
   data::Loader loader(training, training_loader(own, WorkerSeat{}, training));
