@@ -116,6 +116,16 @@ TEST(Plan, AcceleratorsThatTheCommandCannotUseAreWarnedOf) {
       return one.message.find("stand idle") != std::string::npos;
     })) << format->id;
   }
+  // Told to use them, it is predicted on them.
+  Job told = idle;
+  for (const char* flag : {"--device=torch:cuda", "--device torch:cuda:1"}) {
+    told.command =
+        job_of("name: a\ncommand: trainyard train --model lenet5 " + std::string(flag) + "\n")
+            .command;
+    EXPECT_EQ(idle_accelerators(told), "") << flag;
+  }
+  told.command.back() = "torch:cpu";
+  EXPECT_NE(idle_accelerators(told), "");
   // On processors it is predicted.
   const Job processors = job_of(text + "platforms: {sagemaker: {instance_type: ml.c5.18xlarge}}\n");
   EXPECT_EQ(idle_accelerators(processors), "");

@@ -123,7 +123,25 @@ std::vector<std::string> set_fields(const Job& job) {
   return fields;
 }
 
-// Networks of this program run on processors; only the exercises with vectors use devices.
+namespace {
+
+// `--device torch:cuda…`, in one word or two.
+bool asks_for_gpu(const std::vector<std::string>& command) {
+  constexpr std::string_view kFlag = "--device";
+  constexpr std::string_view kGpu = "torch:cuda";
+  for (size_t i = 0; i < command.size(); ++i) {
+    if (!command[i].starts_with(kFlag)) continue;
+    const std::string_view rest = std::string_view(command[i]).substr(kFlag.size());
+    if (rest.starts_with("=") && rest.substr(1).starts_with(kGpu)) return true;
+    if (rest.empty() && i + 1 < command.size() && command[i + 1].starts_with(kGpu)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// Networks of this program run on processors unless they are told otherwise; the exercises with
+// vectors use devices.
 std::string idle_accelerators(const Job& job) {
   if (job.count == 0) return "";
   const auto ours = [](const std::string& word) {
@@ -132,10 +150,11 @@ std::string idle_accelerators(const Job& job) {
   const auto found = std::find_if(job.command.begin(), job.command.end(), ours);
   if (found == job.command.end() || found + 1 == job.command.end()) return "";
   const std::string& action = *(found + 1);
-  if (action == "vecadd" || action == "device") return "";
+  if (action == "vecadd" || action == "device" || asks_for_gpu(job.command)) return "";
   return fmt::format(
-      "'trainyard {}' runs on processors alone, so {} {} on each of {} nodes would be paid for and "
-      "stand idle; leave out machine.accelerator, or run a program that uses them",
+      "'trainyard {}' runs on processors alone unless its device is torch:cuda, so {} {} on each "
+      "of {} nodes would be paid for and stand idle; leave out machine.accelerator, or name the "
+      "device",
       action, job.count, job.accelerator, job.nodes);
 }
 
