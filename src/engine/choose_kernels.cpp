@@ -180,8 +180,12 @@ class Chooser {
     return false;
   }
 
-  void choose_kernel(const NodeView& node, const std::vector<Layout>& inputs, PlannedStep& step) {
+  void choose_kernel(const NodeView& node, std::vector<Layout> inputs, PlannedStep& step) {
     if (has_device() && choose_on_device(node, step)) return;
+    // What lies on the device comes here row by row.
+    for (Layout& layout : inputs) {
+      if (layout.is_on_device()) layout = Layout();
+    }
     for (const KernelDef* def : kernels::kernels_of(node.op())) {
       if (options_.reference_only && def->library != "reference") continue;
       if (def->make_outputs != nullptr) continue;  // only for nodes whose results have no size yet
