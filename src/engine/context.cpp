@@ -293,10 +293,14 @@ struct ExecutionContext::Impl {
       const ValueId id = node.outputs[i];
       if (!id.valid()) continue;
       require_planned(graph.value(id), out[i].type());
+      // What was handed on lies in memory that others may get after this step.
+      const bool handed = std::any_of(in.begin(), in.end(), [&](const Tensor* tensor) {
+        return tensor != nullptr && tensor->data() == out[i].data();
+      });
       if (void* fixed = address(id)) {
         std::memcpy(fixed, out[i].data(), static_cast<size_t>(out[i].num_bytes()));
       } else {
-        late[static_cast<size_t>(id.index)] = std::move(out[i]);
+        late[static_cast<size_t>(id.index)] = handed ? out[i].clone() : std::move(out[i]);
       }
     }
   }

@@ -104,12 +104,42 @@ struct ControlFlow::Impl {
   Impl(const Graph& around, NodeId id, const CompileOptions& how) : node(around, id), options(how) {
     options.states.clear();
     options.observer = nullptr;
+    const bool branches = node.op() == "If";
+    // The condition, or what a round brings anew, comes before what is around.
+    size_t next = branches ? 1 : 0;
     for (const char* name : {"then_branch", "else_branch", "body"}) {
       if (!node.has_attr(name)) continue;
       // A branch runs once; the values of a loop may grow from round to round.
-      const int64_t most = node.op() == "If" ? PlanCache::kAnyBytes : kMostBytes;
-      bodies.push_back(plans_of(*node.attr_graph(name), options, most));
+      const int64_t most = branches ? PlanCache::kAnyBytes : kMostBytes;
+      const Graph& body = *node.attr_graph(name);
+      bodies.emplace_back(body, known_inputs(body, branches, next), options, most);
+      next += body.inputs().size();
     }
+  }
+
+  // What is known before the run of what a body reads of the graph around it. Where shapes may
+  // change from round to round, each is a plan of its own, and would have to pack weights again.
+  std::vector<std::shared_ptr<const Tensor>> known_inputs(const Graph& body, bool branches,
+                                                          size_t first) const {
+    const size_t count = body.inputs().size();
+    std::vector<std::shared_ptr<const Tensor>> known(count);
+    const auto is_static = [&](ValueId id) { return body.value(id).type.shape.is_static(); };
+    if (!branches && !std::all_of(body.inputs().begin(), body.inputs().end(), is_static)) {
+      return known;
+    }
+    size_t own = 0;  // inputs that a round brings
+    if (node.op() == "Loop") own = 2 + static_cast<size_t>(node.attr_int("carried", 0));
+    if (node.op() == "Scan") {
+      const ops::ScanShape scan = ops::scan_shape(node);
+      own = scan.states + scan.input_axes.size();
+    }
+    for (size_t i = own; i < count; ++i) {
+      const size_t at = first + i;
+      if (!node.has_input(at)) continue;
+      const Value& value = node.input_value(at);
+      if (value.kind == ValueKind::kInitializer) known[i] = value.constant;
+    }
+    return known;
   }
 
   void count_round() const {
@@ -123,7 +153,8 @@ struct ControlFlow::Impl {
     const bool taken = only_number(*inputs[0], "condition") != 0;
     const std::string refusal = node.attr_text(taken ? ops::kThenRefusal : ops::kElseRefusal, "");
     TY_REQUIRE(refusal.empty(), "the branch that is taken does not fit: {}", refusal);
-    return taken ? bodies[0].run(inputs.subspan(1, yes)) : bodies[1].run(inputs.subspan(1 + yes));
+    return taken ? bodies[0].run_in_place(inputs.subspan(1, yes))
+                 : bodies[1].run_in_place(inputs.subspan(1 + yes));
   }
 
   std::vector<Tensor> run_loop(Inputs inputs) {
@@ -202,7 +233,7 @@ struct ControlFlow::Impl {
 
   NodeView node;
   CompileOptions options;
-  std::vector<PlanCache> bodies;
+  std::vector<Body> bodies;
 };
 
 ControlFlow::ControlFlow(const Graph& graph, NodeId node, const CompileOptions& options)

@@ -58,11 +58,20 @@ void PlanCache::make_room(int64_t bytes) {
 }
 
 std::vector<Tensor> PlanCache::run(std::span<const Tensor* const> inputs) {
+  std::vector<Tensor> outputs;
+  for (const Tensor& output : run_in_place(inputs)) outputs.push_back(output.clone());
+  return outputs;
+}
+
+std::vector<Tensor> PlanCache::run_in_place(std::span<const Tensor* const> inputs) {
   ExecutionContext& context = context_for(inputs);
-  for (size_t i = 0; i < inputs.size(); ++i) context.set_input(i, *inputs[i]);
+  for (size_t i = 0; i < inputs.size(); ++i) context.lend_input(i, *inputs[i]);
   context.run();
   std::vector<Tensor> outputs;
-  for (size_t i = 0; i < context.num_outputs(); ++i) outputs.push_back(context.output(i).clone());
+  for (size_t i = 0; i < context.num_outputs(); ++i) {
+    const Tensor& output = context.output(i);
+    outputs.push_back(output.reshaped(output.shape()));
+  }
   return outputs;
 }
 

@@ -35,8 +35,10 @@ class PlanCache {
   // until the next call. Throws Error as `specialize` and compile() do, and for a plan that takes
   // too many bytes by itself, before they are allocated; then keeps what it has.
   ExecutionContext& context_for(std::span<const Tensor* const> inputs);
-  // Sets the inputs, runs, and returns copies of the outputs.
+  // Runs on the inputs where they lie, and returns copies of the outputs.
   std::vector<Tensor> run(std::span<const Tensor* const> inputs);
+  // The same; the outputs lie where they were made, until the next call.
+  std::vector<Tensor> run_in_place(std::span<const Tensor* const> inputs);
   size_t num_plans() const { return plans_.size(); }
 
  private:
