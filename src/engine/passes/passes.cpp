@@ -42,6 +42,7 @@ constexpr Pass kInferencePasses[] = {
     {.name = "fuse_gelu", .run = fuse_gelu, .fuses = true},
     {.name = "fuse_layer_norm", .run = fuse_layer_norm, .fuses = true},
     {.name = "expand_pow", .run = expand_pow, .fuses = true},
+    {.name = "remove_dead", .run = remove_dead},
     {.name = "flatten_matmul", .run = flatten_matmul, .fuses = true},
     {.name = "remove_dead", .run = remove_dead},
     {.name = "fold_padding", .run = fold_padding, .fuses = true},

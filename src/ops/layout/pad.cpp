@@ -91,6 +91,10 @@ std::vector<ValueId> gradient_pad(GradContext& grad) {
 }
 
 Movement movement_pad(const NodeView& node) {
+  const auto pads = node.input_ints(1);
+  if (pads && std::all_of(pads->begin(), pads->end(), [](int64_t pad) { return pad == 0; })) {
+    return Movement::kView;
+  }
   if (node.attr_text("mode", "constant") != "constant") return Movement::kMoved;
   if (!node.has_input(2)) return Movement::kPadded;
   const Tensor* fill = node.input_constant(2);

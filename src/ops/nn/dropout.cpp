@@ -25,10 +25,14 @@ std::vector<ValueId> gradient_dropout(GradContext& grad) {
   return {grad.dy(), kNoValue, kNoValue};
 }
 
+// Some files keep training_mode and drop nothing.
 Movement movement_dropout(const NodeView& node) {
   const auto mode = node.input_ints(2);
-  const bool drops = node.has_input(2) && (!mode || mode->empty() || mode->front() != 0);
-  return drops ? Movement::kComputed : Movement::kView;
+  const bool trains = node.has_input(2) && (!mode || mode->empty() || mode->front() != 0);
+  const Tensor* ratio = node.has_input(1) ? node.input_constant(1) : nullptr;
+  const bool none =
+      ratio != nullptr && ratio->num_elements() == 1 && element_as_double(*ratio, 0) == 0;
+  return trains && !none ? Movement::kComputed : Movement::kView;
 }
 
 }  // namespace
