@@ -118,6 +118,40 @@ TEST(FastElementwise, Padding) {
   }
 }
 
+TEST(FastElementwise, BlocksBetweenStridedPlaces) {
+  for (const DType dtype : {DType::kF32, DType::kI64, DType::kU8}) {
+    const auto check = [&](const Shape& shape, const std::string& what, const auto& make) {
+      Graph graph;
+      Builder b(graph);
+      graph.set_outputs(make(b, b.input("x", {dtype, shape})));
+      expect_fast_and_same(graph, what, 0);
+    };
+    using Values = std::vector<ValueId>;
+    check({3, 8, 5}, "slice", [](Builder& b, ValueId x) {
+      const auto numbers = [&](const char* name, const ElementInts& values) {
+        return b.constant_ints(name, values);
+      };
+      return Values{b.add("Slice", {x, numbers("starts", {-1, 1}), numbers("ends", {-9, 7}),
+                                    numbers("axes", {0, 1}), numbers("steps", {-1, 2})})};
+    });
+    check({2, 1, 3}, "expand", [](Builder& b, ValueId x) {
+      return Values{b.add("Expand", {x, b.constant_ints("to", ElementInts{4, 2, 5, 3})})};
+    });
+    check({2, 9, 3}, "split and join", [](Builder& b, ValueId x) {
+      const std::vector<ValueId> parts = b.add_multi(
+          "Split", {x, b.constant_ints("sizes", ElementInts{2, 3, 4})}, 3, {{"axis", int64_t{1}}});
+      return Values{b.add("Concat", {parts[2], parts[0], parts[1]}, {{"axis", int64_t{1}}})};
+    });
+    for (const char* mode : {"DCR", "CRD"}) {
+      check({2, 12, 3, 5}, mode, [&](Builder& b, ValueId x) {
+        const ValueId wide =
+            b.add("DepthToSpace", {x}, {{"blocksize", int64_t{2}}, {"mode", std::string(mode)}});
+        return Values{b.add("SpaceToDepth", {wide}, {{"blocksize", int64_t{2}}})};
+      });
+    }
+  }
+}
+
 // Products of small factors, primes, and powers of two.
 TEST(FastElementwise, FourierTransforms) {
   for (const int64_t points : {1, 2, 3, 8, 17, 60, 64, 97, 143, 400, 1009}) {

@@ -4,7 +4,7 @@
 #include "engine/kernels/api/kernel.h"
 #include "engine/kernels/api/refusals.h"
 #include "engine/kernels/native/cpu.h"
-#include "engine/kernels/native/vector_math.h"
+#include "engine/kernels/native/norm/row_sum.h"
 #include "engine/kernels/parallel/parallel.h"
 #include "ops/op_def.h"
 
@@ -42,21 +42,6 @@ std::string_view refuses_layer_norm(const NodeView& node) {
   return "";
 }
 
-// Sum of f(vector) over the row; what does not fill two vectors is taken value by value.
-template <typename F>
-float sum_row(const float* x, int64_t count, const F& f) {
-  __m256 first = _mm256_setzero_ps();
-  __m256 second = _mm256_setzero_ps();
-  int64_t i = 0;
-  for (; i + 2 * kVector <= count; i += 2 * kVector) {
-    first = _mm256_add_ps(first, f(_mm256_loadu_ps(x + i)));
-    second = _mm256_add_ps(second, f(_mm256_loadu_ps(x + i + kVector)));
-  }
-  float sum = sum_of(_mm256_add_ps(first, second));
-  for (; i < count; ++i) sum += _mm256_cvtss_f32(f(_mm256_set1_ps(x[i])));
-  return sum;
-}
-
 class LayerNormKernel final : public Kernel {
  public:
   explicit LayerNormKernel(const NodeView& node) : norm_(norm_rows(node)) {}
@@ -82,19 +67,10 @@ class LayerNormKernel final : public Kernel {
   template <bool kShifts>
   void run_row(const float* x, const float* scale, const float* shift, float* y) const {
     const int64_t count = norm_.columns;
-    const auto columns = static_cast<float>(count);
-    // Two passes over a row that is in the cache after the first: the variance from differences
-    // does not cancel as E[x^2] - E[x]^2 does.
-    const float mean =
-        norm_.centered ? sum_row(x, count, [](__m256 v) { return v; }) / columns : 0.0F;
+    const RowMoments moments = norm_.centered ? row_moments(x, count) : row_square(x, count);
+    const float mean = moments.mean;
     const __m256 means = _mm256_set1_ps(mean);
-    const float variance = sum_row(x, count,
-                                   [&](__m256 v) {
-                                     const __m256 d = _mm256_sub_ps(v, means);
-                                     return _mm256_mul_ps(d, d);
-                                   }) /
-                           columns;
-    const float factor = 1.0F / std::sqrt(variance + norm_.epsilon);
+    const float factor = 1.0F / std::sqrt(moments.variance + norm_.epsilon);
     const __m256 factors = _mm256_set1_ps(factor);
     int64_t i = 0;
     for (; i + kVector <= count; i += kVector) {
