@@ -110,6 +110,54 @@ TEST(FuseNorm, OtherThingsStay) {
   expect_reference_norm(root);
 }
 
+// 0: HardSigmoid; 1: the product, then a sixth; 2: a sixth, then the product.
+TEST(FuseHardSwish, AllWaysToWriteIt) {
+  for (const int form : {0, 1, 2}) {
+    SCOPED_TRACE(form);
+    Graph graph;
+    Builder b(graph);
+    const ValueId x = b.add("Mul", {b.input("x", {DType::kF32, {2, 8, 5, 5}}), norm_number(b, 6)});
+    ValueId y;
+    if (form == 0) {
+      y = b.add("Mul", {x, b.add("HardSigmoid", {x}, {{"alpha", 1.0F / 6}, {"beta", 0.5F}})});
+    } else {
+      const ValueId sum = b.add("Add", {x, norm_number(b, 3)});
+      const ValueId clip = b.add("Clip", {sum, norm_number(b, 0), norm_number(b, 6)});
+      y = form == 1 ? b.add("Div", {b.add("Mul", {x, clip}), norm_number(b, 6)})
+                    : b.add("Mul", {b.add("Mul", {clip, norm_number(b, 1.0F / 6)}), x});
+    }
+    graph.set_outputs({y});
+    EXPECT_TRUE(norm_runs(graph, "HardSwish"));
+    EXPECT_EQ(compile_graph(graph, /*reference=*/false).steps().size(), 2U);
+    expect_reference_norm(graph);
+  }
+}
+
+// Scalings do not take activations that their kernel does not have.
+TEST(ScaleShift, StaysFastBeforeActivations) {
+  for (const char* op : {"HardSwish", "Sigmoid", "Tanh", "LeakyRelu", "Elu", "Softplus"}) {
+    SCOPED_TRACE(op);
+    Graph graph;
+    Builder b(graph);
+    const ValueId x = b.input("x", {DType::kF32, {1, 6, 4, 4}});
+    const ValueId scaled = b.add("Mul", {x, b.constant("s", random_tensor({6, 1, 1}, 1))});
+    const ValueId sum = b.add("Add", {scaled, b.constant("t", random_tensor({6, 1, 1}, 2))});
+    graph.set_outputs({b.add(op, {sum})});
+    EXPECT_TRUE(reference_operators(graph).empty());
+    expect_reference_norm(graph);
+  }
+}
+
+TEST(InstanceNorm, IsFast) {
+  Graph graph;
+  Builder b(graph);
+  const ValueId x = b.input("x", {DType::kF32, {2, 5, 7, 9}});
+  graph.set_outputs({b.add("InstanceNormalization", {x, b.constant("s", random_tensor({5}, 1)),
+                                                     b.constant("b", random_tensor({5}, 2))})});
+  EXPECT_TRUE(reference_operators(graph).empty());
+  expect_reference_norm(graph);
+}
+
 TEST(ExpandPow, ByNumbers) {
   for (const float exponent : {1.0F, 2.0F, 3.0F, 0.5F, -0.5F}) {
     SCOPED_TRACE(exponent);

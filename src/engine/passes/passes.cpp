@@ -13,6 +13,7 @@ bool fold_into_weights(Graph& graph, const PassContext& context);
 bool fuse_attention(Graph& graph, const PassContext& context);
 bool fuse_gelu(Graph& graph, const PassContext& context);
 bool fuse_gradient_sum(Graph& graph, const PassContext& context);
+bool fuse_hard_swish(Graph& graph, const PassContext& context);
 bool fuse_integer_scale(Graph& graph, const PassContext& context);
 bool fuse_layer_norm(Graph& graph, const PassContext& context);
 bool fuse_matmul_bias(Graph& graph, const PassContext& context);
@@ -40,6 +41,7 @@ constexpr Pass kInferencePasses[] = {
     {.name = "fuse_integer_scale", .run = fuse_integer_scale, .fuses = true},
     {.name = "fuse_attention", .run = fuse_attention, .fuses = true},
     {.name = "fuse_gelu", .run = fuse_gelu, .fuses = true},
+    {.name = "fuse_hard_swish", .run = fuse_hard_swish, .fuses = true},
     {.name = "fuse_layer_norm", .run = fuse_layer_norm, .fuses = true},
     {.name = "expand_pow", .run = expand_pow, .fuses = true},
     {.name = "remove_dead", .run = remove_dead},

@@ -11,7 +11,11 @@ ValueId beside(const NodeView& node, ValueId known) {
 }
 
 bool is_near(double number, double expected) {
-  return std::fabs(number - expected) <= 1e-5 * std::fabs(expected);
+  if (std::fabs(number - expected) <= 1e-5 * std::fabs(expected)) return true;
+  // As a file of 16 bits has it.
+  const auto single = static_cast<float>(expected);
+  return number == double{f16_to_f32(f32_to_f16(single))} ||
+         number == double{bf16_to_f32(f32_to_bf16(single))};
 }
 
 std::optional<double> number_of(const Graph& graph, ValueId id) {

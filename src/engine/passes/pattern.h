@@ -11,7 +11,8 @@ namespace trainyard::passes {
 // The other operand of a node of two inputs, if `known` is one of them; kNoValue otherwise.
 ValueId beside(const NodeView& node, ValueId known);
 
-// Wide enough for constants written with five digits; with others it is another function.
+// Wide enough for constants written with five digits, or rounded to 16 bits; with others it is
+// another function.
 bool is_near(double number, double expected);
 
 // The one number that a value is known to be.
