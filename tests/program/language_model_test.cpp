@@ -1,0 +1,75 @@
+// Language models as people use them: train on a text, evaluate, generate, and what is refused.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "support/run_program.h"
+#include "support/temporary_folder.h"
+
+namespace trainyard::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+class LanguageCommands : public testing::Test {
+ protected:
+  LanguageCommands() {
+    std::string text;
+    for (int i = 0; i < 300; ++i) text += fmt::format("line {} of a text. ", i % 7);
+    write_file(folder_.path() / "a.txt", text);
+  }
+
+  Words train(const Words& more = {}) const {
+    Words words = {"train",     "--quiet",    "--json",
+                   "--model",   "gpt-nano",   "--data",
+                   spec(),      "--layers",   "1",
+                   "--hidden",  "16",         "--heads",
+                   "2",         "--runs-dir", folder_.path().string(),
+                   "--name",    "run",        "--epochs",
+                   "1",         "--batch",    "8",
+                   "--threads", "1",          "--sample-tokens",
+                   "5"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  std::string spec() const { return "tokens:" + (folder_.path() / "a.txt").string() + ",type=u8"; }
+  std::string run_folder() const { return (folder_.path() / "run").string(); }
+
+  TemporaryFolder folder_{"language_commands"};
+};
+
+TEST_F(LanguageCommands, TrainEvaluateAndGenerate) {
+  const auto trained = run(train({"--length", "16"}));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const Json epoch = Json::parse(trained.out, "train").at("epochs").items()[0];
+  EXPECT_GT(epoch.at("tokens_per_s").as_number(), 0);
+  EXPECT_NE(epoch.at("sample").as_string().find("line 0 "), std::string::npos);
+
+  const auto tested = run({"evaluate", run_folder(), "--quiet", "--json", "--threads", "1"});
+  ASSERT_EQ(tested.code, 0) << tested.err;
+  EXPECT_NEAR(Json::parse(tested.out, "evaluate").at("bits_per_byte").as_number(),
+              epoch.at("bits_per_byte").as_number(), 1e-4);
+
+  const Words words = {"generate", run_folder(), "--prompt", "line", "--tokens", "9", "--json"};
+  const auto written = run(words);
+  ASSERT_EQ(written.code, 0) << written.err;
+  const Json sample = Json::parse(written.out, "generate").at("samples").items()[0];
+  EXPECT_EQ(sample.at("tokens").items().size(), 9U);
+  EXPECT_TRUE(sample.at("text").is_string());
+  // The same choices each time, but for the speed.
+  EXPECT_EQ(Json::parse(run(words).out, "again").at("samples").items()[0].dump(), sample.dump());
+}
+
+TEST_F(LanguageCommands, RefuseWhatMakesNoSense) {
+  EXPECT_EQ(run(train({"--length", "100000"})).code, 2);
+  EXPECT_EQ(run(train({"--length", "16", "--kv-heads", "3"})).code, 2);
+  EXPECT_EQ(run({"train", "--quiet", "--model", "lenet5", "--data", spec()}).code, 2);
+  EXPECT_EQ(run({"train", "--quiet", "--model", "gpt-nano", "--data", "synthetic"}).code, 2);
+  EXPECT_EQ(run({"generate", "lenet5"}).code, 2);
+  EXPECT_EQ(run({"generate", "gpt-nano", "--temperature", "-1"}).code, 2);
+  EXPECT_FALSE(std::filesystem::exists(run_folder()));
+}
+
+}  // namespace
+}  // namespace trainyard::cli
