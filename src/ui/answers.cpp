@@ -88,11 +88,6 @@ Json class_names(const fs::path& directory) {
   return Json::array_of(names);
 }
 
-int64_t workers_of(const Run& run) {
-  const Json* workers = run.settings.find("workers");
-  return workers != nullptr && workers->is_int() ? workers->as_int() : 1;
-}
-
 // What was predicted and measured of a step, side by side.
 void add_step(const Run& run, Json& row) {
   const std::optional<StepTerms> measured = measured_step(run);
@@ -101,8 +96,9 @@ void add_step(const Run& run, Json& row) {
   if (run.busy) row["measured"]["memory_bytes"] = run.busy->memory_bytes;
   row["predicted"] = run.predicted;
   const double others = run.busy ? run.busy->others : 0;
-  row["wrong_term"] =
-      measured && predicted ? wrong_term(*measured, *predicted, others, workers_of(run)) : "";
+  row["wrong_term"] = measured && predicted
+                          ? wrong_term(*measured, *predicted, others, run.recording->workers_ms())
+                          : "";
 }
 
 void add_money(const Run& run, const Price& price, Json& row) {

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "http/status.h"
 #include "runs/growing_file.h"
 
@@ -79,6 +80,69 @@ std::vector<Span> spans_of(const Json& trace) {
   return spans;
 }
 
+double number_in(const Json& object, std::string_view name) {
+  const Json* value = object.is_object() ? object.find(name) : nullptr;
+  return value != nullptr && value->is_number() ? value->as_number() : 0;
+}
+
+// One step of all workers from `begin` on; returns when the last of them is done.
+double add_step(const Json& workers, const std::string& step, double begin,
+                std::vector<Span>& spans) {
+  constexpr double kMicro = 1000;
+  double end = begin;
+  for (size_t w = 0; w < workers.items().size(); ++w) {
+    const Json& worker = workers.items()[w];
+    double at = begin;
+    const auto add = [&](const char* kind, double length_ms) {
+      if (length_ms <= 0) return;
+      spans.push_back({"worker " + std::to_string(w), step, kind, at, kMicro * length_ms});
+      at += kMicro * length_ms;
+    };
+    add("input", number_in(worker, "data_ms"));
+    add("compute", number_in(worker, "compute_ms"));
+    add("exchange and waiting", number_in(worker, "exposed_ms"));
+    end = std::max(end, at);
+  }
+  return end;
+}
+
+// What workers did in the last steps, as metrics.jsonl has it.
+std::vector<Span> spans_of_steps(const std::filesystem::path& directory) {
+  constexpr int64_t kLastBytes = 64 << 10;
+  const runs::GrowingFile file(directory / "metrics.jsonl");
+  const int64_t begin = std::max<int64_t>(0, file.size() - kLastBytes);
+  std::vector<Span> spans;
+  double at = 0;
+  for (const std::string& line : split(file.read(begin, kLastBytes), '\n')) {
+    if (line.find("\"workers\"") == std::string::npos) continue;
+    try {
+      const Json whole = Json::parse(line, "a line of metrics");
+      at = add_step(whole.at("workers"), "step " + whole.at("step").dump(-1), at, spans);
+    } catch (const Error&) {
+      continue;  // torn
+    }
+  }
+  return spans;
+}
+
+// The longest ones; null without any.
+Json timeline_json(std::vector<Span> spans) {
+  if (spans.empty()) return {};
+  std::sort(spans.begin(), spans.end(),
+            [](const Span& a, const Span& b) { return a.length_us > b.length_us; });
+  const size_t left_out = spans.size() - std::min(spans.size(), kMostSpans);
+  spans.resize(spans.size() - left_out);
+  Json::Array list;
+  for (const Span& span : spans) {
+    list.push_back(Json::object({{"rank", span.rank},
+                                 {"name", span.name},
+                                 {"kind", span.kind},
+                                 {"begin_us", span.begin_us},
+                                 {"length_us", span.length_us}}));
+  }
+  return Json::object({{"spans", std::move(list)}, {"left_out", static_cast<int64_t>(left_out)}});
+}
+
 }  // namespace
 
 HttpResponse in_sandbox(std::string page) {
@@ -108,23 +172,10 @@ HttpResponse run_file(const Run& run, const std::string& name) {
 
 Json timeline_of(const Run& run) {
   const runs::GrowingFile file(run.directory / "trace.json");
-  if (file.size() < 0) return {};
+  if (file.size() < 0) return timeline_json(spans_of_steps(run.directory));
   if (file.size() > kMostTrace) refuse(Status::kTooLarge, "trace.json has {} bytes", file.size());
   const std::string text = file.read(0, static_cast<size_t>(file.size()));
-  std::vector<Span> spans = spans_of(Json::parse(text, "trace.json"));
-  std::sort(spans.begin(), spans.end(),
-            [](const Span& a, const Span& b) { return a.length_us > b.length_us; });
-  const size_t left_out = spans.size() - std::min(spans.size(), kMostSpans);
-  spans.resize(spans.size() - left_out);
-  Json::Array list;
-  for (const Span& span : spans) {
-    list.push_back(Json::object({{"rank", span.rank},
-                                 {"name", span.name},
-                                 {"kind", span.kind},
-                                 {"begin_us", span.begin_us},
-                                 {"length_us", span.length_us}}));
-  }
-  return Json::object({{"spans", std::move(list)}, {"left_out", static_cast<int64_t>(left_out)}});
+  return timeline_json(spans_of(Json::parse(text, "trace.json")));
 }
 
 }  // namespace trainyard::ui

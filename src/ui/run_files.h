@@ -15,8 +15,8 @@ serve::HttpResponse in_sandbox(std::string page);
 // text. Throws RequestError for others.
 serve::HttpResponse run_file(const Run& run, const std::string& name);
 
-// Who computed, exchanged and waited when: the events of trace.json, without those that are too
-// short to see; null where there is none.
+// Who computed, exchanged and waited when: the longest events of trace.json, or else the last steps
+// of several workers; null where there is neither.
 Json timeline_of(const Run& run);
 
 }  // namespace trainyard::ui

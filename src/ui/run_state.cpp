@@ -92,9 +92,9 @@ RunState state_of(const fs::path& directory, const Json& machine,
   struct stat status {};
   const bool held = stat(directory.c_str(), &status) == 0 && locked.contains(status.st_ino);
   if (held || (!is_ours(machine) && written_recently(directory))) return RunState::kRunning;
+  // A report is written by a training that was stopped, too.
   std::error_code missing;
-  const bool ended = fs::exists(directory / "model.onnx", missing) ||
-                     fs::exists(directory / "report.html", missing);
+  const bool ended = fs::exists(directory / "model.onnx", missing);
   return ended ? RunState::kFinished : RunState::kStopped;
 }
 

@@ -25,7 +25,7 @@ std::map<uint64_t, int64_t> parse_locks(std::string_view text);
 std::optional<int64_t> process_that_holds(const std::filesystem::path& directory);
 
 // Running: a process of this machine holds the folder, or one of another machine has written there
-// in the last seconds. Finished: the network or the report of the end is there.
+// in the last seconds. Finished: the network that it ends with is there.
 RunState state_of(const std::filesystem::path& directory, const Json& machine,
                   const std::set<uint64_t>& locked);
 

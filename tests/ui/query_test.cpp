@@ -57,16 +57,17 @@ TEST_F(QueryTest, NamesAComparisonWithNoNumber) {
 
 TEST(StepTerms, NameTheTermThatIsWrong) {
   const StepTerms predicted{.step = 100, .input = 0, .exposed = 10, .compute = 90};
-  const auto wrong = [&](StepTerms measured, double others, int64_t workers) {
+  const auto wrong = [&](StepTerms measured, double others, std::vector<double> workers) {
     return wrong_term(measured, predicted, others, workers);
   };
-  EXPECT_EQ(wrong({.step = 110, .input = 0, .exposed = 10, .compute = 100}, 0, 1), "");
-  EXPECT_EQ(wrong({.step = 200, .input = 90, .exposed = 10, .compute = 100}, 0, 1), "input");
-  EXPECT_EQ(wrong({.step = 200, .input = 0, .exposed = 10, .compute = 190}, 0, 1), "compute");
-  EXPECT_EQ(wrong({.step = 200, .input = 0, .exposed = 10, .compute = 190}, 0.5, 1), "other load");
-  EXPECT_EQ(wrong({.step = 50, .input = 0, .exposed = 5, .compute = 45}, 0.5, 1), "compute");
-  EXPECT_EQ(wrong({.step = 200, .input = 0, .exposed = 110, .compute = 90}, 0, 4),
-            "exposed communication or a slow rank");
+  EXPECT_EQ(wrong({.step = 110, .input = 0, .exposed = 10, .compute = 100}, 0, {}), "");
+  EXPECT_EQ(wrong({.step = 200, .input = 90, .exposed = 10, .compute = 100}, 0, {}), "input");
+  EXPECT_EQ(wrong({.step = 200, .input = 0, .exposed = 10, .compute = 190}, 0, {}), "compute");
+  EXPECT_EQ(wrong({.step = 200, .input = 0, .exposed = 10, .compute = 190}, 0.5, {}), "other load");
+  EXPECT_EQ(wrong({.step = 50, .input = 0, .exposed = 5, .compute = 45}, 0.5, {}), "compute");
+  const StepTerms waits{.step = 200, .input = 0, .exposed = 110, .compute = 90};
+  EXPECT_EQ(wrong(waits, 0, {90, 91, 89, 90}), "exposed communication");
+  EXPECT_EQ(wrong(waits, 0, {90, 91, 180, 90}), "slow rank 2");
 }
 
 }  // namespace

@@ -262,6 +262,20 @@ TEST_F(ServiceTest, ShowsConfusionAndTimeline) {
   EXPECT_TRUE(json("/api/runs/a/system").at("columns").members().empty());
 }
 
+TEST_F(ServiceTest, ShowsWhatWorkersDidInTheLastSteps) {
+  const fs::path run = make_run(folder_.path(), "a", 16, 1);
+  EXPECT_TRUE(json("/api/runs/a/timeline").is_null());
+  append(run / "metrics.jsonl",
+         "{\"step\":3,\"loss\":1,\"workers\":[{\"compute_ms\":5,\"exposed_ms\":2,\"data_ms\":1},"
+         "{\"compute_ms\":7,\"exposed_ms\":0,\"data_ms\":1}]}\n");
+  const Json timeline = json("/api/runs/a/timeline");
+  ASSERT_EQ(timeline.at("spans").items().size(), 5);
+  const Json& longest = timeline.at("spans").items().at(0);
+  EXPECT_EQ(longest.at("rank").as_string(), "worker 1");
+  EXPECT_EQ(longest.at("kind").as_string(), "compute");
+  EXPECT_EQ(longest.at("begin_us").as_number(), 1000);
+}
+
 TEST_F(ServiceTest, PutsMeasuredBesidePredicted) {
   const fs::path run = make_run(folder_.path(), "a", 100, 1);
   append(

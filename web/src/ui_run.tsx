@@ -169,7 +169,7 @@ export function RunPage({ id, row }: { id: string; row?: Row }) {
         {row && <StepTable row={row} />}
       </div>
       <ConfusionPart id={id} size={size} />
-      <TimelinePart id={id} present={details.files.some((file) => file.name === 'trace.json')} />
+      <TimelinePart id={id} />
       {row && details.files.some((file) => file.name === 'utilization.jsonl') && <SystemCharts rows={[row]} wanted />}
       <div class="columns">
         <Facts title="Settings" facts={details.settings} />

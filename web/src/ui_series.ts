@@ -30,17 +30,17 @@ function interpolate(xs: number[], ys: number[], x: number): number {
   return width === 0 ? ys[at] : ys[at - 1] + ((ys[at] - ys[at - 1]) * (x - xs[at - 1])) / width;
 }
 
-// Lines of steps may not say when they were; those of epochs do.
+// Lines of steps may not say when they were, and of epochs only how many are over; between those that are known, time passes evenly.
 function known(steps: Column, values: Column): (index: number) => number | undefined {
   const xs = [0];
   const ys = [0];
   values.forEach((value, i) => {
     const step = steps[i];
-    if (value === null || step === null) return;
+    if (value === null || step === null || value <= ys[ys.length - 1]) return;
     xs.push(step);
     ys.push(value);
   });
-  return (i) => values[i] ?? (xs.length > 1 ? interpolate(xs, ys, steps[i] ?? 0) : undefined);
+  return (i) => (xs.length > 1 && typeof steps[i] === 'number' ? interpolate(xs, ys, steps[i] as number) : undefined);
 }
 
 function positions(curve: Curve, axis: XAxis, scale: Scale): (index: number) => number | undefined {
@@ -51,7 +51,8 @@ function positions(curve: Curve, axis: XAxis, scale: Scale): (index: number) => 
   }
   const values = curve.columns.get(axis === 'epoch' ? 'epoch' : 'seconds');
   if (!values) return () => undefined;
-  const at = known(steps ?? [], values);
+  const between = known(steps ?? [], values);
+  const at = (i: number): number | undefined => (axis === 'epoch' ? undefined : values[i]) ?? between(i);
   if (axis !== 'cost') return at;
   return (i) => { const seconds = at(i); return seconds === undefined || !(scale.usdPerSecond > 0) ? undefined : seconds * scale.usdPerSecond; };
 }

@@ -1,4 +1,4 @@
-// Who computed, exchanged and waited when: trace.json of a run, drawn on a canvas.
+// Who computed, exchanged and waited when, drawn on a canvas.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ask } from './ask';
 import { colorOf } from './ui_colors';
@@ -34,18 +34,17 @@ function draw(canvas: HTMLCanvasElement, spans: Span[], ranks: string[], kinds: 
   }
 }
 
-export function TimelinePart({ id, present }: { id: string; present: boolean }) {
+export function TimelinePart({ id }: { id: string }) {
   const [timeline, set] = useState<Timeline | null>(null);
   const [view, look] = useState<View>({ from: 0, to: 1 });
   const [under, hover] = useState<Span>();
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
-    if (!present) return;
     ask<Timeline | null>(`/api/runs/${id}/timeline`).then((got) => {
       set(got);
       if (got && got.spans.length > 0) look({ from: Math.min(...got.spans.map((span) => span.begin_us)), to: Math.max(...got.spans.map((span) => span.begin_us + span.length_us)) });
     }, () => set(null));
-  }, [id, present]);
+  }, [id]);
   const ranks = useMemo(() => [...new Set((timeline?.spans ?? []).map((span) => span.rank))].sort((a, b) => a.localeCompare(b, undefined, { numeric: true })), [timeline]);
   const kinds = useMemo(() => [...new Set((timeline?.spans ?? []).map((span) => span.kind))].sort(), [timeline]);
   useEffect(() => {

@@ -59,6 +59,19 @@ void for_each_line(std::string_view text, const Use& use) {
   }
 }
 
+std::vector<double> computed_by_workers(std::string_view line) {
+  std::vector<double> computed;
+  const std::optional<Json> whole = object_of(line);
+  const Json* workers = whole ? whole->find("workers") : nullptr;
+  if (workers == nullptr || !workers->is_array()) return computed;
+  for (const Json& worker : workers->items()) {
+    const Json* time = worker.is_object() ? worker.find("compute_ms") : nullptr;
+    if (time == nullptr || !time->is_number()) return {};
+    computed.push_back(time->as_number());
+  }
+  return computed;
+}
+
 int64_t lines_before(const std::filesystem::path& file, int64_t position) {
   const std::string text = GrowingFile(file).read(0, static_cast<size_t>(position));
   return std::count(text.begin(), text.end(), '\n');
@@ -112,6 +125,10 @@ void MetricsRecording::begin_again() {
 void MetricsRecording::take_line(std::string_view line, bool is_end) {
   const std::optional<Json> numbers =
       kind_ == Lines::kOurs ? numbers_of(line) : numbers_of_others(line, count_);
+  if (is_end && line.find("\"workers\"") != std::string_view::npos) {
+    std::vector<double> computed = computed_by_workers(line);
+    if (!computed.empty()) workers_ms_ = std::move(computed);
+  }
   if (!numbers) {
     ++bad_lines_;
     return;

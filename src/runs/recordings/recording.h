@@ -46,6 +46,8 @@ class Recording {
   const std::map<std::string, double, std::less<>>& last() const { return last_; }
   // Of the test, where the run records it.
   std::optional<double> best_top1() const { return best_top1_; }
+  // Milliseconds that each worker computed in the last step that says so; empty: one worker.
+  const std::vector<double>& workers_ms() const { return workers_ms_; }
   // With what was read; empty: none.
   virtual std::string problem() const { return {}; }
 
@@ -56,6 +58,7 @@ class Recording {
   uint64_t generation_ = first_generation();
   std::map<std::string, double, std::less<>> last_;
   std::optional<double> best_top1_;
+  std::vector<double> workers_ms_;
 
  private:
   // Of this process; those of another mean nothing here.
