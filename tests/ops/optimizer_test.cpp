@@ -1,4 +1,6 @@
 // Cases of the optimizers.
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "ops/cases.h"
@@ -22,6 +24,10 @@ OpInput one(double value) {
 
 OpOutput becomes(double value) {
   return gives({1}, {value});
+}
+
+OpInput draw_zeros() {
+  return given({2}, {0, 0});
 }
 
 Attributes momentum(std::string_view mode) {
@@ -69,6 +75,22 @@ OpCases optimizer_cases() {
            {given({2}, {3, 4}), one(0), given({2}, {6, 8}), one(3), given({2}, {0, 1}), one(2)},
            {{"alpha", 0.5F}, {"trust", 0.5F}, {"weight_decay", 2.0F}},
            {gives({2}, {1.5, 1.5}), becomes(-4), gives({2}, {1.5, 2.5}), becomes(4)}),
+      // The sign of 0.5 * -2 + 0.5 * 1 is negative, so the weight grows by the rate after it has
+      // shrunk by a tenth; a mean of zero moves nothing.
+      step("Lion", 0.1, 1, {given({2}, {10, 1}), given({2}, {1, 2}), given({2}, {-2, -2})},
+           {{"alpha", 0.5F}, {"beta", 0.75F}, {"weight_decay", 1.0F}},
+           {gives({2}, {9.1, 0.9}), gives({2}, {-1.25, -1})}),
+      // Moves of Adam are 1 each, with decay {4, 5}: scaled from the norm sqrt(41) to that of {3,
+      // 4}.
+      step("Lamb", 1, 1, {given({2}, {3, 4}), given({2}, {20, 10}), draw_zeros(), draw_zeros()},
+           {{"alpha", 0.5F}, {"beta", 0.75F}, {"epsilon", 0.0F}, {"weight_decay", 1.0F}},
+           {gives({2}, {3 - 4 * 5 / std::sqrt(41.0), 4 - 5 * 5 / std::sqrt(41.0)}),
+            gives({2}, {10, 5}), gives({2}, {100, 25})}),
+      step("MovingAverage", 0.25, 1, {one(4), one(8), one(8), one(4)}, {},
+           {becomes(5), becomes(7)}),
+      {.op = "GlobalNorm",
+       .inputs = {given({2}, {3, 4}), given({1, 1}, {12})},
+       .outputs = {gives({}, {13})}},
       {.op = "ClipByGlobalNorm",
        .inputs = {given({2}, {3, 4}), given({1, 1}, {12})},
        .attributes = {{"max_norm", 6.5F}},

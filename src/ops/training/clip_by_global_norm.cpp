@@ -1,6 +1,6 @@
 // ClipByGlobalNorm: any number of gradients, all scaled by the same factor if their common norm
 // (the root of the sum of all squares) is above `max_norm`. Outputs: the gradients, then the norm
-// before scaling.
+// before scaling. GlobalNorm: the norm alone.
 #include "base/error.h"
 #include "ops/op_def.h"
 
@@ -34,6 +34,25 @@ Cost cost_clip_by_global_norm(const NodeView& node) {
   return cost;
 }
 
+std::vector<TensorType> infer_global_norm(const NodeView& node) {
+  for (size_t i = 0; i < node.num_inputs(); ++i) {
+    TY_REQUIRE(
+        is_float(node.input_type(i).dtype) && node.input_type(i).dtype == node.input_type(0).dtype,
+        "input {} is {}, input 0 is {}", i, node.input_type(i).to_string(),
+        node.input_type(0).to_string());
+  }
+  return {{node.input_type(0).dtype, {}}};
+}
+
+// Square and add each element.
+Cost cost_global_norm(const NodeView& node) {
+  Cost cost = traffic(node);
+  for (size_t i = 0; i < node.num_inputs(); ++i) {
+    cost.flops += 2 * node.input_shape(i).num_elements();
+  }
+  return cost;
+}
+
 }  // namespace
 
 extern const OpDef kClipByGlobalNorm = {.name = "ClipByGlobalNorm",
@@ -43,5 +62,12 @@ extern const OpDef kClipByGlobalNorm = {.name = "ClipByGlobalNorm",
                                         .attributes = kClipByGlobalNormAttributes,
                                         .infer = infer_clip_by_global_norm,
                                         .cost = cost_clip_by_global_norm};
+
+extern const OpDef kGlobalNorm = {.name = "GlobalNorm",
+                                  .kind = OpKind::kOptimizer,
+                                  .inputs = {1, Arity::kMany},
+                                  .outputs = {1, 1},
+                                  .infer = infer_global_norm,
+                                  .cost = cost_global_norm};
 
 }  // namespace trainyard::ops

@@ -1,13 +1,19 @@
-// Momentum, Adagrad and Adam (ai.onnx.preview.training), AdamW, RmsProp and Lars: one optimizer
-// step for any number of tensors. Inputs are the learning rate, the update count, then all tensors,
-// all their gradients and all their states; outputs are the new tensors and the new states.
+// Momentum, Adagrad and Adam (ai.onnx.preview.training), AdamW, RmsProp, Lars, Lion and Lamb: one
+// optimizer step for any number of tensors. Inputs are the learning rate, the update count, then
+// all tensors, all their gradients and all their states; outputs are the new tensors and the new
+// states.
 //
 // AdamW (Loshchilov and Hutter): Adam with weights that shrink by rate * weight_decay instead of a
 // regularized gradient, its means corrected by the count, which is 1 at the first update.
 // RmsProp (Graves 2013, Hinton): the gradient divided by the root of its variance, from running
 // means of the gradient and of its square; epsilon is added to the root, and norm_coefficient * x
 // to the gradient first. Lars (You, Gitman and Ginsburg): momentum with a rate of its own for each
-// tensor, trust * |x| / (|g| + weight_decay * |x|).
+// tensor, trust * |x| / (|g| + weight_decay * |x|). Lion (Chen et al. 2023): the sign of a mean of
+// momentum and gradient, which is weighted otherwise in the mean than in the momentum. Lamb (You et
+// al. 2020): the move of AdamW, decay included, scaled for each tensor to the norm of the tensor.
+//
+// MovingAverage keeps averages of tensors the same way: its "tensors" are the averages, its
+// "gradients" the tensors, and the rate is the share of the new tensors.
 #include <cmath>
 
 #include "base/error.h"
@@ -38,6 +44,8 @@ constexpr AttrSpec kRmsPropAttributes[] = {{"alpha", AttrKind::kFloat},
 constexpr AttrSpec kLarsAttributes[] = {{"alpha", AttrKind::kFloat, true},
                                         {"trust", AttrKind::kFloat},
                                         {"weight_decay", AttrKind::kFloat}};
+constexpr AttrSpec kLionAttributes[] = {
+    {"alpha", AttrKind::kFloat}, {"beta", AttrKind::kFloat}, {"weight_decay", AttrKind::kFloat}};
 constexpr size_t kFirstTensor = 2;
 
 // `groups` counts tensor, gradient and states of one updated tensor.
@@ -74,6 +82,10 @@ std::vector<TensorType> infer_momentum(const NodeView& node) {
   TY_REQUIRE(mode == "standard" || mode == "nesterov", "mode '{}' is not one of standard, nesterov",
              mode);
   return infer_optimizer(node, 3);
+}
+
+std::vector<TensorType> infer_two(const NodeView& node) {
+  return infer_optimizer(node, 2);
 }
 
 // Of those with one state.
@@ -115,6 +127,21 @@ Cost cost_lars(const NodeView& node) {
 // scale, divide, update and shrink (4).
 Cost cost_adam(const NodeView& node) {
   return step_cost(node, 5);
+}
+
+// Ten per element, in two outputs: two means (6), sign (1), shrink and update (3).
+Cost cost_lion(const NodeView& node) {
+  return step_cost(node, 5);
+}
+
+// Eighteen per element, in three outputs: means (7), move (4), decay (2), norms (4), update (1).
+Cost cost_lamb(const NodeView& node) {
+  return step_cost(node, 6);
+}
+
+// Subtract, scale and add.
+Cost cost_moving_average(const NodeView& node) {
+  return step_cost(node, 3);
 }
 
 }  // namespace
@@ -162,5 +189,26 @@ extern const OpDef kLars = {.name = "Lars",
                             .attributes = kLarsAttributes,
                             .infer = infer_three,
                             .cost = cost_lars};
+
+extern const OpDef kLion = {.name = "Lion",
+                            .kind = OpKind::kOptimizer,
+                            .inputs = {5, Arity::kMany},
+                            .outputs = {2, Arity::kMany},
+                            .attributes = kLionAttributes,
+                            .infer = infer_three,
+                            .cost = cost_lion};
+extern const OpDef kLamb = {.name = "Lamb",
+                            .kind = OpKind::kOptimizer,
+                            .inputs = {6, Arity::kMany},
+                            .outputs = {3, Arity::kMany},
+                            .attributes = kAdamWAttributes,
+                            .infer = infer_four,
+                            .cost = cost_lamb};
+extern const OpDef kMovingAverage = {.name = "MovingAverage",
+                                     .kind = OpKind::kOptimizer,
+                                     .inputs = {4, Arity::kMany},
+                                     .outputs = {1, Arity::kMany},
+                                     .infer = infer_two,
+                                     .cost = cost_moving_average};
 
 }  // namespace trainyard::ops

@@ -84,6 +84,27 @@ TEST(NativeOptimizer, LarsEqualsTheReference) {
   check_case(c);
 }
 
+TEST(NativeOptimizer, LionAndLambEqualTheReference) {
+  const OpCase lion = step("Lion", 1, 1, {{"weight_decay", 0.1F}});
+  EXPECT_TRUE(is_fast(lion));
+  check_case(lion);
+  for (const double count : {1.0, 20.0}) {
+    const OpCase lamb = step("Lamb", 2, count, {{"weight_decay", 0.1F}});
+    EXPECT_TRUE(is_fast(lamb));
+    check_case(lamb);
+  }
+}
+
+TEST(NativeOptimizer, AveragesAndNormsEqualTheReference) {
+  const OpCase average = step("MovingAverage", 0, 1, {});
+  EXPECT_TRUE(is_fast(average));
+  check_case(average);
+  OpCase norm{.op = "GlobalNorm", .inputs = {}, .attributes = {}, .outputs = {gives_type({})}};
+  for (const Shape& shape : kTensors) norm.inputs.push_back(draw(shape));
+  EXPECT_TRUE(is_fast(norm));
+  check_case(norm);
+}
+
 TEST(NativeOptimizer, ClipByGlobalNormEqualsTheReference) {
   for (const float limit : {2.0F, 1000.0F}) {
     OpCase c{.op = "ClipByGlobalNorm", .inputs = {}, .attributes = {{"max_norm", limit}}};

@@ -271,7 +271,8 @@ TEST(Rules, OperatorsWithoutOneAreThese) {
       "ReluGrad", "ResizeGrad", "SigmoidGrad", "SliceGrad", "SoftmaxCrossEntropyLossGrad",
       "TanhGrad",
       // optimizers
-      "Adagrad", "Adam", "AdamW", "ClipByGlobalNorm", "Lars", "Momentum", "RmsProp",
+      "Adagrad", "Adam", "AdamW", "ClipByGlobalNorm", "GlobalNorm", "Lamb", "Lars", "Lion",
+      "Momentum", "MovingAverage", "RmsProp",
       // made by the compiler, after differentiation
       "AllReduceStart", "AllReduceWait", "FusedConv", "FusedGemm", "QuantizedAdd",
       "QuantizedAveragePool", "QuantizedConcat", "QuantizedConv", "QuantizedTable", "Reorder",

@@ -1,5 +1,6 @@
-// Momentum, Adagrad, Adam, AdamW and RmsProp on vectors: one pass over all tensors, each element
-// read and written once. New tensors and states may lie where the old ones do.
+// Momentum, Adagrad, Adam, AdamW, RmsProp, Lion and MovingAverage on vectors: one pass over all
+// tensors, each element read and written once. New tensors and states may lie where the old ones
+// do.
 #include <cmath>
 #include <immintrin.h>
 
@@ -273,6 +274,52 @@ class AdamW {
   float decay_;
 };
 
+class Lion {
+ public:
+  static constexpr size_t kGroups = 3;
+
+  explicit Lion(const NodeView& node)
+      : alpha_(node.attr_float("alpha", 0.9F)),
+        beta_(node.attr_float("beta", 0.99F)),
+        decay_(node.attr_float("weight_decay", 0)) {}
+
+  auto step(float rate, int64_t /*count*/) const {
+    const __m256 r = _mm256_set1_ps(rate);
+    const __m256 alpha = _mm256_set1_ps(alpha_);
+    const __m256 beta = _mm256_set1_ps(beta_);
+    const __m256 in_mean = _mm256_set1_ps(1 - alpha_);
+    const __m256 in_momentum = _mm256_set1_ps(1 - beta_);
+    const __m256 kept = _mm256_set1_ps(1 - rate * decay_);
+    return [=](const __m256* in, __m256* out) {
+      const __m256 zero = _mm256_setzero_ps();
+      const __m256 mean = _mm256_fmadd_ps(alpha, in[2], _mm256_mul_ps(in_mean, in[1]));
+      const __m256 up = _mm256_and_ps(_mm256_cmp_ps(mean, zero, _CMP_GT_OQ), r);
+      const __m256 down = _mm256_and_ps(_mm256_cmp_ps(mean, zero, _CMP_LT_OQ), r);
+      out[1] = _mm256_fmadd_ps(beta, in[2], _mm256_mul_ps(in_momentum, in[1]));
+      out[0] = _mm256_add_ps(_mm256_fmsub_ps(kept, in[0], up), down);
+    };
+  }
+
+ private:
+  float alpha_;
+  float beta_;
+  float decay_;
+};
+
+class MovingAverage {
+ public:
+  static constexpr size_t kGroups = 2;
+
+  explicit MovingAverage(const NodeView& /*node*/) {}
+
+  auto step(float share, int64_t /*count*/) const {
+    const __m256 s = _mm256_set1_ps(share);
+    return [=](const __m256* in, __m256* out) {
+      out[0] = _mm256_fmadd_ps(s, _mm256_sub_ps(in[1], in[0]), in[0]);
+    };
+  }
+};
+
 template <typename Optimizer>
 std::optional<NodeLayouts> layouts_optimizer(const NodeView& node, std::span<const Layout> inputs) {
   return optimizer_layouts(node, inputs, Optimizer::kGroups);
@@ -297,6 +344,8 @@ constexpr KernelDef optimizer_kernel(std::string_view op) {
 extern const KernelDef kAdagrad = optimizer_kernel<Adagrad>("Adagrad");
 extern const KernelDef kAdam = optimizer_kernel<Adam>("Adam");
 extern const KernelDef kAdamW = optimizer_kernel<AdamW>("AdamW");
+extern const KernelDef kLion = optimizer_kernel<Lion>("Lion");
+extern const KernelDef kMovingAverage = optimizer_kernel<MovingAverage>("MovingAverage");
 extern const KernelDef kRmsProp = optimizer_kernel<RmsProp>("RmsProp");
 extern const KernelDef kMomentum = optimizer_kernel<Momentum>("Momentum");
 

@@ -1,4 +1,5 @@
-// Momentum, Adagrad, Adam, AdamW, RmsProp, Lars: one step of each; and ClipByGlobalNorm.
+// Momentum, Adagrad, Adam, AdamW, RmsProp, Lars, Lion, Lamb: one step of each; MovingAverage,
+// ClipByGlobalNorm and GlobalNorm.
 #include <algorithm>
 #include <cmath>
 
@@ -245,6 +246,100 @@ class Lars final : public Kernel {
   double decay_;
 };
 
+// Chen et al. 2023: only the sign of the mean moves the tensor, so every element moves by the rate.
+class Lion final : public Kernel {
+ public:
+  explicit Lion(const NodeView& node)
+      : alpha_(node.attr_float("alpha", 0.9F)),
+        beta_(node.attr_float("beta", 0.99F)),
+        decay_(node.attr_float("weight_decay", 0)) {}
+
+  void run(const KernelArgs& args) const override {
+    const double rate = learning_rate(args);
+    for_each_element(args, 3, [&](const Element& e) {
+      const double mean = alpha_ * e.input(2) + (1 - alpha_) * e.input(1);
+      const double sign = mean > 0 ? 1 : mean < 0 ? -1 : 0;
+      e.set_output(1, beta_ * e.input(2) + (1 - beta_) * e.input(1));
+      e.set_output(0, (1 - rate * decay_) * e.input(0) - rate * sign);
+    });
+  }
+
+ private:
+  double alpha_;
+  double beta_;
+  double decay_;
+};
+
+// You et al. 2020.
+class Lamb final : public Kernel {
+ public:
+  explicit Lamb(const NodeView& node)
+      : alpha_(node.attr_float("alpha", 0.9F)),
+        beta_(node.attr_float("beta", 0.999F)),
+        epsilon_(node.attr_float("epsilon", 1e-6F)),
+        decay_(node.attr_float("weight_decay", 0)) {}
+
+  void run(const KernelArgs& args) const override {
+    const auto count = static_cast<double>(update_count(args));
+    const double mean_share = count > 0 ? 1 - std::pow(alpha_, count) : 1.0;
+    const double square_share = count > 0 ? 1 - std::pow(beta_, count) : 1.0;
+    const size_t tensors = (args.inputs.size() - kFirstTensor) / 4;
+    for (size_t t = 0; t < tensors; ++t) {
+      const TensorView& x = args.inputs[kFirstTensor + t];
+      std::vector<double> moves;
+      double squares = 0;
+      for (int64_t i = 0; i < x.num_elements(); ++i) {
+        const Element e(args, tensors, t, i);
+        const double gradient = e.input(1);
+        const double mean = alpha_ * e.input(2) + (1 - alpha_) * gradient;
+        const double square = beta_ * e.input(3) + (1 - beta_) * gradient * gradient;
+        moves.push_back(mean / mean_share / (std::sqrt(square / square_share) + epsilon_) +
+                        decay_ * e.input(0));
+        squares += moves.back() * moves.back();
+        e.set_output(1, mean);
+        e.set_output(2, square);
+      }
+      const double size = std::sqrt(sum_of_squares(x));
+      // 1 where a norm is zero.
+      const double trust = size > 0 && squares > 0 ? size / std::sqrt(squares) : 1.0;
+      for (int64_t i = 0; i < x.num_elements(); ++i) {
+        const Element e(args, tensors, t, i);
+        const double move = moves[static_cast<size_t>(i)];
+        e.set_output(0, e.input(0) - learning_rate(args) * trust * move);
+      }
+    }
+  }
+
+ private:
+  double alpha_;
+  double beta_;
+  double epsilon_;
+  double decay_;
+};
+
+class MovingAverage final : public Kernel {
+ public:
+  explicit MovingAverage(const NodeView& /*node*/) {}
+
+  void run(const KernelArgs& args) const override {
+    const double share = learning_rate(args);
+    for_each_element(args, 2, [&](const Element& e) {
+      e.set_output(0, e.input(0) + share * (e.input(1) - e.input(0)));
+    });
+  }
+};
+
+class GlobalNorm final : public Kernel {
+ public:
+  explicit GlobalNorm(const NodeView& /*node*/) {}
+
+  void run(const KernelArgs& args) const override {
+    double sum = 0;
+    for (const TensorView& tensor : args.inputs) sum += sum_of_squares(tensor);
+    store_float(args.outputs[0], 0, std::sqrt(sum));
+  }
+};
+
 // Over all tensors together, so that the direction of the step stays the same.
 class ClipByGlobalNorm final : public Kernel {
  public:
@@ -276,6 +371,10 @@ extern const KernelDef kAdam = reference_kernel<Adam>("Adam");
 extern const KernelDef kAdamW = reference_kernel<AdamW>("AdamW");
 extern const KernelDef kRmsProp = reference_kernel<RmsProp>("RmsProp");
 extern const KernelDef kLars = reference_kernel<Lars>("Lars");
+extern const KernelDef kLion = reference_kernel<Lion>("Lion");
+extern const KernelDef kLamb = reference_kernel<Lamb>("Lamb");
+extern const KernelDef kMovingAverage = reference_kernel<MovingAverage>("MovingAverage");
+extern const KernelDef kGlobalNorm = reference_kernel<GlobalNorm>("GlobalNorm");
 extern const KernelDef kClipByGlobalNorm = reference_kernel<ClipByGlobalNorm>("ClipByGlobalNorm");
 
 }  // namespace trainyard::kernels::reference
