@@ -373,7 +373,9 @@ double StepModel::tokens(const Mapping& mapping) const {
 }
 
 double StepModel::mfu(const Mapping& mapping, double step_seconds) const {
-  return tokens(mapping) * flops_.training() /
+  // Weights that are not trained need no gradients of their own.
+  const double spared = mapping.lora > 0 ? flops_.linear + flops_.head : 0;
+  return tokens(mapping) * (flops_.training() - spared) /
          (step_seconds * count_of(mapping.workers) * machine_.peak(mapping.number));
 }
 

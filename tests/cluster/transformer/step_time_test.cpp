@@ -93,6 +93,8 @@ TEST(StepTime, AdaptersSaveTheGradientsOfWeights) {
   EXPECT_NEAR(adapters.matmul, all.matmul * 2 / 3, 1e-6 * all.matmul);
   EXPECT_EQ(adapters.attention, all.attention);
   EXPECT_LT(adapters.optimizer, all.optimizer / 50);
+  // What is not computed is no utilization.
+  EXPECT_LT(model.mfu(mapping, 1), 0.75 * model.mfu(eight(), 1));
 }
 
 TEST(StepTime, WhatIsOffloadedTakesTheLinkToTheHost) {
