@@ -10,18 +10,34 @@
 
 namespace trainyard::data {
 
+namespace {
+
+struct PictureFormat {
+  std::string_view begins;  // every file of it
+  PictureSize (*size)(std::string_view bytes);
+  Image (*decode)(std::string_view bytes, std::string_view origin);
+};
+constexpr PictureFormat kFormats[] = {{"\xff\xd8\xff", jpeg_size, decode_jpeg},
+                                      {"\x89PNG", png_size, decode_png},
+                                      {"GIF8", gif_size, decode_gif},
+                                      {"BM", bmp_size, decode_bmp}};
+
+}  // namespace
+
 // 0 x 0 for other formats. Reads headers only, so it is fit for untrusted bytes before decoding.
 PictureSize picture_size(std::string_view bytes) {
-  if (bytes.starts_with("\xff\xd8\xff")) return jpeg_size(bytes);
-  if (bytes.starts_with("\x89PNG")) return png_size(bytes);
+  for (const PictureFormat& format : kFormats) {
+    if (bytes.starts_with(format.begins)) return format.size(bytes);
+  }
   return {};
 }
 
 // By content, not by name: files with a wrong ending are common in data sets.
 Image decode_image(std::string_view bytes, std::string_view origin) {
-  if (bytes.starts_with("\xff\xd8\xff")) return decode_jpeg(bytes, origin);
-  if (bytes.starts_with("\x89PNG")) return decode_png(bytes, origin);
-  throw_error("{}: neither a JPEG nor a PNG picture", origin);
+  for (const PictureFormat& format : kFormats) {
+    if (bytes.starts_with(format.begins)) return format.decode(bytes, origin);
+  }
+  throw_error("{}: no picture in JPEG, PNG, BMP or GIF", origin);
 }
 
 Image read_image(const std::filesystem::path& path) {

@@ -21,8 +21,8 @@ struct Image {
   std::vector<uint8_t> pixels;
 };
 
-// JPEG or PNG, told apart by their first bytes; gray is spread over three channels, what is
-// transparent lies on white. Throws Error naming the file.
+// JPEG, PNG, BMP or the first picture of a GIF, told apart by their first bytes; gray is spread
+// over three channels, what is transparent lies on white. Throws Error naming the file.
 Image read_image(const std::filesystem::path& path);
 struct PictureSize {
   int64_t height = 0;

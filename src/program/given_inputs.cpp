@@ -45,7 +45,8 @@ std::optional<Shape> shape_of_picture(const onnx_io::DeclaredInput& input, const
   const Dims dims = input.dims.value_or(Dims(kPictureRank));
   if (dims.size() != kPictureRank || !is_open_from(dims, 2)) return std::nullopt;
   const data::PictureSize picture = data::picture_size(read_file(file));
-  TY_REQUIRE(picture.height > 0 && picture.width > 0, "{}: neither a JPEG nor a PNG picture", file);
+  TY_REQUIRE(picture.height > 0 && picture.width > 0, "{}: no picture in JPEG, PNG, BMP or GIF",
+             file);
   const data::PictureSize size = fitted(picture, dims, options.resize);
   TY_REQUIRE(std::max(size.height, size.width) <= kLargestSide,
              "input '{}': {} makes it {} x {}, more than {}; --resize makes pictures smaller",

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "data/image.h"
 
 namespace trainyard::data {
 namespace {
@@ -82,6 +83,45 @@ TEST(Gif, RefusesNothingAndOtherSizes) {
   const Image wide{1, 2, {1, 2, 3, 4, 5, 6}};
   const std::vector<Image> both = {small, wide};
   EXPECT_THROW(encode_gif(both, 5), Error);
+}
+
+// What we write we read: the first picture, of few and of many colors.
+TEST(Gif, FirstPicturesAreRead) {
+  for (const int64_t colors : {3, 120}) {
+    std::vector<Image> pictures(2, Image{.height = 37, .width = 53, .pixels = {}});
+    for (int64_t i = 0; i < 37 * 53; ++i) {
+      const auto value = static_cast<uint8_t>(i * 7 % colors);
+      pictures[0].pixels.insert(pictures[0].pixels.end(), {value, 20, 30});
+      pictures[1].pixels.insert(pictures[1].pixels.end(), {0, 0, value});
+    }
+    const std::string file = encode_gif(pictures, 10);
+    EXPECT_EQ(picture_size(file), (PictureSize{37, 53}));
+    EXPECT_EQ(decode_image(file, "test").pixels, pictures[0].pixels);
+    // Every shorter file is an error or a picture, never more than that.
+    for (size_t size = 0; size < file.size() / 2; size += 11) {
+      try {
+        decode_image(std::string_view(file).substr(0, size), "cut");
+      } catch (const Error&) {
+      }
+    }
+  }
+}
+
+// A screen of 4 x 2 in two colors, and a picture of 2 x 2 on it.
+std::string small_gif(char left) {
+  std::string file("GIF89a\x04\0\x02\0\x80\0\0\0\0\0\xff\xff\xff,", 20);
+  file += std::string({left, 0, 0, 0, 2, 0, 2, 0, 0, 2});
+  // Clear, 0, 1, 1, 0, end: three bits each.
+  file += std::string("\x03\x44\x02\x05\0;", 6);
+  return file;
+}
+
+TEST(Gif, PicturesStayInsideTheScreen) {
+  const Image image = decode_image(small_gif(1), "test");
+  EXPECT_EQ(image.width, 4);
+  EXPECT_EQ(image.pixels[0], 255) << "what is not covered is white";
+  EXPECT_EQ(image.pixels[3], 0);
+  EXPECT_THROW(decode_image(small_gif(3), "test"), Error);
 }
 
 }  // namespace

@@ -165,5 +165,35 @@ TEST(Image, SizesAreReadFromHeaders) {
   }
 }
 
+// Two rows of three pixels, from the lowest up, as most programs write them.
+std::string small_bmp(char bits, const std::string& palette, const std::string& rows) {
+  const auto number = [](uint32_t value) {
+    std::string text;
+    for (unsigned i = 0; i < 4; ++i) text += static_cast<char>(value >> (8 * i) & 0xffU);
+    return text;
+  };
+  std::string file = "BM" + number(0) + number(0);
+  file += number(static_cast<uint32_t>(54 + palette.size()));
+  file += number(40) + number(3) + number(2) + std::string({1, 0, bits, 0}) + number(0);
+  file += number(0) + number(0) + number(0);
+  file += number(static_cast<uint32_t>(palette.size() / 4)) + number(0);
+  return file + palette + rows;
+}
+
+TEST(Bmp, ColorsAndPalettesAreRead) {
+  const std::string colors = small_bmp(24, "", {1,  2,  3,  4,  5,  6,  7,  8,  9,  0, 0, 0,  //
+                                                11, 12, 13, 14, 15, 16, 17, 18, 19, 0, 0, 0});
+  EXPECT_EQ(picture_size(colors), (PictureSize{2, 3}));
+  EXPECT_EQ(decode_image(colors, "test").pixels,
+            (std::vector<uint8_t>{13, 12, 11, 16, 15, 14, 19, 18, 17, 3, 2, 1, 6, 5, 4, 9, 8, 7}));
+  const std::string palette({1, 2, 3, 0, 4, 5, 6, 0});
+  const std::string bits = small_bmp(1, palette, {'\x40', 0, 0, 0, '\xa0', 0, 0, 0});
+  EXPECT_EQ(decode_image(bits, "test").pixels,
+            (std::vector<uint8_t>{6, 5, 4, 3, 2, 1, 6, 5, 4, 3, 2, 1, 6, 5, 4, 3, 2, 1}));
+  for (size_t size = 0; size < colors.size(); ++size) {
+    EXPECT_THROW(decode_image(std::string_view(colors).substr(0, size), "cut"), Error);
+  }
+}
+
 }  // namespace
 }  // namespace trainyard::data
