@@ -129,7 +129,7 @@ std::unique_ptr<Dataset> open_box_files(const Spec& spec, Split split) {
 }
 
 // What the files in the folder say it is.
-std::unique_ptr<Dataset> open_folder(const Spec& spec, Split split) {
+std::unique_ptr<Dataset> open_folder(const Spec& spec, Split split, const OpenOptions& options) {
   const std::filesystem::path folder = spec.place;
   TY_REQUIRE(std::filesystem::is_directory(folder),
              "data set '{}': neither a folder nor one of {}.{}", spec.text,
@@ -140,11 +140,20 @@ std::unique_ptr<Dataset> open_folder(const Spec& spec, Split split) {
   if (is_cifar10_folder(folder)) return open_cifar10(folder, split);
   if (is_cifar100_folder(folder)) return open_cifar100(folder, split);
   if (is_voc_folder(folder)) return open_voc(folder, "", split);
-  if (is_image_folder(folder)) return open_image_folder(folder, split);
+  if (is_image_folder(folder)) return open_image_folder(folder, split, options);
   throw_error(
       "{}: found neither IDX files (train-images-idx3-ubyte) nor CIFAR files (data_batch_1.bin, "
       "train.bin) nor Annotations of Pascal VOC nor a folder of pictures per class",
       folder.string());
+}
+
+// A folder of a format's name, with nothing behind it, is meant.
+Spec meant_spec(std::string_view text) {
+  Spec spec = parse_spec(text);
+  if (spec.place.empty() && names_folder_here(spec.name)) {
+    spec.place = std::exchange(spec.name, "");
+  }
+  return spec;
 }
 
 }  // namespace
@@ -187,21 +196,27 @@ void Dataset::read_tokens(int64_t /*index*/, std::span<int64_t> /*now*/,
   throw_error("{} has pictures, no tokens", source());
 }
 
-std::unique_ptr<Dataset> open_dataset(std::string_view text, Split split, int64_t length) {
-  Spec spec = parse_spec(text);
-  // A folder of a format's name, with nothing behind it, is meant.
-  if (spec.place.empty() && names_folder_here(spec.name)) {
-    spec.place = std::exchange(spec.name, "");
-  }
-  if (spec.name == "tokens") return open_tokens(spec, split, length);
-  if (spec.name == "text") return open_text(spec, split, length);
-  TY_REQUIRE(length == 0, "length is that of rows of tokens; data set '{}' has pictures",
+bool has_test_split(std::string_view text) {
+  const Spec spec = meant_spec(text);
+  const bool pictures =
+      spec.name == "folder" || (spec.name.empty() && std::filesystem::is_directory(spec.place) &&
+                                !is_idx_folder(spec.place) && !is_cifar10_folder(spec.place) &&
+                                !is_cifar100_folder(spec.place) && !is_voc_folder(spec.place));
+  return !pictures || std::filesystem::is_directory(std::filesystem::path(spec.place) / "train");
+}
+
+std::unique_ptr<Dataset> open_dataset(std::string_view text, Split split,
+                                      const OpenOptions& options) {
+  const Spec spec = meant_spec(text);
+  if (spec.name == "tokens") return open_tokens(spec, split, options.length);
+  if (spec.name == "text") return open_text(spec, split, options.length);
+  TY_REQUIRE(options.length == 0, "length is that of rows of tokens; data set '{}' has pictures",
              spec.text);
   if (spec.name == "fashion-mnist") return open_fashion_mnist(spec, split);
   if (spec.name == "mnist") return open_mnist(spec, split);
   if (spec.name == "synthetic") return open_synthetic(spec, split);
   if (spec.name == "shapes") return open_shapes(spec, split);
-  if (spec.name.empty()) return open_folder(spec, split);
+  if (spec.name.empty()) return open_folder(spec, split, options);
   allow_options(spec, {});
   if (spec.name == "coco" || spec.name == "csv" || spec.name == "openimages") {
     return open_box_files(spec, split);
@@ -210,7 +225,7 @@ std::unique_ptr<Dataset> open_dataset(std::string_view text, Split split, int64_
   const std::filesystem::path folder = require_place(spec);
   if (spec.name == "cifar10") return open_cifar10(folder, split);
   if (spec.name == "cifar100") return open_cifar100(folder, split);
-  return open_image_folder(folder, split);
+  return open_image_folder(folder, split, options);
 }
 
 }  // namespace trainyard::data

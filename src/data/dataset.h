@@ -66,11 +66,18 @@ class Dataset {
   DatasetInfo info_;
 };
 
+struct OpenOptions {
+  // Class folders without a picture: left out and described here; null: an Error.
+  std::vector<std::string>* empty_classes = nullptr;
+  int64_t length = 0;  // of the rows of texts; 0: what the data set says
+};
+
 // Opens what `spec` names:
 //   fashion-mnist[:DIR]   IDX files, by default those of Debian's package
 //   mnist:DIR[,classes=N] IDX files (names as MNIST's, .gz or not)
 //   cifar10:DIR, cifar100:DIR   the binary versions
-//   folder:DIR            DIR/train/CLASS/*.jpg and DIR/val (or test)/CLASS/*.jpg; also .png
+//   folder:DIR            DIR/train/CLASS/*.jpg and DIR/val (or test)/CLASS/*.jpg; also .png; or
+//                         DIR/CLASS/*.jpg, which has no test split
 //   voc:DIR[:LIST]        boxes: Pascal VOC (XML); LIST is a file of ImageSets/Main, or TRAIN/TEST
 //   coco:F.json:IMAGES    boxes: COCO
 //   openimages:F.csv:IMAGES[:CLASS,CLASS]   boxes: Open Images
@@ -82,10 +89,12 @@ class Dataset {
 //   DIR                   any of the pictures above, told by the files in it
 // Files are checked here, the pictures of a folder when they are read. Throws Error naming file,
 // byte, what was expected and what was found.
-// `length` is that of the rows of texts, 0 what the data set says.
-std::unique_ptr<Dataset> open_dataset(std::string_view spec, Split split, int64_t length = 0);
+std::unique_ptr<Dataset> open_dataset(std::string_view spec, Split split,
+                                      const OpenOptions& options = {});
 // Whether its samples are rows of tokens, without opening it.
 bool names_tokens(std::string_view spec);
+// Whether it has samples to test on; false: they are to be held out from the training split.
+bool has_test_split(std::string_view spec);
 // Whether it is one whose targets are boxes, without opening it.
 bool names_boxes(std::string_view spec);
 // Whether a word of open_dataset() with neither ":" nor "/" is a folder in the working directory.

@@ -1,4 +1,4 @@
-// A folder per class with JPEG and PNG pictures, decoded when they are asked for.
+// A folder per class with JPEG, PNG, BMP and GIF pictures, decoded when they are asked for.
 #include <algorithm>
 #include <filesystem>
 
@@ -21,14 +21,14 @@ std::string extension_of(const fs::path& path) {
 
 bool is_picture(const fs::path& path) {
   const std::string extension = extension_of(path);
-  return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
+  return extension == ".jpg" || extension == ".jpeg" || extension == ".png" ||
+         extension == ".bmp" || extension == ".gif";
 }
 
 // Formats that people have pictures in and that are not read here.
 bool is_other_picture(const fs::path& path) {
   const std::string extension = extension_of(path);
-  return extension == ".bmp" || extension == ".gif" || extension == ".webp" ||
-         extension == ".tif" || extension == ".tiff";
+  return extension == ".webp" || extension == ".tif" || extension == ".tiff";
 }
 
 // Empty unless there are such files, which would otherwise vanish without a word.
@@ -40,7 +40,7 @@ std::string left_out(const fs::path& place, const std::vector<std::string>& clas
     }
   }
   if (count == 0) return "";
-  return fmt::format("; {} of .bmp, .gif, .webp or .tif {} not read",
+  return fmt::format("; {} of .webp or .tif {} not read",
                      count == 1 ? "1 file" : fmt::format("{} files", count),
                      count == 1 ? "is" : "are");
 }
@@ -111,7 +111,8 @@ PictureShape common_shape(const std::vector<File>& files) {
 fs::path split_folder(const fs::path& folder, Split split) {
   if (!fs::is_directory(folder / "train")) {
     TY_REQUIRE(split == Split::kTrain,
-               "{}: there is no test split; expected folders train and val (or test) in it",
+               "{}: there is no test split; expected folders train and val (or test) in it, or a "
+               "share of its images to hold out (val_split)",
                folder.string());
     return folder;
   }
@@ -122,22 +123,59 @@ fs::path split_folder(const fs::path& folder, Split split) {
   throw_error("{}: there is neither val nor test beside train", folder.string());
 }
 
+// An empty folder that the training split has too is no wrong name.
+void require_class(const std::string& name, const std::vector<std::string>& names,
+                   const fs::path& place, const fs::path& train) {
+  const bool known = std::find(names.begin(), names.end(), name) != names.end() ||
+                     (fs::is_directory(train / name) && pictures(place / name).empty());
+  TY_REQUIRE(known, "{}: class '{}' is not among the {} classes of {}.{}", place.string(), name,
+             names.size(), train.string(), did_you_mean(name, names));
+}
+
+// Removes from `names` the class folders of `place` that have no picture. Throws Error naming all
+// of them unless they may be left out.
+void leave_out_empty(const fs::path& place, std::vector<std::string>& names,
+                     const OpenOptions& options) {
+  std::vector<std::string> empty;
+  std::erase_if(names, [&](const std::string& name) {
+    if (!pictures(place / name).empty()) return false;
+    empty.push_back(name);
+    return true;
+  });
+  TY_REQUIRE(empty.empty() || options.empty_classes != nullptr,
+             "{}: no .jpg, .jpeg, .png, .bmp or .gif file in the class folder{} {}; fill or remove "
+             "{}, or leave "
+             "{} out (skip_bad_files)",
+             place.string(), empty.size() == 1 ? "" : "s", join(empty, ", "),
+             empty.size() == 1 ? "it" : "them", empty.size() == 1 ? "it" : "them");
+  TY_REQUIRE(!names.empty(), "{}: no .jpg, .jpeg, .png, .bmp or .gif file in any class folder",
+             place.string());
+  for (const std::string& name : empty) {
+    options.empty_classes->push_back(fmt::format("{}: no picture in it", (place / name).string()));
+  }
+}
+
 }  // namespace
 
-std::unique_ptr<Dataset> open_image_folder(const fs::path& folder, Split split) {
+std::unique_ptr<Dataset> open_image_folder(const fs::path& folder, Split split,
+                                           const OpenOptions& options) {
   // The training split says what the classes are.
   const fs::path train = split_folder(folder, Split::kTrain);
-  const std::vector<std::string> names = class_folders(train);
+  std::vector<std::string> names = class_folders(train);
   TY_REQUIRE(!names.empty(), "{}: expected a folder per class, found none", train.string());
+  leave_out_empty(train, names, options);
   const fs::path place = split_folder(folder, split);
   std::vector<File> files;
-  for (const std::string& name : class_folders(place)) {
+  std::vector<std::string> filled = names;
+  if (place != train) {
+    filled = class_folders(place);
+    for (const std::string& name : filled) require_class(name, names, place, train);
+    leave_out_empty(place, filled, options);
+  }
+  for (const std::string& name : filled) {
     const auto found = std::find(names.begin(), names.end(), name);
-    TY_REQUIRE(found != names.end(), "{}: class '{}' is not among the {} classes of {}.{}",
-               place.string(), name, names.size(), train.string(), did_you_mean(name, names));
-    const std::vector<std::string> paths = pictures(place / name);
-    TY_REQUIRE(!paths.empty(), "{}: no .jpg, .jpeg or .png file in it", (place / name).string());
-    for (const std::string& path : paths) files.push_back({path, found - names.begin()});
+    for (const std::string& path : pictures(place / name))
+      files.push_back({path, found - names.begin()});
   }
   TY_REQUIRE(!files.empty(), "{}: expected a folder per class, found none", place.string());
   DatasetInfo info{.shape = common_shape(files),

@@ -28,7 +28,8 @@ bool is_cifar100_folder(const std::filesystem::path& folder);
 
 // DIR/train/CLASS/*.jpg and DIR/val (or test)/CLASS/*.jpg, or DIR/CLASS/*.jpg for training alone;
 // .jpeg and .png too. Always three channels, and sizes as they come.
-std::unique_ptr<Dataset> open_image_folder(const std::filesystem::path& folder, Split split);
+std::unique_ptr<Dataset> open_image_folder(const std::filesystem::path& folder, Split split,
+                                           const OpenOptions& options = {});
 bool is_image_folder(const std::filesystem::path& folder);
 
 // Pictures with boxes; see data/boxes/ for what each format looks like and how splits are found.

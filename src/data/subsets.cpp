@@ -112,6 +112,36 @@ std::vector<int64_t> choose_evenly(const Dataset& dataset, int64_t count, uint64
   return chosen;
 }
 
+Parts hold_out(const Dataset& dataset, double share, uint64_t seed) {
+  std::vector<std::vector<int64_t>> groups(1);
+  if (dataset.target_kind() == TargetKind::kClass) {
+    groups = members_of_classes(dataset);
+  } else {
+    groups[0].resize(static_cast<size_t>(dataset.size()));
+    std::iota(groups[0].begin(), groups[0].end(), int64_t{0});
+  }
+  Parts parts;
+  for (size_t c = 0; c < groups.size(); ++c) {
+    const auto size = static_cast<int64_t>(groups[c].size());
+    if (size < 2) continue;
+    const auto wanted = std::llround(share * static_cast<double>(size));
+    choose(std::move(groups[c]), std::clamp<int64_t>(wanted, 1, size - 1),
+           RandomStream(seed, hash_text("held out of a class") + c), parts.held_out);
+  }
+  std::sort(parts.held_out.begin(), parts.held_out.end());
+  TY_REQUIRE(!parts.held_out.empty(), "{} has no class of two samples, so none can be held out",
+             dataset.source());
+  auto next = parts.held_out.begin();
+  for (int64_t i = 0; i < dataset.size(); ++i) {
+    if (next != parts.held_out.end() && *next == i) {
+      ++next;
+    } else {
+      parts.kept.push_back(i);
+    }
+  }
+  return parts;
+}
+
 // The r-th class keeps r^-exponent of its samples, at least one.
 std::vector<int64_t> choose_long_tail(const Dataset& dataset, double exponent, uint64_t seed) {
   std::vector<std::vector<int64_t>> members = members_of_classes(dataset);

@@ -20,6 +20,16 @@ std::unique_ptr<Dataset> select_samples(std::shared_ptr<const Dataset> all,
 // a class that has samples would be left with none.
 std::vector<int64_t> choose_evenly(const Dataset& dataset, int64_t count, uint64_t seed);
 
+// Two parts of a set, both ascending.
+struct Parts {
+  std::vector<int64_t> kept;
+  std::vector<int64_t> held_out;
+};
+// Holds out this share of the samples, of every class where targets are classes: at least one and
+// not all of a class, but none of a class with one sample. Throws Error if nothing would be held
+// out or kept.
+Parts hold_out(const Dataset& dataset, double share, uint64_t seed);
+
 // Of class r (from 1) the part r^-exponent of its samples, at least one; ascending.
 std::vector<int64_t> choose_long_tail(const Dataset& dataset, double exponent, uint64_t seed);
 

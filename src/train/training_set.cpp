@@ -58,7 +58,7 @@ void settle_for_data(TrainConfig& config) {
 
 std::unique_ptr<data::Dataset> open_set(const TrainConfig& config, data::Split split,
                                         std::vector<std::string>& skipped) {
-  auto set = data::open_dataset(config.data, split, config.length);
+  auto set = data::open_dataset(config.data, split, {.length = config.length});
   if (config.skip_bad_files) set = data::only_readable(std::move(set), skipped);
   const auto seed = static_cast<uint64_t>(config.data_seed);
   const bool training = split == data::Split::kTrain;

@@ -1,6 +1,9 @@
 #include "data/subsets.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
+#include <numeric>
 
 #include <gtest/gtest.h>
 
@@ -50,6 +53,31 @@ TEST(Subsets, LongTailsFallByTheirExponent) {
   EXPECT_EQ(choose_long_tail(*set, 0, 1).size(), 1000U);
   // Nobody is left out.
   EXPECT_EQ(counts_of(*set, choose_long_tail(*set, 9, 1)).size(), 10U);
+}
+
+TEST(Subsets, HoldOutTakesAShareOfEveryClass) {
+  const auto set = ten_classes();
+  const Parts parts = hold_out(*set, 0.1, 1);
+  EXPECT_EQ(parts.kept.size() + parts.held_out.size(), 1000U);
+  std::vector<int64_t> all(1000);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<int64_t> both;
+  std::merge(parts.kept.begin(), parts.kept.end(), parts.held_out.begin(), parts.held_out.end(),
+             std::back_inserter(both));
+  EXPECT_EQ(both, all) << "every sample is in one part";
+  const auto whole = counts_of(*set, all);
+  for (const auto& [label, count] : counts_of(*set, parts.held_out)) {
+    EXPECT_EQ(count, std::lround(0.1 * static_cast<double>(whole.at(label)))) << label;
+  }
+  EXPECT_EQ(parts.held_out, hold_out(*set, 0.1, 1).held_out);
+  EXPECT_NE(parts.held_out, hold_out(*set, 0.1, 2).held_out);
+  // Both parts get a sample of a small class; one that is alone is learned from.
+  const auto few = select_samples(set, choose_evenly(*set, 20, 1), "few");
+  EXPECT_EQ(counts_of(*few, hold_out(*few, 0.01, 1).held_out).size(), 10U);
+  EXPECT_EQ(counts_of(*few, hold_out(*few, 0.99, 1).kept).size(), 10U);
+  const auto lonely = select_samples(set, {0}, "one sample");
+  EXPECT_NE(message_of([&] { hold_out(*lonely, 0.5, 1); }).find("none can be held out"),
+            std::string::npos);
 }
 
 TEST(Subsets, NoiseReplacesTheShareAskedForByOtherClasses) {

@@ -34,7 +34,7 @@ class TokenSetTest : public testing::Test {
   }
   static std::string message(const std::string& spec, int64_t length = 0) {
     try {
-      open_dataset(spec, Split::kTrain, length);
+      open_dataset(spec, Split::kTrain, {.length = length});
     } catch (const Error& error) {
       return error.what();
     }
