@@ -18,6 +18,7 @@ extern const StepDef kFlip;
 extern const StepDef kJitter;
 extern const StepDef kPad;
 extern const StepDef kPhotometric;
+extern const StepDef kRandAugment;
 extern const StepDef kResize;
 extern const StepDef kResizedCrop;
 extern const StepDef kSampleCrop;
@@ -34,6 +35,7 @@ constexpr const StepDef* kSteps[] = {
     &kCenter,
     &kResizedCrop,
     &kJitter,
+    &kRandAugment,
     &kChannels,
     &kPhotometric,
     &kExpand,

@@ -35,6 +35,8 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
       sampler_(sampler_options(dataset, options)) {
   TY_REQUIRE(0 <= options.workers && options.workers <= kMostWorkers,
              "{} data workers, expected 0 to {}", options.workers, kMostWorkers);
+  TY_REQUIRE(!options.mixing.is_on() || dataset.target_kind() == TargetKind::kClass,
+             "mixup and cutmix mix classes, and {} has no class for each image", dataset.source());
   if (options_.copies_at_once == 0) options_.copies_at_once = options_.copies;
   TY_REQUIRE(options_.copies >= 1 && options_.copies_at_once >= 1 &&
                  options_.copies % options_.copies_at_once == 0,
@@ -66,7 +68,7 @@ Batch Loader::make_batch() const {
   }
   batch.labels = Tensor(DType::kI64, Shape{places});
   batch.origins.resize(static_cast<size_t>(places));
-  if (dataset_.target_kind() == TargetKind::kProbabilities) {
+  if (dataset_.target_kind() == TargetKind::kProbabilities || options_.mixing.is_on()) {
     batch.probabilities = Tensor(DType::kF32, Shape{places, dataset_.num_classes()});
   } else if (dataset_.target_kind() == TargetKind::kBoxes) {
     batch.boxes.resize(static_cast<size_t>(places));
@@ -131,7 +133,7 @@ const Batch* Loader::next() {
   const Stopwatch waiting;
   Slot& slot = slot_of(consumed_);
   if (threads_.empty()) {
-    fill(slot.batch, consumed_, own_workspace_);
+    fill(slot.batch, consumed_, own_room_);
   } else {
     work_changed_.notify_one();
     // In the order of the epoch, even if a later batch is ready first.
@@ -148,12 +150,12 @@ const Batch* Loader::next() {
 const Batch& Loader::make(int64_t index) {
   TY_CHECK(threads_.empty() && 0 <= index && index < num_batches(), "batch {} of {}", index,
            num_batches());
-  fill(slots_[0].batch, index, own_workspace_);
+  fill(slots_[0].batch, index, own_room_);
   return slots_[0].batch;
 }
 
 void Loader::work() {
-  Workspace workspace;
+  Room room;
   std::unique_lock lock(mutex_);
   while (true) {
     work_changed_.wait(lock, [this] { return stopping_ || may_claim(); });
@@ -165,7 +167,7 @@ void Loader::work() {
     lock.unlock();
     std::exception_ptr problem;
     try {
-      fill(slot.batch, index, workspace);
+      fill(slot.batch, index, room);
     } catch (...) {
       problem = std::current_exception();
     }
@@ -179,8 +181,9 @@ void Loader::work() {
 
 // Const, and called by several threads at once with workspaces of their own. What is drawn depends
 // on seed, epoch, sample and copy alone, so neither batch nor thread changes a picture.
-void Loader::fill(Batch& batch, int64_t index, Workspace& workspace) const {
+void Loader::fill(Batch& batch, int64_t index, Room& room) const {
   if (dataset_.tokens()) return fill_tokens(batch, index);
+  Workspace& workspace = room.own;
   const std::span<const int64_t> samples = sampler_.samples(index);
   const int64_t elements = augmentations_.output().elements();
   for (size_t i = 0; i < samples.size(); ++i) {
@@ -195,6 +198,7 @@ void Loader::fill(Batch& batch, int64_t index, Workspace& workspace) const {
           dataset_, picture, draw, workspace,
           own.images.values<float>().data() + static_cast<int64_t>(place) * elements);
       fill_target(own, place, draw, workspace);
+      if (options_.mixing.is_on()) mix(own, place, draw, room);
       own.origins[place] = {.sample = samples[i], .shape = workspace.shape};
     }
   }
@@ -245,6 +249,25 @@ void Loader::finish(Batch& batch, int64_t index, int64_t valid) const {
   const std::span<float> rest = batch.probabilities.values<float>().subspan(
       static_cast<size_t>(valid * dataset_.num_classes()));
   std::fill(rest.begin(), rest.end(), 0.0F);
+}
+
+// The class becomes two probabilities; the label stays that of the sample.
+void Loader::mix(Batch& batch, size_t place, const Draw& draw, Room& room) const {
+  const PictureShape& shape = augmentations_.output();
+  const Blend blend = draw_blend(options_.mixing, draw, dataset_.size(), shape);
+  const auto elements = static_cast<size_t>(shape.elements());
+  room.partner_floats.resize(elements);
+  Draw other = draw;
+  other.sample = blend.partner;
+  augmentations_.floats(dataset_, other, room.partner, room.partner_floats.data());
+  blend_images(blend, shape, room.partner_floats.data(),
+               batch.images.values<float>().data() + place * elements);
+  const auto classes = static_cast<size_t>(dataset_.num_classes());
+  const std::span<float> row =
+      batch.probabilities.values<float>().subspan(place * classes, classes);
+  std::fill(row.begin(), row.end(), 0.0F);
+  row[static_cast<size_t>(dataset_.label(draw.sample))] += static_cast<float>(blend.own);
+  row[static_cast<size_t>(dataset_.label(blend.partner))] += static_cast<float>(1 - blend.own);
 }
 
 // After the picture, whose steps have moved the boxes.

@@ -11,6 +11,7 @@
 
 #include "data/augment.h"
 #include "data/dataset.h"
+#include "data/mixing.h"
 #include "data/sampler.h"
 #include "tensor/tensor.h"
 
@@ -61,6 +62,8 @@ struct LoaderOptions {
   std::vector<SampleGroup> groups = {};  // see SamplerOptions
   // Of texts: tokens are hidden, drawn anew each epoch, and only these are wanted; see masking.h.
   bool mask_tokens = false;
+  // Of sets whose targets are classes: batches then have probabilities too.
+  Mixing mixing = {};
   // Every epoch takes the order and the augmentations of the first: what a sampler does that is not
   // told the epoch.
   bool freeze_epoch = false;
@@ -105,9 +108,17 @@ class Loader {
   };
 
   Slot& slot_of(int64_t index) { return slots_[static_cast<size_t>(index) % slots_.size()]; }
+  // One thread's memory.
+  struct Room {
+    Workspace own;
+    Workspace partner;  // of mixing
+    std::vector<float> partner_floats;
+  };
+
   // Without the lock: only the claimant touches the slot.
-  void fill(Batch& batch, int64_t index, Workspace& workspace) const;
+  void fill(Batch& batch, int64_t index, Room& room) const;
   void fill_tokens(Batch& batch, int64_t index) const;
+  void mix(Batch& batch, size_t place, const Draw& draw, Room& room) const;
   void fill_target(Batch& batch, size_t place, const Draw& draw, Workspace& workspace) const;
   void finish(Batch& batch, int64_t index, int64_t valid) const;
   Batch make_batch() const;
@@ -120,7 +131,7 @@ class Loader {
   Sampler sampler_;  // written by start_epoch() when no worker is busy
   int64_t epoch_ = 0;
   double wait_seconds_ = 0;
-  Workspace own_workspace_;  // for no workers
+  Room own_room_;  // for no workers
 
   // Batch i lives in slot i % slots. Guarded by the mutex; what a slot holds belongs to the worker
   // that claimed it until it is ready, then to the consumer until it asks for the next.

@@ -148,6 +148,28 @@ TEST(Augment, JitterOfNothingChangesNothing) {
   EXPECT_EQ(strong.evaluation_text(), "");
 }
 
+TEST(Augment, RandAugmentDrawsItsChangesAndKeepsTheShape) {
+  const Ramp set({3, 9, 8});
+  const Augmentations one("randaugment:1/30", set);
+  EXPECT_EQ(one.text(), "randaugment:1/30");
+  EXPECT_EQ(Augmentations("randaugment", set).text(), "randaugment:2/9");
+  EXPECT_EQ(one.evaluation_text(), "");
+  std::map<std::vector<uint8_t>, int> seen;
+  for (int64_t epoch = 0; epoch < 600; ++epoch) ++seen[bytes_of(one, set, {1, epoch, 0})];
+  // Nine changes with two signs each, five without, of which one may do nothing here.
+  EXPECT_GE(seen.size(), 20U);
+  EXPECT_LE(seen.size(), 24U);
+  std::vector<uint8_t> same(216);
+  for (size_t i = 0; i < same.size(); ++i) same[i] = static_cast<uint8_t>(i + 1);
+  EXPECT_EQ(seen.count(same), 1U);
+  // Of no strength only contrast by range or frequency changes anything.
+  const Augmentations still("randaugment:1/0", set);
+  std::map<std::vector<uint8_t>, int> few;
+  for (int64_t epoch = 0; epoch < 200; ++epoch) ++few[bytes_of(still, set, {1, epoch, 0})];
+  EXPECT_LE(few.size(), 3U);
+  EXPECT_NE(step_refusal("randaugment:2/31").find("0 to 30"), std::string::npos);
+}
+
 TEST(Augment, ChannelsSpreadAndMix) {
   const Ramp gray({1, 1, 2});
   EXPECT_EQ(bytes_of(Augmentations("channels:3", gray), gray, {}),
