@@ -22,13 +22,15 @@ struct ScheduleName {
 };
 
 // Which settings each schedule reads; any other is refused by its name.
-const std::array<ScheduleName, 5>& rows() {
-  static const std::array<ScheduleName, 5> kRows = {
+const std::array<ScheduleName, 7>& rows() {
+  static const std::array<ScheduleName, 7> kRows = {
       {{"constant", Kind::kConstant, {}},
        {"step", Kind::kStep, {"gamma"}},
        {"multistep", Kind::kMultiStep, {"gamma"}},
        {"cosine", Kind::kCosine, {"end"}},
-       {"polynomial", Kind::kPolynomial, {"power", "end"}}}};
+       {"polynomial", Kind::kPolynomial, {"power", "end"}},
+       {"onecycle", Kind::kOneCycle, {"rise", "start", "end"}},
+       {"wsd", Kind::kWsd, {"decay", "end"}}}};
   return kRows;
 }
 
@@ -55,7 +57,8 @@ void set(Schedule& schedule, const ScheduleName& row, const std::string& setting
   const size_t equals = setting.find('=');
   const std::string key = setting.substr(0, equals);
   std::vector<std::string> known = row.settings;
-  known.insert(known.end(), {"warmup", "warmup_from"});
+  // The rise of onecycle is its warm-up.
+  if (row.kind != Kind::kOneCycle) known.insert(known.end(), {"warmup", "warmup_from"});
   TY_REQUIRE(std::find(known.begin(), known.end(), key) != known.end(),
              "schedule '{}': {} has no setting '{}'.{} Settings: {}", text, row.name, key,
              did_you_mean(key, known), join(known, ", "));
@@ -64,8 +67,18 @@ void set(Schedule& schedule, const ScheduleName& row, const std::string& setting
   if (key == "gamma") schedule.gamma = value;
   if (key == "power") schedule.power = value;
   if (key == "end") schedule.end = value;
+  if (key == "start") schedule.start = value;
+  if (key == "rise" || key == "decay") {
+    TY_REQUIRE(value <= 1, "schedule '{}': {} is a share of the run, at most 1", text, key);
+    (key == "rise" ? schedule.rise : schedule.decay) = value;
+  }
   if (key == "warmup") schedule.warmup = value;
   if (key == "warmup_from") schedule.warmup_from = value;
+}
+
+// From `from` to `to` by half a cosine.
+double along_cosine(double from, double to, double progress) {
+  return to + (from - to) * (1 + std::cos(std::numbers::pi * progress)) / 2;
 }
 
 // The share of the rate without the warm-up.
@@ -87,9 +100,21 @@ double share(const Schedule& schedule, double epoch, double epochs) {
       return std::pow(schedule.gamma, static_cast<double>(passed));
     }
     case Kind::kCosine:
-      return schedule.end + (1 - schedule.end) * (1 + std::cos(std::numbers::pi * progress)) / 2;
+      return along_cosine(1, schedule.end, progress);
     case Kind::kPolynomial:
       return schedule.end + (1 - schedule.end) * std::pow(1 - progress, schedule.power);
+    case Kind::kOneCycle:
+      if (progress < schedule.rise) {
+        return along_cosine(schedule.start, 1, progress / schedule.rise);
+      }
+      return schedule.rise < 1
+                 ? along_cosine(1, schedule.end, (progress - schedule.rise) / (1 - schedule.rise))
+                 : 1.0;
+    case Kind::kWsd: {
+      // Of the whole run, warm-up included.
+      const double left = std::max(0.0, epochs - epoch) / epochs;
+      return left < schedule.decay ? schedule.end + (1 - schedule.end) * left / schedule.decay : 1;
+    }
   }
   TY_CHECK(false, "unknown kind of schedule");
 }

@@ -53,6 +53,29 @@ TEST(Schedule, WarmUpRisesInFrontOfAnyAndMeetsIt) {
   EXPECT_NEAR(rate("cosine;warmup=60;warmup_from=0", 30), 0.25, kRateTolerance);
 }
 
+TEST(Schedule, OneCycleRisesAndFalls) {
+  const Schedule cycle = parse_schedule("onecycle;rise=0.25;start=0.1;end=0.01");
+  const auto at = [&](double epoch) { return learning_rate(cycle, 2, epoch, 40); };
+  EXPECT_NEAR(at(0), 0.2, 1e-12);
+  EXPECT_NEAR(at(5), 1.1, 1e-12) << "half of the rise";
+  EXPECT_NEAR(at(10), 2, 1e-12);
+  EXPECT_NEAR(at(25), 1.01, 1e-12) << "half of the fall";
+  EXPECT_NEAR(at(40), 0.02, 1e-12);
+  EXPECT_GT(at(10), at(9.9));
+  EXPECT_NEAR(learning_rate(parse_schedule("onecycle"), 1, 3, 10), 1, 1e-12);
+}
+
+TEST(Schedule, WsdStaysAndFallsAtTheEnd) {
+  const Schedule wsd = parse_schedule("wsd;decay=0.2;end=0.1;warmup=2;warmup_from=0");
+  const auto at = [&](double epoch) { return learning_rate(wsd, 1, epoch, 20); };
+  EXPECT_NEAR(at(1), 0.5, 1e-12);
+  EXPECT_NEAR(at(2), 1, 1e-12);
+  EXPECT_NEAR(at(16), 1, 1e-12);
+  EXPECT_NEAR(at(18), 0.55, 1e-12);
+  EXPECT_NEAR(at(20), 0.1, 1e-12);
+  EXPECT_EQ(learning_rate(parse_schedule("wsd;decay=0"), 1, 20, 20), 1);
+}
+
 TEST(Schedule, ScalesWithTheBatch) {
   EXPECT_NEAR(scale_with_batch(0.1, 1024, 256), 0.4, kRateTolerance);
   EXPECT_NEAR(scale_with_batch(0.1, 64, 256), 0.025, kRateTolerance);
@@ -78,6 +101,8 @@ TEST(Schedule, SaysWhatIsWrong) {
   has("multistep:20,10", "rising epochs");
   has("multistep:", "found ''");
   has("cosine:3", "takes no epochs");
+  has("onecycle;warmup=3", "onecycle has no setting 'warmup'");
+  has("wsd;decay=2", "at most 1");
   has("", "no learning-rate schedule ''");
 }
 
