@@ -56,11 +56,13 @@ class Maker {
     add_exchange();
     const UpdateNodes updates =
         add_update_nodes(builder_, options_.optimizer, parameters_, gradients_);
-    mark(Phase::kUpdate);
     inputs_.rate = updates.rate;
     inputs_.updates = updates.updates;
-    set_outputs({});
-    return result({&updates.parameters, &statistics_, &updates.optimizer, &accumulated_});
+    if (options_.average) add_averages(updates.parameters);
+    mark(Phase::kUpdate);
+    set_outputs(updates.norm.valid() ? std::span(&updates.norm, 1) : std::span<const ValueId>());
+    return result(
+        {&updates.parameters, &statistics_, &updates.optimizer, &accumulated_, &averages_});
   }
 
   TrainingGraph run_gradients() {
@@ -178,6 +180,25 @@ class Maker {
     }
   }
 
+  void add_averages(std::span<const StateUpdate> parameters) {
+    inputs_.average = builder_.input("average_share", {DType::kF32, {}});
+    std::vector<ValueId> kept;
+    std::vector<ValueId> now;
+    for (const std::span<const StateUpdate> some :
+         {parameters, std::span(std::as_const(statistics_))}) {
+      for (const StateUpdate& state : some) {
+        kept.push_back(add_state(builder_, kAveragePrefix, state.from));
+        now.push_back(state.to);
+      }
+    }
+    std::vector<ValueId> operands = {inputs_.average, inputs_.updates};
+    operands.insert(operands.end(), kept.begin(), kept.end());
+    operands.insert(operands.end(), now.begin(), now.end());
+    const std::vector<ValueId> made =
+        builder_.add_multi("MovingAverage", std::move(operands), kept.size(), {});
+    for (size_t i = 0; i < kept.size(); ++i) averages_.push_back({kept[i], made[i]});
+  }
+
   // Which parameters share a bucket, in the order in which their gradients are made.
   // The first bucket is small, so that the exchange starts early in the backward pass.
   std::vector<std::vector<size_t>> plan_buckets() {
@@ -254,7 +275,7 @@ class Maker {
   std::vector<ValueId> parameters_;
   std::vector<ValueId> gradients_;  // one per parameter
   ObjectiveNodes objective_;
-  std::vector<StateUpdate> statistics_, accumulated_;
+  std::vector<StateUpdate> statistics_, accumulated_, averages_;
   StepInputs inputs_;
   std::vector<uint8_t> phases_;
   std::vector<std::vector<std::string>> buckets_;

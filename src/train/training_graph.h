@@ -14,17 +14,21 @@ namespace trainyard::train {
 
 struct OptimizerOptions {
   std::string kind = "sgd";  // one of optimizer_names()
-  double momentum = 0.9;     // sgd, lars
+  double momentum = 0.9;     // sgd, lars, muon
   bool nesterov = false;     // sgd
-  double beta1 = 0.9;        // adam, adamw
+  double beta1 = 0.9;        // adam, adamw, lion, lamb, muon
   double beta2 = 0.999;
-  double epsilon = 1e-8;      // adam, adamw, adagrad
+  double lion_beta2 = 0.99;
+  double epsilon = 1e-8;  // adam, adamw, adagrad, muon
+  double lamb_epsilon = 1e-6;
   double decay = 0.95;        // rmsprop, of its running means
   double rms_epsilon = 0.01;  // rmsprop
   double weight_decay = 0;
-  bool decay_all = true;  // false: biases and normalization parameters do not decay
-  double trust = 0.001;   // lars
-  double clip_norm = 0;   // scale gradients down to this common norm; 0: leave them
+  bool decay_all = true;     // false: biases and normalization parameters do not decay
+  double trust = 0.001;      // lars
+  double clip_norm = 0;      // scale gradients down to this common norm; 0: leave them
+  double clip_value = 0;     // cut each number of the gradients to this size, after clip_norm
+  bool report_norm = false;  // of the gradients before they are clipped, as an output
   // Parameters whose name begins so learn, and decay, at this share of the rate: of several
   // beginnings the longest counts.
   std::vector<RateShare> rate_shares;
@@ -41,6 +45,9 @@ struct TrainingOptions {
   // Blocks of nodes, by the beginning of their names, whose results are computed again for the
   // backward pass instead of being kept.
   std::vector<std::string> recompute;
+  // Averages of all parameters and running statistics are kept as states, by the share of
+  // StepInputs::average.
+  bool average = false;
   // Gradients of this many runs are added up before an update.
   int64_t accumulate = 1;
 
@@ -65,19 +72,21 @@ struct StepInputs {
   ValueId rate;       // f32: the learning rate; with an update
   ValueId updates;    // i64: the number of this update, from 1; with an update
   ValueId step;       // i64: a number that differs from run to run; with dropout
+  ValueId average;    // f32: the share of the new weights in their averages; with averages
   ValueId continues;  // f32: 0 in the first of the runs whose gradients are added up, 1 in the
                       // others; where there are several
 };
 
 // Inputs: the network's own, then those of the objective and of StepInputs. Outputs: the loss, then
-// the objective's metrics.
+// the objective's metrics, then the norm of the gradients if it is asked for.
 struct TrainingGraph {
   Graph graph;
   StepInputs inputs;
   std::vector<uint8_t> phases;  // the Phase of each node, by the index of its id
   // Parameters, then running statistics, then what the optimizer keeps
   // (`optimizer.momentum.<parameter>`, …) and gradients that are being added up
-  // (`optimizer.accumulated.<parameter>`).
+  // (`optimizer.accumulated.<parameter>`), then averages, if there are any, in the order of the
+  // parameters and running statistics (`optimizer.average.<name>`).
   std::vector<StateUpdate> states;
   int64_t num_parameters = 0;  // of the states
   int64_t num_statistics = 0;
@@ -104,5 +113,6 @@ TrainingGraph make_training_graph(Graph model, const TrainingOptions& options);
 TrainingGraph make_gradient_graph(Graph model, const TrainingOptions& options);
 
 inline constexpr const char* kAccumulatedPrefix = "optimizer.accumulated.";
+inline constexpr const char* kAveragePrefix = "optimizer.average.";
 
 }  // namespace trainyard::train

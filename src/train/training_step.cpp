@@ -79,6 +79,7 @@ TrainingStep::TrainingStep(const Graph& model, const TrainingGraph& made,
       update_count_(input_index(made.graph, made.inputs.updates)),
       step_(input_index(made.graph, made.inputs.step)),
       continues_(input_index(made.graph, made.inputs.continues)),
+      average_(input_index(made.graph, made.inputs.average)),
       backward_begin_(phase_begin(executable_, Phase::kBackward)),
       update_begin_(phase_begin(executable_, Phase::kUpdate)) {
   for (const ObjectivePort& port : made.objective_inputs) {
@@ -130,6 +131,16 @@ const Tensor& TrainingStep::gradient(size_t parameter) const {
   return context_.output(1 + metrics_.size() + parameter);
 }
 
+double TrainingStep::gradient_norm() const {
+  TY_CHECK(update_ && context_.num_outputs() == 2 + metrics_.size(), "no norm was asked for");
+  return static_cast<double>(context_.output(1 + metrics_.size()).values<float>()[0]);
+}
+
+size_t TrainingStep::average_of(size_t index) const {
+  TY_CHECK(average_ && index < num_model_states_, "no average of state {}", index);
+  return states().size() - num_model_states_ + index;
+}
+
 void TrainingStep::set_scalar(std::optional<size_t> input, double value) {
   if (!input) return;
   Tensor& tensor = context_.input(*input);
@@ -149,6 +160,7 @@ double TrainingStep::run_phase(size_t begin, size_t end, runtime::Profile* profi
 void TrainingStep::run(double learning_rate, runtime::Profile* profile) {
   set_scalar(rate_, learning_rate);
   // Counted from 1, as the bias corrections of Adam want it.
+  set_scalar(average_, average_share_);
   set_scalar(update_count_, static_cast<double>(updates_ + 1));
   // No two workers drop the same places.
   set_scalar(step_, static_cast<double>(steps_ * workers_ + rank_));
@@ -190,11 +202,12 @@ void TrainingStep::set_progress(int64_t steps, int64_t updates) {
   updates_ = updates;
 }
 
-void TrainingStep::copy_weights_to(Graph& model) const {
+void TrainingStep::copy_weights_to(Graph& model, bool averages) const {
   for (size_t i = 0; i < num_model_states_; ++i) {
     const ValueId id = model.find_value(states()[i].name);
     TY_CHECK(id.valid(), "'{}' is not in the network", states()[i].name);
-    model.mutable_value(id).constant = std::make_shared<const Tensor>(state(i));
+    model.mutable_value(id).constant =
+        std::make_shared<const Tensor>(state(averages ? average_of(i) : i));
   }
 }
 

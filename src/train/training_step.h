@@ -66,6 +66,8 @@ class TrainingStep {
   const Tensor& metric_tensor(std::string_view name) const;
   const std::vector<TrainingGraph::MetricPort>& metrics() const { return metrics_; }
   const PhaseSeconds& seconds() const { return seconds_; }
+  // Of the gradients of the last update, before they were clipped; where it was asked for.
+  double gradient_norm() const;
   // Of a step without update: with regard to states()[parameter], mean of `accumulate` runs; valid
   // until the next run().
   const Tensor& gradient(size_t parameter) const;
@@ -83,8 +85,14 @@ class TrainingStep {
   size_t num_model_states() const { return num_model_states_; }
   size_t num_parameters() const { return num_parameters_; }
 
-  // Gives the initializers of `model` (the graph this was made from) their present numbers.
-  void copy_weights_to(Graph& model) const;
+  // Where averages are kept: the share that the weights after the next update have in them.
+  void set_average_share(double share) { average_share_ = share; }
+  // The state that is the average of state `index`, a parameter or statistic.
+  size_t average_of(size_t index) const;
+
+  // Gives the initializers of `model` (the graph this was made from) their present numbers, or the
+  // averages of them.
+  void copy_weights_to(Graph& model, bool averages = false) const;
   // Takes the parameters and statistics of a step of the same network.
   void copy_weights_from(const TrainingStep& other);
 
@@ -116,7 +124,8 @@ class TrainingStep {
   size_t num_parameters_;
   size_t num_model_states_;
   // Those of StepInputs.
-  std::optional<size_t> rate_, update_count_, step_, continues_;
+  std::optional<size_t> rate_, update_count_, step_, continues_, average_;
+  double average_share_ = 0;
   size_t backward_begin_ = 0;  // steps of the executable
   size_t update_begin_ = 0;
   int64_t steps_ = 0;

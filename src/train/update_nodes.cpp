@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "runs/safetensors.h"
+#include "train/matrix_updates.h"
 
 namespace trainyard::train {
 namespace {
@@ -38,7 +39,8 @@ OptimizerNode optimizer_node(const OptimizerOptions& o, double decay) {
              {"norm_coefficient", f(decay)}},
             {"optimizer.mean.", "optimizer.square."}};
   }
-  if (o.kind == "adamw") {
+  // Muon is for matrices alone; the others are updated by AdamW.
+  if (o.kind == "adamw" || o.kind == "muon") {
     return {"AdamW",
             {{"alpha", f(o.beta1)},
              {"beta", f(o.beta2)},
@@ -60,6 +62,19 @@ OptimizerNode optimizer_node(const OptimizerOptions& o, double decay) {
     return {"Lars",
             {{"alpha", f(o.momentum)}, {"trust", f(o.trust)}, {"weight_decay", f(decay)}},
             {"optimizer.momentum."}};
+  }
+  if (o.kind == "lion") {
+    return {"Lion",
+            {{"alpha", f(o.beta1)}, {"beta", f(o.lion_beta2)}, {"weight_decay", f(decay)}},
+            {"optimizer.momentum."}};
+  }
+  if (o.kind == "lamb") {
+    return {"Lamb",
+            {{"alpha", f(o.beta1)},
+             {"beta", f(o.beta2)},
+             {"epsilon", f(o.lamb_epsilon)},
+             {"weight_decay", f(decay)}},
+            {"optimizer.mean.", "optimizer.square."}};
   }
   throw_error("there is no optimizer '{}'; known: {}.{}", o.kind, join(optimizer_names(), ", "),
               did_you_mean(o.kind, optimizer_names()));
@@ -87,14 +102,7 @@ class UpdateMaker {
     made_.rate = builder_.input("learning_rate", {DType::kF32, {}});
     made_.updates = builder_.input("updates", {DType::kI64, {}});
     builder_.set_prefix(kUpdatePrefix);
-    if (options_.clip_norm > 0) {
-      std::vector<ValueId> clipped =
-          builder_.add_multi("ClipByGlobalNorm", gradients_, gradients_.size() + 1,
-                             {{"max_norm", static_cast<float>(options_.clip_norm)}});
-      // The last output is the norm itself, which no update needs.
-      clipped.pop_back();
-      gradients_ = std::move(clipped);
-    }
+    clip();
     // Without `decay_all`, biases and the scales of normalization, which are vectors, are spared
     // weight decay. Decay is an attribute and the rate an input of a whole node, so there is a node
     // for each share of the rate with decay and one for each without.
@@ -105,19 +113,57 @@ class UpdateMaker {
       groups[{rate_share(value.name, options_.rate_shares), spared}].push_back(i);
     }
     made_.parameters.resize(parameters_.size());
-    for (const auto& [group, which] : groups) {
+    const std::vector<bool> muon = muon_matrices(builder_.graph(), parameters_);
+    for (auto& [group, which] : groups) {
       const auto& [share, spared] = group;
-      add_update(which, share_of_rate(share), spared ? 0 : options_.weight_decay);
+      const ValueId rate = share_of_rate(share);
+      const double decay = spared ? 0 : options_.weight_decay;
+      std::erase_if(which, [&](size_t i) {
+        const bool matrix = options_.kind == "adafactor" || (options_.kind == "muon" && muon[i]);
+        if (matrix) add_matrix_update(i, rate, decay);
+        return matrix;
+      });
+      if (!which.empty()) add_update(which, rate, decay);
     }
     return std::move(made_);
   }
 
  private:
+  void clip() {
+    if (options_.clip_norm > 0) {
+      std::vector<ValueId> clipped =
+          builder_.add_multi("ClipByGlobalNorm", gradients_, gradients_.size() + 1,
+                             {{"max_norm", static_cast<float>(options_.clip_norm)}});
+      // The last output is the norm itself, which no update needs.
+      if (options_.report_norm) made_.norm = clipped.back();
+      clipped.pop_back();
+      gradients_ = std::move(clipped);
+    } else if (options_.report_norm) {
+      made_.norm = builder_.add("GlobalNorm", gradients_);
+    }
+    if (options_.clip_value == 0) return;
+    const auto limit = static_cast<float>(options_.clip_value);
+    const ValueId least = builder_.constant_scalar("least_gradient", -limit);
+    const ValueId most = builder_.constant_scalar("most_gradient", limit);
+    for (ValueId& gradient : gradients_) gradient = builder_.add("Clip", {gradient, least, most});
+  }
+
   ValueId share_of_rate(double share) {
     if (share == 1) return made_.rate;
     const std::string name = fmt::format("rate_share.{}", share);
     return builder_.add("Mul",
                         {made_.rate, builder_.constant_scalar(name, static_cast<float>(share))});
+  }
+
+  void add_matrix_update(size_t i, ValueId rate, double decay) {
+    const MatrixOperands operands = {parameters_[i], gradients_[i], rate, made_.updates};
+    MatrixUpdate update = options_.kind == "muon" ? add_muon(builder_, options_, operands, decay)
+                                                  : add_adafactor(builder_, operands, decay);
+    made_.parameters[i] = {parameters_[i], update.parameter};
+    for (MatrixUpdate::State& state : update.states) {
+      made_.optimizer.push_back(state.update);
+      made_.owners.push_back({i, std::move(state.prefix)});
+    }
   }
 
   // Inputs and outputs of an optimizer's node: rate, count, then all parameters, all gradients, and
@@ -157,8 +203,8 @@ class UpdateMaker {
 }  // namespace
 
 const std::vector<std::string>& optimizer_names() {
-  static const std::vector<std::string> kNames = {"sgd",     "adam",    "adamw",
-                                                  "rmsprop", "adagrad", "lars"};
+  static const std::vector<std::string> kNames = {"sgd",  "adam", "adamw", "rmsprop", "adagrad",
+                                                  "lars", "lion", "lamb",  "muon",    "adafactor"};
   return kNames;
 }
 

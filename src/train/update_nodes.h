@@ -27,6 +27,7 @@ struct UpdateNodes {
   std::vector<StateUpdate> optimizer;
   std::vector<StateOwner> owners;  // of each of `optimizer`
   ValueId rate, updates;           // the inputs of StepInputs
+  ValueId norm;                    // of the gradients, if it is asked for
 };
 
 // Of the names of nodes, for readers.

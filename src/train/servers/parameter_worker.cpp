@@ -120,8 +120,10 @@ ShardMap map_shards(const Graph& model, std::span<const runs::NamedType> paramet
     std::vector<runs::NamedType> served;
     for (const ParameterPiece& piece : shard) {
       const runs::NamedType& whole = parameters[piece.parameter];
-      TY_REQUIRE(optimizer.kind != "lars" || is_whole(piece, whole.type),
-                 "LARS needs the norm of all of '{}', which this rule cuts into pieces for several "
+      const bool needs_norm = optimizer.kind == "lars" || optimizer.kind == "lamb";
+      TY_REQUIRE(!needs_norm || is_whole(piece, whole.type),
+                 "LARS and LAMB need the norm of all of '{}', which this rule cuts into pieces for "
+                 "several "
                  "servers; use --shard even",
                  whole.name);
       served.push_back(piece_type(whole, piece));

@@ -34,7 +34,7 @@ struct ShardMap {
   std::vector<std::vector<StatePiece>> states;
 };
 // `parameters` are those of `model`, whose names no state of an optimizer gets. Throws Error for
-// LARS with a rule that cuts: it needs norms of whole parameters.
+// LARS or LAMB with a rule that cuts: they need norms of whole parameters.
 ShardMap map_shards(const Graph& model, std::span<const runs::NamedType> parameters,
                     const OptimizerOptions& optimizer, int64_t servers, ShardRule rule);
 
