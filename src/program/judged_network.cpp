@@ -10,6 +10,7 @@
 #include "program/model_argument.h"
 #include "train/run_parts.h"
 #include "train/training_network.h"
+#include "train/training_set.h"
 
 namespace trainyard::cli {
 
@@ -47,7 +48,19 @@ bool JudgedNetwork::take_data_of_run() {
   skip_bad_files = skip && skip->boolean();
   loss = document->root().text_or("loss", "");
   if (const auto tokens = document->root().find("length")) length = tokens->integer();
+  val_split = document->root().number_or("val_split", 0);
+  data_seed = document->root().count_or("data_seed", 1, 0, INT64_MAX);
   return !data.empty();
+}
+
+std::unique_ptr<data::Dataset> JudgedNetwork::open(data::Split split) const {
+  train::TrainConfig config;
+  config.data = data;
+  config.skip_bad_files = skip_bad_files;
+  config.val_split = val_split;
+  config.data_seed = data_seed;
+  config.length = length;
+  return train::open_set(config, split);
 }
 
 onnx_io::Metadata JudgedNetwork::metadata() const {
@@ -65,7 +78,7 @@ std::string JudgedNetwork::steps(const onnx_io::Metadata& metadata,
     const std::string usual = image > 0 ? fmt::format("ssd:{}", image) : "ssd";
     return data::Augmentations(augment.empty() ? usual : augment, set).evaluation_text();
   }
-  const auto training = data::open_dataset(data, data::Split::kTrain);
+  const auto training = open(data::Split::kTrain);
   return data::Augmentations(augment.empty() ? "normalize" : augment, *training).evaluation_text();
 }
 

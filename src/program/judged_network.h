@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,12 @@ struct JudgedNetwork {
   int64_t image = 0;
   double width = 1.0;
   std::vector<std::string> shapes = {};  // of inputs of a file, as --shape takes them
-  // No flags either: rows of tokens as the run was trained on them.
-  int64_t length = 0;
+  // No flags: as the run was trained, if the data is the run's.
+  bool skip_bad_files = false;
+  double val_split = 0;
+  int64_t data_seed = 1;
+  int64_t length = 0;  // of rows of tokens
   std::string loss = {};
-  bool skip_bad_files = false;  // no flag: as the run was trained, if the data is the run's
 
   // MODEL, --weights, --data, --augment, --batch, --classes, --image and --width. Must outlive
   // parse().
@@ -37,6 +40,9 @@ struct JudgedNetwork {
   // Without --data: takes what a run was trained on, from the config.yaml beside its model. Returns
   // whether it did. Throws Error naming the line of a damaged file.
   bool take_data_of_run();
+
+  // A part of the data: what a run was trained or tested on, if the data is the run's.
+  std::unique_ptr<data::Dataset> open(data::Split split) const;
 
   // Of MODEL; empty for a network of the zoo.
   onnx_io::Metadata metadata() const;

@@ -59,6 +59,7 @@ class Checkpoint {
   // and, where `config_hash` is not empty, of these settings.
   void require_fits(std::string_view model, std::string_view config_hash,
                     std::span<const NamedType> state) const;
+  bool has(std::string_view name) const { return file_.find(name) != nullptr; }
   // Read-only, as SafetensorsFile::tensor.
   Tensor tensor(std::string_view name) const { return file_.tensor(name); }
 

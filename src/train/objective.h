@@ -69,6 +69,11 @@ struct ObjectiveOptions {
   double auxiliary_weight = 0.3;
   double delta = 1;        // where huber and smooth-l1 become linear
   double temperature = 1;  // of kl
+  double focus = 2;        // of focal
+  // Of cross-entropy, soft-cross-entropy and focal: one per class, or none.
+  std::vector<float> class_weights = {};
+  // Samples may be of several classes at once, so targets are probabilities.
+  bool mixed_targets = false;
 };
 
 // The objectives that `train --loss` knows, one file each in train/objectives/.

@@ -47,6 +47,9 @@ struct TrainResult {
   std::vector<EpochReport> epochs;  // those of this process
   int64_t steps = 0;
   std::optional<Score> best;  // of all epochs; on the rank that leads
+  int64_t best_epoch = 0;     // from 1; 0: unknown
+  bool exports_best = false;  // the network has the weights of that epoch, not of the last
+  bool out_of_patience = false;
   bool interrupted = false;
   std::optional<double> seconds_to_target;
 };

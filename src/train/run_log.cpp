@@ -1,5 +1,7 @@
 #include "train/run_log.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/printable.h"
 #include "models/model_notes.h"
@@ -11,6 +13,7 @@ namespace {
 
 constexpr const char* kSecondsValue = "seconds";
 constexpr std::string_view kBestPrefix = "best_";
+constexpr const char* kBestEpochValue = "epoch_of_best";
 
 }  // namespace
 
@@ -49,8 +52,16 @@ void RunLog::begin() {
 }
 
 bool RunLog::goes_on() const {
-  return info_.epoch < config_.epochs && !result_.interrupted && !result_.seconds_to_target &&
-         !out_of_steps();
+  const int64_t end =
+      config_.stop_epoch > 0 ? std::min(config_.epochs, config_.stop_epoch) : config_.epochs;
+  return info_.epoch < end && !result_.interrupted && !result_.seconds_to_target &&
+         !out_of_steps() && !out_of_patience();
+}
+
+bool RunLog::out_of_patience() const {
+  const auto best = info_.values.find(kBestEpochValue);
+  return config_.patience > 0 && best != info_.values.end() &&
+         static_cast<double>(info_.epoch) - best->second >= static_cast<double>(config_.patience);
 }
 
 void RunLog::save(const States& states, bool best) {
@@ -68,7 +79,10 @@ bool RunLog::note_best(const Evaluation& test) {
   const bool best =
       before == info_.values.end() ||
       (test.higher_is_better ? now->value > before->second : now->value < before->second);
-  if (best) info_.values[key] = now->value;
+  if (best) {
+    info_.values[key] = now->value;
+    info_.values[kBestEpochValue] = static_cast<double>(info_.epoch + 1);
+  }
   result_.best = *now;
   result_.best->value = info_.values[key];
   return best;
@@ -148,8 +162,20 @@ void RunLog::end_epoch(EpochReport report, const States& states) {
   result_.epochs.push_back(std::move(report));
 }
 
+std::optional<std::filesystem::path> RunLog::exported_checkpoint() const {
+  if (!leads() || config_.export_weights != "best") return std::nullopt;
+  return checkpoints_->best();
+}
+
 std::map<std::string, std::string> RunLog::metadata() const {
   std::map<std::string, std::string> metadata = hooks_.metadata;
+  if (const auto best = exported_checkpoint()) {
+    const runs::CheckpointInfo info = runs::Checkpoint(*best).info();
+    network::note_weights(fmt::format("those after step {} (epoch {}), the best of {}", info.step,
+                                      info.epoch, info_.epoch),
+                          metadata);
+    return metadata;
+  }
   const bool known = !result_.epochs.empty() && info_.epoch_step == 0;
   const bool best = known && result_.epochs.back().best;
   network::note_weights(fmt::format("those after step {}, the last{}", info_.step,
@@ -162,6 +188,10 @@ std::map<std::string, std::string> RunLog::metadata() const {
 
 TrainResult RunLog::result() {
   result_.steps = info_.step;
+  result_.exports_best = exported_checkpoint().has_value();
+  result_.out_of_patience = out_of_patience();
+  const auto epoch = info_.values.find(kBestEpochValue);
+  if (epoch != info_.values.end()) result_.best_epoch = static_cast<int64_t>(epoch->second);
   // A run that had nothing left to do still has a best epoch. What decides is a share, or the loss.
   for (const auto& [key, value] : info_.values) {
     if (result_.best || !key.starts_with(kBestPrefix)) continue;

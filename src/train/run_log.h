@@ -60,10 +60,13 @@ class RunLog {
   void end_epoch(EpochReport report, const States& states);
 
   TrainResult result();
+  // The checkpoint whose weights the run's network gets; none: those it ends with.
+  std::optional<std::filesystem::path> exported_checkpoint() const;
   // What the network of the run says of itself: what the hooks bring, and which weights it has.
   std::map<std::string, std::string> metadata() const;
 
  private:
+  bool out_of_patience() const;
   bool note_best(const Evaluation& test);
   void write_epoch(const EpochReport& report);
   void write_histograms(int64_t step, const States& states);

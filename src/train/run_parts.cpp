@@ -5,7 +5,9 @@
 #include "models/model_notes.h"
 #include "models/onnx/export.h"
 #include "models/onnx/metadata.h"
+#include "runs/checkpoint.h"
 #include "train/schedule.h"
+#include "train/training_graph.h"
 
 namespace trainyard::train {
 
@@ -56,6 +58,22 @@ std::map<std::string, std::string> metadata_of_training(const data::Dataset& tra
        .picture = any ? data::PictureShape{.channels = data::kColors} : training.shape()},
       metadata);
   return metadata;
+}
+
+void take_weights(const std::filesystem::path& checkpoint, std::span<const runs::NamedType> states,
+                  Graph& trained) {
+  const runs::Checkpoint file(checkpoint);
+  const auto count = file.info().values.find(kAveragedValue);
+  const bool averaged = count != file.info().values.end() && count->second > 0;
+  const auto is_frozen = [&](const std::string& name) { return !file.has(kAveragePrefix + name); };
+  for (const runs::NamedType& state : states) {
+    const ValueId id = trained.find_value(state.name);
+    TY_CHECK(id.valid(), "'{}' is not in the network", state.name);
+    const bool kept = averaged && !is_frozen(state.name);
+    const std::string name = kept ? kAveragePrefix + state.name : state.name;
+    // A copy: the file is mapped and may be removed.
+    trained.mutable_value(id).constant = std::make_shared<const Tensor>(file.tensor(name).clone());
+  }
 }
 
 bool takes_any_batch(const Graph& graph) {

@@ -24,6 +24,14 @@ void require_input(const TensorType& input, const data::Loader& loader);
 // Whether no shape in the network has the batch as a number; those of the zoo have a 0 there.
 bool takes_any_batch(const Graph& graph);
 
+// Of CheckpointInfo::values: updates in the averages of weights; none or 0: there are no averages.
+inline constexpr const char* kAveragedValue = "averaged";
+
+// Gives the initializers of `trained` that `states` names the numbers of a checkpoint, or its
+// averages of them.
+void take_weights(const std::filesystem::path& checkpoint, std::span<const runs::NamedType> states,
+                  Graph& trained);
+
 // What somebody needs who runs the network later; see models/model_notes.h.
 std::map<std::string, std::string> metadata_of_training(const data::Dataset& training,
                                                         const data::Augmentations& steps);

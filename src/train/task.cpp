@@ -1,6 +1,7 @@
 #include "train/task.h"
 
 #include "base/error.h"
+#include "train/class_weights.h"
 #include "train/loss_evaluator.h"
 #include "train/token_evaluator.h"
 #include "train/top_k.h"
@@ -53,7 +54,10 @@ Objective named_objective(const TrainConfig& config) {
   return make_objective(config.loss, {.label_smoothing = config.label_smoothing,
                                       .auxiliary_weight = config.auxiliary_weight,
                                       .delta = config.delta,
-                                      .temperature = config.temperature});
+                                      .temperature = config.temperature,
+                                      .focus = config.focus,
+                                      .class_weights = parse_class_weights(config.class_weights),
+                                      .mixed_targets = config.mixup > 0 || config.cutmix > 0});
 }
 
 Task named_task(const TrainConfig& config, data::TargetKind targets) {

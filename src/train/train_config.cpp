@@ -7,7 +7,9 @@
 #include "base/text.h"
 #include "base/within.h"
 #include "data/class_balance.h"
+#include "data/mixing.h"
 #include "dist/all_reduce.h"
+#include "train/class_weights.h"
 #include "train/objective.h"
 #include "train/schedule.h"
 #include "train/servers/parameter_server.h"
@@ -30,6 +32,7 @@ constexpr int64_t kLargestSize = int64_t{1} << 20U;
 constexpr double kMostRateShare = 1000;
 constexpr int64_t kMostCopies = 1024;
 constexpr double kSteepestTail = 10;
+constexpr double kMostFocus = 100;
 constexpr double kLargestRate = 1e6;  // of learning, decay and weights of losses
 constexpr double kLongestWait = 1e6;  // seconds
 constexpr double kSoftest = 1e6;      // of temperature and delta, and 1 / it at least
@@ -38,8 +41,14 @@ constexpr double kSoftest = 1e6;      // of temperature and delta, and 1 / it at
 void add_loss_and_workers(Settings& settings, TrainConfig& c) {
   settings.group("Loss");
   settings.add("loss", &c.loss,
-               "what is made small: cross-entropy, soft-cross-entropy, kl, bce, mse, huber or "
+               "the loss: cross-entropy, soft-cross-entropy, focal, kl, bce, mse, huber or "
                "smooth-l1; of texts next-token (unless told otherwise) or masked-token");
+  settings.add("class_weights", &c.class_weights,
+               "of cross-entropy, soft-cross-entropy and focal: balanced (by how often a class "
+               "occurs), or a number for each class, separated by commas");
+  settings.add("focus", &c.focus,
+               "of focal: the power by which what is right already counts less; 0 is cross-entropy",
+               Range{.least = 1, .most = kMostFocus, .or_else = 0});
   settings.add("delta", &c.delta, "of huber and smooth-l1: where they become linear",
                between(1 / kSoftest, kSoftest));
   settings.add("temperature", &c.temperature, "of kl: softens scores and targets",
@@ -69,6 +78,23 @@ void add_loss_and_workers(Settings& settings, TrainConfig& c) {
                "every epoch in the order of the first, to show why the epoch must be set");
 }
 
+// A part of add_deciding.
+void add_parameters(Settings& settings, TrainConfig& c) {
+  settings.group("Parameters");
+  settings.add("weights", &c.weights, "start from the parameters in this safetensors file");
+  settings.add("priors", &c.priors,
+               "shapes a detector starts from: ssd, fitted (to the training boxes) or a list of "
+               "them; auto: those of --weights, else ssd");
+  settings.add("freeze", &c.freeze,
+               "parameters whose names begin so stay as they are (comma-separated)");
+  settings.add("freeze_statistics", &c.freeze_statistics,
+               "normalization uses its running statistics, not those of the batch");
+  settings.add("rate_shares", &c.rate_shares,
+               "parameters whose names begin so learn at a share of the rate: NAME=0.1,...");
+  settings.add("recompute", &c.recompute,
+               "blocks computed again in backward to save memory: beginnings of node names");
+}
+
 // The fields that config_hash and require_same_course compare. A new setting that changes the
 // weights a run ends with belongs here, any other in add_others.
 void add_deciding(Settings& settings, TrainConfig& c) {
@@ -79,6 +105,14 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("augment", &c.augment, "steps from picture to input, such as crop:4,flip,normalize");
   settings.add("skip_bad_files", &c.skip_bad_files,
                "leave out files that cannot be read, and list them in skipped.txt");
+  settings.add("mixup", &c.mixup,
+               "mix every training image and its class with another's, by a share drawn from "
+               "Beta(mixup, mixup); 0: off",
+               between(0, data::kMostMixing));
+  settings.add("cutmix", &c.cutmix,
+               "paste a part of another training image, and mix the classes by its area, which is "
+               "drawn from Beta(cutmix, cutmix); with mixup a coin decides; 0: off",
+               between(0, data::kMostMixing));
   settings.add("batch_augment", &c.batch_augment,
                "copies of each picture in a batch, augmented each in its own way: a batch then has "
                "so many times --batch pictures, and an epoch as many updates as before",
@@ -86,6 +120,10 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("copies_at_once", &c.copies_at_once,
                "of --batch-augment: copies that pass through the network together, the gradients "
                "of the passes added up; 0: as many as memory holds");
+  settings.add("val_split", &c.val_split,
+               "share of the training images of every class that is held out and tested on; 0: the "
+               "data's own test split, or 0.1 where there is none",
+               Range{.least = 0, .most = 1, .without_most = true, .note = "0.1 is 10 %"});
   settings.add("train_samples", &c.train_samples,
                "train on so many pictures, the same share of every class; 0: all",
                between(0, kMostSteps));
@@ -122,25 +160,14 @@ void add_deciding(Settings& settings, TrainConfig& c) {
                      .without_most = true,
                      .or_else = -1,
                      .note = "-1: the network's own"});
-  settings.group("Parameters");
-  settings.add("weights", &c.weights, "start from the parameters in this safetensors file");
-  settings.add("priors", &c.priors,
-               "shapes a detector starts from: ssd, fitted (to the training boxes) or a list of "
-               "them; auto: those of --weights, else ssd");
-  settings.add("freeze", &c.freeze,
-               "parameters whose names begin so stay as they are (comma-separated)");
-  settings.add("freeze_statistics", &c.freeze_statistics,
-               "normalization uses its running statistics, not those of the batch");
-  settings.add("rate_shares", &c.rate_shares,
-               "parameters whose names begin so learn at a share of the rate: NAME=0.1,...");
-  settings.add("recompute", &c.recompute,
-               "blocks computed again in backward to save memory: beginnings of node names");
+  add_parameters(settings, c);
   settings.group("Optimization");
   settings.add("batch", &c.batch, "images in a step, of all workers together",
                between(1, kLargestBatch));
   settings.add("accumulate", &c.accumulate, "steps whose gradients are added up for one update",
                between(1, kLargestBatch));
-  settings.add("optimizer", &c.optimizer, "sgd, adam, adamw, rmsprop, adagrad or lars");
+  settings.add("optimizer", &c.optimizer,
+               "sgd, adam, adamw, rmsprop, adagrad, lars, lion, lamb, muon or adafactor");
   settings.add("learning_rate", &c.learning_rate, "the rate that the schedule starts from",
                above(0, kLargestRate));
   settings.add(
@@ -148,14 +175,25 @@ void add_deciding(Settings& settings, TrainConfig& c) {
       "the batch that the learning rate is for: it grows linearly with the batch; 0: fixed",
       between(0, kLargestBatch));
   settings.add("schedule", &c.schedule,
-               "constant, step:N, multistep:A,B, cosine, polynomial; ;warmup=E");
-  settings.add("momentum", &c.momentum, "of sgd and lars", below(0, 1));
+               "constant, step:N, multistep:A,B, cosine, polynomial, onecycle, wsd; ;warmup=E");
+  settings.add("momentum", &c.momentum, "of sgd, lars and muon", below(0, 1));
   settings.add("nesterov", &c.nesterov, "Nesterov's form of momentum");
-  settings.add("weight_decay", &c.weight_decay, "pull of the parameters towards zero",
+  settings.add("weight_decay", &c.weight_decay, "weight decay: each update shrinks the parameters by this share of the learning rate",
                between(0, kLargestRate));
   settings.add("decay_all", &c.decay_all, "biases and normalization parameters decay too");
   settings.add("clip_norm", &c.clip_norm, "largest common norm of the gradients; 0: any",
                at_least(0));
+  settings.add("clip_value", &c.clip_value,
+               "largest size of each number of the gradients, after clip_norm; 0: any",
+               at_least(0));
+  settings.add("ema", &c.ema,
+               "test and export an exponential moving average of the weights with this decay, such "
+               "as 0.999; 0: the weights themselves",
+               below(0, 1));
+  settings.add("swa", &c.swa,
+               "test and export the mean of the weights after all updates from this epoch on "
+               "(from 1); 0: the weights themselves",
+               between(0, kMostEpochs));
   add_loss_and_workers(settings, c);
 }
 
@@ -192,9 +230,19 @@ void add_others(Settings& settings, TrainConfig& c) {
   settings.add("sample_tokens", &c.sample_tokens,
                "tokens that a language model writes after each epoch, to be read; 0: none",
                between(0, kLongestRow));
+  settings.add("stop_epoch", &c.stop_epoch,
+               "stop after so many epochs, with the learning rates of all of them; a run may be "
+               "resumed to go on; 0: after the last",
+               between(0, kMostEpochs));
   settings.add("target_accuracy", &c.target_accuracy,
                "stop when the test accuracy reaches it (0 to 1)",
                Range{.least = 0, .most = 1, .note = "0.9 is 90 %"});
+  settings.add("patience", &c.patience,
+               "stop after so many epochs without a better test score; 0: never",
+               between(0, kMostEpochs));
+  settings.choice("export", &c.export_weights, {"last", "best"},
+                  "the weights that model.onnx and model.safetensors have at the end: those of the "
+                  "last epoch, or of the epoch with the best test score");
   settings.add("checkpoint_every", &c.checkpoint_every,
                "steps between checkpoints; 0: after each epoch", between(0, kMostSteps));
   settings.add("histograms", &c.histograms,
@@ -233,6 +281,10 @@ void check(const TrainConfig& config) {
   make_objective(config.loss);
   parse_schedule(config.schedule);
   parse_shard_rule(config.shard);
+  if (config.class_weights != "balanced") parse_class_weights(config.class_weights);
+  TY_REQUIRE(config.ema == 0 || config.swa == 0, "ema and swa both average weights; set one");
+  TY_REQUIRE(config.swa <= config.epochs, "swa begins at epoch {}, but there are {}", config.swa,
+             config.epochs);
   if (config.servers != 0) {
     check_servers(config);
   } else {

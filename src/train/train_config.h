@@ -16,7 +16,10 @@ struct TrainConfig {
   std::string augment = "normalize";
   bool skip_bad_files = false;
   int64_t batch_augment = 1;   // copies of each picture in a batch
+  double mixup = 0;            // alpha; 0: none
+  double cutmix = 0;           // alpha; 0: none
   int64_t copies_at_once = 0;  // of them in one pass; 0: all
+  double val_split = 0;        // held out of the training set; 0: the data's own test split
   int64_t train_samples = 0;   // 0: all
   int64_t test_samples = 0;    // 0: all
   double long_tail = 0;        // exponent by which classes get rare
@@ -52,8 +55,13 @@ struct TrainConfig {
   double weight_decay = 0;
   bool decay_all = false;
   double clip_norm = 0;
+  double clip_value = 0;
+  double ema = 0;                      // decay of the average of weights; 0: none
+  int64_t swa = 0;                     // first epoch (from 1) whose weights are averaged; 0: none
   std::string loss = "cross-entropy";  // one of objective_list()
   double label_smoothing = 0;
+  std::string class_weights;  // balanced, or a number for each class; a run has the numbers
+  double focus = 2;
   double delta = 1;
   double temperature = 1;
   bool sync_bn = false;
@@ -64,8 +72,11 @@ struct TrainConfig {
   std::string device = "cpu";  // or one of libtorch
   int64_t threads = 0;
   int64_t data_workers = 1;
-  int64_t max_steps = 0;  // 0: all epochs
+  int64_t max_steps = 0;   // 0: all epochs
+  int64_t stop_epoch = 0;  // 0: all epochs
   double target_accuracy = 0;
+  int64_t patience = 0;                 // epochs without a better score; 0: any
+  std::string export_weights = "last";  // or best: those that model.onnx has
 
   int64_t workers = 1;
   int64_t servers = 0;  // 0: workers sum their gradients among themselves

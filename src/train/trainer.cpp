@@ -65,15 +65,16 @@ struct Trainer::Impl {
     }
     share_start();
     log_->begin();
-    while (log_->goes_on()) run_epoch();
+    while (all_go_on()) run_epoch();
     const std::map<std::string, std::string> metadata = log_->metadata();
     TrainResult result = log_->result();
     if (!result.interrupted && directory != nullptr) {
       Graph trained = model_;
-      step_.copy_weights_to(trained);
+      step_.copy_weights_to(trained, averaged());
       std::vector<runs::NamedType> types = state_types();
       types.resize(step_.num_model_states());
       frozen_.add_types(types);
+      if (const auto best = log_->exported_checkpoint()) take_weights(*best, types, trained);
       write_model(directory->path(), config_.model, trained, types, metadata);
     }
     return result;
@@ -108,6 +109,14 @@ struct Trainer::Impl {
   }
 
   // --- one epoch
+
+  // Where patience counts, rank 0 decides: it alone knows the best score of a run that is resumed.
+  bool all_go_on() {
+    if (config_.patience == 0) return log_->goes_on();
+    char goes_on = log_->goes_on() ? 1 : 0;
+    replicas_.broadcast(std::as_writable_bytes(std::span(&goes_on, 1)));
+    return goes_on != 0;
+  }
 
   void run_epoch() {
     const Stopwatch watch;
@@ -165,10 +174,26 @@ struct Trainer::Impl {
     return table_.total(StepTable::kWantsStop) > 0;
   }
 
+  // Whether averages of weights have begun, which are then tested and exported.
+  bool averaged() { return log_->info().values[kAveragedValue] > 0; }
+
+  // The share of the next weights in the averages: all of it at first. The decay of the moving
+  // average rises with the updates, so that it forgets the random start.
+  double average_share() {
+    const double count = log_->info().values[kAveragedValue];
+    if (log_->info().epoch + 1 < config_.swa) return 0;
+    if (config_.swa > 0 || count == 0) return 1 / (count + 1);
+    return 1 - std::min(config_.ema, (1 + count) / (10 + count));
+  }
+
   // What goes through the network at once.
   void run_pass(const data::Batch& batch, double rate_now) {
     feed_step(batch, task_.feed, step_);
+    const double share = config_.ema > 0 || config_.swa > 0 ? average_share() : 0;
+    const int64_t updates_before = step_.updates();
+    step_.set_average_share(share);
     step_.run(rate_now);
+    if (share > 0 && step_.updates() > updates_before) log_->info().values[kAveragedValue] += 1;
     const auto weight = static_cast<double>(batch.valid);
     passed_.sums.loss += step_.loss() * weight;
     passed_.sums.images += batch.valid;
@@ -229,6 +254,7 @@ struct Trainer::Impl {
         Json::object({{"step", info.step}, {"epoch", info.epoch}, {"loss", all.mean_loss()}});
     for (const Score& score : metric_scores(metrics_, all)) line[score.name] = score.value;
     line["learning_rate"] = rate_now;
+    if (step_.updates() > 0) line["gradient_norm"] = step_.gradient_norm();
     line["step_ms"] = took * 1e3;
     line["forward_ms"] = passed_.seconds.forward * 1e3;
     line["backward_ms"] = passed_.seconds.backward * 1e3;
@@ -246,8 +272,9 @@ struct Trainer::Impl {
       line["workers"] = std::move(rows);
     }
     log_->write_line(line);
-    const runs::Scalar scalars[] = {{"train/loss", all.mean_loss()},
-                                    {"train/learning_rate", rate_now}};
+    std::vector<runs::Scalar> scalars = {{"train/loss", all.mean_loss()},
+                                         {"train/learning_rate", rate_now}};
+    if (step_.updates() > 0) scalars.push_back({"train/gradient_norm", step_.gradient_norm()});
     log_->events().write(info.step, scalars);
   }
 
@@ -292,12 +319,13 @@ struct Trainer::Impl {
   // Parameters are the same on all workers; running statistics are those of each one's own images.
   Graph network_of(int64_t rank) {
     Graph trained = model_;
-    step_.copy_weights_to(trained);
+    step_.copy_weights_to(trained, averaged());
     if (replicas_.workers() == 1) return trained;
     for (size_t i = step_.num_parameters(); i < step_.num_model_states(); ++i) {
       const ValueId id = trained.find_value(step_.states()[i].name);
+      const size_t own = averaged() ? step_.average_of(i) : i;
       trained.mutable_value(id).constant =
-          std::make_shared<const Tensor>(rank == 0 ? broadcast_state(i) : state_of(rank, i));
+          std::make_shared<const Tensor>(rank == 0 ? broadcast_state(own) : state_of(rank, own));
     }
     return trained;
   }
@@ -367,7 +395,8 @@ struct Trainer::Impl {
   // Everybody starts where rank 0 stands, with its parameters, statistics and optimizer state.
   void share_start() {
     runs::CheckpointInfo& info = log_->info();
-    std::vector<std::string> names = {"epoch_images", "epoch_loss", "seconds", "updates"};
+    std::vector<std::string> names = {"epoch_images", "epoch_loss", "seconds", "updates",
+                                      kAveragedValue};
     for (const TrainingGraph::MetricPort& metric : metrics_) {
       names.push_back("epoch_" + metric.name);
     }

@@ -30,7 +30,31 @@ void resolve_path(std::string& path) {
   path = std::filesystem::absolute(given).lexically_normal().string();
 }
 
+constexpr double kUsualHeldOut = 0.1;  // of data without a test split
+
+// What cannot be read is left out before samples are held out, so that both parts agree on it.
+std::unique_ptr<data::Dataset> open_part(const TrainConfig& config, data::Split split,
+                                         std::vector<std::string>& skipped) {
+  const double share = held_out_share(config);
+  // Both parts of one split leave out the same files, which are listed once.
+  std::vector<std::string> unlisted;
+  std::vector<std::string>& list = share > 0 && split == data::Split::kTest ? unlisted : skipped;
+  data::OpenOptions options{.length = config.length};
+  if (config.skip_bad_files) options.empty_classes = &list;
+  auto set = data::open_dataset(config.data, share > 0 ? data::Split::kTrain : split, options);
+  if (config.skip_bad_files) set = data::only_readable(std::move(set), list);
+  if (share == 0) return set;
+  data::Parts parts = data::hold_out(*set, share, static_cast<uint64_t>(config.data_seed));
+  if (split == data::Split::kTrain) return take(std::move(set), std::move(parts.kept), "");
+  return take(std::move(set), std::move(parts.held_out), " (held out)");
+}
+
 }  // namespace
+
+double held_out_share(const TrainConfig& config) {
+  if (config.val_split > 0) return config.val_split;
+  return data::has_test_split(config.data) ? 0 : kUsualHeldOut;
+}
 
 void resolve_paths(TrainConfig& config) {
   if (network::is_path(config.model)) resolve_path(config.model);
@@ -58,8 +82,7 @@ void settle_for_data(TrainConfig& config) {
 
 std::unique_ptr<data::Dataset> open_set(const TrainConfig& config, data::Split split,
                                         std::vector<std::string>& skipped) {
-  auto set = data::open_dataset(config.data, split, {.length = config.length});
-  if (config.skip_bad_files) set = data::only_readable(std::move(set), skipped);
+  auto set = open_part(config, split, skipped);
   const auto seed = static_cast<uint64_t>(config.data_seed);
   const bool training = split == data::Split::kTrain;
   if (training && config.long_tail > 0) {

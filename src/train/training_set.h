@@ -10,6 +10,10 @@
 
 namespace trainyard::train {
 
+// The share of the training set that is held out and tested on: val_split, or 0.1 where the data
+// has no test split; 0: the data's own test split.
+double held_out_share(const TrainConfig& config);
+
 // The training set with long tail, number of samples and label noise applied, in this order, or the
 // test set, of which only the number of samples is changed. With skip_bad_files, what cannot be
 // read is left out and described in `skipped`.

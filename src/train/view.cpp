@@ -119,18 +119,38 @@ report::Document train_document(const train::TrainResult& result, const std::str
   document.data["epochs"] = std::move(rows);
   document.data["steps"] = result.steps;
   if (result.best) document.data["best_" + result.best->name] = result.best->value;
+  if (result.best_epoch > 0) document.data["best_epoch"] = result.best_epoch;
+  document.data["exported"] = result.exports_best ? "best" : "last";
+  document.data["stopped_early"] = result.out_of_patience;
   document.data["interrupted"] = result.interrupted;
   if (result.seconds_to_target) document.data["seconds_to_target"] = *result.seconds_to_target;
   document.data["directory"] = directory;
   return document;
 }
 
-std::string best_sentence(const train::TrainResult& result) {
+std::string weights_sentence(const train::TrainResult& result) {
   if (!result.best) return "";
-  const bool last = !result.epochs.empty() && result.epochs.back().best;
-  return "Best " + text_of(*result.best) +
-         (last ? ", in the last epoch, whose weights model.onnx has. "
-               : "; model.onnx has the last weights, checkpoints/best.safetensors the best. ");
+  const std::string best = text_of(*result.best);
+  const std::string stopped = result.out_of_patience
+                                  ? fmt::format("Stopped early: no better {} since epoch {}. ",
+                                                label_of(result.best->name), result.best_epoch)
+                                  : "";
+  if (result.exports_best) {
+    return fmt::format("{}model.onnx has the best weights: {}, of epoch {}. ", stopped, best,
+                       result.best_epoch);
+  }
+  if (result.epochs.empty()) {
+    return fmt::format("{}Best {}; model.onnx has the last weights. ", stopped, best);
+  }
+  const train::EpochReport& last = result.epochs.back();
+  if (last.best) {
+    return fmt::format("Best {}, in the last epoch, whose weights model.onnx has. ", best);
+  }
+  const Score* score = train::find_score(last.test.scores, last.test.decides);
+  return fmt::format(
+      "{}model.onnx has the last weights: {}. The best, {} of epoch {}, are in "
+      "checkpoints/best.safetensors; the setting export chooses. ",
+      stopped, text_of(*score), best, result.best_epoch);
 }
 
 }  // namespace trainyard::cli

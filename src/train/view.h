@@ -13,7 +13,8 @@ std::string epoch_line(const train::EpochReport& report);
 // Epochs, steps, the best score (`best_<name>` in the data) and the run directory.
 report::Document train_document(const train::TrainResult& result, const std::string& directory);
 
-// "Best top-1 91.20 %. "; empty if nothing was tested.
-std::string best_sentence(const train::TrainResult& result);
+// Which weights model.onnx has, the score of the test with them, and why the run ended early;
+// empty if nothing was tested.
+std::string weights_sentence(const train::TrainResult& result);
 
 }  // namespace trainyard::cli

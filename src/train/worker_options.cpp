@@ -62,6 +62,9 @@ StepOptions step_options(const TrainConfig& config, const WorkerSeat& place, Obj
   optimizer.weight_decay = config.weight_decay;
   optimizer.decay_all = config.decay_all;
   optimizer.clip_norm = config.clip_norm;
+  optimizer.clip_value = config.clip_value;
+  optimizer.report_norm = true;
+  training.average = config.ema > 0 || config.swa > 0;
   optimizer.rate_shares = parse_rate_shares(config.rate_shares);
   return options;
 }
@@ -79,6 +82,7 @@ data::LoaderOptions training_loader(const TrainConfig& config, const WorkerSeat&
   options.workers = config.data_workers;
   options.augmentations = config.augment;
   options.drop_last = true;
+  options.mixing = {.mixup = config.mixup, .cutmix = config.cutmix};
   options.copies = config.batch_augment;
   options.copies_at_once = config.copies_at_once;
   options.mask_tokens = config.loss == kMaskedToken;

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/random.h"
+#include "data/image.h"
 #include "support/run_program.h"
 #include "support/temporary_folder.h"
 
@@ -75,6 +76,57 @@ TEST(Train, AFlagTurnsASwitchOfAFileOff) {
   EXPECT_NE(config_of("on", {"--freeze-epoch-seed", "on", "--nesterov"}).find("nesterov: true"),
             std::string::npos);
   EXPECT_EQ(run(train_words(folder.path(), {"--nesterov", "maybe"})).code, 2);
+}
+
+// DIR/CLASS/*.png without train and val, as cameras leave it; one class folder is empty.
+void write_plain_classes(const fs::path& folder) {
+  constexpr int64_t kSide = 28;
+  fs::create_directories(folder / "nothing");
+  for (uint64_t i = 0; i < 40; ++i) {
+    const RandomStream random(1, i);
+    data::Image image{.height = kSide, .width = kSide, .pixels = {}};
+    for (uint64_t p = 0; p < 3 * kSide * kSide; ++p) {
+      image.pixels.push_back(static_cast<uint8_t>(random.below(p, 128) + (i % 2) * 96));
+    }
+    const fs::path place = folder / (i % 2 == 0 ? "dark" : "light");
+    fs::create_directories(place);
+    write_file(place / fmt::format("{}.png", i), data::encode_png(image));
+  }
+}
+
+TEST(Train, PlainClassFoldersStopEarlyAndExportTheBest) {
+  const TemporaryFolder folder("train_cli");
+  write_plain_classes(folder / "photos");
+  const Words words = {"--data",      folder / "photos",
+                       "--augment",   "channels:1,normalize",
+                       "--name",      "plain",
+                       "--patience",  "2",
+                       "--export",    "best",
+                       "--epochs",    "12",
+                       "--val-split", "0.25"};
+  const Outcome refused = run(train_words(folder.path(), words));
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("class folder nothing"), std::string::npos) << refused.err;
+  Words skipping = words;
+  skipping.emplace_back("--skip-bad-files");
+  const Outcome outcome = run(train_words(folder.path(), skipping));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out, "train");
+  const auto best = static_cast<size_t>(json.at("best_epoch").as_int());
+  EXPECT_EQ(json.at("exported").as_string(), "best");
+  EXPECT_TRUE(json.at("stopped_early").as_bool());
+  EXPECT_EQ(json.at("epochs").items().size(), best + 2);
+  EXPECT_NE(read_file(folder / "plain/skipped.txt").find("photos/nothing"), std::string::npos);
+  // The network that is there afterwards does what the closing line says, on the same images.
+  const Outcome judged = run({"evaluate", folder / "plain", "--quiet", "--json"});
+  ASSERT_EQ(judged.code, 0) << judged.err;
+  const Json scores = Json::parse(judged.out, "evaluate");
+  EXPECT_EQ(scores.at("images").as_int(), 10);
+  EXPECT_EQ(scores.at("top1").as_number(), json.at("best_top1").as_number());
+  EXPECT_NEAR(scores.at("loss").as_number(),
+              json.at("epochs").items()[best - 1].at("test_loss").as_number(), 1e-5);
+  EXPECT_NE(scores.at("weights_of").as_string().find(fmt::format("epoch {}", best)),
+            std::string::npos);
 }
 
 TEST(Train, EveryLossIsReached) {

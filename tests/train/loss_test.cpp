@@ -59,6 +59,22 @@ TEST(Loss, CrossEntropyOfIndices) {
               kLossTolerance);
 }
 
+// Against probabilities the mean is over the rows, whatever the weights.
+TEST(Loss, ClassWeightsAndFocusOfProbabilities) {
+  const Tensor hot = Tensor::of<double>({2, 3}, Values{0, 0, 1, 1, 0, 0});
+  const double a = log_probability(0, 2);
+  const double b = log_probability(1, 0);
+  EXPECT_NEAR(loss_of({.class_weights = {3, 1, 0.5}}, hot), -(0.5 * a + 3 * b) / 2, kLossTolerance);
+  const auto focal = [](double log_p, double focus) {
+    return -std::pow(1 - std::exp(log_p), focus) * log_p;
+  };
+  EXPECT_NEAR(loss_of({.kind = "focal", .focus = 2}, hot), (focal(a, 2) + focal(b, 2)) / 2,
+              kLossTolerance);
+  EXPECT_NEAR(loss_of({.kind = "focal", .class_weights = {2, 1, 1}, .focus = 3}, hot),
+              (focal(a, 3) + 2 * focal(b, 3)) / 2, kLossTolerance);
+  EXPECT_NEAR(loss_of({.kind = "focal", .focus = 0}, hot), loss_of({}, hot), kLossTolerance);
+}
+
 // Smoothing is cross-entropy against mixed probabilities, however it is computed.
 TEST(Loss, LabelSmoothingMixesInTheUniformDistribution) {
   const Values mixed = {0.1, 0.1, 0.8, 0.8, 0.1, 0.1};

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "models/model_notes.h"
 #include "support/temporary_folder.h"
 
 namespace trainyard::train {
@@ -73,6 +74,46 @@ TEST_F(RunLogTest, TheBestIsTheHighestShareOrTheLowestLoss) {
   }
   EXPECT_EQ(best_, (std::vector<bool>{false, true, false, true}));
   EXPECT_NE(read_file(directory_.metrics()).find("\"test_loss\":1"), std::string::npos);
+}
+
+TEST_F(RunLogTest, PatienceCountsEpochsSinceTheBestAlsoWhenResumed) {
+  config_.patience = 2;
+  config_.export_weights = "best";
+  const auto run_epochs = [&](RunLog& log, std::initializer_list<double> scores) {
+    for (const double top1 : scores) {
+      EXPECT_TRUE(log.goes_on());
+      log.info().step += 1;
+      end_run_log_epoch(log, epoch_with("top1", top1, true));
+    }
+  };
+  {
+    const auto log = begun();
+    run_epochs(*log, {0.4, 0.5, 0.45});
+    EXPECT_TRUE(log->goes_on());
+  }
+  const auto again = begun();
+  run_epochs(*again, {0.45});
+  EXPECT_FALSE(again->goes_on());
+  EXPECT_NE(network::weights_of(again->metadata()).find("after step 2 (epoch 2), the best of 4"),
+            std::string::npos);
+  EXPECT_EQ(again->exported_checkpoint()->filename(), "step-000002.safetensors");
+  const TrainResult result = again->result();
+  EXPECT_TRUE(result.out_of_patience);
+  EXPECT_TRUE(result.exports_best);
+  EXPECT_EQ(result.best_epoch, 2);
+  EXPECT_EQ(result.best->value, 0.5);
+}
+
+TEST_F(RunLogTest, StopsAtAnEpochAndGoesOn) {
+  config_.stop_epoch = 1;
+  {
+    const auto log = begun();
+    log->info().step += 1;
+    end_run_log_epoch(*log, epoch_with("top1", 0.5, true));
+    EXPECT_FALSE(log->goes_on());
+  }
+  config_.stop_epoch = 3;
+  EXPECT_TRUE(begun()->goes_on());
 }
 
 TEST_F(RunLogTest, EndsWithTheTargetTheStepsOrTheEpochs) {

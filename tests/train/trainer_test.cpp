@@ -1,6 +1,8 @@
 // Whole runs on synthetic data: they learn, leave their files, and go on bit by bit.
 #include "train/trainer.h"
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -11,6 +13,7 @@
 #include "dist/single.h"
 #include "models/zoo/model.h"
 #include "runs/metrics.h"
+#include "runs/safetensors.h"
 #include "support/temporary_folder.h"
 
 namespace trainyard::train {
@@ -84,6 +87,71 @@ TEST(Trainer, StoppedAnywhereItGoesOnBitByBit) {
     EXPECT_EQ(runs::read_metrics(parts.metrics()).size(),
               runs::read_metrics(whole.metrics()).size());
   }
+}
+
+// Kept as states of the step, so that a run that is stopped goes on with the same averages.
+TEST(Trainer, AveragesOfWeightsAreTestedExportedAndResumed) {
+  const TemporaryFolder folder("trainer");
+  TrainConfig config = small_config();
+  const auto directory_of = [&](const std::string& name) {
+    return runs::RunDirectory::create(folder.path(), name, "lenet5", "synthetic");
+  };
+  const auto plain = directory_of("plain");
+  const TrainResult without = run(config, plain);
+  config.ema = 0.9;
+  const auto whole = directory_of("whole");
+  const TrainResult with = run(config, whole);
+  // The weights themselves go the same way.
+  EXPECT_EQ(with.epochs.back().train_loss, without.epochs.back().train_loss);
+  EXPECT_NE(with.epochs[0].test.score("loss"), without.epochs[0].test.score("loss"));
+  EXPECT_NE(weights(whole.path()), weights(plain.path()));
+  const auto parts = directory_of("parts");
+  run(config, parts, 8);
+  run(config, parts);
+  EXPECT_EQ(weights(parts.path()), weights(whole.path()));
+  // Of one update, the mean is the weights themselves.
+  config.ema = 0;
+  config.swa = 3;
+  config.max_steps = 13;
+  const auto one = directory_of("one");
+  run(config, one);
+  config.swa = 0;
+  const auto last = directory_of("last");
+  run(config, last);
+  EXPECT_EQ(weights(one.path()), weights(last.path()));
+}
+
+TEST(Trainer, ClipsByValueAndLogsTheNorm) {
+  const TemporaryFolder folder("trainer");
+  TrainConfig config = small_config();
+  config.max_steps = 1;
+  config.optimizer = "sgd";
+  config.momentum = 0;
+  config.clip_value = 1e-3;
+  config.learning_rate = 1;
+  const auto directory = runs::RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
+  run(config, directory);
+  const Json line = runs::read_metrics(directory.metrics())[0];
+  EXPECT_GT(line.at("gradient_norm").as_number(), 1e-3);
+  // No weight moved by more than the limit: a second run ends where the first did not get to.
+  config.clip_value = 0;
+  config.clip_norm = 1e-6;
+  const auto still = runs::RunDirectory::create(folder.path(), "b", "lenet5", "synthetic");
+  run(config, still);
+  EXPECT_EQ(runs::read_metrics(still.metrics())[0].at("gradient_norm").as_number(),
+            line.at("gradient_norm").as_number())
+      << "the norm is that before clipping";
+  const runs::SafetensorsFile moved(directory.path() / "model.safetensors");
+  const runs::SafetensorsFile start(still.path() / "model.safetensors");
+  double most = 0;
+  for (const runs::StoredTensor& entry : moved.tensors()) {
+    const Tensor a = moved.tensor(entry.name);
+    const Tensor b = start.tensor(entry.name);
+    for (size_t i = 0; i < a.values<float>().size(); ++i) {
+      most = std::max(most, std::abs(double{a.values<float>()[i]} - double{b.values<float>()[i]}));
+    }
+  }
+  EXPECT_NEAR(most, 1e-3, 1e-5);
 }
 
 TEST(Trainer, StopsAtTheTarget) {

@@ -24,7 +24,6 @@
 #include "train/progress.h"
 #include "train/run_parts.h"
 #include "train/token_evaluator.h"
-#include "train/training_set.h"
 
 namespace trainyard::cli {
 namespace {
@@ -166,19 +165,11 @@ JudgedNetwork with_data(JudgedNetwork network, report::Document& document) {
   return network;
 }
 
-std::unique_ptr<data::Dataset> open_judged(const JudgedNetwork& network, const std::string& split) {
-  train::TrainConfig config;
-  config.data = network.data;
-  config.skip_bad_files = network.skip_bad_files;
-  config.length = network.length;
-  return train::open_set(config, split == "train" ? data::Split::kTrain : data::Split::kTest);
-}
-
 int evaluate_command(const EvaluateFlags& flags, std::ostream& out) {
   check_flags(flags);
   report::Document notes;
   JudgedNetwork network = with_data(flags.network, notes);
-  const auto set = open_judged(network, flags.split);
+  const auto set = network.open(flags.split == "train" ? data::Split::kTrain : data::Split::kTest);
   const bool language = set->target_kind() == data::TargetKind::kTokens;
   TY_REQUIRE(language || set->target_kind() == data::TargetKind::kClass ||
                  set->target_kind() == data::TargetKind::kBoxes,

@@ -134,8 +134,8 @@ Prepared open_pictures(const QuantizeFlags& flags) {
     p.graph = network::load(request);
     return p;
   }
-  p.training = data::open_dataset(network.data, data::Split::kTrain);
-  p.test = data::open_dataset(network.data, data::Split::kTest);
+  p.training = network.open(data::Split::kTrain);
+  p.test = network.open(data::Split::kTest);
   const std::string steps = network.steps(p.metadata, *p.test);
   p.graph = network.load(steps, *p.test);
   const auto loader = [&](const data::Dataset& set, bool shuffle) {

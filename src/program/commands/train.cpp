@@ -28,6 +28,7 @@
 #include "program/version.h"
 #include "runs/checkpoint.h"
 #include "runs/view.h"
+#include "train/class_weights.h"
 #include "train/communication_view.h"
 #include "train/job.h"
 #include "train/run_training.h"
@@ -115,16 +116,19 @@ void print_result(const train::ServerTrainResult& served, double last_loss, cons
   report::Document document = train_document(result, path);
   if (result.epochs.empty()) {
     document.blocks.clear();
+    const bool done = result.best && !result.interrupted;
     document.blocks.emplace_back(report::Paragraph{
-        fmt::format("{} steps and no whole epoch, so nothing was tested; the loss of the last step "
-                    "is {:.4f}.",
-                    result.steps, last_loss)});
+        done ? fmt::format("Nothing was left to train after {} steps.", result.steps)
+             : fmt::format(
+                   "{} steps and no whole epoch, so nothing was tested; the loss of the last step "
+                   "is {:.4f}.",
+                   result.steps, last_loss)});
     document.data["last_loss"] = last_loss;
   }
   add_server_report(flags.config, served, document);
   out << report::render(document, flags.format);
   if (flags.format != report::Format::kText) return;
-  out << fmt::format("\n{}Everything is in {}\n", best_sentence(result), path);
+  out << fmt::format("\n{}Everything is in {}\n", weights_sentence(result), path);
   if (result.seconds_to_target) {
     out << fmt::format("Accuracy of {:.2f} % reached after {}.\n",
                        100 * flags.config.target_accuracy, seconds_text(*result.seconds_to_target));
@@ -182,6 +186,7 @@ int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
   std::vector<std::string> skipped;
   const auto training = train::open_set(config, data::Split::kTrain, skipped);
   const auto test = train::open_set(config, data::Split::kTest, skipped);
+  train::settle_class_weights(config.class_weights, *training);
   if (leads) settle_copies(config, *training);
   config.copies_at_once = std::stoll(comm.share_text(fmt::format("{}", config.copies_at_once)));
   const train::StartingNetwork start = train::starting_network(config, *training, comm.rank());

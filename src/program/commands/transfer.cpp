@@ -20,6 +20,7 @@
 #include "runs/run_directory.h"
 #include "runs/weights/weights_file.h"
 #include "studies/transfer_view.h"
+#include "train/training_set.h"
 
 namespace trainyard::cli {
 namespace {
@@ -93,8 +94,8 @@ int transfer_command(TransferFlags& flags, std::ostream& out) {
   train::TrainConfig checked = training;
   if (checked.schedule.empty()) checked.schedule = "constant";
   train::check(checked);
-  const auto set = data::open_dataset(training.data, data::Split::kTrain);
-  const auto test = data::open_dataset(training.data, data::Split::kTest);
+  const auto set = train::open_set(training, data::Split::kTrain);
+  const auto test = train::open_set(training, data::Split::kTest);
   TY_REQUIRE(set->target_kind() == data::TargetKind::kClass,
              "{} has no class for each picture, which is what transfer teaches", training.data);
   const Graph graph = load_backbone(training);

@@ -7,7 +7,20 @@ namespace {
 
 constexpr int64_t kIgnoredLabel = -1;
 
+// Mixed images have two classes. Weights go this way too, as the mean is then one over the samples,
+// which workers can share.
+Objective make_soft(const ObjectiveOptions& options) {
+  return [options](ops::Builder& builder, std::span<const ValueId> outputs) {
+    const LossOptions loss{.label_smoothing = options.label_smoothing,
+                           .class_weights = options.class_weights};
+    return add_soft_classes(
+        builder, outputs, options.auxiliary_weight,
+        [&](ValueId scores, ValueId targets) { return add_loss(builder, loss, scores, targets); });
+  };
+}
+
 Objective make_cross_entropy(const ObjectiveOptions& options) {
+  if (options.mixed_targets || !options.class_weights.empty()) return make_soft(options);
   return [options](ops::Builder& builder, std::span<const ValueId> outputs) {
     const Graph& graph = builder.graph();
     const ValueId scores = class_scores(graph, outputs[0]);

@@ -8,6 +8,7 @@ namespace trainyard::train {
 extern const ObjectiveDef kBinary;
 extern const ObjectiveDef kCrossEntropy;
 extern const ObjectiveDef kDivergence;
+extern const ObjectiveDef kFocal;
 extern const ObjectiveDef kHuber;
 extern const ObjectiveDef kMaskedTokenLoss;
 extern const ObjectiveDef kMeanSquare;
@@ -18,8 +19,8 @@ extern const ObjectiveDef kSoftCrossEntropy;
 namespace {
 
 constexpr const ObjectiveDef* kObjectives[] = {
-    &kCrossEntropy, &kSoftCrossEntropy, &kDivergence,    &kBinary,          &kMeanSquare,
-    &kHuber,        &kSmoothL1,         &kNextTokenLoss, &kMaskedTokenLoss,
+    &kCrossEntropy, &kSoftCrossEntropy, &kDivergence, &kBinary,        &kMeanSquare,
+    &kHuber,        &kSmoothL1,         &kFocal,      &kNextTokenLoss, &kMaskedTokenLoss,
 };
 
 }  // namespace

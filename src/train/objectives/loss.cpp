@@ -21,7 +21,9 @@ class LossMaker {
                b_.shape(scores_).to_string());
     TY_REQUIRE(0 <= options_.label_smoothing && options_.label_smoothing < 1,
                "label smoothing {} is outside [0, 1)", options_.label_smoothing);
-    return is_float(b_.type(targets_).dtype) ? of_probabilities() : of_indices();
+    if (is_float(b_.type(targets_).dtype)) return of_probabilities();
+    TY_REQUIRE(options_.kind != "focal", "focal needs probabilities, not class indices");
+    return of_indices();
   }
 
   ValueId mean_square() {
@@ -91,15 +93,23 @@ class LossMaker {
 
   ValueId of_probabilities() {
     require_same_type();
-    TY_REQUIRE(options_.class_weights.empty() && !options_.ignore_index,
-               "class weights and an ignored index need class indices, not probabilities");
+    TY_REQUIRE(!options_.ignore_index, "an ignored index needs class indices, not probabilities");
     const double e = options_.label_smoothing;
-    const ValueId log_p = b_.add("LogSoftmax", {scores_}, {{"axis", kClassAxis}});
+    ValueId log_p = b_.add("LogSoftmax", {scores_}, {{"axis", kClassAxis}});
+    if (options_.kind == "focal") log_p = b_.add("Mul", {log_p, focus_on_wrong(log_p)});
+    if (!options_.class_weights.empty()) log_p = b_.add("Mul", {log_p, class_weights()});
     const ValueId cross = scaled(sum(b_.add("Mul", {log_p, targets_})), (e - 1) / rows());
     if (e == 0) return cross;
     return b_.add("Sub", {cross, scaled(mean(log_p), e)});
   }
 
+  // (1 - p)^focus; rounding may make a difference negative.
+  ValueId focus_on_wrong(ValueId log_p) {
+    const ValueId left = b_.add("Sub", {scalar(1), b_.add("Exp", {log_p})});
+    return b_.add("Pow", {b_.add("Relu", {left}), scalar(options_.focus)});
+  }
+
+  // Against probabilities rows are batch x classes, so the weights broadcast.
   ValueId class_weights() {
     const int64_t classes = b_.shape(scores_)[kClassAxis];
     TY_REQUIRE(static_cast<int64_t>(options_.class_weights.size()) == classes,
@@ -148,6 +158,7 @@ constexpr LossName kLosses[] = {
     {"huber", [](LossMaker& m, const LossOptions&) { return m.huber(1.0); }},
     {"smooth-l1", [](LossMaker& m, const LossOptions& o) { return m.huber(1.0 / o.delta); }},
     {"bce", [](LossMaker& m, const LossOptions&) { return m.binary(); }},
+    {"focal", [](LossMaker& m, const LossOptions&) { return m.cross_entropy(); }},
     {"kl", [](LossMaker& m, const LossOptions&) { return m.divergence(); }},
 };
 

@@ -19,12 +19,15 @@ struct LossOptions {
 
   // Of cross-entropy: this share of the probability is spread evenly over all classes.
   double label_smoothing = 0;
-  // Of cross-entropy against indices: one per class, or none; and the index that does not count.
+  // Of cross-entropy and focal: one per class, or none. Against indices the mean is weighted by
+  // them, against probabilities it is that of all rows.
   std::vector<float> class_weights = {};
-  std::optional<int64_t> ignore_index = {};
+  std::optional<int64_t> ignore_index = {};  // of cross-entropy against indices: does not count
 
   double delta = 1;
   double temperature = 1;
+  // "focal": cross-entropy against probabilities in which class c counts (1 - p_c)^focus.
+  double focus = 2;
 };
 
 const std::vector<std::string>& loss_names();

@@ -7,7 +7,8 @@ namespace {
 
 Objective make_soft_cross_entropy(const ObjectiveOptions& options) {
   return [options](ops::Builder& builder, std::span<const ValueId> outputs) {
-    const LossOptions loss{.label_smoothing = options.label_smoothing};
+    const LossOptions loss{.label_smoothing = options.label_smoothing,
+                           .class_weights = options.class_weights};
     return add_soft_classes(
         builder, outputs, options.auxiliary_weight,
         [&](ValueId scores, ValueId targets) { return add_loss(builder, loss, scores, targets); });

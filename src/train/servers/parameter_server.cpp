@@ -443,6 +443,12 @@ void check_servers(const TrainConfig& config) {
   TY_REQUIRE(!config.sync_bn,
              "sync_bn sums over workers that compute the same layer at the same time, and workers "
              "of parameter servers do not wait for each other; use it without servers");
+  TY_REQUIRE(config.optimizer != "muon" && config.optimizer != "adafactor",
+             "{} sees parameters as matrices of a network, and servers have pieces of them; use "
+             "another optimizer, or no servers",
+             config.optimizer);
+  TY_REQUIRE(config.ema == 0 && config.swa == 0,
+             "ema and swa are for workers that sum among themselves, not for parameter servers");
   TY_REQUIRE(
       config.clip_norm == 0 || options.servers == 1,
       "clip_norm needs the norm of all gradients, but each of {} servers has a part; use one",

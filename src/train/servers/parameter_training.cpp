@@ -382,7 +382,9 @@ class WorkerRun {
     if (saved_.empty()) read_servers();
     std::vector<runs::NamedType> types = states_;
     frozen_.add_types(types);
-    write_model(directory.path(), config_.model, trained_model(), types, metadata);
+    Graph trained = trained_model();
+    if (const auto best = log_->exported_checkpoint()) take_weights(*best, types, trained);
+    write_model(directory.path(), config_.model, trained, types, metadata);
   }
 
   void restore() {
