@@ -94,13 +94,28 @@ Chart curves(std::span<const Run> runs, std::string title, std::string unit,
   return chart;
 }
 
-// The loss of every step would be a cloud and a large file: means of neighbors are enough.
-Chart step_chart(std::span<const Run> runs) {
+// One value far above the others would leave a linear axis with nothing to see.
+Chart with_fitting_axis(Chart chart) {
+  constexpr double kFar = 20;  // times the median
+  std::vector<double> values;
+  for (const Series& series : chart.series) {
+    for (const ChartPoint& point : series.points) values.push_back(point.y);
+  }
+  if (values.empty()) return chart;
+  std::sort(values.begin(), values.end());
+  if (values.front() <= 0 || values.back() <= kFar * values[values.size() / 2]) return chart;
+  chart.y.log = true;
+  chart.caption = "The axis is logarithmic, as some values are far above the others.";
+  return chart;
+}
+
+// A number of every step would be a cloud and a large file: means of neighbors are enough.
+Chart step_chart(std::span<const Run> runs, std::string title, Axis axis, std::string_view key) {
   constexpr size_t kMostMeans = 200;
   Chart chart{.kind = ChartKind::kLine,
-              .title = "Loss of training, step by step",
+              .title = std::move(title),
               .x = {.name = "step"},
-              .y = {.name = "loss", .log = true},
+              .y = std::move(axis),
               .caption = "Means over neighboring steps."};
   for (const Run& run : runs) {
     Series series{run.name, Origin::kMeasured, {}, run.name};
@@ -108,12 +123,76 @@ Chart step_chart(std::span<const Run> runs) {
     const size_t stride = (run.steps.size() + kMostMeans - 1) / kMostMeans;
     for (size_t i = 0; i + stride <= run.steps.size() && stride > 0; i += stride) {
       double sum = 0;
-      for (size_t k = 0; k < stride; ++k) sum += number(run.steps[i + k], "loss");
-      series.points.push_back(
-          {number(run.steps[i + stride - 1], "step"), sum / static_cast<double>(stride)});
+      for (size_t k = 0; k < stride; ++k) sum += number(run.steps[i + k], key);
+      add_point(series, number(run.steps[i + stride - 1], "step"),
+                sum / static_cast<double>(stride));
     }
     if (!series.points.empty()) chart.series.push_back(std::move(series));
   }
+  return chart;
+}
+
+Chart speed_chart(std::span<const Run> runs) {
+  Chart chart{.kind = ChartKind::kLine,
+              .title = "Throughput",
+              .x = {.name = "epoch"},
+              .y = {.name = "images/s"}};
+  for (const Run& run : runs) {
+    Series series{run.name, Origin::kMeasured, {}, run.name};
+    for (const Json& epoch : run.epochs) {
+      add_point(series, number(epoch, "epoch"), number(epoch, "images_per_s"));
+    }
+    if (series.points.size() > 1) chart.series.push_back(std::move(series));
+  }
+  return chart;
+}
+
+// The settings but for those that say which repetition it is and how it was carried out.
+std::string repeated_settings(const Run& run) {
+  std::string text;
+  for (const auto& [key, value] : run.config.members()) {
+    const bool own = key == "seed" || key == "threads" || key == "data_workers";
+    if (!own) text += key + " " + value.dump(-1) + "\n";
+  }
+  return text;
+}
+
+// The mean of runs that differ in their seeds alone, with a standard deviation up and down; without
+// points: the runs differ otherwise, or are two or fewer.
+Chart seeds_chart(std::span<const Run> runs, std::string title, std::string unit,
+                  std::string_view key, double factor) {
+  constexpr size_t kFewest = 3;
+  Chart chart{.kind = ChartKind::kLine,
+              .title = std::move(title),
+              .x = {.name = "epoch"},
+              .y = {.name = std::move(unit)},
+              .caption = "Mean and sample standard deviation over the seeds."};
+  const bool repeated =
+      runs.size() >= kFewest && std::all_of(runs.begin(), runs.end(), [&](const Run& run) {
+        return repeated_settings(run) == repeated_settings(runs[0]);
+      });
+  if (!repeated) return chart;
+  Series series{fmt::format("mean of {} seeds", runs.size()), Origin::kMeasured, {}};
+  for (size_t e = 0;; ++e) {
+    double sum = 0;
+    double squares = 0;
+    for (const Run& run : runs) {
+      const double value = e < run.epochs.size() ? factor * number(run.epochs[e], key) : kAbsent;
+      sum += value;
+      squares += value * value;
+    }
+    const auto count = static_cast<double>(runs.size());
+    const double mean = sum / count;
+    // Some run has not got so far, or has no such number.
+    if (std::isnan(mean)) break;
+    const double variance = std::max(0.0, (squares - count * mean * mean) / (count - 1));
+    const double deviation = std::sqrt(variance);
+    series.points.push_back({.x = number(runs[0].epochs[e], "epoch"),
+                             .y = mean,
+                             .low = mean - deviation,
+                             .high = mean + deviation});
+  }
+  if (!series.points.empty()) chart.series.push_back(std::move(series));
   return chart;
 }
 
@@ -148,7 +227,29 @@ std::optional<Confusion> confusion_of(const Run& run) {
   return Confusion(std::move(numbers), run.classes);
 }
 
-// The best of a column is marked among runs on the same data; of times, on the same machine too.
+// Whether these settings are the same; what a run of an older version lacks counts as that.
+bool share_settings(std::span<const Run> runs, std::initializer_list<const char*> keys) {
+  return std::all_of(keys.begin(), keys.end(), [&](const char* key) {
+    return std::all_of(runs.begin(), runs.end(), [&](const Run& run) {
+      const Json* own = run.config.find(key);
+      const Json* first = runs[0].config.find(key);
+      return own == nullptr || first == nullptr || own->dump(-1) == first->dump(-1);
+    });
+  });
+}
+
+// Whether the losses of the runs are the same function of the network's outputs. Tests of
+// cross-entropy are plain, however it was trained.
+bool share_loss(std::span<const Run> runs, bool of_test) {
+  if (!share_settings(runs, {"loss", "delta", "temperature", "focus"})) return false;
+  const Json* loss = runs[0].config.find("loss");
+  if (of_test && loss != nullptr && loss->dump(-1) == "\"cross-entropy\"") return true;
+  return share_settings(
+      runs, {"label_smoothing", "class_weights", "mixup", "cutmix", "auxiliary_weight"});
+}
+
+// The best of a column is marked among runs on the same data; of times, on the same machine too; of
+// losses, where they are of one kind.
 Table final_table(std::span<const Run> runs, Json& data) {
   const auto all_share = [&](const auto& fact) {
     return std::all_of(runs.begin(), runs.end(),
@@ -162,9 +263,13 @@ Table final_table(std::span<const Run> runs, Json& data) {
     const Json* host = run.machine.find("host");
     return host != nullptr ? host->dump(-1) : "";
   });
+  const bool same_train_loss = share_loss(runs, /*of_test=*/false);
+  const bool same_test_loss = share_loss(runs, /*of_test=*/true);
   const auto column = [&](std::string name, Best best) {
     const bool timed = name == "images/s" || name == "time";
-    const bool comparable = same_data && (same_host || !timed);
+    const bool comparable = same_data && (same_host || !timed) &&
+                            (same_train_loss || name != "train loss") &&
+                            (same_test_loss || name != "test loss");
     return Column{std::move(name), Align::kRight, 0, "", comparable ? best : Best::kNone};
   };
   const auto shown = [](double value, Cell cell) {
@@ -245,8 +350,14 @@ Document runs_document(std::span<const std::filesystem::path> directories,
     if (!chart.series.empty()) document.blocks.emplace_back(std::move(chart));
   };
   add(curves(runs, "Accuracy", "top-1 %", "test_top1", "train_accuracy", 100));
-  add(curves(runs, "Loss", "loss", "test_loss", "train_loss", 1));
-  add(step_chart(runs));
+  add(seeds_chart(runs, "Accuracy over seeds", "top-1 %", "test_top1", 100));
+  add(with_fitting_axis(curves(runs, "Loss", "loss", "test_loss", "train_loss", 1)));
+  add(seeds_chart(runs, "Loss of the test over seeds", "loss", "test_loss", 1));
+  add(step_chart(runs, "Loss of training, step by step", {.name = "loss", .log = true}, "loss"));
+  add(step_chart(runs, "Learning rate", {.name = "learning rate"}, "learning_rate"));
+  add(step_chart(runs, "Norm of the gradients, before clipping", {.name = "norm", .log = true},
+                 "gradient_norm"));
+  add(speed_chart(runs));
   add(time_chart(runs));
   for (Block& block : sample_blocks(runs)) document.blocks.push_back(std::move(block));
   std::vector<TestedRun> tested;

@@ -88,6 +88,65 @@ TEST(Runs, TheBestIsMarkedAmongComparableRunsAlone) {
   EXPECT_EQ(render(runs_document(two), Format::kText).find("*90.00 %"), std::string::npos);
 }
 
+// A smoothed loss is another function: less of it is not better.
+TEST(Runs, LossesOfOtherKindsAreNotCompared) {
+  const TemporaryFolder folder("losses");
+  const std::vector<std::filesystem::path> two = {make_run(folder, "a", 32, 2),
+                                                  make_run(folder, "b", 32, 1)};
+  const auto text_with = [&](const std::string& first, const std::string& second) {
+    write_file(two[0] / "config.yaml", "model: lenet5\nbatch: 32\n" + first);
+    write_file(two[1] / "config.yaml", "model: lenet5\nbatch: 32\n" + second);
+    return render(runs_document(two), Format::kText);
+  };
+  std::string lines = read_file(two[1] / "metrics.jsonl");
+  lines.replace(lines.find("\"test_loss\":0.6"), 15, "\"test_loss\":0.7");
+  write_file(two[1] / "metrics.jsonl", lines);
+  const std::string plain = "loss: cross-entropy\nlabel_smoothing: 0\n";
+  const std::string smooth = "loss: cross-entropy\nlabel_smoothing: 0.1\n";
+  EXPECT_NE(text_with(plain, plain).find("*0.5000"), std::string::npos);
+  EXPECT_EQ(text_with(plain, smooth).find("*0.5000"), std::string::npos);
+  EXPECT_NE(text_with(plain, smooth).find("*0.6000"), std::string::npos)
+      << "the test of both is plain cross-entropy";
+  const std::string other = text_with(plain, "loss: focal\nlabel_smoothing: 0\n");
+  EXPECT_EQ(other.find("*0.6000"), std::string::npos);
+  EXPECT_NE(other.find("*90.00 %"), std::string::npos);
+}
+
+TEST(Runs, RatesNormsAndSpeedsAreShownAndOneOutlierRuinsNothing) {
+  const TemporaryFolder folder("outlier");
+  const std::vector<std::filesystem::path> one = {make_run(folder, "a", 32, 4)};
+  const auto axis_of_loss = [&] {
+    const Json page = bundle(runs_document(one), "");
+    return page.dump(-1).find("The axis is logarithmic") != std::string::npos;
+  };
+  EXPECT_FALSE(axis_of_loss());
+  write_file(one[0] / "metrics.jsonl",
+             read_file(one[0] / "metrics.jsonl") +
+                 "{\"step\":13,\"loss\":1,\"learning_rate\":0.1,\"gradient_norm\":2}\n"
+                 "{\"step\":14,\"loss\":1,\"learning_rate\":0.2,\"gradient_norm\":3}\n"
+                 "{\"step\":14,\"epoch\":5,\"train_loss\":1,\"images_per_s\":9,\"seconds\":9,"
+                 "\"test_loss\":519,\"test_top1\":0.5}\n");
+  EXPECT_TRUE(axis_of_loss());
+  const std::string text = render(runs_document(one), Format::kText);
+  for (const char* title : {"Learning rate", "Norm of the gradients", "Throughput"}) {
+    EXPECT_NE(text.find(title), std::string::npos) << title;
+  }
+}
+
+TEST(Runs, RunsThatDifferInTheirSeedsHaveAMean) {
+  const TemporaryFolder folder("seeds");
+  std::vector<std::filesystem::path> runs;
+  for (int seed = 1; seed <= 3; ++seed) {
+    runs.push_back(make_run(folder, fmt::format("seed-{}", seed), 32, 2));
+    write_file(runs.back() / "config.yaml",
+               fmt::format("model: lenet5\nbatch: 32\nseed: {}\n", seed));
+  }
+  const std::string text = render(runs_document(runs), Format::kText);
+  EXPECT_NE(text.find("mean of 3 seeds"), std::string::npos) << text;
+  write_file(runs[2] / "config.yaml", "model: lenet5\nbatch: 64\nseed: 3\n");
+  EXPECT_EQ(render(runs_document(runs), Format::kText).find("mean of 3 seeds"), std::string::npos);
+}
+
 TEST(Runs, ClassesAreNamed) {
   const TemporaryFolder folder("classes");
   const std::vector<std::filesystem::path> one = {make_run(folder, "named", 32, 1)};
