@@ -111,7 +111,13 @@ std::vector<size_t> find_devices(const DeviceList& list, const std::string& want
   if (wanted != "opencl" && !of_torch && !list.cuda_missing.empty()) {
     missing += " CUDA: " + list.cuda_missing + ".";
   }
-  if (of_torch && !list.torch_missing.empty()) missing += " libtorch: " + list.torch_missing + ".";
+  if (of_torch && !list.torch_missing.empty()) {
+    missing += " libtorch: " + list.torch_missing + ".";
+  } else if (of_torch) {
+    missing +=
+        " libtorch finds no other: it may be built for processors alone, or the driver of a "
+        "GPU is missing.";
+  }
   throw_error("no device '{}'; there are {}.{}{}", wanted, join(names, "; "),
               did_you_mean(wanted, names), missing);
 }

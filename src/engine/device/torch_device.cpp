@@ -1,6 +1,9 @@
 #include "engine/device/torch_device.h"
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "base/machine_facts.h"
 #include "engine/device/cuda_devices.h"
 #include "engine/device/torch_library.h"
 #include "engine/device/vector_target.h"
@@ -52,10 +55,16 @@ std::vector<DeviceInfo> torch_devices() {
     DeviceInfo info;
     info.backend = Backend::kTorch;
     info.name = std::string(kPrefix) + *name;
-    info.platform = torch->library;
+    // "libtorch 1.13.0"
+    const std::string library = torch->library;
+    info.platform = library.substr(0, library.find(' '));
+    info.version = library.substr(std::min(info.platform.size() + 1, library.size()));
     info.max_group = 1;
     if (info.name.starts_with(kGpu)) add_gpu_facts(info);
-    if (info.name == "torch:cpu") info.compute_units = host_cores();
+    if (info.name == "torch:cpu") {
+      info.compute_units = host_cores();
+      info.memory_bytes = machine_facts().at("memory_bytes").as_number();
+    }
     devices.push_back(std::move(info));
   }
   return devices;
