@@ -11,13 +11,16 @@
 namespace trainyard::transformer {
 namespace {
 
-constexpr int64_t kLargest = int64_t{1} << 32;
+// So that products of three of them can be formed.
+constexpr int64_t kLargest = 1 << 20;
+constexpr int64_t kWidest = 1 << 22;
 
-int64_t number_in(const LaunchWord& word) {
+int64_t number_in(const LaunchWord& word, int64_t most = kLargest) {
   const std::optional<int64_t> number = parse_number<int64_t>(word.value);
-  TY_REQUIRE(number && *number >= -1 && *number <= kLargest,
-             "launch: {} is '{}', expected a whole number; write out what variables hold",
-             word.name, word.value);
+  TY_REQUIRE(number && *number >= -1 && *number <= most,
+             "launch: {} is '{}', expected a whole number of at most {}; write out what variables "
+             "hold",
+             word.name, word.value, most);
   return *number;
 }
 
@@ -52,7 +55,7 @@ void set_mapping(Draft& draft, const LaunchWord& word) {
 }
 template <int64_t Transformer::*Member>
 void set_size(Draft& draft, const LaunchWord& word) {
-  draft.sizes().*Member = number_in(word);
+  draft.sizes().*Member = number_in(word, kWidest);
 }
 template <int64_t Draft::*Member>
 void set_draft(Draft& draft, const LaunchWord& word) {
@@ -219,6 +222,8 @@ void finish_workers(Draft& draft) {
   Mapping& mapping = draft.mapping();
   TY_REQUIRE(draft.hosts >= 1 && draft.per_host >= 0, "launch: nnodes and nproc_per_node below 1");
   if (draft.per_host > 0) mapping.workers = draft.per_host * draft.hosts;
+  TY_REQUIRE(mapping.workers <= kLargest, "launch: {} devices, expected at most {}",
+             mapping.workers, kLargest);
   if (draft.shard_degree > 0) mapping.shard_group = draft.shard_degree;
   // Hybrid sharding shares out within a host.
   if (mapping.shard_group < 0) mapping.shard_group = std::max<int64_t>(draft.per_host, 1);

@@ -14,7 +14,9 @@
 namespace trainyard::transformer {
 namespace {
 
-constexpr int64_t kUsualVocab = 51200;     // of GPT-2's tokenizer, padded
+constexpr int64_t kUsualVocab = 51200;  // of GPT-2's tokenizer, padded
+constexpr double kMostCount = 1e12;
+constexpr double kMostMeasured = 1e15;
 constexpr int64_t kUsualAdapterRank = 16;  // of MLPerf's benchmark
 
 // Why a row cannot be used.
@@ -31,7 +33,11 @@ std::string group_of(std::string_view source) {
 
 int64_t number_or(const CsvRow& row, std::string_view column, int64_t fallback) {
   const std::optional<double> number = row.maybe_number(column);
-  return number ? static_cast<int64_t>(*number) : fallback;
+  if (!number) return fallback;
+  if (!(*number >= 0 && *number <= kMostCount)) {
+    throw Skip{fmt::format("{} is {}", column, row.text(column))};
+  }
+  return static_cast<int64_t>(*number);
 }
 
 bool contains(std::string_view text, std::string_view part) {
@@ -125,10 +131,20 @@ Mapping mapping_of_row(const CsvRow& row) {
   return mapping;
 }
 
+// A figure that was measured.
+double positive(double number, std::string_view what) {
+  if (!(number > 0 && number < kMostMeasured)) {
+    throw Skip{fmt::format("{} is {}, which cannot be", what, number)};
+  }
+  return number;
+}
+
 double seconds_of_row(const CsvRow& row, const Mapping& mapping) {
-  if (const std::optional<double> seconds = row.maybe_number("iter_s")) return *seconds;
-  const double tokens = static_cast<double>(mapping.batch * mapping.sequence);
-  if (const auto speed = row.maybe_number("tokens_per_s")) return tokens / *speed;
+  if (const auto seconds = row.maybe_number("iter_s")) return positive(*seconds, "iter_s");
+  const double tokens = static_cast<double>(mapping.batch) * static_cast<double>(mapping.sequence);
+  if (const auto speed = row.maybe_number("tokens_per_s")) {
+    return tokens / positive(*speed, "tokens_per_s");
+  }
   throw Skip{"no speed"};
 }
 
@@ -184,7 +200,7 @@ MemoryRow memory_of_row(const CsvRow& row, double gib) {
   out.mapping = mapping_of_row(row);
   out.model = model_of_row(row);
   out.group = group_of_row(row, out.model, out.mapping.workers);
-  out.bytes = gib * kGibi;
+  out.bytes = positive(gib, "memory_gib") * kGibi;
   require_possible(out.model, out.mapping);
   return out;
 }
@@ -210,7 +226,7 @@ TargetRow target_of_row(const CsvRow& row, double minutes, const predict::Catalo
   // Results are as fast as they can be made.
   out.wanted.number = out.machine.peak(Number::kFp8) > 0 ? Number::kFp8 : Number::kHalf;
   if (row.text("task") == "lora") out.wanted.lora = kUsualAdapterRank;
-  out.seconds = 60 * minutes;
+  out.seconds = 60 * positive(minutes, "minutes_to_target");
   return out;
 }
 

@@ -73,6 +73,7 @@ TEST(Launch, RefusesWhatItCannotRead) {
   EXPECT_THROW(launch_of("x --deepspeed f", "{"), Error);
   EXPECT_THROW(launch_of("x --job.config_file f", "[table\n"), Error);
   EXPECT_THROW(launch_of("x --micro-batch-size 0"), Error);
+  EXPECT_THROW(launch_of("x --nproc_per_node 1000000 --nnodes 1000000 --bf16"), Error);
   EXPECT_THROW(launch_of("x --tensor-model-parallel-size 99999999999999999999"), Error);
 }
 

@@ -187,14 +187,18 @@ TEST(Published, RowsThatLackAFigureAreSkippedWithTheReason) {
                            "a/b@1:x,nemo,pretrain,h100,8,llama2-7b,,,,4096,8,1,1,1,,,,,,bf16,1,,\n"
                            "a/b@1:x,nemo,pretrain,h100,8,llama2-7b,,,,4096,8,1,,1,,,,,,bf16,1,,\n"
                            "a/b@1:x,nemo,pretrain,toaster,8,gpt2,,,,1024,8,1,1,1,,,,,,bf16,1,,\n"
-                           "a/b@1:x,nemo,pretrain,h100,8,llama2-7b,,,,4096,8,1,3,1,,,,,,bf16,1,,\n";
+                           "a/b@1:x,nemo,pretrain,h100,8,llama2-7b,,,,4096,8,1,3,1,,,,,,bf16,1,,\n"
+                           "a/b@1:x,nemo,pretrain,h100,8,llama2-7b,,,,4096,8,1,1,1,,,,,,bf16,0,,\n"
+                           "a/b@1:x,nemo,pretrain,h100,1e30,gpt2,,,,1024,8,1,1,1,,,,,,bf16,1,,\n";
   const PublishedRows read = read_published(text, "rows.csv", catalog());
   ASSERT_EQ(read.rows.size(), 1U);
   EXPECT_EQ(read.rows[0].group, "b");
-  ASSERT_EQ(read.skipped.size(), 3U);
+  ASSERT_EQ(read.skipped.size(), 5U);
   EXPECT_EQ(read.skipped[0].reason, "no tp");
   EXPECT_EQ(read.skipped[1].reason, "device not known: toaster");
   EXPECT_NE(read.skipped[2].reason.find("tensor 3"), std::string::npos);
+  EXPECT_EQ(read.skipped[3].reason, "iter_s is 0, which cannot be");
+  EXPECT_EQ(read.skipped[4].reason, "devices is 1e30");
   EXPECT_THROW(read_published("a,b\n1,2\n", "rows.csv", catalog()), Error);
 }
 
