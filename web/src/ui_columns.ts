@@ -21,13 +21,13 @@ const measured: Column[] = [
   { name: 'predicted', title: 'predicted', numeric: true, value: (row) => row.predicted?.step_ms, format: milliseconds },
   { name: 'off', title: 'off by', numeric: true, value: offBy, format: (value) => `${value > 0 ? '+' : ''}${(100 * value).toFixed(0)} %` },
   { name: 'memory', title: 'memory', numeric: true, value: (row) => row.measured.memory_bytes, format: bytes },
-  { name: 'memory_predicted', title: 'predicted memory', numeric: true, value: (row) => row.predicted?.memory_bytes, format: bytes },
   { name: 'time', title: 'time', numeric: true, value: (row) => row.last.seconds, format: seconds },
   { name: 'left', title: 'time left', numeric: true, value: (row) => row.seconds_left, format: seconds },
   { name: 'cost', title: 'cost', numeric: true, value: (row) => row.cost_usd, format: dollars },
   { name: 'test_loss', title: 'test loss', numeric: true, value: (row) => row.last.test_loss },
   { name: 'top1', title: 'last top-1', numeric: true, value: (row) => row.last.test_top1, format: percent },
   { name: 'speed', title: 'images/s', numeric: true, value: (row) => row.last.images_per_s },
+  { name: 'memory_predicted', title: 'predicted memory', numeric: true, value: (row) => row.predicted?.memory_bytes, format: bytes },
 ];
 
 /** By what share a measured step is longer than a predicted one. */

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 
 import { check, chromium, executablePath, finish, startServer } from './chromium.mjs';
 
@@ -212,6 +213,8 @@ makeRun(hostile, 16, 3, 2);
 const started = await startServer(trainyard, ['ui', runs]);
 let { server } = started;
 const { address } = started;
+const script = gzipSync(Buffer.from(await (await fetch(`${address}/ui.js`)).arrayBuffer())).length;
+check(script < 400e3, `the script has ${(script / 1000).toFixed(0)} kB compressed`);
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 try {
   for (const [width, colorScheme] of [[1200, 'light'], [390, 'dark']]) {
