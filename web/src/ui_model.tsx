@@ -61,9 +61,9 @@ function draw(canvas: HTMLCanvasElement, model: Model, cost: Cost, view: View, u
     if (!words) return;
     context.fillStyle = '#10151d';
     context.font = '600 13px system-ui, sans-serif';
-    context.fillText(shortened(one.title, 26), x, y - 4);
+    context.fillText(shortened(one.title, 24), x, y - 4, box.width - 10);
     context.font = '12px system-ui, sans-serif';
-    context.fillText(shortened(one.nodes > 1 ? `${one.nodes} nodes · ${one.shape}` : one.shape, 28), x, y + 14);
+    context.fillText(shortened(one.nodes > 1 ? `${one.nodes} nodes · ${one.shape}` : one.shape, 28), x, y + 14, box.width - 10);
   });
 }
 

@@ -13,7 +13,7 @@ interface Bucket { below: number; count: number }
 function latencies(metrics: string): Map<string, Bucket[]> {
   const found = new Map<string, Bucket[]>();
   for (const line of metrics.split('\n')) {
-    const match = /^\w*request_duration\w*_bucket\{([^}]*)\} (\S+)/.exec(line);
+    const match = /^\w*request_seconds_bucket\{([^}]*)\} (\S+)/.exec(line);
     const limit = match && /le="([^"]+)"/.exec(match[1])?.[1];
     if (!match || !limit || limit === '+Inf') continue;
     const model = /model="([^"]*)"/.exec(match[1])?.[1] ?? '';
@@ -30,7 +30,7 @@ function Histogram({ model, buckets }: { model: string; buckets: Bucket[] }) {
     <figure class="chart">
       <figcaption>{model || 'all models'}: time of requests</figcaption>
       <div class="wide">
-        <svg width={bars.length * width + 20} height={140} role="img" aria-label={bars.filter((bar) => bar.count > 0).map((bar) => `${bar.count} below ${milliseconds(1000 * bar.below)}`).join(', ')}>
+        <svg width={bars.length * width + 20} height={160} role="img" aria-label={bars.filter((bar) => bar.count > 0).map((bar) => `${bar.count} below ${milliseconds(1000 * bar.below)}`).join(', ')}>
           {bars.map((bar, i) => (
             <g key={bar.below}>
               <rect x={i * width} y={100 - (95 * bar.count) / most} width={width - 3} height={(95 * bar.count) / most} fill="var(--mark)"><title>{`${bar.count} below ${milliseconds(1000 * bar.below)}`}</title></rect>
