@@ -25,7 +25,8 @@ std::string lines_of(std::span<const std::string> words) {
 void keep_tokenizer(const data::TokenFacts& facts, const std::filesystem::path& folder) {
   if (facts.tokenizer.empty() || facts.tokenizer == data::kByteTokens) return;
   const std::filesystem::path from = facts.tokenizer;
-  write_file(folder / from.filename(), read_file(from));
+  write_file(folder / from.filename(),
+             facts.tokenizer_json.empty() ? read_file(from) : facts.tokenizer_json + "\n");
 }
 
 }  // namespace

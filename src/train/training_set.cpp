@@ -67,7 +67,18 @@ void resolve_paths(TrainConfig& config) {
   const bool word = colon == std::string::npos && place.find('/') == std::string::npos;
   if (word && !data::names_folder_here(place)) return;
   resolve_path(place);
-  config.data.replace(begin, end - begin, place);
+  std::string options;
+  for (const std::string& option : split(config.data.substr(end), ',')) {
+    const size_t equals = option.find('=');
+    if (equals == std::string::npos) {
+      options += option.empty() ? "" : "," + option;
+      continue;
+    }
+    std::string value = option.substr(equals + 1);
+    resolve_path(value);
+    options += fmt::format(",{}={}", option.substr(0, equals), value);
+  }
+  config.data = config.data.substr(0, begin) + place + options;
 }
 
 void settle_for_data(TrainConfig& config) {

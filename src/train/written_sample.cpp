@@ -38,7 +38,7 @@ std::function<std::string(const Graph& trained)> sample_writer(const TrainConfig
                                                          .seed = static_cast<uint64_t>(config.seed),
                                                          .seconds = kMostSeconds});
     row.insert(row.end(), written.begin(), written.end());
-    return data::TokenText(facts.tokenizer).decode(row);
+    return data::TokenText(facts).decode(row);
   };
 }
 

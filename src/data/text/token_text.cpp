@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/error.h"
 #include "data/numbers.h"
-#include "data/text/token_set.h"
+#include "data/text/encode_texts.h"
 
 namespace trainyard::data {
 namespace {
@@ -30,23 +29,32 @@ std::vector<int64_t> numbers_in(std::string_view text) {
 
 }  // namespace
 
-TokenText::TokenText(std::string tokenizer) : tokenizer_(std::move(tokenizer)) {
-  TY_REQUIRE(tokenizer_.empty() || tokenizer_ == kByteTokens,
-             "the tokenizer '{}' is not known here, expected bytes", tokenizer_);
+TokenText::TokenText(const std::string& tokenizer) {
+  if (!tokenizer.empty()) tokenizer_ = open_tokenizer(tokenizer);
+}
+
+TokenText::TokenText(const TokenFacts& facts)
+    : TokenText(facts.tokenizer_json.empty() ? facts.tokenizer : "") {
+  if (!facts.tokenizer_json.empty()) {
+    tokenizer_ = parse_tokenizer_json(facts.tokenizer_json, facts.tokenizer);
+  }
 }
 
 std::string TokenText::decode(std::span<const int64_t> tokens) const {
   if (!knows_text()) return fmt::format("{}", fmt::join(tokens, " "));
-  std::string text;
-  for (const int64_t token : tokens) text += static_cast<char>(token);
-  return text;
+  std::vector<TokenId> known;
+  for (const int64_t token : tokens) {
+    // A network may have rows for more tokens than there are, as for the one that hides others.
+    if (tokenizer_->token_text(token)) known.push_back(static_cast<TokenId>(token));
+  }
+  return tokenizer_->decode(known);
 }
 
 std::vector<int64_t> TokenText::encode(std::string_view text) const {
   if (!knows_text()) return numbers_in(text);
-  std::vector<int64_t> tokens;
-  for (const char c : text) tokens.push_back(static_cast<unsigned char>(c));
-  return tokens;
+  std::vector<TokenId> tokens;
+  tokenizer_->encode(text, tokens);
+  return {tokens.begin(), tokens.end()};
 }
 
 }  // namespace trainyard::data

@@ -137,6 +137,12 @@ report::Document judge(Graph graph, const EvaluateFlags& flags, const data::Data
 report::Document judge_tokens(Graph graph, const EvaluateFlags& flags, const data::Dataset& set,
                               data::Loader& loader) {
   train::require_input(graph.value(graph.inputs()[0]).type, loader);
+  const Shape& scores = graph.value(graph.outputs()[0]).type.shape;
+  const int64_t known = scores[scores.rank() - 1];
+  TY_REQUIRE(set.tokens()->vocabulary <= known,
+             "{} has a vocabulary of {}, and the network knows {} tokens; take the tokenizer that "
+             "it was trained with",
+             set.source(), set.tokens()->vocabulary, known);
   const bool masked = flags.network.loss == train::kMaskedToken;
   const double bytes = masked ? 0 : set.tokens()->bytes_per_token;
   const train::Evaluation test = train::evaluate(

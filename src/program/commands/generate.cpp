@@ -9,6 +9,7 @@
 #include "base/stopwatch.h"
 #include "base/within.h"
 #include "data/numbers.h"
+#include "data/text/token_set.h"
 #include "data/text/token_text.h"
 #include "models/network.h"
 #include "program/command.h"
@@ -48,9 +49,17 @@ std::vector<int64_t> first_tokens(const onnx_io::Metadata& metadata) {
   return {data::parse_whole(found->second, 0, INT32_MAX, "the end of texts that the model names")};
 }
 
-std::string tokenizer_of(const onnx_io::Metadata& metadata) {
+// A file lies in the run, or beside the model.
+std::string tokenizer_of(const std::string& model, const onnx_io::Metadata& metadata) {
   const auto found = metadata.find(onnx_io::kTokenizerKey);
-  return found == metadata.end() ? "" : found->second;
+  if (found == metadata.end() || found->second == data::kByteTokens) {
+    return found == metadata.end() ? "" : found->second;
+  }
+  const std::filesystem::path place(model);
+  const std::filesystem::path folder =
+      std::filesystem::is_directory(place) ? place : place.parent_path();
+  // A name from a file must not lead out of the folder.
+  return (folder / std::filesystem::path(found->second).filename()).string();
 }
 
 int generate_command(const GenerateFlags& flags, std::ostream& out) {
@@ -58,7 +67,7 @@ int generate_command(const GenerateFlags& flags, std::ostream& out) {
   train::TokenSampler sampler(network::load({.model = flags.model, .batch = 1}),
                               resolve_threads(flags.threads));
   const onnx_io::Metadata metadata = network::metadata_of(flags.model);
-  const data::TokenText text(tokenizer_of(metadata));
+  const data::TokenText text(tokenizer_of(flags.model, metadata));
   std::vector<int64_t> prompt = text.encode(flags.prompt);
   if (prompt.empty()) prompt = first_tokens(metadata);
   report::Document document;

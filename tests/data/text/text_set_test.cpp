@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "data/text/token_text.h"
 #include "data/text/tokenizer.h"
 
 namespace trainyard::data {
@@ -69,6 +70,21 @@ TEST(TextSet, ATestFileMayBeNamed) {
       "text:" + (folder / "a.txt").string() + ",length=4,test=" + (folder / "b.txt").string();
   EXPECT_EQ(row_of(*open_dataset(spec, Split::kTrain), 0), (std::vector<int64_t>(4, 'a')));
   EXPECT_EQ(row_of(*open_dataset(spec, Split::kTest), 0), (std::vector<int64_t>(4, 'b')));
+}
+
+TEST(TokenText, ReadsAndWritesWithTheTokenizerOfTheSet) {
+  const std::vector<std::string_view> texts = {"abc"};
+  const TokenText kept(
+      TokenFacts{.tokenizer = "tokenizer.json",
+                 .tokenizer_json = make_character_tokenizer(texts)->json().dump()});
+  EXPECT_EQ(kept.encode("cab"), (std::vector<int64_t>{2, 0, 1}));
+  EXPECT_EQ(kept.decode(std::vector<int64_t>{2, 0, 99}), "ca");  // a row of no token
+  const auto file = text_scratch("kept") / "tok.json";
+  write_file(file, make_character_tokenizer(texts)->json().dump());
+  EXPECT_EQ(TokenText(file.string()).decode(std::vector<int64_t>{1}), "b");
+  EXPECT_EQ(TokenText("bytes").encode("\u00e9"), (std::vector<int64_t>{0xc3, 0xa9}));
+  EXPECT_EQ(TokenText("").decode(std::vector<int64_t>{3, 14}), "3 14");
+  EXPECT_THROW(TokenText("missing.json"), Error);
 }
 
 TEST(TextSet, SharesTakeWholeDocuments) {
