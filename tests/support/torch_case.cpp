@@ -39,7 +39,7 @@ std::optional<std::vector<Tensor>> run_on_torch(const PreparedCase& p) {
   }
   for (const kernels::KernelDef* def :
        kernels::device_kernels_of(node.op(), device::Backend::kTorch)) {
-    if (!def->refuses(node).empty()) continue;
+    if (def->library != "torch" || !def->refuses(node).empty()) continue;
     const std::unique_ptr<kernels::Kernel> kernel = def->create_on(node, {}, *kDevice);
     Placed inputs;
     for (size_t i = 0; i < node.num_inputs(); ++i) {

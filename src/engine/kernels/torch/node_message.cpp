@@ -23,6 +23,15 @@ TorchOperand operand(const TensorType& type, const Tensor* known) {
           type.shape.dims().data(), known == nullptr ? nullptr : known->data()};
 }
 
+// A transposed one is not what receptive fields mean by a window, so the operator has none.
+std::optional<ops::Window> window_of(const NodeView& node) {
+  if (node.op() == "ConvTranspose") {
+    return ops::resolve_transposed_window(node, node.input_shape(0), node.input_shape(1));
+  }
+  const ops::OpDef& op = ops::op_of(node);
+  return op.window != nullptr ? op.window(node) : std::nullopt;
+}
+
 constexpr TorchOperand kNone = {kTorchAbsent, 0, nullptr, nullptr};
 
 }  // namespace
@@ -64,15 +73,12 @@ NodeMessage::NodeMessage(const NodeView& node) {
 }
 
 void NodeMessage::add_resolved(const NodeView& node) {
-  const ops::OpDef& op = ops::op_of(node);
-  if (op.window != nullptr) {
-    if (const auto window = op.window(node)) {
-      add_ints("window_kernel", window->kernel);
-      add_ints("window_strides", window->strides);
-      add_ints("window_dilations", window->dilations);
-      add_ints("window_begin", window->pads_begin);
-      add_ints("window_end", window->pads_end);
-    }
+  if (const auto window = window_of(node)) {
+    add_ints("window_kernel", window->kernel);
+    add_ints("window_strides", window->strides);
+    add_ints("window_dilations", window->dilations);
+    add_ints("window_begin", window->pads_begin);
+    add_ints("window_end", window->pads_end);
   }
   const bool spreads = node.op() == "SliceGrad";
   if (node.op() == "Slice" || spreads) {
