@@ -19,7 +19,7 @@ using serve::refuse;
 using serve::Status;
 
 constexpr int64_t kMostShown = 32 << 20;
-constexpr int64_t kMostText = 256 << 10;
+constexpr int64_t kMostShownText = 256 << 10;
 constexpr int64_t kMostTrace = 256 << 20;
 constexpr size_t kMostSpans = 20'000;
 
@@ -163,7 +163,7 @@ HttpResponse run_file(const Run& run, const std::string& name) {
   if (!text && file.size() > kMostShown) {
     refuse(Status::kTooLarge, "{} bytes, at most {} are shown", file.size(), kMostShown);
   }
-  const int64_t begin = text ? std::max<int64_t>(0, file.size() - kMostText) : 0;
+  const int64_t begin = text ? std::max<int64_t>(0, file.size() - kMostShownText) : 0;
   HttpResponse response{.content_type = kind->content_type,
                         .body = file.read(begin, static_cast<size_t>(file.size() - begin))};
   response.add_header("Content-Security-Policy", kSandbox);

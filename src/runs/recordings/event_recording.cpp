@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kPiece = 4 << 20;
+constexpr size_t kRecordsAtOnce = 4 << 20;
 constexpr uint64_t kLongestRecord = 64 << 20;
 constexpr size_t kHead = 12;  // length and its checksum
 constexpr size_t kTail = 4;
@@ -117,7 +117,7 @@ int64_t read_records(const fs::path& path, int64_t offset, int64_t most, const U
   const GrowingFile file(path);
   const int64_t begin = offset;
   while (offset < file.size() && offset - begin < most) {
-    std::string text = file.read(offset, kPiece);
+    std::string text = file.read(offset, kRecordsAtOnce);
     std::string_view rest = text;
     while (rest.size() >= kHead + kTail) {
       const auto length = raw<uint64_t>(bytes_of(rest));
@@ -125,7 +125,7 @@ int64_t read_records(const fs::path& path, int64_t offset, int64_t most, const U
                      raw<uint32_t>(bytes_of(rest.substr(8))) == masked_crc32c(rest.substr(0, 8)),
                  "{}: damaged at byte {}", printable_line(path.filename().string()), offset);
       const size_t whole = kHead + static_cast<size_t>(length) + kTail;
-      if (rest.size() < whole && whole > kPiece) {
+      if (rest.size() < whole && whole > kRecordsAtOnce) {
         text = file.read(offset, whole);
         rest = text;
       }
