@@ -1,4 +1,5 @@
 // `trainyard rl`: reinforcement learning.
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <set>
@@ -44,6 +45,7 @@ struct RlFlags {
   std::string out;
   int64_t frames = 24;
   double seconds = 1;
+  std::vector<double> errors = {2, 1, 0.5, 0.25, 0.1};
   bool quiet = false;
   bool allow_exec = false;
   report::Format format = report::Format::kText;
@@ -279,6 +281,12 @@ int bench_parts(const RlFlags& flags, std::ostream& out) {
   return 0;
 }
 
+int show_priorities(const RlFlags& flags, std::ostream& out) {
+  const rl::RlConfig config = resolve_config(flags);
+  out << report::render(priorities_document(flags.errors, config.alpha, config.beta), flags.format);
+  return 0;
+}
+
 int list_all(const RlFlags& flags, std::ostream& out) {
   out << report::render(environments_document(), flags.format);
   return 0;
@@ -289,9 +297,13 @@ struct RlAction {
   int (*run)(const RlFlags&, std::ostream&);
   bool takes_path = false;
 };
-constexpr RlAction kActions[] = {{"list", list_all},       {"train", train_agents},
-                                 {"play", play_run, true}, {"evaluate", evaluate_run, true},
-                                 {"bench", bench_parts},   {"replay", replay_recordings, true}};
+constexpr RlAction kActions[] = {{"list", list_all},
+                                 {"train", train_agents},
+                                 {"play", play_run, true},
+                                 {"evaluate", evaluate_run, true},
+                                 {"bench", bench_parts},
+                                 {"priorities", show_priorities},
+                                 {"replay", replay_recordings, true}};
 
 int rl_command(const RlFlags& flags, std::ostream& out) {
   // What rl train starts; not for people.
@@ -321,18 +333,22 @@ std::vector<Args::OwnFlags> own_flags_of(const RlSettingFlags& settings) {
       {{"train"}, {"name", "seeds", "ranks", "quiet"}},
       {{"play"}, {"out", "frames"}},
       {{"bench"}, {"seconds"}},
+      {{"priorities"}, {"errors"}},
+      {{"train", "bench", "priorities"}, {"alpha", "beta"}},
       {{"train", "bench"}, {"config", "runs-dir", "resume"}}};
   for (const std::string& flag : settings.flags()) {
-    if (flag != "seed" && flag != "eval-epsilon" && flag != "eval-episodes") {
-      table.back().flags.push_back(flag);
-    }
+    const bool has_place = std::ranges::any_of(table, [&](const Args::OwnFlags& own) {
+      return std::ranges::find(own.flags, flag) != own.flags.end();
+    });
+    if (!has_place) table.back().flags.push_back(flag);
   }
   return table;
 }
 
 Runner setup_rl(Args& args) {
   auto flags = std::make_shared<RlFlags>();
-  args.positional("ACTION", flags->action, "list, train, play, evaluate, bench or replay");
+  args.positional("ACTION", flags->action,
+                  "list, train, play, evaluate, bench, priorities or replay");
   args.optional_positional(
       "PATH", flags->path,
       "play, evaluate: a run directory; replay: a folder of recordings, or one");
@@ -349,6 +365,7 @@ Runner setup_rl(Args& args) {
               "the run");
   args.option("--frames", flags->frames, "play: pictures of a sheet");
   args.option("--seconds", flags->seconds, "bench: for each part");
+  args.option("--errors", flags->errors, "priorities: TD errors of some transitions");
   args.flag("--quiet", flags->quiet, "no progress");
   args.flag("--allow-exec", flags->allow_exec,
             "start the program that exec:COMMAND in a run or a file of settings names");
@@ -374,6 +391,8 @@ extern const Command kRl = {
         "  trainyard rl play runs/my-run --out episode.gif\n"
         "  trainyard rl evaluate runs/my-game --allow-exec\n"
         "  trainyard rl bench --env CartPole-v1 --hidden 256,256 --json\n"
+        "  trainyard rl train --env AccessControl-v1 --agent differential\n"
+        "  trainyard rl priorities --errors 2,1,0.5 --alpha 0.7\n"
         "  trainyard rl replay recordings --json\n",
     .setup = setup_rl,
 };

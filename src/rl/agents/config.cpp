@@ -26,7 +26,7 @@ void add_learning(Settings& settings, RlConfig& c) {
   settings.group("Environment and agent");
   settings.add("env", &c.env, "an environment of 'trainyard rl list', ale:ROM or exec:COMMAND");
   settings.add("agent", &c.agent,
-               "q-learning, sarsa, or a preset of settings: dqn, dqn-2013, "
+               "q-learning, sarsa, differential, or a preset of settings: dqn, dqn-2013, "
                "dqn-2015, double, dueling, per, rainbow-lite, gorila, apex");
   settings.add("seed", &c.seed, "of weights, exploration, replay and environment", at_least(0));
   settings.add("copies", &c.copies, "environments that an actor steps together",
@@ -76,6 +76,9 @@ void add_learning(Settings& settings, RlConfig& c) {
   settings.add("step_size_decay", &c.step_size_decay,
                "of tables: a pair's step size is divided by its visits to this power",
                between(0, 1));
+  settings.add("average_step", &c.average_step,
+               "of tables by differential: how fast the average reward follows, times step_size",
+               above(0, kLargest));
   settings.group("Actors and learners");
   settings.add("actors", &c.actors, "actors beside the learner; 0: the learner acts itself",
                between(0, kMostRanks));

@@ -54,6 +54,7 @@ struct RlConfig {
   // Tables.
   double step_size = 0.5;
   double step_size_decay = 0;  // a state's step size is step_size / visits^this
+  double average_step = 1;     // differential: of the average reward, times step_size
 
   // Several actors.
   int64_t actors = 0;        // 0: the learner acts itself
@@ -80,7 +81,9 @@ struct RlConfig {
   train::OptimizerOptions optimizer_options() const;
   // Ranks of a job of several actors or learners; 1: there is one process.
   int64_t ranks() const;
-  bool is_tabular() const { return agent == "q-learning" || agent == "sarsa"; }
+  bool is_tabular() const {
+    return agent == "q-learning" || agent == "sarsa" || agent == "differential";
+  }
 
  private:
   double share_of_steps(int64_t done) const;
@@ -89,8 +92,8 @@ struct RlConfig {
 // Names and explains every field; the settings point into `config`, which must outlive them.
 Settings settings_of(RlConfig& config);
 
-// q-learning, sarsa, and the presets: dqn, dqn-2013, dqn-2015, double, dueling, per, rainbow-lite,
-// gorila, apex.
+// q-learning, sarsa, differential, and the presets: dqn, dqn-2013, dqn-2015, double, dueling, per,
+// rainbow-lite, gorila, apex.
 const std::vector<std::string>& agent_names();
 std::string_view agent_summary(std::string_view agent);
 

@@ -32,7 +32,8 @@ std::vector<Episode> first_episodes(const std::string& name, const MakePolicy& m
   std::vector<bool> ended(count, false);
   Chance explore(seed, hash_text("evaluate"));
   environment->reset(seed, observations);
-  for (int64_t t = 0; t < options.longest; ++t) {
+  const int64_t longest = spec.continuing ? options.continuing : options.longest;
+  for (int64_t t = 0; t < longest; ++t) {
     policy(observations, values);
     for (size_t i = 0; i < count; ++i) {
       chosen[i] = explore.uniform() < options.epsilon

@@ -14,7 +14,8 @@ struct EvaluationOptions {
   int64_t episodes = 100;
   double epsilon = 0;
   uint64_t seed = 1000;
-  int64_t longest = 100000;  // steps of an episode, where the environment has no limit
+  int64_t longest = 100000;   // steps of an episode, where the environment has no limit
+  int64_t continuing = 1000;  // and where nothing ever ends one
 };
 
 struct Evaluation {

@@ -109,13 +109,24 @@ void suit_lake(RlConfig& c) {
   c.exploration_steps = 1000000;
 }
 
+// Sutton and Barto, example 10.2.
+void suit_queue(RlConfig& c) {
+  suit_grid(c);
+  c.steps = 200000;
+  c.gamma = 0.99;
+  c.step_size = 0.01;
+  c.epsilon = 0.1;
+  c.final_epsilon = 0.1;
+}
+
 struct Suit {
   std::string_view environment;  // beginning of its name
   void (*apply)(RlConfig&);
 };
 constexpr Suit kSuits[] = {{"CartPole", suit_cartpole},  {"MountainCar", suit_mountain_car},
                            {"Acrobot", suit_acrobot},    {"MinAtar/", suit_minatar},
-                           {"CliffWalking", suit_cliff}, {"FrozenLake", suit_lake}};
+                           {"CliffWalking", suit_cliff}, {"FrozenLake", suit_lake},
+                           {"AccessControl", suit_queue}};
 
 // Plain Q-learning with a network, which the others add to.
 void plain(RlConfig& c) {
@@ -185,6 +196,8 @@ constexpr Preset kPresets[] = {
     {"apex", "many actors, one learner, one replay by priority (Horgan et al. 2018)", as_apex},
     {"q-learning", "a table, off-policy (Watkins 1989)", [](RlConfig&) {}},
     {"sarsa", "a table, on-policy (Rummery and Niranjan 1994)", [](RlConfig&) {}},
+    {"differential", "a table, by rewards beyond their average (Wan et al. 2021)",
+     [](RlConfig&) {}},
 };
 
 }  // namespace

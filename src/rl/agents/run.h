@@ -54,6 +54,10 @@ struct RunResult {
   double samples_per_transition = 0;
   bool stopped = false;
   std::vector<EvaluationPoint> evaluations = {};
+  // The average reward of a step that was learned (agent differential).
+  double average_reward = std::numeric_limits<double>::quiet_NaN();
+  // Of tables: a value for each state and action, actions of a state side by side.
+  std::vector<double> table_values = {};
   std::vector<PriorityBin> priorities = {};  // at the end, ascending; empty for uniform replay
   // Of runs with actors.
   double policy_lag = 0;          // mean of updates between an actor's weights and the learner's

@@ -43,12 +43,14 @@ std::span<const float> QTable::row(int64_t cell) const {
   return std::span(shown_).subspan(place(cell, 0), static_cast<size_t>(actions_));
 }
 
-void QTable::learn(int64_t cell, int32_t action, double target, double step_size, double decay) {
+double QTable::learn(int64_t cell, int32_t action, double target, double step_size, double decay) {
   const size_t at = place(cell, action);
   const auto visits = static_cast<double>(++visits_[at]);
   const double step = decay == 0 ? step_size : step_size / std::pow(visits, decay);
-  values_[at] += step * (target - values_[at]);
+  const double change = step * (target - values_[at]);
+  values_[at] += change;
   shown_[at] = static_cast<float>(values_[at]);
+  return change;
 }
 
 Json QTable::json() const {
@@ -92,7 +94,9 @@ MakePolicy table_policy(const std::filesystem::path& file, const EnvSpec& spec) 
   return table_policy(QTable::from_json(Json::parse(read_file(file), file.string()), spec));
 }
 
-// Q-learning bootstraps from the best next action, sarsa from the one it will take.
+// Q-learning bootstraps from the best next action, sarsa from the one it will take. The
+// differential agent does as Q-learning without a discount, of rewards beyond their average, which
+// it learns as well (Wan, Naik, Sutton 2021).
 RunResult train_table(const RlConfig& config, const runs::RunDirectory* directory,
                       const RunHooks& hooks) {
   const auto environment = make_environment(config.env, 1);
@@ -107,6 +111,8 @@ RunResult train_table(const RlConfig& config, const runs::RunDirectory* director
   int64_t cell = cell_in(seen);
   int32_t action = epsilon_greedy(table.row(cell), schedule.at(0), explore);
   Episode episode;
+  const bool differential = config.agent == "differential";
+  double average = 0;  // reward of a step
   const auto evaluate = [&] {
     return evaluate_policy(
         config.env, table_policy(table),
@@ -128,8 +134,11 @@ RunResult train_table(const RlConfig& config, const runs::RunDirectory* director
     // A truncated episode still has a future, a terminated one has none.
     const double ahead =
         outcome.terminated ? 0 : static_cast<double>(values[static_cast<size_t>(chosen)]);
-    table.learn(cell, action, static_cast<double>(outcome.reward) + config.gamma * ahead,
-                config.step_size, config.step_size_decay);
+    const double target = differential ? static_cast<double>(outcome.reward) - average + ahead
+                                       : static_cast<double>(outcome.reward) + config.gamma * ahead;
+    const double change =
+        table.learn(cell, action, target, config.step_size, config.step_size_decay);
+    if (differential) average += config.average_step * change;
     episode.reward += static_cast<double>(outcome.reward);
     ++episode.steps;
     cell = next;
@@ -153,6 +162,8 @@ RunResult train_table(const RlConfig& config, const runs::RunDirectory* director
   result.steps = step;
   result.updates = step;
   result.batch = 1;
+  result.table_values = table.values();
+  if (differential) result.average_reward = average;
   result.samples_per_transition = 1;
   result.episodes = progress.episodes();
   result.seconds = progress.seconds();

@@ -15,8 +15,10 @@ class QTable {
 
   std::span<const float> row(int64_t cell) const;
   // One step of learning: towards reward + discount * next. The step size is
-  // step_size / visits^decay.
-  void learn(int64_t cell, int32_t action, double target, double step_size, double decay);
+  // step_size / visits^decay. Gives the change of the value.
+  double learn(int64_t cell, int32_t action, double target, double step_size, double decay);
+
+  const std::vector<double>& values() const { return values_; }
 
   Json json() const;
   // Throws Error unless it has a value for each cell and action of the environment.

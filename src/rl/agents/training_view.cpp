@@ -13,6 +13,8 @@ namespace {
 
 using report::Align;
 
+constexpr size_t kLargestTable = 4096;  // values of a table that are printed
+
 Json evaluation_json(const rl::Evaluation& result) {
   return Json::object({{"episodes", static_cast<int64_t>(result.returns.size())},
                        {"mean", result.mean},
@@ -20,7 +22,8 @@ Json evaluation_json(const rl::Evaluation& result) {
                        {"median", result.median},
                        {"low", result.low},
                        {"high", result.high},
-                       {"mean_steps", result.mean_steps}});
+                       {"mean_steps", result.mean_steps},
+                       {"reward_per_step", result.mean / result.mean_steps}});
 }
 
 Json priorities_json(const rl::RunResult& result) {
@@ -41,28 +44,32 @@ Json run_json(const SeedRun& run) {
     one["seconds"] = point.seconds;
     evaluations.push_back(std::move(one));
   }
-  return Json::object({{"seed", run.seed},
-                       {"directory", run.directory},
-                       {"steps", r.steps},
-                       {"episodes", r.episodes},
-                       {"updates", r.updates},
-                       {"samples_per_update", r.batch},
-                       {"samples_per_transition", r.samples_per_transition},
-                       {"target_changes", r.target_changes},
-                       {"seconds", r.seconds},
-                       {"steps_per_s", static_cast<double>(r.steps) / r.seconds},
-                       {"updates_per_s", static_cast<double>(r.updates) / r.seconds},
-                       {"recent_return", r.recent_return},
-                       {"policy_lag", r.policy_lag},
-                       {"priority_staleness", r.priority_staleness},
-                       {"actor_steps_per_s", Json::array_of(r.actor_rates)},
-                       {"learner_seconds", Json::object({{"updates", r.learner_time.updates},
-                                                         {"parcels", r.learner_time.parcels},
-                                                         {"pulls", r.learner_time.pulls},
-                                                         {"waiting", r.learner_time.waiting}})},
-                       {"priorities", priorities_json(r)},
-                       {"stopped", r.stopped},
-                       {"evaluations", std::move(evaluations)}});
+  return Json::object(
+      {{"seed", run.seed},
+       {"directory", run.directory},
+       {"steps", r.steps},
+       {"episodes", r.episodes},
+       {"updates", r.updates},
+       {"samples_per_update", r.batch},
+       {"samples_per_transition", r.samples_per_transition},
+       {"target_changes", r.target_changes},
+       {"seconds", r.seconds},
+       {"steps_per_s", static_cast<double>(r.steps) / r.seconds},
+       {"updates_per_s", static_cast<double>(r.updates) / r.seconds},
+       {"recent_return", r.recent_return},
+       {"policy_lag", r.policy_lag},
+       {"priority_staleness", r.priority_staleness},
+       {"actor_steps_per_s", Json::array_of(r.actor_rates)},
+       {"learner_seconds", Json::object({{"updates", r.learner_time.updates},
+                                         {"parcels", r.learner_time.parcels},
+                                         {"pulls", r.learner_time.pulls},
+                                         {"waiting", r.learner_time.waiting}})},
+       {"priorities", priorities_json(r)},
+       {"average_reward", r.average_reward},
+       {"table",
+        r.table_values.size() <= kLargestTable ? Json::array_of(r.table_values) : Json::array()},
+       {"stopped", r.stopped},
+       {"evaluations", std::move(evaluations)}});
 }
 
 report::Table seeds_table(std::span<const SeedRun> runs) {

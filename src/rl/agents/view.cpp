@@ -17,6 +17,7 @@ report::Document environments_document() {
   report::Table table({{"environment", Align::kLeft},
                        {"observation"},
                        {"actions"},
+                       {"task", Align::kLeft},
                        {"limit"},
                        {"solved at"},
                        {"", Align::kLeft, 60, "summary"}});
@@ -25,12 +26,14 @@ report::Document environments_document() {
     const bool agreed = !std::isnan(known->threshold);
     table.add_row(
         {known->name, spec.shape.to_string(), report::count_cell(spec.actions),
+         spec.continuing ? "continuing" : "episodic",
          spec.time_limit == 0 ? report::Cell("none") : report::count_cell(spec.time_limit),
          agreed ? fmt::format("{}", known->threshold) : "", known->summary});
     document.data["environments"].push_back(
         Json::object({{"name", known->name},
                       {"shape", Json::array_of(spec.shape.vector())},
                       {"actions", spec.actions},
+                      {"continuing", spec.continuing},
                       {"time_limit", spec.time_limit},
                       {"threshold", known->threshold},
                       {"summary", known->summary},

@@ -28,6 +28,9 @@ report::Document training_document(const rl::RlConfig& config, std::span<const S
 report::Document evaluation_document(const rl::RlConfig& config, const rl::Evaluation& result);
 report::Document episode_document(const rl::RlConfig& config, const rl::PlayedEpisode& episode,
                                   const std::string& file, const data::Image& sheet);
+// How transitions with these errors are replayed, proportionally and by rank. Throws Error for too
+// many errors and Failure for one that is not finite.
+report::Document priorities_document(std::span<const double> errors, double alpha, double beta);
 report::Document bench_document(const rl::RlConfig& config, const rl::BenchResult& result);
 
 }  // namespace trainyard::cli

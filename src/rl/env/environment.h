@@ -31,6 +31,8 @@ struct EnvSpec {
   int64_t actions = 0;
   Encoding encoding = Encoding::kReal;
   int64_t time_limit = 0;  // steps of an episode; 0: none
+  // Nothing ever ends an episode, so that policies are judged by their reward of a step.
+  bool continuing = false;
   // How far the numbers of an observation reach, where that differs much: networks divide by it.
   std::vector<float> reach = {};
 
