@@ -112,9 +112,28 @@ std::unique_ptr<Dataset> open_voc_spec(Spec spec, Split split) {
   return open_voc(require_place(spec), lists, split);
 }
 
+// openimages:DIR[:CLASSES], a folder as open_images_downloader.py of pytorch-ssd leaves it.
+std::unique_ptr<Dataset> open_downloaded(const Spec& spec, const std::vector<std::string>& parts,
+                                         Split split) {
+  TY_REQUIRE(parts.size() <= 2,
+             "data set '{}': expected openimages:DIR or openimages:DIR:CLASS,CLASS", spec.text);
+  const std::filesystem::path folder = parts[0];
+  for (const char* name : {"sub-train-annotations-bbox.csv", "train-annotations-bbox.csv"}) {
+    if (!std::filesystem::is_regular_file(folder / name)) continue;
+    return open_openimages(folder / name, folder, parts.size() == 2 ? parts[1] : "", split);
+  }
+  throw_error(
+      "data set '{}': {} has neither sub-train-annotations-bbox.csv nor "
+      "train-annotations-bbox.csv",
+      spec.text, parts[0]);
+}
+
 // NAME:FILE:IMAGES[:CLASSES]
 std::unique_ptr<Dataset> open_box_files(const Spec& spec, Split split) {
   const std::vector<std::string> parts = trainyard::split(spec.place, ':');
+  if (spec.name == "openimages" && std::filesystem::is_directory(parts[0])) {
+    return open_downloaded(spec, parts, split);
+  }
   const bool has_classes = spec.name == "openimages";
   TY_REQUIRE(parts.size() == 2 || (has_classes && parts.size() == 3),
              "data set '{}': expected {}:FILE:IMAGES{}", spec.text, spec.name,

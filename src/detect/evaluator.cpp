@@ -13,7 +13,8 @@ constexpr size_t kRecord = 7;
 
 class DetectionEvaluator final : public train::Evaluator {
  public:
-  DetectionEvaluator(int64_t classes, DetectionTest* seen) : classes_(classes), seen_(seen) {}
+  DetectionEvaluator(int64_t classes, DetectionTest* seen, std::vector<int64_t> numbers)
+      : classes_(classes), seen_(seen), numbers_(std::move(numbers)) {}
 
   // Outputs: boxes, scores and which of them are selected.
   void add(std::span<const Tensor* const> outputs, const data::Batch& batch) override {
@@ -24,13 +25,15 @@ class DetectionEvaluator final : public train::Evaluator {
       const int64_t place = selected[row];
       if (place >= batch.valid) continue;
       const int64_t label = selected[row + 1];
+      const int64_t number = numbers_.empty() ? label : numbers_[static_cast<size_t>(label)];
+      if (number < 0) continue;
       const int64_t prior = selected[row + 2];
       const data::Origin& origin = batch.origins[static_cast<size_t>(place)];
       const float* box = outputs[0]->values<float>().data() + 4 * (place * scores[2] + prior);
       const float score = outputs[1]->values<float>()[static_cast<size_t>(
           (place * scores[1] + label) * scores[2] + prior)];
       test_.detections.push_back({.picture = origin.sample,
-                                  .label = label,
+                                  .label = number,
                                   .score = static_cast<double>(score),
                                   .region = in_pixels(box, origin.shape)});
     }
@@ -130,6 +133,7 @@ class DetectionEvaluator final : public train::Evaluator {
 
   int64_t classes_;
   DetectionTest* seen_;
+  std::vector<int64_t> numbers_;
   DetectionTest test_;
 };
 
@@ -137,15 +141,20 @@ class DetectionEvaluator final : public train::Evaluator {
 
 std::unique_ptr<train::Evaluator> make_detection_evaluator(Graph& model,
                                                            std::span<const PriorShape> shapes,
-                                                           int64_t classes, DetectionTest* seen) {
+                                                           int64_t classes, DetectionTest* seen,
+                                                           std::vector<int64_t> numbers) {
   const std::vector<Prior> priors = priors_of(model, shapes);
   const int64_t own = model.value(model.outputs()[1]).type.shape[2] - 1;
-  TY_REQUIRE(own >= classes, "the network knows {} classes, the data has {}", own, classes);
+  TY_REQUIRE(!numbers.empty() || own >= classes, "the network knows {} classes, the data has {}",
+             own, classes);
+  TY_REQUIRE(numbers.empty() || own == static_cast<int64_t>(numbers.size()),
+             "the network knows {} classes, but there are names of {}", own, numbers.size());
   ops::Builder builder(model);
   const DecodedBoxes decoded = add_decoder(builder, model.outputs()[0], model.outputs()[1], priors);
   const SelectedBoxes all = add_suppression(builder, decoded, {});
   model.set_outputs({all.boxes, all.scores, all.selected});
-  return std::make_unique<DetectionEvaluator>(own, seen);
+  return std::make_unique<DetectionEvaluator>(numbers.empty() ? own : classes, seen,
+                                              std::move(numbers));
 }
 
 }  // namespace trainyard::detect

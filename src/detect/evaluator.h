@@ -23,9 +23,12 @@ struct DetectionTest {
 // "map_50_95" (COCO's). The network was trained with priors of these shapes; its outputs become
 // those of a decoder. `seen`, which may be null, gets everything for reports when the result is
 // asked for.
+// `numbers` has for each class of the network its number in the data, -1 for one that the data does
+// not have; empty: classes have the same numbers in both.
 std::unique_ptr<train::Evaluator> make_detection_evaluator(Graph& model,
                                                            std::span<const PriorShape> shapes,
                                                            int64_t classes,
-                                                           DetectionTest* seen = nullptr);
+                                                           DetectionTest* seen = nullptr,
+                                                           std::vector<int64_t> numbers = {});
 
 }  // namespace trainyard::detect

@@ -18,7 +18,8 @@ struct DetectorTest {
   int threads = 0;
   std::shared_ptr<device::Device> device = {};  // null: the processors
   bool quiet = false;
-  std::string detections;  // file to write them to, as COCO's results; empty: none
+  std::vector<std::string> labels;  // names of the network's classes; empty: not known
+  std::string detections;           // file to write them to, as COCO's results; empty: none
 };
 
 // Runs the loader's pictures through the network (locations and scores) and scores what it finds

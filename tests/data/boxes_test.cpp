@@ -212,6 +212,33 @@ TEST(BoxCsv, ReadsLinesAndOpenImages) {
             std::string::npos);
 }
 
+// As open_images_downloader.py of pytorch-ssd leaves it: lists beside a folder for each split.
+TEST(BoxCsv, ReadsADownloadedFolderOfOpenImages) {
+  const TemporaryFolder folder("downloaded");
+  const char* columns = "ImageID,ClassName,XMin,XMax,YMin,YMax\n";
+  for (const std::string split : {"train", "test"}) {
+    std::filesystem::create_directories(folder / split);
+    write_file(folder / split / (split + "1.jpg"), picture_bytes(40, 20));
+    write_file(folder / ("sub-" + split + "-annotations-bbox.csv"),
+               columns + split + "1,Handgun,0,0.5,0,1\n");
+  }
+  const std::string root = folder.path().string();
+  const std::string list = "openimages:" + (folder / "sub-train-annotations-bbox.csv").string();
+  // The folder alone, the list with the folder of all splits, and with that of one.
+  for (const std::string& spec :
+       {"openimages:" + root, "openimages:" + root + ":Handgun", list + ":" + root,
+        list + ":" + root + "/train", list + ":" + root + "/train/"}) {
+    EXPECT_EQ(open(spec)->size(), 1) << spec;
+    EXPECT_EQ(boxes_of(*open(spec, Split::kTest), 0), (std::vector<Box>{{0, 0, 20, 20, 0}}))
+        << spec;
+  }
+  std::filesystem::remove(folder / "test/test1.jpg");
+  EXPECT_NE(message_of([&] {
+              open(list + ":" + root + "/train", Split::kTest);
+            }).find("there is no picture test1.jpg in"),
+            std::string::npos);
+}
+
 // Boxes hold what is drawn, and splits differ.
 TEST(Shapes, AreInTheirBoxes) {
   const auto set = open("shapes:64,size=20");

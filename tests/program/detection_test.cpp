@@ -86,6 +86,30 @@ TEST_F(FittedDetector, EvaluatesAsItWasTrained) {
   EXPECT_EQ(found[0], found[1]);
 }
 
+// Discs under another name: with numbers compared they would be found.
+TEST_F(FittedDetector, ClassesAreComparedByName) {
+  const auto judged = [&](const std::string& data, std::vector<std::string> more) {
+    std::vector<std::string> words = {"evaluate", "--data",  data,    "--batch",
+                                      "8",        "--quiet", "--json"};
+    words.insert(words.begin() + 1, more.begin(), more.end());
+    const Outcome tested = run(words);
+    EXPECT_EQ(tested.code, 0) << tested.err;
+    return Json::parse(tested.out, "evaluate");
+  };
+  const std::string outlined = "shapes:64,size=20,outlined=1,classes=2";
+  const Json unknown = judged(outlined, {run_path()});
+  EXPECT_EQ(unknown.at("unknown_classes").dump(-1), R"(["ring","frame"])");
+  EXPECT_EQ(unknown.at("map").as_number(), 0);
+  const std::string labels = *folder_ / "labels.txt";
+  write_file(labels, "BACKGROUND\nring\nframe\nother\n");
+  const Json named = judged(outlined, {run_path(), "--labels", labels});
+  EXPECT_TRUE(named.at("unknown_classes").items().empty());
+  EXPECT_EQ(named.at("classes_matched").as_string(), "by name");
+  write_file(labels, "ring\n");
+  EXPECT_EQ(run({"evaluate", run_path(), "--data", outlined, "--labels", labels, "--quiet"}).code,
+            2);
+}
+
 TEST_F(FittedDetector, FilesDecodeWithItsShapes) {
   const std::string file = *folder_ / "raw.onnx";
   const Outcome exported = run({"export", run_path(), "--raw", "-o", file});

@@ -35,6 +35,37 @@ TEST(Run, GivesTheBestClassesAndWritesOutputs) {
   EXPECT_EQ(read_npy(file).type().to_string(), output.at("type").as_string());
 }
 
+// numpy.savez writes a zip of stored .npy files; a folder of --output has the same names.
+TEST(Run, OutputsAreComparedWithThoseOfAnother) {
+  const auto folder = run_scratch("expected");
+  std::filesystem::remove_all(folder);
+  ASSERT_EQ(run({"run", "lenet5", "--output", folder.string()}).code, 0);
+  const auto compared = [&](const std::string& with, const std::string& tolerance) {
+    return run({"run", "lenet5", "--expect", with, "--tolerance", tolerance, "--json"});
+  };
+  const Outcome same = compared(folder.string(), "0");
+  ASSERT_EQ(same.code, 0) << same.err;
+  EXPECT_TRUE(Json::parse(same.out, "run").at("expected").at("agree").as_bool());
+  EXPECT_EQ(compared("reference", "1e-4").code, 0);
+  // One number that is off by 0.5.
+  const auto file = std::filesystem::directory_iterator(folder)->path();
+  const Tensor kept = read_npy(file);
+  Tensor off = kept.clone();
+  off.values<float>()[3] += 0.5F;
+  write_npy(file, off);
+  const Outcome other = compared(folder.string(), "0.1");
+  EXPECT_EQ(other.code, 1);
+  const Json found = Json::parse(other.out, "run").at("expected");
+  EXPECT_FALSE(found.at("agree").as_bool());
+  EXPECT_EQ(found.at("outputs").items()[0].at("beyond").as_int(), 1);
+  EXPECT_NEAR(found.at("outputs").items()[0].at("largest").as_number(), 0.5, 1e-6);
+  EXPECT_EQ(compared(folder.string(), "0.6").code, 0);
+  // What is not there is a wrong request, not a difference.
+  EXPECT_EQ(compared((folder / "nothing.npz").string(), "1").code, 2);
+  EXPECT_EQ(compared("something", "1").code, 2);
+  EXPECT_EQ(compared(folder.string(), "-1").code, 2);
+}
+
 TEST(Run, AWrongInputIsARequestError) {
   const auto file = run_scratch("wrong.npy");
   write_npy(file, Tensor::zeros({DType::kF32, {1, 1, 3, 3}}));

@@ -132,13 +132,23 @@ void keep_classes(BoxesOfPictures& pictures, const std::vector<std::string>& wan
   std::erase_if(pictures, [](const auto& entry) { return entry.second.empty(); });
 }
 
-// Open Images keeps the pictures of a split in a folder of its name.
+constexpr const char* kSplitFolders[] = {"train", "validation", "test"};
+
+// Open Images keeps the pictures of a split in a folder of its name; that of one split stands for
+// all.
 std::string openimages_picture(const fs::path& images, const std::string& id) {
-  for (const char* folder : {"", "train", "validation", "test"}) {
-    const fs::path path = images / folder / (id + ".jpg");
-    if (fs::is_regular_file(path)) return path.string();
+  const std::string file = id + ".jpg";
+  if (fs::is_regular_file(images / file)) return (images / file).string();
+  fs::path plain = images.lexically_normal();
+  if (!plain.has_filename()) plain = plain.parent_path();
+  const bool is_split =
+      std::ranges::find(kSplitFolders, plain.filename()) != std::end(kSplitFolders);
+  const fs::path above = is_split ? plain.parent_path() : plain;
+  for (const char* folder : kSplitFolders) {
+    if (fs::is_regular_file(above / folder / file)) return (above / folder / file).string();
   }
-  throw_error("there is no picture {}.jpg in {}", id, images.string());
+  throw_error("there is no picture {} in {} or in train, validation and test of {}", file,
+              images.string(), above.empty() ? "." : above.string());
 }
 
 // From shares of the sides to pixels.

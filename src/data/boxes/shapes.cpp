@@ -55,8 +55,11 @@ struct DrawnShape {
   }
 };
 
-std::vector<std::string> first_names(int64_t count) {
+// Outlined ones are classes of their own: related objects that a detector of filled ones has not
+// learned.
+std::vector<std::string> first_names(int64_t count, bool outlined) {
   std::vector<std::string> names = {"disc", "square", "triangle"};
+  if (outlined) names = {"ring", "frame", "hollow triangle"};
   names.resize(static_cast<size_t>(count));
   return names;
 }
@@ -65,7 +68,7 @@ class Shapes final : public Dataset {
  public:
   Shapes(const ShapesOptions& options, Split split)
       : Dataset({.shape = {3, options.side, options.side},
-                 .class_names = first_names(options.classes),
+                 .class_names = first_names(options.classes, options.outlined),
                  .source = fmt::format("drawn shapes, {} split", split_name(split))}),
         options_(options),
         test_(split == Split::kTest) {}

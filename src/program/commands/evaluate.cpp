@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/names_file.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "base/within.h"
@@ -40,6 +41,7 @@ struct EvaluateFlags {
   bool quiet = false;
   DetectionReport boxes;  // of detectors
   std::string areas = "continuous";
+  std::string labels;
   std::string detections;
   report::Format format = report::Format::kText;
 };
@@ -94,6 +96,19 @@ void compare_class_names(const std::vector<std::string>& own, const data::Datase
   }
 }
 
+// The names of a detector's classes: those of a file, where background may come first, as
+// pytorch-ssd has it, or those it brings.
+std::vector<std::string> detector_labels(const EvaluateFlags& flags,
+                                         const onnx_io::Metadata& metadata) {
+  if (flags.labels.empty()) return onnx_io::class_names(metadata);
+  std::vector<std::string> names = read_names(flags.labels);
+  if (!names.empty() && (names[0] == "BACKGROUND" || names[0] == "background")) {
+    names.erase(names.begin());
+  }
+  TY_REQUIRE(!names.empty(), "{} names no class", flags.labels);
+  return names;
+}
+
 void check_flags(const EvaluateFlags& flags) {
   flags.network.check();
   TY_REQUIRE(flags.data_workers >= 0, "--data-workers is {}, expected 0 or more",
@@ -116,9 +131,13 @@ report::Document judge(Graph graph, const EvaluateFlags& flags, const data::Data
                               .threads = resolve_threads(flags.threads),
                               .device = device,
                               .quiet = flags.quiet,
+                              .labels = detector_labels(flags, metadata),
                               .detections = flags.detections});
   }
   TY_REQUIRE(flags.detections.empty(), "--detections needs data with boxes");
+  TY_REQUIRE(flags.labels.empty(),
+             "--labels names the classes of a detector: it needs data with "
+             "boxes");
   train::Progress progress(std::cerr, train::Progress::mode_for_stderr(flags.quiet));
   const train::Evaluation test = train::evaluate(
       std::move(graph), loader,
@@ -199,7 +218,9 @@ int evaluate_command(const EvaluateFlags& flags, std::ostream& out) {
     notes.blocks.emplace_back(report::Paragraph{fmt::format("The weights are {}.", weights)});
     notes.data["weights_of"] = weights;
   }
-  compare_class_names(onnx_io::class_names(metadata), *set, notes);
+  if (set->target_kind() == data::TargetKind::kClass) {
+    compare_class_names(onnx_io::class_names(metadata), *set, notes);
+  }
   EvaluateFlags settled = flags;
   settled.network = network;
   report::Document document = language ? judge_tokens(std::move(graph), settled, *set, loader)
@@ -228,6 +249,9 @@ Runner setup_evaluate(Args& args) {
   args.option("--iou", flags->boxes.options.overlap, "boxes: overlap that finds an object");
   args.choice("--areas", flags->areas, {"continuous", "pixels"},
               "boxes: pixels: the last pixel belongs to the box, as in VOC's development kit");
+  args.option("--labels", flags->labels,
+              "boxes: file with the names of the network's classes, one per line, which are "
+              "compared with those of the data; else those it was trained with");
   args.flag("--strict", flags->boxes.options.strict,
             "boxes: an overlap of exactly --iou finds nothing");
   args.option("--threshold", flags->boxes.threshold,
@@ -248,6 +272,8 @@ extern const Command kEvaluate = {
     .examples =
         "  trainyard evaluate runs/shoes\n"
         "  trainyard evaluate runs/cells --data voc:DIR --metric coco\n"
+        "  trainyard evaluate ssd300-mobilenet_v1 --classes 21 --weights mobilenet-v1-ssd.pth "
+        "--labels voc-model-labels.txt --data voc:VOC2007\n"
         "  trainyard evaluate model.onnx --data folder:DIR --augment resize:256,center:224x224,"
         "normalize\n"
         "  trainyard evaluate resnet20-cifar --weights weights.safetensors --data cifar10:DIR "

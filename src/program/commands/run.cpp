@@ -19,6 +19,7 @@
 #include "models/onnx/metadata.h"
 #include "program/class_scores.h"
 #include "program/command.h"
+#include "program/expected_outputs.h"
 #include "program/given_inputs.h"
 #include "program/model_argument.h"
 #include "program/output_files.h"
@@ -29,6 +30,8 @@
 namespace trainyard::cli {
 namespace {
 
+constexpr double kLargestTolerance = 1e9;
+
 struct RunFlags {
   ModelArgument model;
   std::vector<std::string> inputs;
@@ -37,6 +40,8 @@ struct RunFlags {
   std::string trace;
   std::string dump;
   std::string draw;
+  std::string expect;
+  Tolerance tolerance;
   double threshold = 0.5;
   std::vector<double> mean;
   std::vector<double> std;
@@ -204,8 +209,10 @@ runtime::CompileOptions compile_options(const RunFlags& flags) {
 // A detector on pictures, of which there may be many.
 int run_pictures(Graph graph, const RunFlags& flags, const report::Document& notices,
                  std::ostream& out) {
-  TY_REQUIRE(flags.output.empty() && flags.trace.empty() && !flags.profile && !flags.explain,
-             "--output, --trace, --profile and --explain are for inputs that are no pictures");
+  TY_REQUIRE(flags.output.empty() && flags.trace.empty() && !flags.profile && !flags.explain &&
+                 flags.expect.empty(),
+             "--output, --expect, --trace, --profile and --explain are for inputs that are no "
+             "pictures");
   const onnx_io::Metadata metadata = flags.model.metadata();
   report::Document document = run_detector(std::move(graph), metadata,
                                            {.model = flags.model.text(),
@@ -222,6 +229,47 @@ int run_pictures(Graph graph, const RunFlags& flags, const report::Document& not
   return 0;
 }
 
+NamedTensors outputs_of(const runtime::Executable& executable,
+                        const runtime::ExecutionContext& context) {
+  NamedTensors outputs;
+  for (size_t i = 0; i < executable.outputs().size(); ++i) {
+    outputs.emplace(executable.outputs()[i].name, context.output(i).clone());
+  }
+  return outputs;
+}
+
+// The same inputs through plain loops, which share no kernel with what is compared.
+NamedTensors outputs_of_reference(const RunFlags& flags, const onnx_io::Metadata& metadata,
+                                  const Shapes& brought) {
+  RunFlags plain = flags;
+  plain.reference = true;
+  plain.dump.clear();
+  const runtime::Executable executable =
+      runtime::compile(flags.model.load_for(brought), compile_options(plain));
+  runtime::ExecutionContext context(executable);
+  give_inputs(flags, metadata, brought, executable, context);
+  context.run();
+  return outputs_of(executable, context);
+}
+
+// What --expect names. Throws Error if that cannot be had.
+NamedTensors expected_outputs(const RunFlags& flags, const onnx_io::Metadata& metadata,
+                              const Shapes& brought, const runtime::Executable& executable,
+                              runtime::ExecutionContext& context) {
+  if (flags.expect == "reference") return outputs_of_reference(flags, metadata, brought);
+  std::vector<std::string> names;
+  for (const runtime::Port& port : executable.outputs()) names.push_back(port.name);
+  if (flags.expect != "onnxruntime") return read_expected(flags.expect, names);
+  TY_REQUIRE(flags.model.text().ends_with(".onnx"),
+             "--expect onnxruntime needs an .onnx file; 'trainyard export' makes one of {}",
+             flags.model.text());
+  NamedTensors inputs;
+  for (size_t i = 0; i < executable.inputs().size(); ++i) {
+    inputs.emplace(executable.inputs()[i].name, context.input(i).clone());
+  }
+  return outputs_of_onnxruntime(flags.model.text(), inputs, names);
+}
+
 // NAME=FILE, for an input of that name; a path may have a "=" behind a "/".
 bool is_named_input(const std::string& given) {
   const size_t sign = given.find('=');
@@ -232,6 +280,8 @@ int run_command(const RunFlags& flags, std::ostream& out) {
   TY_REQUIRE(flags.top >= 0, "--top is {}, expected 0 or more", flags.top);
   require_within("--resize", flags.resize, int64_t{0}, kLargestSide);
   require_within("--threshold", flags.threshold, 0.0, 1.0);
+  require_within("--tolerance", flags.tolerance.absolute, 0.0, kLargestTolerance);
+  require_within("--relative", flags.tolerance.relative, 0.0, kLargestTolerance);
   report::Document document;
   document.data = Json::object();
   // Only detectors take several pictures, or a folder; their inputs have a shape of their own.
@@ -271,8 +321,14 @@ int run_command(const RunFlags& flags, std::ostream& out) {
   }
   if (!flags.trace.empty()) write_file(flags.trace, profile.trace_json());
   if (!flags.output.empty()) write_outputs(flags.output, executable, context, document);
+  bool agree = true;
+  if (!flags.expect.empty()) {
+    agree = add_comparison(document, flags.expect, outputs_of(executable, context),
+                           expected_outputs(flags, metadata, brought, executable, context),
+                           flags.tolerance);
+  }
   out << report::render(document, flags.format);
-  return 0;
+  return agree ? 0 : 1;
 }
 
 Runner setup_run(Args& args) {
@@ -282,6 +338,12 @@ Runner setup_run(Args& args) {
                 "NAME=F.npy, F.jpg, F.png or random (the default); NAME= may be left out if there "
                 "is one input; detectors take several pictures, and folders of them");
   args.option("--output", flags->output, "folder to write the outputs to, as NAME.npy");
+  args.option("--expect", flags->expect,
+              "compare the outputs with those in F.npz, F.npy or a folder of NAME.npy, with ONNX "
+              "Runtime's (onnxruntime, where python3 has it) or with plain loops (reference); exit "
+              "code 1 if they differ");
+  args.option("--tolerance", flags->tolerance.absolute, "of --expect: |ours - theirs| at most");
+  args.option("--relative", flags->tolerance.relative, "of --expect: and this share of |theirs|");
   args.option("--labels", flags->labels,
               "file with one class name per line; else those in the file of the model");
   args.option("--top", flags->top, "best classes, or texts of an output, to print; 0: none");
@@ -319,6 +381,8 @@ extern const Command kRun = {
         "  trainyard run detector.onnx --input dog.jpg --draw found.png --threshold 0.4\n"
         "  trainyard run segmenter.onnx --input photo.jpg --output masks\n"
         "  trainyard run model.onnx --input data=x.npy --output results\n"
+        "  trainyard run model.onnx --input data=x.npy --expect outputs.npz --tolerance 1e-5\n"
+        "  trainyard run model.onnx --expect onnxruntime --relative 1e-3\n"
         "  trainyard run model.onnx --max-iterations 1000\n"
         "  trainyard run resnet20-cifar --device opencl --explain\n"
         "  trainyard run resnet20-cifar --device torch:cpu --explain\n"
