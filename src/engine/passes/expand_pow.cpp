@@ -6,7 +6,7 @@
 namespace trainyard::passes {
 namespace {
 
-bool expand(Graph& graph, NodeId id) {
+bool expand_power(Graph& graph, NodeId id) {
   const NodeView node(graph, id);
   if (node.op() != "Pow" || node.input_type(0).dtype != DType::kF32 ||
       node.input_shape(0) != node.output_shape(0)) {
@@ -38,7 +38,7 @@ bool expand(Graph& graph, NodeId id) {
 
 bool expand_pow(Graph& graph, const PassContext& /*context*/) {
   bool changed = false;
-  for (const NodeId id : graph.node_ids()) changed = expand(graph, id) || changed;
+  for (const NodeId id : graph.node_ids()) changed = expand_power(graph, id) || changed;
   if (changed) graph.sort();
   return changed;
 }
