@@ -106,8 +106,13 @@ std::string limit_of(const Averages& averages) {
       100 * (1 - averages.machine));
 }
 
-Chart busy_chart(std::span<const BusyRun> runs) {
+// A sample each second: a day would be a large page that shows no more than this.
+size_t stride_of(const BusyRun& run) {
   constexpr size_t kMostSamples = 300;
+  return 1 + run.samples.size() / kMostSamples;
+}
+
+Chart busy_chart(std::span<const BusyRun> runs) {
   Chart chart{.kind = ChartKind::kLine,
               .title = "Utilization",
               .x = {.name = "seconds since the start"},
@@ -121,8 +126,7 @@ Chart busy_chart(std::span<const BusyRun> runs) {
                                                        {"gpu", "GPU"},
                                                        {"gpu_memory", "GPU memory"}};
   for (const BusyRun& run : runs) {
-    // A sample each second: a day would be a large page that shows no more than this.
-    const size_t stride = 1 + run.samples.size() / kMostSamples;
+    const size_t stride = stride_of(run);
     for (const auto& [key, name] : kinds) {
       Series series{runs.size() == 1 ? name : run.name + ", " + name, Origin::kMeasured, {}};
       for (size_t i = 0; i < run.samples.size(); i += stride) {
@@ -150,6 +154,21 @@ Json averages_json(const Averages& averages) {
   if (!std::isnan(averages.gpu)) all["gpu"] = averages.gpu;
   if (!std::isnan(averages.gpu_memory)) all["gpu_memory"] = averages.gpu_memory;
   return all;
+}
+
+// Some samples of the window, as they were taken.
+Json series_json(const BusyRun& run, const std::optional<Window>& window) {
+  Json series = Json::array();
+  for (size_t i = 0; i < run.samples.size(); i += stride_of(run)) {
+    if (!lies_in(value_of(run.samples[i], "at_s"), window)) continue;
+    Json sample = Json::object();
+    for (const char* key : {"at_s", "process", "machine", "memory", "gpu", "gpu_memory"}) {
+      const double value = value_of(run.samples[i], key);
+      if (!std::isnan(value)) sample[key] = value;
+    }
+    series.push_back(std::move(sample));
+  }
+  return series;
 }
 
 }  // namespace
@@ -193,6 +212,7 @@ std::vector<Block> utilization_blocks(std::span<const BusyRun> runs,
                    percent_cell(averages.waiting, 2), limit_of(averages)});
     Json entry = averages_json(averages);
     entry["name"] = run.name;
+    entry["series"] = series_json(run, window);
     data.push_back(std::move(entry));
     sampled.push_back(run);
   }

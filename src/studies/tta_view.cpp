@@ -135,7 +135,7 @@ void add_comparison(const TtaFindings& findings, report::Document& document) {
          end(summary.seconds.cv_low) + " to " + end(summary.seconds.cv_high), "measured"});
   };
   add("ours", "", findings.ours);
-  add("imported", "", findings.imported);
+  for (const ImportedLogs& one : findings.imported) add(one.file, "", one.summary);
   for (const recipes::PublishedVariation& one : published) {
     if (one.task.starts_with("MLPerf")) {
       mlperf.push_back(one.cv);
@@ -187,6 +187,12 @@ void add_generalization(const TtaFindings& findings, report::Document& document)
     text += fmt::format(", standard deviation {:.1f} points", 100 * *found.spread.deviation);
   }
   document.blocks.emplace_back(report::Paragraph{text + ".", report::Tone::kAnswer});
+  report::Table networks({{"network", report::Align::kLeft}, {"top-1"}});
+  for (size_t i = 0; i < found.top1.size(); ++i) {
+    networks.add_row({i < findings.ours.runs.size() ? findings.ours.runs[i].name : "",
+                      report::percent_cell(found.top1[i], 1)});
+  }
+  document.blocks.emplace_back(std::move(networks));
   report::Table table({{"picture", report::Align::kLeft, 50},
                        {"truth", report::Align::kLeft},
                        {"votes", report::Align::kLeft}});
@@ -211,7 +217,8 @@ void add_generalization(const TtaFindings& findings, report::Document& document)
 
 }  // namespace
 
-// "ours" are the runs of this study, "imported" those of other programs' logs; either may be empty.
+// "ours" are the runs of this study, "imported" those of other programs' logs, a summary for each
+// file; either may be empty.
 report::Document tta_document(const TtaFindings& findings) {
   report::Document document;
   document.title = fmt::format("Time to {:g} % accuracy", 100 * findings.target);
@@ -227,11 +234,15 @@ report::Document tta_document(const TtaFindings& findings) {
     document.blocks.emplace_back(report::Heading{"Runs"});
     part(findings.ours, findings.logs);
   }
-  if (!findings.imported_logs.empty()) {
-    document.blocks.emplace_back(report::Heading{"Imported logs"});
-    part(findings.imported, findings.imported_logs);
-    document.data["imported"] = summary_json(findings.imported);
+  Json imported = Json::array();
+  for (const ImportedLogs& one : findings.imported) {
+    document.blocks.emplace_back(report::Heading{"Imported from " + one.file});
+    part(one.summary, one.logs);
+    Json summary = summary_json(one.summary);
+    summary["file"] = one.file;
+    imported.push_back(std::move(summary));
   }
+  if (!findings.imported.empty()) document.data["imported"] = std::move(imported);
   add_comparison(findings, document);
   if (findings.generalization) add_generalization(findings, document);
   return document;

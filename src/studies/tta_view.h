@@ -10,12 +10,18 @@
 
 namespace trainyard::cli {
 
+// Logs of one file: those of one machine.
+struct ImportedLogs {
+  std::string file;
+  std::vector<recipes::TrainingLog> logs;
+  recipes::TtaSummary summary;
+};
+
 struct TtaFindings {
   double target = 0;
   std::vector<recipes::TrainingLog> logs = {};
   recipes::TtaSummary ours = {};
-  std::vector<recipes::TrainingLog> imported_logs = {};
-  recipes::TtaSummary imported = {};
+  std::vector<ImportedLogs> imported = {};
   std::optional<recipes::Generalization> generalization = {};
   std::string pictures_png = {};  // of the pictures that were voted on; empty: none
 };

@@ -24,19 +24,27 @@ std::string steps_of_run(const onnx_io::Metadata& metadata, const data::Dataset&
   return network::steps_for(*preparation, pictures);
 }
 
+// A folder cannot have a slash in its name: "t-shirt_top" stands for "t-shirt/top".
+std::string as_folder(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
+
+}  // namespace
+
 std::vector<int64_t> match_classes(const std::vector<std::string>& known,
                                    const data::Dataset& pictures) {
   std::vector<int64_t> places;
   for (const std::string& name : pictures.class_names()) {
-    const auto found = std::find(known.begin(), known.end(), name);
+    const auto found = std::find_if(known.begin(), known.end(), [&](const std::string& one) {
+      return one == name || as_folder(one) == name;
+    });
     TY_REQUIRE(found != known.end(), "{}: the networks do not know the class '{}'; they know {}.{}",
                pictures.source(), name, join(known, ", "), did_you_mean(name, known));
     places.push_back(found - known.begin());
   }
   return places;
 }
-
-}  // namespace
 
 std::unique_ptr<data::Dataset> open_foreign_pictures(const std::string& spec) {
   const bool classes_alone = std::filesystem::is_directory(spec) &&

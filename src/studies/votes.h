@@ -33,6 +33,11 @@ struct Generalization {
 Generalization vote(std::span<const std::filesystem::path> runs, const data::Dataset& pictures,
                     int threads);
 
+// The place of each class of the pictures among those that networks know, by name, where "_" may
+// stand for "/". Throws Error for one that they do not know.
+std::vector<int64_t> match_classes(const std::vector<std::string>& known,
+                                   const data::Dataset& pictures);
+
 // What SPEC names, or a folder of classes alone, all of it.
 std::unique_ptr<data::Dataset> open_foreign_pictures(const std::string& spec);
 

@@ -170,12 +170,27 @@ TEST_F(Studies, TimesOfOtherProgramsLogsAreSummarized) {
              "c,1,11,0.4\nc,2,28,0.7\n");
   const std::vector<std::string> words = {"tta",  "--runs",   "0", "--target",
                                           "0.94", "--import", log};
-  const Json imported = answer(words).at("imported");
+  const Json imported = answer(words).at("imported").items().at(0);
   EXPECT_EQ(imported.at("reached").as_int(), 2);
   EXPECT_EQ(imported.at("censored").as_int(), 1);
   EXPECT_DOUBLE_EQ(imported.at("mean_s").as_number(), 22);
   EXPECT_DOUBLE_EQ(imported.at("mean_at_least_s").as_number(), 24);
   EXPECT_TRUE(says(text_of(words, "text"), "2 of 3 runs reached 94 %"));
+}
+
+// A file is a machine: two of them together would vary by what they differ in.
+TEST_F(Studies, LogsOfTwoMachinesVaryEachByItself) {
+  const std::string slow = *folder_ / "slow.csv";
+  const std::string fast = *folder_ / "fast.csv";
+  write_file(slow, "run,epoch,seconds,accuracy\na,1,100,0.95\nb,1,102,0.95\n");
+  write_file(fast, "run,epoch,seconds,accuracy\na,1,10,0.95\nb,1,10.2,0.95\n");
+  const Json imported =
+      answer({"tta", "--runs", "0", "--target", "0.94", "--import", slow, "--import", fast})
+          .at("imported");
+  ASSERT_EQ(imported.items().size(), 2U);
+  for (const Json& machine : imported.items()) {
+    EXPECT_NEAR(machine.at("cv").as_number(), 0.014, 0.0001) << machine.at("file").as_string();
+  }
 }
 
 TEST(StudiesOfCurves, LossSpeedAndTimeOfPublishedJobs) {

@@ -114,22 +114,28 @@ int tta_command(TtaFlags& flags, std::ostream& out) {
   check(flags);
   TtaFindings findings{.target = *flags.target};
   // What cannot be read is said before hours of training.
-  std::vector<recipes::TtaRun> imported;
   for (const std::string& file : flags.imports) {
-    for (recipes::TrainingLog& log : recipes::read_training_logs(file)) {
-      imported.push_back(recipes::time_to(log, findings.target));
-      findings.imported_logs.push_back(std::move(log));
+    ImportedLogs imported{.file = file, .logs = recipes::read_training_logs(file), .summary = {}};
+    std::vector<recipes::TtaRun> runs;
+    for (const recipes::TrainingLog& log : imported.logs) {
+      runs.push_back(recipes::time_to(log, findings.target));
     }
+    imported.summary = recipes::summarize(std::move(runs));
+    findings.imported.push_back(std::move(imported));
   }
-  findings.imported = recipes::summarize(std::move(imported));
   std::unique_ptr<data::Dataset> pictures;
-  if (!flags.pictures.empty()) pictures = recipes::open_foreign_pictures(flags.pictures);
+  if (!flags.pictures.empty()) {
+    pictures = recipes::open_foreign_pictures(flags.pictures);
+    const auto taught = data::open_dataset(flags.config.data, data::Split::kTrain);
+    recipes::match_classes(taught->class_names(), *pictures);
+  }
   if (flags.runs > 0) train_and_read(flags, pictures.get(), findings);
   const report::Document document = tta_document(findings);
   if (flags.runs > 0) {
     const std::filesystem::path folder = study_folder(flags);
     write_file(folder / "report.html", report::render(document, report::Format::kHtml));
     write_file(folder / "result.json", report::render(document, report::Format::kJson));
+    if (!findings.pictures_png.empty()) write_file(folder / "pictures.png", findings.pictures_png);
   }
   out << report::render(document, flags.format);
   if (flags.runs > 0 && flags.format == report::Format::kText) {

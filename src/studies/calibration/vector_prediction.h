@@ -7,9 +7,9 @@
 namespace trainyard::measure {
 
 // `what.launch` is 1x1, 1x256 or Nx256, `what.memory` copies or unified. Copies go at the nominal
-// speed of the link to the host; unified memory moves the same bytes over the same link, as if
-// prefetched (page faults cost more and are not modeled). Allocation and first touch are not
-// predicted and are 0.
+// speed of the link to the host; unified memory moves the same bytes over the same link, page
+// by page by faults from Pascal on; their time counts as that of copies. Allocation and first touch
+// are not predicted and are 0.
 device::VectorRow predict_vector_case(const predict::Device& device,
                                       const device::VectorCase& what);
 
