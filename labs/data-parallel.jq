@@ -101,3 +101,17 @@ def largest_batch_text:
   if .batch > 0 then
     "The largest batch whose planned memory stays within \(.limit_bytes | bytes_text) is \(.batch) for one worker: \(.predicted_bytes | bytes_text) planned, \(.measured_bytes | bytes_text) measured\(if .measured_bytes > .limit_bytes then ", which is more than planned and does not fit" else "" end). `--set memory=` changes the limit."
   else "Not even a batch of one stays within \(.limit_bytes | bytes_text)." end;
+
+# GPUs: lines and rows of an epoch, of the predictions by device and batch.
+def gpu_lines: map({name: "\(.device), batch \(.batch)", group: .device, origin: "predicted", points: [.result.rows | fitting[] | [.workers, .images_per_s]]}) | map(select(.points | length > 0));
+def gpu_epoch_rows(images):
+  [.[] | .device as $device | .result.rows | fitting[] | (images / .images_per_s) as $epoch
+   | {device: $device, batch: .batch_per_worker, workers, epoch: $epoch, speedup, origin: "predicted"}
+     + (if .workers > 1 then {waiting: ($epoch * .exposed_comm_ms / .step_ms), compute: ($epoch * (1 - .exposed_comm_ms / .step_ms))}
+          + {bandwidth: .bus_bandwidth_gbps}
+        else {compute: $epoch} end)];
+# The user's rows: speed-up over the row of one worker with the same batch on each.
+def own_epoch_rows(images):
+  map(. + {each: (if .batch then .batch / .workers else null end)}) as $all
+  | [$all[] | . as $row | ($all | map(select(.device == $row.device and .workers == 1 and .each == $row.each))[0].images_per_s) as $one
+     | {device, workers, epoch: (images / .images_per_s), origin: "measured"} + (if .each then {batch: .each} else {} end) + (if $one then {speedup: (.images_per_s / $one)} else {} end)];

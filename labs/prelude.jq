@@ -71,6 +71,11 @@ def mean_error: map((.[0] / .[1] - 1) | fabs) | mean;
 # Names of a list as people write it: "a, b and c".
 def listed: if length < 2 then join("") else (.[:-1] | join(", ")) + " and " + .[-1] end;
 
+# Groups like group_by, in the order in which keys first come.
+def in_order(key): . as $all | reduce map(key)[] as $k ([]; if index([$k]) then . else . + [$k] end) | map(. as $k | [$all[] | select(key == $k)]);
+# Points of runs that differ in their seed, each giving [x, y]: [x, mean, lowest, highest] by x.
+def seed_band(points): [.[] | points | select(.[1] != null)] | group_by(.[0]) | map([.[0][0], (map(.[1]) | mean), (map(.[1]) | min), (map(.[1]) | max)]);
+
 # How sure a number is. Of values that were measured several times (seeds): the standard error of their mean; one value has none.
 def variance: if length < 2 then null else mean as $m | (map((. - $m) * (. - $m)) | add) / (length - 1) end;
 def standard_error: if length < 2 then null else variance / length | sqrt end;
@@ -86,6 +91,8 @@ def better_or_worse: if . > 0 then "better" elif . < 0 then "worse" else "no dif
 def accuracy_verdict(a; b; tests): compare_within(a; a | accuracy_error(tests); b; b | accuracy_error(tests)) | better_or_worse;
 # Two lists of values, one of each seed, higher is better: the same words.
 def seeds_verdict(a; b): compare_within(a | mean; a | standard_error; b | mean; b | standard_error) | better_or_worse;
+# The same in words, of what the first list is of: "a large memory is better", "… makes no difference beyond the standard error".
+def seeds_words(a; b; what): seeds_verdict(a; b) | "\(what) " + (if startswith("no") then "makes " else "is " end) + .;
 # 0.871 | with_accuracy_error(2000) -> "87.1 % ± 0.7"
 def with_accuracy_error(tests): "\(percent(1)) ± \(accuracy_error(tests) * 100 | fixed(1))";
 
@@ -106,6 +113,8 @@ def two_digits:
   | until(.unit == 4 or (.value | fabs) < 999.5; {value: (.value / 1000), unit: (.unit + 1)})
   | .unit as $unit
   | (.value | if fabs >= 99.5 then (. / 10 | round) * 10 | fixed(0) elif fabs >= 9.95 or $unit == 0 then fixed(0) else fixed(1) end) + ["", "K", "M", "G", "T"][$unit];
+# 0.0000123 | three_small -> "1.23e-5": of numbers far below 1
+def three_small: number | if . == 0 then "0" elif fabs >= 0.001 then tostring else (fabs | log10 | floor) as $e | "\(. / pow(10; $e) | fixed(2))e\($e)" end;
 # 0.9 | money -> "$0.90"
 def money: "$" + fixed(2);
 # Notes of predictions about the factors behind them, once each: links with the share of their bandwidth, what the stack was fitted to.
@@ -124,6 +133,12 @@ def disturbed(cores): any(.[]; .speedup > 1.05 * ([.workers, cores] | min));
 def disturbed_note(cores): if disturbed(cores) then " A speed-up above the number of workers or of cores cannot come from them: the run with one worker was disturbed." else "" end;
 # Series of the rows of a table that the user brought (`inputs:`), a line for each device: .inputs.measured | own_lines("own"; .workers; .images_per_s)
 def own_lines(name; x; y): map(select(y != null)) | group_by(.device) | map({name: "\(name), \(.[0].device)", origin: "measured", points: (sort_by(x) | map([x, y]))});
+# Rows with the time (seconds) and cost of so many pictures at their speed; a cost of their own stays.
+def with_time(pictures; hourly): map(. + {seconds: (pictures / .images_per_s)} | . + {cost: (.cost // (.seconds / 3600 * .workers * hourly))});
+# Dollars of a device and hour that predictions were priced with.
+def hourly: [.[].result.rows[] | select(.cost_usd > 0 and .train_s > 0) | .cost_usd / .workers / (.train_s / 3600)] | if length == 0 then 0 else mean end;
+# Pictures that the trainings of predictions see in all.
+def trained_pictures: [.[].result.rows[] | select(.train_s > 0) | .train_s * .images_per_s] | if length == 0 then error("a value is missing (null)") else mean end;
 # Predictions with those that do not fit marked for tables.
 def struck: map(. + {struck: (.fits == false)});
 # Rows of `validate` for training of the network, device and stack of the settings in single precision.

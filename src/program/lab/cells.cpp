@@ -16,6 +16,7 @@ namespace {
 // Each is a process and a file.
 constexpr size_t kMostCells = 10'000;
 constexpr std::string_view kFolderOf = ".folder";
+constexpr int kDeepestSetting = 4;  // that a setting names another one
 
 std::string word_of(const Json& value) {
   if (value.is_string()) return value.as_string();
@@ -144,22 +145,29 @@ class Expansion {
   template <typename Folder>
   std::vector<std::string> words_of(const Step& step, const Json& variables,
                                     const Folder& folder) const {
-    const auto substituted = [&](const std::string& text) {
-      return substitute(text, step, variables, folder);
-    };
     std::vector<std::string> words;
     // Split first: a value with spaces stays one word, unless {*name} asks for several.
     for (const std::string& word : shell_words(step.run)) {
-      if (!word.starts_with("{*")) {
-        words.push_back(substituted(word));
-        continue;
-      }
-      const std::string line = substituted("{" + word.substr(2));
-      for (std::string& part : shell_words(line)) words.push_back(std::move(part));
+      add_words(word, kDeepestSetting, step, variables, folder, words);
     }
     TY_REQUIRE(words.empty() || words[0] != "lab", "{}: a step of a lab cannot run labs",
                step.where);
     return words;
+  }
+
+  // One word with its braces filled in, or all words of "{*name}", which may have such words again.
+  template <typename Folder>
+  void add_words(const std::string& word, int depth, const Step& step, const Json& variables,
+                 const Folder& folder, std::vector<std::string>& words) const {
+    if (!word.starts_with("{*")) {
+      words.push_back(substitute(word, step, variables, folder));
+      return;
+    }
+    TY_REQUIRE(depth > 0, "{}: settings name each other in '{}'", step.where, word);
+    for (const std::string& part :
+         shell_words(substitute("{" + word.substr(2), step, variables, folder))) {
+      add_words(part, depth - 1, step, variables, folder, words);
+    }
   }
 
   template <typename Folder>

@@ -36,10 +36,15 @@ TEST(Claims, PaleoScaling) {
         "trainyard is closer, and had to be", "PALEO is closer"},
        {".weak[0].result.rows[0].images_per_s = 30", "PALEO is closer here", "trainyard is"},
        {".weak[].result.rows[0].images_per_s = 40", "Both are equally far off", "is closer"},
-       {".", "for PALEO with one GPU", "Of strong scaling itself"},
+       {".", "for PALEO with one GPU", "Strong scaling itself"},
        {".published[0].result.rows[0] |= (.gpus = 8 | .batch_per_gpu = 16)",
-        "Of strong scaling itself, batch 128 shared", "mean error"},
-       {".settings.batch = 64", "Of strong scaling itself, batch 64 shared", ""},
+        "Strong scaling itself, batch 128 shared", "with one GPU"},
+       {".settings.batch = 64", "Strong scaling itself, batch 64 shared", ""},
+       {".", "No measurement of strong scaling is there", "Strong scaling itself"},
+       {R"(.inputs = {measured: [{device: "k80", workers: 8, images_per_s: 120}]})",
+        "Over 1 point of strong scaling the mean error is 25.0 % for trainyard and 100.0 % for "
+        "PALEO",
+        "No measurement of strong"},
        {R"(.settings.device = "v100")", "with one v100 and", "K80"},
        {R"(.settings.device = "a100")", "so nothing is compared", "mean error"}});
 }

@@ -1,0 +1,18 @@
+# Functions of lab semi-supervised, over the result of `distill`: {labeled, supervised, teacher, best, cells: [{k, p, top1, right}]}.
+
+# How accuracy follows K, of the cells of one P.
+def along_k(tests):
+  sort_by(.k) as $along | ($along | max_by(.top1)) as $best | ($along | map(.top1) | index(max)) as $peak
+  | if ($along | length) < 3 then ""
+    else accuracy_verdict($best.top1; $along[0].top1; tests) as $low | accuracy_verdict($best.top1; $along[-1].top1; tests) as $high
+      | (if $low != "better" and $high != "better" then "Along K accuracy does not change by more than the standard error"
+         elif $low == "better" and $high == "better" then "Accuracy rises with K up to \($best.k) and falls again"
+         elif $low == "better" then "Accuracy rises with K; from \($best.k) on no difference counts" else "Accuracy falls with K; up to \($best.k) no difference counts" end)
+        + ": K = \($along[0].k) takes \($along[0].right | percent(0)) right labels, K = \($along[-1].k) takes \($along[-1].right | percent(0))." end;
+
+def semi_answer(settings):
+  (if settings.tests > 0 then settings.tests else 10000 end) as $tests | . as $r
+  | "\(.labeled) labeled pictures alone give the student \(.supervised.top1 | with_accuracy_error($tests)), the teacher \(.teacher.top1 | with_accuracy_error($tests)). With K = \(.best.k) and P = \(.best.p), the best of \(.cells | length) choices by the same test pictures, the student gets \(.best.top1 | percent(2)): "
+    + (accuracy_verdict(.best.top1; .supervised.top1; $tests)
+       | if . == "better" then "the unlabeled pictures are worth \(($r.best.top1 - $r.supervised.top1) * 100 | fixed(2)) points, a little less for having been chosen. " elif . == "worse" then "the unlabeled pictures do harm here. " else "the unlabeled pictures make no difference beyond the standard error here. " end)
+    + (.cells | map(select(.p == $r.best.p)) | along_k($tests));
