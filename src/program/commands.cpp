@@ -31,6 +31,7 @@ extern const Command kReport;
 extern const Command kStaleness;
 extern const Command kScale;
 extern const Command kSchedule;
+extern const Command kSearch;
 extern const Command kSweep;
 extern const Command kValidate;
 extern const Command kVecAdd;
@@ -78,6 +79,7 @@ constexpr const Command* kCommands[] = {
     &kServe,
     &kTrain,
     &kTta,
+    &kSearch,
     &kDistill,
     &kEvaluate,
     &kGenerate,

@@ -19,9 +19,9 @@ bool is_finished(const fs::path& run) {
   return fs::exists(run / "model.safetensors");
 }
 
-void keep_settings(const fs::path& folder, const std::string& text) {
+void keep_settings(const fs::path& folder, const std::string& text, const std::string& file) {
   fs::create_directories(folder);
-  const fs::path path = folder / "study.yaml";
+  const fs::path path = folder / file;
   if (!fs::exists(path)) {
     write_file(path, text);
     return;

@@ -16,9 +16,10 @@ namespace trainyard::recipes {
 // Whether a run directory is that of a training that came to its end.
 bool is_finished(const std::filesystem::path& run);
 
-// Notes the settings ("name: value" lines) in a study's folder, or compares them with those that
-// are there. Throws Error with the lines that differ.
-void keep_settings(const std::filesystem::path& folder, const std::string& text);
+// Notes the settings ("name: value" lines) in a file of a study's folder, or compares them with
+// those that are there. Throws Error with the lines that differ.
+void keep_settings(const std::filesystem::path& folder, const std::string& text,
+                   const std::string& file = "study.yaml");
 
 // Of metrics.jsonl. Throws Error where no epoch has a top-1.
 TrainingLog read_run_log(const std::filesystem::path& run);

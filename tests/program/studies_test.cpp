@@ -2,6 +2,7 @@
 // output.
 #include <gtest/gtest.h>
 
+#include "base/child_process.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "support/run_program.h"
@@ -288,6 +289,64 @@ TEST_F(Studies, CommandsInFilesAreStartedOnlyIfAllowed) {
   allowed.emplace_back("--allow-exec");
   run(allowed);
   EXPECT_TRUE(std::filesystem::exists(witness));
+}
+
+// As a process: it starts its own program again.
+Outcome start_program(std::vector<std::string> words) {
+  words.insert(words.begin(), TY_PROGRAM);
+  words.emplace_back("--json");
+  const TemporaryFolder folder("search_errors");
+  const ChildProcess process(words, {.log = folder / "err"});
+  Outcome outcome;
+  while (process.read_some(outcome.out, 1000)) {
+  }
+  outcome.code = process.wait();
+  outcome.err = read_file(folder / "err");
+  return outcome;
+}
+
+TEST_F(Studies, SearchTriesSettingsAndResumes) {
+  const std::vector<std::string> words = {"search",
+                                          "--space",
+                                          "learning-rate=log:1e-3..1e-1,optimizer=sgd|adamw",
+                                          "--data",
+                                          kStudyData,
+                                          "--trials",
+                                          "3",
+                                          "--scheduler",
+                                          "asha",
+                                          "--eta",
+                                          "2",
+                                          "--epochs",
+                                          "2",
+                                          "--batch",
+                                          "16",
+                                          "--threads",
+                                          "1",
+                                          "--runs-dir",
+                                          folder_->path(),
+                                          "--name",
+                                          "search",
+                                          "--quiet"};
+  const auto found = [](const std::vector<std::string>& line) {
+    const Outcome outcome = start_program(line);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return Json::parse(outcome.out, "search");
+  };
+  const Json first = found(words);
+  ASSERT_EQ(first.at("trials").items().size(), 3U);
+  EXPECT_GE(first.at("trained_to_the_end").as_int(), 1);
+  EXPECT_TRUE(std::filesystem::exists(*folder_ / "search/report.html"));
+  const std::filesystem::path best = first.at("best_run").as_string();
+  const auto written = std::filesystem::last_write_time(best / "model.onnx");
+  EXPECT_EQ(found(words).at("best_trial").as_int(), first.at("best_trial").as_int());
+  EXPECT_EQ(std::filesystem::last_write_time(best / "model.onnx"), written)
+      << "nothing is trained again";
+  std::vector<std::string> other = words;
+  other[2] = "learning-rate=log:1e-3..1e-2";
+  const Outcome refused = start_program(other);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_TRUE(says(refused.err, "another --name")) << refused.err;
 }
 
 TEST_F(Studies, LabsOfFilesStartNothingAndWriteInTheirFolder) {
