@@ -178,8 +178,10 @@ void add_deciding(Settings& settings, TrainConfig& c) {
                "constant, step:N, multistep:A,B, cosine, polynomial, onecycle, wsd; ;warmup=E");
   settings.add("momentum", &c.momentum, "of sgd, lars and muon", below(0, 1));
   settings.add("nesterov", &c.nesterov, "Nesterov's form of momentum");
-  settings.add("weight_decay", &c.weight_decay, "weight decay: each update shrinks the parameters by this share of the learning rate",
-               between(0, kLargestRate));
+  settings.add(
+      "weight_decay", &c.weight_decay,
+      "weight decay: each update shrinks the parameters by this share of the learning rate",
+      between(0, kLargestRate));
   settings.add("decay_all", &c.decay_all, "biases and normalization parameters decay too");
   settings.add("clip_norm", &c.clip_norm, "largest common norm of the gradients; 0: any",
                at_least(0));

@@ -119,8 +119,10 @@ void compare(const Json& peer) {
     const Sums sums = sums_of(gradient);
     EXPECT_NEAR(sums.sum, figures.items()[0].as_number(), kPeerTolerance) << name;
     EXPECT_NEAR(sums.squares, figures.items()[1].as_number(), kPeerTolerance) << name;
-    EXPECT_NEAR(element_as_double(gradient, 0), figures.items()[2].as_number(), kPeerTolerance) << name;
-    EXPECT_NEAR(element_as_double(gradient, 1), figures.items()[3].as_number(), kPeerTolerance) << name;
+    EXPECT_NEAR(element_as_double(gradient, 0), figures.items()[2].as_number(), kPeerTolerance)
+        << name;
+    EXPECT_NEAR(element_as_double(gradient, 1), figures.items()[3].as_number(), kPeerTolerance)
+        << name;
   }
 }
 
