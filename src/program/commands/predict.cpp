@@ -1,6 +1,7 @@
 // `trainyard predict`: time, throughput, memory and cost, without the hardware.
 #include "cluster/predict/predict.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "base/error.h"
@@ -201,19 +202,30 @@ void describe(const PredictOptions& options, const predict::Request& request,
   }
 }
 
+// Whether any stack was fitted to rows of the network. Others may do what no row has shown.
+bool has_published_rows(const predict::Catalog& catalog, const std::string& network) {
+  return std::ranges::any_of(catalog.stacks(), [&network](const predict::Stack& stack) {
+    return stack.networks.contains(network);
+  });
+}
+
 // Intervals are of the fitted model: neither PALEO nor a machine that was measured has one.
 void find_interval(const predict::Catalog& catalog, const predict::Request& request,
                    report::PredictionContext& context) {
   if (request.model == predict::Model::kPaleo || request.stack->measured != nullptr) return;
+  const bool published = has_published_rows(catalog, context.network);
   const predict::Support support =
-      predict::support_of(*request.stack, *request.device, context.network);
+      published ? predict::support_of(*request.stack, *request.device, context.network)
+                : predict::Support::kRelatives;
   context.interval =
       catalog.intervals().find(predict::device_class(*request.device), request.mode, support);
   if (!context.interval) return;
   context.notes.push_back(fmt::format(
       "80 % interval of the speed on one device: {:.0f} % to {:.0f} % of the prediction, because "
       "{}",
-      context.interval->least(100), context.interval->most(100), predict::support_text(support)));
+      context.interval->least(100), context.interval->most(100),
+      published ? predict::support_text(support)
+                : "no speed of this network was published with any stack"));
 }
 
 int predict_command(const PredictOptions& options, std::ostream& out) {
