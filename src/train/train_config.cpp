@@ -95,6 +95,45 @@ void add_parameters(Settings& settings, TrainConfig& c) {
                "blocks computed again in backward to save memory: beginnings of node names");
 }
 
+// The part of add_deciding about updates.
+void add_optimization(Settings& settings, TrainConfig& c) {
+  settings.group("Optimization");
+  settings.add("batch", &c.batch, "images in a step, of all workers together",
+               between(1, kLargestBatch));
+  settings.add("accumulate", &c.accumulate, "steps whose gradients are added up for one update",
+               between(1, kLargestBatch));
+  settings.add("optimizer", &c.optimizer,
+               "sgd, adam, adamw, rmsprop, adagrad, lars, lion, lamb, muon or adafactor");
+  settings.add("learning_rate", &c.learning_rate, "the rate that the schedule starts from",
+               above(0, kLargestRate));
+  settings.add(
+      "base_batch", &c.base_batch,
+      "the batch that the learning rate is for: it grows linearly with the batch; 0: fixed",
+      between(0, kLargestBatch));
+  settings.add("schedule", &c.schedule,
+               "constant, step:N, multistep:A,B, cosine, polynomial, onecycle, wsd; ;warmup=E");
+  settings.add("momentum", &c.momentum, "of sgd, lars and muon", below(0, 1));
+  settings.add("nesterov", &c.nesterov, "Nesterov's form of momentum");
+  settings.add(
+      "weight_decay", &c.weight_decay,
+      "weight decay: each update shrinks the parameters by this share of the learning rate",
+      between(0, kLargestRate));
+  settings.add("decay_all", &c.decay_all, "biases and normalization parameters decay too");
+  settings.add("clip_norm", &c.clip_norm, "largest common norm of the gradients; 0: any",
+               at_least(0));
+  settings.add("clip_value", &c.clip_value,
+               "largest size of each number of the gradients, after clip_norm; 0: any",
+               at_least(0));
+  settings.add("ema", &c.ema,
+               "test and export an exponential moving average of the weights with this decay, such "
+               "as 0.999; 0: the weights themselves",
+               below(0, 1));
+  settings.add("swa", &c.swa,
+               "test and export the mean of the weights after all updates from this epoch on "
+               "(from 1); 0: the weights themselves",
+               between(0, kMostEpochs));
+}
+
 // The fields that config_hash and require_same_course compare. A new setting that changes the
 // weights a run ends with belongs here, any other in add_others.
 void add_deciding(Settings& settings, TrainConfig& c) {
@@ -161,41 +200,7 @@ void add_deciding(Settings& settings, TrainConfig& c) {
                      .or_else = -1,
                      .note = "-1: the network's own"});
   add_parameters(settings, c);
-  settings.group("Optimization");
-  settings.add("batch", &c.batch, "images in a step, of all workers together",
-               between(1, kLargestBatch));
-  settings.add("accumulate", &c.accumulate, "steps whose gradients are added up for one update",
-               between(1, kLargestBatch));
-  settings.add("optimizer", &c.optimizer,
-               "sgd, adam, adamw, rmsprop, adagrad, lars, lion, lamb, muon or adafactor");
-  settings.add("learning_rate", &c.learning_rate, "the rate that the schedule starts from",
-               above(0, kLargestRate));
-  settings.add(
-      "base_batch", &c.base_batch,
-      "the batch that the learning rate is for: it grows linearly with the batch; 0: fixed",
-      between(0, kLargestBatch));
-  settings.add("schedule", &c.schedule,
-               "constant, step:N, multistep:A,B, cosine, polynomial, onecycle, wsd; ;warmup=E");
-  settings.add("momentum", &c.momentum, "of sgd, lars and muon", below(0, 1));
-  settings.add("nesterov", &c.nesterov, "Nesterov's form of momentum");
-  settings.add(
-      "weight_decay", &c.weight_decay,
-      "weight decay: each update shrinks the parameters by this share of the learning rate",
-      between(0, kLargestRate));
-  settings.add("decay_all", &c.decay_all, "biases and normalization parameters decay too");
-  settings.add("clip_norm", &c.clip_norm, "largest common norm of the gradients; 0: any",
-               at_least(0));
-  settings.add("clip_value", &c.clip_value,
-               "largest size of each number of the gradients, after clip_norm; 0: any",
-               at_least(0));
-  settings.add("ema", &c.ema,
-               "test and export an exponential moving average of the weights with this decay, such "
-               "as 0.999; 0: the weights themselves",
-               below(0, 1));
-  settings.add("swa", &c.swa,
-               "test and export the mean of the weights after all updates from this epoch on "
-               "(from 1); 0: the weights themselves",
-               between(0, kMostEpochs));
+  add_optimization(settings, c);
   add_loss_and_workers(settings, c);
 }
 
