@@ -1,13 +1,17 @@
 # ty_torch_plugin(): libtrainyard_torch.so, the one library that is linked to libtorch (src/engine/kernels/torch/plugin). The program opens
 # it at run time; nothing else is built differently with it or without.
 #
-# TRAINYARD_TORCH: ON needs libtorch, OFF leaves the plugin out, AUTO (the default) builds it where libtorch is found: Debian's libtorch-dev,
+# TRAINYARD_TORCH: ON needs libtorch, OFF leaves the plugin out, AUTO (the default) builds it with g++ where libtorch is found: Debian's libtorch-dev,
 # or the folder that TRAINYARD_TORCH_DIR names, which has include/ and lib/ (the folder `torch` of PyPI's package).
 set(TRAINYARD_TORCH AUTO CACHE STRING "Build the plugin that runs networks through libtorch: ON, OFF or AUTO")
 set(TRAINYARD_TORCH_DIR "" CACHE PATH "Folder of libtorch, with include/ and lib/; empty: the system's")
 
 function(ty_torch_plugin)
   if(NOT TRAINYARD_TORCH)
+    return()
+  endif()
+  # ATen's headers of 1.13 are no C++20 to clang 14, and what sanitizers say of libtorch, which is built without them, is not ours to mend.
+  if(TRAINYARD_TORCH STREQUAL AUTO AND (NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU OR TY_SANITIZE))
     return()
   endif()
   set(where)
