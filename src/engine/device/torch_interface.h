@@ -80,8 +80,6 @@ struct TorchInterface {
   int32_t (*write)(void* device, void* to, const void* from, int64_t bytes);
   int32_t (*read)(void* device, void* to, const void* from, int64_t bytes);
   int32_t (*finish)(void* device);
-  // What libtorch's allocator has taken, now and at most; 0 where it does not say.
-  int32_t (*memory)(void* device, int64_t* now, int64_t* most);
 
   // Why the node is not taken, in words that live as long as the library; empty: it is.
   const char* (*refuses)(const struct TorchNode* node);

@@ -1,9 +1,6 @@
 #include "engine/kernels/torch/plugin/accelerator.h"
 
 #include <c10/core/impl/VirtualGuardImpl.h>
-#if __has_include(<c10/core/CachingDeviceAllocator.h>)
-#include <c10/core/CachingDeviceAllocator.h>
-#endif
 
 namespace trainyard::torch_plugin {
 namespace {
@@ -34,19 +31,6 @@ void allow_tf32(const at::Device& device, bool allow) {
   TORCH_CHECK(!allow || device.is_cuda(), "only NVIDIA's GPUs have tf32, not ", device.str());
   at::globalContext().setAllowTF32CuBLAS(allow);
   at::globalContext().setAllowTF32CuDNN(allow);
-}
-
-void device_memory(const at::Device& device, int64_t& now, int64_t& most) {
-  now = 0;
-  most = 0;
-#if __has_include(<c10/core/CachingDeviceAllocator.h>)
-  if (device.is_cpu()) return;
-  const auto stats = at::getDeviceAllocator(device.type())->getDeviceStats(device.index());
-  now = stats.allocated_bytes[0].current;
-  most = stats.allocated_bytes[0].peak;
-#else
-  (void)device;
-#endif
 }
 
 }  // namespace trainyard::torch_plugin

@@ -15,7 +15,5 @@ void finish_device(const at::Device& device);
 // Products of matrices and convolutions may round their inputs to 10 bits of mantissa. Throws for a
 // device that has no such arithmetic.
 void allow_tf32(const at::Device& device, bool allow);
-// Of libtorch's allocator; zeros where it does not say.
-void device_memory(const at::Device& device, int64_t& now, int64_t& most);
 
 }  // namespace trainyard::torch_plugin

@@ -257,9 +257,6 @@ const TorchInterface& make_interface() {
   table.finish = [](void* device) {
     return succeeds([&] { finish_device(opened(device).device()); });
   };
-  table.memory = [](void* device, int64_t* now, int64_t* most) {
-    return succeeds([&] { device_memory(opened(device).device(), *now, *most); });
-  };
   table.refuses = [](const TorchNode* node) {
     return guarded(
         [&] {
