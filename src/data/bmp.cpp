@@ -45,10 +45,10 @@ BmpHeader read_bmp_header(std::string_view bytes, std::string_view origin) {
   return header;
 }
 
-using Palette = std::array<std::array<uint8_t, 3>, 256>;
+using ColorTable = std::array<std::array<uint8_t, 3>, 256>;
 
-Palette read_palette(const BmpHeader& header, std::string_view bytes, std::string_view origin) {
-  Palette palette{};
+ColorTable read_palette(const BmpHeader& header, std::string_view bytes, std::string_view origin) {
+  ColorTable palette{};
   const uint32_t most = 1U << header.bits;
   const uint32_t count = header.colors == 0 ? most : header.colors;
   TY_REQUIRE(count <= most, "{}: {} colors in {} bits", origin, count, header.bits);
@@ -76,7 +76,7 @@ Image decode_bmp(std::string_view bytes, std::string_view origin) {
   TY_REQUIRE(plain && (bits == 1 || bits == 4 || bits == 8 || bits == 24 || bits == 32),
              "{}: a bitmap of {} bits with compression {} is not read; convert it to PNG", origin,
              bits, header.compression);
-  const Palette palette = bits <= 8 ? read_palette(header, bytes, origin) : Palette{};
+  const ColorTable palette = bits <= 8 ? read_palette(header, bytes, origin) : ColorTable{};
   const auto row_bytes = static_cast<size_t>((header.width * bits + 31) / 32 * 4);
   Image image{.height = header.height, .width = header.width, .pixels = {}};
   ByteReader reader(bytes, origin);
