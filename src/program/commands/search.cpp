@@ -52,6 +52,7 @@ int search_command(SearchFlags& flags, std::ostream& out) {
   if (!flags.config_file.empty()) {
     read_train_settings(flags.config, read_file(flags.config_file), flags.config_file, flags.given);
   }
+  train::settle_for_data(flags.config);
   check_search(flags);
   train::resolve_paths(flags.config);
   recipes::SearchOptions& options = flags.options;
