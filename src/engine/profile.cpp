@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/json.h"
+#include "engine/kernels/kernel_table.h"
 #include "ops/control_flow.h"
 
 namespace trainyard::runtime {
@@ -60,14 +61,27 @@ std::string Profile::trace_json() const {
   return Json::object({{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}}).dump(-1);
 }
 
+namespace {
+
+// A late node may have a fast kernel that finds the size of its result as well.
+bool is_slow(const StepInfo& step) {
+  if (step.kernel.starts_with("reference")) return true;
+  if (step.kernel != "late" || ops::is_control_flow(step.op)) return false;
+  const auto kernels = kernels::kernels_of(step.op);
+  return std::none_of(kernels.begin(), kernels.end(), [](const kernels::KernelDef* kernel) {
+    return kernel->make_outputs != nullptr;
+  });
+}
+
+}  // namespace
+
 std::vector<ReferenceShare> reference_shares(const Executable& executable, const Profile& profile) {
   const std::vector<double> seconds = profile.step_seconds();
   const double whole = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   std::map<std::string, double> shares;
   for (size_t i = 0; i < seconds.size(); ++i) {
     const StepInfo& step = executable.steps()[i];
-    const bool slow = step.kernel.starts_with("reference") || step.kernel == "late";
-    if (slow && whole > 0 && !ops::is_control_flow(step.op)) shares[step.op] += seconds[i] / whole;
+    if (whole > 0 && is_slow(step)) shares[step.op] += seconds[i] / whole;
   }
   std::vector<ReferenceShare> list;
   for (const auto& [op, share] : shares) list.push_back({op, share});
