@@ -14,14 +14,14 @@ namespace {
 using ops::Builder;
 using AttentionInts = std::vector<int64_t>;
 
-constexpr int64_t kHeads = 6, kRows = 5, kDepth = 4;
+constexpr int64_t kFlatHeads = 6, kFlatRows = 5, kFlatDepth = 4;
 
 enum class Mask { kNone, kKnownCausal, kKnown, kGiven, kGivenInverse, kTwo, kWeak };
 
 Tensor lower_triangle(bool below) {
-  Tensor mask(DType::kBool, {kRows, kRows});
-  for (int64_t i = 0; i < kRows * kRows; ++i) {
-    mask.values<bool>()[static_cast<size_t>(i)] = (i % kRows <= i / kRows) == below;
+  Tensor mask(DType::kBool, {kFlatRows, kFlatRows});
+  for (int64_t i = 0; i < kFlatRows * kFlatRows; ++i) {
+    mask.values<bool>()[static_cast<size_t>(i)] = (i % kFlatRows <= i / kFlatRows) == below;
   }
   return mask;
 }
@@ -31,15 +31,15 @@ ValueId masked(Builder& b, ValueId scores, Mask mask) {
   const ValueId never = b.constant_scalar("never", -std::numeric_limits<float>::infinity());
   const ValueId given = mask == Mask::kNone || mask == Mask::kKnownCausal || mask == Mask::kKnown
                             ? kNoValue
-                            : b.input("mask", {DType::kBool, {kRows, kRows}});
+                            : b.input("mask", {DType::kBool, {kFlatRows, kFlatRows}});
   switch (mask) {
     case Mask::kNone:
       return scores;
     case Mask::kKnownCausal:
       return b.add("Where", {b.constant("above", lower_triangle(false)), never, scores});
     case Mask::kKnown: {
-      Tensor last(DType::kBool, {1, kRows});
-      for (int64_t i = 0; i < kRows; ++i) last.values<bool>()[static_cast<size_t>(i)] = i > 2;
+      Tensor last(DType::kBool, {1, kFlatRows});
+      for (int64_t i = 0; i < kFlatRows; ++i) last.values<bool>()[static_cast<size_t>(i)] = i > 2;
       return b.add("Where", {b.constant("last", std::move(last)), never, scores});
     }
     case Mask::kGivenInverse:
@@ -47,7 +47,7 @@ ValueId masked(Builder& b, ValueId scores, Mask mask) {
     case Mask::kTwo: {
       const ValueId causal =
           b.add("Where", {b.constant("below", lower_triangle(true)), scores, never});
-      return b.add("Add", {causal, b.input("bias", {DType::kF32, {1, kRows}})});
+      return b.add("Add", {causal, b.input("bias", {DType::kF32, {1, kFlatRows}})});
     }
     default:
       return b.add("Where", {given, fill, scores});
@@ -62,8 +62,8 @@ Graph flat_attention(bool turned, bool direct_keys, Mask mask) {
     return b.add("Transpose", {x}, {{"perm", std::move(order)}});
   };
   const auto operand = [&](const char* name) {
-    if (turned) return b.input(name, {DType::kF32, {kRows, kHeads, kDepth}});
-    return b.input(name, {DType::kF32, {kHeads, kRows, kDepth}});
+    if (turned) return b.input(name, {DType::kF32, {kFlatRows, kFlatHeads, kFlatDepth}});
+    return b.input(name, {DType::kF32, {kFlatHeads, kFlatRows, kFlatDepth}});
   };
   const ValueId q = turned ? turn(operand("q"), {1, 0, 2}) : operand("q");
   const ValueId k = operand("k");

@@ -89,7 +89,7 @@ bool fits_scores(const Shape& mask, const Shape& scores) {
          mask.dim(-1) == scores.dim(-1);
 }
 
-bool take_sum(Graph& graph, ValueId& scores, Found& found) {
+bool take_added_mask(Graph& graph, ValueId& scores, Found& found) {
   const NodeId producer = producer_of(graph, scores, "Add");
   if (!producer.valid()) return false;
   const NodeView node(graph, producer);
@@ -146,7 +146,8 @@ bool take_choice(Graph& graph, const PassContext& context, ValueId& scores, Foun
 void take_masks(Graph& graph, const PassContext& context, ValueId& scores, Found& found) {
   constexpr int kMost = 2;
   for (int i = 0; i < kMost; ++i) {
-    if (!take_sum(graph, scores, found) && !take_choice(graph, context, scores, found)) return;
+    if (!take_added_mask(graph, scores, found) && !take_choice(graph, context, scores, found))
+      return;
   }
 }
 

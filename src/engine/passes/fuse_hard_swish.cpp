@@ -33,7 +33,7 @@ NodeId sixth_of(const Graph& graph, ValueId id) {
   return divides || multiplies ? user : NodeId{};
 }
 
-NodeId product_with(const Graph& graph, ValueId id, ValueId x) {
+NodeId product_by(const Graph& graph, ValueId id, ValueId x) {
   const NodeId user = sole_user(graph, id);
   const bool found = user.valid() && graph.node(user).op == "Mul" && beside({graph, user}, id) == x;
   return found ? user : NodeId{};
@@ -45,16 +45,16 @@ NodeId hard_swish_of(const Graph& graph, const NodeView& node, ValueId& x) {
     x = node.input(0);
     const bool same = is_near(double{node.attr_float("alpha", 0.2F)}, kSixth) &&
                       node.attr_float("beta", 0.5F) == 0.5F;
-    return same ? product_with(graph, node.output(0), x) : NodeId{};
+    return same ? product_by(graph, node.output(0), x) : NodeId{};
   }
   if (node.op() != "Clip") return {};
   x = clipped_input(graph, node);
   if (!x.valid()) return {};
-  if (const NodeId product = product_with(graph, node.output(0), x); product.valid()) {
+  if (const NodeId product = product_by(graph, node.output(0), x); product.valid()) {
     return sixth_of(graph, graph.node(product).outputs[0]);
   }
   const NodeId sixth = sixth_of(graph, node.output(0));
-  return sixth.valid() ? product_with(graph, graph.node(sixth).outputs[0], x) : NodeId{};
+  return sixth.valid() ? product_by(graph, graph.node(sixth).outputs[0], x) : NodeId{};
 }
 
 }  // namespace
