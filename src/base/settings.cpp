@@ -236,9 +236,15 @@ std::string Settings::differences(const Settings& asked) const {
   return list;
 }
 
-std::string Settings::hash() const {
+std::string Settings::hash(const Settings& usual, std::span<const std::string_view> later) const {
+  const std::vector<std::string> own = lines();
+  const std::vector<std::string> defaults = usual.lines();
+  TY_CHECK(own.size() == defaults.size(), "{} and {} settings", own.size(), defaults.size());
   std::string text;
-  for (const std::string& line : lines()) text += line + '\n';
+  for (size_t i = 0; i < own.size(); ++i) {
+    const bool is_later = std::find(later.begin(), later.end(), settings_[i].name) != later.end();
+    if (!is_later || own[i] != defaults[i]) text += own[i] + '\n';
+  }
   return fmt::format("{:016x}", hash_text(text));
 }
 

@@ -91,8 +91,11 @@ class Settings {
   // A line "\n  name: value, asked for: name: value" for each that differs from the same list with
   // the values of `asked`; empty: none does.
   std::string differences(const Settings& asked) const;
-  // 16 hexadecimal digits that change with any value.
-  std::string hash() const;
+  // 16 hexadecimal digits that change with any value. Of the settings in `later` those count that
+  // differ from `usual`, the same list with its defaults: what was written before they existed
+  // keeps its digits.
+  std::string hash(const Settings& usual, std::span<const std::string_view> later) const;
+  std::string hash() const { return hash(*this, {}); }
 
  private:
   std::vector<Setting> settings_;

@@ -134,6 +134,11 @@ void add_optimization(Settings& settings, TrainConfig& c) {
                between(0, kMostEpochs));
 }
 
+// Settings that came after the first runs were written, which go on as they began.
+constexpr std::string_view kLaterSettings[] = {
+    "val_split", "mixup",  "cutmix", "class_weights", "focus",    "clip_value", "ema",
+    "swa",       "length", "layers", "hidden",        "kv_heads", "heads",      "inner"};
+
 // The fields that config_hash and require_same_course compare. A new setting that changes the
 // weights a run ends with belongs here, any other in add_others.
 void add_deciding(Settings& settings, TrainConfig& c) {
@@ -325,9 +330,12 @@ bool names_shapes(const std::string& priors) {
 std::string config_hash(const TrainConfig& config) {
   // A copy because settings point to fields that may be written.
   TrainConfig copy = config;
+  TrainConfig defaults;
   Settings settings;
+  Settings usual;
   add_deciding(settings, copy);
-  return settings.hash();
+  add_deciding(usual, defaults);
+  return settings.hash(usual, kLaterSettings);
 }
 
 void require_same_course(const TrainConfig& run, const TrainConfig& wanted) {

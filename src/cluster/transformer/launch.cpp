@@ -7,13 +7,13 @@
 #include "base/error.h"
 #include "base/parse_number.h"
 #include "cluster/transformer/launch_words.h"
+#include "cluster/transformer/model.h"
 
 namespace trainyard::transformer {
 namespace {
 
 // So that products of three of them can be formed.
 constexpr int64_t kLargest = 1 << 20;
-constexpr int64_t kWidest = 1 << 22;
 
 int64_t number_in(const LaunchWord& word, int64_t most = kLargest) {
   const std::optional<int64_t> number = parse_number<int64_t>(word.value);

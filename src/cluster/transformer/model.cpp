@@ -7,7 +7,6 @@ namespace trainyard::transformer {
 namespace {
 
 constexpr int64_t kMostLayers = 100000;
-constexpr int64_t kWidest = int64_t{1} << 22;
 
 void check_size(const Transformer& model, const char* name, int64_t value, int64_t most) {
   TY_REQUIRE(value >= 1 && value <= most, "{}: {} is {}, expected 1 to {}",

@@ -7,6 +7,9 @@
 
 namespace trainyard::transformer {
 
+// The largest hidden size, vocabulary or width of any part.
+inline constexpr int64_t kWidest = int64_t{1} << 22;
+
 // Latent attention: keys and values are made of a small vector. 0 in kv_rank: ordinary attention.
 struct Latent {
   int64_t query_rank = 0;  // 0: queries are made of the hidden state

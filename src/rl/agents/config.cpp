@@ -165,10 +165,15 @@ void check(const RlConfig& c) {
 // Only what changes the course of learning: a run may be resumed with more steps, other evaluations
 // or more threads.
 std::string course_hash(const RlConfig& config) {
+  // Settings that came after the first runs were written, which go on as they began.
+  constexpr std::string_view kLater[] = {"average_step"};
   RlConfig copy = config;
+  RlConfig defaults;
   Settings settings;
+  Settings usual;
   add_learning(settings, copy);
-  return settings.hash();
+  add_learning(usual, defaults);
+  return settings.hash(usual, kLater);
 }
 
 void require_same_course(const RlConfig& run, const RlConfig& wanted) {
