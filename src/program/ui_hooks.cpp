@@ -85,14 +85,14 @@ void resume_apart(const fs::path& run, const Json& settings) {
 // One request to an inference server, which answers soon or not at all.
 std::string ask_server(const serve::Address& address, const std::string& method,
                        const std::string& path) {
-  constexpr std::chrono::seconds kMost{2};
+  constexpr std::chrono::seconds kPatience{2};
   serve::LoadClient client(address, 1);
   const std::string message = serve::http_message(
       method, path, address, "Content-Type: application/json\r\n", method == "POST" ? "{}" : "");
   std::string body;
   bool answered = false;
   client.send(message, 0, serve::Clock::now());
-  const auto until = serve::Clock::now() + kMost;
+  const auto until = serve::Clock::now() + kPatience;
   while (!answered && serve::Clock::now() < until) {
     client.wait(std::chrono::milliseconds(100),
                 [&](uint64_t, serve::Clock::time_point, const serve::ClientResponse& response) {

@@ -60,8 +60,8 @@ TEST_F(TokenSetTest, CutsAFileIntoWindowsAndSplits) {
     const std::string file =
         wide ? write("a.bin", counted<uint32_t>(100)) : write("a.bin", counted<uint16_t>(100));
     const std::string spec = "tokens:" + file + ",test=0.2" + (wide ? ",type=u32" : "");
-    const auto train = open_dataset(spec, Split::kTrain, 8);
-    const auto test = open_dataset(spec, Split::kTest, 8);
+    const auto train = open_dataset(spec, Split::kTrain, {.length = 8});
+    const auto test = open_dataset(spec, Split::kTest, {.length = 8});
     EXPECT_EQ(train->size(), 9);  // 80 tokens: 9 windows of 8 and one behind
     EXPECT_EQ(test->size(), 2);
     EXPECT_EQ(train->target_kind(), TargetKind::kTokens);
@@ -74,8 +74,8 @@ TEST_F(TokenSetTest, CutsAFileIntoWindowsAndSplits) {
 
 TEST_F(TokenSetTest, TakesTheBytesOfAnyFileAsTokens) {
   write_file(folder_ / "a.txt", "\xc3\xa4 text of bytes");
-  const auto set =
-      open_dataset("tokens:" + (folder_ / "a.txt").string() + ",type=u8,test=0", Split::kTrain, 4);
+  const auto set = open_dataset("tokens:" + (folder_ / "a.txt").string() + ",type=u8,test=0",
+                                Split::kTrain, {.length = 4});
   EXPECT_EQ(row_of(*set, 0).now, (std::vector<int64_t>{0xc3, 0xa4, ' ', 't'}));
   EXPECT_EQ(set->tokens()->vocabulary, 256);
   EXPECT_EQ(set->tokens()->bytes_per_token, 1);
@@ -86,9 +86,10 @@ TEST_F(TokenSetTest, ReadsAFolderAsNanoGptWritesIt) {
   write("train.bin", std::vector<uint16_t>{1, 2, 3, 4, 5});
   write("val.bin", std::vector<uint16_t>{9, 8, 7});
   const std::string spec = "tokens:" + folder_.string();
-  EXPECT_EQ(row_of(*open_dataset(spec, Split::kTest, 2), 0).next, (std::vector<int64_t>{8, 7}));
+  EXPECT_EQ(row_of(*open_dataset(spec, Split::kTest, {.length = 2}), 0).next,
+            (std::vector<int64_t>{8, 7}));
   // Both splits know the ids of both.
-  EXPECT_EQ(open_dataset(spec, Split::kTrain, 2)->tokens()->vocabulary, 10);
+  EXPECT_EQ(open_dataset(spec, Split::kTrain, {.length = 2})->tokens()->vocabulary, 10);
 }
 
 TEST_F(TokenSetTest, RowsMayHaveClasses) {
@@ -97,8 +98,8 @@ TEST_F(TokenSetTest, RowsMayHaveClasses) {
       write("labels.bin", std::vector<uint16_t>{0, 1, 2, 0, 1, 2, 0, 1, 2, 1});
   const std::string spec = "tokens:" + file + ",test=0.2,labels=" + labels;
   EXPECT_TRUE(names_labels(spec));
-  const auto test = open_dataset(spec, Split::kTest, 4);
-  EXPECT_EQ(open_dataset(spec, Split::kTrain, 4)->size(), 8);
+  const auto test = open_dataset(spec, Split::kTest, {.length = 4});
+  EXPECT_EQ(open_dataset(spec, Split::kTrain, {.length = 4})->size(), 8);
   EXPECT_EQ(test->size(), 2);
   EXPECT_EQ(test->target_kind(), TargetKind::kClass);
   EXPECT_EQ(test->num_classes(), 3);

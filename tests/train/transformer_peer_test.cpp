@@ -75,11 +75,11 @@ Sums sums_of(const Tensor& tensor) {
 }
 
 void compare(const Json& peer) {
-  constexpr int64_t kBatch = 2;
+  constexpr int64_t kPeerRows = 2;
   constexpr int64_t kLength = 6;
   const std::string model = peer.at("model").as_string();
   Graph graph =
-      models::build_model(model, {.batch = kBatch,
+      models::build_model(model, {.batch = kPeerRows,
                                   .length = kLength,
                                   .vocabulary = 11,
                                   .end_of_text = peer.at("end_of_text").as_int(),
@@ -105,8 +105,8 @@ void compare(const Json& peer) {
   runtime::ExecutionContext context(runtime::compile(std::move(graph), options));
   const std::vector<Tensor> inputs = [&] {
     std::vector<Tensor> both;
-    both.push_back(Tensor::of<int64_t>({kBatch, kLength}, whole_numbers(peer.at("tokens"))));
-    both.push_back(Tensor::of<int64_t>({kBatch, kLength}, whole_numbers(peer.at("wanted"))));
+    both.push_back(Tensor::of<int64_t>({kPeerRows, kLength}, whole_numbers(peer.at("tokens"))));
+    both.push_back(Tensor::of<int64_t>({kPeerRows, kLength}, whole_numbers(peer.at("wanted"))));
     return both;
   }();
   const std::vector<Tensor> results = runtime::run_once(context, inputs);

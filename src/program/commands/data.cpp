@@ -159,7 +159,7 @@ Json inspect_json(const data::Dataset& set, const data::Statistics& statistics) 
 }
 
 // A set of texts has rows of tokens in place of pictures.
-report::Document token_document(const data::Dataset& set) {
+report::Document token_set_document(const data::Dataset& set) {
   const data::TokenFacts& facts = *set.tokens();
   report::Document document;
   document.blocks.emplace_back(report::Paragraph{fmt::format(
@@ -191,7 +191,7 @@ int inspect(const DataFlags& flags, std::ostream& out) {
   if (set->tokens()) {
     TY_REQUIRE(flags.sheet.empty() && flags.pictures.empty(),
                "--sheet and --pictures are for pictures; {} is text", set->source());
-    out << report::render(token_document(*set), flags.format);
+    out << report::render(token_set_document(*set), flags.format);
     return 0;
   }
   const data::Statistics statistics = data::measure_statistics(*set);

@@ -85,20 +85,21 @@ TEST(NativeGradient, OfLrnEqualsTheReference) {
 // More queries than a block holds, rows that end within a vector, shared heads, both kinds of
 // masks.
 TEST(NativeGradient, OfAttentionEqualsTheReference) {
-  struct Form {
+  struct AttentionForm {
     Shape q, k, v, dy;
     int64_t heads;
     int64_t shared;
     bool causal;
     Shape mask = {};
   };
-  for (const Form& form :
-       {Form{{2, 5, 8}, {2, 5, 8}, {2, 5, 8}, {2, 5, 8}, 2, 2, true},
-        Form{{1, 70, 24}, {1, 70, 24}, {1, 70, 24}, {1, 70, 24}, 3, 3, true},
-        Form{{2, 33, 40}, {2, 33, 20}, {2, 33, 20}, {2, 33, 40}, 4, 2, true},
-        Form{{1, 7, 128}, {1, 61, 128}, {1, 61, 128}, {1, 7, 128}, 1, 1, false},
-        Form{{2, 19, 12}, {2, 19, 12}, {2, 19, 12}, {2, 19, 12}, 2, 2, true, {2, 1, 19, 19}},
-        Form{{1, 9, 6}, {1, 13, 6}, {1, 13, 10}, {1, 9, 10}, 2, 2, false, {9, 13}}}) {
+  for (const AttentionForm& form :
+       {AttentionForm{{2, 5, 8}, {2, 5, 8}, {2, 5, 8}, {2, 5, 8}, 2, 2, true},
+        AttentionForm{{1, 70, 24}, {1, 70, 24}, {1, 70, 24}, {1, 70, 24}, 3, 3, true},
+        AttentionForm{{2, 33, 40}, {2, 33, 20}, {2, 33, 20}, {2, 33, 40}, 4, 2, true},
+        AttentionForm{{1, 7, 128}, {1, 61, 128}, {1, 61, 128}, {1, 7, 128}, 1, 1, false},
+        AttentionForm{
+            {2, 19, 12}, {2, 19, 12}, {2, 19, 12}, {2, 19, 12}, 2, 2, true, {2, 1, 19, 19}},
+        AttentionForm{{1, 9, 6}, {1, 13, 6}, {1, 13, 10}, {1, 9, 10}, 2, 2, false, {9, 13}}}) {
     OpCase attention = {.op = "AttentionGrad",
                         .inputs = {draw(form.q), draw(form.k), draw(form.v), draw(form.dy)},
                         .attributes = {{"q_num_heads", form.heads},
