@@ -29,6 +29,7 @@ std::vector<TensorType> infer_cast(const NodeView& node) {
 }
 
 std::vector<TensorType> infer_cast_like(const NodeView& node) {
+  (void)narrow_rule(node);
   return {{node.input_type(1).dtype, node.input_shape(0)}};
 }
 
