@@ -142,10 +142,10 @@ void ByteQuantizer::run(const float* x, float scale, int64_t zero, uint8_t* y) c
       const int64_t count = std::min(kRun, image_.pixels - first);
       const int64_t image = i / runs;
       uint8_t* to = y + (image * image_.pixels + first) * image_.channels;
-      const float* from = x +
-                          (image_.channels == 1 ? image * image_.pixels : image * x_.image_stride) +
-                          first * x_.block;
-      if (image_.channels == 1 && x_.block == 1) {
+      // One channel in a block has the rest of the block behind it.
+      const bool dense = image_.channels == 1 && x_.block == 1;
+      const float* from = x + image * (dense ? image_.pixels : x_.image_stride) + first * x_.block;
+      if (dense) {
         quantizer.quantize(from, count, to);
       } else {
         quantizer.interleave_planes(from, count, to);

@@ -17,6 +17,7 @@ namespace {
 
 std::string_view refuses_norms(const NodeView& node, size_t first) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
+  if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;  // the rate, or a tensor
   for (size_t i = first; i < node.num_inputs(); ++i) {
     if (node.input_type(i).dtype != DType::kF32) return kOnlyF32;
   }
