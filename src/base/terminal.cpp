@@ -9,7 +9,7 @@
 
 namespace trainyard {
 
-size_t terminal_columns() {
+size_t terminal_columns(int file) {
   constexpr size_t kFewest = 20;
   constexpr size_t kMost = 10'000;
   size_t columns = 0;
@@ -17,7 +17,7 @@ size_t terminal_columns() {
     columns = parse_number<size_t>(set).value_or(0);
   }
   winsize size{};
-  if (columns == 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
+  if (columns == 0 && ::ioctl(file, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
   return columns < kFewest || columns > kMost ? 0 : columns;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include <vector>
 
@@ -10,6 +9,7 @@
 
 #include "base/machine_facts.h"
 #include "base/stopwatch.h"
+#include "base/terminal.h"
 #include "base/text.h"
 
 namespace trainyard::train {
@@ -21,9 +21,8 @@ constexpr int64_t kBarWidth = 20;
 constexpr size_t kUsualWidth = 80;
 
 size_t terminal_width() {
-  winsize size{};
-  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : kUsualWidth;
+  const size_t columns = terminal_columns(STDERR_FILENO);
+  return columns > 0 ? columns : kUsualWidth;
 }
 
 std::string bar(int64_t done, int64_t all) {

@@ -67,10 +67,12 @@ TEST_F(ProgressTest, InEightyColumnsTheTimeLeftIsShownWhole) {
 }
 
 TEST_F(ProgressTest, ThereIsABarWhereItHasRoom) {
+  ::setenv("COLUMNS", "120", /*overwrite=*/1);
   now_ = 0;
   Progress progress(out_, Progress::Mode::kTerminal, [this] { return now_; });
   now_ = 1;
   progress.step({.epoch = 1, .epochs = 2, .step = 2, .steps = 4, .images = 8, .loss = 1});
+  ::unsetenv("COLUMNS");
   EXPECT_TRUE(out_.str().starts_with("epoch 1/2 [##########          ] step 2/4")) << out_.str();
 }
 
