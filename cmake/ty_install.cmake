@@ -33,7 +33,6 @@ function(ty_install)
   set(package ${CMAKE_INSTALL_LIBDIR}/cmake/trainyard)
   install(TARGETS trainyard RUNTIME COMPONENT program)
   install(TARGETS trainyard_c LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
-  install(FILES ${CMAKE_SOURCE_DIR}/src/api/c/trainyard.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
   ty_install_manual()
   install(TARGETS trainyard_library ty_flags ${modules} EXPORT trainyard
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/trainyard COMPONENT development
@@ -42,6 +41,8 @@ function(ty_install)
   install(CODE "execute_process(COMMAND \${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR}/src \"-DROOTS=${TY_PUBLIC_HEADERS}\"
     -DDESTINATION=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/trainyard
     -P ${CMAKE_SOURCE_DIR}/cmake/install_headers.cmake COMMAND_ERROR_IS_FATAL ANY)" COMPONENT development)
+  # After the others, which empty the folder first.
+  install(FILES ${CMAKE_SOURCE_DIR}/src/api/c/trainyard.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/trainyard COMPONENT development)
   install(EXPORT trainyard NAMESPACE trainyard:: FILE trainyardTargets.cmake DESTINATION ${package} COMPONENT development)
   file(WRITE ${CMAKE_BINARY_DIR}/generated/trainyardConfig.cmake
 "# Written by cmake/ty_install.cmake.
