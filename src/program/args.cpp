@@ -33,8 +33,11 @@ struct Args::Impl {
   std::function<std::string()> action;
   std::vector<OwnFlags> own_flags;
   Settings checked;                                   // whose ranges parse() checks
+  Settings limited;                                   // the same where the flag is given
   std::map<std::string, Settings::Setting> settings;  // by flag, as declared
 
+  void limit(const std::string& flag, Settings::Variable target, const std::optional<Range>& range);
+  void check_ranges() const;
   void check_own_flags() const;
   std::vector<std::string> with_flags_repeated(std::span<const std::string> arguments) const;
   std::vector<std::string> with_bare_values(std::vector<std::string> words) const;
@@ -69,6 +72,27 @@ std::vector<std::string> Args::Impl::with_flags_repeated(
     words.push_back(word);
   }
   return words;
+}
+
+// The range of a flag that is declared one by one, as settings have theirs.
+void Args::Impl::limit(const std::string& flag, Settings::Variable target,
+                       const std::optional<Range>& range) {
+  if (!range) return;
+  const std::string name = setting_of_flag(flag.substr(2));
+  const std::string help = app.get_option(flag)->get_description();
+  settings[flag] = {.name = name, .variable = target, .help = help, .range = range};
+  limited.add(name, target, help, range);
+}
+
+// What was not given may be absent by a number outside of the range.
+void Args::Impl::check_ranges() const {
+  checked.check(Settings::Names::kFlags);
+  for (const Settings::Setting& setting : limited.all()) {
+    if (app.get_option("--" + flag_of_setting(setting.name))->count() == 0) continue;
+    Settings one;
+    one.add(setting.name, setting.variable, setting.help, setting.range);
+    one.check(Settings::Names::kFlags);
+  }
 }
 
 // After parsing, when the action is known.
@@ -216,33 +240,44 @@ void Args::option(const std::string& flag, std::string& target, const std::strin
   if (!target.empty()) option->capture_default_str();
 }
 
-void Args::option(const std::string& flag, int64_t& target, const std::string& help) {
+void Args::option(const std::string& flag, int64_t& target, const std::string& help,
+                  std::optional<Range> range) {
   add_number<int64_t>(impl_->app, flag, help, [&target](int64_t number) {
     target = number;
   })->default_str(fmt::format("{}", target));
+  impl_->limit(flag, &target, range);
 }
 
-void Args::option(const std::string& flag, double& target, const std::string& help) {
+void Args::option(const std::string& flag, double& target, const std::string& help,
+                  std::optional<Range> range) {
   add_number<double>(impl_->app, flag, help, [&target](double number) {
     target = number;
   })->default_str(fmt::format("{}", target));
+  impl_->limit(flag, &target, range);
 }
 
-void Args::option(const std::string& flag, std::optional<int64_t>& target,
-                  const std::string& help) {
+void Args::option(const std::string& flag, std::optional<int64_t>& target, const std::string& help,
+                  std::optional<Range> range) {
   add_number<int64_t>(impl_->app, flag, help, [&target](int64_t number) { target = number; });
+  impl_->limit(flag, &target, range);
 }
 
-void Args::option(const std::string& flag, std::optional<double>& target, const std::string& help) {
+void Args::option(const std::string& flag, std::optional<double>& target, const std::string& help,
+                  std::optional<Range> range) {
   add_number<double>(impl_->app, flag, help, [&target](double number) { target = number; });
+  impl_->limit(flag, &target, range);
 }
 
-void Args::option(const std::string& flag, std::vector<int64_t>& target, const std::string& help) {
+void Args::option(const std::string& flag, std::vector<int64_t>& target, const std::string& help,
+                  std::optional<Range> range) {
   add_list(impl_->app, flag, target, help);
+  impl_->limit(flag, &target, range);
 }
 
-void Args::option(const std::string& flag, std::vector<double>& target, const std::string& help) {
+void Args::option(const std::string& flag, std::vector<double>& target, const std::string& help,
+                  std::optional<Range> range) {
   add_list(impl_->app, flag, target, help);
+  impl_->limit(flag, &target, range);
 }
 
 void Args::repeated(const std::string& flag, std::vector<std::string>& target,
@@ -390,7 +425,7 @@ bool Args::parse(std::span<const std::string> arguments) {
                 what.ends_with('?') || what.ends_with('.') ? "" : ".", impl_->command);
   }
   impl_->check_own_flags();
-  impl_->checked.check(Settings::Names::kFlags);
+  impl_->check_ranges();
   // The command line stands in every report, quoted so that it can be pasted into a shell.
   if (impl_->format != nullptr) {
     impl_->format->command = "trainyard " + impl_->command;
@@ -450,7 +485,13 @@ Json Args::description() const {
   return arguments;
 }
 
+// Ranges stand behind the help of their flags.
 std::string Args::help() const {
+  for (const auto& [flag, setting] : impl_->settings) {
+    if (!setting.range) continue;
+    CLI::Option* option = impl_->app.get_option(flag);
+    option->description(fmt::format("{} ({})", setting.help, setting.range->text()));
+  }
   std::string text = impl_->app.help();
   if (!impl_->examples.empty()) text += "\nExamples:\n" + impl_->examples;
   return text;

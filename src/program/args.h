@@ -34,15 +34,22 @@ class Args {
   void optional_positionals(const std::string& name, std::vector<std::string>& target,
                             const std::string& help);
 
-  // The target's value at declaration is the default that help shows.
+  // The target's value at declaration is the default that help shows. parse() checks the ranges of
+  // what was given.
   void option(const std::string& flag, std::string& target, const std::string& help);
-  void option(const std::string& flag, int64_t& target, const std::string& help);
-  void option(const std::string& flag, double& target, const std::string& help);
-  void option(const std::string& flag, std::optional<int64_t>& target, const std::string& help);
-  void option(const std::string& flag, std::optional<double>& target, const std::string& help);
-  // Comma-separated.
-  void option(const std::string& flag, std::vector<int64_t>& target, const std::string& help);
-  void option(const std::string& flag, std::vector<double>& target, const std::string& help);
+  void option(const std::string& flag, int64_t& target, const std::string& help,
+              std::optional<Range> range = {});
+  void option(const std::string& flag, double& target, const std::string& help,
+              std::optional<Range> range = {});
+  void option(const std::string& flag, std::optional<int64_t>& target, const std::string& help,
+              std::optional<Range> range = {});
+  void option(const std::string& flag, std::optional<double>& target, const std::string& help,
+              std::optional<Range> range = {});
+  // Comma-separated; the range is that of each.
+  void option(const std::string& flag, std::vector<int64_t>& target, const std::string& help,
+              std::optional<Range> range = {});
+  void option(const std::string& flag, std::vector<double>& target, const std::string& help,
+              std::optional<Range> range = {});
   // May be given several times; not split at commas.
   void repeated(const std::string& flag, std::vector<std::string>& target, const std::string& help);
   // Values of the form key=value, several behind one flag or the flag again: --set a=1 b=2.
@@ -56,7 +63,6 @@ class Args {
   // A switch that a file of settings may have set too: "--flag" or "--flag on", and "--flag off".
   void toggle(const std::string& flag, bool& target, const std::string& help);
   // Every setting as a flag, but those named here; what they are bound to must outlive the parsing.
-  // parse() checks the ranges.
   void settings(const Settings& settings, const std::set<std::string>& without = {});
   // The same without that check, for settings that files set too, which are checked afterwards.
   void unchecked_settings(const Settings& settings, const std::set<std::string>& without = {});

@@ -24,17 +24,13 @@ void JudgedNetwork::declare(Args& args, const std::string& data_help) {
   args.option("--augment", augment,
               "steps from picture to input, without what is random; else those MODEL was trained "
               "with, or normalize");
-  args.option("--batch", batch, "images in a batch");
-  args.option("--classes", classes, "classes of a built-in network; 0: as many as the data has");
+  args.option("--batch", batch, "images in a batch", at_least(1));
+  args.option("--classes", classes, "classes of a built-in network; 0: as many as the data has",
+              at_least(0));
   args.option("--image", image,
-              "height and width of a built-in network's input; 0: that of the pictures");
+              "height and width of a built-in network's input; 0: that of the pictures",
+              at_least(0));
   args.option("--width", width, "width multiplier of a built-in network");
-}
-
-void JudgedNetwork::check() const {
-  TY_REQUIRE(batch > 0, "--batch is {}, expected 1 or more", batch);
-  TY_REQUIRE(classes >= 0, "--classes is {}, expected 0 or more", classes);
-  TY_REQUIRE(image >= 0, "--image is {}, expected 0 or more", image);
 }
 
 bool JudgedNetwork::take_data_of_run() {

@@ -35,8 +35,6 @@ struct JudgedNetwork {
   // MODEL, --weights, --data, --augment, --batch, --classes, --image and --width. Must outlive
   // parse().
   void declare(Args& args, const std::string& data_help);
-  // Throws Error for numbers that make no sense.
-  void check() const;
   // Without --data: takes what a run was trained on, from the config.yaml beside its model. Returns
   // whether it did. Throws Error naming the line of a damaged file.
   bool take_data_of_run();

@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "base/within.h"
 #include "dist/launch.h"
 #include "dist/mpi/mpi_ranks.h"
 #include "program/bytes_argument.h"
@@ -68,7 +67,6 @@ void check(const AllreduceOptions& options) {
     TY_REQUIRE(workers >= 1 && workers <= kAllreduceMostWorkers, "--workers: {} is not in 1..{}",
                workers, kAllreduceMostWorkers);
   }
-  require_within("--seconds", options.seconds, 0.001, 3600.0);
   parse_sizes(options.sizes);
   parse_algorithms(options.algorithm);
 }
@@ -123,7 +121,8 @@ Runner setup_allreduce(Args& args) {
   args.option("--algorithm", options->algorithm,
               "all, or some of reduce-broadcast, tree, ring, butterfly, hierarchical, shared, mpi "
               "(the library's own), auto");
-  args.option("--seconds", options->seconds, "time to repeat each measurement for");
+  args.option("--seconds", options->seconds, "time to repeat each measurement for",
+              between(0.001, 3600));
   args.format(options->format);
   args.given(options->given);
   return [options](std::ostream& out) {

@@ -9,7 +9,6 @@
 #include "base/names_file.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "base/within.h"
 #include "data/loader.h"
 #include "models/detection/exported.h"
 #include "models/model_notes.h"
@@ -109,15 +108,6 @@ std::vector<std::string> detector_labels(const EvaluateFlags& flags,
   return names;
 }
 
-void check_flags(const EvaluateFlags& flags) {
-  flags.network.check();
-  TY_REQUIRE(flags.data_workers >= 0, "--data-workers is {}, expected 0 or more",
-             flags.data_workers);
-  const double overlap = flags.boxes.options.overlap;
-  TY_REQUIRE(0 < overlap && overlap <= 1, "--iou is {}, expected more than 0, at most 1", overlap);
-  require_within("--threshold", flags.boxes.threshold, 0.0, 1.0);
-}
-
 // The scores of a classifier, or of a detector where the data has boxes.
 report::Document judge(Graph graph, const EvaluateFlags& flags, const data::Dataset& set,
                        data::Loader& loader, const onnx_io::Metadata& metadata) {
@@ -191,7 +181,6 @@ JudgedNetwork with_data(JudgedNetwork network, report::Document& document) {
 }
 
 int evaluate_command(const EvaluateFlags& flags, std::ostream& out) {
-  check_flags(flags);
   report::Document notes;
   JudgedNetwork network = with_data(flags.network, notes);
   const auto set = network.open(flags.split == "train" ? data::Split::kTrain : data::Split::kTest);
@@ -243,10 +232,11 @@ Runner setup_evaluate(Args& args) {
   args.choice("--split", flags->split, {"test", "train"}, "which samples");
   args.option("--threads", flags->threads, "threads; 0: all cores");
   args.option("--device", flags->device, kDeviceHelp);
-  args.option("--data-workers", flags->data_workers, "threads that prepare batches");
+  args.option("--data-workers", flags->data_workers, "threads that prepare batches", at_least(0));
   args.choice("--metric", flags->boxes.metric, detection_metrics(),
               "boxes: VOC 2007's, VOC 2010's, or COCO's average over overlaps");
-  args.option("--iou", flags->boxes.options.overlap, "boxes: overlap that finds an object");
+  args.option("--iou", flags->boxes.options.overlap, "boxes: overlap that finds an object",
+              above(0, 1));
   args.choice("--areas", flags->areas, {"continuous", "pixels"},
               "boxes: pixels: the last pixel belongs to the box, as in VOC's development kit");
   args.option("--labels", flags->labels,
@@ -255,7 +245,7 @@ Runner setup_evaluate(Args& args) {
   args.flag("--strict", flags->boxes.options.strict,
             "boxes: an overlap of exactly --iou finds nothing");
   args.option("--threshold", flags->boxes.threshold,
-              "boxes: mistakes are counted from this score on");
+              "boxes: mistakes are counted from this score on", between(0, 1));
   args.option("--detections", flags->detections,
               "boxes: write what was found to this file, as results of COCO");
   args.flag("--quiet", flags->quiet, "no progress");

@@ -66,11 +66,8 @@ report::Document document_of_export(const std::string& path, const Graph& graph,
 }
 
 void check_boxes(const detect::DecoderOptions& boxes) {
-  TY_REQUIRE(0 <= boxes.score && boxes.score <= 1, "--score is {}, expected 0 to 1", boxes.score);
   TY_REQUIRE(0 < boxes.overlap && boxes.overlap <= 1,
              "--iou is {}, expected more than 0, at most 1", boxes.overlap);
-  TY_REQUIRE(1 <= boxes.most && boxes.most <= kMostBoxes, "--most is {}, expected 1 to {}",
-             boxes.most, kMostBoxes);
 }
 
 // By the shapes of the file itself: a network may mix its images, or have the batch in a constant.
@@ -137,10 +134,12 @@ Runner setup_export(Args& args) {
   args.flag("--raw", options->raw,
             "detectors: scores and boxes of every prior, in place of the boxes that are left when "
             "overlapping ones are suppressed");
-  args.option("--score", options->boxes.score, "detectors: least score of a box in the file");
+  args.option("--score", options->boxes.score, "detectors: least score of a box in the file",
+              between(0, 1));
   args.option("--iou", options->boxes.overlap,
               "detectors: overlap above which the box with the lower score goes");
-  args.option("--most", options->boxes.most, "detectors: boxes of a picture");
+  args.option("--most", options->boxes.most, "detectors: boxes of a picture",
+              between(1, kMostBoxes));
   args.given(options->given);
   args.format(options->format);
   return [options](std::ostream& out) { return export_command(*options, out); };

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "base/stopwatch.h"
-#include "base/within.h"
 #include "data/numbers.h"
 #include "data/text/token_set.h"
 #include "data/text/token_text.h"
@@ -34,14 +33,6 @@ struct GenerateFlags {
   report::Format format = report::Format::kText;
 };
 
-void check_flags(const GenerateFlags& flags) {
-  require_within("--tokens", flags.tokens, int64_t{1}, kMostTokens);
-  require_within("--samples", flags.samples, int64_t{1}, kMostSamples);
-  require_within("--seed", flags.seed, int64_t{0}, INT64_MAX);
-  require_within("--temperature", flags.sampling.temperature, 0.0, kHottest);
-  require_within("--top-k", flags.sampling.top_k, int64_t{0}, kMostTokens);
-}
-
 // What stands where no prompt does: the token that opens a document, if there is one.
 std::vector<int64_t> first_tokens(const onnx_io::Metadata& metadata) {
   const auto found = metadata.find(onnx_io::kEndOfTextKey);
@@ -63,7 +54,6 @@ std::string tokenizer_of(const std::string& model, const onnx_io::Metadata& meta
 }
 
 int generate_command(const GenerateFlags& flags, std::ostream& out) {
-  check_flags(flags);
   train::TokenSampler sampler(network::load({.model = flags.model, .batch = 1}),
                               resolve_threads(flags.threads));
   const onnx_io::Metadata metadata = network::metadata_of(flags.model);
@@ -103,12 +93,15 @@ Runner setup_generate(Args& args) {
                   "the directory of a run, or an .onnx file of a language model");
   args.option("--prompt", flags->prompt,
               "what to go on with: a text, or tokens (3,14,15) where the run has no tokenizer");
-  args.option("--tokens", flags->tokens, "how many to write");
-  args.option("--samples", flags->samples, "how many texts, each by chances of its own");
+  args.option("--tokens", flags->tokens, "how many to write", between(1, kMostTokens));
+  args.option("--samples", flags->samples, "how many texts, each by chances of its own",
+              between(1, kMostSamples));
   args.option("--temperature", flags->sampling.temperature,
-              "below 1 likely tokens become likelier; 0: always the likeliest");
-  args.option("--top-k", flags->sampling.top_k, "choose among so many likeliest; 0: all");
-  args.option("--seed", flags->seed, "of the choices");
+              "below 1 likely tokens become likelier; 0: always the likeliest",
+              between(0, kHottest));
+  args.option("--top-k", flags->sampling.top_k, "choose among so many likeliest; 0: all",
+              between(0, kMostTokens));
+  args.option("--seed", flags->seed, "of the choices", at_least(0));
   args.option("--threads", flags->threads, "threads; 0: all cores");
   args.format(flags->format);
   return [flags](std::ostream& out) { return generate_command(*flags, out); };

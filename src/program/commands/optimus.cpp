@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/within.h"
 #include "cluster/predict/limits.h"
 #include "cluster/predict/predict.h"
 #include "cluster/schedule/optimus_view.h"
@@ -19,6 +18,9 @@ namespace trainyard::cli {
 namespace {
 
 constexpr double kDeepest = 1e6;
+constexpr int64_t kMostPairs = 20;
+constexpr int64_t kMostTrainings = 100;
+constexpr int64_t kMostCollectedEpochs = 100'000;
 
 struct OptimusOptions {
   std::string action;
@@ -369,21 +371,7 @@ int time_command(const OptimusOptions& options, std::ostream& out) {
   return 0;
 }
 
-void check_numbers(const OptimusOptions& options) {
-  constexpr int64_t kMostPairs = 20;
-  constexpr int64_t kMostTrainings = 100;
-  constexpr int64_t kMostCollectedEpochs = 100'000;
-  require_within<int64_t>("--runs", options.collect.runs, 1, kMostTrainings);
-  require_within<int64_t>("--epochs", options.collect.epochs, 5, kMostCollectedEpochs);
-  require_within("--batch", options.batch, 1.0, static_cast<double>(predict::kLargestBatch));
-  require_within("--depth", options.depth.value_or(1), 1.0, kDeepest);
-  require_within<int64_t>("--next", options.next, 0, kMostPairs);
-  require_within("--price", options.price, 0.0, predict::kHighestPrice);
-  require_within("--server-price", options.server_price, 0.0, predict::kHighestPrice);
-}
-
 int optimus_command(const OptimusOptions& options, std::ostream& out) {
-  check_numbers(options);
   static const std::vector<std::string> kActions = {"collect", "loss", "regress", "speed", "time"};
   if (options.action == "collect") return collect_curves(options.collect, options.format, out);
   if (options.action == "loss") return loss_command(options, out);
@@ -403,9 +391,11 @@ Runner setup_optimus(Args& args) {
       "@depth=20,device=k80 where it does not say so; "
       "speed: a CSV file, run directories, published:MODEL");
   args.option("--grid", options->collect.depths, "collect: depths of the ResNets that are trained");
-  args.option("--runs", options->collect.runs, "collect: trainings of each, with other seeds");
+  args.option("--runs", options->collect.runs, "collect: trainings of each, with other seeds",
+              between(1, kMostTrainings));
   args.option("--data", options->collect.data, "collect: a data set of 3x32x32 images");
-  args.option("--epochs", options->collect.epochs, "collect: of each training");
+  args.option("--epochs", options->collect.epochs, "collect: of each training",
+              between(5, kMostCollectedEpochs));
   args.option("--train-batch", options->collect.batch, "collect: images of a step");
   args.option("--learning-rate", options->collect.learning_rate,
               "collect: constant, so that a curve is one stage");
@@ -415,15 +405,18 @@ Runner setup_optimus(Args& args) {
   args.option("--target", options->target, "loss, time: an accuracy to reach, as 0.92");
   args.flag("--depths", options->depths, "loss: coefficients over the depth of published networks");
   args.option("--depth", options->depth,
-              "loss, regress, time: predict the curve of a network of this depth");
+              "loss, regress, time: predict the curve of a network of this depth",
+              between(1, kDeepest));
   args.repeated("--real", options->real,
                 "regress: real curves of that depth, to compare the prediction with");
   args.flag("--first-stage", options->first_stage,
             "regress: fit the points before the learning rate falls");
   args.choice("--form", options->form, {"sync", "async"}, "speed: the form that is fitted");
-  args.option("--batch", options->batch, "speed: images of all workers together");
+  args.option("--batch", options->batch, "speed: images of all workers together",
+              between(1, predict::kLargestBatch));
   args.flag("--relative", options->relative, "speed: fit shares of the time instead of seconds");
-  args.option("--next", options->next, "speed: how many pairs to propose for measurement");
+  args.option("--next", options->next, "speed: how many pairs to propose for measurement",
+              between(0, kMostPairs));
   args.option("--predict", options->network, "speed: predict this network instead of measurements");
   args.option("--device", options->device, "with --predict: a device of 'trainyard devices'");
   args.option("--link", options->link,
@@ -433,8 +426,10 @@ Runner setup_optimus(Args& args) {
   args.option("--servers", options->servers, "time, --predict: numbers of servers");
   args.option("--workers", options->workers, "time, --predict: numbers of workers");
   args.option("--epoch-steps", options->epoch_steps, "time: steps of an epoch of the curve");
-  args.option("--price", options->price, "time: dollars per worker and hour");
-  args.option("--server-price", options->server_price, "time: dollars per server and hour");
+  args.option("--price", options->price, "time: dollars per worker and hour",
+              between(0, predict::kHighestPrice));
+  args.option("--server-price", options->server_price, "time: dollars per server and hour",
+              between(0, predict::kHighestPrice));
   args.own_flags(
       [options] { return options->action; },
       {{{"collect"}, {"grid", "runs", "data", "epochs", "train-batch", "learning-rate", "out"}},

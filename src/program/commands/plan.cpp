@@ -6,7 +6,6 @@
 #include "base/parse_number.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "base/within.h"
 #include "cluster/predict/limits.h"
 #include "cluster/schedule/loss/stages.h"
 #include "cluster/schedule/plan_view.h"
@@ -68,7 +67,6 @@ void set_epochs(const PlanOptions& options, schedule::PlanQuestion& question) {
                "plan: how long is the training? Give --epochs, or "
                "--target-accuracy with --curve");
     TY_REQUIRE(options.curve.empty(), "--curve needs --target-accuracy: what it is to reach");
-    require_within("--epochs", options.epochs, 0.0, predict::kMostEpochs);
     question.epochs = options.epochs;
     question.accuracy_basis = "epochs as given";
     return;
@@ -101,8 +99,6 @@ std::vector<std::string> names_in(const std::string& text) {
 }
 
 int plan_command(const PlanOptions& options, std::ostream& out) {
-  TY_REQUIRE(options.top >= 1, "--top is {}, expected 1 or more", options.top);
-  TY_REQUIRE(options.budget >= 0, "--budget is {:g}, expected dollars", options.budget);
   const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
   predict::Networks networks([&](const std::string& name) { return options.network.load(name); });
   schedule::PlanQuestion question;
@@ -137,9 +133,10 @@ Runner setup_plan(Args& args) {
   args.option("--data", options->data, "imagenet, cifar10, mnist, … or a number of images");
   args.option("--target-accuracy", options->target, "train until this accuracy, by --curve");
   args.option("--curve", options->curve, "a run directory, CSV file or published:NAME");
-  args.option("--epochs", options->epochs, "or train for so many epochs");
+  args.option("--epochs", options->epochs, "or train for so many epochs",
+              between(0, predict::kMostEpochs));
   args.option("--deadline", options->deadline, "from now, as 8h, 90min or 2d");
-  args.option("--budget", options->budget, "US dollars");
+  args.option("--budget", options->budget, "US dollars", at_least(0));
   args.option("--devices", options->devices, "only these, separated by commas");
   args.option("--clouds", options->clouds, "only offers of these, separated by commas");
   args.option("--workers", options->workers, "numbers of devices to try");
@@ -150,7 +147,7 @@ Runner setup_plan(Args& args) {
               "another link between hosts than the instances have, to see what it would do");
   args.option("--error", options->error,
               "share by which a predicted time may be off (docs/results/validation.md)");
-  args.option("--top", options->top, "choices to show, the cheapest first");
+  args.option("--top", options->top, "choices to show, the cheapest first", at_least(1));
   args.flag("--every-batch", options->every_batch,
             "list every batch of an offer, not the fastest alone");
   args.repeated("--catalog", options->catalogs,

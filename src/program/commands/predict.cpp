@@ -59,7 +59,6 @@ bool has_cluster(const predict::Offer& offer, const predict::Cluster& cluster) {
 void price_request(const PredictOptions& options, const predict::Catalog& catalog,
                    predict::Request& request, std::vector<std::string>& notes) {
   if (options.price) {
-    TY_REQUIRE(*options.price >= 0, "--price is {}, expected dollars per hour", *options.price);
     request.usd_per_hour = *options.price;
     notes.push_back(fmt::format("price: ${} per device and hour, as given", *options.price));
     return;
@@ -101,8 +100,6 @@ void set_cluster(const PredictOptions& options, const predict::Catalog& catalog,
   // The clusters of PALEO have one device on each host.
   request.cluster.per_host =
       options.per_host.value_or(offer != nullptr ? offer->devices : (paleo ? 1 : 8));
-  TY_REQUIRE(request.cluster.per_host >= 1, "--per-host is {}, expected 1 or more",
-             request.cluster.per_host);
   const std::string own_inside = offer != nullptr ? offer->inside : "";
   request.cluster.inside = catalog.link(!options.inside.empty() ? options.inside
                                         : !own_inside.empty()   ? own_inside
@@ -110,8 +107,6 @@ void set_cluster(const PredictOptions& options, const predict::Catalog& catalog,
   request.cluster.between = catalog.between(
       *request.device, options.link.empty() && offer != nullptr ? offer->network : options.link);
   require_network(options, offer, request);
-  TY_REQUIRE(!options.servers || *options.servers >= 1, "--servers is {}, expected 1 or more",
-             *options.servers);
   request.cluster.servers = options.servers.value_or(0);
   request.cluster.comm =
       &predict::find_comm_model(paleo && options.comm == "auto" ? "butterfly" : options.comm);
@@ -268,8 +263,9 @@ void declare_cluster(Args& args, PredictOptions& options) {
               "central, reduce-broadcast, tree, butterfly, ring, hierarchical, ps or auto");
   args.option("--link", options.link, "link between hosts (the device's usual one if absent)");
   args.option("--inside", options.inside, "link inside a host (the device's own if absent)");
-  args.option("--per-host", options.per_host, "devices per host (8; for PALEO 1)");
-  args.option("--servers", options.servers, "parameter servers for --comm ps (one per host)");
+  args.option("--per-host", options.per_host, "devices per host (8; for PALEO 1)", at_least(1));
+  args.option("--servers", options.servers, "parameter servers for --comm ps (one per host)",
+              at_least(1));
   args.option("--input-rate", options.input_rate,
               "images/s that a host can read and decode (no limit)");
   args.renamed("--input", "--input-rate");
@@ -297,7 +293,8 @@ Runner setup_predict(Args& args) {
   args.option("--precision", options->precision, "fp64, fp32, tf32, fp16 or int8");
   args.flag("--inference", options->inference, "predict inference instead of training");
   declare_cluster(args, *options);
-  args.option("--price", options->price, "dollars per device and hour (the catalog's if absent)");
+  args.option("--price", options->price, "dollars per device and hour (the catalog's if absent)",
+              at_least(0));
   args.option("--dataset", options->dataset, "imagenet, cifar10, mnist or a number of images");
   args.option("--epochs", options->epochs, "epochs of the whole training");
   args.flag("--layers", options->layers, "time per layer and what bounds it");

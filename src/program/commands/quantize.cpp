@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "base/within.h"
 #include "models/model_notes.h"
 #include "models/network.h"
 #include "models/onnx/export.h"
@@ -47,32 +46,15 @@ quant::WeightRange weight_range_from_name(const std::string& name) {
                           : quant::WeightRange::kMax;
 }
 
-void require_bits(const char* flag, int64_t bits) {
-  TY_REQUIRE(bits >= 2 && bits <= 8, "{} is {}, expected 2 to 8", flag, bits);
-}
-
-void check_numbers(const QuantizeFlags& flags) {
-  flags.network.check();
+void check_form(const QuantizeFlags& flags) {
   const quant::Settings& s = flags.settings;
-  require_bits("--weight-bits", s.weight_bits);
-  require_bits("--activation-bits", s.activations.bits);
-  for (const int64_t bits : s.study_bits) require_bits("--bits", bits);
-  TY_REQUIRE(s.activations.percentile > 50 && s.activations.percentile <= 100,
-             "--percentile is {}, expected more than 50 and at most 100", s.activations.percentile);
-  TY_REQUIRE(s.calibration_images > 0, "--calibration-images is {}, expected 1 or more",
-             s.calibration_images);
-  TY_REQUIRE(s.test_images >= 0, "--test-images is {}, expected 0 or more", s.test_images);
-  TY_REQUIRE(s.sensitivity_images > 0, "--sensitivity-images is {}, expected 1 or more",
-             s.sensitivity_images);
-  require_within("--max-drop", s.max_drop.value_or(0), 0.0, 100.0);
-  require_within("--time", s.time_s, 0.0, 3600.0);
   const bool eight = s.weight_bits == 8 && s.activations.bits == 8;
   TY_REQUIRE(eight || flags.form == "qdq",
              "fewer than 8 bits are stored in 8 and kept by Clip nodes, which --form qdq has");
 }
 
 quant::Settings settings_of(const QuantizeFlags& flags) {
-  check_numbers(flags);
+  check_form(flags);
   quant::Settings settings = flags.settings;
   settings.activations.method = quant::calibration_from_name(flags.calibrate);
   settings.per_channel = !flags.per_tensor;
@@ -247,9 +229,10 @@ void declare_scheme(Args& args, QuantizeFlags& flags) {
   quant::Settings& s = flags.settings;
   args.choice("--calibrate", flags.calibrate, quant::calibration_names(),
               "how ranges of activations are chosen");
-  args.option("--percentile", s.activations.percentile, "what --calibrate percentile covers");
+  args.option("--percentile", s.activations.percentile, "what --calibrate percentile covers",
+              above(50, 100));
   args.option("--calibration-images", s.calibration_images,
-              "pictures of the training set that ranges are taken from");
+              "pictures of the training set that ranges are taken from", at_least(1));
   args.flag("--per-tensor", flags.per_tensor,
             "one scale for all weights of a layer, not one for "
             "each output channel");
@@ -260,8 +243,8 @@ void declare_scheme(Args& args, QuantizeFlags& flags) {
               "could");
   args.choice("--weight-range", flags.weight_range, {"max", "3sigma", "mse"},
               "how far weights reach");
-  args.option("--weight-bits", s.weight_bits, "2 to 8; stored in 8");
-  args.option("--activation-bits", s.activations.bits, "2 to 8; stored in 8");
+  args.option("--weight-bits", s.weight_bits, "2 to 8; stored in 8", between(2, 8));
+  args.option("--activation-bits", s.activations.bits, "2 to 8; stored in 8", between(2, 8));
   args.flag("--equalize", s.equalize, "equalize the weights of successive layers first");
   args.flag("--correct-biases", s.correct_biases, "take back the shift that rounded weights cause");
   args.repeated("--keep-float", s.keep_float,
@@ -285,16 +268,18 @@ Runner setup_quantize(Args& args) {
               "integers");
   declare_scheme(args, *flags);
   args.option("--max-drop", s.max_drop,
-              "points of top-1 that may be lost; layers stay in float until it holds");
+              "points of top-1 that may be lost; layers stay in float until it holds",
+              between(0, 100));
   args.choice("--prefer", flags->prefer, {"size", "speed"},
               "speed: layers that int8 makes slower here stay in float");
   args.flag("--sensitivity", s.sensitivity, "how much noise each layer makes alone");
-  args.option("--sensitivity-images", s.sensitivity_images, "test pictures for that");
+  args.option("--sensitivity-images", s.sensitivity_images, "test pictures for that", at_least(1));
   args.flag("--parts", s.parts, "test after weights, activations and biases one after the other");
-  args.option("--bits", s.study_bits, "test with so many bits, as 8,7,6,5,4,3,2");
+  args.option("--bits", s.study_bits, "test with so many bits, as 8,7,6,5,4,3,2", between(2, 8));
   args.flag("--histograms", s.histograms, "counts of weights and inputs in the JSON");
-  args.option("--test-images", s.test_images, "pictures of the test set; 0: no test");
-  args.option("--time", s.time_s, "seconds for timing each network at batch 1; 0: no timing");
+  args.option("--test-images", s.test_images, "pictures of the test set; 0: no test", at_least(0));
+  args.option("--time", s.time_s, "seconds for timing each network at batch 1; 0: no timing",
+              between(0, 3600));
   args.option("--threads", flags->threads, "threads; 0: all cores");
   args.option("--seed", flags->seed, "of the choice of calibration pictures");
   args.flag("--quiet", flags->quiet, "no progress");

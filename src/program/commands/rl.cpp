@@ -10,7 +10,6 @@
 #include "base/shell.h"
 #include "base/stop_signals.h"
 #include "base/text.h"
-#include "base/within.h"
 #include "data/gif.h"
 #include "dist/launch.h"
 #include "dist/mpi/mpi_ranks.h"
@@ -107,7 +106,6 @@ rl::RlConfig settings_of_run(const RlFlags& flags) {
 // Seeds of the runs: those of --seeds, or the one of the settings.
 std::vector<int64_t> seeds_of(const RlFlags& flags, const rl::RlConfig& config) {
   if (flags.seeds.empty()) return {config.seed};
-  for (const int64_t seed : flags.seeds) require_within<int64_t>("--seeds", seed, 0, INT64_MAX);
   TY_REQUIRE(std::set(flags.seeds.begin(), flags.seeds.end()).size() == flags.seeds.size(),
              "--seeds names a seed twice");
   TY_REQUIRE(flags.seeds.size() == 1 || flags.resume.empty(), "--resume continues one run, not {}",
@@ -256,7 +254,6 @@ void write_pictures(const std::string& to, std::span<const data::Image> pictures
 
 int play_run(const RlFlags& flags, std::ostream& out) {
   TY_REQUIRE(!flags.path.empty(), "rl play: the run directory is missing");
-  TY_REQUIRE(flags.frames >= 1, "--frames is {}, expected 1 or more", flags.frames);
   const rl::RlConfig given = settings_of_run(flags);
   const rl::SavedPolicy saved = rl::load_policy(flags.path);
   const rl::PlayedEpisode episode =
@@ -357,13 +354,13 @@ Runner setup_rl(Args& args) {
   args.option("--runs-dir", flags->root, "the folder of run directories");
   args.option("--name", flags->name, "of the run directory; absent: agent, environment and time");
   args.option("--resume", flags->resume, "train: resume the run of this name or path");
-  args.option("--seeds", flags->seeds, "train: a run for each of these seeds");
+  args.option("--seeds", flags->seeds, "train: a run for each of these seeds", at_least(0));
   args.choice("--ranks", flags->ranks, {"processes", "threads"},
               "what actors and learners of a job are on this host");
   args.option("--out", flags->out,
               "play: a .gif, a .png of some steps, or a folder of pictures; absent: episode.gif in "
               "the run");
-  args.option("--frames", flags->frames, "play: pictures of a sheet");
+  args.option("--frames", flags->frames, "play: pictures of a sheet", at_least(1));
   args.option("--seconds", flags->seconds, "bench: for each part");
   args.option("--errors", flags->errors, "priorities: TD errors of some transitions");
   args.flag("--quiet", flags->quiet, "no progress");

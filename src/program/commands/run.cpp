@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/names_file.h"
-#include "base/within.h"
 #include "data/image.h"
 #include "engine/bench.h"
 #include "engine/compiler.h"
@@ -277,11 +276,6 @@ bool is_named_input(const std::string& given) {
 }
 
 int run_command(const RunFlags& flags, std::ostream& out) {
-  TY_REQUIRE(flags.top >= 0, "--top is {}, expected 0 or more", flags.top);
-  require_within("--resize", flags.resize, int64_t{0}, kLargestSide);
-  require_within("--threshold", flags.threshold, 0.0, 1.0);
-  require_within("--tolerance", flags.tolerance.absolute, 0.0, kLargestTolerance);
-  require_within("--relative", flags.tolerance.relative, 0.0, kLargestTolerance);
   report::Document document;
   document.data = Json::object();
   // Only detectors take several pictures, or a folder; their inputs have a shape of their own.
@@ -342,13 +336,17 @@ Runner setup_run(Args& args) {
               "compare the outputs with those in F.npz, F.npy or a folder of NAME.npy, with ONNX "
               "Runtime's (onnxruntime, where python3 has it) or with plain loops (reference); exit "
               "code 1 if they differ");
-  args.option("--tolerance", flags->tolerance.absolute, "of --expect: |ours - theirs| at most");
-  args.option("--relative", flags->tolerance.relative, "of --expect: and this share of |theirs|");
+  args.option("--tolerance", flags->tolerance.absolute, "of --expect: |ours - theirs| at most",
+              between(0, kLargestTolerance));
+  args.option("--relative", flags->tolerance.relative, "of --expect: and this share of |theirs|",
+              between(0, kLargestTolerance));
   args.option("--labels", flags->labels,
               "file with one class name per line; else those in the file of the model");
-  args.option("--top", flags->top, "best classes, or texts of an output, to print; 0: none");
+  args.option("--top", flags->top, "best classes, or texts of an output, to print; 0: none",
+              at_least(0));
   args.option("--resize", flags->resize,
-              "shorter side of a picture before the middle is cut out; 0: 8/7 of the input");
+              "shorter side of a picture before the middle is cut out; 0: 8/7 of the input",
+              between(0, kLargestSide));
   args.option("--mean", flags->mean,
               "subtracted from a picture's channels, which are in [0, 1], one each; else as the "
               "model was trained, or ImageNet's");
@@ -356,7 +354,7 @@ Runner setup_run(Args& args) {
   args.option(
       "--draw", flags->draw,
       "detectors: write the picture with its boxes to this PNG; of several pictures a sheet");
-  args.option("--threshold", flags->threshold, "detectors: least score of a box");
+  args.option("--threshold", flags->threshold, "detectors: least score of a box", between(0, 1));
   args.option("--threads", flags->threads, "threads; 0: all cores");
   args.option("--seed", flags->seed, "of random inputs");
   args.option("--max-iterations", flags->max_iterations, kIterationsHelp);

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "base/within.h"
 #include "cluster/predict/limits.h"
 #include "cluster/predict/predict.h"
 #include "cluster/predict/this_machine.h"
@@ -55,16 +54,11 @@ void check_options(const ScaleOptions& options) {
                workers, kScaleMostWorkers);
   }
   // 0 would mean all cores, shared by workers; a comparison over workers needs a fixed number.
-  TY_REQUIRE(options.config.threads >= 1, "--threads is {}, expected 1 or more",
-             options.config.threads);
   train::check(options.config);
   if (!options.memory.empty()) parse_bytes(options.memory, "--memory");
   // Before anything is measured.
   const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
   if (options.device != predict::kThisMachine) catalog.device(options.device);
-  require_within("--steps", options.steps, int64_t{0}, kScaleMostSteps);
-  require_within("--learning-rate", options.rate, 0.0, 1e6);
-  require_within("--seconds", options.seconds, 0.001, 3600.0);
   TY_REQUIRE(options.epochs > 0 && options.epochs <= predict::kMostEpochs,
              "--epochs is {}, expected more than 0, at most {}", options.epochs,
              predict::kMostEpochs);
@@ -267,11 +261,13 @@ Runner setup_scale(Args& args) {
   args.option("--batches", options->batches, "images of one worker in a step, as 32,128,512");
   args.option("--workers", options->workers, "numbers of workers, as 1,2,4");
   args.option("--steps", options->steps,
-              "steps to warm up and as many to measure; 0: an epoch each");
-  args.option("--threads", config.threads, "of one worker");
+              "steps to warm up and as many to measure; 0: an epoch each",
+              between(0, kScaleMostSteps));
+  args.option("--threads", config.threads, "of one worker", at_least(1));
   args.option("--data-workers", config.data_workers, "threads that prepare a worker's batches");
   args.option("--learning-rate", options->rate,
-              "of the updates; the usual one is too small to move weights by much");
+              "of the updates; the usual one is too small to move weights by much",
+              between(0, 1e6));
   args.option("--weight-decay", config.weight_decay, "of the updates");
   args.option("--all-reduce", config.all_reduce, "how gradients are summed");
   args.option("--bucket-mb", config.bucket_mb, "MiB of gradients that travel together");
@@ -282,7 +278,8 @@ Runner setup_scale(Args& args) {
               "find the largest batch that fits in so many bytes, as 2G, and run it");
   args.option("--device", options->device, "whose prediction to show beside the measurement");
   args.repeated("--catalog", options->catalogs, "more devices, from YAML files");
-  args.option("--seconds", options->seconds, "time to repeat each all-reduce for");
+  args.option("--seconds", options->seconds, "time to repeat each all-reduce for",
+              between(0.001, 3600));
   args.format(options->format);
   return [options](std::ostream& out) {
     check_options(*options);

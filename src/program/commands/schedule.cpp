@@ -8,7 +8,6 @@
 #include "base/stop_signals.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "base/within.h"
 #include "cluster/schedule/decision_time.h"
 #include "cluster/schedule/live/live_jobs.h"
 #include "cluster/schedule/policies/policies.h"
@@ -180,19 +179,7 @@ int run_command(const ScheduleOptions& options, std::ostream& out) {
   return 0;
 }
 
-// See docs/limits.md.
-void check_numbers(const ScheduleOptions& options) {
-  const auto within = require_within<int64_t>;
-  within("--nodes", options.nodes.value_or(1), 1, 10'000'000);
-  within("--jobs", options.jobs, 1, 100'000);
-  within("--slots", options.slots, 1, 1024);
-  within("--seed", options.seed, 0, INT64_MAX);
-  TY_REQUIRE(options.gpus_per_node > 0 && options.gpus_per_node <= 1024,
-             "--gpus-per-node is {:g}, expected above 0 and up to 1024", options.gpus_per_node);
-}
-
 int schedule_command(const ScheduleOptions& given, std::ostream& out) {
-  check_numbers(given);
   if (given.action == "policies" || given.action == "decide") {
     TY_REQUIRE(given.workload.empty(), "schedule {} takes no WORKLOAD, got '{}'", given.action,
                given.workload);
@@ -221,8 +208,10 @@ Runner setup_schedule(Args& args) {
       "a YAML, CSV or Gavel .trace file, or optimus:60, gavel:200, month:10000; run: a YAML "
       "file of trainings");
   args.option("--policies", options->policies, "of 'schedule policies', separated by commas");
-  args.option("--nodes", options->nodes, "so many nodes instead of the workload's");
-  args.option("--gpus-per-node", options->gpus_per_node, "for tables that say nothing of nodes");
+  args.option("--nodes", options->nodes, "so many nodes instead of the workload's",
+              between(1, 10'000'000));
+  args.option("--gpus-per-node", options->gpus_per_node, "for tables that say nothing of nodes",
+              above(0, 1024));
   args.option("--throughputs", options->throughputs,
               "for a .trace of Gavel: JSON file of steps per second by device");
   args.option("--applications", options->applications,
@@ -233,9 +222,10 @@ Runner setup_schedule(Args& args) {
   args.option("--speed-error", options->speed_error, "share by which estimated speeds are off");
   args.option("--work-error", options->work_error, "share by which estimated work is off");
   args.option("--errors", options->errors, "compare these errors of both, as 0,0.1,0.2");
-  args.option("--seed", options->seed, "of generators and errors");
-  args.option("--jobs", options->jobs, "decide: how many jobs, on 4 times as many nodes");
-  args.option("--slots", options->slots, "run: workers at the same time");
+  args.option("--seed", options->seed, "of generators and errors", at_least(0));
+  args.option("--jobs", options->jobs, "decide: how many jobs, on 4 times as many nodes",
+              between(1, 100'000));
+  args.option("--slots", options->slots, "run: workers at the same time", between(1, 1024));
   args.option("--runs-dir", options->runs, "run: where runs and journals go, by policy");
   // `schedule WORKLOAD` is a simulation.
   const auto action = [options]() -> std::string {

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/stop_signals.h"
-#include "base/within.h"
 #include "program/command.h"
 #include "program/train_flags.h"
 #include "runs/run_directory.h"
@@ -37,11 +36,6 @@ struct SearchFlags {
 void check_search(const SearchFlags& flags) {
   TY_REQUIRE(!flags.options.space.empty(),
              "say what to try, as --space learning-rate=log:1e-3..1e-1,optimizer=sgd|adamw");
-  require_within<int64_t>("--trials", flags.options.trials, 1, kMostTrials);
-  require_within<int64_t>("--values", flags.options.grid_values, 1, kMostTrials);
-  require_within<int64_t>("--eta", flags.options.eta, 2, kMostTrials);
-  require_within<int64_t>("--side-by-side", flags.options.side_by_side, 1, kMostAtOnce);
-  require_within<int64_t>("--search-seed", flags.search_seed, 0, INT64_MAX);
   TY_REQUIRE(flags.config.workers == 1 && flags.config.servers == 0,
              "search trains each trial in one process; --side-by-side trains several at once");
   runs::require_plain_name(flags.name);
@@ -81,14 +75,17 @@ Runner setup_search(Args& args) {
   args.option("--space", flags->options.space,
               "what to try: settings of train with ranges LOW..HIGH (log:LOW..HIGH by ratios) or "
               "choices A|B, separated by commas");
-  args.option("--trials", flags->options.trials, "how many; with grid at most so many");
+  args.option("--trials", flags->options.trials, "how many; with grid at most so many",
+              between(1, kMostTrials));
   args.choice("--scheduler", flags->options.scheduler, recipes::scheduler_names(),
               "random points; a grid; or asha: random points of which the best go on");
-  args.option("--values", flags->options.grid_values, "grid: values of each range");
-  args.option("--eta", flags->options.eta, "asha: one of so many goes on at each comparison");
+  args.option("--values", flags->options.grid_values, "grid: values of each range",
+              between(1, kMostTrials));
+  args.option("--eta", flags->options.eta, "asha: one of so many goes on at each comparison",
+              between(2, kMostTrials));
   args.option("--side-by-side", flags->options.side_by_side,
-              "trials at once, which share the processors");
-  args.option("--search-seed", flags->search_seed, "of the points that are tried");
+              "trials at once, which share the processors", between(1, kMostAtOnce));
+  args.option("--search-seed", flags->search_seed, "of the points that are tried", at_least(0));
   args.option("--runs-dir", flags->root, "the folder of run directories");
   args.option("--name", flags->name, "of the search's folder; absent: search-MODEL");
   args.option("--config", flags->config_file, "settings of the training from this YAML file");

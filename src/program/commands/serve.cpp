@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "base/names_file.h"
 #include "base/text.h"
-#include "base/within.h"
 #include "engine/kernels/parallel/parallel.h"
 #include "http/events.h"
 #include "program/bench_server.h"
@@ -24,6 +23,8 @@
 
 namespace trainyard::cli {
 namespace {
+
+constexpr int64_t kDay = 86'400;  // seconds
 
 struct ServeFlags {
   std::vector<std::string> models;  // or "bench" and what it loads
@@ -77,34 +78,10 @@ struct ServeFlags {
 };
 
 // See docs/limits.md.
-// Here rather than where they are used, so that errors name the flag.
 void check_numbers(const ServeFlags& flags) {
-  constexpr int64_t kDay = 86'400;  // seconds
-  const auto within = require_within<int64_t>;
-  within("--port", flags.port, 0, 65'535);
-  within("--max-batch", flags.max_batch.value_or(0), 0, 1'024);
-  within("--batch-delay", flags.delay_us, 0, kDay * 1'000'000);
-  within("--queue", flags.queue, 0, 1'000'000);
-  within("--timeout", flags.timeout_ms, 0, kDay * 1'000);
-  within("--instances", flags.instances, 0, 1'024);
-  within("--threads", flags.threads, 0, 1'024);
-  within("--cache", flags.cache_mb, 0, 1 << 20);
-  within("--max-body", flags.max_body_mb, 1, 2'047);
-  within("--memory", flags.memory_mb, 1, 1 << 20);
   TY_REQUIRE(flags.memory_mb >= flags.max_body_mb,
              "--memory is {} MiB, expected at least the {} of --max-body", flags.memory_mb,
              flags.max_body_mb);
-  within("--body-time", flags.body_s, 1, kDay);
-  within("--connections", flags.connections, 1, 1'000'000);
-  within("--client-connections", flags.client_connections.value_or(1), 1, 1'000'000);
-  within("--idle", flags.idle_s, 1, kDay);
-  within("--poll", flags.poll_s, 0, kDay);
-  within("--drain", flags.drain_s, 0, kDay);
-  within("--trace-every", flags.trace_every, 1, 1'000'000'000);
-  require_within("--rate-limit", flags.rate_limit, 0.0, 1e9);
-  require_within("--seconds", flags.load.seconds, 0.001, static_cast<double>(kDay));
-  TY_REQUIRE(flags.load.rate == 0 || (0.001 <= flags.load.rate && flags.load.rate <= 1e6),
-             "--rate is {}, expected 0, or 0.001 to 1,000,000", flags.load.rate);
 }
 
 serve::ModelConfig default_config(const ServeFlags& flags) {
@@ -144,8 +121,6 @@ serve::HttpOptions http_options(const ServeFlags& flags) {
 // Handed in as a function, so that the server itself needs nothing of gRPC.
 void fill_grpc(const ServeFlags& flags, serve::ServerOptions& options) {
   if (!flags.grpc_port) return;
-  TY_REQUIRE(*flags.grpc_port >= 0 && *flags.grpc_port < 65536,
-             "--grpc-port is {}, expected 0 to 65535", *flags.grpc_port);
   const serve::GrpcOptions grpc{.host = flags.host,
                                 .port = static_cast<uint16_t>(*flags.grpc_port),
                                 .message_bytes = options.http.limits.body_bytes,
@@ -158,8 +133,6 @@ void fill_grpc(const ServeFlags& flags, serve::ServerOptions& options) {
 void fill_picture(const ServeFlags& flags, serve::ServerOptions& options) {
   if (!flags.labels.empty()) options.labels = read_names(flags.labels);
   if (flags.mean.empty() && flags.std.empty() && flags.resize == 0) return;
-  TY_REQUIRE(flags.resize >= 0 && flags.resize <= kLargestSide, "--resize is {}, expected 0 to {}",
-             flags.resize, kLargestSide);
   serve::PictureInput picture;
   picture.given = true;
   picture.preprocessing.resize_shorter = flags.resize;
@@ -305,20 +278,26 @@ int serve_command(const ServeFlags& flags, std::ostream& out) {
 void declare_batching(Args& args, ServeFlags& flags) {
   args.option("--max-batch", flags.max_batch,
               "rows computed together at most; 0: requests one by one (8 where the network has a "
-              "batch)");
+              "batch)",
+              between(0, 1'024));
   args.option("--batch-sizes", flags.preferred, "sizes of batches, as 1,4,8 (powers of two)");
   args.option("--batch-delay", flags.delay_us,
-              "microseconds that a request may wait for others; 0: what waits is taken");
-  args.option("--queue", flags.queue, "requests that may wait; more are answered with 503");
+              "microseconds that a request may wait for others; 0: what waits is taken",
+              between(0, kDay * 1e6));
+  args.option("--queue", flags.queue, "requests that may wait; more are answered with 503",
+              between(0, 1'000'000));
   args.option("--timeout", flags.timeout_ms,
-              "milliseconds that a request may wait in the queue; 0: as long as it takes");
+              "milliseconds that a request may wait in the queue; 0: as long as it takes",
+              between(0, kDay * 1e3));
   args.option(
       "--instances", flags.instances,
       "batches of a model computed at the same time; 0: as measured, one or a request on each core "
-      "while several wait");
-  args.option("--threads", flags.threads, "threads of an instance; 0: cores / instances");
+      "while several wait",
+      between(0, 1'024));
+  args.option("--threads", flags.threads, "threads of an instance; 0: cores / instances",
+              between(0, 1'024));
   args.option("--device", flags.device, kDeviceHelp);
-  args.option("--cache", flags.cache_mb, "MiB of responses to keep; 0: none");
+  args.option("--cache", flags.cache_mb, "MiB of responses to keep; 0: none", between(0, 1 << 20));
 }
 
 void declare_limits(Args& args, ServeFlags& flags) {
@@ -327,22 +306,28 @@ void declare_limits(Args& args, ServeFlags& flags) {
   args.flag("--insecure", flags.insecure, "let other machines ask without a token");
   args.option("--tls-certificate", flags.tls_certificate, "PEM file: speak TLS");
   args.option("--tls-key", flags.tls_key, "PEM file with its key");
-  args.option("--rate-limit", flags.rate_limit, "requests per second of one client; 0: any");
-  args.option("--max-body", flags.max_body_mb, "MiB of a request");
+  args.option("--rate-limit", flags.rate_limit, "requests per second of one client; 0: any",
+              between(0, 1e9));
+  args.option("--max-body", flags.max_body_mb, "MiB of a request", between(1, 2'047));
   args.option("--memory", flags.memory_mb,
-              "MiB of all requests and answers under way; beyond that they are answered with 503");
-  args.option("--body-time", flags.body_s, "seconds for the body of a request to arrive");
-  args.option("--connections", flags.connections, "connections at the same time");
+              "MiB of all requests and answers under way; beyond that they are answered with 503",
+              between(1, 1 << 20));
+  args.option("--body-time", flags.body_s, "seconds for the body of a request to arrive",
+              between(1, kDay));
+  args.option("--connections", flags.connections, "connections at the same time",
+              between(1, 1'000'000));
   args.option("--client-connections", flags.client_connections,
-              "those of one address (3/4 of --connections)");
+              "those of one address (3/4 of --connections)", between(1, 1'000'000));
   args.option("--allowed-host", flags.allowed_hosts,
               "names by which clients may call a server without a token, as a.example,b.example, "
               "beside its addresses and its own; *: any");
   args.flag("--shared-memory", flags.shared_memory,
             "let clients of this machine put tensors into system shared memory");
   args.flag("--uploads", flags.uploads, "let a request that loads a model bring its file");
-  args.option("--idle", flags.idle_s, "seconds after which an idle connection is closed");
-  args.option("--drain", flags.drain_s, "seconds to finish requests after SIGTERM");
+  args.option("--idle", flags.idle_s, "seconds after which an idle connection is closed",
+              between(1, kDay));
+  args.option("--drain", flags.drain_s, "seconds to finish requests after SIGTERM",
+              between(0, kDay));
 }
 
 void declare_load(Args& args, ServeFlags& flags) {
@@ -350,8 +335,9 @@ void declare_load(Args& args, ServeFlags& flags) {
   args.option("--concurrency", flags.load.concurrency,
               "bench: requests at the same time, a row each");
   args.option("--rate", flags.load.rate,
-              "bench: requests per second, however long they take; 0: the next follows an answer");
-  args.option("--seconds", flags.load.seconds, "bench: of each row");
+              "bench: requests per second, however long they take; 0: the next follows an answer",
+              Range{.least = 0.001, .most = 1e6, .or_else = 0});
+  args.option("--seconds", flags.load.seconds, "bench: of each row", between(0.001, kDay));
   args.option("--rows", flags.load.batch, "bench: rows of a request");
   args.option("--payloads", flags.load.payloads, "bench: different inputs");
   args.flag("--json-tensors", flags.load.json, "bench: tensors as JSON, not as bytes");
@@ -409,10 +395,12 @@ Runner setup_serve(Args& args) {
   args.option("--weights", flags->request.weights, "a safetensors file with MODEL's weights");
   args.option("--name", flags->name, "of the model in addresses");
   args.option("--repository", flags->repository, "folder with NAME/VERSION/model.onnx");
-  args.option("--poll", flags->poll_s, "seconds between looks at the repository; 0: none");
+  args.option("--poll", flags->poll_s, "seconds between looks at the repository; 0: none",
+              between(0, kDay));
   args.option("--host", flags->host, "address to listen at");
-  args.option("--port", flags->port, "0: any that is free");
-  args.option("--grpc-port", flags->grpc_port, "serve over gRPC too; 0: any that is free (off)");
+  args.option("--port", flags->port, "0: any that is free", between(0, 65'535));
+  args.option("--grpc-port", flags->grpc_port, "serve over gRPC too; 0: any that is free (off)",
+              between(0, 65'535));
   declare_batching(args, *flags);
   declare_limits(args, *flags);
   args.repeated("--shape", flags->shapes,
@@ -421,7 +409,8 @@ Runner setup_serve(Args& args) {
   args.option("--labels", flags->labels,
               "file with one class name per line; else those in the file of the model");
   args.option("--resize", flags->resize,
-              "shorter side of a picture before the middle is cut out; 0: 8/7 of the input");
+              "shorter side of a picture before the middle is cut out; 0: 8/7 of the input",
+              between(0, kLargestSide));
   args.option("--mean", flags->mean,
               "subtracted from a picture's channels, which are in [0, 1], three numbers; else as "
               "the model was trained, or ImageNet's");
@@ -430,7 +419,8 @@ Runner setup_serve(Args& args) {
   args.option("--log-format", flags->log_format,
               "of what the server says on stderr: text, or json (a line each)");
   args.option("--trace", flags->trace, "file for a trace of some requests, for Perfetto");
-  args.option("--trace-every", flags->trace_every, "trace one request of so many");
+  args.option("--trace-every", flags->trace_every, "trace one request of so many",
+              between(1, 1'000'000'000));
   args.option("--server-name", flags->server_name, "what GET /v2 says");
   declare_load(args, *flags);
   declare_ways(args, flags);

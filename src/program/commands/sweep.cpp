@@ -62,7 +62,6 @@ std::vector<predict::SweepRow> choose(const SweepOptions& options,
 }
 
 int sweep_command(const SweepOptions& options, std::ostream& out) {
-  TY_REQUIRE(options.top >= 0, "--top is {}, expected 1 or more", options.top);
   const std::vector<predict::Measure> measures = measures_of(options.pareto);
   const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
   const predict::SweepSpec spec = predict::read_sweep(read_file(options.file), options.file);
@@ -85,7 +84,8 @@ Runner setup_sweep(Args& args) {
   args.option(
       "--pareto", options->pareto,
       "per network only what nothing beats in these: time, cost, memory, workers, as time,cost");
-  args.option("--top", options->top, "only the fastest so many (text: 50, otherwise all)");
+  args.option("--top", options->top, "only the fastest so many (text: 50, otherwise all)",
+              at_least(0));
   args.repeated("--catalog", options->catalogs,
                 "a YAML file that adds to or overrides the catalog");
   args.format(options->format);

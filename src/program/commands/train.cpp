@@ -94,8 +94,6 @@ void complete(TrainFlags& flags, const std::string& file_text, int64_t ranks) {
   if (flags.given.contains("batch-per-worker")) {
     TY_REQUIRE(!flags.given.contains("batch"),
                "--batch is of all workers together; give it or --batch-per-worker");
-    TY_REQUIRE(flags.batch_per_worker >= 1, "--batch-per-worker is {}, expected 1 or more",
-               flags.batch_per_worker);
     config.batch = checked_product({flags.batch_per_worker, config.workers});
   }
   train::settle_for_data(config);
@@ -302,7 +300,8 @@ Runner setup_train(Args& args) {
   auto flags = std::make_shared<TrainFlags>();
   add_train_settings(args, flags->config);
   args.option("--batch-per-worker", flags->batch_per_worker,
-              "in place of --batch: a batch that grows with the workers (weak scaling)");
+              "in place of --batch: a batch that grows with the workers (weak scaling)",
+              at_least(1));
   args.option("--restarts", flags->policy.restarts,
               "how often a job that failed is started again from its last checkpoint");
   args.flag("--elastic", flags->policy.elastic, "... with one worker less each time");

@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/within.h"
 #include "cluster/transformer/model_catalog.h"
 #include "cluster/transformer/view.h"
 #include "program/command.h"
@@ -161,14 +160,7 @@ void set_errand(const TransformerFlags& flags, const predict::Catalog& catalog,
   question.errand.tokens = flags.tokens;
   question.errand.deadline_hours = flags.deadline;
   question.errand.budget_usd = flags.budget;
-  require_within("--tokens", flags.tokens, 0.0, kMostTokens);
-  require_within("--mtbf-hours", flags.errand.reliability.device_hours, 1.0, 1e12);
-  require_within("--checkpoint-seconds", flags.errand.reliability.save_seconds, 0.0, 1e6);
-  require_within("--restart-seconds", flags.errand.reliability.restart_seconds, 0.0, 1e6);
-  require_within("--deadline", flags.deadline, 0.0, 1e6);
-  require_within("--budget", flags.budget, 0.0, 1e12);
   if (flags.price) {
-    require_within("--price", *flags.price, 0.0, 1e6);
     question.errand.usd_per_hour = *flags.price;
     question.price_source = "as given";
   } else if (const predict::Offer* offer = catalog.cheapest(question.machine.id)) {
@@ -203,8 +195,6 @@ int plan_action(const TransformerFlags& flags, std::ostream& out) {
     const int64_t rounds = (int64_t{4} << 20) / question.mapping.sequence / flags.mapping.workers;
     question.mapping.batch = std::max<int64_t>(rounds, 1) * flags.mapping.workers;
   }
-  TY_REQUIRE(flags.plans >= 1 && flags.plans <= 1000, "--plans is {}, expected 1 to 1000",
-             flags.plans);
   if (flags.deadline > 0 || flags.budget > 0) {
     TY_REQUIRE(flags.tokens > 0, "--deadline and --budget need --tokens: what is to be trained");
     TY_REQUIRE(flags.budget == 0 || question.errand.usd_per_hour > 0,
@@ -270,16 +260,23 @@ int transformer_command(const TransformerFlags& flags, std::ostream& out) {
 }
 
 void declare_errand(Args& args, TransformerFlags& flags) {
-  args.option("--tokens", flags.tokens, "to train with: hours and dollars to the end");
+  args.option("--tokens", flags.tokens, "to train with: hours and dollars to the end",
+              between(0, kMostTokens));
   args.flag("--target", flags.target, "instead of tokens: to the target of MLPerf Training");
-  args.option("--price", flags.price, "US dollars of a device and hour (the cheapest known)");
+  args.option("--price", flags.price, "US dollars of a device and hour (the cheapest known)",
+              between(0, 1e6));
   transformer::Reliability& reliability = flags.errand.reliability;
-  args.option("--mtbf-hours", reliability.device_hours, "mean time between failures of a device");
+  args.option("--mtbf-hours", reliability.device_hours, "mean time between failures of a device",
+              between(1, 1e12));
   args.option("--checkpoint-seconds", reliability.save_seconds,
-              "that all wait for a checkpoint (0: its bytes at 2 GB/s for each host of 8)");
-  args.option("--restart-seconds", reliability.restart_seconds, "from a failure to work again");
-  args.option("--deadline", flags.deadline, "plan: hours that the tokens may take (0: no limit)");
-  args.option("--budget", flags.budget, "plan: US dollars that they may cost (0: no limit)");
+              "that all wait for a checkpoint (0: its bytes at 2 GB/s for each host of 8)",
+              between(0, 1e6));
+  args.option("--restart-seconds", reliability.restart_seconds, "from a failure to work again",
+              between(0, 1e6));
+  args.option("--deadline", flags.deadline, "plan: hours that the tokens may take (0: no limit)",
+              between(0, 1e6));
+  args.option("--budget", flags.budget, "plan: US dollars that they may cost (0: no limit)",
+              between(0, 1e12));
 }
 
 void declare_model(Args& args, TransformerFlags& flags) {
@@ -341,7 +338,7 @@ Runner setup_transformer(Args& args) {
   declare_mapping(args, *flags);
   declare_model(args, *flags);
   declare_errand(args, *flags);
-  args.option("--plans", flags->plans, "how many plans are shown");
+  args.option("--plans", flags->plans, "how many plans are shown", between(1, 1000));
   args.option("--measurements", flags->measurements,
               "validate: a CSV file of published rows (those of the catalog if absent)");
   args.flag("--leave-one-out", flags->leave_out,

@@ -54,13 +54,9 @@ std::filesystem::path study_folder(const TtaFlags& flags) {
 // Completes the flags: the training stops at the target.
 void check(TtaFlags& flags) {
   TY_REQUIRE(flags.target.has_value(), "say the accuracy to reach, as --target 0.92");
-  TY_REQUIRE(0 < *flags.target && *flags.target <= 1,
-             "--target is {}, expected more than 0, at most 1 (0.92 is 92 %)", *flags.target);
   const int64_t least = flags.imports.empty() ? 1 : 0;
   TY_REQUIRE(least <= flags.runs && flags.runs <= kMostTrainings, "--runs is {}, expected {} to {}",
              flags.runs, least, kMostTrainings);
-  TY_REQUIRE(1 <= flags.side_by_side && flags.side_by_side <= kMostTrainings,
-             "--side-by-side is {}, expected 1 to {}", flags.side_by_side, kMostTrainings);
   // Seeds are counted up from it.
   TY_REQUIRE(flags.config.seed <= INT64_MAX - kMostTrainings, "--seed is {}, expected less",
              flags.config.seed);
@@ -146,11 +142,12 @@ int tta_command(TtaFlags& flags, std::ostream& out) {
 
 Runner setup_tta(Args& args) {
   auto flags = std::make_shared<TtaFlags>();
-  args.option("--target", flags->target, "the test accuracy to reach (0 to 1)");
+  args.option("--target", flags->target, "the test accuracy to reach (0 to 1)",
+              Range{.least = 0, .most = 1, .without_least = true, .note = "0.92 is 92 %"});
   args.option("--runs", flags->runs,
               "trainings, with seeds from --seed on; 0: none, only imported logs");
   args.option("--side-by-side", flags->side_by_side,
-              "trainings at once, which share the processors");
+              "trainings at once, which share the processors", between(1, kMostTrainings));
   args.repeated("--import", flags->imports,
                 "another program's log: CSV of epoch, seconds (or hours), accuracy, and run "
                 "where there are several; may be given again");

@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "base/within.h"
 #include "program/command.h"
 #include "program/server_token.h"
 #include "program/ui_hooks.h"
@@ -28,15 +27,12 @@ struct UiFlags {
 };
 
 int ui_command(const UiFlags& flags, std::ostream& out) {
-  require_within<int64_t>("--port", flags.port, 0, 65'535);
   ui::ServerOptions options;
   options.service.folders = {flags.folders.begin(), flags.folders.end()};
   if (flags.folders.empty()) options.service.folders = {"runs"};
   options.service.token = read_server_token(flags.token_file);
   require_token_elsewhere(flags.host, options.service.token, flags.insecure);
   if (!flags.allowed_hosts.empty()) options.service.allowed_hosts = split(flags.allowed_hosts, ',');
-  TY_REQUIRE(!flags.price || *flags.price >= 0, "--price is {}, expected dollars per hour",
-             *flags.price);
   options.service.price = flags.price;
   options.service.hooks = ui_hooks({options.service.folders.front(), flags.device, flags.server});
   options.http.host = flags.host;
@@ -50,7 +46,7 @@ Runner setup_ui(Args& args) {
   auto flags = std::make_shared<UiFlags>();
   args.optional_positionals("DIR", flags->folders, "folders of runs, or runs themselves (runs)");
   args.option("--host", flags->host, "address to listen at");
-  args.option("--port", flags->port, "0: any that is free");
+  args.option("--port", flags->port, "0: any that is free", between(0, 65'535));
   args.option("--token", flags->token_file,
               "file with the token that the page asks for (or the variable TRAINYARD_TOKEN)");
   args.flag("--insecure", flags->insecure, "let other machines look without a token");
@@ -60,7 +56,7 @@ Runner setup_ui(Args& args) {
   args.option("--device", flags->device,
               "of 'trainyard devices': what steps of runs are predicted for (this machine, once "
               "'trainyard calibrate' has measured it)");
-  args.option("--price", flags->price, "dollars per hour of the machine of the runs");
+  args.option("--price", flags->price, "dollars per hour of the machine of the runs", at_least(0));
   args.option("--server", flags->server,
               "a server of 'trainyard serve' to watch, as "
               "http://127.0.0.1:8000");

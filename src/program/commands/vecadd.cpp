@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/parse_number.h"
 #include "base/text.h"
-#include "base/within.h"
 #include "cluster/predict/catalog.h"
 #include "engine/device/printed_rows.h"
 #include "engine/device/vector_target.h"
@@ -76,7 +75,6 @@ VectorPlan plan_of(const VecAddOptions& options) {
   plan.launches = chosen(options.launches, {"1x1", "1x256", "Nx256"}, "--launch");
   plan.memories = options.memory == "both" ? std::vector<std::string>{"copies", "unified"}
                                            : std::vector<std::string>{options.memory};
-  require_within("--seconds", options.seconds, 0.001, 3600.0);
   return plan;
 }
 
@@ -196,7 +194,8 @@ Runner setup_vecadd(Args& args) {
               "files of what the programs of examples/vector_add printed, or none");
   args.option(
       "--seconds", options->seconds,
-      "limit for the kernels of a row; longer ones are timed on fewer elements and extrapolated");
+      "limit for the kernels of a row; longer ones are timed on fewer elements and extrapolated",
+      between(0.001, 3600));
   args.format(options->format);
   return [options](std::ostream& out) { return vecadd_command(*options, out); };
 }
