@@ -19,8 +19,8 @@ LAYERS = [
     ["data", "dist", "ir", "runs"],
     ["ops"],
     ["analysis", "engine", "models"],
-    ["api", "cluster", "http", "train"],
-    ["detect", "quant", "rl", "serve", "studies", "ui"],
+    ["cluster", "http", "train"],
+    ["api", "detect", "quant", "rl", "serve", "studies", "ui"],
     ["program"],
 ]
 LEVEL = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}

@@ -1,22 +1,30 @@
-// Trainyard as a library: what a network costs, and its result on this machine.
+// Trainyard as a library: what a network costs here and on a GPU, and its result on this machine.
+#include <algorithm>
 #include <cstdio>
-#include <trainyard/analysis/layers.h>
-#include <trainyard/engine/bench.h>
-#include <trainyard/engine/compiler.h>
-#include <trainyard/models/zoo/model.h>
+#include <trainyard/api/prediction/prediction.h>
+#include <trainyard/api/session.h>
 
 int main() {
   using namespace trainyard;
-  Graph graph = models::build_model("lenet5");
-  const auto table = analysis::analyze_layers(graph);
-  std::printf("%s: %lld parameters, %lld multiply-adds\n", table.model.c_str(),
-              static_cast<long long>(table.totals.params.trainable()),
-              static_cast<long long>(table.totals.cost.macs));
+  const api::Model model("lenet5");
+  int64_t parameters = 0;
+  int64_t macs = 0;
+  for (const api::LayerCost& layer : model.layers()) {
+    parameters += layer.parameters;
+    macs += layer.macs;
+  }
+  std::printf("%lld parameters, %lld multiply-adds\n", static_cast<long long>(parameters),
+              static_cast<long long>(macs));
 
-  const runtime::Executable executable = runtime::compile(std::move(graph), {});
-  runtime::ExecutionContext context(executable);
-  runtime::fill_inputs(context, executable, /*seed=*/1);
-  const auto timing =
-      runtime::time_runs([&](runtime::Profile* p) { context.run(p); }, 3, 20, nullptr);
-  std::printf("%.3f ms with %d threads\n", timing.median_s * 1e3, executable.threads());
+  api::Session session(model);
+  Tensor image(session.inputs()[0].type);
+  std::ranges::fill(image.values<float>(), 0.5F);
+  session.run(std::span(&image, 1));
+  const auto scores = session.output(0).values<float>();
+  std::printf("best class %td after %.3f ms\n",
+              std::max_element(scores.begin(), scores.end()) - scores.begin(),
+              session.engine_seconds() * 1e3);
+
+  const api::Prediction there = api::predict(model, {.device = "a100", .batch = 256})[0];
+  std::printf("an a100 would train %.0f images a second\n", there.images_per_s);
 }

@@ -5,10 +5,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <string>
-#include <trainyard/analysis/layers.h>
+#include <trainyard/api/training/training.h>
 #include <trainyard/base/error.h>
-#include <trainyard/models/network.h>
-#include <trainyard/train/training_step.h>
 
 #include "arrays.h"
 #include "session.h"
@@ -18,23 +16,24 @@ namespace py = pybind11;
 namespace trainyard::python {
 namespace {
 
+api::Model load_model(const std::string& model, std::optional<int64_t> batch) {
+  api::ModelOptions options;
+  options.batch = batch;
+  return api::Model(model, options);
+}
+
 py::list layers_of(const std::string& model, std::optional<int64_t> batch) {
-  network::Request request;
-  request.model = model;
-  request.batch = batch;
-  const Graph graph = network::load(request);
   py::list rows;
-  for (const analysis::Layer& layer : analysis::analyze_layers(graph).layers) {
+  for (const api::LayerCost& layer : load_model(model, batch).layers()) {
     py::dict row;
     row["name"] = layer.name;
     row["op"] = layer.op;
-    row["kind"] = std::string(layer.kind);
-    row["shape"] =
-        std::vector<int64_t>(layer.output_shape.dims().begin(), layer.output_shape.dims().end());
-    row["parameters"] = layer.figures.params.trainable();
-    row["macs"] = layer.figures.cost.macs;
-    row["flops"] = layer.figures.cost.flops;
-    row["bytes"] = layer.figures.bytes_moved();
+    row["kind"] = layer.kind;
+    row["shape"] = std::vector<int64_t>(layer.output.dims().begin(), layer.output.dims().end());
+    row["parameters"] = layer.parameters;
+    row["macs"] = layer.macs;
+    row["flops"] = layer.flops;
+    row["bytes"] = layer.bytes_moved;
     rows.append(row);
   }
   return rows;
@@ -42,10 +41,8 @@ py::list layers_of(const std::string& model, std::optional<int64_t> batch) {
 
 // Which node's results each node takes, by index into the list of layers.
 py::list edges_of(const std::string& model, std::optional<int64_t> batch) {
-  network::Request request;
-  request.model = model;
-  request.batch = batch;
-  const Graph graph = network::load(request);
+  const api::Model loaded = load_model(model, batch);
+  const Graph& graph = loaded.graph();
   py::list edges;
   for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
@@ -60,39 +57,27 @@ py::list edges_of(const std::string& model, std::optional<int64_t> batch) {
   return edges;
 }
 
-std::unique_ptr<train::TrainingStep> make_step(const std::string& model, const std::string& weights,
-                                               std::optional<int64_t> batch,
-                                               const std::string& objective,
-                                               const std::string& optimizer, double momentum,
-                                               double weight_decay, int threads, uint64_t seed) {
-  network::Request request;
-  request.model = model;
-  request.weights = weights;
-  request.batch = batch;
-  train::StepOptions options;
-  options.training.objective = train::make_objective(objective);
-  options.training.optimizer.kind = optimizer;
-  options.training.optimizer.momentum = momentum;
-  options.training.optimizer.weight_decay = weight_decay;
-  options.threads = threads;
-  options.seed = seed;
-  return std::make_unique<train::TrainingStep>(network::load(request), options);
+std::unique_ptr<api::TrainingStep> make_step(const std::string& model, const std::string& weights,
+                                             std::optional<int64_t> batch,
+                                             const std::string& objective,
+                                             const std::string& optimizer, double momentum,
+                                             double weight_decay, int threads, uint64_t seed) {
+  api::ModelOptions options;
+  options.weights = weights;
+  options.batch = batch;
+  return std::make_unique<api::TrainingStep>(
+      api::Model(model, options),
+      api::StepSettings{objective, optimizer, momentum, weight_decay, threads, seed});
 }
 
-std::vector<std::string> port_names(const std::vector<runtime::Port>& ports) {
+std::vector<std::string> port_names(const std::vector<api::Port>& ports) {
   std::vector<std::string> names;
-  for (const runtime::Port& port : ports) names.push_back(port.name);
+  for (const api::Port& port : ports) names.push_back(port.name);
   return names;
 }
 
-void set_named_input(train::TrainingStep& step, const std::string& name, const py::object& value) {
-  // The network's inputs are found by their place, the objective's by what they are for.
-  const std::vector<std::string> names = port_names(step.inputs());
-  const std::vector<std::string> asked = step.objective_inputs();
-  const auto port = std::find(names.begin(), names.end(), name);
-  const bool own =
-      port != names.end() && std::find(asked.begin(), asked.end(), name) == asked.end();
-  Tensor& target = own ? step.input(static_cast<size_t>(port - names.begin())) : step.input(name);
+void set_named_input(api::TrainingStep& step, const std::string& name, const py::object& value) {
+  Tensor& target = step.input(name);
   const py::array array = contiguous(value, target.dtype(), name);
   TY_REQUIRE(shape_of(array) == target.shape(), "input '{}' is {}; expected {}", name,
              shape_of(array).to_string(), target.shape().to_string());
@@ -145,27 +130,21 @@ void bind_session(py::module_& module) {
 }
 
 void bind_step(py::module_& module) {
-  py::class_<train::TrainingStep>(module, "TrainingStep")
+  py::class_<api::TrainingStep>(module, "TrainingStep")
       .def(py::init(&make_step), py::arg("model"), py::arg("weights"), py::arg("batch"),
            py::arg("objective"), py::arg("optimizer"), py::arg("momentum"), py::arg("weight_decay"),
            py::arg("threads"), py::arg("seed"), py::call_guard<py::gil_scoped_release>())
-      .def("input_names", [](const train::TrainingStep& step) { return port_names(step.inputs()); })
+      .def("input_names", [](const api::TrainingStep& step) { return port_names(step.inputs()); })
       .def("set_input", &set_named_input)
       .def(
-          "run", [](train::TrainingStep& step, double rate) { step.run(rate); },
+          "run", [](api::TrainingStep& step, double rate) { step.run(rate); },
           py::arg("learning_rate"), py::call_guard<py::gil_scoped_release>())
-      .def_property_readonly("loss", &train::TrainingStep::loss)
-      .def("metric", [](const train::TrainingStep& step,
-                        const std::string& name) { return step.metric(name); })
-      .def("metric_names",
-           [](const train::TrainingStep& step) {
-             std::vector<std::string> names;
-             for (const auto& metric : step.metrics()) names.push_back(metric.name);
-             return names;
-           })
-      .def("state_names", [](const train::TrainingStep& step) { return port_names(step.states()); })
-      .def("state", [](const train::TrainingStep& step, size_t index) {
-        TY_REQUIRE(index < step.states().size(), "state {} of {}", index, step.states().size());
+      .def_property_readonly("loss", &api::TrainingStep::loss)
+      .def("metric",
+           [](const api::TrainingStep& step, const std::string& name) { return step.metric(name); })
+      .def("metric_names", &api::TrainingStep::metric_names)
+      .def("state_names", [](const api::TrainingStep& step) { return port_names(step.states()); })
+      .def("state", [](const api::TrainingStep& step, size_t index) {
         return std::make_shared<SharedTensor>(step.state(index));
       });
 }

@@ -12,19 +12,18 @@ namespace {
 
 using Shapes = std::map<std::string, std::vector<int64_t>>;
 
-network::Request request_for(std::string model, std::string weights, std::optional<int64_t> batch,
-                             const Shapes& shapes) {
-  network::Request request;
-  request.model = std::move(model);
-  request.weights = std::move(weights);
-  request.batch = batch;
-  for (const auto& [name, dims] : shapes) request.shapes.emplace(name, Shape(dims));
-  return request;
+api::Model load(const std::string& model, std::string weights, std::optional<int64_t> batch,
+                const Shapes& shapes) {
+  api::ModelOptions options;
+  options.weights = std::move(weights);
+  options.batch = batch;
+  for (const auto& [name, dims] : shapes) options.shapes.emplace(name, Shape(dims));
+  return api::Model(model, options);
 }
 
-std::vector<PortInfo> describe(const std::vector<runtime::Port>& ports) {
+std::vector<PortInfo> describe(const std::vector<api::Port>& ports) {
   std::vector<PortInfo> infos;
-  for (const runtime::Port& port : ports) {
+  for (const api::Port& port : ports) {
     PortInfo info{port.name, type_name(numpy_type(port.type.dtype)), {}};
     for (const int64_t dim : port.type.shape.dims()) {
       info.shape.push_back(dim < 0 ? std::optional<int64_t>() : dim);
@@ -36,10 +35,10 @@ std::vector<PortInfo> describe(const std::vector<runtime::Port>& ports) {
 
 }  // namespace
 
-Session::Session(std::string model, std::string weights, std::optional<int64_t> batch, int threads,
-                 const Shapes& shapes)
-    : session_(request_for(std::move(model), std::move(weights), batch, shapes), threads) {
-  for (const runtime::Port& port : session_.inputs()) input_names_.emplace_back(port.name);
+Session::Session(const std::string& model, std::string weights, std::optional<int64_t> batch,
+                 int threads, const Shapes& shapes)
+    : session_(load(model, std::move(weights), batch, shapes), threads) {
+  for (const api::Port& port : session_.inputs()) input_names_.emplace_back(port.name);
 }
 
 std::vector<PortInfo> Session::inputs() const {
@@ -53,7 +52,7 @@ std::vector<PortInfo> Session::outputs() const {
 std::vector<py::array> Session::inputs_of(const py::dict& feeds) const {
   std::vector<py::array> arrays;
   for (size_t i = 0; i < input_names_.size(); ++i) {
-    const runtime::Port& port = session_.inputs()[i];
+    const api::Port& port = session_.inputs()[i];
     // Borrowed; no exception is set for a name that is not there.
     PyObject* array = PyDict_GetItemWithError(feeds.ptr(), input_names_[i].ptr());
     TY_REQUIRE(array != nullptr, "there is no array for input '{}'", port.name);
@@ -66,14 +65,14 @@ std::vector<py::array> Session::inputs_of(const py::dict& feeds) const {
 py::list Session::run(const py::object& names, const py::dict& feeds) {
   const std::vector<py::array> arrays = inputs_of(feeds);
   std::vector<size_t> wanted;
-  const std::vector<runtime::Port>& outputs = session_.outputs();
+  const std::vector<api::Port>& outputs = session_.outputs();
   if (names.is_none()) {
     for (size_t i = 0; i < outputs.size(); ++i) wanted.push_back(i);
   } else {
     for (const py::handle item : names) {
       const auto name = py::cast<std::string>(item);
       const auto found = std::find_if(outputs.begin(), outputs.end(),
-                                      [&](const runtime::Port& port) { return port.name == name; });
+                                      [&](const api::Port& port) { return port.name == name; });
       TY_REQUIRE(found != outputs.end(), "there is no output '{}'", name);
       wanted.push_back(static_cast<size_t>(found - outputs.begin()));
     }

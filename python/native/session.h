@@ -22,7 +22,7 @@ struct PortInfo {
 class Session {
  public:
   // Shapes are of inputs by name, for files that leave dimensions open.
-  Session(std::string model, std::string weights, std::optional<int64_t> batch, int threads,
+  Session(const std::string& model, std::string weights, std::optional<int64_t> batch, int threads,
           const std::map<std::string, std::vector<int64_t>>& shapes);
 
   std::vector<PortInfo> inputs() const;

@@ -1,56 +1,89 @@
 #include "api/session.h"
 
 #include <algorithm>
+#include <list>
 
 #include "base/error.h"
 #include "base/stopwatch.h"
 #include "engine/compiler.h"
+#include "engine/kernels/parallel/parallel.h"
 
 namespace trainyard::api {
 namespace {
 
 constexpr size_t kMostPlans = 4;
 
-runtime::Executable compile_request(const network::Request& request, int threads) {
+runtime::Executable compile_model(const Model& model, int threads) {
   runtime::CompileOptions options;
   options.threads = threads;
   options.seed = 1;
   options.share_constants = true;  // plans for other shapes keep the same weights
-  return runtime::compile(network::load(request), options);
+  return runtime::compile(model.graph(), options);
+}
+
+std::vector<Port> ports_of_plan(const std::vector<runtime::Port>& ports) {
+  std::vector<Port> copies;
+  for (const runtime::Port& port : ports) copies.push_back({port.name, port.type});
+  return copies;
 }
 
 }  // namespace
 
-Session::Session(network::Request request, int threads)
-    : request_(std::move(request)),
-      threads_(threads),
-      executable_(compile_request(request_, threads)) {
+struct Session::Impl {
+  struct Plan {
+    std::vector<Shape> shapes;
+    std::unique_ptr<runtime::ExecutionContext> context;
+  };
+
+  Impl(Model network, int thread_count);
+  runtime::ExecutionContext& context_for(const std::vector<Shape>& shapes);
+
+  Model model;
+  int threads;
+  std::vector<Port> inputs;
+  std::vector<Port> outputs;
+  std::list<Plan> plans;  // the last used first
+  double engine_seconds = 0;
+};
+
+Session::Impl::Impl(Model network, int thread_count)
+    : model(std::move(network)),
+      threads(thread_count > 0 ? thread_count : kernels::available_cores()) {
+  const runtime::Executable executable = compile_model(model, threads);
+  inputs = ports_of_plan(executable.inputs());
+  outputs = ports_of_plan(executable.outputs());
   std::vector<Shape> own;
-  for (const runtime::Port& port : executable_.inputs()) own.push_back(port.type.shape);
-  plans_.push_front({std::move(own), std::make_unique<runtime::ExecutionContext>(executable_)});
+  for (const Port& port : inputs) own.push_back(port.type.shape);
+  plans.push_front({std::move(own), std::make_unique<runtime::ExecutionContext>(executable)});
 }
 
-runtime::Executable Session::compile_for(const std::vector<Shape>& shapes) const {
-  network::Request request = request_;
-  if (network::is_path(request.model)) {
-    for (size_t i = 0; i < shapes.size(); ++i) request.shapes[inputs()[i].name] = shapes[i];
-    request.batch.reset();
-  } else if (!shapes.empty() && shapes[0].rank() > 0) {
-    request.batch = shapes[0].dims()[0];
-  }
-  return compile_request(request, threads_);
-}
-
-runtime::ExecutionContext& Session::context_for(const std::vector<Shape>& shapes) {
-  const auto found = std::find_if(plans_.begin(), plans_.end(),
+runtime::ExecutionContext& Session::Impl::context_for(const std::vector<Shape>& shapes) {
+  const auto found = std::find_if(plans.begin(), plans.end(),
                                   [&](const Plan& plan) { return plan.shapes == shapes; });
-  if (found != plans_.end()) {
-    plans_.splice(plans_.begin(), plans_, found);
-    return *plans_.front().context;
+  if (found != plans.end()) {
+    plans.splice(plans.begin(), plans, found);
+    return *plans.front().context;
   }
-  plans_.push_front({shapes, std::make_unique<runtime::ExecutionContext>(compile_for(shapes))});
-  if (plans_.size() > kMostPlans) plans_.pop_back();
-  return *plans_.front().context;
+  std::map<std::string, Shape> named;
+  for (size_t i = 0; i < shapes.size(); ++i) named.emplace(inputs[i].name, shapes[i]);
+  plans.push_front({shapes, std::make_unique<runtime::ExecutionContext>(
+                                compile_model(model.with_shapes(named), threads))});
+  if (plans.size() > kMostPlans) plans.pop_back();
+  return *plans.front().context;
+}
+
+Session::Session(Model model, int threads)
+    : impl_(std::make_unique<Impl>(std::move(model), threads)) {}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+const std::vector<Port>& Session::inputs() const {
+  return impl_->inputs;
+}
+
+const std::vector<Port>& Session::outputs() const {
+  return impl_->outputs;
 }
 
 void Session::run(std::span<const Tensor> tensors) {
@@ -58,15 +91,19 @@ void Session::run(std::span<const Tensor> tensors) {
              inputs().size());
   std::vector<Shape> shapes;
   for (const Tensor& tensor : tensors) shapes.push_back(tensor.shape());
-  runtime::ExecutionContext& context = context_for(shapes);
+  runtime::ExecutionContext& context = impl_->context_for(shapes);
   for (size_t i = 0; i < tensors.size(); ++i) context.lend_input(i, tensors[i]);
   const Stopwatch engine;
   context.run();
-  engine_seconds_ = engine.seconds();
+  impl_->engine_seconds = engine.seconds();
 }
 
 const Tensor& Session::output(size_t index) const {
-  return plans_.front().context->output(index);
+  return impl_->plans.front().context->output(index);
+}
+
+double Session::engine_seconds() const {
+  return impl_->engine_seconds;
 }
 
 }  // namespace trainyard::api

@@ -5,13 +5,12 @@
 
 #include "api/session.h"
 #include "base/error.h"
-#include "engine/kernels/parallel/parallel.h"
 
 using namespace trainyard;
 
 // What a caller holds.
 struct ty_session {
-  ty_session(network::Request request, int threads) : session(std::move(request), threads) {}
+  ty_session(api::Model model, int threads) : session(std::move(model), threads) {}
 
   api::Session session;
 };
@@ -60,10 +59,10 @@ int32_t guarded(const F& f) noexcept {
   return code;
 }
 
-void describe(const std::vector<runtime::Port>& ports, size_t index, ty_tensor* description) {
+void describe(const std::vector<api::Port>& ports, size_t index, ty_tensor* description) {
   TY_REQUIRE(description != nullptr, "there is no room for the description");
   TY_REQUIRE(index < ports.size(), "index {} of {}", index, ports.size());
-  const runtime::Port& port = ports[index];
+  const api::Port& port = ports[index];
   const auto dims = port.type.shape.dims();
   *description = {port.name.c_str(),
                   number_of(port.type.dtype),
@@ -80,7 +79,7 @@ Shape shape_of(const ty_tensor& tensor) {
 }
 
 // The caller's memory under our type; it stays the caller's.
-Tensor view_of(const ty_tensor& tensor, const runtime::Port& port) {
+Tensor view_of(const ty_tensor& tensor, const api::Port& port) {
   const DType dtype = port.type.dtype;
   TY_REQUIRE(tensor.type == number_of(dtype), "input '{}' has type {}, expected {} ({})", port.name,
              tensor.type, number_of(dtype), dtype_name(dtype));
@@ -96,7 +95,7 @@ Tensor view_of(const ty_tensor& tensor, const runtime::Port& port) {
 }
 
 // The place of a tensor among the inputs.
-size_t place_of(const ty_tensor& tensor, size_t given, const std::vector<runtime::Port>& ports) {
+size_t place_of(const ty_tensor& tensor, size_t given, const std::vector<api::Port>& ports) {
   if (tensor.name == nullptr) return given;
   for (size_t i = 0; i < ports.size(); ++i) {
     if (ports[i].name == tensor.name) return i;
@@ -106,7 +105,7 @@ size_t place_of(const ty_tensor& tensor, size_t given, const std::vector<runtime
 
 void run_session(api::Session& session, const ty_tensor* inputs, size_t input_count,
                  ty_tensor* outputs) {
-  const std::vector<runtime::Port>& ports = session.inputs();
+  const std::vector<api::Port>& ports = session.inputs();
   TY_REQUIRE(input_count == ports.size(), "{} tensors for {} inputs", input_count, ports.size());
   TY_REQUIRE(input_count == 0 || inputs != nullptr, "there are no inputs");
   std::vector<Tensor> tensors(ports.size());
@@ -147,13 +146,12 @@ ty_session* ty_load(const char* model, int32_t threads, const ty_tensor* shapes,
     TY_REQUIRE(model != nullptr, "there is no model");
     TY_REQUIRE(threads >= 0, "threads is {}, expected 0 or more", threads);
     TY_REQUIRE(shape_count == 0 || shapes != nullptr, "there are no shapes");
-    network::Request request;
-    request.model = model;
+    api::ModelOptions options;
     for (size_t i = 0; i < shape_count; ++i) {
       TY_REQUIRE(shapes[i].name != nullptr, "shape {} has no name", i);
-      request.shapes.emplace(shapes[i].name, shape_of(shapes[i]));
+      options.shapes.emplace(shapes[i].name, shape_of(shapes[i]));
     }
-    made = new ty_session(std::move(request), threads > 0 ? threads : kernels::available_cores());
+    made = new ty_session(api::Model(model, options), threads);
   });
   return made;
 }
