@@ -1,6 +1,8 @@
 // What measured steps mean for workers and batches, and a measurement over threads.
 #include "studies/scaling/scaling.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "dist/threads.h"
@@ -52,6 +54,15 @@ TEST(Scaling, StrongSharesOneBatch) {
   EXPECT_EQ(strong_scaling(kPoints, 32, kSettings).size(), 1U);
 }
 
+TEST(Scaling, ErrorsOfInterpolatedStepsAreThoseOfBothSides) {
+  std::vector<ScalePoint> points = kPoints;
+  for (ScalePoint& each : points) each.error_s = each.batch == 32 ? 0.003 : 0.006;
+  const std::vector<ScaleRow> rows = strong_scaling(points, 128, kSettings);
+  EXPECT_DOUBLE_EQ(rows[0].error_s, 0.006);
+  EXPECT_NEAR(rows[1].error_s, std::hypot(2.0 / 3 * 0.003, 1.0 / 3 * 0.006), 1e-12);
+  EXPECT_TRUE(std::isnan(strong_scaling(kPoints, 128, kSettings)[0].error_s));
+}
+
 TEST(Scaling, WithoutOneWorkerThereIsNothingToCompareWith) {
   const std::vector<ScalePoint> points = {point(2, 32, 0.1), point(4, 32, 0.1)};
   EXPECT_TRUE(weak_scaling(points, 32, kSettings).empty());
@@ -95,6 +106,9 @@ TEST(Scaling, MeasuresRanksTogetherAndApart) {
     EXPECT_GT(p.compute_s, 0);
     EXPECT_LE(p.compute_s + p.exposed_s + p.data_s, p.step_s);
     EXPECT_EQ(p.step_s, points.front().step_s);
+    // Of two steps the error is half of how far they lie apart.
+    EXPECT_GT(p.error_s, 0);
+    EXPECT_LT(p.error_s, p.step_s);
     EXPECT_EQ(p.alone_s > 0, workers > 1);
     EXPECT_EQ(p.independent_s > 0, workers > 1);
     EXPECT_GE(p.slowest_s, p.independent_s);

@@ -1,6 +1,7 @@
 #include "studies/scaling/scale_rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 namespace trainyard::measure {
@@ -16,6 +17,7 @@ std::vector<int64_t> worker_counts(std::span<const ScalePoint> points) {
 
 struct StepTimeAt {
   double seconds = 0;
+  double error = 0;
   bool measured = true;
 };
 
@@ -26,14 +28,15 @@ std::optional<StepTimeAt> step_time(std::span<const ScalePoint> points, int64_t 
   const ScalePoint* above = nullptr;
   for (const ScalePoint& point : points) {
     if (point.workers != workers) continue;
-    if (point.batch == batch) return StepTimeAt{point.step_s, true};
+    if (point.batch == batch) return StepTimeAt{point.step_s, point.error_s, true};
     if (point.batch < batch && (below == nullptr || point.batch > below->batch)) below = &point;
     if (point.batch > batch && (above == nullptr || point.batch < above->batch)) above = &point;
   }
   if (below == nullptr || above == nullptr) return std::nullopt;
   const double share =
       static_cast<double>(batch - below->batch) / static_cast<double>(above->batch - below->batch);
-  return StepTimeAt{below->step_s + share * (above->step_s - below->step_s), false};
+  return StepTimeAt{below->step_s + share * (above->step_s - below->step_s),
+                    std::hypot((1 - share) * below->error_s, share * above->error_s), false};
 }
 
 ScaleRow make_row(int64_t workers, int64_t batch, StepTimeAt time, const ScaleSettings& settings) {
@@ -43,6 +46,7 @@ ScaleRow make_row(int64_t workers, int64_t batch, StepTimeAt time, const ScaleSe
   row.global_batch = workers * batch;
   row.measured = time.measured;
   row.step_s = time.seconds;
+  row.error_s = time.error;
   row.images_per_s = static_cast<double>(row.global_batch) / row.step_s;
   row.epoch_s = static_cast<double>(settings.images) / row.images_per_s;
   row.train_s = row.epoch_s * settings.epochs;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -12,7 +13,9 @@ struct ScalePoint {
   int64_t workers = 1;
   int64_t batch = 1;  // of one worker
   int64_t steps = 0;
-  double step_s = 0;           // everything
+  double step_s = 0;  // everything
+  // The standard error of that mean over the steps; NaN for a single step.
+  double error_s = std::numeric_limits<double>::quiet_NaN();
   double data_s = 0;           // of these, waiting for and copying the batch
   double compute_s = 0;        // forward, backward and update without waiting for sums
   double communication_s = 0;  // sums of gradients under way or waited for, hidden or not
@@ -50,6 +53,7 @@ struct ScaleRow {
   int64_t global_batch = 1;
   bool measured = true;  // false: between measured batches
   double step_s = 0;
+  double error_s = 0;  // standard error of step_s
   double images_per_s = 0;
   double epoch_s = 0;
   double speedup = 1;     // of the epoch, against one worker of the same kind of scaling

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <optional>
 
@@ -20,6 +21,7 @@ namespace {
 // Sums over steps.
 struct Sums {
   double step_s = 0;
+  double squared_steps = 0;
   double data_s = 0;
   double compute_s = 0;
   double communication_s = 0;
@@ -59,8 +61,10 @@ class Measurement {
       sums.communication_s += std::max(times.communication_s, times.exposed_s);
       sums.exposed_s += times.exposed_s;
       sums.data_s += data_s;
-      sums.step_s += watch.seconds();
-      if (each != nullptr) each->push_back(watch.seconds() - data_s);
+      const double step_s = watch.seconds();
+      sums.step_s += step_s;
+      sums.squared_steps += step_s * step_s;
+      if (each != nullptr) each->push_back(step_s - data_s);
     }
     return sums;
   }
@@ -82,12 +86,21 @@ class Measurement {
 };
 
 void sum_over_ranks(train::Replicas& replicas, Sums& sums) {
-  double* const fields[] = {&sums.step_s,          &sums.data_s,    &sums.compute_s,
-                            &sums.communication_s, &sums.exposed_s, &sums.median_s};
+  double* const fields[] = {&sums.step_s,    &sums.squared_steps,   &sums.data_s,
+                            &sums.compute_s, &sums.communication_s, &sums.exposed_s,
+                            &sums.median_s};
   std::array<double, std::size(fields)> values{};
   for (size_t i = 0; i < values.size(); ++i) values[i] = *fields[i];
   replicas.sum(values);
   for (size_t i = 0; i < values.size(); ++i) *fields[i] = values[i];
+}
+
+// Of the mean step. Workers step together, so that each step counts once.
+double standard_error(const Sums& sums, const ScalePoint& point) {
+  const auto count = static_cast<double>(point.steps * point.workers);
+  const double mean = sums.step_s / count;
+  const double variance = std::max(sums.squared_steps / count - mean * mean, 0.0);
+  return std::sqrt(variance / static_cast<double>(point.steps - 1));
 }
 
 double median_of(const std::vector<double>& seconds) {
@@ -223,6 +236,7 @@ ScalePoint measure_scale_point(dist::Communicator& comm, const train::TrainConfi
     if (comm.size() > 1) sum_over_ranks(replicas, sums);
     const auto count = static_cast<double>(point.steps * point.workers);
     point.step_s = sums.step_s / count;
+    if (point.steps > 1) point.error_s = standard_error(sums, point);
     point.data_s = sums.data_s / count;
     point.compute_s = sums.compute_s / count;
     point.communication_s = sums.communication_s / count;

@@ -40,6 +40,7 @@ Json json_of(const ScaleRow& row) {
                        {"global_batch", row.global_batch},
                        {"measured", row.measured},
                        {"step_s", row.step_s},
+                       {"error_s", row.error_s},
                        {"images_per_s", row.images_per_s},
                        {"epoch_s", row.epoch_s},
                        {"speedup", row.speedup},
@@ -325,6 +326,7 @@ Json scale_point_json(const ScalePoint& p) {
                        {"batch", p.batch},
                        {"steps", p.steps},
                        {"step_s", p.step_s},
+                       {"error_s", p.error_s},
                        {"data_s", p.data_s},
                        {"compute_s", p.compute_s},
                        {"communication_s", p.communication_s},
@@ -348,6 +350,7 @@ ScalePoint scale_point_from_json(const Json& data) {
   p.batch = data.at("batch").as_int();
   p.steps = data.at("steps").as_int();
   p.step_s = data.at("step_s").as_number();
+  if (const Json& error = data.at("error_s"); !error.is_null()) p.error_s = error.as_number();
   p.data_s = data.at("data_s").as_number();
   p.compute_s = data.at("compute_s").as_number();
   p.communication_s = data.at("communication_s").as_number();
