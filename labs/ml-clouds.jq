@@ -26,3 +26,23 @@ def own_listings:
   own_fields as $rows
   | [.listings | to_entries[] | .key as $i | .value
      | .lines |= map(if .mark then .mark |= (. as $mark | (if any($rows[]; .field == $mark and (.cells[$i].own == false) and .cells[$i].path != "") then "command" else $mark end) | field_words) else . end)];
+
+# Rows of one section of the services that were asked for, of all data: {topic, <platform>: text}.
+def section_cells(section):
+  (.settings.clouds | split(",")) as $clouds
+  | .services[0].result.rows | map(select(.section == section) | .cells |= map(select(.platform as $platform | $clouds | index([$platform]))));
+def section_rows(section): section_cells(section) | map({topic} + (.cells | map({key: .platform, value: .text}) | from_entries));
+
+# "Amazon SageMaker: botocore 1.43 (2026-11-15); …"
+def section_sources(section):
+  section_cells(section) | .[0].cells // [] | map("\(.platform | service_name): \(.source) (\(.date))") | if length == 0 then "" else "Sources: " + join("; ") + "." end;
+
+# Which services have nothing for a topic ("none", "no …"), and what is not verified.
+def lacks: test("^(none|no)\\b");
+def section_answer(section):
+  section_cells(section) as $rows
+  | [$rows[] | .topic as $topic | .cells[] | {topic: $topic, service: (.platform | service_name), text}] as $cells
+  | [$cells[] | select(.text | lacks)] as $none | [$cells[] | select(.text | contains("(u)")) | "\(.topic) of \(.service)"] as $unverified
+  | (if ($none | length) == 0 then "Each of these services has something for every topic."
+     else ($none | group_by(.service) | map("\(.[0].service) has nothing for \(map(.topic) | listed)") | join("; ")) + "." end)
+    + (if ($unverified | length) == 0 then " Every cell was read in a source." else " Not verified in a source: \($unverified | listed)." end);
