@@ -1,23 +1,31 @@
 # Functions of lab data-parallel. Rows are those of `trainyard scale`: weak and strong with {batch, global_batch, workers, images_per_s, speedup,
 # measured}, points with the parts of a step.
 
-# "2.10 times as fast with batch 32 each and …", of the rows with the most workers.
-def speedups_by_batch: map("\(.speedup | fixed(2)) times as fast with batch \(.batch) each") | listed;
-def speedups_by_global_batch: map("\(.speedup | fixed(2)) times with batch \(.global_batch) of all\(if .measured then "" else " (extrapolated)" end)") | listed;
+# "1.29 times with batch 32 each, 0.21 times with batch 128 each (slower)", of the rows with the most workers.
+def speed_word: "\(.speedup | fixed(2)) times";
+def slower_note: if .speedup < 1 then " (slower)" else "" end;
+def speedups_by_batch: map("\(speed_word) with batch \(.batch) each\(slower_note)") | listed;
+def speedups_by_global_batch: map("\(speed_word) with batch \(.global_batch) of all, \(.batch) each\(if .measured then "" else " (extrapolated)" end)\(slower_note)") | listed;
 
-# Batches that were measured both ways: {batch, than}, than > 0 where strong scaling has the larger speed-up.
-def both_ways(weak): [.[] | .global_batch as $batch | .speedup as $strong | weak[] | select(.batch == $batch) | {batch, than: compare($strong / .speedup; 1; 0.03)}];
+# The standard error of a step as a share of it; null of a single step.
+def step_error: if .error_s == null then null else .error_s / .step_s end;
+
+# Batches that were measured both ways: {batch, than}, than > 0 where strong scaling has the larger speed-up beyond the standard error.
+def both_ways(weak):
+  [.[] | . as $strong | weak[] | select(.batch == $strong.global_batch) | . as $weak
+   | select(($weak | step_error) != null and ($strong | step_error) != null)
+   | {batch, than: compare_within($strong.speedup; $strong.speedup * ($strong | step_error); $weak.speedup; $weak.speedup * ($weak | step_error))}];
 
 # What both_ways says.
 def strong_against_weak:
-  if length == 0 then "no batch was measured both ways."
+  if length == 0 then "no batch was measured both ways in several steps."
   elif (map(.than) | unique | length) > 1 then
     . as $both
-    | [{than: 1, word: "better than"}, {than: 0, word: "no different from"}, {than: -1, word: "worse than"}]
+    | [{than: 1, word: "better than"}, {than: 0, word: "no different beyond the standard error from"}, {than: -1, word: "worse than"}]
     | map(.word as $word | .than as $than | [$both[] | select(.than == $than).batch | tostring] | select(length > 0) | "\($word) weak scaling with batch \(listed)")
     | "that is \(listed)."
   elif .[0].than > 0 then "better than weak scaling here."
-  elif .[0].than == 0 then "no difference beyond the noise here."
+  elif .[0].than == 0 then "no difference beyond the standard error here."
   else "worse than weak scaling with the same batch on each worker." end;
 
 # The answer to how much faster more workers are, of the result of `scale`.
@@ -25,9 +33,9 @@ def scaling_answer(cores):
   (.weak | map(.workers) | max) as $n
   | (.weak | map(select(.workers == $n))) as $weak
   | (.strong | map(select(.workers == $n))) as $strong
-  | "With \($n | count_of("worker")) an epoch is done \($weak | speedups_by_batch) (everything included). The batch of each worker is fixed, so the work of a step grows with the workers: weak scaling. "
+  | "With \($n | count_of("worker")) the speed of an epoch, everything included, is \($weak | speedups_by_batch) that of one worker. The batch of each worker is fixed, so the work of a step grows with the workers: weak scaling. "
     + (if ($strong | length) == 0 then ""
-       else "With the batch of all fixed (strong scaling) it is \($strong | speedups_by_global_batch): "
+       else "With the batch of all fixed (strong scaling) the speed is \($strong | speedups_by_global_batch): "
          + (if $weak + $strong | disturbed(cores) then "no verdict." else $strong | both_ways($weak) | strong_against_weak end) end)
     + ($weak + $strong | disturbed_note(cores));
 
@@ -39,17 +47,23 @@ def one_worker(macs):
   .images as $images
   | [.points[] | select(.workers == 1) | (.step_s - .data_s) as $step
      | {batch, epoch_without: ($images / .batch * $step), epoch: ($images / .batch * .step_s), picture: ($step / .batch), computing: (.compute_s / $step),
-        gflops: (6 * macs * .batch / .compute_s / 1e9)}] | sort_by(.batch);
+        gflops: (6 * macs * .batch / .compute_s / 1e9), error: step_error}] | sort_by(.batch);
+
+# How the rates of two batches compare, by the standard errors of their steps: 1 if the second is larger.
+def rate_verdict(a; b; error_of_a; error_of_b): compare_within(b; b * error_of_b; a; a * error_of_a);
 
 # Whether a larger batch is faster, and what the cores did meanwhile, of the rows of one_worker.
 def batch_answer:
-  if length < 2 then "Only one batch was measured."
-  else .[0] as $small | .[-1] as $large | ($small.picture / $large.picture) as $gain
-    | "Without data I/O an epoch takes \($large.epoch_without | seconds_text) with batch \($large.batch) and \($small.epoch_without | seconds_text) with batch \($small.batch): "
-      + verdict($gain; 1; 0.05; "the larger batch is \($gain | fixed(2)) times as fast. "; "no difference beyond a twentieth. "; "the larger batch is \(1 / $gain | fixed(2)) times slower. ")
-      + "While they compute, the cores do \($small.gflops | fixed(1)) GFLOP/s with the small and \($large.gflops | fixed(1)) with the large batch"
-      + (compare($large.gflops; $small.gflops; 0.05) as $used | compare($gain; 1; 0.05) as $faster
-         | if $faster > 0 and $used > 0 then ": they are used better." elif $faster < 0 and $used < 0 then ": they are used worse." elif $used == 0 then ": they are used equally well." else "." end)
+  "Without data I/O an epoch takes \(map("\(.epoch_without | seconds_text) with batch \(.batch)") | listed). "
+  + if length < 2 then "Only one batch was measured."
+    elif any(.[]; .error == null) then "Single steps say nothing of which is faster."
+    else .[0] as $small | .[-1] as $large
+      | rate_verdict(1 / $small.picture; 1 / $large.picture; $small.error; $large.error) as $faster
+      | rate_verdict($small.gflops; $large.gflops; $small.error; $large.error) as $used
+      | "Batch \($large.batch) is "
+        + (if $faster > 0 then "\($small.picture / $large.picture | fixed(2)) times as fast as batch \($small.batch). " elif $faster < 0 then "slower: a picture takes \($large.picture / $small.picture | fixed(2)) times as long as with batch \($small.batch). " else "no different from batch \($small.batch) beyond the standard error. " end)
+        + "While they compute, the cores do \($small.gflops | fixed(1)) GFLOP/s with the small and \($large.gflops | fixed(1)) with the large batch"
+        + (if $faster > 0 and $used > 0 then ": it is faster because they are used better." elif $faster < 0 and $used < 0 then ": it is slower because they are used worse." elif $used == 0 then ": they are used equally well." else "." end)
     end;
 
 # Rows of table 2, of an epoch.
@@ -87,7 +101,7 @@ def losses_text:
   .weak as $weak
   | [.losses[] | . as $l | $weak[] | select(.batch == $l.batch and .workers == $l.workers) | .efficiency - $l.efficiency | fabs] as $off
   | "These runs were timed apart from those of table 1: one worker alone, then all of them without and with exchange."
-    + (if ($off | length) > 0 and ($off | max) > 0.1 then " The efficiency there differs by up to \($off | max * 100 | fixed(0)) points, which is how far measurements of this machine lay apart." else "" end)
+    + (if ($off | length) > 0 and ($off | max) > 0.1 then " Efficiencies of the two tables differ by up to \($off | max * 100 | fixed(0)) points." else "" end)
     + " The parts that are lost and what is left add up to 100 %."
     + (if any(.losses[]; .contention < 0 or .unevenness < 0 or .communication < 0) then " A negative part is within the spread of these times." else "" end);
 

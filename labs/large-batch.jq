@@ -2,18 +2,34 @@
 
 def top1_of(batch; remedy): map(select(.batch == batch and .remedy == remedy))[0].result.epochs[-1].top1;
 
+def last_epoch_of(batch; remedy): map(select(.batch == batch and .remedy == remedy))[0].result.epochs[-1];
+
+# Loss and accuracy of training in the last epoch, small batch beside large.
+def training_answer(settings):
+  settings.batches[-1] as $large
+  | last_epoch_of(settings.base; "none") as $small | last_epoch_of($large; "none") as $none
+  | def words: "a training loss of \(.train_loss | fixed(4)) and \(.train_accuracy | percent(2)) of the training pictures right";
+    "In epoch \(settings.epochs) batch \(settings.base) has \($small | words); batch \($large) with the same rate has \($none | words), and with linear scaling and warm-up \(last_epoch_of($large; "linear scaling and warm-up") | words).";
+
+# Which remedy is better than none, and how much of what was lost it brings back.
+def best_remedy(settings; small; none; linear; warm):
+  accuracy_verdict(warm; linear; settings.tests) as $warmer
+  | (if settings.epochs < 2 or $warmer == "worse" then linear else [linear, warm] | max end) as $remedy
+  | if accuracy_verdict(none; small; settings.tests) != "worse" then "The large batch loses nothing beyond the standard error, so there is nothing to bring back."
+    elif accuracy_verdict($remedy; none; settings.tests) != "better" then (if settings.epochs < 2 then "Scaling does" else "The remedies do" end) + " not help beyond the standard error here."
+    else
+      (if settings.epochs < 2 then "Scaling" elif $warmer == "better" then "Scaling with warm-up, better than without," elif $warmer == "worse" then "Scaling without warm-up, better than with it," else "Scaling, with or without warm-up (no difference beyond the standard error)," end)
+        + " brings back \(($remedy - none) / (small - none) | percent(0)) of what was lost." end
+  | . + (if settings.epochs < 2 then " Warm-up fills the only epoch, so nothing is said of it." else "" end);
+
 # What the large batch loses and which remedy brings it back, of the rows of `trained`.
 def remedies_answer(settings):
   settings.batches[-1] as $large
   | top1_of(settings.base; "none") as $small | top1_of($large; "none") as $none
   | top1_of($large; "linear scaling") as $linear | top1_of($large; "linear scaling and warm-up") as $warm
-  | (if settings.epochs < 2 then $linear else [$linear, $warm] | max end) as $remedy
-  | "Batch \(settings.base) gets \($small | percent(1)) of the test pictures right after \(settings.epochs | count_of("epoch")), batch \($large) with the same rate \($none | percent(1)), with linear scaling \($linear | percent(1)), and with scaling and warm-up \($warm | percent(1)). "
-    + (if $none > $small - 0.005 then "The large batch loses nothing here, so there is nothing to bring back."
-       elif $remedy > $none + 0.005 then
-         "\(if settings.epochs < 2 then "Scaling" else "The better remedy, \(if $warm > $linear + 0.005 then "scaling with warm-up" elif $linear > $warm + 0.005 then "scaling without warm-up" else "scaling, with or without warm-up" end)," end) brings back \(($remedy - $none) / ($small - $none) | percent(0)) of what was lost."
-       else "\(if settings.epochs < 2 then "Scaling does not help" else "Neither remedy helps" end) here." end)
-    + (if settings.epochs < 2 then " Warm-up fills the only epoch, so nothing is said of it." else "" end);
+  | def right: with_accuracy_error(settings.tests);
+    "Batch \(settings.base) gets \($small | right) of the test pictures right after \(settings.epochs | count_of("epoch")), batch \($large) with the same rate \($none | right), with linear scaling \($linear | right), and with scaling and warm-up \($warm | right). "
+      + best_remedy(settings; $small; $none; $linear; $warm);
 
 # The last epoch of the runs with so many pictures on each worker.
 def last_of(own; what): map(select(.own == own and .what == what))[0].result.epochs[-1];
@@ -39,7 +55,9 @@ def enough_for(own; tests):
 # The answer to whether gradients are enough; `statistics` are the running statistics of the network.
 def gradients_answer(settings; statistics):
   if statistics == 0 then "\(settings.shared_network) has no running statistics, so gradients are all there is to exchange."
-  else [enough_for(settings.share; settings.shared_tests), enough_for(settings.few; settings.shared_tests)] | map(.text) | join(" ") end;
+  else
+    enough_for(settings.share; settings.shared_tests) as $share | enough_for(settings.few; settings.shared_tests) as $few
+    | "\(if $share.enough then "Yes" else "No" end) with \(settings.share) pictures on each of 4 workers, \(if $few.enough then "yes" else "no" end) with \(settings.few). \($share.text) \($few.text)" end;
 
 # What is lost where the epoch is not told.
 def order_answer(settings):

@@ -24,6 +24,9 @@ def fixed(digits):
         | "." + (("0" * (digits - ($rest | length))) // "") + $rest
       end);
 
+# A term of a sum: -13 | in_sum(1) -> "(-13.0)"
+def in_sum(digits): fixed(digits) | if startswith("-") then "(\(.))" else . end;
+
 # 0.993 | percent(1) -> "99.3 %"
 def percent(digits): (number * 100 | fixed(digits)) + " %";
 # [0.16, 0.53] | percent_span(0) -> "16 % to 53 %", or one figure where both look the same
@@ -79,6 +82,8 @@ def seed_band(points): [.[] | points | select(.[1] != null)] | group_by(.[0]) | 
 # How sure a number is. Of values that were measured several times (seeds): the standard error of their mean; one value has none.
 def variance: if length < 2 then null else mean as $m | (map((. - $m) * (. - $m)) | add) / (length - 1) end;
 def standard_error: if length < 2 then null else variance / length | sqrt end;
+# [1, 2, 3] | mean_and_error(1) -> "2.0 ± 0.6"
+def mean_and_error(digits): "\(mean | fixed(digits)) ± \(standard_error | fixed(digits))";
 # Of a share of `tests` pictures (an accuracy): what another test set of this size would change.
 def accuracy_error(tests): number as $p | (tests | number) as $n | ([$p * (1 - $p), 0] | max) / $n | sqrt;
 # 1 if a is larger than b by more than two standard errors of their difference, -1 if smaller, else 0: then there is no difference that counts.

@@ -24,3 +24,11 @@ def bias_text:
   .test_images as $tests | .layers[0] as $l | ([$l.weights.max, -$l.weights.min] | max / 127) as $s
   | (.steps | map({key: .what, value: .}) | from_entries) as $t | $t["weights and activations"] as $without | $t["weights, activations and biases"] as $with
   | "Biases of \($l.name) have the scale of input times that of weights, \($l.input_scale | fixed(5)) * \($s | fixed(6)) = \($l.input_scale * $s * 1e6 | fixed(2)) millionths, in 32 bits. Rounding them too changes top-1 from \($without.top1 | percent(2)) to \($with.top1 | percent(2)) (\(accuracy_verdict($with.top1; $without.top1; $tests))) and what scores are above their noise from \($without.output_sqnr_db | fixed(2)) to \($with.output_sqnr_db | fixed(2)) dB.";
+
+# What rounding costs, part after part, and how few bits do, of the result of `quantize`.
+def rounding_answer:
+  .test_images as $tests | (.steps | map({key: .what, value: .top1}) | from_entries) as $t
+  | def after(what): "\($t[what] | percent(2)) (\(($t[what] - $t["float"]) * 100 | fixed(2)) points, \(accuracy_verdict($t[what]; $t["float"]; $tests)))";
+    [.bits[] | select(.activation_bits != 32 and accuracy_verdict(.top1; $t["float"]; $tests) != "worse") | .weight_bits] as $enough
+    | "With 8 bits top-1 on \($tests | commas) test pictures goes from \($t["float"] | percent(2)) to \(after("weights")) when the weights are rounded, \(after("weights and activations")) with the activations too, and \(after("weights, activations and biases")) with the biases."
+      + (if ($enough | length) == 0 then " All of the bit widths tried for weights and activations lose more than the standard error." else " \($enough | min) bits for weights and activations are the fewest of those tried that lose nothing beyond the standard error." end);

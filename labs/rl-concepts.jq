@@ -4,8 +4,6 @@ def run_of: .result.runs[0];
 def last_reward: run_of.evaluations[-1].reward_per_step;
 def greedy: run_of.evaluations[-1].mean;
 def of_word(key; word): map(select(key == word));
-# [1, 2, 3] | mean_and_error(1) -> "2.0 ± 0.6"
-def mean_and_error(digits): "\(mean | fixed(digits)) ± \(standard_error | fixed(digits))";
 
 # The queue: a line for each agent.
 def queue_lines: in_order(.learns) | map({name: .[0].learns, origin: "measured", points: seed_band(run_of.evaluations[] | [.step, .reward_per_step])});
@@ -27,7 +25,7 @@ def tasks_answer(cliff):
   | "CliffWalking is episodic: \($steps | si) steps were \($episodes | fixed(0)) episodes in the mean, each from the start to the goal, and the greedy policy has a return of \($return). "
     + "The queue of AccessControl is continuing: of \(map(run_of.steps) | max | si) steps none ended an episode (\(map(run_of.episodes) | add) ended), so policies are compared by their reward of a step: "
     + "\($average | mean_and_error(3)) if rewards beyond the average are learned, \($discounted | mean_and_error(3)) with a discount of 0.99, and \($hand | mean_and_error(3)) if only the payment at hand counts (mean and standard error over \($average | length) seeds). "
-    + "Compared with the payment at hand alone \(seeds_words($average; $hand; "learning the average reward")); compared with the discount it \(seeds_words($average; $discounted; "") | ltrimstr(" ")).";
+    + "Compared with the payment at hand alone, \(seeds_words($average; $hand; "learning the average reward")); compared with the discount it \(seeds_words($average; $discounted; "") | ltrimstr(" ")).";
 
 # Rows by epsilon, of the runs of the lake; `pole` are those of the network.
 def epsilon_rows(pole):
@@ -89,9 +87,9 @@ def replay_answer:
   (of_word(.with; "target network and replay") | all_evaluations) as $with | (of_word(.with; "a memory of one batch") | all_evaluations) as $without
   | "The mean return of all tests is \($with | mean_and_error(0)) with a memory of \(of_word(.with; "target network and replay")[0].capacity | commas) transitions and \($without | mean_and_error(0)) with one of \(of_word(.with; "a memory of one batch")[0].capacity), the steps just made: \(seeds_words($with; $without; "the large memory")). Each transition was used \(of_word(.with; "target network and replay") | map(run_of.samples_per_transition) | mean | fixed(1)) times in the mean.";
 
-def priorities_answer:
+def priorities_answer(alpha):
   max_by(.probability) as $most | min_by(.probability) as $least
-  | "Transition \($most.transition) is replayed \($most.probability / $least.probability | fixed(1)) times as often as transition \($least.transition), though its error is \(($most.error | fabs) / ($least.error | fabs) | fixed(0)) times as large (alpha below 1 evens that out), and \(ratio($most.rank_probability; $least.rank_probability) | fixed(1)) times as often by rank. Its gradient counts \($most.weight | fixed(2)) times as much in return.";
+  | "Transition \($most.transition) is replayed \($most.probability / $least.probability | fixed(1)) times as often as transition \($least.transition), \(if alpha < 1 then "though" else "as" end) its error is \(($most.error | fabs) / ($least.error | fabs) | fixed(0)) times as large\(if alpha < 1 then " (an alpha of \(alpha) evens that out)" else "" end), and \(ratio($most.rank_probability; $least.rank_probability) | fixed(1)) times as often by rank. Its gradient counts \($most.weight | fixed(2)) times as much in return.";
 
 def architectures:
   [["alike", "acting and learning", "actors act with a copy of the network, learners train it", "the same: actors and a learner are processes apart"],
