@@ -1,15 +1,14 @@
 #include "base/utilization.h"
 
+#include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/machine_facts.h"
-#include "base/text.h"
 
 namespace trainyard {
 namespace {
@@ -45,26 +44,38 @@ double machine_seconds() {
          static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-// A missing program is no reason to start a process that fails.
-bool is_in_path(const std::string& program) {
-  const char* path = std::getenv("PATH");
-  if (path == nullptr) return false;
-  for (const std::string& folder : split(path, ':')) {
-    std::error_code problem;
-    if (std::filesystem::exists(std::filesystem::path(folder) / program, problem)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 UsageCounters read_usage_counters() {
   rusage own{};
   ::getrusage(RUSAGE_SELF, &own);
-  return {.process_s = seconds_of(own.ru_utime) + seconds_of(own.ru_stime),
-          .machine_s = machine_seconds(),
-          .read_bytes = proc_number("/proc/self/io", "read_bytes:"),
-          .written_bytes = proc_number("/proc/self/io", "write_bytes:")};
+  UsageCounters counters{.process_s = seconds_of(own.ru_utime) + seconds_of(own.ru_stime),
+                         .machine_s = machine_seconds(),
+                         .read_bytes = proc_number("/proc/self/io", "read_bytes:"),
+                         .written_bytes = proc_number("/proc/self/io", "write_bytes:")};
+  std::ifstream network("/proc/net/dev");
+  count_network(network, counters);
+  return counters;
+}
+
+// "  eth0: 1000 8 0 0 0 0 0 0 2000 …": bytes received, seven other counts, bytes sent.
+void count_network(std::istream& text, UsageCounters& counters) {
+  constexpr int kBetween = 7;
+  for (std::string line; std::getline(text, line);) {
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::string name = line.substr(0, colon);
+    if (name.ends_with("lo") && name.find_first_not_of(' ') == name.size() - 2) continue;
+    std::istringstream numbers(line.substr(colon + 1));
+    int64_t received = 0;
+    int64_t sent = 0;
+    int64_t other = 0;
+    numbers >> received;
+    for (int i = 0; i < kBetween; ++i) numbers >> other;
+    if (!(numbers >> sent)) continue;
+    counters.received_bytes += received;
+    counters.sent_bytes += sent;
+  }
 }
 
 // Shares of all processors, so 1 is a machine that is fully busy. Rounding of the counters may
@@ -78,20 +89,34 @@ Utilization usage_between(const UsageCounters& before, const UsageCounters& afte
   return {.process = std::min(1.0, (after.process_s - before.process_s) / most),
           .machine = std::min(1.0, (after.machine_s - before.machine_s) / most),
           .read_per_s = per_s(before.read_bytes, after.read_bytes),
-          .written_per_s = per_s(before.written_bytes, after.written_bytes)};
+          .written_per_s = per_s(before.written_bytes, after.written_bytes),
+          .received_per_s = per_s(before.received_bytes, after.received_bytes),
+          .sent_per_s = per_s(before.sent_bytes, after.sent_bytes)};
 }
 
-// "37, 12": percent of the GPU and of its memory bandwidth. Nothing for lines such as "[N/A]".
-std::optional<std::pair<double, double>> parse_gpu_line(std::string_view line) {
-  const std::string text(line);
-  char* end = nullptr;
-  const double gpu = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || *end != ',') return std::nullopt;
-  const char* second = end + 1;
-  const double memory = std::strtod(second, &end);
-  if (end == second) return std::nullopt;
-  return std::pair(gpu / 100, memory / 100);
+namespace {
+
+void add_gpus(const std::vector<GpuSample>& gpus, Json& all) {
+  GpuSample sum;
+  for (const GpuSample& gpu : gpus) {
+    sum.busy += gpu.busy;
+    sum.memory_busy += gpu.memory_busy;
+    sum.memory_bytes += gpu.memory_bytes;
+    sum.power_w += gpu.power_w;
+    sum.temperature_c = std::max(sum.temperature_c, gpu.temperature_c);
+  }
+  const auto count = static_cast<double>(gpus.size());
+  all["gpu"] = sum.busy / count;
+  all["gpu_memory"] = sum.memory_busy / count;
+  all["gpu_memory_bytes"] = sum.memory_bytes;
+  if (sum.power_w > 0) all["gpu_power_w"] = sum.power_w;
+  if (sum.temperature_c > 0) all["gpu_temperature_c"] = sum.temperature_c;
+  for (size_t i = 0; gpus.size() > 1 && i < gpus.size(); ++i) {
+    all["gpu" + std::to_string(i)] = gpus[i].busy;
+  }
 }
+
+}  // namespace
 
 Json to_json(const Utilization& sample) {
   Json all = Json::object({{"at_s", sample.at_s},
@@ -100,23 +125,14 @@ Json to_json(const Utilization& sample) {
                            {"memory_bytes", sample.memory_bytes},
                            {"memory", sample.memory},
                            {"read_per_s", sample.read_per_s},
-                           {"written_per_s", sample.written_per_s}});
-  if (sample.gpu) all["gpu"] = *sample.gpu;
-  if (sample.gpu_memory) all["gpu_memory"] = *sample.gpu_memory;
+                           {"written_per_s", sample.written_per_s},
+                           {"received_per_s", sample.received_per_s},
+                           {"sent_per_s", sample.sent_per_s}});
+  if (!sample.gpus.empty()) add_gpus(sample.gpus, all);
   return all;
 }
 
-// One nvidia-smi that goes on writing (--loop), not a process for every sample.
-UtilizationSampler::UtilizationSampler() {
-  const std::string smi = "nvidia-smi";
-  if (is_in_path(smi)) {
-    const std::string command[] = {smi, "--query-gpu=utilization.gpu,utilization.memory",
-                                   "--format=csv,noheader,nounits", "--id=0", "--loop=1"};
-    gpu_ = std::make_unique<ChildProcess>(command,
-                                          ChildOptions{.log = "/dev/null", .own_group = true});
-  }
-  thread_ = std::thread([this] { work(); });
-}
+UtilizationSampler::UtilizationSampler() : thread_([this] { work(); }) {}
 
 UtilizationSampler::~UtilizationSampler() {
   {
@@ -125,30 +141,11 @@ UtilizationSampler::~UtilizationSampler() {
   }
   stop_changed_.notify_all();
   thread_.join();
-  if (gpu_) {
-    gpu_->send(SIGTERM);
-    gpu_->wait();
-  }
 }
 
 std::vector<Utilization> UtilizationSampler::take() {
   const std::scoped_lock lock(mutex_);
   return std::exchange(samples_, {});
-}
-
-// The last whole line counts.
-void UtilizationSampler::read_gpu(Utilization& sample) {
-  if (!gpu_) return;
-  gpu_->read_some(gpu_text_, 0);
-  const size_t end = gpu_text_.rfind('\n');
-  if (end == std::string::npos) return;
-  const size_t begin = end == 0 ? std::string::npos : gpu_text_.rfind('\n', end - 1);
-  const size_t first = begin == std::string::npos ? 0 : begin + 1;
-  if (const auto shares = parse_gpu_line(gpu_text_.substr(first, end - first))) {
-    sample.gpu = shares->first;
-    sample.gpu_memory = shares->second;
-  }
-  gpu_text_.erase(0, first);
 }
 
 void UtilizationSampler::work() {
@@ -167,7 +164,7 @@ void UtilizationSampler::work() {
     sample.memory_bytes = static_cast<double>(resident_bytes());
     const auto free = static_cast<double>(proc_number("/proc/meminfo", "MemAvailable:"));
     if (memory > 0) sample.memory = 1 - free / memory;
-    read_gpu(sample);
+    sample.gpus = gpus_.read();
     before = after;
     last = now;
     lock.lock();

@@ -3,16 +3,13 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <memory>
+#include <istream>
 #include <mutex>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
-#include "base/child_process.h"
+#include "base/gpu_meter.h"
 #include "base/json.h"
 #include "base/stopwatch.h"
 
@@ -24,6 +21,9 @@ struct UsageCounters {
   double machine_s = 0;  // of processors, by everybody
   int64_t read_bytes = 0;
   int64_t written_bytes = 0;
+  // Over all network devices of the machine but the one that leads back to it, by everybody.
+  int64_t received_bytes = 0;
+  int64_t sent_bytes = 0;
 };
 
 // Of one second or so.
@@ -35,20 +35,21 @@ struct Utilization {
   double memory = 0;        // of the machine's memory, in use by anybody: 0 to 1
   double read_per_s = 0;    // bytes from and to disks
   double written_per_s = 0;
-  // Of the first device that nvidia-smi lists, 0 to 1; nothing without it.
-  std::optional<double> gpu = {};
-  std::optional<double> gpu_memory = {};
+  double received_per_s = 0;  // bytes from and to other machines
+  double sent_per_s = 0;
+  std::vector<GpuSample> gpus = {};
 };
 
+// GPUs as `gpu` and `gpu_memory` (busy, mean of all), `gpu_memory_bytes`, `gpu_power_w` (sums) and
+// `gpu_temperature_c` (the hottest); of several, each one's share as `gpu0`, `gpu1`, … too.
 Json to_json(const Utilization& sample);
 
 UsageCounters read_usage_counters();
 // Between two readings `seconds` apart, on so many processors.
 Utilization usage_between(const UsageCounters& before, const UsageCounters& after, double seconds,
                           int processors);
-// The two shares of a line of `nvidia-smi --query-gpu=utilization.gpu,utilization.memory`; nothing
-// for another line.
-std::optional<std::pair<double, double>> parse_gpu_line(std::string_view line);
+// Adds up the lines of a text as /proc/net/dev has it.
+void count_network(std::istream& text, UsageCounters& counters);
 
 // Samples by a thread of its own from construction to destruction.
 class UtilizationSampler {
@@ -63,11 +64,9 @@ class UtilizationSampler {
 
  private:
   void work();
-  void read_gpu(Utilization& sample);
 
   Stopwatch watch_;
-  std::unique_ptr<ChildProcess> gpu_;  // nvidia-smi, which writes a line a second
-  std::string gpu_text_;
+  GpuMeter gpus_;
   std::mutex mutex_;
   std::condition_variable stop_changed_;
   bool stopping_ = false;

@@ -1,6 +1,7 @@
 #include "base/utilization.h"
 
 #include <chrono>
+#include <sstream>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -19,14 +20,53 @@ TEST(Utilization, IsAShareOfAllProcessors) {
   EXPECT_DOUBLE_EQ(usage.written_per_s, 250);
 }
 
-TEST(Utilization, ReadsTheLinesOfNvidiaSmi) {
-  const auto shares = parse_gpu_line("87, 41");
-  ASSERT_TRUE(shares.has_value());
-  EXPECT_DOUBLE_EQ(shares->first, 0.87);
-  EXPECT_DOUBLE_EQ(shares->second, 0.41);
-  EXPECT_FALSE(parse_gpu_line("[N/A], [N/A]").has_value());
-  EXPECT_FALSE(parse_gpu_line("").has_value());
-  EXPECT_FALSE(parse_gpu_line("87").has_value());
+TEST(Utilization, AddsUpTheNetworkWithoutTheWayBack) {
+  std::istringstream text(
+      "Inter-|   Receive                |  Transmit\n"
+      " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets\n"
+      "    lo: 900 9 0 0 0 0 0 0 900 9 0 0 0 0 0 0\n"
+      "  eth0: 100 1 0 0 0 0 0 0 30 2 0 0 0 0 0 0\n"
+      "  halo:5 1 0 0 0 0 0 0 7 2 0 0 0 0 0 0\n"
+      "  eth1: cut\n");
+  UsageCounters counters;
+  count_network(text, counters);
+  EXPECT_EQ(counters.received_bytes, 105);
+  EXPECT_EQ(counters.sent_bytes, 37);
+}
+
+TEST(Utilization, WritesWhatGpusSay) {
+  Utilization sample;
+  EXPECT_EQ(to_json(sample).find("gpu"), nullptr);
+  sample.gpus = {
+      {.busy = 0.5, .memory_busy = 0.25, .memory_bytes = 1e9, .power_w = 100, .temperature_c = 60},
+      {.busy = 1, .memory_busy = 0.75, .memory_bytes = 2e9, .temperature_c = 70}};
+  const Json line = to_json(sample);
+  EXPECT_EQ(line.at("gpu").as_number(), 0.75);
+  EXPECT_EQ(line.at("gpu_memory").as_number(), 0.5);
+  EXPECT_EQ(line.at("gpu_memory_bytes").as_number(), 3e9);
+  EXPECT_EQ(line.at("gpu_power_w").as_number(), 100);
+  EXPECT_EQ(line.at("gpu_temperature_c").as_number(), 70);
+  EXPECT_EQ(line.at("gpu1").as_number(), 1);
+}
+
+TEST(GpuMeter, IsEmptyWithoutADriver) {
+  EXPECT_TRUE(GpuMeter("libno-such-driver.so.1").read().empty());
+}
+
+// A driver that is there may be of no use: the library of its functions lacks some, or there is no
+// GPU behind it.
+TEST(GpuMeter, AsksTheDriver) {
+  const GpuMeter meter(TY_FAKE_NVML);
+  const std::vector<GpuSample> first = meter.read();
+  ASSERT_EQ(first.size(), 2U);  // the third GPU of the fake does not answer
+  EXPECT_DOUBLE_EQ(first[0].busy, 0.87);
+  EXPECT_DOUBLE_EQ(first[0].memory_busy, 0.41);
+  EXPECT_DOUBLE_EQ(first[0].memory_bytes, 6e9);
+  EXPECT_DOUBLE_EQ(first[0].memory_share, 0.75);
+  EXPECT_DOUBLE_EQ(first[0].power_w, 250);
+  EXPECT_DOUBLE_EQ(first[0].temperature_c, 64);
+  EXPECT_DOUBLE_EQ(first[1].busy, 0.12);
+  EXPECT_TRUE(GpuMeter("libm.so.6").read().empty());  // a library, but no driver
 }
 
 TEST(Utilization, SamplesWorkOfThisProcess) {
