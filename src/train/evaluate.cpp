@@ -28,6 +28,7 @@ class JoinedEvaluator final : public Evaluator {
       if (!more.confusion.empty()) {
         all.classes = more.classes;
         all.confusion = std::move(more.confusion);
+        all.guesses = std::move(more.guesses);
       }
     }
     return all;

@@ -127,6 +127,9 @@ void RunLog::write_epoch(const EpochReport& report) {
   }
   scalars.push_back({"train/images_per_s", report.images_per_s});
   events_->write(report.step, scalars);
+  if (!report.test.guesses.empty()) {
+    runs::write_guesses(directory_->path(), report.step, report.test.guesses);
+  }
   if (!report.test.confusion.empty()) {
     const data::Image image = confusion_picture(report.test.confusion);
     events_->write_picture(report.step, "test/confusion", data::encode_png(image), image.height,
@@ -148,6 +151,7 @@ void RunLog::end_epoch(EpochReport report, const States& states) {
   report.seconds = seconds();
   report.best = note_best(report.test);
   if (leads()) write_epoch(report);
+  report.test.guesses = {};  // they lie in a file, and would add up
   if (leads() && config_.histograms) write_histograms(report.step, states);
   // Before the checkpoint: what is saved is the state at the beginning of the next epoch.
   info_.epoch += 1;

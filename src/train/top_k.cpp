@@ -20,7 +20,10 @@ class TopK final : public Evaluator {
   void add(std::span<const Tensor* const> outputs, const data::Batch& batch) override {
     const std::span<const float> scores = outputs[0]->values<float>();
     for (size_t i = 0; i < static_cast<size_t>(batch.valid); ++i) {
-      add_image(scores.subspan(i * classes_, classes_), batch.labels.values<int64_t>()[i]);
+      const int64_t truth = batch.labels.values<int64_t>()[i];
+      const size_t guess = add_image(scores.subspan(i * classes_, classes_), truth);
+      if (i >= batch.origins.size()) continue;  // made by hand
+      guesses_.push_back({batch.origins[i].sample, truth, static_cast<int64_t>(guess)});
     }
   }
 
@@ -36,6 +39,7 @@ class TopK final : public Evaluator {
     result.decides = "top1";
     result.classes = static_cast<int64_t>(classes_);
     result.confusion = confusion_;
+    result.guesses = guesses_;
     return result;
   }
 
@@ -56,7 +60,8 @@ class TopK final : public Evaluator {
   }
 
  private:
-  void add_image(std::span<const float> row, int64_t truth) {
+  // What the image is taken for.
+  size_t add_image(std::span<const float> row, int64_t truth) {
     TY_REQUIRE(0 <= truth && truth < static_cast<int64_t>(classes_),
                "label {} is outside the network's {} classes", truth, classes_);
     const auto label = static_cast<size_t>(truth);
@@ -75,6 +80,7 @@ class TopK final : public Evaluator {
     top5_ += better < kTop ? 1 : 0;
     confusion_[label * classes_ + guess] += 1;
     images_ += 1;
+    return guess;
   }
 
   size_t classes_;
@@ -84,6 +90,7 @@ class TopK final : public Evaluator {
   int64_t top5_ = 0;
   int64_t images_ = 0;
   std::vector<int64_t> confusion_;
+  std::vector<runs::Guess> guesses_;
 };
 
 }  // namespace

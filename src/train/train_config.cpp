@@ -257,8 +257,10 @@ void add_others(Settings& settings, TrainConfig& c) {
                   "last epoch, or of the epoch with the best test score");
   settings.add("checkpoint_every", &c.checkpoint_every,
                "steps between checkpoints; 0: after each epoch", between(0, kMostSteps));
-  settings.add("histograms", &c.histograms,
-               "after each epoch, how parameters and optimizer state are spread, for TensorBoard");
+  settings.add(
+      "histograms", &c.histograms,
+      "after each epoch, how parameters and optimizer state are spread, and in its last step "
+      "activations and gradients: for `trainyard ui` and TensorBoard");
   settings.add("keep_checkpoints", &c.keep_checkpoints, "how many of the last ones to keep",
                between(1, kMostSteps));
 }

@@ -15,6 +15,7 @@
 #include "train/run_log.h"
 #include "train/run_parts.h"
 #include "train/schedule.h"
+#include "train/step_histograms.h"
 #include "train/step_table.h"
 #include "train/worker_options.h"
 
@@ -154,6 +155,7 @@ struct Trainer::Impl {
     const double rate_now = rate();
     replicas_.take_times();
     passed_ = {};
+    const auto seen = histograms_of_last_step();
     run_pass(*batch, rate_now);
     for (const data::Batch& more : batch->more) run_pass(more, rate_now);
     runs::CheckpointInfo& info = log_->info();
@@ -172,6 +174,14 @@ struct Trainer::Impl {
     if (log_->leads()) write_step(all, rate_now, watch.seconds());
     report_step(all);
     return table_.total(StepTable::kWantsStop) > 0;
+  }
+
+  // Of each epoch, where they are asked for: the states follow when it has ended.
+  std::unique_ptr<StepHistograms> histograms_of_last_step() {
+    const runs::CheckpointInfo& info = log_->info();
+    const bool last = info.epoch_step + 1 == loader_.num_batches();
+    if (!config_.histograms || !log_->leads() || !last) return nullptr;
+    return std::make_unique<StepHistograms>(step_, log_->events(), info.step + 1);
   }
 
   // Whether averages of weights have begun, which are then tested and exported.

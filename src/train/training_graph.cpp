@@ -111,6 +111,7 @@ class Maker {
       result.states.insert(result.states.end(), some->begin(), some->end());
     }
     result.buckets = std::move(buckets_);
+    result.gradients = std::move(gradient_names_);
     result.inputs = inputs_;
     result.phases = std::move(phases_);
     result.objective_inputs = objective_.inputs;
@@ -161,6 +162,7 @@ class Maker {
       parameters_.erase(parameters_.begin() + static_cast<ptrdiff_t>(i));
       gradients_.erase(gradients_.begin() + static_cast<ptrdiff_t>(i));
     }
+    for (const ValueId id : gradients_) gradient_names_.push_back(graph_.value(id).name);
     if (options_.accumulate > 1) accumulate();
     mark(Phase::kBackward);
   }
@@ -279,6 +281,7 @@ class Maker {
   StepInputs inputs_;
   std::vector<uint8_t> phases_;
   std::vector<std::vector<std::string>> buckets_;
+  std::vector<std::string> gradient_names_;
 };
 
 }  // namespace

@@ -92,6 +92,9 @@ struct TrainingGraph {
   int64_t num_statistics = 0;
   // The parameters whose gradients each bucket holds.
   std::vector<std::vector<std::string>> buckets;
+  // The values of the graph that are gradients of the first states, in their order: of this
+  // worker's images and this run alone.
+  std::vector<std::string> gradients;
   std::vector<ObjectivePort> objective_inputs;
   // Metric i is output 1 + i.
   struct MetricPort {

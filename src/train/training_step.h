@@ -77,6 +77,11 @@ class TrainingStep {
   int64_t updates() const { return updates_; }
   void set_progress(int64_t steps, int64_t updates);
 
+  // Sees what each node of the runs that follow computes; null: nobody does.
+  void set_observer(runtime::StepObserver observer) { context_.set_observer(std::move(observer)); }
+  // The name of the gradient of parameter i among those results.
+  const std::vector<std::string>& gradient_names() const { return gradient_names_; }
+
   // Parameters, statistics and optimizer state by name, row-major.
   const std::vector<runtime::Port>& states() const { return executable_.states(); }
   Tensor state(size_t index) const { return context_.state(index); }
@@ -113,6 +118,7 @@ class TrainingStep {
   int64_t workers_;
   bool update_;
   std::vector<std::vector<std::string>> buckets_;
+  std::vector<std::string> gradient_names_;
   struct NamedInput {
     std::string name;
     size_t index;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -12,7 +13,10 @@
 #include "base/file.h"
 #include "dist/single.h"
 #include "models/zoo/model.h"
+#include "runs/guesses.h"
 #include "runs/metrics.h"
+#include "runs/recordings/event_reader.h"
+#include "runs/recordings/event_recording.h"
 #include "runs/safetensors.h"
 #include "support/temporary_folder.h"
 
@@ -65,6 +69,57 @@ TEST(Trainer, LearnsAndLeavesItsFiles) {
   int64_t tested = 0;
   for (const int64_t count : result.epochs.back().test.confusion) tested += count;
   EXPECT_EQ(tested, result.epochs.back().test.images);
+}
+
+TEST(Trainer, RecordsWhatItTookEachSampleFor) {
+  const TemporaryFolder folder("trainer");
+  const auto directory = runs::RunDirectory::create(folder.path(), "a", "lenet5", "synthetic");
+  const TrainConfig config = small_config();
+  const Evaluation test = run(config, directory).epochs.back().test;
+  const runs::Guesses guesses = runs::read_guesses(directory.path());
+  EXPECT_EQ(guesses.step, 3 * 6);
+  ASSERT_EQ(static_cast<int64_t>(guesses.all.size()), test.images);
+  std::vector<int64_t> confusion(test.confusion.size(), 0);
+  const auto set = data::open_dataset(config.data, data::Split::kTest);
+  for (size_t i = 0; i < guesses.all.size(); ++i) {
+    const runs::Guess& one = guesses.all[i];
+    EXPECT_EQ(one.sample, static_cast<int64_t>(i));
+    EXPECT_EQ(one.truth, set->label(one.sample));
+    ++confusion[static_cast<size_t>(one.truth * test.classes + one.guess)];
+  }
+  EXPECT_EQ(confusion, test.confusion);
+}
+
+// The switch changes what is written, not what is learned.
+TEST(Trainer, WritesHistogramsOfStatesActivationsAndGradients) {
+  const TemporaryFolder folder("trainer");
+  const auto plain = runs::RunDirectory::create(folder.path(), "plain", "lenet5", "synthetic");
+  TrainConfig config = small_config();
+  run(config, plain);
+  config.histograms = true;
+  const auto seen = runs::RunDirectory::create(folder.path(), "seen", "lenet5", "synthetic");
+  run(config, seen);
+  EXPECT_EQ(weights(seen.path()), weights(plain.path()));
+  std::map<std::string, std::vector<int64_t>> steps;
+  for (const std::string& file : runs::event_files(seen.path())) {
+    runs::read_events(seen.path() / file, 0, INT64_MAX,
+                      {.histogram = [&](int64_t step, std::string_view tag, Bytes bytes) {
+                        steps[std::string(tag)].push_back(step);
+                        const runs::EventHistogram histogram = runs::parse_histogram(bytes);
+                        EXPECT_LE(histogram.low, histogram.high) << tag;
+                      }});
+  }
+  int64_t parameters = 0;
+  int64_t activations = 0;
+  for (const auto& [tag, at] : steps) {
+    EXPECT_EQ(at, (std::vector<int64_t>{6, 12, 18})) << tag;
+    activations += tag.starts_with("activation/") ? 1 : 0;
+    if (!tag.starts_with("state/") || tag.starts_with("state/optimizer.")) continue;
+    ++parameters;
+    EXPECT_TRUE(steps.contains("gradient/" + tag.substr(6))) << tag;
+  }
+  EXPECT_EQ(parameters, 10);
+  EXPECT_GE(activations, 5);
 }
 
 TEST(Trainer, StoppedAnywhereItGoesOnBitByBit) {
