@@ -1,6 +1,7 @@
 #include "program/model_picture.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -18,9 +19,11 @@
 #include "cluster/predict/op_time.h"
 #include "cluster/predict/profile.h"
 #include "cluster/predict/step.h"
+#include "cluster/predict/this_machine.h"
 #include "models/network.h"
 #include "models/zoo/model.h"
 #include "program/kept_predictions.h"
+#include "program/measured_nodes.h"
 
 namespace trainyard::cli {
 namespace {
@@ -35,17 +38,33 @@ std::string value_or(const Query& query, const std::string& name, std::string fa
   return found == query.end() ? std::move(fallback) : found->second;
 }
 
+Graph load_network(const Query& query, int64_t batch) {
+  const auto path = query.find("path");
+  const std::string model = path != query.end() ? path->second : value_or(query, "model", "");
+  TY_REQUIRE(path != query.end() || models::find_model(model) != nullptr,
+             "'{}' is no built-in network; `trainyard models` lists them", model);
+  network::Request request;
+  request.model = model;
+  request.batch = batch;
+  return network::load(request);
+}
+
 // What a node costs for one image; of a block, the sum.
 struct Costs {
   double flops = 0;
   double bytes = 0;
   double parameters = 0;
-  double predicted_us = 0;  // forward and backward
+  double predicted_us = 0;  // forward and backward, on the device that was asked for
+  // In use, on this machine, of the batch that was measured.
+  double measured_us = 0;
+  double here_us = 0;  // predicted
   Costs& operator+=(const Costs& other) {
     flops += other.flops;
     bytes += other.bytes;
     parameters += other.parameters;
     predicted_us += other.predicted_us;
+    measured_us += other.measured_us;
+    here_us += other.here_us;
     return *this;
   }
 };
@@ -61,7 +80,10 @@ class Picture {
   Picture(const Graph& graph, const Query& query)
       : graph_(graph), blocks_(analysis::find_blocks(graph)) {
     find_costs();
-    find_times(value_or(query, "device", "a100"), batch_in(query));
+    batch_ = number_in(query, "batch", "32");
+    predict_times(value_or(query, "device", "a100"), predict::Mode::kTraining,
+                  &Costs::predicted_us);
+    if (query.contains("measured")) measure_times(query);
     const std::vector<std::string> open = split(value_or(query, "open", ""), ',');
     open_ = {open.begin(), open.end()};
     // A network that is one block is shown from inside.
@@ -81,17 +103,48 @@ class Picture {
     }
     return Json::object({{"name", printable_line(graph_.name())},
                          {"nodes", graph_.num_nodes()},
+                         {"batch", batch_},
+                         {"measured", measured_ ? measured_json() : Json()},
                          {"boxes", std::move(boxes)},
                          {"edges", std::move(lines)}});
   }
 
  private:
-  static int64_t batch_in(const Query& query) {
-    const std::string text = value_or(query, "batch", "32");
-    const auto batch = parse_number<int64_t>(text);
-    TY_REQUIRE(batch && *batch >= 1 && *batch <= 1'000'000,
-               "batch is '{}', expected 1 to 1,000,000", text);
-    return *batch;
+  static int64_t number_in(const Query& query, const std::string& name, const char* usual) {
+    const std::string text = value_or(query, name, usual);
+    const auto number = parse_number<int64_t>(text);
+    TY_REQUIRE(number && *number >= 1 && *number <= 1'000'000,
+               "{} is '{}', expected 1 to 1,000,000", name, text);
+    return *number;
+  }
+
+  // Whoever asks again with another word wants it measured again.
+  void measure_times(const Query& query) {
+    constexpr size_t kMostKept = 16;
+    static std::map<std::string, MeasuredNodes> kept;
+    const std::string key = fmt::format("{} {} {} {}", value_or(query, "path", ""),
+                                        value_or(query, "model", ""), batch_, query.at("measured"));
+    if (kept.size() >= kMostKept) kept.clear();
+    auto found = kept.find(key);
+    if (found == kept.end()) {
+      found = kept.emplace(key, measure_nodes(load_network(query, batch_))).first;
+    }
+    measured_ = found->second;
+    for (const auto& [name, seconds] : measured_->seconds) {
+      const NodeId node = graph_.find_node(name);
+      if (node.valid()) costs_[static_cast<size_t>(node.index)].measured_us += 1e6 * seconds;
+    }
+    try {
+      predict_times(std::string(predict::kThisMachine), predict::Mode::kInference, &Costs::here_us);
+    } catch (const Error&) {
+      calibrated_ = false;
+    }
+  }
+
+  Json measured_json() const {
+    return Json::object({{"runs", measured_->runs},
+                         {"elsewhere_us", 1e6 * measured_->elsewhere_s},
+                         {"calibrated", calibrated_}});
   }
 
   void find_costs() {
@@ -108,18 +161,19 @@ class Picture {
     }
   }
 
-  void find_times(const std::string& device_name, int64_t batch) {
+  void predict_times(const std::string& device_name, predict::Mode mode, double Costs::*into) {
     const auto catalog = kept_catalog({});
     const predict::Device& device = catalog->device(device_name);
     const predict::NetworkProfile profile = predict::profile_graph(graph_);
     const predict::Roofline roofline(device, catalog->default_stack(device),
                                      predict::Precision::kFp32);
-    for (const predict::LayerTime& layer : predict::predict_layers(
-             profile, roofline, static_cast<double>(batch), predict::Mode::kTraining)) {
+    for (const predict::LayerTime& layer :
+         predict::predict_layers(profile, roofline, static_cast<double>(batch_), mode)) {
       const NodeId node = graph_.find_node(layer.op->name);
       if (!node.valid()) continue;
-      costs_[static_cast<size_t>(node.index)].predicted_us +=
-          1e6 * (layer.time.forward.seconds + layer.time.backward());
+      const bool learns = mode == predict::Mode::kTraining;
+      costs_[static_cast<size_t>(node.index)].*into +=
+          1e6 * (layer.time.forward.seconds + (learns ? layer.time.backward() : 0));
     }
   }
 
@@ -180,6 +234,25 @@ class Picture {
     return printable_line(join(words, ", "));
   }
 
+  void add_names(const Block& block, std::vector<std::string>& names) const {
+    for (const Block& part : block.inside) add_names(part, names);
+    if (block.inside.empty()) names.push_back(graph_.node(block.node).name);
+  }
+
+  // What the names of all its nodes begin with, in whole words: "layer1"; empty: nothing.
+  std::string common_name(const Block& block) const {
+    std::vector<std::string> names;
+    add_names(block, names);
+    std::string common = names.front();
+    for (const std::string& name : names) {
+      const auto [end, other] =
+          std::mismatch(common.begin(), common.end(), name.begin(), name.end());
+      common.erase(end, common.end());
+    }
+    const size_t end = common.find_last_of("./:");
+    return end == std::string::npos ? std::string() : printable_line(common.substr(0, end));
+  }
+
   Json box_json(const Box& box, const analysis::Place& place) const {
     const Node& last = graph_.node(last_of(*box.block).node);
     std::string shape;
@@ -189,18 +262,23 @@ class Picture {
     const bool single = box.block->inside.empty();
     return Json::object({{"id", box.id},
                          {"title", single ? printable_line(last.op) : ops_text(*box.block)},
-                         {"name", single ? printable_line(last.name) : ""},
+                         {"name", single ? printable_line(last.name) : common_name(*box.block)},
                          {"nodes", box.block->num_nodes},
                          {"shape", shape},
                          {"flops", box.costs.flops},
                          {"bytes", box.costs.bytes},
                          {"parameters", box.costs.parameters},
                          {"predicted_us", box.costs.predicted_us},
+                         {"measured_us", box.costs.measured_us},
+                         {"here_us", box.costs.here_us},
                          {"x", place.x},
                          {"row", place.row}});
   }
 
   const Graph& graph_;
+  int64_t batch_ = 1;
+  std::optional<MeasuredNodes> measured_;
+  bool calibrated_ = true;
   std::vector<Block> blocks_;
   std::set<std::string> open_;
   std::vector<Costs> costs_;
@@ -208,21 +286,10 @@ class Picture {
   std::unordered_map<int32_t, size_t> box_of_;
 };
 
-Graph load_graph(const Query& query) {
-  const auto path = query.find("path");
-  const std::string model = path != query.end() ? path->second : value_or(query, "model", "");
-  TY_REQUIRE(path != query.end() || models::find_model(model) != nullptr,
-             "'{}' is no built-in network; `trainyard models` lists them", model);
-  network::Request request;
-  request.model = model;
-  request.batch = 1;
-  return network::load(request);
-}
-
 }  // namespace
 
 std::string model_picture_json(const Query& query) {
-  Graph graph = load_graph(query);
+  Graph graph = load_network(query, 1);
   graph.sort();
   return Picture(graph, query).json().dump(-1);
 }

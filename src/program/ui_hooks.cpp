@@ -1,16 +1,18 @@
 #include "program/ui_hooks.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/error.h"
 #include "base/printable.h"
+#include "base/text.h"
+#include "program/asked_server.h"
+#include "program/guessed_pictures.h"
+#include "program/kept_predictions.h"
 #include "program/lab/listings.h"
 #include "program/model_picture.h"
 #include "program/ui_process.h"
 #include "program/what_if.h"
 #include "runs/growing_file.h"
-#include "serve/load/load_client.h"
 
 namespace trainyard::cli {
 namespace {
@@ -18,15 +20,25 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kLabLog = "ui-log.txt";
-constexpr int64_t kMostLog = 4096;
+constexpr int64_t kMostLog = 16 << 10;
 
-// The last line of what a lab says while it runs.
-std::string last_said(const fs::path& log) {
+// The last lines of what a lab says while it runs: of one that is written over, as it stands.
+Json::Array last_said(const fs::path& log) {
+  constexpr size_t kMostLines = 40;
   const runs::GrowingFile file(log);
   const int64_t begin = std::max<int64_t>(0, file.size() - kMostLog);
-  std::string text = file.read(begin, kMostLog);
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  return printable_line(text.substr(text.find_last_of("\n\r") + 1));
+  std::vector<std::string> lines = split(file.read(begin, kMostLog), '\n');
+  if (begin > 0 && !lines.empty()) lines.erase(lines.begin());
+  Json::Array said;
+  for (std::string& line : lines) {
+    while (!line.empty() && line.back() == '\r') line.pop_back();
+    line.erase(0, line.rfind('\r') + 1);
+    if (!line.empty()) said.emplace_back(printable_line(line));
+  }
+  if (said.size() > kMostLines) {
+    said.erase(said.begin(), said.end() - static_cast<ptrdiff_t>(kMostLines));
+  }
+  return said;
 }
 
 // What never changes of the labs is made once.
@@ -82,46 +94,6 @@ void resume_apart(const fs::path& run, const Json& settings) {
   start_apart(std::move(words), run / "resumed.log");
 }
 
-// One request to an inference server, which answers soon or not at all.
-std::string ask_server(const serve::Address& address, const std::string& method,
-                       const std::string& path) {
-  constexpr std::chrono::seconds kPatience{2};
-  serve::LoadClient client(address, 1);
-  const std::string message = serve::http_message(
-      method, path, address, "Content-Type: application/json\r\n", method == "POST" ? "{}" : "");
-  std::string body;
-  bool answered = false;
-  client.send(message, 0, serve::Clock::now());
-  const auto until = serve::Clock::now() + kPatience;
-  while (!answered && serve::Clock::now() < until) {
-    client.wait(std::chrono::milliseconds(100),
-                [&](uint64_t, serve::Clock::time_point, const serve::ClientResponse& response) {
-                  answered = true;
-                  if (response.status == 200) body = response.body;
-                });
-  }
-  TY_REQUIRE(!body.empty(), "the server does not answer {}", path);
-  return body;
-}
-
-std::string server_json(const std::string& server) {
-  if (server.empty()) return Json::object({{"address", nullptr}}).dump(-1);
-  try {
-    const serve::Address address = serve::parse_url(server);
-    const Json models =
-        Json::parse(ask_server(address, "POST", "/v2/repository/index"), "the server's models");
-    const Json stats =
-        Json::parse(ask_server(address, "GET", "/v2/models/stats"), "the server's statistics");
-    return Json::object({{"address", server},
-                         {"models", models},
-                         {"stats", stats},
-                         {"metrics", ask_server(address, "GET", "/metrics")}})
-        .dump(-1);
-  } catch (const Failure& failure) {
-    throw_error("{}", failure.what());
-  }
-}
-
 }  // namespace
 
 ui::Hooks ui_hooks(const UiSubjects& subjects) {
@@ -131,12 +103,18 @@ ui::Hooks ui_hooks(const UiSubjects& subjects) {
   hooks.forecast = [device = subjects.device](const Json& settings, const Json& /*machine*/) {
     return predict_run(settings, device);
   };
+  hooks.forecast_basis = [] { return kept_catalog({}); };
+  hooks.pictures = guessed_pictures;
   hooks.resume = resume_apart;
   const fs::path folder = subjects.folder;
   hooks.labs = [folder] { return labs_json(folder); };
   hooks.lab_report = [folder](const std::string& name) { return lab_report(folder, name); };
   hooks.run_lab = [folder](const std::string& name) { run_lab_apart(folder, name); };
-  hooks.server = [server = subjects.server](const ui::Query&) { return server_json(server); };
+  hooks.server = [server = subjects.server](const ui::Query&) { return asked_server(server); };
+  hooks.ask_model = [server = subjects.server](const std::string& model, const ui::Query& query,
+                                               const std::string& body) {
+    return asked_model(server, model, query, body);
+  };
   return hooks;
 }
 

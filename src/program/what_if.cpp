@@ -4,6 +4,7 @@
 #include <array>
 #include <sstream>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "base/text.h"
 #include "models/zoo/model.h"
 #include "program/command.h"
+#include "program/kept_predictions.h"
 
 namespace trainyard::cli {
 namespace {
@@ -92,6 +94,9 @@ Json predict_run(const Json& settings, const std::string& device) {
   if (models::find_model(model->as_string()) == nullptr) return {};
   // Runs of a study differ in what does not change a step.
   static std::map<std::vector<std::string>, Json> kept;
+  static std::shared_ptr<const predict::Catalog> basis;
+  const std::shared_ptr<const predict::Catalog> known = kept_catalog({});
+  if (std::exchange(basis, known) != known) kept.clear();
   const std::vector<std::string> words = words_of(settings, device);
   if (const auto found = kept.find(words); found != kept.end()) return found->second;
   if (kept.size() >= kMostKept) kept.clear();

@@ -131,6 +131,25 @@ Json columns_of(std::span<const Json> lines) {
   return Json::object_of(std::move(object));
 }
 
+// The last epochs are at the end, and a matrix of 1,000 classes is a few megabytes.
+std::vector<Json> last_lines_with(const Run& run, const char* name, size_t most) {
+  const runs::GrowingFile file(run.directory / "metrics.jsonl");
+  const int64_t begin = std::max<int64_t>(0, file.size() - static_cast<int64_t>(kMostSamples));
+  const std::vector<std::string> lines = split(file.read(begin, kMostSamples), '\n');
+  const std::string key = fmt::format("\"{}\"", name);
+  std::vector<Json> found;
+  for (auto line = lines.rbegin(); line != lines.rend() && found.size() < most; ++line) {
+    if (line->find(key) == std::string::npos) continue;
+    try {
+      Json whole = Json::parse(*line, "a line of metrics");
+      if (whole.find(name) != nullptr) found.push_back(std::move(whole));
+    } catch (const Error&) {
+      continue;  // torn
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 Json row_of(const std::string& id, const Run& run, const RunIndex& index, const Price& price) {
@@ -207,22 +226,23 @@ Json system_series(const Run& run) {
 }
 
 Json confusion_of(const Run& run) {
-  // The last epochs are at the end, and a matrix of 1,000 classes is a few megabytes.
-  const runs::GrowingFile file(run.directory / "metrics.jsonl");
-  const int64_t begin = std::max<int64_t>(0, file.size() - static_cast<int64_t>(kMostSamples));
-  const std::vector<std::string> lines = split(file.read(begin, kMostSamples), '\n');
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-    if (line->find("\"confusion\"") == std::string::npos) continue;
-    try {
-      const Json whole = Json::parse(*line, "a line of metrics");
-      return Json::object({{"step", whole.at("step")},
-                           {"counts", whole.at("confusion")},
-                           {"classes", class_names(run.directory)}});
-    } catch (const Error&) {
-      continue;  // torn
-    }
+  const std::vector<Json> last = last_lines_with(run, "confusion", 1);
+  if (last.empty()) return {};
+  return Json::object({{"step", last[0].at("step")},
+                       {"counts", last[0].at("confusion")},
+                       {"classes", class_names(run.directory)}});
+}
+
+Json samples_of(const Run& run) {
+  constexpr size_t kMostTexts = 20;
+  Json::Array samples;
+  for (const Json& line : last_lines_with(run, "sample", kMostTexts)) {
+    if (!line.at("sample").is_string()) continue;
+    samples.push_back(Json::object(
+        {{"step", line.at("step")}, {"text", printable(line.at("sample").as_string())}}));
   }
-  return {};
+  std::reverse(samples.begin(), samples.end());
+  return Json::object({{"samples", std::move(samples)}});
 }
 
 }  // namespace trainyard::ui

@@ -26,5 +26,7 @@ Json numbers_from(const Run& run, uint64_t generation, int64_t position);
 Json system_series(const Run& run);
 // How often each class was taken for each: the last of the run; null where it has none.
 Json confusion_of(const Run& run);
+// What a network that writes texts wrote after its last epochs, with their steps.
+Json samples_of(const Run& run);
 
 }  // namespace trainyard::ui

@@ -85,11 +85,18 @@ double number_in(const Json& object, std::string_view name) {
   return value != nullptr && value->is_number() ? value->as_number() : 0;
 }
 
+// What a worker does in a step before it has to wait for others.
+double own_ms(const Json& worker) {
+  return number_in(worker, "data_ms") + number_in(worker, "compute_ms");
+}
+
 // One step of all workers from `begin` on; returns when the last of them is done.
 double add_step(const Json& workers, const std::string& step, double begin,
                 std::vector<Span>& spans) {
   constexpr double kMicro = 1000;
   double end = begin;
+  double slowest_ms = 0;
+  for (const Json& worker : workers.items()) slowest_ms = std::max(slowest_ms, own_ms(worker));
   for (size_t w = 0; w < workers.items().size(); ++w) {
     const Json& worker = workers.items()[w];
     double at = begin;
@@ -100,7 +107,11 @@ double add_step(const Json& workers, const std::string& step, double begin,
     };
     add("input", number_in(worker, "data_ms"));
     add("compute", number_in(worker, "compute_ms"));
-    add("exchange and waiting", number_in(worker, "exposed_ms"));
+    // Nobody's gradients are whole before the slowest has computed its own.
+    const double exposed = number_in(worker, "exposed_ms");
+    const double waiting = std::min(exposed, slowest_ms - own_ms(worker));
+    add("waiting", waiting);
+    add("exchange", exposed - waiting);
     end = std::max(end, at);
   }
   return end;

@@ -201,9 +201,13 @@ Run* RunIndex::without_prediction() {
   return nullptr;
 }
 
+void RunIndex::forget_predictions() {
+  for (auto& [id, run] : runs_) run.asked_prediction = false;
+}
+
 void RunIndex::set_prediction(Run& run, Json predicted) {
   run.asked_prediction = true;
-  if (predicted.is_null() && run.predicted.is_null()) return;
+  if (predicted.dump(-1) == run.predicted.dump(-1)) return;
   run.predicted = std::move(predicted);
   run.changed = ++version_;
 }

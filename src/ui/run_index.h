@@ -63,6 +63,8 @@ class RunIndex {
   Run* without_prediction();
   // Of settings that are known by now.
   void set_prediction(Run& run, Json predicted);
+  // All are to be predicted again.
+  void forget_predictions();
   // Ids of runs that went away after that version.
   std::vector<std::string> gone_since(uint64_t version) const;
   // Names of the settings in which runs differ, in the order of config.yaml; a run's name and its

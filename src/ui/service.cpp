@@ -11,8 +11,10 @@
 #include "http/bearer.h"
 #include "http/url.h"
 #include "ui/actions.h"
+#include "ui/histograms.h"
 #include "ui/page.h"
 #include "ui/run_files.h"
+#include "ui/saved_view.h"
 
 namespace trainyard::ui {
 namespace {
@@ -134,7 +136,8 @@ void Service::require_right(const HttpRequest& request) const {
   if (request.method != "POST" || !request.target.starts_with("/api/")) {
     throw serve::WrongMethod("expected GET, or POST of what changes something", "GET, HEAD, POST");
   }
-  own_pages_.require_our_page(request);
+  // A picture for a model is no JSON; the word below, which no other page knows, is enough.
+  if (!request.target.starts_with("/api/server/")) own_pages_.require_our_page(request);
   if (request.header("X-Trainyard-Action") != action_) {
     refuse(Status::kForbidden,
            "to change something, the header X-Trainyard-Action must be the word 'action' of "
@@ -169,7 +172,20 @@ void Service::handle(const HttpRequest& request, serve::Reply reply) {
 
 void Service::look() {
   looked_ = Clock::now();
+  look_at_basis();
   index_.scan();
+}
+
+// A measured machine, or another catalog, predicts otherwise.
+void Service::look_at_basis() {
+  if (!options_.hooks.forecast_basis) return;
+  try {
+    std::shared_ptr<const void> basis = options_.hooks.forecast_basis();
+    if (basis_ != nullptr && basis != basis_) index_.forget_predictions();
+    basis_ = std::move(basis);
+  } catch (const Error&) {
+    // Half a catalog is no reason to forget.
+  }
 }
 
 // What can wait: the rest of long files, and predictions. True if there is more to do.
@@ -221,19 +237,35 @@ void Service::answer(Call& call) {
 HttpResponse Service::answer_page(const Call& call) {
   const Hooks& hooks = options_.hooks;
   const std::vector<std::string>& parts = call.parts;
-  if (call.changes) return {.body = act(call).dump(-1)};
+  if (call.changes) return answer_change(call);
   if (parts.size() == 2 && parts[0] == "api") {
     if (parts[1] == "predict" && hooks.predict) return {.body = hooks.predict(call.query)};
     if (parts[1] == "model" && hooks.model) return {.body = hooks.model(model_query(call))};
     if (parts[1] == "server" && hooks.server) return {.body = hooks.server(call.query)};
     if (parts[1] == "labs" && hooks.labs) return {.body = hooks.labs().dump(-1)};
   }
+  const bool is_model = parts.size() == 4 && parts[1] == "server" && parts[2] == "models";
+  if (is_model && hooks.ask_model) return {.body = hooks.ask_model(parts[3], call.query, "")};
   const bool is_report = parts.size() == 4 && parts[1] == "labs" && parts[3] == "report";
   if (is_report && hooks.lab_report) return in_sandbox(hooks.lab_report(parts[2]));
   if (parts.size() == 5 && parts[0] == "api" && parts[1] == "runs" && parts[3] == "files") {
     return run_file(run_of(call), parts[4]);
   }
   return {.body = answer_json(call).dump(-1)};
+}
+
+// POST. Reports and answers of models come back; all else is done here.
+HttpResponse Service::answer_change(const Call& call) {
+  const std::vector<std::string>& parts = call.parts;
+  if (parts == std::vector<std::string>{"api", "report"}) {
+    return {.content_type = "text/html; charset=utf-8",
+            .body = saved_view(Json::parse(*call.body, "the view"))};
+  }
+  const bool asks = parts.size() == 5 && parts[1] == "server" && parts[4] == "infer";
+  if (asks && options_.hooks.ask_model && !call.body->empty()) {
+    return {.body = options_.hooks.ask_model(parts[3], call.query, std::string(*call.body))};
+  }
+  return {.body = act(call).dump(-1)};
 }
 
 // A network that lies in the folder of a run is named by the run: paths are ours to say.
@@ -274,14 +306,29 @@ Json Service::answer_run(const Call& call) {
   if (call.parts.size() == 3) return details_of(serve::url_encode(call.parts[2]), run);
   const std::string& part = call.parts[3];
   if (part == "system") return system_series(run);
-  if (part == "confusion") return confusion_of(run);
+  if (part == "confusion") return answer_confusion(call, run);
+  if (part == "samples") return samples_of(run);
   if (part == "timeline") return timeline_of(run);
+  if (part == "histograms") {
+    const auto name = call.query.find("name");
+    return name == call.query.end() ? histogram_names(run) : histograms_of(run, name->second);
+  }
   if (part != "metrics") {
     refuse(Status::kNotFound,
-           "a run has no '{}'; expected metrics, system, confusion, timeline or files", part);
+           "a run has no '{}'; expected metrics, system, confusion, samples, histograms, timeline "
+           "or files",
+           part);
   }
   const auto generation = static_cast<uint64_t>(whole_number(call.query, "generation"));
   return numbers_from(run, generation, whole_number(call.query, "from"));
+}
+
+// The matrix, or of one of its cells the pictures.
+Json Service::answer_confusion(const Call& call, const Run& run) {
+  if (!call.query.contains("truth")) return confusion_of(run);
+  if (!options_.hooks.pictures) refuse(Status::kNotFound, "there are no pictures here");
+  return options_.hooks.pictures(run.directory, whole_number(call.query, "truth"),
+                                 whole_number(call.query, "guess"));
 }
 
 // POST: what is written, and processes that are told something.

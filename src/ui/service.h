@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -29,12 +30,19 @@ struct Hooks {
   // Of a step, from a run's settings and machine: "step_ms", "input_ms", "exposed_ms",
   // "memory_bytes"; null: cannot be predicted.
   std::function<Json(const Json& settings, const Json& machine)> forecast = {};
+  // What predictions rest on: another pointer once that has changed.
+  std::function<std::shared_ptr<const void>()> forecast_basis = {};
+  // Of a run's last test, the pictures of one class that were taken for another.
+  std::function<Json(const std::filesystem::path& run, int64_t truth, int64_t guess)> pictures = {};
   std::function<std::string(const Query&)> model = {};  // a graph with the places of its nodes
   std::function<Json()> labs = {};
   std::function<std::string(const std::string& name)> lab_report = {};  // a page
   std::function<void(const std::string& name)> run_lab = {};
   std::function<void(const std::filesystem::path& run, const Json& settings)> resume = {};
   std::function<std::string(const Query&)> server = {};  // what an inference server says of itself
+  // What it says of a model, or with a body the model's answer.
+  std::function<std::string(const std::string& model, const Query&, const std::string& body)>
+      ask_model = {};
 };
 
 struct ServiceOptions {
@@ -79,11 +87,14 @@ class Service final : public serve::HttpHandler {
   void require_right(const serve::HttpRequest& request) const;
   void work();
   void look();
+  void look_at_basis();
   bool think();
   void answer(Call& call);
   serve::HttpResponse answer_page(const Call& call);
+  serve::HttpResponse answer_change(const Call& call);
   Json answer_json(const Call& call);
   Json answer_run(const Call& call);
+  Json answer_confusion(const Call& call, const Run& run);
   const Run& run_of(const Call& call) const;
   Query model_query(const Call& call) const;
   Json act(const Call& call);
@@ -100,6 +111,7 @@ class Service final : public serve::HttpHandler {
   std::string start_;   // sets apart the versions of this process
   std::string action_;  // what a page must say to change something
   serve::Clock::time_point looked_;
+  std::shared_ptr<const void> basis_;  // of predictions
   std::vector<Waiting> waiting_;
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -1,5 +1,6 @@
 #include "ui/service.h"
 
+#include <cmath>
 #include <filesystem>
 #include <future>
 
@@ -7,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "runs/events.h"
 #include "support/temporary_folder.h"
 #include "ui/made_runs.h"
 #include "ui/page.h"
@@ -269,7 +271,9 @@ TEST_F(ServiceTest, ShowsWhatWorkersDidInTheLastSteps) {
          "{\"step\":3,\"loss\":1,\"workers\":[{\"compute_ms\":5,\"exposed_ms\":2,\"data_ms\":1},"
          "{\"compute_ms\":7,\"exposed_ms\":0,\"data_ms\":1}]}\n");
   const Json timeline = json("/api/runs/a/timeline");
+  // Worker 0 waits for worker 1 all the time that it does not compute.
   ASSERT_EQ(timeline.at("spans").items().size(), 5);
+  EXPECT_EQ(timeline.at("spans").items().at(2).at("kind").as_string(), "waiting");
   const Json& longest = timeline.at("spans").items().at(0);
   EXPECT_EQ(longest.at("rank").as_string(), "worker 1");
   EXPECT_EQ(longest.at("kind").as_string(), "compute");
@@ -294,6 +298,104 @@ TEST_F(ServiceTest, PutsMeasuredBesidePredicted) {
   EXPECT_EQ(row.at("predicted").at("step_ms").as_number(), 50);
   EXPECT_EQ(row.at("wrong_term").as_string(), "input");
   EXPECT_EQ(row.at("cost_usd").as_number(), 1);
+}
+
+TEST_F(ServiceTest, PredictsAgainOnceWhatItRestsOnHasChanged) {
+  make_run(folder_.path(), "a", 100, 1);
+  double step = 50;
+  auto basis = std::make_shared<int>(1);
+  options_.hooks.forecast = [&](const Json&, const Json&) {
+    return Json::object({{"step_ms", step}});
+  };
+  options_.hooks.forecast_basis = [&] { return basis; };
+  const auto predicted = [&] {
+    json("/api/runs");
+    std::this_thread::sleep_for(2 * options_.look);
+    json("/api/runs");
+    std::this_thread::sleep_for(2 * options_.look);
+    return json("/api/runs").at("runs").items().at(0).at("predicted").at("step_ms").as_number();
+  };
+  EXPECT_EQ(predicted(), 50);
+  step = 40;
+  EXPECT_EQ(predicted(), 50);
+  basis = std::make_shared<int>(2);
+  EXPECT_EQ(predicted(), 40);
+}
+
+TEST_F(ServiceTest, ShowsHistogramsOfEventFiles) {
+  const fs::path run = make_run(folder_.path(), "a", 16, 1);
+  EXPECT_TRUE(json("/api/runs/a/histograms").at("names").items().empty());
+  runs::EventWriter writer(run, 0);
+  writer.write_histogram(1, "state/w", std::vector<float>{0, 1, 1, 2});
+  writer.write_histogram(2, "state/w", std::vector<float>{0, 4, 4, 4});
+  writer.write_histogram(2, "gradient/w", std::vector<float>{3, 3});
+  EXPECT_EQ(json("/api/runs/a/histograms").dump(-1), "{\"names\":[\"gradient/w\",\"state/w\"]}");
+  const Json all = json("/api/runs/a/histograms?name=state/w");
+  EXPECT_EQ(all.at("low").as_number(), 0);
+  EXPECT_EQ(all.at("high").as_number(), 4);
+  const Json::Array& steps = all.at("steps").items();
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_EQ(steps[0].at("mean").as_number(), 1);
+  EXPECT_EQ(steps[1].at("deviation").as_number(), std::sqrt(3.0));
+  for (const Json& step : steps) {
+    double count = 0;
+    for (const Json& part : step.at("counts").items()) count += part.as_number();
+    EXPECT_NEAR(count, 4, 1e-9);
+  }
+  // All numbers are the same.
+  EXPECT_LT(json("/api/runs/a/histograms?name=gradient/w").at("low").as_number(), 3);
+  EXPECT_EQ(get("/api/runs/a/histograms?name=none").status, Status::kNotFound);
+}
+
+TEST_F(ServiceTest, AsksForThePicturesOfACell) {
+  make_run(folder_.path(), "a", 16, 1);
+  EXPECT_EQ(get("/api/runs/a/confusion?truth=1&guess=0").status, Status::kNotFound);
+  service_.reset();
+  options_.hooks.pictures = [](const fs::path& run, int64_t truth, int64_t guess) {
+    return Json::object({{"of", fmt::format("{} {} {}", run.filename().string(), truth, guess)}});
+  };
+  EXPECT_EQ(json("/api/runs/a/confusion?truth=1&guess=0").at("of").as_string(), "a 1 0");
+  EXPECT_EQ(get("/api/runs/a/confusion?truth=-1&guess=0").status, Status::kBadRequest);
+}
+
+TEST_F(ServiceTest, AsksModelsForOneWhoKnowsTheWord) {
+  options_.hooks.ask_model = [](const std::string& model, const Query& query,
+                                const std::string& body) {
+    return "\"" + model + (query.contains("threshold") ? " found " : " ") + body + "\"";
+  };
+  EXPECT_EQ(get("/api/server/models/a%2Fb").body, "\"a/b \"");
+  EXPECT_EQ(post("/api/server/models/a/infer?threshold=1", "picture").body, "\"a found picture\"");
+  EXPECT_EQ(post("/api/server/models/a/infer").status, Status::kNotFound);
+  // A picture is no JSON, so the word alone keeps other pages out.
+  const std::string action = json("/api/runs").at("action").as_string();
+  const std::string target = "/api/server/models/a/infer";
+  const std::string host = "127.0.0.1:8080";
+  const Headers own = {{"X-Trainyard-Action", action}, {"Origin", "http://127.0.0.1:8080"}};
+  EXPECT_EQ(begin(target, own, "POST", host, "x").get().status, Status::kOk);
+  const Headers other = {{"X-Trainyard-Action", action}, {"Origin", "http://evil.example"}};
+  EXPECT_EQ(begin(target, other, "POST", host, "x").get().status, Status::kForbidden);
+  EXPECT_EQ(begin(target, {}, "POST", host, "x").get().status, Status::kForbidden);
+}
+
+TEST_F(ServiceTest, SavesAViewAsAReport) {
+  const std::string view =
+      "{\"title\":\"<b>Curves\",\"blocks\":[{\"heading\":\"Loss\"},{\"chart\":{\"kind\":"
+      "\"line\",\"title\":\"loss\",\"x\":{\"name\":\"step\"},\"y\":{\"name\":\"loss\",\"log\":"
+      "true},\"series\":[{\"name\":\"run\",\"points\":[[1,2.5],[2,null]]}]}},{\"table\":{"
+      "\"columns\":[{\"name\":\"run\"},{\"name\":\"step\",\"number\":true}],\"rows\":[[\"<i>\","
+      "\"3\"]]}}]}";
+  const HttpResponse saved = post("/api/report", view);
+  EXPECT_EQ(saved.status, Status::kOk);
+  EXPECT_TRUE(saved.body.starts_with("<!doctype html>"));
+  EXPECT_NE(saved.body.find("&lt;b>Curves"), std::string::npos) << saved.body.substr(0, 500);
+  EXPECT_EQ(saved.body.find("<i>"), std::string::npos);
+  for (const char* wrong : {"[]", "{}", "{\"blocks\":[{\"script\":\"x\"}]}",
+                            "{\"blocks\":[{\"table\":{\"columns\":[],\"rows\":[[\"x\"]]}}]}",
+                            "{\"blocks\":[{\"picture\":{\"png\":\"PHN2Zz4=\"}}]}"}) {
+    EXPECT_EQ(post("/api/report", wrong).status, Status::kBadRequest) << wrong;
+  }
+  EXPECT_EQ(begin("/api/report", {}, "POST", "127.0.0.1:8080", view).get().status,
+            Status::kForbidden);
 }
 
 TEST_F(ServiceTest, AnswersOnlyItsOwnPages) {

@@ -11,8 +11,8 @@
 namespace trainyard::cli {
 namespace {
 
-// Notes are all that is sent to it.
-constexpr size_t kMostBody = 64 << 10;
+// Views that are to be saved, with their curves and pictures.
+constexpr size_t kMostBody = 32 << 20;
 
 struct UiFlags {
   std::vector<std::string> folders;
