@@ -15,7 +15,11 @@ export interface ModelStats {
   inference_stats: Record<'success' | 'fail' | 'queue' | 'compute_infer', CountTime>;
 }
 
-const modelPath = (name: string): string => `/v2/models/${encodeURIComponent(name)}`;
+// Where models are asked: this server itself, or one behind it that wants these headers.
+let place = { base: '/v2', shown: `${location.origin}/v2`, headers: (): Record<string, string> => ({}) };
+export const askThrough = (base: string, shown: string, headers: () => Record<string, string>): void => { place = { base, shown, headers }; };
+export const shownPath = (name: string): string => `${place.shown}/models/${encodeURIComponent(name)}`;
+const modelPath = (name: string): string => `${place.base}/models/${encodeURIComponent(name)}`;
 
 export const loadIndex = (): Promise<IndexEntry[]> => ask('/v2/repository/index', { method: 'POST', body: '{}' });
 export const loadModel = (name: string): Promise<ModelInfo> => ask(modelPath(name));
@@ -25,7 +29,7 @@ export const loadDescription = (): Promise<Description> => ask('/openapi.json');
 
 export async function infer(name: string, body: BodyInit, query = ''): Promise<{ answer: InferAnswer; milliseconds: number }> {
   const begin = performance.now();
-  const answer = await ask<InferAnswer>(`${modelPath(name)}/infer${query}`, { method: 'POST', body });
+  const answer = await ask<InferAnswer>(`${modelPath(name)}/infer${query}`, { method: 'POST', headers: place.headers(), body });
   return { answer, milliseconds: performance.now() - begin };
 }
 

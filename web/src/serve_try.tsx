@@ -1,6 +1,6 @@
 // A request by hand: a picture that is dropped, or a tensor that is typed.
 import { useState } from 'preact/hooks';
-import { exampleRequest, findsObjects, infer, InferAnswer, ModelInfo, OutputTensor, takesPictures } from './serve_api';
+import { exampleRequest, findsObjects, infer, InferAnswer, ModelInfo, OutputTensor, shownPath, takesPictures } from './serve_api';
 import { Objects } from './serve_objects';
 
 interface Outcome { answer?: InferAnswer; milliseconds?: number; problem?: string }
@@ -81,11 +81,11 @@ function PictureField({ shown, onPicture }: { shown: string; onPicture: (file: F
 
 const pythonLines = (model: ModelInfo, picture: boolean): string =>
   picture
-    ? `import requests\nanswer = requests.post("${location.origin}/v2/models/${model.name}/infer", data=open("cat.jpg", "rb"))\nprint(answer.json()["outputs"][0]["data"])`
-    : `import requests\nrequest = ${JSON.stringify(exampleRequest(model) ?? {})}\nprint(requests.post("${location.origin}/v2/models/${model.name}/infer", json=request).json())`;
+    ? `import requests\nanswer = requests.post("${shownPath(model.name)}/infer", data=open("cat.jpg", "rb"))\nprint(answer.json()["outputs"][0]["data"])`
+    : `import requests\nrequest = ${JSON.stringify(exampleRequest(model) ?? {})}\nprint(requests.post("${shownPath(model.name)}/infer", json=request).json())`;
 
 const curlLine = (model: ModelInfo, picture: boolean): string => {
-  const url = `${location.origin}/v2/models/${model.name}/infer`;
+  const url = `${shownPath(model.name)}/infer`;
   return picture ? `curl --data-binary @cat.jpg ${url}` : `curl -d '${JSON.stringify(exampleRequest(model) ?? {})}' ${url}`;
 };
 

@@ -62,8 +62,8 @@ export const loadDetails = (id: string): Promise<Details> => ask(`/api/runs/${id
 // What a page must say to change something; it comes with the rows.
 let action = '';
 export const setAction = (word: string): void => { action = word; };
-export const tell = (path: string, body: unknown = {}): Promise<unknown> =>
-  ask(path, { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-Trainyard-Action': action }, body: JSON.stringify(body) });
+export const actionHeaders = (): Record<string, string> => ({ 'Content-Type': 'application/json', 'X-Trainyard-Action': action });
+export const tell = (path: string, body: unknown = {}): Promise<unknown> => ask(path, { method: 'POST', headers: actionHeaders(), body: JSON.stringify(body) });
 
 function appended(before: Curve, got: Numbers): Columns {
   const columns: Columns = new Map();

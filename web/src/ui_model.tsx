@@ -1,22 +1,35 @@
 // The fifth screen: a network as boxes, drawn on a canvas so that ten thousand of them stay smooth.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ask, message } from './ask';
+import { writeAddress } from './ui_address';
 import { Row, textOf } from './ui_api';
-import { tick } from './ui_text';
+import { milliseconds, tick } from './ui_text';
+import { useTheme } from './ui_theme';
 
-interface Box { id: string; title: string; name: string; nodes: number; shape: string; flops: number; bytes: number; parameters: number; predicted_us: number; x: number; row: number }
-interface Model { name: string; nodes: number; boxes: Box[]; edges: [number, number][] }
-type Cost = 'flops' | 'bytes' | 'parameters' | 'predicted_us';
+interface Box { id: string; title: string; name: string; nodes: number; shape: string; flops: number; bytes: number; parameters: number; predicted_us: number; measured_us: number; here_us: number; x: number; row: number }
+interface Measured { runs: number; elsewhere_us: number; calibrated: boolean }
+interface Model { name: string; nodes: number; batch: number; measured: Measured | null; boxes: Box[]; edges: [number, number][] }
+type Cost = 'flops' | 'bytes' | 'parameters' | 'predicted_us' | 'measured_us' | 'ratio';
 interface View { x: number; y: number; scale: number }
 
-const costs: [Cost, string][] = [['flops', 'FLOPs of an image'], ['bytes', 'bytes moved by an image'], ['parameters', 'parameters'], ['predicted_us', 'predicted time of a batch']];
+const costs: [Cost, string][] = [['flops', 'FLOPs of an image'], ['bytes', 'bytes moved by an image'], ['parameters', 'parameters'], ['predicted_us', 'predicted time of a training batch'], ['measured_us', 'measured time of a batch, here'], ['ratio', 'predicted / measured, here']];
+const wantsMeasuring = (cost: Cost): boolean => cost === 'measured_us' || cost === 'ratio';
+const costOf = (one: Box, cost: Cost): number => (cost === 'ratio' ? (one.measured_us > 0 && one.here_us > 0 ? one.here_us / one.measured_us : 0) : one[cost]);
 const wide = 190;
 const high = 74;
 const box = { width: 170, height: 48 };
 
 const placeOf = (one: Box): [number, number] => [one.x * wide, one.row * high];
+/** Blue: predicted shorter than measured; orange: longer; pale: right. Gray: fused into another node, or not known. */
+const ratioShade = (ratio: number): string => {
+  if (ratio <= 0) return 'hsl(215 10% 80%)';
+  const off = Math.max(-1, Math.min(1, Math.log2(ratio) / 2));
+  return `hsl(${off < 0 ? 212 : 24} ${Math.round(75 * Math.min(1, 0.35 + Math.abs(off)))}% ${Math.round(90 - 32 * Math.abs(off))}%)`;
+};
 /** From pale to strong; what costs nothing is gray. */
-const shade = (share: number): string => (share <= 0 ? 'hsl(215 10% 80%)' : `hsl(${Math.round(210 - 195 * Math.sqrt(share))} 70% ${Math.round(82 - 30 * Math.sqrt(share))}%)`);
+const shade = (share: number): string => (share <= 0 ? 'hsl(215 12% 86%)' : `hsl(217 ${Math.round(60 + 18 * share)}% ${Math.round(92 - 47 * Math.sqrt(share))}%)`);
+const isDark = (share: number): boolean => share > 0.36;
+const titleOf = (one: Box): string => (one.nodes > 1 ? one.name || one.title : one.title);
 const shortened = (text: string, letters: number): string => (text.length > letters ? `${text.slice(0, letters - 1)}…` : text);
 
 function draw(canvas: HTMLCanvasElement, model: Model, cost: Cost, view: View, under: number): void {
@@ -45,41 +58,52 @@ function draw(canvas: HTMLCanvasElement, model: Model, cost: Cost, view: View, u
     context.bezierCurveTo(x1 + bend, y1 + high * 0.7, x2 + bend, y2 - high * 0.7, x2, y2 - box.height / 2);
   }
   context.stroke();
-  const most = Math.max(...model.boxes.map((one) => one[cost]), 1e-30);
+  const most = model.boxes.reduce((sum, one) => Math.max(sum, costOf(one, cost)), 1e-30);
   const words = view.scale > 0.35;
   context.textAlign = 'center';
   model.boxes.forEach((one, i) => {
     const [x, y] = placeOf(one);
     if (x < left || x > right || y < top || y > bottom) return;
-    context.fillStyle = shade(one[cost] / most);
-    context.fillRect(x - box.width / 2, y - box.height / 2, box.width, box.height);
-    if (one.nodes > 1 || i === under) {
-      context.strokeStyle = i === under ? '#d33' : '#3366aa';
-      context.lineWidth = i === under ? 3 : 2;
-      context.strokeRect(x - box.width / 2, y - box.height / 2, box.width, box.height);
+    context.fillStyle = cost === 'ratio' ? ratioShade(costOf(one, cost)) : shade(costOf(one, cost) / most);
+    // Of thousands of boxes the corners are not seen.
+    context.beginPath();
+    if (words) {
+      context.roundRect(x - box.width / 2, y - box.height / 2, box.width, box.height, 7);
+      context.fill();
+    } else {
+      context.fillRect(x - box.width / 2, y - box.height / 2, box.width, box.height);
+    }
+    if (words && (one.nodes > 1 || i === under)) {
+      context.strokeStyle = i === under ? '#e0742b' : '#1d5bd6';
+      context.lineWidth = i === under ? 3 : 1.5;
+      context.stroke();
     }
     if (!words) return;
-    context.fillStyle = '#10151d';
-    context.font = '600 13px system-ui, sans-serif';
-    context.fillText(shortened(one.title, 24), x, y - 4, box.width - 10);
-    context.font = '12px system-ui, sans-serif';
+    context.fillStyle = cost !== 'ratio' && isDark(costOf(one, cost) / most) ? '#ffffff' : '#10151d';
+    context.font = '600 13px Inter, system-ui, sans-serif';
+    context.fillText(shortened(titleOf(one), 24), x, y - 4, box.width - 10);
+    context.font = '12px Inter, system-ui, sans-serif';
     context.fillText(shortened(one.nodes > 1 ? `${one.nodes} nodes · ${one.shape}` : one.shape, 28), x, y + 14, box.width - 10);
   });
 }
 
 function Costs({ boxes, cost, onOpen }: { boxes: Box[]; cost: Cost; onOpen: (id: string) => void }) {
-  const all = boxes.reduce((sum, one) => sum + one[cost], 0);
-  const sorted = [...boxes].sort((a, b) => b[cost] - a[cost]).slice(0, 40);
+  // Of a ratio, what takes longest is of interest.
+  const by: Cost = cost === 'ratio' ? 'measured_us' : cost;
+  const all = boxes.reduce((sum, one) => sum + costOf(one, by), 0);
+  const sorted = [...boxes].sort((a, b) => costOf(b, by) - costOf(a, by)).slice(0, 60);
+  const measured = wantsMeasuring(cost);
   return (
     <div class="wide side" tabIndex={0} role="region" aria-label="What costs most">
       <table>
-        <thead><tr><th scope="col">box</th><th scope="col" class="number">{cost === 'predicted_us' ? 'µs' : cost}</th><th scope="col" class="number">share</th></tr></thead>
+        <thead><tr><th scope="col">box</th>{measured && <th scope="col" class="number">predicted</th>}<th scope="col" class="number">{measured ? 'measured' : cost === 'predicted_us' ? 'predicted' : cost}</th><th scope="col" class="number">{cost === 'ratio' ? 'ratio' : 'share'}</th></tr></thead>
         <tbody>
           {sorted.map((one) => (
             <tr key={one.id}>
-              <th scope="row">{one.nodes > 1 ? <button class="link" onClick={() => onOpen(one.id)}>{one.title}</button> : <span title={one.title}>{one.name || one.title}</span>}</th>
-              <td class="number">{tick(Math.round(one[cost]))}</td>
-              <td class="number">{all > 0 ? `${((100 * one[cost]) / all).toFixed(1)} %` : ''}</td>
+              <th scope="row">{one.nodes > 1 ? <button class="link" title={one.title} onClick={() => onOpen(one.id)}>{titleOf(one)}</button> : <span title={one.title}>{one.name || one.title}</span>}</th>
+              {measured && <td class="number">{one.here_us > 0 ? milliseconds(one.here_us / 1000) : '–'}</td>}
+              <td class="number">{by.endsWith('_us') ? (costOf(one, by) > 0 ? milliseconds(costOf(one, by) / 1000) : 'fused') : tick(Math.round(costOf(one, by)))}</td>
+              <td class="number">{cost === 'ratio' ? (costOf(one, cost) > 0 ? costOf(one, cost).toFixed(2) : '–') : all > 0 ? `${((100 * costOf(one, by)) / all).toFixed(1)} %` : ''}</td>
             </tr>
           ))}
         </tbody>
@@ -108,7 +132,10 @@ export function ModelPage({ query, runs }: { query: string; runs: Row[] }) {
   const [run, setRun] = useState(given.get('run') ?? '');
   const [device, setDevice] = useState(given.get('device') ?? 'a100');
   const [open, setOpen] = useState<string[]>((given.get('open') ?? '').split(',').filter((id) => id !== ''));
-  const [cost, setCost] = useState<Cost>('flops');
+  const [cost, setCost] = useState<Cost>(costs.find(([value]) => value === given.get('color'))?.[0] ?? 'flops');
+  const [batch, setBatch] = useState(given.get('batch') ?? '8');
+  const [round, measureAgain] = useState(1);
+  const theme = useTheme();
   const [model, setModel] = useState<Model>();
   const [problem, setProblem] = useState<unknown>();
   const [under, hover] = useState(-1);
@@ -116,16 +143,18 @@ export function ModelPage({ query, runs }: { query: string; runs: Row[] }) {
   const [view, move] = useView(canvas, model);
   const drag = useRef<{ x: number; y: number; far: boolean }>();
   const asked = useMemo(() => {
-    const words = new URLSearchParams({ device, open: open.join() });
+    const words = new URLSearchParams({ device, batch, open: open.join() });
     if (run) words.set('run', run); else words.set('model', name);
     return words.toString();
-  }, [name, run, device, open]);
+  }, [name, run, device, batch, open]);
+  const measured = wantsMeasuring(cost) ? `&measured=${round}` : '';
   useEffect(() => {
     let last = true;
-    history.replaceState(null, '', `#model?${asked}`);
-    ask<Model>(`/api/model?${asked}`).then((got) => { if (last) { setModel({ ...got, name: `${run}${name}` }); setProblem(undefined); } }, (error: unknown) => { if (last) setProblem(error); });
+    writeAddress('model', { ...Object.fromEntries(new URLSearchParams(asked)), model: run ? '' : name, run });
+    ask<Model>(`/api/model?${asked}${measured}`).then((got) => { if (last) { setModel({ ...got, name: `${run}${name}` }); setProblem(undefined); } }, (error: unknown) => { if (last) setProblem(error); });
     return () => { last = false; };
-  }, [asked]);
+  }, [asked, measured]);
+  useEffect(() => writeAddress('model', { color: cost === 'flops' ? '' : cost }), [cost]);
   useEffect(() => {
     if (!canvas.current || !model) return undefined;
     const target = canvas.current;
@@ -134,7 +163,7 @@ export function ModelPage({ query, runs }: { query: string; runs: Row[] }) {
     const fit = new ResizeObserver(again);
     fit.observe(target);
     return () => { cancelAnimationFrame(frame); fit.disconnect(); };
-  }, [model, cost, view, under]);
+  }, [model, cost, view, under, theme]);
   const toggle = (id: string): void => setOpen((old) => (old.includes(id) ? old.filter((one) => one !== id) : [...old.filter((one) => one !== 'all'), id]));
   const at = (event: PointerEvent): number => {
     const area = (event.currentTarget as HTMLElement).getBoundingClientRect();
@@ -166,15 +195,19 @@ export function ModelPage({ query, runs }: { query: string; runs: Row[] }) {
           </select>
         </label>
         <label>Device <input class="field" value={device} onChange={(event) => setDevice(event.currentTarget.value)} /></label>
+        <label>Batch <input class="field" style={{ width: '5rem' }} inputMode="numeric" value={batch} onChange={(event) => setBatch(event.currentTarget.value)} /></label>
         <label>
           Color <select value={cost} onChange={(event) => setCost(event.currentTarget.value as Cost)}>{costs.map(([value, text]) => <option key={value} value={value}>{text}</option>)}</select>
         </label>
+        {wantsMeasuring(cost) && <button type="button" onClick={() => measureAgain(round + 1)}>Measure again</button>}
         <button type="button" onClick={() => setOpen(['all'])}>Open all</button>
         <button type="button" onClick={() => setOpen([])}>Close all</button>
       </form>
       {problem !== undefined && <p class="bad" role="alert">{message(problem)}</p>}
-      <p class="faint" role="status">{shownBox ? `${shownBox.title} ${shownBox.name}: ${shownBox.shape}, ${tick(shownBox.flops)} FLOPs, ${tick(shownBox.bytes)} bytes, ${tick(shownBox.parameters)} parameters, ${shownBox.predicted_us.toFixed(1)} µs` : model ? `${model.nodes} nodes in ${model.boxes.length} boxes. A framed box opens with a click; drag to move, wheel or + and − to enlarge.` : ''}</p>
+      <p class="faint" role="status">{shownBox ? `${shownBox.name} ${shownBox.title}: ${shownBox.shape}, ${tick(shownBox.flops)} FLOPs, ${tick(shownBox.bytes)} bytes, ${tick(shownBox.parameters)} parameters, ${milliseconds(shownBox.predicted_us / 1000)} predicted${shownBox.measured_us > 0 ? `, ${milliseconds(shownBox.measured_us / 1000)} measured in use here` : ''}` : model ? `${model.nodes} nodes in ${model.boxes.length} boxes. A framed box opens with a click; drag to move, wheel or + and − to enlarge.` : ''}</p>
+      {wantsMeasuring(cost) && model?.measured && <p class="faint">Measured in use on this machine: {model.measured.runs} runs of a batch of {model.batch}. {model.measured.calibrated ? 'Predicted for this machine.' : <>Nothing is predicted for this machine: <code>trainyard calibrate</code> measures it once.</>} What was fused into another node takes no time of its own.</p>}
       <div class="graph">
+        <div class="card flush">
         <canvas
           ref={canvas} tabIndex={0} role="application" aria-label="The network; arrows move it, plus and minus enlarge it, the table beside it opens blocks"
           onKeyDown={keys}
@@ -193,7 +226,8 @@ export function ModelPage({ query, runs }: { query: string; runs: Row[] }) {
             if (model && clicked >= 0 && model.boxes[clicked].nodes > 1) toggle(model.boxes[clicked].id);
           }}
         />
-        {model && <Costs boxes={model.boxes} cost={cost} onOpen={toggle} />}
+        </div>
+        {model && <section class="card flush"><Costs boxes={model.boxes} cost={cost} onOpen={toggle} /></section>}
       </div>
     </>
   );

@@ -41,7 +41,7 @@ export function Parallel({ rows, axes }: { rows: Row[]; axes: Column[] }) {
   const [under, set] = useState<Row>();
   const made = useMemo(() => axes.map((column) => axisOf(rows, column)), [rows, axes]);
   if (made.length < 2) return <p class="faint">Parallel axes need two settings or results that differ.</p>;
-  const apart = Math.max(130, Math.floor((Math.min(innerWidth, 1800) - 200) / (made.length - 1)));
+  const apart = Math.max(130, Math.floor((Math.min(innerWidth, 2560) - 210) / (made.length - 1)));
   const width = 130 + apart * (made.length - 1);
   const x = (i: number): number => 48 + i * apart;
   const y = (share: number): number => top + (1 - share) * (height - top - bottom);

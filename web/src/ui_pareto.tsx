@@ -26,17 +26,18 @@ const ends = (values: number[]): number[] => {
 
 export function Pareto({ rows }: { rows: Prediction[] }) {
   const points = rows.flatMap((row) => (row.train_s && row.cost_usd ? [{ row, time: row.train_s, cost: row.cost_usd }] : []));
-  if (points.length < 2) return <p class="faint">With prices and two rows or more, time is drawn against cost here.</p>;
+  if (points.length < 2) return <p class="card faint">With prices and two rows or more, time is drawn against cost here.</p>;
   const x = scaleOf(points.map((point) => point.time), size.left, size.width - size.right);
   const y = scaleOf(points.map((point) => point.cost), size.height - size.bottom, size.top);
   const devices = [...new Set(points.map((point) => point.row.device))];
   const line = best(points);
   return (
     <figure class="chart">
-      <figcaption>Time and cost of the whole training, predicted</figcaption>
-      <div class="wide">
+      <figcaption>Time and cost <span class="faint">of the whole training, predicted; on the line nothing is both faster and cheaper</span></figcaption>
+      <div>
         <svg viewBox={`0 0 ${size.width} ${size.height}`} class="fit" role="img" aria-label={`On the line of what nothing beats: ${line.map((point) => `${point.row.workers} ${point.row.device}, ${seconds(point.time)}, ${dollars(point.cost)}`).join('; ')}`}>
           <polyline points={line.map((point) => `${x(point.time)},${y(point.cost)}`).join(' ')} fill="none" stroke="var(--faint)" stroke-dasharray="4 3" />
+          <line x1={size.left} x2={size.width - size.right} y1={size.height - size.bottom} y2={size.height - size.bottom} stroke="var(--line)" /><line x1={size.left} x2={size.left} y1={size.top} y2={size.height - size.bottom} stroke="var(--line)" />
           {ends(points.map((point) => point.time)).map((time) => <text key={time} x={Math.min(x(time), size.width - 30)} y={size.height - 24} text-anchor="middle" fill="var(--faint)">{seconds(time)}</text>)}
           {ends(points.map((point) => point.cost)).map((cost) => <text key={cost} x={size.left - 8} y={y(cost) + 4} text-anchor="end" fill="var(--faint)">{dollars(Number(cost.toPrecision(3)))}</text>)}
           <text x={(size.left + size.width) / 2} y={size.height - 6} text-anchor="middle" fill="var(--text)">time</text>
@@ -48,7 +49,7 @@ export function Pareto({ rows }: { rows: Prediction[] }) {
           ))}
         </svg>
       </div>
-      <div class="row">{devices.map((device, i) => <span key={device}><span class="dot" style={{ background: colorOf(i) }} /> {device}</span>)}<span class="faint">Numbers are devices.</span></div>
+      <div class="legend">{devices.map((device, i) => <span key={device}><span class="dot" style={{ background: colorOf(i) }} />{device}</span>)}<span>numbers are devices</span></div>
     </figure>
   );
 }

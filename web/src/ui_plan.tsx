@@ -1,7 +1,9 @@
 // The fourth screen: what a training would take elsewhere. The address holds what was asked.
 import { useEffect, useState } from 'preact/hooks';
 import { ask, message } from './ask';
+import { useAddressed } from './ui_address';
 import { Row } from './ui_api';
+import { Batches } from './ui_batches';
 import { Pareto } from './ui_pareto';
 import { Runs } from './ui_store';
 import { bytes, dollars, milliseconds, seconds, short } from './ui_text';
@@ -42,16 +44,15 @@ function queryOf(given: Record<string, string>): URLSearchParams {
   return query;
 }
 
-function fromAddress(query: string): Record<string, string> {
-  const given = new URLSearchParams(query);
-  return Object.fromEntries(fields.map((field) => [field.name, given.get(field.name) ?? field.value]));
-}
+const usual: Record<string, string> = Object.fromEntries(fields.map((field) => [field.name, field.value]));
+
+const devicesIn = (text: string): string[] => text.split(',').map((name) => name.trim()).filter((name) => name !== '');
 
 /** One question for each device; one that cannot be answered leaves the others. */
 async function predictAll(given: Record<string, string>): Promise<Found> {
   const begin = performance.now();
   const found: Found = { rows: [], notes: [], problems: [], took: 0 };
-  const devices = given.device.split(',').map((name) => name.trim()).filter((name) => name !== '');
+  const devices = devicesIn(given.device);
   const answers = await Promise.all(devices.map(async (device) => {
     const query = queryOf({ ...given, device });
     return ask<Answer>(`/api/predict?${query.toString()}`).catch((problem: unknown) => `${device}: ${message(problem)}`);
@@ -101,7 +102,7 @@ function Rows({ rows }: { rows: Prediction[] }) {
 function Measured({ rows }: { rows: Row[] }) {
   if (rows.length === 0) return null;
   return (
-    <>
+    <section class="card">
       <h2>Your runs of this network, measured</h2>
       <div class="wide">
         <table>
@@ -111,7 +112,7 @@ function Measured({ rows }: { rows: Row[] }) {
           ))}</tbody>
         </table>
       </div>
-    </>
+    </section>
   );
 }
 
@@ -131,33 +132,35 @@ function Control({ field, value, set }: { field: Field; value: string; set: (val
 }
 
 export function Plan({ query, runs }: { query: string; runs: Runs }) {
-  const [given, set] = useState(fromAddress(query));
+  const [given, set] = useAddressed('plan', query, usual);
   const [found, setFound] = useState<Found>();
   useEffect(() => {
     let last = true;
-    history.replaceState(null, '', `#plan?${queryOf(given).toString()}`);
     void predictAll(given).then((got) => { if (last) setFound(got); });
     return () => { last = false; };
   }, [given]);
   const own = [...runs.rows.values()].filter((row) => row.model === given.model && row.measured.step_ms !== undefined);
   return (
     <>
-      <form class="fields" onSubmit={(event) => event.preventDefault()}>
-        {fields.map((field) => <label key={field.name}>{field.text}<Control field={field} value={given[field.name]} set={(value) => set({ ...given, [field.name]: value })} /></label>)}
+      <form class="card fields" onSubmit={(event) => event.preventDefault()}>
+        {fields.map((field) => <label key={field.name}>{field.text}<Control field={field} value={given[field.name]} set={(value) => set({ [field.name]: value })} /></label>)}
       </form>
       <div role="status">{found?.problems.map((problem) => <p class="bad" key={problem}>{problem}</p>)}</div>
       {found && found.rows.length > 0 && (
         <>
-          <Rows rows={found.rows} />
-          <div class="columns">
+          <section class="card flush"><Rows rows={found.rows} /></section>
+          <div class="charts">
             <Pareto rows={found.rows} />
-            <div>
+            <Batches model={given.model} devices={devicesIn(given.device)} precision={given.precision} batch={Number(given.batch.split(',')[0]) || 32} runs={own} />
+          </div>
+          <div class="columns">
+            <Measured rows={own} />
+            <section class="card">
               <h2>How this was predicted</h2>
               {found.notes.map(([device, notes]) => <details key={device} open={found.notes.length === 1}><summary>{device}</summary><ul>{notes.map((note) => <li key={note}>{note}</li>)}</ul></details>)}
               <p class="faint">Answered in {found.took.toFixed(0)} ms.</p>
-            </div>
+            </section>
           </div>
-          <Measured rows={own} />
         </>
       )}
     </>

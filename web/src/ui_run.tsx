@@ -1,17 +1,23 @@
 // The third screen: all there is to know of one run.
-import { useEffect, useState } from 'preact/hooks';
-import { message, send } from './ask';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { ComponentChildren } from 'preact';
+import { ask, message, send } from './ask';
 import { Details, loadDetails, Notes, Row, tell, textOf, Value } from './ui_api';
+import { Chart } from './ui_chart';
+import { Colored } from './ui_chosen';
 import { ConfusionPart } from './ui_confusion';
-import { SystemCharts } from './ui_curves';
 import { offBy } from './ui_columns';
-import { bytes, dollars, milliseconds, seconds } from './ui_text';
+import { HistogramPart } from './ui_histograms';
+import { linesOf, plain, useCurves } from './ui_lines';
+import { metricNames } from './ui_series';
+import { SystemCharts } from './ui_system';
+import { bytes, dollars, milliseconds, percent, seconds, short } from './ui_text';
 import { TimelinePart } from './ui_timeline';
 
 function Facts({ title, facts }: { title: string; facts: Record<string, Value> }) {
   if (Object.keys(facts).length === 0) return null;
   return (
-    <section>
+    <section class="card">
       <h2>{title}</h2>
       <div class="wide">
         <table class="facts">
@@ -46,7 +52,7 @@ function Files({ id, files }: { id: string; files: Details['files'] }) {
   const [open, set] = useState<string>();
   const report = files.some((file) => file.name === 'report.html');
   return (
-    <section>
+    <section class="card">
       <h2>Files</h2>
       {report && <p><a href={`/api/runs/${id}/files/report.html`} target="_blank" rel="noopener">The report of this run</a></p>}
       <div class="wide">
@@ -88,46 +94,84 @@ function NotesForm({ id, notes }: { id: string; notes: Notes }) {
 
 /** Stop or resume, once it was asked. */
 function Actions({ id, state }: { id: string; state: string }) {
-  const [asked, ask] = useState(false);
+  const [asked, confirm] = useState(false);
   const [said, say] = useState('');
   const running = state === 'running';
   const word = running ? 'Stop' : 'Resume';
   const act = (): void => {
-    ask(false);
+    confirm(false);
     tell(`/api/runs/${id}/${running ? 'stop' : 'resume'}`).then(() => say(running ? 'It ends its step, saves and stops.' : 'It is being started.'), (problem: unknown) => say(message(problem)));
   };
   if (state === 'finished') return null;
   return (
-    <div class="row">
+    <>
       {asked
-        ? <><span>{running ? 'Stop this run after its step? It can be resumed.' : 'Resume this run on this machine?'}</span><button class="main" onClick={act}>{word}</button><button onClick={() => ask(false)}>No</button></>
-        : <button onClick={() => ask(true)}>{word} …</button>}
+        ? <><span>{running ? 'Stop this run after its step? It can be resumed.' : 'Resume this run on this machine?'}</span><button class="main" onClick={act}>{word}</button><button onClick={() => confirm(false)}>No</button></>
+        : <button onClick={() => confirm(true)}>{word} …</button>}
       <span role="status" class="faint">{said}</span>
-    </div>
+    </>
   );
 }
 
-/** What a step takes, term by term. */
-function StepTable({ row }: { row: Row }) {
-  const { measured, predicted } = row;
-  if (measured.step_ms === undefined) return null;
-  const terms: [string, keyof typeof measured][] = [['compute', 'compute_ms'], ['waiting for input', 'input_ms'], ['exposed communication', 'exposed_ms'], ['step', 'step_ms']];
+function Tile({ name, value, note, children }: { name: string; value: string; note?: string; children?: ComponentChildren }) {
+  if (value === '') return null;
+  return <div class="tile"><dt>{name}</dt><dd>{value}</dd>{note && <dd class="note">{note}</dd>}{children}</div>;
+}
+
+/** What one wants to know first. */
+function Tiles({ row }: { row: Row }) {
+  const epochs = typeof row.epochs === 'number' ? row.epochs : 0;
+  const done = epochs > 0 && row.last.epoch !== undefined ? Math.min(1, row.last.epoch / epochs) : undefined;
   const off = offBy(row);
   return (
-    <section>
+    <dl class="tiles">
+      <Tile name="epoch" value={row.last.epoch === undefined ? '' : short(row.last.epoch)} note={epochs > 0 ? `of ${short(epochs)}${row.last.step === undefined ? '' : `, step ${short(row.last.step)}`}` : undefined}>
+        {done !== undefined && <dd class="meter"><div style={{ width: `${100 * done}%` }} /></dd>}
+      </Tile>
+      <Tile name="loss" value={((loss) => (loss === undefined ? '' : short(loss)))(row.last.train_loss ?? row.last.loss)} note={row.last.test_loss === undefined ? undefined : `test ${short(row.last.test_loss)}`} />
+      <Tile name="best top-1" value={percent(row.best_top1)} note={row.last.test_top1 === undefined ? undefined : `last ${percent(row.last.test_top1)}`} />
+      <Tile name="return" value={row.last.return === undefined ? '' : short(row.last.return)} />
+      <Tile name="step" value={milliseconds(row.measured.step_ms)} note={row.predicted?.step_ms ? `predicted ${milliseconds(row.predicted.step_ms)}${off === undefined ? '' : `, ${off > 0 ? '+' : ''}${(100 * off).toFixed(0)} %`}` : 'not predicted'} />
+      <Tile name="speed" value={row.last.images_per_s === undefined ? '' : `${short(Math.round(row.last.images_per_s))}/s`} note="images or sequences" />
+      <Tile name="memory" value={row.measured.memory_bytes === undefined ? '' : bytes(row.measured.memory_bytes)} note={row.predicted?.memory_bytes ? `predicted ${bytes(row.predicted.memory_bytes)}` : undefined} />
+      <Tile name="time" value={seconds(row.last.seconds)} note={row.seconds_left === null ? undefined : `${seconds(row.seconds_left)} left`} />
+      <Tile name="cost" value={dollars(row.cost_usd)} note={row.cost_left_usd === null ? undefined : `${dollars(row.cost_left_usd)} left`} />
+    </dl>
+  );
+}
+
+const termColors: [string, 'compute_ms' | 'input_ms' | 'exposed_ms', string][] = [['compute', 'compute_ms', '#2f6fde'], ['waiting for input', 'input_ms', '#e0742b'], ['exposed communication', 'exposed_ms', '#8a5fd0']];
+
+/** What a step takes, term by term. */
+function StepPart({ row }: { row: Row }) {
+  const { measured, predicted } = row;
+  if (measured.step_ms === undefined) return null;
+  const off = offBy(row);
+  const longest = Math.max(measured.step_ms, predicted?.step_ms ?? 0);
+  const bars: [string, typeof measured][] = [['measured', measured], ...(predicted ? [['predicted', predicted] as [string, typeof measured]] : [])];
+  return (
+    <section class="card">
       <h2>A step</h2>
-      <div class="wide">
+      <div class="steps" aria-hidden="true" data-nosave>
+        {bars.map(([name, terms]) => (
+          <div key={name}>
+            <div class="small faint">{name} {milliseconds(terms.step_ms)}</div>
+            <div class="stack">{termColors.map(([term, key, color]) => <div key={term} title={`${term} ${milliseconds(terms[key])}`} style={{ background: color, width: `${(100 * (terms[key] ?? 0)) / longest}%` }} />)}</div>
+          </div>
+        ))}
+      </div>
+      <div class="wide" style={{ marginTop: '0.6rem' }}>
         <table>
           <thead><tr><th scope="col">term</th><th scope="col" class="number">measured</th><th scope="col" class="number">predicted</th></tr></thead>
           <tbody>
-            {terms.map(([name, key]) => <tr key={name}><th scope="row">{name}</th><td class="number">{milliseconds(measured[key])}</td><td class="number">{predicted ? milliseconds(predicted[key]) : ''}</td></tr>)}
-            {measured.memory_bytes !== undefined && <tr><th scope="row">memory</th><td class="number">{bytes(measured.memory_bytes)}</td><td class="number">{predicted?.memory_bytes ? bytes(predicted.memory_bytes) : ''}</td></tr>}
+            {termColors.map(([name, key, color]) => <tr key={name}><th scope="row"><span class="dot" style={{ background: color }} /> {name}</th><td class="number">{milliseconds(measured[key])}</td><td class="number">{predicted ? milliseconds(predicted[key]) : '–'}</td></tr>)}
+            <tr><th scope="row">step</th><td class="number">{milliseconds(measured.step_ms)}</td><td class="number">{predicted ? milliseconds(predicted.step_ms) : '–'}</td></tr>
+            {measured.memory_bytes !== undefined && <tr><th scope="row">memory</th><td class="number">{bytes(measured.memory_bytes)}</td><td class="number">{predicted?.memory_bytes ? bytes(predicted.memory_bytes) : '–'}</td></tr>}
           </tbody>
         </table>
       </div>
-      {off !== undefined && <p class={row.wrong_term ? 'bad' : 'faint'}>The step takes {(100 * Math.abs(off)).toFixed(0)} % {off > 0 ? 'longer' : 'less'} than predicted{row.wrong_term && `; most of it is ${row.wrong_term}`}.</p>}
+      {off !== undefined && <p class={row.wrong_term ? '' : 'faint'}>{row.wrong_term && <span class="flag">{row.wrong_term}</span>} The step takes {(100 * Math.abs(off)).toFixed(0)} % {off > 0 ? 'longer' : 'less'} than predicted{row.wrong_term && `; most of it is ${row.wrong_term}`}.</p>}
       {!predicted && <p class="faint">Not predicted: <code>trainyard calibrate</code> measures this machine once; networks of files are not predicted here.</p>}
-      {row.seconds_left !== null && <p>{seconds(row.seconds_left)} left{row.cost_left_usd !== null && `, ${dollars(row.cost_left_usd)}`}.</p>}
     </section>
   );
 }
@@ -136,7 +180,7 @@ function Repeat({ command }: { command: string }) {
   const [copied, setCopied] = useState(false);
   if (command === '') return null;
   return (
-    <section>
+    <section class="card">
       <h2>To repeat it</h2>
       <pre>{command}</pre>
       <p><button onClick={() => void navigator.clipboard.writeText(command).then(() => setCopied(true))}>{copied ? 'Copied' : 'Copy'}</button></p>
@@ -144,40 +188,88 @@ function Repeat({ command }: { command: string }) {
   );
 }
 
-export function RunPage({ id, row }: { id: string; row?: Row }) {
+const firstMetrics = ['loss', 'test_top1', 'return', 'test_loss', 'learning_rate', 'gradient_norm', 'images_per_s'];
+const mostCharts = 6;
+
+/** Its own curves, before they are compared with others. */
+function OwnCurves({ row }: { row: Row }) {
+  const runs: Colored[] = useMemo(() => [{ row, color: 0 }], [row]);
+  const curves = useCurves(useMemo(() => [row], [row]));
+  const charts = useMemo(() => {
+    const names = metricNames([...curves.values()]);
+    const known = firstMetrics.filter((name) => names.includes(name));
+    return (known.length > 0 ? known : names).slice(0, mostCharts).map((name) => ({ name, lines: linesOf(runs, curves, name, { ...plain, weight: name === 'loss' ? 0.8 : 0, raw: true }, null) })).filter(({ lines }) => lines.some((line) => line.line.x.length > 1));
+  }, [runs, curves]);
+  if (charts.length === 0) return null;
+  return (
+    <div class="charts three">
+      {charts.map(({ name, lines }) => <Chart key={name} lines={lines} look={{ title: name, xTitle: 'step', logX: false, logY: false, isTime: false, sync: 'run', percent: /top\d/.test(name), height: 190 }} />)}
+    </div>
+  );
+}
+
+interface Sample { step: number; text: string }
+
+/** What a network that writes texts wrote after its epochs. */
+function SamplePart({ id, size }: { id: string; size: number }) {
+  const [samples, set] = useState<Sample[]>([]);
+  useEffect(() => {
+    ask<{ samples: Sample[] }>(`/api/runs/${id}/samples`).then((got) => set(got.samples), () => set([]));
+  }, [id, size]);
+  if (samples.length === 0) return null;
+  return (
+    <section class="card">
+      <h2>Samples</h2>
+      {samples.map((sample, i) => <details key={sample.step} open={i === samples.length - 1}><summary>after step {short(sample.step)}</summary><pre>{sample.text}</pre></details>)}
+    </section>
+  );
+}
+
+export function RunPage({ id, row }: { id: string; row?: Row; price: number | null }) {
   const [details, set] = useState<Details>();
   const [problem, setProblem] = useState<unknown>();
   const size = row?.size ?? 0;
   useEffect(() => {
     loadDetails(id).then((got) => { set(got); setProblem(undefined); }, setProblem);
   }, [id, size, row?.state]);
+  const alone = useMemo(() => (row ? [{ row, color: 0 }] : []), [row]);
   if (problem !== undefined) return <p class="bad" role="alert">{message(problem)}</p>;
   if (!details) return <p class="faint">…</p>;
   return (
     <>
-      <p><a href="#runs">all runs</a></p>
-      <h1 class="name">{details.name} <span class={`state ${details.state}`}>{details.state}</span></h1>
-      <p class="faint">{details.directory}</p>
+      <div class="title">
+        <a href="#runs">Runs</a><span class="faint">/</span>
+        <h1>{details.name}</h1>
+        <span class={`pill ${details.state}`}>{details.state}</span>
+        {details.notes.tags.map((tag) => <span key={tag} class="tag">{tag}</span>)}
+        {details.source === 'trainyard' && <Actions id={id} state={details.state} />}
+      </div>
       {details.problem && <p class="bad">{details.problem}</p>}
-      {details.source === 'trainyard' && <Actions id={id} state={details.state} />}
+      {row && <Tiles row={row} />}
+      {row && <OwnCurves row={row} />}
       <div class="columns">
+        {row && <StepPart row={row} />}
         <div>
           <Repeat command={details.repeat} />
-          <h2>Notes</h2>
-          <NotesForm key={id} id={id} notes={details.notes} />
+          <section class="card">
+            <h2>Notes</h2>
+            <NotesForm key={id} id={id} notes={details.notes} />
+          </section>
         </div>
-        {row && <StepTable row={row} />}
       </div>
       <ConfusionPart id={id} size={size} />
+      <SamplePart id={id} size={size} />
+      <HistogramPart id={id} size={size} />
       <TimelinePart id={id} />
-      {row && details.files.some((file) => file.name === 'utilization.jsonl') && <SystemCharts rows={[row]} wanted />}
+      {row && details.files.some((file) => file.name === 'utilization.jsonl' && file.bytes > 0) && <SystemCharts runs={alone} wanted />}
       <div class="columns">
         <Facts title="Settings" facts={details.settings} />
         <div>
-          {details.machine && <Facts title="Machine" facts={details.machine} />}
+          {details.machine && <Facts title="Environment" facts={details.machine} />}
           <Files id={id} files={details.files} />
         </div>
       </div>
+      <p class="faint small">{details.directory}</p>
     </>
   );
 }

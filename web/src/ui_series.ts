@@ -1,7 +1,7 @@
 // From columns of numbers to what a chart draws.
 import { Column, Curve, Row, textOf } from './ui_api';
 
-export type XAxis = 'step' | 'epoch' | 'samples' | 'seconds' | 'cost';
+export type XAxis = 'step' | 'epoch' | 'samples' | 'tokens' | 'seconds' | 'cost';
 export interface Points { x: number[]; y: (number | null)[] }
 /** One line of a chart: a run, or the mean of several; what it spans lies between low and high. */
 export interface Drawn { name: string; color: number; raw?: Points; line: Points; low?: Points; high?: Points }
@@ -43,10 +43,17 @@ function known(steps: Column, values: Column): (index: number) => number | undef
   return (i) => (xs.length > 1 && typeof steps[i] === 'number' ? interpolate(xs, ys, steps[i] as number) : undefined);
 }
 
+/** Runs of texts say both speeds; 0: the samples are no texts. */
+function tokensOfSample(curve: Curve): number {
+  const [tokens, samples] = [curve.columns.get('tokens_per_s'), curve.columns.get('images_per_s')];
+  const at = tokens?.findIndex((value, i) => value !== null && (samples?.[i] ?? 0) !== 0) ?? -1;
+  return at < 0 ? 0 : Math.round((tokens?.[at] ?? 0) / (samples?.[at] ?? 1));
+}
+
 function positions(curve: Curve, axis: XAxis, scale: Scale): (index: number) => number | undefined {
   const steps = curve.columns.get('step');
-  if (axis === 'step' || axis === 'samples') {
-    const factor = axis === 'step' ? 1 : scale.batch;
+  if (axis === 'step' || axis === 'samples' || axis === 'tokens') {
+    const factor = axis === 'step' ? 1 : axis === 'samples' ? scale.batch : scale.batch * tokensOfSample(curve);
     return (i) => { const step = steps?.[i]; return typeof step === 'number' && factor > 0 ? factor * step : undefined; };
   }
   const values = curve.columns.get(axis === 'epoch' ? 'epoch' : 'seconds');
@@ -124,7 +131,7 @@ function groupsBy(rows: Row[], key: (row: Row) => string): Row[][] {
 }
 
 export const noGroups = '';
-export const bySeeds = '\u0000seeds';
+export const bySeeds = '~seeds';
 
 /** Alone, by one setting, or all settings but the seed. */
 export function grouped(rows: Row[], by: string): { name: string; rows: Row[] }[] {

@@ -1,6 +1,9 @@
 // The sixth screen: an inference server, while it runs.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask, message } from './ask';
+import { askThrough, loadModel, ModelInfo } from './serve_api';
+import { TryIt } from './serve_try';
+import { actionHeaders } from './ui_api';
 import { milliseconds, short } from './ui_text';
 
 interface CountTime { count: number; ns: number }
@@ -45,6 +48,28 @@ function Histogram({ model, buckets }: { model: string; buckets: Bucket[] }) {
 
 const mean = (value: CountTime | undefined): string => (value && value.count > 0 ? milliseconds(value.ns / value.count / 1e6) : '–');
 
+/** A model that is asked by hand, with a picture, a text or tensors. */
+function Tried({ server }: { server: Server }) {
+  const names = [...new Set(server.models.filter((entry) => entry.state === 'READY').map((entry) => entry.name))];
+  const [wanted, want] = useState('');
+  const name = names.includes(wanted) ? wanted : names[0];
+  const [model, set] = useState<ModelInfo>();
+  const [problem, setProblem] = useState<unknown>();
+  useEffect(() => {
+    askThrough('/api/server', `${server.address ?? ''}/v2`, actionHeaders);
+    if (name) loadModel(name).then((got) => { set(got); setProblem(undefined); }, setProblem);
+  }, [name, server.address]);
+  if (!name) return null;
+  return (
+    <section class="card try">
+      <h2>Try it</h2>
+      <div class="row"><label>Model <select value={name} onChange={(event) => want(event.currentTarget.value)}>{names.map((one) => <option key={one} value={one}>{one}</option>)}</select></label></div>
+      {problem !== undefined && <p class="bad" role="alert">{message(problem)}</p>}
+      {model?.name === name && <TryIt key={name} model={model} />}
+    </section>
+  );
+}
+
 export function ServePage() {
   const [server, set] = useState<Server>();
   const [rates, setRates] = useState(new Map<string, number>());
@@ -69,11 +94,11 @@ export function ServePage() {
   }, []);
   if (problem !== undefined) return <p class="faint" role="alert">{message(problem)}</p>;
   if (!server) return <p class="faint">…</p>;
-  if (server.address === null) return <p class="faint">No server was named. Start this page with <code>trainyard ui --server http://127.0.0.1:8000</code> to watch one of <code>trainyard serve</code>.</p>;
+  if (server.address === null) return <div class="card empty"><strong>No server was named</strong><p>Start this page with the address of one to watch it:</p><pre>trainyard ui --server http://127.0.0.1:8000</pre></div>;
   return (
     <>
-      <p>The server at <a href={server.address} target="_blank" rel="noopener noreferrer">{server.address}</a>, whose own page tries its models with pictures, texts and tensors.</p>
-      <div class="wide" tabIndex={0} role="region" aria-label="Models">
+      <p>The server at <a href={server.address} target="_blank" rel="noopener noreferrer">{server.address}</a>.</p>
+      <section class="card flush"><div class="wide" tabIndex={0} role="region" aria-label="Models">
         <table>
           <thead><tr><th scope="col">model</th><th scope="col">version</th><th scope="col">state</th><th scope="col" class="number">inferences</th><th scope="col" class="number">per s</th><th scope="col" class="number">batch</th><th scope="col" class="number">in the queue</th><th scope="col" class="number">computing</th><th scope="col" class="number">failed</th></tr></thead>
           <tbody>
@@ -93,7 +118,8 @@ export function ServePage() {
             })}
           </tbody>
         </table>
-      </div>
+      </div></section>
+      <Tried server={server} />
       <div class="charts">{[...latencies(server.metrics)].map(([model, buckets]) => <Histogram key={model} model={model} buckets={buckets} />)}</div>
     </>
   );

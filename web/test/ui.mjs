@@ -1,8 +1,9 @@
 // Uses the page of run directories in headless Chromium: node test/ui.mjs TRAINYARD OUTPUT_FOLDER
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 
 import { check, chromium, executablePath, finish, startServer } from './chromium.mjs';
@@ -92,8 +93,34 @@ async function useTable(page, address, width) {
   await look(page, 'groups', width);
   await page.uncheck('text=parallel axes');
   await page.selectOption('label:has-text("Group by") select', '');
+  await saveView(page, width);
   for (const box of ['a-16-s1', 'a-16-s2', 'b-64-s1']) await page.check(`[aria-label="choose ${box}"]`);
   await look(page, 'runs', width);
+}
+
+/** Another window that is given the address shows the same. */
+async function checkLink(page) {
+  const other = await page.context().newPage();
+  await other.goto(page.url());
+  await other.waitForSelector('.chart[aria-label^="loss by time"][aria-label*="1 more seeds"]');
+  const state = await other.evaluate(() => [document.querySelector('input[type=range]').value, [...document.querySelectorAll('.tick input')].map((box) => box.checked).join(), document.querySelectorAll('.list input:checked').length]);
+  check(state.join(' ') === '0.6 true,false,false 3', `a link holds what is shown: ${state.join(' ')}`);
+  await other.close();
+}
+
+/** What is shown, as a file that draws it without the server. */
+async function saveView(page, width) {
+  const [download] = await Promise.all([page.waitForEvent('download'), page.click('[aria-label="Save as a report"]')]);
+  const file = join(output, `ui_saved_${width}.html`);
+  await download.saveAs(file);
+  const other = await page.context().newPage();
+  const problems = [];
+  other.on('pageerror', (error) => problems.push(String(error)));
+  await other.goto(`file://${file}`);
+  await other.waitForSelector('figure.chart svg path');
+  const drawn = await other.evaluate(() => ({ charts: document.querySelectorAll('figure.chart').length, tables: document.querySelectorAll('.table table').length, hostile: document.querySelectorAll('img[src=x]').length }));
+  check(drawn.charts >= 2 && drawn.tables >= 1 && drawn.hostile === 0 && problems.length === 0, `${width} px: the view as one file: ${JSON.stringify(drawn)} ${problems}`);
+  await other.close();
 }
 
 async function useCurves(page, width) {
@@ -102,16 +129,20 @@ async function useCurves(page, width) {
   await page.waitForFunction(() => document.querySelectorAll('.chart').length === 4);
   check(true, `${width} px: four charts`);
   await page.locator('.chart').first().locator('.u-over').hover({ position: { x: 100, y: 100 } });
-  const values = await page.locator('.chart').nth(1).locator('.u-value').allTextContents();
-  check(values.length > 0 && values.some((text) => /\d/.test(text)), `${width} px: all charts show the values under the cursor`);
+  await page.waitForFunction(() => document.querySelectorAll('.tip .value').length > 4);
+  const values = await page.locator('.chart').nth(1).locator('.tip .value').allTextContents();
+  check(values.length === 3 && values.every((text) => /\d/.test(text)), `${width} px: all charts show the values under the cursor ${values}`);
   await look(page, 'curves', width);
   await page.selectOption('label:has-text("Mean and band of") select', { label: 'seeds' });
   await page.locator('input[type=range]').fill('0.6');
   await page.check('text=log y');
   await page.selectOption('label:has-text("Against") select', 'seconds');
-  await page.waitForSelector('.u-series:not(.quiet) .u-label:has-text("1 more seeds")');
-  check((await page.locator('.chart').first().locator('.u-series:not(.quiet) .u-label').count()) === 3, `${width} px: two lines: a mean and a run`);
+  await page.waitForSelector('.chart[aria-label^="loss by time"][aria-label*="1 more seeds"]');
+  await page.locator('.chart').first().locator('.u-over').hover({ position: { x: 120, y: 90 } });
+  await page.waitForFunction(() => document.querySelector('.chart .tip .name'));
+  check((await page.locator('.chart').first().locator('.tip .name').count()) === 2, `${width} px: two lines: a mean and a run`);
   await look(page, 'seeds', width);
+  await checkLink(page);
 }
 
 /** A new point must be on the page within a second. */
@@ -136,7 +167,7 @@ async function useRun(page, address, width) {
   check((await page.locator('.facts').first().textContent()).includes('learning_rate1.28'), `${width} px: its settings`);
   await page.fill('.notes input', `tag${width}, second`);
   await page.fill('.notes textarea', hostile);
-  await page.click('text=Save');
+  await page.click('.notes button');
   await page.waitForSelector('text=Saved');
   const notes = JSON.parse(readFileSync(join(runs, 'b-64-s1', 'notes.json'), 'utf8'));
   check(notes.tags.join() === `tag${width},second` && notes.text === hostile, `${width} px: tags and a note are written`);
@@ -148,7 +179,115 @@ async function useRun(page, address, width) {
   await page.waitForSelector('pre.text:has-text("learning_rate: 1.28")');
   check(true, `${width} px: a text of the run opens`);
   check((await page.locator('svg .wrong').count()) === 6 && (await page.locator('.timeline').count()) === 1, `${width} px: confusion and timeline`);
+  await page.locator('svg .wrong').first().click();
+  await page.waitForSelector('text=No pictures: the run did not record');
+  check(true, `${width} px: a run without pictures says so`);
   await look(page, 'run', width);
+}
+
+/** A run that trains while the page is open; then its pictures and histograms. */
+async function useRealRun(context) {
+  const folder = join(output, 'ui_real');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const started = await startServer(trainyard, ['ui', folder]);
+  const { page, problems } = await openPage(context, started.address, 1200);
+  try {
+    await page.goto(started.address);
+    await page.waitForSelector('text=There is no run in these folders yet');
+    const words = ['train', '--model', 'lenet5', '--data', 'synthetic:1x28x28,classes=4,size=256', '--label-noise', '0.5', '--epochs', '3', '--batch', '16', '--histograms', '--quiet', '--runs-dir', folder, '--name', 'real'];
+    const training = promisify(execFile)(trainyard, words);
+    await page.waitForSelector('tbody tr:has-text("real")', { timeout: 30000 });
+    await training;
+    await page.waitForSelector('.pill.finished', { timeout: 30000 });
+    check(true, 'a run that begins appears by itself, and ends');
+    await page.goto(`${started.address}/#run/real`);
+    await page.waitForSelector('optgroup[label=gradients]', { state: 'attached' });
+    for (const kind of ['weights and states', 'gradients', 'activations']) {
+      const name = await page.locator(`optgroup[label="${kind}"] option`).first().getAttribute('value');
+      await page.selectOption('label:has-text("Of") select', name);
+      await page.waitForSelector(`svg[aria-label^="${name} in 3 steps"]`);
+    }
+    check(true, 'histograms of weights, gradients and activations');
+    await page.locator('svg .right').first().click();
+    await page.waitForSelector('.pictures img');
+    const sizes = await page.locator('.pictures img').evaluateAll((images) => images.map((image) => image.naturalWidth));
+    const count = Number(await page.locator('[role=status] strong').first().textContent());
+    check(sizes.length === Math.min(48, count) && sizes.every((size) => size === 28), `a cell shows its ${sizes.length} pictures of ${count}`);
+    await look(page, 'real', 1200);
+    // Measured on this machine, node by node.
+    await page.goto(`${started.address}/#model?run=real&batch=4&color=measured_us`);
+    await page.waitForSelector('text=Measured in use on this machine');
+    const measured = await page.locator('.side tbody tr').first().locator('td').nth(1).textContent();
+    check(/\d m?s/.test(measured), `the longest box takes ${measured}`);
+    check(problems.length === 0, `a real run: nothing goes wrong ${problems}`);
+    await tryModel(context, folder);
+  } finally {
+    started.server.kill('SIGTERM');
+  }
+}
+
+/** Ten thousand boxes, all of them in sight, are moved. */
+async function useLargeGraph(context, address) {
+  const { page, problems } = await openPage(context, address, 1200);
+  const boxes = Array.from({ length: 10000 }, (_, i) => ({ id: String(i), title: 'Conv', name: `n${i}`, nodes: 1, shape: '1x8', flops: i, bytes: 1, parameters: 1, predicted_us: 1, measured_us: 0, here_us: 0, x: i % 100, row: Math.floor(i / 100) }));
+  const edges = boxes.slice(100).map((_, i) => [i, i + 100]);
+  await page.route('**/api/model?*', (route) => route.fulfill({ json: { name: 'large', nodes: 10000, batch: 1, measured: null, boxes, edges } }));
+  await page.goto(`${address}/#model?model=large`);
+  await page.waitForSelector('text=10000 nodes in 10000 boxes');
+  await page.focus('canvas');
+  for (let i = 0; i < 12; ++i) await page.keyboard.press('-');
+  const area = await page.locator('canvas').boundingBox();
+  await page.mouse.move(area.x + 300, area.y + 200);
+  await page.mouse.down();
+  await page.evaluate(() => {
+    window.frames = [];
+    let last = performance.now();
+    const note = (now) => { window.frames.push(now - last); last = now; if (window.frames.length < 400) requestAnimationFrame(note); };
+    requestAnimationFrame(note);
+  });
+  for (let i = 0; i < 40; ++i) await page.mouse.move(area.x + 300 + 5 * i, area.y + 200 + 2 * i);
+  await page.mouse.up();
+  const frames = await page.evaluate(() => window.frames.sort((a, b) => a - b));
+  const middle = frames[Math.floor(frames.length / 2)];
+  check(middle < 100 && problems.length === 0, `10,000 boxes: half of ${frames.length} frames take at most ${middle.toFixed(1)} ms ${problems}`);
+  await page.screenshot({ path: join(output, 'ui_large.png') });
+}
+
+/** A server of the trained network, asked through the page. */
+async function tryModel(context, folder) {
+  const inference = await startServer(trainyard, ['serve', join(folder, 'real', 'model.onnx')]);
+  const started = await startServer(trainyard, ['ui', folder, '--server', inference.address]);
+  const { page, problems } = await openPage(context, started.address, 1200);
+  try {
+    await page.goto(`${started.address}/#serve`);
+    await page.click('.try button.main');
+    await page.waitForSelector('.try [role=status]:has-text("ms from here and back")');
+    check(problems.length === 0, `a model of a server answers through the page ${problems}`);
+    await look(page, 'tried', 1200);
+  } finally {
+    started.server.kill('SIGTERM');
+    inference.server.kill('SIGTERM');
+  }
+}
+
+/** On the widest screens, and on paper. */
+async function useWide(context, address) {
+  const { page, problems } = await openPage(context, address, 2560);
+  for (const [name, hash, ready] of [['runs', 'runs', '.chart'], ['curves', 'curves', '.chart'], ['run', 'run/b-64-s1', '.tiles'], ['plan', 'plan?model=lenet5', '.chart circle'], ['model', 'model?model=resnet50', '.side tbody tr']]) {
+    await page.goto(`${address}/#${hash}`);
+    await page.waitForSelector(ready);
+    await look(page, name, 2560);
+  }
+  await page.emulateMedia({ media: 'print' });
+  const printed = await page.evaluate(() => getComputedStyle(document.querySelector('.top')).display);
+  check(printed === 'none', 'on paper there are no controls');
+  await page.emulateMedia({ media: 'screen' });
+  const back = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const before = await back();
+  await page.click('[aria-label="Change between light and dark"]');
+  check((await back()) !== before, 'light and dark change places');
+  check(problems.length === 0, `2560 px: nothing goes wrong ${problems}`);
 }
 
 async function useModel(page, address, width) {
@@ -179,7 +318,7 @@ async function usePlan(page, address, width) {
   await page.fill('label:has-text("devices to compare") input', 'v100,a100,none');
   await page.waitForFunction(() => document.querySelectorAll('[aria-label=Predictions] tbody tr').length === 4);
   check((await page.locator('.bad').textContent()).includes("none: "), `${width} px: two devices, and one that is not known`);
-  check((await page.locator('.chart circle').count()) === 4, `${width} px: time against cost`);
+  check((await page.locator('.chart:has-text("Time and cost") circle').count()) === 4, `${width} px: time against cost`);
   // A move of the slider, once the networks are known.
   await page.fill('label:has-text("devices to compare") input', 'v100');
   await page.waitForFunction(() => document.querySelectorAll('[aria-label=Predictions] tbody tr').length === 2);
@@ -194,6 +333,9 @@ async function usePlan(page, address, width) {
   });
   check(took < 50, `${width} px: a move is answered in ${took.toFixed(1)} ms`);
   await look(page, 'plan', width);
+  await page.fill('label:has-text("model") input', 'lenet5');
+  await page.waitForSelector('.chart:has-text("Step by batch") circle.measured');
+  check((await page.locator('.chart:has-text("Step by batch") circle.measured').count()) === 7, `${width} px: own runs are points beside the predicted curve`);
 }
 
 async function restart(page, server, address) {
@@ -234,6 +376,11 @@ try {
     if (width === 1200) server = await restart(page, server, address);
     await context.close();
   }
+  const context = await browser.newContext({ colorScheme: 'light' });
+  await useWide(context, address);
+  await useLargeGraph(context, address);
+  await useRealRun(context);
+  await context.close();
 } finally {
   await browser.close();
   server.kill('SIGTERM');
