@@ -24,8 +24,8 @@ constexpr int kDeepest = 3;
 // Runs that are worth a thread more.
 constexpr size_t kManyRuns = 64;
 constexpr size_t kReaders = 4;
-// What a look at the rest of long files reads at once.
-constexpr size_t kReadAtOnce = 8 << 20;
+// What a look at the rest of long files reads at once: whoever asks meanwhile waits for it.
+constexpr size_t kReadAtOnce = 1 << 20;
 
 std::vector<fs::path> folders_in(const fs::path& folder) {
   std::vector<fs::path> found;

@@ -387,7 +387,7 @@ TEST_F(ServiceTest, SavesAViewAsAReport) {
   const HttpResponse saved = post("/api/report", view);
   EXPECT_EQ(saved.status, Status::kOk);
   EXPECT_TRUE(saved.body.starts_with("<!doctype html>"));
-  EXPECT_NE(saved.body.find("&lt;b>Curves"), std::string::npos) << saved.body.substr(0, 500);
+  EXPECT_NE(saved.body.find("&lt;b&gt;Curves"), std::string::npos) << saved.body.substr(0, 500);
   EXPECT_EQ(saved.body.find("<i>"), std::string::npos);
   for (const char* wrong : {"[]", "{}", "{\"blocks\":[{\"script\":\"x\"}]}",
                             "{\"blocks\":[{\"table\":{\"columns\":[],\"rows\":[[\"x\"]]}}]}",

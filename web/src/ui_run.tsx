@@ -19,7 +19,7 @@ function Facts({ title, facts }: { title: string; facts: Record<string, Value> }
   return (
     <section class="card">
       <h2>{title}</h2>
-      <div class="wide">
+      <div class="wide tall" tabIndex={0} role="region" aria-label={title}>
         <table class="facts">
           <tbody>{Object.entries(facts).map(([name, value]) => <tr key={name}><th scope="row">{name}</th><td>{textOf(value)}</td></tr>)}</tbody>
         </table>

@@ -33,7 +33,7 @@ function Histogram({ model, buckets }: { model: string; buckets: Bucket[] }) {
     <figure class="chart">
       <figcaption>{model || 'all models'}: time of requests</figcaption>
       <div class="wide">
-        <svg width={bars.length * width + 20} height={160} role="img" aria-label={bars.filter((bar) => bar.count > 0).map((bar) => `${bar.count} below ${milliseconds(1000 * bar.below)}`).join(', ')}>
+        <svg width={bars.length * width + 20} height={160} role="img" aria-label={bars.filter((bar) => bar.count > 0).map((bar) => `${bar.count} below ${milliseconds(1000 * bar.below)}`).join(', ') || 'no request yet'}>
           {bars.map((bar, i) => (
             <g key={bar.below}>
               <rect x={i * width} y={100 - (95 * bar.count) / most} width={width - 3} height={(95 * bar.count) / most} fill="var(--mark)"><title>{`${bar.count} below ${milliseconds(1000 * bar.below)}`}</title></rect>

@@ -117,7 +117,7 @@ async function saveView(page, width) {
   const problems = [];
   other.on('pageerror', (error) => problems.push(String(error)));
   await other.goto(`file://${file}`);
-  await other.waitForSelector('figure.chart svg path');
+  await other.waitForSelector('figure.chart svg path', { state: 'attached' });
   const drawn = await other.evaluate(() => ({ charts: document.querySelectorAll('figure.chart').length, tables: document.querySelectorAll('.table table').length, hostile: document.querySelectorAll('img[src=x]').length }));
   check(drawn.charts >= 2 && drawn.tables >= 1 && drawn.hostile === 0 && problems.length === 0, `${width} px: the view as one file: ${JSON.stringify(drawn)} ${problems}`);
   await other.close();
@@ -317,7 +317,7 @@ async function usePlan(page, address, width) {
   check(rows.length === 2 && rows[0].startsWith('v1001'), `${width} px: two rows ${rows[1]}`);
   await page.fill('label:has-text("devices to compare") input', 'v100,a100,none');
   await page.waitForFunction(() => document.querySelectorAll('[aria-label=Predictions] tbody tr').length === 4);
-  check((await page.locator('.bad').textContent()).includes("none: "), `${width} px: two devices, and one that is not known`);
+  check((await page.locator('main .bad').textContent()).includes("none: "), `${width} px: two devices, and one that is not known`);
   check((await page.locator('.chart:has-text("Time and cost") circle').count()) === 4, `${width} px: time against cost`);
   // A move of the slider, once the networks are known.
   await page.fill('label:has-text("devices to compare") input', 'v100');
