@@ -91,8 +91,9 @@ export function colorsOf(chart: Chart, palette: Palette): string[] {
 }
 
 function numbersOf(chart: Chart, which: 'x' | 'y'): number[] {
-  const at = which === 'x' ? 0 : 1;
-  return chart.series.flatMap((series) => series.points.map((point) => point[at])).filter((v): v is number => v !== null);
+  // Bars of a histogram have two ends and no place between.
+  const at = which === 'y' ? [1] : chart.kind === 'histogram' ? [2, 3] : [0];
+  return chart.series.flatMap((series) => series.points.flatMap((point) => at.map((i) => point[i]))).filter((v): v is number => typeof v === 'number');
 }
 
 /** Numbers of workers and the like: few doublings, each of which deserves a tick. */
