@@ -1,6 +1,7 @@
 // The report of a lab: blocks of the file, filled in with the data.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -392,15 +393,19 @@ report::Document lab_document(const Lab& lab, const Json& data, const std::strin
   }
   const std::string weak = weak_evidence(lab, data);
   if (!weak.empty()) add(report::Paragraph{weak, report::Tone::kNotice});
-  std::vector<std::string> before;  // what the block above answers
   for (const ReportSection& section : lab_sections(lab, data)) {
     if (!section.heading.empty()) add(report::Heading{section.heading});
-    for (report::Paragraph& asked : asked_by_course(section.questions)) add(std::move(asked));
-    for (const ReportItem& item : section.items) {
-      if (item.questions != before) {
-        for (report::Paragraph& asked : asked_by_course(item.questions)) add(std::move(asked));
+    std::set<std::string> said;  // what is asked, once in each section
+    const auto ask_once = [&](const std::vector<std::string>& questions) {
+      std::vector<std::string> fresh;
+      for (const std::string& id : questions) {
+        if (said.insert(id).second) fresh.push_back(id);
       }
-      before = item.questions;
+      for (report::Paragraph& asked : asked_by_course(fresh)) add(std::move(asked));
+    };
+    ask_once(section.questions);
+    for (const ReportItem& item : section.items) {
+      ask_once(item.questions);
       add(item.block);
     }
   }
