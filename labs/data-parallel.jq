@@ -1,8 +1,8 @@
 # Functions of lab data-parallel. Rows are those of `trainyard scale`: weak and strong with {batch, global_batch, workers, images_per_s, speedup,
 # measured}, points with the parts of a step.
 
-# "1.29 times with batch 32 each, 0.21 times with batch 128 each (slower)", of the rows with the most workers.
-def speed_word: "\(.speedup | fixed(2)) times";
+# "1.29 with batch 32 each and 0.21 with batch 128 each (slower)", of the rows with the most workers.
+def speed_word: .speedup | fixed(2);
 def slower_note: if .speedup < 1 then " (slower)" else "" end;
 def speedups_by_batch: map("\(speed_word) with batch \(.batch) each\(slower_note)") | listed;
 def speedups_by_global_batch: map("\(speed_word) with batch \(.global_batch) of all, \(.batch) each\(if .measured then "" else " (extrapolated)" end)\(slower_note)") | listed;
@@ -28,16 +28,16 @@ def strong_against_weak:
   elif .[0].than == 0 then "no difference beyond the standard error here."
   else "worse than weak scaling with the same batch on each worker." end;
 
-# The answer to how much faster more workers are, of the result of `scale`.
-def scaling_answer(cores):
+# The answer to how much faster more workers are, of the result of `scale` on a machine that was busy or not.
+def scaling_answer(cores; busy):
   (.weak | map(.workers) | max) as $n
   | (.weak | map(select(.workers == $n))) as $weak
   | (.strong | map(select(.workers == $n))) as $strong
-  | "With \($n | count_of("worker")) the speed of an epoch, everything included, is \($weak | speedups_by_batch) that of one worker. The batch of each worker is fixed, so the work of a step grows with the workers: weak scaling. "
-    + (if ($strong | length) == 0 then ""
-       else "With the batch of all fixed (strong scaling) the speed is \($strong | speedups_by_global_batch): "
-         + (if $weak + $strong | disturbed(cores) then "no verdict." else $strong | both_ways($weak) | strong_against_weak end) end)
-    + ($weak + $strong | disturbed_note(cores));
+  | (if $n == 1 then "Only one worker was measured. " else "\($n) workers have so many times the speed of one, everything included: \($weak | speedups_by_batch). The batch of each worker is fixed, so the work of a step grows with the workers: weak scaling. " end)
+    + (if $n == 1 or ($strong | length) == 0 then ""
+       else "With the batch of all fixed (strong scaling): \($strong | speedups_by_global_batch): "
+         + (if busy or ($weak + $strong | disturbed(cores)) then "no verdict." else $strong | both_ways($weak) | strong_against_weak end) end)
+    + ($weak + $strong | disturbed_note(cores)) + (if busy then " Other work ran on this machine at the time, so these speeds say little." else "" end);
 
 # How the times of epochs came about.
 def epoch_times(steps): if steps == 0 then "Whole epochs were timed." else "Times of epochs are extrapolated from \(steps | count_of("measured step"))." end;
@@ -52,8 +52,8 @@ def one_worker(macs):
 # How the rates of two batches compare, by the standard errors of their steps: 1 if the second is larger.
 def rate_verdict(a; b; error_of_a; error_of_b): compare_within(b; b * error_of_b; a; a * error_of_a);
 
-# Whether a larger batch is faster, and what the cores did meanwhile, of the rows of one_worker.
-def batch_answer:
+# Whether a larger batch is faster, and what the cores did meanwhile, of the rows of one_worker. Of a busy machine nothing is concluded.
+def batch_answer(busy):
   "Without data I/O an epoch takes \(map("\(.epoch_without | seconds_text) with batch \(.batch)") | listed). "
   + if length < 2 then "Only one batch was measured."
     elif any(.[]; .error == null) then "Single steps say nothing of which is faster."
@@ -63,7 +63,7 @@ def batch_answer:
       | "Batch \($large.batch) is "
         + (if $faster > 0 then "\($small.picture / $large.picture | fixed(2)) times as fast as batch \($small.batch). " elif $faster < 0 then "slower: a picture takes \($large.picture / $small.picture | fixed(2)) times as long as with batch \($small.batch). " else "no different from batch \($small.batch) beyond the standard error. " end)
         + "While they compute, the cores do \($small.gflops | fixed(1)) GFLOP/s with the small and \($large.gflops | fixed(1)) with the large batch"
-        + (if $faster > 0 and $used > 0 then ": it is faster because they are used better." elif $faster < 0 and $used < 0 then ": it is slower because they are used worse." elif $used == 0 then ": they are used equally well." else "." end)
+        + (if busy then ". Other work ran on this machine at the time, so nothing about batches follows from that." elif $faster > 0 and $used > 0 then ": it is faster because they are used better." elif $faster < 0 and $used < 0 then ": it is slower because they are used worse." elif $used == 0 then ": they are used equally well." else "." end)
     end;
 
 # Rows of table 2, of an epoch.

@@ -7,7 +7,7 @@ def rates(n): map(select(.n == n) | run_of.steps_per_s);
 def rate_text: if length < 2 then mean | si else "\(mean | si) ± \(standard_error | si)" end;
 
 # How the steps/s change with more actors or learners, of the runs of one architecture.
-def more_words(name; one):
+def more_words(name; one; busy):
   (map(.n) | unique) as $counts
   | if ($counts | length) < 2 then ""
     else
@@ -16,12 +16,12 @@ def more_words(name; one):
         + (if ($few | length) < 2 then ": \(ratio($many | mean; $few | mean) | fixed(2)) times as many, of one run each."
            else compare_within($many | mean; $many | standard_error; $few | mean; $few | standard_error) as $more
              | (ratio($many | mean; $few | mean) | fixed(2)) as $times
-             | if $more > 0 then ": \($times) times as many." elif $more < 0 then ": \($times) times as many, so more of them cost speed here." else ": no difference beyond the standard error." end end) end;
+             | if $more > 0 then ": \($times) times as many." elif $more < 0 then ": \($times) times as many\(if busy then "" else ", so more of them cost speed here" end)." else ": no difference beyond the standard error." end end) end;
 
-def rates_answer(gorila; cores):
+def rates_answer(gorila; cores; busy):
   "Ape-X learns from \(map(learned_per_s) | max | si) samples/s at most here, GORILA from \(gorila | map(learned_per_s) | max | si)."
-    + more_words("Ape-X"; "actor") + (gorila | more_words("GORILA"; "learner"))
-    + " This machine has \(cores | count_of("core")): what runs beyond that takes turns.";
+    + more_words("Ape-X"; "actor"; busy) + (gorila | more_words("GORILA"; "learner"; busy))
+    + " This machine has \(cores | count_of("core")): what runs beyond that takes turns\(if busy then ", and other work ran on it at the time" else "" end).";
 
 # A row for each number of actors or learners: means over seeds.
 def means_over_seeds: in_order(.n) | map(

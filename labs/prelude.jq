@@ -136,6 +136,8 @@ def struck_note: if any(.[].result.rows[]?; .fits == false) then " Rows that are
 # Whether measured rows of several workers are faster than all of them together can be: no more of them work at a time than there are cores.
 def disturbed(cores): any(.[]; .speedup > 1.05 * ([.workers, cores] | min));
 def disturbed_note(cores): if disturbed(cores) then " A speed-up above the number of workers or of cores cannot come from them: the run with one worker was disturbed." else "" end;
+# Of all data: whether other work ran when the results were measured, as the first lines of the report say (src/program/lab/evidence.cpp).
+def busy: (.load_average // 0) > 0.5 * .machine.threads;
 # Series of the rows of a table that the user brought (`inputs:`), a line for each device: .inputs.measured | own_lines("own"; .workers; .images_per_s)
 def own_lines(name; x; y): map(select(y != null)) | group_by(.device) | map({name: "\(name), \(.[0].device)", origin: "measured", points: (sort_by(x) | map([x, y]))});
 # Rows with the time (seconds) and cost of so many pictures at their speed; a cost of their own stays.

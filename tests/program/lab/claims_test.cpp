@@ -134,9 +134,9 @@ TEST(Claims, DataParallel) {
        {".scaled[0].result.points += [.scaled[0].result.points[0] | .batch = 256 | .error_s = "
         "null]",
         "Single steps say nothing of which is faster", "used better"},
-       {".", "is 1.82 times with batch 128 each that of one worker", "slower"},
+       {".", "times the speed of one, everything included: 1.82 with batch 128 each.", "slower"},
        {".scaled[0].result.weak[1].speedup = 0.21",
-        "0.21 times with batch 128 each (slower) that of one worker", ""},
+        "everything included: 0.21 with batch 128 each (slower).", ""},
        {".", "(extrapolated): worse than weak", "better than"},
        {".scaled[0].result.strong[1].speedup = 1.99", "better than weak", "worse than"},
        {".scaled[0].result.strong[1].speedup = 1.82", "no difference beyond the standard error",
@@ -174,6 +174,11 @@ TEST(Claims, DataParallel) {
        {".settings.steps = 1 | .machine.threads = 1 | .load_average = 1",
         "extrapolated from 1 step; the machine was busy when it began (load 1.0 on 1 core)", ""},
        {".settings.steps = 2", "extrapolated from 2 steps", ""},
+       {".load_average = 1.1", "(extrapolated): no verdict. Other work ran on this machine",
+        "worse than"},
+       {".load_average = 1.1 | .scaled[0].result.points += [.scaled[0].result.points[0] | .batch = "
+        "256 | .step_s = 0.15 | .compute_s = 0.14]",
+        "so nothing about batches follows", "because"},
        {".settings.steps = 0", "Whole epochs were timed", "extrapolated from"},
        // Four workers on two cores cannot be three times as fast.
        {".settings.workers = [1, 4] | .scaled[0].result.weak[1] |= (.workers = 4 | .speedup = 3) | "
