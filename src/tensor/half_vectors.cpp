@@ -1,6 +1,7 @@
 #include "tensor/half_vectors.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -29,9 +30,17 @@ constexpr int64_t kLanes = 8;
   for (; i < count; ++i) to[i] = f32_to_f16(from[i]);
 }
 
+// __builtin_cpu_supports() of clang 14 does not know F16C.
+bool has_f16c() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+
 bool can_convert() {
-  static const bool kCan =
-      __builtin_cpu_supports("avx") != 0 && __builtin_cpu_supports("f16c") != 0;
+  static const bool kCan = __builtin_cpu_supports("avx") != 0 && has_f16c();
   return kCan;
 }
 
