@@ -69,11 +69,18 @@ ImportOptions with_lengths(const std::vector<DeclaredInput>& inputs, ImportOptio
   return options;
 }
 
+// No length that was tried fits, and each for a reason of its own: others may.
+class NoLengthFits : public Error {
+ public:
+  using Error::Error;
+};
+
 // Throws Error if the file is right for none of a few lengths of its open dimensions.
 Graph import_with_any_length(const std::filesystem::path& path, const ImportOptions& options) {
   constexpr std::array<int64_t, 6> kLengths = {64, 224, 1, 16, 512, 7};
   const std::vector<DeclaredInput> inputs = declared_inputs(path);
   std::optional<std::string> first;
+  bool depends = false;
   for (const int64_t length : kLengths) {
     const ImportOptions bound = with_lengths(inputs, options, length);
     try {
@@ -83,23 +90,31 @@ Graph import_with_any_length(const std::filesystem::path& path, const ImportOpti
     } catch (const Error& problem) {
       if (bound.shapes.size() == options.shapes.size()) throw;
       if (!first) first = problem.what();
+      depends = depends || *first != problem.what();
     }
   }
+  if (depends) throw NoLengthFits(*first);
   throw_error("{}", *first);
 }
 
 OwnVerdict ask_importer(const std::filesystem::path& path, const ImportOptions& options,
                         CheckReport& report, Graph& graph) {
   const std::string prefix = path.string() + ": ";
-  const auto add = [&](std::string message) {
+  const auto without_path = [&](std::string message) {
     if (message.starts_with(prefix)) message.erase(0, prefix.size());
-    report.findings.push_back({"trainyard", "", std::move(message)});
+    return message;
+  };
+  const auto add = [&](std::string message) {
+    report.findings.push_back({"trainyard", "", without_path(std::move(message))});
   };
   try {
     graph = import_with_any_length(path, options);  // verifies the graph as well
     return OwnVerdict::kRight;
   } catch (const UnsupportedOperators& problem) {
     add(problem.what());
+    return OwnVerdict::kUnsupported;
+  } catch (const NoLengthFits& problem) {
+    report.unchecked = without_path(problem.what());
     return OwnVerdict::kUnsupported;
   } catch (const Error& problem) {
     add(problem.what());

@@ -116,6 +116,12 @@ DType tensor_dtype(const onnx::ValueInfoProto& info, std::string_view what) {
   }
 }
 
+// Some exporters write "?", "-1" or "None" for every dimension that is open: these name nothing,
+// and two of them need not be equal.
+bool is_symbol(std::string_view name) {
+  return !name.empty() && name != "?" && name != "-1" && name != "None";
+}
+
 std::optional<std::vector<DeclaredDim>> read_dims(const onnx::TypeProto::Tensor& tensor) {
   if (!tensor.has_shape()) return std::nullopt;
   std::vector<DeclaredDim> dims;
@@ -123,7 +129,7 @@ std::optional<std::vector<DeclaredDim>> read_dims(const onnx::TypeProto::Tensor&
     DeclaredDim declared;
     // Some exporters write -1 for a dimension that is open.
     if (dim.has_dim_value() && dim.dim_value() != -1) declared.value = dim.dim_value();
-    if (dim.has_dim_param()) declared.symbol = dim.dim_param();
+    if (is_symbol(dim.dim_param())) declared.symbol = dim.dim_param();
     dims.push_back(std::move(declared));
   }
   return dims;

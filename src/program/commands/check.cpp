@@ -49,11 +49,18 @@ report::Document document_of_check(const std::string& file, const onnx_io::Check
         "this file is of {}.",
         onnx_io::kJudgedOpset, report.opset)});
   }
+  if (!report.unchecked.empty()) {
+    document.blocks.emplace_back(report::Paragraph{fmt::format(
+        "Shapes were not checked: none of a few lengths fits its open dimensions (the first: {}). "
+        "Give some with --shape.",
+        report.unchecked)});
+  }
   document.data = Json::object({{"file", file},
                                 {"ok", ok},
                                 {"ir_version", report.ir_version},
                                 {"opset", report.opset},
                                 {"onnx_checker_asked", report.judged},
+                                {"shapes_checked", report.unchecked.empty()},
                                 {"nodes", report.num_nodes},
                                 {"initializers", report.num_initializers},
                                 {"findings", objects_of(finding_fields(), report.findings)}});

@@ -66,6 +66,22 @@ TEST(Check, NoFindingsWhereNothingIsWrong) {
   EXPECT_EQ(all_of(check(choice)), "");
 }
 
+// A length that only the file's author knows is no fault of the file.
+TEST(Check, ALengthThatIsNotTriedIsNoFinding) {
+  onnx::ModelProto fixed = empty_model();
+  add_input(fixed, "x", {"n", "length"});
+  add_floats(fixed, "w", {3, 2}, {1, 2, 3, 4, 5, 6});
+  add_node(fixed, "MatMul", {"x", "w"}, {"y"}, "product");
+  add_output(fixed, "y");
+  const CheckReport report = check(fixed);
+  EXPECT_EQ(all_of(report), "");
+  EXPECT_NE(report.unchecked.find("inner sizes of 1x64 and 3x2 differ"), std::string::npos)
+      << report.unchecked;
+  // What is wrong for any length is still found.
+  set_int(fixed.mutable_graph()->mutable_node(0), "wrong", 1);
+  EXPECT_TRUE(has(check(fixed), "trainyard", "", "wrong")) << all_of(check(fixed));
+}
+
 TEST(Check, EveryNodeWithAWrongAttributeIsNamed) {
   onnx::ModelProto model = relu_model();
   set_int(model.mutable_graph()->mutable_node(0), "slope", 1);

@@ -186,5 +186,18 @@ TEST(ImportShapes, WrongFlagsAreRefused) {
   EXPECT_THROW(import_proto(symbolic_model(), with_batch(0)), Error);
 }
 
+// What names nothing stands for as many lengths as there are places.
+TEST(ImportShapes, MarksOfOpenDimensionsAreNoNames) {
+  for (const char* mark : {"?", "-1", "None"}) {
+    onnx::ModelProto model = empty_model();
+    add_input(model, "a", {"batch", "length"});
+    auto* shape = model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
+    for (auto& dim : *shape->mutable_shape()->mutable_dim()) dim.set_dim_param(mark);
+    add_node(model, "Relu", {"a"}, {"y"});
+    add_output(model, "y");
+    EXPECT_EQ(output_shape(import_proto(model, with_shape("a", {5, 3}))), (Shape{5, 3})) << mark;
+  }
+}
+
 }  // namespace
 }  // namespace trainyard::onnx_io
