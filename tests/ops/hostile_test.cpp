@@ -31,6 +31,44 @@ TEST(Hostile, AxesNamedTwice) {
   expect_rejected({"ReduceMean", {draw({2, 3})}, {{"axes", ints({1, 1})}}}, "named twice");
 }
 
+// Not asked at rest, so nobody would notice where nothing is dropped.
+TEST(Hostile, DropoutModeThatIsNoBool) {
+  expect_rejected({"Dropout", {draw({1, 7}), absent(), known({}, {0.5})}}, "training_mode is f32");
+  expect_rejected({"Dropout", {draw({1, 7}), absent(), draw({})}}, "training_mode is f32");
+}
+
+TEST(Hostile, ShapesAndAxesThatComeLate) {
+  // The result is known without them.
+  expect_rejected({"Expand", {draw({3, 2}), given_ints({9, 7})}}, "cannot be broadcast");
+  expect_rejected({"Expand", {draw({3, 2}), given_ints({3, -2})}}, "a dimension of -2");
+  expect_rejected({"Squeeze", {draw({1, 3}), given({1}, {0})}}, "the axes are f32");
+  expect_rejected({"Unsqueeze", {draw({1, 3}), given({1}, {0})}}, "the axes are f32");
+}
+
+// Of which oneDNN makes no primitive.
+TEST(Hostile, PoolsOfNothingButPadding) {
+  const OpCase c = {
+      "AveragePool",
+      {given({1, 1, 0}, {})},
+      {{"kernel_shape", ints({2})}, {"pads", ints({1, 1})}, {"count_include_pad", int64_t{1}}}};
+  EXPECT_FALSE(is_fast(c));
+  EXPECT_EQ(run_reference(c)[0].values<float>()[0], 0);
+}
+
+// By definition they would take a million million steps.
+TEST(Hostile, LongTransformsEnd) {
+  constexpr int64_t kPrime = 1'000'003;
+  const OpCase c = {"DFT", {given({1, 2, 1}, {1, 3}), known({}, {kPrime}, DType::kI64)}};
+  const std::vector<Tensor> y = run_reference(c);
+  ASSERT_EQ(y[0].shape(), (Shape{1, kPrime, 2}));
+  for (const int64_t k : {int64_t{0}, int64_t{1}, int64_t{123'456}, kPrime - 1}) {
+    const double angle = -2 * std::acos(-1.0) * static_cast<double>(k) / kPrime;
+    const auto at = static_cast<size_t>(2 * k);
+    EXPECT_NEAR(y[0].values<float>()[at], 1 + 3 * std::cos(angle), 1e-5) << k;
+    EXPECT_NEAR(y[0].values<float>()[at + 1], 3 * std::sin(angle), 1e-5) << k;
+  }
+}
+
 // Query, key, value of batch x heads x rows x columns.
 OpCase attention(Shape q, Shape k, Shape v) {
   return {.op = "Attention",

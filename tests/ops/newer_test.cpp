@@ -56,6 +56,11 @@ OpCases attention_cases() {
        .inputs = {given({2, 2}, {3, 4, 0, 2}), given({2}, {1, 2})},
        .attributes = {{"epsilon", 0.0F}},
        .outputs = {gives({2, 2}, {0.84852814, 2.26274170, 0, 2.8284271})}},
+      // As many factors as columns, but one for each row.
+      {.op = "RMSNormalization",
+       .inputs = {given({2, 2}, {3, 4, 0, 2}), given({2, 1}, {1, 2})},
+       .attributes = {{"epsilon", 0.0F}},
+       .outputs = {gives({2, 2}, {0.84852814, 1.13137085, 0, 2.8284271})}},
       // A quarter turn.
       {.op = "RotaryEmbedding",
        .inputs = {given({1, 1, 1, 2}, {3, 5}), given({1, 1, 1}, {0}), given({1, 1, 1}, {1})},
@@ -190,6 +195,10 @@ TEST(Signal, RefusesShapesThatDoNotFit) {
   expect_rejected({.op = "STFT", .inputs = {signal, known({0}, {}, DType::kI64), draw({2})}},
                   "input 1 has shape 0, expected one number");
   expect_rejected({.op = "DFT", .inputs = {draw({1, 8, 0})}}, "the last axis has 0 parts");
+  for (const DType dtype : {DType::kI64, DType::kU16}) {
+    expect_rejected({.op = "DFT", .inputs = {draw({1, 8, 1}), known({}, {0}, dtype)}},
+                    "a length of 0 is not possible");
+  }
   expect_rejected({.op = "HannWindow", .inputs = {known({0}, {}, DType::kI64)}},
                   "expected one number");
 }

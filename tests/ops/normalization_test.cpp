@@ -31,6 +31,11 @@ OpCases normalization_cases() {
        .inputs = {given({2, 2}, {1, 3, 5, 9}), given({2}, {1, 2}), given({2}, {0, 1})},
        .attributes = {{"epsilon", 0.0F}},
        .outputs = {gives({2, 2}, {-1, 3, -1, 3}), gives({2, 1}, {2, 7}), gives({2, 1}, {1, 0.5})}},
+      // As many factors and summands as columns, but one for each row.
+      {.op = "LayerNormalization",
+       .inputs = {given({2, 2}, {1, 3, 5, 9}), given({2, 1}, {1, 2}), given({2, 1}, {0, 1})},
+       .attributes = {{"epsilon", 0.0F}},
+       .outputs = {gives({2, 2}, {-1, 1, -1, 3})}},
       {.op = "LayerNormalization",
        .inputs = {draw({2, 3, 4}), draw({3, 4})},
        .attributes = {{"axis", int64_t{1}}},

@@ -119,7 +119,9 @@ Tensor scaled_weights(const Tensor& weights, int64_t axis, const Affine& affine)
 bool has_plain_bias(const NodeView& node, int64_t channels) {
   if (!node.has_input(2)) return true;
   const Tensor* bias = node.input_constant(2);
-  return bias != nullptr && bias->num_elements() == channels;
+  // As many may also be one for each row.
+  return bias != nullptr && bias->num_elements() == channels && bias->shape().rank() > 0 &&
+         bias->shape().dim(-1) == channels;
 }
 
 bool fold_into(Graph& graph, NodeId id, const Affine& affine) {

@@ -1,4 +1,5 @@
 // Expand: the input stretched to a shape by broadcasting.
+#include "base/error.h"
 #include "ops/gradient.h"
 #include "ops/layout/shape_input.h"
 #include "ops/op_def.h"
@@ -14,6 +15,12 @@ std::vector<TensorType> infer_expand(const NodeView& node) {
 Routine routine_expand(const NodeView&) {
   return [](Views inputs, Views outputs) {
     const Shape& shape = *outputs[0].shape;
+    // Known late, where the result was known without it.
+    const std::vector<int64_t> dims = to_ints(inputs[1]);
+    for (const int64_t d : dims) TY_REQUIRE(d >= 0, "the shape has a dimension of {}", d);
+    TY_REQUIRE(broadcast_shapes(*inputs[0].shape, Shape(dims)) == shape,
+               "a tensor of shape {} stretched to {} is not {}", inputs[0].shape->to_string(),
+               Shape(dims).to_string(), shape.to_string());
     copy_strided(shape.dims(), dtype_size(inputs[0].dtype), inputs[0].data,
                  broadcast_strides(*inputs[0].shape, shape), outputs[0].data, shape.strides());
   };

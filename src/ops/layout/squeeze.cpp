@@ -22,6 +22,11 @@ TensorType of_unknown_dims(DType dtype, int64_t rank) {
   return {dtype, Shape(std::vector<int64_t>(static_cast<size_t>(rank), Shape::kUnknown))};
 }
 
+void require_integer_axes(const NodeView& node) {
+  TY_REQUIRE(!node.has_input(1) || is_integer(node.input_type(1).dtype),
+             "the axes are {}, expected integers", node.input_type(1).to_string());
+}
+
 int64_t number_of_axes(const NodeView& node) {
   const int64_t count = node.input_shape(1).num_elements();
   TY_REQUIRE(count != Shape::kUnknown, "the number of axes is not known");
@@ -31,6 +36,7 @@ int64_t number_of_axes(const NodeView& node) {
 std::vector<TensorType> infer_squeeze(const NodeView& node) {
   const TensorType& x = node.input_type(0);
   const int64_t rank = x.shape.rank();
+  require_integer_axes(node);
   const auto axes = node.input_ints(1);
   if (node.has_input(1) && !axes) {
     TY_REQUIRE(number_of_axes(node) <= rank, "{} axes of rank {} are dropped", number_of_axes(node),
@@ -57,6 +63,7 @@ std::vector<TensorType> infer_squeeze(const NodeView& node) {
 
 std::vector<TensorType> infer_unsqueeze(const NodeView& node) {
   const TensorType& x = node.input_type(0);
+  require_integer_axes(node);
   const auto axes = node.input_ints(1);
   const int64_t rank = x.shape.rank() + number_of_axes(node);
   if (!axes) return {of_unknown_dims(x.dtype, rank)};

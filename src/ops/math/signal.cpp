@@ -1,4 +1,5 @@
 // Fourier transforms of signals, and the windows and filters that go with them.
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <initializer_list>
@@ -22,10 +23,13 @@ constexpr AttrSpec kWindowAttributes[] = {{"output_datatype", AttrKind::kInt},
 constexpr AttrSpec kMelAttributes[] = {{"output_datatype", AttrKind::kInt}};
 constexpr int64_t kLongest = int64_t{1} << 24;
 
-int64_t length_at(const TensorView& view) {
-  const int64_t length = element_as_int(view, 0);
+int64_t checked_length(int64_t length) {
   TY_REQUIRE(0 < length && length <= kLongest, "a length of {} is not possible", length);
   return length;
+}
+
+int64_t length_at(const TensorView& view) {
+  return checked_length(element_as_int(view, 0));
 }
 
 // Of the inputs that are given, each is one number.
@@ -42,8 +46,61 @@ void require_parts(int64_t parts) {
              "the last axis has {} parts, expected 1 (real) or 2 (complex)", parts);
 }
 
-// sum of x[k] exp(-+ 2 pi i j k / n), by definition: lengths are arbitrary.
+// exp(-+ pi i k / n); k is any number below 2 n.
+Complex root_of(size_t k, size_t n, bool inverse) {
+  const double angle = std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
+  return std::polar(1.0, inverse ? angle : -angle);
+}
+
+// In place, of a power of two, not scaled.
+void transform_halves(std::vector<Complex>& x, bool inverse) {
+  const size_t n = x.size();
+  for (size_t i = 1, j = 0; i < n; ++i) {
+    size_t bit = n / 2;
+    for (; (j & bit) != 0; bit /= 2) j ^= bit;
+    j ^= bit;
+    if (i < j) std::swap(x[i], x[j]);
+  }
+  for (size_t half = 1; half < n; half *= 2) {
+    for (size_t k = 0; k < half; ++k) {
+      const Complex root = root_of(k, half, inverse);
+      for (size_t i = k; i < n; i += 2 * half) {
+        const Complex other = x[i + half] * root;
+        x[i + half] = x[i] - other;
+        x[i] += other;
+      }
+    }
+  }
+}
+
+// Bluestein: 2 j k = j^2 + k^2 - (j - k)^2, so the sums are a convolution.
+std::vector<Complex> transform_long(const std::vector<Complex>& x, bool inverse) {
+  const size_t n = x.size();
+  const size_t padded = std::bit_ceil(2 * n);
+  std::vector<Complex> chirp(n);
+  for (size_t k = 0; k < n; ++k) chirp[k] = root_of(k * k % (2 * n), n, inverse);
+  std::vector<Complex> line(padded);
+  std::vector<Complex> filter(padded);
+  for (size_t k = 0; k < n; ++k) {
+    line[k] = x[k] * chirp[k];
+    filter[k] = std::conj(chirp[k]);
+    if (k > 0) filter[padded - k] = filter[k];
+  }
+  transform_halves(line, false);
+  transform_halves(filter, false);
+  for (size_t i = 0; i < padded; ++i) line[i] *= filter[i];
+  transform_halves(line, true);
+  std::vector<Complex> y(n);
+  const double scale = static_cast<double>(padded) * (inverse ? static_cast<double>(n) : 1.0);
+  for (size_t k = 0; k < n; ++k) y[k] = line[k] * chirp[k] / scale;
+  return y;
+}
+
+// sum of x[k] exp(-+ 2 pi i j k / n), by definition unless that would take minutes: lengths are
+// arbitrary, and come with requests.
 std::vector<Complex> transform(const std::vector<Complex>& x, bool inverse) {
+  constexpr size_t kLong = 1 << 11;
+  if (x.size() > kLong) return transform_long(x, inverse);
   const size_t n = x.size();
   std::vector<Complex> roots(n);
   for (size_t i = 0; i < n; ++i) {
@@ -97,6 +154,7 @@ std::vector<TensorType> infer_dft(const NodeView& node) {
   require_numbers(node, {1, 2});
   const auto axis = node.input_ints(2);
   const auto length = node.input_ints(1);
+  if (length) checked_length((*length)[0]);
   TensorType y = x;
   y.shape[rank - 1] = rule.parts();
   if ((node.has_input(2) && !axis) || (node.has_input(1) && !length)) {

@@ -14,6 +14,8 @@ std::vector<TensorType> infer_dropout(const NodeView& node) {
   require_floats(node, {});
   require_one_number(node, 1, "the ratio");
   require_one_number(node, 2, "training_mode");
+  TY_REQUIRE(!node.has_input(2) || node.input_type(2).dtype == DType::kBool,
+             "training_mode is {}, expected bool", node.input_type(2).to_string());
   return {x, {DType::kBool, x.shape}};
 }
 

@@ -109,6 +109,21 @@ TEST(Passes, NormalizationGoesIntoTheWeights) {
   EXPECT_DOUBLE_EQ(number("conv.bias"), 4.0);     // 5 - 1 * 2 / sqrt(4)
 }
 
+// As many summands as columns, but one for each row, are none of the columns'.
+TEST(Passes, NormalizationStaysBehindABiasOfRows) {
+  for (const Shape& bias : {Shape{2}, Shape{1, 2}, Shape{2, 1}}) {
+    Graph graph;
+    Builder b(graph);
+    const ValueId x = b.input("x", {DType::kF32, {2, 3}});
+    const ValueId product = b.add("Gemm", {x, floats(b, "w", {3, 2}, 3), floats(b, "c", bias, 1)});
+    graph.set_outputs({b.add("BatchNormalization",
+                             {product, floats(b, "scale", {2}, 2), floats(b, "shift", {2}, 5),
+                              floats(b, "mean", {2}, 1), floats(b, "variance", {2}, 4)})});
+    run_pass(graph, "fold_affine");
+    EXPECT_EQ(graph.num_nodes(), bias.rank() == 2 && bias[0] == 2 ? 2 : 1) << bias.to_string();
+  }
+}
+
 TEST(Passes, ScalesInARowBecomeOne) {
   Graph graph;
   Builder b(graph);

@@ -13,6 +13,8 @@ std::string_view refuses_pool(const NodeView& node) {
   if (node.input_type(0).dtype != DType::kF32) return kOnlyF32;
   const int64_t rank = node.input_shape(0).rank();
   if (rank < 3 || rank > 5) return "only one to three spatial dimensions are implemented";
+  // Padding alone makes a result too.
+  if (node.input_shape(0).num_elements() == 0) return "the input is empty";
   if (node.output_shape(0).num_elements() == 0) return "the output is empty";
   if (node.has_output(1)) return "the positions of the maxima are not given";
   const ops::Window window = *ops::op_of(node).window(node);

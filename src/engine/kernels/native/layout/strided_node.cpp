@@ -63,6 +63,8 @@ std::string_view refuses_strided(const NodeView& node) {
   if (!has_all_outputs(node)) return "a result is absent or empty";
   if (node.op() == "Slice" && !ops::slice_ranges(node, node.input_shape(0)))
     return "the ranges are not known before the run";
+  if (node.op() == "Expand" && node.input_constant(1) == nullptr)
+    return "the shape is not known before the run";
   return "";
 }
 

@@ -1,4 +1,5 @@
 // LayerNormalization and RMSNormalization of rows, with a factor (and a summand) for each column.
+#include <algorithm>
 #include <cmath>
 
 #include "engine/kernels/api/kernel.h"
@@ -27,14 +28,26 @@ NormRows norm_rows(const NodeView& node) {
           .centered = node.op() == "LayerNormalization"};
 }
 
+// A factor for each column, the same for all rows. As many factors may as well be one for each row.
+bool is_of_columns(const Shape& factors, const Shape& x, int64_t axis) {
+  for (int64_t i = 1; i <= std::max(factors.rank(), x.rank()); ++i) {
+    const int64_t factor = i <= factors.rank() ? factors[factors.rank() - i] : 1;
+    const int64_t wanted = i <= x.rank() - axis ? x[x.rank() - i] : 1;
+    if (factor != wanted) return false;
+  }
+  return true;
+}
+
 std::string_view refuses_layer_norm(const NodeView& node) {
   if (!cpu_has_avx2_fma()) return "the processor lacks AVX2 or FMA";
   const NormRows norm = norm_rows(node);
+  const Shape& x = node.input_shape(0);
+  const int64_t axis = normalize_axis(node.attr_int("axis", -1), x.rank(), node.op());
   if (norm.rows == 0 || norm.columns == 0) return "the input is empty";
   for (size_t i = 0; i < node.num_inputs(); ++i) {
     if (!node.has_input(i)) continue;
     if (node.input_type(i).dtype != DType::kF32) return kOnlyF32;
-    if (i > 0 && node.input_shape(i).num_elements() != norm.columns) {
+    if (i > 0 && !is_of_columns(node.input_shape(i), x, axis)) {
       return "factors that are not one for each column are not implemented";
     }
   }
