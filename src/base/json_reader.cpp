@@ -170,7 +170,7 @@ JsonReader::Kind JsonReader::peek() {
 
 void JsonReader::enter() {
   if (++depth_ > options_.max_depth) {
-    fail(fmt::format("nested deeper than {}", options_.max_depth));
+    fail(fmt::format("JSON nesting depth exceeds maximum allowed limit ({})", options_.max_depth));
   }
   first_ = true;
 }

@@ -208,8 +208,13 @@ bool HttpSession::refuse_header() {
   }
   const boost::optional<uint64_t> length = parser_->parser->content_length();
   if (length && *length > limits_.body_bytes) {
-    refuse_and_close(Status::kTooLarge, fmt::format("the body has {} bytes, at most {} are taken",
-                                                    *length, limits_.body_bytes));
+    HttpRequest request = request_head();
+    const bool is_json = request.header("Content-Type").starts_with("application/json");
+    parser_->fields = std::move(request.headers);
+    refuse_and_close(
+        Status::kTooLarge,
+        fmt::format("request {}size of {} bytes exceeds the maximum allowed input size of {} bytes",
+                    is_json ? "JSON " : "", *length, limits_.body_bytes));
     return true;
   }
   const std::string_view expect = parser_->head.expect();

@@ -229,7 +229,9 @@ void Service::infer_read(const HttpRequest& request, Reply reply,
     // Sockets of this protocol close by themselves; other protocols ask here.
     if (draining_) refuse(Status::kUnavailable, "the server is about to end");
     ReadInference inference = read();
-    const std::shared_ptr<ModelVersion> found = registry_.find(inference.model, inference.version);
+    const std::shared_ptr<ModelVersion> found =
+        inference.model ? registry_.find(*inference.model, inference.version)
+                        : find_scored("", inference.version);
     inference.request.times.arrived = request.arrived;
     infer(*call, found, inference.version, std::move(inference.request),
           answer_with(call, /*growth=*/1,

@@ -32,6 +32,7 @@ struct ServiceOptions {
   std::chrono::milliseconds poll{0};     // of the repository; 0: never
   bool shared_memory = false;            // clients may register regions of this machine's memory
   bool uploads = false;                  // a load may bring the model's files
+  bool fixed_models = false;             // nobody loads or unloads by a call
   // Of all bodies and answers under way; that of the sockets.
   std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>(size_t{1} << 30);
 };
@@ -63,8 +64,8 @@ using CallPointer = std::shared_ptr<Call>;
 
 // An inference that another protocol has read.
 struct ReadInference {
-  std::string model;
-  std::string version;  // empty: the highest
+  std::optional<std::string> model;  // nothing: the only one
+  std::string version;               // empty: the highest
   InferRequest request;
   std::function<HttpResponse(const InferResult&, ModelVersion&)> write;
 };
@@ -123,6 +124,9 @@ class Service final : public HttpHandler {
   void infer_picture(const CallPointer& call, const std::shared_ptr<ModelVersion>& model,
                      const std::string& version);
   void infer_score(const CallPointer& call, const std::string& model, const std::string& version);
+  // One model is served under any name that ONNX Runtime Server would have had.
+  std::shared_ptr<ModelVersion> find_scored(const std::string& model,
+                                            const std::string& version) const;
   void change_models(const CallPointer& call, const std::string& name, bool load);
 
   // Gives the request to the version that was found, or to its successor if it was unloaded

@@ -46,7 +46,10 @@ std::map<std::string, std::string> read_uploads(const Json& parameters) {
   std::map<std::string, std::string> files;
   for (const auto& [key, value] : parameters.members()) {
     if (!key.starts_with(kPrefix)) continue;
-    files[key.substr(kPrefix.size())] = from_base64(value.as_string());
+    // Triton's C++ client breaks the text into lines, as mail does.
+    std::string text = value.as_string();
+    std::erase_if(text, [](char c) { return c == '\n' || c == '\r'; });
+    files[key.substr(kPrefix.size())] = from_base64(text);
   }
   return files;
 }
@@ -200,6 +203,11 @@ void Service::route_repository(const CallPointer& call) {
 }
 
 void Service::change_models(const CallPointer& call, const std::string& name, bool load) {
+  if (options_.fixed_models) {
+    refuse(Status::kForbidden, "explicit model load / unload is not allowed{}: {}",
+           options_.poll.count() > 0 ? " if polling is enabled" : "",
+           "the server was started with --fixed-models");
+  }
   const Json body = read_control_body(*call);
   Json override;
   std::map<std::string, std::string> files;

@@ -52,15 +52,18 @@ HttpResponse score_error(const Call& call, Status status, std::string_view text)
                                  static_cast<int>(status), Json(printable(text)).dump(-1))});
 }
 
+std::shared_ptr<ModelVersion> Service::find_scored(const std::string& model,
+                                                   const std::string& version) const {
+  const bool any = model.empty() || model == "default";
+  const auto models = registry_.all();
+  return registry_.find(any && models.size() == 1 ? models[0]->name() : model, version);
+}
+
 void Service::infer_score(const CallPointer& call, const std::string& model,
                           const std::string& version) {
   call->score_id = make_uuid(next_id_);
   require_body(*call);
-  // One model is served under any name that the old server would have had.
-  std::string name = model;
-  const auto models = registry_.all();
-  if ((name.empty() || name == "default") && models.size() == 1) name = models[0]->name();
-  const std::shared_ptr<ModelVersion> found = registry_.find(name, version);
+  const std::shared_ptr<ModelVersion> found = find_scored(model, version);
   const std::optional<Form> given = form_of(call->content_type);
   if (!given) {
     refuse(Status::kBadRequest, "Missing or unknown 'Content-Type' header field in the request");

@@ -101,7 +101,7 @@ TEST(ModelVersion, AnswersAnOutputOnce) {
   request.outputs = {{.name = "OUT"}, {.name = "OUT"}};
   InferDone done = [](auto) {};
   EXPECT_EQ(error_of([&] { model.infer(request, done); }),
-            "output 'OUT' is asked for more than once");
+            "output 'OUT' already exists in request: ask for it once");
 }
 
 TEST(SlowWork, LetsSmallWorkOvertakeLarge) {

@@ -17,7 +17,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from onnx_writer import BOOL, FLOAT, TEXT, int64_tensor, node, write_identity, write_model
+from onnx_writer import BOOL, FLOAT, INT32, TEXT, int64_tensor, node, write_identity, write_model
 
 PROGRAM, FOLDER = sys.argv[1], Path(sys.argv[2])
 
@@ -108,6 +108,13 @@ def make_repository():
         output { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ 12 ] reshape { shape: [ 1, 3, 2, 2 ] } label_filename: "labels.txt" }
         parameters { key: "note" value { string_value: "kept" } }""")
     (FOLDER / "reshaped" / "labels.txt").write_text("a\nb\nc\n")
+    # Numbers in texts, as in Triton's example of texts: what is computed before the first request must be numbers too.
+    write_model(FOLDER / "numbers" / "1" / "model.onnx", [("INPUT0", TEXT, ["batch", 2])], [("OUTPUT0", INT32, ["batch", 2])],
+                [node("Cast", ["INPUT0"], ["OUTPUT0"], to=INT32)])
+    write_identity(FOLDER / "fixed_input" / "1" / "model.onnx", FLOAT, ["batch", "n"])
+    (FOLDER / "fixed_input" / "config.pbtxt").write_text("""
+        max_batch_size: 8 input { name: "INPUT0" data_type: TYPE_FP32 dims: [ 1 ] }
+        output { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ -1 ] }""")
     for name, dims in (("bad_input", "[ 99 ]"), ("bad_rank", "[ 4, 1 ]"), ("wild", "[ -1 ]")):
         write_identity(FOLDER / name / "1" / "model.onnx", FLOAT, ["batch", 4])
         (FOLDER / name / "config.pbtxt").write_text('max_batch_size: 8 input { name: "INPUT0" data_type: TYPE_FP32 dims: ' + dims + " }")
@@ -151,6 +158,23 @@ def test_texts_of_errors(server):
     deep = 7
     for _ in range(50):
         deep = [deep]
+    status, answer = server.infer("scalar", [tensor("INPUT0", "FP32", [], deep)])
+    check(status == 200 and answer["outputs"][0]["data"] == [7], "50 brackets around an element")
+    for _ in range(70):
+        deep = [deep]
+    status, answer = server.infer("scalar", [tensor("INPUT0", "FP32", [], deep)])
+    check(status == 400 and "nesting depth exceeds maximum allowed limit (100)" in answer["error"], "120 are too many")
+    status, answer = server.infer("floats", [tensor("INPUT0", "FP32", [16, 2**60 + 2], [1])])
+    check(status == 400 and "byte size overflow for input 'INPUT0'" in answer["error"] and
+          "causes total element count to exceed maximum size of" in answer["error"], "a shape that overflows")
+    own = [tensor("INPUT0", "FP32", [1, 4], [1, 2, 3, 4])]
+    status, answer = server.infer("floats", own, outputs=[{"name": "OUTPUT0"}] * 2)
+    check(status == 400 and "output 'OUTPUT0' already exists in request" in answer["error"], "an output asked for twice")
+    for kind, text in (("application/json", "request JSON size of"), ("application/octet-stream", "request size of")):
+        head = f"POST /v2/models/floats/infer HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nContent-Length: 3000000000\r\n\r\n"
+        answer = server.raw(head.encode())
+        check(answer.startswith(b"HTTP/1.1 413") and f"{text} 3000000000 bytes exceeds the maximum allowed input size".encode() in answer,
+              f"a body that is too large: {kind}")
     status, answer = server.infer("square", [tensor("INPUT0", "FP32", [2, 2], [[[[1]], [[2]]], [[[3]], [[4]]]])])
     check(status == 200 and answer["outputs"][0]["data"] == [1, 2, 3, 4], "brackets around single elements")
 
@@ -227,6 +251,8 @@ def test_texts(server):
     check(status == 200 and data[int(got["Inference-Header-Content-Length"]):] == pack([b"427"]), "a raw body is a text")
     status, _, data = server.ask("POST", "/v2/models/floats/infer", header + blob + blob, headers)
     check(status == 400, "texts where numbers are wanted")
+    status, answer = server.infer("numbers", [tensor("INPUT0", "BYTES", [1, 2], ["17", "-4"])])
+    check(status == 200 and answer["outputs"][0]["data"] == [17, -4], "numbers in texts")
     for inputs in ([tensor("INPUT0", "BYTES", [1, 2], ["a"])], [tensor("INPUT0", "FP32", [1, 2], [1, 2]), tensor("INPUT1", "BYTES", [1, 2], ["a", "b"])]):
         check(server.infer("texts", inputs)[0] == 400, "too few texts, or numbers where texts are wanted")
     for i in range(50):
@@ -279,6 +305,9 @@ def test_configurations(server):
     status, answer = server.infer("reshaped", [tensor("INPUT0", "FP32", [3, 2, 2], list(range(12)))],
                                   outputs=[{"name": "OUTPUT0", "parameters": {"classification": 2}}])
     check(status == 200 and answer["outputs"][0]["data"] == ["11.000000:11", "10.000000:10"], "and classes are counted")
+    status, answer = server.infer("fixed_input", [tensor("INPUT0", "FP32", [2, 1], [1, 2])])
+    check(status == 200 and answer["outputs"][0]["data"] == [1, 2] and
+          server.json("GET", "/v2/models/fixed_input")[1]["outputs"][0]["shape"] == [-1, -1], "an output that file and configuration leave open")
     states = {entry["name"]: entry for entry in server.json("POST", "/v2/repository/index")[1]}
     for name in ("bad_input", "bad_rank", "bad_output", "wild"):
         check(states[name]["state"] == "UNAVAILABLE" and "in the configuration" in states[name]["reason"], f"dims that do not fit: {name}")
@@ -299,6 +328,27 @@ def test_probes():
     server.end()
 
 
+def test_uploads():
+    """A model that the request brings, as Triton's clients write it: Python's in one line, C++'s in lines of 72 letters."""
+    server = Server("--repository", FOLDER, "--uploads")
+    content = (FOLDER / "square" / "1" / "model.onnx").read_bytes()
+    for name, text in (("line", base64.b64encode(content).decode()), ("lines", base64.encodebytes(content).decode())):
+        parameters = {"config": '{"max_batch_size": 0}', "file:1/model.onnx": text}
+        status, answer = server.json("POST", f"/v2/repository/models/{name}/load", {"parameters": parameters})
+        check(status == 200 and server.infer(name, [tensor("INPUT0", "FP32", [2, 2], [1, 2, 3, 4])])[0] == 200, f"an upload as {name}: {answer}")
+    server.end()
+
+
+def test_fixed_models():
+    for poll, text in ((["--poll", "5"], "is not allowed if polling is enabled"), ([], "is not allowed: ")):
+        server = Server("--repository", FOLDER, "--fixed-models", *poll)
+        for action in ("load", "unload"):
+            status, answer = server.json("POST", f"/v2/repository/models/floats/{action}", "{}")
+            check(status == 403 and "explicit model load / unload " + text in answer["error"], f"nobody may {action}: {answer['error']}")
+        check(server.ask("GET", "/v2/models/floats/ready")[0] == 200, "what is there stays")
+        server.end()
+
+
 make_repository()
 running = Server("--repository", FOLDER)
 test_compression(running)
@@ -313,3 +363,5 @@ test_configurations(running)
 running.end()
 test_given_shape()
 test_probes()
+test_fixed_models()
+test_uploads()

@@ -275,6 +275,40 @@ def test_strangers(pb):
     check(server.end() == 0, "the server ends with 0")
 
 
+def test_predict(pb, rpc):
+    """The call of ONNX Runtime Server: maps of tensors by name (fields 2 and 1), {1: name, 2: TensorProto}."""
+    values = [i / 784 for i in range(784)]
+
+    def field(number, content):
+        size, head = len(content), bytearray([number << 3 | 2])
+        while size > 127:
+            head.append(size & 127 | 128)
+            size >>= 7
+        return bytes(head) + bytes([size]) + content
+
+    tensor = b"\x08\x01\x08\x01\x08\x1c\x08\x1c\x10\x01" + field(9, array.array("f", values).tobytes())
+    request = field(2, field(1, b"image") + field(2, tensor))
+    call = "/onnxruntime.server.PredictionService/Predict"
+    server = Server("lenet5", token="secret")
+    secret = (("authorization", "Bearer secret"),)
+    with grpc.insecure_channel(server.address) as channel:
+        predict = channel.unary_unary(call)
+        check(code_of(lambda: predict(request))[0] == grpc.StatusCode.UNAUTHENTICATED, "a prediction without the token")
+        stub = rpc.GRPCInferenceServiceStub(channel)
+        expected = stub.ModelInfer(infer_request(pb, values, True, "lenet5"), metadata=secret).raw_output_contents[0]
+        check(field(9, expected) in predict(request, metadata=secret), "a prediction as ONNX Runtime Server's clients ask for it")
+        got = code_of(lambda: predict(field(2, field(1, b"x") + field(2, tensor)), metadata=secret))
+        check(got[0] == grpc.StatusCode.INVALID_ARGUMENT and "'x'" in got[1], f"an input that is not there: {got}")
+        got = code_of(lambda: predict(b"\xff", metadata=secret))
+        check(got[0] == grpc.StatusCode.INVALID_ARGUMENT, f"no message: {got}")
+    check(server.end() == 0, "the server of predictions ends with 0")
+    server = Server("lenet5", "second=lenet5")
+    with grpc.insecure_channel(server.address) as channel:
+        got = code_of(lambda: channel.unary_unary(call)(request))
+        check(got[0] != grpc.StatusCode.OK, f"which of two models is not known: {got}")
+    check(server.end() == 0, "the server of two models ends with 0")
+
+
 def health(channel, service=b""):
     """grpc.health.v1's Check as bytes: {1: service} to {1: status}, of which 1 is SERVING."""
     check_health = channel.unary_unary("/grpc.health.v1.Health/Check")
@@ -323,6 +357,7 @@ first.end()
 test_repository(PB, RPC, REPOSITORY)
 test_extensions(PB, RPC, REPOSITORY)
 test_token(PB, RPC)
+test_predict(PB, RPC)
 test_health()
 test_strangers(PB)
 print("all is well")

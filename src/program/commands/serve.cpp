@@ -61,6 +61,7 @@ struct ServeFlags {
   std::string allowed_hosts;
   bool shared_memory = false;
   bool uploads = false;
+  bool fixed_models = false;
   int64_t idle_s = 75;
   int64_t poll_s = 0;
   int64_t drain_s = 10;
@@ -257,6 +258,7 @@ int serve_command(const ServeFlags& flags, std::ostream& out) {
   if (!flags.allowed_hosts.empty()) options.service.allowed_hosts = split(flags.allowed_hosts, ',');
   options.service.shared_memory = flags.shared_memory;
   options.service.uploads = flags.uploads;
+  options.service.fixed_models = flags.fixed_models;
   options.service.memory = options.http.limits.memory;
   options.service.server_name = flags.server_name;
   options.service.server_version = kVersionText;
@@ -324,6 +326,8 @@ void declare_limits(Args& args, ServeFlags& flags) {
   args.flag("--shared-memory", flags.shared_memory,
             "let clients of this machine put tensors into system shared memory");
   args.flag("--uploads", flags.uploads, "let a request that loads a model bring its file");
+  args.flag("--fixed-models", flags.fixed_models,
+            "let no request load or unload a model; --poll still does");
   args.option("--idle", flags.idle_s, "seconds after which an idle connection is closed",
               between(1, kDay));
   args.option("--drain", flags.drain_s, "seconds to finish requests after SIGTERM",
@@ -355,30 +359,11 @@ void declare_ways(Args& args, const std::shared_ptr<ServeFlags>& flags) {
             {{"MODEL"}, {"shape", "labels", "resize", "mean", "std"}},
             {{"--repository"}, {"poll"}},
             {{"MODEL", "--repository"},
-             {"host",
-              "port",
-              "grpc-port",
-              "batch-sizes",
-              "timeout",
-              "cache",
-              "insecure",
-              "rate-limit",
-              "max-body",
-              "memory",
-              "body-time",
-              "connections",
-              "client-connections",
-              "allowed-host",
-              "shared-memory",
-              "uploads",
-              "tls-certificate",
-              "tls-key",
-              "idle",
-              "drain",
-              "access-log",
-              "log-format",
-              "trace",
-              "trace-every",
+             {"host",       "port",         "grpc-port",          "batch-sizes",  "timeout",
+              "cache",      "insecure",     "rate-limit",         "max-body",     "memory",
+              "body-time",  "connections",  "client-connections", "allowed-host", "shared-memory",
+              "uploads",    "fixed-models", "tls-certificate",    "tls-key",      "idle",
+              "drain",      "access-log",   "log-format",         "trace",        "trace-every",
               "server-name"}},
             {{"MODEL", "--repository", "bench MODEL"},
              {"max-batch", "batch-delay", "queue", "instances", "threads", "device"}},

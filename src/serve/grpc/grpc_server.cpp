@@ -23,11 +23,14 @@
 #include "serve/grpc/control_messages.h"
 #include "serve/grpc/health_messages.h"
 #include "serve/grpc/infer_messages.h"
+#include "serve/protocol/score_codec.h"
 
 namespace trainyard::serve {
 namespace {
 
 constexpr std::string_view kService = "/inference.GRPCInferenceService/";
+// The one call of ONNX Runtime Server (2019), which names no model: there is one.
+constexpr std::string_view kPredict = "/onnxruntime.server.PredictionService/Predict";
 constexpr int kMostCalls = 1024;  // of one connection at the same time
 
 // Orchestrators ask these without a token.
@@ -138,9 +141,12 @@ class Call {
   void begin() {
     const std::string& name = context_.method();
     health_ = name == kHealthCheck;
-    if (!health_ && !name.starts_with(kService)) return finish_unknown();
-    method_ = health_ ? "Check" : name.substr(kService.size());
+    predicts_ = name == kPredict;
+    const bool ours = name.starts_with(kService);
+    if (!health_ && !predicts_ && !ours) return finish_unknown();
+    method_ = ours ? name.substr(kService.size()) : name.substr(name.rfind('/') + 1);
     streams_ = method_ == "ModelStreamInfer";
+    infers_ = streams_ || predicts_ || method_ == "ModelInfer";
     // Who may not ask is not read: its messages would be kept until then.
     if (!health_ && !is_probe(method_)) {
       arrived_ = Clock::now();
@@ -170,7 +176,6 @@ class Call {
     arrived_ = Clock::now();
     Body message;
     std::optional<HttpForm> form;
-    const bool infers = streams_ || method_ == "ModelInfer";
     try {
       MemoryBudget::Share share(core_.service.memory());
       share.require(in_.Length());
@@ -181,7 +186,7 @@ class Call {
           return finish({grpc::StatusCode::NOT_FOUND, "there is no such service here"});
         }
         form = HttpForm{"GET", "/v2/health/ready", ""};
-      } else if (!infers) {
+      } else if (!infers_) {
         form = core_.control.read(method_, std::string(*message));
       }
     } catch (const RequestError& error) {
@@ -191,14 +196,14 @@ class Call {
     } catch (const std::bad_alloc&) {
       return finish({grpc::StatusCode::UNAVAILABLE, "out of memory"});
     }
-    if (!infers && !form) return finish_unknown();
+    if (!infers_ && !form) return finish_unknown();
     // From here on the answer comes by another thread, maybe before the next line.
     step_ = Step::kAnswer;
     {
       const std::lock_guard lock(core_.mutex);
       ++core_.pending;
     }
-    if (infers) return infer(message);
+    if (infers_) return infer(message);
     HttpRequest request = request_of(form->method, form->target);
     request.body = Body(form->body);
     request.has_length = true;
@@ -238,7 +243,8 @@ class Call {
   void infer(const Body& message) {
     const auto deadline = context_.deadline();
     core_.service.infer_read(request_of("POST", context_.method()), reply(), [&] {
-      InferMessage read = read_infer_message(message, core_.service.shared_memory());
+      InferMessage read = predicts_ ? InferMessage{{}, {}, read_score_protobuf(message)}
+                                    : read_infer_message(message, core_.service.shared_memory());
       // Who has stopped waiting is not computed for.
       const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
           deadline - std::chrono::system_clock::now());
@@ -246,13 +252,15 @@ class Call {
       const uint64_t bytes_in = message->size();
       const auto wanted = without_inputs(read.request);
       return ReadInference{
-          .model = std::move(read.model),
+          .model = predicts_ ? std::nullopt : std::optional(std::move(read.model)),
           .version = std::move(read.version),
           .request = std::move(read.request),
-          .write = [wanted, bytes_in](const InferResult& result, ModelVersion& model) {
+          .write = [wanted, bytes_in, predicts = predicts_](const InferResult& result,
+                                                            ModelVersion& model) {
             HttpResponse response{
                 .content_type = "application/grpc",
-                .body = write_infer_message(*wanted, result, model.network().labels())};
+                .body = predicts ? write_score_protobuf(*wanted, result)
+                                 : write_infer_message(*wanted, result, model.network().labels())};
             model.statistics().add_bytes(bytes_in, response.body.size());
             return response;
           }};
@@ -283,7 +291,7 @@ class Call {
   std::string message_of(HttpResponse response) const {
     const bool good = response.status == Status::kOk;
     if (health_) return health_answer(good);
-    if (method_ != "ModelInfer") return core_.control.write(method_, response);
+    if (!infers_) return core_.control.write(method_, response);
     if (!good) throw RequestError(response.status, error_text(response));
     return std::move(response.body);
   }
@@ -308,7 +316,9 @@ class Call {
   Step step_ = Step::kArrive;
   std::string method_;
   bool streams_ = false;
-  bool health_ = false;  // grpc.health.v1, not a call of ours
+  bool predicts_ = false;  // as ONNX Runtime Server did
+  bool infers_ = false;    // either, or ModelInfer
+  bool health_ = false;    // grpc.health.v1, not a call of ours
   std::string peer_;
   Clock::time_point arrived_;
   std::function<HttpResponse()> make_;

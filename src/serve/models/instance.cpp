@@ -95,6 +95,17 @@ void set_inputs(const Network& network, runtime::ExecutionContext& running, cons
   }
 }
 
+// Without a request: texts are zeros too, since networks make numbers of them.
+void run_zeros(const Network& network, runtime::ExecutionContext& running) {
+  const auto scope = text_scope(network);
+  for (size_t i = 0; i < network.inputs().size(); ++i) {
+    if (network.inputs()[i].dtype != DType::kText) continue;
+    const auto count = static_cast<size_t>(running.input(i).num_elements());
+    put_texts(running.input(i), 0, std::vector<std::string>(count, "0"));
+  }
+  running.run();
+}
+
 // Rows of the next jobs, put together.
 void gather(const Network& network, runtime::ExecutionContext& running, const Shapes& shapes,
             RowCursor& rows, int64_t size) {
@@ -242,7 +253,7 @@ void Instance::warm_up(int64_t count, const std::atomic<bool>* ending) {
     const Shapes shapes = network_.shapes_of(*size);
     for (int64_t i = 0; i < count; ++i) {
       if (ending != nullptr && *ending) throw_failure("the server ends");
-      context(shapes).run();
+      run_zeros(network_, context(shapes));
     }
   }
 }
@@ -256,7 +267,7 @@ double Instance::rows_per_second() {
   Clock::duration best = Clock::duration::max();
   for (int i = 0; i < kMostRuns && (i < kLeastRuns || Clock::now() - start < kEnough); ++i) {
     const Clock::time_point begin = Clock::now();
-    largest.run();
+    run_zeros(network_, largest);
     best = std::min(best, Clock::now() - begin);
   }
   return static_cast<double>(sizes_.back()) / std::chrono::duration<double>(best).count();

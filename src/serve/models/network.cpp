@@ -52,9 +52,11 @@ TensorSpec with_batch(TensorSpec spec, size_t rank, const ModelConfig& config) {
   return spec;
 }
 
-// Dimensions that the file leaves open are as the configuration says; others must agree.
+// Dimensions that the file leaves open are as the configuration says; others must agree. `file` has
+// those of an output in the file: what it leaves open the configuration may leave open too,
+// whatever the shapes of inputs make of it.
 void take_declared(const TensorSpec& declared, const ModelConfig& config, std::string_view kind,
-                   TensorSpec& real) {
+                   TensorSpec& real, const std::vector<int64_t>& file = {}) {
   TY_REQUIRE(real.dtype == declared.dtype,
              "model '{}': {} '{}' is {} in the configuration and {} in the network", config.name,
              kind, declared.name, protocol_name(declared.dtype), protocol_name(real.dtype));
@@ -62,7 +64,8 @@ void take_declared(const TensorSpec& declared, const ModelConfig& config, std::s
   TensorSpec given = with_batch(declared, real.dims.size(), config);
   bool fits = given.dims.size() == real.dims.size();
   for (size_t i = 0; fits && i < real.dims.size(); ++i) {
-    fits = real.dims[i] < 0 || given.dims[i] == real.dims[i];
+    const bool both_open = given.dims[i] < 0 && i < file.size() && file[i] < 0;
+    fits = real.dims[i] < 0 || given.dims[i] == real.dims[i] || both_open;
   }
   TY_REQUIRE(fits, "model '{}': {} '{}' has dims {} in the configuration{}, and {} in the network",
              config.name, kind, declared.name, dims_text(given.dims),
@@ -163,9 +166,13 @@ Network::Network(NetworkSource source, ModelConfig& config, int threads)
   check_types();
   check_names(config.outputs, outputs_, config, "output");
   for (TensorSpec& spec : outputs_) {
-    if (const TensorSpec* given = find_spec(config.outputs, spec.name)) {
-      take_declared(*given, config, "output", spec);
-    }
+    const TensorSpec* const given = find_spec(config.outputs, spec.name);
+    if (given == nullptr) continue;
+    const auto in_file = std::find_if(source_.outputs.begin(), source_.outputs.end(),
+                                      [&](const auto& output) { return output.name == spec.name; });
+    const bool known = in_file != source_.outputs.end();
+    take_declared(*given, config, "output", spec,
+                  known ? dims_of(*in_file) : std::vector<int64_t>{});
   }
   check_training();
   if (max_batch_ > 0) {

@@ -164,9 +164,11 @@ int64_t count_elements(const std::vector<int64_t>& shape, std::string_view where
       refuse(Status::kBadRequest, "{}: shape {} has a negative dimension", where, dims_text(shape));
     }
     if (dim > kMostElements || (count > 0 && dim > kMostElements / count)) {
-      refuse(Status::kBadRequest,
-             "{}: shape {} causes total element count to exceed maximum size of {}", where,
-             dims_text(shape), kMostElements);
+      refuse(
+          Status::kBadRequest,
+          "byte size overflow for {}: shape {} causes total element count to exceed maximum size "
+          "of {}",
+          where, dims_text(shape), kMostElements);
     }
     count *= dim;
   }

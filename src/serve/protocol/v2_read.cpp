@@ -12,6 +12,7 @@ namespace {
 
 // Of inputs, and of outputs: names are looked up one by one.
 constexpr size_t kMostTensors = 1024;
+constexpr int kMostNested = 100;
 
 // The binary tensors behind the JSON, taken from the front.
 class Blobs {
@@ -52,7 +53,7 @@ class RequestReader {
   RequestReader(const Body& body, std::string_view json, std::string_view blobs,
                 const NumbersAhead* ahead, const SharedMemory* memory)
       : body_(body),
-        reader_(json, "the request"),
+        reader_(json, "the request", {.max_depth = kMostNested}),
         blobs_(blobs),
         has_blobs_(!blobs.empty()),
         ahead_(ahead),

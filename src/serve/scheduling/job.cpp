@@ -79,7 +79,8 @@ void check_outputs(const Network& network, const InferRequest& request) {
   std::set<std::string_view> seen;
   for (const WantedOutput& wanted : request.outputs) {
     if (!seen.insert(wanted.name).second) {
-      refuse(Status::kBadRequest, "output '{}' is asked for more than once", wanted.name);
+      refuse(Status::kBadRequest, "output '{}' already exists in request: ask for it once",
+             wanted.name);
     }
     if (!has_name(network.outputs(), wanted.name)) {
       const std::vector<std::string> names = names_of(network.outputs());
