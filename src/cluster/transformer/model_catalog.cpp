@@ -1,6 +1,7 @@
 #include "cluster/transformer/model_catalog.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <filesystem>
 #include <map>
@@ -109,8 +110,18 @@ std::span<const Transformer> known_models() {
 }
 
 const Transformer* find_model(std::string_view name) {
-  const auto found = models().by_name.find(plain_name(name));
-  return found == models().by_name.end() ? nullptr : &models().all[found->second];
+  std::string plain = plain_name(name);
+  // What was made of a network without changing its sizes.
+  constexpr std::array<std::string_view, 8> kEndings = {"fp8",  "nvfp4",    "bf16", "static",
+                                                        "base", "instruct", "chat", "thinking"};
+  while (true) {
+    const auto found = models().by_name.find(plain);
+    if (found != models().by_name.end()) return &models().all[found->second];
+    const auto ending = std::ranges::find_if(
+        kEndings, [&plain](std::string_view word) { return plain.ends_with(word); });
+    if (ending == kEndings.end()) return nullptr;
+    plain.resize(plain.size() - ending->size());
+  }
 }
 
 const Transformer& model_of(std::string_view name) {

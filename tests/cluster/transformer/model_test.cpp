@@ -47,6 +47,8 @@ TEST(Model, NamesOfOthersAreTheSameModel) {
   EXPECT_EQ(find_model("DeepSeekV3 (tokendrop)"), &model_of("deepseek-v3"));
   EXPECT_EQ(find_model("resnet50"), nullptr);
   EXPECT_NE(message_of([] { model_of("llama-3-9b"); }).find("llama-3-8b"), std::string::npos);
+  EXPECT_EQ(model_of("Qwen/Qwen3-32B-FP8").name, "qwen3-32b");
+  EXPECT_EQ(model_of("nvidia/DeepSeek-V3.1-NVFP4").name, "deepseek-v3");
 }
 
 TEST(Model, EveryModelOfTheCatalogHasASourceAndCounts) {
