@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view kFactorsFile = "transformer_factors.csv";
 constexpr std::string_view kFallback = "megatron-core";
 constexpr std::string_view kShardedFallback = "fsdp-compile";
+constexpr std::string_view kOfExperts = "-experts";
 
 FittedStack read_stack(const CsvRow& row) {
   FittedStack stack;
@@ -112,8 +113,21 @@ const FittedStack& stack_for(std::string_view published, bool experts, bool shar
   if (found == nullptr) found = stack_of_result(published);
   if (found == nullptr) found = named_stack(sharded ? kShardedFallback : kFallback);
   TY_CHECK(found != nullptr, "no stack {}", kFallback);
-  const FittedStack* own = experts ? named_stack(found->name + "-experts") : nullptr;
+  const FittedStack* own =
+      experts ? named_stack(fmt::format("{}{}", found->name, kOfExperts)) : nullptr;
   return own != nullptr ? *own : *found;
+}
+
+const FittedStack& stack_named(std::string_view name, bool experts) {
+  if (named_stack(name) != nullptr || stack_of_result(name) != nullptr) {
+    return stack_for(name, experts);
+  }
+  std::vector<std::string> names;
+  for (const FittedStack& stack : fitted_stacks()) {
+    if (!stack.name.ends_with(kOfExperts)) names.push_back(stack.name);
+  }
+  throw_error("--stack is '{}', expected one of {}.{}", name, join(names, ", "),
+              did_you_mean(name, names));
 }
 
 std::string factors_csv(std::span<const FittedStack> stacks) {

@@ -81,6 +81,9 @@ std::span<const FittedStack> fitted_stacks();
 // shared out (`sharded`), otherwise Megatron's. One may have a set of its own for networks with
 // experts, "megatron-core-experts".
 const FittedStack& stack_for(std::string_view published, bool experts, bool sharded = false);
+// The same of a stack that somebody asks for: throws Error listing those that are known instead of
+// taking a relative.
+const FittedStack& stack_named(std::string_view name, bool experts);
 // The table as the catalog has it.
 std::string factors_csv(std::span<const FittedStack> stacks);
 

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "cluster/transformer/quantile.h"
 
 namespace trainyard::transformer {
@@ -16,6 +18,8 @@ constexpr double kSmooth = 0.02;
 constexpr double kFirstMove = 0.32;
 constexpr double kLastMove = 0.01;
 constexpr int kMostSweeps = 60;
+// Rows of generations that were left out, below which they give a stack no interval of its own.
+constexpr size_t kFewestUnseen = 8;
 
 using RowList = std::vector<const PublishedRow*>;
 
@@ -161,7 +165,8 @@ std::vector<LeftOut> leave_out(std::span<const PublishedRow* const> rows, KeyOf 
 std::vector<FittedStack> fit_stacks(std::span<const PublishedRow> rows) {
   std::vector<FittedStack> out(fitted_stacks().begin(), fitted_stacks().end());
   const std::vector<StackRows> stacks = rows_by_stack(rows);
-  std::vector<LeftOut> generations;
+  std::vector<LeftOut> all_unseen;
+  std::vector<SpeedInterval> own_far(out.size(), {.low = 1, .high = 1});
   for (size_t i = 0; i < out.size(); ++i) {
     if (stacks[i].rows.empty()) continue;
     out[i].factors = fit_factors(stacks[i].rows, usual_factors());
@@ -170,13 +175,16 @@ std::vector<FittedStack> fit_stacks(std::span<const PublishedRow> rows) {
     // Results of one network alone say how far those of other rounds are off.
     const bool rounds = !stacks[i].rows.front()->round.empty();
     out[i].known = interval_of(leave_out(stacks[i].rows, rounds ? round_key : size_key));
-    if (rounds) continue;
-    std::ranges::copy(leave_out(stacks[i].rows, generation_key), std::back_inserter(generations));
+    const std::vector<LeftOut> unseen = leave_out(stacks[i].rows, generation_key);
+    if (unseen.size() >= kFewestUnseen) own_far[i] = interval_of(unseen);
+    if (!rounds) std::ranges::copy(unseen, std::back_inserter(all_unseen));
   }
-  const SpeedInterval far = interval_of(generations);
-  for (FittedStack& stack : out) {
-    // No narrower than on devices that are known.
-    stack.far = {std::min(far.low, stack.known.low), std::max(far.high, stack.known.high)};
+  const SpeedInterval far = interval_of(all_unseen);
+  for (size_t i = 0; i < out.size(); ++i) {
+    // No narrower than on devices that are known, nor than other stacks are on those that are not.
+    const SpeedInterval& own = own_far[i];
+    out[i].far = {std::min({far.low, out[i].known.low, own.low}),
+                  std::max({far.high, out[i].known.high, own.high})};
   }
   return out;
 }

@@ -39,11 +39,10 @@ ErrandTime errand_time(const Transformer& model, const Mapping& mapping, double 
   return time;
 }
 
-std::vector<Fleet> find_fleets(const Transformer& model, const Machine& machine,
-                               const Factors& factors, const Mapping& wanted,
-                               const Errand& errand) {
-  std::vector<Fleet> fleets;
-  std::string problem;
+Fleets find_fleets(const Transformer& model, const Machine& machine, const Factors& factors,
+                   const Mapping& wanted, const Errand& errand) {
+  Fleets out;
+  std::vector<Fleet>& fleets = out.best_first;
   for (const int64_t workers : worker_counts(wanted.workers)) {
     Mapping some = wanted;
     some.workers = workers;
@@ -57,16 +56,16 @@ std::vector<Fleet> find_fleets(const Transformer& model, const Machine& machine,
                    (errand.budget_usd == 0 || fleet.time.usd <= errand.budget_usd);
       fleets.push_back(fleet);
     } catch (const Error& error) {
-      problem = error.what();
+      out.unfit.push_back({workers, error.what()});
     }
   }
-  TY_REQUIRE(!fleets.empty(), "{}", problem);
+  TY_REQUIRE(!fleets.empty(), "{}", out.unfit.back().reason);
   const bool fastest = errand.budget_usd > 0 || errand.usd_per_hour == 0;
   std::ranges::stable_sort(fleets, [fastest](const Fleet& a, const Fleet& b) {
     if (a.good != b.good) return a.good;
     return fastest ? a.time.hours < b.time.hours : a.time.usd < b.time.usd;
   });
-  return fleets;
+  return out;
 }
 
 }  // namespace trainyard::transformer

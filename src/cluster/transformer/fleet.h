@@ -1,6 +1,7 @@
 // How many devices to take for a number of tokens: by a deadline, by a budget, or the cheapest.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cluster/transformer/goodput.h"
@@ -32,10 +33,19 @@ struct Fleet {
   ErrandTime time;
   bool good = true;  // within the deadline and the budget
 };
+// So many devices cannot do it.
+struct Unfit {
+  int64_t workers = 0;
+  std::string reason;
+};
+struct Fleets {
+  std::vector<Fleet> best_first;
+  std::vector<Unfit> unfit;
+};
 // The best mapping of each power of two of devices up to `wanted`'s, and of these. Those come first
 // that keep to deadline and budget: with a deadline alone or neither the cheapest, otherwise the
 // fastest. Throws Error if none fits the device.
-std::vector<Fleet> find_fleets(const Transformer& model, const Machine& machine,
-                               const Factors& factors, const Mapping& wanted, const Errand& errand);
+Fleets find_fleets(const Transformer& model, const Machine& machine, const Factors& factors,
+                   const Mapping& wanted, const Errand& errand);
 
 }  // namespace trainyard::transformer

@@ -50,6 +50,8 @@ struct Mapping {
   Offload offload = Offload::kNone;
   // Experts take a fixed number of tokens and drop the rest.
   bool drops_tokens = false;
+  // What follows a product element by element is computed with it, sums along with norms.
+  bool fuses = false;
 
   bool offloads_optimizer() const {
     return offload == Offload::kOptimizer || offload == Offload::kBoth;

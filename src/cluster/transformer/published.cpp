@@ -99,6 +99,11 @@ bool is_old(const CsvRow& row) {
          stack.starts_with("pytorch 2.1");
 }
 
+// Some say it in a note.
+bool is_lora(const CsvRow& row) {
+  return row.text("task") == "lora" || contains(row.text("note"), "LoRA");
+}
+
 void set_recompute(const CsvRow& row, Mapping& mapping) {
   const std::string& text = row.text("recompute");
   if (text.starts_with("full")) mapping.recompute = Recompute::kFull;
@@ -118,8 +123,9 @@ Mapping mapping_of_row(const CsvRow& row) {
   mapping.zero = zero_of_row(row);
   mapping.number = number_of_row(row);
   set_recompute(row, mapping);
-  if (row.text("task") == "lora") mapping.lora = kUsualAdapterRank;
+  if (is_lora(row)) mapping.lora = kUsualAdapterRank;
   mapping.drops_tokens = contains(row.text("model"), "tokendrop");
+  mapping.fuses = contains(row.text("note"), "fusion");
   const bool old = is_old(row);
   mapping.flash = !old;
   mapping.sequence_parallel = !old || contains(row.text("recompute"), "sequence parallel");
@@ -225,7 +231,7 @@ TargetRow target_of_row(const CsvRow& row, double minutes, const predict::Catalo
   out.wanted.sequence = needed(row, "seq_len");
   // Results are as fast as they can be made.
   out.wanted.number = out.machine.peak(Number::kFp8) > 0 ? Number::kFp8 : Number::kHalf;
-  if (row.text("task") == "lora") out.wanted.lora = kUsualAdapterRank;
+  if (is_lora(row)) out.wanted.lora = kUsualAdapterRank;
   out.seconds = 60 * positive(minutes, "minutes_to_target");
   return out;
 }

@@ -137,6 +137,19 @@ std::vector<Score> score_catalog(std::span<const PublishedRow> rows) {
                    [](const PublishedRow& row) -> const FittedStack& { return row.stack_of(); });
 }
 
+std::vector<ScoredRow> scored_rows(std::span<const PublishedRow> rows) {
+  std::vector<ScoredRow> out;
+  for (const PublishedRow& row : rows) {
+    ScoredRow one;
+    one.row = &row;
+    one.seconds = predicted_seconds(row, row.stack_of().factors);
+    one.interval = row.stack_of().interval(row.machine.generation);
+    one.inside = one.interval.has(one.seconds / row.step_seconds);
+    out.push_back(one);
+  }
+  return out;
+}
+
 std::vector<MemoryScore> score_memory(std::span<const MemoryRow> rows) {
   std::map<std::string, std::vector<double>> groups;
   for (const MemoryRow& row : rows) {

@@ -31,6 +31,15 @@ std::vector<Score> score_fits(std::span<const PublishedRow> rows, bool leave_out
 // How well the factors of the catalog predict `rows`, which need not be those of the fit.
 std::vector<Score> score_catalog(std::span<const PublishedRow> rows);
 
+// A row beside what the catalog predicts of it.
+struct ScoredRow {
+  const PublishedRow* row = nullptr;
+  double seconds = 0;      // predicted
+  SpeedInterval interval;  // of measured over predicted speeds
+  bool inside = false;
+};
+std::vector<ScoredRow> scored_rows(std::span<const PublishedRow> rows);
+
 // Of the allocator's peak.
 struct MemoryScore {
   std::string group;

@@ -1,4 +1,4 @@
-// The documents of scores and of numbers of devices.
+// The document of scores.
 #include "base/text.h"
 #include "cluster/transformer/view.h"
 #include "report/fields.h"
@@ -6,9 +6,9 @@
 namespace trainyard::report {
 namespace {
 
-using transformer::Fleet;
 using transformer::MemoryScore;
 using transformer::Score;
+using transformer::ScoredRow;
 using transformer::SkippedRow;
 
 Fields<Score> score_fields(bool left_out) {
@@ -41,6 +41,35 @@ Fields<MemoryScore> memory_fields() {
           percent_field<MemoryScore>("highest_percent", {"highest"}, &MemoryScore::highest)};
 }
 
+Fields<ScoredRow> row_fields() {
+  const auto of = [](auto member) {
+    return [member](const ScoredRow& one) { return (*one.row).*member; };
+  };
+  const auto mapping = [](auto member) {
+    return [member](const ScoredRow& one) { return one.row->mapping.*member; };
+  };
+  using transformer::Mapping;
+  using transformer::PublishedRow;
+  return {{"line", [](const ScoredRow& one) { return static_cast<int64_t>(one.row->line); }},
+          {"source", of(&PublishedRow::group)},
+          {"stack", of(&PublishedRow::stack)},
+          {"device", [](const ScoredRow& one) { return one.row->machine.id; }},
+          {"devices", mapping(&Mapping::workers)},
+          {"model", [](const ScoredRow& one) { return one.row->model.name; }},
+          {"sequence", mapping(&Mapping::sequence)},
+          {"batch", mapping(&Mapping::batch)},
+          {"precision",
+           [](const ScoredRow& one) {
+             return std::string(transformer::number_name(one.row->mapping.number));
+           }},
+          {"mapping", [](const ScoredRow& one) { return one.row->mapping.text(); }},
+          {"published_s", of(&PublishedRow::step_seconds)},
+          {"predicted_s", &ScoredRow::seconds},
+          {"low_s", [](const ScoredRow& one) { return one.seconds / one.interval.high; }},
+          {"high_s", [](const ScoredRow& one) { return one.seconds / one.interval.low; }},
+          {"inside", &ScoredRow::inside}};
+}
+
 }  // namespace
 
 Document transformer_scores_document(const TransformerScores& scores) {
@@ -52,6 +81,7 @@ Document transformer_scores_document(const TransformerScores& scores) {
   Document document;
   document.data = Json::object({{"scores", objects_of(fields, scores.speeds)},
                                 {"memory", objects_of(memory_fields(), scores.memory)},
+                                {"rows", objects_of(row_fields(), scores.rows)},
                                 {"skipped", objects_of(reasons, scores.skipped)}});
   if (!scores.speeds.empty()) document.blocks.emplace_back(table_of(fields, scores.speeds));
   if (!scores.memory.empty()) {
@@ -62,42 +92,6 @@ Document transformer_scores_document(const TransformerScores& scores) {
       "the allocator's peak. One utilization: the same with one share of the peak for all "
       "rows of a source, their median. Said to fit: of rows that all ran."});
   if (!scores.skipped.empty()) document.blocks.emplace_back(table_of(reasons, scores.skipped));
-  return document;
-}
-
-Document transformer_fleet_document(const TransformerQuestion& question,
-                                    std::span<const Fleet> fleets) {
-  const bool priced = question.errand.usd_per_hour > 0;
-  Fields<Fleet> fields = {
-      {"workers", {"devices"}, [](const Fleet& one) { return one.best.mapping.workers; }},
-      {"mapping",
-       {"mapping", Align::kLeft},
-       [](const Fleet& one) { return one.best.mapping.text(); }},
-      {"step_s", {"step"}, [](const Fleet& one) { return one.best.time.total(); }, seconds_cell},
-      {"hours", {"hours"}, [](const Fleet& one) { return one.time.hours; }, Fixed{1}},
-      percent_field<Fleet>("goodput_percent", {"goodput"},
-                           [](const Fleet& one) { return one.time.goodput.share; }),
-      {"good", {"within limits"}, &Fleet::good}};
-  if (priced) {
-    fields.emplace_back(
-        "usd", Column{"US$"}, [](const Fleet& one) { return one.time.usd; }, Fixed{0});
-  }
-  Document document;
-  document.data = Json::object({{"model", Json(question.model.name)},
-                                {"device", Json(question.machine.id)},
-                                {"tokens", Json(question.errand.tokens)},
-                                {"fleets", objects_of(fields, fleets)}});
-  const Fleet& best = fleets.front();
-  const std::string money =
-      priced ? fmt::format(" and ${:.0f}", best.time.usd) : std::string(", at no known price");
-  document.blocks.emplace_back(Paragraph{
-      best.good
-          ? fmt::format("Take {} x {}: {} tokens take {}{}.",
-                        with_commas(best.best.mapping.workers), question.machine.id,
-                        si(question.errand.tokens), seconds_text(best.time.hours * 3600), money)
-          : std::string("Nothing keeps to the limits; the nearest comes first."),
-      Tone::kAnswer});
-  document.blocks.emplace_back(table_of(fields, fleets));
   return document;
 }
 

@@ -158,21 +158,29 @@ double StepModel::attention_seconds(const Mapping& mapping, double tokens) const
   return flops / (rate(number) * factors_[kAttention] * slow);
 }
 
-// Bytes that norms, sums, activations and, without flash attention, scores move forward.
+// Bytes that norms, sums and activations move forward.
 double StepModel::memory_seconds(const Mapping& mapping, double tokens) const {
   const double tensor = count_of(mapping.tensor);
   const double size = element_bytes(mapping.number);
-  double elements = 10 * count_of(model_.hidden) / (mapping.sequence_parallel ? tensor : 1);
+  // A norm reads and writes, a sum reads two and writes; together they read two and write two.
+  const double around = mapping.fuses ? 6 : 10;
+  double elements = around * count_of(model_.hidden) / (mapping.sequence_parallel ? tensor : 1);
   elements += 2 * count_of(model_.query_width() + 2 * model_.kv_width()) / tensor;
   const double routed =
       count_of(model_.top_k) * (count_of(model_.expert_ffn) * 3 + 4 * count_of(model_.hidden));
-  elements += ((1 - expert_share_) * (model_.gated ? 3 : 2) * count_of(model_.ffn) +
-               expert_share_ * routed) /
-              tensor;
-  if (!mapping.flash) {
-    elements += 8 * count_of(model_.heads) * count_of(sequence_) / tensor;
-  }
+  const double activation = (model_.gated ? 3 : 2) / (mapping.fuses ? 2.0 : 1.0);
+  elements +=
+      ((1 - expert_share_) * activation * count_of(model_.ffn) + expert_share_ * routed) / tensor;
   return tokens * elements * size / (machine_.bytes_per_s * factors_[kMemory]);
+}
+
+// Of the scores of attention, where they are stored.
+double StepModel::scores_seconds(const Mapping& mapping, double tokens) const {
+  if (mapping.flash) return 0;
+  const double elements =
+      8 * count_of(model_.heads) * count_of(sequence_) / count_of(mapping.tensor);
+  return tokens * elements * element_bytes(mapping.number) /
+         (machine_.bytes_per_s * factors_[kMemory]);
 }
 
 double StepModel::head_seconds(const Mapping& mapping, double tokens) const {
@@ -239,8 +247,10 @@ void StepModel::add_layers(const Mapping& mapping, Pass pass, double tokens, Ste
   const double weights = weight_passes_of(mapping, pass);
   time.matmul = layers * weights * linear_seconds(mapping, tokens);
   time.attention = work * attention_seconds(mapping, tokens);
-  if (mapping.recompute == Recompute::kSelective && !mapping.flash) time.attention *= 4.0 / 3;
-  time.memory = work * memory_seconds(mapping, tokens);
+  // Selective recomputation computes the scores once more.
+  const double again = mapping.recompute == Recompute::kSelective && !mapping.flash ? 4.0 / 3 : 1;
+  time.attention *= again;
+  time.memory = work * (memory_seconds(mapping, tokens) + again * scores_seconds(mapping, tokens));
   const double device = time.matmul + time.attention + time.memory;
   time.launch = visible(device, work * launch_seconds(mapping), 4);
   // Two exchanges in each direction; computing again repeats those of the forward pass.

@@ -56,6 +56,7 @@ class StepModel {
   double dense_ffn(const Mapping& mapping, double tokens) const;
   double expert_ffn(const Mapping& mapping, double tokens) const;
   double memory_seconds(const Mapping& mapping, double tokens) const;
+  double scores_seconds(const Mapping& mapping, double tokens) const;
   double head_seconds(const Mapping& mapping, double tokens) const;
   double tensor_seconds(const Mapping& mapping, double tokens) const;
   double expert_seconds(const Mapping& mapping, double tokens) const;

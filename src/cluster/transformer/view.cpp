@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "cluster/transformer/view_parts.h"
 #include "report/fields.h"
 
 namespace trainyard::report {
@@ -12,47 +13,6 @@ using transformer::Mapping;
 using transformer::Memory;
 using transformer::PlannedMapping;
 using transformer::StepTime;
-
-struct Part {
-  std::string name;
-  double amount = 0;
-  double share = 0;
-};
-
-std::vector<Part> parts_of(std::vector<Part> parts, double total) {
-  for (Part& part : parts) part.share = total > 0 ? part.amount / total : 0;
-  parts.push_back({"total", total, 1});
-  return parts;
-}
-
-std::vector<Part> memory_parts(const Memory& memory) {
-  return parts_of({{"weights", memory.weights},
-                   {"gradients", memory.gradients},
-                   {"optimizer", memory.optimizer},
-                   {"activations", memory.activations},
-                   {"logits", memory.logits},
-                   {"buffers", memory.buffers},
-                   {"driver and libraries", memory.driver}},
-                  memory.total());
-}
-
-std::vector<Part> time_parts(const StepTime& time) {
-  return parts_of({{"matrix products", time.matmul},
-                   {"attention", time.attention},
-                   {"memory bandwidth", time.memory},
-                   {"launches", time.launch},
-                   {"head and loss", time.head},
-                   {"tensor exchange", time.tensor},
-                   {"context exchange", time.context},
-                   {"expert exchange", time.expert},
-                   {"pipeline bubble", time.bubble},
-                   {"pipeline exchange", time.pipeline},
-                   {"data exchange", time.data},
-                   {"optimizer", time.optimizer},
-                   {"offloading", time.offload},
-                   {"fixed cost", time.other}},
-                  time.total());
-}
 
 Fields<Part> part_fields(const std::string& unit, bool bytes) {
   const auto amount = [bytes](const Part& part) {
@@ -197,6 +157,28 @@ void add_speed(const TransformerQuestion& question, const StepTime& time, Docume
   document.data["bound_by"] = std::string(time.largest());
 }
 
+// The published row that is most like the question, beside what is predicted of it.
+void add_nearest(const TransformerQuestion& question, Document& document) {
+  if (!question.nearest) return;
+  const transformer::PublishedRow& row = *question.nearest;
+  const double predicted = transformer::predicted_seconds(row, row.stack_of().factors);
+  document.blocks.emplace_back(Paragraph{
+      fmt::format("The nearest published row: {} on {} x {}, {}, batch {}, sequence {}, {} ({}, "
+                  "{}): {} a step, "
+                  "where {} are predicted.",
+                  row.model_name, with_commas(row.mapping.workers), row.machine.id,
+                  row.mapping.text(), with_commas(row.mapping.batch),
+                  with_commas(row.mapping.sequence), transformer::number_name(row.mapping.number),
+                  row.group, row.stack, seconds_text(row.step_seconds), seconds_text(predicted))});
+  document.data["nearest"] = Json::object({{"model", Json(row.model_name)},
+                                           {"device", Json(row.machine.id)},
+                                           {"source", Json(row.group)},
+                                           {"stack", Json(row.stack)},
+                                           {"mapping", mapping_json(row.mapping)},
+                                           {"published_s", Json(row.step_seconds)},
+                                           {"predicted_s", Json(predicted)}});
+}
+
 std::string money_text(const TransformerQuestion& question, double usd) {
   if (question.errand.usd_per_hour == 0) return "no price known";
   return fmt::format("${} at ${:.2f} per device and hour ({})",
@@ -270,6 +252,7 @@ void add_step(const TransformerQuestion& question, Document& document) {
   const Fields<Part> fields = part_fields("seconds", false);
   const std::vector<Part> parts = time_parts(time);
   add_speed(question, time, document);
+  add_nearest(question, document);
   document.blocks.emplace_back(table_of(fields, parts));
   document.data["time"] = objects_of(fields, parts);
   add_errand(question, time.total(), document);

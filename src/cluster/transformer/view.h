@@ -27,6 +27,8 @@ struct TransformerQuestion {
   bool to_target = false;  // of MLPerf instead of a number of tokens
   // The line that it was read from, if any.
   std::optional<transformer::Launch> launch = {};
+  // The row that is most like it.
+  std::optional<transformer::PublishedRow> nearest = {};
 };
 
 Document transformer_memory_document(const TransformerQuestion& question);
@@ -36,11 +38,12 @@ Document transformer_plan_document(const TransformerQuestion& question,
 Document transformer_models_document(std::span<const transformer::Transformer> models);
 // How many devices to take.
 Document transformer_fleet_document(const TransformerQuestion& question,
-                                    std::span<const transformer::Fleet> fleets);
+                                    const transformer::Fleets& fleets);
 
 struct TransformerScores {
   std::vector<transformer::Score> speeds;
   std::vector<transformer::MemoryScore> memory;
+  std::vector<transformer::ScoredRow> rows;  // in JSON alone
   std::vector<transformer::SkippedRow> skipped;
   bool left_out = false;  // the scores have errors of rows that were left out
 };

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cluster/transformer/model_catalog.h"
+#include "cluster/transformer/nearest_row.h"
 #include "cluster/transformer/view.h"
 #include "program/command.h"
 
@@ -178,10 +179,11 @@ report::TransformerQuestion question_of(const TransformerFlags& flags) {
   set_mapping(flags, question);
   set_errand(flags, catalog, question);
   if (flags.target) set_target(flags, question);
+  const bool experts = question.model.experts > 0;
   const std::string usual = flags.target ? transformer::target_stack(question.model.name) : "";
-  question.stack =
-      &transformer::stack_for(flags.stack.empty() ? usual : flags.stack, question.model.experts > 0,
-                              flags.stack.empty() && question.mapping.zero == 3);
+  question.stack = flags.stack.empty()
+                       ? &transformer::stack_for(usual, experts, question.mapping.zero == 3)
+                       : &transformer::stack_named(flags.stack, experts);
   TY_REQUIRE(question.machine.peak(question.mapping.number) > 0,
              "{} has no {}; give another --precision", question.machine.id,
              transformer::number_name(question.mapping.number));
@@ -199,7 +201,7 @@ int plan_action(const TransformerFlags& flags, std::ostream& out) {
     TY_REQUIRE(flags.tokens > 0, "--deadline and --budget need --tokens: what is to be trained");
     TY_REQUIRE(flags.budget == 0 || question.errand.usd_per_hour > 0,
                "--budget: no price of {} is known; give --price", question.machine.id);
-    const std::vector<transformer::Fleet> fleets =
+    const transformer::Fleets fleets =
         transformer::find_fleets(question.model, question.machine, question.stack->factors,
                                  question.mapping, question.errand);
     out << report::render(report::transformer_fleet_document(question, fleets), flags.format);
@@ -234,9 +236,18 @@ int validate_action(const TransformerFlags& flags, std::ostream& out) {
   scores.speeds = flags.leave_out ? transformer::score_fits(read.rows, true)
                                   : transformer::score_catalog(read.rows);
   scores.memory = transformer::score_memory(read.memory);
+  if (!flags.leave_out) scores.rows = transformer::scored_rows(read.rows);
   scores.skipped = std::move(read.skipped);
   out << report::render(report::transformer_scores_document(scores), flags.format);
   return 0;
+}
+
+void set_nearest(const TransformerFlags& flags, report::TransformerQuestion& question) {
+  const predict::Catalog catalog = predict::Catalog::load(flags.catalogs);
+  const transformer::PublishedRows rows = transformer::catalog_rows(catalog);
+  const transformer::PublishedRow* row =
+      transformer::nearest_row(rows.rows, question.model, question.machine, question.mapping);
+  if (row != nullptr) question.nearest = *row;
 }
 
 int transformer_command(const TransformerFlags& flags, std::ostream& out) {
@@ -251,8 +262,9 @@ int transformer_command(const TransformerFlags& flags, std::ostream& out) {
   TY_REQUIRE(flags.action == "predict" || flags.action == "memory",
              "transformer {}: expected predict, memory, plan, validate or models.{}", flags.action,
              did_you_mean(flags.action, actions));
-  const report::TransformerQuestion question = question_of(flags);
+  report::TransformerQuestion question = question_of(flags);
   transformer::check(question.model, question.mapping);
+  if (flags.action == "predict") set_nearest(flags, question);
   out << report::render(flags.action == "memory" ? report::transformer_memory_document(question)
                                                  : report::transformer_step_document(question),
                         flags.format);

@@ -38,18 +38,21 @@ TEST(Fleet, KeepsToTheDeadline) {
   Errand errand;
   errand.tokens = 1e11;
   errand.usd_per_hour = 2;
-  const auto fleets = [&] {
+  const auto found = [&] {
     return find_fleets(model_of("llama-2-7b"), machine, factors, wanted, errand);
   };
-  const double most = fleets().back().time.hours;
+  const double most = found().best_first.back().time.hours;
   errand.deadline_hours = most / 4;
-  const Fleet cheapest = fleets().front();
+  const Fleet cheapest = found().best_first.front();
   EXPECT_TRUE(cheapest.good);
   EXPECT_LE(cheapest.time.hours, errand.deadline_hours);
   errand.budget_usd = 1.01 * cheapest.time.usd;
-  EXPECT_LE(fleets().front().time.usd, errand.budget_usd);
+  EXPECT_LE(found().best_first.front().time.usd, errand.budget_usd);
+  ASSERT_FALSE(found().unfit.empty());
+  EXPECT_EQ(found().unfit.front().workers, 1);
+  EXPECT_NE(found().unfit.front().reason.find("does not fit"), std::string::npos);
   errand.deadline_hours = 1e-3;
-  EXPECT_FALSE(fleets().front().good);
+  EXPECT_FALSE(found().best_first.front().good);
 }
 
 TEST(Target, SamplesLieBetweenThePublishedOnes) {

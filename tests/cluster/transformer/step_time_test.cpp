@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "cluster/transformer/model_catalog.h"
+#include "cluster/transformer/nearest_row.h"
 #include "cluster/transformer/plan.h"
 #include "cluster/transformer/score.h"
 #include "cluster/transformer/target.h"
@@ -25,6 +26,12 @@ double seconds_of(const char* model, const char* device, const Mapping& mapping)
                    mapping.sequence)
       .step(mapping)
       .total();
+}
+
+StepTime time_of(const Mapping& mapping) {
+  const StepModel model(model_of("gpt2"), machine_of(catalog(), "a100"), usual_factors(),
+                        mapping.sequence);
+  return model.step(mapping);
 }
 
 Mapping eight() {
@@ -177,6 +184,45 @@ TEST(Stack, UnknownOnesAreTheirNearestRelative) {
   EXPECT_EQ(stack_for("torchtitan", true).name, "fsdp-compile");
   EXPECT_EQ(stack_for("something new", false).name, "megatron-core");
   EXPECT_EQ(stack_for("something new", false, true).name, "fsdp-compile");
+}
+
+TEST(Stack, AskedForByAnUnknownNameIsRefused) {
+  EXPECT_EQ(stack_named("fsdp", false).name, "fsdp");
+  EXPECT_EQ(stack_named("nemo 24.07", false).name, "megatron-core");
+  EXPECT_EQ(stack_named("megatron-core", true).name, "megatron-core-experts");
+  const std::string message = message_of([] { stack_named("megatron-cor", true); });
+  EXPECT_NE(message.find("megatron-core"), std::string::npos) << message;
+}
+
+TEST(Stack, IntervalsOfUnknownGenerationsAreNoNarrower) {
+  for (const FittedStack& stack : fitted_stacks()) {
+    EXPECT_LE(stack.far.low, stack.known.low) << stack.name;
+    EXPECT_GE(stack.far.high, stack.known.high) << stack.name;
+  }
+}
+
+TEST(StepTime, ScoresThatAreNotKeptAreComputedAgain) {
+  Mapping mapping;
+  mapping.sequence = 2048;
+  mapping.flash = false;
+  const StepTime kept = time_of(mapping);
+  mapping.recompute = Recompute::kSelective;
+  const StepTime again = time_of(mapping);
+  EXPECT_GT(again.memory, kept.memory);
+  mapping.fuses = true;
+  EXPECT_LT(time_of(mapping).memory, again.memory);
+}
+
+TEST(Published, TheRowOfAQuestionIsNearest) {
+  const PublishedRows read = catalog_rows(catalog());
+  for (const PublishedRow& row : read.rows) {
+    if (row.pass != Pass::kTraining) continue;
+    const PublishedRow* near = nearest_row(read.rows, row.model, row.machine, row.mapping);
+    ASSERT_NE(near, nullptr);
+    EXPECT_EQ(near->machine.id, row.machine.id) << row.line;
+    EXPECT_EQ(near->mapping.workers, row.mapping.workers) << row.line;
+  }
+  EXPECT_EQ(nearest_row({}, model_of("gpt2"), machine_of(catalog(), "a100"), {}), nullptr);
 }
 
 TEST(Published, RowsThatLackAFigureAreSkippedWithTheReason) {

@@ -34,5 +34,41 @@ TEST(Claims, LanguageModel) {
           "every size"}});
 }
 
+TEST(Claims, Transformers) {
+  Json data = parsed(
+      R"({"settings": {"models": ["a"], "device": "h100", "most": 4, "chosen": 4, "batch": 8, "tokens": 1e12, "deadline": 10},
+    "sized": [{"model": "a", "result": {"speed_low": 0.8, "speed_high": 1.1, "usd_per_device_hour": 2, "fleets": [
+      {"workers": 4, "mapping": "data 4", "step_s": 1, "tokens_per_s": 30, "mfu_percent": 25, "goodput_percent": 99, "bound_by": "data exchange", "hours": 4, "usd": 30, "good": true,
+       "matrix_products_s": 0.2, "head_and_loss_s": 0.1, "attention_s": 0.1, "memory_bandwidth_s": 0.1, "launches_s": 0, "tensor_exchange_s": 0, "context_exchange_s": 0,
+       "expert_exchange_s": 0, "pipeline_exchange_s": 0, "data_exchange_s": 0.4, "pipeline_bubble_s": 0, "optimizer_s": 0.1, "offloading_s": 0, "fixed_cost_s": 0},
+      {"workers": 2, "mapping": "data 2", "step_s": 2, "tokens_per_s": 20, "mfu_percent": 50, "goodput_percent": 99, "bound_by": "matrix units", "hours": 12, "usd": 20, "good": false,
+       "matrix_products_s": 1, "head_and_loss_s": 0, "attention_s": 0.4, "memory_bandwidth_s": 0.2, "launches_s": 0, "tensor_exchange_s": 0, "context_exchange_s": 0,
+       "expert_exchange_s": 0, "pipeline_exchange_s": 0, "data_exchange_s": 0.2, "pipeline_bubble_s": 0, "optimizer_s": 0.2, "offloading_s": 0, "fixed_cost_s": 0}],
+      "unfit": [{"workers": 1, "reason": "a does not fit"}]}}],
+    "planned": [{"model": "a", "result": {"tried": 1200, "fitting": 30, "plans": [
+      {"tensor": 2, "pipeline": 1, "interleave": 1, "context": 1, "expert": 1, "data": 2, "zero": 1, "micro_batch": 4, "recompute": "none", "step_s": 2, "memory_bytes": 10, "bound_by": "matrix units"},
+      {"tensor": 1, "pipeline": 2, "interleave": 1, "context": 1, "expert": 1, "data": 2, "zero": 3, "micro_batch": 1, "recompute": "full", "step_s": 2.2, "memory_bytes": 9, "bound_by": "matrix units"}]}}],
+    "published": [{"result": {"rows": [
+      {"model": "a", "source": "s", "device": "h100", "devices": 8, "batch": 8, "sequence": 2, "precision": "half", "mapping": "data 8", "published_s": 2, "predicted_s": 1, "inside": false},
+      {"model": "a", "source": "s", "device": "h100", "devices": 4, "batch": 8, "sequence": 2, "precision": "half", "mapping": "data 4", "published_s": 2, "predicted_s": 3, "inside": true}]}}]})");
+  check(
+      "transformers", altered(data, kCommon),
+      {{".", "from 2 to 4 it trains 1.5 times as fast (75 % of ideal)", ""},
+       {".sized[0].result.fleets |= .[:1]", "a needs 4 h100s or more.", "times as fast"},
+       {R"(.settings.device = "b200")", "a needs 2 b200s or more", "h100s"},
+       {".", "after them most of the time there goes to exchanges (40 %)", "goes to attention"},
+       {".sized[0].result.fleets[0] |= (.attention_s = 0.4 | .data_exchange_s = 0.1)",
+        "after them most of the time there goes to attention (40 %)", "goes to exchanges"},
+       {".", "(pipeline 2, data 2, ZeRO 3, micro batch 1, recompute full) takes 10.0 % longer", ""},
+       {".planned[0].result.plans |= .[:1]", "mean error", "The second"},
+       {".", "Within 10 hours the cheapest are 4, for $30.", "No number"},
+       {".sized[0].result.fleets[].good = false", "No number up to 4 is done within 10 hours",
+        "the cheapest are"},
+       {".sized[0].result.fleets[].usd = null", "No price of h100 is known.", "cost least"},
+       {".", "Over 2 published rows of these networks the mean error is 50.0 %; 1 lie within", ""},
+       {R"(.settings.models = ["b"])", "No training of these networks was published.",
+        "mean error is"}});
+}
+
 }  // namespace
 }  // namespace trainyard::lab::claims
