@@ -37,7 +37,7 @@ endfunction()
 function(ty_built_with VARIABLE)
   ty_header_version(boost boost/version.hpp BOOST_LIB_VERSION)
   ty_header_version(onednn oneapi/dnnl/dnnl_version.h "DNNL_VERSION_(MAJOR|MINOR|PATCH)")
-  foreach(module libpng libjpeg pugixml zlib clp grpc++ re2 libcares absl_base)
+  foreach(module libpng libjpeg pugixml zlib libzstd clp grpc++ re2 libcares absl_base)
     ty_pkg_version(found_${module} ${module})
   endforeach()
   set(rows
@@ -45,7 +45,7 @@ function(ty_built_with VARIABLE)
     "Protocol Buffers|${Protobuf_VERSION}|shared" "OpenSSL|${OPENSSL_VERSION}|shared"
     "prometheus-cpp|${prometheus-cpp_VERSION}|shared" "MPI standard|${MPI_CXX_VERSION}|shared"
     "oneDNN|${onednn}|shared" "jq||shared" "COIN-OR CLP|${found_clp}|shared" "libpng|${found_libpng}|shared"
-    "libjpeg|${found_libjpeg}|shared" "pugixml|${found_pugixml}|shared" "zlib|${found_zlib}|shared"
+    "libjpeg|${found_libjpeg}|shared" "pugixml|${found_pugixml}|shared" "zlib|${found_zlib}|shared" "Zstandard|${found_libzstd}|shared"
     "gRPC|${found_grpc++}|static" "RE2|${found_re2}|static" "c-ares|${found_libcares}|static" "Abseil|${found_absl_base}|static"
     "Boost|${boost}|headers" "CLI11|${CLI11_VERSION}|headers" "Eigen|${Eigen3_VERSION}|headers")
   list(TRANSFORM rows REPLACE "(.*)\\|(.*)\\|(.*)" "    {\"\\1\", \"\\2\", \"\\3\"},\n")

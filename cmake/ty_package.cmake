@@ -57,7 +57,7 @@ networks over HTTP and gRPC.")
 The static libraries and headers for programs that analyze, predict, train
 and run neural networks, with find_package(trainyard) for CMake.")
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libfmt-dev, libyaml-cpp-dev, libeigen3-dev, libonnx-dev, libprotobuf-dev, libdnnl-dev, \
-libopenmpi-dev, libjpeg-dev, libpng-dev, zlib1g-dev, libpugixml-dev, coinor-libclp-dev")
+libopenmpi-dev, libjpeg-dev, libpng-dev, zlib1g-dev, libzstd-dev, libpugixml-dev, coinor-libclp-dev")
   ty_debian_package(documentation trainyard-doc doc "documentation and examples of Trainyard
 The guides to every command, the measured results, and programs and
 notebooks that use the library.")

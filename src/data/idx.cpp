@@ -3,9 +3,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "data/gzip.h"
 #include "data/numbers.h"
 #include "data/readers.h"
+#include "data/unpack.h"
 
 namespace trainyard::data {
 namespace {
@@ -27,7 +27,7 @@ uint8_t byte_at(const std::string& content, size_t at) {
 
 // Checks all before the first pixel is used: the magic number, dimensions and the size of the file.
 IdxFile read_idx(const std::filesystem::path& path, size_t rank, std::string_view what) {
-  IdxFile file{.name = path.string(), .content = read_maybe_gzip(path), .dims = {}, .body = 0};
+  IdxFile file{.name = path.string(), .content = read_unpacked(path), .dims = {}, .body = 0};
   const std::string& content = file.content;
   file.body = 4 + 4 * rank;
   TY_REQUIRE(content.size() >= file.body,

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/json_reader.h"
-#include "data/gzip.h"
+#include "data/unpack.h"
 #include "data/text/unicode.h"
 
 namespace trainyard::data {
@@ -16,7 +16,7 @@ enum class Form : uint8_t { kNone, kPlain, kLines };
 
 // Told by the name, without the extension of compression.
 Form form_of(fs::path path) {
-  if (path.extension() == ".gz") path = path.stem();
+  if (is_packed_name(path)) path = path.stem();
   const std::string extension = path.extension().string();
   if (extension == ".jsonl" || extension == ".ndjson") return Form::kLines;
   for (const char* plain : {"", ".txt", ".text", ".md", ".rst"}) {
@@ -95,8 +95,8 @@ void TextFiles::add_place(const fs::path& place) {
 }
 
 std::string_view TextFiles::content_of(const fs::path& path) {
-  if (path.extension() == ".gz") {
-    texts_.push_back(read_maybe_gzip(path));
+  if (is_packed_name(path)) {
+    texts_.push_back(read_unpacked(path));
     return texts_.back();
   }
   // Nothing can be mapped of an empty file.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "data/gzip.h"
+#include "data/unpack.h"
 #include "rl/env/recorded_run.h"
 
 namespace trainyard::rl {
@@ -179,7 +179,7 @@ void check_trajectory(RecordingCheck& check, const Json& recording, const Json& 
 }
 
 Json read_recording(const std::filesystem::path& file) {
-  return Json::parse(data::read_maybe_gzip(file), file.string());
+  return Json::parse(data::read_unpacked(file), file.string());
 }
 
 RecordingCheck check_parsed(const Json& recording, const std::filesystem::path& file) {

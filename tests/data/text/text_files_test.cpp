@@ -28,6 +28,20 @@ std::string problem(const fs::path& place) {
   return "";
 }
 
+// Two frames of zstd, as `zstd --no-check` writes one, side by side.
+TEST(TextFiles, ZstdIsReadAndDamageIsFound) {
+  const char frame[] = "\x28\xb5\x2f\xfd\x20\x1d\xe9\x00\x00in the beginning\nand the end\n";
+  const std::string packed(frame, sizeof(frame) - 1);
+  const fs::path folder = scratch("zstd");
+  write_file(folder / "a.txt.zst", packed + packed);
+  const std::string twice = "in the beginning\nand the end\nin the beginning\nand the end\n";
+  EXPECT_EQ(TextFiles(folder / "a.txt.zst").documents(), std::vector<std::string_view>{twice});
+  write_file(folder / "a.txt.zst", packed.substr(0, packed.size() - 3));
+  EXPECT_NE(problem(folder / "a.txt.zst").find("cut short"), std::string::npos);
+  write_file(folder / "a.txt.zst", packed + "more");
+  EXPECT_NE(problem(folder / "a.txt.zst").find("damaged"), std::string::npos);
+}
+
 TEST(TextFiles, PlainLinesAndCompressed) {
   const fs::path folder = scratch("all");
   write_file(folder / "b.txt", "plain");

@@ -1,14 +1,13 @@
-#include "data/gzip.h"
+#include <algorithm>
 
 #include <zlib.h>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "data/packed_bytes.h"
 
 namespace trainyard::data {
 namespace {
 
-constexpr size_t kMostUnpacked = size_t{1} << 31;
 constexpr size_t kChunk = size_t{1} << 20;
 // zlib's code for "a gzip header, and the largest window".
 constexpr int kGzipWindow = 16 + MAX_WBITS;
@@ -26,10 +25,12 @@ class Inflater {
   z_stream stream_{};
 };
 
-std::string inflate_all(std::string& packed, const std::string& origin) {
+}  // namespace
+
+std::string unpack_gzip(std::string_view packed, const std::string& origin) {
   Inflater inflater;
   z_stream& stream = inflater.stream();
-  stream.next_in = reinterpret_cast<Bytef*>(packed.data());
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
   stream.avail_in = static_cast<uInt>(packed.size());
   std::string content;
   int state = Z_OK;
@@ -51,14 +52,6 @@ std::string inflate_all(std::string& packed, const std::string& origin) {
   TY_REQUIRE(stream.avail_in == 0, "{}: {} bytes follow the end of the gzip data at byte {}",
              origin, stream.avail_in, stream.total_in);
   return content;
-}
-
-}  // namespace
-
-std::string read_maybe_gzip(const std::filesystem::path& path) {
-  std::string content = read_file(path);
-  if (!content.starts_with("\x1f\x8b")) return content;
-  return inflate_all(content, path.string());
 }
 
 }  // namespace trainyard::data
