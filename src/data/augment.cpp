@@ -130,8 +130,9 @@ uint64_t key_of(const Draw& draw) {
 Augmentations::Augmentations(std::string_view text, const Dataset& dataset)
     : output_(dataset.shape()) {
   std::vector<Word> words = parse_words(text == "none" ? "" : text);
-  TY_REQUIRE(words.empty() || !dataset.tokens(), "augment is '{}', but texts take no steps: none",
-             text);
+  TY_REQUIRE(words.empty() || (!dataset.tokens() && !dataset.table()),
+             "augment is '{}', but {} take no steps: none", text,
+             dataset.tokens() ? "texts" : "tables");
   bool measured = false;
   if (!words.empty() && words.back().name == kNormalize) {
     const Word& word = words.back();

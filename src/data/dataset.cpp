@@ -9,6 +9,7 @@
 #include "data/numbers.h"
 #include "data/readers.h"
 #include "data/spec.h"
+#include "data/table/table_set.h"
 #include "data/text/text_set.h"
 #include "data/text/token_set.h"
 
@@ -193,6 +194,7 @@ std::string Dataset::sample_name(int64_t index) const {
 
 bool names_boxes(std::string_view text) {
   const Spec spec = parse_spec(text);
+  if (names_table(spec)) return false;
   for (const char* name : {"voc", "coco", "openimages", "csv", "shapes"}) {
     if (spec.name == name) return true;
   }
@@ -229,7 +231,7 @@ std::unique_ptr<Dataset> open_dataset(std::string_view text, Split split,
   const Spec spec = meant_spec(text);
   if (spec.name == "tokens") return open_tokens(spec, split, options.length);
   if (spec.name == "text") return open_text(spec, split, options.length);
-  TY_REQUIRE(options.length == 0, "length is that of rows of tokens; data set '{}' has pictures",
+  TY_REQUIRE(options.length == 0, "length is that of rows of tokens; data set '{}' has none",
              spec.text);
   if (spec.name == "fashion-mnist") return open_fashion_mnist(spec, split);
   if (spec.name == "mnist") return open_mnist(spec, split);
@@ -247,4 +249,5 @@ std::unique_ptr<Dataset> open_dataset(std::string_view text, Split split,
   return open_image_folder(folder, split, options);
 }
 
+  if (names_table(spec)) return open_table(spec, split, options.table);
 }  // namespace trainyard::data

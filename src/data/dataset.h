@@ -1,4 +1,5 @@
-// Pictures or texts with what they are to teach, and how they are named on the command line.
+// Pictures, texts or tables with what they are to teach, and how they are named on the command
+// line.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "data/pixels.h"
+#include "data/table/table_schema.h"
 #include "data/target.h"
 #include "data/text/tokens.h"
 
@@ -23,8 +25,9 @@ std::string_view split_name(Split split);
 struct DatasetInfo {
   PictureShape shape;  // of every sample
   std::vector<std::string> class_names;
-  std::string source;                     // for people: format, place and split
-  std::optional<TokenFacts> tokens = {};  // of texts
+  std::string source;                             // for people: format, place and split
+  std::optional<TokenFacts> tokens = {};          // of texts
+  std::shared_ptr<const TableSchema> table = {};  // of tables
 };
 
 // Samples are immutable; every function may be called by several threads at once.
@@ -47,6 +50,8 @@ class Dataset {
   // Of texts: the tokens()->length ids of a row, and those that follow each; `next` is empty unless
   // the targets are tokens.
   virtual void read_tokens(int64_t index, std::span<int64_t> now, std::span<int64_t> next) const;
+  // Of tables: a number for each of table()->columns.
+  virtual void read_row(int64_t index, std::span<float> row) const;
   // Where sample `index` comes from.
   virtual std::string sample_name(int64_t index) const;
   // What was wrong with the targets, file and object, and what was done about it.
@@ -58,6 +63,8 @@ class Dataset {
   const std::string& source() const { return info_.source; }
   // Of texts, whose samples are rows of tokens in place of pictures.
   const std::optional<TokenFacts>& tokens() const { return info_.tokens; }
+  // Of tables, whose samples are rows of numbers; else null.
+  const std::shared_ptr<const TableSchema>& table() const { return info_.table; }
 
  protected:
   explicit Dataset(DatasetInfo info) : info_(std::move(info)) {}
@@ -70,6 +77,8 @@ struct OpenOptions {
   // Class folders without a picture: left out and described here; null: an Error.
   std::vector<std::string>* empty_classes = nullptr;
   int64_t length = 0;  // of the rows of texts; 0: what the data set says
+  // Of tables: what columns mean to a network that is there already; null: it is measured.
+  std::shared_ptr<const TableSchema> table = {};
 };
 
 // Opens what `spec` names:
@@ -84,6 +93,7 @@ struct OpenOptions {
 //   csv:F.csv:IMAGES      boxes: a line each
 //   shapes[:SIDE][,size=N][,seed=N]   boxes: drawn discs, squares and triangles
 //   synthetic[:CxHxW][,classes=N][,size=N][,seed=N]
+//   csv:FILE,target=COLUMN[,...]   a table; see data/table/table_set.h
 //   text:FILE|DIR[,...]   texts, tokenized here; see data/text/text_set.h
 //   tokens:FILE[,...]     texts as token ids; see data/text/token_set.h
 //   DIR                   any of the pictures above, told by the files in it
@@ -93,6 +103,12 @@ std::unique_ptr<Dataset> open_dataset(std::string_view spec, Split split,
                                       const OpenOptions& options = {});
 // Whether its samples are rows of tokens, without opening it.
 bool names_tokens(std::string_view spec);
+// Whether its samples are rows of a table, without opening it.
+bool names_rows(std::string_view spec);
+// Whether what such a table foretells is a number. Reads the file.
+bool foretells_number(std::string_view spec);
+// Whether the option of this name has a file.
+bool names_file(std::string_view option);
 // Whether it has samples to test on; false: they are to be held out from the training split.
 bool has_test_split(std::string_view spec);
 // Whether it is one whose targets are boxes, without opening it.

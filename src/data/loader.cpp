@@ -44,8 +44,11 @@ Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
              options_.copies, options_.copies_at_once);
   TY_REQUIRE(!options_.mask_tokens || dataset.target_kind() == TargetKind::kTokens,
              "{} has no tokens to hide", dataset.source());
-  TY_REQUIRE(!dataset.tokens() || options_.copies == 1,
-             "{} copies of each sample, but texts are not augmented", options_.copies);
+  const bool pictures = !dataset.tokens() && !dataset.table();
+  TY_REQUIRE(pictures || options_.copies == 1,
+             "{} copies of each sample, but only pictures are augmented", options_.copies);
+  TY_REQUIRE(pictures || !options.mixing.is_on(), "mixup and cutmix mix pictures, and {} has none",
+             dataset.source());
   for (int64_t i = 0; i < slots(options.workers); ++i) {
     Batch& batch = slots_.emplace_back().batch;
     batch = make_batch();
@@ -71,6 +74,9 @@ Batch Loader::make_batch() const {
   if (dataset_.target_kind() == TargetKind::kProbabilities || options_.mixing.is_on()) {
     batch.probabilities = Tensor(DType::kF32, Shape{places, dataset_.num_classes()});
   } else if (dataset_.target_kind() == TargetKind::kBoxes) {
+  if (dataset_.target_kind() == TargetKind::kNumber) {
+    batch.numbers = Tensor(DType::kF32, Shape{places});
+  }
     batch.boxes.resize(static_cast<size_t>(places));
   }
   return batch;
@@ -82,6 +88,7 @@ TensorType Loader::input_type() const {
   const PictureShape& shape = augmentations_.output();
   return {DType::kF32, Shape{places, shape.channels, shape.height, shape.width}};
 }
+  if (dataset_.table()) return {DType::kF32, Shape{places, dataset_.table()->columns_count()}};
 
 // Without threads batches are made when they are asked for, so one slot is enough.
 int64_t Loader::slots(int64_t workers) {
@@ -186,6 +193,7 @@ void Loader::fill(Batch& batch, int64_t index, Room& room) const {
   Workspace& workspace = room.own;
   const std::span<const int64_t> samples = sampler_.samples(index);
   const int64_t elements = augmentations_.output().elements();
+  if (dataset_.table()) return fill_rows(batch, index);
   for (size_t i = 0; i < samples.size(); ++i) {
     const PixelView picture = Augmentations::read(dataset_, samples[i], workspace);
     for (int64_t copy = 0; copy < options_.copies; ++copy) {

@@ -24,7 +24,8 @@ struct Origin {
 };
 
 struct Batch {
-  Tensor images;  // f32[batch, channels, height, width]; of texts empty
+  // f32[batch, channels, height, width]; of tables f32[batch, columns]; of texts empty
+  Tensor images;
   // Of texts, else empty: i64[batch, length], and the tokens that follow, kNoLabel where none
   // counts.
   Tensor tokens;
@@ -88,6 +89,8 @@ class Loader {
   int64_t row_tokens() const { return dataset_.tokens() ? dataset_.tokens()->length : 0; }
   // Of Batch::input().
   TensorType input_type() const;
+  // Whether a sample is a row of a table.
+  bool has_rows() const { return dataset_.table() != nullptr; }
 
   // Gives up what is left of the epoch and begins another at batch `first_batch`.
   void start_epoch(int64_t epoch, int64_t first_batch = 0);

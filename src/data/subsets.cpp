@@ -18,7 +18,8 @@ class Selection : public Dataset {
       : Dataset({.shape = all->shape(),
                  .class_names = all->class_names(),
                  .source = std::move(source),
-                 .tokens = all->tokens()}),
+                 .tokens = all->tokens(),
+                 .table = all->table()}),
         all_(std::move(all)),
         chosen_(std::move(chosen)) {}
 
@@ -31,6 +32,9 @@ class Selection : public Dataset {
   }
   void read_tokens(int64_t index, std::span<int64_t> now, std::span<int64_t> next) const override {
     all_->read_tokens(at(index), now, next);
+  }
+  void read_row(int64_t index, std::span<float> row) const override {
+    all_->read_row(at(index), row);
   }
   std::string sample_name(int64_t index) const override { return all_->sample_name(at(index)); }
 
@@ -46,13 +50,19 @@ class Relabeled final : public Dataset {
   Relabeled(std::shared_ptr<const Dataset> all, std::vector<int64_t> labels, std::string source)
       : Dataset({.shape = all->shape(),
                  .class_names = all->class_names(),
-                 .source = std::move(source)}),
+                 .source = std::move(source),
+                 .tokens = all->tokens(),
+                 .table = all->table()}),
         all_(std::move(all)),
         labels_(std::move(labels)) {}
 
   int64_t size() const override { return all_->size(); }
   int64_t label(int64_t index) const override { return labels_[static_cast<size_t>(index)]; }
   PixelView pixels(int64_t index, Pixels& room) const override { return all_->pixels(index, room); }
+  void read_tokens(int64_t index, std::span<int64_t> now, std::span<int64_t> next) const override {
+    all_->read_tokens(index, now, next);
+  }
+  void read_row(int64_t index, std::span<float> row) const override { all_->read_row(index, row); }
   std::string sample_name(int64_t index) const override { return all_->sample_name(index); }
 
  private:

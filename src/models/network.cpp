@@ -41,6 +41,7 @@ Graph build(const Request& request) {
   options.image = request.image.value_or(0);
   options.length = request.length.value_or(0);
   options.vocabulary = request.vocabulary.value_or(0);
+  options.rows = request.rows.value_or(0);
   options.end_of_text = request.end_of_text;
   options.sizes = request.sizes;
   options.token_scores = request.token_scores;

@@ -24,6 +24,7 @@ struct Request {
   std::optional<int64_t> classes = {};
   std::optional<int64_t> image = {};
   std::optional<int64_t> length = {};
+  std::optional<int64_t> rows = {};  // see models::ModelOptions
   std::optional<int64_t> vocabulary = {};
   int64_t end_of_text = -1;  // see models::ModelOptions
   models::TransformerSizes sizes = {};

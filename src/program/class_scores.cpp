@@ -45,10 +45,12 @@ bool is_class_scores(const Tensor& tensor) {
          tensor.shape()[1] > 1 && tensor.num_elements() == tensor.shape()[0] * tensor.shape()[1];
 }
 
-std::vector<ClassScore> best_classes(const Tensor& tensor, int64_t count) {
+std::vector<ClassScore> best_classes(const Tensor& tensor, int64_t count, int64_t row) {
   const int64_t length = tensor.shape()[1];
   std::vector<ClassScore> scores;
-  for (int64_t i = 0; i < length; ++i) scores.push_back({i, element_as_double(tensor, i)});
+  for (int64_t i = 0; i < length; ++i) {
+    scores.push_back({i, element_as_double(tensor, row * length + i)});
+  }
   add_probabilities(scores);
   count = std::min(count, length);
   std::partial_sort(scores.begin(), scores.begin() + count, scores.end(),

@@ -22,8 +22,8 @@ struct ClassScore {
   double probability = 0;
 };
 
-// The best `count` of the first row, best first; ties by index.
-std::vector<ClassScore> best_classes(const Tensor& tensor, int64_t count);
+// The best `count` of a row, best first; ties by index.
+std::vector<ClassScore> best_classes(const Tensor& tensor, int64_t count, int64_t row = 0);
 
 // A table of them, and the same as JSON. Labels may be fewer than classes.
 report::Table class_table(std::span<const ClassScore> scores, std::span<const std::string> labels);

@@ -43,6 +43,7 @@ bool JudgedNetwork::take_data_of_run() {
   const auto skip = document->root().find("skip_bad_files");
   skip_bad_files = skip && skip->boolean();
   loss = document->root().text_or("loss", "");
+  delta = document->root().number_or("delta", delta);
   if (const auto tokens = document->root().find("length")) length = tokens->integer();
   val_split = document->root().number_or("val_split", 0);
   data_seed = document->root().count_or("data_seed", 1, 0, INT64_MAX);
@@ -51,6 +52,8 @@ bool JudgedNetwork::take_data_of_run() {
 
 std::unique_ptr<data::Dataset> JudgedNetwork::open(data::Split split) const {
   train::TrainConfig config;
+  config.model = model;
+  config.weights = weights;
   config.data = data;
   config.skip_bad_files = skip_bad_files;
   config.val_split = val_split;
@@ -65,7 +68,7 @@ onnx_io::Metadata JudgedNetwork::metadata() const {
 
 std::string JudgedNetwork::steps(const onnx_io::Metadata& metadata,
                                  const data::Dataset& set) const {
-  if (set.tokens()) return "";
+  if (set.tokens() || set.table()) return "";
   const auto own = network::preparation_of(metadata);
   if (augment.empty() && own) {
     return data::Augmentations(network::steps_for(*own, set), set).evaluation_text();

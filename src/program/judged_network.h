@@ -31,6 +31,7 @@ struct JudgedNetwork {
   int64_t data_seed = 1;
   int64_t length = 0;  // of rows of tokens
   std::string loss = {};
+  double delta = 1;  // of losses of numbers
 
   // MODEL, --weights, --data, --augment, --batch, --classes, --image and --width. Must outlive
   // parse().

@@ -44,6 +44,9 @@ std::string curl_line(const ModelVersion& model, const std::string& address, boo
   if (model.network().takes_pictures()) {
     return fmt::format("{} --data-binary @cat.jpg {}", begin, shell_word(url + "/infer"));
   }
+  if (model.network().table()) {
+    return fmt::format("{} --data-binary @rows.csv {}", begin, shell_word(url + "/infer"));
+  }
   const std::string json = zeros_json(model.network());
   if (json.empty()) return fmt::format("{} {}", begin, shell_word(url));
   return fmt::format("{} -d {} {}", begin, shell_word(json), shell_word(url + "/infer"));

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/json_reader.h"
 #include "serve/models/pictures.h"
+#include "serve/models/rows.h"
 #include "serve/page.h"
 #include "serve/service.h"
 
@@ -304,8 +305,10 @@ void Service::infer_v2(const CallPointer& call, const std::string& model,
   // A header of length 0 means that the whole body is one tensor (binary tensor data extension).
   const bool raw = json_bytes == size_t{0};
   InferRequest request =
-      raw ? read_v2_raw(call->body, found->network().inputs(), found->network().takes_pictures())
-          : read_v2_request(call->body, json_bytes, call->ahead.get(), shared_memory());
+      !json_bytes && is_rows_body(*call->body, found->network())
+          ? read_rows_body(call->body, found->network())
+      : raw ? read_v2_raw(call->body, found->network().inputs(), found->network().takes_pictures())
+            : read_v2_request(call->body, json_bytes, call->ahead.get(), shared_memory());
   call->ahead = nullptr;  // its numbers are in their tensor
   if (raw && call->accept.find("application/json") != std::string::npos) request.all_binary = false;
   request.times.arrived = call->arrived;

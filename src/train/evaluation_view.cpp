@@ -6,6 +6,33 @@
 
 namespace trainyard::cli {
 
+namespace {
+
+// A row of all scores, and how many of a unit were judged in a second.
+report::Document scores_document(const train::Evaluation& test, const std::string& unit,
+                                 int64_t count) {
+  const double speed = static_cast<double>(count) / std::max(test.seconds, 1e-9);
+  std::vector<report::Column> columns = {{unit}};
+  std::vector<report::Cell> cells = {report::count_cell(count)};
+  report::Document document;
+  document.data = Json::object({{unit, count}, {unit + "_per_s", speed}});
+  for (const train::Score& score : test.scores) {
+    std::string name = score.name;
+    std::replace(name.begin(), name.end(), '_', ' ');
+    columns.push_back({std::move(name)});
+    cells.push_back(report::fixed_cell(score.value, 4));
+    document.data[score.name] = score.value;
+  }
+  columns.push_back({unit + "/s"});
+  cells.push_back(report::fixed_cell(speed, 0));
+  report::Table table(std::move(columns));
+  table.add_row(std::move(cells));
+  document.blocks.emplace_back(std::move(table));
+  return document;
+}
+
+}  // namespace
+
 report::Document evaluation_document(const train::Evaluation& test,
                                      std::span<const std::string> class_names) {
   const report::Confusion confusion(test.confusion, class_names);
@@ -30,26 +57,12 @@ report::Document evaluation_document(const train::Evaluation& test,
   return document;
 }
 
+report::Document number_document(const train::Evaluation& test) {
+  return scores_document(test, "rows", test.images);
+}
+
 report::Document token_document(const train::Evaluation& test, int64_t length) {
-  const int64_t tokens = test.images * length;
-  const double speed = static_cast<double>(tokens) / std::max(test.seconds, 1e-9);
-  std::vector<report::Column> columns = {{"tokens"}};
-  std::vector<report::Cell> cells = {report::count_cell(tokens)};
-  report::Document document;
-  document.data = Json::object({{"tokens", tokens}, {"tokens_per_s", speed}});
-  for (const train::Score& score : test.scores) {
-    std::string name = score.name;
-    std::replace(name.begin(), name.end(), '_', ' ');
-    columns.push_back({std::move(name)});
-    cells.push_back(report::fixed_cell(score.value, 4));
-    document.data[score.name] = score.value;
-  }
-  columns.push_back({"tokens/s"});
-  cells.push_back(report::fixed_cell(speed, 0));
-  report::Table table(std::move(columns));
-  table.add_row(std::move(cells));
-  document.blocks.emplace_back(std::move(table));
-  return document;
+  return scores_document(test, "tokens", test.images * length);
 }
 
 }  // namespace trainyard::cli

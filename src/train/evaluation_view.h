@@ -14,6 +14,9 @@ namespace trainyard::cli {
 report::Document evaluation_document(const train::Evaluation& test,
                                      std::span<const std::string> class_names);
 
+// Scores of numbers that were foretold, one for each row of a table.
+report::Document number_document(const train::Evaluation& test);
+
 // The same of a language model, on rows of so many tokens.
 report::Document token_document(const train::Evaluation& test, int64_t length);
 

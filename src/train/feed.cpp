@@ -24,6 +24,13 @@ void feed_labels(const data::Batch& batch, Tensor& labels) {
 
 void feed_targets(const data::Batch& batch, Tensor& targets) {
   const std::span<float> to = targets.values<float>();
+  if (!batch.numbers.empty()) {
+    TY_REQUIRE(to.size() <= static_cast<size_t>(batch.numbers.num_elements()),
+               "the network gives {}, but the data has one number for each row",
+               targets.shape().to_string());
+    std::copy_n(batch.numbers.values<float>().begin(), to.size(), to.begin());
+    return;
+  }
   if (!batch.probabilities.empty()) {
     TY_REQUIRE(targets.shape().rank() == 2 && targets.shape()[1] == batch.probabilities.shape()[1],
                "the network gives {}, but the data has {} classes", targets.shape().to_string(),
@@ -63,7 +70,7 @@ void feed_tokens(const data::Batch& batch, std::span<const ObjectiveInput> input
     TY_REQUIRE(input.name == kLabelsInput && !batch.next.empty(),
                "the data has nothing for the objective's input '{}'", input.name);
     const std::span<int64_t> to = input.tensor->values<int64_t>();
-    std::copy_n(batch.next.values<int64_t>().begin(), to.size(), to.begin());
+    std::copy_n(wanted.values<int64_t>().begin(), to.size(), to.begin());
   }
 }
 

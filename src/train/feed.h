@@ -19,11 +19,12 @@ struct ObjectiveInput {
 // data has nothing for.
 using Feed = std::function<void(const data::Batch& batch, std::span<const ObjectiveInput> inputs)>;
 
-// For the objectives by name: kLabelsInput gets the classes, kTargetsInput the probabilities, or 1
-// for the class and 0 elsewhere.
+// For the objectives by name: kLabelsInput gets the classes, kTargetsInput the probabilities or
+// numbers, or 1 for the class and 0 elsewhere.
 void feed_classes(const data::Batch& batch, std::span<const ObjectiveInput> inputs);
 
-// For language models: kLabelsInput gets the tokens that are wanted.
+// For language models: kLabelsInput gets the tokens that are wanted, or the first and last of
+// an answer.
 void feed_tokens(const data::Batch& batch, std::span<const ObjectiveInput> inputs);
 
 // The images or tokens into the network's first input, the targets by `feed`.

@@ -78,6 +78,8 @@ struct ObjectiveOptions {
 
 // The objectives that `train --loss` knows, one file each in train/objectives/.
 struct ObjectiveDef {
+  // Of losses of numbers: differences are counted in these.
+  double target_scale = 1;
   std::string_view name;
   std::string_view summary;
   Objective (*make)(const ObjectiveOptions&);

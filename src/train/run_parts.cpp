@@ -5,6 +5,7 @@
 #include "models/model_notes.h"
 #include "models/onnx/export.h"
 #include "models/onnx/metadata.h"
+#include "models/table_input.h"
 #include "runs/checkpoint.h"
 #include "train/schedule.h"
 #include "train/training_graph.h"
@@ -27,6 +28,11 @@ void require_input_shape(const Shape& input, int64_t batch, const data::Augmenta
 
 void require_input(const TensorType& input, const data::Loader& loader) {
   const TensorType given = loader.input_type();
+  if (loader.has_rows()) {
+    TY_REQUIRE(input == given, "the network takes {}, but the data gives rows, {}",
+               input.to_string(), given.to_string());
+    return;
+  }
   if (loader.row_tokens() == 0) {
     require_input_shape(input.shape, given.shape[0], loader.augmentations());
     return;
@@ -50,7 +56,11 @@ std::map<std::string, std::string> metadata_of_training(const data::Dataset& tra
     }
     return metadata;
   }
-  network::note_classes(training.class_names(), metadata);
+  if (training.num_classes() > 0) network::note_classes(training.class_names(), metadata);
+  if (training.table()) {
+    network::note_table(*training.table(), metadata);
+    return metadata;
+  }
   // Detectors take pictures of any size, whatever the training set's have in common.
   const bool any = training.target_kind() == data::TargetKind::kBoxes;
   network::note_preparation(

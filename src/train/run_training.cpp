@@ -83,7 +83,7 @@ ServerTrainResult TrainingRun::run(const runs::RunDirectory* directory, TrainHoo
     write_file(directory->config(), settings_of(written).to_yaml());
     if (training.tokens()) {
       keep_tokenizer(*training.tokens(), directory->path());
-    } else {
+    } else if (training.num_classes() > 0) {
       write_file(directory->path() / "classes.txt", lines_of(training.class_names()));
     }
     if (!skipped.empty()) write_file(directory->path() / "skipped.txt", lines_of(skipped));

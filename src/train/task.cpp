@@ -50,7 +50,7 @@ Task task_for(const TrainConfig& config, const data::Dataset& training) {
   return named_task(config, training.target_kind());
 }
 
-Objective named_objective(const TrainConfig& config) {
+Objective named_objective(const TrainConfig& config, double target_scale) {
   return make_objective(config.loss, {.label_smoothing = config.label_smoothing,
                                       .auxiliary_weight = config.auxiliary_weight,
                                       .delta = config.delta,
@@ -60,8 +60,10 @@ Objective named_objective(const TrainConfig& config) {
                                       .mixed_targets = config.mixup > 0 || config.cutmix > 0});
 }
 
-Task named_task(const TrainConfig& config, data::TargetKind targets) {
-  TY_REQUIRE(!models_tokens(config.loss), "--loss {} needs data with tokens, as tokens:FILE",
+Task number_task(const TrainConfig& config, double scale) {
+  TY_REQUIRE(compares_numbers(config.loss),
+             "the data has a number for each row: loss is '{}', expected mse, huber or smooth-l1 "
+             "(or task=classes in the data set, if it stands for a class)",
              config.loss);
   TY_REQUIRE(targets == data::TargetKind::kClass || targets == data::TargetKind::kProbabilities,
              "--loss {} needs data with a class or with probabilities for each picture",
@@ -70,6 +72,7 @@ Task named_task(const TrainConfig& config, data::TargetKind targets) {
              "--loss cross-entropy needs one class for each picture, but the data has "
              "probabilities; use soft-cross-entropy");
   Task task{.objective = named_objective(config), .feed = feed_classes, .evaluator = {}};
+                                      .target_scale = target_scale,
   if (targets == data::TargetKind::kClass) {
     task.evaluator = [config](Graph& model) { return judge_classes(model, config); };
   } else {

@@ -18,6 +18,9 @@ struct Task {
   std::function<std::string(const Graph& trained)> sample = {};
 };
 
+// A number of a row is foretold; `scale` is what differences are counted in.
+Task number_task(const TrainConfig& config, double scale);
+
 // That of `train --loss`, for data of this kind: classes are judged by top-k, probabilities by the
 // loss. Throws Error for a loss that is not known or does not go with the data.
 Task named_task(const TrainConfig& config, data::TargetKind targets);
@@ -28,7 +31,7 @@ Task task_for(const TrainConfig& config, const data::Dataset& training);
 // Whether it is one of language models.
 bool models_tokens(std::string_view loss);
 
-// The objective alone.
-Objective named_objective(const TrainConfig& config);
+// The objective alone. `target_scale` is that of ObjectiveOptions.
+Objective named_objective(const TrainConfig& config, double target_scale = 1);
 
 }  // namespace trainyard::train

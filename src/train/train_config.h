@@ -30,7 +30,7 @@ struct TrainConfig {
   int64_t image = 0;      // 0: the size of the pictures
   double width = 1.0;
   int64_t length = 0;  // of rows of tokens; 0: the data set's own
-  int64_t layers = 0;  // of transformers, like the four that follow; 0: the network's own
+  int64_t layers = 0;  // of transformers, like the six that follow; 0: the network's own
   int64_t hidden = 0;
   int64_t heads = 0;
   int64_t kv_heads = 0;

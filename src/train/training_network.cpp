@@ -7,6 +7,7 @@
 #include "data/augment.h"
 #include "models/network.h"
 #include "models/zoo/model.h"
+#include "models/table_input.h"
 #include "train/objective.h"
 
 namespace trainyard::train {
@@ -19,12 +20,12 @@ void require_head(const Graph& graph, const TrainConfig& config, int64_t classes
   const ValueId head = named.valid() && graph.is_output(named) ? named : graph.outputs()[0];
   const Shape& scores = graph.value(head).type.shape;
   const int64_t found = scores.rank() == 0 ? 0 : scores[scores.rank() - 1];
-  TY_REQUIRE(found == classes,
-             "{} has {} outputs, and {} classes are asked for ({}): a file keeps its head. "
-             "'transfer' gives it a new one; or train a network of the zoo, or export one with {} "
-             "classes",
-             config.model, found, classes, config.classes > 0 ? "--classes" : "by the data",
-             classes);
+  TY_REQUIRE(
+      found == classes,
+      "{} has {} outputs, and {} are asked for ({}): a file keeps its head. 'transfer' gives "
+      "it a new one; or train a network of the zoo, or export one with {} outputs",
+      config.model, found, classes,
+      config.classes > 0 ? "--classes" : "by the data's classes or its one number", classes);
 }
 
 // A beginning that fits nothing is a slip: what was to be frozen would be trained.
@@ -88,6 +89,33 @@ Graph load_network(const TrainConfig& config, const data::Dataset& training, int
     const int64_t own = config.classes > 0 ? config.classes : training.num_classes();
     return load_language_model(config, *training.tokens(),
                                classifies ? std::optional(own) : std::nullopt, batch);
+// The preparation of rows becomes a part of the network, unless its file has it already.
+Graph load_table_network(const TrainConfig& config, const data::Dataset& training, int64_t batch) {
+  const data::TableSchema& schema = *training.table();
+  const int64_t known = training.num_classes();
+  const int64_t outputs = known == 0 ? 1 : config.classes > 0 ? config.classes : known;
+  TY_REQUIRE(outputs >= known, "classes is {}, but the data has {}", outputs, known);
+  network::Request request{.model = config.model, .batch = batch};
+  const bool file = network::is_path(config.model);
+  if (!file) {
+    request.rows = schema.width();
+    request.classes = outputs;
+    request.width = config.width;
+  }
+  Graph graph = network::load(request);
+  if (file) require_head(graph, config, outputs);
+  const bool prepared = file && network::table_of(network::metadata_of(config.model)).has_value();
+  const int64_t numbers = prepared ? schema.columns_count() : schema.width();
+  const Shape& input = graph.value(graph.inputs()[0]).type.shape;
+  TY_REQUIRE(graph.inputs().size() == 1 && input == (Shape{batch, numbers}),
+             "{} takes {} {}, but a row of the data becomes {} numbers (a category one for each of "
+             "its values): expected one input of {} x {}",
+             config.model, graph.inputs().size() == 1 ? "an input of" : "several inputs, the first",
+             input.to_string(), numbers, batch, numbers);
+  if (!prepared) network::add_table(graph, schema);
+  return graph;
+}
+
   }
   const data::PictureShape picture = data::Augmentations(config.augment, training).output();
   // Background is a class of detectors.
@@ -96,6 +124,7 @@ Graph load_network(const TrainConfig& config, const data::Dataset& training, int
   const int64_t classes = config.classes > 0 ? config.classes : known;
   TY_REQUIRE(classes >= known, "classes is {}, but the data has {}", classes, known);
   network::Request request{.model = config.model, .batch = batch};
+  if (training.table()) return load_table_network(config, training, batch);
   if (network::is_path(config.model)) {
     Graph graph = network::load(request);
     require_head(graph, config, classes);

@@ -46,6 +46,13 @@ std::unique_ptr<data::Dataset> open_part(const TrainConfig& config, data::Split 
   if (share == 0) return set;
   data::Parts parts = data::hold_out(*set, share, static_cast<uint64_t>(config.data_seed));
   if (split == data::Split::kTrain) return take(std::move(set), std::move(parts.kept), "");
+// What columns mean to a network that was trained on a table before.
+std::shared_ptr<const data::TableSchema> known_table(const TrainConfig& config) {
+  auto known = network::table_of(network::metadata_of(config.model, config.weights));
+  if (!known) return nullptr;
+  return std::make_shared<const data::TableSchema>(*std::move(known));
+}
+
   return take(std::move(set), std::move(parts.held_out), " (held out)");
 }
 
@@ -54,6 +61,7 @@ std::unique_ptr<data::Dataset> open_part(const TrainConfig& config, data::Split 
 double held_out_share(const TrainConfig& config) {
   if (config.val_split > 0) return config.val_split;
   return data::has_test_split(config.data) ? 0 : kUsualHeldOut;
+  if (data::names_rows(config.data)) options.table = known_table(config);
 }
 
 void resolve_paths(TrainConfig& config) {
@@ -75,8 +83,8 @@ void resolve_paths(TrainConfig& config) {
       continue;
     }
     std::string value = option.substr(equals + 1);
-    resolve_path(value);
-    options += fmt::format(",{}={}", option.substr(0, equals), value);
+    if (data::names_file(key)) resolve_path(value);
+    options += fmt::format(",{}={}", key, value);
   }
   config.data = config.data.substr(0, begin) + place + options;
 }
@@ -88,6 +96,7 @@ void settle_for_data(TrainConfig& config) {
     if (config.loss == usual.loss && !data::names_labels(config.data)) config.loss = kNextToken;
   } else if (config.augment == usual.augment && data::names_boxes(config.data)) {
     config.augment = config.image > 0 ? fmt::format("ssd:{}", config.image) : "ssd";
+    const std::string key = option.substr(0, equals);
   }
 }
 

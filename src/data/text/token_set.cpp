@@ -1,6 +1,7 @@
 #include "data/text/token_set.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -243,7 +244,7 @@ std::unique_ptr<Dataset> make_labeled_token_set(TokenRow tokens, TokenRow labels
 bool names_labels(std::string_view spec) {
   const std::vector<Option> options = parse_spec(spec).options;
   return std::any_of(options.begin(), options.end(),
-                     [](const Option& option) { return option.key == "labels"; });
+                     [&](const Option& option) { return option.key == key; });
 }
 
 std::unique_ptr<Dataset> open_tokens(const Spec& spec, Split split, int64_t length) {

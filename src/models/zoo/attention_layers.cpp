@@ -43,6 +43,10 @@ ValueId Net::tokens(const ModelOptions& options) {
   return builder_.input("tokens", {DType::kI64, {options.batch, options.length}});
 }
 
+ValueId Net::row(const ModelOptions& options) {
+  return builder_.input("row", {DType::kF32, {options.batch, options.rows}});
+}
+
 ValueId Net::layer_norm(ValueId x, const std::string& name) {
   const Shape shape{builder_.shape(x).dim(-1)};
   const ValueId scale = builder_.parameter(name + ".weight", shape, init_constant(1));
@@ -144,7 +148,7 @@ RotaryTables Net::rotary_tables(int64_t length, int64_t depth) {
   for (int64_t row = 0; row < length; ++row) {
     for (int64_t pair = 0; pair < pairs; ++pair) {
       const double part = static_cast<double>(pair) / static_cast<double>(pairs);
-      const double angle = static_cast<double>(row) / std::pow(kRotaryBase, part);
+      const double angle = static_cast<double>(row) / std::pow(base, part);
       const auto at = static_cast<size_t>(row * pairs + pair);
       cosines.values<float>()[at] = static_cast<float>(std::cos(angle));
       sines.values<float>()[at] = static_cast<float>(std::sin(angle));

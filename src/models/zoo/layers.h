@@ -105,6 +105,7 @@ class Net {
   ValueId conv_relu(ValueId x, const std::string& name, const ConvSpec& spec);
   // y = x * weight + bias for rows x.
   ValueId linear(ValueId x, const std::string& name, int64_t out);
+  ValueId row(const ModelOptions& options);
   ValueId linear_no_bias(ValueId x, const std::string& name, int64_t out);
   // linear() whose result is added to what passes by, in a network of so many layers: it starts
   // smaller, so that sums do not grow with the layers.

@@ -1,5 +1,5 @@
 // Llama: causal transformers with rotary positions, shared heads of keys and values, gated
-// feed-forward parts and root-mean-square normalization.
+// feed-forward parts (or a mixture of them) and root-mean-square normalization.
 #include "base/error.h"
 #include "models/zoo/layers.h"
 
@@ -42,7 +42,7 @@ struct LlamaBlock {
 Graph build_llama(const ModelOptions& options) {
   const int64_t hidden = options.sizes.hidden;
   TY_REQUIRE(hidden / options.sizes.heads % 2 == 0,
-             "llama: heads of {} columns cannot be turned in pairs; choose an even number",
+             "{}: heads of {} columns cannot be turned in pairs; choose an even number", name,
              hidden / options.sizes.heads);
   Net net("llama", {.small_linear = true});
   const ValueId tokens = net.tokens(options);

@@ -14,7 +14,7 @@ int64_t units(int64_t paper, double width) {
 
 Graph build_mlp(const ModelOptions& options) {
   Net net("mlp");
-  ValueId x = net.flatten(net.image(options, 1), "flatten");
+  ValueId x = options.rows > 0 ? net.row(options) : net.flatten(net.image(options, 1), "flatten");
   x = net.relu(net.linear(x, "fc1", units(300, options.width)), "fc1.relu");
   x = net.relu(net.linear(x, "fc2", units(100, options.width)), "fc2.relu");
   return net.finish({{net.linear(x, "fc3", options.classes), "logits"}});
@@ -24,7 +24,8 @@ Graph build_mlp(const ModelOptions& options) {
 
 extern const ModelDef kMlp = {
     .name = "mlp",
-    .summary = "784-300-100-10 perceptron; width scales the hidden layers",
+    .summary =
+        "784-300-100-10 perceptron, also for rows of a table; width scales the hidden layers",
     .paper = {.authors = "LeCun, Bottou, Bengio, Haffner",
               .title = "Gradient-Based Learning Applied to Document Recognition",
               .where = "Proc. IEEE 86(11), 1998"},
@@ -33,6 +34,7 @@ extern const ModelDef kMlp = {
     .classes = 10,
     .smallest_image = 1,
     .has_width = true,
+    .takes_rows = true,
     .build = build_mlp};
 
 }  // namespace trainyard::models

@@ -39,13 +39,14 @@ struct ModelOptions {
 struct Paper {
   std::string_view authors;  // family names with commas
   std::string_view title;
+  int64_t rows = 0;        // numbers of a row of the input, in place of an image
   std::string_view where;  // venue and year, then arXiv number
 };
 
 // Only string views, numbers and a function pointer, so that the table is constant-initialized.
 // The graph has one input, "image" (f32, N x C x H x W) or, of a model with a length, "tokens"
-// (i64, N x length), and unless the summary says otherwise one output, "logits" (N x classes,
-// before softmax).
+// (i64, N x length), or, where rows are asked for, "row" (f32, N x rows), and unless the summary
+// says otherwise one output, "logits" (N x classes, before softmax).
 using BuildFunction = Graph (*)(const ModelOptions&);
 
 struct ModelDef {

@@ -15,6 +15,7 @@
 #include "data/statistics.h"
 #include "program/box_inspection.h"
 #include "program/command.h"
+#include "program/table_inspection.h"
 
 namespace trainyard::cli {
 namespace {
@@ -194,6 +195,12 @@ int inspect(const DataFlags& flags, std::ostream& out) {
     out << report::render(token_set_document(*set), flags.format);
     return 0;
   }
+  if (set->table()) {
+    TY_REQUIRE(flags.sheet.empty() && flags.pictures.empty(),
+               "--sheet and --pictures are for pictures; {} is a table", set->source());
+    out << report::render(table_set_document(*set), flags.format);
+    return 0;
+  }
   const data::Statistics statistics = data::measure_statistics(*set);
   report::Document document;
   document.data = inspect_json(*set, statistics);
@@ -326,7 +333,8 @@ Runner setup_data(Args& args) {
       "SPEC", flags->spec,
       "fashion-mnist, mnist:DIR, cifar10:DIR, cifar100:DIR, folder:DIR, voc:DIR[:LIST], "
       "coco:F.json:IMAGES, openimages:F.csv:IMAGES[:CLASSES], csv:F.csv:IMAGES, shapes:SIDE, "
-      "synthetic:CxHxW,classes=N,size=N, text:FILE|DIR, tokens:FILE, or DIR");
+      "csv:FILE,target=COLUMN, synthetic:CxHxW,classes=N,size=N, text:FILE|DIR, tokens:FILE, or "
+      "DIR");
   args.choice("--split", flags->split, {"train", "test"}, "which samples");
   args.option("--sheet", flags->sheet, "inspect: write a PNG with samples of each class");
   args.option("--pictures", flags->pictures,
@@ -358,6 +366,7 @@ extern const Command kData = {
         "  trainyard data show cifar10:DIR --augment crop:4,flip,cutout:16 --batch-augment 8 -o "
         "copies.png\n"
         "  trainyard data inspect voc:VOC2007\n"
+        "  trainyard data inspect csv:houses.csv,target=price\n"
         "  trainyard data show voc:VOC2007 --augment ssd -o boxes.png\n"
         "  trainyard data show pictures --augment resized_crop:64,jitter:0.4/0.4/0.4 -o "
         "shown.png\n",

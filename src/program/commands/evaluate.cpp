@@ -187,7 +187,8 @@ int evaluate_command(const EvaluateFlags& flags, std::ostream& out) {
   const bool language = set->target_kind() == data::TargetKind::kTokens;
   TY_REQUIRE(language || set->target_kind() == data::TargetKind::kClass ||
                  set->target_kind() == data::TargetKind::kBoxes,
-             "{} has neither classes nor boxes nor tokens, which is what networks are judged by",
+             "{} has neither classes nor numbers nor boxes nor tokens, which is what networks are "
+             "judged by",
              network.data);
   TY_REQUIRE(set->size() > 0, "{} has no samples", set->source());
   if (language) network.batch = rows_at_once(network.batch, *set->tokens());
@@ -258,7 +259,8 @@ Runner setup_evaluate(Args& args) {
 extern const Command kEvaluate = {
     .name = "evaluate",
     .group = "Train",
-    .summary = "Test a network on a data set: accuracy, confusion, calibration; boxes: mAP",
+    .summary =
+        "Test a network on a data set: accuracy, confusion, calibration; boxes: mAP; tables: R2",
     .examples =
         "  trainyard evaluate runs/shoes\n"
         "  trainyard evaluate runs/cells --data voc:DIR --metric coco\n"
@@ -272,3 +274,4 @@ extern const Command kEvaluate = {
 };
 
 }  // namespace trainyard::cli
+        "  trainyard evaluate runs/houses --data csv:2027.csv,target=price,test=2027.csv\n"

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
+#include "data/text/token_set.h"
 #include "models/detection/exported.h"
 #include "models/network.h"
 #include "models/onnx/import.h"

@@ -40,19 +40,6 @@ std::vector<int64_t> first_tokens(const onnx_io::Metadata& metadata) {
   return {data::parse_whole(found->second, 0, INT32_MAX, "the end of texts that the model names")};
 }
 
-// A file lies in the run, or beside the model.
-std::string tokenizer_of(const std::string& model, const onnx_io::Metadata& metadata) {
-  const auto found = metadata.find(onnx_io::kTokenizerKey);
-  if (found == metadata.end() || found->second == data::kByteTokens) {
-    return found == metadata.end() ? "" : found->second;
-  }
-  const std::filesystem::path place(model);
-  const std::filesystem::path folder =
-      std::filesystem::is_directory(place) ? place : place.parent_path();
-  // A name from a file must not lead out of the folder.
-  return (folder / std::filesystem::path(found->second).filename()).string();
-}
-
 int generate_command(const GenerateFlags& flags, std::ostream& out) {
   train::TokenSampler sampler(network::load({.model = flags.model, .batch = 1}),
                               resolve_threads(flags.threads));

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/names_file.h"
 #include "data/image.h"
+#include "data/table/table_set.h"
 #include "engine/bench.h"
 #include "engine/compiler.h"
 #include "ir/printer.h"
@@ -24,6 +25,7 @@
 #include "program/output_files.h"
 #include "program/run_detector.h"
 #include "tensor/npy.h"
+#include "program/table_rows.h"
 #include "train/execution_view.h"
 
 namespace trainyard::cli {
@@ -92,8 +94,10 @@ Tensor read_picture(const std::string& file, const Shape& shape, bool whole, con
 Tensor read_input(const std::string& file, const runtime::Port& port, const Shapes& brought,
                   const RunFlags& flags, const onnx_io::Metadata& metadata) {
   if (!is_picture_file(file)) {
-    TY_REQUIRE(file.ends_with(".npy"), "input '{}': '{}' is none of F.npy, F.jpg, F.png and random",
-               port.name, file);
+  if (data::is_table_file(file)) return read_table_input(file, metadata);
+    TY_REQUIRE(file.ends_with(".npy"),
+               "input '{}': '{}' is none of F.npy, F.csv, F.jpg, F.png and random", port.name,
+               file);
     return read_npy(file);
   }
   const Shape& shape = port.type.shape;
@@ -109,8 +113,10 @@ Tensor read_input(const std::string& file, const runtime::Port& port, const Shap
 Shapes brought_shapes(const RunFlags& flags) {
   if (flags.inputs.empty() || !network::is_path(flags.model.text())) return {};
   const auto declared = onnx_io::declared_inputs(network::model_file(flags.model.text()));
-  return shapes_of_files(declared, flags.inputs,
-                         {.batch = flags.model.batch(), .resize = flags.resize});
+  Shapes shapes = shapes_of_files(declared, flags.inputs,
+                                  {.batch = flags.model.batch(), .resize = flags.resize});
+  add_table_shapes(declared, flags.inputs, metadata, shapes);
+  return shapes;
 }
 
 void give_inputs(const RunFlags& flags, const onnx_io::Metadata& metadata, const Shapes& brought,
@@ -147,11 +153,12 @@ void require_fitting_labels(const RunFlags& flags, const std::vector<std::string
 
 void describe_output(report::Document& document, Json& list, const std::string& name,
                      const Tensor& tensor, const RunFlags& flags,
-                     const std::vector<std::string>& labels) {
+                     const std::vector<std::string>& labels, const onnx_io::Metadata& metadata) {
   Json entry = Json::object({{"name", name}, {"type", tensor.type().to_string()}});
   document.blocks.emplace_back(
       report::Paragraph{fmt::format("output {} : {}", name, tensor.type().to_string())});
-  if (flags.top > 0 && is_class_scores(tensor)) {
+  const bool foretold = add_foretold(tensor, metadata, labels, document, entry);
+  if (!foretold && flags.top > 0 && is_class_scores(tensor)) {
     const std::vector<ClassScore> best = best_classes(tensor, flags.top);
     if (const int64_t rows = tensor.shape()[0]; rows > 1) {
       document.blocks.emplace_back(
@@ -283,7 +290,8 @@ int run_command(const RunFlags& flags, std::ostream& out) {
                        std::none_of(flags.inputs.begin(), flags.inputs.end(), is_named_input);
   const bool many = several || !flags.draw.empty() ||
                     (flags.inputs.size() == 1 && std::filesystem::is_directory(flags.inputs[0]));
-  const Shapes brought = many ? Shapes() : brought_shapes(flags);
+  const onnx_io::Metadata metadata = flags.model.metadata();
+  const Shapes brought = many ? Shapes() : brought_shapes(flags, metadata);
   Graph graph = flags.model.load_for(brought);
   add_weights_notice(document, graph);
   if (is_detection(graph, flags.inputs))
@@ -293,7 +301,6 @@ int run_command(const RunFlags& flags, std::ostream& out) {
              "and scores of SSD");
   const runtime::Executable executable = runtime::compile(std::move(graph), compile_options(flags));
   runtime::ExecutionContext context(executable);
-  const onnx_io::Metadata metadata = flags.model.metadata();
   give_inputs(flags, metadata, brought, executable, context);
   const std::vector<std::string> labels = labels_of(flags, metadata);
   runtime::Profile profile(executable);
@@ -303,7 +310,7 @@ int run_command(const RunFlags& flags, std::ostream& out) {
   Json outputs = Json::array();
   for (size_t i = 0; i < executable.outputs().size(); ++i) {
     describe_output(document, outputs, executable.outputs()[i].name, context.output(i), flags,
-                    labels);
+                    labels, metadata);
   }
   document.data["model"] = flags.model.text();
   document.data["outputs"] = std::move(outputs);
@@ -328,9 +335,11 @@ int run_command(const RunFlags& flags, std::ostream& out) {
 Runner setup_run(Args& args) {
   auto flags = std::make_shared<RunFlags>();
   flags->model.declare(args);
-  args.repeated("--input", flags->inputs,
-                "NAME=F.npy, F.jpg, F.png or random (the default); NAME= may be left out if there "
-                "is one input; detectors take several pictures, and folders of them");
+  args.repeated(
+      "--input", flags->inputs,
+      "NAME=F.npy, F.csv (rows of a table, for a network trained on one), F.jpg, F.png or "
+      "random (the default); NAME= may be left out if there is one input; detectors take "
+      "several pictures, and folders of them");
   args.option("--output", flags->output, "folder to write the outputs to, as NAME.npy");
   args.option("--expect", flags->expect,
               "compare the outputs with those in F.npz, F.npy or a folder of NAME.npy, with ONNX "
@@ -373,7 +382,7 @@ Runner setup_run(Args& args) {
 extern const Command kRun = {
     .name = "run",
     .group = "Run",
-    .summary = "Run a network on arrays, pictures or random numbers",
+    .summary = "Run a network on arrays, pictures, rows of a table or random numbers",
     .examples =
         "  trainyard run runs/shoes --input shoe.png\n"
         "  trainyard run detector.onnx --input dog.jpg --draw found.png --threshold 0.4\n"
@@ -382,6 +391,7 @@ extern const Command kRun = {
         "  trainyard run model.onnx --input data=x.npy --expect outputs.npz --tolerance 1e-5\n"
         "  trainyard run model.onnx --expect onnxruntime --relative 1e-3\n"
         "  trainyard run model.onnx --max-iterations 1000\n"
+        "  trainyard run runs/houses --input new.csv\n"
         "  trainyard run resnet20-cifar --device opencl --explain\n"
         "  trainyard run resnet20-cifar --device torch:cpu --explain\n"
         "  trainyard run model.onnx --explain --dump passes\n",

@@ -198,6 +198,10 @@ int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
   const runs::RunDirectory directory = open_directory(flags);
   if (!skipped.empty()) progress.note(skipped_note(skipped));
   const std::string path = directory.path().string();
+  for (const std::string& note :
+       training->table() ? training->problems() : std::span<const std::string>()) {
+    progress.note(printable(note));
+  }
   progress.note(fmt::format("{} on {}{} -> {}", config.model, training->source(),
                             comm.size() > 1 ? fmt::format(" by {} workers", config.workers) : "",
                             path));
@@ -331,6 +335,8 @@ extern const Command kTrain = {
         "  trainyard train --model lenet5 --data fashion-mnist --epochs 5\n"
         "  trainyard train --model resnet20-cifar --data cifar10:DIR --epochs 30 --batch 128 \\\n"
         "      --augment crop:4,flip,normalize --learning-rate 0.1 --weight-decay 1e-4\n"
+        "  trainyard train --model mlp --data csv:houses.csv,target=price --optimizer adamw "
+        "--learning-rate 1e-3\n"
         "  trainyard train --config my.yaml --epochs 10\n"
         "  trainyard train --model resnet20-cifar --data cifar10:DIR --device torch:cuda\n"
         "  trainyard train --model lenet5 --loss huber --delta 0.5 --learning-rate 0.1\n"

@@ -43,6 +43,7 @@ struct NetworkSource {
   std::vector<std::string> labels = {};
   PictureInput picture = {};
   std::vector<detect::PriorShape> shapes = {};  // of a detector's priors
+  std::optional<data::TableSchema> table = {};  // of a network that was trained on one
 };
 
 // Reads the file into memory, so that it may change on the disk meanwhile (weights in files of
@@ -77,6 +78,8 @@ class Network {
   const std::vector<TensorSpec>& inputs() const { return inputs_; }
   const std::vector<TensorSpec>& outputs() const { return outputs_; }
   const std::vector<std::string>& labels() const { return source_.labels; }
+  // What columns mean to a network that was trained on a table; else none.
+  const std::optional<data::TableSchema>& table() const { return source_.table; }
   // Rows that are computed together at most; 0: requests are computed one by one.
   int64_t max_batch() const { return max_batch_; }
   // Ascending; the first is 1.

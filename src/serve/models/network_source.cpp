@@ -5,6 +5,7 @@
 #include "models/detection/exported.h"
 #include "models/model_notes.h"
 #include "models/onnx/held_model.h"
+#include "models/table_input.h"
 #include "models/onnx/metadata.h"
 #include "models/onnx/model_reader.h"
 #include "serve/models/network.h"
@@ -18,6 +19,7 @@ void take_metadata(const onnx_io::Metadata& metadata, NetworkSource& source) {
   source.shapes = detect::shapes_of(metadata);
   source.picture.training = network::preparation_of(metadata);
 }
+  source.table = network::table_of(metadata);
 
 // `origin` is what errors name.
 NetworkSource held_source(const std::shared_ptr<const onnx_io::HeldModel>& model,

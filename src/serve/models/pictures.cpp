@@ -17,17 +17,6 @@ bool has_classes(const TensorSpec& spec) {
          std::all_of(spec.dims.begin() + 2, spec.dims.end(), [](int64_t dim) { return dim == 1; });
 }
 
-// What somebody with curl wants to see.
-InferRequest best_of_each(const Network& network) {
-  constexpr int64_t kBest = 5;
-  InferRequest wanted;
-  for (const TensorSpec& spec : network.outputs()) {
-    wanted.outputs.push_back(
-        {.name = spec.name, .classes = has_classes(spec) ? std::min(kBest, spec.dims[1]) : 0});
-  }
-  return wanted;
-}
-
 Json output_json(std::string_view name, std::string_view datatype,
                  const std::vector<int64_t>& shape, Json data) {
   return Json::object({{"name", name},
@@ -84,6 +73,16 @@ void draw_class(data::Image& image, const InferResult& result, const Network& ne
 }
 
 }  // namespace
+
+InferRequest best_of_each(const Network& network) {
+  constexpr int64_t kBest = 5;
+  InferRequest wanted;
+  for (const TensorSpec& spec : network.outputs()) {
+    wanted.outputs.push_back(
+        {.name = spec.name, .classes = has_classes(spec) ? std::min(kBest, spec.dims[1]) : 0});
+  }
+  return wanted;
+}
 
 bool is_picture(std::string_view body) {
   return body.starts_with("\xff\xd8\xff") || body.starts_with("\x89PNG\r\n");

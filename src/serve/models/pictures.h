@@ -10,6 +10,10 @@
 
 namespace trainyard::serve {
 
+// What somebody with curl wants to see: the best five classes of each output that has classes, and
+// other outputs as they are.
+InferRequest best_of_each(const Network& network);
+
 // A JPEG or PNG file, by its first bytes.
 bool is_picture(std::string_view body);
 

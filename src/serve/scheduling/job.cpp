@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "data/image.h"
 #include "http/status.h"
+#include "serve/models/rows.h"
 #include "serve/protocol/json_data.h"
 #include "serve/protocol/v2_codec.h"
 
@@ -168,6 +169,7 @@ bool awaits_decoding(const Job& job, size_t i) {
 
 JobPointer make_job(const Network& network, InferRequest request, InferDone done) {
   auto job = std::make_unique<Job>();
+  encode_cells(network, request);
   check_extra(network, request);
   check_outputs(network, request);
   // In the order of the network, not of the request, since workers bind inputs by position.

@@ -15,8 +15,14 @@ Objective make_regression(const char* kind, const ObjectiveOptions& options) {
     const LossOptions loss{.kind = kind, .delta = options.delta};
     ObjectiveNodes made;
     const ValueId targets = made.add_input(builder, kTargetsInput, builder.type(outputs[0]));
+    const auto scaled = [&](ValueId numbers) {
+      if (options.target_scale == 1) return numbers;
+      const auto factor = static_cast<float>(1 / options.target_scale);
+      return builder.add("Mul", {numbers, builder.constant_scalar("target_scale", factor)});
+    };
+    const ValueId wanted = scaled(targets);
     made.loss = sum_over_outputs(builder, outputs, options.auxiliary_weight, [&](ValueId output) {
-      return add_loss(builder, loss, output, targets);
+      return add_loss(builder, loss, scaled(output), wanted);
     });
     made.metrics.push_back({.name = "absolute_error",
                             .value = mean_absolute_error(builder, outputs[0], targets),
@@ -28,7 +34,7 @@ Objective make_regression(const char* kind, const ObjectiveOptions& options) {
 }  // namespace
 
 extern const ObjectiveDef kMeanSquare = {
-    "mse", "mean of the squared differences of outputs and targets",
+    kMeanSquareLoss, "mean of the squared differences of outputs and targets",
     [](const ObjectiveOptions& options) { return make_regression("mse", options); }};
 extern const ObjectiveDef kHuber = {
     "huber", "squared differences up to --delta, linear beyond",
@@ -36,5 +42,9 @@ extern const ObjectiveDef kHuber = {
 extern const ObjectiveDef kSmoothL1 = {
     "smooth-l1", "huber divided by --delta",
     [](const ObjectiveOptions& options) { return make_regression("smooth-l1", options); }};
+
+bool compares_numbers(std::string_view loss) {
+  return loss == kMeanSquare.name || loss == kHuber.name || loss == kSmoothL1.name;
+}
 
 }  // namespace trainyard::train
