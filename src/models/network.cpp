@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "models/hugging_face.h"
 #include "models/onnx/import.h"
 #include "models/zoo/model.h"
 #include "runs/checkpoint.h"
@@ -40,11 +41,13 @@ Graph build(const Request& request) {
   options.classes = request.classes.value_or(0);
   options.image = request.image.value_or(0);
   options.length = request.length.value_or(0);
-  options.vocabulary = request.vocabulary.value_or(0);
   options.rows = request.rows.value_or(0);
+  options.vocabulary = request.vocabulary.value_or(0);
   options.end_of_text = request.end_of_text;
   options.sizes = request.sizes;
+  options.form = request.form;
   options.token_scores = request.token_scores;
+  options.span_scores = request.span_scores;
   options.width = request.width.value_or(1.0);
   options.auxiliary = request.auxiliary;
   return models::build_model(request.model, options);
@@ -85,7 +88,11 @@ onnx_io::Metadata metadata_of(const std::string& model, const std::string& weigh
       if (note.name.starts_with(runs::kNotePrefix)) metadata.emplace(note.name, note.value);
     }
   }
-  if (is_path(model)) metadata.merge(onnx_io::read_metadata(model_file(model)));
+  if (is_hugging_face(model)) {
+    metadata.merge(hugging_face_metadata(model));
+  } else if (is_path(model)) {
+    metadata.merge(onnx_io::read_metadata(model_file(model)));
+  }
   return metadata;
 }
 
@@ -101,7 +108,9 @@ Graph load(const Request& request) {
              ".onnx file or a run directory");
   TY_REQUIRE(!request.batch || *request.batch > 0, "--batch is {}, expected 1 or more",
              *request.batch);
-  Graph graph = is_path(request.model) ? load_file(request) : build(request);
+  Graph graph = is_hugging_face(request.model) ? load_hugging_face(request)
+                : is_path(request.model)       ? load_file(request)
+                                               : build(request);
   require_countable(graph);
   if (!request.weights.empty()) load_weights(graph, request.weights);
   return graph;

@@ -28,6 +28,7 @@ struct Request {
   std::optional<int64_t> vocabulary = {};
   int64_t end_of_text = -1;  // see models::ModelOptions
   models::TransformerSizes sizes = {};
+  models::TransformerForm form = {};
   bool token_scores = false;
   std::optional<double> width = {};
   bool auxiliary = false;
@@ -36,7 +37,7 @@ struct Request {
 // Throws Error naming what is wrong with name, file, weights or flags, with the nearest names.
 Graph load(const Request& request);
 
-// A path to an .onnx file or a run directory, not a name of the zoo.
+// A path to an .onnx file, a run directory or a folder of hugging_face.h, not a name of the zoo.
 bool is_path(const std::string& model);
 
 // The .onnx file that a path means: itself, or the model of a run directory. Throws Error if the

@@ -8,6 +8,7 @@
 #include "data/augment.h"
 #include "data/sampler.h"
 #include "data/text/token_set.h"
+#include "models/hugging_face.h"
 #include "models/network.h"
 #include "models/onnx/metadata.h"
 #include "train/run_parts.h"
@@ -88,6 +89,7 @@ ServerTrainResult TrainingRun::run(const runs::RunDirectory* directory, TrainHoo
     }
     if (!skipped.empty()) write_file(directory->path() / "skipped.txt", lines_of(skipped));
     hooks.metadata = metadata_of_training(training, data::Augmentations(config.augment, training));
+    network::note_form(model, network::metadata_of(config.model), hooks.metadata);
   }
   if (names_shapes(config.priors)) hooks.metadata[onnx_io::kPriorsKey] = config.priors;
   if (trainer_ != nullptr) return {trainer_->run(directory, hooks), {}, {}};

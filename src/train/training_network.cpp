@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/augment.h"
+#include "models/hugging_face.h"
 #include "models/network.h"
 #include "models/zoo/model.h"
 #include "models/table_input.h"
@@ -74,6 +75,7 @@ Graph load_language_model(const TrainConfig& config, const data::TokenFacts& fac
   if (classes) {
     require_head(graph, config, *classes);
     return graph;
+  if (network::is_hugging_face(config.model)) request.length = facts.length;
   }
   const Shape& scores = graph.value(graph.outputs()[0]).type.shape;
   TY_REQUIRE(scores.rank() == 3 && scores[2] >= facts.vocabulary,

@@ -141,7 +141,8 @@ ValueId Net::rms_norm(ValueId x, const std::string& name) {
                       {{"axis", int64_t{-1}}, {"epsilon", style_.norm_epsilon}}, name);
 }
 
-RotaryTables Net::rotary_tables(int64_t length, int64_t depth) {
+RotaryTables Net::rotary_tables(int64_t length, int64_t depth, double base) {
+  if (base == 0) base = kRotaryBase;
   const int64_t pairs = depth / 2;
   Tensor cosines(DType::kF32, {length, pairs});
   Tensor sines(DType::kF32, {length, pairs});

@@ -31,7 +31,12 @@ struct GptBlock {
 
 Graph build_gpt(const ModelOptions& options, std::string_view name, int64_t positions,
                 float dropout) {
-  Net net(name, {.small_linear = true});
+  const TransformerForm& form = options.form;
+  NetStyle style{.small_linear = true};
+  if (form.norm_epsilon > 0) style.norm_epsilon = static_cast<float>(form.norm_epsilon);
+  if (form.positions > 0) positions = form.positions;
+  if (form.dropout >= 0) dropout = static_cast<float>(form.dropout);
+  Net net(name, style);
   const int64_t hidden = options.sizes.hidden;
   const ValueId tokens = net.tokens(options);
   const ValueId table = net.table("wte.weight", {options.vocabulary, hidden});

@@ -132,8 +132,11 @@ class Net {
   // Turns pairs of columns of each head by angles that grow with the position.
   ValueId rotate(ValueId x, const std::string& name, int64_t heads, const RotaryTables& tables,
                  ValueId positions);
-  // For heads of `depth` columns, once for all layers.
-  RotaryTables rotary_tables(int64_t length, int64_t depth);
+  // For heads of `depth` columns, once for all layers. base = 0: 10,000.
+  RotaryTables rotary_tables(int64_t length, int64_t depth, double base = 0);
+  // Gated feed-forward parts, of which a router chooses the best few for each row and weights them
+  // (Jiang et al. 2024, Mixtral). All are computed; those that were not chosen count nothing.
+  ExpertRows experts(ValueId x, const std::string& name, const ExpertSpec& spec);
   // Three parts of equal width.
   std::vector<ValueId> three_parts(ValueId x, const std::string& name);
   // y = x * table^T, and a bias of this name if one is given: the table of embeddings used again.

@@ -39,23 +39,48 @@ struct LlamaBlock {
   }
 };
 
-Graph build_llama(const ModelOptions& options) {
+// The mean over the layers.
+ValueId mean_balance(Net& net, const std::vector<ValueId>& balances) {
+  ValueId sum = balances[0];
+  for (size_t i = 1; i < balances.size(); ++i) {
+    sum = net.add(sum, balances[i], "balance.sum_" + std::to_string(i));
+  }
+  return net.scale(sum, "balance.mean", 1.0F / static_cast<float>(balances.size()));
+}
+
+Graph build_layout(const ModelOptions& options, std::string_view name) {
   const int64_t hidden = options.sizes.hidden;
   TY_REQUIRE(hidden / options.sizes.heads % 2 == 0,
              "{}: heads of {} columns cannot be turned in pairs; choose an even number", name,
              hidden / options.sizes.heads);
-  Net net("llama", {.small_linear = true});
+  NetStyle style{.small_linear = true};
+  if (options.form.norm_epsilon > 0) {
+    style.norm_epsilon = static_cast<float>(options.form.norm_epsilon);
+  }
+  Net net(name, style);
   const ValueId tokens = net.tokens(options);
-  const LlamaBlock block{options.length, options.sizes, net.places(tokens, options.end_of_text),
-                         net.rotary_tables(options.length, hidden / options.sizes.heads)};
-  ValueId x =
-      net.embed(net.table("embed_tokens.weight", {options.vocabulary, hidden}), tokens, "words");
+  const LlamaBlock block{
+      options.length, options.sizes, net.places(tokens, options.end_of_text),
+      net.rotary_tables(options.length, hidden / options.sizes.heads, options.form.rotary_base)};
+  const ValueId table = net.table("embed_tokens.weight", {options.vocabulary, hidden});
+  ValueId x = net.embed(table, tokens, "words");
   x = net.reshape(x, "rows", {-1, hidden});
   for (int64_t i = 0; i < options.sizes.layers; ++i) {
     x = block.add(net, x, "layers." + std::to_string(i));
   }
-  x = net.linear_no_bias(net.rms_norm(x, "norm"), "lm_head", options.vocabulary);
-  return net.finish({{net.reshape(x, "out", {-1, options.length, options.vocabulary}), "logits"}});
+  x = net.rms_norm(x, "norm");
+  x = options.form.tied ? net.linear_by_table(x, table, "lm_head")
+                        : net.linear_no_bias(x, "lm_head", options.vocabulary);
+  const ValueId out = net.reshape(x, "out", {-1, options.length, options.vocabulary});
+  if (!options.auxiliary) return net.finish({{out, "logits"}});
+  return net.finish({{out, "logits"}, {mean_balance(net, balances), "balance"}});
+}
+
+Graph build_llama(const ModelOptions& options) {
+  return build_layout(options, "llama");
+}
+Graph build_mixture(const ModelOptions& options) {
+  return build_layout(options, "llama-moe");
 }
 
 }  // namespace
@@ -79,3 +104,30 @@ extern const ModelDef kLlama = {
     .build = build_llama};
 
 }  // namespace trainyard::models
+extern const ModelDef kLlamaMoe = {
+    .name = "llama-moe",
+    .summary =
+        "Llama's layout with 8 experts in each layer, of which 2 work for each token; sizes by "
+        "settings; a score of the next token at each of --length",
+    .paper = {.authors = "Jiang, Sablayrolles, Roux, Mensch, Savary, Bamford, Chaplot, de las "
+                         "Casas, Hanna, Bressand, Lengyel, Bour, Lample, Lavaud, Saulnier, "
+                         "Lachaux, Stock, Subramanian, Yang, Antoniak, Le Scao, Gervet, Lavril, "
+                         "Wang, Lacroix, El Sayed",
+              .title = "Mixtral of Experts",
+              .where = "arXiv:2401.04088"},
+    .channels = 0,
+    .image = 0,
+    .classes = 0,
+    .length = 256,
+    .longest = 65536,
+    .vocabulary = 32000,
+    .sizes = {.layers = 6,
+              .hidden = 384,
+              .heads = 6,
+              .kv_heads = 2,
+              .inner = 512,
+              .experts = 8,
+              .active = 2},
+    .has_auxiliary = true,
+    .build = build_mixture};
+

@@ -157,3 +157,12 @@ Graph build_model(std::string_view name, const ModelOptions& options) {
 }
 
 }  // namespace trainyard::models
+  TY_REQUIRE(options.form == TransformerForm{} || model.sizes.layers != 0,
+             "{} has no form that could be chosen", name);
+  TY_REQUIRE(options.form.positions == 0 || resolved.length <= options.form.positions,
+             "{}: {} tokens are more than the {} positions that the network knows", name,
+             resolved.length, options.form.positions);
+  TY_REQUIRE(options.rows == 0 || model.takes_rows, "{} reads {}, no rows of a table; mlp does",
+             name, model.length != 0 ? "tokens" : "pictures");
+  TY_REQUIRE(0 <= options.rows && options.rows <= kLargestVocabulary,
+             "{}: rows of {} numbers are not possible", name, options.rows);

@@ -22,6 +22,17 @@ struct TransformerSizes {
 
 // 0 stands for what the paper has. A model refuses an option that it does not honor.
 struct ModelOptions {
+// What files of others choose beside the sizes. 0 stands for what the model has.
+struct TransformerForm {
+  int64_t positions = 0;   // rows of a table of positions
+  double rotary_base = 0;  // how slowly rotary positions turn
+  double norm_epsilon = 0;
+  bool tied = false;    // the scores are by the table of embeddings
+  double dropout = -1;  // below 0: the model's own
+
+  bool operator==(const TransformerForm&) const = default;
+};
+
   int64_t batch = 1;
   int64_t classes = 0;
   int64_t image = 0;       // height and width of the input
@@ -34,6 +45,7 @@ struct ModelOptions {
   bool token_scores = false;  // scores of tokens at each place, not of classes
   double width = 1.0;         // multiplies the channels (or hidden units)
   bool auxiliary = false;     // with the classifiers that only training uses, as further outputs
+  TransformerForm form = {};
 };
 
 struct Paper {

@@ -10,20 +10,24 @@
 #include "base/text.h"
 #include "data/text/token_set.h"
 #include "models/detection/exported.h"
+#include "models/hugging_face.h"
 #include "models/network.h"
 #include "models/onnx/import.h"
 #include "program/command.h"
 #include "program/model_argument.h"
+#include "program/tokenizer_file.h"
 #include "quant/prepare.h"
 
 namespace trainyard::cli {
 namespace {
 
 constexpr int64_t kMostBoxes = 100'000;
+constexpr const char* kFolderLayout = "hugging-face";
 
 struct ExportArguments {
   ModelArgument model;
   std::string output;
+  std::string layout = "onnx";
   int64_t seed = 0;
   int64_t opset = 17;
   bool raw = false;
@@ -92,14 +96,43 @@ void require_any_batch(const std::string& file) {
       "inputs; leave out --open-batch");
 }
 
+// A folder that the transformers library reads.
+int export_folder(const ExportArguments& options, std::ostream& out) {
+  for (const std::string flag : {"opset", "open-batch", "raw", "score", "iou", "most"}) {
+    TY_REQUIRE(!options.given.contains(flag), "--{} is for .onnx files", flag);
+  }
+  const std::filesystem::path folder = options.output;
+  TY_REQUIRE(!std::filesystem::exists(folder) || std::filesystem::is_empty(folder),
+             "{} is there already; name a new folder", options.output);
+  const Stopwatch exporting;
+  const Graph graph = options.model.load();
+  const onnx_io::Metadata metadata = options.model.metadata();
+  const std::string tokens = tokenizer_of(options.model.text(), metadata);
+  network::write_hugging_face(graph, metadata,
+                              {.tokenizer = tokens == data::kByteTokens ? "" : tokens,
+                               .seed = static_cast<uint64_t>(options.seed)},
+                              folder);
+  report::Document document;
+  document.blocks.emplace_back(report::Paragraph{
+      fmt::format("{}: config.json and model.safetensors{}, written in {}", options.output,
+                  std::filesystem::exists(folder / "tokenizer.json") ? " and tokenizer.json" : "",
+                  seconds_text(exporting.seconds()))});
+  document.data = Json::object({{"folder", options.output}, {"seconds", exporting.seconds()}});
+  out << report::render(document, options.format);
+  return 0;
+}
+
 int export_command(const ExportArguments& options, std::ostream& out) {
-  TY_REQUIRE(!options.output.empty(), "export: say where to, as in -o {}.onnx",
-             std::filesystem::path(options.model.text()).stem().string());
+  TY_REQUIRE(!options.output.empty(), "export: say where to, as in -o {}{}",
+             std::filesystem::path(options.model.text()).stem().string(),
+             options.layout == kFolderLayout ? "" : ".onnx");
+  if (options.layout == kFolderLayout) return export_folder(options, out);
   Graph graph = options.model.load();
   onnx_io::ExportOptions settings;
   settings.seed = static_cast<uint64_t>(options.seed);
   settings.opset = options.opset;
   settings.metadata = options.model.metadata();
+  network::note_form(graph, settings.metadata, settings.metadata);
   if (detect::is_detector(graph)) {
     check_boxes(options.boxes);
     settings.metadata =
@@ -127,7 +160,10 @@ int export_command(const ExportArguments& options, std::ostream& out) {
 Runner setup_export(Args& args) {
   auto options = std::make_shared<ExportArguments>();
   options->model.declare(args);
-  args.option("-o,--output", options->output, "the file to write");
+  args.option("-o,--output", options->output, "the file to write, or the folder");
+  args.choice("--layout", options->layout, {"onnx", kFolderLayout},
+              "hugging-face: a folder with config.json, model.safetensors and tokenizer.json, for "
+              "GPT-2's and Llama's layouts");
   args.option("--seed", options->seed, "of the weights that are drawn");
   args.option("--opset", options->opset, "operator set of the file, 17 (the default) to 28");
   args.flag("--open-batch", options->open_batch,
@@ -151,12 +187,13 @@ Runner setup_export(Args& args) {
 extern const Command kExport = {
     .name = "export",
     .group = "ONNX",
-    .summary = "Write a network as an ONNX file",
+    .summary = "Write a network as an ONNX file, or as a folder of Hugging Face",
     .examples =
         "  trainyard export resnet50 -o resnet50.onnx\n"
         "  trainyard export vgg19 --batch 8 --seed 1 -o vgg19.onnx\n"
         "  trainyard export resnet50 --open-batch -o resnet50.onnx\n"
         "  trainyard export runs/cells -o detector.onnx\n"
+        "  trainyard export runs/kjv --layout hugging-face -o kjv-gpt2\n"
         "  trainyard export old.onnx -o opset17.onnx\n"
         "  trainyard export bert-base --length 256 --opset 23 -o bert.onnx\n",
     .setup = setup_export,

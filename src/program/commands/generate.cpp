@@ -12,6 +12,7 @@
 #include "data/text/token_text.h"
 #include "models/network.h"
 #include "program/command.h"
+#include "program/tokenizer_file.h"
 #include "train/execution_view.h"
 #include "train/token_sampler.h"
 

@@ -14,6 +14,7 @@
 #include "engine/bench.h"
 #include "engine/compiler.h"
 #include "ir/printer.h"
+#include "models/hugging_face.h"
 #include "models/model_notes.h"
 #include "models/onnx/declared_input.h"
 #include "models/onnx/metadata.h"
@@ -24,8 +25,8 @@
 #include "program/model_argument.h"
 #include "program/output_files.h"
 #include "program/run_detector.h"
-#include "tensor/npy.h"
 #include "program/table_rows.h"
+#include "tensor/npy.h"
 #include "train/execution_view.h"
 
 namespace trainyard::cli {
@@ -93,8 +94,8 @@ Tensor read_picture(const std::string& file, const Shape& shape, bool whole, con
 
 Tensor read_input(const std::string& file, const runtime::Port& port, const Shapes& brought,
                   const RunFlags& flags, const onnx_io::Metadata& metadata) {
-  if (!is_picture_file(file)) {
   if (data::is_table_file(file)) return read_table_input(file, metadata);
+  if (!is_picture_file(file)) {
     TY_REQUIRE(file.ends_with(".npy"),
                "input '{}': '{}' is none of F.npy, F.csv, F.jpg, F.png and random", port.name,
                file);
@@ -110,8 +111,11 @@ Tensor read_input(const std::string& file, const runtime::Port& port, const Shap
 }
 
 // What the given files say about dimensions that the model leaves open.
-Shapes brought_shapes(const RunFlags& flags) {
-  if (flags.inputs.empty() || !network::is_path(flags.model.text())) return {};
+Shapes brought_shapes(const RunFlags& flags, const onnx_io::Metadata& metadata) {
+  const std::string& model = flags.model.text();
+  if (flags.inputs.empty() || !network::is_path(model) || network::is_hugging_face(model)) {
+    return {};
+  }
   const auto declared = onnx_io::declared_inputs(network::model_file(flags.model.text()));
   Shapes shapes = shapes_of_files(declared, flags.inputs,
                                   {.batch = flags.model.batch(), .resize = flags.resize});
@@ -387,11 +391,11 @@ extern const Command kRun = {
         "  trainyard run runs/shoes --input shoe.png\n"
         "  trainyard run detector.onnx --input dog.jpg --draw found.png --threshold 0.4\n"
         "  trainyard run segmenter.onnx --input photo.jpg --output masks\n"
+        "  trainyard run runs/houses --input new.csv\n"
         "  trainyard run model.onnx --input data=x.npy --output results\n"
         "  trainyard run model.onnx --input data=x.npy --expect outputs.npz --tolerance 1e-5\n"
         "  trainyard run model.onnx --expect onnxruntime --relative 1e-3\n"
         "  trainyard run model.onnx --max-iterations 1000\n"
-        "  trainyard run runs/houses --input new.csv\n"
         "  trainyard run resnet20-cifar --device opencl --explain\n"
         "  trainyard run resnet20-cifar --device torch:cpu --explain\n"
         "  trainyard run model.onnx --explain --dump passes\n",

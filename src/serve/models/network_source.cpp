@@ -3,9 +3,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "models/detection/exported.h"
+#include "models/hugging_face.h"
 #include "models/model_notes.h"
-#include "models/onnx/held_model.h"
 #include "models/table_input.h"
+#include "models/onnx/held_model.h"
 #include "models/onnx/metadata.h"
 #include "models/onnx/model_reader.h"
 #include "serve/models/network.h"
@@ -18,8 +19,8 @@ void take_metadata(const onnx_io::Metadata& metadata, NetworkSource& source) {
   source.labels = onnx_io::class_names(metadata);
   source.shapes = detect::shapes_of(metadata);
   source.picture.training = network::preparation_of(metadata);
-}
   source.table = network::table_of(metadata);
+}
 
 // `origin` is what errors name.
 NetworkSource held_source(const std::shared_ptr<const onnx_io::HeldModel>& model,
@@ -87,7 +88,8 @@ void fix_shapes(NetworkSource& source, const std::map<std::string, Shape>& shape
 }
 
 NetworkSource model_source(const network::Request& request) {
-  if (network::is_path(request.model) && request.weights.empty()) {
+  if (network::is_path(request.model) && request.weights.empty() &&
+      !network::is_hugging_face(request.model)) {
     NetworkSource source = file_source(network::model_file(request.model));
     fix_shapes(source, request.shapes);
     return source;
