@@ -15,6 +15,7 @@ import torch
 
 F = torch.nn.functional
 VOCABULARY, LENGTH, BATCH, HIDDEN, HEADS, LAYERS = 11, 6, 2, 8, 2, 2
+EXPERTS, ACTIVE, BALANCE_WEIGHT = 4, 2, 0.01
 
 
 def as_float32(number):
@@ -92,7 +93,22 @@ def gpt(tokens, end):
     return p, layer_norm(p, "ln_f", x, 1e-5) @ p["wte.weight"].T
 
 
-def llama(tokens, end):
+def mixture(p, name, x):
+    """Experts, all computed and weighted by a router; and how unevenly it chooses."""
+    rows = x.reshape(-1, HIDDEN)
+    share = linear(p, name + ".gate", rows).softmax(-1)
+    best = share.topk(ACTIVE, -1).indices
+    chosen = torch.zeros_like(share).scatter(1, best, 1.0)
+    weight = share * chosen
+    weight = weight / weight.sum(-1, keepdim=True)
+    gate, up = (linear(p, f"{name}.experts.{n}_proj", rows).reshape(-1, EXPERTS, 12) for n in ("gate", "up"))
+    down = p[name + ".experts.down_proj.weight"].reshape(HIDDEN, EXPERTS, 12)
+    out = torch.einsum("nei,dei,ne->nd", F.silu(gate) * up, down, weight)
+    balance = EXPERTS / ACTIVE * (chosen.mean(0) * share.mean(0)).sum()
+    return out.reshape(x.shape), balance
+
+
+def llama(tokens, end, experts=False):
     depth, inner = HIDDEN // HEADS, 12
     shapes = {"embed_tokens.weight": (VOCABULARY, HIDDEN), "lm_head.weight": (VOCABULARY, HIDDEN),
               "norm.weight": (HIDDEN,)}
@@ -100,9 +116,15 @@ def llama(tokens, end):
         h = f"layers.{i}."
         shapes |= {h + "input_layernorm.weight": (HIDDEN,), h + "post_attention_layernorm.weight": (HIDDEN,),
                    h + "self_attn.q_proj.weight": (HIDDEN, HIDDEN), h + "self_attn.k_proj.weight": (depth, HIDDEN),
-                   h + "self_attn.v_proj.weight": (depth, HIDDEN), h + "self_attn.o_proj.weight": (HIDDEN, HIDDEN),
-                   h + "mlp.gate_proj.weight": (inner, HIDDEN), h + "mlp.up_proj.weight": (inner, HIDDEN),
-                   h + "mlp.down_proj.weight": (HIDDEN, inner)}
+                   h + "self_attn.v_proj.weight": (depth, HIDDEN), h + "self_attn.o_proj.weight": (HIDDEN, HIDDEN)}
+        if experts:
+            m = h + "block_sparse_moe."
+            shapes |= {m + "gate.weight": (EXPERTS, HIDDEN), m + "experts.gate_proj.weight": (EXPERTS * inner, HIDDEN),
+                       m + "experts.up_proj.weight": (EXPERTS * inner, HIDDEN),
+                       m + "experts.down_proj.weight": (HIDDEN, EXPERTS * inner)}
+        else:
+            shapes |= {h + "mlp.gate_proj.weight": (inner, HIDDEN), h + "mlp.up_proj.weight": (inner, HIDDEN),
+                       h + "mlp.down_proj.weight": (HIDDEN, inner)}
     p = fill(shapes)
     mask, positions = causal(tokens, end)
     angle = positions[..., None] / 10000 ** (torch.arange(depth // 2, dtype=torch.float64) / (depth // 2))
@@ -114,15 +136,21 @@ def llama(tokens, end):
         return torch.cat((a * cos - b * sin, b * cos + a * sin), -1).reshape(BATCH, LENGTH, -1)
 
     x = p["embed_tokens.weight"][tokens]
+    balance = 0
     for i in range(LAYERS):
         h = f"layers.{i}."
         y = rms_norm(p, h + "input_layernorm", x)
         q, k, v = (linear(p, h + f"self_attn.{n}_proj", y) for n in "qkv")
         x = x + linear(p, h + "self_attn.o_proj", attend(rotate(q), rotate(k), v, mask, HEADS, 1))
         y = rms_norm(p, h + "post_attention_layernorm", x)
+        if experts:
+            made, uneven = mixture(p, h + "block_sparse_moe", y)
+            x, balance = x + made, balance + uneven / LAYERS
+            continue
         x = x + linear(p, h + "mlp.down_proj",
                        F.silu(linear(p, h + "mlp.gate_proj", y)) * linear(p, h + "mlp.up_proj", y))
-    return p, linear(p, "lm_head", rms_norm(p, "norm", x))
+    scores = linear(p, "lm_head", rms_norm(p, "norm", x))
+    return (p, scores, balance) if experts else (p, scores)
 
 
 def bert(tokens, _):
@@ -163,8 +191,11 @@ def figures(model, network, inner, end):
     following = torch.tensor(ids[1:])
     # Two of three are wanted: the others do not count.
     wanted = torch.where(torch.arange(BATCH * LENGTH) % 3 == 0, -1, following)
-    parameters, scores = network(tokens, end)
+    parameters, scores, *balance = network(tokens, end)
     loss = F.cross_entropy(scores.reshape(-1, VOCABULARY), wanted, ignore_index=-1)
+    for uneven in balance:
+        # The weight is a number of four bytes in the graph.
+        loss = loss + as_float32(BALANCE_WEIGHT) * uneven
     loss.backward()
     gradients = {}
     for name, value in sorted(parameters.items()):
@@ -177,7 +208,8 @@ def figures(model, network, inner, end):
 def main():
     cases = [figures("gpt-nano", gpt, 16, None), figures("gpt-nano", gpt, 16, 7),
              figures("llama", llama, 12, None), figures("llama", llama, 12, 7),
-             figures("bert-tiny", bert, 16, None)]
+             figures("bert-tiny", bert, 16, None),
+             figures("llama-moe", lambda tokens, end: llama(tokens, end, experts=True), 12, None)]
     print(json.dumps({"torch": torch.__version__.split("+")[0], "cases": cases}).replace("{", "\n{"))
 
 

@@ -55,8 +55,10 @@ void add_loss_and_workers(Settings& settings, TrainConfig& c) {
                between(1 / kSoftest, kSoftest));
   settings.add("label_smoothing", &c.label_smoothing, "share of a label spread over all classes",
                below(0, 1));
-  settings.add("auxiliary_weight", &c.auxiliary_weight, "of the losses of auxiliary outputs",
-               between(0, kLargestRate));
+  settings.add(
+      "auxiliary_weight", &c.auxiliary_weight,
+      "of the losses of auxiliary outputs; of the balance of experts 0.01 unless told otherwise",
+      between(0, kLargestRate));
   settings.group("Workers and servers");
   settings.add("sync_bn", &c.sync_bn,
                "batch normalization over the images of all workers, not of each");
@@ -136,8 +138,8 @@ void add_optimization(Settings& settings, TrainConfig& c) {
 
 // Settings that came after the first runs were written, which go on as they began.
 constexpr std::string_view kLaterSettings[] = {
-    "val_split", "mixup",  "cutmix", "class_weights", "focus",    "clip_value", "ema",
-    "swa",       "length", "layers", "hidden",        "kv_heads", "heads",      "inner"};
+    "val_split", "mixup",  "cutmix", "class_weights", "focus", "clip_value", "ema",     "swa",
+    "length",    "layers", "hidden", "kv_heads",      "heads", "inner",      "experts", "active"};
 
 // The fields that config_hash and require_same_course compare. A new setting that changes the
 // weights a run ends with belongs here, any other in add_others.
@@ -198,6 +200,8 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("heads", &c.heads, "... heads of queries", sizes);
   settings.add("kv_heads", &c.kv_heads, "... heads of keys and values, which queries share", sizes);
   settings.add("inner", &c.inner, "... hidden units of the feed-forward part", sizes);
+  settings.add("experts", &c.experts, "... experts of a layer, of llama-moe", sizes);
+  settings.add("active", &c.active, "... experts that work for each token", sizes);
   settings.add("dropout", &c.dropout, "share of values that dropout sets to zero; -1: as it is",
                Range{.least = 0,
                      .most = 1,

@@ -35,6 +35,8 @@ struct TrainConfig {
   int64_t heads = 0;
   int64_t kv_heads = 0;
   int64_t inner = 0;
+  int64_t experts = 0;
+  int64_t active = 0;
   double dropout = -1;          // below 0: the network's own
   std::string weights;          // safetensors to start from
   std::string priors = "auto";  // or ssd, fitted; a run has what it became: ssd or shapes

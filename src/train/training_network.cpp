@@ -8,6 +8,7 @@
 #include "models/hugging_face.h"
 #include "models/network.h"
 #include "models/zoo/model.h"
+#include "models/zoo/model.h"
 #include "models/table_input.h"
 #include "train/objective.h"
 
@@ -68,7 +69,10 @@ Graph load_language_model(const TrainConfig& config, const data::TokenFacts& fac
                      .hidden = config.hidden,
                      .heads = config.heads,
                      .kv_heads = config.kv_heads,
-                     .inner = config.inner};
+                     .inner = config.inner,
+                     .experts = config.experts,
+                     .active = config.active};
+    request.auxiliary = def != nullptr && def->has_auxiliary && config.auxiliary_weight > 0;
     return network::load(request);
   }
   Graph graph = network::load(request);

@@ -10,6 +10,8 @@
 #include "data/subsets.h"
 #include "data/text/token_set.h"
 #include "models/network.h"
+#include "models/table_input.h"
+#include "models/zoo/model.h"
 #include "train/objective.h"
 
 namespace trainyard::train {
@@ -30,6 +32,18 @@ void resolve_path(std::string& path) {
   path = std::filesystem::absolute(given).lexically_normal().string();
 }
 
+// A number is foretold with a loss of numbers, and such a loss makes one of a target that could be
+// a class.
+void settle_for_table(TrainConfig& config, const TrainConfig& usual) {
+  if (config.loss == usual.loss) {
+    if (data::foretells_number(config.data)) config.loss = kMeanSquareLoss;
+  } else if (compares_numbers(config.loss) && config.data.find(",task=") == std::string::npos) {
+    config.data += ",task=number";
+  }
+}
+
+// Of experts (Fedus et al. 2022).
+constexpr double kBalanceWeight = 0.01;
 constexpr double kUsualHeldOut = 0.1;  // of data without a test split
 
 // What cannot be read is left out before samples are held out, so that both parts agree on it.
@@ -93,7 +107,17 @@ void settle_for_data(TrainConfig& config) {
   const TrainConfig usual;
   if (data::names_tokens(config.data)) {
     if (config.augment == usual.augment) config.augment = "none";
-    if (config.loss == usual.loss && !data::names_labels(config.data)) config.loss = kNextToken;
+    if (config.loss == usual.loss && !data::names_option(config.data, "labels")) {
+      config.loss = data::names_option(config.data, "spans") ? kSpan : kNextToken;
+    }
+    const models::ModelDef* const model = models::find_model(config.model);
+    if (model != nullptr && model->sizes.experts > 0 &&
+        config.auxiliary_weight == usual.auxiliary_weight) {
+      config.auxiliary_weight = kBalanceWeight;
+    }
+  } else if (data::names_rows(config.data)) {
+    if (config.augment == usual.augment) config.augment = "none";
+    settle_for_table(config, usual);
   } else if (config.augment == usual.augment && data::names_boxes(config.data)) {
     config.augment = config.image > 0 ? fmt::format("ssd:{}", config.image) : "ssd";
     const std::string key = option.substr(0, equals);

@@ -86,13 +86,17 @@ void compare(const Json& peer) {
                                   .sizes = {.layers = 2,
                                             .hidden = 8,
                                             .heads = 2,
-                                            .kv_heads = model == "llama" ? 1 : 2,
-                                            .inner = peer.at("inner").as_int()},
-                                  .token_scores = models::find_model(model)->has_token_scores});
-  const std::map<std::string, ValueId> weights = to_double(graph);
+                                            .kv_heads = model.starts_with("llama") ? 1 : 2,
+                                            .inner = peer.at("inner").as_int(),
+                                            .experts = model == "llama-moe" ? 4 : 0,
+                                            .active = model == "llama-moe" ? 2 : 0},
+                                  .token_scores = models::find_model(model)->has_token_scores,
+                                  .auxiliary = models::find_model(model)->has_auxiliary});
   ops::Builder builder(graph);
   const std::vector<ValueId> heads(graph.outputs().begin(), graph.outputs().end());
-  const ObjectiveNodes made = make_objective(kNextToken)(builder, heads);
+  const ObjectiveNodes made =
+      make_objective(kNextToken, {.auxiliary_weight = 0.01})(builder, heads);
+  const std::map<std::string, ValueId> weights = to_double(graph);
   std::vector<ValueId> wanted;
   for (const auto& [name, id] : weights) wanted.push_back(id);
   std::vector<ValueId> outputs = {made.loss};

@@ -205,6 +205,10 @@ ValueId Net::multiply(ValueId a, ValueId b, const std::string& name) {
   return builder_.add("Mul", {a, b}, {}, name);
 }
 
+ValueId Net::scale(ValueId x, const std::string& name, float factor) {
+  return multiply(x, builder_.constant_scalar(name + ".factor", factor), name);
+}
+
 ValueId Net::pad_rows(ValueId x, const std::string& name, int64_t before, int64_t after) {
   const std::vector<int64_t> amounts = {0, before, 0, 0, after, 0};
   return builder_.add("Pad", {x, builder_.constant_ints(name + ".pads", amounts)}, {}, name);

@@ -68,6 +68,18 @@ struct Places {
   ValueId mask;       // bool, batch x 1 x length x length: of the same document; or kNoValue
 };
 
+struct ExpertSpec {
+  int64_t experts;
+  int64_t active;  // of them, for each row
+  int64_t inner;   // hidden units of each
+};
+
+// Rows that went through experts, and how unevenly these were chosen: 1 if all alike.
+struct ExpertRows {
+  ValueId rows;
+  ValueId balance;  // one number
+};
+
 // By position and pair of columns.
 struct RotaryTables {
   ValueId cosines;
@@ -93,6 +105,7 @@ class Net {
 
   ValueId image(const ModelOptions& options, int64_t channels = 3);
   ValueId tokens(const ModelOptions& options);
+  ValueId row(const ModelOptions& options);
   int64_t channels(ValueId x) const { return builder_.shape(x)[1]; }
   int64_t extent(ValueId x, int64_t axis) const { return builder_.shape(x)[axis]; }
 
@@ -105,7 +118,6 @@ class Net {
   ValueId conv_relu(ValueId x, const std::string& name, const ConvSpec& spec);
   // y = x * weight + bias for rows x.
   ValueId linear(ValueId x, const std::string& name, int64_t out);
-  ValueId row(const ModelOptions& options);
   ValueId linear_no_bias(ValueId x, const std::string& name, int64_t out);
   // linear() whose result is added to what passes by, in a network of so many layers: it starts
   // smaller, so that sums do not grow with the layers.
@@ -175,6 +187,8 @@ class Net {
   ValueId transpose(ValueId x, const std::string& name, std::vector<int64_t> permutation);
   ValueId slice(ValueId x, const std::string& name, const std::vector<SliceSpec>& ranges);
   ValueId multiply(ValueId a, ValueId b, const std::string& name);
+  // By one number.
+  ValueId scale(ValueId x, const std::string& name, float factor);
   // Zeros before and after the rows of batch x rows x columns.
   ValueId pad_rows(ValueId x, const std::string& name, int64_t before, int64_t after);
   // Zeros before and after the channels.

@@ -12,7 +12,8 @@ struct LlamaBlock {
   Places places;
   RotaryTables tables;
 
-  ValueId add(Net& net, ValueId x, const std::string& name) const {
+  // What experts say of their balance is added to the list.
+  ValueId add(Net& net, ValueId x, const std::string& name, std::vector<ValueId>& balances) const {
     const int64_t depth = sizes.hidden / sizes.heads;
     const std::string attention = name + ".self_attn";
     ValueId y = net.rms_norm(x, name + ".input_layernorm");
@@ -30,6 +31,13 @@ struct LlamaBlock {
          .mask = places.mask});
     x = net.add(x, net.linear_no_bias(y, attention + ".o_proj", sizes.hidden), name + ".add_1");
     y = net.rms_norm(x, name + ".post_attention_layernorm");
+    if (sizes.experts > 0) {
+      const ExpertRows made =
+          net.experts(y, name + ".block_sparse_moe",
+                      {.experts = sizes.experts, .active = sizes.active, .inner = sizes.inner});
+      balances.push_back(made.balance);
+      return net.add(x, made.rows, name + ".add_2");
+    }
     const ValueId gate = net.activate(net.linear_no_bias(y, name + ".mlp.gate_proj", sizes.inner),
                                       "Swish", name + ".mlp.act_fn");
     y = net.multiply(gate, net.linear_no_bias(y, name + ".mlp.up_proj", sizes.inner),
@@ -65,8 +73,9 @@ Graph build_layout(const ModelOptions& options, std::string_view name) {
   const ValueId table = net.table("embed_tokens.weight", {options.vocabulary, hidden});
   ValueId x = net.embed(table, tokens, "words");
   x = net.reshape(x, "rows", {-1, hidden});
+  std::vector<ValueId> balances;
   for (int64_t i = 0; i < options.sizes.layers; ++i) {
-    x = block.add(net, x, "layers." + std::to_string(i));
+    x = block.add(net, x, "layers." + std::to_string(i), balances);
   }
   x = net.rms_norm(x, "norm");
   x = options.form.tied ? net.linear_by_table(x, table, "lm_head")
@@ -103,7 +112,6 @@ extern const ModelDef kLlama = {
     .sizes = {.layers = 8, .hidden = 512, .heads = 8, .kv_heads = 4, .inner = 1408},
     .build = build_llama};
 
-}  // namespace trainyard::models
 extern const ModelDef kLlamaMoe = {
     .name = "llama-moe",
     .summary =
@@ -131,3 +139,4 @@ extern const ModelDef kLlamaMoe = {
     .has_auxiliary = true,
     .build = build_mixture};
 
+}  // namespace trainyard::models

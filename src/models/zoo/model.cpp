@@ -26,8 +26,13 @@ constexpr int64_t kLargestBatch = 65536;
 constexpr int64_t kLargestImage = 8192;
 constexpr int64_t kLargestClasses = 1'000'000;
 constexpr int64_t kLargestVocabulary = int64_t{1} << 24;
-constexpr TransformerSizes kLargestSizes = {
-    .layers = 512, .hidden = 65536, .heads = 1024, .kv_heads = 1024, .inner = 1 << 20};
+constexpr TransformerSizes kLargestSizes = {.layers = 512,
+                                            .hidden = 65536,
+                                            .heads = 1024,
+                                            .kv_heads = 1024,
+                                            .inner = 1 << 20,
+                                            .experts = 1024,
+                                            .active = 1024};
 constexpr double kSmallestWidth = 0.01;
 constexpr double kLargestWidth = 8.0;
 
@@ -86,10 +91,13 @@ int64_t resolve_vocabulary(const ModelDef& model, int64_t wanted) {
 TransformerSizes resolve_sizes(const ModelDef& model, const TransformerSizes& wanted) {
   if (wanted == TransformerSizes{}) return model.sizes;
   const TransformerSizes& usual = model.sizes;
-  TY_REQUIRE(usual.layers != 0,
-             "{} has one size: layers, hidden, heads, kv_heads and inner cannot "
-             "be chosen",
-             model.name);
+  TY_REQUIRE(
+      usual.layers != 0,
+      "{} has one size: layers, hidden, heads, kv_heads, inner, experts and active cannot be "
+      "chosen",
+      model.name);
+  TY_REQUIRE(usual.experts != 0 || (wanted.experts == 0 && wanted.active == 0),
+             "{} has no experts; llama-moe does", model.name);
   const auto pick = [&](const char* what, int64_t given, int64_t otherwise, int64_t most) {
     const int64_t size = given == 0 ? otherwise : given;
     TY_REQUIRE(1 <= size && size <= most, "{}: {} is {}, expected 1 to {}", model.name, what, size,
@@ -112,6 +120,10 @@ TransformerSizes resolve_sizes(const ModelDef& model, const TransformerSizes& wa
              sizes.kv_heads);
   sizes.inner =
       pick("inner", wanted.inner, sizes.hidden * usual.inner / usual.hidden, kLargestSizes.inner);
+  if (usual.experts == 0) return sizes;
+  sizes.experts = pick("experts", wanted.experts, usual.experts, kLargestSizes.experts);
+  sizes.active =
+      pick("active", wanted.active, std::min(usual.active, sizes.experts), sizes.experts);
   return sizes;
 }
 
@@ -159,6 +171,14 @@ Graph build_model(std::string_view name, const ModelOptions& options) {
 }  // namespace trainyard::models
   TY_REQUIRE(options.form == TransformerForm{} || model.sizes.layers != 0,
              "{} has no form that could be chosen", name);
+  TY_REQUIRE(model.has_width || options.width == 1.0, "{} has no width multiplier", name);
+  TY_REQUIRE(model.has_auxiliary || !options.auxiliary, "{} has no auxiliary classifiers", name);
+  TY_REQUIRE(model.has_token_scores || !(options.token_scores || options.span_scores),
+             "{} has one head", name);
+  return model.build(resolved);
+}
+
+}  // namespace trainyard::models
   TY_REQUIRE(options.form.positions == 0 || resolved.length <= options.form.positions,
              "{}: {} tokens are more than the {} positions that the network knows", name,
              resolved.length, options.form.positions);

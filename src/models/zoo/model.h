@@ -16,6 +16,8 @@ struct TransformerSizes {
   int64_t heads = 0;     // of queries; their width is hidden / heads
   int64_t kv_heads = 0;  // of keys and values; divides heads
   int64_t inner = 0;     // hidden units of the feed-forward part
+  int64_t experts = 0;   // feed-forward parts side by side, of models that have several
+  int64_t active = 0;    // of them, for each token
 
   bool operator==(const TransformerSizes&) const = default;
 };

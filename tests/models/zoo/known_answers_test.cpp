@@ -54,6 +54,9 @@ constexpr Exact kExactParameters[] = {
     {"gpt-nano", 10'844'160},
     // By hand: 2 * 32000 * 512 in tables, eight layers of 2,950,144, the last normalization.
     {"llama", 56'369'664},
+    // By hand: 2 * 32000 * 384 in tables, six layers of 397,056 and 8 experts of 3 * 384 * 512, the
+    // last normalization.
+    {"llama-moe", 55'270'272},
     // torchvision's modules with and without auxiliary heads.
     {"googlenet-bn", 13'004'888, true},
     {"inception_v3", 23'834'568},
