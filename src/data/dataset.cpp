@@ -212,6 +212,22 @@ bool names_tokens(std::string_view text) {
   return name == "tokens" || name == "text";
 }
 
+bool names_rows(std::string_view text) {
+  return names_table(parse_spec(text));
+}
+
+bool foretells_number(std::string_view text) {
+  return foretells_number(parse_spec(text));
+}
+
+bool names_file(std::string_view option) {
+  return option == "test" || option == "tokenizer" || option == "labels" || option == "spans";
+}
+
+void Dataset::read_row(int64_t /*index*/, std::span<float> /*row*/) const {
+  throw_error("{} is no table", source());
+}
+
 void Dataset::read_tokens(int64_t /*index*/, std::span<int64_t> /*now*/,
                           std::span<int64_t> /*next*/) const {
   throw_error("{} has pictures, no tokens", source());
@@ -233,6 +249,7 @@ std::unique_ptr<Dataset> open_dataset(std::string_view text, Split split,
   if (spec.name == "text") return open_text(spec, split, options.length);
   TY_REQUIRE(options.length == 0, "length is that of rows of tokens; data set '{}' has none",
              spec.text);
+  if (names_table(spec)) return open_table(spec, split, options.table);
   if (spec.name == "fashion-mnist") return open_fashion_mnist(spec, split);
   if (spec.name == "mnist") return open_mnist(spec, split);
   if (spec.name == "synthetic") return open_synthetic(spec, split);
@@ -249,5 +266,4 @@ std::unique_ptr<Dataset> open_dataset(std::string_view text, Split split,
   return open_image_folder(folder, split, options);
 }
 
-  if (names_table(spec)) return open_table(spec, split, options.table);
 }  // namespace trainyard::data

@@ -69,14 +69,17 @@ Batch Loader::make_batch() const {
   if (dataset_.target_kind() == TargetKind::kTokens) {
     batch.next = Tensor(DType::kI64, input_type().shape);
   }
+  if (dataset_.target_kind() == TargetKind::kSpan) {
+    batch.spans = Tensor(DType::kI64, Shape{places, 2});
+  }
   batch.labels = Tensor(DType::kI64, Shape{places});
   batch.origins.resize(static_cast<size_t>(places));
-  if (dataset_.target_kind() == TargetKind::kProbabilities || options_.mixing.is_on()) {
-    batch.probabilities = Tensor(DType::kF32, Shape{places, dataset_.num_classes()});
-  } else if (dataset_.target_kind() == TargetKind::kBoxes) {
   if (dataset_.target_kind() == TargetKind::kNumber) {
     batch.numbers = Tensor(DType::kF32, Shape{places});
   }
+  if (dataset_.target_kind() == TargetKind::kProbabilities || options_.mixing.is_on()) {
+    batch.probabilities = Tensor(DType::kF32, Shape{places, dataset_.num_classes()});
+  } else if (dataset_.target_kind() == TargetKind::kBoxes) {
     batch.boxes.resize(static_cast<size_t>(places));
   }
   return batch;
@@ -85,10 +88,10 @@ Batch Loader::make_batch() const {
 TensorType Loader::input_type() const {
   const int64_t places = checked_product({options_.batch, options_.copies_at_once});
   if (dataset_.tokens()) return {DType::kI64, Shape{places, dataset_.tokens()->length}};
+  if (dataset_.table()) return {DType::kF32, Shape{places, dataset_.table()->columns_count()}};
   const PictureShape& shape = augmentations_.output();
   return {DType::kF32, Shape{places, shape.channels, shape.height, shape.width}};
 }
-  if (dataset_.table()) return {DType::kF32, Shape{places, dataset_.table()->columns_count()}};
 
 // Without threads batches are made when they are asked for, so one slot is enough.
 int64_t Loader::slots(int64_t workers) {
@@ -190,10 +193,10 @@ void Loader::work() {
 // on seed, epoch, sample and copy alone, so neither batch nor thread changes a picture.
 void Loader::fill(Batch& batch, int64_t index, Room& room) const {
   if (dataset_.tokens()) return fill_tokens(batch, index);
+  if (dataset_.table()) return fill_rows(batch, index);
   Workspace& workspace = room.own;
   const std::span<const int64_t> samples = sampler_.samples(index);
   const int64_t elements = augmentations_.output().elements();
-  if (dataset_.table()) return fill_rows(batch, index);
   for (size_t i = 0; i < samples.size(); ++i) {
     const PixelView picture = Augmentations::read(dataset_, samples[i], workspace);
     for (int64_t copy = 0; copy < options_.copies; ++copy) {
@@ -231,7 +234,12 @@ void Loader::fill_tokens(Batch& batch, int64_t index) const {
                   RandomStream(epoch, static_cast<uint64_t>(samples[i])));
     }
     batch.labels.values<int64_t>()[i] = dataset_.label(samples[i]);
+    if (!batch.spans.empty()) fill_span(batch, i, samples[i]);
     batch.origins[i] = {.sample = samples[i], .shape = dataset_.shape()};
+  }
+  if (!batch.spans.empty()) {
+    const std::span<int64_t> rest = batch.spans.values<int64_t>().subspan(2 * samples.size());
+    std::fill(rest.begin(), rest.end(), kNoLabel);
   }
   const size_t filled = samples.size() * length;
   std::fill(now.begin() + static_cast<ptrdiff_t>(filled), now.end(), 0);
@@ -240,6 +248,36 @@ void Loader::fill_tokens(Batch& batch, int64_t index) const {
   }
   const std::span<int64_t> labels = batch.labels.values<int64_t>();
   std::fill(labels.begin() + static_cast<ptrdiff_t>(samples.size()), labels.end(), kNoLabel);
+  batch.index = index;
+  batch.valid = static_cast<int64_t>(samples.size());
+}
+
+void Loader::fill_span(Batch& batch, size_t place, int64_t sample) const {
+  Target target;
+  dataset_.target(sample, target);
+  batch.spans.values<int64_t>()[2 * place] = target.first;
+  batch.spans.values<int64_t>()[2 * place + 1] = target.last;
+}
+
+void Loader::fill_rows(Batch& batch, int64_t index) const {
+  const std::span<const int64_t> samples = sampler_.samples(index);
+  const auto columns = static_cast<size_t>(dataset_.table()->columns_count());
+  const std::span<float> rows = batch.images.values<float>();
+  const std::span<int64_t> labels = batch.labels.values<int64_t>();
+  std::fill(rows.begin(), rows.end(), 0.0F);
+  std::fill(labels.begin(), labels.end(), kNoLabel);
+  if (!batch.numbers.empty()) {
+    const std::span<float> numbers = batch.numbers.values<float>();
+    std::fill(numbers.begin(), numbers.end(), 0.0F);
+  }
+  Target target;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    dataset_.read_row(samples[i], rows.subspan(i * columns, columns));
+    dataset_.target(samples[i], target);
+    labels[i] = target.label;
+    if (!batch.numbers.empty()) batch.numbers.values<float>()[i] = target.number;
+    batch.origins[i] = {.sample = samples[i], .shape = dataset_.shape()};
+  }
   batch.index = index;
   batch.valid = static_cast<int64_t>(samples.size());
 }

@@ -30,7 +30,9 @@ struct Batch {
   // counts.
   Tensor tokens;
   Tensor next;
-  Tensor labels;  // i64[batch]; kNoLabel unless the targets are classes
+  Tensor labels;   // i64[batch]; kNoLabel unless the targets are classes
+  Tensor spans;    // i64[batch, 2], of sets whose targets are spans, else empty
+  Tensor numbers;  // f32[batch], of sets whose targets are numbers, else empty
   // Of sets of that kind, else empty: f32[batch, classes], and the boxes of each place in pixels of
   // the image.
   Tensor probabilities;
@@ -87,10 +89,10 @@ class Loader {
   const Augmentations& augmentations() const { return augmentations_; }
   // Of a sample; 0: it is a picture.
   int64_t row_tokens() const { return dataset_.tokens() ? dataset_.tokens()->length : 0; }
-  // Of Batch::input().
-  TensorType input_type() const;
   // Whether a sample is a row of a table.
   bool has_rows() const { return dataset_.table() != nullptr; }
+  // Of Batch::input().
+  TensorType input_type() const;
 
   // Gives up what is left of the epoch and begins another at batch `first_batch`.
   void start_epoch(int64_t epoch, int64_t first_batch = 0);
@@ -121,6 +123,8 @@ class Loader {
   // Without the lock: only the claimant touches the slot.
   void fill(Batch& batch, int64_t index, Room& room) const;
   void fill_tokens(Batch& batch, int64_t index) const;
+  void fill_rows(Batch& batch, int64_t index) const;
+  void fill_span(Batch& batch, size_t place, int64_t sample) const;
   void mix(Batch& batch, size_t place, const Draw& draw, Room& room) const;
   void fill_target(Batch& batch, size_t place, const Draw& draw, Workspace& workspace) const;
   void finish(Batch& batch, int64_t index, int64_t valid) const;

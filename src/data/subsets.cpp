@@ -104,7 +104,10 @@ std::unique_ptr<Dataset> select_samples(std::shared_ptr<const Dataset> all,
 std::vector<int64_t> choose_evenly(const Dataset& dataset, int64_t count, uint64_t seed) {
   TY_REQUIRE(1 <= count && count <= dataset.size(), "{} has {} samples, so {} cannot be taken",
              dataset.source(), dataset.size(), count);
-  if (dataset.target_kind() == TargetKind::kTokens) return choose_any(dataset.size(), count, seed);
+  if (dataset.target_kind() == TargetKind::kTokens ||
+      dataset.target_kind() == TargetKind::kNumber || dataset.target_kind() == TargetKind::kSpan) {
+    return choose_any(dataset.size(), count, seed);
+  }
   std::vector<std::vector<int64_t>> members = members_of_classes(dataset);
   std::vector<double> weights;
   for (const auto& own : members) weights.push_back(static_cast<double>(own.size()));

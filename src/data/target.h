@@ -18,6 +18,8 @@ enum class TargetKind : uint8_t {
   kProbabilities,  // a probability for each class
   kBoxes,          // any number of boxes, each with a class
   kTokens,         // of texts: the token that follows each
+  kNumber,         // of tables: a number
+  kSpan,           // of texts: the first and the last token of an answer
 };
 
 // A part of the picture, in pixels: [left, right) x [top, bottom).
@@ -40,6 +42,9 @@ struct Target {
   int64_t label = kNoLabel;
   std::vector<float> probabilities;
   std::vector<Box> boxes;
+  float number = 0;
+  int64_t first = kNoLabel;  // of a span, with the last
+  int64_t last = kNoLabel;
 };
 
 // Moves the origin to (left, top) of the old picture, then scales.

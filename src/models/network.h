@@ -30,6 +30,7 @@ struct Request {
   models::TransformerSizes sizes = {};
   models::TransformerForm form = {};
   bool token_scores = false;
+  bool span_scores = false;
   std::optional<double> width = {};
   bool auxiliary = false;
 };

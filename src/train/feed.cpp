@@ -67,7 +67,8 @@ void feed_classes(const data::Batch& batch, std::span<const ObjectiveInput> inpu
 
 void feed_tokens(const data::Batch& batch, std::span<const ObjectiveInput> inputs) {
   for (const ObjectiveInput& input : inputs) {
-    TY_REQUIRE(input.name == kLabelsInput && !batch.next.empty(),
+    const Tensor& wanted = batch.spans.empty() ? batch.next : batch.spans;
+    TY_REQUIRE(input.name == kLabelsInput && !wanted.empty(),
                "the data has nothing for the objective's input '{}'", input.name);
     const std::span<int64_t> to = input.tensor->values<int64_t>();
     std::copy_n(wanted.values<int64_t>().begin(), to.size(), to.begin());

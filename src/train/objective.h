@@ -58,6 +58,12 @@ inline constexpr const char* kTargetsInput = "targets";
 // The losses of language models; see train/objectives/next_token.cpp.
 inline constexpr const char* kNextToken = "next-token";
 inline constexpr const char* kMaskedToken = "masked-token";
+// Where an answer begins and ends; its input kLabelsInput is i64[batch, 2].
+inline constexpr const char* kSpan = "span";
+// The usual one of numbers; see train/objectives/regression.cpp.
+inline constexpr const char* kMeanSquareLoss = "mse";
+// Whether it is one of numbers against numbers.
+bool compares_numbers(std::string_view loss);
 // The samples whose largest score is the target's: kCount.
 inline constexpr const char* kCorrectMetric = "correct";
 inline constexpr const char* kAccuracy = "accuracy";
@@ -72,14 +78,14 @@ struct ObjectiveOptions {
   double focus = 2;        // of focal
   // Of cross-entropy, soft-cross-entropy and focal: one per class, or none.
   std::vector<float> class_weights = {};
+  // Of losses of numbers: differences are counted in these.
+  double target_scale = 1;
   // Samples may be of several classes at once, so targets are probabilities.
   bool mixed_targets = false;
 };
 
 // The objectives that `train --loss` knows, one file each in train/objectives/.
 struct ObjectiveDef {
-  // Of losses of numbers: differences are counted in these.
-  double target_scale = 1;
   std::string_view name;
   std::string_view summary;
   Objective (*make)(const ObjectiveOptions&);

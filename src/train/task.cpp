@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "train/class_weights.h"
 #include "train/loss_evaluator.h"
+#include "train/number_evaluator.h"
+#include "train/span_evaluator.h"
 #include "train/token_evaluator.h"
 #include "train/top_k.h"
 #include "train/written_sample.h"
@@ -21,6 +23,13 @@ std::unique_ptr<Evaluator> judge_classes(Graph& model, const TrainConfig& config
   parts.push_back(make_top_k(model, /*with_loss=*/false));
   parts.push_back(std::move(loss));
   return join_evaluators(std::move(parts));
+}
+
+// Where an answer is.
+Task span_task(const TrainConfig& config) {
+  TY_REQUIRE(config.loss == kSpan, "the data has spans: loss is '{}', expected {}", config.loss,
+             kSpan);
+  return {.objective = named_objective(config), .feed = feed_tokens, .evaluator = make_span_test};
 }
 
 Task token_task(const TrainConfig& config, const data::Dataset& training) {
@@ -47,6 +56,10 @@ Task task_for(const TrainConfig& config, const data::Dataset& training) {
   if (training.target_kind() == data::TargetKind::kTokens) {
     return token_task(config, training);
   }
+  if (training.target_kind() == data::TargetKind::kSpan) return span_task(config);
+  if (training.target_kind() == data::TargetKind::kNumber) {
+    return number_task(config, training.table()->target.std);
+  }
   return named_task(config, training.target_kind());
 }
 
@@ -57,6 +70,7 @@ Objective named_objective(const TrainConfig& config, double target_scale) {
                                       .temperature = config.temperature,
                                       .focus = config.focus,
                                       .class_weights = parse_class_weights(config.class_weights),
+                                      .target_scale = target_scale,
                                       .mixed_targets = config.mixup > 0 || config.cutmix > 0});
 }
 
@@ -65,6 +79,16 @@ Task number_task(const TrainConfig& config, double scale) {
              "the data has a number for each row: loss is '{}', expected mse, huber or smooth-l1 "
              "(or task=classes in the data set, if it stands for a class)",
              config.loss);
+  const Objective objective = named_objective(config, scale);
+  return {.objective = objective, .feed = feed_classes, .evaluator = [objective](Graph& model) {
+            return make_number_test(model, objective);
+          }};
+}
+
+Task named_task(const TrainConfig& config, data::TargetKind targets) {
+  TY_REQUIRE(!models_tokens(config.loss) && config.loss != kSpan,
+             "--loss {} needs data with tokens, as tokens:FILE{}", config.loss,
+             config.loss == kSpan ? ",spans=FILE" : "");
   TY_REQUIRE(targets == data::TargetKind::kClass || targets == data::TargetKind::kProbabilities,
              "--loss {} needs data with a class or with probabilities for each picture",
              config.loss);
@@ -72,7 +96,6 @@ Task number_task(const TrainConfig& config, double scale) {
              "--loss cross-entropy needs one class for each picture, but the data has "
              "probabilities; use soft-cross-entropy");
   Task task{.objective = named_objective(config), .feed = feed_classes, .evaluator = {}};
-                                      .target_scale = target_scale,
   if (targets == data::TargetKind::kClass) {
     task.evaluator = [config](Graph& model) { return judge_classes(model, config); };
   } else {

@@ -42,7 +42,7 @@ void add_loss_and_workers(Settings& settings, TrainConfig& c) {
   settings.group("Loss");
   settings.add("loss", &c.loss,
                "the loss: cross-entropy, soft-cross-entropy, focal, kl, bce, mse, huber or "
-               "smooth-l1; of texts next-token (unless told otherwise) or masked-token");
+               "smooth-l1; of texts next-token (unless told otherwise), masked-token or span");
   settings.add("class_weights", &c.class_weights,
                "of cross-entropy, soft-cross-entropy and focal: balanced (by how often a class "
                "occurs), or a number for each class, separated by commas");

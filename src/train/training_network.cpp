@@ -7,9 +7,8 @@
 #include "data/augment.h"
 #include "models/hugging_face.h"
 #include "models/network.h"
-#include "models/zoo/model.h"
-#include "models/zoo/model.h"
 #include "models/table_input.h"
+#include "models/zoo/model.h"
 #include "train/objective.h"
 
 namespace trainyard::train {
@@ -55,7 +54,7 @@ void check_names(const TrainConfig& config, const Graph& graph) {
 // A network of the zoo has the vocabulary and the length of the data. With classes, rows are to be
 // classified.
 Graph load_language_model(const TrainConfig& config, const data::TokenFacts& facts,
-                          std::optional<int64_t> classes, int64_t batch) {
+                          std::optional<int64_t> classes, bool spans, int64_t batch) {
   network::Request request{.model = config.model, .batch = batch};
   if (!network::is_path(config.model)) {
     request.length = facts.length;
@@ -63,7 +62,8 @@ Graph load_language_model(const TrainConfig& config, const data::TokenFacts& fac
     request.vocabulary = facts.vocabulary + (config.loss == kMaskedToken ? 1 : 0);
     request.end_of_text = facts.end_of_text;
     const models::ModelDef* def = models::find_model(config.model);
-    request.token_scores = !classes && def != nullptr && def->has_token_scores;
+    request.span_scores = spans;
+    request.token_scores = !classes && !spans && def != nullptr && def->has_token_scores;
     if (classes) request.classes = *classes;
     request.sizes = {.layers = config.layers,
                      .hidden = config.hidden,
@@ -75,26 +75,20 @@ Graph load_language_model(const TrainConfig& config, const data::TokenFacts& fac
     request.auxiliary = def != nullptr && def->has_auxiliary && config.auxiliary_weight > 0;
     return network::load(request);
   }
+  if (network::is_hugging_face(config.model)) request.length = facts.length;
   Graph graph = network::load(request);
   if (classes) {
     require_head(graph, config, *classes);
     return graph;
-  if (network::is_hugging_face(config.model)) request.length = facts.length;
   }
   const Shape& scores = graph.value(graph.outputs()[0]).type.shape;
-  TY_REQUIRE(scores.rank() == 3 && scores[2] >= facts.vocabulary,
+  TY_REQUIRE(spans || (scores.rank() == 3 && scores[2] >= facts.vocabulary),
              "{} gives scores of shape {}, and the data has a vocabulary of {}: expected batch x "
              "length x as many tokens or more",
              config.model, scores.to_string(), facts.vocabulary);
   return graph;
 }
 
-Graph load_network(const TrainConfig& config, const data::Dataset& training, int64_t batch) {
-  if (training.tokens()) {
-    const bool classifies = training.target_kind() == data::TargetKind::kClass;
-    const int64_t own = config.classes > 0 ? config.classes : training.num_classes();
-    return load_language_model(config, *training.tokens(),
-                               classifies ? std::optional(own) : std::nullopt, batch);
 // The preparation of rows becomes a part of the network, unless its file has it already.
 Graph load_table_network(const TrainConfig& config, const data::Dataset& training, int64_t batch) {
   const data::TableSchema& schema = *training.table();
@@ -122,7 +116,15 @@ Graph load_table_network(const TrainConfig& config, const data::Dataset& trainin
   return graph;
 }
 
+Graph load_network(const TrainConfig& config, const data::Dataset& training, int64_t batch) {
+  if (training.tokens()) {
+    const bool classifies = training.target_kind() == data::TargetKind::kClass;
+    const int64_t own = config.classes > 0 ? config.classes : training.num_classes();
+    return load_language_model(config, *training.tokens(),
+                               classifies ? std::optional(own) : std::nullopt,
+                               training.target_kind() == data::TargetKind::kSpan, batch);
   }
+  if (training.table()) return load_table_network(config, training, batch);
   const data::PictureShape picture = data::Augmentations(config.augment, training).output();
   // Background is a class of detectors.
   const int64_t known =
@@ -130,7 +132,6 @@ Graph load_table_network(const TrainConfig& config, const data::Dataset& trainin
   const int64_t classes = config.classes > 0 ? config.classes : known;
   TY_REQUIRE(classes >= known, "classes is {}, but the data has {}", classes, known);
   network::Request request{.model = config.model, .batch = batch};
-  if (training.table()) return load_table_network(config, training, batch);
   if (network::is_path(config.model)) {
     Graph graph = network::load(request);
     require_head(graph, config, classes);

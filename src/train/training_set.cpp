@@ -46,6 +46,13 @@ void settle_for_table(TrainConfig& config, const TrainConfig& usual) {
 constexpr double kBalanceWeight = 0.01;
 constexpr double kUsualHeldOut = 0.1;  // of data without a test split
 
+// What columns mean to a network that was trained on a table before.
+std::shared_ptr<const data::TableSchema> known_table(const TrainConfig& config) {
+  auto known = network::table_of(network::metadata_of(config.model, config.weights));
+  if (!known) return nullptr;
+  return std::make_shared<const data::TableSchema>(*std::move(known));
+}
+
 // What cannot be read is left out before samples are held out, so that both parts agree on it.
 std::unique_ptr<data::Dataset> open_part(const TrainConfig& config, data::Split split,
                                          std::vector<std::string>& skipped) {
@@ -54,19 +61,13 @@ std::unique_ptr<data::Dataset> open_part(const TrainConfig& config, data::Split 
   std::vector<std::string> unlisted;
   std::vector<std::string>& list = share > 0 && split == data::Split::kTest ? unlisted : skipped;
   data::OpenOptions options{.length = config.length};
+  if (data::names_rows(config.data)) options.table = known_table(config);
   if (config.skip_bad_files) options.empty_classes = &list;
   auto set = data::open_dataset(config.data, share > 0 ? data::Split::kTrain : split, options);
   if (config.skip_bad_files) set = data::only_readable(std::move(set), list);
   if (share == 0) return set;
   data::Parts parts = data::hold_out(*set, share, static_cast<uint64_t>(config.data_seed));
   if (split == data::Split::kTrain) return take(std::move(set), std::move(parts.kept), "");
-// What columns mean to a network that was trained on a table before.
-std::shared_ptr<const data::TableSchema> known_table(const TrainConfig& config) {
-  auto known = network::table_of(network::metadata_of(config.model, config.weights));
-  if (!known) return nullptr;
-  return std::make_shared<const data::TableSchema>(*std::move(known));
-}
-
   return take(std::move(set), std::move(parts.held_out), " (held out)");
 }
 
@@ -75,7 +76,6 @@ std::shared_ptr<const data::TableSchema> known_table(const TrainConfig& config) 
 double held_out_share(const TrainConfig& config) {
   if (config.val_split > 0) return config.val_split;
   return data::has_test_split(config.data) ? 0 : kUsualHeldOut;
-  if (data::names_rows(config.data)) options.table = known_table(config);
 }
 
 void resolve_paths(TrainConfig& config) {
@@ -96,6 +96,7 @@ void resolve_paths(TrainConfig& config) {
       options += option.empty() ? "" : "," + option;
       continue;
     }
+    const std::string key = option.substr(0, equals);
     std::string value = option.substr(equals + 1);
     if (data::names_file(key)) resolve_path(value);
     options += fmt::format(",{}={}", key, value);
@@ -120,7 +121,6 @@ void settle_for_data(TrainConfig& config) {
     settle_for_table(config, usual);
   } else if (config.augment == usual.augment && data::names_boxes(config.data)) {
     config.augment = config.image > 0 ? fmt::format("ssd:{}", config.image) : "ssd";
-    const std::string key = option.substr(0, equals);
   }
 }
 

@@ -97,7 +97,7 @@ TEST_F(TokenSetTest, RowsMayHaveClasses) {
   const std::string labels =
       write("labels.bin", std::vector<uint16_t>{0, 1, 2, 0, 1, 2, 0, 1, 2, 1});
   const std::string spec = "tokens:" + file + ",test=0.2,labels=" + labels;
-  EXPECT_TRUE(names_labels(spec));
+  EXPECT_TRUE(names_option(spec, "labels"));
   const auto test = open_dataset(spec, Split::kTest, {.length = 4});
   EXPECT_EQ(open_dataset(spec, Split::kTrain, {.length = 4})->size(), 8);
   EXPECT_EQ(test->size(), 2);

@@ -61,6 +61,50 @@ TEST_F(LanguageCommands, TrainEvaluateAndGenerate) {
   EXPECT_EQ(Json::parse(run(words).out, "again").at("samples").items()[0].dump(), sample.dump());
 }
 
+// The answer of a row lies between a 1 and a 2 among other tokens.
+TEST_F(LanguageCommands, FindSpans) {
+  std::string tokens;
+  std::string spans;
+  for (int row = 0; row < 256; ++row) {
+    std::string own;
+    for (int i = 0; i < 12; ++i) own += static_cast<char>(3 + (5 * row + 3 * i * i) % 7);
+    const int first = row % 5 + 1;
+    const int last = first + row % 4;
+    own[static_cast<size_t>(first) - 1] = 1;
+    own[static_cast<size_t>(last) + 1] = 2;
+    tokens += own;
+    spans += {static_cast<char>(first), static_cast<char>(last)};
+  }
+  write_file(folder_.path() / "rows.bin", tokens);
+  write_file(folder_.path() / "spans.bin", spans);
+  const std::string data =
+      fmt::format("tokens:{},type=u8,length=12,vocab=10,spans={}",
+                  (folder_.path() / "rows.bin").string(), (folder_.path() / "spans.bin").string());
+  Words words = train({"--model", "bert-tiny", "--data", data, "--hidden", "32", "--epochs", "12",
+                       "--optimizer", "adamw", "--learning-rate", "0.003", "--dropout", "0"});
+  const auto trained = run(words);
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const Json epoch = Json::parse(trained.out, "train").at("epochs").items().back();
+  EXPECT_GT(epoch.at("f1").as_number(), 0.8);
+  EXPECT_LE(epoch.at("exact").as_number(), epoch.at("f1").as_number());
+  const auto tested = run({"evaluate", run_folder(), "--quiet", "--json", "--threads", "1"});
+  ASSERT_EQ(tested.code, 0) << tested.err;
+  EXPECT_NEAR(Json::parse(tested.out, "evaluate").at("f1").as_number(), epoch.at("f1").as_number(),
+              1e-6);
+  write_file(folder_.path() / "spans.bin", spans.substr(1));
+  EXPECT_EQ(run(words).code, 2) << "an odd number of places";
+  write_file(folder_.path() / "spans.bin", std::string(512, 12));
+  EXPECT_EQ(run(words).code, 2) << "a place outside of its row";
+}
+
+TEST_F(LanguageCommands, RouteTokensToExperts) {
+  const auto trained = run(train({"--model", "llama-moe", "--length", "16", "--inner", "8",
+                                  "--experts", "4", "--active", "2"}));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_EQ(run(train({"--model", "llama-moe", "--experts", "4", "--active", "5"})).code, 2);
+  EXPECT_EQ(run(train({"--experts", "4"})).code, 2) << "gpt-nano has none";
+}
+
 TEST_F(LanguageCommands, RefuseWhatMakesNoSense) {
   EXPECT_EQ(run(train({"--length", "100000"})).code, 2);
   EXPECT_EQ(run(train({"--length", "16", "--kv-heads", "3"})).code, 2);

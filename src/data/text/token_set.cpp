@@ -65,12 +65,37 @@ class LabeledTokenSet final : public Dataset {
   TokenRow labels_;
 };
 
+class SpanTokenSet final : public Dataset {
+ public:
+  SpanTokenSet(TokenRow row, TokenRow spans, DatasetInfo info)
+      : Dataset(std::move(info)), row_(std::move(row)), spans_(std::move(spans)) {}
+
+  int64_t size() const override { return spans_.size() / 2; }
+  TargetKind target_kind() const override { return TargetKind::kSpan; }
+  void target(int64_t index, Target& target) const override {
+    target.label = kNoLabel;
+    target.first = spans_[2 * index];
+    target.last = spans_[2 * index + 1];
+  }
+  PixelView pixels(int64_t, Pixels&) const override {
+    throw_error("{} is text: it has no pictures", source());
+  }
+  void read_tokens(int64_t index, std::span<int64_t> now, std::span<int64_t>) const override {
+    row_.copy(index * tokens()->length, now);
+  }
+
+ private:
+  TokenRow row_;
+  TokenRow spans_;
+};
+
 struct TokenFile {
   fs::path file;
   fs::path test_file;  // empty: a share of `file`
   double test_share = kTestShare;
   int64_t width = 2;
   fs::path labels = {};  // empty: what follows is to be foretold
+  fs::path spans = {};   // like labels, of answers
 };
 
 // nanoGPT's folder, or one file.
@@ -119,10 +144,47 @@ void read_option(const Spec& spec, const Option& option, TokenFile& files, Token
   } else if (option.key == "labels") {
     TY_REQUIRE(fs::is_regular_file(option.value), "{}: there is no file {}", what, option.value);
     files.labels = option.value;
+  } else if (option.key == "spans") {
+    TY_REQUIRE(fs::is_regular_file(option.value), "{}: there is no file {}", what, option.value);
+    files.spans = option.value;
   } else {
     TY_REQUIRE(fs::is_regular_file(option.value), "{}: there is no file {}", what, option.value);
     facts.tokenizer = option.value;
   }
+}
+
+// Rows with two numbers each.
+std::unique_ptr<Dataset> open_spans(const Spec& spec, const TokenFile& files, const TokenRow& all,
+                                    TokenFacts facts, Split split) {
+  TY_REQUIRE(files.test_file.empty() && files.labels.empty(),
+             "data set '{}': with spans, test is a share and there are no labels", spec.text);
+  const TokenRow spans = TokenRow::map(files.spans, files.width);
+  if (facts.vocabulary == 0) facts.vocabulary = all.largest() + 1;
+  const int64_t rows = all.size() / facts.length;
+  TY_REQUIRE(
+      2 * rows == spans.size() && all.size() % facts.length == 0,
+      "data set '{}': {} tokens are no rows of {} with a first and a last token for each; {} "
+      "has {} numbers",
+      spec.text, with_commas(all.size()), facts.length, files.spans.string(),
+      with_commas(spans.size()));
+  for (int64_t i = 0; i < rows; ++i) {
+    TY_REQUIRE(spans[2 * i] <= spans[2 * i + 1] && spans[2 * i + 1] < facts.length,
+               "{}: row {} has a span from {} to {}, expected places in a row of {}",
+               files.spans.string(), i, spans[2 * i], spans[2 * i + 1], facts.length);
+  }
+  all.require_below(facts.vocabulary, files.file.string());
+  const auto kept =
+      static_cast<int64_t>(std::llround(static_cast<double>(rows) * (1 - files.test_share)));
+  const int64_t first = split == Split::kTrain ? 0 : kept;
+  const int64_t last = split == Split::kTrain ? kept : rows;
+  TY_REQUIRE(first < last, "data set '{}': the {} split has no rows", spec.text, split_name(split));
+  DatasetInfo info{.shape = {.channels = 1, .height = 1, .width = facts.length},
+                   .class_names = {},
+                   .source = fmt::format("{} ({} split, {} rows with spans)", files.file.string(),
+                                         split_name(split), with_commas(last - first)),
+                   .tokens = facts};
+  return std::make_unique<SpanTokenSet>(all.part(first * facts.length, last * facts.length),
+                                        spans.part(2 * first, 2 * last), std::move(info));
 }
 
 std::unique_ptr<Dataset> open_labeled(const Spec& spec, const TokenFile& files, const TokenRow& all,
@@ -241,14 +303,15 @@ std::unique_ptr<Dataset> make_labeled_token_set(TokenRow tokens, TokenRow labels
   return std::make_unique<LabeledTokenSet>(std::move(tokens), std::move(labels), std::move(info));
 }
 
-bool names_labels(std::string_view spec) {
+bool names_option(std::string_view spec, std::string_view key) {
   const std::vector<Option> options = parse_spec(spec).options;
   return std::any_of(options.begin(), options.end(),
                      [&](const Option& option) { return option.key == key; });
 }
 
 std::unique_ptr<Dataset> open_tokens(const Spec& spec, Split split, int64_t length) {
-  allow_options(spec, {"test", "type", "vocab", "end", "length", "bytes", "tokenizer", "labels"});
+  allow_options(
+      spec, {"test", "type", "vocab", "end", "length", "bytes", "tokenizer", "labels", "spans"});
   TokenFile files = find_files(spec);
   TokenFacts facts;
   for (const Option& option : spec.options) read_option(spec, option, files, facts);
@@ -262,6 +325,7 @@ std::unique_ptr<Dataset> open_tokens(const Spec& spec, Split split, int64_t leng
   if (length > 0) facts.length = length;
   if (facts.length == 0) facts.length = kUsualLength;
   const TokenRow all = TokenRow::map(files.file, files.width);
+  if (!files.spans.empty()) return open_spans(spec, files, all, facts, split);
   if (!files.labels.empty()) return open_labeled(spec, files, all, facts, split);
   const bool apart = !files.test_file.empty();
   const TokenRow test = apart ? TokenRow::map(files.test_file, files.width) : all;

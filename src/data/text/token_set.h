@@ -61,13 +61,14 @@ TokenRow split_of(const TokenRow& all, double test_share, Split split);
 inline constexpr const char* kByteTokens = "bytes";
 
 // tokens:FILE[,test=SHARE|FILE][,type=u8|u16|u32][,vocab=N][,end=ID][,length=N][,bytes=X]
-// [,tokenizer=FILE][,labels=FILE,length=N], or tokens:DIR with train.bin and val.bin. `length` (0:
-// what the words say, or kUsualLength) is that of the settings. Tokens of one byte are the bytes of
-// a text. With labels, numbers of the tokens' width, one for each row of N tokens, rows are to be
-// classified.
+// [,tokenizer=FILE][,labels=FILE|spans=FILE,length=N], or tokens:DIR with train.bin and val.bin.
+// `length` (0: what the words say, or kUsualLength) is that of the settings. Tokens of one byte are
+// the bytes of a text. With labels, numbers of the tokens' width, one for each row of N tokens,
+// rows are to be classified; with spans, two for each, the first and the last token of an answer
+// are to be found.
 inline constexpr int64_t kUsualLength = 256;
-// Whether the words name labels.
-bool names_labels(std::string_view spec);
+// Whether the words have an option of this name.
+bool names_option(std::string_view spec, std::string_view key);
 std::unique_ptr<Dataset> open_tokens(const Spec& spec, Split split, int64_t length);
 
 }  // namespace trainyard::data

@@ -1,4 +1,5 @@
-// BERT with a classifier on its pooled output, or with scores of tokens; one segment, no padding.
+// BERT with a classifier on its pooled output, or with scores of tokens or spans; one segment, no
+// padding.
 #include "models/zoo/layers.h"
 
 namespace trainyard::models {
@@ -59,6 +60,10 @@ Graph build_bert(const ModelOptions& options, std::string_view name) {
     x = bert_layer(net, x, "encoder.layer." + std::to_string(i), options.length, options.sizes);
   }
   if (options.token_scores) return net.finish({{token_scores(net, x, table, options), "logits"}});
+  if (options.span_scores) {
+    x = net.linear(x, "qa_outputs", 2);
+    return net.finish({{net.reshape(x, "qa_outputs.out", {-1, options.length, 2}), "logits"}});
+  }
   x = net.reshape(x, "encoder.out", {-1, options.length, hidden});
   x = net.slice(x, "pooler.first", {{.axis = 1, .begin = 0, .end = 1}});
   x = net.flatten(x, "pooler.flatten");

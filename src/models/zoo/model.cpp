@@ -162,15 +162,15 @@ Graph build_model(std::string_view name, const ModelOptions& options) {
   TY_REQUIRE(kSmallestWidth <= options.width && options.width <= kLargestWidth,
              "{}: width {} is not possible, expected {} to {}", name, options.width, kSmallestWidth,
              kLargestWidth);
-  TY_REQUIRE(model.has_width || options.width == 1.0, "{} has no width multiplier", name);
-  TY_REQUIRE(model.has_auxiliary || !options.auxiliary, "{} has no auxiliary classifiers", name);
-  TY_REQUIRE(model.has_token_scores || !options.token_scores, "{} has one head", name);
-  return model.build(resolved);
-}
-
-}  // namespace trainyard::models
   TY_REQUIRE(options.form == TransformerForm{} || model.sizes.layers != 0,
              "{} has no form that could be chosen", name);
+  TY_REQUIRE(options.form.positions == 0 || resolved.length <= options.form.positions,
+             "{}: {} tokens are more than the {} positions that the network knows", name,
+             resolved.length, options.form.positions);
+  TY_REQUIRE(options.rows == 0 || model.takes_rows, "{} reads {}, no rows of a table; mlp does",
+             name, model.length != 0 ? "tokens" : "pictures");
+  TY_REQUIRE(0 <= options.rows && options.rows <= kLargestVocabulary,
+             "{}: rows of {} numbers are not possible", name, options.rows);
   TY_REQUIRE(model.has_width || options.width == 1.0, "{} has no width multiplier", name);
   TY_REQUIRE(model.has_auxiliary || !options.auxiliary, "{} has no auxiliary classifiers", name);
   TY_REQUIRE(model.has_token_scores || !(options.token_scores || options.span_scores),
@@ -179,10 +179,3 @@ Graph build_model(std::string_view name, const ModelOptions& options) {
 }
 
 }  // namespace trainyard::models
-  TY_REQUIRE(options.form.positions == 0 || resolved.length <= options.form.positions,
-             "{}: {} tokens are more than the {} positions that the network knows", name,
-             resolved.length, options.form.positions);
-  TY_REQUIRE(options.rows == 0 || model.takes_rows, "{} reads {}, no rows of a table; mlp does",
-             name, model.length != 0 ? "tokens" : "pictures");
-  TY_REQUIRE(0 <= options.rows && options.rows <= kLargestVocabulary,
-             "{}: rows of {} numbers are not possible", name, options.rows);

@@ -22,8 +22,6 @@ struct TransformerSizes {
   bool operator==(const TransformerSizes&) const = default;
 };
 
-// 0 stands for what the paper has. A model refuses an option that it does not honor.
-struct ModelOptions {
 // What files of others choose beside the sizes. 0 stands for what the model has.
 struct TransformerForm {
   int64_t positions = 0;   // rows of a table of positions
@@ -35,25 +33,28 @@ struct TransformerForm {
   bool operator==(const TransformerForm&) const = default;
 };
 
+// 0 stands for what the paper has. A model refuses an option that it does not honor.
+struct ModelOptions {
   int64_t batch = 1;
   int64_t classes = 0;
   int64_t image = 0;       // height and width of the input
   int64_t length = 0;      // tokens of the input
+  int64_t rows = 0;        // numbers of a row of the input, in place of an image
   int64_t vocabulary = 0;  // tokens there are
   // The token that opens a document, whose tokens see nothing before it and count positions from
   // it; -1: the input is one text.
   int64_t end_of_text = -1;
   TransformerSizes sizes = {};
+  TransformerForm form = {};
   bool token_scores = false;  // scores of tokens at each place, not of classes
+  bool span_scores = false;   // of each place as the first and as the last of an answer
   double width = 1.0;         // multiplies the channels (or hidden units)
   bool auxiliary = false;     // with the classifiers that only training uses, as further outputs
-  TransformerForm form = {};
 };
 
 struct Paper {
   std::string_view authors;  // family names with commas
   std::string_view title;
-  int64_t rows = 0;        // numbers of a row of the input, in place of an image
   std::string_view where;  // venue and year, then arXiv number
 };
 
@@ -78,7 +79,8 @@ struct ModelDef {
   // Without auxiliary classifiers, which may need larger ones. 0: `image` is the only size.
   int64_t smallest_image = 0;
   bool has_width = false;
-  bool has_token_scores = false;  // besides those of classes
+  bool takes_rows = false;        // of a table, if asked for
+  bool has_token_scores = false;  // besides those of classes; and of spans
   bool has_auxiliary = false;
   // Called by build_model() only, with every option checked and filled in.
   BuildFunction build = nullptr;

@@ -23,6 +23,8 @@
 #include "train/objective.h"
 #include "train/progress.h"
 #include "train/run_parts.h"
+#include "train/span_evaluator.h"
+#include "train/task.h"
 #include "train/token_evaluator.h"
 
 namespace trainyard::cli {
@@ -161,6 +163,25 @@ report::Document judge_tokens(Graph graph, const EvaluateFlags& flags, const dat
   return token_document(test, set.tokens()->length);
 }
 
+// How far from the numbers of a table.
+report::Document judge_numbers(Graph graph, const EvaluateFlags& flags, const data::Dataset& set,
+                               data::Loader& loader) {
+  train::TrainConfig config;
+  config.loss =
+      train::compares_numbers(flags.network.loss) ? flags.network.loss : train::kMeanSquareLoss;
+  config.delta = flags.network.delta;
+  const train::Task task = train::task_for(config, set);
+  return number_document(
+      train::evaluate(std::move(graph), loader, task.evaluator, resolve_threads(flags.threads)));
+}
+
+// Answers that a network finds in texts.
+report::Document judge_spans(Graph graph, const EvaluateFlags& flags, data::Loader& loader) {
+  train::require_input(graph.value(graph.inputs()[0]).type, loader);
+  return number_document(train::evaluate(std::move(graph), loader, train::make_span_test,
+                                         resolve_threads(flags.threads)));
+}
+
 // As many rows at once as leave their scores below a quarter of a gigabyte.
 int64_t rows_at_once(int64_t wanted, const data::TokenFacts& facts) {
   constexpr int64_t kMostScores = int64_t{1} << 26;
@@ -185,7 +206,9 @@ int evaluate_command(const EvaluateFlags& flags, std::ostream& out) {
   JudgedNetwork network = with_data(flags.network, notes);
   const auto set = network.open(flags.split == "train" ? data::Split::kTrain : data::Split::kTest);
   const bool language = set->target_kind() == data::TargetKind::kTokens;
-  TY_REQUIRE(language || set->target_kind() == data::TargetKind::kClass ||
+  const bool numbers = set->target_kind() == data::TargetKind::kNumber;
+  const bool spans = set->target_kind() == data::TargetKind::kSpan;
+  TY_REQUIRE(language || numbers || spans || set->target_kind() == data::TargetKind::kClass ||
                  set->target_kind() == data::TargetKind::kBoxes,
              "{} has neither classes nor numbers nor boxes nor tokens, which is what networks are "
              "judged by",
@@ -199,7 +222,11 @@ int evaluate_command(const EvaluateFlags& flags, std::ostream& out) {
                              .workers = flags.data_workers,
                              .augmentations = steps,
                              .mask_tokens = language && network.loss == train::kMaskedToken});
-  if (!language) network.require_fit(graph, loader.augmentations());
+  if (set->table()) {
+    train::require_input(graph.value(graph.inputs()[0]).type, loader);
+  } else if (!language && !spans) {
+    network.require_fit(graph, loader.augmentations());
+  }
 
   add_weights_notice(notes, graph);
   const std::string weights =
@@ -213,8 +240,10 @@ int evaluate_command(const EvaluateFlags& flags, std::ostream& out) {
   }
   EvaluateFlags settled = flags;
   settled.network = network;
-  report::Document document = language ? judge_tokens(std::move(graph), settled, *set, loader)
-                                       : judge(std::move(graph), settled, *set, loader, metadata);
+  report::Document document = language  ? judge_tokens(std::move(graph), settled, *set, loader)
+                              : numbers ? judge_numbers(std::move(graph), settled, *set, loader)
+                              : spans   ? judge_spans(std::move(graph), settled, loader)
+                                        : judge(std::move(graph), settled, *set, loader, metadata);
   document.title = fmt::format("{} on {}", network::label(network.model), set->source());
   document.blocks.insert(document.blocks.begin(), notes.blocks.begin(), notes.blocks.end());
   for (const auto& [key, value] : notes.data.members()) document.data[key] = value;
@@ -266,6 +295,7 @@ extern const Command kEvaluate = {
         "  trainyard evaluate runs/cells --data voc:DIR --metric coco\n"
         "  trainyard evaluate ssd300-mobilenet_v1 --classes 21 --weights mobilenet-v1-ssd.pth "
         "--labels voc-model-labels.txt --data voc:VOC2007\n"
+        "  trainyard evaluate runs/houses --data csv:2027.csv,target=price,test=2027.csv\n"
         "  trainyard evaluate model.onnx --data folder:DIR --augment resize:256,center:224x224,"
         "normalize\n"
         "  trainyard evaluate resnet20-cifar --weights weights.safetensors --data cifar10:DIR "
@@ -274,4 +304,3 @@ extern const Command kEvaluate = {
 };
 
 }  // namespace trainyard::cli
-        "  trainyard evaluate runs/houses --data csv:2027.csv,target=price,test=2027.csv\n"

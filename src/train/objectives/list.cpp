@@ -15,12 +15,14 @@ extern const ObjectiveDef kMeanSquare;
 extern const ObjectiveDef kNextTokenLoss;
 extern const ObjectiveDef kSmoothL1;
 extern const ObjectiveDef kSoftCrossEntropy;
+extern const ObjectiveDef kSpanLoss;
 
 namespace {
 
 constexpr const ObjectiveDef* kObjectives[] = {
     &kCrossEntropy, &kSoftCrossEntropy, &kDivergence, &kBinary,        &kMeanSquare,
     &kHuber,        &kSmoothL1,         &kFocal,      &kNextTokenLoss, &kMaskedTokenLoss,
+    &kSpanLoss,
 };
 
 }  // namespace
