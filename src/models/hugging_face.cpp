@@ -373,11 +373,11 @@ void write_hugging_face(const Graph& graph, const onnx_io::Metadata& metadata,
   const Json form = Json::parse(note->second, kFormKey);
   Json config = layout == kGpt2Layout ? gpt2_config(graph, form) : llama_config(graph, form);
   config["torch_dtype"] = "float32";
+  // Without one, the library would take GPT-2's own.
   const auto end = known.find(onnx_io::kEndOfTextKey);
-  if (end != known.end()) {
-    config["bos_token_id"] = Json::parse(end->second, "end of text");
-    config["eos_token_id"] = config.at("bos_token_id");
-  }
+  const Json token = end == known.end() ? Json() : Json::parse(end->second, "end of text");
+  config["bos_token_id"] = token;
+  config["eos_token_id"] = token;
   fs::create_directories(folder);
   write_weights(graph, layout, files.seed, folder / kWeights);
   if (!files.tokenizer.empty()) write_file(folder / kTokenizer, read_file(files.tokenizer));
