@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "base/json_reader.h"
-#include "data/unpack.h"
 #include "data/text/unicode.h"
+#include "data/unpack.h"
 
 namespace trainyard::data {
 namespace {

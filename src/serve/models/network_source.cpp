@@ -5,10 +5,10 @@
 #include "models/detection/exported.h"
 #include "models/hugging_face.h"
 #include "models/model_notes.h"
-#include "models/table_input.h"
 #include "models/onnx/held_model.h"
 #include "models/onnx/metadata.h"
 #include "models/onnx/model_reader.h"
+#include "models/table_input.h"
 #include "serve/models/network.h"
 
 namespace trainyard::serve {
