@@ -148,7 +148,7 @@ TEST_F(Tables, SayWhatIsWrong) {
   EXPECT_NE(message("a,b\n1,2\n3\n", "target=b").find("line 3: 1 cells"), std::string::npos);
   EXPECT_NE(message("a,a\n1,2\n3,4\n", "target=a").find("two columns"), std::string::npos);
   EXPECT_NE(message(text, "target=color,task=number").find("is to be a number"), std::string::npos);
-  EXPECT_NE(message(text, "target=price,colour=1").find("there is no option"), std::string::npos);
+  EXPECT_NE(message(text, "target=price,paint=1").find("there is no option"), std::string::npos);
   EXPECT_NE(message(text, "target=price,ignore=sise").find("Did you mean size"), std::string::npos);
   std::string ids = "id,x\n";
   for (int i = 0; i < 50; ++i) ids += fmt::format("n{},{}\n", i, i);

@@ -111,8 +111,10 @@ TEST_F(TableCommands, ForetellClasses) {
 TEST_F(TableCommands, TrainOthersNetworksAndTheirOwnAgain) {
   // A file with a head of one number and no word of tables, whose input is as wide as a row.
   const std::string file = (folder_.path() / "head.onnx").string();
+  onnx_io::ExportOptions options;
+  options.batch_name = "batch";
   onnx_io::export_model(models::build_model("mlp", {.classes = 1, .rows = 11, .width = 0.2}), file,
-                        {.batch_name = "batch"});
+                        options);
   const auto trained = train(kHouses, {"--model", file, "--loss", "huber", "--width", "1"});
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_GT(last_epoch(trained).at("r2").as_number(), 0.9);
