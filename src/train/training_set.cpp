@@ -35,11 +35,13 @@ void resolve_path(std::string& path) {
 // A number is foretold with a loss of numbers, and such a loss makes one of a target that could be
 // a class.
 void settle_for_table(TrainConfig& config, const TrainConfig& usual) {
-  if (config.loss == usual.loss) {
-    if (data::foretells_number(config.data)) config.loss = kMeanSquareLoss;
-  } else if (compares_numbers(config.loss) && config.data.find(",task=") == std::string::npos) {
-    config.data += ",task=number";
-  }
+  const bool told = config.data.find(",task=") != std::string::npos;
+  const bool number = config.loss == usual.loss ? data::foretells_number(config.data)
+                                                : !told && compares_numbers(config.loss);
+  if (!number) return;
+  if (config.loss == usual.loss) config.loss = kMeanSquareLoss;
+  // Said in words, so that a run that goes on finds the same.
+  if (!told) config.data += ",task=number";
 }
 
 // Of experts (Fedus et al. 2022).

@@ -1,4 +1,6 @@
 // Language models as people use them: train on a text, evaluate, generate, and what is refused.
+#include <map>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -20,17 +22,16 @@ class LanguageCommands : public testing::Test {
     write_file(folder_.path() / "a.txt", text);
   }
 
+  // `more` are flags with values, which win.
   Words train(const Words& more = {}) const {
-    Words words = {"train",     "--quiet",    "--json",
-                   "--model",   "gpt-nano",   "--data",
-                   spec(),      "--layers",   "1",
-                   "--hidden",  "16",         "--heads",
-                   "2",         "--runs-dir", folder_.path().string(),
-                   "--name",    "run",        "--epochs",
-                   "1",         "--batch",    "8",
-                   "--threads", "1",          "--sample-tokens",
-                   "5"};
-    words.insert(words.end(), more.begin(), more.end());
+    std::map<std::string, std::string> flags = {
+        {"--model", "gpt-nano"}, {"--data", spec()},      {"--layers", "1"},
+        {"--hidden", "16"},      {"--heads", "2"},        {"--runs-dir", folder_.path().string()},
+        {"--name", "run"},       {"--epochs", "1"},       {"--batch", "8"},
+        {"--threads", "1"},      {"--sample-tokens", "5"}};
+    for (size_t i = 0; i + 1 < more.size(); i += 2) flags[more[i]] = more[i + 1];
+    Words words = {"train", "--quiet", "--json"};
+    for (const auto& [flag, value] : flags) words.insert(words.end(), {flag, value});
     return words;
   }
   std::string spec() const { return "tokens:" + (folder_.path() / "a.txt").string() + ",type=u8"; }

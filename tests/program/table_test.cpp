@@ -1,5 +1,5 @@
 // Tables as people use them: look, train, evaluate, foretell rows of a file, and what is refused.
-#include <cmath>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -22,31 +22,17 @@ const std::string kFlowers = std::string("csv:") + TY_TABLE_DIR + "/flowers.csv,
 
 class TableCommands : public testing::Test {
  protected:
+  // `more` are flags with values, which win.
   Outcome train(const std::string& spec, const Words& more = {}) const {
-    Words words = {"train",
-                   "--quiet",
-                   "--json",
-                   "--model",
-                   "mlp",
-                   "--data",
-                   spec,
-                   "--width",
-                   "0.2",
-                   "--epochs",
-                   "40",
-                   "--batch",
-                   "16",
-                   "--optimizer",
-                   "adamw",
-                   "--learning-rate",
-                   "0.01",
-                   "--threads",
-                   "1",
-                   "--runs-dir",
-                   folder_.path().string(),
-                   "--name",
-                   "run"};
-    words.insert(words.end(), more.begin(), more.end());
+    std::map<std::string, std::string> flags = {
+        {"--model", "mlp"},          {"--data", spec},
+        {"--width", "0.2"},          {"--epochs", "40"},
+        {"--batch", "16"},           {"--optimizer", "adamw"},
+        {"--threads", "1"},          {"--name", "run"},
+        {"--learning-rate", "0.01"}, {"--runs-dir", folder_.path().string()}};
+    for (size_t i = 0; i + 1 < more.size(); i += 2) flags[more[i]] = more[i + 1];
+    Words words = {"train", "--quiet", "--json"};
+    for (const auto& [flag, value] : flags) words.insert(words.end(), {flag, value});
     return run(words);
   }
   std::string run_folder() const { return (folder_.path() / "run").string(); }
