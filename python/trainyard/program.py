@@ -16,8 +16,8 @@ from .version import VERSION
 STOP_SECONDS = 60.0
 
 
-def find_program() -> str:
-    """TRAINYARD, else the program inside the package, else the one of a source tree around it, else PATH."""
+def find_program(path: bool = True) -> str:
+    """TRAINYARD, else the program inside the package, else the one of a source tree around it, else (if `path`) the one in PATH."""
     chosen = os.environ.get("TRAINYARD")
     if chosen:
         if not os.access(chosen, os.X_OK):
@@ -27,7 +27,7 @@ def find_program() -> str:
     for candidate in (here / "bin" / "trainyard", here.parent.parent / "build" / "release" / "trainyard"):
         if os.access(candidate, os.X_OK):
             return str(candidate)
-    found = shutil.which("trainyard")
+    found = shutil.which("trainyard") if path else None
     if found:
         return found
     raise ProgramError("the program trainyard was not found: put it into PATH, or its path into the variable TRAINYARD")
