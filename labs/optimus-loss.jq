@@ -22,3 +22,13 @@ def regression_rows: [.regression[] | {quantity, a: .intercept.value, s: .slope.
 # Series of a chart: the curves that were predicted, and those that were measured.
 def predicted_and_real:
   [(.predicted[] | {name: "\(.device), predicted", origin: "predicted", points: .curve}), (.real[] | {name: "\(.name), measured", origin: "measured", points})];
+
+# Where the curves come from that models are fitted to.
+def origin_text:
+  if .measured == "none" then
+    "ResNets of depth \(.trained) on \(.data), \(.epochs) epochs at a rate of \(.rate), \(.runs | count_of("training")) of each. This machine has one kind of processor, so the trainings of a depth differ by their seed where those of the course differ by the GPU. "
+    + "Curves of your own take their place: `--set measured=FILE.csv`, a table with the columns device, depth, epoch and loss."
+  else "Curves of \(.measured), one for each device and depth; those of depth \(.depth) are not fitted, but compared with what the others predict." end;
+# A coefficient that is 0 in every fit has nothing to regress.
+def zero_text: [range(0; 3) as $i | select(all(.[]; .beta[$i] < 1e-4)) | "b\($i)"]
+  | if length == 0 then "" else "\(listed) \(if length == 1 then "is" else "are" end) 0 in every fit, so \(if length == 1 then "its row says" else "their rows say" end) nothing: these curves were still falling when they ended." end;

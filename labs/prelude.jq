@@ -125,6 +125,9 @@ def money: "$" + fixed(2);
 # Notes of predictions about the factors behind them, once each: links with the share of their bandwidth, what the stack was fitted to.
 def factors: [.[].result.notes[]? | select(startswith("model:") or startswith("cluster:") or startswith("fitted")) | gsub("^(model|cluster): "; "") | gsub("PALEO \\(head\\)"; "PALEO") | gsub("of the network"; "of the bandwidth of links")]
   | reduce .[] as $note ([]; if index($note) then . else . + [$note] end) | if length == 0 then "none" else join("; ") end;
+# Predictions of several devices differ by software too where each has the stack that was measured on it.
+def stacks_note: [.[] | {device, stack: .result.stack}] | unique | if (map(.stack) | unique | length) < 2 then ""
+  else "Each device is predicted with the software that was measured on it (\([.[] | "\(.device): \(.stack)"] | join(", "))), so a newer device can come out slower than an older one." end;
 # A field of a job in words: "machine.disk_gib" -> "machine disk in GiB".
 def field_words: gsub("_gib$"; " in GiB") | gsub("\\.|_"; " ");
 # Of lab ml-clouds: the offers of the services that its settings name.

@@ -17,6 +17,13 @@ def imported_answer:
     else "By machine: \(map("\(.file) \(.cv | percent(1)) (\(interval_text(.low; .high)))") | listed)."
       + (if length < 2 then "" elif (map(.low) | max) > (map(.high // 10) | min) then " Their intervals do not overlap: the machines vary differently." else " The intervals overlap, so this says nothing of a difference between the machines." end) end;
 
+# Beside the published figure, which the user brings; it is inside of the interval or not.
+def paper_text(paper):
+  if paper <= 0 then "Coleman et al. give theirs in table 3(a): `--set paper_cv=` takes the figure of ResNet-50 on 1xTPU and compares (it is not kept here, since it could not be checked against the paper)."
+  elif .cv == null then "Coleman et al., table 3(a), ResNet-50 on 1xTPU: \(paper | percent(1)) (as given in the settings)."
+  else "Coleman et al., table 3(a), ResNet-50 on 1xTPU: \(paper | percent(1)) (as given in the settings), which is "
+    + (if paper < .cv_low then "below" elif .cv_high != null and paper > .cv_high then "above" else "inside of" end) + " the 95 % interval of the runs here, \(interval_text(.cv_low; .cv_high))." end;
+
 def generalization_answer:
   if .generalization == null then "No pictures from elsewhere were given: `--set pictures=DIR` takes a folder with a folder of pictures for each class, and says what each network makes of them."
   else .generalization as $g | "The \($g.top1 | length) networks get \($g.mean | percent(1)) of \($g.pictures | length) pictures from elsewhere right on average\(if $g.std == null then "" else ", with a standard deviation of \($g.std * 100 | fixed(1)) points" end)." end;

@@ -13,6 +13,7 @@ extern const StepDef kCenter;
 extern const StepDef kChannels;
 extern const StepDef kCrop;
 extern const StepDef kCutout;
+extern const StepDef kDropout;
 extern const StepDef kExpand;
 extern const StepDef kFlip;
 extern const StepDef kJitter;
@@ -30,6 +31,7 @@ constexpr const StepDef* kSteps[] = {
     &kCrop,
     &kFlip,
     &kCutout,
+    &kDropout,
     &kPad,
     &kResize,
     &kCenter,

@@ -1,8 +1,11 @@
-// cutout:L[xN]: N squares of side L, anywhere and cut off at the border, in the color that
-// normalization makes zero (black if nothing is normalized).
+// cutout:L[xN][:RRGGBB]: N squares of side L, anywhere and cut off at the border, in the color that
+// normalization makes zero (black if nothing is normalized), or in the one that is said, so that
+// they can be seen where the picture is black too.
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
+#include "base/error.h"
 #include "data/augment_step.h"
 #include "data/numbers.h"
 
@@ -13,8 +16,8 @@ constexpr int64_t kMostSquares = 1000;
 
 class Cutout final : public Step {
  public:
-  Cutout(int64_t length, int64_t count, std::vector<uint8_t> fill)
-      : length_(length), count_(count), fill_(std::move(fill)) {}
+  Cutout(int64_t length, int64_t count, std::vector<uint8_t> fill, std::string_view color)
+      : length_(length), count_(count), fill_(std::move(fill)), color_(color) {}
 
   PictureShape output(const PictureShape& in) const override { return in; }
 
@@ -34,7 +37,9 @@ class Cutout final : public Step {
     return out.view();
   }
 
-  std::string text() const override { return fmt::format("cutout:{}x{}", length_, count_); }
+  std::string text() const override {
+    return fmt::format("cutout:{}x{}{}{}", length_, count_, color_.empty() ? "" : ":", color_);
+  }
   std::string evaluation_text() const override { return ""; }
 
  private:
@@ -57,20 +62,38 @@ class Cutout final : public Step {
   int64_t length_;
   int64_t count_;
   std::vector<uint8_t> fill_;
+  std::string color_;  // as it was said; empty: that of zero
 };
 
+// RRGGBB
+std::vector<uint8_t> parse_color(std::string_view text, const std::string& what) {
+  constexpr size_t kDigits = 6;
+  TY_REQUIRE(text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == text.npos,
+             "{}: '{}' is no color such as ff00ff", what, text);
+  std::vector<uint8_t> color;
+  for (size_t i = 0; i < kDigits; i += 2) {
+    uint8_t value = 0;
+    std::from_chars(text.data() + i, text.data() + i + 2, value, 16);
+    color.push_back(value);
+  }
+  return color;
+}
+
 std::unique_ptr<const Step> make_cutout(const StepArguments& arguments) {
-  const size_t by = arguments.text.find('x');
-  const int64_t count = by == std::string_view::npos ? 1
-                                                     : parse_whole(arguments.text.substr(by + 1), 1,
-                                                                   kMostSquares, arguments.what);
+  const size_t colon = std::min(arguments.text.find(':'), arguments.text.size());
+  const std::string_view squares = arguments.text.substr(0, colon);
+  const std::string_view color = arguments.text.substr(std::min(colon + 1, arguments.text.size()));
+  const size_t by = squares.find('x');
+  const int64_t count = by == std::string_view::npos
+                            ? 1
+                            : parse_whole(squares.substr(by + 1), 1, kMostSquares, arguments.what);
   return std::make_unique<Cutout>(
-      parse_whole(arguments.text.substr(0, by), 1, kLargestSide, arguments.what), count,
-      arguments.fill);
+      parse_whole(squares.substr(0, by), 1, kLargestSide, arguments.what), count,
+      colon == arguments.text.size() ? arguments.fill : parse_color(color, arguments.what), color);
 }
 
 }  // namespace
 
-extern const StepDef kCutout = {"cutout", "cutout:LENGTH[xCOUNT]", make_cutout};
+extern const StepDef kCutout = {"cutout", "cutout:LENGTH[xCOUNT][:RRGGBB]", make_cutout};
 
 }  // namespace trainyard::data

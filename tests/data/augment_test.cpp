@@ -93,6 +93,44 @@ TEST(Augment, CutoutFillsASquareWithTheMean) {
   EXPECT_GE(most, 3 * 16 - 3);
 }
 
+TEST(Augment, CutoutShowsItsSquareInAColor) {
+  const Ramp set({3, 16, 16});
+  const Augmentations steps("cutout:4:fe0001", set);
+  EXPECT_EQ(steps.text(), "cutout:4x1:fe0001");
+  Pixels room;
+  const PixelView plain = set.pixels(0, room);
+  const std::vector<uint8_t> bytes = bytes_of(steps, set, {1, 0, 3});
+  const std::vector<uint8_t> black = bytes_of(Augmentations("cutout:4", set), set, {1, 0, 3});
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    // The same square, in the color of its channel.
+    const uint8_t color = std::array<uint8_t, 3>{0xfe, 0, 1}[i / 256];
+    if (bytes[i] != black[i]) EXPECT_EQ(bytes[i], color);
+    if (black[i] != plain.data[i]) EXPECT_EQ(bytes[i], color);
+  }
+  EXPECT_NE(bytes, black);
+}
+
+TEST(Augment, DropoutTakesPixelsOneByOne) {
+  const Ramp set({3, 16, 16});
+  const Augmentations steps("dropout:0.25,normalize:0.5/0.2/0:0.1/0.1/0.1", set);
+  Pixels room;
+  const PixelView plain = set.pixels(0, room);
+  int64_t dropped = 0;
+  for (int64_t epoch = 0; epoch < 20; ++epoch) {
+    const std::vector<uint8_t> bytes = bytes_of(steps, set, {1, epoch, 3});
+    for (size_t i = 0; i < 256; ++i) {
+      if (bytes[i] == plain.data[i]) continue;
+      ++dropped;
+      // In all channels.
+      EXPECT_EQ(bytes[i], 128);
+      EXPECT_EQ(bytes[256 + i], 51);
+      EXPECT_EQ(bytes[512 + i], 0);
+    }
+  }
+  EXPECT_NEAR(dropped, 20 * 64, 200);
+  EXPECT_EQ(steps.evaluation_text().find("dropout"), std::string::npos);
+}
+
 TEST(Augment, ResizeStretchesOrKeepsTheRatio) {
   const Ramp set({1, 4, 8});
   EXPECT_EQ(Augmentations("resize:6x5", set).output(), (PictureShape{1, 6, 5}));
@@ -214,6 +252,10 @@ TEST(Augment, SaysWhatIsWrong) {
   EXPECT_NE(step_refusal("normalize:0.5:0").find("'0' is not a number"), std::string::npos);
   EXPECT_NE(step_refusal("center:5x5").find("are too small"), std::string::npos);
   EXPECT_NE(step_refusal("cutout:4x0").find("'0' is not a whole number from 1"), std::string::npos);
+  EXPECT_NE(step_refusal("cutout:4:red").find("'red' is no color such as ff00ff"),
+            std::string::npos);
+  EXPECT_NE(step_refusal("dropout").find("augmentation 'dropout' (dropout:SHARE)"),
+            std::string::npos);
   EXPECT_NE(step_refusal("jitter:0.1").find("1 numbers, expected 3 or 4"), std::string::npos);
   EXPECT_NE(step_refusal("channels:2").find("neither 1 nor 3"), std::string::npos);
   EXPECT_NE(step_refusal("flip,,crop:1").find("no augmentation ''"), std::string::npos);

@@ -1,5 +1,5 @@
 // `trainyard data inspect SPEC` and `trainyard data show SPEC`: what a data set holds, and what
-// augmentation makes of it.
+// augmentation makes of it. `trainyard data get NAME`: public sets.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -15,6 +15,7 @@
 #include "data/statistics.h"
 #include "program/box_inspection.h"
 #include "program/command.h"
+#include "program/get_public.h"
 #include "program/table_inspection.h"
 
 namespace trainyard::cli {
@@ -36,6 +37,9 @@ struct DataFlags {
   std::optional<int64_t> draws;
   std::optional<int64_t> seed;
   std::optional<int64_t> copies;
+  bool before = false;
+  GetFlags get{.kind = "data"};
+  std::string classes;
   report::Format format = report::Format::kText;
 };
 
@@ -182,10 +186,6 @@ report::Document token_set_document(const data::Dataset& set) {
 
 // Opens and reads every sample, which also finds those that cannot be read.
 int inspect(const DataFlags& flags, std::ostream& out) {
-  TY_REQUIRE(flags.augment.empty() && flags.output.empty() && !flags.samples && !flags.draws &&
-                 !flags.seed && !flags.copies,
-             "--augment, --output, --samples, --draws, --batch-augment and --seed belong to "
-             "`data show`");
   TY_REQUIRE(!flags.per_class || !flags.sheet.empty() || !flags.pictures.empty(),
              "--per-class needs --sheet F.png or --pictures DIR");
   const auto set = open(flags);
@@ -262,10 +262,33 @@ std::string steps_to_show(const DataFlags& flags, const data::Dataset& set) {
   return flags.augment.empty() && !set.shape().is_fixed() ? kOneSize : flags.augment;
 }
 
+// The pictures of a row before what is random is done to them, and then its draws or copies.
+void place_row(const DataFlags& flags, const data::Dataset& set, const data::Augmentations& steps,
+               const data::Augmentations& judged, int64_t row, int64_t sample, int64_t columns,
+               data::Sheet& sheet) {
+  data::Workspace workspace;
+  data::Pixels room;
+  data::Pixels drawn;
+  const int64_t first = flags.before ? 1 : 0;
+  for (int64_t column = -first; column < columns; ++column) {
+    // Columns are epochs, or copies within one: what changes from draw to draw in training.
+    const data::Draw draw{.seed = static_cast<uint64_t>(flags.seed.value_or(1)),
+                          .epoch = flags.copies ? 0 : column,
+                          .sample = sample,
+                          .copy = flags.copies ? column : 0};
+    const data::PixelView shown =
+        visible(column < 0 ? judged : steps, set,
+                column < 0 ? data::Draw{.seed = 1, .epoch = 0, .sample = sample, .copy = 0} : draw,
+                workspace, room);
+    if (set.target_kind() == data::TargetKind::kBoxes) {
+      sheet.place(row, column + first, with_boxes(shown, workspace.target.boxes, set, drawn));
+    } else {
+      sheet.place(row, column + first, shown);
+    }
+  }
+}
+
 int show(const DataFlags& flags, std::ostream& out) {
-  TY_REQUIRE(flags.sheet.empty() && flags.pictures.empty() && !flags.per_class,
-             "--sheet, --pictures and --per-class belong to `data inspect`; `data show` writes to "
-             "--output");
   TY_REQUIRE(!flags.output.empty(), "say where the picture goes, as --output F.png");
   const auto set = open(flags);
   const data::Augmentations steps(steps_to_show(flags, *set), *set);
@@ -274,24 +297,10 @@ int show(const DataFlags& flags, std::ostream& out) {
              "--draws are of one epoch after the other, --batch-augment of one batch; give one");
   const int64_t columns =
       flags.copies ? pictures(flags.copies, "--batch-augment") : pictures(flags.draws, "--draws");
-  data::Sheet sheet(rows, columns, steps.output());
-  data::Workspace workspace;
-  data::Pixels room;
-  data::Pixels drawn;
+  const data::Augmentations judged(steps.evaluation_text(), *set);
+  data::Sheet sheet(rows, columns + (flags.before ? 1 : 0), steps.output());
   for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t column = 0; column < columns; ++column) {
-      // Columns are epochs, or copies within one: what changes from draw to draw in training.
-      const data::Draw draw{.seed = static_cast<uint64_t>(flags.seed.value_or(1)),
-                            .epoch = flags.copies ? 0 : column,
-                            .sample = row * set->size() / rows,
-                            .copy = flags.copies ? column : 0};
-      const data::PixelView shown = visible(steps, *set, draw, workspace, room);
-      if (set->target_kind() == data::TargetKind::kBoxes) {
-        sheet.place(row, column, with_boxes(shown, workspace.target.boxes, *set, drawn));
-      } else {
-        sheet.place(row, column, shown);
-      }
-    }
+    place_row(flags, *set, steps, judged, row, row * set->size() / rows, columns, sheet);
   }
   const std::string png = data::encode_png(sheet.image());
   write_file(flags.output, png);
@@ -316,22 +325,36 @@ int show(const DataFlags& flags, std::ostream& out) {
   return 0;
 }
 
+int get(const DataFlags& flags, std::ostream& out) {
+  GetFlags wanted = flags.get;
+  wanted.name = flags.spec;
+  for (const std::string& name : split(flags.classes, ',')) {
+    if (!name.empty()) wanted.classes.push_back(name);
+  }
+  return get_public(wanted, flags.format, out);
+}
+
 int data_command(const DataFlags& flags, std::ostream& out) {
-  if (flags.action == "inspect") return inspect(flags, out);
-  if (flags.action == "show") return show(flags, out);
-  const std::vector<std::string> actions = {"inspect", "show"};
-  throw_error("expected `data inspect SPEC` or `data show SPEC`, found `data {}`.{}", flags.action,
-              did_you_mean(flags.action, actions));
+  if (flags.action == "get") return get(flags, out);
+  const std::vector<std::string> actions = {"inspect", "show", "get"};
+  TY_REQUIRE(
+      flags.action == "inspect" || flags.action == "show",
+      "expected `data inspect SPEC`, `data show SPEC` or `data get NAME`, found `data {}`.{}",
+      flags.action, did_you_mean(flags.action, actions));
+  TY_REQUIRE(!flags.spec.empty(), "say which data: `data {} SPEC`", flags.action);
+  return flags.action == "inspect" ? inspect(flags, out) : show(flags, out);
 }
 
 Runner setup_data(Args& args) {
   auto flags = std::make_shared<DataFlags>();
-  args.positional("ACTION", flags->action,
-                  "inspect: classes, counts, sizes, mean and deviation, unreadable files; show: "
-                  "samples as augmentation makes them");
   args.positional(
+      "ACTION", flags->action,
+      "inspect: classes, counts, sizes, mean and deviation, unreadable files; show: "
+      "samples as augmentation makes them; get: bring a public set (no NAME: list them)");
+  args.optional_positional(
       "SPEC", flags->spec,
-      "fashion-mnist, mnist:DIR, cifar10:DIR, cifar100:DIR, folder:DIR, voc:DIR[:LIST], "
+      "get: a name of its list; else fashion-mnist, mnist:DIR, cifar10:DIR, cifar100:DIR, "
+      "folder:DIR, voc:DIR[:LIST], "
       "coco:F.json:IMAGES, openimages:F.csv:IMAGES[:CLASSES], csv:F.csv:IMAGES, shapes:SIDE, "
       "csv:FILE,target=COLUMN, synthetic:CxHxW,classes=N,size=N, text:FILE|DIR, tokens:FILE, or "
       "DIR");
@@ -349,6 +372,19 @@ Runner setup_data(Args& args) {
   args.option("--batch-augment", flags->copies,
               "show: columns, the copies of a sample that one batch of train --batch-augment has");
   args.option("--seed", flags->seed, "show: of the random choices (1)");
+  args.flag("--before", flags->before, "show: a first column without what is random");
+  declare_get(args, flags->get);
+  args.option("--classes", flags->classes, "get open-images: these classes, separated by commas");
+  args.option("--most", flags->get.most,
+              "get open-images: pictures of each class and split; 0: all");
+  std::vector<std::string> own = get_flag_names();
+  own.insert(own.end(), {"classes", "most"});
+  args.own_flags(
+      [flags] { return flags->action; },
+      {{{"get"}, own},
+       {{"inspect"}, {"sheet", "pictures", "per-class"}},
+       {{"inspect", "show"}, {"split"}},
+       {{"show"}, {"augment", "output", "samples", "draws", "batch-augment", "before", "seed"}}});
   args.format(flags->format);
   return [flags](std::ostream& out) { return data_command(*flags, out); };
 }
@@ -358,7 +394,7 @@ Runner setup_data(Args& args) {
 extern const Command kData = {
     .name = "data",
     .group = "Train",
-    .summary = "What a data set holds, and what augmentation makes of it",
+    .summary = "What a data set holds, what augmentation makes of it; public sets brought here",
     .examples =
         "  trainyard data inspect fashion-mnist --sheet classes.png\n"
         "  trainyard data inspect cifar10:cifar-10-batches-bin --split test --json\n"
@@ -367,6 +403,8 @@ extern const Command kData = {
         "copies.png\n"
         "  trainyard data inspect voc:VOC2007\n"
         "  trainyard data inspect csv:houses.csv,target=price\n"
+        "  trainyard data get cifar10 --to data\n"
+        "  trainyard data get open-images --classes Handgun,Shotgun --most 500\n"
         "  trainyard data show voc:VOC2007 --augment ssd -o boxes.png\n"
         "  trainyard data show pictures --augment resized_crop:64,jitter:0.4/0.4/0.4 -o "
         "shown.png\n",

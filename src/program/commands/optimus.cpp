@@ -159,8 +159,11 @@ std::vector<schedule::Curve> load_curves(std::span<const std::string> names,
                                          bool first_stage_alone) {
   std::vector<schedule::Curve> curves;
   for (const std::string& name : files_of(names)) {
-    schedule::Curve curve = load_curve(name);
-    curves.push_back(first_stage_alone ? first_stage(curve) : std::move(curve));
+    for (schedule::Curve& curve : std::filesystem::exists(name)
+                                      ? schedule::read_curves(name)
+                                      : std::vector<schedule::Curve>{load_curve(name)}) {
+      curves.push_back(first_stage_alone ? first_stage(curve) : std::move(curve));
+    }
   }
   return curves;
 }
@@ -178,14 +181,23 @@ std::vector<schedule::CurveModel> models_of(std::span<const schedule::Curve> cur
 int regress_command(const OptimusOptions& options, std::ostream& out) {
   TY_REQUIRE(!options.files.empty(),
              "optimus regress: no curve; give run directories or CSV files of several depths");
-  const std::vector<schedule::Curve> curves = load_curves(options.files, options.first_stage);
+  std::vector<schedule::Curve> curves = load_curves(options.files, options.first_stage);
   report::RegressionReport made;
-  made.models = models_of(curves);
-  made.regression = schedule::fit_regression(made.models);
-  made.unit = curves[0].unit;
   made.wanted = options.depth;
   made.real = load_curves(options.real, options.first_stage);
   TY_REQUIRE(made.wanted || made.real.empty(), "--real needs --depth, the depth that is predicted");
+  // A file may hold all depths: what is compared with is not fitted, and the rest is not compared.
+  if (!made.real.empty()) {
+    const auto is_wanted = [&](const schedule::Curve& curve) { return curve.depth == made.wanted; };
+    std::erase_if(curves, is_wanted);
+    std::erase_if(made.real, [&](const auto& curve) { return curve.depth && !is_wanted(curve); });
+    TY_REQUIRE(!curves.empty(), "all curves are of depth {:g}, so none is left to predict it from",
+               *made.wanted);
+    TY_REQUIRE(!made.real.empty(), "--real: no curve of depth {:g}", *made.wanted);
+  }
+  made.models = models_of(curves);
+  made.regression = schedule::fit_regression(made.models);
+  made.unit = curves[0].unit;
   if (made.wanted) {
     for (const std::string& device : made.regression.devices) {
       made.predicted.push_back(made.regression.predict(*made.wanted, device));

@@ -1,4 +1,4 @@
-// `trainyard weights`: files of weights, looked into and converted.
+// `trainyard weights`: files of weights, looked into, converted and brought here.
 #include <algorithm>
 #include <memory>
 
@@ -13,6 +13,7 @@
 #include "models/weight_names.h"
 #include "models/weights_fit.h"
 #include "program/command.h"
+#include "program/get_public.h"
 #include "report/document.h"
 #include "runs/safetensors.h"
 #include "runs/weights/weights_file.h"
@@ -38,6 +39,7 @@ struct WeightsFlags {
   std::optional<int64_t> image;
   std::optional<double> width;
   bool partial = false;
+  GetFlags get{.kind = "weights"};
   report::Format format = report::Format::kText;
 };
 
@@ -269,8 +271,15 @@ report::Document converted(const WeightsFlags& flags, const runs::WeightsFile& f
 
 // All that can be refused by flags alone is refused before the file is opened.
 int weights_command(const WeightsFlags& flags, std::ostream& out) {
+  if (flags.action == "get") {
+    GetFlags wanted = flags.get;
+    wanted.name = flags.file;
+    return get_public(wanted, flags.format, out);
+  }
   TY_REQUIRE(flags.action == "inspect" || flags.action == "convert",
-             "'{}' is not something weights can do; expected inspect or convert", flags.action);
+             "'{}' is not something weights can do; expected inspect, convert or get",
+             flags.action);
+  TY_REQUIRE(!flags.file.empty(), "say which file: `weights {} FILE`", flags.action);
   TY_REQUIRE(flags.action == "convert" || flags.output.empty(), "-o is for convert");
   const bool network = flags.output.ends_with(".onnx");
   TY_REQUIRE(flags.output.empty() || network || flags.output.ends_with(".safetensors"),
@@ -298,10 +307,10 @@ Runner setup_weights(Args& args) {
   args.positional(
       "ACTION", flags->action,
       "inspect: the tensors of a file; convert: write them as safetensors, or with their network "
-      "as .onnx");
-  args.positional(
-      "FILE", flags->file,
-      "safetensors, what torch.save wrote (.pth, .pt, .th; no code is run), or .tflite");
+      "as .onnx; get: bring public weights (no NAME: list them)");
+  args.optional_positional("FILE", flags->file,
+                           "get: a name of its list; else safetensors, what torch.save wrote "
+                           "(.pth, .pt, .th; no code is run), or .tflite");
   args.option("-o,--output", flags->output, "convert: the .safetensors or .onnx file to write");
   args.option("--model", flags->model,
               "the network the weights are for: names become its own, and what is missing, "
@@ -319,6 +328,12 @@ Runner setup_weights(Args& args) {
               "into the file's weights, on the training pictures of this data set");
   args.option("--threads", flags->threads, "of --statistics; 0: all cores");
   args.flag("--partial", flags->partial, "convert: write what fits, though not all does");
+  declare_get(args, flags->get);
+  args.own_flags(
+      [flags] { return flags->action; },
+      {{{"get"}, get_flag_names()},
+       {{"inspect", "convert"}, {"model", "classes", "image", "width"}},
+       {{"convert"}, {"output", "labels", "augment", "statistics", "threads", "partial"}}});
   args.format(flags->format);
   return [flags](std::ostream& out) { return weights_command(*flags, out); };
 }
@@ -329,13 +344,16 @@ extern const Command kWeights = {
     .name = "weights",
     .group = "Train",
     .summary =
-        "Look into files of weights (PyTorch, TensorFlow Lite, safetensors), and convert them",
+        "Look into files of weights (PyTorch, TensorFlow Lite, safetensors), convert them, and "
+        "bring "
+        "public ones",
     .examples =
         "  trainyard weights inspect resnet20.th --model resnet20-cifar\n"
         "  trainyard weights convert resnet50.pth -o resnet50.safetensors --model resnet50\n"
         "  trainyard weights convert mobilenet_v2.tflite -o mobilenet_v2.onnx --model mobilenet_v2 "
         "--labels imagenet_labels.txt --augment "
         "resize:256,center:224x224,normalize:0.5/0.5/0.5:0.5/0.5/0.5\n"
+        "  trainyard weights get resnet50 --to weights\n"
         "  trainyard evaluate resnet20-cifar --weights resnet20.th --data cifar10:DIR\n",
     .setup = setup_weights,
 };

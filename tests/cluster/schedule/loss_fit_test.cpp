@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -142,6 +143,20 @@ std::vector<Curve> made_curves(const std::vector<double>& depths) {
     }
   }
   return curves;
+}
+
+TEST(Curve, OneTableHoldsThoseOfSeveralDevicesAndDepths) {
+  std::string csv = "device,depth,epoch,loss\n";
+  for (int epoch = 1; epoch <= 6; ++epoch) {
+    csv += fmt::format("k80,20,{0},{1}\nv100,20,{0},{2}\nk80,56,{0},{3}\n", epoch, 2.0 / epoch,
+                       3.0 / epoch, 4.0 / epoch);
+  }
+  const std::vector<Curve> curves = curves_from_csv(csv, "all.csv");
+  ASSERT_EQ(curves.size(), 3U);
+  EXPECT_EQ(curves[1].name, "v100, depth 20");
+  EXPECT_EQ(curves[1].device, "v100");
+  EXPECT_EQ(curves[2].depth, 56);
+  EXPECT_EQ(curves[2].loss, (std::vector<double>{4, 2, 4.0 / 3, 1, 0.8, 4.0 / 6}));
 }
 
 TEST(LossRegression, PredictsADepthThatWasLeftOut) {

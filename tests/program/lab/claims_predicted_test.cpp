@@ -52,7 +52,7 @@ TEST(Claims, PaleoScaling) {
 TEST(Claims, FlopsAndPeak) {
   Json data = parsed(
       R"({"settings": {"networks": ["vgg16"], "devices": ["k80", "k80-board"], "measured": "resnet50", "runs": 5},
-    "layers": [{"network": "vgg19", "result": {"totals": {"macs": 100, "flops": 210}, "layers": [{"name": "a", "kind": "convolution", "macs": 90}, {"name": "b", "kind": "linear", "macs": 10}]}}],
+    "layers": [{"network": "vgg19", "result": {"totals": {"macs": 100, "flops": 210}, "layers": [{"name": "a", "kind": "convolution", "output_shape": [1, 8], "macs": 90}, {"name": "b", "kind": "linear", "output_shape": [1, 8], "macs": 10}]}}],
     "peak": [
       {"network": "vgg16", "on": "k80", "result": {"fp32_gflops": 2800, "fp64_gflops": 935, "rows": [
         {"counted_by": "trainyard", "gflops": 31, "single_ms": 11, "double_ms": 33, "single_images_per_s": 90, "double_images_per_s": 30, "practical_images_per_s": 45, "ratio": 0.5, "practical_double_images_per_s": 12, "double_ratio": 0.4, "practical_origin": "predicted", "practical_source": "PALEO"},
@@ -63,6 +63,9 @@ TEST(Claims, FlopsAndPeak) {
   check("flops-and-peak", altered(data, kCommon),
         {{".", "PALEO predicts 50 % of the single-precision peak", "50 % to 50 %"},
          {".", "k80 is one GPU of the board", ""},
+         {".", "62 % of it are 40 % of the 8740", ""},
+         {R"(.settings.devices = ["k80"])", "k80 has a peak", "40 % of the 8740"},
+         {".", "1.05 to 6.37 times the whole on GPUs", ""},
          {R"(.settings.devices = ["v100", "a100"] | .peak[0].on = "v100" | .peak[1].on = "a100")",
           "v100 has a peak of 2800 GFLOP/s in single", "of the board"},
          {".", "their figures are doubled here", ""},

@@ -6,27 +6,29 @@ namespace {
 
 TEST(Claims, BatchAugmentation) {
   Json data = parsed(
-      R"({"settings": {"network": "lenet5", "data": "fashion-mnist", "batch": 64, "copies": [1, 4], "epochs": 4, "target": 0.8, "paper": "resnet44-cifar"}, "predicted": [],
+      R"({"settings": {"network": "lenet5", "data": "fashion-mnist", "batch": 64, "copies": [1, 4], "epochs": 4, "target": 0.8, "tests": 2000, "dropped": 0.1, "square": 10, "paper": "resnet44-cifar"}, "predicted": [],
     "plain": [{"result": {"steps": 9, "epochs": [{"epoch": 1, "top1": 0.80, "seconds": 5, "train_s": 4, "wait_s": 0, "images_per_s": 9}]}}],
+    "dropped": [{"result": {"steps": 9, "epochs": [{"epoch": 1, "top1": 0.70, "seconds": 5, "train_s": 4, "wait_s": 0, "images_per_s": 9}]}}],
     "trained": [
       {"m": 1, "result": {"steps": 9, "epochs": [{"epoch": 1, "top1": 0.7, "seconds": 5, "train_s": 4, "wait_s": 0, "images_per_s": 9}, {"epoch": 2, "top1": 0.81, "seconds": 10, "train_s": 4, "wait_s": 0, "images_per_s": 9}]}},
       {"m": 4, "result": {"steps": 9, "epochs": [{"epoch": 1, "top1": 0.85, "seconds": 20, "train_s": 4, "wait_s": 0, "images_per_s": 9}]}}]})");
-  const PictureFolder folder({"copies.png"});
-  data = folder.added(data, "shown");
-  check("batch-augmentation", altered(data, kCommon),
-        {{".", "with it and 1 copy; with cutout it is least, 15.00 %, with 4 copies", "1 copies"},
-         {".trained |= reverse",
-          "with it and 1 copy; with cutout it is least, 15.00 %, with 4 copies", ""},
-         {".trained[1].result.epochs[0].top1 = 0.81", "with 1 copy and 4 copies", ""},
-         {".", "Cutout alone helps", "costs accuracy"},
-         {".plain[0].result.epochs[0].top1 = 0.9", "Cutout alone costs accuracy", "alone helps"},
-         // Less than all with cutout, so none of these is the least.
-         {".plain[0].result.epochs[0].top1 = 0.9", "is 10.00 % without cutout", "and least"},
-         {".", "4 copies need fewer epochs than 1, and more time", ""},
-         {".trained[1].result.epochs[0].seconds = 3", "than 1, and less time", "more time"},
-         {".trained[1].result.epochs[0].seconds = 10", "than 1, and as much time", "more time"},
-         {".settings.target = 0.84", "cannot be compared", "fewer epochs"},
-         {".trained |= .[:1]", "with 1 copy", "need"}});
+  const PictureFolder folder({"copies.png", "squares.png"});
+  data = folder.added(folder.added(data, "shown"), "squares");
+  check(
+      "batch-augmentation", altered(data, kCommon),
+      {{".", "least with 4 copies, 15.0 % ± 0.8.", "cannot be told from it"},
+       {".trained |= reverse", "least with 4 copies, 15.0 % ± 0.8.", ""},
+       {".trained[1].result.epochs[0].top1 = 0.82", "with 4 copies, 18.0 % ± 0.9; 1 cannot be", ""},
+       {".", "cutout cannot be told from no cutout, and is better than dropped pixels", "harder"},
+       {".plain[0].result.epochs[0].top1 = 0.9", "is worse than no cutout", "told from no cutout"},
+       // Two points on 200 pictures are chance.
+       {".settings.tests = 200 | .plain[0].result.epochs[0].top1 = 0.83", "cannot be told from no",
+        "is worse than no cutout"},
+       {".", "4 copies need fewer epochs than 1: more time in all", ""},
+       {".trained[1].result.epochs[0].seconds = 3", "than 1: less time in all", "more time"},
+       {".settings.target = 0.84", "cannot be compared", "fewer epochs"},
+       {".settings.target = 0.84", "it is not reached: 81.00 % after all 2 epochs, 10.0 s", ""},
+       {".trained |= .[:1]", "with 1 copy", "need"}});
 }
 
 TEST(Claims, TimeToAccuracy) {
@@ -56,7 +58,7 @@ TEST(Claims, TimeToAccuracy) {
 
 TEST(Claims, SemiSupervised) {
   Json data = parsed(
-      R"({"settings": {"student": "lenet5", "teacher": "lenet5", "data": "fashion-mnist", "tests": 2000}, "hard": [{"result": {"labeled": 100, "supervised": {"top1": 0.7}, "teacher": {"top1": 0.7}, "best": {"k": 200, "p": 1, "top1": 0.75},
+      R"({"settings": {"student": "lenet5", "teacher": "lenet5", "data": "fashion-mnist", "tests": 2000}, "sizes": [{"result": {"totals": {"params": 200}}}, {"result": {"totals": {"params": 100}}}], "hard": [{"result": {"labeled": 100, "supervised": {"top1": 0.7}, "teacher": {"top1": 0.7}, "best": {"k": 200, "p": 1, "top1": 0.75},
       "cells": [{"k": 50, "p": 1, "top1": 0.7, "right": 0.99}, {"k": 200, "p": 1, "top1": 0.75, "right": 0.9}, {"k": 800, "p": 1, "top1": 0.71, "right": 0.7}]}}]})");
   const PictureFolder folder({"study/chosen.png"});
   data = folder.added(data, "hard");
@@ -70,8 +72,11 @@ TEST(Claims, SemiSupervised) {
          // One point of 2,000 test pictures is chance.
          {".hard[0].result.best.top1 = 0.71", "make no difference beyond the standard error here",
           "a little less for"},
-         {R"(.settings.teacher = "resnet20-cifar")", "resnet20-cifar teaches lenet5",
-          "self-training"}});
+         {".", "both are lenet5", "teaches"},
+         {R"(.settings.teacher = "mlp")", "mlp (200 parameters) teaches lenet5 (100)",
+          "self-training"},
+         {R"(.settings.teacher = "mlp" | .sizes[0].result.totals.params = 50)",
+          "is not the larger one", "as in the paper"}});
 }
 
 TEST(Claims, NoisyLabels) {
@@ -193,7 +198,7 @@ TEST(Claims, VectorAdd) {
 
 TEST(Claims, OptimusLoss) {
   Json data = parsed(
-      R"({"settings": {"depth": 50, "devices": ["k80"]}, "speeds": [{"network": "resnet20-cifar", "device": "k80", "result": {"rows": [{"epoch_s": 1, "train_s": 100}]}}],
+      R"({"settings": {"depth": 50, "devices": ["k80"], "measured": "none", "trained": "20,32", "runs": 1, "epochs": 6, "data": "synthetic", "rate": 0.05}, "speeds": [{"network": "resnet20-cifar", "device": "k80", "result": {"rows": [{"epoch_s": 1, "train_s": 100}]}}],
     "fits": [{"curve": "a", "result": {"stages": [{"rate": 0.1, "model": "x", "inverse_beta": [1, 1, 1], "inverse_sse": 1, "prefixes": [{}, {}, {"inverse_mape": 0.02}, {}]}]}},
       {"curve": "b", "result": {"stages": [{"rate": 0.01, "model": "x", "inverse_beta": [1, 1, 1], "inverse_sse": 1, "prefixes": [{}, {}, {"inverse_mape": 0.4}, {}]}]}}],
     "regression": [{"result": {"models": [{"name": "a", "depth": 20, "device": "run 1", "beta": [1, 1, 0], "scale": 2, "mape": 0.1}, {"name": "b", "depth": 32, "device": "run 1", "beta": [1, 1, 0], "scale": 2, "mape": 0.2}],
@@ -209,6 +214,10 @@ TEST(Claims, OptimusLoss) {
           "the mean",
           ""},
          {".", "fitted to by 10.0 % to 20.0 %", ""},
+         {".", "b2 is 0 in every fit", ""},
+         {".regression[0].result.models[0].beta[2] = 0.1", "the mean", "in every fit"},
+         {".", "differ by their seed", "Own curves"},
+         {R"(.settings.measured = "a.csv")", "Curves of a.csv", "by their seed"},
          {".fits[0].result.stages += [.fits[0].result.stages[0] | .prefixes[2].inverse_mape = 0.5]",
           "2.0 % to 50.0 % at a rate of 0.1", ""},
          {".", "the curve of depth 32 is off by 7.0 %", "the curve of depth 20"},

@@ -68,33 +68,38 @@ TEST(Claims, StrongWeak) {
       R"({"predicted": "resnet50", "device": "k80", "image": 32, "learners": [1, 8, 16], "network": "lenet5", "data": "fashion-mnist", "batch": 128, "shares": [64, 128], "workers": [1, 2], "steps": 20, "epochs": 10, "price": ""})",
       (std::string(R"({"predicted": )") + kPredicted + R"(, "comm": [
         {"algorithm": "ring", "result": {"rows": [{"workers": 8, "comm_ms": 4}, {"workers": 16, "comm_ms": 9}]}},
-        {"algorithm": "auto", "result": {"rows": [{"workers": 8, "comm_ms": 4}, {"workers": 16, "comm_ms": 9}]}}]})")
+        {"algorithm": "auto", "result": {"rows": [{"workers": 8, "comm_ms": 4}, {"workers": 16, "comm_ms": 9}]}}],
+      "nodes": [{"collective": "NCCL", "result": {"notes": [], "rows": [{"workers": 16, "images_per_s": 50, "comm_ms": 4}]}}, {"collective": "RING", "result": {"notes": [], "rows": [{"workers": 16, "images_per_s": 20, "comm_ms": 9}]}}]})")
           .c_str());
-  check("strong-weak", data,
-        {{".", "16 learners are slower than", "Weak evidence"},
-         {".", "`auto` is the fastest, or equal to it, for all 2", ""},
-         {".comm[1].result.rows[1].comm_ms = 20", "fastest in 1 of 2 cases", "for all 2"},
-         {".comm[].result.rows |= .[:1]", "or equal to it, for 8 learners. It", "for all 1"},
-         // What does not fit is no baseline, and hides nothing of the other kind of scaling.
-         {".predicted[0].result.rows[].fits = false",
-          "fewer than two configurations fit into its memory with weak scaling, and 16 learners",
-          "nothing to compare"},
-         {".predicted[1].result.rows[0].fits = false", "8 learners at 1.00 times the speed of 8",
-          "times the speed of 1."},
-         {".predicted[1].result.rows[2].images_per_s = 900",
-          "16 learners are 9.00 times as fast as 1 with strong", "slower than"},
-         {".predicted[1].result.rows[2].cost_usd = 0.5", "(strong) on 16", "paid all the same"},
-         {".predicted[].result.rows[].fits = false", "Fewer than two configurations fit",
-          "times as fast"},
-         {R"(.settings.device = "p100" | .settings.predicted = "vgg16")", "Predicted for p100",
-          "k80"},
-         {".quick = true", "run with `--quick`", ""},
-         {".load_average = 3", "the machine was busy", ""},
-         {".machine.threads = 1", "take turns", "one of its own"},
-         {".", "no price is put on them. ", "was disturbed"},
-         {".scaled[0].result.strong[1].speedup = 3.4", "the run with one worker was disturbed", ""},
-         {".", "trainyard lab run allreduce-variants", "struck out"},
-         {".predicted[0].result.rows[0].fits = false", "Rows that are struck out need more", ""}});
+  check(
+      "strong-weak", data,
+      {{".", "16 learners are slower than", "Weak evidence"},
+       {".", "`auto` is the fastest, or equal to it, for all 2", ""},
+       {".comm[1].result.rows[1].comm_ms = 20", "fastest in 1 of 2 cases", "for all 2"},
+       {".", "50 and 20 images/s. AUTO leaves the choice to TensorFlow: it can be as fast as NCCL",
+        ""},
+       {".nodes[0].result.rows[0].images_per_s = 5", "it can be as fast as RING", "as NCCL,"},
+       {".comm[].result.rows |= .[:1]", "or equal to it, for 8 learners. It", "for all 1"},
+       // What does not fit is no baseline, and hides nothing of the other kind of scaling.
+       {".predicted[0].result.rows[].fits = false",
+        "fewer than two configurations fit into its memory with weak scaling, and 16 learners",
+        "nothing to compare"},
+       {".predicted[1].result.rows[0].fits = false", "8 learners at 1.00 times the speed of 8",
+        "times the speed of 1."},
+       {".predicted[1].result.rows[2].images_per_s = 900",
+        "16 learners are 9.00 times as fast as 1 with strong", "slower than"},
+       {".predicted[1].result.rows[2].cost_usd = 0.5", "(strong) on 16", "paid all the same"},
+       {".predicted[].result.rows[].fits = false", "Fewer than two configurations fit",
+        "times as fast"},
+       {R"(.settings.device = "p100" | .settings.predicted = "vgg16")", "Predicted for p100",
+        "k80"},
+       {".quick = true", "run with `--quick`", ""},
+       {".load_average = 3", "the machine was busy", ""},
+       {".machine.threads = 1", "take turns", "one of its own"},
+       {".", "no price is put on them. ", "was disturbed"},
+       {".scaled[0].result.strong[1].speedup = 3.4", "the run with one worker was disturbed", ""},
+       {".", "trainyard lab run allreduce-variants", "struck out"},
+       {".predicted[0].result.rows[0].fits = false", "Rows that are struck out need more", ""}});
 }
 
 constexpr const char* kTwoBatches =

@@ -97,15 +97,16 @@ void check_curve(const Curve& curve) {
              curve.name, begins, ends);
 }
 
-Curve curve_from_csv(std::string_view text, const std::string& origin) {
-  const CsvTable table = CsvTable::parse(text, origin);
+namespace {
+
+// A curve of these rows.
+Curve curve_of_rows(const CsvTable& table, const std::vector<size_t>& rows) {
   Curve curve;
-  curve.name = std::filesystem::path(origin).stem().string();
-  const bool epochs = has_column(table, "epoch");
-  curve.unit = epochs ? "epoch" : "step";
+  curve.name = std::filesystem::path(table.origin()).stem().string();
+  curve.unit = has_column(table, "epoch") ? "epoch" : "step";
   table.require_columns({curve.unit, "loss"});
   const std::string rate = has_column(table, "learning_rate") ? "learning_rate" : "rate";
-  for (size_t i = 0; i < table.size(); ++i) {
+  for (const size_t i : rows) {
     const CsvRow row = table.row(i);
     curve.k.push_back(row.number(curve.unit));
     curve.loss.push_back(row.number("loss"));
@@ -114,9 +115,45 @@ Curve curve_from_csv(std::string_view text, const std::string& origin) {
       curve.accuracy.push_back(row.maybe_number("accuracy").value_or(NAN));
     }
   }
+  return curve;
+}
+
+}  // namespace
+
+Curve curve_from_csv(std::string_view text, const std::string& origin) {
+  const CsvTable table = CsvTable::parse(text, origin);
+  std::vector<size_t> rows(table.size());
+  std::iota(rows.begin(), rows.end(), size_t{0});
+  Curve curve = curve_of_rows(table, rows);
   read_origin(table, curve);
   check_curve(curve);
   return curve;
+}
+
+std::vector<Curve> curves_from_csv(std::string_view text, const std::string& origin) {
+  const CsvTable table = CsvTable::parse(text, origin);
+  table.require_columns({"depth", "device"});
+  std::vector<std::pair<std::string, std::vector<size_t>>> groups;  // in the order of the file
+  for (size_t i = 0; i < table.size(); ++i) {
+    const std::string key = table.row(i).text("device") + ", depth " + table.row(i).text("depth");
+    const auto found = std::find_if(groups.begin(), groups.end(),
+                                    [&](const auto& group) { return group.first == key; });
+    if (found != groups.end()) {
+      found->second.push_back(i);
+    } else {
+      groups.push_back({key, {i}});
+    }
+  }
+  std::vector<Curve> curves;
+  for (const auto& [key, rows] : groups) {
+    Curve curve = curve_of_rows(table, rows);
+    if (groups.size() > 1) curve.name = key;
+    curve.depth = table.row(rows[0]).number("depth");
+    curve.device = table.row(rows[0]).text("device");
+    check_curve(curve);
+    curves.push_back(std::move(curve));
+  }
+  return curves;
 }
 
 Curve averaged(const Curve& curve, size_t most) {

@@ -37,10 +37,15 @@ void check_curve(const Curve& curve);
 // field.
 Curve curve_from_csv(std::string_view text, const std::string& origin);
 
+// The same of several curves in one table: one for each `device` and `depth`, which are required.
+std::vector<Curve> curves_from_csv(std::string_view text, const std::string& origin);
+
 // A run directory of ours, a CSV file, a TensorBoard event file or a folder with one. Many steps
 // are averaged to about `most_points` points, as the rate allows. A run has the depth that the name
 // of its network says (resnet20-cifar: 20). Throws Error.
 Curve read_curve(const std::filesystem::path& path, size_t most_points = 400);
+// The same, and of a CSV file with devices and depths one for each of them.
+std::vector<Curve> read_curves(const std::filesystem::path& path, size_t most_points = 400);
 
 // Means over groups of neighboring points, so that no more than `most` are left; a group does not
 // reach over a change of the rate.

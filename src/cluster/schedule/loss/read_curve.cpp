@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/csv.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/yaml.h"
@@ -109,6 +110,20 @@ Curve read_curve(const fs::path& path, size_t most_points) {
   curve = averaged(curve, most_points);
   check_curve(curve);
   return curve;
+}
+
+std::vector<Curve> read_curves(const fs::path& path, size_t most_points) {
+  if (path.extension() != ".csv" || !fs::is_regular_file(path))
+    return {read_curve(path, most_points)};
+  const std::string text = read_file(path);
+  const std::vector<std::string> columns = CsvTable::parse(text, path.string()).columns();
+  const auto has = [&](const char* name) {
+    return std::find(columns.begin(), columns.end(), name) != columns.end();
+  };
+  if (!has("device") || !has("depth")) return {read_curve(path, most_points)};
+  std::vector<Curve> curves = curves_from_csv(text, path.string());
+  for (Curve& curve : curves) curve = averaged(curve, most_points);
+  return curves;
 }
 
 }  // namespace trainyard::schedule
