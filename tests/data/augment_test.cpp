@@ -104,8 +104,8 @@ TEST(Augment, CutoutShowsItsSquareInAColor) {
   for (size_t i = 0; i < bytes.size(); ++i) {
     // The same square, in the color of its channel.
     const uint8_t color = std::array<uint8_t, 3>{0xfe, 0, 1}[i / 256];
-    if (bytes[i] != black[i]) EXPECT_EQ(bytes[i], color);
-    if (black[i] != plain.data[i]) EXPECT_EQ(bytes[i], color);
+    const bool cut = bytes[i] != black[i] || black[i] != plain.data[i];
+    EXPECT_EQ(bytes[i], cut ? color : plain.data[i]);
   }
   EXPECT_NE(bytes, black);
 }
@@ -127,7 +127,7 @@ TEST(Augment, DropoutTakesPixelsOneByOne) {
       EXPECT_EQ(bytes[512 + i], 0);
     }
   }
-  EXPECT_NEAR(dropped, 20 * 64, 200);
+  EXPECT_NEAR(static_cast<double>(dropped), 20 * 64, 200);
   EXPECT_EQ(steps.evaluation_text().find("dropout"), std::string::npos);
 }
 
