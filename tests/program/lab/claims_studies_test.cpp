@@ -16,7 +16,7 @@ TEST(Claims, BatchAugmentation) {
   data = folder.added(folder.added(data, "shown"), "squares");
   check(
       "batch-augmentation", altered(data, kCommon),
-      {{".", "least with 4 copies, 15.0 % ± 0.8.", "cannot be told from it"},
+      {{".", "least with 4 copies, 15.0 % ± 0.8.", "1 cannot be told"},
        {".trained |= reverse", "least with 4 copies, 15.0 % ± 0.8.", ""},
        {".trained[1].result.epochs[0].top1 = 0.82", "with 4 copies, 18.0 % ± 0.9; 1 cannot be", ""},
        {".", "cutout cannot be told from no cutout, and is better than dropped pixels", "harder"},
@@ -28,7 +28,7 @@ TEST(Claims, BatchAugmentation) {
        {".trained[1].result.epochs[0].seconds = 3", "than 1: less time in all", "more time"},
        {".settings.target = 0.84", "cannot be compared", "fewer epochs"},
        {".settings.target = 0.84", "it is not reached: 81.00 % after all 2 epochs, 10.0 s", ""},
-       {".trained |= .[:1]", "with 1 copy", "need"}});
+       {".trained |= .[:1]", "with 1 copy", "copies need"}});
 }
 
 TEST(Claims, TimeToAccuracy) {
