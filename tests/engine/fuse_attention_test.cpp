@@ -109,6 +109,27 @@ TEST(FuseAttention, WithoutABatchAndWithChosenMasks) {
   }
 }
 
+// As torch.export writes keys: heads of the whole batch are made one dimension and parted again.
+TEST(FuseAttention, KeysOfFlatHeads) {
+  constexpr int64_t kBatch = 2;
+  Graph graph;
+  Builder b(graph);
+  const TensorType type = {DType::kF32, {kBatch, kFlatHeads, kFlatRows, kFlatDepth}};
+  const auto reshape = [&](ValueId x, AttentionInts shape) {
+    return b.add("Reshape", {x, b.constant_ints("shape", shape)});
+  };
+  const ValueId flat = reshape(b.input("k", type), {kBatch * kFlatHeads, kFlatRows, kFlatDepth});
+  const ValueId turned = b.add("Transpose", {flat}, {{"perm", AttentionInts{0, 2, 1}}});
+  const ValueId root = b.constant_scalar("root", 0.7F);
+  const ValueId keys =
+      b.add("Mul", {reshape(turned, {kBatch, kFlatHeads, kFlatDepth, kFlatRows}), root});
+  const ValueId scores = b.add("MatMul", {b.add("Mul", {b.input("q", type), root}), keys});
+  graph.set_outputs({b.add("MatMul", {b.add("Softmax", {scores}), b.input("v", type)})});
+  EXPECT_TRUE(attention_runs(graph, "Attention"));
+  EXPECT_FALSE(attention_runs(graph, "Transpose"));
+  expect_same_attention(graph);
+}
+
 // A causal mask is not read: keys that no query may see are left out.
 TEST(FuseAttention, ACausalMaskIsAnAttribute) {
   EXPECT_FALSE(attention_runs(flat_attention(true, true, Mask::kKnownCausal), "Where"));

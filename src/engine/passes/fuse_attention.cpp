@@ -151,9 +151,32 @@ void take_masks(Graph& graph, const PassContext& context, ValueId& scores, Found
   }
 }
 
+// K of K^T of which all heads of the batch were made one dimension, exchanged and parted again;
+// kNoValue if `turned` is another thing.
+ValueId keys_of_flat_heads(Graph& graph, ValueId turned) {
+  const NodeId parting = producer_of(graph, turned, "Reshape");
+  if (!parting.valid()) return kNoValue;
+  const NodeId transpose = producer_of(graph, graph.node(parting).inputs[0], "Transpose");
+  if (!transposes(graph, transpose, {0, 2, 1})) return kNoValue;
+  const Shape& shape = graph.value(turned).type.shape;
+  const ValueId keys = graph.node(transpose).inputs[0];
+  const Shape& flat = graph.value(keys).type.shape;
+  if (shape.rank() != 4 || !shape.is_static() ||
+      flat != Shape{shape[0] * shape[1], shape[3], shape[2]}) {
+    return kNoValue;
+  }
+  const Shape parted = {shape[0], shape[1], shape[3], shape[2]};
+  const ValueId target = add_constant(graph, "attention.keys", Tensor::of_ints(parted.vector()));
+  return ops::Builder(graph).add("Reshape", {keys, target});
+}
+
 // K of K^T: by exchanging the last two axes, or straight from rows with heads side by side.
-bool take_keys(const Graph& graph, ValueId turned, Found& found) {
+bool take_keys(Graph& graph, ValueId turned, Found& found) {
   take_factor(graph, turned, found.scale);
+  if (const ValueId keys = keys_of_flat_heads(graph, turned); keys.valid()) {
+    found.k = keys;
+    return true;
+  }
   const NodeId transpose = producer_of(graph, turned, "Transpose");
   if (!transpose.valid()) return false;
   found.k = graph.node(transpose).inputs[0];
