@@ -47,6 +47,11 @@ double byte_rate(int threads) {
   return loop_rate(threads, kernels::native::byte_loop_operations, kernels::native::byte_loop);
 }
 
+double bf16_rate(int threads) {
+  if (!kernels::native::cpu_has_avx512_bf16()) return 0;
+  return loop_rate(threads, kernels::native::bf16_loop_flops, kernels::native::bf16_loop);
+}
+
 }  // namespace
 
 Timing summarize(std::vector<double> seconds) {
@@ -104,6 +109,7 @@ MachinePeak measure_peak(int threads) {
   peak.gflops_one_thread = fma_rate(1) * 1e-9;
   peak.gflops = threads > 1 ? fma_rate(threads) * 1e-9 : peak.gflops_one_thread;
   peak.int8_gops = byte_rate(threads) * 1e-9;
+  peak.bf16_gflops = bf16_rate(threads) * 1e-9;
   // Larger than any cache of the processors this runs on.
   constexpr int64_t kBytes = int64_t{256} << 20;
   const Tensor data = Tensor::zeros({DType::kF32, Shape{kBytes / 4}});

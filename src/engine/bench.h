@@ -43,6 +43,7 @@ struct MachinePeak {
   double gflops = 0;  // all threads
   double int8_gops =
       0;  // products of bytes, all threads; 0: this processor has no kernels for them
+  double bf16_gflops = 0;  // products of bf16, all threads; 0: this processor has none
   double memory_gb_per_s = 0;
 };
 

@@ -233,10 +233,17 @@ Executable compile(Graph graph, const CompileOptions& options) {
   program->threads = options.threads > 0 ? options.threads : kernels::available_cores();
   kernels::set_threads(program->threads);
   program->options = options;
+  const kernels::PrecisionScope precision(options.precision);
   const device::Backend backend =
       options.device == nullptr ? device::Backend::kHost : options.device->info().backend;
   TY_REQUIRE(backend == device::Backend::kHost || !options.reference_only,
              "a device computes no reference results");
+  if (options.precision == kernels::Precision::kBf16) {
+    TY_REQUIRE(kernels::native::cpu_has_avx512_bf16(),
+               "this processor has no products of bf16 (AVX512-BF16); leave --precision at f32");
+    TY_REQUIRE(backend == device::Backend::kHost && !options.reference_only,
+               "devices and reference kernels compute in f32; leave --precision at f32");
+  }
   TY_REQUIRE(backend == device::Backend::kHost || backend == device::Backend::kTorch ||
                  options.states.empty(),
              "{} computes no training steps; the processors and devices of libtorch do",
@@ -280,6 +287,7 @@ Executable compile(Graph graph, const CompileOptions& options) {
     program->steps.back().threads = threads;
     if (sharing) sharing->share();
     if (const kernels::Kernel* kernel = program->steps.back().kernel.get()) {
+      info.precision = kernel->precision();
       info.kernel = planned.def->library;
       if (const std::string detail = kernel->detail(); !detail.empty()) info.kernel += " " + detail;
     }

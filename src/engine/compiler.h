@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/executable.h"
+#include "engine/kernels/api/precision.h"
 #include "ir/state_update.h"
 
 namespace trainyard::device {
@@ -25,11 +26,12 @@ struct CompileOptions {
   // Kernels of this device compute what they can; the rest runs here. Null: none. With states only
   // devices of libtorch.
   std::shared_ptr<device::Device> device;
-  bool rewrite = true;                       // run the passes
-  const passes::PassList* passes = nullptr;  // null: inference_passes()
-  uint64_t seed = 0;                         // of initializers without data
-  int64_t max_iterations = 1'000'000;        // of a Loop; beyond it is an error
-  bool share_constants = false;              // keep constants that another executable has too once
+  bool rewrite = true;                                      // run the passes
+  kernels::Precision precision = kernels::Precision::kF32;  // of products of matrices
+  const passes::PassList* passes = nullptr;                 // null: inference_passes()
+  uint64_t seed = 0;                                        // of initializers without data
+  int64_t max_iterations = 1'000'000;                       // of a Loop; beyond it is an error
+  bool share_constants = false;    // keep constants that another executable has too once
   bool compact_constants = false;  // of those, forms that take less memory for hardly less speed
   // Initializers that each run replaces. Their numbers are not taken from the graph: a context
   // starts with zeros, and set_state() fills them.

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/kernels/api/precision.h"
 #include "engine/plan.h"
 #include "ops/op_def.h"
 #include "tensor/tensor.h"
@@ -37,6 +38,7 @@ struct StepInfo {
   ops::OpKind kind = ops::OpKind::kOther;
   uint8_t phase = 0;  // CompileOptions::phases; it never falls from one step to the next
   ops::Cost cost;
+  kernels::Precision precision = kernels::Precision::kF32;  // of its products
 };
 
 // Immutable and cheap to copy; may be run from several threads at once, each with a context.

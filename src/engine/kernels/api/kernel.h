@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/kernels/api/precision.h"
 #include "ir/node_view.h"
 #include "tensor/layout.h"
 #include "tensor/tensor.h"
@@ -54,6 +55,8 @@ class Kernel {
   virtual int64_t scratch_bytes() const { return 0; }
   // The kernel has its own packed copy of this constant input and is not given it.
   virtual bool holds_input(size_t /*input*/) const { return false; }
+  // Of its products.
+  virtual Precision precision() const { return Precision::kF32; }
   // Which implementation inside the library, for people: "jit:avx2".
   virtual std::string detail() const { return {}; }
   // For operators whose output shapes depend on the data (NonZero): asked before run(), with the

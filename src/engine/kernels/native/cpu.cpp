@@ -31,6 +31,11 @@ bool cpu_has_avx512_vnni() {
   return allows("AVX512_CORE_") && supports_avx512() && __builtin_cpu_supports("avx512vnni") != 0;
 }
 
+bool cpu_has_avx512_bf16() {
+  return (allows("AVX512_CORE_BF16") || allows("AVX512_CORE_AMX")) && supports_avx512() &&
+         __builtin_cpu_supports("avx512bf16") != 0;
+}
+
 int64_t channel_block() {
   static const int64_t kChannels = cpu_has_avx512() && wide_vectors_pay() ? 2 * kVector : kVector;
   return kChannels;

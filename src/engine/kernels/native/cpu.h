@@ -18,6 +18,8 @@ inline bool cpu_has_avx2_fma() {
 bool cpu_has_avx512();
 // The same with products of bytes.
 bool cpu_has_avx512_vnni();
+// The same with products of pairs of bf16.
+bool cpu_has_avx512_bf16();
 
 // Channels per block of images: the vector width in f32 elements that pays on this processor, 8 or
 // 16. All kernels that work on blocks agree on it, since every change of blocks is a pass over

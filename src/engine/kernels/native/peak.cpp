@@ -50,6 +50,13 @@ __attribute__((target("avx512f"))) void fma_rounds_16(int64_t rounds) {
   TY_FMA_ROUNDS(__m512, _mm512_set1_ps, _mm512_fmadd_ps, _mm512_cvtss_f32);
 }
 
+#define TY_ADD_PAIRS(sum, a, b) _mm512_dpbf16_ps(sum, (__m512bh)(a), (__m512bh)(b))
+
+__attribute__((target("avx512f,avx512bf16"))) void bf16_rounds(int64_t rounds) {
+  TY_FMA_ROUNDS(__m512, _mm512_set1_ps, TY_ADD_PAIRS, _mm512_cvtss_f32);
+}
+
+#undef TY_ADD_PAIRS
 #undef TY_FMA_ROUNDS
 
 void fma_rounds_1(int64_t rounds) {
@@ -93,6 +100,15 @@ void fma_loop(int64_t rounds) {
 
 double fma_loop_flops(int64_t rounds) {
   return 2.0 * kSums * static_cast<double>(widest_vector() * rounds);
+}
+
+void bf16_loop(int64_t rounds) {
+  bf16_rounds(rounds);
+}
+
+double bf16_loop_flops(int64_t rounds) {
+  constexpr int64_t kInVector = 32;
+  return 2.0 * kSums * static_cast<double>(kInVector * rounds);
 }
 
 void byte_loop(int64_t rounds) {

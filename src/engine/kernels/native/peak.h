@@ -19,6 +19,10 @@ bool wide_vectors_pay();
 void byte_loop(int64_t rounds);
 double byte_loop_operations(int64_t rounds);
 
+// The same with products of pairs of bf16; asks for cpu_has_avx512_bf16().
+void bf16_loop(int64_t rounds);
+double bf16_loop_flops(int64_t rounds);
+
 // Reads `count` floats in order.
 void sum_loop(const float* values, int64_t count);
 

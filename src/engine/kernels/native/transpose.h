@@ -1,4 +1,5 @@
-// Turning an 8x8 block of floats over its diagonal. Included by files compiled for AVX2 only.
+// Turning an 8x8 block of floats over its diagonal. Always inlined: files that
+// include this are compiled for different processors.
 #pragma once
 
 #include <immintrin.h>
@@ -6,7 +7,8 @@
 namespace trainyard::kernels::native {
 
 // `from` has rows of 8 floats, `from_stride` apart; so has `to`. Both aligned to 32 bytes.
-inline void transpose_8x8(const float* from, int64_t from_stride, float* to, int64_t to_stride) {
+[[gnu::always_inline]] inline void transpose_8x8(const float* from, int64_t from_stride, float* to,
+                                                 int64_t to_stride) {
   __m256 pairs[8];
   for (int i = 0; i < 8; i += 2) {
     const __m256 a = _mm256_load_ps(from + i * from_stride);

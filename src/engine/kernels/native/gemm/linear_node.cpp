@@ -4,6 +4,7 @@
 #include "engine/kernels/native/conv/conv_node.h"
 #include "engine/kernels/native/cpu.h"
 #include "engine/kernels/native/gemm/packed_linear.h"
+#include "engine/kernels/native/gemm/wide_finish.h"
 #include "engine/kernels/native/gemm/wide_linear.h"
 #include "engine/kernels/parallel/parallel.h"
 #include "ops/math/activation.h"
@@ -53,28 +54,16 @@ std::string_view refuses_packed_linear(const NodeView& node) {
 std::string_view refuses_wide_linear(const NodeView& node) {
   if (!cpu_has_avx512()) return "the processor lacks AVX-512";
   if (const std::string_view why = refuses_linear_node(node); !why.empty()) return why;
-  const bool known = has_range_activation(node) || ops::activation_of(node).op == "Gelu";
-  return known ? "" : "the activation is not implemented";
+  return wide_finish(node) ? "" : "the activation is not implemented";
 }
 
-WideFinish wide_finish(const NodeView& node) {
-  const ops::ActivationSpec activation = ops::activation_of(node);
-  // Its first attribute says which of two formulas.
-  if (activation.op == "Gelu") {
-    return {.activation =
-                activation.alpha == 0 ? WideActivation::kGelu : WideActivation::kGeluByTanh};
-  }
-  const Activation range = range_activation(node);
-  return {.low = range.low, .high = range.high};
-}
-
-// Made by `Linear`(shape, weights, strides, bias, finish).
-template <typename Linear, typename Finish>
-Linear make_linear(const NodeView& node, const Finish& finish) {
+// Made by `Linear`(shape, weights, strides, bias, finish, more...).
+template <typename Linear, typename Finish, typename... More>
+Linear make_linear(const NodeView& node, const Finish& finish, More... more) {
   const LinearShape shape = shape_of_linear_node(node);
   const bool transposed = node.attr_int("transB", 0) != 0;
   return Linear(shape, constant_floats(node, 1), transposed ? shape.inputs : 1,
-                transposed ? 1 : shape.outputs, constant_floats(node, 2), finish);
+                transposed ? 1 : shape.outputs, constant_floats(node, 2), finish, more...);
 }
 
 class LinearKernel final : public Kernel {
@@ -98,13 +87,17 @@ class LinearKernel final : public Kernel {
 class WideLinearKernel final : public Kernel {
  public:
   explicit WideLinearKernel(const NodeView& node)
-      : linear_(make_linear<WideLinear>(node, wide_finish(node))) {}
+      : linear_(make_linear<WideLinear>(node, *wide_finish(node), precision_here())) {}
 
   void run(const KernelArgs& args) const override {
-    linear_.run(args.inputs[0].as<float>(), args.outputs[0].as<float>());
+    linear_.run(args.inputs[0].as<float>(), args.outputs[0].as<float>(), args.scratch.data());
   }
+  int64_t scratch_bytes() const override { return linear_.scratch_bytes(); }
+  Precision precision() const override { return linear_.precision(); }
   bool holds_input(size_t input) const override { return input == 1 || input == 2; }
-  std::string detail() const override { return "packed for AVX-512"; }
+  std::string detail() const override {
+    return precision() == Precision::kBf16 ? "packed in bf16" : "packed for AVX-512";
+  }
 
  private:
   WideLinear linear_;

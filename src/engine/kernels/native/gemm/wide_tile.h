@@ -12,7 +12,7 @@ inline constexpr int64_t kWideRows = 8;     // of a tile, at most
 inline constexpr int64_t kWideVectors = 3;  // at most: 8 x 3 sums fill 24 of 32 registers
 inline constexpr int64_t kWideDepth = 32;   // steps between two requests for memory
 
-enum class WideActivation : uint8_t { kRange, kGelu, kGeluByTanh };
+enum class WideActivation : uint8_t { kRange, kGelu, kGeluByTanh, kSwishOf, kTanhOf };
 
 // What happens to a sum: activation(factor * sum + bias), then + added.
 struct WideFinish {
@@ -20,6 +20,7 @@ struct WideFinish {
   WideActivation activation = WideActivation::kRange;
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
+  float slope = 1;  // of Swish: x * sigmoid(slope * x)
 };
 
 // c = finish(a b): some rows of `a` by a panel of at most three vectors of `b`.
