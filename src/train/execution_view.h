@@ -18,6 +18,11 @@ inline constexpr const char* kDeviceHelp =
     "cpu, opencl, cuda, torch (the first device of the kind), or a part of a name of 'device "
     "list': torch:cpu, torch:cuda:0";
 
+// --precision, for kernels::precision_named().
+inline constexpr const char* kPrecisionHelp =
+    "of products: f32, or bf16 (operands are rounded to 8 bits of mantissa, sums are f32; asks for "
+    "AVX512-BF16)";
+
 // --max-iterations. Throws Error for a count below 1.
 inline constexpr const char* kIterationsHelp = "rounds after which a Loop of the model is an error";
 int64_t require_iterations(int64_t flag);
@@ -35,6 +40,11 @@ void add_explanation(report::Document& document, const runtime::Executable& exec
 // Adds tables by node and by kind, and "profile" to the data.
 void add_profile(report::Document& document, const runtime::Executable& executable,
                  const runtime::Profile& profile, const runtime::MachinePeak& peak);
+
+// Adds the nodes that hold most of the time beside what the machine could do, and "roofline" to the
+// data.
+void add_roofline(report::Document& document, const runtime::Executable& executable,
+                  const runtime::Profile& profile, const runtime::MachinePeak& peak);
 
 // Says so where reference kernels took more than 5 % of the time, with their operators, and puts
 // "reference_share" into the data.

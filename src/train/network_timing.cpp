@@ -17,6 +17,7 @@ runtime::CompileOptions compile_options(const MeasureOptions& options) {
   compile.reference_only = options.reference_only;
   compile.device = options.device;
   compile.max_iterations = options.max_iterations;
+  compile.precision = options.precision;
   return compile;
 }
 
@@ -97,6 +98,7 @@ Measured measure_training(const Graph& graph, const MeasureOptions& options) {
     step.training.objective = train::make_objective(train::kNextToken);
   }
   step.device = options.device;
+  step.precision = options.precision;
   const Stopwatch compiling;
   train::TrainingStep training(graph, step);
   const double compile_s = compiling.seconds();

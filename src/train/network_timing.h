@@ -21,6 +21,7 @@ struct MeasureOptions {
   bool reference_only = false;
   std::shared_ptr<device::Device> device = {};  // null: none
   bool profile = false;                         // keep the time of every step
+  kernels::Precision precision = kernels::Precision::kF32;
 };
 
 // The processor's own kernels beside a device: both run in turns of the same command.

@@ -93,6 +93,9 @@ void add_parameters(Settings& settings, TrainConfig& c) {
                "normalization uses its running statistics, not those of the batch");
   settings.add("rate_shares", &c.rate_shares,
                "parameters whose names begin so learn at a share of the rate: NAME=0.1,...");
+  settings.choice("precision", &c.precision, {"f32", "bf16"},
+                  "of the products of linear layers; parameters, sums and updates are f32. bf16 "
+                  "asks for a processor with AVX512-BF16");
   settings.add("recompute", &c.recompute,
                "blocks computed again in backward to save memory: beginnings of node names");
 }
@@ -138,8 +141,9 @@ void add_optimization(Settings& settings, TrainConfig& c) {
 
 // Settings that came after the first runs were written, which go on as they began.
 constexpr std::string_view kLaterSettings[] = {
-    "val_split", "mixup",  "cutmix", "class_weights", "focus", "clip_value", "ema",     "swa",
-    "length",    "layers", "hidden", "kv_heads",      "heads", "inner",      "experts", "active"};
+    "val_split", "mixup", "cutmix",  "class_weights", "focus",    "clip_value",
+    "ema",       "swa",   "length",  "layers",        "hidden",   "kv_heads",
+    "heads",     "inner", "experts", "active",        "precision"};
 
 // The fields that config_hash and require_same_course compare. A new setting that changes the
 // weights a run ends with belongs here, any other in add_others.

@@ -42,8 +42,9 @@ struct TrainConfig {
   std::string priors = "auto";  // or ssd, fitted; a run has what it became: ssd or shapes
   std::string freeze;           // prefixes of parameter names, separated by commas
   bool freeze_statistics = false;
-  std::string rate_shares;  // PREFIX=SHARE, separated by commas
-  std::string recompute;    // prefixes of node names, separated by commas
+  std::string rate_shares;        // PREFIX=SHARE, separated by commas
+  std::string precision = "f32";  // of products; or bf16
+  std::string recompute;          // prefixes of node names, separated by commas
 
   int64_t epochs = 5;
   int64_t batch = 128;  // of all workers together

@@ -52,6 +52,7 @@ runtime::Executable compile_step(const TrainingGraph& made, const StepOptions& o
   compile.seed = options.seed;
   compile.reference_only = options.reference_only;
   compile.device = options.device;
+  compile.precision = options.precision;
   compile.passes = &passes::training_passes();
   compile.states = made.states;
   compile.phases = made.phases;

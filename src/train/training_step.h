@@ -24,6 +24,8 @@ struct StepOptions {
   uint64_t seed = 1;
   bool reference_only = false;
   std::shared_ptr<device::Device> device = {};  // of libtorch; null: the processors
+  // Of products, forward and backward; parameters, sums and updates stay f32.
+  kernels::Precision precision = kernels::Precision::kF32;
   // false: parameters stay as they are; somebody else updates them by gradient().
   bool update = true;
   // Several workers. The exchange outlives the step; null: there is one.

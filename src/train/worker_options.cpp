@@ -39,6 +39,7 @@ StepOptions step_options(const TrainConfig& config, const WorkerSeat& place, Obj
   StepOptions options;
   options.threads = place.threads;
   options.device = place.device;
+  options.precision = kernels::precision_named(config.precision);
   options.seed = static_cast<uint64_t>(config.seed);
   TrainingOptions& training = options.training;
   if (place.workers > 1) {

@@ -26,6 +26,8 @@ struct BenchFlags {
   bool machine = false;
   bool train = false;
   bool profile = false;
+  bool roofline = false;
+  std::string precision = "f32";
   bool explain = false;
   bool reference = false;
   std::string device = "cpu";
@@ -44,12 +46,17 @@ int run_machine(const BenchFlags& flags, std::ostream& out) {
                  fmt::format("{:.1f} GFLOP/s", peak.gflops)});
   table.add_row({fmt::format("products of bytes, {} threads", threads),
                  fmt::format("{:.1f} GOP/s", peak.int8_gops)});
+  if (peak.bf16_gflops > 0) {
+    table.add_row({fmt::format("products of bf16, {} threads", threads),
+                   fmt::format("{:.1f} GFLOP/s", peak.bf16_gflops)});
+  }
   table.add_row({"memory read", fmt::format("{:.1f} GB/s", peak.memory_gb_per_s)});
   document.blocks.emplace_back(std::move(table));
   document.data = Json::object({{"threads", threads},
                                 {"gflops_one_thread", peak.gflops_one_thread},
                                 {"gflops", peak.gflops},
                                 {"int8_gops", peak.int8_gops},
+                                {"bf16_gflops", peak.bf16_gflops},
                                 {"memory_gb_per_s", peak.memory_gb_per_s}});
   out << report::render(document, flags.format);
   return 0;
@@ -57,13 +64,15 @@ int run_machine(const BenchFlags& flags, std::ostream& out) {
 
 measure::Measured measure(const BenchFlags& flags, Graph graph,
                           const std::shared_ptr<device::Device>& device) {
-  const measure::MeasureOptions options{.threads = resolve_threads(flags.threads),
-                                        .warmup = flags.warmup,
-                                        .runs = flags.runs,
-                                        .max_iterations = require_iterations(flags.max_iterations),
-                                        .reference_only = flags.reference,
-                                        .device = device,
-                                        .profile = flags.profile || !flags.trace.empty()};
+  const measure::MeasureOptions options{
+      .threads = resolve_threads(flags.threads),
+      .warmup = flags.warmup,
+      .runs = flags.runs,
+      .max_iterations = require_iterations(flags.max_iterations),
+      .reference_only = flags.reference,
+      .device = device,
+      .profile = flags.profile || flags.roofline || !flags.trace.empty(),
+      .precision = kernels::precision_named(flags.precision)};
   return flags.train ? measure::measure_training(graph, options)
                      : measure::measure_inference(std::move(graph), options);
 }
@@ -141,7 +150,7 @@ int bench_command(const BenchFlags& flags, std::ostream& out) {
       "--runs must be 1 to {}, --warmup at most that", kMostRuns);
   report::Document document;
   Graph graph = flags.model.load();
-  if (flags.profile || flags.explain) add_weights_notice(document, graph);
+  if (flags.profile || flags.roofline || flags.explain) add_weights_notice(document, graph);
   const std::shared_ptr<device::Device> device = device::open_network_device(flags.device);
   const measure::Measured measured = measure(flags, std::move(graph), device);
   const runtime::Executable& executable = measured.executable;
@@ -184,6 +193,7 @@ int bench_command(const BenchFlags& flags, std::ostream& out) {
   document.data["model"] = flags.model.text();
   document.data["mode"] = flags.train ? "train" : "infer";
   document.data["batch"] = measured.batch;
+  document.data["precision"] = flags.precision;
   document.data["threads"] = executable.threads();
   add_timing(document.data, timing);
   document.data["images_per_s"] = static_cast<double>(measured.batch) / timing.median_s;
@@ -198,6 +208,7 @@ int bench_command(const BenchFlags& flags, std::ostream& out) {
   add_host_nodes(document, executable);
   if (flags.explain) add_explanation(document, executable);
   if (flags.profile) add_profile(document, executable, measured.profile, peak);
+  if (flags.roofline) add_roofline(document, executable, measured.profile, peak);
   out << report::render(document, flags.format);
   return 0;
 }
@@ -212,6 +223,9 @@ Runner setup_bench(Args& args) {
   args.flag("--train", flags->train, "measure a training step: forward, backward and SGD update");
   args.flag("--machine", flags->machine, "measure the machine's own peak instead");
   args.flag("--profile", flags->profile, "time per node and per kind of operator");
+  args.flag("--roofline", flags->roofline,
+            "the nodes that hold 80 % of the time beside what this machine could do");
+  args.option("--precision", flags->precision, kPrecisionHelp);
   args.flag("--explain", flags->explain, "which kernel computes each node, and why not another");
   args.option("--device", flags->device, kDeviceHelp);
   args.flag("--reference", flags->reference, "reference kernels only, no fusion");
@@ -229,6 +243,7 @@ extern const Command kBench = {
     .examples =
         "  trainyard bench resnet50 --batch 8 --threads 2 --profile\n"
         "  trainyard bench model.onnx --runs 50 --json\n"
+        "  trainyard bench bert-base --precision bf16 --roofline\n"
         "  trainyard bench resnet18-cifar --train --batch 64\n"
         "  trainyard bench squeezenet1_0 --device opencl\n"
         "  trainyard bench resnet18-cifar --train --device torch:cpu\n"

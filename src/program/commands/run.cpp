@@ -56,6 +56,7 @@ struct RunFlags {
   bool explain = false;
   bool reference = false;
   std::string device = "cpu";
+  std::string precision = "f32";
   report::Format format = report::Format::kText;
 };
 
@@ -204,6 +205,7 @@ runtime::CompileOptions compile_options(const RunFlags& flags) {
   options.threads = resolve_threads(flags.threads);
   options.reference_only = flags.reference;
   options.device = device::open_network_device(flags.device);
+  options.precision = kernels::precision_named(flags.precision);
   options.max_iterations = require_iterations(flags.max_iterations);
   if (!flags.dump.empty()) {
     std::filesystem::create_directories(flags.dump);
@@ -372,6 +374,7 @@ Runner setup_run(Args& args) {
   args.option("--seed", flags->seed, "of random inputs");
   args.option("--max-iterations", flags->max_iterations, kIterationsHelp);
   args.option("--device", flags->device, kDeviceHelp);
+  args.option("--precision", flags->precision, kPrecisionHelp);
   args.flag("--reference", flags->reference, "reference kernels only, no fusion");
   args.flag("--explain", flags->explain, "which kernel computes each node, and why not another");
   args.flag("--profile", flags->profile, "time per node and per kind of operator");

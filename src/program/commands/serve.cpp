@@ -51,6 +51,7 @@ struct ServeFlags {
   int64_t instances = 0;
   int64_t threads = 0;
   std::string device = "cpu";
+  std::string precision = "f32";
   int64_t cache_mb = 0;
   double rate_limit = 0;
   int64_t max_body_mb = 64;
@@ -95,6 +96,7 @@ serve::ModelConfig default_config(const ServeFlags& flags) {
   config.instances = flags.instances;
   config.threads = flags.threads;
   config.device = flags.device;
+  config.precision = flags.precision;
   config.response_cache = flags.cache_mb > 0;
   return config;
 }
@@ -182,6 +184,7 @@ std::vector<std::string> server_arguments(const ServeFlags& flags) {
   add("--instances", std::to_string(flags.instances));
   add("--threads", std::to_string(flags.threads));
   add("--device", flags.device);
+  add("--precision", flags.precision);
   add("--client-connections", "1024");  // all are ours
   return arguments;
 }
@@ -299,6 +302,7 @@ void declare_batching(Args& args, ServeFlags& flags) {
   args.option("--threads", flags.threads, "threads of an instance; 0: cores / instances",
               between(0, 1'024));
   args.option("--device", flags.device, kDeviceHelp);
+  args.option("--precision", flags.precision, kPrecisionHelp);
   args.option("--cache", flags.cache_mb, "MiB of responses to keep; 0: none", between(0, 1 << 20));
 }
 
@@ -366,7 +370,7 @@ void declare_ways(Args& args, const std::shared_ptr<ServeFlags>& flags) {
               "drain",      "access-log",   "log-format",         "trace",        "trace-every",
               "server-name"}},
             {{"MODEL", "--repository", "bench MODEL"},
-             {"max-batch", "batch-delay", "queue", "instances", "threads", "device"}},
+             {"max-batch", "batch-delay", "queue", "instances", "threads", "device", "precision"}},
             {{"bench MODEL", "bench URL"},
              {"model", "concurrency", "rate", "seconds", "rows", "payloads", "json-tensors"}}});
 }

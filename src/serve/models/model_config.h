@@ -42,8 +42,9 @@ struct ModelConfig {
   // Computing at the same time; 0: one per core for a network that runs on one thread, else one, or
   // what ModelVersion::spreads() says.
   int64_t instances = 0;
-  int64_t threads = 0;         // per instance; 0: all cores divided by the instances
-  std::string device = "cpu";  // where it is computed, as device::open_network_device() takes it
+  int64_t threads = 0;            // per instance; 0: all cores divided by the instances
+  std::string device = "cpu";     // where it is computed, as device::open_network_device() takes it
+  std::string precision = "f32";  // of products, as kernels::precision_named() takes it
   VersionPolicy versions;
   bool response_cache = false;
   std::vector<WarmUp> warm_ups;

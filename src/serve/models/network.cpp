@@ -159,6 +159,7 @@ std::vector<int64_t> powers_of_two(int64_t most) {
 Network::Network(NetworkSource source, ModelConfig& config, int threads)
     : source_(std::move(source)),
       device_(device::open_network_device(config.device)),
+      precision_(kernels::precision_named(config.precision)),
       threads_(threads) {
   inputs_ = input_specs(source_.declared, config);
   has_open_dims_ = any_open(inputs_);
@@ -412,6 +413,7 @@ runtime::Executable Network::executable(const Shapes& shapes, CompiledForm form)
   runtime::CompileOptions options;
   options.threads = form.threads;
   options.device = device_;
+  options.precision = precision_;
   options.share_constants = true;
   options.compact_constants = form.compact;
   Graph graph = build(shapes);

@@ -127,6 +127,7 @@ class Network {
 
   NetworkSource source_;
   std::shared_ptr<device::Device> device_;  // null: the processors
+  kernels::Precision precision_;
   int threads_;
   std::vector<TensorSpec> inputs_;
   std::vector<TensorSpec> outputs_;
