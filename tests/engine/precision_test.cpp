@@ -30,7 +30,7 @@ class Bf16 : public ::testing::Test {
   }
 };
 
-double rounded(float x) {
+double as_bf16(float x) {
   return double{bf16_to_f32(f32_to_bf16(x))};
 }
 
@@ -41,7 +41,7 @@ struct Matrix {
 
   double at(int64_t row, int64_t column) const {
     const int64_t i = transposed ? column * rows + row : row * columns + column;
-    return rounded(data.values<float>()[static_cast<size_t>(i)]);
+    return as_bf16(data.values<float>()[static_cast<size_t>(i)]);
   }
 };
 
@@ -60,11 +60,11 @@ double product_error(const Matrix& a, const Matrix& b, const float* bias, const 
   return error / largest;
 }
 
-const std::vector<HalfGemmShape> kShapes = {{1, 1, 1},    {8, 32, 48},   {9, 33, 49}, {7, 5, 17},
-                                            {64, 96, 40}, {3, 130, 200}, {65, 16, 1}};
+const std::vector<HalfGemmShape> kHalfShapes = {
+    {1, 1, 1}, {8, 32, 48}, {9, 33, 49}, {7, 5, 17}, {64, 96, 40}, {3, 130, 200}, {65, 16, 1}};
 
 TEST_F(Bf16, ProductsOfChangingOperandsAreThoseOfRoundedOnes) {
-  for (HalfGemmShape shape : kShapes) {
+  for (HalfGemmShape shape : kHalfShapes) {
     for (int turned = 0; turned < 4; ++turned) {
       shape.a_transposed = (turned & 1) != 0;
       shape.b_transposed = (turned & 2) != 0;
@@ -88,7 +88,7 @@ TEST_F(Bf16, ProductsOfChangingOperandsAreThoseOfRoundedOnes) {
 }
 
 TEST_F(Bf16, LinearLayersAreProductsOfRoundedOperands) {
-  for (const HalfGemmShape& shape : kShapes) {
+  for (const HalfGemmShape& shape : kHalfShapes) {
     for (const bool by_outputs : {false, true}) {
       SCOPED_TRACE(fmt::format("{}x{}x{}, {}", shape.rows, shape.depth, shape.columns, by_outputs));
       const Tensor x = random_tensor({shape.rows * shape.depth}, 1);
