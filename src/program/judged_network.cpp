@@ -18,19 +18,20 @@ void JudgedNetwork::declare(Args& args, const std::string& data_help) {
   args.positional("MODEL", model,
                   "a name of 'trainyard models', a path to an .onnx file, or the directory of a "
                   "run");
-  args.option("--weights", weights,
-              "a safetensors file: the weights of a run, or a checkpoint; else what MODEL brings");
+  args.option(
+      "--weights", weights,
+      "a safetensors file: weights of a run or a checkpoint (default: the weights in MODEL)");
   args.option("--data", data, data_help);
   args.option("--augment", augment,
-              "steps from picture to input, without what is random; else those MODEL was trained "
-              "with, or normalize");
+              "preprocessing steps without random ones (default: those MODEL was trained with, or "
+              "normalize)");
   args.option("--batch", batch, "images in a batch", at_least(1));
   args.option("--classes", classes, "classes of a built-in network; 0: as many as the data has",
               at_least(0));
   args.option("--image", image,
               "height and width of a built-in network's input; 0: that of the pictures",
               at_least(0));
-  args.option("--width", width, "width multiplier of a built-in network");
+  args.option("--width", width, "width multiplier for a built-in network");
 }
 
 bool JudgedNetwork::take_data_of_run() {

@@ -39,7 +39,7 @@ void ModelArgument::declare(Args& args, bool required) {
   } else {
     args.optional_positional("MODEL", text_, kModelHelp);
   }
-  args.option("--batch", request_.batch, "images in a batch (1 if absent)");
+  args.option("--batch", request_.batch, "images in a batch (default: 1)");
   declare_shape(args);
 }
 
@@ -51,15 +51,16 @@ void ModelArgument::declare_single(Args& args) {
 }
 
 void ModelArgument::declare_shape(Args& args) {
-  args.option("--weights", request_.weights,
-              "a safetensors file: the weights of a run, or a checkpoint; else what MODEL brings");
+  args.option(
+      "--weights", request_.weights,
+      "a safetensors file: weights of a run or a checkpoint (default: the weights in MODEL)");
   args.repeated("--shape", shapes_, "shape of an input of a file, as NAME=1,3,224,224");
   args.option("--classes", request_.classes, "classes of a built-in network");
   args.option("--image", request_.image, "height and width of a built-in network's input");
   args.option("--length", request_.length, "tokens in the input of a built-in network of texts");
-  args.option("--width", request_.width, "width multiplier of a built-in network");
+  args.option("--width", request_.width, "width multiplier for a built-in network");
   args.flag("--auxiliary", request_.auxiliary,
-            "with the auxiliary classifiers of a built-in network");
+            "include the auxiliary classifiers of a built-in network");
 }
 
 network::Request ModelArgument::request(const std::string& model) const {

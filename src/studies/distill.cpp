@@ -218,21 +218,21 @@ class Distillation {
 
 Settings distill_settings(DistillConfig& config) {
   Settings settings;
-  settings.add("labeled", &config.labeled,
-               "share of the training pictures whose labels are known (0 to 1)");
+  settings.add("labeled", &config.labeled, "share of training images whose labels are known");
   settings.add("teacher", &config.teacher,
-               "the teacher: a network to train on the labeled pictures, or a run directory or "
-               "ONNX file that is one already; empty: the student's network");
-  settings.add("teacher_epochs", &config.teacher_epochs, "of the teacher; 0: --epochs");
+               "teacher: a network to train on the labeled images, or a trained one (run directory "
+               "or ONNX file); empty: the student's network");
+  settings.add("teacher_epochs", &config.teacher_epochs, "epochs of the teacher; 0: --epochs");
   settings.add("pretrain_steps", &config.pretrain_steps,
-               "updates of a student on the chosen pictures, rounded to whole epochs");
-  settings.add("finetune_rate", &config.finetune_rate,
-               "learning rate on the labeled pictures afterwards; 0: a tenth of --learning-rate");
+               "student updates on the chosen images, rounded to whole epochs");
+  settings.add(
+      "finetune_rate", &config.finetune_rate,
+      "learning rate for fine-tuning on the labeled images; 0: a tenth of --learning-rate");
   settings.add("targets", &config.targets,
-               "what students learn of a chosen picture: hard (the class it was chosen for) or "
-               "soft (the teacher's probabilities)");
+               "targets of chosen images: hard (the class it was chosen for) or soft (the "
+               "teacher's probabilities)");
   settings.add("teacher_temperature", &config.temperature,
-               "softens the teacher's probabilities as soft targets");
+               "temperature of the teacher's soft targets");
   return settings;
 }
 

@@ -24,7 +24,8 @@ inline constexpr const char* kPrecisionHelp =
     "AVX512-BF16)";
 
 // --max-iterations. Throws Error for a count below 1.
-inline constexpr const char* kIterationsHelp = "rounds after which a Loop of the model is an error";
+inline constexpr const char* kIterationsHelp =
+    "iterations after which a Loop in the model is an error";
 int64_t require_iterations(int64_t flag);
 
 // Says so where the weights were drawn at random, and puts "weights" ("random" or "given") into the

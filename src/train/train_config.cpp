@@ -44,40 +44,40 @@ void add_loss_and_workers(Settings& settings, TrainConfig& c) {
                "the loss: cross-entropy, soft-cross-entropy, focal, kl, bce, mse, huber or "
                "smooth-l1; of texts next-token (unless told otherwise), masked-token or span");
   settings.add("class_weights", &c.class_weights,
-               "of cross-entropy, soft-cross-entropy and focal: balanced (by how often a class "
-               "occurs), or a number for each class, separated by commas");
-  settings.add("focus", &c.focus,
-               "of focal: the power by which what is right already counts less; 0 is cross-entropy",
+               "class weights for cross-entropy, soft-cross-entropy and focal: balanced (by "
+               "frequency), or a number for each class, separated by commas");
+  settings.add("focus", &c.focus, "gamma of the focal loss; 0 is cross-entropy",
                Range{.least = 1, .most = kMostFocus, .or_else = 0});
-  settings.add("delta", &c.delta, "of huber and smooth-l1: where they become linear",
+  settings.add("delta", &c.delta, "point where huber and smooth-l1 become linear",
                between(1 / kSoftest, kSoftest));
-  settings.add("temperature", &c.temperature, "of kl: softens scores and targets",
+  settings.add("temperature", &c.temperature, "temperature of kl: softens scores and targets",
                between(1 / kSoftest, kSoftest));
-  settings.add("label_smoothing", &c.label_smoothing, "share of a label spread over all classes",
-               below(0, 1));
+  settings.add("label_smoothing", &c.label_smoothing,
+               "label smoothing: share of a label spread over all classes", below(0, 1));
   settings.add(
       "auxiliary_weight", &c.auxiliary_weight,
       "of the losses of auxiliary outputs; of the balance of experts 0.01 unless told otherwise",
       between(0, kLargestRate));
   settings.group("Workers and servers");
-  settings.add("sync_bn", &c.sync_bn,
-               "batch normalization over the images of all workers, not of each");
+  settings.add("sync_bn", &c.sync_bn, "synchronize batch normalization over all workers");
   settings.add("servers", &c.servers,
-               "parameter servers that hold the weights; 0: workers sum gradients among themselves",
+               "parameter servers that hold the weights; 0: all-reduce among workers",
                between(0, kMostWorkers));
   settings.add("sync", &c.sync,
-               "with servers: sync (mean of all workers), async (each gradient as it comes), ssp "
-               "(async, within a bound)");
+               "with servers: sync (mean over workers), async (each gradient as it arrives), ssp "
+               "(async within a bound)");
   settings.add("staleness_bound", &c.staleness_bound,
-               "of ssp: gradients that a worker may be ahead of the slowest");
+               "ssp: gradients that a worker may be ahead of the slowest");
   settings.add("staleness_aware", &c.staleness_aware,
-               "with servers: the rate of a gradient is divided by its staleness");
-  settings.add("shard", &c.shard,
-               "with servers: how parameters are dealt to them: even, hash or paa (Optimus')");
+               "with servers: divide the learning rate by the staleness of the gradient");
+  settings.add(
+      "shard", &c.shard,
+      "with servers: how parameters are assigned to servers: even, hash or paa (from Optimus)");
   settings.group("Repeatability");
-  settings.add("seed", &c.seed, "of weights, order, augmentation and dropout", at_least(0));
+  settings.add("seed", &c.seed, "random seed for weights, order, augmentation and dropout",
+               at_least(0));
   settings.add("freeze_epoch_seed", &c.freeze_epoch_seed,
-               "every epoch in the order of the first, to show why the epoch must be set");
+               "repeat the order of the first epoch, to show why a sampler needs the epoch");
 }
 
 // A part of add_deciding.
@@ -88,47 +88,46 @@ void add_parameters(Settings& settings, TrainConfig& c) {
                "shapes a detector starts from: ssd, fitted (to the training boxes) or a list of "
                "them; auto: those of --weights, else ssd");
   settings.add("freeze", &c.freeze,
-               "parameters whose names begin so stay as they are (comma-separated)");
+               "freeze parameters whose names begin with these, separated by commas");
   settings.add("freeze_statistics", &c.freeze_statistics,
                "normalization uses its running statistics, not those of the batch");
   settings.add("rate_shares", &c.rate_shares,
-               "parameters whose names begin so learn at a share of the rate: NAME=0.1,...");
+               "learning rate factors for parameters whose names begin with NAME: NAME=0.1,...");
   settings.choice("precision", &c.precision, {"f32", "bf16"},
                   "of the products of linear layers; parameters, sums and updates are f32. bf16 "
                   "asks for a processor with AVX512-BF16");
   settings.add("recompute", &c.recompute,
-               "blocks computed again in backward to save memory: beginnings of node names");
+               "recompute these blocks in the backward pass to save memory; node name prefixes");
 }
 
 // The part of add_deciding about updates.
 void add_optimization(Settings& settings, TrainConfig& c) {
   settings.group("Optimization");
-  settings.add("batch", &c.batch, "images in a step, of all workers together",
+  settings.add("batch", &c.batch, "global batch: images per step over all workers",
                between(1, kLargestBatch));
-  settings.add("accumulate", &c.accumulate, "steps whose gradients are added up for one update",
+  settings.add("accumulate", &c.accumulate, "gradient accumulation: steps per update",
                between(1, kLargestBatch));
   settings.add("optimizer", &c.optimizer,
                "sgd, adam, adamw, rmsprop, adagrad, lars, lion, lamb, muon or adafactor");
-  settings.add("learning_rate", &c.learning_rate, "the rate that the schedule starts from",
+  settings.add("learning_rate", &c.learning_rate, "initial learning rate of the schedule",
                above(0, kLargestRate));
-  settings.add(
-      "base_batch", &c.base_batch,
-      "the batch that the learning rate is for: it grows linearly with the batch; 0: fixed",
-      between(0, kLargestBatch));
+  settings.add("base_batch", &c.base_batch,
+               "batch size that the learning rate is for: the rate scales linearly with the batch; "
+               "0: no scaling",
+               between(0, kLargestBatch));
   settings.add("schedule", &c.schedule,
                "constant, step:N, multistep:A,B, cosine, polynomial, onecycle, wsd; ;warmup=E");
-  settings.add("momentum", &c.momentum, "of sgd, lars and muon", below(0, 1));
-  settings.add("nesterov", &c.nesterov, "Nesterov's form of momentum");
+  settings.add("momentum", &c.momentum, "momentum of sgd, lars and muon", below(0, 1));
+  settings.add("nesterov", &c.nesterov, "use Nesterov momentum");
   settings.add(
       "weight_decay", &c.weight_decay,
       "weight decay: each update shrinks the parameters by this share of the learning rate",
       between(0, kLargestRate));
   settings.add("decay_all", &c.decay_all, "biases and normalization parameters decay too");
-  settings.add("clip_norm", &c.clip_norm, "largest common norm of the gradients; 0: any",
+  settings.add("clip_norm", &c.clip_norm, "clip gradients to this global norm; 0: off",
                at_least(0));
   settings.add("clip_value", &c.clip_value,
-               "largest size of each number of the gradients, after clip_norm; 0: any",
-               at_least(0));
+               "clip each gradient value to this size, after clip_norm; 0: off", at_least(0));
   settings.add("ema", &c.ema,
                "test and export an exponential moving average of the weights with this decay, such "
                "as 0.999; 0: the weights themselves",
@@ -156,57 +155,59 @@ void add_deciding(Settings& settings, TrainConfig& c) {
   settings.add("skip_bad_files", &c.skip_bad_files,
                "leave out files that cannot be read, and list them in skipped.txt");
   settings.add("mixup", &c.mixup,
-               "mix every training image and its class with another's, by a share drawn from "
-               "Beta(mixup, mixup); 0: off",
+               "mixup: blend each training image and its class with another, with a share drawn "
+               "from Beta(mixup, mixup); 0: off",
                between(0, data::kMostMixing));
   settings.add("cutmix", &c.cutmix,
-               "paste a part of another training image, and mix the classes by its area, which is "
-               "drawn from Beta(cutmix, cutmix); with mixup a coin decides; 0: off",
+               "CutMix: paste a part of another training image and blend the classes by its area, "
+               "drawn from Beta(cutmix, cutmix); with mixup, one of the two is drawn; 0: off",
                between(0, data::kMostMixing));
-  settings.add("batch_augment", &c.batch_augment,
-               "copies of each picture in a batch, augmented each in its own way: a batch then has "
-               "so many times --batch pictures, and an epoch as many updates as before",
-               between(1, kMostCopies));
+  settings.add(
+      "batch_augment", &c.batch_augment,
+      "augmented copies of each image in a batch, so a step has this many times --batch images",
+      between(1, kMostCopies));
   settings.add("copies_at_once", &c.copies_at_once,
-               "of --batch-augment: copies that pass through the network together, the gradients "
-               "of the passes added up; 0: as many as memory holds");
+               "copies of --batch-augment per pass; gradients of the passes are summed; 0: as many "
+               "as memory holds");
   settings.add("val_split", &c.val_split,
-               "share of the training images of every class that is held out and tested on; 0: the "
-               "data's own test split, or 0.1 where there is none",
+               "share of each class held out of the training set for testing; 0: the data's own "
+               "test split, or 0.1 where there is none",
                Range{.least = 0, .most = 1, .without_most = true, .note = "0.1 is 10 %"});
   settings.add("train_samples", &c.train_samples,
-               "train on so many pictures, the same share of every class; 0: all",
+               "train on this many images, with the same share of each class; 0: all",
                between(0, kMostSteps));
-  settings.add("test_samples", &c.test_samples, "test on so many; 0: all", between(0, kMostSteps));
-  settings.add("long_tail", &c.long_tail,
-               "leave the r-th class with r^-X of its training pictures; 0: as they are",
-               between(0, kSteepestTail));
+  settings.add("test_samples", &c.test_samples, "test on this many images; 0: all",
+               between(0, kMostSteps));
+  settings.add(
+      "long_tail", &c.long_tail,
+      "long-tailed classes: keep r^-X of the training images of the r-th class; 0: keep all",
+      between(0, kSteepestTail));
   settings.add("label_noise", &c.label_noise,
-               "share of the training labels that are replaced by other classes, drawn as often as "
-               "they occur (0 to 1)",
+               "share of training labels replaced by other classes, drawn by their frequency",
                Range{.least = 0, .most = 1, .note = "0.2 is 20 %"});
   settings.add("resample", &c.resample,
-               "how often an epoch takes a class: natural (as it occurs), sqrt (by the root of "
-               "it) or uniform (all alike)");
-  settings.add("data_seed", &c.data_seed,
-               "of which pictures are taken and which labels are replaced", at_least(0));
+               "how often an epoch samples a class: natural (by frequency), sqrt (by its square "
+               "root) or uniform");
+  settings.add("data_seed", &c.data_seed, "random seed for choosing images and replacing labels",
+               at_least(0));
   settings.add("classes", &c.classes, "classes of a built-in network; 0: those of the data",
                between(0, kMostClasses));
   settings.add("image", &c.image,
                "height and width of a built-in network's input; 0: those of the data",
                between(0, kLargestImage));
-  settings.add("width", &c.width, "width multiplier of a built-in network");
-  settings.add("length", &c.length, "of texts: tokens of a row; 0: those of the data set, or 256",
+  settings.add("width", &c.width, "width multiplier for a built-in network");
+  settings.add("length", &c.length, "sequence length in tokens; 0: the data set's, or 256",
                between(0, kLongestRow));
   const Range sizes = between(0, kLargestSize);
-  settings.add("layers", &c.layers, "of a built-in transformer; 0: its own", sizes);
-  settings.add("hidden", &c.hidden, "... channels of a token", sizes);
-  settings.add("heads", &c.heads, "... heads of queries", sizes);
-  settings.add("kv_heads", &c.kv_heads, "... heads of keys and values, which queries share", sizes);
-  settings.add("inner", &c.inner, "... hidden units of the feed-forward part", sizes);
+  settings.add("layers", &c.layers, "layers of a built-in transformer; 0: its own", sizes);
+  settings.add("hidden", &c.hidden, "hidden size of a built-in transformer; 0: its own", sizes);
+  settings.add("heads", &c.heads, "attention heads of a built-in transformer; 0: its own", sizes);
+  settings.add("kv_heads", &c.kv_heads, "key and value heads, shared by query heads; 0: its own",
+               sizes);
+  settings.add("inner", &c.inner, "feed-forward size of a built-in transformer; 0: its own", sizes);
   settings.add("experts", &c.experts, "... experts of a layer, of llama-moe", sizes);
   settings.add("active", &c.active, "... experts that work for each token", sizes);
-  settings.add("dropout", &c.dropout, "share of values that dropout sets to zero; -1: as it is",
+  settings.add("dropout", &c.dropout, "dropout probability; -1: the network's own",
                Range{.least = 0,
                      .most = 1,
                      .without_most = true,
@@ -225,51 +226,50 @@ void add_others(Settings& settings, TrainConfig& c) {
   settings.add("device", &c.device,
                "where steps are computed: cpu (our own engine), or through libtorch torch:cpu, "
                "torch:cuda (a GPU for each worker) or torch:cuda:N; see docs/gpu.md");
-  settings.add("threads", &c.threads, "of each worker; 0: all cores, shared among workers",
+  settings.add("threads", &c.threads, "threads per worker; 0: all cores, shared among workers",
                between(0, kMostThreads));
-  settings.add("workers", &c.workers, "processes that share each batch", between(1, kMostWorkers));
+  settings.add("workers", &c.workers, "data parallel worker processes that share each batch",
+               between(1, kMostWorkers));
   settings.add("all_reduce", &c.all_reduce, "how gradients are summed; see 'trainyard allreduce'");
-  settings.add("bucket_mb", &c.bucket_mb, "MiB of gradients that travel together",
+  settings.add("bucket_mb", &c.bucket_mb, "bucket size in MiB for gradient exchange",
                above(0, kMostBucketMb));
-  settings.add("no_overlap", &c.no_overlap, "sum gradients after backward, not during it");
+  settings.add("no_overlap", &c.no_overlap, "sum gradients after the backward pass, not during it");
   settings.add("broadcast_buffers", &c.broadcast_buffers,
-               "after each epoch all workers take rank 0's running statistics");
+               "copy rank 0's running statistics to all workers after each epoch");
   settings.add("test_each_worker", &c.test_each_worker,
-               "test every worker's network, with the running statistics of its own images, and "
-               "not rank 0's alone");
+               "test the network of every worker, each with its own running statistics");
   settings.add("stall_warning", &c.stall_warning,
-               "seconds after which a worker that others wait for is named; 0: never",
+               "name a worker that others wait for after this many seconds; 0: never",
                between(0, kLongestWait));
   settings.add("wait_limit", &c.wait_limit, "seconds after which a wait for a worker fails",
                above(0, kLongestWait));
   settings.add("data_workers", &c.data_workers, "threads that prepare batches",
                between(0, kMostThreads));
-  settings.add("slow", &c.slow, "with servers: workers made slower, as 1:2.5");
-  settings.add("max_steps", &c.max_steps, "stop after so many steps; 0: after the epochs",
+  settings.add("slow", &c.slow, "with servers: slow workers down, as 1:2.5");
+  settings.add("max_steps", &c.max_steps, "stop after this many steps; 0: no limit",
                between(0, kMostSteps));
   settings.add("sample_tokens", &c.sample_tokens,
-               "tokens that a language model writes after each epoch, to be read; 0: none",
+               "tokens that a language model writes as a sample after each epoch; 0: none",
                between(0, kLongestRow));
   settings.add("stop_epoch", &c.stop_epoch,
-               "stop after so many epochs, with the learning rates of all of them; a run may be "
-               "resumed to go on; 0: after the last",
+               "stop after this epoch, with the schedule of the whole run; resume to continue; 0: "
+               "after the last",
                between(0, kMostEpochs));
-  settings.add("target_accuracy", &c.target_accuracy,
-               "stop when the test accuracy reaches it (0 to 1)",
+  settings.add("target_accuracy", &c.target_accuracy, "stop at this test accuracy",
                Range{.least = 0, .most = 1, .note = "0.9 is 90 %"});
   settings.add("patience", &c.patience,
-               "stop after so many epochs without a better test score; 0: never",
+               "early stopping: epochs without a better test score; 0: never",
                between(0, kMostEpochs));
-  settings.choice("export", &c.export_weights, {"last", "best"},
-                  "the weights that model.onnx and model.safetensors have at the end: those of the "
-                  "last epoch, or of the epoch with the best test score");
+  settings.choice(
+      "export", &c.export_weights, {"last", "best"},
+      "weights exported at the end: of the last epoch, or of the epoch with the best test score");
   settings.add("checkpoint_every", &c.checkpoint_every,
                "steps between checkpoints; 0: after each epoch", between(0, kMostSteps));
   settings.add(
       "histograms", &c.histograms,
       "after each epoch, how parameters and optimizer state are spread, and in its last step "
       "activations and gradients: for `trainyard ui` and TensorBoard");
-  settings.add("keep_checkpoints", &c.keep_checkpoints, "how many of the last ones to keep",
+  settings.add("keep_checkpoints", &c.keep_checkpoints, "number of recent checkpoints to keep",
                between(1, kMostSteps));
 }
 

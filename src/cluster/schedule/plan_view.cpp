@@ -106,7 +106,7 @@ Chart front_chart(const schedule::Plan& plan) {
   Chart chart{.kind = ChartKind::kLine,
               .title = "Nothing is both faster and cheaper",
               .x = {"hours", true},
-              .y = {"US dollars", true}};
+              .y = {"cost limit in US dollars", true}};
   Series series{.name = "Pareto front", .origin = Origin::kPredicted, .points = {}};
   for (const schedule::PlanChoice& c : plan.pareto) {
     series.points.push_back({.x = c.hours,

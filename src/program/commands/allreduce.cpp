@@ -121,7 +121,7 @@ Runner setup_allreduce(Args& args) {
   args.option("--algorithm", options->algorithm,
               "all, or some of reduce-broadcast, tree, ring, butterfly, hierarchical, shared, mpi "
               "(the library's own), auto");
-  args.option("--seconds", options->seconds, "time to repeat each measurement for",
+  args.option("--seconds", options->seconds, "seconds to repeat each measurement",
               between(0.001, 3600));
   args.format(options->format);
   args.given(options->given);

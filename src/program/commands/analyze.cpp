@@ -54,8 +54,8 @@ Runner setup_analyze(Args& args) {
   auto options = std::make_shared<AnalyzeOptions>();
   options->model.declare(args);
   args.choice("--view", options->view, {"layers", "kinds", "memory", "receptive-field", "graph"},
-              "what to show; graph is Graphviz source");
-  args.option("--compare", options->compare, "another MODEL, to compare the totals with");
+              "what to show; graph prints Graphviz source");
+  args.option("--compare", options->compare, "another MODEL to compare totals with");
   args.format(options->format);
   return [options](std::ostream& out) { return analyze_command(*options, out); };
 }

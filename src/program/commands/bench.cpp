@@ -218,7 +218,7 @@ Runner setup_bench(Args& args) {
   flags->model.declare(args, /*required=*/false);
   args.option("--threads", flags->threads, "threads; 0: all cores");
   args.option("--runs", flags->runs, "measured runs");
-  args.option("--warmup", flags->warmup, "runs before them");
+  args.option("--warmup", flags->warmup, "warm-up runs");
   args.option("--max-iterations", flags->max_iterations, kIterationsHelp);
   args.flag("--train", flags->train, "measure a training step: forward, backward and SGD update");
   args.flag("--machine", flags->machine, "measure the machine's own peak instead");

@@ -98,11 +98,11 @@ int calibrate_command(const CalibrateOptions& options, std::ostream& out) {
 Runner setup_calibrate(Args& args) {
   auto options = std::make_shared<CalibrateOptions>();
   args.option("--threads", options->threads,
-              "threads; 0: all cores. Fewer make a device of their own, as this-1");
-  args.option("--seconds", options->seconds, "time for measured runs; compiling comes on top");
+              "threads; 0: all cores. Fewer threads make a separate device, as this-1");
+  args.option("--seconds", options->seconds, "seconds for measured runs, without compiling");
   args.option("--output", options->output,
-              "the file to write (~/.config/trainyard/this.yaml if absent, or this-1.yaml)");
-  args.flag("--quick", options->quick, "a few tiny graphs, to see it work; not for predictions");
+              "the file to write (default: ~/.config/trainyard/this.yaml, or this-1.yaml)");
+  args.flag("--quick", options->quick, "measure a few tiny graphs only; too rough for predictions");
   args.format(options->format);
   return [options](std::ostream& out) { return calibrate_command(*options, out); };
 }

@@ -82,7 +82,7 @@ int check_command(const CheckOptions& options, std::ostream& out) {
 Runner setup_check(Args& args) {
   auto options = std::make_shared<CheckOptions>();
   args.positional("FILE", options->file, "the .onnx file");
-  args.option("--batch", options->batch, "binds an open first dimension (1 if absent)");
+  args.option("--batch", options->batch, "size of an open first dimension (default: 1)");
   args.repeated("--shape", options->shapes, "shape of an input, as NAME=1,3,224,224");
   args.format(options->format);
   return [options](std::ostream& out) { return check_command(*options, out); };

@@ -162,7 +162,7 @@ Runner setup_completion(Args& args) {
 extern const Command kCompletion = {
     .name = "completion",
     .group = "About",
-    .summary = "Completion of command lines, for bash, zsh and fish",
+    .summary = "Print shell completion for bash, zsh or fish",
     .examples =
         "  trainyard completion bash > ~/.local/share/bash-completion/completions/trainyard\n"
         "  eval \"$(trainyard completion zsh)\"\n"

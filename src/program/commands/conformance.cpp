@@ -74,7 +74,7 @@ int conformance_command(const ConformanceFlags& flags, std::ostream& out) {
 Runner setup_conformance(Args& args) {
   auto flags = std::make_shared<ConformanceFlags>();
   args.positional("DIR", flags->folder, "folder with test cases (model.onnx, test_data_set_*)");
-  args.option("--filter", flags->filter, "only cases whose name contains this");
+  args.option("--filter", flags->filter, "run only cases whose name contains this");
   args.flag("--reference", flags->reference, "reference kernels only, no fusion");
   args.format(flags->format);
   return [flags](std::ostream& out) { return conformance_command(*flags, out); };

@@ -358,20 +358,20 @@ Runner setup_data(Args& args) {
       "coco:F.json:IMAGES, openimages:F.csv:IMAGES[:CLASSES], csv:F.csv:IMAGES, shapes:SIDE, "
       "csv:FILE,target=COLUMN, synthetic:CxHxW,classes=N,size=N, text:FILE|DIR, tokens:FILE, or "
       "DIR");
-  args.choice("--split", flags->split, {"train", "test"}, "which samples");
+  args.choice("--split", flags->split, {"train", "test"}, "which split to use");
   args.option("--sheet", flags->sheet, "inspect: write a PNG with samples of each class");
   args.option("--pictures", flags->pictures,
-              "inspect: write pictures of each class into this folder (1)");
+              "inspect: write example pictures of each class into this folder");
   args.option("--per-class", flags->per_class,
               "inspect: samples of each class on it (8) or in the folder (1)");
   args.option("--augment", flags->augment,
               "show: steps such as crop:4,flip,cutout:16x1,normalize (docs/data.md)");
-  args.option("-o,--output", flags->output, "show: the PNG to write");
+  args.option("-o,--output", flags->output, "show: PNG file to write");
   args.option("--samples", flags->samples, "show: rows, one sample each (8)");
   args.option("--draws", flags->draws, "show: columns, one draw of the random choices each (8)");
   args.option("--batch-augment", flags->copies,
               "show: columns, the copies of a sample that one batch of train --batch-augment has");
-  args.option("--seed", flags->seed, "show: of the random choices (1)");
+  args.option("--seed", flags->seed, "show: random seed (default: 1)");
   args.flag("--before", flags->before, "show: a first column without what is random");
   declare_get(args, flags->get);
   args.option("--classes", flags->classes, "get open-images: these classes, separated by commas");

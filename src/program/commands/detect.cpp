@@ -140,18 +140,18 @@ Runner setup_detect(Args& args) {
       "them, or one a picture (class, score and four numbers a line)");
   args.choice("--metric", flags->metric, detection_metrics(),
               "score: VOC 2007's, VOC 2010's, or COCO's average over overlaps");
-  args.option("--iou", flags->overlap, "score: overlap that finds an object");
+  args.option("--iou", flags->overlap, "score: overlap (IoU) that counts as a match");
   args.choice(
       "--areas", flags->areas, {"auto", "pixels", "continuous"},
       "score: pixels: the last pixel belongs to the box, as in VOC's development kit; auto: "
       "pixels unless the truth is COCO's");
   args.choice("--box", flags->box, {"sizes", "corners"},
               "score: numbers of text files, one a picture: left top width height, or two corners");
-  args.flag("--strict", flags->strict, "score: an overlap of exactly --iou finds nothing");
-  args.option("--threshold", flags->threshold, "score: mistakes are counted from this score on");
+  args.flag("--strict", flags->strict, "score: an overlap of exactly --iou is no match");
+  args.option("--threshold", flags->threshold, "score: count mistakes above this score");
   args.option("--data", flags->data, "priors: a data set with boxes");
   args.option("--image", flags->image, "priors: height and width of the network's input");
-  args.option("--seed", flags->seed, "priors: of the fit");
+  args.option("--seed", flags->seed, "priors: random seed for the fit");
   args.flag("--fine", flags->fine, "priors: with the finer map of ssd300-mobilenet_v1-fine");
   args.own_flags(
       [flags] { return flags->action; },
@@ -166,7 +166,7 @@ Runner setup_detect(Args& args) {
 extern const Command kDetect = {
     .name = "detect",
     .group = "Train",
-    .summary = "Score detections in files; see how priors cover the objects of a data set",
+    .summary = "Score detections in files, or check how priors cover a data set",
     .examples =
         "  trainyard detect score --truth VOC2007/Annotations --detections results/Main\n"
         "  trainyard detect score --truth instances_val2017.json --detections results.json "

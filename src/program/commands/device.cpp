@@ -97,7 +97,7 @@ Runner setup_device(Args& args) {
 extern const Command kDevice = {
     .name = "device",
     .group = "Run",
-    .summary = "The devices of this machine, and whether their kernels are right",
+    .summary = "List this machine's devices, and check their kernels",
     .examples =
         "  trainyard device list\n"
         "  trainyard device check --device opencl\n"

@@ -64,8 +64,9 @@ int distill_command(DistillFlags& flags, std::ostream& out) {
 
 Runner setup_distill(Args& args) {
   auto flags = std::make_shared<DistillFlags>();
-  args.option("--k", flags->ks, "pictures that are chosen for each class; several: a sweep");
-  args.option("--p", flags->ps, "best classes for which a picture stands; several: a sweep");
+  args.option("--k", flags->ks, "K: images chosen for each class; several values make a sweep");
+  args.option("--p", flags->ps,
+              "P: best classes per image that are considered; several values make a sweep");
   const Settings own = recipes::distill_settings(flags->config);
   for (const Settings::Setting& setting : own.all()) {
     std::visit(
@@ -79,11 +80,12 @@ Runner setup_distill(Args& args) {
         setting.variable);
   }
   args.option("--runs-dir", flags->root, "the folder of run directories");
-  args.option("--name", flags->name, "of the study's folder; absent: distill");
-  args.option("--config", flags->config_file, "settings of the student from this YAML file");
+  args.option("--name", flags->name, "name of the study's folder (default: distill)");
+  args.option("--config", flags->config_file,
+              "training settings of the student from this YAML file");
   add_train_settings(args, flags->config.training,
                      {"workers", "servers", "target_accuracy", "weights"});
-  args.flag("--quiet", flags->quiet, "no progress");
+  args.flag("--quiet", flags->quiet, "print no progress");
   args.given(flags->given);
   args.format(flags->format);
   return [flags](std::ostream& out) { return distill_command(*flags, out); };
@@ -94,7 +96,7 @@ Runner setup_distill(Args& args) {
 extern const Command kDistill = {
     .name = "distill",
     .group = "Train",
-    .summary = "Few labels: a teacher chooses unlabeled pictures for a student",
+    .summary = "Train a student on unlabeled images that a teacher chooses",
     .examples =
         "  trainyard distill --model lenet5 --data fashion-mnist --labeled 0.01 --k 100,400,1600\n"
         "  trainyard distill --model resnet20-cifar --teacher resnet56-cifar --data cifar10:DIR "

@@ -259,26 +259,27 @@ Runner setup_evaluate(Args& args) {
   flags->network.declare(
       args,
       fmt::format("the data set, as 'train' takes it; else that of the run, or {}", kUsualData));
-  args.choice("--split", flags->split, {"test", "train"}, "which samples");
+  args.choice("--split", flags->split, {"test", "train"}, "which split to use");
   args.option("--threads", flags->threads, "threads; 0: all cores");
   args.option("--device", flags->device, kDeviceHelp);
   args.option("--data-workers", flags->data_workers, "threads that prepare batches", at_least(0));
   args.choice("--metric", flags->boxes.metric, detection_metrics(),
               "boxes: VOC 2007's, VOC 2010's, or COCO's average over overlaps");
-  args.option("--iou", flags->boxes.options.overlap, "boxes: overlap that finds an object",
+  args.option("--iou", flags->boxes.options.overlap, "boxes: overlap (IoU) that counts as a match",
               above(0, 1));
   args.choice("--areas", flags->areas, {"continuous", "pixels"},
-              "boxes: pixels: the last pixel belongs to the box, as in VOC's development kit");
+              "boxes: continuous coordinates, or pixels (the last pixel belongs to the box, as in "
+              "VOC's development kit)");
   args.option("--labels", flags->labels,
               "boxes: file with the names of the network's classes, one per line, which are "
               "compared with those of the data; else those it was trained with");
   args.flag("--strict", flags->boxes.options.strict,
-            "boxes: an overlap of exactly --iou finds nothing");
-  args.option("--threshold", flags->boxes.threshold,
-              "boxes: mistakes are counted from this score on", between(0, 1));
+            "boxes: an overlap of exactly --iou is no match");
+  args.option("--threshold", flags->boxes.threshold, "boxes: count mistakes above this score",
+              between(0, 1));
   args.option("--detections", flags->detections,
-              "boxes: write what was found to this file, as results of COCO");
-  args.flag("--quiet", flags->quiet, "no progress");
+              "boxes: write the detections to this file in COCO's result format");
+  args.flag("--quiet", flags->quiet, "print no progress");
   args.format(flags->format);
   return [flags](std::ostream& out) { return evaluate_command(*flags, out); };
 }

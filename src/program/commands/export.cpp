@@ -164,18 +164,16 @@ Runner setup_export(Args& args) {
   args.choice("--layout", options->layout, {"onnx", kFolderLayout},
               "hugging-face: a folder with config.json, model.safetensors and tokenizer.json, for "
               "GPT-2's and Llama's layouts");
-  args.option("--seed", options->seed, "of the weights that are drawn");
-  args.option("--opset", options->opset, "operator set of the file, 17 (the default) to 28");
-  args.flag("--open-batch", options->open_batch,
-            "leave the number of images open, for whoever runs the file");
+  args.option("--seed", options->seed, "random seed for weights");
+  args.option("--opset", options->opset, "ONNX opset, 17 (the default) to 28");
+  args.flag("--open-batch", options->open_batch, "leave the batch dimension open");
   args.flag("--raw", options->raw,
-            "detectors: scores and boxes of every prior, in place of the boxes that are left when "
-            "overlapping ones are suppressed");
-  args.option("--score", options->boxes.score, "detectors: least score of a box in the file",
+            "detectors: output scores and boxes of every prior, without non-maximum suppression");
+  args.option("--score", options->boxes.score, "detectors: score threshold in the file",
               between(0, 1));
   args.option("--iou", options->boxes.overlap,
-              "detectors: overlap above which the box with the lower score goes");
-  args.option("--most", options->boxes.most, "detectors: boxes of a picture",
+              "detectors: overlap (IoU) above which the box with the lower score is dropped");
+  args.option("--most", options->boxes.most, "detectors: most boxes per image",
               between(1, kMostBoxes));
   args.given(options->given);
   args.format(options->format);

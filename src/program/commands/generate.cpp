@@ -80,16 +80,15 @@ Runner setup_generate(Args& args) {
   args.positional("RUN", flags->model,
                   "the directory of a run, or an .onnx file of a language model");
   args.option("--prompt", flags->prompt,
-              "what to go on with: a text, or tokens (3,14,15) where the run has no tokenizer");
-  args.option("--tokens", flags->tokens, "how many to write", between(1, kMostTokens));
-  args.option("--samples", flags->samples, "how many texts, each by chances of its own",
+              "text to continue, or tokens (3,14,15) if the run has no tokenizer");
+  args.option("--tokens", flags->tokens, "number of tokens to generate", between(1, kMostTokens));
+  args.option("--samples", flags->samples, "number of texts, each with its own random seed",
               between(1, kMostSamples));
   args.option("--temperature", flags->sampling.temperature,
-              "below 1 likely tokens become likelier; 0: always the likeliest",
-              between(0, kHottest));
-  args.option("--top-k", flags->sampling.top_k, "choose among so many likeliest; 0: all",
-              between(0, kMostTokens));
-  args.option("--seed", flags->seed, "of the choices", at_least(0));
+              "sampling temperature; 0: always take the most likely token", between(0, kHottest));
+  args.option("--top-k", flags->sampling.top_k,
+              "sample from this many most likely tokens; 0: from all", between(0, kMostTokens));
+  args.option("--seed", flags->seed, "random seed for sampling", at_least(0));
   args.option("--threads", flags->threads, "threads; 0: all cores");
   args.format(flags->format);
   return [flags](std::ostream& out) { return generate_command(*flags, out); };
@@ -100,7 +99,7 @@ Runner setup_generate(Args& args) {
 extern const Command kGenerate = {
     .name = "generate",
     .group = "Train",
-    .summary = "Let a language model of a run go on with a text",
+    .summary = "Generate text with a trained language model",
     .examples =
         "  trainyard generate runs/bible --prompt \"In the beginning\" --tokens 300\n"
         "  trainyard generate runs/bible --temperature 0 --json\n"

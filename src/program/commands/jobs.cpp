@@ -203,11 +203,11 @@ Runner setup_jobs(Args& args) {
                 "k8s-pytorchjob, k8s-trainjob, slurm, skypilot or all; several with commas");
   args.option("-o,--output", flags->output,
               "render: the folder for the files; new, import: the file to write");
-  args.option("--as", flags->kind, "take FILE for one of this platform (or job)");
-  args.option("--hours", flags->hours, "plan: the time, instead of a predicted one");
+  args.option("--as", flags->kind, "read FILE as this platform's format (or job)");
+  args.option("--hours", flags->hours, "plan: hours, instead of the predicted time");
   args.option("--link", flags->link,
-              "plan: the link between nodes, for the prediction (each machine's own if absent)");
-  args.repeated("--catalog", flags->catalogs, "plan: a YAML file with more devices");
+              "plan: link between nodes for the prediction (default: each machine's own)");
+  args.repeated("--catalog", flags->catalogs, "plan: YAML file with more devices");
   args.given(flags->given);
   args.format(flags->format);
   return [flags](std::ostream& out) { return jobs_command(*flags, out); };
@@ -218,7 +218,8 @@ Runner setup_jobs(Args& args) {
 extern const Command kJobs = {
     .name = "jobs",
     .group = "Train",
-    .summary = "A training job for clouds, Kubernetes, Slurm and SkyPilot: files, checks, prices",
+    .summary =
+        "Describe a training job for clouds, Kubernetes, Slurm and SkyPilot: files, checks, prices",
     .examples =
         "  trainyard jobs new -o job.yaml\n"
         "  trainyard jobs render job.yaml --to all -o out\n"

@@ -237,12 +237,13 @@ int lab_command(const LabFlags& flags, std::ostream& out) {
 Runner setup_lab(Args& args) {
   auto flags = std::make_shared<LabFlags>();
   args.positional("ACTION", flags->action, "list, show, run or export");
-  args.optional_positional("NAME", flags->name, "a lab of the list, or a file of your own");
+  args.optional_positional("NAME", flags->name, "a lab from the list, or your own file");
   args.flag("--quick", flags->quick, "a small version, about two minutes on two cores");
   args.choice("--scale", flags->scale, {"quick", "full", "course"},
-              "quick is small; course has the configuration that the course asks for");
+              "quick: a small version; course: the configuration that the course asks for");
   args.option("--course", flags->course,
-              "a problem of the course, as hw7-p2; list: all questions with labs and sections");
+              "run the labs of a course problem, as hw7-p2; with list: show all questions with "
+              "labs and sections");
   args.value_when_bare("--course", std::string(kAllProblems));
   args.assignments("--set", flags->choices.set,
                    "change settings, as batch=64 or workers=1,2,4 epochs=3");
@@ -250,8 +251,8 @@ Runner setup_lab(Args& args) {
   args.renamed("--runs", "--runs-dir");
   args.flag("--again", flags->again, "measure everything again");
   args.flag("--allow-exec", flags->allow_exec,
-            "a file of your own: let its commands start programs and write anywhere");
-  args.flag("--ui", flags->ui, "show its runs in a browser meanwhile; prints the address");
+            "your own file: let its commands start programs and write anywhere");
+  args.flag("--ui", flags->ui, "show its runs in a browser while it works; prints the address");
   args.option("--notebook", flags->notebook, "export: the Jupyter notebook to write");
   args.option("--page", flags->page, "list: bring the page of labs (docs/labs.md) up to date");
   args.flag("--blank", flags->blank,
@@ -277,7 +278,7 @@ Runner setup_lab(Args& args) {
 extern const Command kLab = {
     .name = "lab",
     .group = "Start here",
-    .summary = "Whole experiments that end in a report with charts",
+    .summary = "Run a whole experiment that ends in a report with charts",
     .examples =
         "  trainyard lab list\n"
         "  trainyard lab run tour\n"

@@ -403,19 +403,20 @@ Runner setup_optimus(Args& args) {
       "@depth=20,device=k80 where it does not say so; "
       "speed: a CSV file, run directories, published:MODEL");
   args.option("--grid", options->collect.depths, "collect: depths of the ResNets that are trained");
-  args.option("--runs", options->collect.runs, "collect: trainings of each, with other seeds",
-              between(1, kMostTrainings));
+  args.option("--runs", options->collect.runs,
+              "collect: training runs per depth, with different seeds", between(1, kMostTrainings));
   args.option("--data", options->collect.data, "collect: a data set of 3x32x32 images");
-  args.option("--epochs", options->collect.epochs, "collect: of each training",
+  args.option("--epochs", options->collect.epochs, "collect: epochs of each training run",
               between(5, kMostCollectedEpochs));
-  args.option("--train-batch", options->collect.batch, "collect: images of a step");
+  args.option("--train-batch", options->collect.batch, "collect: batch size");
   args.option("--learning-rate", options->collect.learning_rate,
-              "collect: constant, so that a curve is one stage");
-  args.option("--out", options->collect.folder, "collect: where the curves go");
-  args.option("--threshold", options->threshold,
-              "loss: converged when it falls by less than this share of the largest per step");
-  args.option("--target", options->target, "loss, time: an accuracy to reach, as 0.92");
-  args.flag("--depths", options->depths, "loss: coefficients over the depth of published networks");
+              "collect: learning rate, constant so that a curve has one stage");
+  args.option("--out", options->collect.folder, "collect: folder for the curves");
+  args.option(
+      "--threshold", options->threshold,
+      "loss: converged when the loss falls by less than this share of the largest loss per step");
+  args.option("--target", options->target, "loss, time: target accuracy, as 0.92");
+  args.flag("--depths", options->depths, "loss: coefficients against depth for published networks");
   args.option("--depth", options->depth,
               "loss, regress, time: predict the curve of a network of this depth",
               between(1, kDeepest));
@@ -423,21 +424,21 @@ Runner setup_optimus(Args& args) {
                 "regress: real curves of that depth, to compare the prediction with");
   args.flag("--first-stage", options->first_stage,
             "regress: fit the points before the learning rate falls");
-  args.choice("--form", options->form, {"sync", "async"}, "speed: the form that is fitted");
-  args.option("--batch", options->batch, "speed: images of all workers together",
-              between(1, predict::kLargestBatch));
-  args.flag("--relative", options->relative, "speed: fit shares of the time instead of seconds");
+  args.choice("--form", options->form, {"sync", "async"}, "speed: which form to fit");
+  args.option("--batch", options->batch, "speed: global batch", between(1, predict::kLargestBatch));
+  args.flag("--relative", options->relative, "speed: fit relative instead of absolute errors");
   args.option("--next", options->next, "speed: how many pairs to propose for measurement",
               between(0, kMostPairs));
   args.option("--predict", options->network, "speed: predict this network instead of measurements");
   args.option("--device", options->device, "with --predict: a device of 'trainyard devices'");
   args.option("--link", options->link,
               "with --predict: link between hosts (the device's usual one if absent)");
-  args.repeated("--loss", options->loss, "time: the curve; with --depth, curves of other depths");
-  args.option("--speed", options->speed, "time: the speeds");
+  args.repeated("--loss", options->loss,
+                "time: the loss curve; with --depth, curves of other depths");
+  args.option("--speed", options->speed, "time: the measured speeds");
   args.option("--servers", options->servers, "time, --predict: numbers of servers");
   args.option("--workers", options->workers, "time, --predict: numbers of workers");
-  args.option("--epoch-steps", options->epoch_steps, "time: steps of an epoch of the curve");
+  args.option("--epoch-steps", options->epoch_steps, "time: steps per epoch of the curve");
   args.option("--price", options->price, "time: dollars per worker and hour",
               between(0, predict::kHighestPrice));
   args.option("--server-price", options->server_price, "time: dollars per server and hour",
@@ -462,7 +463,7 @@ Runner setup_optimus(Args& args) {
 extern const Command kOptimus = {
     .name = "optimus",
     .group = "Plan",
-    .summary = "Loss curves, speeds over servers and workers, time to accuracy",
+    .summary = "Fit loss curves and speed over servers and workers; predict time to accuracy",
     .examples =
         "  trainyard optimus loss published:resnet20 --target 0.9\n"
         "  trainyard optimus loss runs/lenet5 --threshold 0.001\n"

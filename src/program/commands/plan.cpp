@@ -133,23 +133,23 @@ Runner setup_plan(Args& args) {
   args.option("--data", options->data, "imagenet, cifar10, mnist, … or a number of images");
   args.option("--target-accuracy", options->target, "train until this accuracy, by --curve");
   args.option("--curve", options->curve, "a run directory, CSV file or published:NAME");
-  args.option("--epochs", options->epochs, "or train for so many epochs",
+  args.option("--epochs", options->epochs, "train for this many epochs",
               between(0, predict::kMostEpochs));
-  args.option("--deadline", options->deadline, "from now, as 8h, 90min or 2d");
-  args.option("--budget", options->budget, "US dollars", at_least(0));
-  args.option("--devices", options->devices, "only these, separated by commas");
-  args.option("--clouds", options->clouds, "only offers of these, separated by commas");
+  args.option("--deadline", options->deadline, "time limit, as 8h, 90min or 2d");
+  args.option("--budget", options->budget, "cost limit in US dollars", at_least(0));
+  args.option("--devices", options->devices, "only these devices, separated by commas");
+  args.option("--clouds", options->clouds, "only offers of these clouds, separated by commas");
   args.option("--workers", options->workers, "numbers of devices to try");
   args.option("--batches", options->batches, "images per worker to try");
-  args.option("--most-batch", options->most_batch, "images of all workers together, at most");
+  args.option("--most-batch", options->most_batch, "largest global batch");
   args.option("--precision", options->precision, "fp64, fp32, tf32 or fp16");
   args.option("--link", options->link,
-              "another link between hosts than the instances have, to see what it would do");
+              "link between hosts instead of the instances' own, to see its effect");
   args.option("--error", options->error,
-              "share by which a predicted time may be off (docs/results/validation.md)");
-  args.option("--top", options->top, "choices to show, the cheapest first", at_least(1));
+              "relative error assumed for predicted times (docs/results/validation.md)");
+  args.option("--top", options->top, "choices to show, cheapest first", at_least(1));
   args.flag("--every-batch", options->every_batch,
-            "list every batch of an offer, not the fastest alone");
+            "list every batch size of an offer, not only the fastest");
   args.repeated("--catalog", options->catalogs,
                 "a YAML file that adds to or overrides the catalog");
   args.format(options->format);
@@ -161,7 +161,7 @@ Runner setup_plan(Args& args) {
 extern const Command kPlan = {
     .name = "plan",
     .group = "Plan",
-    .summary = "Which device, how many, which offer: under a deadline and a budget",
+    .summary = "Choose devices, their number and an offer under a deadline and a budget",
     .examples =
         "  trainyard plan resnet50 --epochs 90 --precision fp16 --deadline 8h --budget 500\n"
         "  trainyard plan resnet20-cifar --data cifar10 --target-accuracy 0.91 \\\n"

@@ -258,28 +258,30 @@ int predict_command(const PredictOptions& options, std::ostream& out) {
 void declare_cluster(Args& args, PredictOptions& options) {
   args.option("--workers", options.workers, "numbers of devices, as 1,2,4,8");
   args.choice("--scaling", options.scaling, {"weak", "strong"},
-              "weak: --batch is per worker; strong: of all together");
+              "weak: --batch is per worker; strong: --batch is the total");
   args.option("--comm", options.comm,
               "central, reduce-broadcast, tree, butterfly, ring, hierarchical, ps or auto");
-  args.option("--link", options.link, "link between hosts (the device's usual one if absent)");
-  args.option("--inside", options.inside, "link inside a host (the device's own if absent)");
-  args.option("--per-host", options.per_host, "devices per host (8; for PALEO 1)", at_least(1));
-  args.option("--servers", options.servers, "parameter servers for --comm ps (one per host)",
+  args.option("--link", options.link, "link between hosts (default: the usual one for the device)");
+  args.option("--inside", options.inside, "link inside a host (default: the device's own)");
+  args.option("--per-host", options.per_host, "devices per host (default: 8; for PALEO 1)",
               at_least(1));
+  args.option("--servers", options.servers,
+              "parameter servers for --comm ps (default: one per host)", at_least(1));
   args.option("--input-rate", options.input_rate,
-              "images/s that a host can read and decode (no limit)");
+              "images/s that a host can read and decode (default: no limit)");
   args.renamed("--input", "--input-rate");
 }
 
 void declare_paleo(Args& args, PredictOptions& options) {
   args.choice("--cost-model", options.cost_model, {"trainyard", "paleo"},
-              "what predicts: our fitted roofline, or PALEO");
+              "cost model: our fitted roofline, or PALEO");
   args.renamed("--model", "--cost-model");
-  args.choice("--variant", options.variant, {"head", "v0"}, "PALEO today, or its first release");
+  args.choice("--variant", options.variant, {"head", "v0"},
+              "PALEO: the current version or its first release");
   args.flag("--pipelined", options.pipelined, "PALEO: overlap computation and memory per layer");
   args.flag("--hybrid", options.hybrid, "PALEO: split the fully connected layers over the workers");
   args.option("--percent", options.percent,
-              "PALEO: shares of peak, computation and communication, as 0.62,0.72");
+              "PALEO: achieved shares of peak compute and network bandwidth, as 0.62,0.72");
 }
 
 Runner setup_predict(Args& args) {
@@ -287,18 +289,18 @@ Runner setup_predict(Args& args) {
   options->network.declare_single(args);
   args.option("--device", options->device, "a device of 'trainyard devices'");
   args.option("--instance", options->instance,
-              "a cloud's machine (p4d.24xlarge): its device, devices per host, links and price");
+              "cloud instance, as p4d.24xlarge; sets device, devices per host, links and price");
   args.option("--stack", options->stack, "a software stack of 'trainyard devices'");
   args.option("--batch", options->batch, "images in a batch");
   args.option("--precision", options->precision, "fp64, fp32, tf32, fp16 or int8");
   args.flag("--inference", options->inference, "predict inference instead of training");
   declare_cluster(args, *options);
-  args.option("--price", options->price, "dollars per device and hour (the catalog's if absent)",
-              at_least(0));
+  args.option("--price", options->price,
+              "dollars per device and hour (default: the catalog's price)", at_least(0));
   args.option("--dataset", options->dataset, "imagenet, cifar10, mnist or a number of images");
-  args.option("--epochs", options->epochs, "epochs of the whole training");
+  args.option("--epochs", options->epochs, "epochs in the whole training run");
   args.flag("--layers", options->layers, "time per layer and what bounds it");
-  args.flag("--peak", options->peak, "FLOPs over the published peak, against what is reached");
+  args.flag("--peak", options->peak, "achieved share of the published peak FLOPs");
   declare_paleo(args, *options);
   args.repeated("--catalog", options->catalogs,
                 "a YAML file that adds to or overrides the catalog");

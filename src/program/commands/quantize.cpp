@@ -228,27 +228,23 @@ int quantize_command(const QuantizeFlags& flags, std::ostream& out) {
 void declare_scheme(Args& args, QuantizeFlags& flags) {
   quant::Settings& s = flags.settings;
   args.choice("--calibrate", flags.calibrate, quant::calibration_names(),
-              "how ranges of activations are chosen");
-  args.option("--percentile", s.activations.percentile, "what --calibrate percentile covers",
+              "how activation ranges are chosen");
+  args.option("--percentile", s.activations.percentile, "percentile for --calibrate percentile",
               above(50, 100));
-  args.option("--calibration-images", s.calibration_images,
-              "pictures of the training set that ranges are taken from", at_least(1));
-  args.flag("--per-tensor", flags.per_tensor,
-            "one scale for all weights of a layer, not one for "
-            "each output channel");
-  args.flag("--symmetric", s.activations.symmetric,
-            "activations with the zero in the middle: scale = largest / 127");
+  args.option("--calibration-images", s.calibration_images, "training images for calibration",
+              at_least(1));
+  args.flag("--per-tensor", flags.per_tensor, "one scale per layer, not one per output channel");
+  args.flag("--symmetric", s.activations.symmetric, "symmetric activations: scale = largest / 127");
   args.choice("--reduce-range", flags.reduce_range, {"auto", "yes", "no"},
-              "weights of 7 bits, whose products cannot saturate; auto: where this processor's "
-              "could");
+              "7-bit weights, whose products cannot saturate; auto: where this processor needs it");
   args.choice("--weight-range", flags.weight_range, {"max", "3sigma", "mse"},
-              "how far weights reach");
-  args.option("--weight-bits", s.weight_bits, "2 to 8; stored in 8", between(2, 8));
-  args.option("--activation-bits", s.activations.bits, "2 to 8; stored in 8", between(2, 8));
-  args.flag("--equalize", s.equalize, "equalize the weights of successive layers first");
-  args.flag("--correct-biases", s.correct_biases, "take back the shift that rounded weights cause");
-  args.repeated("--keep-float", s.keep_float,
-                "a layer that stays in float, or with * at the end the beginning of such names");
+              "how weight ranges are chosen");
+  args.option("--weight-bits", s.weight_bits, "bits, stored in 8", between(2, 8));
+  args.option("--activation-bits", s.activations.bits, "bits, stored in 8", between(2, 8));
+  args.flag("--equalize", s.equalize, "equalize weight ranges across layers first");
+  args.flag("--correct-biases", s.correct_biases,
+            "correct biases for the shift that rounded weights cause");
+  args.repeated("--keep-float", s.keep_float, "a layer to keep in float; a name may end in *");
 }
 
 Runner setup_quantize(Args& args) {
@@ -262,27 +258,29 @@ Runner setup_quantize(Args& args) {
       "--shape", flags->network.shapes,
       "shape of an input of a file that leaves it open, as NAME=1,3,224,224; the batch is "
       "--batch");
-  args.option("-o,--output", flags->output, "the file to write; without it nothing is written");
+  args.option("-o,--output", flags->output, "the file to write (default: none, only measure)");
   args.choice("--form", flags->form, {"qdq", "qlinear"},
-              "QuantizeLinear and DequantizeLinear around float operators, or operators on "
-              "integers");
+              "qdq: QuantizeLinear and DequantizeLinear around float operators; qlinear: integer "
+              "operators");
   declare_scheme(args, *flags);
   args.option("--max-drop", s.max_drop,
-              "points of top-1 that may be lost; layers stay in float until it holds",
+              "largest loss of top-1 in points; layers stay in float until it holds",
               between(0, 100));
   args.choice("--prefer", flags->prefer, {"size", "speed"},
-              "speed: layers that int8 makes slower here stay in float");
-  args.flag("--sensitivity", s.sensitivity, "how much noise each layer makes alone");
-  args.option("--sensitivity-images", s.sensitivity_images, "test pictures for that", at_least(1));
-  args.flag("--parts", s.parts, "test after weights, activations and biases one after the other");
-  args.option("--bits", s.study_bits, "test with so many bits, as 8,7,6,5,4,3,2", between(2, 8));
-  args.flag("--histograms", s.histograms, "counts of weights and inputs in the JSON");
-  args.option("--test-images", s.test_images, "pictures of the test set; 0: no test", at_least(0));
-  args.option("--time", s.time_s, "seconds for timing each network at batch 1; 0: no timing",
+              "speed: keep layers in float that int8 makes slower on this machine");
+  args.flag("--sensitivity", s.sensitivity, "measure the noise of each layer alone");
+  args.option("--sensitivity-images", s.sensitivity_images, "test images for --sensitivity",
+              at_least(1));
+  args.flag("--parts", s.parts, "test weights, activations and biases one after the other");
+  args.option("--bits", s.study_bits, "test at these numbers of bits, as 8,7,6,5,4,3,2",
+              between(2, 8));
+  args.flag("--histograms", s.histograms, "add histograms of weights and inputs to the JSON");
+  args.option("--test-images", s.test_images, "test images; 0: no test", at_least(0));
+  args.option("--time", s.time_s, "seconds to time each network at batch 1; 0: no timing",
               between(0, 3600));
   args.option("--threads", flags->threads, "threads; 0: all cores");
-  args.option("--seed", flags->seed, "of the choice of calibration pictures");
-  args.flag("--quiet", flags->quiet, "no progress");
+  args.option("--seed", flags->seed, "random seed for the choice of calibration images");
+  args.flag("--quiet", flags->quiet, "print no progress");
   args.format(flags->format);
   return [flags](std::ostream& out) { return quantize_command(*flags, out); };
 }

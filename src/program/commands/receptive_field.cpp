@@ -15,8 +15,8 @@ struct ReceptiveFieldOptions {
 
 Runner setup_receptive_field(Args& args) {
   auto options = std::make_shared<ReceptiveFieldOptions>();
-  args.positionals("KERNEL", options->kernels, "sizes of the filters, from the input on");
-  args.option("--strides", options->strides, "their strides, one each (1 if absent)");
+  args.positionals("KERNEL", options->kernels, "filter sizes, starting at the input");
+  args.option("--strides", options->strides, "strides, one for each filter (default: 1)");
   args.format(options->format);
   return [options](std::ostream& out) {
     const auto layers = analysis::stack_fields(options->kernels, options->strides);

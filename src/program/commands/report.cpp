@@ -47,8 +47,9 @@ Runner setup_report(Args& args) {
   auto flags = std::make_shared<ReportFlags>();
   args.positionals("DIR", flags->directories,
                    "run directories of 'trainyard train' or 'trainyard rl train'");
-  args.option("--window", flags->window,
-              "average utilization from second A to second B, as 10:190; else over the whole run");
+  args.option(
+      "--window", flags->window,
+      "average utilization from second A to second B, as 10:190 (default: over the whole run)");
   args.format(flags->format);
   return [flags](std::ostream& out) { return report_command(*flags, out); };
 }

@@ -350,22 +350,24 @@ Runner setup_rl(Args& args) {
       "PATH", flags->path,
       "play, evaluate: a run directory; replay: a folder of recordings, or one");
   flags->settings.declare(args);
-  args.option("--config", flags->config_file, "settings from this YAML file; flags win");
+  args.option("--config", flags->config_file,
+              "read settings from this YAML file; flags override it");
   args.option("--runs-dir", flags->root, "the folder of run directories");
-  args.option("--name", flags->name, "of the run directory; absent: agent, environment and time");
+  args.option("--name", flags->name,
+              "name of the run directory (default: from agent, environment and time)");
   args.option("--resume", flags->resume, "train: resume the run of this name or path");
   args.option("--seeds", flags->seeds, "train: a run for each of these seeds", at_least(0));
   args.choice("--ranks", flags->ranks, {"processes", "threads"},
-              "what actors and learners of a job are on this host");
+              "how actors and learners run on this host");
   args.option("--out", flags->out,
-              "play: a .gif, a .png of some steps, or a folder of pictures; absent: episode.gif in "
-              "the run");
-  args.option("--frames", flags->frames, "play: pictures of a sheet", at_least(1));
-  args.option("--seconds", flags->seconds, "bench: for each part");
+              "play: a .gif, a .png of some steps, or a folder of pictures (default: episode.gif "
+              "in the run)");
+  args.option("--frames", flags->frames, "play: pictures on a sheet", at_least(1));
+  args.option("--seconds", flags->seconds, "bench: seconds for each part");
   args.option("--errors", flags->errors, "priorities: TD errors of some transitions");
-  args.flag("--quiet", flags->quiet, "no progress");
+  args.flag("--quiet", flags->quiet, "print no progress");
   args.flag("--allow-exec", flags->allow_exec,
-            "start the program that exec:COMMAND in a run or a file of settings names");
+            "allow exec:COMMAND in a run or settings file to start its program");
   args.own_flags([flags] { return flags->action; }, own_flags_of(flags->settings));
   args.format(flags->format);
   return [flags](std::ostream& out) { return rl_command(*flags, out); };

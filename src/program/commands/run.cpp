@@ -351,27 +351,27 @@ Runner setup_run(Args& args) {
               "compare the outputs with those in F.npz, F.npy or a folder of NAME.npy, with ONNX "
               "Runtime's (onnxruntime, where python3 has it) or with plain loops (reference); exit "
               "code 1 if they differ");
-  args.option("--tolerance", flags->tolerance.absolute, "of --expect: |ours - theirs| at most",
+  args.option("--tolerance", flags->tolerance.absolute, "largest |ours - theirs| for --expect",
               between(0, kLargestTolerance));
-  args.option("--relative", flags->tolerance.relative, "of --expect: and this share of |theirs|",
+  args.option("--relative", flags->tolerance.relative,
+              "relative tolerance for --expect: adds this share of |theirs|",
               between(0, kLargestTolerance));
   args.option("--labels", flags->labels,
-              "file with one class name per line; else those in the file of the model");
-  args.option("--top", flags->top, "best classes, or texts of an output, to print; 0: none",
+              "file with one class name per line (default: the names in the model file)");
+  args.option("--top", flags->top, "best classes, or strings of an output, to print; 0: none",
               at_least(0));
   args.option("--resize", flags->resize,
-              "shorter side of a picture before the middle is cut out; 0: 8/7 of the input",
+              "resize the shorter side of an image before the center crop; 0: 8/7 of the input",
               between(0, kLargestSide));
   args.option("--mean", flags->mean,
               "subtracted from a picture's channels, which are in [0, 1], one each; else as the "
               "model was trained, or ImageNet's");
-  args.option("--std", flags->std, "then divided by");
-  args.option(
-      "--draw", flags->draw,
-      "detectors: write the picture with its boxes to this PNG; of several pictures a sheet");
-  args.option("--threshold", flags->threshold, "detectors: least score of a box", between(0, 1));
+  args.option("--std", flags->std, "divide by these after subtracting the mean");
+  args.option("--draw", flags->draw,
+              "detectors: write the image with its boxes to this PNG; several images make a sheet");
+  args.option("--threshold", flags->threshold, "detectors: score threshold", between(0, 1));
   args.option("--threads", flags->threads, "threads; 0: all cores");
-  args.option("--seed", flags->seed, "of random inputs");
+  args.option("--seed", flags->seed, "random seed for inputs");
   args.option("--max-iterations", flags->max_iterations, kIterationsHelp);
   args.option("--device", flags->device, kDeviceHelp);
   args.option("--precision", flags->precision, kPrecisionHelp);

@@ -104,7 +104,7 @@ Runner setup_runs(Args& args) {
 extern const Command kRuns = {
     .name = "runs",
     .group = "Start here",
-    .summary = "List training runs, or ask for some of them",
+    .summary = "List training runs, or search them",
     .examples =
         "  trainyard runs list\n"
         "  trainyard runs list --runs-dir /mnt/shared/runs --json\n"

@@ -257,28 +257,30 @@ Runner setup_scale(Args& args) {
   config.threads = 1;
   args.option("--model", config.model, "a name of 'trainyard models', or a path to an .onnx file");
   args.option("--data", config.data, "the data set; see 'trainyard data --help'");
-  args.option("--augment", config.augment, "steps from picture to input");
-  args.option("--batches", options->batches, "images of one worker in a step, as 32,128,512");
+  args.option("--augment", config.augment, "preprocessing and augmentation steps");
+  args.option("--batches", options->batches, "batch sizes per worker, as 32,128,512");
   args.option("--workers", options->workers, "numbers of workers, as 1,2,4");
   args.option("--steps", options->steps,
-              "steps to warm up and as many to measure; 0: an epoch each",
+              "warm-up steps, and as many measured steps; 0: an epoch each",
               between(0, kScaleMostSteps));
-  args.option("--threads", config.threads, "of one worker", at_least(1));
+  args.option("--threads", config.threads, "threads per worker", at_least(1));
   args.option("--data-workers", config.data_workers, "threads that prepare a worker's batches");
   args.option("--learning-rate", options->rate,
-              "of the updates; the usual one is too small to move weights by much",
+              "learning rate of the updates (the default barely changes the weights)",
               between(0, 1e6));
-  args.option("--weight-decay", config.weight_decay, "of the updates");
+  args.option("--weight-decay", config.weight_decay, "weight decay of the updates");
   args.option("--all-reduce", config.all_reduce, "how gradients are summed");
-  args.option("--bucket-mb", config.bucket_mb, "MiB of gradients that travel together");
-  args.toggle("--no-overlap", config.no_overlap, "sum gradients after backward, not during it");
-  args.option("--epochs", options->epochs, "of the whole training, for time and cost");
+  args.option("--bucket-mb", config.bucket_mb, "bucket size in MiB for gradient exchange");
+  args.toggle("--no-overlap", config.no_overlap,
+              "sum gradients after the backward pass, not during it");
+  args.option("--epochs", options->epochs, "epochs of the whole training run, for time and cost");
   args.option("--price", options->price, "dollars per worker and hour");
   args.option("--memory", options->memory,
-              "find the largest batch that fits in so many bytes, as 2G, and run it");
-  args.option("--device", options->device, "whose prediction to show beside the measurement");
-  args.repeated("--catalog", options->catalogs, "more devices, from YAML files");
-  args.option("--seconds", options->seconds, "time to repeat each all-reduce for",
+              "find the largest batch that fits in this much memory, as 2G, and run it");
+  args.option("--device", options->device,
+              "device whose prediction is shown beside the measurement");
+  args.repeated("--catalog", options->catalogs, "YAML files with more devices");
+  args.option("--seconds", options->seconds, "seconds to repeat each all-reduce",
               between(0.001, 3600));
   args.format(options->format);
   return [options](std::ostream& out) {
@@ -292,7 +294,7 @@ Runner setup_scale(Args& args) {
 extern const Command kScale = {
     .name = "scale",
     .group = "Train",
-    .summary = "Measure how training time follows workers and batch",
+    .summary = "Measure training time against workers and batch size",
     .examples =
         "  trainyard scale --model lenet5 --data fashion-mnist --batches 32,128,512 --workers "
         "1,2,4\n"

@@ -207,26 +207,28 @@ Runner setup_schedule(Args& args) {
       "WORKLOAD", options->workload,
       "a YAML, CSV or Gavel .trace file, or optimus:60, gavel:200, month:10000; run: a YAML "
       "file of trainings");
-  args.option("--policies", options->policies, "of 'schedule policies', separated by commas");
-  args.option("--nodes", options->nodes, "so many nodes instead of the workload's",
+  args.option("--policies", options->policies,
+              "scheduling policies, separated by commas; see 'schedule policies'");
+  args.option("--nodes", options->nodes, "number of nodes (default: the workload's)",
               between(1, 10'000'000));
-  args.option("--gpus-per-node", options->gpus_per_node, "for tables that say nothing of nodes",
-              above(0, 1024));
+  args.option("--gpus-per-node", options->gpus_per_node,
+              "GPUs per node, for tables that do not say", above(0, 1024));
   args.option("--throughputs", options->throughputs,
-              "for a .trace of Gavel: JSON file of steps per second by device");
+              "for a Gavel .trace: JSON file with steps per second by device");
   args.option("--applications", options->applications,
-              "for a CSV table of Pollux: folder with the measured tables of its applications");
+              "for a Pollux CSV table: folder with the measured tables of its applications");
   args.option("--interval", options->interval,
-              "seconds between decisions (0: at arrivals and ends; the workload's if absent)");
-  args.option("--restart", options->restart, "seconds without progress after each change");
-  args.option("--speed-error", options->speed_error, "share by which estimated speeds are off");
-  args.option("--work-error", options->work_error, "share by which estimated work is off");
-  args.option("--errors", options->errors, "compare these errors of both, as 0,0.1,0.2");
-  args.option("--seed", options->seed, "of generators and errors", at_least(0));
-  args.option("--jobs", options->jobs, "decide: how many jobs, on 4 times as many nodes",
+              "seconds between decisions; 0: when jobs arrive or end (default: the workload's)");
+  args.option("--restart", options->restart, "seconds a job loses after each change");
+  args.option("--speed-error", options->speed_error, "relative error of estimated speeds");
+  args.option("--work-error", options->work_error, "relative error of estimated work");
+  args.option("--errors", options->errors, "compare these values of both errors, as 0,0.1,0.2");
+  args.option("--seed", options->seed, "random seed of generators and errors", at_least(0));
+  args.option("--jobs", options->jobs, "decide: number of jobs, on 4 times as many nodes",
               between(1, 100'000));
-  args.option("--slots", options->slots, "run: workers at the same time", between(1, 1024));
-  args.option("--runs-dir", options->runs, "run: where runs and journals go, by policy");
+  args.option("--slots", options->slots, "run: workers that run at the same time",
+              between(1, 1024));
+  args.option("--runs-dir", options->runs, "run: folder for runs and journals, by policy");
   // `schedule WORKLOAD` is a simulation.
   const auto action = [options]() -> std::string {
     const std::string& word = options->action;
@@ -248,7 +250,7 @@ Runner setup_schedule(Args& args) {
 extern const Command kSchedule = {
     .name = "schedule",
     .group = "Plan",
-    .summary = "Jobs of a cluster under Optimus, DRF, Tetris, Tiresias, Gavel and others",
+    .summary = "Simulate a cluster's jobs under Optimus, DRF, Tetris, Tiresias, Gavel and others",
     .examples =
         "  trainyard schedule optimus:60 --policies optimus,drf,tetris\n"
         "  trainyard schedule simulate trace.csv --policies gang-fifo,tiresias --nodes 8\n"

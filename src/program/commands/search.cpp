@@ -75,22 +75,23 @@ Runner setup_search(Args& args) {
   args.option("--space", flags->options.space,
               "what to try: settings of train with ranges LOW..HIGH (log:LOW..HIGH by ratios) or "
               "choices A|B, separated by commas");
-  args.option("--trials", flags->options.trials, "how many; with grid at most so many",
+  args.option("--trials", flags->options.trials, "number of trials; with grid an upper limit",
               between(1, kMostTrials));
   args.choice("--scheduler", flags->options.scheduler, recipes::scheduler_names(),
-              "random points; a grid; or asha: random points of which the best go on");
-  args.option("--values", flags->options.grid_values, "grid: values of each range",
+              "random points, a grid, or asha (random points with early stopping of the worst)");
+  args.option("--values", flags->options.grid_values, "grid: values per range",
               between(1, kMostTrials));
-  args.option("--eta", flags->options.eta, "asha: one of so many goes on at each comparison",
+  args.option("--eta", flags->options.eta, "asha: one in this many trials continues at each rung",
               between(2, kMostTrials));
   args.option("--side-by-side", flags->options.side_by_side,
-              "trials at once, which share the processors", between(1, kMostAtOnce));
-  args.option("--search-seed", flags->search_seed, "of the points that are tried", at_least(0));
+              "trials at the same time, which share the processors", between(1, kMostAtOnce));
+  args.option("--search-seed", flags->search_seed, "random seed for the points to try",
+              at_least(0));
   args.option("--runs-dir", flags->root, "the folder of run directories");
-  args.option("--name", flags->name, "of the search's folder; absent: search-MODEL");
-  args.option("--config", flags->config_file, "settings of the training from this YAML file");
+  args.option("--name", flags->name, "name of the search's folder (default: search-MODEL)");
+  args.option("--config", flags->config_file, "training settings from this YAML file");
   add_train_settings(args, flags->config, {"stop_epoch"});
-  args.flag("--quiet", flags->quiet, "no progress");
+  args.flag("--quiet", flags->quiet, "print no progress");
   args.given(flags->given);
   args.format(flags->format);
   return [flags](std::ostream& out) { return search_command(*flags, out); };
@@ -101,7 +102,7 @@ Runner setup_search(Args& args) {
 extern const Command kSearch = {
     .name = "search",
     .group = "Train",
-    .summary = "Try settings of a training, side by side, and say which do best",
+    .summary = "Search for good training settings, several runs at a time",
     .examples =
         "  trainyard search --space 'learning-rate=log:1e-3..1e-1,optimizer=sgd|adamw' \\\n"
         "      --trials 20 --model lenet5 --data fashion-mnist --epochs 3\n"

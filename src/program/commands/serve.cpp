@@ -282,24 +282,19 @@ int serve_command(const ServeFlags& flags, std::ostream& out) {
 
 void declare_batching(Args& args, ServeFlags& flags) {
   args.option("--max-batch", flags.max_batch,
-              "rows computed together at most; 0: requests one by one (8 where the network has a "
-              "batch)",
+              "largest batch; 0: no batching (default: 8 where the network has a batch dimension)",
               between(0, 1'024));
   args.option("--batch-sizes", flags.preferred, "sizes of batches, as 1,4,8 (powers of two)");
   args.option("--batch-delay", flags.delay_us,
-              "microseconds that a request may wait for others; 0: what waits is taken",
-              between(0, kDay * 1e6));
-  args.option("--queue", flags.queue, "requests that may wait; more are answered with 503",
+              "microseconds to wait for a fuller batch; 0: do not wait", between(0, kDay * 1e6));
+  args.option("--queue", flags.queue, "queue length; further requests get status 503",
               between(0, 1'000'000));
   args.option("--timeout", flags.timeout_ms,
-              "milliseconds that a request may wait in the queue; 0: as long as it takes",
-              between(0, kDay * 1e3));
-  args.option(
-      "--instances", flags.instances,
-      "batches of a model computed at the same time; 0: as measured, one or a request on each core "
-      "while several wait",
-      between(0, 1'024));
-  args.option("--threads", flags.threads, "threads of an instance; 0: cores / instances",
+              "milliseconds a request may wait in the queue; 0: no limit", between(0, kDay * 1e3));
+  args.option("--instances", flags.instances,
+              "batches of a model computed at the same time; 0: chosen by measurement",
+              between(0, 1'024));
+  args.option("--threads", flags.threads, "threads per instance; 0: cores / instances",
               between(0, 1'024));
   args.option("--device", flags.device, kDeviceHelp);
   args.option("--precision", flags.precision, kPrecisionHelp);
@@ -308,46 +303,46 @@ void declare_batching(Args& args, ServeFlags& flags) {
 
 void declare_limits(Args& args, ServeFlags& flags) {
   args.option("--token", flags.token_file,
-              "file with the token that requests must bear (or the variable TRAINYARD_TOKEN)");
-  args.flag("--insecure", flags.insecure, "let other machines ask without a token");
+              "file with the token that requests must carry (or the variable TRAINYARD_TOKEN)");
+  args.flag("--insecure", flags.insecure, "let other machines send requests without a token");
   args.option("--tls-certificate", flags.tls_certificate, "PEM file: speak TLS");
   args.option("--tls-key", flags.tls_key, "PEM file with its key");
-  args.option("--rate-limit", flags.rate_limit, "requests per second of one client; 0: any",
-              between(0, 1e9));
-  args.option("--max-body", flags.max_body_mb, "MiB of a request", between(1, 2'047));
+  args.option("--rate-limit", flags.rate_limit,
+              "requests per second allowed for one client; 0: no limit", between(0, 1e9));
+  args.option("--max-body", flags.max_body_mb, "largest request in MiB", between(1, 2'047));
   args.option("--memory", flags.memory_mb,
-              "MiB of all requests and answers under way; beyond that they are answered with 503",
+              "MiB for all requests and responses in flight; above that requests get status 503",
               between(1, 1 << 20));
-  args.option("--body-time", flags.body_s, "seconds for the body of a request to arrive",
+  args.option("--body-time", flags.body_s, "seconds allowed for a request body to arrive",
               between(1, kDay));
-  args.option("--connections", flags.connections, "connections at the same time",
-              between(1, 1'000'000));
+  args.option("--connections", flags.connections, "most open connections", between(1, 1'000'000));
   args.option("--client-connections", flags.client_connections,
-              "those of one address (3/4 of --connections)", between(1, 1'000'000));
+              "most open connections from one address (default: 3/4 of --connections)",
+              between(1, 1'000'000));
   args.option("--allowed-host", flags.allowed_hosts,
-              "names by which clients may call a server without a token, as a.example,b.example, "
-              "beside its addresses and its own; *: any");
+              "host names that clients may use without a token, as a.example,b.example, in "
+              "addition to the server's own name and addresses; *: any");
   args.flag("--shared-memory", flags.shared_memory,
-            "let clients of this machine put tensors into system shared memory");
-  args.flag("--uploads", flags.uploads, "let a request that loads a model bring its file");
+            "let clients on this machine pass tensors in system shared memory");
+  args.flag("--uploads", flags.uploads, "let load requests carry the model file");
   args.flag("--fixed-models", flags.fixed_models,
             "let no request load or unload a model; --poll still does");
   args.option("--idle", flags.idle_s, "seconds after which an idle connection is closed",
               between(1, kDay));
-  args.option("--drain", flags.drain_s, "seconds to finish requests after SIGTERM",
+  args.option("--drain", flags.drain_s, "seconds to finish open requests after SIGTERM",
               between(0, kDay));
 }
 
 void declare_load(Args& args, ServeFlags& flags) {
   args.option("--model", flags.load.model, "bench: the model's name");
   args.option("--concurrency", flags.load.concurrency,
-              "bench: requests at the same time, a row each");
+              "bench: concurrent requests; one row for each number");
   args.option("--rate", flags.load.rate,
-              "bench: requests per second, however long they take; 0: the next follows an answer",
+              "bench: requests per second (open loop); 0: send the next after each response",
               Range{.least = 0.001, .most = 1e6, .or_else = 0});
-  args.option("--seconds", flags.load.seconds, "bench: of each row", between(0.001, kDay));
+  args.option("--seconds", flags.load.seconds, "bench: seconds per row", between(0.001, kDay));
   args.option("--rows", flags.load.batch, "bench: rows of a request");
-  args.option("--payloads", flags.load.payloads, "bench: different inputs");
+  args.option("--payloads", flags.load.payloads, "bench: number of different inputs");
   args.flag("--json-tensors", flags.load.json, "bench: tensors as JSON, not as bytes");
   args.format(flags.format);
 }
@@ -382,12 +377,12 @@ Runner setup_serve(Args& args) {
                             "maybe with its own name as digits=net.onnx; or bench, and the URL of "
                             "the server that it loads or a MODEL that it serves itself");
   args.option("--weights", flags->request.weights, "a safetensors file with MODEL's weights");
-  args.option("--name", flags->name, "of the model in addresses");
+  args.option("--name", flags->name, "name of the model in URLs");
   args.option("--repository", flags->repository, "folder with NAME/VERSION/model.onnx");
-  args.option("--poll", flags->poll_s, "seconds between looks at the repository; 0: none",
+  args.option("--poll", flags->poll_s, "seconds between checks of the repository; 0: never",
               between(0, kDay));
-  args.option("--host", flags->host, "address to listen at");
-  args.option("--port", flags->port, "0: any that is free", between(0, 65'535));
+  args.option("--host", flags->host, "address to listen on");
+  args.option("--port", flags->port, "port to listen on; 0: any free port", between(0, 65'535));
   args.option("--grpc-port", flags->grpc_port, "serve over gRPC too; 0: any that is free (off)",
               between(0, 65'535));
   declare_batching(args, *flags);
@@ -396,21 +391,20 @@ Runner setup_serve(Args& args) {
                 "shape of an input that a file leaves open, as NAME=1,3,224,224; else shapes come "
                 "with requests");
   args.option("--labels", flags->labels,
-              "file with one class name per line; else those in the file of the model");
+              "file with one class name per line (default: the names in the model file)");
   args.option("--resize", flags->resize,
-              "shorter side of a picture before the middle is cut out; 0: 8/7 of the input",
+              "resize the shorter side of an image before the center crop; 0: 8/7 of the input",
               between(0, kLargestSide));
   args.option("--mean", flags->mean,
               "subtracted from a picture's channels, which are in [0, 1], three numbers; else as "
               "the model was trained, or ImageNet's");
-  args.option("--std", flags->std, "then divided by");
+  args.option("--std", flags->std, "divide by these after subtracting the mean");
   args.option("--access-log", flags->access_log, "file for a line of JSON per request; -: stderr");
-  args.option("--log-format", flags->log_format,
-              "of what the server says on stderr: text, or json (a line each)");
+  args.option("--log-format", flags->log_format, "format of log lines on stderr: text or json");
   args.option("--trace", flags->trace, "file for a trace of some requests, for Perfetto");
-  args.option("--trace-every", flags->trace_every, "trace one request of so many",
+  args.option("--trace-every", flags->trace_every, "trace one in this many requests",
               between(1, 1'000'000'000));
-  args.option("--server-name", flags->server_name, "what GET /v2 says");
+  args.option("--server-name", flags->server_name, "server name in the answer to GET /v2");
   declare_load(args, *flags);
   declare_ways(args, flags);
   return [flags](std::ostream& out) { return serve_command(*flags, out); };

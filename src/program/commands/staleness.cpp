@@ -96,7 +96,7 @@ int staleness_command(const StalenessOptions& options, std::ostream& out) {
 Runner setup_staleness(Args& args) {
   auto options = std::make_shared<StalenessOptions>();
   args.repeated("--learner", options->learners,
-                "times at which one learner writes its gradients, as 1,2,3,4; once per learner");
+                "times at which a learner pushes its gradients, as 1,2,3,4; once per learner");
   args.format(options->format);
   return [options](std::ostream& out) { return staleness_command(*options, out); };
 }
@@ -106,7 +106,7 @@ Runner setup_staleness(Args& args) {
 extern const Command kStaleness = {
     .name = "staleness",
     .group = "Train",
-    .summary = "Staleness of the gradients of asynchronous learners",
+    .summary = "Compute the staleness of asynchronous gradients",
     .examples =
         "  trainyard staleness --learner 1,2,3,4 --learner 2.5,5\n"
         "  trainyard staleness --learner 1,2,3,4 --learner 2.5,5 --json\n",

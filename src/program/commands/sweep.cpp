@@ -83,8 +83,9 @@ Runner setup_sweep(Args& args) {
   args.positional("FILE", options->file, "YAML: models, devices, workers, batch, comm, scaling, …");
   args.option(
       "--pareto", options->pareto,
-      "per network only what nothing beats in these: time, cost, memory, workers, as time,cost");
-  args.option("--top", options->top, "only the fastest so many (text: 50, otherwise all)",
+      "show only the Pareto front over these, as time,cost (of time, cost, memory, workers)");
+  args.option("--top", options->top,
+              "show only this many, fastest first (default: 50 as text, otherwise all)",
               at_least(0));
   args.repeated("--catalog", options->catalogs,
                 "a YAML file that adds to or overrides the catalog");

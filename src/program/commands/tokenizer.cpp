@@ -295,20 +295,20 @@ Runner setup_tokenizer(Args& args) {
               "train: tok.json or tok.tiktoken; encode: F.bin, decode: F.txt");
   args.choice("--kind", flags->kind, {"bpe", "chars"},
               "train: byte-level BPE, or a token for each character");
-  args.option("--vocab", flags->vocabulary, "train: tokens, bytes and special ones among them");
+  args.option("--vocab", flags->vocabulary,
+              "train: vocabulary size, including bytes and special tokens");
   args.option("--min-count", flags->least_count,
-              "train: a pair that stands together less often is not merged");
+              "train: merge only pairs that occur at least this often");
   args.option("--pattern", flags->pattern,
               "train, and ranks of tiktoken: how texts are split: gpt2, llama3, cl100k, qwen2 or "
               "o200k");
   args.repeated("--special", flags->specials,
                 "train: a special token; absent: <|endoftext|>, which ends a document");
-  args.option("--text", flags->text, "encode, inspect: this text");
-  args.option("--ids", flags->ids, "decode: these tokens");
-  args.flag("--frame", flags->with_frame,
-            "encode: with the tokens that the tokenizer puts around a text");
+  args.option("--text", flags->text, "encode, inspect: text to encode");
+  args.option("--ids", flags->ids, "decode: tokens to decode");
+  args.flag("--frame", flags->with_frame, "encode: add the tokenizer's start and end tokens");
   args.option("--threads", flags->threads, "train, encode: 0 takes all processors");
-  args.flag("--quiet", flags->quiet, "train: no progress");
+  args.flag("--quiet", flags->quiet, "train: print no progress");
   args.own_flags([flags] { return flags->action; },
                  {{{"encode", "decode"}, {"tokenizer"}},
                   {{"train", "encode", "decode"}, {"output"}},
@@ -326,7 +326,7 @@ Runner setup_tokenizer(Args& args) {
 extern const Command kTokenizer = {
     .name = "tokenizer",
     .group = "Train",
-    .summary = "Learn a tokenizer from texts, and turn texts into tokens and back",
+    .summary = "Train a tokenizer, and convert texts to tokens and back",
     .examples =
         "  trainyard tokenizer train --vocab 8192 corpus.txt -o tok.json\n"
         "  trainyard tokenizer train --kind chars corpus.txt -o chars.json\n"

@@ -304,19 +304,20 @@ Runner setup_train(Args& args) {
   auto flags = std::make_shared<TrainFlags>();
   add_train_settings(args, flags->config);
   args.option("--batch-per-worker", flags->batch_per_worker,
-              "in place of --batch: a batch that grows with the workers (weak scaling)",
-              at_least(1));
+              "batch per worker, instead of --batch (weak scaling)", at_least(1));
   args.option("--restarts", flags->policy.restarts,
-              "how often a job that failed is started again from its last checkpoint");
-  args.flag("--elastic", flags->policy.elastic, "... with one worker less each time");
+              "how often to restart a failed job from its last checkpoint");
+  args.flag("--elastic", flags->policy.elastic, "restart with one worker fewer each time");
   args.flag("--explain-comm", flags->explain_comm,
-            "list what the workers would exchange, with bytes, and train nothing");
-  args.option("--config", flags->config_file, "settings from this YAML file; flags win");
+            "list what workers would exchange, in bytes, without training");
+  args.option("--config", flags->config_file,
+              "read settings from this YAML file; flags override it");
   args.option("--runs-dir", flags->root, "the folder of run directories");
   args.renamed("--runs", "--runs-dir");
-  args.option("--name", flags->name, "of the run directory; absent: model, data and time");
+  args.option("--name", flags->name,
+              "name of the run directory (default: from model, data and time)");
   args.option("--resume", flags->resume, "resume the run of this name or path");
-  args.flag("--quiet", flags->quiet, "no progress");
+  args.flag("--quiet", flags->quiet, "print no progress");
   args.flag("--ui", flags->ui, "show the run in a browser while it trains; prints the address");
   args.given(flags->given);
   args.format(flags->format);
@@ -328,9 +329,7 @@ Runner setup_train(Args& args) {
 extern const Command kTrain = {
     .name = "train",
     .group = "Train",
-    .summary =
-        "Train a network on real data, on processors (or GPUs, --device), and leave a run "
-        "directory",
+    .summary = "Train a network on processors (or GPUs, see --device), and write a run directory",
     .examples =
         "  trainyard train --model lenet5 --data fashion-mnist --epochs 5\n"
         "  trainyard train --model resnet20-cifar --data cifar10:DIR --epochs 30 --batch 128 \\\n"

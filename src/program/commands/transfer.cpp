@@ -137,31 +137,32 @@ Runner setup_transfer(Args& args) {
   args.positional("MODEL", config.model,
                   "a name of 'trainyard models' with --weights, a path to an .onnx file, or the "
                   "directory of a run");
-  args.option("--weights", config.weights, "of MODEL: safetensors, or a file of PyTorch");
-  args.option("--data", config.data, "the set with the new classes, as 'train' takes it");
+  args.option("--weights", config.weights, "weights of MODEL: safetensors, or a PyTorch file");
+  args.option("--data", config.data, "data set with the new classes, as for 'train'");
   args.option("--mode", flags->modes,
-              "what is trained, comma-separated: finetune (all), features (the new layer), "
-              "partial:N (it and the last N)");
-  args.option("--learning-rates", flags->config.rates, "each with each mode");
+              "what to train, separated by commas: finetune (all layers), features (the new "
+              "layer), partial:N (the new layer and the last N)");
+  args.option("--learning-rates", flags->config.rates, "learning rates, each tried with each mode");
   args.option("--discriminative", flags->config.discriminative,
-              "the rate of a layer as a share of the next one's; 1: all learn at the rate");
+              "learning rate of a layer as a share of the next layer's; 1: the same for all");
   args.choice("--statistics", flags->statistics, {"frozen", "batch"},
-              "of normalization in training: those it has, or those of each batch");
+              "normalization statistics in training: the network's own, or those of each batch");
   args.option("--augment", config.augment,
-              "steps from picture to input; absent: those MODEL was trained with, or what fits it");
+              "preprocessing steps (default: those MODEL was trained with, or what fits it)");
   args.option("--image", config.image, "height and width of a built-in network's input");
   args.option("--epochs", config.epochs, "passes over the data");
-  args.option("--batch", config.batch, "images in a step");
-  args.option("--momentum", config.momentum, "of sgd");
-  args.option("--weight-decay", config.weight_decay, "pull of the parameters towards zero");
+  args.option("--batch", config.batch, "batch size");
+  args.option("--momentum", config.momentum, "momentum of sgd");
+  args.option("--weight-decay", config.weight_decay, "weight decay");
   args.option("--schedule", config.schedule,
-              "as 'train' has it; absent: falls by 0.1 after 50, 75 and 90 % of the epochs");
-  args.option("--seed", config.seed, "of the new layer, the order and augmentation");
+              "learning rate schedule, as for 'train' (default: times 0.1 after 50, 75 and 90 % of "
+              "the epochs)");
+  args.option("--seed", config.seed, "random seed for the new layer, order and augmentation");
   args.option("--threads", config.threads, "threads; 0: all cores");
   args.option("--data-workers", config.data_workers, "threads that prepare batches");
   args.option("--runs-dir", flags->root, "the folder of run directories");
-  args.option("--name", flags->name, "of the study's folder; absent: transfer-MODEL");
-  args.flag("--quiet", flags->quiet, "no progress");
+  args.option("--name", flags->name, "name of the study's folder (default: transfer-MODEL)");
+  args.flag("--quiet", flags->quiet, "print no progress");
   args.format(flags->format);
   return [flags](std::ostream& out) { return transfer_command(*flags, out); };
 }
@@ -171,7 +172,7 @@ Runner setup_transfer(Args& args) {
 extern const Command kTransfer = {
     .name = "transfer",
     .group = "Train",
-    .summary = "A trained network learns other classes: all of it, or a new last layer",
+    .summary = "Transfer learning: train all of a network, or a new last layer, on other classes",
     .examples =
         "  trainyard transfer mobilenet_v2.onnx --data folder:flowers --mode features "
         "--learning-rates 1,0.1,0.01,0.001\n"

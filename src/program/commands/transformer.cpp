@@ -272,90 +272,97 @@ int transformer_command(const TransformerFlags& flags, std::ostream& out) {
 }
 
 void declare_errand(Args& args, TransformerFlags& flags) {
-  args.option("--tokens", flags.tokens, "to train with: hours and dollars to the end",
+  args.option("--tokens", flags.tokens, "tokens to train on; adds hours and dollars",
               between(0, kMostTokens));
-  args.flag("--target", flags.target, "instead of tokens: to the target of MLPerf Training");
-  args.option("--price", flags.price, "US dollars of a device and hour (the cheapest known)",
+  args.flag("--target", flags.target, "train to the MLPerf Training target, instead of --tokens");
+  args.option("--price", flags.price,
+              "US dollars per device and hour (default: the cheapest known offer)",
               between(0, 1e6));
   transformer::Reliability& reliability = flags.errand.reliability;
   args.option("--mtbf-hours", reliability.device_hours, "mean time between failures of a device",
               between(1, 1e12));
   args.option("--checkpoint-seconds", reliability.save_seconds,
-              "that all wait for a checkpoint (0: its bytes at 2 GB/s for each host of 8)",
+              "seconds that training stops for a checkpoint (0: its size at 2 GB/s per host of 8)",
               between(0, 1e6));
-  args.option("--restart-seconds", reliability.restart_seconds, "from a failure to work again",
-              between(0, 1e6));
-  args.option("--deadline", flags.deadline, "plan: hours that the tokens may take (0: no limit)",
-              between(0, 1e6));
-  args.option("--budget", flags.budget, "plan: US dollars that they may cost (0: no limit)",
+  args.option("--restart-seconds", reliability.restart_seconds,
+              "seconds from a failure until training continues", between(0, 1e6));
+  args.option("--deadline", flags.deadline, "plan: time limit in hours (0: none)", between(0, 1e6));
+  args.option("--budget", flags.budget, "plan: cost limit in US dollars (0: none)",
               between(0, 1e12));
 }
 
 void declare_model(Args& args, TransformerFlags& flags) {
-  args.option("--layers", flags.layers, "layers of the model (its own if absent)");
-  args.option("--hidden", flags.hidden, "width of the hidden state");
+  args.option("--layers", flags.layers, "number of layers (default: the model's)");
+  args.option("--hidden", flags.hidden, "hidden size");
   args.option("--heads", flags.heads, "attention heads");
-  args.option("--kv-heads", flags.kv_heads, "heads of keys and values");
-  args.option("--ffn", flags.ffn, "width of the feed-forward layers");
-  args.option("--vocab", flags.vocab, "tokens of the vocabulary");
-  args.option("--experts", flags.experts, "experts of a layer");
-  args.option("--top-k", flags.top_k, "experts that a token visits");
-  args.option("--sequence", flags.sequence, "tokens of a sequence (the model's if absent)");
+  args.option("--kv-heads", flags.kv_heads, "key and value heads");
+  args.option("--ffn", flags.ffn, "feed-forward size");
+  args.option("--vocab", flags.vocab, "vocabulary size");
+  args.option("--experts", flags.experts, "experts per layer");
+  args.option("--top-k", flags.top_k, "experts per token");
+  args.option("--sequence", flags.sequence, "sequence length in tokens (default: the model's)");
 }
 
 void declare_mapping(Args& args, TransformerFlags& flags) {
   transformer::Mapping& mapping = flags.mapping;
   args.option("--workers", mapping.workers, "devices");
-  args.option("--tensor", mapping.tensor, "devices that split each layer");
-  args.option("--pipeline", mapping.pipeline, "stages that split the layers");
-  args.option("--interleave", mapping.interleave, "parts of the network on each stage");
-  args.option("--context", mapping.context, "devices that split each sequence");
-  args.option("--expert", mapping.expert, "devices that the experts are spread over");
+  args.option("--tensor", mapping.tensor, "tensor parallel size: devices that split each layer");
+  args.option("--pipeline", mapping.pipeline,
+              "pipeline parallel size: stages that split the layers");
+  args.option("--interleave", mapping.interleave, "virtual stages on each pipeline stage");
+  args.option("--context", mapping.context,
+              "context parallel size: devices that split each sequence");
+  args.option("--expert", mapping.expert,
+              "expert parallel size: devices that experts are spread over");
   args.option("--micro-batch", mapping.micro_batch, "sequences that a device computes at a time");
-  args.option("--batch", flags.batch, "sequences of a step, of all devices");
+  args.option("--batch", flags.batch, "global batch: sequences per step over all devices");
   args.option("--zero", mapping.zero,
-              "what data parallel ranks share out: 0 nothing, 1 optimizer, 2 gradients, 3 weights");
+              "what data parallel ranks shard: 0 nothing, 1 optimizer states, 2 also gradients, 3 "
+              "also weights");
   args.choice("--recompute", flags.recompute, {"none", "selective", "full"},
-              "what the backward pass computes again");
+              "what the backward pass recomputes");
   args.choice("--optimizer", flags.optimizer, {"adam", "adafactor", "muon", "sgd"},
-              "whose states take memory");
+              "the optimizer, whose states take memory");
   args.choice("--precision", flags.precision, {"fp32", "tf32", "bf16", "fp16", "fp8", "nvfp4"},
-              "of the matrix products");
+              "precision of matrix products");
   args.option("--shard-group", mapping.shard_group,
-              "devices of a group that share out what --zero says, every group the whole (0: all)");
-  args.option("--lora", mapping.lora, "train adapters of this rank alone (0: all weights)");
+              "devices in a sharding group (hybrid sharding): each group holds a full copy (0: all "
+              "devices)");
+  args.option("--lora", mapping.lora,
+              "train only LoRA adapters of this rank (0: train all weights)");
   args.choice("--offload", flags.offload, {"none", "optimizer", "activations", "both"},
-              "what the host's memory keeps");
+              "what is offloaded to host memory");
   args.flag("--zero-bubble", mapping.zero_bubble,
-            "compute gradients of weights where a pipeline would wait");
-  args.flag("--drop-tokens", mapping.drops_tokens, "experts drop what exceeds their capacity");
-  args.flag("--no-flash", flags.no_flash, "attention stores its scores");
+            "zero-bubble schedule: compute weight gradients where the pipeline would wait");
+  args.flag("--drop-tokens", mapping.drops_tokens, "experts drop tokens above their capacity");
+  args.flag("--no-flash", flags.no_flash, "no flash attention: store the attention scores");
   args.flag("--no-sequence-parallel", flags.no_sequence_parallel,
-            "tensor parallel ranks repeat what lies between split layers");
+            "no sequence parallelism: tensor parallel ranks repeat the work between split layers");
 }
 
 Runner setup_transformer(Args& args) {
   auto flags = std::make_shared<TransformerFlags>();
   args.positional("ACTION", flags->action,
-                  "predict: time and memory; memory; plan: the best mapping; validate: against "
-                  "published rows; models: those known by name");
+                  "predict: time and memory; memory: memory only; plan: search for the best "
+                  "mapping; validate: compare with published rows; models: list known models");
   args.optional_positional("MODEL", flags->model,
                            "a name of 'transformer models', or a config.json of Hugging Face");
   args.option("--device", flags->device, "a device, as h100, b200 or gb200");
-  args.option("--stack", flags->stack,
-              "the software, as megatron-core, fsdp or fsdp-compile (what suits --zero if absent)");
+  args.option(
+      "--stack", flags->stack,
+      "software stack, as megatron-core, fsdp or fsdp-compile (default: what matches --zero)");
   args.option("--launch", flags->launch,
-              "memory, predict: the line that starts it with Megatron-LM, DeepSpeed, torchtitan or "
-              "the Trainer of Hugging Face");
+              "memory, predict: a launch command for Megatron-LM, DeepSpeed, torchtitan or Hugging "
+              "Face Trainer");
   declare_mapping(args, *flags);
   declare_model(args, *flags);
   declare_errand(args, *flags);
-  args.option("--plans", flags->plans, "how many plans are shown", between(1, 1000));
+  args.option("--plans", flags->plans, "plan: how many plans to show", between(1, 1000));
   args.option("--measurements", flags->measurements,
-              "validate: a CSV file of published rows (those of the catalog if absent)");
+              "validate: a CSV file of measured rows (default: the catalog's)");
   args.flag("--leave-one-out", flags->leave_out,
             "validate: fit again without each size and each generation of devices");
-  args.flag("--fit", flags->fit, "validate: print the factors that the rows lead to");
+  args.flag("--fit", flags->fit, "validate: print the fitted factors");
   args.repeated("--catalog", flags->catalogs, "a YAML file that adds to or overrides the catalog");
   args.format(flags->format);
   args.own_flags(

@@ -142,22 +142,22 @@ int tta_command(TtaFlags& flags, std::ostream& out) {
 
 Runner setup_tta(Args& args) {
   auto flags = std::make_shared<TtaFlags>();
-  args.option("--target", flags->target, "the test accuracy to reach (0 to 1)",
+  args.option("--target", flags->target, "target test accuracy",
               Range{.least = 0, .most = 1, .without_least = true, .note = "0.92 is 92 %"});
   args.option("--runs", flags->runs,
-              "trainings, with seeds from --seed on; 0: none, only imported logs");
+              "number of training runs, with seeds from --seed; 0: only imported logs");
   args.option("--side-by-side", flags->side_by_side,
-              "trainings at once, which share the processors", between(1, kMostTrainings));
+              "runs at the same time, which share the processors", between(1, kMostTrainings));
   args.repeated("--import", flags->imports,
-                "another program's log: CSV of epoch, seconds (or hours), accuracy, and run "
-                "where there are several; may be given again");
+                "log of another program: CSV with epoch, seconds (or hours), accuracy, and run if "
+                "there are several; repeatable");
   args.option("--pictures", flags->pictures,
-              "judge the trained networks on these too: a folder per class, or a data set");
+              "also test the trained networks on these: a folder per class, or a data set");
   args.option("--runs-dir", flags->root, "the folder of run directories");
-  args.option("--name", flags->name, "of the study's folder; absent: tta-MODEL-DATA");
-  args.option("--config", flags->config_file, "settings of the training from this YAML file");
+  args.option("--name", flags->name, "name of the study's folder (default: tta-MODEL-DATA)");
+  args.option("--config", flags->config_file, "training settings from this YAML file");
   add_train_settings(args, flags->config, {"target_accuracy"});
-  args.flag("--quiet", flags->quiet, "no progress");
+  args.flag("--quiet", flags->quiet, "print no progress");
   args.given(flags->given);
   args.format(flags->format);
   return [flags](std::ostream& out) { return tta_command(*flags, out); };
@@ -168,7 +168,8 @@ Runner setup_tta(Args& args) {
 extern const Command kTta = {
     .name = "tta",
     .group = "Train",
-    .summary = "Time to accuracy: several seeds, mean, variation, beside what others published",
+    .summary =
+        "Time to accuracy over several seeds: mean and variation, compared with published results",
     .examples =
         "  trainyard tta --runs 5 --target 0.85 --model lenet5 --data fashion-mnist --epochs 10\n"
         "  trainyard tta --runs 5 --target 0.92 --model resnet18-cifar --data cifar10:DIR \\\n"

@@ -45,18 +45,18 @@ int ui_command(const UiFlags& flags, std::ostream& out) {
 Runner setup_ui(Args& args) {
   auto flags = std::make_shared<UiFlags>();
   args.optional_positionals("DIR", flags->folders, "folders of runs, or runs themselves (runs)");
-  args.option("--host", flags->host, "address to listen at");
-  args.option("--port", flags->port, "0: any that is free", between(0, 65'535));
+  args.option("--host", flags->host, "address to listen on");
+  args.option("--port", flags->port, "port to listen on; 0: any free port", between(0, 65'535));
   args.option("--token", flags->token_file,
               "file with the token that the page asks for (or the variable TRAINYARD_TOKEN)");
-  args.flag("--insecure", flags->insecure, "let other machines look without a token");
+  args.flag("--insecure", flags->insecure, "let other machines connect without a token");
   args.option("--allowed-host", flags->allowed_hosts,
-              "names by which browsers may call a server without a token, as a.example,b.example, "
-              "beside its addresses and its own; *: any");
+              "host names that browsers may use without a token, as a.example,b.example, in "
+              "addition to the server's own name and addresses; *: any");
   args.option("--device", flags->device,
-              "of 'trainyard devices': what steps of runs are predicted for (this machine, once "
-              "'trainyard calibrate' has measured it)");
-  args.option("--price", flags->price, "dollars per hour of the machine of the runs", at_least(0));
+              "device (see 'trainyard devices') that steps are predicted for (default: this "
+              "machine, once 'trainyard calibrate' has measured it)");
+  args.option("--price", flags->price, "dollars per hour of the machine that trained", at_least(0));
   args.option("--server", flags->server,
               "a server of 'trainyard serve' to watch, as "
               "http://127.0.0.1:8000");

@@ -105,20 +105,20 @@ Runner setup_validate(Args& args) {
     std::cerr << fmt::format("running {}, {}, batch {}\n", row.network, row.mode(), row.batch);
   };
   args.option("--measurements", options->measurements,
-              "a CSV file of your own instead of the published rows (docs/measurements.md)");
+              "your own CSV file instead of the published rows (docs/measurements.md)");
   args.flag("--leave-one-out", options->leave_out,
-            "also score each row by fits without its network, its device and its family of stacks "
-            "(minutes)");
+            "also score each row with fits that exclude its network, its device and its stack "
+            "family (takes minutes)");
   args.option("--fit", options->fit,
               "fit the software stacks to the rows and write them as a catalog file");
   args.option("--stack", options->stack,
-              "fit, and show the figures of one software stack and how sure they are");
+              "fit, and show the parameters of one software stack with their uncertainty");
   args.flag("--this", options->this_machine,
-            "run networks on this machine and score `--device this` on them (minutes)");
+            "run networks on this machine and score `--device this` on them (takes minutes)");
   args.renamed("--network", "--model");
   args.repeated("--model", options->machine.networks,
-                "with --this: a network to run, instead of the usual five");
-  args.option("--runs", options->machine.runs, "with --this: measured runs of each");
+                "with --this: network to run instead of the usual five");
+  args.option("--runs", options->machine.runs, "with --this: measured runs per network");
   args.repeated("--catalog", options->catalogs,
                 "a YAML file that adds to or overrides the catalog");
   args.format(options->format);

@@ -189,13 +189,12 @@ Runner setup_vecadd(Args& args) {
               "groups x work-items on devices: some of 1x1, 1x256, Nx256");
   args.choice("--memory", options->memory, {"copies", "unified", "both"},
               "how vectors reach a device and come back");
-  args.option("--predict", options->predict, "devices of the catalog to predict for, or none");
+  args.option("--predict", options->predict, "catalog devices to predict for, or none");
   args.option("--printed", options->printed,
-              "files of what the programs of examples/vector_add printed, or none");
-  args.option(
-      "--seconds", options->seconds,
-      "limit for the kernels of a row; longer ones are timed on fewer elements and extrapolated",
-      between(0.001, 3600));
+              "files with the output of the programs in examples/vector_add, or none");
+  args.option("--seconds", options->seconds,
+              "time limit per row; longer kernels are timed on fewer elements and extrapolated",
+              between(0.001, 3600));
   args.format(options->format);
   return [options](std::ostream& out) { return vecadd_command(*options, out); };
 }

@@ -78,8 +78,8 @@ Runner setup_version(Args& args) {
   auto format = std::make_shared<report::Format>(report::Format::kText);
   auto verbose = std::make_shared<bool>(false);
   args.flag("--verbose", *verbose,
-            "Also commit, compiler, build options, libraries with their versions, and what the "
-            "processor can do: what a report of a bug needs");
+            "Also print commit, compiler, build options, library versions and processor features, "
+            "as bug reports need");
   args.format(*format);
   return [format, verbose](std::ostream& out) {
     report::Document document;
@@ -96,7 +96,7 @@ Runner setup_version(Args& args) {
 extern const Command kVersion = {
     .name = "version",
     .group = "About",
-    .summary = "Print the version, and what this build was made of",
+    .summary = "Print the version and build information",
     .examples = "  trainyard version --verbose\n  trainyard version --json\n",
     .setup = setup_version,
 };

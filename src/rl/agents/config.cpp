@@ -28,85 +28,89 @@ void add_learning(Settings& settings, RlConfig& c) {
   settings.add("agent", &c.agent,
                "q-learning, sarsa, differential, or a preset of settings: dqn, dqn-2013, "
                "dqn-2015, double, dueling, per, rainbow-lite, gorila, apex");
-  settings.add("seed", &c.seed, "of weights, exploration, replay and environment", at_least(0));
-  settings.add("copies", &c.copies, "environments that an actor steps together",
+  settings.add("seed", &c.seed, "random seed for weights, exploration, replay and environment",
+               at_least(0));
+  settings.add("copies", &c.copies, "environments per actor, stepped together",
                between(1, kMostCopies));
   settings.group("Network");
   settings.add("model", &c.model, "auto, a name of 'trainyard models', or an .onnx file");
-  settings.add("hidden", &c.hidden, "units of the hidden layers of auto, as 256,256");
-  settings.add("dueling", &c.dueling, "value and advantages apart (of auto)");
-  settings.add("double", &c.double_q, "the online network chooses the action of a target");
+  settings.add("hidden", &c.hidden, "hidden layer sizes of auto, as 256,256");
+  settings.add("dueling", &c.dueling, "dueling network: separate value and advantages (auto)");
+  settings.add("double", &c.double_q,
+               "double Q-learning: the online network chooses the target's action");
   settings.group("Optimization");
   settings.add("optimizer", &c.optimizer, "adam, rmsprop, adagrad, sgd, adamw or lars");
-  settings.add("learning_rate", &c.learning_rate, "of the optimizer", above(0, kLargest));
+  settings.add("learning_rate", &c.learning_rate, "learning rate", above(0, kLargest));
   settings.add("final_rate", &c.final_rate,
-               "share of the learning rate that is left at the last step; it falls evenly",
-               between(0, 1));
-  settings.add("batch", &c.batch, "transitions of an update", between(1, kLargestBatch));
-  settings.add("gamma", &c.gamma, "discount of a step", between(0, 1));
-  settings.add("n_step", &c.n_step, "rewards in a target before it bootstraps",
+               "final learning rate as a share of the first; it falls linearly", between(0, 1));
+  settings.add("batch", &c.batch, "batch size: transitions per update", between(1, kLargestBatch));
+  settings.add("gamma", &c.gamma, "discount factor per step", between(0, 1));
+  settings.add("n_step", &c.n_step, "n-step returns: rewards before bootstrapping",
                between(1, kMostRewards));
   settings.add("loss", &c.loss, "huber or mse");
-  settings.add("clip_norm", &c.clip_norm, "largest norm of the gradients; 0: any", at_least(0));
-  settings.add("clip_rewards", &c.clip_rewards, "learn from the signs of rewards");
+  settings.add("clip_norm", &c.clip_norm, "clip gradients to this norm; 0: off", at_least(0));
+  settings.add("clip_rewards", &c.clip_rewards, "clip rewards to their signs");
   settings.group("Replay");
   settings.add("replay", &c.replay, "uniform, proportional or rank");
-  settings.add("capacity", &c.capacity, "transitions that the replay memory holds",
+  settings.add("capacity", &c.capacity, "capacity of the replay memory in transitions",
                between(1, kMostTransitions));
-  settings.add("replay_mb", &c.replay_mb, "its size in MiB instead; 0: by capacity",
+  settings.add("replay_mb", &c.replay_mb,
+               "size of the replay memory in MiB, instead of capacity; 0: use capacity",
                between(0, kMostReplayMb));
   settings.add("alpha", &c.alpha, "exponent of priorities");
-  settings.add("beta", &c.beta, "exponent of importance weights at the beginning", between(0, 1));
-  settings.add("anneal_beta", &c.anneal_beta, "beta rises evenly to 1 at the last step");
+  settings.add("beta", &c.beta, "initial exponent of importance weights", between(0, 1));
+  settings.add("anneal_beta", &c.anneal_beta, "let beta rise linearly to 1 at the last step");
   settings.add("start", &c.start, "steps before the first update", between(0, kMostSteps));
   settings.add("train_every", &c.train_every, "steps between rounds of updates",
                between(1, kMostSteps));
-  settings.add("updates", &c.updates, "updates of a round", between(0, kMostSteps));
+  settings.add("updates", &c.updates, "updates per round", between(0, kMostSteps));
   settings.add("target_every", &c.target_every,
-               "updates (not steps) between changes of the target network; 0: there is none",
+               "updates (not steps) between copies to the target network; 0: no target network",
                between(0, kMostSteps));
-  settings.add("tau", &c.tau, "share of the way the target network goes; 1: a copy", above(0, 1));
+  settings.add("tau", &c.tau, "soft update of the target network: share per update; 1: copy",
+               above(0, 1));
   settings.group("Exploration");
-  settings.add("exploration", &c.exploration, "how epsilon falls: linear, exponential, constant");
-  settings.add("epsilon", &c.epsilon, "share of random actions at the beginning", between(0, 1));
-  settings.add("final_epsilon", &c.final_epsilon, "and at the end", between(0, 1));
-  settings.add("exploration_steps", &c.exploration_steps, "steps until then",
+  settings.add("exploration", &c.exploration, "epsilon schedule: linear, exponential or constant");
+  settings.add("epsilon", &c.epsilon, "initial epsilon: share of random actions", between(0, 1));
+  settings.add("final_epsilon", &c.final_epsilon, "final epsilon", between(0, 1));
+  settings.add("exploration_steps", &c.exploration_steps, "steps until the final epsilon",
                between(0, kMostSteps));
-  settings.add("step_size", &c.step_size, "of tables", above(0, kLargest));
+  settings.add("step_size", &c.step_size, "step size of tabular methods", above(0, kLargest));
   settings.add("step_size_decay", &c.step_size_decay,
-               "of tables: a pair's step size is divided by its visits to this power",
+               "tabular: divide the step size of a pair by its visits to this power",
                between(0, 1));
   settings.add("average_step", &c.average_step,
-               "of tables by differential: how fast the average reward follows, times step_size",
+               "differential: step size of the average reward, as a factor of step_size",
                above(0, kLargest));
   settings.group("Actors and learners");
-  settings.add("actors", &c.actors, "actors beside the learner; 0: the learner acts itself",
+  settings.add("actors", &c.actors, "actors in addition to the learner; 0: the learner acts itself",
                between(0, kMostRanks));
   settings.add("learners", &c.learners, "gorila: learners, each with its own replay and actor",
                between(1, kMostRanks));
   settings.add("servers", &c.servers, "gorila: parameter servers", between(1, kMostRanks));
-  settings.add("send_every", &c.send_every, "transitions that an actor sends together",
+  settings.add("send_every", &c.send_every, "transitions per message of an actor",
                between(1, kMostTransitions));
-  settings.add("pull_every", &c.pull_every, "steps between an actor's pulls of parameters",
+  settings.add("pull_every", &c.pull_every, "actor steps between parameter updates",
                between(1, kMostSteps));
   settings.add("replay_ratio", &c.replay_ratio,
-               "with actors: samples learned from per transition, held by both sides",
+               "with actors: samples learned per transition; learner and actors wait for each "
+               "other to keep it",
                above(0, kLargest));
 }
 
 void add_running(Settings& settings, RlConfig& c) {
   settings.group("Running");
-  settings.add("steps", &c.steps, "steps of the environment", between(1, kMostSteps));
+  settings.add("steps", &c.steps, "environment steps", between(1, kMostSteps));
   settings.add("eval_every", &c.eval_every, "steps between evaluations; 0: one at the end",
                between(0, kMostSteps));
-  settings.add("eval_episodes", &c.eval_episodes, "episodes of an evaluation",
+  settings.add("eval_episodes", &c.eval_episodes, "episodes per evaluation",
                between(1, kMostSteps));
   settings.add("eval_epsilon", &c.eval_epsilon, "share of random actions in evaluations",
                between(0, 1));
   settings.add("log_every", &c.log_every, "steps between lines of metrics", between(1, kMostSteps));
   settings.add("checkpoint_every", &c.checkpoint_every,
                "steps between checkpoints; 0: one at the end", between(0, kMostSteps));
-  settings.add("threads", &c.threads, "of the learner; small networks are fastest with 1",
+  settings.add("threads", &c.threads, "threads of the learner; small networks are fastest with 1",
                between(0, kMostRanks));
 }
 
