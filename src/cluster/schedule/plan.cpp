@@ -80,7 +80,7 @@ std::vector<predict::SweepRow> sweep_hosts(const PlanQuestion& question, const H
   spec.workers = question.workers;
   // One instance is all that can be predicted where the network is not known.
   if (network.empty()) {
-    std::erase_if(spec.workers, [&](int64_t workers) { return workers > per_host; });
+    std::erase_if(spec.workers, [most = per_host](int64_t workers) { return workers > most; });
   }
   spec.batches = question.batches;
   spec.comms = kComms;

@@ -68,9 +68,9 @@ bool MlflowRecording::update() {
     if (mark == seen) continue;
     seen = mark;
     changed = true;
-    constexpr int64_t kEnd = 4096;
-    const int64_t begin = std::max<int64_t>(0, mark.size - kEnd);
-    const std::string end = GrowingFile(path).read(begin, kEnd);
+    constexpr int64_t kLastBytes = 4096;
+    const int64_t begin = std::max<int64_t>(0, mark.size - kLastBytes);
+    const std::string end = GrowingFile(path).read(begin, kLastBytes);
     const size_t stop = end.rfind('\n');
     if (stop == std::string::npos) continue;
     const size_t start = stop == 0 ? 0 : end.rfind('\n', stop - 1) + 1;
