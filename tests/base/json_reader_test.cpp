@@ -272,10 +272,10 @@ TEST(JsonReader, RefusesWhatIsNoJson) {
 }
 
 TEST(JsonReader, RefusesDeepNestingWithoutDepthOfItsOwn) {
-  EXPECT_NE(error_of(std::string(100'000, '[')).find("deeper than 64"), std::string::npos);
+  EXPECT_NE(error_of(std::string(100'000, '[')).find("limit (64)"), std::string::npos);
   std::string objects;
   for (int i = 0; i < 1000; ++i) objects += "{\"a\":";
-  EXPECT_NE(error_of(objects).find("deeper than 64"), std::string::npos);
+  EXPECT_NE(error_of(objects).find("limit (64)"), std::string::npos);
 }
 
 TEST(JsonReader, SaysWhere) {

@@ -131,7 +131,7 @@ TEST_F(TokenSetTest, SaysWhatIsWrong) {
             std::string::npos);
   write_file(folder_ / "empty.bin", "");
   EXPECT_NE(message("tokens:" + (folder_ / "empty.bin").string()).find("empty"), std::string::npos);
-  EXPECT_NE(message("synthetic", 8).find("has pictures"), std::string::npos);
+  EXPECT_NE(message("synthetic", 8).find("has none"), std::string::npos);
 }
 
 // What the workers of a round get together does not depend on how many they are.

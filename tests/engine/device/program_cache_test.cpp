@@ -11,7 +11,10 @@ namespace {
 class ProgramCacheTest : public testing::Test {
  protected:
   void SetUp() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "program_cache";
+  // One for each case: cases run at the same time.
+  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) /
+                                  (std::string("program_cache_") +
+                                   testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
 TEST_F(ProgramCacheTest, GivesBackWhatWasStored) {
