@@ -188,7 +188,7 @@ constexpr Preset kPresets[] = {
      as_2013},
     {"dqn-2015", "and a target network (Mnih et al. 2015)", plain},
     {"double", "the online network chooses a target's action (van Hasselt et al. 2016)", as_double},
-    {"dueling", "double, with value and advantages apart (Wang et al. 2016)", as_dueling},
+    {"dueling", "double, with separate value and advantages (Wang et al. 2016)", as_dueling},
     {"per", "double, replay by priority (Schaul et al. 2016)", as_per},
     {"rainbow-lite", "double, dueling, by priority, 3 steps", as_rainbow_lite},
     {"gorila", "learners with their own replay and parameter servers (Nair et al. 2015)",
