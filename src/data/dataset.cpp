@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "data/numbers.h"
@@ -148,13 +150,21 @@ std::unique_ptr<Dataset> open_box_files(const Spec& spec, Split split) {
   return open_openimages(parts[0], parts[1], parts.size() == 3 ? parts[2] : "", split);
 }
 
+// A file that is named without its kind, as the kinds that read one want it.
+std::string as_a_file(const std::string& place) {
+  if (!std::filesystem::is_regular_file(place)) return "";
+  return fmt::format(" For the file {0} say csv:{0},target=COLUMN if it is a table, or text:{0}.",
+                     place);
+}
+
 // What the files in the folder say it is.
 std::unique_ptr<Dataset> open_folder(const Spec& spec, Split split, const OpenOptions& options) {
   const std::filesystem::path folder = spec.place;
   TY_REQUIRE(std::filesystem::is_directory(folder),
-             "data set '{}': neither a folder nor one of {}.{}", spec.text,
+             "data set '{}': neither a folder nor one of {}.{}{}", spec.text,
              join(known_names(), ", "),
-             did_you_mean(spec.place.substr(0, spec.place.find(':')), known_names()));
+             did_you_mean(spec.place.substr(0, spec.place.find(':')), known_names()),
+             as_a_file(spec.place));
   if (is_idx_folder(folder)) return open_mnist(spec, split);
   allow_options(spec, {});
   if (is_cifar10_folder(folder)) return open_cifar10(folder, split);

@@ -217,6 +217,9 @@ TEST(Synthetic, CanBeLearned) {
 
 TEST(OpenDataset, SaysWhatIsWrongWithAName) {
   expect_refusal("fashon-mnist", {"neither a folder nor one of", "Did you mean fashion-mnist"});
+  const std::filesystem::path table = std::filesystem::path(testing::TempDir()) / "houses.csv";
+  write_file(table, "a,b\n1,2\n");
+  expect_refusal(table.string(), {"say csv:" + table.string() + ",target=COLUMN"});
   expect_refusal("mnist", {"say where it is, as mnist:DIR"});
   expect_refusal("mnist:/nowhere", {"/nowhere is not a folder"});
   expect_refusal("synthetic:3x32", {"'3x32' is not CxHxW"});
