@@ -127,7 +127,7 @@ void add_optimization(Settings& settings, TrainConfig& c) {
   settings.add("clip_norm", &c.clip_norm, "clip gradients to this global norm; 0: off",
                at_least(0));
   settings.add("clip_value", &c.clip_value,
-               "clip each gradient value to this size, after clip_norm; 0: off", at_least(0));
+               "clip each gradient value to this size, after --clip-norm; 0: off", at_least(0));
   settings.add("ema", &c.ema,
                "test and export an exponential moving average of the weights with this decay, such "
                "as 0.999; 0: the weights themselves",

@@ -59,7 +59,8 @@ int64_t resolve_classes(const ModelDef& model, int64_t wanted) {
 
 int64_t resolve_length(const ModelDef& model, int64_t wanted) {
   if (wanted == 0) return model.length;
-  TY_REQUIRE(model.length != 0, "{} reads images, so it takes no length of a text", model.name);
+  TY_REQUIRE(model.length != 0, "{} reads images, so it takes no length of a text; gpt-nano does",
+             model.name);
   TY_REQUIRE(1 <= wanted && wanted <= model.longest,
              "{}: texts of {} tokens are not possible, expected 1 to {}", model.name, wanted,
              model.longest);
