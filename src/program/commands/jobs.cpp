@@ -184,7 +184,7 @@ int jobs_command(const JobFlags& flags, std::ostream& out) {
                action.name, flag);
   }
   TY_REQUIRE(action.takes_file != flags.file.empty(), "jobs {}: {}", action.name,
-             action.takes_file ? "a file is missing; 'trainyard jobs new' writes one"
+             action.takes_file ? "a file is missing; 'trainyard jobs new -o job.yaml' writes one"
                                : "takes no file; the flag for an output is -o");
   if (flags.action == "check") return jobs_check(flags, out);
   out << report::render(action.run(flags), flags.format);
