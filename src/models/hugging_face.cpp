@@ -141,7 +141,8 @@ std::vector<fs::path> weight_files(const fs::path& folder) {
   const fs::path index = folder / (std::string(kWeights) + ".index.json");
   std::set<std::string> names;
   if (fs::exists(index)) {
-    for (const auto& [tensor, file] : read_json(index).at("weight_map").members()) {
+    const Json json = read_json(index);
+    for (const auto& [tensor, file] : json.at("weight_map").members()) {
       names.insert(fs::path(file.as_string()).filename().string());
     }
   } else if (fs::exists(folder / "pytorch_model.bin")) {

@@ -92,6 +92,21 @@ TEST_F(HuggingFace, RefusesWhatItCannotCompute) {
   EXPECT_NE(message_with(path, "model_type", "llama").find("pytorch_model.bin"), std::string::npos);
 }
 
+TEST_F(HuggingFace, AnIndexNamesTheFilesOfWeights) {
+  const fs::path path = written("llama");
+  fs::rename(path / "model.safetensors", path / "part.safetensors");
+  const auto message_of_index = [&](const std::string& index) {
+    write_file(path / "model.safetensors.index.json", index);
+    return message_of([&] { load({.model = path.string(), .batch = 1, .length = 8}); });
+  };
+  // The file that is named beside us, whatever folder the index says.
+  EXPECT_EQ(message_of_index(R"({"weight_map": {"model.norm.weight": "../part.safetensors"}})"),
+            "no error");
+  EXPECT_NE(message_of_index(R"({"weight_map": {"model.norm.weight": 1}})").find("expected text"),
+            std::string::npos);
+  EXPECT_NE(message_of_index("{}").find("'weight_map' is missing"), std::string::npos);
+}
+
 TEST_F(HuggingFace, OtherLayoutsAreNotWritten) {
   EXPECT_THROW(write_hugging_face(load({.model = "lenet5", .batch = 1}), {}, {}, folder("lenet")),
                Error);
