@@ -21,22 +21,25 @@ std::string unpack_zstd(std::string_view packed, const std::string& origin) {
   TY_CHECK(stream != nullptr, "zstd cannot be started");
   ZSTD_inBuffer in{packed.data(), packed.size(), 0};
   std::string content;
+  size_t done = 0;
   // 0 at the end of a frame.
   size_t state = 1;
   while (in.pos < in.size || state != 0) {
-    const size_t done = content.size();
-    TY_REQUIRE(done < kMostUnpacked, "{}: more than 2 GiB uncompressed", origin);
-    // Doubling, so that growing costs little.
-    content.resize(std::min(kMostUnpacked, std::max(kZstdChunk, 2 * done)));
+    // Only where it is full: files may have many small frames.
+    if (done == content.size()) {
+      TY_REQUIRE(done < kMostUnpacked, "{}: more than 2 GiB uncompressed", origin);
+      content.resize(std::min(kMostUnpacked, std::max(kZstdChunk, 2 * done)));
+    }
     ZSTD_outBuffer out{content.data() + done, content.size() - done, 0};
     const size_t before = in.pos;
     state = ZSTD_decompressStream(stream.get(), &out, &in);
-    content.resize(done + out.pos);
+    done += out.pos;
     TY_REQUIRE(ZSTD_isError(state) == 0, "{}: the zstd data is damaged near byte {} ({})", origin,
                in.pos, ZSTD_getErrorName(state));
     TY_REQUIRE(in.pos > before || out.pos > 0 || state == 0,
                "{}: the zstd data is cut short at byte {}", origin, packed.size());
   }
+  content.resize(done);
   return content;
 }
 

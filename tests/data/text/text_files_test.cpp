@@ -1,5 +1,7 @@
 #include "data/text/text_files.h"
 
+#include <chrono>
+
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -40,6 +42,20 @@ TEST(TextFiles, ZstdIsReadAndDamageIsFound) {
   EXPECT_NE(problem(folder / "a.txt.zst").find("cut short"), std::string::npos);
   write_file(folder / "a.txt.zst", packed + "more");
   EXPECT_NE(problem(folder / "a.txt.zst").find("damaged"), std::string::npos);
+}
+
+// A frame of a thousand bytes, a hundred thousand times: the time grows with the text, not with its
+// square (that took more than a minute).
+TEST(TextFiles, ZstdOfManyFramesIsReadInTime) {
+  constexpr int kFrames = 100'000;
+  const std::string frame("\x28\xb5\x2f\xfd\x60\xe8\x02\x43\x1f\x00\x61", 11);
+  std::string packed;
+  for (int i = 0; i < kFrames; ++i) packed += frame;
+  const fs::path folder = scratch("frames");
+  write_file(folder / "a.txt.zst", packed);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(TextFiles(folder / "a.txt.zst").bytes(), int64_t{1000} * kFrames);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
 TEST(TextFiles, PlainLinesAndCompressed) {
