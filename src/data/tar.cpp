@@ -179,12 +179,16 @@ Unpacked unpack_tar(const fs::path& archive, const fs::path& folder) {
     std::string name = (has_prefix ? prefix + "/" : "") + std::string(field(header, 0, 100));
     if (!next_name.empty()) name = std::exchange(next_name, "");
     const fs::path path = folder / safe_name(stream, name);
-    if (kind == '5') {
+    // Old writers mark folders by the slash alone.
+    if (kind == '5' || (name.ends_with('/') && bytes == 0)) {
       fs::create_directories(path);
       continue;
     }
     if (kind != '0' && kind != '\0') {
       stream.fail("'" + name + "' is a link or a device, which are not unpacked");
+    }
+    if (!path.has_filename() || path.filename() == ".") {
+      stream.fail("a member is called '" + name + "', which is no name of a file");
     }
     write_member(stream, path, bytes, room);
     ++unpacked.files;

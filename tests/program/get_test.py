@@ -202,11 +202,16 @@ check("not there any more" in get("--from", base + "gone", to="gone", code=1), "
 check("8 files unpacked" in get("--from", base[:-1], to="mirror"), "a mirror is asked instead")
 
 # What leads out of the folder, and what is cut short.
-for content, words in ((tar_of({"../out.txt": b"x"}), "leads out"), (archive[:200], "cut short"), (b"no archive" * 100, "no tar archive")):
+for content, words in ((tar_of({"../out.txt": b"x"}), "leads out"), (archive[:200], "cut short"), (b"no archive" * 100, "no tar archive"),
+                       (tar_of({".": b"x"}), "no name of a file"), (tar_of({"a/..": b"x"}), "no name of a file")):
     Handler.files["/set.tar.gz"] = content
     listing.write_text(f'data: {{colors: {{from: "{base}", files: [{{name: set.tar.gz, unpack: true}}]}}}}')
     shutil.rmtree(FOLDER / "bad", ignore_errors=True)
     check(words in get(to="bad", code=2) and not (FOLDER / "out.txt").exists(), f"an archive that is bad: {words}")
+
+Handler.files["/set.tar.gz"] = tar_of({"old/": b"", "old/a.txt": b"x"})
+shutil.rmtree(FOLDER / "bad")
+check("1 files unpacked" in get(to="bad") and (FOLDER / "bad/old/a.txt").read_bytes() == b"x", "a folder may be marked by its slash alone")
 
 # Two classes of Open Images.
 box = "{},xclick,{},1,0.1,0.9,0.2,0.8,0,0,0,{},0\n"
