@@ -153,6 +153,9 @@ TEST_F(Tables, SayWhatIsWrong) {
   std::string ids = "id,x\n";
   for (int i = 0; i < 50; ++i) ids += fmt::format("n{},{}\n", i, i);
   EXPECT_NE(message(ids, "target=id").find("no classes"), std::string::npos);
+  // One over its deviation would be infinity.
+  EXPECT_NE(message("a,b\n1e-40,1.5\n2e-40,2.5\n4e-40,4\n", "target=b").find("multiply it"),
+            std::string::npos);
   // Infinity is a text, which makes categories of the column: too many to learn from.
   EXPECT_EQ(open("a,b,c\ninf,1,1.5\n2,2,2.5\n3,1,7.5\n4,2,1.25\n", "target=c")->problems().size(),
             1U);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -164,6 +165,14 @@ std::optional<TableColumn> number_column(const std::string& name, const ColumnFi
   if (fit.present == 0 || std == 0) {
     notes.push_back(fmt::format("column '{}' is left out: {}", name,
                                 fit.present == 0 ? "it is empty" : "it is the same in every row"));
+    return std::nullopt;
+  }
+  // The network divides by it as a number of four bytes.
+  if (std < std::numeric_limits<float>::min()) {
+    notes.push_back(fmt::format(
+        "column '{}' is left out: it changes by {:.3g} alone, too little for numbers of four "
+        "bytes; multiply it by something",
+        name, std));
     return std::nullopt;
   }
   // float32 has seven digits.
