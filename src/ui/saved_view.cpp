@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kMostBlocks = 1000;
 constexpr std::string_view kPngBegins = "\x89PNG";
+constexpr size_t kPngHead = 24;  // up to width and height
 
 std::string text_in(const Json& object, std::string_view name) {
   const Json* text = object.find(name);
@@ -79,7 +80,8 @@ report::Chart chart_of(const Json& chart) {
 report::Picture picture_of(const Json& picture) {
   report::Picture made{.png = from_base64(picture.at("png").as_string()),
                        .caption = text_in(picture, "caption")};
-  TY_REQUIRE(made.png.starts_with(kPngBegins), "a picture that is no PNG file");
+  TY_REQUIRE(made.png.starts_with(kPngBegins) && made.png.size() >= kPngHead,
+             "a picture that is no PNG file");
   return made;
 }
 

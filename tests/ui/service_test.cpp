@@ -391,7 +391,8 @@ TEST_F(ServiceTest, SavesAViewAsAReport) {
   EXPECT_EQ(saved.body.find("<i>"), std::string::npos);
   for (const char* wrong : {"[]", "{}", "{\"blocks\":[{\"script\":\"x\"}]}",
                             "{\"blocks\":[{\"table\":{\"columns\":[],\"rows\":[[\"x\"]]}}]}",
-                            "{\"blocks\":[{\"picture\":{\"png\":\"PHN2Zz4=\"}}]}"}) {
+                            "{\"blocks\":[{\"picture\":{\"png\":\"PHN2Zz4=\"}}]}",
+                            "{\"blocks\":[{\"picture\":{\"png\":\"iVBORw0KGgo=\"}}]}"}) {
     EXPECT_EQ(post("/api/report", wrong).status, Status::kBadRequest) << wrong;
   }
   EXPECT_EQ(begin("/api/report", {}, "POST", "127.0.0.1:8080", view).get().status,
