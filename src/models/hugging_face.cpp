@@ -24,6 +24,7 @@ constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kTokenizer = "tokenizer.json";
 constexpr const char* kFormKey = "trainyard.transformer";
 constexpr int64_t kUsualLength = 256;
+constexpr float kUsualEpsilon = 1e-5F;  // of ONNX where a node has none
 
 Json read_json(const fs::path& path) {
   return Json::parse(read_file(path), path.string());
@@ -343,7 +344,9 @@ void note_form(const Graph& graph, const onnx_io::Metadata& known, onnx_io::Meta
   Json form = Json::object();
   for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
-    if (node.op == "Attention" && form.find("heads") == nullptr) {
+    // Attention of rank 4 has its heads in the shape.
+    if (node.op == "Attention" && node.attributes.contains("q_num_heads") &&
+        form.find("heads") == nullptr) {
       form["heads"] = std::get<int64_t>(node.attributes.at("q_num_heads"));
       form["kv_heads"] = std::get<int64_t>(node.attributes.at("kv_num_heads"));
       form["positions"] = graph.value(node.inputs[0]).type.shape[1];
@@ -351,8 +354,10 @@ void note_form(const Graph& graph, const onnx_io::Metadata& known, onnx_io::Meta
     const bool norm = node.op == "LayerNormalization" || node.op == "RMSNormalization";
     if (norm && form.find("norm_epsilon") == nullptr) {
       // As people write it: the nearest number of few digits.
-      const auto epsilon = static_cast<double>(std::get<float>(node.attributes.at("epsilon")));
-      form["norm_epsilon"] = std::stod(fmt::format("{:.6g}", epsilon));
+      const auto given = node.attributes.find("epsilon");
+      const float epsilon =
+          given == node.attributes.end() ? kUsualEpsilon : std::get<float>(given->second);
+      form["norm_epsilon"] = std::stod(fmt::format("{:.6g}", static_cast<double>(epsilon)));
     }
   }
   if (form.find("heads") == nullptr || form.find("norm_epsilon") == nullptr) return;

@@ -107,6 +107,19 @@ TEST_F(HuggingFace, AnIndexNamesTheFilesOfWeights) {
   EXPECT_NE(message_of_index("{}").find("'weight_map' is missing"), std::string::npos);
 }
 
+// Files of others leave out what is usual.
+TEST_F(HuggingFace, NodesWithoutAttributesAreNoted) {
+  Graph graph = load(tiny("gpt-nano"));
+  for (const NodeId id : graph.node_ids()) graph.mutable_node(id).attributes.erase("epsilon");
+  write_hugging_face(graph, {}, {}, folder("usual"));
+  const Json config = Json::parse(read_file(folder("usual") / "config.json"), "config");
+  EXPECT_EQ(config.at("layer_norm_epsilon").as_number(), 1e-5);
+  for (const NodeId id : graph.node_ids()) graph.mutable_node(id).attributes.erase("q_num_heads");
+  onnx_io::Metadata metadata;
+  note_form(graph, {}, metadata);
+  EXPECT_TRUE(metadata.empty());
+}
+
 TEST_F(HuggingFace, OtherLayoutsAreNotWritten) {
   EXPECT_THROW(write_hugging_face(load({.model = "lenet5", .batch = 1}), {}, {}, folder("lenet")),
                Error);
