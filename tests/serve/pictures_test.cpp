@@ -9,6 +9,7 @@
 #include "models/onnx/export.h"
 #include "ops/builder.h"
 #include "serve/fixture.h"
+#include "serve/models/rows.h"
 #include "serve/protocol/v2_codec.h"
 #include "support/temporary_folder.h"
 
@@ -170,6 +171,29 @@ TEST_F(PicturesTest, StepsThatDoNotFitAreAReasonNotToLoad) {
             std::string::npos);
   EXPECT_NE(load_error(with("normalize:0.5:0.25", "1x999999x999999")).find("pixels"),
             std::string::npos);
+}
+
+// A file may say that it takes rows of a table and take nothing.
+TEST(Rows, NetworksWithoutInputsTakeNone) {
+  NetworkSource source;
+  source.build = [](const onnx_io::ImportOptions&) {
+    Graph graph("constant");
+    ops::Builder builder(graph);
+    const std::vector<float> numbers = {1, 2};
+    const ValueId number =
+        builder.constant("number", Tensor::of<float>(Shape{2}, std::span<const float>(numbers)));
+    graph.set_outputs({builder.add("Identity", {number}, {}, "OUT")});
+    return graph;
+  };
+  source.table = data::TableSchema{.columns = {{.name = "a"}}, .target = {.name = "y"}};
+  ModelConfig config;
+  config.name = "constant";
+  const Network network(std::move(source), config, 1);
+  EXPECT_FALSE(is_rows_body("a\n1\n", network));
+  InferRequest request;
+  request.inputs.push_back({.name = "a", .dtype = {}, .shape = {}});
+  encode_cells(network, request);
+  EXPECT_EQ(request.inputs.size(), 1U);
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ std::shared_ptr<Tensor> encoded(const InputTensor& input, const data::TableSchem
 
 bool is_rows_body(std::string_view body, const Network& network) {
   const size_t begin = body.find_first_not_of(" \t\r\n");
-  return network.table() && begin != std::string_view::npos && body[begin] != '{';
+  return network.table() && !network.inputs().empty() && begin != std::string_view::npos &&
+         body[begin] != '{';
 }
 
 InferRequest read_rows_body(const Body& body, const Network& network) {
@@ -57,7 +58,7 @@ InferRequest read_rows_body(const Body& body, const Network& network) {
 }
 
 void encode_cells(const Network& network, InferRequest& request) {
-  if (!network.table()) return;
+  if (!network.table() || network.inputs().empty()) return;
   for (InputTensor& input : request.inputs) {
     if (input.dtype || input.name != network.inputs()[0].name) continue;
     try {
