@@ -74,7 +74,7 @@ TEST(Model, IsSavedAndComesBackTheSame) {
 TEST(TrainingStep, LowersTheLossOfOneBatch) {
   TrainingStep step(Model("lenet5", {.batch = 4}), {.threads = 1});
   std::ranges::fill(step.input("image").values<float>(), 0.25F);
-  const Port& target = step.inputs().back();
+  const Port target = step.inputs().back();
   Tensor& classes = step.input(target.name);
   for (int64_t& one : classes.values<int64_t>()) one = 3;
   step.run(0.1);

@@ -357,8 +357,8 @@ void Registry::load_files(const std::string& name, const Json& config,
   std::vector<int64_t> kept;
   for (const auto& [version, bytes] : versions) {
     const std::string origin = fmt::format("file:{}/{}", version, kModelFile);
-    const std::string reason =
-        load_version(name, read, version, {}, [&] { return bytes_source(*bytes, origin); });
+    const std::string reason = load_version(
+        name, read, version, {}, [&file = *bytes, &origin] { return bytes_source(file, origin); });
     if (!reason.empty()) {
       refuse(Status::kBadRequest, "failed to load '{}', version {}: {}", name, version, reason);
     }
