@@ -1,26 +1,129 @@
 #include "train/trainer.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/stopwatch.h"
 #include "engine/device/device_list.h"
 #include "engine/host_nodes.h"
+#include "runs/events.h"
 #include "train/frozen_weights.h"
 #include "train/metric_sums.h"
 #include "train/replicas.h"
 #include "train/run_log.h"
 #include "train/run_parts.h"
 #include "train/schedule.h"
-#include "train/step_histograms.h"
-#include "train/step_table.h"
+#include "train/training_step.h"
 #include "train/worker_options.h"
 
 namespace trainyard::train {
 namespace {
+
+// What workers exchange after a step: a row of numbers for each of them. Every worker fills
+// its own row, and the sum over the workers is the table of all.
+class StepTable {
+ public:
+  enum Field : size_t {
+    kLoss,  // times images
+    kImages,
+    kWantsStop,
+    kComputeMs,  // forward, backward and update without waiting for others
+    kCommunicationMs,
+    kExposedMs,  // of the communication, what nothing else was done in
+    kDataMs,
+    kNumFields
+  };
+
+  StepTable(size_t workers, size_t metrics)
+      : columns_(kNumFields + metrics), workers_(workers), values_(workers * columns_, 0) {}
+
+  size_t workers() const { return workers_; }
+  std::span<double> values() { return values_; }
+  void clear() { std::fill(values_.begin(), values_.end(), 0.0); }
+  double& at(size_t worker, Field field) { return values_[worker * columns_ + field]; }
+  double& metric(size_t worker, size_t index) {
+    return values_[worker * columns_ + kNumFields + index];
+  }
+  double total(Field field) { return total_of_column(field); }
+  double metric_total(size_t index) { return total_of_column(kNumFields + index); }
+
+ private:
+  double total_of_column(size_t column) const {
+    double sum = 0;
+    for (size_t w = 0; w < workers_; ++w) sum += values_[w * columns_ + column];
+    return sum;
+  }
+
+  size_t columns_;
+  size_t workers_;
+  std::vector<double> values_;
+};
+
+// While it lives, each run of `step` writes a histogram of what every node of the network computes
+// (activation/NODE) and of the gradient of every parameter (gradient/PARAMETER), filed under `at`.
+// Both arguments outlive it.
+class StepHistograms {
+ public:
+  StepHistograms(TrainingStep& step, runs::EventWriter& events, int64_t at);
+  ~StepHistograms() { step_.set_observer(nullptr); }
+  StepHistograms(const StepHistograms&) = delete;
+  StepHistograms& operator=(const StepHistograms&) = delete;
+
+ private:
+  TrainingStep& step_;
+};
+
+// Under what a result is written; empty: it is none that people look for.
+std::string tag_of(const runtime::StepView& view, const std::string& output,
+                   const std::map<std::string, std::string>& gradients) {
+  if (const auto own = gradients.find(output); own != gradients.end()) {
+    return "gradient/" + own->second;
+  }
+  const runtime::StepInfo& info = view.info();
+  const bool of_network =
+      info.phase == static_cast<uint8_t>(Phase::kForward) && !info.node.starts_with("loss.");
+  return of_network ? "activation/" + info.node : std::string();
+}
+
+void write_output(const runtime::StepView& view, size_t i, const std::string& tag, int64_t at,
+                  runs::EventWriter& events) {
+  // In any order is good enough, and needs no copy.
+  const std::span<const std::byte> bytes = view.elements(i);
+  const auto count = static_cast<size_t>(view.output_shape(i).num_elements());
+  if (bytes.size() == count * sizeof(float)) {
+    events.write_histogram(at, tag, {reinterpret_cast<const float*>(bytes.data()), count});
+    return;
+  }
+  const Tensor values = view.output(i);
+  if (!values.empty() && values.dtype() == DType::kF32) {
+    events.write_histogram(at, tag, values.values<float>());
+  }
+}
+
+StepHistograms::StepHistograms(TrainingStep& step, runs::EventWriter& events, int64_t at)
+    : step_(step) {
+  std::map<std::string, std::string> gradients;
+  for (size_t i = 0; i < step.gradient_names().size(); ++i) {
+    gradients.emplace(step.gradient_names()[i], step.states()[i].name);
+  }
+  step.set_observer([&events, at, gradients = std::move(gradients)](const runtime::StepView& view) {
+    // Further outputs of a node are its statistics, or what its gradient needs.
+    for (size_t i = 0; i < view.num_outputs(); ++i) {
+      if (view.output_name(i).empty()) continue;
+      const std::string tag = tag_of(view, view.output_name(i), gradients);
+      if (tag.empty() || (i > 0 && tag.starts_with("activation/"))) continue;
+      write_output(view, i, tag, at, events);
+    }
+  });
+}
 
 ReplicaOptions replica_options(const TrainConfig& config) {
   return {.all_reduce = config.all_reduce,
