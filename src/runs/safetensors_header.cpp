@@ -1,11 +1,10 @@
-#include "runs/safetensors_header.h"
-
 #include <algorithm>
 #include <array>
 #include <set>
 
 #include "base/error.h"
 #include "base/json_reader.h"
+#include "runs/safetensors.h"
 
 namespace trainyard::runs {
 namespace {

@@ -1,5 +1,3 @@
-#include "runs/utilization.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -7,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "runs/view.h"
 
 namespace trainyard::report {
 namespace {

@@ -1,9 +1,8 @@
-#include "data/text/added_tokens.h"
-
 #include <algorithm>
 
 #include "base/error.h"
 #include "base/printable.h"
+#include "data/text/tokenizer.h"
 #include "data/text/unicode.h"
 
 namespace trainyard::data {

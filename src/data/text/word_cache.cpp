@@ -1,6 +1,6 @@
-#include "data/text/word_cache.h"
-
 #include <functional>
+
+#include "data/text/tokenizer.h"
 
 namespace trainyard::data {
 namespace {
