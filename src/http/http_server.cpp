@@ -1,11 +1,19 @@
 #include "http/http_server.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <csignal>
+#include <functional>
 #include <linux/filter.h>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <sys/socket.h>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
@@ -13,16 +21,265 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <fmt/format.h>
 
 #include "base/error.h"
 #include "engine/kernels/parallel/parallel.h"
 #include "http/events.h"
-#include "http/http_loop.h"
-#include "http/stream_wire.h"
+#include "http/http_session.h"
+#include "http/wire.h"
 
 namespace trainyard::serve {
 namespace {
+
+// `Stream` reads and writes; the socket below it is what is stopped and closed.
+template <typename Stream>
+class StreamWire : public Wire {
+ public:
+  template <typename... Args>
+  explicit StreamWire(Args&&... args) : stream_(std::forward<Args>(args)...) {}
+
+  void read_some(char* data, size_t size, std::shared_ptr<WireUser> user) override {
+    stream_.async_read_some(
+        boost::asio::buffer(data, size),
+        [user = std::move(user)](const boost::system::error_code& problem, size_t bytes) {
+          user->on_read(problem ? 0 : bytes);
+        });
+  }
+
+  void write(std::string_view first, std::string_view second,
+             std::shared_ptr<WireUser> user) override {
+    const std::array<boost::asio::const_buffer, 2> buffers = {
+        boost::asio::buffer(first.data(), first.size()),
+        boost::asio::buffer(second.data(), second.size())};
+    boost::asio::async_write(stream_, buffers,
+                             [user = std::move(user)](const boost::system::error_code& problem,
+                                                      size_t) { user->on_written(!problem); });
+  }
+
+  bool has_input() override {
+    boost::system::error_code problem;
+    return stream_.lowest_layer().available(problem) > 0;
+  }
+
+  void finish_writing() override {
+    boost::system::error_code ignored;
+    stream_.lowest_layer().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
+  }
+
+  void stop() override {
+    boost::system::error_code ignored;
+    stream_.lowest_layer().cancel(ignored);
+  }
+
+  void close() override {
+    boost::system::error_code ignored;
+    stream_.lowest_layer().shutdown(boost::asio::ip::tcp::socket::shutdown_both, ignored);
+    stream_.lowest_layer().close(ignored);
+  }
+
+ protected:
+  Stream stream_;
+};
+
+class PlainWire final : public StreamWire<boost::asio::ip::tcp::socket> {
+ public:
+  using StreamWire::StreamWire;
+  void open(std::shared_ptr<WireUser> user) override {
+    boost::asio::post(stream_.get_executor(), [user = std::move(user)] { user->on_open(true); });
+  }
+};
+
+class TlsWire final : public StreamWire<boost::asio::ssl::stream<boost::asio::ip::tcp::socket>> {
+ public:
+  using StreamWire::StreamWire;
+  void open(std::shared_ptr<WireUser> user) override {
+    stream_.async_handshake(boost::asio::ssl::stream_base::server,
+                            [user = std::move(user)](const boost::system::error_code& problem) {
+                              user->on_open(!problem);
+                            });
+  }
+};
+
+// One thread's share of the connections.
+class HttpLoop final : public SocketThread {
+ public:
+  HttpLoop();
+  ~HttpLoop() override;
+  HttpLoop(const HttpLoop&) = delete;
+  HttpLoop& operator=(const HttpLoop&) = delete;
+
+  boost::asio::io_context& io() { return io_; }
+  // Serves on the calling thread until all is finished after stop().
+  void run();
+  // From any thread: the connection is served from now on.
+  void add(std::shared_ptr<HttpSession> session);
+  // From any thread: connections end after their requests under way, idle ones after that long.
+  // run() ends after the last one if nothing more is added, or when the time is up.
+  void stop(std::chrono::milliseconds most, std::chrono::milliseconds idle);
+  // From the thread that adds: that was the last.
+  void add_no_more();
+
+  void respond(std::shared_ptr<HttpSession> session, std::function<HttpResponse()> make) override;
+  void later(std::function<void()> work) override;
+
+ private:
+  struct Waiting {
+    std::shared_ptr<HttpSession> session;
+    std::function<HttpResponse()> make;
+  };
+
+  void send();
+  // Never throws: what one connection leads to must not end the others.
+  void answer(const Waiting& one);
+  void sweep_later();
+  void check_deadlines();
+  void remove_ended();
+  void begin_stop(std::chrono::milliseconds most, std::chrono::milliseconds idle);
+  void poll_end();
+
+  boost::asio::io_context io_{1};
+  boost::asio::steady_timer sweep_;
+  boost::asio::steady_timer limit_;
+  std::atomic<std::thread::id> thread_;
+  std::vector<std::weak_ptr<HttpSession>> sessions_;
+  std::optional<Clock::time_point> idle_until_;  // once it stops
+  bool last_added_ = false;
+  bool working_ = false;  // in what later() was given
+  std::mutex mutex_;
+  std::vector<Waiting> waiting_;
+  std::vector<Waiting> sending_;
+};
+
+namespace asio = boost::asio;
+
+constexpr std::chrono::milliseconds kSweep{250};
+constexpr std::chrono::milliseconds kEndSweep{5};
+
+HttpLoop::HttpLoop() : sweep_(io_), limit_(io_) {}
+
+HttpLoop::~HttpLoop() = default;
+
+void HttpLoop::run() {
+  thread_ = std::this_thread::get_id();
+  sweep_later();
+  // Asio may run on after what a handler has thrown; whose connection it was has ended with it.
+  for (bool ended = false; !ended;) {
+    try {
+      io_.run();
+      ended = true;
+    } catch (const std::exception& error) {
+      say_event(fmt::format("a connection was given up: {}", error.what()));
+    }
+  }
+}
+
+void HttpLoop::add(std::shared_ptr<HttpSession> session) {
+  asio::post(io_, [this, session = std::move(session)] {
+    sessions_.push_back(session);
+    if (idle_until_) session->finish_soon(*idle_until_);
+    session->start();
+  });
+}
+
+void HttpLoop::stop(std::chrono::milliseconds most, std::chrono::milliseconds idle) {
+  asio::post(io_, [this, most, idle] { begin_stop(most, idle); });
+}
+
+void HttpLoop::add_no_more() {
+  asio::post(io_, [this] { last_added_ = true; });
+}
+
+// The thread is woken once for all that wait: a batch ends many requests at once.
+void HttpLoop::respond(std::shared_ptr<HttpSession> session, std::function<HttpResponse()> make) {
+  if (thread_.load(std::memory_order_relaxed) == std::this_thread::get_id() && working_) {
+    return answer({std::move(session), std::move(make)});
+  }
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    first = waiting_.empty();
+    waiting_.push_back({std::move(session), std::move(make)});
+  }
+  if (first) asio::post(io_, [this] { send(); });
+}
+
+void HttpLoop::send() {
+  {
+    const std::lock_guard lock(mutex_);
+    sending_.swap(waiting_);
+  }
+  for (const Waiting& one : sending_) answer(one);
+  sending_.clear();
+}
+
+void HttpLoop::answer(const Waiting& one) {
+  try {
+    try {
+      one.session->respond(one.make());
+    } catch (const std::exception&) {
+      one.session->respond(error_response(Status::kUnavailable, "out of memory"));
+    }
+  } catch (const std::exception&) {
+    one.session->give_up();
+  }
+}
+
+// Asio runs it after all that was ready when it was posted, and has looked for more before.
+void HttpLoop::later(std::function<void()> work) {
+  asio::post(io_, [this, work = std::move(work)] {
+    working_ = true;
+    work();
+    working_ = false;
+  });
+}
+
+void HttpLoop::remove_ended() {
+  std::erase_if(sessions_, [](const auto& session) { return session.expired(); });
+}
+
+void HttpLoop::sweep_later() {
+  sweep_.expires_after(kSweep);
+  sweep_.async_wait([this](const boost::system::error_code& problem) {
+    if (problem) return;
+    check_deadlines();
+    remove_ended();
+    sweep_later();
+  });
+}
+
+void HttpLoop::check_deadlines() {
+  const Clock::time_point now = Clock::now();
+  for (const auto& weak : sessions_) {
+    if (const auto session = weak.lock()) session->check_deadline(now);
+  }
+}
+
+void HttpLoop::begin_stop(std::chrono::milliseconds most, std::chrono::milliseconds idle) {
+  if (idle_until_) return;
+  idle_until_ = Clock::now() + std::min(most, idle);
+  for (const auto& weak : sessions_) {
+    if (const auto session = weak.lock()) session->finish_soon(*idle_until_);
+  }
+  limit_.expires_after(most);
+  limit_.async_wait([this](const boost::system::error_code& problem) {
+    if (!problem) io_.stop();
+  });
+  poll_end();
+}
+
+void HttpLoop::poll_end() {
+  sweep_.expires_after(kEndSweep);
+  sweep_.async_wait([this](const boost::system::error_code&) {
+    check_deadlines();
+    remove_ended();
+    if (sessions_.empty() && last_added_) return io_.stop();
+    poll_end();
+  });
+}
 
 namespace asio = boost::asio;
 using asio::ip::tcp;

@@ -1,8 +1,7 @@
-#include "http/incoming_body.h"
-
 #include <algorithm>
 #include <cstring>
 
+#include "http/http_session.h"
 #include "tensor/tensor.h"
 
 namespace trainyard::serve {

@@ -1,11 +1,10 @@
-#include "serve/access_log.h"
-
 #include <cstdio>
 
 #include <fmt/format.h>
 
 #include "base/json.h"
 #include "base/printable.h"
+#include "serve/service.h"
 
 namespace trainyard::serve {
 namespace {

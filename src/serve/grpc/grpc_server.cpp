@@ -12,6 +12,8 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <thread>
 
 #include <fmt/format.h>
@@ -21,12 +23,36 @@
 #include "base/wire.h"
 #include "http/url.h"
 #include "serve/grpc/control_messages.h"
-#include "serve/grpc/health_messages.h"
 #include "serve/grpc/infer_messages.h"
 #include "serve/protocol/score_codec.h"
 
 namespace trainyard::serve {
 namespace {
+
+// grpc.health.v1, which orchestrators ask whether a server may be sent requests.
+inline constexpr std::string_view kHealthCheck = "/grpc.health.v1.Health/Check";
+
+// {1: service}
+bool asks_for_this_server(std::string_view message) {
+  std::string_view service;
+  WireReader reader({reinterpret_cast<const std::byte*>(message.data()), message.size()});
+  while (!reader.done()) {
+    const WireField field = reader.next();
+    if (field.number != 1 || field.type != WireType::kBytes) continue;
+    service = {reinterpret_cast<const char*>(field.content.data()), field.content.size()};
+  }
+  return service.empty() || service == "inference.GRPCInferenceService";
+}
+
+// {1: status}
+std::string health_answer(bool serving) {
+  constexpr uint64_t kServing = 1;
+  constexpr uint64_t kNotServing = 2;
+  std::string message;
+  append_tag(message, 1, WireType::kVarint);
+  append_varint(message, serving ? kServing : kNotServing);
+  return message;
+}
 
 constexpr std::string_view kService = "/inference.GRPCInferenceService/";
 // The one call of ONNX Runtime Server (2019), which names no model: there is one.

@@ -1,11 +1,10 @@
-#include "serve/models/instance.h"
-
 #include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
 #include "engine/arena.h"
 #include "serve/models/idle_memory.h"
+#include "serve/models/model_version.h"
 #include "tensor/text.h"
 #include "tensor/text_scope.h"
 
