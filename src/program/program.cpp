@@ -11,14 +11,32 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "program/command.h"
-#include "program/description.h"
 #include "program/manual.h"
+#include "program/version.h"
 
 namespace trainyard::cli {
 namespace {
+
+// {program, version, commands: [{name, group, summary, examples, arguments}]}; arguments are those
+// of Args::description().
+Json description() {
+  Json commands = Json::array();
+  for (const Command* command : all_commands()) {
+    Args args(command->name, command->summary, command->examples);
+    command->setup(args);
+    commands.push_back(Json::object({{"name", command->name},
+                                     {"group", command->group},
+                                     {"summary", command->summary},
+                                     {"examples", command->examples},
+                                     {"arguments", args.description()}}));
+  }
+  return Json::object(
+      {{"program", "trainyard"}, {"version", kVersionText}, {"commands", commands}});
+}
 
 constexpr int kDone = 0;
 constexpr int kCouldNot = 1;

@@ -1,21 +1,255 @@
 #include "program/ui_hooks.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include <fmt/format.h>
+
+#include "base/base64.h"
 #include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "base/text.h"
-#include "program/asked_server.h"
-#include "program/guessed_pictures.h"
+#include "data/dataset.h"
+#include "data/image.h"
+#include "http/url.h"
+#include "models/zoo/model.h"
+#include "program/command.h"
 #include "program/kept_predictions.h"
 #include "program/lab/listings.h"
 #include "program/model_picture.h"
 #include "program/ui_process.h"
-#include "program/what_if.h"
 #include "runs/growing_file.h"
+#include "runs/guesses.h"
+#include "serve/load/load_client.h"
+#include "train/train_config.h"
+#include "train/training_set.h"
 
 namespace trainyard::cli {
 namespace {
+
+// Those that read no file.
+constexpr std::array<std::string_view, 15> kFlags = {
+    "device", "instance", "stack",   "batch", "precision", "workers", "scaling", "comm",
+    "link",   "inside",   "servers", "price", "dataset",   "epochs",  "per-host"};
+
+constexpr size_t kMostKept = 1000;
+
+// A word of its own, so that no value is taken for a flag.
+std::string flag_word(const std::string& name, const std::string& value) {
+  const std::vector<std::string> known(kFlags.begin(), kFlags.end());
+  TY_REQUIRE(std::find(known.begin(), known.end(), name) != known.end(),
+             "'{}' is nothing a prediction is asked by here.{}", name, did_you_mean(name, known));
+  return "--" + name + "=" + value;
+}
+
+// Files are not for those who only look.
+void require_built_in(const std::string& model) {
+  if (models::find_model(model) != nullptr) return;
+  std::vector<std::string> names;
+  for (const models::ModelDef* one : models::all_models()) names.emplace_back(one->name);
+  throw_error("'{}' is no built-in network.{}", model, did_you_mean(model, names));
+}
+
+// The flags of predict that go with settings of a training; those that stand at "none" are left
+// out.
+std::vector<std::string> words_of(const Json& settings, const std::string& device) {
+  std::vector<std::string> words = {"predict", settings.at("model").as_string(), "--json",
+                                    "--device=" + device, "--scaling=strong"};
+  for (const char* name : {"batch", "workers", "image"}) {
+    const Json* value = settings.find(name);
+    if (value == nullptr || !value->is_int() || value->as_int() < 1) continue;
+    words.push_back(fmt::format("--{}={}", name, value->as_int()));
+  }
+  return words;
+}
+
+Json step_of(const Json& row) {
+  const auto number = [&](std::string_view name) {
+    const Json* value = row.find(name);
+    return value != nullptr && value->is_number() ? value->as_number() : 0.0;
+  };
+  return Json::object(
+      {{"step_ms", number("step_ms")},
+       {"input_ms", number("input_ms")},
+       {"exposed_ms", number("exposed_comm_ms") + number("waiting_ms")},
+       {"compute_ms", number("forward_ms") + number("backward_ms") + number("update_ms")},
+       {"memory_bytes", number("memory_bytes")}});
+}
+
+// `model` is the name of a built-in network; the others are flags of predict without hyphens in
+// front, as device=v100. Throws Error for a name that is no such flag, for one that would read a
+// file, and for what predict refuses.
+std::string predict_json(const std::map<std::string, std::string>& query) {
+  const auto model = query.find("model");
+  TY_REQUIRE(model != query.end(), "model is missing: expected the name of a built-in network");
+  require_built_in(model->second);
+  std::vector<std::string> words = {"predict", model->second, "--json"};
+  for (const auto& [name, value] : query) {
+    if (name == "model") continue;
+    if (name == "inference") {
+      words.emplace_back("--inference");
+    } else {
+      words.push_back(flag_word(name, value));
+    }
+  }
+  std::ostringstream out;
+  std::ostringstream problem;
+  if (run_program(words, out, problem) == 0) return out.str();
+  throw_error("{}", problem.str());
+}
+
+// A step of a training with these settings (config.yaml) on a device of the catalog: "step_ms",
+// "input_ms", "exposed_ms", "compute_ms" and "memory_bytes", all predicted. Null for networks that
+// are not built in, and where the device is not known.
+Json predict_run(const Json& settings, const std::string& device) {
+  const Json* model = settings.find("model");
+  if (model == nullptr || !model->is_string()) return {};
+  if (models::find_model(model->as_string()) == nullptr) return {};
+  // Runs of a study differ in what does not change a step.
+  static std::map<std::vector<std::string>, Json> kept;
+  static std::shared_ptr<const predict::Catalog> basis;
+  const std::shared_ptr<const predict::Catalog> known = kept_catalog({});
+  if (std::exchange(basis, known) != known) kept.clear();
+  const std::vector<std::string> words = words_of(settings, device);
+  if (const auto found = kept.find(words); found != kept.end()) return found->second;
+  if (kept.size() >= kMostKept) kept.clear();
+  std::ostringstream out;
+  std::ostringstream problem;
+  Json step;
+  if (run_program(words, out, problem) == 0) {
+    step = step_of(Json::parse(out.str(), "a prediction").at("rows").items().at(0));
+  }
+  return kept.emplace(words, std::move(step)).first->second;
+}
+
+// The pictures behind a cell of a run's confusion matrix.
+namespace fs = std::filesystem;
+
+constexpr size_t kMostPictures = 48;
+constexpr int64_t kLargestSide = 160;
+constexpr int64_t kMostText = 1 << 20;
+
+// The data set of the last run that was asked for: clicks come one after the other.
+const data::Dataset& test_set_of(const fs::path& run) {
+  static std::string kept_settings;
+  static std::unique_ptr<data::Dataset> kept;
+  const fs::path config = run / "config.yaml";
+  const std::string text = read_file(config, kMostText);
+  if (kept == nullptr || text != kept_settings) {
+    train::TrainConfig settings;
+    train::settings_of(settings).read_yaml(text, config.string());
+    kept.reset();
+    kept = train::open_set(settings, data::Split::kTest);
+    kept_settings = text;
+  }
+  return *kept;
+}
+
+Json picture_json(const data::Dataset& set, int64_t sample) {
+  data::Pixels room;
+  data::Image image = data::to_image(set.pixels(sample, room));
+  const int64_t longer = std::max(image.height, image.width);
+  if (longer > kLargestSide) {
+    image = data::resize(image, std::max<int64_t>(1, image.height * kLargestSide / longer),
+                         std::max<int64_t>(1, image.width * kLargestSide / longer));
+  }
+  return Json::object({{"sample", sample},
+                       {"name", printable_line(set.sample_name(sample))},
+                       {"png", to_base64(data::encode_png(image))}});
+}
+
+// {"step", "count", "pictures": [{"sample", "name", "png"}, …]}: how many samples of class `truth`
+// the run took for `guess` in its last test, and the first of them as PNG files in base64, from the
+// data set that its settings name. Throws Error where the run recorded no guesses or its data are
+// not there.
+Json guessed_pictures(const fs::path& run, int64_t truth, int64_t guess) {
+  const runs::Guesses guesses = runs::read_guesses(run);
+  TY_REQUIRE(!guesses.all.empty(),
+             "the run did not record what it took its samples for; `trainyard train` does");
+  const data::Dataset& set = test_set_of(run);
+  TY_REQUIRE(!set.tokens(), "the samples are texts");
+  int64_t count = 0;
+  Json::Array pictures;
+  for (const runs::Guess& one : guesses.all) {
+    if (one.truth != truth || one.guess != guess) continue;
+    TY_REQUIRE(one.sample >= 0 && one.sample < set.size() && set.label(one.sample) == truth,
+               "the data set is another than that of the run: sample {}", one.sample);
+    ++count;
+    if (pictures.size() < kMostPictures) pictures.push_back(picture_json(set, one.sample));
+  }
+  return Json::object(
+      {{"step", guesses.step}, {"count", count}, {"pictures", std::move(pictures)}});
+}
+
+// What the page of `trainyard ui` asks of a server of `trainyard serve`.
+constexpr int kFine = 200;
+constexpr std::chrono::seconds kSoon{2};
+constexpr std::chrono::seconds kInTime{20};  // for a slow model
+
+std::string reason_in(const std::string& body) {
+  try {
+    return printable_line(Json::parse(body, "an answer").at("error").as_string());
+  } catch (const Error&) {
+    return "the server says no";
+  }
+}
+
+std::string ask_server(const std::string& server, const std::string& method,
+                       const std::string& path, const std::string& body,
+                       std::chrono::seconds patience) {
+  try {
+    const serve::Address address = serve::parse_url(server);
+    const bool json = body.empty() || body.front() == '{';
+    const std::string headers =
+        fmt::format("Content-Type: application/{}\r\n", json ? "json" : "octet-stream");
+    const serve::Fetched got =
+        serve::fetch(address, serve::http_message(method, path, address, headers, body), patience);
+    TY_REQUIRE(got.status == kFine, "{}", reason_in(got.body));
+    return got.body;
+  } catch (const Failure& failure) {
+    throw_error("{}", failure.what());
+  }
+}
+
+// Its models, statistics and metrics, as JSON; {"address": null} for an empty `server`. Throws
+// Error for one that does not answer.
+std::string asked_server(const std::string& server) {
+  if (server.empty()) return Json::object({{"address", nullptr}}).dump(-1);
+  const auto ask = [&](const char* method, const char* path) {
+    return ask_server(server, method, path, std::string(method) == "POST" ? "{}" : "", kSoon);
+  };
+  return Json::object(
+             {{"address", server},
+              {"models", Json::parse(ask("POST", "/v2/repository/index"), "the server's models")},
+              {"stats", Json::parse(ask("GET", "/v2/models/stats"), "the server's statistics")},
+              {"metrics", ask("GET", "/metrics")}})
+      .dump(-1);
+}
+
+// What a model takes and gives, or with a body its answer to that: JSON, or a picture. Throws Error
+// with what the server says is wrong.
+std::string asked_model(const std::string& server, const std::string& model,
+                        const std::map<std::string, std::string>& query, const std::string& body) {
+  TY_REQUIRE(!server.empty(), "no server was named; start this page with --server");
+  const std::string path = "/v2/models/" + serve::url_encode(model);
+  if (body.empty()) return ask_server(server, "GET", path, body, kSoon);
+  const auto threshold = query.find("threshold");
+  const std::string asked =
+      threshold == query.end() ? "" : "?threshold=" + serve::url_encode(threshold->second);
+  return ask_server(server, "POST", path + "/infer" + asked, body, kInTime);
+}
 
 namespace fs = std::filesystem;
 
