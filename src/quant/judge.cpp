@@ -1,7 +1,6 @@
-#include "quant/judge.h"
-
 #include "engine/compiler.h"
 #include "engine/executable.h"
+#include "quant/quantize.h"
 #include "train/top_k.h"
 
 namespace trainyard::quant {

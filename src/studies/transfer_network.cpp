@@ -1,5 +1,3 @@
-#include "studies/transfer_network.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -9,6 +7,7 @@
 #include "base/parse_number.h"
 #include "base/text.h"
 #include "ops/builder.h"
+#include "studies/transfer.h"
 
 namespace trainyard::recipes {
 namespace {

@@ -1,7 +1,10 @@
 #include "ui/service.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <csignal>
+#include <cstring>
 #include <random>
 #include <utility>
 
@@ -9,15 +12,44 @@
 
 #include "base/error.h"
 #include "http/bearer.h"
+#include "http/status.h"
 #include "http/url.h"
-#include "ui/actions.h"
 #include "ui/histograms.h"
 #include "ui/page.h"
 #include "ui/run_files.h"
+#include "ui/run_index.h"
+#include "ui/run_state.h"
 #include "ui/saved_view.h"
 
 namespace trainyard::ui {
 namespace {
+
+// What a page may tell a run.
+using serve::refuse;
+using serve::Status;
+
+// Asks the process that holds the run's folder to end its step, save and stop. Throws RequestError
+// if none of this machine does.
+void stop_run(const Run& run) {
+  const std::optional<int64_t> process = process_that_holds(run.directory);
+  if (!process) {
+    refuse(Status::kBadRequest, "no process of this machine works in {}", run.name);
+  }
+  if (kill(static_cast<pid_t>(*process), SIGTERM) != 0) {
+    refuse(Status::kForbidden, "process {} cannot be asked to stop: {}", *process,
+           std::strerror(errno));
+  }
+}
+
+// Throws RequestError for a run that somebody works on, or that others have written.
+void require_resumable(const Run& run) {
+  if (run.source != runs::Source::kTrainyard) {
+    refuse(Status::kBadRequest, "{} was written by another program", run.name);
+  }
+  if (process_that_holds(run.directory) || run.state == RunState::kRunning) {
+    refuse(Status::kBadRequest, "{} is running", run.name);
+  }
+}
 
 using serve::Clock;
 using serve::HttpRequest;

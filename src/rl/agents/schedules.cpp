@@ -1,7 +1,7 @@
-#include "rl/agents/schedules.h"
-
 #include <algorithm>
 #include <cmath>
+
+#include "rl/agents/config.h"
 
 namespace trainyard::rl {
 

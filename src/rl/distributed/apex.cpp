@@ -1,5 +1,3 @@
-#include "rl/distributed/apex.h"
-
 #include <algorithm>
 #include <optional>
 
@@ -13,6 +11,7 @@
 #include "rl/distributed/actor_messages.h"
 #include "rl/distributed/actor_process.h"
 #include "rl/distributed/remote_actor.h"
+#include "rl/distributed/train_agent.h"
 #include "train/servers/parameter_messages.h"
 
 namespace trainyard::rl {

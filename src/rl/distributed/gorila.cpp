@@ -1,5 +1,3 @@
-#include "rl/distributed/gorila.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -12,6 +10,7 @@
 #include "rl/agents/progress.h"
 #include "rl/agents/run_files.h"
 #include "rl/agents/saved_run.h"
+#include "rl/distributed/train_agent.h"
 #include "runs/checkpoint.h"
 #include "train/servers/parameter_worker.h"
 #include "train/sharding.h"

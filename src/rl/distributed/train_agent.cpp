@@ -1,7 +1,6 @@
 #include "rl/distributed/train_agent.h"
 
 #include "base/error.h"
-#include "rl/distributed/gorila.h"
 
 namespace trainyard::rl {
 

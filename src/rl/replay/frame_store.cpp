@@ -1,11 +1,10 @@
-#include "rl/replay/frame_store.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 
 #include "base/error.h"
+#include "rl/replay/replay_memory.h"
 
 namespace trainyard::rl {
 namespace {

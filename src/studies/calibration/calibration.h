@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,9 +11,21 @@
 #include "cluster/predict/measured_fit.h"
 #include "cluster/predict/stack.h"
 #include "engine/bench.h"
-#include "studies/calibration/calibration_graphs.h"
+#include "ir/graph.h"
 
 namespace trainyard::measure {
+
+struct CalibrationGraph {
+  std::string name;
+  std::function<Graph(int64_t batch)>
+      build;  // ends in scores of classes, so that it can be trained
+  std::vector<int64_t> inference_batches;
+  std::vector<int64_t> training_batches;
+};
+
+// All of them, or a few tiny ones that show the way only.
+std::vector<CalibrationGraph> calibration_graphs();
+std::vector<CalibrationGraph> quick_calibration_graphs();
 
 struct CalibrationOptions {
   int threads = 0;      // 0: all cores

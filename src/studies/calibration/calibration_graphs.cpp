@@ -1,6 +1,5 @@
-#include "studies/calibration/calibration_graphs.h"
-
 #include "models/zoo/layers.h"
+#include "studies/calibration/calibration.h"
 
 namespace trainyard::measure {
 namespace {

@@ -1,5 +1,3 @@
-#include "studies/search/space.h"
-
 #include <algorithm>
 #include <cmath>
 #include <variant>
@@ -10,6 +8,7 @@
 #include "base/parse_number.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "studies/search/search.h"
 
 namespace trainyard::recipes {
 namespace {
