@@ -1,11 +1,10 @@
-#include "cluster/transformer/factors.h"
-
 #include <algorithm>
 
 #include "base/csv.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cluster/predict/embedded.h"
+#include "cluster/transformer/step_time.h"
 
 namespace trainyard::transformer {
 namespace {

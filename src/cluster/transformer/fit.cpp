@@ -1,5 +1,3 @@
-#include "cluster/transformer/fit.h"
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -8,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cluster/transformer/quantile.h"
+#include "cluster/transformer/score.h"
 
 namespace trainyard::transformer {
 namespace {

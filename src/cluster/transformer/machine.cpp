@@ -1,5 +1,3 @@
-#include "cluster/transformer/machine.h"
-
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -8,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cluster/predict/embedded.h"
+#include "cluster/transformer/mapping.h"
 
 namespace trainyard::transformer {
 namespace {

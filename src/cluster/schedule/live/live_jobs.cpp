@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <map>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,11 +21,80 @@
 #include "base/shell.h"
 #include "base/stopwatch.h"
 #include "base/yaml.h"
-#include "cluster/schedule/live/live_progress.h"
+#include "cluster/schedule/simulator/job.h"
+#include "runs/metrics.h"
 #include "runs/run_directory.h"
 
 namespace trainyard::schedule {
 namespace {
+
+// Work in epochs. Speeds are measured where the job has run with so many workers; elsewhere they
+// follow from the nearest measured number, each further worker adding 70 % of the first.
+class LiveProgress : public Progress {
+ public:
+  LiveProgress(std::filesystem::path run, double epochs) : run_(std::move(run)), epochs_(epochs) {}
+
+  // Looks at metrics.jsonl. `workers` is what it runs with now (0: it does not).
+  void look(int32_t workers);
+  bool ended() const { return done_ >= epochs_; }
+
+  std::shared_ptr<Progress> copy() const override { return std::make_shared<LiveProgress>(*this); }
+  double remaining() const override { return epochs_ > done_ ? epochs_ - done_ : 0; }
+  double done() const override { return done_ / epochs_; }
+  double speed(int32_t servers, int32_t workers, int32_t type) const override;
+  // It runs by itself.
+  std::optional<double> run(const Allocation&, double) override { return std::nullopt; }
+  void lose(const Allocation&, double) override {}
+
+ private:
+  std::filesystem::path run_;
+  double epochs_;
+  double done_ = 0;
+  std::map<int32_t, double> measured_;  // epochs/s by workers
+};
+
+constexpr double kFurtherWorker = 0.7;
+// Before anything was measured all jobs are alike.
+constexpr double kUnknownSpeed = 1.0 / 30;
+
+double with_workers(int32_t workers) {
+  return 1 + kFurtherWorker * (workers - 1);
+}
+
+void LiveProgress::look(int32_t workers) {
+  if (!std::filesystem::exists(run_ / "metrics.jsonl")) return;
+  double epochs = 0;
+  double steps_per_epoch = 0;
+  double step = 0;
+  std::vector<double> times;
+  for (const Json& line : runs::read_metrics(run_ / "metrics.jsonl")) {
+    step = line.at("step").as_number();
+    if (const Json* ms = line.find("step_ms"); ms != nullptr && ms->is_number()) {
+      times.push_back(ms->as_number() / 1e3);
+    }
+    if (line.find("train_loss") == nullptr) continue;
+    epochs = line.at("epoch").as_number();
+    steps_per_epoch = step / epochs;
+  }
+  done_ = steps_per_epoch > 0 ? std::max(epochs, step / steps_per_epoch) : 0;
+  if (workers == 0 || steps_per_epoch == 0 || times.empty()) return;
+  // Single steps say little on a machine that does other things too.
+  const size_t last = std::min<size_t>(times.size(), 50);
+  const double mean =
+      std::accumulate(times.end() - static_cast<std::ptrdiff_t>(last), times.end(), 0.0) /
+      static_cast<double>(last);
+  double& known = measured_[workers];
+  const double now = 1 / (mean * steps_per_epoch);
+  known = known > 0 ? (known + now) / 2 : now;
+}
+
+double LiveProgress::speed(int32_t, int32_t workers, int32_t) const {
+  if (workers < 1) return 0;
+  if (measured_.empty()) return kUnknownSpeed * with_workers(workers);
+  auto near = measured_.lower_bound(workers);
+  if (near == measured_.end()) --near;
+  return near->second * with_workers(workers) / with_workers(near->first);
+}
 
 constexpr double kClearlyFaster = 1.2;
 constexpr double kLongestWait = 1e7;  // seconds
