@@ -1,7 +1,7 @@
-#include "base/gpu_meter.h"
-
 #include <cstdint>
 #include <dlfcn.h>
+
+#include "base/utilization.h"
 
 namespace trainyard {
 namespace {

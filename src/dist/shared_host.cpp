@@ -3,13 +3,31 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <climits>
+#include <cstdint>
+#include <ctime>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <thread>
+#include <unistd.h>
 
 #include "base/error.h"
-#include "dist/futex.h"
 
 namespace trainyard::dist {
 namespace {
+
+// Returns at once if the word is not `seen`; otherwise after a wake of it, the given time or, now
+// and then, for no reason.
+void sleep_while(const uint32_t* word, uint32_t seen, double seconds) {
+  timespec time{};
+  time.tv_sec = static_cast<time_t>(seconds);
+  time.tv_nsec = static_cast<long>((seconds - static_cast<double>(time.tv_sec)) * 1e9);
+  syscall(SYS_futex, word, FUTEX_WAIT, seen, &time, nullptr, 0);
+}
+
+void wake_sleepers(const uint32_t* word) {
+  syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
 
 // A member's part of the control window: each word in a cache line of its own. The first member
 // holds the tickets of all.

@@ -1,6 +1,5 @@
-#include "engine/plan_cache.h"
-
 #include "base/error.h"
+#include "engine/body.h"
 
 namespace trainyard::runtime {
 namespace {

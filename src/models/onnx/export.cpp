@@ -1,8 +1,12 @@
 #include "models/onnx/export.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,15 +16,79 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/wire.h"
+#include "ir/graph.h"
 #include "models/onnx/lower.h"
 #include "models/onnx/model_reader.h"
 #include "models/onnx/proto.h"
-#include "models/onnx/weight_writer.h"
 #include "ops/layout/dtype_code.h"
 #include "tensor/text.h"
 
 namespace trainyard::onnx_io {
 namespace {
+
+// Streams the numbers of initializers into a file, generating them piece by piece where they are
+// rules.
+class WeightWriter {
+ public:
+  // `total` is the number of bytes that will be written over the writer's life.
+  WeightWriter(uint64_t seed, int64_t total, std::function<void(int64_t, int64_t)> progress)
+      : seed_(seed), total_(total), progress_(std::move(progress)) {}
+
+  // Little-endian, row-major: as raw_data and external data hold them.
+  void write(const Value& initializer, AtomicFile& file);
+
+ private:
+  void put(const void* data, int64_t bytes, AtomicFile& file);
+
+  uint64_t seed_;
+  int64_t total_;
+  std::function<void(int64_t, int64_t)> progress_;
+  int64_t done_ = 0;
+  std::vector<float> piece_;
+};
+
+static_assert(std::endian::native == std::endian::little);
+
+// Large enough for two threads to share, small enough to stay in the last-level cache.
+constexpr int64_t kPiece = int64_t{1} << 20;
+constexpr int64_t kWritePiece = int64_t{1} << 26;
+
+void WeightWriter::put(const void* data, int64_t bytes, AtomicFile& file) {
+  const auto* from = static_cast<const char*>(data);
+  for (int64_t at = 0; at < bytes; at += kWritePiece) {
+    const int64_t size = std::min(kWritePiece, bytes - at);
+    file.write(from + at, static_cast<size_t>(size));
+    done_ += size;
+    if (progress_) progress_(done_, total_);
+  }
+}
+
+void WeightWriter::write(const Value& initializer, AtomicFile& file) {
+  if (initializer.constant) {
+    put(initializer.constant->data(), initializer.constant->num_bytes(), file);
+    return;
+  }
+  const int64_t count = initializer.type.shape.num_elements();
+  const DType dtype = initializer.type.dtype;
+  const auto threads = static_cast<int>(std::thread::hardware_concurrency());
+  for (int64_t at = 0; at < count; at += kPiece) {
+    const int64_t size = std::min(kPiece, count - at);
+    if (initializer.rule.kind == InitRule::Kind::kConstant) {
+      Tensor same(dtype, Shape{size});
+      fill_by_rule(initializer.rule, seed_, initializer.name, same);
+      put(same.data(), same.num_bytes(), file);
+      continue;
+    }
+    piece_.resize(static_cast<size_t>(size));
+    fill_range_by_rule(initializer.rule, seed_, initializer.name, at, piece_, threads);
+    if (dtype == DType::kF32) {
+      put(piece_.data(), size * dtype_size(dtype), file);
+    } else {
+      const Tensor converted = cast(Tensor::of<float>(Shape{size}, piece_), dtype);
+      put(converted.data(), converted.num_bytes(), file);
+    }
+  }
+}
 
 // What the schemas here know, and what graphs mean.
 constexpr int64_t kKnownOpset = 17;

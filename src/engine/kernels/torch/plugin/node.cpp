@@ -1,4 +1,4 @@
-#include "engine/kernels/torch/plugin/node.h"
+#include "engine/kernels/torch/plugin/family.h"
 
 namespace trainyard::torch_plugin {
 
