@@ -81,10 +81,13 @@ CsvTable CsvTable::parse(std::string_view text, std::string origin) {
   return table;
 }
 
+bool CsvTable::has_column(std::string_view name) const {
+  return std::find(columns_.begin(), columns_.end(), name) != columns_.end();
+}
+
 void CsvTable::require_columns(std::initializer_list<std::string_view> names) const {
   for (const std::string_view name : names) {
-    TY_REQUIRE(std::find(columns_.begin(), columns_.end(), name) != columns_.end(),
-               "{}:1: column '{}' is missing; columns here: {}", origin_, name,
+    TY_REQUIRE(has_column(name), "{}:1: column '{}' is missing; columns here: {}", origin_, name,
                join(columns_, ", "));
   }
 }

@@ -38,6 +38,7 @@ class CsvTable {
 
   const std::string& origin() const { return origin_; }
   const std::vector<std::string>& columns() const { return columns_; }
+  bool has_column(std::string_view name) const;
   size_t size() const { return rows_.size(); }
   CsvRow row(size_t index) const { return {*this, index}; }
   // Throws Error naming the missing column and the ones there are.

@@ -161,10 +161,6 @@ void sort_jobs(Workload& workload) {
                    [](const Job& a, const Job& b) { return a.arrival < b.arrival; });
 }
 
-bool has_column(const CsvTable& table, std::string_view name) {
-  return std::find(table.columns().begin(), table.columns().end(), name) != table.columns().end();
-}
-
 }  // namespace
 
 Workload workload_from_yaml(std::string_view text, const std::string& origin) {
@@ -199,14 +195,14 @@ Workload workload_from_csv(std::string_view text, const std::string& origin,
                            const TableDefaults& defaults) {
   const CsvTable table = CsvTable::parse(text, origin);
   // Alibaba's traces have points in time, others a duration.
-  const bool alibaba = has_column(table, "deletion_time");
+  const bool alibaba = table.has_column("deletion_time");
   if (alibaba) {
     table.require_columns({"num_gpu", "creation_time", "deletion_time"});
   } else {
     table.require_columns({"num_gpu", "submit_time", "duration"});
   }
   // Then waiting is not part of a task's time.
-  const bool placed = has_column(table, "scheduled_time");
+  const bool placed = table.has_column("scheduled_time");
   Workload workload;
   workload.name = std::filesystem::path(origin).stem().string();
   workload.cluster = Cluster::uniform(defaults.nodes, {0, defaults.gpus_per_node, 0, 0});
@@ -232,8 +228,8 @@ Workload workload_from_csv(std::string_view text, const std::string& origin,
     if (job.arrival < 0) row.fail(alibaba ? "creation_time" : "submit_time", "expected 0 or more");
     if (duration <= 0)
       row.fail(alibaba ? "deletion_time" : "duration", "expected a job that lasts");
-    job.id = has_column(table, "job_id") ? row.text("job_id") : fmt::format("{}", i);
-    job.model = has_column(table, "model_name") ? row.text("model_name") : "gang";
+    job.id = table.has_column("job_id") ? row.text("job_id") : fmt::format("{}", i);
+    job.model = table.has_column("model_name") ? row.text("model_name") : "gang";
     job.rigid = true;
     job.most_workers = job.gang;
     job.worker = {0, 1, 0, 0};

@@ -31,10 +31,6 @@ CsvTable read_table(const fs::path& path) {
   return CsvTable::parse(read_file(path), path.string());
 }
 
-bool has_column(const CsvTable& table, std::string_view name) {
-  return std::find(table.columns().begin(), table.columns().end(), name) != table.columns().end();
-}
-
 // A set from the boxes of one file, cut into splits where there is no second file.
 std::unique_ptr<Dataset> make_csv_set(const BoxesOfPictures& pictures,
                                       std::vector<std::string> names, bool cut, Split split,
@@ -97,8 +93,8 @@ std::map<std::string, std::string> read_descriptions(const fs::path& folder) {
 BoxesOfPictures read_openimages(const fs::path& file) {
   const CsvTable table = read_table(file);
   table.require_columns({"ImageID", "XMin", "XMax", "YMin", "YMax"});
-  const bool has_names = has_column(table, "ClassName");
-  const bool has_groups = has_column(table, "IsGroupOf");
+  const bool has_names = table.has_column("ClassName");
+  const bool has_groups = table.has_column("IsGroupOf");
   if (!has_names) table.require_columns({"LabelName"});
   const std::map<std::string, std::string> names =
       has_names ? std::map<std::string, std::string>{} : read_descriptions(file.parent_path());

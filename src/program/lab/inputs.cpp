@@ -33,8 +33,7 @@ Json rows_of(const CsvTable& table, const Input& input) {
   for (std::string column : input.columns) {
     const bool optional = column.ends_with('?');
     if (optional) column.pop_back();
-    const bool there =
-        std::find(table.columns().begin(), table.columns().end(), column) != table.columns().end();
+    const bool there = table.has_column(column);
     if (!there && !optional) table.require_columns({column});
     if (there) columns.push_back(std::move(column));
   }

@@ -18,15 +18,11 @@ std::vector<double> slice(const std::vector<double>& values, size_t first, size_
           values.begin() + static_cast<std::ptrdiff_t>(last)};
 }
 
-bool has_column(const CsvTable& table, std::string_view name) {
-  return std::find(table.columns().begin(), table.columns().end(), name) != table.columns().end();
-}
-
 // Which network on which device: columns that say the same in every row.
 void read_origin(const CsvTable& table, Curve& curve) {
   for (size_t i = 0; i < table.size(); ++i) {
     const CsvRow row = table.row(i);
-    if (has_column(table, "depth")) {
+    if (table.has_column("depth")) {
       const double depth = row.number("depth");
       TY_REQUIRE(depth >= 1, "{}: depth {:g}, expected at least 1", curve.name, depth);
       TY_REQUIRE(!curve.depth || *curve.depth == depth,
@@ -34,7 +30,7 @@ void read_origin(const CsvTable& table, Curve& curve) {
                  *curve.depth);
       curve.depth = depth;
     }
-    if (has_column(table, "device")) {
+    if (table.has_column("device")) {
       const std::string device{row.text("device")};
       TY_REQUIRE(i == 0 || curve.device == device,
                  "{}: device '{}' after '{}'; a file is the curve of one device", curve.name,
@@ -103,15 +99,15 @@ namespace {
 Curve curve_of_rows(const CsvTable& table, const std::vector<size_t>& rows) {
   Curve curve;
   curve.name = std::filesystem::path(table.origin()).stem().string();
-  curve.unit = has_column(table, "epoch") ? "epoch" : "step";
+  curve.unit = table.has_column("epoch") ? "epoch" : "step";
   table.require_columns({curve.unit, "loss"});
-  const std::string rate = has_column(table, "learning_rate") ? "learning_rate" : "rate";
+  const std::string rate = table.has_column("learning_rate") ? "learning_rate" : "rate";
   for (const size_t i : rows) {
     const CsvRow row = table.row(i);
     curve.k.push_back(row.number(curve.unit));
     curve.loss.push_back(row.number("loss"));
-    if (has_column(table, rate)) curve.rate.push_back(row.number(rate));
-    if (has_column(table, "accuracy")) {
+    if (table.has_column(rate)) curve.rate.push_back(row.number(rate));
+    if (table.has_column("accuracy")) {
       curve.accuracy.push_back(row.maybe_number("accuracy").value_or(NAN));
     }
   }

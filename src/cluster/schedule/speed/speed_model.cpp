@@ -186,11 +186,8 @@ std::vector<std::pair<int64_t, int64_t>> pairs_to_measure(SpeedForm form, double
 std::vector<SpeedPoint> speed_points_from_csv(std::string_view text, const std::string& origin,
                                               double batch) {
   const CsvTable table = CsvTable::parse(text, origin);
-  const auto has = [&](std::string_view name) {
-    return std::find(table.columns().begin(), table.columns().end(), name) != table.columns().end();
-  };
   table.require_columns({"servers", "workers"});
-  const bool images = !has("speed") && has("images_per_s");
+  const bool images = !table.has_column("speed") && table.has_column("images_per_s");
   if (!images) table.require_columns({"speed"});
   std::vector<SpeedPoint> points;
   for (size_t i = 0; i < table.size(); ++i) {
@@ -204,7 +201,7 @@ std::vector<SpeedPoint> speed_points_from_csv(std::string_view text, const std::
     if (!(point.steps_per_s > 0)) {
       row.fail(images ? "images_per_s" : "speed", "expected a speed above 0");
     }
-    if (images) point.steps_per_s /= has("batch") ? row.number("batch") : batch;
+    if (images) point.steps_per_s /= table.has_column("batch") ? row.number("batch") : batch;
     points.push_back(point);
   }
   return points;
