@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "serve/fixture.h"
-#include "serve/load/load.h"
+#include "serve/load/view.h"
 
 namespace trainyard::serve {
 namespace {
@@ -98,7 +98,7 @@ TEST(LoadRow, HasNoPercentileThatItsAnswersCannotTell) {
   EXPECT_FALSE(percentile_of(times, 0.99));
   times.resize(100, 20);
   EXPECT_EQ(percentile_of(times, 0.99), 20);
-  const Json row = load_json({.requests = 1, .answered = 1});
+  const Json row = report::object_of(cli::load_fields(), LoadRow{.requests = 1, .answered = 1});
   EXPECT_TRUE(row.at("p99_ms").is_null());
   EXPECT_EQ(row.at("answered").as_int(), 1);
 }

@@ -300,34 +300,4 @@ std::optional<double> percentile_of(const std::vector<double>& sorted, double sh
   return sorted[std::max<size_t>(rank, 1) - 1];
 }
 
-namespace {
-
-Json or_null(const std::optional<double>& number) {
-  return number ? Json(*number) : Json();
-}
-
-}  // namespace
-
-Json load_json(const LoadRow& row) {
-  return Json::object({{"concurrency", row.concurrency},
-                       {"rate", row.rate},
-                       {"requests_per_s", row.requests_per_s},
-                       {"p50_ms", or_null(row.p50_ms)},
-                       {"p90_ms", or_null(row.p90_ms)},
-                       {"p95_ms", or_null(row.p95_ms)},
-                       {"p99_ms", or_null(row.p99_ms)},
-                       {"mean_ms", row.mean_ms},
-                       {"queue_ms", row.queue_ms},
-                       {"compute_ms", row.compute_ms},
-                       {"other_ms", row.mean_ms - row.queue_ms - row.compute_ms},
-                       {"mean_batch", row.mean_batch},
-                       {"client_cores", row.client_cores},
-                       {"server_cores", or_null(row.server_cores)},
-                       {"requests", row.requests},
-                       {"answered", row.answered},
-                       {"rejected", row.rejected},
-                       {"errors", row.errors},
-                       {"wrong", row.wrong}});
-}
-
 }  // namespace trainyard::serve

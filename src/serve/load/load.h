@@ -49,14 +49,14 @@ struct LoadRow {
   int64_t rejected = 0;  // 503 and 429
   int64_t errors = 0;    // anything else that is not 200
   int64_t wrong = 0;     // differs from the answer that the same input gets alone
+
+  double other_ms() const { return mean_ms - queue_ms - compute_ms; }
 };
 
 // Throws Error if there is no such model, Failure if the server cannot be reached. `progress` is
 // called after each row.
 std::vector<LoadRow> run_load(const LoadOptions& options,
                               const std::function<void(const LoadRow&)>& progress);
-
-Json load_json(const LoadRow& row);
 
 // The value that a share of `sorted` does not exceed, by rank. Nothing if they are too few to tell:
 // at least one must lie beyond it.

@@ -24,45 +24,42 @@ void check(const serve::LoadOptions& options) {
   }
 }
 
-report::Cell cell_of(const std::optional<double>& number, int digits) {
-  return number ? report::fixed_cell(*number, digits) : report::Cell{"-"};
-}
-
-report::Table table_of(const std::vector<serve::LoadRow>& rows) {
-  report::Table table({{"concurrency"},
-                       {"answered"},
-                       {"requests/s"},
-                       {"p50 ms"},
-                       {"p90 ms"},
-                       {"p95 ms"},
-                       {"p99 ms"},
-                       {"queue ms"},
-                       {"compute ms"},
-                       {"other ms"},
-                       {"mean batch"},
-                       {"client cores"},
-                       {"server cores"},
-                       {"rejected"},
-                       {"errors"}});
-  for (const serve::LoadRow& row : rows) {
-    table.add_row({report::count_cell(row.concurrency), report::count_cell(row.answered),
-                   report::fixed_cell(row.requests_per_s, 1), cell_of(row.p50_ms, 3),
-                   cell_of(row.p90_ms, 3), cell_of(row.p95_ms, 3), cell_of(row.p99_ms, 3),
-                   report::fixed_cell(row.queue_ms, 3), report::fixed_cell(row.compute_ms, 3),
-                   report::fixed_cell(row.mean_ms - row.queue_ms - row.compute_ms, 3),
-                   report::fixed_cell(row.mean_batch, 2), report::fixed_cell(row.client_cores, 2),
-                   cell_of(row.server_cores, 2), report::count_cell(row.rejected),
-                   report::count_cell(row.errors + row.wrong)});
-  }
-  return table;
-}
-
 std::string progress_text(const serve::LoadRow& row) {
   return row.p99_ms ? fmt::format("p99 {:.3f} ms", *row.p99_ms)
                     : fmt::format("{} answered: too few for a p99", row.answered);
 }
 
 }  // namespace
+
+const report::Fields<serve::LoadRow>& load_fields() {
+  using serve::LoadRow;
+  constexpr report::Fixed kMs = {3};
+  constexpr report::Fixed kShare = {2};
+  static const report::Fields<LoadRow> fields = {
+      {"concurrency", {"concurrency"}, &LoadRow::concurrency},
+      {"rate", &LoadRow::rate},
+      {"requests", &LoadRow::requests},
+      {"answered", {"answered"}, &LoadRow::answered},
+      {"requests_per_s", {"requests/s"}, &LoadRow::requests_per_s, report::Fixed{1}},
+      {"p50_ms", {"p50 ms"}, &LoadRow::p50_ms, kMs},
+      {"p90_ms", {"p90 ms"}, &LoadRow::p90_ms, kMs},
+      {"p95_ms", {"p95 ms"}, &LoadRow::p95_ms, kMs},
+      {"p99_ms", {"p99 ms"}, &LoadRow::p99_ms, kMs},
+      {"mean_ms", &LoadRow::mean_ms},
+      {"queue_ms", {"queue ms"}, &LoadRow::queue_ms, kMs},
+      {"compute_ms", {"compute ms"}, &LoadRow::compute_ms, kMs},
+      {"other_ms", {"other ms"}, &LoadRow::other_ms, kMs},
+      {"mean_batch", {"mean batch"}, &LoadRow::mean_batch, kShare},
+      {"client_cores", {"client cores"}, &LoadRow::client_cores, kShare},
+      {"server_cores", {"server cores"}, &LoadRow::server_cores, kShare},
+      {"rejected", {"rejected"}, &LoadRow::rejected},
+      {"errors", &LoadRow::errors},
+      {"wrong", &LoadRow::wrong},
+      report::Field<LoadRow>::shown({"errors"}, [](const LoadRow& row) {
+        return report::count_cell(row.errors + row.wrong);
+      })};
+  return fields;
+}
 
 int report_load(const serve::LoadOptions& options, const report::Format& format,
                 std::ostream& out) {
@@ -72,7 +69,8 @@ int report_load(const serve::LoadOptions& options, const report::Format& format,
                row.requests_per_s, progress_text(row));
   });
   report::Document document;
-  document.blocks.emplace_back(table_of(rows));
+  document.blocks.emplace_back(report::table_of(load_fields(), rows));
+  document.data["rows"] = report::objects_of(load_fields(), rows);
   document.blocks.emplace_back(report::Paragraph{
       "Measured by one client thread on keep-alive connections. Queue and compute are the server's "
       "means; other is the rest of the mean latency: client, network, reading and writing. Client "
@@ -82,10 +80,7 @@ int report_load(const serve::LoadOptions& options, const report::Format& format,
   // Wrong answers are failures of the server, as errors are; rejections are what it was configured
   // to do.
   bool good = true;
-  for (const serve::LoadRow& row : rows) {
-    document.data["rows"].push_back(serve::load_json(row));
-    good = good && row.errors == 0 && row.wrong == 0;
-  }
+  for (const serve::LoadRow& row : rows) good = good && row.errors == 0 && row.wrong == 0;
   document.data["model"] = options.model;
   document.data["rows_per_request"] = options.batch;
   document.data["tensors"] = options.json ? "json" : "binary";
