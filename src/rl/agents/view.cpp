@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "report/fields.h"
 #include "rl/env/environment.h"
 
 namespace trainyard::cli {
@@ -47,29 +48,26 @@ report::Document recordings_document(std::span<const rl::RecordingCheck> checks)
   using report::Align;
   report::Document document;
   document.title = "Environments against recordings";
-  document.data["files"] = Json::array();
-  report::Table table({{"file", Align::kLeft},
-                       {"environment", Align::kLeft},
-                       {"steps"},
-                       {"mismatches"},
-                       {"largest difference"}});
+  using rl::RecordingCheck;
+  const report::Fields<RecordingCheck> fields = {
+      {"file", {"file", Align::kLeft}, &RecordingCheck::file},
+      {"environment", {"environment", Align::kLeft}, &RecordingCheck::environment},
+      {"steps", {"steps"}, &RecordingCheck::steps},
+      {"mismatches", {"mismatches"}, &RecordingCheck::mismatches},
+      {"worst", {"largest difference"}, &RecordingCheck::worst, [](double worst) {
+         return report::Cell(fmt::format("{:.2g}", worst));
+       }}};
   int64_t steps = 0;
   int64_t mismatches = 0;
   std::vector<report::Paragraph> notes;
   for (const rl::RecordingCheck& check : checks) {
     steps += check.steps;
     mismatches += check.mismatches;
-    table.add_row({check.file, check.environment, report::count_cell(check.steps),
-                   report::count_cell(check.mismatches), fmt::format("{:.2g}", check.worst)});
-    document.data["files"].push_back(Json::object({{"file", check.file},
-                                                   {"environment", check.environment},
-                                                   {"steps", check.steps},
-                                                   {"mismatches", check.mismatches},
-                                                   {"worst", check.worst}}));
     if (!check.first.empty()) notes.push_back({fmt::format("{}: {}", check.file, check.first)});
   }
   document.data["mismatches"] = mismatches;
-  document.blocks.emplace_back(std::move(table));
+  document.blocks.emplace_back(report::table_of(fields, checks));
+  document.data["files"] = report::objects_of(fields, checks);
   document.blocks.emplace_back(report::Paragraph{
       fmt::format("{} steps checked, {} mismatches.", with_commas(steps), mismatches)});
   for (report::Paragraph& note : notes) document.blocks.emplace_back(std::move(note));

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "report/fields.h"
 #include "studies/scaling/all_reduce_view.h"
 
 namespace trainyard::report {
@@ -34,19 +35,67 @@ double epoch_seconds(const ScaleReport& report, const ScalePoint& point, double 
          static_cast<double>(point.workers * point.batch) * step_s;
 }
 
-Json json_of(const ScaleRow& row) {
-  return Json::object({{"workers", row.workers},
-                       {"batch", row.batch},
-                       {"global_batch", row.global_batch},
-                       {"measured", row.measured},
-                       {"step_s", row.step_s},
-                       {"error_s", row.error_s},
-                       {"images_per_s", row.images_per_s},
-                       {"epoch_s", row.epoch_s},
-                       {"speedup", row.speedup},
-                       {"efficiency", row.efficiency},
-                       {"train_s", row.train_s},
-                       {"cost_usd", row.cost_usd}});
+// Weak scaling fixes the batch of a worker, strong that of all workers.
+Fields<ScaleRow> scale_fields(bool weak, const measure::ScaleSettings& settings) {
+  const auto step = [](const ScaleRow& row) {
+    return Cell((row.measured ? "" : "~") + seconds_text(row.step_s),
+                fmt::format("{}", row.step_s));
+  };
+  const auto dollars = [](double usd) {
+    return Cell(fmt::format("${:.4f}", usd), fmt::format("{}", usd));
+  };
+  const std::string all = fmt::format("{:g} epochs", settings.epochs);
+  return {{"batch", {weak ? "batch per worker" : ""}, &ScaleRow::batch},
+          {"global_batch", {weak ? "" : "batch of all"}, &ScaleRow::global_batch},
+          {"workers", {"workers"}, &ScaleRow::workers},
+          {"measured", &ScaleRow::measured},
+          {"step_s", {"step"}, &ScaleRow::step_s, step},
+          {"error_s", &ScaleRow::error_s},
+          {"images_per_s", {"images/s"}, &ScaleRow::images_per_s, Fixed{1}},
+          {"epoch_s", {"epoch"}, &ScaleRow::epoch_s, seconds_cell},
+          {"speedup", {"speed-up"}, &ScaleRow::speedup, Fixed{2}},
+          {"efficiency", {"efficiency"}, &ScaleRow::efficiency, Fixed{3}},
+          {"train_s", {all}, &ScaleRow::train_s, seconds_cell},
+          {"cost_usd", {settings.usd_per_hour > 0 ? "cost" : ""}, &ScaleRow::cost_usd, dollars}};
+}
+
+Fields<ScalePoint> loss_fields() {
+  const auto of = [](auto member) {
+    return [member](const ScalePoint& point) {
+      return std::invoke(member, measure::scale_loss(point));
+    };
+  };
+  using Loss = measure::ScaleLoss;
+  return {{"batch", {"batch per worker"}, &ScalePoint::batch},
+          {"workers", {"workers"}, &ScalePoint::workers},
+          {"alone_s", {"alone"}, of(&Loss::alone_s), seconds_cell},
+          {"independent_s", {"at the same time"}, of(&Loss::independent_s), seconds_cell},
+          {"slowest_s", {"the slowest"}, of(&Loss::slowest_s), seconds_cell},
+          {"together_s", {"together"}, of(&Loss::together_s), seconds_cell},
+          {"efficiency", {"efficiency"}, of(&Loss::efficiency), Fixed{3}},
+          {"limit", {"cores' limit"}, of(&Loss::limit), Fixed{3}},
+          {"contention", {"contention"}, of(&Loss::contention), Percent{}},
+          {"unevenness", {"uneven steps"}, of(&Loss::unevenness), Percent{}},
+          {"communication", {"communication"}, of(&Loss::communication), Percent{}}};
+}
+
+// A predicted step beside the measured one.
+struct PredictedStep {
+  const ScalePrediction* predicted = nullptr;
+  double measured_s = 0;
+
+  double error() const { return predicted->step_s / measured_s - 1; }
+};
+
+Fields<PredictedStep> predicted_fields() {
+  const auto of = [](auto member) {
+    return [member](const PredictedStep& step) { return step.predicted->*member; };
+  };
+  return {{"batch", {"batch per worker"}, of(&ScalePrediction::batch)},
+          {"workers", {"workers"}, of(&ScalePrediction::workers)},
+          {"predicted_s", {"predicted"}, of(&ScalePrediction::step_s), seconds_cell},
+          {"measured_s", {"measured"}, &PredictedStep::measured_s, seconds_cell},
+          {"error", {"error"}, &PredictedStep::error, Percent{}}};
 }
 
 // One section of the document after another; each leaves itself out where nothing was measured for
@@ -110,16 +159,8 @@ class ScaleMaker {
   // Both kinds of scaling are the same table over other rows: weak fixes the batch of a worker,
   // strong that of all workers.
   void add_scaling(const std::string& kind, std::string title, std::string words) {
-    std::vector<Column> columns = {{kind == "weak" ? "batch per worker" : "batch of all"},
-                                   {"workers"},
-                                   {"step"},
-                                   {"images/s"},
-                                   {"epoch"},
-                                   {"speed-up"},
-                                   {"efficiency"},
-                                   {fmt::format("{:g} epochs", report_.settings.epochs)}};
-    if (report_.settings.usd_per_hour > 0) columns.push_back({"cost"});
-    Table table(std::move(columns));
+    const Fields<ScaleRow> fields = scale_fields(kind == "weak", report_.settings);
+    Table table = empty_table(fields);
     Json data = Json::array();
     Chart chart{.kind = ChartKind::kLine,
                 .title = kind == "weak" ? "Weak scaling" : "Strong scaling",
@@ -137,20 +178,8 @@ class ScaleMaker {
       Series series{fmt::format("batch {}", batch), Origin::kMeasured, {}};
       for (const ScaleRow& row : rows) {
         series.points.push_back({static_cast<double>(row.workers), row.images_per_s});
-        std::vector<Cell> cells = {count_cell(batch),
-                                   count_cell(row.workers),
-                                   Cell((row.measured ? "" : "~") + seconds_text(row.step_s),
-                                        fmt::format("{}", row.step_s)),
-                                   fixed_cell(row.images_per_s, 1),
-                                   seconds_cell(row.epoch_s),
-                                   fixed_cell(row.speedup, 2),
-                                   fixed_cell(row.efficiency, 3),
-                                   seconds_cell(row.train_s)};
-        if (report_.settings.usd_per_hour > 0) {
-          cells.emplace_back(fmt::format("${:.4f}", row.cost_usd), fmt::format("{}", row.cost_usd));
-        }
-        table.add_row(std::move(cells));
-        data.push_back(json_of(row));
+        table.add_row(cells_of(fields, row));
+        data.push_back(object_of(fields, row));
       }
       chart.series.push_back(std::move(series));
     }
@@ -211,40 +240,12 @@ class ScaleMaker {
   // Only where workers were timed in turns: alone, at the same time and together. Differences of
   // figures from different minutes would mostly show what else the machine did.
   void add_losses() {
-    Table table({{"batch per worker"},
-                 {"workers"},
-                 {"alone"},
-                 {"at the same time"},
-                 {"the slowest"},
-                 {"together"},
-                 {"efficiency"},
-                 {"cores' limit"},
-                 {"contention"},
-                 {"uneven steps"},
-                 {"communication"}});
-    Json data = Json::array();
+    std::vector<ScalePoint> timed;
     for (const ScalePoint& point : report_.points) {
-      if (point.independent_s <= 0) continue;
-      const measure::ScaleLoss loss = measure::scale_loss(point);
-      table.add_row({count_cell(point.batch), count_cell(point.workers), seconds_cell(loss.alone_s),
-                     seconds_cell(loss.independent_s), seconds_cell(loss.slowest_s),
-                     seconds_cell(loss.together_s), fixed_cell(loss.efficiency(), 3),
-                     fixed_cell(loss.limit(), 3), percent_cell(loss.contention()),
-                     percent_cell(loss.unevenness()), percent_cell(loss.communication())});
-      data.push_back(Json::object({{"workers", point.workers},
-                                   {"batch", point.batch},
-                                   {"alone_s", loss.alone_s},
-                                   {"independent_s", loss.independent_s},
-                                   {"slowest_s", loss.slowest_s},
-                                   {"together_s", loss.together_s},
-                                   {"efficiency", loss.efficiency()},
-                                   {"limit", loss.limit()},
-                                   {"contention", loss.contention()},
-                                   {"unevenness", loss.unevenness()},
-                                   {"communication", loss.communication()}}));
+      if (point.independent_s > 0) timed.push_back(point);
     }
-    document_.data["losses"] = std::move(data);
-    if (table.num_rows() == 0) return;
+    document_.data["losses"] = objects_of(loss_fields(), timed);
+    if (timed.empty()) return;
     heading("Where the efficiency of weak scaling goes");
     paragraph(
         "The median step without data I/O: of one worker while the others rest, of n workers at "
@@ -255,7 +256,7 @@ class ScaleMaker {
         "cores' limit is the efficiency of work as long as a step that stays in the caches of a "
         "core and sends nothing: what is lost there (clocks, cores shared with each other or with "
         "other machines), no training on these cores keeps.");
-    document_.blocks.emplace_back(std::move(table));
+    document_.blocks.emplace_back(table_of(loss_fields(), timed));
   }
 
   void add_all_reduce() {
@@ -272,25 +273,15 @@ class ScaleMaker {
   }
 
   void add_predictions() {
-    Json data = Json::array();
-    Table table({{"batch per worker"}, {"workers"}, {"predicted"}, {"measured"}, {"error"}});
+    std::vector<PredictedStep> steps;
     for (const ScalePrediction& prediction : report_.predictions) {
       const ScalePoint* point = find_point(report_, prediction.workers, prediction.batch);
-      if (point == nullptr) continue;
-      const double measured = point->median_s;
-      const double error = prediction.step_s / measured - 1;
-      table.add_row({count_cell(prediction.batch), count_cell(prediction.workers),
-                     seconds_cell(prediction.step_s), seconds_cell(measured), percent_cell(error)});
-      data.push_back(Json::object({{"workers", prediction.workers},
-                                   {"batch", prediction.batch},
-                                   {"predicted_s", prediction.step_s},
-                                   {"measured_s", measured},
-                                   {"error", error}}));
+      if (point != nullptr) steps.push_back({&prediction, point->median_s});
     }
     heading("Prediction beside measurement");
     paragraph(report_.prediction_note);
-    if (table.num_rows() > 0) document_.blocks.emplace_back(std::move(table));
-    document_.data["predictions"] = std::move(data);
+    if (!steps.empty()) document_.blocks.emplace_back(table_of(predicted_fields(), steps));
+    document_.data["predictions"] = objects_of(predicted_fields(), steps);
   }
 
   void add_largest() {
