@@ -12,7 +12,7 @@ namespace {
 constexpr int kMostColors = 256;
 constexpr int kCube = 6;
 constexpr int kMostCodes = 4096;
-constexpr int kBlock = 255;
+constexpr int kSubBlock = 255;
 
 using Rgb = std::array<uint8_t, 3>;
 
@@ -85,8 +85,8 @@ class CodeWriter {
   std::string blocks() {
     if (count_ > 0) bytes_ += static_cast<char>(bits_ & 255);
     std::string all;
-    for (size_t at = 0; at < bytes_.size(); at += kBlock) {
-      const std::string part = bytes_.substr(at, kBlock);
+    for (size_t at = 0; at < bytes_.size(); at += kSubBlock) {
+      const std::string part = bytes_.substr(at, kSubBlock);
       all += static_cast<char>(part.size());
       all += part;
     }

@@ -74,7 +74,7 @@ MeasuredNodes measure_nodes(const Graph& network) {
 using Query = std::map<std::string, std::string>;
 using analysis::Block;
 
-constexpr size_t kMostBoxes = 50'000;
+constexpr size_t kMostDrawnBoxes = 50'000;
 
 std::string value_or(const Query& query, const std::string& name, std::string fallback) {
   const auto found = query.find(name);
@@ -229,7 +229,8 @@ class Picture {
       }
       return;
     }
-    TY_REQUIRE(boxes_.size() < kMostBoxes, "more than {} boxes; close some blocks", kMostBoxes);
+    TY_REQUIRE(boxes_.size() < kMostDrawnBoxes, "more than {} boxes; close some blocks",
+               kMostDrawnBoxes);
     boxes_.push_back({id, &block});
     gather(block, boxes_.size() - 1, boxes_.back().costs);
   }

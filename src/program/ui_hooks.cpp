@@ -137,7 +137,7 @@ Json predict_run(const Json& settings, const std::string& device) {
 // The pictures behind a cell of a run's confusion matrix.
 namespace fs = std::filesystem;
 
-constexpr size_t kMostPictures = 48;
+constexpr size_t kMostGuesses = 48;
 constexpr int64_t kLargestSide = 160;
 constexpr int64_t kMostText = 1 << 20;
 
@@ -187,7 +187,7 @@ Json guessed_pictures(const fs::path& run, int64_t truth, int64_t guess) {
     TY_REQUIRE(one.sample >= 0 && one.sample < set.size() && set.label(one.sample) == truth,
                "the data set is another than that of the run: sample {}", one.sample);
     ++count;
-    if (pictures.size() < kMostPictures) pictures.push_back(picture_json(set, one.sample));
+    if (pictures.size() < kMostGuesses) pictures.push_back(picture_json(set, one.sample));
   }
   return Json::object(
       {{"step", guesses.step}, {"count", count}, {"pictures", std::move(pictures)}});

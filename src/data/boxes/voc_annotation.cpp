@@ -14,14 +14,14 @@ constexpr int64_t kLargestAnnotation = int64_t{64} << 20U;
 // Coordinates beyond any picture, still exact as floats.
 constexpr double kFarthest = 1 << 24;
 
-std::string trimmed(std::string_view text) {
+std::string without_blanks(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return "";
   return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
 }
 
 std::string text_of(const pugi::xml_node& parent, const char* name) {
-  return trimmed(parent.child(name).text().get());
+  return without_blanks(parent.child(name).text().get());
 }
 
 VocObject read_object(const pugi::xml_node& node, std::string_view origin, size_t index) {

@@ -58,7 +58,7 @@ Cost cost_classification_loss(const NodeView& node) {
 }
 
 // Per score: compare, subtract, exp, add and subtract (or multiply by a share); then as above.
-Cost cost_softmax(const NodeView& node) {
+Cost cost_softmax_loss(const NodeView& node) {
   Cost total = cost_classification_loss(node);
   total.flops += 5 * node.input_shape(0).num_elements();
   return total;
@@ -111,13 +111,13 @@ extern const OpDef kSoftmaxCrossEntropyLoss = {.name = "SoftmaxCrossEntropyLoss"
                                                .outputs = {1, 2},
                                                .attributes = kClassificationLossAttributes,
                                                .infer = infer_classification_loss,
-                                               .cost = cost_softmax,
+                                               .cost = cost_softmax_loss,
                                                .gradient = gradient_cross_entropy};
 extern const OpDef kSoftmaxCrossEntropyLossGrad = {.name = "SoftmaxCrossEntropyLossGrad",
                                                    .kind = OpKind::kLoss,
                                                    .inputs = {3, 4},
                                                    .attributes = kClassificationLossAttributes,
                                                    .infer = infer_grad_classification_loss,
-                                                   .cost = cost_softmax};
+                                                   .cost = cost_softmax_loss};
 
 }  // namespace trainyard::ops

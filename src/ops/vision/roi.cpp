@@ -52,7 +52,7 @@ std::vector<TensorType> infer_align(const NodeView& node) {
   return {{node.input_type(0).dtype, y}};
 }
 
-std::vector<TensorType> infer_pool(const NodeView& node) {
+std::vector<TensorType> infer_roi_pool(const NodeView& node) {
   const std::vector<int64_t> size = node.attr_ints("pooled_shape", {});
   TY_REQUIRE(size.size() == 2, "pooled_shape has {} entries, expected height and width",
              size.size());
@@ -74,7 +74,7 @@ Cost cost_align(const NodeView& node) {
 }
 
 // At most one comparison per input element of a channel, for each region.
-Cost cost_pool(const NodeView& node) {
+Cost cost_roi_pool(const NodeView& node) {
   const Shape& x = node.input_shape(0);
   const Shape& y = node.output_shape(0);
   Cost cost = traffic(node);
@@ -94,7 +94,7 @@ extern const OpDef kMaxRoiPool = {.name = "MaxRoiPool",
                                   .kind = OpKind::kPooling,
                                   .inputs = {2, 2},
                                   .attributes = kPoolAttributes,
-                                  .infer = infer_pool,
-                                  .cost = cost_pool};
+                                  .infer = infer_roi_pool,
+                                  .cost = cost_roi_pool};
 
 }  // namespace trainyard::ops

@@ -44,7 +44,7 @@ struct TransformerFlags {
 };
 
 constexpr int64_t kUsualVocab = 51200;  // of GPT-2's tokenizer, padded, which Megatron-LM reads
-constexpr double kMostTokens = 1e18;
+constexpr double kMostTrainingTokens = 1e18;
 
 void set_if(const std::optional<int64_t>& given, int64_t& target) {
   if (given) target = *given;
@@ -273,7 +273,7 @@ int transformer_command(const TransformerFlags& flags, std::ostream& out) {
 
 void declare_errand(Args& args, TransformerFlags& flags) {
   args.option("--tokens", flags.tokens, "tokens to train on; adds hours and dollars",
-              between(0, kMostTokens));
+              between(0, kMostTrainingTokens));
   args.flag("--target", flags.target, "train to the MLPerf Training target, instead of --tokens");
   args.option("--price", flags.price,
               "US dollars per device and hour (default: the cheapest known offer)",

@@ -6,7 +6,7 @@ namespace {
 
 constexpr int32_t kChickenColumn = 4;
 constexpr int32_t kChickenRest = 3;  // frames between its steps
-constexpr int32_t kFrames = 2500;
+constexpr int32_t kGameFrames = 2500;
 constexpr int32_t kTopSpeed = 5;
 
 struct Car {
@@ -29,7 +29,7 @@ struct Freeway {
     draw_speeds(chance);
     chicken = 9;
     move_timer = kChickenRest;
-    frames_left = kFrames;
+    frames_left = kGameFrames;
     terminal = false;
   }
 
