@@ -1,5 +1,3 @@
-#include "studies/distill_view.h"
-
 #include <algorithm>
 #include <map>
 
@@ -8,6 +6,7 @@
 #include "base/text.h"
 #include "data/image.h"
 #include "data/sheet.h"
+#include "studies/view.h"
 
 namespace trainyard::cli {
 namespace {

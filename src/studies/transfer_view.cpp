@@ -1,5 +1,3 @@
-#include "studies/transfer_view.h"
-
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -7,6 +5,7 @@
 #include "base/text.h"
 #include "data/image.h"
 #include "data/sheet.h"
+#include "studies/view.h"
 
 namespace trainyard::cli {
 namespace {

@@ -1,11 +1,10 @@
-#include "studies/tta_view.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "studies/view.h"
 
 namespace trainyard::cli {
 namespace {

@@ -1,8 +1,7 @@
-#include "train/communication_view.h"
-
 #include <fmt/core.h>
 
 #include "base/text.h"
+#include "train/view.h"
 
 namespace trainyard::cli {
 

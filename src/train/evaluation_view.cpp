@@ -1,8 +1,7 @@
-#include "train/evaluation_view.h"
-
 #include <algorithm>
 
 #include "runs/confusion.h"
+#include "train/view.h"
 
 namespace trainyard::cli {
 

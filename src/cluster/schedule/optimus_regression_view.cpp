@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cluster/schedule/optimus_view.h"
+#include "cluster/schedule/view.h"
 
 namespace trainyard::report {
 namespace {

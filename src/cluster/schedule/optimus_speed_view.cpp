@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "cluster/schedule/optimus_view.h"
+#include "cluster/schedule/view.h"
 #include "report/fields.h"
 
 namespace trainyard::report {

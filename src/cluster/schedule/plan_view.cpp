@@ -1,61 +1,52 @@
-#include "cluster/schedule/plan_view.h"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cluster/schedule/view.h"
+#include "report/fields.h"
 
 namespace trainyard::report {
 namespace {
 
-Json choice_json(const schedule::PlanQuestion& question, const schedule::PlanChoice& choice) {
-  return Json::object({{"device", choice.device},
-                       {"workers", choice.workers},
-                       {"servers", choice.servers},
-                       {"batch", choice.batch},
-                       {"comm", choice.comm},
-                       {"hours", choice.hours},
-                       {"low_hours", choice.low_hours},
-                       {"high_hours", choice.high_hours},
-                       {"cost_usd", choice.cost_usd},
-                       {"low_usd", choice.low_usd},
-                       {"high_usd", choice.high_usd},
-                       {"accuracy_basis", question.accuracy_basis},
-                       {"cloud", choice.cloud},
-                       {"offer", choice.offer},
-                       {"instances", choice.instances},
-                       {"inside", choice.inside},
-                       {"network", choice.network},
-                       {"accelerator_only", !choice.complete},
-                       {"price_date", choice.price_date},
-                       {"meets", choice.meets},
-                       {"meets_surely", choice.surely}});
-}
-
-Table choices_table(std::span<const schedule::PlanChoice> choices) {
-  Table table({{"device", Align::kLeft},
-               {"workers"},
-               {"servers"},
-               {"batch each"},
-               {"time", Align::kRight, 0, "hours", Best::kLowest},
-               {"from–to, h"},
-               {"cost $", Align::kRight, 0, "cost_usd", Best::kLowest},
-               {"offer", Align::kLeft, 40},
-               {"inside", Align::kLeft},
-               {"network", Align::kLeft},
-               {"price of"}});
-  for (const schedule::PlanChoice& c : choices) {
-    table.add_row({c.device, count_cell(c.workers), count_cell(c.servers), count_cell(c.batch),
-                   // Minutes or days for people; files keep hours, whatever the size.
-                   Cell(seconds_cell(c.hours * 3600).text, fmt::format("{}", c.hours)),
-                   fmt::format("{:.2f}–{:.2f}", c.low_hours, c.high_hours),
-                   fixed_cell(c.cost_usd, 2),
-                   fmt::format("{} x {} {}{}", c.instances, c.cloud, c.offer,
-                               c.complete ? "" : " (without host)"),
-                   c.inside, c.network, c.price_date});
-  }
-  return table;
+Fields<schedule::PlanChoice> choice_fields(const std::string& accuracy_basis) {
+  using schedule::PlanChoice;
+  // Minutes or days for people; files keep hours, whatever the size.
+  const auto hours = [](double value) {
+    return Cell(seconds_cell(value * 3600).text, fmt::format("{}", value));
+  };
+  const auto interval = [](const PlanChoice& c) {
+    return Cell(fmt::format("{:.2f}–{:.2f}", c.low_hours, c.high_hours));
+  };
+  const auto offer = [](const PlanChoice& c) {
+    return Cell(fmt::format("{} x {} {}{}", c.instances, c.cloud, c.offer,
+                            c.complete ? "" : " (without host)"));
+  };
+  return {{"device", {"device", Align::kLeft}, &PlanChoice::device},
+          {"workers", {"workers"}, &PlanChoice::workers},
+          {"servers", {"servers"}, &PlanChoice::servers},
+          {"batch", {"batch each"}, &PlanChoice::batch},
+          {"comm", &PlanChoice::comm},
+          {"hours", {"time", Align::kRight, 0, "hours", Best::kLowest}, &PlanChoice::hours, hours},
+          Field<PlanChoice>::shown({"from–to, h"}, interval),
+          {"low_hours", &PlanChoice::low_hours},
+          {"high_hours", &PlanChoice::high_hours},
+          {"cost_usd",
+           {"cost $", Align::kRight, 0, "cost_usd", Best::kLowest},
+           &PlanChoice::cost_usd,
+           Fixed{2}},
+          {"low_usd", &PlanChoice::low_usd},
+          {"high_usd", &PlanChoice::high_usd},
+          {"accuracy_basis", [accuracy_basis](const PlanChoice&) { return accuracy_basis; }},
+          {"cloud", &PlanChoice::cloud},
+          {"offer", {"offer", Align::kLeft, 40}, &PlanChoice::offer, offer},
+          {"instances", &PlanChoice::instances},
+          {"inside", {"inside", Align::kLeft}, &PlanChoice::inside},
+          {"network", {"network", Align::kLeft}, &PlanChoice::network},
+          {"accelerator_only", [](const PlanChoice& c) { return !c.complete; }},
+          {"price_date", {"price of"}, &PlanChoice::price_date},
+          {"meets", &PlanChoice::meets},
+          {"meets_surely", &PlanChoice::surely}};
 }
 
 std::string words(const schedule::PlanChoice& c) {
@@ -131,16 +122,11 @@ Document plan_document(const schedule::PlanQuestion& question, const schedule::P
   add_answer(document, question, plan);
   const std::span<const schedule::PlanChoice> shown(plan.choices.data(),
                                                     std::min(most, plan.choices.size()));
-  Json choices = Json::array();
-  for (const schedule::PlanChoice& choice : shown) choices.push_back(choice_json(question, choice));
-  Json pareto = Json::array();
-  for (const schedule::PlanChoice& choice : plan.pareto) {
-    pareto.push_back(choice_json(question, choice));
-  }
-  if (!shown.empty()) document.blocks.emplace_back(choices_table(shown));
+  const Fields<schedule::PlanChoice> fields = choice_fields(question.accuracy_basis);
+  if (!shown.empty()) document.blocks.emplace_back(table_of(fields, shown));
   document.blocks.emplace_back(Heading{"Time against cost"});
   document.blocks.emplace_back(front_chart(plan));
-  document.blocks.emplace_back(choices_table(plan.pareto));
+  document.blocks.emplace_back(table_of(fields, plan.pareto));
   document.blocks.emplace_back(Paragraph{fmt::format(
       "Times are predicted; intervals are ± {:.0f} %, the error of predictions for networks that "
       "were not fitted (docs/results/validation.md). Prices are the catalog's, of the dates shown. "
@@ -157,8 +143,8 @@ Document plan_document(const schedule::PlanQuestion& question, const schedule::P
                                 {"images", question.images},
                                 {"considered", plan.considered},
                                 {"fitting", static_cast<int64_t>(plan.choices.size())},
-                                {"choices", std::move(choices)},
-                                {"pareto", std::move(pareto)}});
+                                {"choices", objects_of(fields, shown)},
+                                {"pareto", objects_of(fields, plan.pareto)}});
   return document;
 }
 

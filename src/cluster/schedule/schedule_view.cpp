@@ -1,9 +1,8 @@
-#include "cluster/schedule/schedule_view.h"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "cluster/schedule/view.h"
 #include "report/fields.h"
 
 namespace trainyard::report {

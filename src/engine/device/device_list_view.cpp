@@ -1,8 +1,7 @@
-#include "engine/device/device_list_view.h"
-
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "engine/device/view.h"
 #include "report/fields.h"
 
 namespace trainyard::report {

@@ -1,8 +1,11 @@
-#include "engine/device/vector_view.h"
-
 #include <algorithm>
+#include <functional>
+#include <optional>
 
 #include <fmt/core.h>
+
+#include "engine/device/view.h"
+#include "report/fields.h"
 
 namespace trainyard::report {
 namespace {
@@ -16,72 +19,87 @@ Origin chart_origin(VectorOrigin origin) {
                                                  : Origin::kPredicted;
 }
 
-Json vector_row_json(const VectorRow& row) {
-  const auto& t = row.timing;
-  const auto ms = [](double seconds) { return Json(seconds * 1e3); };
-  Json samples = Json::array();
-  for (const double sample : t.kernel_s) samples.push_back(sample * 1e3);
-  // The share is set to null below if there is no limit; this only keeps the division defined.
-  const double limit = row.limit_bytes_per_s > 0 ? row.limit_bytes_per_s : 1;
-  Json json = Json::object({{"device", row.device},
-                            {"operation", device::vector_op_name(row.what.op)},
-                            {"elements", row.what.elements},
-                            {"launch", row.what.launch},
-                            {"memory", row.what.memory},
-                            {"sharing", row.what.sharing},
-                            {"alloc_ms", ms(t.alloc_s)},
-                            {"first_touch_ms", ms(t.first_touch_s)},
-                            {"to_device_ms", ms(t.to_device_s)},
-                            {"first_kernel_ms", ms(t.first_kernel_s)},
-                            {"kernel_ms", ms(row.kernel_median_s())},
-                            {"kernel_least_ms", ms(row.kernel_least_s())},
-                            {"kernel_spread_ms", ms(row.kernel_spread_s())},
-                            {"samples_ms", std::move(samples)},
-                            {"from_device_ms", ms(t.from_device_s)},
-                            {"free_ms", ms(t.free_s)},
-                            {"total_ms", ms(row.total_s())},
-                            {"gbps", row.bytes_per_s() / 1e9},
-                            {"share_of_peak", row.bytes_per_s() / limit},
-                            {"verified", t.verified},
-                            {"measured", row.origin == VectorOrigin::kMeasured},
-                            {"origin", device::vector_origin_name(row.origin)},
-                            {"measured_elements", row.measured_elements}});
-  if (row.limit_bytes_per_s <= 0) json["share_of_peak"] = nullptr;
-  if (row.what.sharing.empty()) json["sharing"] = nullptr;
-  // What was predicted has no allocation and was not run, so there is nothing to verify.
-  if (row.origin == VectorOrigin::kPredicted) {
-    for (const char* key : {"alloc_ms", "first_touch_ms", "first_kernel_ms", "kernel_spread_ms",
-                            "free_ms", "verified"}) {
-      json[key] = nullptr;
-    }
-  }
-  return json;
-}
-
 // "copies", "unified (fine)".
-std::string memory_text(const device::VectorCase& what) {
+Cell memory_cell(const VectorRow& row) {
+  const device::VectorCase& what = row.what;
   return what.sharing.empty() ? what.memory : fmt::format("{} ({})", what.memory, what.sharing);
 }
 
+std::optional<double> share_of_peak(const VectorRow& row) {
+  if (row.limit_bytes_per_s <= 0) return std::nullopt;
+  return row.bytes_per_s() / row.limit_bytes_per_s;
+}
+
+Fields<VectorRow> vector_fields() {
+  const auto of = [](auto member) {
+    return [member](const VectorRow& row) { return row.what.*member; };
+  };
+  const auto timed = [](auto member) {
+    return [member](const VectorRow& row) { return row.timing.*member * 1e3; };
+  };
+  // What was predicted has no allocation and was not run, so there is nothing to verify.
+  const auto ran = [](auto get) {
+    return [get](const VectorRow& row) {
+      using Value = decltype(std::invoke(get, row));
+      return row.origin == VectorOrigin::kPredicted ? std::optional<Value>()
+                                                    : std::optional<Value>(std::invoke(get, row));
+    };
+  };
+  const auto ms = [](double value) { return seconds_cell(value / 1e3); };
+  // A prediction has one time, which stands under "kernel".
+  const auto least = [](const VectorRow& row) {
+    return row.origin == VectorOrigin::kPredicted ? Cell("-") : seconds_cell(row.kernel_least_s());
+  };
+  const auto right = [](bool verified) { return verified ? "right" : "WRONG"; };
+  using device::VectorCase;
+  using device::VectorTiming;
+  return {{"operation",
+           {"operation", Align::kLeft},
+           [](const VectorRow& row) { return std::string(vector_op_name(row.what.op)); }},
+          {"elements",
+           {"elements"},
+           of(&VectorCase::elements),
+           [](int64_t count) { return si_cell(static_cast<double>(count)); }},
+          {"device", {"device", Align::kLeft, 24}, &VectorRow::device},
+          {"launch", {"launch", Align::kLeft}, of(&VectorCase::launch)},
+          {"memory", {"memory", Align::kLeft}, of(&VectorCase::memory), memory_cell},
+          {"sharing",
+           [](const VectorRow& row) {
+             const std::string& sharing = row.what.sharing;
+             return sharing.empty() ? std::nullopt : std::optional<std::string>(sharing);
+           }},
+          {"alloc_ms", {"alloc"}, ran(timed(&VectorTiming::alloc_s)), ms},
+          {"first_touch_ms", {"first touch"}, ran(timed(&VectorTiming::first_touch_s)), ms},
+          {"to_device_ms", {"to device"}, timed(&VectorTiming::to_device_s), ms},
+          {"first_kernel_ms", ran(timed(&VectorTiming::first_kernel_s))},
+          {"kernel_ms", {"kernel"}, scaled(&VectorRow::kernel_median_s, 1e3), ms},
+          {"kernel_least_ms", {"least"}, scaled(&VectorRow::kernel_least_s, 1e3), least},
+          {"kernel_spread_ms", {"spread"}, ran(scaled(&VectorRow::kernel_spread_s, 1e3)), ms},
+          {"samples_ms",
+           [](const VectorRow& row) {
+             Json samples = Json::array();
+             for (const double sample : row.timing.kernel_s) samples.push_back(sample * 1e3);
+             return samples;
+           }},
+          {"from_device_ms", {"back"}, timed(&VectorTiming::from_device_s), ms},
+          {"total_ms", {"total"}, scaled(&VectorRow::total_s, 1e3), ms},
+          {"free_ms", {"free"}, ran(timed(&VectorTiming::free_s)), ms},
+          {"gbps", {"GB/s"}, divided(&VectorRow::bytes_per_s, 1e9), Fixed{2}},
+          {"share_of_peak", {"of limit"}, share_of_peak, Percent{0}},
+          {"measured", [](const VectorRow& row) { return row.origin == VectorOrigin::kMeasured; }},
+          {"origin",
+           {"origin", Align::kLeft},
+           [](const VectorRow& row) { return std::string(vector_origin_name(row.origin)); }},
+          {"verified",
+           {"result", Align::kLeft},
+           ran([](const VectorRow& row) { return row.timing.verified; }),
+           right},
+          {"measured_elements", &VectorRow::measured_elements}};
+}
+
 Table vector_table(std::span<const VectorRow> rows) {
-  Table table({{"operation", Align::kLeft},
-               {"elements"},
-               {"device", Align::kLeft, 24},
-               {"launch", Align::kLeft},
-               {"memory", Align::kLeft},
-               {"alloc"},
-               {"first touch"},
-               {"to device"},
-               {"kernel"},
-               {"least"},
-               {"spread"},
-               {"back"},
-               {"total"},
-               {"free"},
-               {"GB/s"},
-               {"of limit"},
-               {"origin", Align::kLeft},
-               {"result", Align::kLeft}});
+  const Fields<VectorRow> fields = vector_fields();
+  Table table = empty_table(fields);
   // A rule between blocks of one operation and size, which are what is compared.
   const VectorRow* previous = nullptr;
   for (const VectorRow& row : rows) {
@@ -90,20 +108,7 @@ Table vector_table(std::span<const VectorRow> rows) {
       table.add_rule();
     }
     previous = &row;
-    const bool predicted = row.origin == VectorOrigin::kPredicted;
-    const auto timed = [&](double s) { return predicted ? Cell("") : seconds_cell(s); };
-    const double limit = row.limit_bytes_per_s;
-    const double share = limit > 0 ? row.bytes_per_s() / limit : 0;
-    table.add_row(
-        {device::vector_op_name(row.what.op), si_cell(static_cast<double>(row.what.elements)),
-         row.device, row.what.launch, memory_text(row.what), timed(row.timing.alloc_s),
-         timed(row.timing.first_touch_s), seconds_cell(row.timing.to_device_s),
-         seconds_cell(row.kernel_median_s()), timed(row.kernel_least_s()),
-         timed(row.kernel_spread_s()), seconds_cell(row.timing.from_device_s),
-         seconds_cell(row.total_s()), timed(row.timing.free_s),
-         fixed_cell(row.bytes_per_s() / 1e9, 2), limit > 0 ? percent_cell(share, 0) : Cell(""),
-         device::vector_origin_name(row.origin),
-         predicted ? Cell("") : Cell(row.timing.verified ? "right" : "WRONG")});
+    table.add_row(cells_of(fields, row));
   }
   return table;
 }
@@ -132,9 +137,8 @@ Chart vector_chart(std::span<const VectorRow> rows, device::VectorOp op,
 }  // namespace
 
 Json vector_rows_json(std::span<const VectorRow> rows, double limit_bytes_per_s) {
-  Json data = Json::object({{"rows", Json::array()}, {"limit_gbps", limit_bytes_per_s / 1e9}});
-  for (const VectorRow& row : rows) data["rows"].push_back(vector_row_json(row));
-  return data;
+  return Json::object(
+      {{"rows", objects_of(vector_fields(), rows)}, {"limit_gbps", limit_bytes_per_s / 1e9}});
 }
 
 Document vector_rows_document(std::span<const VectorRow> rows, double limit_bytes_per_s) {

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "engine/device/device_list_view.h"
+#include "engine/device/view.h"
 #include "engine/device_check.h"
 #include "program/command.h"
 #include "report/fields.h"

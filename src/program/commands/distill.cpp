@@ -13,7 +13,7 @@
 #include "program/command.h"
 #include "program/train_flags.h"
 #include "runs/run_directory.h"
-#include "studies/distill_view.h"
+#include "studies/view.h"
 #include "train/progress.h"
 
 namespace trainyard::cli {

@@ -18,7 +18,6 @@
 #include "program/evaluate_detector.h"
 #include "program/judged_network.h"
 #include "train/calibration.h"
-#include "train/evaluation_view.h"
 #include "train/execution_view.h"
 #include "train/objective.h"
 #include "train/progress.h"
@@ -26,6 +25,7 @@
 #include "train/span_evaluator.h"
 #include "train/task.h"
 #include "train/token_evaluator.h"
+#include "train/view.h"
 
 namespace trainyard::cli {
 namespace {

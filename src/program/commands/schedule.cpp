@@ -11,7 +11,7 @@
 #include "cluster/schedule/decision_time.h"
 #include "cluster/schedule/live/live_jobs.h"
 #include "cluster/schedule/policies/policies.h"
-#include "cluster/schedule/schedule_view.h"
+#include "cluster/schedule/view.h"
 #include "cluster/schedule/workload.h"
 #include "program/command.h"
 

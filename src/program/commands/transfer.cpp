@@ -19,7 +19,7 @@
 #include "program/command.h"
 #include "runs/run_directory.h"
 #include "runs/weights/weights_file.h"
-#include "studies/transfer_view.h"
+#include "studies/view.h"
 #include "train/training_set.h"
 
 namespace trainyard::cli {

@@ -16,13 +16,13 @@
 #include "runs/run_directory.h"
 #include "studies/seed_runs.h"
 #include "studies/study.h"
-#include "studies/tta_view.h"
+#include "studies/view.h"
 #include "studies/votes.h"
 
 namespace trainyard::cli {
 namespace {
 
-constexpr int64_t kMostTrainings = 1000;
+constexpr int64_t kMostSeedRuns = 1000;
 constexpr int64_t kSheetColumns = 10;
 constexpr int64_t kMostShown = 200;
 
@@ -55,10 +55,10 @@ std::filesystem::path study_folder(const TtaFlags& flags) {
 void check(TtaFlags& flags) {
   TY_REQUIRE(flags.target.has_value(), "say the accuracy to reach, as --target 0.92");
   const int64_t least = flags.imports.empty() ? 1 : 0;
-  TY_REQUIRE(least <= flags.runs && flags.runs <= kMostTrainings, "--runs is {}, expected {} to {}",
-             flags.runs, least, kMostTrainings);
+  TY_REQUIRE(least <= flags.runs && flags.runs <= kMostSeedRuns, "--runs is {}, expected {} to {}",
+             flags.runs, least, kMostSeedRuns);
   // Seeds are counted up from it.
-  TY_REQUIRE(flags.config.seed <= INT64_MAX - kMostTrainings, "--seed is {}, expected less",
+  TY_REQUIRE(flags.config.seed <= INT64_MAX - kMostSeedRuns, "--seed is {}, expected less",
              flags.config.seed);
   TY_REQUIRE(flags.runs > 0 || flags.pictures.empty(),
              "--pictures are for the networks of --runs, of which there are none");
@@ -147,7 +147,7 @@ Runner setup_tta(Args& args) {
   args.option("--runs", flags->runs,
               "number of training runs, with seeds from --seed; 0: only imported logs");
   args.option("--side-by-side", flags->side_by_side,
-              "runs at the same time, which share the processors", between(1, kMostTrainings));
+              "runs at the same time, which share the processors", between(1, kMostSeedRuns));
   args.repeated("--import", flags->imports,
                 "log of another program: CSV with epoch, seconds (or hours), accuracy, and run if "
                 "there are several; repeatable");

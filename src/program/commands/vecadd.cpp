@@ -9,7 +9,7 @@
 #include "cluster/predict/catalog.h"
 #include "engine/device/printed_rows.h"
 #include "engine/device/vector_target.h"
-#include "engine/device/vector_view.h"
+#include "engine/device/view.h"
 #include "program/command.h"
 #include "program/progress_line.h"
 #include "studies/calibration/vector_prediction.h"

@@ -1,4 +1,4 @@
-#include "train/servers/view.h"
+#include "train/view.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// The documents of `trainyard optimus`.
+// The documents of `optimus`, `plan` and `schedule`.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,9 @@
 #include "cluster/schedule/loss/depth.h"
 #include "cluster/schedule/loss/regression.h"
 #include "cluster/schedule/loss/stages.h"
+#include "cluster/schedule/plan.h"
 #include "cluster/schedule/speed/speed_model.h"
+#include "cluster/schedule/summary.h"
 #include "cluster/schedule/time_to_accuracy.h"
 #include "report/document.h"
 
@@ -71,5 +73,39 @@ struct TimeReport {
   std::string price;  // where it is from
 };
 Document time_document(const TimeReport& report);
+
+// People see the best `most` choices; programs too, since there may be thousands.
+Document plan_document(const schedule::PlanQuestion& question, const schedule::Plan& plan,
+                       size_t most);
+
+// The documents of `trainyard schedule`.
+struct ScheduleContext {
+  std::string workload;
+  std::string cluster;  // "13 nodes of 16 CPUs"
+  std::vector<std::string> notes = {};
+};
+
+// All policies side by side, with a chart of completion times and one of who ran when.
+Document schedule_document(const ScheduleContext& context,
+                           std::span<const schedule::SimulationResult> results);
+
+// Averages of each policy for estimates that are off by these shares.
+struct Sensitivity {
+  std::string policy;
+  std::vector<double> average;  // by error
+  std::vector<double> makespan;
+};
+void add_sensitivity(Document& document, std::span<const double> errors,
+                     std::span<const Sensitivity> rows);
+
+struct DecisionTime {
+  std::string policy;
+  int64_t jobs = 0;
+  int64_t tasks = 0;  // that were placed
+  int64_t nodes = 0;
+  double seconds = 0;      // on the clock
+  double cpu_seconds = 0;  // of the processor
+};
+Document decisions_document(std::span<const DecisionTime> rows);
 
 }  // namespace trainyard::report
