@@ -30,7 +30,7 @@ THIRD_PARTY = {
     r"dnnl": "engine/kernels/onednn/",
     r"mpi\.h": "dist/mpi/",
     r"onnx/": "models/onnx/",
-    r"google/": ("models/onnx/", "serve/grpc/", "serve/models/config_proto.cpp"),
+    r"google/": ("models/onnx/", "serve/grpc/", "serve/models/config_proto.cpp", "serve/protocol/message_types.cpp"),
     r"grpc": "serve/grpc/grpc_server.cpp",
     r"Eigen/": "cluster/",
     r"coin/": "cluster/schedule/policies/",

@@ -4,15 +4,13 @@
 #include <array>
 
 #include <fmt/format.h>
-#include <google/protobuf/compiler/parser.h>
-#include <google/protobuf/descriptor.pb.h>
-#include <google/protobuf/dynamic_message.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
 #include <google/protobuf/util/json_util.h>
 
 #include "base/error.h"
 #include "http/url.h"
-#include "serve/embedded.h"
+#include "serve/protocol/message_types.h"
 #include "serve/service.h"
 
 namespace trainyard::serve {
@@ -158,6 +156,10 @@ Json answer_form(const Method& method, const Json& answer) {
   return map;
 }
 
+const pb::MethodDescriptor& call_of(std::string_view method) {
+  return *message_file().service(0)->FindMethodByName(std::string(method));
+}
+
 // The body of a POST. Beside the parameters HTTP has the fields themselves.
 Json body_of(const Method& method, const Json& request) {
   if (method.form == Method::Form::kSettings) return plain_settings(request);
@@ -168,46 +170,17 @@ Json body_of(const Method& method, const Json& request) {
 
 }  // namespace
 
-// Types made at run time from the embedded description, so that no generated code is needed. Const
-// use from several threads is fine: the factory locks.
-struct ControlMessages::Messages {
-  pb::DescriptorPool pool;
-  pb::DynamicMessageFactory factory;
-  const pb::ServiceDescriptor* service = nullptr;
-
-  std::unique_ptr<pb::Message> make(const pb::Descriptor* type) {
-    return std::unique_ptr<pb::Message>(factory.GetPrototype(type)->New());
-  }
-};
-
-ControlMessages::ControlMessages() : messages_(std::make_unique<Messages>()) {
-  const std::string_view text = embedded_text(embedded_files(), "open_inference.proto");
-  pb::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
-  pb::io::Tokenizer tokenizer(&stream, nullptr);
-  pb::compiler::Parser parser;
-  pb::FileDescriptorProto file;
-  file.set_name("open_inference.proto");
-  TY_CHECK(parser.Parse(&tokenizer, &file), "the protocol's own description cannot be read");
-  const pb::FileDescriptor* const built = messages_->pool.BuildFile(file);
-  TY_CHECK(built != nullptr, "the protocol's own description is not right");
-  messages_->service = built->service(0);
-}
-
-ControlMessages::~ControlMessages() = default;
-
-std::optional<HttpForm> ControlMessages::read(std::string_view method,
-                                              const std::string& message) const {
+std::optional<HttpForm> read_control(std::string_view method, const std::string& message) {
   const Method* const known = find_method(method);
   if (known == nullptr) return std::nullopt;
-  const pb::MethodDescriptor* const call =
-      messages_->service->FindMethodByName(std::string(method));
-  const auto parsed = messages_->make(call->input_type());
-  TY_REQUIRE(parsed->ParseFromString(message), "the request is no {}", call->input_type()->name());
+  const pb::MethodDescriptor& call = call_of(method);
+  const auto parsed = make_message(*call.input_type());
+  TY_REQUIRE(parsed->ParseFromString(message), "the request is no {}", call.input_type()->name());
   std::string text;
   pb::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
   const auto status = pb::util::MessageToJsonString(*parsed, &text, options);
-  TY_REQUIRE(status.ok(), "the request is no {}", call->input_type()->name());
+  TY_REQUIRE(status.ok(), "the request is no {}", call.input_type()->name());
   const Json request = Json::parse(text, "the request");
   HttpForm form{known->http, "/v2" + std::string(known->path), ""};
   const auto field = [&](std::string_view name) {
@@ -229,7 +202,7 @@ std::optional<HttpForm> ControlMessages::read(std::string_view method,
   return form;
 }
 
-std::string ControlMessages::write(std::string_view method, const HttpResponse& response) const {
+std::string write_control(std::string_view method, const HttpResponse& response) {
   // `method` has been through read(), so it is known.
   const Method& known = *find_method(method);
   std::string json = response.body;
@@ -244,9 +217,8 @@ std::string ControlMessages::write(std::string_view method, const HttpResponse& 
     json = answer_form(known, Json::parse(json, "the answer")).dump(-1);
   }
   if (!known.wrapper.empty()) json = fmt::format(R"({{"{}":{}}})", known.wrapper, json);
-  const pb::MethodDescriptor* const call =
-      messages_->service->FindMethodByName(std::string(method));
-  const auto message = messages_->make(call->output_type());
+  const pb::MethodDescriptor& call = call_of(method);
+  const auto message = make_message(*call.output_type());
   pb::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;  // HTTP says more here and there
   // The answer is the server's own: one that does not fit the description is a defect, not the

@@ -119,7 +119,6 @@ struct Core {
   explicit Core(Service& given) : service(given) {}
 
   Service& service;
-  ControlMessages control;
   grpc::AsyncGenericService calls;
   std::unique_ptr<grpc::ServerCompletionQueue> events;
   // Calls that somebody else is about to answer.
@@ -213,7 +212,7 @@ class Call {
         }
         form = HttpForm{"GET", "/v2/health/ready", ""};
       } else if (!infers_) {
-        form = core_.control.read(method_, std::string(*message));
+        form = read_control(method_, std::string(*message));
       }
     } catch (const RequestError& error) {
       return finish({code_of(error.status()), error.what()});
@@ -317,7 +316,7 @@ class Call {
   std::string message_of(HttpResponse response) const {
     const bool good = response.status == Status::kOk;
     if (health_) return health_answer(good);
-    if (!infers_) return core_.control.write(method_, response);
+    if (!infers_) return write_control(method_, response);
     if (!good) throw RequestError(response.status, error_text(response));
     return std::move(response.body);
   }

@@ -1,12 +1,13 @@
 // Configurations as messages of open_inference.proto: their text form, and which fields they have.
-#include <open_inference.pb.h>
-
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/message.h>
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/json_util.h>
 
 #include "base/error.h"
 #include "serve/models/model_config.h"
+#include "serve/protocol/message_types.h"
 
 namespace trainyard::serve {
 namespace {
@@ -96,27 +97,33 @@ class Problems final : public pb::io::ErrorCollector {
   std::vector<std::string> warnings_;
 };
 
+std::unique_ptr<pb::Message> empty_config() {
+  return make_message(*message_file().FindMessageTypeByName("ModelConfig"));
+}
+
 }  // namespace
 
 TextConfig parse_text_config(std::string_view text, std::string_view origin) {
   constexpr int kMostDepth = 32;
-  inference::ModelConfig message;
+  const auto message = empty_config();
   Problems problems;
   pb::TextFormat::Parser parser;
   parser.AllowUnknownField(true);
   parser.SetRecursionLimit(kMostDepth);
   parser.RecordErrorsTo(&problems);
-  TY_REQUIRE(parser.ParseFromString(std::string(text), &message), "{}:{}", origin,
+  TY_REQUIRE(parser.ParseFromString(std::string(text), message.get()), "{}:{}", origin,
              problems.problem());
-  return {fields_json(message), problems.warnings()};
+  return {fields_json(*message), problems.warnings()};
 }
 
 Json known_config(const Json& tree) {
-  inference::ModelConfig message;
+  const auto message = empty_config();
   pb::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;
-  if (!pb::util::JsonStringToMessage(tree.dump(-1), &message, options).ok()) return Json::object();
-  return fields_json(message);
+  if (!pb::util::JsonStringToMessage(tree.dump(-1), message.get(), options).ok()) {
+    return Json::object();
+  }
+  return fields_json(*message);
 }
 
 }  // namespace trainyard::serve
