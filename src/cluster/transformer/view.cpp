@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "cluster/transformer/view_parts.h"
 #include "report/fields.h"
