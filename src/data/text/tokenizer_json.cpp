@@ -241,35 +241,6 @@ Json CharacterTokenizer::decoder_json() const {
   return Json::object({{"type", "Fuse"}});
 }
 
-std::unique_ptr<Tokenizer> make_character_tokenizer(std::span<const std::string_view> texts) {
-  std::vector<bool> seen(kLastCodePoint + 1);
-  for (const std::string_view text : texts) {
-    for (size_t at = 0; at < text.size();) {
-      const Character character = character_at(text, at);
-      TY_REQUIRE(character.code <= kLastCodePoint,
-                 "byte {} (0x{:02x}) is not UTF-8, so there are no characters to learn; bytes "
-                 "know every text",
-                 at, static_cast<unsigned char>(text[at]));
-      seen[character.code] = true;
-      at += character.bytes;
-    }
-  }
-  Vocabulary vocabulary;
-  for (uint32_t code = 0; code <= kLastCodePoint; ++code) {
-    if (!seen[code]) continue;
-    std::string text;
-    append_utf8(text, code);
-    vocabulary.add(vocabulary.size(), std::move(text));
-  }
-  TY_REQUIRE(vocabulary.size() > 0, "the texts are empty, so there are no characters to learn");
-  AddedTokens end;
-  if (texts.size() > 1) {
-    end =
-        AddedTokens({{.id = static_cast<TokenId>(vocabulary.size()), .content = "<|endoftext|>"}});
-  }
-  return std::make_unique<CharacterTokenizer>(std::move(vocabulary), std::move(end), TextFrame{});
-}
-
 // What can be read says what is needed; the rest of the model must not ask for more.
 void refuse_bpe_options(const Json& model) {
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix", "unk_token"}) {
@@ -430,6 +401,35 @@ std::unique_ptr<Tokenizer> read_root(const Json& root) {
 }
 
 }  // namespace
+
+std::unique_ptr<Tokenizer> make_character_tokenizer(std::span<const std::string_view> texts) {
+  std::vector<bool> seen(kLastCodePoint + 1);
+  for (const std::string_view text : texts) {
+    for (size_t at = 0; at < text.size();) {
+      const Character character = character_at(text, at);
+      TY_REQUIRE(character.code <= kLastCodePoint,
+                 "byte {} (0x{:02x}) is not UTF-8, so there are no characters to learn; bytes "
+                 "know every text",
+                 at, static_cast<unsigned char>(text[at]));
+      seen[character.code] = true;
+      at += character.bytes;
+    }
+  }
+  Vocabulary vocabulary;
+  for (uint32_t code = 0; code <= kLastCodePoint; ++code) {
+    if (!seen[code]) continue;
+    std::string text;
+    append_utf8(text, code);
+    vocabulary.add(vocabulary.size(), std::move(text));
+  }
+  TY_REQUIRE(vocabulary.size() > 0, "the texts are empty, so there are no characters to learn");
+  AddedTokens end;
+  if (texts.size() > 1) {
+    end =
+        AddedTokens({{.id = static_cast<TokenId>(vocabulary.size()), .content = "<|endoftext|>"}});
+  }
+  return std::make_unique<CharacterTokenizer>(std::move(vocabulary), std::move(end), TextFrame{});
+}
 
 std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, std::string_view origin) {
   const Json root = Json::parse(text, origin);
