@@ -1,5 +1,7 @@
-"""Programs that are missing, of another version, or cut short."""
+"""Programs that are missing, of another version, or cut short; and the import, which must be quick."""
 import stat
+import subprocess
+import sys
 
 import pytest
 
@@ -59,3 +61,14 @@ def test_interrupt_stops_the_program(monkeypatch, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         program.execute(["train"])
     assert note.read_text() == "stopped\n"
+
+
+def test_import_loads_only_what_it_needs():
+    """Below 150 ms: what few need is loaded by who needs it."""
+    late = ["numpy", "pandas", "IPython", "matplotlib", "trainyard.native", "trainyard._engine", "trainyard.magic", "asyncio", "ctypes",
+            "difflib", "email", "gzip", "html", "http", "inspect", "logging", "multiprocessing", "tempfile", "unittest"]
+    # In the order of loading, without what the interpreter loads by itself.
+    script = "import sys; before = set(sys.modules); import trainyard; print(*(m for m in sys.modules if m not in before))"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert "trainyard.program" in loaded
+    assert [name for name in late if name in loaded] == []

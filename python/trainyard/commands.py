@@ -1,5 +1,4 @@
 """From Python calls to command lines, checked against the program's own description."""
-import difflib
 from typing import Any, Dict, List, Sequence
 
 from .errors import RequestError
@@ -14,6 +13,7 @@ def command_names() -> List[str]:
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
+    import difflib
     near = difflib.get_close_matches(word, known, n=1)
     return f" Did you mean {near[0]}?" if near else ""
 

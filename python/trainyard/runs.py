@@ -1,11 +1,9 @@
 """Training that goes on beside the notebook: a child process, its directory, its curves."""
-import ctypes
 import json
 import os
 import pathlib
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from typing import Any, Callable, Dict, List, Optional
@@ -34,8 +32,11 @@ def find_runs(folder: Any) -> str:
     return wanted.name
 
 
-def _end_with_parent() -> None:
-    ctypes.CDLL(None, use_errno=True).prctl(_DEATH_SIGNAL, signal.SIGTERM)
+def _ends_with_parent() -> Callable[[], Any]:
+    """What a child calls first. Everything is loaded before it exists: loading could wait for a thread that it does not have."""
+    import ctypes
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    return lambda: prctl(_DEATH_SIGNAL, signal.SIGTERM)
 
 
 class Run:
@@ -150,9 +151,10 @@ class Run:
 
 
 def start(fixed: List[str], path: pathlib.Path, flags: Dict[str, Any], keep: bool) -> Run:
+    import tempfile
     words = [*command_line("train", [], flags), *fixed, "--quiet"]
     messages = tempfile.TemporaryFile()
-    before: Optional[Callable[[], None]] = None if keep else _end_with_parent
+    before = None if keep else _ends_with_parent()
     process = subprocess.Popen([find_program(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=messages,
                                start_new_session=True, preexec_fn=before)
     return Run(path, process, messages)

@@ -1,6 +1,4 @@
 """How results look in notebooks: charts that answer to the pointer, or pictures, or plain text."""
-import gzip
-import html
 import struct
 from typing import Any, Dict, List
 
@@ -110,6 +108,8 @@ def _static(blocks: List[Dict[str, Any]]) -> Dict[str, str]:
 
 def framed(page: str, title: str, height: int) -> str:
     """A page in a frame that can do nothing but draw itself."""
+    import gzip
+    import html
     data = gzip.compress(page.encode(), 9, mtime=0)
     loader = _LOADER.replace("@data@", _base85(data)).replace("@alphabet@", _ALPHABET[:85]).replace("@size@", str(len(data)))
     return _FRAME.format(height=height, title=html.escape(title), page=html.escape("<!doctype html>" + loader, quote=True))
