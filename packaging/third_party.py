@@ -66,10 +66,19 @@ def loaded_names(program):
     return found
 
 
+def installed(part, file):
+    """The row with the package that `file` is from, where it is another than the row's: several have libblas.so.3, and some come in flavors."""
+    if license_text(part):
+        return part
+    owner = subprocess.run(["dpkg-query", "-S", pathlib.Path(file).resolve()], capture_output=True, text=True, check=False).stdout
+    return dataclasses.replace(part, package=owner.split(":")[0] or part.package)
+
+
 def passed_on(program, libraries_too):
     """The rows that a package hands on: what is in the program, and its shared libraries if they come with it."""
     loaded = loaded_names(program) if libraries_too else {}
-    return [part for part in parts() if part.linked in IN_THE_PROGRAM or part.library in loaded]
+    return [installed(part, loaded[part.library]) if part.library in loaded else part
+            for part in parts() if part.linked in IN_THE_PROGRAM or part.library in loaded]
 
 
 def common_licenses(texts):
