@@ -1,5 +1,6 @@
 #include "runs/growing_file.h"
 
+#include <algorithm>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,7 +45,9 @@ Piece read_lines(const std::filesystem::path& file, int64_t offset, size_t most)
   const GrowingFile opened(file);
   Piece piece{.text = {}, .next = offset};
   if (offset < 0 || opened.size() <= offset) return piece;
-  for (size_t room = most;; room *= 2) {
+  // No more room than there is to read: of a thousand short files that is felt.
+  const auto there = static_cast<size_t>(opened.size() - offset) + 1;
+  for (size_t room = std::min(most, there);; room *= 2) {
     piece.text = opened.read(offset, room);
     const size_t end = piece.text.rfind('\n') + 1;  // npos + 1 is 0
     const bool all = piece.text.size() < room;
