@@ -136,6 +136,7 @@ Service::Service(ServiceOptions options)
       action_(action_word()) {
   look();
   first_runs_ = index_.runs().size();
+  calm_from_ = Clock::now() + options_.opening;
   thread_ = std::thread([this] { work(); });
 }
 
@@ -181,6 +182,10 @@ void Service::handle(const HttpRequest& request, serve::Reply reply) {
   try {
     require_right(request);
     const std::string_view path = request.target.substr(0, request.target.find('?'));
+    if (path == "/") {
+      const std::lock_guard lock(mutex_);
+      calm_from_ = Clock::now() + options_.opening;
+    }
     if (std::optional<PageFile> page = find_page(path)) {
       return send(reply, {.content_type = page->content_type, .body = std::move(page->body)});
     }
@@ -235,22 +240,31 @@ bool Service::think() {
   return true;
 }
 
+// When there is something to do even if nobody asks.
+Clock::time_point Service::next_work(bool more) const {
+  const Clock::time_point look =
+      waiting_.empty() ? Clock::time_point::max() : looked_ + options_.look;
+  return more ? std::min(look, calm_from_) : look;
+}
+
 void Service::work() {
   bool more = true;
   for (std::unique_lock lock(mutex_); !ending_ || !calls_.empty();) {
     const auto has_work = [&] {
       return ending_ || !calls_.empty() || (draining_ && !waiting_.empty());
     };
-    if (!more && waiting_.empty()) {
+    const Clock::time_point next = next_work(more);
+    if (next == Clock::time_point::max()) {
       wake_.wait(lock, has_work);
-    } else if (!more) {
-      wake_.wait_until(lock, looked_ + options_.look, has_work);
+    } else {
+      wake_.wait_until(lock, next, has_work);
     }
     std::deque<Call> calls = std::exchange(calls_, {});
+    const bool calm = Clock::now() >= calm_from_;
     lock.unlock();
     for (Call& call : calls) answer(call);
     if (!more || Clock::now() - looked_ >= options_.look) answer_waiting();
-    more = think();
+    more = !calm || think();
     lock.lock();
   }
 }

@@ -52,6 +52,8 @@ struct ServiceOptions {
   std::vector<std::string> allowed_hosts = {};
   std::chrono::milliseconds look{400};    // between looks at the folders while somebody waits
   std::chrono::seconds longest_wait{15};  // for something new
+  // What can wait leaves the processors to a page for this long while it opens.
+  std::chrono::milliseconds opening{1000};
   Price price = {};
   Hooks hooks = {};
 };
@@ -89,6 +91,7 @@ class Service final : public serve::HttpHandler {
   void look();
   void look_at_basis();
   bool think();
+  serve::Clock::time_point next_work(bool more) const;
   void answer(Call& call);
   serve::HttpResponse answer_page(const Call& call);
   serve::HttpResponse answer_change(const Call& call);
@@ -116,6 +119,7 @@ class Service final : public serve::HttpHandler {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Call> calls_;
+  serve::Clock::time_point calm_from_;  // before that a page is being opened
   bool draining_ = false;
   bool ending_ = false;
   std::thread thread_;

@@ -1,5 +1,6 @@
 #include "ui/service.h"
 
+#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <future>
@@ -27,6 +28,7 @@ class ServiceTest : public ::testing::Test {
     options_.folders = {folder_.path()};
     options_.look = std::chrono::milliseconds(20);
     options_.longest_wait = std::chrono::seconds(1);
+    options_.opening = {};
     options_.hooks.predict = [](const Query& query) -> std::string {
       if (query.at("model") == "none") throw_error("there is no such model");
       return "{\"model\":\"" + query.at("model") + "\"}";
@@ -320,6 +322,21 @@ TEST_F(ServiceTest, PredictsAgainOnceWhatItRestsOnHasChanged) {
   EXPECT_EQ(predicted(), 50);
   basis = std::make_shared<int>(2);
   EXPECT_EQ(predicted(), 40);
+}
+
+TEST_F(ServiceTest, LeavesTheProcessorsToAPageThatOpens) {
+  make_run(folder_.path(), "a", 100, 1);
+  std::atomic<int> asked = 0;
+  options_.opening = std::chrono::hours(1);
+  options_.hooks.forecast = [&](const Json&, const Json&) {
+    ++asked;
+    return Json();
+  };
+  get("/");
+  json("/api/runs");
+  std::this_thread::sleep_for(2 * options_.look);
+  EXPECT_EQ(json("/api/runs").at("runs").items().size(), 1);
+  EXPECT_EQ(asked, 0);
 }
 
 TEST_F(ServiceTest, ShowsHistogramsOfEventFiles) {
