@@ -27,6 +27,7 @@
 #include "models/zoo/model.h"
 #include "program/command.h"
 #include "program/kept_predictions.h"
+#include "program/lab/cell_states.h"
 #include "program/lab/listings.h"
 #include "program/model_picture.h"
 #include "program/ui_process.h"
@@ -281,6 +282,15 @@ const Json& known_labs() {
   return labs;
 }
 
+// A damaged file is no reason to show no labs.
+Json cells_of_lab(const fs::path& folder) {
+  try {
+    return lab::read_cell_states(folder);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 // Results lie in the folder of the lab, and its report is a link to the last page.
 Json labs_json(const fs::path& folder) {
   Json::Array labs;
@@ -288,6 +298,7 @@ Json labs_json(const fs::path& folder) {
     const fs::path own = folder / lab.at("name").as_string();
     std::error_code none;
     lab["reported"] = fs::exists(own / "report.html", none);
+    lab["run"] = cells_of_lab(own);
     lab["said"] = last_said(own / kLabLog);
     labs.push_back(std::move(lab));
   }

@@ -16,6 +16,7 @@
 #include "base/shell.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
+#include "program/lab/cell_states.h"
 
 namespace trainyard::lab {
 namespace {
@@ -58,10 +59,19 @@ std::string command_of(const Cell& cell) {
   return join(words, " ");
 }
 
-// One line that is rewritten on a terminal; a line per cell elsewhere.
+std::vector<CellStates::Command> commands_of(const std::vector<Cell>& cells) {
+  std::vector<CellStates::Command> commands;
+  for (const Cell& cell : cells) commands.push_back({cell.step, printable_line(command_of(cell))});
+  return commands;
+}
+
+// One line that is rewritten on a terminal; a line per cell elsewhere. All cells stand in a file.
 class LabProgress {
  public:
-  LabProgress(const LabRun& run, size_t cells) : run_(run), cells_(cells) {}
+  LabProgress(const LabRun& run, const std::vector<Cell>& cells)
+      : run_(run),
+        cells_(cells.size()),
+        states_(commands_of(cells), run.directory, scale_name(run.choices.scale)) {}
 
   void begin(const Cell& cell, size_t index, double left) {
     watch_ = Stopwatch();
@@ -70,10 +80,12 @@ class LabProgress {
         left > kWorthSaying ? ", about " + seconds_text(std::ceil(left)) + " left" : "";
     head_ = fmt::format("[{}/{}{}]", index + 1, cells_, rest);
     command_ = printable_line(command_of(cell));
+    states_.begin(index);
     if (run_.terminal) tick("");
   }
 
   void tick(const std::string& words) {
+    states_.running(elapsed(), printable_line(words));
     if (!run_.terminal) return;
     constexpr size_t kWidest = 110;
     std::string line = fmt::format("{} {} · {:.0f} s", head_, command_, elapsed());
@@ -82,11 +94,18 @@ class LabProgress {
     *run_.log << "\r\x1b[2K" << line << std::flush;
   }
 
-  void end(double seconds, bool kept) {
+  // `made`: seconds that the cell took when it was made.
+  void end(double seconds, bool kept, double made) {
+    states_.done(made, kept);
     if (run_.terminal) *run_.log << "\r\x1b[2K";
     *run_.log << fmt::format("{} {}: {}\n", head_, command_,
                              kept ? "done before" : seconds_text(seconds))
               << std::flush;
+  }
+
+  void lab_done() { states_.end("done", ""); }
+  void lab_ended(const std::string& problem) {
+    states_.end(run_.should_stop() ? "stopped" : "failed", printable(problem));
   }
 
   double elapsed() const { return watch_.seconds(); }
@@ -94,6 +113,7 @@ class LabProgress {
  private:
   const LabRun& run_;
   size_t cells_;
+  CellStates states_;
   std::string head_;
   std::string command_;
   Stopwatch watch_;
@@ -186,9 +206,10 @@ std::vector<bool> are_done(const std::vector<Cell>& cells, const std::filesystem
   return done;
 }
 
-Json run_cells(const LabRun& run) {
-  const std::vector<Cell> cells = cells_of(*run.lab, run.choices, run.directory);
-  Json data = data_before_cells(run);
+namespace {
+
+// Of each step a list of its cells' rows, and the load of the machine; added to `data`.
+void run_all(const LabRun& run, const std::vector<Cell>& cells, LabProgress& progress, Json& data) {
   std::set<std::string> timed;  // the steps for which a busy machine matters
   for (const Step& step : run.lab->steps) {
     data[step.name] = Json::array();
@@ -196,7 +217,6 @@ Json run_cells(const LabRun& run) {
   }
   const double load = load_average();
   double highest_load = 0;  // of the runs that the times are from
-  LabProgress progress(run, cells.size());
   std::map<std::string, std::vector<double>> taken;
   MadeTimes made;
   for (size_t i = 0; i < cells.size(); ++i) {
@@ -211,13 +231,28 @@ Json run_cells(const LabRun& run) {
     if (then != nullptr && timed.count(cell.step) > 0) {
       highest_load = std::max(highest_load, then->as_number());
     }
-    progress.end(progress.elapsed(), kept);
     const double seconds = stored->at("seconds").as_number();
+    progress.end(progress.elapsed(), kept, seconds);
     // Cells done before took their time on another day.
     if (!kept) taken[cell.step].push_back(seconds);
     data[cell.step].push_back(row_of(cell, *stored));
   }
   data["load_average"] = highest_load;
+}
+
+}  // namespace
+
+Json run_cells(const LabRun& run) {
+  const std::vector<Cell> cells = cells_of(*run.lab, run.choices, run.directory);
+  Json data = data_before_cells(run);
+  LabProgress progress(run, cells);
+  try {
+    run_all(run, cells, progress, data);
+  } catch (const std::exception& problem) {
+    progress.lab_ended(problem.what());
+    throw;
+  }
+  progress.lab_done();
   return data;
 }
 

@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <sstream>
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "program/lab/cell_states.h"
 #include "program/lab/embedded.h"
 #include "program/lab/lab_report.h"
 #include "program/lab/query.h"
@@ -145,6 +148,7 @@ class LabTest : public ::testing::Test {
                .should_stop = [] { return false; }};
     run.command = [&](std::span<const std::string> words, const auto&) -> Outcome {
       commands_.emplace_back(words.begin(), words.end());
+      states_.push_back(states());
       if (words[1] == fail_at_) return {.code = 2, .out = {}, .error = "no such number"};
       const int64_t sum = words[0] == "add" ? std::stoll(words[1]) + std::stoll(words[2]) : 0;
       return {.code = 0, .out = Json::object({{"sum", sum}}).dump(), .error = {}};
@@ -152,9 +156,18 @@ class LabTest : public ::testing::Test {
     return run_cells(run);
   }
 
+  // Of the lab and its cells, as others see them.
+  std::string states() const {
+    const Json read = read_cell_states(folder_ / "out");
+    std::string text = read.at("state").as_string() + ":";
+    for (const Json& cell : read.at("cells").items()) text += " " + cell.at("state").as_string();
+    return text;
+  }
+
   TemporaryFolder folder_;
   Lab lab_;
   std::ostringstream log_;
+  std::vector<std::string> states_;  // at each command
   std::vector<std::vector<std::string>> commands_;
   std::string fail_at_;
 };
@@ -198,6 +211,31 @@ TEST_F(LabTest, QuickAndSetChangeSettings) {
   EXPECT_EQ(settings_of(lab_, {.set = {"a=3"}}).at("a").items().size(), 1U);
   EXPECT_EQ(settings_of(lab_, {.set = {"name=x:3,n=4"}}).at("name").as_string(), "x:3,n=4");
   EXPECT_EQ(settings_of(lab_, {.set = {"name=4"}}).at("name").as_string(), "4");
+}
+
+TEST_F(LabTest, SaysWhatItsCellsAreAt) {
+  EXPECT_TRUE(read_cell_states(folder_ / "out").is_null());
+  fail_at_ = "2";
+  EXPECT_THROW(run({}), Failure);
+  EXPECT_EQ(states_[1], "running: done running waiting waiting waiting");
+  EXPECT_EQ(states(), "failed: done done failed waiting waiting");
+  const Json failed = read_cell_states(folder_ / "out");
+  EXPECT_NE(failed.at("problem").as_string().find("no such number"), std::string::npos);
+  EXPECT_EQ(failed.at("cells").items()[0].at("command").as_string(), "add 1 10 --name 'two words'");
+  fail_at_.clear();
+  run({});
+  EXPECT_EQ(states(), "done: kept kept done done done");
+}
+
+TEST_F(LabTest, ACellOfAProcessThatIsGoneHasStopped) {
+  CellStates states({{.step = "sums", .words = "add 1 2"}}, folder_.path(), "quick");
+  states.begin(0);
+  std::filesystem::last_write_time(
+      folder_ / "cells.json",
+      std::filesystem::file_time_type::clock::now() - std::chrono::minutes(1));
+  const Json read = read_cell_states(folder_.path());
+  EXPECT_EQ(read.at("state").as_string(), "stopped");
+  EXPECT_EQ(read.at("cells").items()[0].at("state").as_string(), "stopped");
 }
 
 TEST_F(LabTest, GoesOnWhereItStopped) {
