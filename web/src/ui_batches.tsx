@@ -4,11 +4,12 @@ import { ask } from './ask';
 import { Row } from './ui_api';
 import { colorOf } from './ui_colors';
 import { milliseconds, short } from './ui_text';
+import { useWidth } from './ui_width';
 
 interface Answer { rows: { step_ms: number; fits: boolean }[] }
 interface Line { device: string; points: { batch: number; step: number; fits: boolean }[] }
 
-const size = { width: 560, height: 300, left: 70, right: 20, top: 14, bottom: 44 };
+const frame = { height: 300, left: 70, right: 20, top: 14, bottom: 44 };
 export const thisMachine = 'this';
 
 /** Powers of two around the batches that matter. */
@@ -42,10 +43,12 @@ function useLines(model: string, devices: string[], precision: string, batches: 
 interface Props { model: string; devices: string[]; precision: string; batch: number; runs: Row[] }
 
 export function Batches({ model, devices, precision, batch, runs }: Props) {
+  const [box, width] = useWidth<HTMLElement>(560);
+  const size = { ...frame, width: width - 26 };
   const own = runs.filter((row) => typeof row.batch === 'number' && row.batch > 0 && row.measured.step_ms !== undefined).slice(0, 500);
   const all = own.length > 0 && !devices.includes(thisMachine) ? [thisMachine, ...devices] : devices;
   const lines = useLines(model, all, precision, batchesOf(batch, own));
-  if (lines.length === 0) return null;
+  if (lines.length === 0) return <figure class="chart" ref={box} />;
   const xs = [...lines.flatMap((line) => line.points.map((point) => point.batch)), ...own.map((row) => row.batch as number)];
   const ys = [...lines.flatMap((line) => line.points.map((point) => point.step)), ...own.map((row) => row.measured.step_ms as number)];
   const scale = (values: number[], from: number, to: number) => {
@@ -59,9 +62,9 @@ export function Batches({ model, devices, precision, batch, runs }: Props) {
   const inside = ticks.filter((tick) => tick >= Math.min(...ys) * 0.93 && tick <= Math.max(...ys) * 1.08);
   const color = (device: string): string => (device === thisMachine ? 'var(--text)' : colorOf(devices.indexOf(device)));
   return (
-    <figure class="chart">
+    <figure class="chart" ref={box}>
       <figcaption>Step by batch <span class="faint">one device; lines predicted, points your runs as measured</span></figcaption>
-      <svg viewBox={`0 0 ${size.width} ${size.height}`} class="fit" role="img" aria-label={`${lines.map((line) => `${line.device}: ${line.points.map((point) => `${point.batch} ${milliseconds(point.step)}`).join(', ')}`).join('; ')}${own.length > 0 ? `; measured: ${own.map((row) => `${row.name} ${String(row.batch)} ${milliseconds(row.measured.step_ms)}`).join(', ')}` : ''}`}>
+      <svg width={size.width} height={size.height} class="block" role="img" aria-label={`${lines.map((line) => `${line.device}: ${line.points.map((point) => `${point.batch} ${milliseconds(point.step)}`).join(', ')}`).join('; ')}${own.length > 0 ? `; measured: ${own.map((row) => `${row.name} ${String(row.batch)} ${milliseconds(row.measured.step_ms)}`).join(', ')}` : ''}`}>
         {[...new Set(lines.flatMap((line) => line.points.map((point) => point.batch)))].map((one) => <g key={one}><line x1={x(one)} x2={x(one)} y1={size.top} y2={size.height - size.bottom} stroke="var(--soft)" /><text x={x(one)} y={size.height - size.bottom + 16} text-anchor="middle" fill="var(--faint)">{short(one)}</text></g>)}
         {inside.map((tick) => <g key={tick}><line x1={size.left} x2={size.width - size.right} y1={y(tick)} y2={y(tick)} stroke="var(--soft)" /><text x={size.left - 8} y={y(tick) + 4} text-anchor="end" fill="var(--faint)">{milliseconds(tick)}</text></g>)}
         <text x={(size.left + size.width) / 2} y={size.height - 6} text-anchor="middle" fill="var(--faint)">batch of a device</text>

@@ -51,14 +51,18 @@ function parts(lines: Drawn[], look: Look): Parts {
   return { data, series, bands };
 }
 
-/** Lines have their points at other places: the nearest one of each counts. */
+/** Lines have their points at other places: the nearest one of each counts, but of a line that has ended none. */
 function nearest(plot: uPlot, series: number, at: number): number {
   const values = plot.data[series];
-  for (let far = 0; far < values.length; ++far) {
-    if (at - far >= 0 && values[at - far] != null) return at - far;
-    if (at + far < values.length && values[at + far] != null) return at + far;
+  let [before, after] = [at, at];
+  while (before >= 0 && values[before] == null) --before;
+  while (after < values.length && values[after] == null) ++after;
+  if (before < 0 || after >= values.length) {
+    const end = before < 0 ? after : before;
+    const near = end >= 0 && end < values.length && Math.abs(plot.valToPos(plot.data[0][end], 'x') - plot.valToPos(plot.data[0][at], 'x')) < 12;
+    return near ? end : at;
   }
-  return at;
+  return at - before <= after - at ? before : after;
 }
 
 function element(kind: string, of: HTMLElement, text = ''): HTMLElement {

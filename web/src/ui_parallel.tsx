@@ -59,7 +59,7 @@ export function Parallel({ rows, axes }: { rows: Row[]; axes: Column[] }) {
             <g key={axis.column.name}>
               <line x1={x(i)} x2={x(i)} y1={top} y2={height - bottom} stroke="var(--text)" />
               <text x={x(i)} y={14} text-anchor="middle" fill="var(--text)">{axis.column.title.slice(0, 20)}</text>
-              {axis.ticks.map((tick) => <text key={tick.text} x={x(i) + 5} y={y(tick.at) + 4} class="halo" fill="var(--faint)">{tick.text}</text>)}
+              {!under && axis.ticks.map((tick) => <text key={tick.text} x={x(i) + 5} y={y(tick.at) + 4} class="halo" fill="var(--faint)">{tick.text}</text>)}
               {under && axis.place(under) !== undefined && <text x={x(i) + 5} y={y(axis.place(under) as number) - 5} class="halo strong" fill="var(--text)">{shown(axis.column, axis.column.value(under), under)}</text>}
             </g>
           ))}

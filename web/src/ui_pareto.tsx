@@ -2,8 +2,9 @@
 import { colorOf } from './ui_colors';
 import type { Prediction } from './ui_plan';
 import { dollars, seconds } from './ui_text';
+import { useWidth } from './ui_width';
 
-const size = { width: 560, height: 300, left: 64, right: 20, top: 14, bottom: 44 };
+const frame = { height: 300, left: 64, right: 20, top: 14, bottom: 44 };
 
 interface Point { row: Prediction; time: number; cost: number }
 
@@ -25,6 +26,8 @@ const ends = (values: number[]): number[] => {
 };
 
 export function Pareto({ rows }: { rows: Prediction[] }) {
+  const [box, width] = useWidth<HTMLDivElement>(560);
+  const size = { ...frame, width };
   const points = rows.flatMap((row) => (row.train_s && row.cost_usd ? [{ row, time: row.train_s, cost: row.cost_usd }] : []));
   if (points.length < 2) return <p class="card faint">With prices and two rows or more, time is drawn against cost here.</p>;
   const x = scaleOf(points.map((point) => point.time), size.left, size.width - size.right);
@@ -34,8 +37,8 @@ export function Pareto({ rows }: { rows: Prediction[] }) {
   return (
     <figure class="chart">
       <figcaption>Time and cost <span class="faint">of the whole training, predicted; on the line nothing is both faster and cheaper</span></figcaption>
-      <div>
-        <svg viewBox={`0 0 ${size.width} ${size.height}`} class="fit" role="img" aria-label={`On the line of what nothing beats: ${line.map((point) => `${point.row.workers} ${point.row.device}, ${seconds(point.time)}, ${dollars(point.cost)}`).join('; ')}`}>
+      <div ref={box}>
+        <svg width={size.width} height={size.height} class="block" role="img" aria-label={`On the line of what nothing beats: ${line.map((point) => `${point.row.workers} ${point.row.device}, ${seconds(point.time)}, ${dollars(point.cost)}`).join('; ')}`}>
           <polyline points={line.map((point) => `${x(point.time)},${y(point.cost)}`).join(' ')} fill="none" stroke="var(--faint)" stroke-dasharray="4 3" />
           <line x1={size.left} x2={size.width - size.right} y1={size.height - size.bottom} y2={size.height - size.bottom} stroke="var(--line)" /><line x1={size.left} x2={size.left} y1={size.top} y2={size.height - size.bottom} stroke="var(--line)" />
           {ends(points.map((point) => point.time)).map((time) => <text key={time} x={Math.min(x(time), size.width - 30)} y={size.height - 24} text-anchor="middle" fill="var(--faint)">{seconds(time)}</text>)}

@@ -139,7 +139,7 @@ export function grouped(rows: Row[], by: string): { name: string; rows: Row[] }[
   const but = (row: Row): string => JSON.stringify(Object.entries(row.settings).filter(([name]) => name !== 'seed').map(([name, value]) => [name, textOf(value)]));
   const groups = groupsBy(rows, by === bySeeds ? but : (row) => textOf(row.settings[by]));
   return groups.map((group) => ({
-    name: group.length === 1 ? group[0].name : by === bySeeds ? `${group[0].name} and ${group.length - 1} more seeds` : `${by}=${textOf(group[0].settings[by])} (${group.length} runs)`,
+    name: group.length === 1 ? group[0].name : by === bySeeds ? `${group[0].name} (${group.length} seeds)` : `${by}=${textOf(group[0].settings[by])} (${group.length} runs)`,
     rows: group,
   }));
 }

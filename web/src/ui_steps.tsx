@@ -4,8 +4,9 @@ import { Colored } from './ui_chosen';
 import { colorOf } from './ui_colors';
 import { offBy } from './ui_columns';
 import { milliseconds } from './ui_text';
+import { useWidth } from './ui_width';
 
-const size = { width: 440, height: 250, left: 62, right: 16, top: 12, bottom: 40 };
+const frame = { height: 222, left: 74, right: 14, top: 8, bottom: 38 };
 const most = 2000;
 
 interface Scale { at: (value: number) => number; ticks: number[] }
@@ -22,12 +23,14 @@ function scaleOf(values: number[], from: number, to: number): Scale {
 }
 
 export function StepChart({ rows, drawn }: { rows: Row[]; drawn: Colored[] }) {
+  const [box, width] = useWidth<HTMLDivElement>(400);
+  const size = { ...frame, width };
   const known = rows.filter((row) => row.measured.step_ms && row.predicted?.step_ms).slice(0, most);
   if (known.length === 0) {
     const measured = rows.some((row) => row.measured.step_ms !== undefined);
     return (
       <figure class="chart">
-        <figcaption>Step: measured beside predicted</figcaption>
+        <figcaption>Step time</figcaption>
         <div class="empty">{measured ? <><p>Steps are measured, but not predicted yet.</p><p><code>trainyard calibrate</code> measures this machine once.</p></> : <p>No run has measured a step yet.</p>}</div>
       </figure>
     );
@@ -43,14 +46,15 @@ export function StepChart({ rows, drawn }: { rows: Row[]; drawn: Colored[] }) {
   const corner = (factor: number, from: number, to: number): string => `${x.at(from)},${y.at(Math.min(high, Math.max(low, factor * from)))} ${x.at(to)},${y.at(Math.min(high, Math.max(low, factor * to)))}`;
   return (
     <figure class="chart">
-      <figcaption>Step: measured beside predicted <span class="faint">{close} of {known.length} within 25 %</span></figcaption>
-      <svg viewBox={`0 0 ${size.width} ${size.height}`} class="fit" role="img" aria-label={`${known.length} runs; of ${close} the step is within a quarter of what was predicted`}>
+      <figcaption>Step time <span class="faint">{close} of {known.length} within 25 % of predicted</span></figcaption>
+      <div ref={box}>
+      <svg width={size.width} height={size.height} class="block" role="img" aria-label={`${known.length} runs; of ${close} the step is within a quarter of what was predicted`}>
         <polygon points={`${corner(0.75, low, high)} ${corner(1.25, high, low)}`} fill="var(--wash)" />
         {x.ticks.map((tick) => <g key={tick}><line x1={x.at(tick)} x2={x.at(tick)} y1={size.top} y2={size.height - size.bottom} stroke="var(--soft)" /><text x={x.at(tick)} y={size.height - size.bottom + 16} text-anchor="middle" fill="var(--faint)">{milliseconds(tick)}</text></g>)}
         {y.ticks.map((tick) => <g key={tick}><line x1={size.left} x2={size.width - size.right} y1={y.at(tick)} y2={y.at(tick)} stroke="var(--soft)" /><text x={size.left - 8} y={y.at(tick) + 4} text-anchor="end" fill="var(--faint)">{milliseconds(tick)}</text></g>)}
         <line x1={x.at(low)} y1={y.at(low)} x2={x.at(high)} y2={y.at(high)} stroke="var(--faint)" stroke-dasharray="4 3" />
         <text x={(size.left + size.width - size.right) / 2} y={size.height - 6} text-anchor="middle" fill="var(--faint)">predicted</text>
-        <text transform={`translate(12 ${(size.top + size.height - size.bottom) / 2}) rotate(-90)`} text-anchor="middle" fill="var(--faint)">measured</text>
+        <text transform={`translate(11 ${(size.top + size.height - size.bottom) / 2}) rotate(-90)`} text-anchor="middle" fill="var(--faint)">measured</text>
         {sorted.map((row) => {
           const color = colors.get(row.id);
           return (
@@ -60,6 +64,7 @@ export function StepChart({ rows, drawn }: { rows: Row[]; drawn: Colored[] }) {
           );
         })}
       </svg>
+      </div>
     </figure>
   );
 }

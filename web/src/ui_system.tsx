@@ -4,6 +4,7 @@ import { Curve, loadSystem } from './ui_api';
 import { Chart, Look } from './ui_chart';
 import { Colored } from './ui_chosen';
 import { Curves, linesOf, plain, useCurves } from './ui_lines';
+import { Drawn } from './ui_series';
 
 interface Kind { name: string; title: string; percent?: boolean }
 const kinds: Kind[] = [
@@ -30,6 +31,9 @@ function kindsIn(curves: Curves): Kind[] {
   return [...kinds.filter((kind) => names.has(kind.name)), ...each.map((name) => ({ name, title: `GPU ${name.slice(3)} busy`, percent: true }))];
 }
 
+// A disk or a network that nobody used is no picture.
+const says = (line: Drawn): boolean => line.line.y.some((value) => value !== null && value !== 0);
+
 /** Samples are asked for again when a run has grown. */
 function useSystem(runs: Colored[], wanted: boolean): Curves {
   const load = (id: string): Promise<Curve> => {
@@ -42,7 +46,7 @@ function useSystem(runs: Colored[], wanted: boolean): Curves {
 
 export function SystemCharts({ runs, wanted }: { runs: Colored[]; wanted: boolean }) {
   const busy = useSystem(runs, wanted);
-  const charts = useMemo(() => kindsIn(busy).map((kind) => ({ kind, lines: linesOf(runs, busy, kind.name, { ...plain, axis: 'seconds' }, null) })).filter(({ lines }) => lines.length > 0), [runs, busy]);
+  const charts = useMemo(() => kindsIn(busy).map((kind) => ({ kind, lines: linesOf(runs, busy, kind.name, { ...plain, axis: 'seconds' }, null) })).filter(({ lines }) => lines.some(says)), [runs, busy]);
   if (!wanted) return null;
   return (
     <>

@@ -150,7 +150,7 @@ export function Table({ runs, selection, query }: { runs: Runs; selection: Selec
   return (
     <>
       <div class="row">
-        <label><span class="hidden">Filter</span> <input type="search" value={state.q} placeholder="Filter: batch=64 running #tag" onInput={(event) => change({ q: event.currentTarget.value })} /></label>
+        <label><span class="hidden">Filter</span> <input type="search" value={state.q} placeholder="Filter: batch=64 #tag" onInput={(event) => change({ q: event.currentTarget.value })} /></label>
         <label>
           Group by <select value={state.by} onChange={(event) => change({ by: event.currentTarget.value })}>
             <option value="">nothing</option>
@@ -159,10 +159,12 @@ export function Table({ runs, selection, query }: { runs: Runs; selection: Selec
         </label>
         {tick('charts', 'charts')}
         {tick('parallel', 'parallel axes')}
-        <span class="faint push" role="status">{rows.length.toLocaleString('en-US')} of {runs.rows.size.toLocaleString('en-US')} runs{count > 0 && `, ${count} chosen`}</span>
-        {count === 0 && <button onClick={() => choose(rows.slice(0, 200).map((row) => row.id))}>Choose these</button>}
-        {count > 0 && <button onClick={() => choose([])}>Choose none</button>}
-        <a class="button main" href="#curves">Curves{count > 0 && ` of ${count}`}</a>
+        <span class="together push">
+          <span class="faint" role="status">{rows.length.toLocaleString('en-US')} of {runs.rows.size.toLocaleString('en-US')} runs{count > 0 && `, ${count} chosen`}</span>
+          {count === 0 && <button onClick={() => choose(rows.slice(0, 200).map((row) => row.id))}>Choose these</button>}
+          {count > 0 && <button onClick={() => choose([])}>Choose none</button>}
+          <a class="button main" href="#curves">Curves{count > 0 && ` of ${count}`}</a>
+        </span>
       </div>
       {state.charts === '1' && <Overview rows={rows} chosen={drawn} by={state.by} price={runs.price} />}
       {state.parallel === '1' && <Parallel rows={rows} axes={axes} />}

@@ -102,7 +102,7 @@ async function useTable(page, address, width) {
 async function checkLink(page) {
   const other = await page.context().newPage();
   await other.goto(page.url());
-  await other.waitForSelector('.chart[aria-label^="loss by time"][aria-label*="1 more seeds"]');
+  await other.waitForSelector('.chart[aria-label^="loss by time"][aria-label*="(2 seeds)"]');
   const state = await other.evaluate(() => [document.querySelector('input[type=range]').value, [...document.querySelectorAll('.tick input')].map((box) => box.checked).join(), document.querySelectorAll('.list input:checked').length]);
   check(state.join(' ') === '0.6 true,false,false 3', `a link holds what is shown: ${state.join(' ')}`);
   await other.close();
@@ -137,7 +137,7 @@ async function useCurves(page, width) {
   await page.locator('input[type=range]').fill('0.6');
   await page.check('text=log y');
   await page.selectOption('label:has-text("Against") select', 'seconds');
-  await page.waitForSelector('.chart[aria-label^="loss by time"][aria-label*="1 more seeds"]');
+  await page.waitForSelector('.chart[aria-label^="loss by time"][aria-label*="(2 seeds)"]');
   await page.locator('.chart').first().locator('.u-over').hover({ position: { x: 120, y: 90 } });
   await page.waitForFunction(() => document.querySelector('.chart .tip .name'));
   check((await page.locator('.chart').first().locator('.tip .name').count()) === 2, `${width} px: two lines: a mean and a run`);
