@@ -131,7 +131,8 @@ async function useCurves(page, width) {
   await page.locator('.chart').first().locator('.u-over').hover({ position: { x: 100, y: 100 } });
   await page.waitForFunction(() => document.querySelectorAll('.tip .value').length > 4);
   const values = await page.locator('.chart').nth(1).locator('.tip .value').allTextContents();
-  check(values.length === 3 && values.every((text) => /\d/.test(text)), `${width} px: all charts show the values under the cursor ${values}`);
+  // By then one of them has been cut, and has ended before.
+  check(values.length === (width === 1200 ? 3 : 2) && values.every((text) => /\d/.test(text)), `${width} px: all charts show the values under the cursor ${values}`);
   await look(page, 'curves', width);
   await page.selectOption('label:has-text("Mean and band of") select', { label: 'seeds' });
   await page.locator('input[type=range]').fill('0.6');
