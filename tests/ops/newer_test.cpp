@@ -33,6 +33,13 @@ OpCases attention_cases() {
        .attributes = {{"is_causal", int64_t{1}}},
        .outputs = {gives_type({2, 6, 21, 35}), gives_type({2, 2, 30, 20}),
                    gives_type({2, 2, 30, 35})}},
+      // Blocks of queries of different widths.
+      {.op = "Attention",
+       .inputs = {draw({1, 100, 8}), draw({1, 100, 8}), draw({1, 100, 8})},
+       .attributes = {{"is_causal", int64_t{1}},
+                      {"kv_num_heads", int64_t{2}},
+                      {"q_num_heads", int64_t{2}}},
+       .outputs = {gives_type({1, 100, 8})}},
       // The same heads side by side, a mask for each query and head, nothing handed on.
       {.op = "Attention",
        .inputs = {draw({2, 5, 24}), draw({2, 5, 8}), draw({2, 5, 4}), draw({2, 3, 5, 12}),

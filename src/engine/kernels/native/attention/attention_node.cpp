@@ -36,7 +36,9 @@ class WideAttention final : public Kernel {
         a_(operands_.shape()),
         threads_(threads()),
         group_(a_.query_heads / a_.heads),
-        lanes_(std::min(kMostQueries, up(group_ * a_.queries, kWideLanes) * kWideLanes)) {
+        vectors_(up(group_ * a_.queries, kWideLanes)),
+        blocks_(up(vectors_, kWideVectors)),
+        lanes_(up(vectors_, blocks_) * kWideLanes) {
     if (node.has_input(kAttentionMask)) {
       mask_ = ops::mask_strides(node.input_shape(kAttentionMask));
     }
@@ -46,14 +48,15 @@ class WideAttention final : public Kernel {
     auto* scratch = reinterpret_cast<float*>(args.scratch.data());
     const AttentionOperands::Joined joined = operands_.join(args, scratch);
     scratch += operands_.scratch_floats();
-    const int64_t blocks = up(group_ * a_.queries, lanes_);
-    const int64_t pieces = a_.batch * a_.heads * blocks;
-    // Pieces are dealt out in turns, as those of a causal mask grow.
+    const int64_t pieces = a_.batch * a_.heads * blocks_;
+    // Pieces are dealt out in turns, forwards and backwards, as those of a causal mask grow.
     const int64_t workers = std::min<int64_t>(threads_, pieces);
     parallel_for(workers, [&](int64_t begin, int64_t end) {
       for (int64_t worker = begin; worker < end; ++worker) {
-        for (int64_t i = worker; i < pieces; i += workers) {
-          Piece(*this, args, joined, i / blocks, i % blocks * lanes_,
+        for (int64_t turn = 0; turn * workers < pieces; ++turn) {
+          const int64_t i = turn * workers + (turn % 2 == 0 ? worker : workers - 1 - worker);
+          if (i >= pieces) break;
+          Piece(*this, args, joined, i / blocks_, part_of(vectors_, blocks_, i % blocks_),
                 scratch + worker * floats_per_worker())
               .run();
         }
@@ -70,21 +73,21 @@ class WideAttention final : public Kernel {
   // Queries [depth][lanes], scores [key][lanes], three numbers for each lane.
   int64_t floats_per_worker() const { return (a_.depth + a_.total() + 3) * lanes_; }
 
-  // The queries first … first + lanes_ of the heads that share keys `kv`.
+  // The queries of some vectors, of the heads that share keys `kv`.
   class Piece {
    public:
     Piece(const WideAttention& kernel, const KernelArgs& args,
-          const AttentionOperands::Joined& joined, int64_t batch_head, int64_t first,
+          const AttentionOperands::Joined& joined, int64_t batch_head, Range vectors,
           float* scratch)
         : k_(kernel),
           a_(kernel.a_),
           args_(args),
           batch_(batch_head / a_.heads),
           kv_(batch_head % a_.heads),
-          first_(first),
-          count_(std::min(k_.lanes_, k_.group_ * a_.queries - first)),
-          vectors_(up(count_, kWideLanes)),
+          first_(vectors.begin * kWideLanes),
+          vectors_(vectors.size()),
           width_(vectors_ * kWideLanes),
+          count_(std::min(width_, k_.group_ * a_.queries - first_)),
           keys_(joined.keys.data + joined.keys.strides.at(batch_, kv_, 0)),
           values_(joined.values.data + joined.values.strides.at(batch_, kv_, 0)),
           key_row_(joined.keys.strides.row),
@@ -186,9 +189,9 @@ class WideAttention final : public Kernel {
     const ops::AttentionShape& a_;
     const KernelArgs& args_;
     int64_t batch_, kv_, first_;
-    int64_t count_;     // of queries
-    int64_t vectors_;   // that hold them
+    int64_t vectors_;   // that hold the queries
     int64_t width_;     // lanes of these
+    int64_t count_;     // of queries
     int64_t seen_ = 0;  // keys that some query may see
     const float* keys_;
     const float* values_;
@@ -204,8 +207,10 @@ class WideAttention final : public Kernel {
   const ops::AttentionShape& a_;
   ops::MaskStrides mask_;
   int threads_;
-  int64_t group_;  // heads of queries that share keys
-  int64_t lanes_;  // queries of a piece, at most
+  int64_t group_;    // heads of queries that share keys
+  int64_t vectors_;  // that hold the queries of these
+  int64_t blocks_;   // of nearly as many vectors, so that threads have equal work
+  int64_t lanes_;    // queries of a block, at most
 };
 
 std::unique_ptr<Kernel> create_wide_attention(const NodeView& node) {

@@ -25,6 +25,9 @@ class WideLinear {
   void run(const float* x, float* y, void* scratch) const;
 
  private:
+  // The outputs of a panel: whole vectors but for the last, at most three, and in all panels nearly
+  // as many, so that threads have equal work.
+  Range outputs_of(int64_t panel) const;
   void pack(const float* weights, int64_t output_stride, int64_t input_stride);
   void pack_halves(const float* weights, int64_t output_stride, int64_t input_stride);
   // Some groups of rows by one panel; the next panel is fetched meanwhile.
@@ -34,7 +37,8 @@ class WideLinear {
   WideFinish finish_;
   Precision precision_;
   int64_t depth_;         // inputs, or pairs of them in bf16
-  PackedBuffer weights_;  // [panel of 48 outputs][depth][48]
+  int64_t panels_;        // of the outputs
+  PackedBuffer weights_;  // [panel][depth][48], of which the first are the panel's outputs
   PackedBuffer bias_;
 };
 
