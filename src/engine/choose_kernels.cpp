@@ -225,13 +225,13 @@ class Chooser {
   }
 
   ValueId reordered(ValueId from, const Layout& layout) {
-    for (const auto& [to, source] : reorders_) {
+    for (const ValueId to : reorders_[from]) {
       const Shape& shape = plan_.graph.value(from).type.shape;
-      if (source == from && same_placement(plan_.layout(to), layout, shape)) return to;
+      if (same_placement(plan_.layout(to), layout, shape)) return to;
     }
     PlannedStep step = make_reorder(plan_, from, layout);
     const ValueId to = plan_.graph.node(step.node).outputs[0];
-    reorders_.emplace(to, from);
+    reorders_[from].push_back(to);
     plan_.steps.push_back(std::move(step));
     return to;
   }
@@ -254,8 +254,8 @@ class Chooser {
 
   Plan plan_;
   ChoiceOptions options_;
-  std::set<ValueId> undecided_;          // states nobody has read yet
-  std::map<ValueId, ValueId> reorders_;  // reordered value -> where it comes from
+  std::set<ValueId> undecided_;                       // states nobody has read yet
+  std::map<ValueId, std::vector<ValueId>> reorders_;  // of a value
 };
 
 }  // namespace

@@ -35,10 +35,16 @@ class Sharer {
     }
   }
 
+  // Holds until steps are inserted.
+  void number_steps() {
+    step_of_.clear();
+    for (size_t i = 0; i < plan_.steps.size(); ++i) step_of_[plan_.steps[i].node] = i;
+  }
+
   // --- concatenations: the last first, so that parts of parts find their place
 
   void place_concat_parts() {
-    for (size_t i = 0; i < plan_.steps.size(); ++i) step_of_[plan_.steps[i].node] = i;
+    number_steps();
     Copies copies;
     for (size_t i = plan_.steps.size(); i-- > 0;) {
       if (is_concat(plan_.steps[i])) place_parts(i, copies[i]);
@@ -132,6 +138,7 @@ class Sharer {
   // --- what is sent to other workers
 
   void place_buckets() {
+    number_steps();
     Copies copies;
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       if (plan_.steps[i].kind == StepKind::kStart) place_bucket(i, copies[i]);
@@ -175,14 +182,15 @@ class Sharer {
     if (plan_.graph.is_output(id) || value.consumers.size() != 1) return false;
     const auto is_state = [&](const StateUpdate& state) { return state.to == id; };
     if (std::any_of(plan_.states.begin(), plan_.states.end(), is_state)) return false;
-    const auto made = std::find_if(plan_.steps.begin(), plan_.steps.end(),
-                                   [&](const auto& step) { return step.node == value.producer; });
-    return made->kind == StepKind::kKernel && !made->layouts.in_place_required;
+    const PlannedStep& made = plan_.steps[step_of_.at(value.producer)];
+    return made.kind == StepKind::kKernel && !made.layouts.in_place_required;
   }
 
   // --- the new value of a state written over the old one
 
   void place_states() {
+    number_steps();
+    find_last_reads();
     std::vector<PlannedStep> copies;
     for (StateUpdate& state : plan_.states) {
       if (!state.to.valid()) continue;
@@ -210,24 +218,23 @@ class Sharer {
                               kind == ops::OpKind::kElementwise ||
                               producer.op == "BatchNormTraining";
     if (!element_wise) return false;
-    bool made = false;
-    for (const PlannedStep& step : plan_.steps) {
-      if (made && reads(step, state.from)) return false;
-      made = made || step.node == to.producer;
-    }
-    return true;
+    return last_read_[static_cast<size_t>(state.from.index)] <= step_of_.at(to.producer);
   }
 
-  bool reads(const PlannedStep& step, ValueId root) const {
-    const std::vector<ValueId>& inputs = plan_.graph.node(step.node).inputs;
-    return std::any_of(inputs.begin(), inputs.end(),
-                       [&](ValueId id) { return id.valid() && plan_.place(id).root == root; });
+  void find_last_reads() {
+    last_read_.assign(plan_.graph.value_limit(), 0);
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      for (const ValueId id : plan_.graph.node(plan_.steps[i].node).inputs) {
+        if (id.valid()) last_read_[static_cast<size_t>(plan_.place(id).root.index)] = i;
+      }
+    }
   }
 
   // --- results written over an input
 
   void share_in_place() {
     find_last_uses();
+    find_members();
     std::vector<PlannedStep> steps;
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       PlannedStep& step = plan_.steps[i];
@@ -297,15 +304,31 @@ class Sharer {
     const ValueId root = plan_.place(node.inputs[position]).root;
     last_use_.resize(plan_.graph.value_limit(), 0);
     last_use_[static_cast<size_t>(root.index)] = last_use_[static_cast<size_t>(to.index)];
-    for (Placement& place : plan_.places) {
-      if (place.root == to) place.root = root;
+    members_.resize(plan_.graph.value_limit());
+    std::vector<ValueId>& of_root = members_[static_cast<size_t>(root.index)];
+    for (const ValueId member : members_[static_cast<size_t>(to.index)]) {
+      plan_.place(member).root = root;
+      of_root.push_back(member);
+    }
+    members_[static_cast<size_t>(to.index)].clear();
+  }
+
+  // The values that lie in a buffer, by its root. One that is made later lies in its own, and has
+  // no views.
+  void find_members() {
+    members_.assign(plan_.graph.value_limit(), {});
+    for (size_t i = 0; i < plan_.places.size(); ++i) {
+      const ValueId root = plan_.places[i].root;
+      members_[static_cast<size_t>(root.index)].push_back(ValueId{static_cast<int32_t>(i)});
     }
   }
 
   Plan& plan_;
   std::map<NodeId, size_t> step_of_;
   std::vector<bool> is_part_;
+  std::vector<size_t> last_read_;  // of a buffer, by the step
   std::vector<size_t> last_use_;
+  std::vector<std::vector<ValueId>> members_;
 };
 
 }  // namespace

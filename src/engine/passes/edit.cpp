@@ -24,14 +24,19 @@ ValueId add_constant(Graph& graph, std::string_view base, Tensor data) {
                                std::make_shared<const Tensor>(std::move(data)));
 }
 
+bool drop_if_unused(Graph& graph, ValueId id) {
+  const Value& value = graph.value(id);
+  if (value.kind != ValueKind::kInitializer || !value.consumers.empty() || graph.is_output(id)) {
+    return false;
+  }
+  graph.erase_value(id);
+  graph.mutable_value(id).constant.reset();
+  return true;
+}
+
 bool drop_unused_initializers(Graph& graph) {
   bool changed = false;
-  for (const ValueId id : graph.initializers()) {
-    if (!graph.value(id).consumers.empty() || graph.is_output(id)) continue;
-    graph.erase_value(id);
-    graph.mutable_value(id).constant.reset();
-    changed = true;
-  }
+  for (const ValueId id : graph.initializers()) changed = drop_if_unused(graph, id) || changed;
   return changed;
 }
 

@@ -18,7 +18,10 @@ void set_input(Graph& graph, NodeId node, size_t position, ValueId value);
 // A new constant beside the graph, named after `base`.
 ValueId add_constant(Graph& graph, std::string_view base, Tensor data);
 
-// Drops initializers nobody uses and frees their data.
+// Drops a value that is an initializer nobody uses, and frees its data.
+bool drop_if_unused(Graph& graph, ValueId id);
+
+// The same for all initializers.
 bool drop_unused_initializers(Graph& graph);
 
 // Drops nodes that no output depends on, and then such initializers. The graph is sorted.

@@ -97,8 +97,10 @@ Tensor moved(const Tensor* old, const Affine& affine) {
 }
 
 void set_constant(Graph& graph, NodeId node, size_t position, std::string_view name, Tensor data) {
+  const std::vector<ValueId>& inputs = graph.node(node).inputs;
+  const ValueId old = position < inputs.size() ? inputs[position] : kNoValue;
   set_input(graph, node, position, kNoValue);
-  drop_unused_initializers(graph);  // first, so that its name is free
+  if (old.valid()) drop_if_unused(graph, old);  // first, so that its name is free
   set_input(graph, node, position, add_constant(graph, name, std::move(data)));
 }
 
