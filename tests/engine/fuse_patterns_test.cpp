@@ -286,5 +286,21 @@ TEST(FusePatterns, SwishGoesIntoTheConvolutionBefore) {
   expect_same_as_reference(graph);
 }
 
+// As torch.export writes pooling over an image; means over other axes stay.
+TEST(FusePatterns, MeansOfPlacesArePools) {
+  for (const int64_t keepdims : {0, 1}) {
+    for (const bool of_places : {true, false}) {
+      Graph graph;
+      Builder b(graph);
+      const ValueId x = b.input("x", {DType::kF32, {2, 16, 7, 5}});
+      const PatternInts axes = of_places ? PatternInts{-1, -2} : PatternInts{1, 2};
+      graph.set_outputs({b.add("ReduceMean", {x}, {{"axes", axes}, {"keepdims", keepdims}})});
+      EXPECT_EQ(runs(graph, "GlobalAveragePool"), of_places);
+      EXPECT_EQ(runs(graph, "ReduceMean"), !of_places);
+      expect_same_as_reference(graph);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace trainyard::runtime

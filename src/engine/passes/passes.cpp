@@ -23,6 +23,7 @@ bool fuse_normalization(Graph& graph, const PassContext& context);
 bool fuse_sum(Graph& graph, const PassContext& context);
 bool fuse_activation(Graph& graph, const PassContext& context);
 bool normalize_quantized(Graph& graph, const PassContext& context);
+bool pool_means(Graph& graph, const PassContext& context);
 bool remove_dead(Graph& graph, const PassContext& context);
 bool widen_halves(Graph& graph, const PassContext& context);
 
@@ -44,6 +45,7 @@ constexpr Pass kInferencePasses[] = {
     {.name = "fuse_hard_swish", .run = fuse_hard_swish, .fuses = true},
     {.name = "fuse_layer_norm", .run = fuse_layer_norm, .fuses = true},
     {.name = "expand_pow", .run = expand_pow, .fuses = true},
+    {.name = "pool_means", .run = pool_means, .fuses = true},
     {.name = "remove_dead", .run = remove_dead},
     {.name = "flatten_matmul", .run = flatten_matmul, .fuses = true},
     {.name = "remove_dead", .run = remove_dead},
