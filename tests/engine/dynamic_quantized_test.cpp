@@ -107,26 +107,37 @@ struct DynamicConvCase {
   int64_t channels, size, filters, kernel, stride, pad, groups;
 };
 
+Graph dynamic_conv_graph(const DynamicConvCase& c, const DynamicForm& form) {
+  Graph graph;
+  Builder b(graph);
+  ValueId scale;
+  const ValueId x = b.input("x", {DType::kF32, {2, c.channels, c.size, c.size}});
+  const auto inputs = operands(b, x, {c.filters, c.channels / c.groups, c.kernel, c.kernel},
+                               c.filters, form, &scale);
+  const ValueId sums = b.add("ConvInteger", inputs,
+                             {{"strides", DynamicInts{c.stride, c.stride}},
+                              {"pads", DynamicInts{c.pad, c.pad, c.pad, c.pad}},
+                              {"group", c.groups}});
+  graph.set_outputs({finished(b, sums, scale, {1, c.filters, 1, 1}, form)});
+  return graph;
+}
+
 TEST(DynamicQuantized, Convolutions) {
   for (const DynamicConvCase& c :
        {DynamicConvCase{3, 11, 20, 3, 2, 1, 1}, DynamicConvCase{32, 7, 17, 3, 1, 1, 1},
         DynamicConvCase{16, 6, 40, 1, 1, 0, 1}, DynamicConvCase{8, 9, 8, 3, 1, 1, 8},
         DynamicConvCase{12, 5, 24, 5, 1, 2, 2}}) {
     for (const bool floats : {true, false}) {
-      Graph graph;
-      Builder b(graph);
-      ValueId scale;
-      const DynamicForm form{.zeros = "none", .scale_per_channel = c.groups == 1, .floats = floats};
-      const ValueId x = b.input("x", {DType::kF32, {2, c.channels, c.size, c.size}});
-      const auto inputs = operands(b, x, {c.filters, c.channels / c.groups, c.kernel, c.kernel},
-                                   c.filters, form, &scale);
-      const ValueId sums = b.add("ConvInteger", inputs,
-                                 {{"strides", DynamicInts{c.stride, c.stride}},
-                                  {"pads", DynamicInts{c.pad, c.pad, c.pad, c.pad}},
-                                  {"group", c.groups}});
-      graph.set_outputs({finished(b, sums, scale, {1, c.filters, 1, 1}, form)});
-      expect_exact(graph,
-                   fmt::format("{} {} {} floats {}", c.channels, c.kernel, c.groups, floats));
+      for (const char* zeros : {"none", "one", "columns"}) {
+        const DynamicForm form{
+            .weights = zeros == std::string_view("one") ? DType::kU8 : DType::kI8,
+            .zeros = zeros,
+            .scale_per_channel = c.groups == 1,
+            .floats = floats};
+        expect_exact(dynamic_conv_graph(c, form),
+                     fmt::format("{} {} {} floats {} zeros {}", c.channels, c.kernel, c.groups,
+                                 floats, zeros));
+      }
     }
   }
 }

@@ -56,9 +56,8 @@ std::string_view refuses_integer(const NodeView& node) {
   if (is_product(node)) {
     if (node.input_shape(0).rank() < 2 || node.input_shape(1).rank() != 2)
       return "only products with a matrix are implemented";
-  } else {
-    if (node.input_shape(0).rank() != 4) return "only images are implemented";
-    if (has_weight_zeros(node)) return "weights with a zero point are not implemented";
+  } else if (node.input_shape(0).rank() != 4) {
+    return "only images are implemented";
   }
   const ByteConvShape shape = integer_shape(node);
   if (shape.taps() > ByteConv::kMostTaps) return "the window is too large";
@@ -124,7 +123,8 @@ class IntegerConv final : public Kernel {
   }
   int64_t scratch_bytes() const override {
     return aligned(conv_->scratch_bytes()) + 3 * aligned(conv_->padded_channels() * 4) +
-           2 * aligned(shape_.out_channels * 4) + aligned(shape_.in_channels);
+           2 * aligned(shape_.out_channels * 4) + aligned(shape_.in_channels) +
+           (has_weight_zeros_ ? aligned(sums_of_pixels() * 4) : 0);
   }
   bool holds_input(size_t input) const override { return input == 1 || input == 3; }
   std::string detail() const override {
@@ -133,6 +133,10 @@ class IntegerConv final : public Kernel {
 
  private:
   static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+  // One for each pixel of x and group.
+  int64_t sums_of_pixels() const {
+    return shape_.batch * shape_.height * shape_.width * shape_.groups;
+  }
 
   // Of one run, in its scratch memory.
   struct Numbers {
@@ -144,6 +148,7 @@ class IntegerConv final : public Kernel {
     float* padded_multiplier = nullptr;
     float* padded_shift = nullptr;
     uint8_t* outside = nullptr;
+    int32_t* pixels = nullptr;
   };
 
   Numbers numbers_of(const KernelArgs& args) const {
@@ -160,6 +165,7 @@ class IntegerConv final : public Kernel {
     numbers.bias = reinterpret_cast<int32_t*>(take(shape_.out_channels * 4));
     numbers.multiplier = reinterpret_cast<float*>(take(shape_.out_channels * 4));
     numbers.outside = reinterpret_cast<uint8_t*>(take(shape_.in_channels));
+    if (has_weight_zeros_) numbers.pixels = reinterpret_cast<int32_t*>(take(sums_of_pixels() * 4));
     const bool given = args.inputs.size() > 2 && args.inputs[2].data != nullptr;
     numbers.x_zero = given ? *args.inputs[2].as<const uint8_t>() : 0;
     std::memset(numbers.outside, numbers.x_zero, static_cast<size_t>(shape_.in_channels));
@@ -179,26 +185,54 @@ class IntegerConv final : public Kernel {
     return numbers;
   }
 
-  // Rows of a product: what the zero points of the weights add to its sums.
+  // What the zero points of the weights add to the sums: for all channels of a group the same, the
+  // sum of what the window sees.
   void take_off_zeros(const KernelArgs& args, const Numbers& numbers) const {
     const auto* x = args.inputs[0].as<const uint8_t>();
     auto* y = args.outputs[0].as<int32_t>();
-    parallel_for(shape_.batch, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        const uint8_t* bytes = x + row * shape_.in_channels;
+    const int64_t depth = shape_.in_channels / shape_.groups;
+    parallel_for(sums_of_pixels(), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
         int32_t sum = 0;
-        for (int64_t i = 0; i < shape_.in_channels; ++i) sum += bytes[i];
-        sum -= static_cast<int32_t>(shape_.in_channels) * numbers.x_zero;
-        finish_row(sum, numbers, y + row * shape_.out_channels);
+        for (int64_t c = 0; c < depth; ++c) sum += x[i * depth + c];
+        numbers.pixels[i] = sum - static_cast<int32_t>(depth) * numbers.x_zero;
+      }
+    });
+    parallel_for(shape_.pixels(), [&](int64_t begin, int64_t end) {
+      for (int64_t pixel = begin; pixel < end; ++pixel) {
+        for (int64_t group = 0; group < shape_.groups; ++group) {
+          finish_channels(seen_sum(numbers.pixels, pixel, group),
+                          part_of(shape_.out_channels, shape_.groups, group), numbers,
+                          y + pixel * shape_.out_channels);
+        }
       }
     });
   }
 
-  void finish_row(int32_t sum, const Numbers& numbers, int32_t* y) const {
+  // Of the window of a pixel of y; what lies outside of x adds nothing.
+  int32_t seen_sum(const int32_t* pixels, int64_t pixel, int64_t group) const {
+    const int64_t left = pixel % shape_.out_width * shape_.column_stride - shape_.pad_left;
+    const int64_t rows = pixel / shape_.out_width;
+    const int64_t top = rows % shape_.out_height * shape_.row_stride - shape_.pad_top;
+    const int64_t image = rows / shape_.out_height * shape_.height;
+    int32_t sum = 0;
+    for (int64_t i = 0; i < shape_.window_rows; ++i) {
+      const int64_t row = top + i * shape_.row_dilation;
+      if (row < 0 || row >= shape_.height) continue;
+      for (int64_t j = 0; j < shape_.window_columns; ++j) {
+        const int64_t column = left + j * shape_.column_dilation;
+        if (column < 0 || column >= shape_.width) continue;
+        sum += pixels[((image + row) * shape_.width + column) * shape_.groups + group];
+      }
+    }
+    return sum;
+  }
+
+  void finish_channels(int32_t sum, Range channels, const Numbers& numbers, int32_t* y) const {
     const int32_t* zeros = weight_zeros_.data();
-    for (int64_t i = 0; i < shape_.out_channels; ++i) y[i] -= zeros[i] * sum;
+    for (int64_t i = channels.begin; i < channels.end; ++i) y[i] -= zeros[i] * sum;
     if (!scales_) return;
-    for (int64_t i = 0; i < shape_.out_channels; ++i) {
+    for (int64_t i = channels.begin; i < channels.end; ++i) {
       float real = static_cast<float>(y[i]) * numbers.multiplier[i];
       if (numbers.shift != nullptr) real += numbers.shift[i];
       std::memcpy(y + i, &real, sizeof real);
@@ -221,7 +255,7 @@ std::optional<NodeLayouts> layouts_integer(const NodeView& node, std::span<const
   if (is_product(node)) return wanted;
   wanted.inputs[0] = channels_last(node.input_shape(0));
   wanted.outputs[0] = channels_last(node.output_shape(0));
-  if (wants_blocks(node) &&
+  if (wants_blocks(node) && !has_weight_zeros(node) &&
       ByteConv::writes_blocks(integer_shape(node), channel_block(), byte_kernels())) {
     wanted.outputs[0] = Layout::channel_blocks(node.output_shape(0), channel_block());
   }
