@@ -283,6 +283,10 @@ def build(name):
     if name == "llama":
         module, length = llama(512, 8, 4, 8, 1408, 32000, 256)
         return module, tokens(length, 32000)
+    if name in ("lenet5", "resnet18-cifar", "resnet20-cifar"):
+        from pytorch_peer import build as build_small
+        module, shape, _ = build_small(name)
+        return module, floats(None, *shape)
     import torchvision
     if name == "googlenet-bn":  # torchvision's has batch normalization and no second classifier
         return torchvision.models.googlenet(aux_logits=False, init_weights=False), floats(None, 3, 224, 224)
