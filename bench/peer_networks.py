@@ -268,20 +268,23 @@ def build_file(kind):
     return getattr(torchvision.models, kind)(), floats(None, 3, 224, 224)
 
 
-def build(name):
+def build(name, length=None):
+    """`length` is that of networks that read tokens; None: the usual one."""
     torch.manual_seed(0)
     if name in FILES:
         return build_file(name.rsplit("_", 1)[0])
     if name == "bert-base":
-        return Bert(128), tokens(128, 30522)
+        length = length or 128
+        return Bert(length), tokens(length, 30522)
     if name == "gpt2-small":
-        module, length = gpt(768, 12, 12, 50257, 128, 1024, 0.1)
+        module, length = gpt(768, 12, 12, 50257, length or 128, 1024, 0.1)
         return module, tokens(length, 50257)
     if name == "gpt-nano":
-        module, length = gpt(384, 6, 6, 256, 256, 256, 0.2)
+        length = length or 256
+        module, length = gpt(384, 6, 6, 256, length, length, 0.2)
         return module, tokens(length, 256)
     if name == "llama":
-        module, length = llama(512, 8, 4, 8, 1408, 32000, 256)
+        module, length = llama(512, 8, 4, 8, 1408, 32000, length or 256)
         return module, tokens(length, 32000)
     if name in ("lenet5", "resnet18-cifar", "resnet20-cifar"):
         from pytorch_peer import build as build_small

@@ -2,7 +2,7 @@
 """One peer with one network, for compare_peers: peer_worker.py PEER THREADS PRECISION.
 
 PEER is onnxruntime, openvino, torch or compile. It reads a line of JSON to load the network ({"network",
-"file", "batch", "train"}) and then lines {"runs": N}; it answers each with one line.
+"file", "batch", "length", "train"}) and then lines {"runs": N}; it answers each with one line.
 """
 import json
 import os
@@ -59,7 +59,7 @@ def load_torch(order, threads, precision, compiled):
     from peer_networks import build
     torch.set_num_threads(threads)
     torch.set_num_interop_threads(1)
-    module, inputs = build(order["network"])
+    module, inputs = build(order["network"], order.get("length"))
     given = inputs(order["batch"])
     begin = time.perf_counter()
     module.train(order["train"])
