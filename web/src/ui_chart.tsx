@@ -90,7 +90,7 @@ function tips(look: Look): Plugin {
     const shown = rows.length <= mostNamed ? rows : [...rows].sort((a, b) => a.away - b.away).slice(0, mostNamed);
     shown.sort((a, b) => b.value - a.value);
     box.replaceChildren();
-    element('faint', box, `${look.xTitle} ${look.isTime ? seconds(x) : tick(Number(x.toPrecision(5)))}`);
+    element('faint', box, `${look.xTitle} ${look.isTime ? seconds(x) : look.xTitle === 'step' ? short(Math.round(x)) : tick(Number(x.toPrecision(5)))}`);
     for (const row of shown) {
       const line = element(row.away === near ? 'near' : '', box);
       element('dot', line).style.background = row.color;

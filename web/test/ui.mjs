@@ -221,11 +221,27 @@ async function useRealRun(context) {
     await page.waitForSelector('text=Measured in use on this machine');
     const measured = await page.locator('.side tbody tr').first().locator('td').nth(1).textContent();
     check(/\d m?s/.test(measured), `the longest box takes ${measured}`);
+    await runLab(page, started.address);
     check(problems.length === 0, `a real run: nothing goes wrong ${problems}`);
     await tryModel(context, folder);
   } finally {
     started.server.kill('SIGTERM');
   }
+}
+
+/** A lab is started from the page, its cells are watched, and its report can be read. */
+async function runLab(page, address) {
+  await page.goto(`${address}/#labs`);
+  const card = page.locator('.labs li', { has: page.locator('code', { hasText: /^paleo-scaling$/ }) });
+  await card.getByRole('button', { name: 'Run …' }).click();
+  await card.getByRole('button', { name: /^Run it/ }).click();
+  await card.locator('summary .pill.done').waitFor({ timeout: 30000 });
+  await card.locator('summary').click();
+  const cells = await card.locator('.cells tbody tr').allTextContents();
+  check(cells.length > 1 && cells.every((text) => /^done.*\d s$/.test(text)), `${cells.length} cells of a lab: ${cells.map((text) => text.slice(-40)).join(' | ')}`);
+  const answer = await page.request.get(`${address}${await card.getByRole('link', { name: 'Report' }).getAttribute('href')}`);
+  check(answer.ok() && (await answer.text()).includes('<figure'), 'the report of a lab that has run');
+  await look(page, 'lab', 1200);
 }
 
 /** Ten thousand boxes, all of them in sight, are moved. */
