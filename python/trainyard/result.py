@@ -29,7 +29,10 @@ class Block:
         return self.text.rstrip("\n")
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Dict[str, str]:
-        return show.static_bundle([self.fields])
+        bundle = show.static_bundle([self.fields])
+        if self.kind == "formula" and "text/html" in bundle:
+            return {"text/plain": bundle["text/plain"], "text/latex": str(self.fields["markdown"])}
+        return bundle
 
 
 class Result:
@@ -130,6 +133,14 @@ class Result:
     def answer(self, number: int) -> Block:
         """One of answers(), counted from 1."""
         return self._numbered(self.answers().blocks, number, "answer")
+
+    def passages(self) -> "Result":
+        """Texts and formulas around the figures."""
+        return self._only([fields for fields in self._bundle["blocks"] if fields["kind"] in ("text", "formula")])
+
+    def passage(self, number: int) -> Block:
+        """One of passages(), counted from 1."""
+        return self._numbered(self.passages().blocks, number, "passage")
 
     def _only(self, blocks: List[Dict[str, Any]]) -> "Result":
         return Result({**self._bundle, "blocks": blocks, "page": None, "cell": None})

@@ -85,8 +85,7 @@ Json given_settings(const Lab& lab, const Choices& choices) {
   if (choices.scale == Scale::kQuick) settings.change(lab.quick);
   if (choices.scale == Scale::kCourse) {
     TY_REQUIRE(!lab.course.empty(),
-               "lab {} has no settings of the course of its own: those of --scale full are as good",
-               lab.name);
+               "lab {} has no settings for --scale course: run it with --scale full", lab.name);
     settings.change(lab.course);
   }
   for (const std::string& text : choices.set) settings.set(text);

@@ -75,7 +75,9 @@ class CourseWriter {
     for (const ReportSection& section : lab.sections) {
       AnswerPart part{&section, {}};
       for (const ReportItem& item : section.items) {
-        if (!has(section.questions, question.id) && !has(item.questions, question.id)) continue;
+        // The questions of a heading are those of blocks that name none of their own.
+        const auto& asked = item.questions.empty() ? section.questions : item.questions;
+        if (!has(asked, question.id)) continue;
         if (lab.shown.insert(&item.block).second) {
           part.items.push_back(&item);
         } else {

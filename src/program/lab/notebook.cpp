@@ -90,7 +90,25 @@ BlockRole role_of(const Json& block) {
   return prose ? BlockRole::kProse : BlockRole::kFigure;
 }
 
+bool is_passage(const Json& block) {
+  const std::string& kind = block.at("kind").as_string();
+  return kind == "text" || kind == "formula";
+}
+
+// Numbers in a text are of the results, so it has to change with them; a line that names a part of
+// the report ("**1. Weights**") is not.
+bool has_results(const Json& block) {
+  std::string text = block.at("markdown").as_string();
+  text.resize(text.find_last_not_of('\n') + 1);
+  const bool name = text.starts_with("**") && text.ends_with("**");
+  return is_passage(block) && !name && text.find_first_of("0123456789") != std::string::npos;
+}
+
 Json shown(const Json& block) {
+  if (block.at("kind").as_string() == "formula") {
+    return Json::object({{"text/latex", lines_of(block.at("markdown").as_string())},
+                         {"text/plain", lines_of(block.at("text").as_string())}});
+  }
   Json data = Json::object({{"text/html", lines_of(block.at("html").as_string())},
                             {"text/plain", lines_of(block.at("text").as_string())}});
   if (const Json* svg = block.find("svg")) data["image/svg+xml"] = lines_of(svg->as_string());
@@ -134,7 +152,7 @@ class SectionCells {
     for (const Json* block : section_.blocks) {
       switch (role_of(*block)) {
         case BlockRole::kProse:
-          prose_ += (prose_.empty() ? "" : "\n") + markdown_of(*block);
+          add_prose(*block);
           break;
         case BlockRole::kFigure:
           add_code(comment_of(*block), "figure", ++figures_, *block);
@@ -161,6 +179,16 @@ class SectionCells {
         shown(block));
   }
 
+  void add_prose(const Json& block) {
+    passages_ += is_passage(block) ? 1 : 0;
+    if (has_results(block)) {
+      add_code("# The " + block.at("kind").as_string() + ", with the numbers of the results.",
+               "passage", passages_, block);
+    } else {
+      prose_ += (prose_.empty() ? "" : "\n") + markdown_of(block);
+    }
+  }
+
   void add_answer(const Json& block) {
     ++answers_;
     if (!options_.blank) {
@@ -176,6 +204,7 @@ class SectionCells {
   std::string prose_;
   int64_t figures_ = 0;
   int64_t answers_ = 0;
+  int64_t passages_ = 0;
 };
 
 std::string lab_call(const NotebookOptions& options) {

@@ -56,12 +56,26 @@ TEST(Notebook, HasTheQuestionTheCodeAndASectionPerHeading) {
 
 TEST(Notebook, FormulasAreLatexInTheText) {
   report::Document document = lab_report();
-  document.blocks.insert(document.blocks.begin() + 2,
-                         report::Formula(R"(S = \frac{100}{8} = 12.5)"));
+  document.blocks.insert(document.blocks.begin() + 2, report::Formula(R"(S = \frac{v}{b})"));
   const Json file = Json::parse(notebook(document, {.name = "speed"}), "f");
   const std::string source = source_of(file.at("cells").items()[2]);
-  EXPECT_NE(source.find("What was done.\n\n$$S=\\frac{100}{8}=12.5$$\n"), std::string::npos)
-      << source;
+  EXPECT_NE(source.find("What was done.\n\n$$S=\\frac{v}{b}$$\n"), std::string::npos) << source;
+}
+
+// Texts and formulas with numbers are outputs, as answers are.
+TEST(Notebook, NumbersInTheTextAreThoseOfTheResults) {
+  report::Document document = lab_report();
+  document.blocks.insert(document.blocks.begin() + 2,
+                         report::Formula(R"(S = \frac{100}{8} = 12.5)"));
+  document.blocks.insert(document.blocks.begin() + 3, report::Paragraph{"In all 3 runs."});
+  document.blocks.insert(document.blocks.begin() + 4, report::Paragraph{"**1. Speed**"});
+  const Json file = Json::parse(notebook(document, {.name = "speed"}), "f");
+  const auto& cells = file.at("cells").items();
+  EXPECT_NE(source_of(cells[3]).find(".passage(2)"), std::string::npos) << source_of(cells[3]);
+  EXPECT_NE(cells[3].at("outputs").dump(-1).find("$$S=\\\\frac{100}{8}=12.5$$"), std::string::npos);
+  EXPECT_NE(source_of(cells[4]).find(".passage(3)"), std::string::npos) << source_of(cells[4]);
+  EXPECT_EQ(source_of(cells[4]).find("In all 3"), std::string::npos);
+  EXPECT_NE(source_of(cells[5]).find("**1. Speed**"), std::string::npos);
 }
 
 TEST(Notebook, PricesAreNoFormulas) {
