@@ -14,8 +14,8 @@ def told(a; b; tests; words): accuracy_verdict(a; b; tests) | if startswith("no"
 def cutout_answer(settings):
   (settings | test_pictures) as $n | (.plain[0] | last_top1) as $plain | (.trained | min_by(.m) | last_top1) as $cut | (.dropped[0] | last_top1) as $drop
   | "After \(settings.epochs | count_of("epoch")) the error is \(1 - $plain | with_accuracy_error($n)) without either, \(1 - $cut | with_accuracy_error($n)) with cutout and \(1 - $drop | with_accuracy_error($n)) where \(settings.dropped | percent(1)) of the pixels are dropped one by one, as many as the square takes on average. "
-    + "On these \($n | commas) test pictures cutout \(told($cut; $plain; $n; "no cutout")), and \(told($cut; $drop; $n; "dropped pixels"))."
-    + (if accuracy_verdict($cut; $plain; $n) == "worse" then " A square makes the pictures harder, which pays only when training is long enough to overfit." else "" end);
+    + "On these \($n | commas) test images cutout \(told($cut; $plain; $n; "no cutout")), and \(told($cut; $drop; $n; "dropped pixels"))."
+    + (if accuracy_verdict($cut; $plain; $n) == "worse" then " A square makes the images harder, which pays only when training is long enough to overfit." else "" end);
 
 # Which number of copies ends with the least error, and which others cannot be told from it.
 def copies_answer(settings):
@@ -31,16 +31,16 @@ def target_answer(settings):
   | [$t[] | (.m | copies_text) as $words | at_target(settings.target) as $at
      | if $at == null then "with \($words) it is not reached: \(last_top1 | percent(2)) after all \(.result.epochs | length) epochs, \(.result.epochs[-1].seconds | seconds_text)"
        else "with \($words) after epoch \($at.epoch), \($at.seconds | seconds_text)" end]
-  | "\(settings.target | percent(1)) of the test pictures right: \(join("; ")).";
+  | "\(settings.target | percent(1)) of the test images right: \(join("; ")).";
 
 # The most copies beside the fewest.
 def most_answer(settings):
-  (.trained | sort_by(.m)) as $t | $t[0] as $few | $t[-1] as $most | ($few | at_target(settings.target)) as $one | ($most | at_target(settings.target)) as $many
+  busy as $busy | (.trained | sort_by(.m)) as $t | $t[0] as $few | $t[-1] as $most | ($few | at_target(settings.target)) as $one | ($most | at_target(settings.target)) as $many
   | if ($t | length) < 2 then ""
     else "An epoch takes \(ratio($most | epoch_seconds; $few | epoch_seconds) | fixed(1)) times as long with \($most.m | copies_text) as with \($few.m)"
       + (if $one == null or $many == null then "; epochs to the target cannot be compared."
-         else ", and \($most.m) copies need " + (if $many.epoch < $one.epoch then "fewer epochs than" elif $many.epoch == $one.epoch then "as many epochs as" else "more epochs than" end) + " \($few.m): "
-           + verdict($many.seconds; $one.seconds; 0.03; "more time"; "as much time"; "less time") + " in all." end) end;
+         else ", and \($most.m) copies need " + (if $many.epoch < $one.epoch then "fewer epochs than" elif $many.epoch == $one.epoch then "as many epochs as" else "more epochs than" end) + " \($few.m)"
+           + (if $busy then "" else ": " + verdict($many.seconds; $one.seconds; 0.03; "more time"; "as much time"; "less time") + " in all" end) + "." end) + busy_note end;
 
 # A row for each training.
 def augmentation_rows(settings):

@@ -5,7 +5,7 @@
 def speed_word: .speedup | fixed(2);
 def slower_note: if .speedup < 1 then " (slower)" else "" end;
 def speedups_by_batch: map("\(speed_word) with batch \(.batch) each\(slower_note)") | listed;
-def speedups_by_global_batch: map("\(speed_word) with batch \(.global_batch) of all, \(.batch) each\(if .measured then "" else " (extrapolated)" end)\(slower_note)") | listed;
+def speedups_by_global_batch: map("\(speed_word) with global batch \(.global_batch), \(.batch) each\(if .measured then "" else " (extrapolated)" end)\(slower_note)") | listed;
 
 # The standard error of a step as a share of it; null of a single step.
 def step_error: if .error_s == null then null else .error_s / .step_s end;
@@ -33,9 +33,9 @@ def scaling_answer(cores; busy):
   (.weak | map(.workers) | max) as $n
   | (.weak | map(select(.workers == $n))) as $weak
   | (.strong | map(select(.workers == $n))) as $strong
-  | (if $n == 1 then "Only one worker was measured. " else "\($n) workers have so many times the speed of one, everything included: \($weak | speedups_by_batch). The batch of each worker is fixed, so the work of a step grows with the workers: weak scaling. " end)
+  | (if $n == 1 then "Only one worker was measured. " else "Speed-up of \($n) workers over one, everything included: \($weak | speedups_by_batch). The batch of each worker is fixed, so the work of a step grows with the workers: weak scaling. " end)
     + (if $n == 1 or ($strong | length) == 0 then ""
-       else "With the batch of all fixed (strong scaling): \($strong | speedups_by_global_batch): "
+       else "With the global batch fixed (strong scaling): \($strong | speedups_by_global_batch): "
          + (if busy or ($weak + $strong | disturbed(cores)) then "no verdict." else $strong | both_ways($weak) | strong_against_weak end) end)
     + ($weak + $strong | disturbed_note(cores)) + (if busy then " Other work ran on this machine at the time, so these speeds say little." else "" end);
 
@@ -61,7 +61,7 @@ def batch_answer(busy):
       | rate_verdict(1 / $small.picture; 1 / $large.picture; $small.error; $large.error) as $faster
       | rate_verdict($small.gflops; $large.gflops; $small.error; $large.error) as $used
       | "Batch \($large.batch) is "
-        + (if $faster > 0 then "\($small.picture / $large.picture | fixed(2)) times as fast as batch \($small.batch). " elif $faster < 0 then "slower: a picture takes \($large.picture / $small.picture | fixed(2)) times as long as with batch \($small.batch). " else "no different from batch \($small.batch) beyond the standard error. " end)
+        + (if $faster > 0 then "\($small.picture / $large.picture | fixed(2)) times as fast as batch \($small.batch). " elif $faster < 0 then "slower: an image takes \($large.picture / $small.picture | fixed(2)) times as long as with batch \($small.batch). " else "no different from batch \($small.batch) beyond the standard error. " end)
         + "While they compute, the cores do \($small.gflops | fixed(1)) GFLOP/s with the small and \($large.gflops | fixed(1)) with the large batch"
         + (if busy then ". Other work ran on this machine at the time, so nothing about batches follows from that." elif $faster > 0 and $used > 0 then ": it is faster because they are used better." elif $faster < 0 and $used < 0 then ": it is slower because they are used worse." elif $used == 0 then ": they are used equally well." else "." end)
     end;

@@ -6,7 +6,7 @@ def ap_text: if . == null then "n/a" else fixed(3) end;
 def class_rows: [.classes[] | {name, ap, every: .ap_every_point, coco: .ap_coco, truths, found: .true_positives, wrong: .false_positives}];
 
 def tested_answer(settings):
-  "The mean average precision on held-out pictures is \(.map | fixed(3)) (11 points, overlap 0.5), "
+  "The mean average precision on held-out images is \(.map | fixed(3)) (11 points, overlap 0.5), "
     + (if settings.weights == "none" then "after \(settings.epochs | count_of("epoch")) of training here. " else "with the weights of \(settings.weights). " end)
     + "By class: \([.classes[] | "\(.name) \(.ap | ap_text)"] | join(", "))."
     + (if (known_aps | max) > 0.1 then "" else " No class reaches 0.1: this network has only begun to learn, and nothing else follows from it." end);
@@ -40,8 +40,11 @@ def agreement_answer:
   | "Compared with \({reference: "plain loops (reference)", onnxruntime: "ONNX Runtime"}[.source] // .source), outputs differ by \($largest | three_small) at most: they agree within \($largest | power_above)"
     + (if $largest <= 1e-5 then ", so also within the 1e-5 that is usually asked for." else ", but not within 1e-5." end);
 
-def found_rows: map({picture: (.picture | split("/")[-1]), "label": .label, score, left: .box[0], top: .box[1], right: .box[2], bottom: .box[3]});
+# The best ten of each picture, the best first.
+def best_of_pictures: group_by(.picture) | map(sort_by(-.score) | .[:10]) | add // [];
+def found_rows: best_of_pictures | map({picture: (.picture | split("/")[-1]), "label": .label, score, left: .box[0], top: .box[1], right: .box[2], bottom: .box[3]});
 
 def found_answer(threshold):
-  . as $r | "In \(.pictures | length | count_of("held-out picture")), one of each class, the exported file finds \(.detections | length | count_of("object")) with a score of \(threshold) or more: "
-    + ([$r.pictures[] | . as $p | "\(split("/")[-1]): " + ([$r.detections[] | select(.picture == $p) | "\(.label) \(.score | fixed(3))"] | if length == 0 then "nothing" else join(", ") end)] | join("; ")) + ".";
+  . as $r | "In \(.pictures | length | count_of("held-out image")), one of each class, the exported file finds \(.detections | length | count_of("object")) with a score of \(threshold) or more: "
+    + ([$r.pictures[] | . as $p | "\(split("/")[-1]): " + ([$r.detections[] | select(.picture == $p)] | sort_by(-.score) | length as $all
+         | if $all == 0 then "nothing" else (.[:3] | map("\(.label) \(.score | fixed(3))") | join(", ")) + (if $all > 3 then " and \($all - 3) more" else "" end) end)] | join("; ")) + ".";

@@ -22,7 +22,7 @@ def first_answer(random; settings):
   | "\(settings.steps | commas) steps on \(settings.env)" as $training
   | if (settings.seeds | length) < 2 then "One seed decides nothing: the same agent with another seed has another return. `--set seeds=1,2,3,4,5` has standard errors."
     elif learned(random) then
-      "Acting at random gives a return of \($random | mean_and_error(0)); after \($training) all of Mnih et al. 2015 (target network, replay, an epsilon that falls in a line) has \(of_piece(whole) | mean_and_error(0)), the mean of all tests with its standard error over \(settings.seeds | length) seeds. What follows changes one piece each time."
+      "Acting at random gives a return of \($random | mean_and_error(0)); after \($training) all of Mnih et al. 2015 (target network, replay, an epsilon that falls linearly) has \(of_piece(whole) | mean_and_error(0)), the mean of all tests with its standard error over \(settings.seeds | length) seeds. What follows changes one piece each time."
     else "No agent is better after \($training) than one that acts at random (\($random | mean_and_error(0))): nothing was learned yet, so nothing can be said of the pieces. `--set steps=` trains for longer." end;
 
 # What pieces change: "no target network 10 ± 1 (worse)", …

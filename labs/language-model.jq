@@ -1,6 +1,6 @@
 # Functions of lab language-model.
 
-# Student's t of 95 % for so many degrees of freedom.
+# Student's t of 95 % for this many degrees of freedom.
 def t_value: {"1": 12.706, "2": 4.303, "3": 3.182, "4": 2.776, "5": 2.571, "6": 2.447, "7": 2.365, "8": 2.306}[tostring] // 1.96;
 
 # y = factor * x^exponent through points [x, y], by least squares of the logarithms, with the interval of the exponent.

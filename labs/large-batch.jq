@@ -8,7 +8,7 @@ def last_epoch_of(batch; remedy): map(select(.batch == batch and .remedy == reme
 def training_answer(settings):
   settings.batches[-1] as $large
   | last_epoch_of(settings.base; "none") as $small | last_epoch_of($large; "none") as $none
-  | def words: "a training loss of \(.train_loss | fixed(4)) and \(.train_accuracy | percent(2)) of the training pictures right";
+  | def words: "a training loss of \(.train_loss | fixed(4)) and \(.train_accuracy | percent(2)) of the training images right";
     "In epoch \(settings.epochs) batch \(settings.base) has \($small | words); batch \($large) with the same rate has \($none | words), and with linear scaling and warm-up \(last_epoch_of($large; "linear scaling and warm-up") | words).";
 
 # Which remedy is better than none, and how much of what was lost it brings back.
@@ -28,26 +28,26 @@ def remedies_answer(settings):
   | top1_of(settings.base; "none") as $small | top1_of($large; "none") as $none
   | top1_of($large; "linear scaling") as $linear | top1_of($large; "linear scaling and warm-up") as $warm
   | def right: with_accuracy_error(settings.tests);
-    "Batch \(settings.base) gets \($small | right) of the test pictures right after \(settings.epochs | count_of("epoch")), batch \($large) with the same rate \($none | right), with linear scaling \($linear | right), and with scaling and warm-up \($warm | right). "
+    "Batch \(settings.base) gets \($small | right) of the test images right after \(settings.epochs | count_of("epoch")), batch \($large) with the same rate \($none | right), with linear scaling \($linear | right), and with scaling and warm-up \($warm | right). "
       + best_remedy(settings; $small; $none; $linear; $warm);
 
-# The last epoch of the runs with so many pictures on each worker.
+# The last epoch of the runs with this many images on each worker.
 def last_of(own; what): map(select(.own == own and .what == what))[0].result.epochs[-1];
 
 # Of a last epoch: how far the networks of the workers lie apart.
 def apart: (.worker_top1 | max | number) - (.worker_top1 | min | number);
 
-# Two standard errors of the difference of two accuracies on so many pictures.
+# Two standard errors of the difference of two accuracies on this many images.
 def counts_from(tests): accuracy_error(tests) * 2 * (2 | sqrt);
 
-# Whether gradients alone are enough with so many pictures on each worker: {enough, text}.
+# Whether gradients alone are enough with this many images on each worker: {enough, text}.
 def enough_for(own; tests):
   last_of(own; "gradients alone") as $alone | last_of(own; "normalization over all workers").top1 as $all
   | ($alone.top1 | number | counts_from(tests)) as $counts
   | accuracy_verdict($all; $alone.top1; tests) as $verdict
   | (($alone | apart) <= $counts and $verdict != "better") as $enough
   | {enough: $enough,
-     text: ("With \(own) pictures on each worker the 4 networks, whose parameters are the same, get \($alone.worker_top1 | percent_span(2)) of \(tests | commas) test pictures right, \($alone | apart * 100 | fixed(2)) points apart "
+     text: ("With \(own) images on each worker the 4 networks, whose parameters are the same, get \($alone.worker_top1 | percent_span(2)) of \(tests | commas) test images right, \($alone | apart * 100 | fixed(2)) points apart "
        + (if ($alone | apart) <= $counts then "(differences count from \($counts * 100 | fixed(1)) points on). " else "(more than the \($counts * 100 | fixed(1)) points from which differences count). " end)
        + "Normalization over all workers gives \($all | percent(2)): \($verdict). "
        + (if $enough then "So gradients alone are enough." else "So gradients alone are not enough." end))};
@@ -57,13 +57,13 @@ def gradients_answer(settings; statistics):
   if statistics == 0 then "\(settings.shared_network) has no running statistics, so gradients are all there is to exchange."
   else
     enough_for(settings.share; settings.shared_tests) as $share | enough_for(settings.few; settings.shared_tests) as $few
-    | "\(if $share.enough then "Yes" else "No" end) with \(settings.share) pictures on each of 4 workers, \(if $few.enough then "yes" else "no" end) with \(settings.few). \($share.text) \($few.text)" end;
+    | "\(if $share.enough then "Yes" else "No" end) with \(settings.share) images on each of 4 workers, \(if $few.enough then "yes" else "no" end) with \(settings.few). \($share.text) \($few.text)" end;
 
 # What is lost where the epoch is not told.
 def order_answer(settings):
   last_of(settings.share; "gradients alone").top1 as $told
   | map(select(.own == settings.share and (.what | test("order"))))[0].result.epochs as $epochs
-  | "Repeating the order of the first epoch, as a sampler does that is not told the epoch, gives \($epochs[-1].top1 | percent(2)) in place of \($told | percent(2)): \(accuracy_verdict($epochs[-1].top1; $told; settings.shared_tests)). Each of the 4 workers then sees a quarter of the pictures, always the same; with an order for each epoch it is expected to see \(1 - pow(0.75; $epochs | length) | percent(0)) of them within \($epochs | length | count_of("epoch")).";
+  | "Repeating the order of the first epoch, as a sampler does that is not told the epoch, gives \($epochs[-1].top1 | percent(2)) in place of \($told | percent(2)): \(accuracy_verdict($epochs[-1].top1; $told; settings.shared_tests)). Each of the 4 workers then sees a quarter of the images, always the same; with an order for each epoch it is expected to see \(1 - pow(0.75; $epochs | length) | percent(0)) of them within \($epochs | length | count_of("epoch")).";
 
 # Rows of tables.
 def training_row: .result.epochs[-1] as $last | {loss: $last.train_loss, right: $last.train_accuracy, test: $last.test_loss, top1: $last.top1};

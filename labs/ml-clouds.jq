@@ -37,12 +37,12 @@ def section_rows(section): section_cells(section) | map({topic} + (.cells | map(
 def section_sources(section):
   section_cells(section) | .[0].cells // [] | map("\(.platform | service_name): \(.source) (\(.date))") | if length == 0 then "" else "Sources: " + join("; ") + "." end;
 
-# Which services have nothing for a topic ("none", "no …"), and what is not verified.
+# For which topics the table says that a service has none ("none", "no …"), and what is not verified.
 def lacks: test("^(none|no)\\b");
 def section_answer(section):
   section_cells(section) as $rows
   | [$rows[] | .topic as $topic | .cells[] | {topic: $topic, service: (.platform | service_name), text}] as $cells
   | [$cells[] | select(.text | lacks)] as $none | [$cells[] | select(.text | contains("(u)")) | "\(.topic) of \(.service)"] as $unverified
   | (if ($none | length) == 0 then "Each of these services has something for every topic."
-     else ($none | group_by(.service) | map("\(.[0].service) has nothing for \(map(.topic) | listed)") | join("; ")) + "." end)
+     else "The table has none for " + ($none | in_order(.service) | map("\(map(.topic) | listed) of \(.[0].service)") | join("; ")) + "." end)
     + (if ($unverified | length) == 0 then " Every cell was read in a source." else " Not verified in a source: \($unverified | listed)." end);

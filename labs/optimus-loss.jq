@@ -32,3 +32,6 @@ def origin_text:
 # A coefficient that is 0 in every fit has nothing to regress.
 def zero_text: [range(0; 3) as $i | select(all(.[]; .beta[$i] < 1e-4)) | "b\($i)"]
   | if length == 0 then "" else "\(listed) \(if length == 1 then "is" else "are" end) 0 in every fit, so \(if length == 1 then "its row says" else "their rows say" end) nothing: these curves were still falling when they ended." end;
+# Fits that are far from their own curve.
+def poor_text: length as $all | map(select(.mape > 0.5)) | length
+  | if . == 0 then "" else " \(.) of \($all) fits are off by more than half: these curves do not have the form of the model, and nothing follows from their coefficients." end;

@@ -84,7 +84,7 @@ def variance: if length < 2 then null else mean as $m | (map((. - $m) * (. - $m)
 def standard_error: if length < 2 then null else variance / length | sqrt end;
 # [1, 2, 3] | mean_and_error(1) -> "2.0 ± 0.6"
 def mean_and_error(digits): "\(mean | fixed(digits)) ± \(standard_error | fixed(digits))";
-# Of a share of `tests` pictures (an accuracy): what another test set of this size would change.
+# Of a share of `tests` images (an accuracy): what another test set of this size would change.
 def accuracy_error(tests): number as $p | (tests | number) as $n | ([$p * (1 - $p), 0] | max) / $n | sqrt;
 # 1 if a is larger than b by more than two standard errors of their difference, -1 if smaller, else 0: then there is no difference that counts.
 def compare_within(a; error_of_a; b; error_of_b):
@@ -92,7 +92,7 @@ def compare_within(a; error_of_a; b; error_of_b):
   | (2 * (($ea * $ea + $eb * $eb) | sqrt)) as $spread
   | if $a > $b + $spread then 1 elif $a < $b - $spread then -1 else 0 end;
 def better_or_worse: if . > 0 then "better" elif . < 0 then "worse" else "no difference beyond the standard error" end;
-# Two accuracies on the same number of test pictures: "better", "worse" or "no difference beyond the standard error".
+# Two accuracies on the same number of test images: "better", "worse" or "no difference beyond the standard error".
 def accuracy_verdict(a; b; tests): compare_within(a; a | accuracy_error(tests); b; b | accuracy_error(tests)) | better_or_worse;
 # Two lists of values, one of each seed, higher is better: the same words.
 def seeds_verdict(a; b): compare_within(a | mean; a | standard_error; b | mean; b | standard_error) | better_or_worse;
@@ -123,7 +123,8 @@ def three_small: number | if . == 0 then "0" elif fabs >= 0.001 then tostring el
 # 0.9 | money -> "$0.90"
 def money: "$" + fixed(2);
 # Notes of predictions about the factors behind them, once each: links with the share of their bandwidth, what the stack was fitted to.
-def factors: [.[].result.notes[]? | select(startswith("model:") or startswith("cluster:") or startswith("fitted")) | gsub("^(model|cluster): "; "") | gsub("PALEO \\(head\\)"; "PALEO") | gsub("of the network"; "of the bandwidth of links")]
+def factors: [.[].result.notes[]? | select(startswith("model:") or startswith("cluster:") or startswith("fitted")) | gsub("^(model|cluster): "; "") | gsub("PALEO \\(head\\)"; "PALEO") | gsub("of the network"; "of the bandwidth of links")
+    | gsub("^fitted to 0 rows.*"; "its figures were not fitted to rows of this stack")]
   | reduce .[] as $note ([]; if index($note) then . else . + [$note] end) | if length == 0 then "none" else join("; ") end;
 # Predictions of several devices differ by software too where each has the stack that was measured on it.
 def stacks_note: [.[] | {device, stack: .result.stack}] | unique | if (map(.stack) | unique | length) < 2 then ""
@@ -140,14 +141,16 @@ def struck_note: if any(.[].result.rows[]?; .fits == false) then " Rows that are
 def disturbed(cores): any(.[]; .speedup > 1.05 * ([.workers, cores] | min));
 def disturbed_note(cores): if disturbed(cores) then " A speed-up above the number of workers or of cores cannot come from them: the run with one worker was disturbed." else "" end;
 # Of all data: whether other work ran when the results were measured, as the first lines of the report say (src/program/lab/evidence.cpp).
-def busy: (.load_average // 0) > 0.5 * .machine.threads;
+def busy: (.load_average // 0) > 0.5 * (.machine.threads // 1);
+# What follows sentences about times then.
+def busy_note: if busy then " Other work ran on this machine at the time, so these times say little, and nothing is concluded from them." else "" end;
 # Series of the rows of a table that the user brought (`inputs:`), a line for each device: .inputs.measured | own_lines("own"; .workers; .images_per_s)
 def own_lines(name; x; y): map(select(y != null)) | group_by(.device) | map({name: "\(name), \(.[0].device)", origin: "measured", points: (sort_by(x) | map([x, y]))});
-# Rows with the time (seconds) and cost of so many pictures at their speed; a cost of their own stays.
+# Rows with the time (seconds) and cost of this many images at their speed; a cost of their own stays.
 def with_time(pictures; hourly): map(. + {seconds: (pictures / .images_per_s)} | . + {cost: (.cost // (.seconds / 3600 * .workers * hourly))});
 # Dollars of a device and hour that predictions were priced with.
 def hourly: [.[].result.rows[] | select(.cost_usd > 0 and .train_s > 0) | .cost_usd / .workers / (.train_s / 3600)] | if length == 0 then 0 else mean end;
-# Pictures that the trainings of predictions see in all.
+# Images that the trainings of predictions see in all.
 def trained_pictures: [.[].result.rows[] | select(.train_s > 0) | .train_s * .images_per_s] | if length == 0 then error("a value is missing (null)") else mean end;
 # Predictions with those that do not fit marked for tables.
 def struck: map(. + {struck: (.fits == false)});

@@ -14,7 +14,7 @@ def walk_words(settings):
   | if ($returns | length) == 0 then "\($circle), with \(if length == 1 then "the one seed" else "any of \(length) seeds" end)"
     else
       "it has a return of \(if ($returns | min) == ($returns | max) then $returns[0] | fixed(1) else "\($returns | min | fixed(1)) to \($returns | max | fixed(1))" end) with "
-        + (if $lost == 0 then (if length == 1 then "the one seed" else "all \(length) seeds" end) else "\($returns | length) of \(length) seeds; with \(if $lost == 1 then "the other" else "\($lost) others" end) \($circle)" end) end;
+        + (if $lost == 0 then (if length == 1 then "the one seed" elif length == 2 then "both seeds" else "all \(length) seeds" end) else "\($returns | length) of \(length) seeds; with \(if $lost == 1 then "the other" else "\($lost) others" end) \($circle)" end) end;
 
 # What the greedy walks are worth after learning.
 def greedy_answer(settings):

@@ -42,7 +42,8 @@ def epsilon_lines:
 # The epsilon of the best mean, and those that are no worse by the standard error over seeds.
 def best_epsilons(value):
   in_order(.epsilon) | map({epsilon: .[0].epsilon, values: map(value)}) | max_by(.values | mean) as $best
-  | [$best.epsilon] + [.[] | select(.epsilon != $best.epsilon and seeds_verdict($best.values; .values) != "better").epsilon] | listed;
+  | length as $all | [$best.epsilon] + [.[] | select(.epsilon != $best.epsilon and seeds_verdict($best.values; .values) != "better").epsilon]
+  | if length == $all and $all > 1 then "any of them" else listed end;
 
 def epsilon_answer(pole):
   def all(runs; word; value): runs | of_word(.epsilon; word) | map(value) | mean;
@@ -57,9 +58,9 @@ def dqn_differences:
 def mnih_steps:
   [["Make a replay memory D for N transitions.", "none: a step is learned from once, at once", "ReplayMemory, --capacity"],
    ["Give the network Q random weights.", "all entries 0, or any other start", "make_q_network, --seed"],
-   ["For each episode: begin it, and make the first state of the first picture (preprocessing: gray, smaller, the last four together), so that motion can be seen.", "the number of the cell", "Actor::begin, src/rl/env/atari.cpp"],
+   ["For each episode: begin it, and make the first state of the first image (preprocessing: gray, smaller, the last four together), so that motion can be seen.", "the number of the cell", "Actor::begin, src/rl/env/atari.cpp"],
    ["With probability epsilon act at random, else take the action of the largest Q: explore and exploit.", "the same", "Actor::choose, --exploration"],
-   ["Do it; observe the reward and the next picture, and make the next state of it.", "the same, without preprocessing", "Actor::step"],
+   ["Do it; observe the reward and the next image, and make the next state of it.", "the same, without preprocessing", "Actor::step"],
    ["Keep (state, action, reward, next state) in D; the oldest makes room.", "none", "ReplayMemory::add"],
    ["Draw a batch of transitions from D at random: they are nearly independent, and each is used several times.", "none", "uniform_sampler.cpp, --batch"],
    ["Targets: the reward alone where the episode ended, else the reward plus gamma times the largest Q of the next state.", "the same target, of the step just made", "q_targets, --gamma"],

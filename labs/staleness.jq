@@ -78,7 +78,7 @@ def beside(a; error_of_a; b; error_of_b): compare_within(a; error_of_a; b; error
 # What the rows of training_rows say.
 def measured_verdict(settings):
   training("async"; false) as $even | training("async"; true) as $slow | (settings.workers - 1) as $others
-  | "With workers of one speed the mean staleness is \($even.mean | fixed(2)) ± \($even.error | fixed(2)), \(beside($even.mean; $even.error; $others; 0)) the number of other workers, \($others)."
-    + " Slowed down \(settings.slow) times, worker 1 writes \($slow.written[1] | count_of("gradient")) while \(if $others == 1 then "the other writes" else "the others write" end) \(($slow.written | add) - $slow.written[1]); the stalest worker then has \($slow.slowest | fixed(2)) ± \($slow.slowest_error | fixed(2)) in the mean (half of its gradients \($slow.slowest_median) or less), \(beside($slow.slowest; $slow.slowest_error; $even.mean; $even.error)) the mean before."
+  | "Where no worker is slowed down the mean staleness is \($even.mean | fixed(2)) ± \($even.error | fixed(2)), \(beside($even.mean; $even.error; $others; 0)) the number of other workers, \($others)."
+    + " Slowed down \(settings.slow) times, worker 1 writes \($slow.written[1] | count_of("gradient")) while \(if $others == 1 then "the other writes" else "the others write" end) \(($slow.written | add) - $slow.written[1]); the stalest worker then has \($slow.slowest | fixed(2)) ± \($slow.slowest_error | fixed(2)) in the mean (half of its gradients \(if $slow.slowest_median == 0 then "have 0" else "\($slow.slowest_median) or less" end)), \(beside($slow.slowest; $slow.slowest_error; $even.mean; $even.error)) the mean before."
     + (training("ssp") | bound_verdict(settings))
     + " Synchronous training has a largest staleness of \(training("sync").max)." + cost_in_accuracy(settings);

@@ -25,15 +25,16 @@ def paper_text(paper):
     + (if paper < .cv_low then "below" elif .cv_high != null and paper > .cv_high then "above" else "inside of" end) + " the 95 % interval of the runs here, \(interval_text(.cv_low; .cv_high))." end;
 
 def generalization_answer:
-  if .generalization == null then "No pictures from elsewhere were given: `--set pictures=DIR` takes a folder with a folder of pictures for each class, and says what each network makes of them."
-  else .generalization as $g | "The \($g.top1 | length) networks get \($g.mean | percent(1)) of \($g.pictures | length) pictures from elsewhere right on average\(if $g.std == null then "" else ", with a standard deviation of \($g.std * 100 | fixed(1)) points" end)." end;
+  if .generalization == null then "No images from elsewhere were given: `--set pictures=DIR` takes a folder with a folder of images for each class, and says what each network makes of them."
+  else .generalization as $g | "The \($g.top1 | length) networks get \($g.mean | percent(1)) of \($g.pictures | length) images from elsewhere right on average\(if $g.std == null then "" else ", with a standard deviation of \($g.std * 100 | fixed(1)) points" end)." end;
 def network_rows: .generalization as $g | [.runs, $g.top1] | transpose | map({network: .[0].name, top1: .[1], test: .[0].best_top1});
 
 def busy_answer:
   if . == null then "The run ended before a sample was taken; `--set watched=` makes it longer."
   else "Over \(.samples) s this run keeps \(.process | percent(0)) of the processors busy on average, all programs together \(.machine | percent(0)), and \(.memory | percent(0)) of the memory is taken"
     + (if .gpu then "; the GPU computes \(.gpu | percent(0)) of the time\(if .gpu_memory then ", with \(.gpu_memory | percent(0)) of its memory" else "" end)" else "" end)
-    + ". That is \(if .process >= 0.9 then "close to" else "not close to" end) 100 %: limited by \(.limit)." end;
+    + (if ((.machine // 0) - (.process // 0)) > 0.15 then ". Other programs kept \((.machine - .process) | percent(0)) of the processors busy, so this says little of what limits the run."
+       else ". That is \(if .process >= 0.9 then "close to" else "not close to" end) 100 %: limited by \(.limit)." end) end;
 def busy_lines: [["process", "processors, this run"], ["machine", "processors, all programs"], ["memory", "memory"], ["gpu", "GPU"], ["gpu_memory", "memory of the GPU"]] as $kinds | .series as $s
   | [$kinds[] | . as [$key, $name] | {name: $name, origin: "measured", points: [$s[] | select(.[$key] != null) | [.at_s, 100 * .[$key]]]} | select(.points | length > 0)];
 

@@ -41,6 +41,10 @@ TEST(Claims, PaleoScaling) {
         "Strong scaling itself, batch 128 shared", "with one GPU"},
        {".settings.batch = 64", "Strong scaling itself, batch 64 shared", ""},
        {".", "No measurement of strong scaling is there", "Strong scaling itself"},
+       // 0.5 s and 1 s for batches of 32 and 64, so 2 s for the 128 of one device.
+       {R"(.published[0].result.rows[0] |= (.measured = 64) | .published[0].result.rows += [.published[0].result.rows[0] | .batch_per_gpu = 32])",
+        "Over 1 extrapolated point the mean error is 53.1 % for trainyard and 6.2 % for PALEO",
+        "No measurement"},
        {R"(.inputs = {measured: [{device: "k80", workers: 8, images_per_s: 120}]})",
         "Over 1 point of strong scaling the mean error is 25.0 % for trainyard and 100.0 % for "
         "PALEO",
@@ -77,6 +81,7 @@ TEST(Claims, FlopsAndPeak) {
          {R"(.peak[0].result.rows[].practical_origin = "published")", "There is no prediction",
           "PALEO predicts"},
          {".", "the network would reach 57.1 % of the peak instead of 50.0 %", ""},
+         {".load_average = 3", "nothing is concluded from them", "would reach 57.1 %"},
          {".bench[0].result.profile[1].seconds = 0.07",
           "reach 100.0 % of the peak instead of 50.0 %", ""},
          {".bench[0].result.share_of_peak = 1.03", "nothing is missing from the peak",
@@ -148,6 +153,7 @@ TEST(Claims, Tour) {
           "they share"},
          {".two[0].result.epochs[0].images_per_s = 2200", "the run with one was disturbed",
           "may use"},
+         {".load_average = 3", "0.70 times as many. Other work ran", "they share"},
          {".", "the check found faults in it", "accept"},
          {".checked[0].result += {ok: true, onnx_checker_asked: true}",
           "ONNX checker and ours both", "faults"},

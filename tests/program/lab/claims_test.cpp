@@ -128,7 +128,7 @@ TEST(Claims, DataParallel) {
         "slower"},
        {".scaled[0].result.points += [.scaled[0].result.points[0] | .batch = 256 | .step_s = 0.4 | "
         ".compute_s = 0.39]",
-        "Batch 256 is slower: a picture takes 2.02 times as long as with batch 128. While they "
+        "Batch 256 is slower: an image takes 2.02 times as long as with batch 128. While they "
         "compute, the cores do 7.8 GFLOP/s with the small and 3.9 with the large batch: it is "
         "slower because they are used "
         "worse.",
@@ -139,7 +139,7 @@ TEST(Claims, DataParallel) {
        {".scaled[0].result.points += [.scaled[0].result.points[0] | .batch = 256 | .error_s = "
         "null]",
         "Single steps say nothing of which is faster", "used better"},
-       {".", "times the speed of one, everything included: 1.82 with batch 128 each.", "slower"},
+       {".", "over one, everything included: 1.82 with batch 128 each.", "slower"},
        {".scaled[0].result.weak[1].speedup = 0.21",
         "everything included: 0.21 with batch 128 each (slower).", ""},
        {".", "(extrapolated): worse than weak", "better than"},
@@ -195,18 +195,19 @@ TEST(Claims, DataParallel) {
 
 TEST(Claims, HorovodScaling) {
   const Json data = scaled_data(
-      R"({"network": "resnet50", "data": "fashion-mnist", "batch": 8, "steps": 10, "epochs": 25, "workers": [1, 2], "gpus": ["k80"], "stack": "horovod-nccl", "pictures": 1000})",
+      R"({"network": "resnet50", "data": "fashion-mnist", "batch": 8, "steps": 10, "epochs": 25, "workers": [1, 2], "gpus": ["k80"], "stack": "horovod-nccl", "images": 1000})",
       (std::string(R"({"predicted": )") + kPredicted +
        R"(, "published": [{"result": {"rows": []}}]})")
           .c_str());
   check(
       "horovod-scaling", data,
-      {{".", "2 workers are 1.82 times as fast as one", ""},
+      {{".", "2 workers are 1.82 times as fast as one", "nothing is concluded"},
+       {".load_average = 3", "nothing is concluded from them", ""},
        {".scaled[0].result.weak[1] |= (.speedup = 0.8 | .images_per_s = 1024)",
         "slower than (0.80 times the speed of) one", "1.82"},
-       {".", "k80: 16 on two nodes 1.71 times as fast as 8 on one", ""},
+       {".", "k80: 16 on two nodes are 1.71 times as fast as 8 on one", ""},
        {".predicted[0].result.rows[2].images_per_s = 350",
-        "16 on two nodes slower than (0.50 times the speed of)", ""},
+        "16 on two nodes are slower than (0.50 times the speed of)", ""},
        {R"(.settings.network = "vgg16")", "vgg16 on fashion-mnist over more", "resnet50 on"},
        {".", "weak scaling", "was disturbed"},
        {".scaled[0].result.weak[1].speedup = 2.5", "the run with one worker was disturbed", ""},
@@ -245,11 +246,11 @@ TEST(Claims, LargeBatch) {
         "brings back"},
        {".settings.epochs = 1", "Scaling brings back 50 % of what was lost. Warm-up fills the only",
         "warm-up, better"},
-       // A tenth of a point is no difference on 10,000 pictures.
+       // A tenth of a point is no difference on 10,000 images.
        {".trained[3].result.epochs[0].top1 = 0.851", "with or without warm-up (no difference", ""},
-       {".", "Yes with 512 pictures on each of 4 workers, no with 4.", ""},
+       {".", "Yes with 512 images on each of 4 workers, no with 4.", ""},
        {".", "No. Each step: the gradients.", ""},
-       {".", "77.90 % to 78.10 % of 2,000 test pictures right, 0.20 points apart (differences",
+       {".", "77.90 % to 78.10 % of 2,000 test images right, 0.20 points apart (differences",
         "one training"},
        {".", "no difference beyond the standard error. So gradients alone are enough. With 4", ""},
        {".", "20.00 points apart (more than", ""},
@@ -338,6 +339,9 @@ TEST(Claims, AllreduceVariants) {
          {".speed[1].result.epochs[0].images_per_s = 200", "training was fastest with auto",
           "fastest with ring"},
          {".speed[].n = 1", "One worker has nothing to sum", "1 workers"},
+         {".", "that was measured: it has no part for waiting", ""},
+         {".load_average = 3", "of the time that was measured.", "equally fast with"},
+         {".load_average = 3", "nothing is concluded from them", "it has no part"},
          {".", "closest for", ""}});
 }
 
