@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/integers.h"
+
 namespace trainyard::kernels::native {
 namespace {
 
@@ -44,13 +46,13 @@ std::vector<float> random_floats(int64_t count, std::mt19937& random) {
 }
 
 AlignedFloats to_blocked(const std::vector<float>& plain, int64_t batch, int64_t channels,
-                         int64_t pixels) {
-  const int64_t blocks = (channels + 7) / 8;
-  AlignedFloats blocked(batch * blocks * pixels * 8);
+                         int64_t pixels, int64_t block) {
+  const int64_t blocks = divide_up(channels, block);
+  AlignedFloats blocked(batch * blocks * pixels * block);
   for (int64_t n = 0; n < batch; ++n) {
     for (int64_t c = 0; c < channels; ++c) {
       for (int64_t i = 0; i < pixels; ++i) {
-        blocked.data()[((n * blocks + c / 8) * pixels + i) * 8 + c % 8] =
+        blocked.data()[((n * blocks + c / block) * pixels + i) * block + c % block] =
             plain[static_cast<size_t>((n * channels + c) * pixels + i)];
       }
     }
@@ -59,27 +61,28 @@ AlignedFloats to_blocked(const std::vector<float>& plain, int64_t batch, int64_t
 }
 
 std::vector<float> from_blocked(const AlignedFloats& blocked, int64_t batch, int64_t channels,
-                                int64_t pixels) {
-  const int64_t blocks = (channels + 7) / 8;
+                                int64_t pixels, int64_t block) {
+  const int64_t blocks = divide_up(channels, block);
   std::vector<float> plain(static_cast<size_t>(batch * channels * pixels));
   for (int64_t n = 0; n < batch; ++n) {
     for (int64_t c = 0; c < channels; ++c) {
       for (int64_t i = 0; i < pixels; ++i) {
         plain[static_cast<size_t>((n * channels + c) * pixels + i)] =
-            blocked.data()[((n * blocks + c / 8) * pixels + i) * 8 + c % 8];
+            blocked.data()[((n * blocks + c / block) * pixels + i) * block + c % block];
       }
     }
   }
   return plain;
 }
 
-bool padding_is_zero(const AlignedFloats& blocked, int64_t batch, int64_t channels,
-                     int64_t pixels) {
-  const int64_t blocks = (channels + 7) / 8;
+bool padding_is_zero(const AlignedFloats& blocked, int64_t batch, int64_t channels, int64_t pixels,
+                     int64_t block) {
+  const int64_t blocks = divide_up(channels, block);
   for (int64_t n = 0; n < batch; ++n) {
     for (int64_t i = 0; i < pixels; ++i) {
-      for (int64_t c = channels; c < blocks * 8; ++c) {
-        if (blocked.data()[((n * blocks + c / 8) * pixels + i) * 8 + c % 8] != 0) return false;
+      for (int64_t c = channels; c < blocks * block; ++c) {
+        const int64_t plane = n * blocks + c / block;
+        if (blocked.data()[(plane * pixels + i) * block + c % block] != 0) return false;
       }
     }
   }
@@ -112,16 +115,17 @@ std::vector<double> reference_conv(const ConvCase& s, const std::vector<float>& 
 }
 
 void expect_blocked(const ConvCase& shape, const AlignedFloats& out,
-                    const std::vector<double>& expected, Activation activation, double tolerance) {
+                    const std::vector<double>& expected, Activation activation, double tolerance,
+                    int64_t block) {
   const int64_t pixels = shape.out_height() * shape.out_width();
-  const auto actual = from_blocked(out, shape.batch, shape.out_channels, pixels);
+  const auto actual = from_blocked(out, shape.batch, shape.out_channels, pixels, block);
   double scale = 1;
   for (const double value : expected) scale = std::max(scale, std::abs(value));
   for (size_t i = 0; i < expected.size(); ++i) {
     const double clipped = std::clamp(expected[i], double{activation.low}, double{activation.high});
     ASSERT_NEAR(actual[i], clipped, tolerance * scale) << "element " << i;
   }
-  EXPECT_TRUE(padding_is_zero(out, shape.batch, shape.out_channels, pixels));
+  EXPECT_TRUE(padding_is_zero(out, shape.batch, shape.out_channels, pixels, block));
 }
 
 }  // namespace trainyard::kernels::native

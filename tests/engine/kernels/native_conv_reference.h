@@ -67,22 +67,24 @@ class AlignedFloats {
 
 std::vector<float> random_floats(int64_t count, std::mt19937& random);
 
-// NCHW to nChw8c, padding channels zero, and back (padding dropped).
+// NCHW to blocks of channels, padding channels zero, and back (padding dropped).
 AlignedFloats to_blocked(const std::vector<float>& plain, int64_t batch, int64_t channels,
-                         int64_t pixels);
+                         int64_t pixels, int64_t block = 8);
 std::vector<float> from_blocked(const AlignedFloats& blocked, int64_t batch, int64_t channels,
-                                int64_t pixels);
-// Whether every padding channel of an nChw8c tensor is exactly zero.
-bool padding_is_zero(const AlignedFloats& blocked, int64_t batch, int64_t channels, int64_t pixels);
+                                int64_t pixels, int64_t block = 8);
+// Whether every padding channel of a tensor in blocks is exactly zero.
+bool padding_is_zero(const AlignedFloats& blocked, int64_t batch, int64_t channels, int64_t pixels,
+                     int64_t block = 8);
 
 // NCHW; bias and residual may be empty. The sum before any activation.
 std::vector<double> reference_conv(const ConvCase& shape, const std::vector<float>& src,
                                    const std::vector<float>& weights,
                                    const std::vector<float>& bias,
                                    const std::vector<float>& residual);
-// Expects that the nChw8c output of a convolution is `expected`, clipped to the activation's range;
-// the tolerance is of its largest value.
+// Expects that the blocked output of a convolution is `expected`, clipped to the activation's
+// range; the tolerance is of its largest value.
 void expect_blocked(const ConvCase& shape, const AlignedFloats& out,
-                    const std::vector<double>& expected, Activation activation, double tolerance);
+                    const std::vector<double>& expected, Activation activation, double tolerance,
+                    int64_t block = 8);
 
 }  // namespace trainyard::kernels::native

@@ -27,13 +27,18 @@ std::string_view refuses_image(const NodeView& node) {
 
 }  // namespace
 
-std::string_view refuses_conv(const NodeView& node) {
+std::string_view refuses_constant_conv(const NodeView& node) {
   if (const std::string_view why = refuses_image(node); !why.empty()) return why;
   // Packed once at creation; weights that change are the next function's.
   if (node.input_constant(1) == nullptr) return "the weights are not constant";
   if (node.has_input(kConvBias) && node.input_constant(kConvBias) == nullptr) {
     return "the bias is not constant";
   }
+  return "";
+}
+
+std::string_view refuses_conv(const NodeView& node) {
+  if (const std::string_view why = refuses_constant_conv(node); !why.empty()) return why;
   if (!has_range_activation(node)) return "the activation is not implemented";
   return "";
 }

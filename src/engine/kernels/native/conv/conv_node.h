@@ -15,7 +15,9 @@ inline constexpr size_t kConvBias = 2;
 inline constexpr size_t kConvSum = 3;
 
 // Why no native convolution takes the node; empty if some may: two spatial dimensions, f32,
-// constant weights and bias, and an activation that is a range around zero.
+// constant weights and bias.
+std::string_view refuses_constant_conv(const NodeView& node);
+// The same, and an activation that is a range around zero.
 std::string_view refuses_conv(const NodeView& node);
 // The same with weights that change between runs, and maybe so the bias.
 std::string_view refuses_non_constant_conv(const NodeView& node);
