@@ -49,22 +49,26 @@ void check_winograd(const WinogradShape& shape, WinogradTile tile, int threads,
   if (epilogue.bias) bias = random_floats(s.out_channels, random);
   if (epilogue.residual) residual = random_floats(s.batch * s.out_channels * pixels, random);
 
-  const WinogradConv conv(shape, tile, weights.data(), bias.empty() ? nullptr : bias.data(),
-                          epilogue.activation);
-  const AlignedFloats in = to_blocked(src, s.batch, s.in_channels, s.height * s.width);
-  AlignedFloats out(s.batch * (s.out_channels + 7) / 8 * 8 * pixels + 8 * s.batch * pixels, 99.0F);
-  AlignedFloats added(0);
-  const float* added_data = nullptr;
-  if (epilogue.residual) {
-    added = to_blocked(residual, s.batch, s.out_channels, pixels);
-    if (epilogue.in_place) out = to_blocked(residual, s.batch, s.out_channels, pixels);
-    added_data = epilogue.in_place ? out.data() : added.data();
-  }
-  AlignedFloats scratch(conv.scratch_bytes(threads) / static_cast<int64_t>(sizeof(float)), 7e7F);
-  conv.run(in.data(), added_data, out.data(), scratch.data(), threads);
-
   const auto expected = reference_conv(s, src, weights, bias, residual);
-  expect_blocked(s, out, expected, epilogue.activation, tolerance(shape, tile));
+  for (const int64_t block : {8, 16}) {
+    SCOPED_TRACE(fmt::format("blocks of {}", block));
+    WinogradShape in_blocks = shape;
+    in_blocks.block = block;
+    const WinogradConv conv(in_blocks, tile, weights.data(), bias.empty() ? nullptr : bias.data(),
+                            epilogue.activation);
+    const AlignedFloats in = to_blocked(src, s.batch, s.in_channels, s.height * s.width, block);
+    AlignedFloats out(s.batch * (s.out_channels + 2 * block) * pixels, 99.0F);
+    AlignedFloats added(0);
+    const float* added_data = nullptr;
+    if (epilogue.residual) {
+      added = to_blocked(residual, s.batch, s.out_channels, pixels, block);
+      if (epilogue.in_place) out = to_blocked(residual, s.batch, s.out_channels, pixels, block);
+      added_data = epilogue.in_place ? out.data() : added.data();
+    }
+    AlignedFloats scratch(conv.scratch_bytes(threads) / static_cast<int64_t>(sizeof(float)), 7e7F);
+    conv.run(in.data(), added_data, out.data(), scratch.data(), threads);
+    expect_blocked(s, out, expected, epilogue.activation, tolerance(shape, tile), block);
+  }
 }
 
 class NativeWinograd : public NativeKernel, public ::testing::WithParamInterface<WinogradTile> {};

@@ -16,7 +16,7 @@ constexpr auto kFloatBytes = static_cast<int64_t>(sizeof(float));
 // its output: half of a usual second-level cache.
 constexpr int64_t kCachedImage = 512 << 10;
 // Of weights that it goes over again and again, for one tile after the other.
-constexpr int64_t kCachedWeights = 160 << 10;
+constexpr int64_t kTileWeights = 160 << 10;
 // The step of channels in packed weights.
 constexpr int64_t kHalfBlock = 8;
 
@@ -146,7 +146,7 @@ void DirectConv::pack(const float* weights, const float* bias) {
     channel += width;
   }
   const int64_t block_bytes = taps * shape_.block * widest * kDirectLanes * kFloatBytes;
-  const int64_t blocks = std::max<int64_t>(1, kCachedWeights / block_bytes);
+  const int64_t blocks = std::max<int64_t>(1, kTileWeights / block_bytes);
   plan_.depth = divide_up(in_planes(), divide_up(in_planes(), blocks)) * shape_.block;
 }
 

@@ -1,4 +1,6 @@
 // Conv and FusedConv as the plain sum, for AVX-512.
+#include <fmt/core.h>
+
 #include "engine/kernels/native/conv/conv_node.h"
 #include "engine/kernels/native/conv/direct_conv.h"
 #include "engine/kernels/native/elementwise/smooth.h"
@@ -27,7 +29,7 @@ DirectShape shape_of_direct_node(const NodeView& node) {
 }
 
 // Of activations that are not ranges; null: it is one.
-DirectFinish finish_of(const NodeView& node) {
+DirectFinish finish_after(const NodeView& node) {
   const std::string activation = ops::activation_of(node).op;
   if (activation == "Swish") return wide_swish;
   if (activation == "HardSwish") return wide_hard_swish;
@@ -36,7 +38,7 @@ DirectFinish finish_of(const NodeView& node) {
 
 std::string_view refuses_direct_node(const NodeView& node) {
   if (const std::string_view why = refuses_constant_conv(node); !why.empty()) return why;
-  if (!has_range_activation(node) && finish_of(node) == nullptr) {
+  if (!has_range_activation(node) && finish_after(node) == nullptr) {
     return "the activation is not implemented";
   }
   if (node.attr_int("group", 1) != 1) return "groups are not implemented";
@@ -55,7 +57,7 @@ class DirectKernel final : public Kernel {
         kernel_(shape_of_direct_node(node).kernel),
         conv_(shape_in(node, layouts), constant_floats(node, 1), constant_floats(node, kConvBias),
               range_activation(node)) {
-    conv_.set_finish(finish_of(node), ops::activation_of(node).alpha);
+    conv_.set_finish(finish_after(node), ops::activation_of(node).alpha);
   }
 
   void run(const KernelArgs& args) const override {

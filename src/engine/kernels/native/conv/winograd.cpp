@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/integers.h"
 #include "engine/kernels/native/conv/winograd_input.h"
 #include "engine/kernels/native/cpu.h"
 #include "engine/kernels/native/gemm/panel_gemm.h"
@@ -64,7 +65,11 @@ struct Run {
 template <int kOutputs, int kPoints>
 class WinogradSteps {
  public:
-  explicit WinogradSteps(const Run& run) : run_(run), shape_(run.shape), plan_(run.plan) {}
+  explicit WinogradSteps(const Run& run) : run_(run), shape_(run.shape), plan_(run.plan) {
+    if (InputTiles<kOutputs, kPoints>::works_wide(shape_)) {
+      wide_ = wide_winograd_tile(kOutputs, kPoints).output;
+    }
+  }
 
   // Products and outputs of the given tiles, whose transformed input is v, for some panels.
   // `filters` has room for the weights of a block of panels if they are transformed here.
@@ -94,19 +99,31 @@ class WinogradSteps {
       return weights + (panel * plan_.points + point) * shape_.in_channels * kPanelWidth;
     };
     for (int64_t point = 0; point < plan_.points; ++point) {
-      for (int64_t panel = 0; panel < panels; ++panel) {
+      for (int64_t panel = 0; panel < panels;) {
+        const bool two = wide_ != nullptr && panel + 1 < panels;
+        const int64_t after = panel + (two ? 2 : 1);
         // What to prefetch meanwhile. Behind the last point it is one past the end, which is never
         // read.
-        const float* next =
-            panel + 1 < panels ? weights_at(panel + 1, point) : weights_at(0, point + 1);
-        panel_gemm(v + point * plan_.v_stride, rows * kBlock, rows, weights_at(panel, point),
-                   shape_.in_channels, next,
-                   m + point * plan_.m_stride + panel * kPanelWidth * rows, rows * kBlock);
+        const float* next = after < panels ? weights_at(after, point) : weights_at(0, point + 1);
+        const float* a = v + point * plan_.v_stride;
+        float* out = m + point * plan_.m_stride + panel * kPanelWidth * rows;
+        if (two) {
+          panel_pair_gemm_wide(a, rows * kBlock, rows, weights_at(panel, point), plan_.panel_floats,
+                               shape_.in_channels, next, out, rows * kBlock);
+        } else {
+          panel_gemm(a, rows * kBlock, rows, weights_at(panel, point), shape_.in_channels, next,
+                     out, rows * kBlock);
+        }
+        panel = after;
       }
     }
   }
 
   void transform_output(Range tiles, Range blocks, const float* m) const {
+    if (wide_ != nullptr) {
+      transform_wide_output(tiles, blocks, m);
+      return;
+    }
     const int64_t out_width = shape_.out_width();
     const int64_t plane = shape_.out_height() * out_width;
     for (int64_t block = blocks.begin; block < blocks.end; ++block) {
@@ -128,6 +145,30 @@ class WinogradSteps {
     }
   }
 
+  void transform_wide_output(Range tiles, Range blocks, const float* m) const {
+    const int64_t out_width = shape_.out_width();
+    const int64_t plane = shape_.out_height() * out_width;
+    const int64_t half = tiles.size() * kBlock;
+    WideOutput output{.strides = {plan_.m_stride, half},
+                      .row_stride = out_width * shape_.block,
+                      .low = run_.activation.low,
+                      .high = run_.activation.high};
+    for (int64_t block = blocks.begin; block < blocks.end; block += 2, m += half) {
+      TilePosition at(plan_, tiles.begin);
+      output.bias = run_.bias + block * kBlock;
+      for (int64_t tile = 0; tile < tiles.size(); ++tile, m += kBlock, at.next(plan_)) {
+        const int64_t offset = at.image * plan_.dst_image + block * kBlock * plane +
+                               (at.y * out_width + at.x) * kOutputs * shape_.block;
+        output.products = m;
+        output.residual = run_.residual == nullptr ? nullptr : run_.residual + offset;
+        output.dst = run_.dst + offset;
+        output.rows = shape_.out_height() - at.y * kOutputs;
+        output.columns = out_width - at.x * kOutputs;
+        wide_(output);
+      }
+    }
+  }
+
   // Stores A^T m A at `offset` of dst; only the first rows and columns unless kWhole.
   template <bool kWhole>
   void store_tile(const float* m, __m256 bias, int64_t offset, int64_t rows,
@@ -142,8 +183,8 @@ class WinogradSteps {
       winograd_output(column, result);
       for (int i = 0; i < kOutputs; ++i) half[i][j] = result[i];
     }
-    const __m256 low = splat(run_.activation.low);
-    const __m256 high = splat(run_.activation.high);
+    const __m256 low = _mm256_set1_ps(run_.activation.low);
+    const __m256 high = _mm256_set1_ps(run_.activation.high);
     const int64_t pixel = shape_.block;
     const int64_t row_stride = shape_.out_width() * pixel;
     for (int i = 0; i < kOutputs; ++i) {
@@ -165,7 +206,14 @@ class WinogradSteps {
   const Run& run_;
   const WinogradShape& shape_;
   const WinogradPlan& plan_;
+  decltype(WideTile::output) wide_ = nullptr;
 };
+
+// A thread's share of the blocks of input channels, in pairs.
+Range input_blocks(const WinogradPlan& plan, int threads, int id) {
+  const Range pairs = part_of(divide_up(plan.in_blocks, 2), threads, id);
+  return {2 * pairs.begin, std::min(2 * pairs.end, plan.in_blocks)};
+}
 
 template <int kOutputs, int kPoints>
 void run_steps_winograd(const Run& run, float* scratch, int threads) {
@@ -181,7 +229,7 @@ void run_steps_winograd(const Run& run, float* scratch, int threads) {
     for (int64_t begin = 0; begin < plan.tiles; begin += plan.block_tiles) {
       const Range tiles = {begin, std::min(begin + plan.block_tiles, plan.tiles)};
       parallel(threads,
-               [&](int id) { input.transform(tiles, part_of(plan.in_blocks, threads, id), v); });
+               [&](int id) { input.transform(tiles, input_blocks(plan, threads, id), v); });
       parallel(threads, [&](int id) {
         float* m = products + id * own;
         steps.multiply(tiles, part_of(plan.panels, threads, id), v, m, m + plan.m_floats());

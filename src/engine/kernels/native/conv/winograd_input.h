@@ -4,6 +4,8 @@
 
 #include "engine/kernels/native/conv/winograd_plan.h"
 #include "engine/kernels/native/conv/winograd_transform.h"
+#include "engine/kernels/native/conv/winograd_wide.h"
+#include "engine/kernels/native/cpu.h"
 #include "engine/kernels/native/gemm/panel_gemm.h"
 #include "engine/kernels/native/parallel.h"
 
@@ -40,24 +42,35 @@ class InputTiles {
   // v_stride: floats from one point to the next in the result.
   InputTiles(const WinogradShape& shape, const WinogradPlan& plan, const float* src,
              int64_t v_stride)
-      : shape_(shape), plan_(plan), src_(src), v_stride_(v_stride) {}
+      : shape_(shape), plan_(plan), src_(src), v_stride_(v_stride) {
+    if (works_wide(shape)) wide_ = wide_winograd_tile(kOutputs, kPoints).input;
+  }
+
+  // Sixteen channels at a time?
+  static bool works_wide(const WinogradShape& shape) {
+    return shape.block == 2 * kBlock && cpu_has_avx512();
+  }
 
   // v[point][block][tile][8] = B^T d B for the given tiles and blocks of input channels.
   void transform(Range tiles, Range blocks, float* v) const {
     const int64_t plane = shape_.height * shape_.width;
+    const int64_t half = tiles.size() * kBlock;
     for (int64_t block = blocks.begin; block < blocks.end; ++block) {
       TilePosition at(plan_, tiles.begin);
-      float* out = v + block * tiles.size() * kBlock;
+      float* out = v + block * half;
+      const bool both = wide_ != nullptr && block % 2 == 0 && block + 1 < blocks.end;
       for (int64_t tile = tiles.begin; tile < tiles.end; ++tile, out += kBlock) {
         input_tile(src_ + at.image * plan_.src_image + block_offset(block, plane, shape_.block), at,
-                   out);
+                   out, both ? half : 0);
         at.next(plan_);
       }
+      if (both) ++block;
     }
   }
 
  private:
-  void input_tile(const float* plane, const TilePosition& at, float* v) const {
+  // half: floats to the block behind this one, if that is transformed with it; else 0.
+  void input_tile(const float* plane, const TilePosition& at, float* v, int64_t half) const {
     const int64_t y = at.y * kOutputs - shape_.pad_top;
     const int64_t x = at.x * kOutputs - shape_.pad_left;
     const float* rows[kPoints];
@@ -65,14 +78,22 @@ class InputTiles {
       rows[i] = plane + ((y + i) * shape_.width + x) * shape_.block;
     }
     if (y >= 0 && x >= 0 && y + kPoints <= shape_.height && x + kPoints <= shape_.width) {
-      transform_tile<true>(rows, 0, kPoints, v);
+      if (half != 0) {
+        wide_(rows, 0, kPoints, {v_stride_, half}, v);
+      } else {
+        transform_tile<true>(rows, 0, kPoints, v);
+      }
       return;
     }
-    alignas(32) static constexpr float kZeroRow[kPoints * kPanelWidth] = {};
+    alignas(64) static constexpr float kZeroRow[kPoints * kPanelWidth] = {};
     for (int i = 0; i < kPoints; ++i) {
       if (y + i < 0 || y + i >= shape_.height) rows[i] = kZeroRow;
     }
-    transform_tile<false>(rows, -x, shape_.width - x, v);
+    if (half != 0) {
+      wide_(rows, -x, shape_.width - x, {v_stride_, half}, v);
+    } else {
+      transform_tile<false>(rows, -x, shape_.width - x, v);
+    }
   }
 
   // Columns before `left` and from `right` on count as zero unless kWhole.
@@ -106,6 +127,7 @@ class InputTiles {
   const WinogradPlan& plan_;
   const float* src_;
   int64_t v_stride_;
+  decltype(WideTile::input) wide_ = nullptr;
 };
 
 }  // namespace trainyard::kernels::native

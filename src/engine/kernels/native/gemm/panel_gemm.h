@@ -21,4 +21,10 @@ void panel_gemm(const float* a, int64_t a_stride, int64_t rows, const float* b, 
 void panel_gemm_wide(const float* a, int64_t a_stride, int64_t rows, const float* b,
                      int64_t channels, const float* next, float* out, int64_t out_stride);
 
+// The same of two panels: the second lies b_stride floats behind b, what to fetch behind next, and
+// its result behind the first's.
+void panel_pair_gemm_wide(const float* a, int64_t a_stride, int64_t rows, const float* b,
+                          int64_t b_stride, int64_t channels, const float* next, float* out,
+                          int64_t out_stride);
+
 }  // namespace trainyard::kernels::native
