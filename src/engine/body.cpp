@@ -8,6 +8,9 @@
 namespace trainyard::runtime {
 namespace {
 
+// A loop whose values grow has a plan for each size; they do not hold weights of their own.
+constexpr int64_t kSmallPlans = int64_t{64} << 20;
+
 // The graph with the shapes that came, and everything that follows from them.
 Graph specialized(const Graph& graph, std::span<const Tensor* const> inputs) {
   TY_CHECK(inputs.size() == graph.inputs().size(), "{} inputs for {}", inputs.size(),
@@ -71,7 +74,10 @@ Body::Body(const Graph& graph, std::span<const std::shared_ptr<const Tensor>> kn
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     if (known[i] == nullptr) given_.push_back(i);
   }
-  plans_ = plans_of(with_constants(std::move(own), known), options, most_bytes);
+  CompileOptions shared = options;
+  shared.share_constants = true;
+  plans_ = plans_of(with_constants(std::move(own), known), shared, most_bytes);
+  plans_.keep_small(kSmallPlans);
 }
 
 std::vector<Tensor> Body::run_in_place(std::span<const Tensor* const> inputs) {

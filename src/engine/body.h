@@ -39,6 +39,8 @@ class PlanCache {
   // The same; the outputs lie where they were made, until the next call.
   std::vector<Tensor> run_in_place(std::span<const Tensor* const> inputs);
   size_t num_plans() const { return plans_.size(); }
+  // Plans beyond the most stay as long as all together take no more than so many bytes.
+  void keep_small(int64_t bytes) { small_bytes_ = bytes; }
 
  private:
   struct Plan {
@@ -52,6 +54,7 @@ class PlanCache {
   CompileOptions options_;
   size_t most_plans_;
   int64_t most_bytes_;
+  int64_t small_bytes_ = 0;
   std::list<Plan> plans_;  // the last used first
 };
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/error.h"
 #include "engine/body.h"
 
@@ -49,8 +51,9 @@ void PlanCache::make_room(int64_t bytes) {
   int64_t kept = 0;
   size_t count = 1;
   auto plan = plans_.begin();
-  for (; plan != plans_.end() && count < most_plans_; ++plan, ++count) {
-    if (plan->bytes > most_bytes_ - bytes - kept) break;
+  for (; plan != plans_.end(); ++plan, ++count) {
+    const int64_t most = count < most_plans_ ? most_bytes_ : std::min(most_bytes_, small_bytes_);
+    if (plan->bytes > most - bytes - kept) break;
     kept += plan->bytes;
   }
   plans_.erase(plan, plans_.end());

@@ -55,6 +55,17 @@ TEST(PlanCache, PlansShareTheirBytes) {
   EXPECT_EQ(plans.num_plans(), 1U);
 }
 
+// As in a loop whose values grow.
+TEST(PlanCache, SmallPlansStay) {
+  PlanCache plans = plans_of(relu_of_any_length(Shape::kUnknown), {});
+  plans.keep_small(8000);
+  for (int64_t length = 1; length <= 10; ++length) run_length(plans, length);
+  EXPECT_EQ(plans.num_plans(), 10U);
+  run_length(plans, 600);
+  run_length(plans, 601);
+  EXPECT_LE(plans.num_plans(), PlanCache::kMostPlans);
+}
+
 TEST(PlanCache, AShapeThatCannotBeLeavesThePlansThatAre) {
   PlanCache plans(
       [](std::span<const Tensor* const> inputs) {
