@@ -47,15 +47,18 @@ bool direct_pays(const DirectShape& shape) {
   }
   constexpr int64_t kLeastChannels = 8;
   constexpr int64_t kLeastPositions = 4;  // fewer leave too few sums in flight
-  // Reading and writing are most of their work, at which oneDNN is a little better. It computes
-  // blocks that are not full as if they were.
+  // Of few channels or many positions reading and writing are much of the work, at which oneDNN is
+  // a little better. It computes blocks that are not full as if they were.
   constexpr int64_t kFewChannels = 32;
+  constexpr int64_t kManyPositions = 400;
+  const int64_t positions = shape.out_height() * shape.out_width();
   if (shape.kernel == 1 && shape.in_channels % shape.block == 0 &&
-      std::min(shape.in_channels, shape.out_channels) <= kFewChannels) {
+      (std::min(shape.in_channels, shape.out_channels) <= kFewChannels ||
+       positions > kManyPositions)) {
     return false;
   }
   return shape.in_channels >= kLeastChannels && shape.out_channels >= kLeastChannels &&
-         shape.out_height() * shape.out_width() >= kLeastPositions;
+         positions >= kLeastPositions;
 }
 
 DirectConv::DirectConv(const DirectShape& shape, const float* weights, const float* bias,

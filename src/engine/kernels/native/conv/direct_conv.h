@@ -33,7 +33,7 @@ struct DirectShape {
 };
 
 // Whether DirectConv is there and expected to beat oneDNN's (bench/results/direct.md).
-//   blocks of 16: any window, but for few positions, and 1x1 of few channels
+//   blocks of 16: any window, but for few positions, and 1x1 of few channels or many positions
 //   blocks of 8, where vectors of 16 take two cycles: 1x1, since oneDNN then has 16 registers in
 //   place of 32
 bool direct_pays(const DirectShape& shape);
