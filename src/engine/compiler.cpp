@@ -14,9 +14,9 @@
 #include "engine/kernels/native/gemm/packed_buffer.h"
 #include "engine/kernels/parallel/parallel.h"
 #include "engine/memory_plan.h"
-#include "engine/passes/pass.h"
 #include "engine/program.h"
 #include "ops/inference.h"
+#include "ops/passes/pass.h"
 
 namespace trainyard::runtime {
 namespace {

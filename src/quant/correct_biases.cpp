@@ -1,4 +1,4 @@
-#include "engine/passes/edit.h"
+#include "ops/passes/edit.h"
 #include "quant/repair.h"
 
 namespace trainyard::quant {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/passes/edit.h"
+#include "ops/passes/edit.h"
 #include "quant/repair.h"
 
 namespace trainyard::quant {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <set>
 
-#include "engine/passes/edit.h"
 #include "ops/builder.h"
 #include "ops/op_def.h"
+#include "ops/passes/edit.h"
 #include "quant/rewrite.h"
 
 namespace trainyard::quant {

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "engine/dynamic_node.h"
-#include "engine/passes/pass.h"
 #include "ir/node_view.h"
+#include "ops/passes/pass.h"
 
 namespace trainyard::quant {
 namespace {

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "base/error.h"
-#include "engine/passes/edit.h"
 #include "ops/builder.h"
+#include "ops/passes/edit.h"
 
 namespace trainyard::quant {
 namespace {

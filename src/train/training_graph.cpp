@@ -6,12 +6,12 @@
 #include "analysis/parameters.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "engine/passes/pass.h"
 #include "ops/autodiff/differentiate.h"
 #include "ops/autodiff/recompute.h"
 #include "ops/autodiff/training_mode.h"
 #include "ops/builder.h"
 #include "ops/op_def.h"
+#include "ops/passes/pass.h"
 #include "train/update_nodes.h"
 
 namespace trainyard::train {

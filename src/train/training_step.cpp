@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "engine/compiler.h"
 #include "engine/first_bad.h"
-#include "engine/passes/pass.h"
 #include "engine/profile.h"
+#include "ops/passes/pass.h"
 
 namespace trainyard::train {
 namespace {

@@ -1,0 +1,36 @@
+// drop_identities: removes nodes that hand on their input unchanged (Identity, Dropout outside
+// training, a Sum of one, a Reshape to the same shape, a transposition that moves nothing).
+#include <algorithm>
+
+#include "ops/op_def.h"
+#include "ops/passes/edit.h"
+#include "ops/passes/pass.h"
+
+namespace trainyard::passes {
+namespace {
+
+bool is_used(const Graph& graph, ValueId id) {
+  return id.valid() && (!graph.value(id).consumers.empty() || graph.is_output(id));
+}
+
+bool hands_on(const NodeView& node) {
+  if (!ops::is_view(node) || node.input_type(0) != node.output_type(0)) return false;
+  const auto& outputs = node.node().outputs;
+  return std::none_of(outputs.begin() + 1, outputs.end(),
+                      [&](ValueId id) { return is_used(node.graph(), id); });
+}
+
+}  // namespace
+
+bool drop_identities(Graph& graph, const PassContext& /*context*/) {
+  bool changed = false;
+  for (const NodeId id : graph.node_ids()) {
+    const NodeView node(graph, id);
+    if (!hands_on(node)) continue;
+    bypass(graph, id, node.input(0));
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace trainyard::passes
