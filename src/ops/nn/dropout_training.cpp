@@ -1,7 +1,7 @@
 // DropoutTraining: y = x * m / (1 - ratio), where m is 0 with probability `ratio` and otherwise 1.
 //
-// m depends on (seed, step, index) alone, so it is drawn again rather than kept for backward: the
-// operator is linear and is its own gradient. Inputs: x, step (an integer scalar).
+// m depends on (seed, step, first + index) alone, so it is drawn again rather than kept for
+// backward: the operator is linear and is its own gradient. Inputs: x, step (an integer scalar).
 #include "base/error.h"
 #include "ops/gradient.h"
 #include "ops/op_def.h"
@@ -10,7 +10,10 @@ namespace trainyard::ops {
 namespace {
 
 constexpr AttrSpec kDropoutTrainingAttributes[] = {{"ratio", AttrKind::kFloat, true},
-                                                   {"seed", AttrKind::kInt, true}};
+                                                   {"seed", AttrKind::kInt, true},
+                                                   // What lies before element 0 of x, of a whole
+                                                   // that workers share.
+                                                   {"first", AttrKind::kInt}};
 
 std::vector<TensorType> infer_dropout_training(const NodeView& node) {
   const float ratio = node.attr_float("ratio", 0);

@@ -62,7 +62,8 @@ class Dropout final : public Kernel {
         least_(static_cast<uint64_t>(
             std::ceil(std::ldexp(double{node.attr_float("ratio", 0)}, kUniformBits)))),
         factor_(static_cast<float>(1.0 / (1.0 - double{node.attr_float("ratio", 0)}))),
-        seed_(static_cast<uint64_t>(node.attr_int("seed", 0))) {}
+        seed_(static_cast<uint64_t>(node.attr_int("seed", 0))),
+        first_(node.attr_int("first", 0)) {}
 
   void run(const KernelArgs& args) const override {
     const auto step = static_cast<uint64_t>(*args.inputs[1].as<int64_t>());
@@ -92,7 +93,7 @@ class Dropout final : public Kernel {
     const int64_t count = x_.images * x_.image_elements();
     parallel_for((count + kVector - 1) / kVector, [&](int64_t begin, int64_t end) {
       const __m256 factor = _mm256_set1_ps(factor_);
-      DrawnBits drawn(seed_, step, static_cast<uint64_t>(begin * kVector));
+      DrawnBits drawn(seed_, step, static_cast<uint64_t>(first_ + begin * kVector));
       const __m256i least = _mm256_set1_epi64x(static_cast<int64_t>(least_) - 1);
       const int64_t last = std::min(end * kVector, count);
       int64_t i = begin * kVector;
@@ -111,7 +112,7 @@ class Dropout final : public Kernel {
   }
 
   bool is_kept(const RandomStream& stream, int64_t index) const {
-    return (stream.bits(static_cast<uint64_t>(index)) >> (64 - kUniformBits)) >= least_;
+    return (stream.bits(static_cast<uint64_t>(first_ + index)) >> (64 - kUniformBits)) >= least_;
   }
 
   // `first`: the index of the first element, counted as in row-major order.
@@ -131,6 +132,7 @@ class Dropout final : public Kernel {
   uint64_t least_;  // what is drawn is at least this if the element is kept
   float factor_;
   uint64_t seed_;
+  int64_t first_;
 };
 
 std::optional<NodeLayouts> layouts_dropout(const NodeView& node, std::span<const Layout> inputs) {

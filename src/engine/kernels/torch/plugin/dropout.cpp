@@ -26,10 +26,11 @@ Tensor mixed(Tensor x) {
   return x.bitwise_xor_(shifted(x, 31));
 }
 
-// RandomStream::bits() of the first `count`, the upper 53 of them.
-Tensor upper_bits(uint64_t seed, uint64_t step, int64_t count, const at::TensorOptions& options) {
+// RandomStream::bits() of `count` from `first` on, the upper 53 of them.
+Tensor upper_bits(uint64_t seed, uint64_t step, int64_t first, int64_t count,
+                  const at::TensorOptions& options) {
   const auto key = static_cast<int64_t>(mix_bits(seed ^ mix_bits(step)));
-  Tensor index = at::arange(count, options.dtype(at::kLong));
+  Tensor index = at::arange(first, first + count, options.dtype(at::kLong));
   return shifted(mixed(index.mul_(static_cast<int64_t>(0x9e3779b97f4a7c15ULL)).add_(key)), 11);
 }
 
@@ -40,10 +41,11 @@ const char* refuses_dropout(const Node& node) {
 Run make_dropout(const Node& node) {
   const double ratio = node.attr_float("ratio", 0);
   const auto seed = static_cast<uint64_t>(node.attr_int("seed", 0));
+  const int64_t first = node.attr_int("first", 0);
   const auto least = static_cast<int64_t>(std::ceil(std::ldexp(ratio, 53)));
   return [=](const Tensors& in, const Tensors& out) {
     const auto step = static_cast<uint64_t>(in[1].item().toLong());
-    const Tensor dropped = upper_bits(seed, step, in[0].numel(), in[0].options()).lt(least);
+    const Tensor dropped = upper_bits(seed, step, first, in[0].numel(), in[0].options()).lt(least);
     Tensor y = out[0];
     at::div_out(y, in[0], at::scalar_tensor(1 - ratio, y.options()));
     y.masked_fill_(dropped.view(y.sizes()), 0);
