@@ -45,6 +45,7 @@ void rewrite(Graph& graph, const CompileOptions& options) {
   passes::PassContext context;
   context.evaluate = evaluate_node;
   context.fast_bytes = kernels::native::cpu_has_avx2_fma();
+  context.on_host = options.device == nullptr;
   const passes::PassList& list =
       options.passes != nullptr ? *options.passes : passes::inference_passes();
   for (const passes::Pass& pass : list.passes) {

@@ -53,6 +53,18 @@ OpCases attention_cases() {
                   given({1, 1, 2, 1}, {4, 8}), given({1, 1, 1, 1}, {1})},
        .outputs = {gives({1, 1, 1, 1}, {0.8239592}), gives({1, 1, 2, 1}, {-0.75, 0.75}),
                    gives({1, 1, 2, 1}, {0.25, 0.75})}},
+      // Swish(1) = 0.7310586. The first row counts the second expert alone, by 2, the second both.
+      {.op = "GatedExperts",
+       .inputs = {given({2, 1}, {1, 1}), given({2, 1}, {0, 1}), given({2, 1}, {5, 3}),
+                  given({1, 2}, {7, 10}), given({2, 2}, {0, 2, 1, 1})},
+       .outputs = {gives({2, 1}, {43.8635147, 21.9317574})}},
+      // Of the same, with the slope 0.9276705 of Swish at 1 and 0.5 at 0.
+      {.op = "GatedExpertsGrad",
+       .inputs = {given({2, 1}, {1, 1}), given({2, 1}, {0, 1}), given({2, 1}, {5, 3}),
+                  given({1, 2}, {7, 10}), given({2, 2}, {0, 2, 1, 1}), given({2, 1}, {1, 0})},
+       .outputs = {gives({2, 1}, {99.5237447, 0}), gives({2, 1}, {0, 55.6602300}),
+                   gives({2, 1}, {0, 14.6211716}), gives({1, 2}, {0, 4.3863515}),
+                   gives({2, 2}, {0, 21.9317574, 0, 0})}},
       {.op = "LinearAttention",
        .inputs = {given({1, 2, 1}, {1, 1}), given({1, 2, 1}, {2, 3}), given({1, 2, 1}, {5, 7})},
        .attributes = {{"kv_num_heads", int64_t{1}},

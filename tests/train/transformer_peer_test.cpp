@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "engine/compiler.h"
 #include "engine/executable.h"
+#include "ops/passes/pass.h"
 #include "models/zoo/model.h"
 #include "ops/autodiff/differentiate.h"
 #include "train/objective.h"
@@ -74,7 +75,8 @@ Sums sums_of(const Tensor& tensor) {
   return sums;
 }
 
-void compare(const Json& peer) {
+// With `fused`, experts are computed for the tokens that chose them alone.
+void compare(const Json& peer, bool fused = false) {
   constexpr int64_t kPeerRows = 2;
   constexpr int64_t kLength = 6;
   const std::string model = peer.at("model").as_string();
@@ -97,6 +99,12 @@ void compare(const Json& peer) {
   const ObjectiveNodes made =
       make_objective(kNextToken, {.auxiliary_weight = 0.01})(builder, heads);
   const std::map<std::string, ValueId> weights = to_double(graph);
+  if (fused) {
+    for (const passes::Pass& pass : passes::before_gradients_passes().passes) pass.run(graph, {});
+    int64_t found = 0;
+    for (const NodeId id : graph.node_ids()) found += graph.node(id).op == "GatedExperts" ? 1 : 0;
+    EXPECT_EQ(found, 2);
+  }
   std::vector<ValueId> wanted;
   for (const auto& [name, id] : weights) wanted.push_back(id);
   std::vector<ValueId> outputs = {made.loss};
@@ -136,6 +144,7 @@ TEST(TransformerPeer, LossAndGradientsAreThoseOfPyTorch) {
   for (const Json& one : peer.at("cases").items()) {
     SCOPED_TRACE(one.at("model").as_string());
     compare(one);
+    if (one.at("model").as_string() == "llama-moe") compare(one, /*fused=*/true);
   }
 }
 

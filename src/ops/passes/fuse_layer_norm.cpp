@@ -19,11 +19,6 @@ struct Norm {
   bool centered = false;
 };
 
-NodeId made_by(const Graph& graph, ValueId id, std::string_view op) {
-  const NodeId producer = id.valid() ? graph.value(id).producer : NodeId{};
-  return producer.valid() && graph.node(producer).op == op ? producer : NodeId{};
-}
-
 // What `id` is the mean of, over all dimensions from `axis` on, which it keeps as ones.
 struct Mean {
   ValueId of;

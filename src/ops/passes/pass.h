@@ -17,6 +17,8 @@ struct PassContext {
   std::function<std::vector<Tensor>(const Graph&, NodeId)> evaluate;
   // Are there fast kernels for eight bits? Without them quantized graphs are computed in floats.
   bool fast_bytes = true;
+  // Whether the processors compute the graph, and no device.
+  bool on_host = true;
 };
 
 struct Pass {

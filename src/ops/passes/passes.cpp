@@ -11,6 +11,7 @@ bool flatten_matmul(Graph& graph, const PassContext& context);
 bool fold_affine(Graph& graph, const PassContext& context);
 bool fold_into_weights(Graph& graph, const PassContext& context);
 bool fuse_attention(Graph& graph, const PassContext& context);
+bool fuse_experts(Graph& graph, const PassContext& context);
 bool fuse_gelu(Graph& graph, const PassContext& context);
 bool fuse_gradient_sum(Graph& graph, const PassContext& context);
 bool fuse_hard_swish(Graph& graph, const PassContext& context);
@@ -42,6 +43,7 @@ constexpr Pass kInferencePasses[] = {
     {.name = "fuse_integer_scale", .run = fuse_integer_scale, .fuses = true},
     {.name = "fuse_attention", .run = fuse_attention, .fuses = true},
     {.name = "fuse_gelu", .run = fuse_gelu, .fuses = true},
+    {.name = "fuse_experts", .run = fuse_experts, .fuses = true},
     {.name = "fuse_hard_swish", .run = fuse_hard_swish, .fuses = true},
     {.name = "fuse_layer_norm", .run = fuse_layer_norm, .fuses = true},
     {.name = "expand_pow", .run = expand_pow, .fuses = true},
@@ -73,6 +75,7 @@ constexpr Pass kTrainingPasses[] = {
 };
 
 constexpr Pass kBeforeGradientsPasses[] = {
+    {.name = "fuse_experts", .run = fuse_experts, .fuses = true},
     {.name = "fuse_normalization", .run = fuse_normalization, .fuses = true},
 };
 

@@ -36,6 +36,11 @@ NodeId sole_user(const Graph& graph, ValueId id) {
   return value.consumers[0];
 }
 
+NodeId made_by(const Graph& graph, ValueId id, std::string_view op) {
+  const NodeId producer = id.valid() ? graph.value(id).producer : NodeId{};
+  return producer.valid() && graph.node(producer).op == op ? producer : NodeId{};
+}
+
 void replace_by(Graph& graph, NodeId result, std::string_view op, std::vector<ValueId> inputs,
                 Attributes attributes) {
   const ValueId y = graph.node(result).outputs[0];

@@ -19,6 +19,9 @@ bool is_near(double number, double expected);
 std::optional<double> number_of(const Graph& graph, ValueId id);
 bool is_number(const Graph& graph, ValueId id, double expected);
 
+// The node of this operator that makes `id`; invalid if another does.
+NodeId made_by(const Graph& graph, ValueId id, std::string_view op);
+
 // The only user of a value; invalid if there are more, or the value is a result.
 NodeId sole_user(const Graph& graph, ValueId id);
 

@@ -117,11 +117,33 @@ TEST(NativeGradient, OfAttentionEqualsTheReference) {
   }
 }
 
+// Expert 1 has no rows, expert 2 has all of them.
+TEST(NativeGradient, ExpertsEqualTheReference) {
+  constexpr int64_t kRows = 37;
+  std::vector<double> weights(3 * kRows, 0);
+  for (size_t row = 0; row < kRows; ++row) {
+    weights[3 * row] = row % 4 == 0 ? 0.7 : 0;
+    weights[3 * row + 2] = 0.3;
+  }
+  std::vector<OpInput> inputs = {draw({kRows, 20}), draw({54, 20}), draw({54, 20}), draw({20, 54}),
+                                 given({kRows, 3}, weights)};
+  check_fast_gradient({.op = "GatedExperts", .inputs = inputs});
+  inputs.push_back(draw({kRows, 20}));
+  check_fast_gradient(
+      {.op = "GatedExpertsGrad",
+       .inputs = inputs,
+       .outputs = {gives_type({kRows, 20}), gives_type({54, 20}), gives_type({54, 20}),
+                   gives_type({20, 54}), gives_type({kRows, 3})}});
+}
+
 TEST(NativeGradient, DropoutEqualsTheReference) {
   for (const Shape& x : {Shape{19}, Shape{7, 13}, Shape{1, 3, 5, 7}, Shape{7, 20, 4, 5}}) {
-    check_fast_gradient({.op = "DropoutTraining",
-                         .inputs = {draw(x), given({}, {3}, DType::kI64)},
-                         .attributes = {{"ratio", 0.3F}, {"seed", int64_t{11}}}});
+    for (const int64_t first : {0, 21}) {
+      check_fast_gradient(
+          {.op = "DropoutTraining",
+           .inputs = {draw(x), given({}, {3}, DType::kI64)},
+           .attributes = {{"ratio", 0.3F}, {"seed", int64_t{11}}, {"first", first}}});
+    }
   }
 }
 

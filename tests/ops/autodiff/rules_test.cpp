@@ -140,6 +140,7 @@ std::vector<GradientCase> reduction_cases() {
          return b.add("Attention", {x[0], x[1], x[2], b.constant("mask", std::move(mask))},
                       {{"is_causal", int64_t{1}}});
        }},
+      {"gated experts", {{3, 2}, {6, 2}, {6, 2}, {2, 6}, {3, 2}}, node("GatedExperts")},
       {"rotary embedding", {{1, 2, 3, 4}}, turned},
       {"layer norm",
        {{2, 3, 4}, {3, 4}, {4}},
@@ -267,9 +268,9 @@ TEST(Rules, OperatorsWithoutOneAreThese) {
   const std::vector<std::string> expected = {
       // gradients themselves: there are no second derivatives
       "AttentionGrad", "AveragePoolGrad", "BatchNormGrad", "ClipGrad", "ConvGradInput",
-      "ConvGradWeight", "GeluGrad", "LRNGrad", "MaxPoolGrad", "NegativeLogLikelihoodLossGrad",
-      "ReluGrad", "ResizeGrad", "SigmoidGrad", "SliceGrad", "SoftmaxCrossEntropyLossGrad",
-      "TanhGrad",
+      "ConvGradWeight", "GatedExpertsGrad", "GeluGrad", "LRNGrad", "MaxPoolGrad",
+      "NegativeLogLikelihoodLossGrad", "ReluGrad", "ResizeGrad", "SigmoidGrad", "SliceGrad",
+      "SoftmaxCrossEntropyLossGrad", "TanhGrad",
       // optimizers
       "Adagrad", "Adam", "AdamW", "ClipByGlobalNorm", "GlobalNorm", "Lamb", "Lars", "Lion",
       "Momentum", "MovingAverage", "RmsProp",
