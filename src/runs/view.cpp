@@ -92,6 +92,7 @@ struct Run {
   std::vector<Json> steps;
   std::vector<Json> epochs;        // empty: none is finished
   std::vector<Json> samples = {};  // of utilization
+  Json memory = {};                // null: not recorded
 };
 
 // What the page needs of it must be there.
@@ -118,6 +119,8 @@ Run read_run(const std::filesystem::path& directory) {
   }
   const std::filesystem::path utilization = directory / "utilization.jsonl";
   if (std::filesystem::exists(utilization)) run.samples = runs::read_metrics(utilization);
+  const std::filesystem::path memory = directory / "memory.json";
+  if (std::filesystem::exists(memory)) run.memory = Json::parse(read_file(memory), memory.string());
   const std::filesystem::path classes = directory / "classes.txt";
   if (std::filesystem::exists(classes)) {
     run.classes = split(read_file(classes), '\n');
@@ -385,6 +388,34 @@ Table final_table(std::span<const Run> runs, Json& data) {
   return table;
 }
 
+// What a step takes, and what computing again saved of it.
+std::string memory_text(const Run& run) {
+  const auto bytes = [&](std::string_view key) { return bytes_text(number(run.memory, key)); };
+  std::string text = fmt::format(
+      "{}: a step is planned to take {}: {} of activations, gradients and scratch space, {} of "
+      "parameters and optimizer state, {} of constants and {} of batches.",
+      run.name, bytes("step"), bytes("values"), bytes("states"), bytes("constants"),
+      bytes("batches"));
+  if (run.memory.find("limit") != nullptr) {
+    text += fmt::format(
+        " The limit is {}. Without it a step would take {}; {} of {} blocks are recomputed in the "
+        "backward pass, {:.1f} % more operations.",
+        bytes("limit"), bytes("step_without_limit"), number(run.memory, "recomputed_blocks"),
+        number(run.memory, "blocks"), 100 * number(run.memory, "more_flops"));
+  }
+  return text;
+}
+
+std::vector<Block> memory_blocks(std::span<const Run> runs) {
+  std::vector<Block> blocks;
+  for (const Run& run : runs) {
+    if (run.memory.is_null()) continue;
+    if (blocks.empty()) blocks.emplace_back(Heading{"Memory"});
+    blocks.emplace_back(Paragraph{memory_text(run)});
+  }
+  return blocks;
+}
+
 // What language models wrote after each epoch.
 std::vector<Block> sample_blocks(std::span<const Run> runs) {
   std::vector<Block> blocks;
@@ -428,6 +459,7 @@ Document runs_document(std::span<const std::filesystem::path> directories,
                  "gradient_norm"));
   add(speed_chart(runs));
   add(time_chart(runs));
+  for (Block& block : memory_blocks(runs)) document.blocks.push_back(std::move(block));
   for (Block& block : sample_blocks(runs)) document.blocks.push_back(std::move(block));
   std::vector<TestedRun> tested;
   for (const Run& run : runs) {

@@ -76,6 +76,19 @@ TrainingRun::TrainingRun(const RunSubject& subject, dist::Communicator& comm,
                                        subject.training, subject.test, comm, version);
 }
 
+std::string TrainingRun::memory_note() const {
+  if (trainer_ == nullptr) return "";
+  const auto text = [](int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
+  std::string note = "a step takes " + text(trainer_->memory().total());
+  const std::optional<MemoryFit>& fit = trainer_->memory_fit();
+  if (fit && fit->again.blocks > 0) {
+    note += fmt::format(", not {}: {} of {} blocks are recomputed, {:.1f} % more operations",
+                        text(fit->kept.total()), fit->again.blocks, fit->again.possible,
+                        100 * fit->more_flops);
+  }
+  return note;
+}
+
 ServerTrainResult TrainingRun::run(const runs::RunDirectory* directory, TrainHooks hooks,
                                    std::span<const std::string> skipped) {
   const auto& [config, training, test, model, task] = subject_;

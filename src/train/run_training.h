@@ -50,6 +50,9 @@ class TrainingRun {
   // Throws Error for what does not fit together, before anything is written.
   TrainingRun(const RunSubject& subject, dist::Communicator& comm, std::string_view version = "");
 
+  // What a step takes; empty: there are parameter servers.
+  std::string memory_note() const;
+
   // As Trainer::run(): `directory` is that of rank 0, where besides the files of the trainer
   // config.yaml, classes.txt and, with `skipped`, skipped.txt are left, and model.onnx says how its
   // pictures are prepared.

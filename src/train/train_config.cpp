@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_size.h"
 #include "base/error.h"
 #include "base/parse_number.h"
 #include "base/text.h"
@@ -243,6 +244,9 @@ void add_others(Settings& settings, TrainConfig& c) {
                between(0, kLongestWait));
   settings.add("wait_limit", &c.wait_limit, "seconds after which a wait for a worker fails",
                above(0, kLongestWait));
+  settings.add("memory", &c.memory,
+               "memory limit of a training step, such as 2G: blocks are recomputed in the backward "
+               "pass until the step fits; the numbers stay the same (default: no limit)");
   settings.add("data_workers", &c.data_workers, "threads that prepare batches",
                between(0, kMostThreads));
   settings.add("slow", &c.slow, "with servers: slow workers down, as 1:2.5");
@@ -271,6 +275,16 @@ void add_others(Settings& settings, TrainConfig& c) {
       "activations and gradients: for `trainyard ui` and TensorBoard");
   settings.add("keep_checkpoints", &c.keep_checkpoints, "number of recent checkpoints to keep",
                between(1, kMostSteps));
+}
+
+void check_memory(const TrainConfig& config) {
+  if (config.memory.empty()) return;
+  parse_bytes(config.memory, "memory");
+  TY_REQUIRE(config.recompute.empty(),
+             "memory chooses what is recomputed, and recompute names it; set one");
+  TY_REQUIRE(config.device == "cpu" && config.servers == 0,
+             "memory limits steps on the processors and workers that sum among themselves, not "
+             "devices or parameter servers");
 }
 
 }  // namespace
@@ -304,6 +318,7 @@ void check(const TrainConfig& config) {
   parse_schedule(config.schedule);
   parse_shard_rule(config.shard);
   if (config.class_weights != "balanced") parse_class_weights(config.class_weights);
+  check_memory(config);
   TY_REQUIRE(config.ema == 0 || config.swa == 0, "ema and swa both average weights; set one");
   TY_REQUIRE(config.swa <= config.epochs, "swa begins at epoch {}, but there are {}", config.swa,
              config.epochs);

@@ -45,6 +45,7 @@ struct TrainConfig {
   std::string rate_shares;        // PREFIX=SHARE, separated by commas
   std::string precision = "f32";  // of products; or bf16
   std::string recompute;          // prefixes of node names, separated by commas
+  std::string memory;             // of a step, in bytes or as 2G; empty: any
 
   int64_t epochs = 5;
   int64_t batch = 128;  // of all workers together

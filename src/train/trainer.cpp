@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/byte_size.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/stopwatch.h"
 #include "engine/device/device_list.h"
 #include "engine/host_nodes.h"
@@ -143,7 +145,8 @@ struct Trainer::Impl {
         model_(with_frozen_numbers(model, config)),
         replicas_((comm.set_limit_s(config.wait_limit), comm), replica_options(config)),
         place_(find_place(training, version)),
-        step_(model_, step_options(config, place_, task_.objective)),
+        step_(model_, fitting_options()),
+        memory_(memory_of(step_.executable(), config.data_workers)),
         frozen_(model_, step_.states()),
         metrics_(reported_metrics(step_.metrics())),
         table_(static_cast<size_t>(place_.workers), metrics_.size()),
@@ -153,6 +156,9 @@ struct Trainer::Impl {
     require_same_layouts();
     name_buckets();
   }
+
+  const StepMemory& memory() const { return memory_; }
+  const std::optional<MemoryFit>& memory_fit() const { return fit_; }
 
   TrainResult run(const runs::RunDirectory* directory, const TrainHooks& hooks) {
     TY_CHECK((directory != nullptr) == replicas_.leads(), "rank {} with or without a directory",
@@ -169,6 +175,9 @@ struct Trainer::Impl {
     }
     share_start();
     log_->begin();
+    if (directory != nullptr) {
+      write_file(directory->path() / "memory.json", to_json(memory_, fit_).dump() + "\n");
+    }
     while (all_go_on()) run_epoch();
     const std::map<std::string, std::string> metadata = log_->metadata();
     TrainResult result = log_->result();
@@ -192,6 +201,15 @@ struct Trainer::Impl {
         config_.threads > 0 ? static_cast<int>(config_.threads) : replicas_.fair_threads();
     return {replicas_.rank(), replicas_.workers(), threads, &replicas_,
             device::open_network_device(config_.device, replicas_.rank())};
+  }
+
+  StepOptions fitting_options() {
+    StepOptions options = step_options(config_, place_, task_.objective);
+    if (!config_.memory.empty()) {
+      fit_ =
+          fit_memory(model_, parse_bytes(config_.memory, "memory"), config_.data_workers, options);
+    }
+    return options;
   }
 
   // Sums of gradients in different layouts would be wrong without an error.
@@ -542,7 +560,9 @@ struct Trainer::Impl {
   Graph model_;  // with the numbers of what is frozen
   Replicas replicas_;
   WorkerSeat place_;
+  std::optional<MemoryFit> fit_;
   TrainingStep step_;
+  StepMemory memory_;
   FrozenWeights frozen_;
   std::vector<TrainingGraph::MetricPort> metrics_;  // those that are reported
   StepTable table_;
@@ -569,6 +589,14 @@ Trainer::Trainer(Task task, const TrainConfig& config, const Graph& model,
 }
 
 Trainer::~Trainer() = default;
+
+const StepMemory& Trainer::memory() const {
+  return impl_->memory();
+}
+
+const std::optional<MemoryFit>& Trainer::memory_fit() const {
+  return impl_->memory_fit();
+}
 
 TrainResult Trainer::run(const runs::RunDirectory* directory, const TrainHooks& hooks) {
   return impl_->run(directory, hooks);

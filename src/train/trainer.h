@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "data/dataset.h"
@@ -9,6 +10,7 @@
 #include "ir/graph.h"
 #include "runs/run_directory.h"
 #include "train/reports.h"
+#include "train/step_memory.h"
 #include "train/task.h"
 #include "train/train_config.h"
 
@@ -29,6 +31,10 @@ class Trainer {
   ~Trainer();
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
+
+  // What a step takes, and what became of the limit of the settings, if there is one.
+  const StepMemory& memory() const;
+  const std::optional<MemoryFit>& memory_fit() const;
 
   // To be called once; `directory` is rank 0's, null on the others. Resumes from the latest
   // checkpoint if the directory has one: the weights at the end are those of an uninterrupted run,

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "ops/autodiff/differentiate.h"
-#include "ops/autodiff/recompute.h"
 #include "ops/autodiff/training_mode.h"
 #include "ops/builder.h"
 #include "ops/op_def.h"
@@ -86,8 +85,13 @@ class Maker {
             : autodiff::to_training_mode(graph_);
     statistics_ = std::move(mode.statistics);
     inputs_.step = mode.step;
-    for (const passes::Pass& pass : passes::before_gradients_passes().passes) pass.run(graph_, {});
+    passes::PassContext context;
+    context.on_host = options_.on_host;
+    for (const passes::Pass& pass : passes::before_gradients_passes().passes) {
+      pass.run(graph_, context);
+    }
     synchronize_normalization();
+    place_dropout();
     add_objective();
     add_gradients();
   }
@@ -112,6 +116,7 @@ class Maker {
     }
     result.buckets = std::move(buckets_);
     result.gradients = std::move(gradient_names_);
+    result.recomputed = recomputed_;
     result.inputs = inputs_;
     result.phases = std::move(phases_);
     result.objective_inputs = objective_.inputs;
@@ -129,6 +134,17 @@ class Maker {
     for (const NodeId id : graph_.node_ids()) {
       Node& node = graph_.mutable_node(id);
       if (node.op == "BatchNormTraining") node.attributes["all_images"] = options_.sync_images;
+    }
+  }
+
+  void place_dropout() {
+    if (options_.first_image == 0) return;
+    const int64_t images = batch_of(graph_);
+    for (const NodeId id : graph_.node_ids()) {
+      Node& node = graph_.mutable_node(id);
+      if (node.op != "DropoutTraining") continue;
+      const int64_t elements = graph_.value(node.inputs[0]).type.shape.num_elements();
+      node.attributes["first"] = options_.first_image * (elements / images);
     }
   }
 
@@ -155,6 +171,10 @@ class Maker {
     gradients_ = autodiff::differentiate(graph_, loss, parameters_);
     if (!options_.recompute.empty()) {
       autodiff::recompute_blocks(graph_, forward_nodes, options_.recompute);
+    }
+    if (options_.recompute_best.most > 0) {
+      recomputed_ = autodiff::recompute_best(
+          graph_, forward_nodes, options_.recompute_best.least_bytes, options_.recompute_best.most);
     }
     // What the loss does not depend on stays as it is.
     for (size_t i = parameters_.size(); i-- > 0;) {
@@ -279,6 +299,7 @@ class Maker {
   ObjectiveNodes objective_;
   std::vector<StateUpdate> statistics_, accumulated_, averages_;
   StepInputs inputs_;
+  autodiff::Recomputed recomputed_;
   std::vector<uint8_t> phases_;
   std::vector<std::vector<std::string>> buckets_;
   std::vector<std::string> gradient_names_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/state_update.h"
+#include "ops/autodiff/recompute.h"
 #include "train/objective.h"
 #include "train/train_config.h"
 
@@ -45,6 +46,13 @@ struct TrainingOptions {
   // Blocks of nodes, by the beginning of their names, whose results are computed again for the
   // backward pass instead of being kept.
   std::vector<std::string> recompute;
+  // Of those that are found in the graph, each saving so many bytes (autodiff::recompute_best).
+  struct {
+    int64_t least_bytes = 0;
+    size_t most = 0;
+  } recompute_best;
+  // Whether the processors compute the step, and no device.
+  bool on_host = true;
   // Averages of all parameters and running statistics are kept as states, by the share of
   // StepInputs::average.
   bool average = false;
@@ -56,6 +64,8 @@ struct TrainingOptions {
   // in the order in which backward makes them. 0: one worker.
   double share = 1;
   int64_t bucket_bytes = 0;
+  // How many images of a pass come before this worker's: Dropout drops by place among all of them.
+  int64_t first_image = 0;
   // Batch normalization over the images of all workers, which are so many; 0: each over its own.
   int64_t sync_images = 0;
 };
@@ -96,6 +106,7 @@ struct TrainingGraph {
   // worker's images and this run alone.
   std::vector<std::string> gradients;
   std::vector<ObjectivePort> objective_inputs;
+  autodiff::Recomputed recomputed;  // by recompute_best
   // Metric i is output 1 + i.
   struct MetricPort {
     std::string name;

@@ -32,11 +32,6 @@ size_t phase_begin(const runtime::Executable& executable, Phase phase) {
   return static_cast<size_t>(found - steps.begin());
 }
 
-TrainingGraph make_step_graph(const Graph& model, const StepOptions& options) {
-  return options.update ? make_training_graph(model, options.training)
-                        : make_gradient_graph(model, options.training);
-}
-
 template <typename Named>
 std::string known_names(const std::vector<Named>& all) {
   std::vector<std::string> names;
@@ -45,6 +40,11 @@ std::string known_names(const std::vector<Named>& all) {
 }
 
 }  // namespace
+
+TrainingGraph make_step_graph(const Graph& model, const StepOptions& options) {
+  return options.update ? make_training_graph(model, options.training)
+                        : make_gradient_graph(model, options.training);
+}
 
 runtime::Executable compile_step(const TrainingGraph& made, const StepOptions& options) {
   runtime::CompileOptions compile;
@@ -67,8 +67,6 @@ TrainingStep::TrainingStep(const Graph& model, const StepOptions& options)
 TrainingStep::TrainingStep(const Graph& model, const TrainingGraph& made,
                            const StepOptions& options)
     : accumulate_(options.training.accumulate),
-      rank_(options.rank),
-      workers_(options.workers),
       update_(options.update),
       buckets_(made.buckets),
       gradient_names_(made.gradients),
@@ -164,8 +162,7 @@ void TrainingStep::run(double learning_rate, runtime::Profile* profile) {
   // Counted from 1, as the bias corrections of Adam want it.
   set_scalar(average_, average_share_);
   set_scalar(update_count_, static_cast<double>(updates_ + 1));
-  // No two workers drop the same places.
-  set_scalar(step_, static_cast<double>(steps_ * workers_ + rank_));
+  set_scalar(step_, static_cast<double>(steps_));
   // 0 in the first of `accumulate` runs: it starts the sum of gradients anew.
   set_scalar(continues_, steps_ % accumulate_ == 0 ? 0 : 1);
   seconds_ = {.forward = run_phase(0, backward_begin_, profile),

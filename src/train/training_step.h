@@ -30,10 +30,10 @@ struct StepOptions {
   bool update = true;
   // Several workers. The exchange outlives the step; null: there is one.
   kernels::Exchange* exchange = nullptr;
-  int64_t rank = 0;
-  int64_t workers = 1;
 };
 
+// With or without the update.
+TrainingGraph make_step_graph(const Graph& model, const StepOptions& options);
 // What every step is compiled by: the states of `made` stay in the context.
 runtime::Executable compile_step(const TrainingGraph& made, const StepOptions& options);
 
@@ -116,8 +116,6 @@ class TrainingStep {
   double run_phase(size_t begin, size_t end, runtime::Profile* profile);
 
   int64_t accumulate_;
-  int64_t rank_;
-  int64_t workers_;
   bool update_;
   std::vector<std::vector<std::string>> buckets_;
   std::vector<std::string> gradient_names_;

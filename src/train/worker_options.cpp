@@ -44,13 +44,13 @@ StepOptions step_options(const TrainConfig& config, const WorkerSeat& place, Obj
   TrainingOptions& training = options.training;
   if (place.workers > 1) {
     options.exchange = place.exchange;
-    options.rank = place.rank;
-    options.workers = place.workers;
+    training.first_image = config.batch * place.rank / place.workers * copies_at_once(config);
     training.share =
         static_cast<double>(own_batch(config, place)) / static_cast<double>(config.batch);
     if (config.sync_bn) training.sync_images = config.batch * copies_at_once(config);
     training.bucket_bytes = static_cast<int64_t>(config.bucket_mb * 1024 * 1024);
   }
+  training.on_host = place.device == nullptr;
   training.accumulate = config.accumulate * passes_of_step(config);
   training.objective = std::move(objective);
   if (!config.freeze.empty()) training.frozen = split(config.freeze, ',');

@@ -369,8 +369,7 @@ TEST(DataParallel, ReplicasStayTheSame) {
   dist::run_in_threads({.ranks = 2}, [&](dist::Communicator& comm) {
     Replicas replicas(comm, {});
     StepOptions options{.threads = 1, .seed = 3, .exchange = &replicas};
-    options.rank = comm.rank();
-    options.workers = 2;
+    options.training.first_image = 2 * comm.rank();
     options.training.share = 0.5;
     options.training.bucket_bytes = 200'000;
     TrainingStep step(models::build_model("resnet20-cifar", {.batch = 2, .classes = 10}), options);

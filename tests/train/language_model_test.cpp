@@ -190,6 +190,22 @@ TEST_F(LanguageModel, AnyNumberOfWorkersGivesWhatOneGives) {
   }
 }
 
+// Which places are dropped does not depend on how many workers share a batch.
+TEST_F(LanguageModel, AnyNumberOfWorkersDropsWhatOneDrops) {
+  for (const char* name : {"gpt-nano", "bert-tiny"}) {
+    TrainConfig config = gentle(tiny(name));
+    if (config.model == "bert-tiny") config.loss = kMaskedToken;
+    config.dropout = 0.2;
+    const Finished one = train(std::string("one dropped") + name, config);
+    for (const int64_t workers : {2, 3}) {
+      config.workers = workers;
+      const Finished many = train(fmt::format("{} dropped {}", workers, name), config);
+      EXPECT_LT(difference(one, many), kReordered) << name << workers;
+      EXPECT_NEAR(one.result.epochs[1].train_loss, many.result.epochs[1].train_loss, 1e-6);
+    }
+  }
+}
+
 TEST_F(LanguageModel, GoesOnBitByBitInsideAnEpoch) {
   TrainConfig config = tiny("gpt-nano", ",end=0");
   config.dropout = 0.1;

@@ -89,5 +89,20 @@ TEST(TrainingStep, WeightsGoBackIntoTheNetwork) {
             weights);
 }
 
+// Networks for images of 224 take smaller ones, and learn two of them by heart.
+TEST(TrainingStep, TransformersAndConvnextTakeSmallImages) {
+  const std::pair<const char*, int64_t> cases[] = {{"vit_b_16", 32}, {"convnext_tiny", 64}};
+  for (const auto& [name, image] : cases) {
+    const Graph model = models::build_model(name, {.batch = 2, .classes = 2, .image = image});
+    TrainingStep step(model, {.threads = 2});
+    runtime::fill_random(step.input(0), 3);
+    step.input("labels").values<int64_t>()[1] = 1;
+    step.run(0.01);
+    const double before = step.loss();
+    for (int i = 0; i < 4; ++i) step.run(0.01);
+    EXPECT_LT(step.loss(), before) << name;
+  }
+}
+
 }  // namespace
 }  // namespace trainyard::train

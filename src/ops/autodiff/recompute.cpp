@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "ir/node_view.h"
+#include "ops/op_def.h"
 
 namespace trainyard::autodiff {
 namespace {
@@ -20,21 +24,33 @@ class Block {
         inside_(nodes_.begin(), nodes_.end()),
         backward_(backward) {}
 
+  // What is saved, and what that costs.
+  Recomputed plan() {
+    Recomputed planned{.possible = 1};
+    find_needed();
+    for (const ValueId value : wanted_) planned.bytes += graph_.value(value).type.num_bytes();
+    for (const NodeId id : needed_) planned.flops += ops::node_cost(NodeView(graph_, id)).flops;
+    return planned;
+  }
+
   void run() {
-    std::vector<ValueId> wanted;
-    for (const NodeId id : nodes_) {
-      for (const ValueId value : graph_.node(id).outputs) {
-        if (value.valid() && !leaves(value) && feeds_backward(value)) wanted.push_back(value);
-      }
-    }
-    for (const ValueId value : wanted) need(graph_.value(value).producer);
+    find_needed();
     for (const NodeId id : nodes_) {
       if (needed_.contains(id)) copy(id);
     }
-    for (const ValueId value : wanted) redirect(value);
+    for (const ValueId value : wanted_) redirect(value);
   }
 
  private:
+  void find_needed() {
+    for (const NodeId id : nodes_) {
+      for (const ValueId value : graph_.node(id).outputs) {
+        if (value.valid() && !leaves(value) && feeds_backward(value)) wanted_.push_back(value);
+      }
+    }
+    for (const ValueId value : wanted_) need(graph_.value(value).producer);
+  }
+
   bool is_inside(ValueId value) const {
     return value.valid() && inside_.contains(graph_.value(value).producer);
   }
@@ -100,21 +116,88 @@ class Block {
   std::vector<NodeId> nodes_;
   std::set<NodeId> inside_;
   const std::set<NodeId>& backward_;
+  std::vector<ValueId> wanted_;  // what the backward pass reads
   std::set<NodeId> needed_;
   std::map<ValueId, ValueId> copies_;
 };
 
+// The order of the list is forward, then backward: see TrainingGraph.
+struct Halves {
+  Halves(const Graph& graph, size_t forward_nodes) : forward(graph.node_ids()) {
+    const auto split = forward.begin() + static_cast<ptrdiff_t>(forward_nodes);
+    backward.insert(split, forward.end());
+    forward.erase(split, forward.end());
+  }
+  std::vector<NodeId> forward;
+  std::set<NodeId> backward;
+};
+
+// Bytes of computed values that are handed on to later forward nodes, behind each forward node.
+std::vector<int64_t> bytes_handed_on(const Graph& graph, const Halves& halves) {
+  std::map<NodeId, size_t> places;
+  for (size_t i = 0; i < halves.forward.size(); ++i) places[halves.forward[i]] = i;
+  std::vector<int64_t> steps(halves.forward.size() + 1, 0);
+  for (size_t i = 0; i < halves.forward.size(); ++i) {
+    for (const ValueId id : graph.node(halves.forward[i]).outputs) {
+      if (!id.valid()) continue;
+      size_t last = i;
+      for (const NodeId user : graph.value(id).consumers) {
+        if (const auto place = places.find(user); place != places.end()) {
+          last = std::max(last, place->second);
+        }
+      }
+      const int64_t bytes = graph.value(id).type.num_bytes();
+      steps[i] += bytes;
+      steps[last] -= bytes;
+    }
+  }
+  steps.pop_back();
+  std::partial_sum(steps.begin(), steps.end(), steps.begin());
+  return steps;
+}
+
+// Behind which forward nodes a block may end: where no less is handed on just before or after.
+std::vector<bool> find_cuts(const Graph& graph, const Halves& halves) {
+  const std::vector<int64_t> bytes = bytes_handed_on(graph, halves);
+  std::vector<bool> cuts(bytes.size(), false);
+  for (size_t i = 1; i + 1 < bytes.size(); ++i) {
+    cuts[i] = bytes[i] <= bytes[i - 1] && bytes[i] <= bytes[i + 1];
+  }
+  return cuts;
+}
+
+struct Candidate {
+  std::vector<NodeId> nodes;
+  Recomputed planned;
+  size_t end;  // behind its last node
+  double value() const {
+    return static_cast<double>(planned.bytes) / static_cast<double>(planned.flops + 1);
+  }
+};
+
+std::vector<Candidate> find_candidates(Graph& graph, const Halves& halves, int64_t least_bytes) {
+  const std::vector<bool> cuts = find_cuts(graph, halves);
+  std::vector<Candidate> found;
+  std::vector<NodeId> nodes;
+  for (size_t i = 0; i < halves.forward.size(); ++i) {
+    nodes.push_back(halves.forward[i]);
+    if (!cuts[i]) continue;
+    const Recomputed planned = Block(graph, nodes, halves.backward).plan();
+    if (planned.bytes < std::max<int64_t>(least_bytes, 1)) continue;
+    found.push_back({std::exchange(nodes, {}), planned, i});
+  }
+  return found;
+}
+
 }  // namespace
 
 void recompute_blocks(Graph& graph, size_t forward_nodes, std::span<const std::string> prefixes) {
-  const std::vector<NodeId> all = graph.node_ids();
-  // The order of the list is forward, then backward: see TrainingGraph.
-  const auto split = all.begin() + static_cast<ptrdiff_t>(forward_nodes);
-  const std::set<NodeId> backward(split, all.end());
+  const Halves halves(graph, forward_nodes);
+  const std::vector<NodeId>& all = halves.forward;
   std::vector<std::vector<NodeId>> blocks;
   for (const std::string& prefix : prefixes) {
     std::vector<NodeId> nodes;
-    std::copy_if(all.begin(), split, std::back_inserter(nodes),
+    std::copy_if(all.begin(), all.end(), std::back_inserter(nodes),
                  [&](NodeId id) { return graph.node(id).name.starts_with(prefix); });
     TY_REQUIRE(!nodes.empty(), "no node of the network has a name that begins with '{}'", prefix);
     blocks.push_back(std::move(nodes));
@@ -122,12 +205,31 @@ void recompute_blocks(Graph& graph, size_t forward_nodes, std::span<const std::s
   // Sorting runs what is listed first as early as it can; the backward pass comes to the last block
   // first.
   const auto place = [&](const std::vector<NodeId>& nodes) {
-    return std::find(all.begin(), split, nodes.back()) - all.begin();
+    return std::find(all.begin(), all.end(), nodes.back()) - all.begin();
   };
   std::sort(blocks.begin(), blocks.end(),
             [&](const auto& a, const auto& b) { return place(a) > place(b); });
-  for (std::vector<NodeId>& nodes : blocks) Block(graph, std::move(nodes), backward).run();
+  for (std::vector<NodeId>& nodes : blocks) Block(graph, std::move(nodes), halves.backward).run();
   graph.sort();
+}
+
+Recomputed recompute_best(Graph& graph, size_t forward_nodes, int64_t least_bytes, size_t most) {
+  const Halves halves(graph, forward_nodes);
+  std::vector<Candidate> found = find_candidates(graph, halves, least_bytes);
+  Recomputed done{.possible = found.size(), .blocks = std::min(most, found.size())};
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.value() > b.value(); });
+  found.erase(found.begin() + static_cast<ptrdiff_t>(done.blocks), found.end());
+  // As above: the last first.
+  std::sort(found.begin(), found.end(),
+            [](const Candidate& a, const Candidate& b) { return a.end > b.end; });
+  for (Candidate& candidate : found) {
+    Block(graph, std::move(candidate.nodes), halves.backward).run();
+    done.bytes += candidate.planned.bytes;
+    done.flops += candidate.planned.flops;
+  }
+  graph.sort();
+  return done;
 }
 
 }  // namespace trainyard::autodiff

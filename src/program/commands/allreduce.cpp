@@ -1,11 +1,11 @@
 // `trainyard allreduce`: times the ways to sum over ranks, beside MPI's own and the predictions.
 #include <memory>
 
+#include "base/byte_size.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "dist/launch.h"
 #include "dist/mpi/mpi_ranks.h"
-#include "program/bytes_argument.h"
 #include "program/command.h"
 #include "studies/scaling/all_reduce.h"
 #include "studies/scaling/all_reduce_view.h"

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_size.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cluster/predict/limits.h"
@@ -14,7 +15,6 @@
 #include "dist/launch.h"
 #include "dist/mpi/mpi_ranks.h"
 #include "engine/kernels/parallel/parallel.h"
-#include "program/bytes_argument.h"
 #include "program/command.h"
 #include "studies/scaling/all_reduce.h"
 #include "studies/scaling/all_reduce_view.h"

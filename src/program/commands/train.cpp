@@ -204,6 +204,7 @@ int run_worker(TrainFlags& flags, std::ostream& out, dist::Communicator& comm,
   progress.note(fmt::format("{} on {}{} -> {}", config.model, training->source(),
                             comm.size() > 1 ? fmt::format(" by {} workers", config.workers) : "",
                             path));
+  if (const std::string note = run.memory_note(); !note.empty()) progress.note(note);
   double last_loss = 0;
   hooks.on_step = [&](const train::StepReport& report) {
     last_loss = report.step_loss;

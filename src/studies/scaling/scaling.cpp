@@ -12,6 +12,7 @@
 #include "studies/scaling/core_yardstick.h"
 #include "train/replicas.h"
 #include "train/run_parts.h"
+#include "train/step_memory.h"
 #include "train/task.h"
 #include "train/worker_options.h"
 
@@ -254,14 +255,8 @@ ScalePoint measure_scale_point(dist::Communicator& comm, const train::TrainConfi
 int64_t planned_memory(const train::TrainConfig& config, const Graph& model) {
   const train::StepOptions options = train::step_options(
       config, {.threads = static_cast<int>(config.threads)}, train::named_objective(config));
-  const train::TrainingGraph made = train::make_training_graph(model, options.training);
-  const runtime::Executable executable = train::compile_step(made, options);
-  int64_t inputs = 0;
-  for (const runtime::Port& input : executable.inputs()) inputs += input.type.num_bytes();
-  // The batch in use, and those that are prepared meanwhile.
-  const int64_t batches = 1 + data::Loader::slots(config.data_workers);
-  return executable.arena_bytes() + executable.state_bytes() + executable.constant_bytes() +
-         batches * inputs;
+  const train::TrainingGraph made = train::make_step_graph(model, options);
+  return train::memory_of(train::compile_step(made, options), config.data_workers).total();
 }
 
 }  // namespace trainyard::measure
