@@ -32,7 +32,14 @@ void add_table_shapes(const std::vector<onnx_io::DeclaredInput>& declared,
     const onnx_io::DeclaredInput& input = declared[index];
     if (!data::is_table_file(file) || !input.dims || input.dims->empty()) continue;
     if (input.dims->front().value) continue;
-    shapes.insert_or_assign(input.name, read_table_input(file, metadata).shape());
+    const Shape rows = read_table_input(file, metadata).shape();
+    const auto columns = input.dims->size() == 2 ? (*input.dims)[1].value : rows[1];
+    TY_REQUIRE(input.dims->size() == 2 && (!columns || *columns == rows[1]),
+               "{}: a row becomes {} numbers, but input '{}' of the model takes {}", file, rows[1],
+               input.name,
+               input.dims->size() == 2 ? fmt::format("{} for each row", *columns)
+                                       : fmt::format("{} dimensions", input.dims->size()));
+    shapes.insert_or_assign(input.name, rows);
   }
 }
 

@@ -156,6 +156,11 @@ TEST_F(Tables, SayWhatIsWrong) {
   // One over its deviation would be infinity.
   EXPECT_NE(message("a,b\n1e-40,1.5\n2e-40,2.5\n4e-40,4\n", "target=b").find("multiply it"),
             std::string::npos);
+  // Their difference would be infinity.
+  EXPECT_NE(message("a,b\n-3.3e38,1.5\n3.3e38,2.5\n1,4\n", "target=b").find("beyond 1e+30"),
+            std::string::npos);
+  EXPECT_NE(message("a,b\n1,3.3e38\n2,-3.3e38\n4,1.5\n", "target=b,task=number").find("unit"),
+            std::string::npos);
   // Infinity is a text, which makes categories of the column: too many to learn from.
   EXPECT_EQ(open("a,b,c\ninf,1,1.5\n2,2,2.5\n3,1,7.5\n4,2,1.25\n", "target=c")->problems().size(),
             1U);

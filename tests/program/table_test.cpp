@@ -114,6 +114,22 @@ TEST_F(TableCommands, TrainOthersNetworksAndTheirOwnAgain) {
   EXPECT_GT(last_epoch(again).at("r2").as_number(), 0.9);
 }
 
+// The note of the file and its input may come from different hands.
+TEST_F(TableCommands, RefuseRowsOfAnotherWidth) {
+  const auto trained = train(kFlowers, {"--epochs", "1"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const std::string file = (folder_.path() / "wide.onnx").string();
+  onnx_io::ExportOptions options;
+  options.batch_name = "batch";
+  options.metadata = onnx_io::read_metadata(run_folder() + "/model.onnx");
+  onnx_io::export_model(models::build_model("mlp", {.classes = 3, .rows = 5, .width = 0.2}), file,
+                        options);
+  const auto refused = run({"run", file, "--input", write("5.0,3.4,1.5\n")});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("a row becomes 3 numbers, but input"), std::string::npos)
+      << refused.err;
+}
+
 TEST_F(TableCommands, WorkersAndResumedRunsAgree) {
   const auto one = train(kHouses, {"--epochs", "2"});
   ASSERT_EQ(one.code, 0) << one.err;

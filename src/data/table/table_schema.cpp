@@ -135,9 +135,13 @@ float encode_cell(const TableColumn& column, std::string_view cell, std::string_
     return found == column.values.end() ? kNone : static_cast<float>(found - column.values.begin());
   }
   const std::optional<double> number = number_of_cell(cell);
-  constexpr double kLargest = std::numeric_limits<float>::max();
-  TY_REQUIRE(number && std::fabs(*number) <= kLargest, "{}: '{}' of column '{}' is no number",
-             place, cell, column.name);
+  // Differences of numbers, and one over their deviation, must be floats.
+  constexpr double kLargest = 1e30;
+  TY_REQUIRE(number, "{}: '{}' of column '{}' is no number", place, cell, column.name);
+  TY_REQUIRE(std::fabs(*number) <= kLargest,
+             "{}: '{}' of column '{}' is beyond {:.0e}, the most that a number may be; count it in "
+             "a larger unit",
+             place, cell, column.name, kLargest);
   return static_cast<float>(*number);
 }
 
