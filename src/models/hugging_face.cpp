@@ -436,7 +436,7 @@ void write_hugging_face(const Graph& graph, const onnx_io::Metadata& metadata,
   config["eos_token_id"] = token;
   fs::create_directories(folder);
   write_weights(graph, layout, files.seed, folder / kWeights);
-  if (!files.tokenizer.empty()) write_file(folder / kTokenizer, read_file(files.tokenizer));
+  if (!files.tokenizer.empty()) write_file(folder / kTokenizer, files.tokenizer);
   // Last: a folder with it is complete.
   write_file(folder / kConfig, config.dump() + "\n");
 }

@@ -27,8 +27,8 @@ onnx_io::Metadata hugging_face_metadata(const std::string& folder);
 void note_form(const Graph& graph, const onnx_io::Metadata& known, onnx_io::Metadata& metadata);
 
 struct HuggingFaceFiles {
-  std::filesystem::path tokenizer = {};  // copied as tokenizer.json; empty: there is none
-  uint64_t seed = 0;                     // of weights that are still to be drawn
+  std::string tokenizer = {};  // the text of tokenizer.json; empty: there is none
+  uint64_t seed = 0;           // of weights that are still to be drawn
 };
 // Writes config.json, model.safetensors and tokenizer.json. Throws Error for a network of another
 // layout.

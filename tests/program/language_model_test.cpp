@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "data/text/tokenizer.h"
 #include "support/run_program.h"
 #include "support/temporary_folder.h"
 
@@ -60,6 +61,28 @@ TEST_F(LanguageCommands, TrainEvaluateAndGenerate) {
   EXPECT_TRUE(sample.at("text").is_string());
   // The same choices each time, but for the speed.
   EXPECT_EQ(Json::parse(run(words).out, "again").at("samples").items()[0].dump(), sample.dump());
+}
+
+// Other programs get the bytes as a tokenizer, with as many tokens as the network has.
+TEST_F(LanguageCommands, BytesGoOnToOtherProgramsWithATokenizer) {
+  ASSERT_EQ(run(train({"--length", "16"})).code, 0);
+  const std::string folder = (folder_.path() / "exported").string();
+  const auto exported = run({"export", run_folder(), "--layout", "hugging-face", "-o", folder});
+  ASSERT_EQ(exported.code, 0) << exported.err;
+  const auto tokenizer = data::read_tokenizer(folder + "/tokenizer.json");
+  EXPECT_EQ(tokenizer->vocabulary_size(), 256);
+  std::vector<data::TokenId> tokens;
+  tokenizer->encode("a \xff", tokens);
+  EXPECT_EQ(tokens, (std::vector<data::TokenId>{'a', ' ', 0xff}));
+  const Words more = {"--prompt", "line", "--tokens", "9", "--json"};
+  const auto sample = [&](const std::string& model) {
+    Words words = {"generate", model};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto written = run(words);
+    EXPECT_EQ(written.code, 0) << written.err;
+    return Json::parse(written.out, "generate").at("samples").items()[0].at("tokens").dump();
+  };
+  EXPECT_EQ(sample(folder), sample(run_folder()));
 }
 
 // The answer of a row lies between a 1 and a 2 among other tokens.

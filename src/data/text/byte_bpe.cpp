@@ -160,12 +160,13 @@ Json bpe_model_json(const Vocabulary& vocabulary, const std::vector<std::string>
                        {"merges", std::move(pairs)}});
 }
 
-std::unique_ptr<Tokenizer> make_byte_tokenizer() {
+std::unique_ptr<Tokenizer> make_byte_tokenizer(bool has_end) {
   Vocabulary vocabulary;
   for (int byte = 0; byte < 256; ++byte) {
     vocabulary.add(byte, std::string(1, static_cast<char>(byte)));
   }
-  AddedTokens end({{.id = 256, .content = "<|endoftext|>"}});
+  AddedTokens end;
+  if (has_end) end = AddedTokens({{.id = 256, .content = "<|endoftext|>"}});
   return std::make_unique<ByteBpe>(std::move(vocabulary), ByteBpeRules{}, std::move(end),
                                    TextFrame{});
 }

@@ -145,8 +145,8 @@ class Tokenizer {
   TextFrame frame_;
 };
 
-// A token for each byte, 0 to 255, and one more for the end of a text.
-std::unique_ptr<Tokenizer> make_byte_tokenizer();
+// A token for each byte, 0 to 255, and one more for the end of a text, unless there are to be none.
+std::unique_ptr<Tokenizer> make_byte_tokenizer(bool has_end = true);
 // A token for each character of the texts, in the order of Unicode, and where there are several
 // texts, one for the end of each. Throws Error where there is no character.
 std::unique_ptr<Tokenizer> make_character_tokenizer(std::span<const std::string_view> texts);

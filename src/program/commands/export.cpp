@@ -6,9 +6,11 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "data/text/token_set.h"
+#include "data/text/tokenizer.h"
 #include "models/detection/exported.h"
 #include "models/hugging_face.h"
 #include "models/network.h"
@@ -96,6 +98,16 @@ void require_any_batch(const std::string& file) {
       "inputs; leave out --open-batch");
 }
 
+// The text of tokenizer.json for a network whose outputs are scores of tokens; empty: it has none.
+std::string tokenizer_json(const std::string& tokens, const Graph& graph) {
+  if (tokens.empty()) return "";
+  if (tokens != data::kByteTokens) return read_file(tokens);
+  constexpr int64_t kByteValues = 256;
+  const Shape& scores = graph.value(graph.outputs()[0]).type.shape;
+  const bool has_end = scores.rank() > 0 && scores.dim(-1) > kByteValues;
+  return data::make_byte_tokenizer(has_end)->json().dump() + "\n";
+}
+
 // A folder that the transformers library reads.
 int export_folder(const ExportArguments& options, std::ostream& out) {
   for (const std::string flag : {"opset", "open-batch", "raw", "score", "iou", "most"}) {
@@ -108,10 +120,10 @@ int export_folder(const ExportArguments& options, std::ostream& out) {
   const Graph graph = options.model.load();
   const onnx_io::Metadata metadata = options.model.metadata();
   const std::string tokens = tokenizer_of(options.model.text(), metadata);
-  network::write_hugging_face(graph, metadata,
-                              {.tokenizer = tokens == data::kByteTokens ? "" : tokens,
-                               .seed = static_cast<uint64_t>(options.seed)},
-                              folder);
+  network::write_hugging_face(
+      graph, metadata,
+      {.tokenizer = tokenizer_json(tokens, graph), .seed = static_cast<uint64_t>(options.seed)},
+      folder);
   report::Document document;
   document.blocks.emplace_back(report::Paragraph{
       fmt::format("{}: config.json and model.safetensors{}, written in {}", options.output,
