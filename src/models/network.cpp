@@ -8,6 +8,7 @@
 #include "models/onnx/import.h"
 #include "models/zoo/model.h"
 #include "runs/checkpoint.h"
+#include "runs/run_directory.h"
 #include "runs/weights/weights_file.h"
 
 namespace trainyard::network {
@@ -70,6 +71,8 @@ bool is_path(const std::string& model) {
 }
 
 std::string model_file(const std::string& path) {
+  TY_REQUIRE(fs::exists(path), "{}: cannot be opened: there is no such file or run.{}", path,
+             runs::did_you_mean_run(path));
   if (!fs::is_directory(path)) return path;
   const fs::path file = fs::path(path) / "model.onnx";
   TY_REQUIRE(fs::exists(file) || !fs::exists(fs::path(path) / "config.yaml"),

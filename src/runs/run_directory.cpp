@@ -148,4 +148,10 @@ RunDirectory RunDirectory::resume(const fs::path& root, std::string_view name_or
               (root / name_or_path).string(), did_you_mean(name_or_path, runs_under(root)));
 }
 
+std::string did_you_mean_run(const fs::path& missing) {
+  const fs::path path = missing.has_filename() ? missing : missing.parent_path();
+  const fs::path beside = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  return did_you_mean(path.filename().string(), runs_under(beside));
+}
+
 }  // namespace trainyard::runs

@@ -57,4 +57,7 @@ class RunDirectory {
   int fd_ = -1;
 };
 
+// " Did you mean …?" among the runs beside a folder that is none; nothing if none is near.
+std::string did_you_mean_run(const std::filesystem::path& missing);
+
 }  // namespace trainyard::runs

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/yaml.h"
+#include "runs/run_directory.h"
 
 namespace trainyard::report {
 namespace {
@@ -44,8 +45,8 @@ std::string name_of_run(const std::filesystem::path& directory) {
 std::shared_ptr<const YamlDocument> open_settings(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / "config.yaml";
   TY_REQUIRE(std::filesystem::exists(path),
-             "{} is not the folder of a training run: there is no config.yaml in it",
-             directory.string());
+             "{} is not the folder of a training run: there is no config.yaml in it.{}",
+             directory.string(), runs::did_you_mean_run(directory));
   return YamlDocument::parse(read_file(path), path.string());
 }
 
