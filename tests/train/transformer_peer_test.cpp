@@ -9,9 +9,9 @@
 #include "base/json.h"
 #include "engine/compiler.h"
 #include "engine/executable.h"
-#include "ops/passes/pass.h"
 #include "models/zoo/model.h"
 #include "ops/autodiff/differentiate.h"
+#include "ops/passes/pass.h"
 #include "train/objective.h"
 
 namespace trainyard::train {
