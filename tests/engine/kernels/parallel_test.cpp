@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <sched.h>
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
@@ -142,6 +143,54 @@ TEST_F(Parallel, NoHelperIsLostOnABusyMachine) {
   for (int owner = 0; owner < kOwners; ++owner) owners.emplace_back(own, owner);
   for (std::thread& owner : owners) owner.join();
   EXPECT_EQ(ran, int64_t{kOwners} * kParts * kRegions);
+}
+
+void keep_to(const cpu_set_t& cores) {
+  ASSERT_EQ(sched_setaffinity(0, sizeof cores, &cores), 0);
+}
+
+// A helper is brought to the owner's core, where both would take turns: its next part is elsewhere.
+// The scheduler may bring it back once in a while.
+TEST_F(Parallel, HelpersLeaveTheOwnersCore) {
+  if (available_cores() < 2) GTEST_SKIP() << "there is one core";
+  constexpr int kTimes = 30;
+  struct State {
+    cpu_set_t all;
+    cpu_set_t owners;
+    std::atomic<bool> bring{true};
+    std::atomic<int> brought{0};
+    std::atomic<int> stayed{0};
+    std::thread::id owner = std::this_thread::get_id();
+  } state;
+  ASSERT_EQ(sched_getaffinity(0, sizeof state.all, &state.all), 0);
+  const int core = sched_getcpu();
+  CPU_ZERO(&state.owners);
+  CPU_SET(core, &state.owners);
+  Team team;
+  team.grow(2);
+  keep_to(state.owners);
+  while (state.brought < kTimes) {
+    team.run(
+        2,
+        [](void* data) {
+          auto& s = *static_cast<State*>(data);
+          const bool owns = std::this_thread::get_id() == s.owner;
+          if (!owns && s.bring.exchange(false)) {
+            keep_to(s.owners);
+            keep_to(s.all);
+          } else if (!owns) {
+            s.stayed += static_cast<int>(CPU_ISSET(sched_getcpu(), &s.owners) != 0);
+            s.brought += 1;
+            s.bring = true;
+          } else if (place().part == 0) {
+            // So that the helper comes before the owner has time for its part.
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+          }
+        },
+        &state);
+  }
+  keep_to(state.all);
+  EXPECT_LT(state.stayed, kTimes / 3);
 }
 
 // Threads take address space for their stacks.

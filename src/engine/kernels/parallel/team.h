@@ -23,6 +23,8 @@ Place& place();
 // thread of its own. One that does not come in time (it sleeps, or another process has its core)
 // finds its part done by the owner, so that short work never waits for a thread to wake. Parts that
 // wait for each other still meet: the owner takes over nothing before its own part has ended.
+// A helper that finds itself on the owner's core moves to another. There both would only take
+// turns, and where other processes run too the scheduler may leave them so for good.
 class Team {
  public:
   using Function = void (*)(void*);
@@ -55,11 +57,15 @@ class Team {
   void help(Slot& slot, int part);
   void run_part(int part);
   static uint32_t wait_for(State wanted, std::atomic<uint32_t>& word);
+  uint32_t wait_for_region(std::atomic<uint32_t>& word);
+  void leave_owners_core() const;
   static void change(std::atomic<uint32_t>& word, uint32_t value);
 
   Function function_ = nullptr;  // null: threads end
   void* data_ = nullptr;
   int parts_ = 1;
+  std::atomic<int> threads_{1};               // with the owner
+  std::atomic<int> owners_core_{-1};          // when the present region began
   std::vector<std::unique_ptr<Slot>> slots_;  // of parts 1, 2, …
   std::atomic<int64_t> arrived_{0};           // at meet(), in this region
 };
