@@ -1,4 +1,4 @@
-"""Writes ONNX files of one node, without the onnx package: just enough of the protobuf format."""
+"""Writes small ONNX files, without the onnx package: just enough of the protobuf format."""
 import random
 import struct
 
@@ -53,19 +53,36 @@ def value_info(name, shape, kind=FLOAT):
     return content(1, name) + content(2, content(1, number(1, kind) + content(2, dims)))
 
 
+def node(op, name, inputs, outputs, attributes=None):
+    out = b"".join(content(1, given) for given in inputs) + b"".join(content(2, made) for made in outputs)
+    out += content(3, name) + content(4, op)
+    return content(1, out + b"".join(content(5, attribute(k, v)) for k, v in (attributes or {}).items()))
+
+
+def write_graph(path, graph, opset):
+    """`graph`: all fields of one but its name."""
+    model = number(1, 8 if opset < 21 else 10) + content(7, graph + content(2, "graph"))
+    model += content(8, content(1, "") + number(2, opset))
+    path.write_bytes(model)
+
+
 def write_node(path, op, inputs, outputs, attributes=None, opset=17):
     """`inputs`: (name, shape, 'input' or 'weight'), None for an absent one; `outputs`: name, shape."""
-    node = b"".join(content(1, given[0] if given else "") for given in inputs)
-    node += b"".join(content(2, name) for name, _ in outputs)
-    node += content(3, op) + content(4, op)
-    node += b"".join(content(5, attribute(k, v)) for k, v in (attributes or {}).items())
-    graph = content(1, node) + content(2, "one_node")
+    graph = node(op, op, [given[0] if given else "" for given in inputs], [name for name, _ in outputs],
+                 attributes)
     for index, given in enumerate(inputs):
         if given and given[2] == "weight":
             graph += content(5, tensor(given[0], given[1], index))
         elif given:
             graph += content(11, value_info(given[0], given[1]))
     graph += b"".join(content(12, value_info(name, shape)) for name, shape in outputs)
-    model = number(1, 8 if opset < 21 else 10) + content(7, graph)
-    model += content(8, content(1, "") + number(2, opset))
-    path.write_bytes(model)
+    write_graph(path, graph, opset)
+
+
+def write_chain(path, layers, rows, width):
+    """`layers` times a product with one matrix for all of them, and Relu: two nodes each."""
+    graph = content(5, tensor("w", (width, width), 1)) + content(11, value_info("x0", (rows, width)))
+    for i in range(layers):
+        graph += node("MatMul", f"product{i}", [f"x{i}", "w"], [f"y{i}"])
+        graph += node("Relu", f"relu{i}", [f"y{i}"], [f"x{i + 1}"])
+    write_graph(path, graph + content(12, value_info(f"x{layers}", (rows, width))), 17)
