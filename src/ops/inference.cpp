@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "ops/compute_known.h"
 #include "ops/control_flow.h"
 #include "ops/op_def.h"
 
@@ -62,25 +63,28 @@ bool can_run_now(const NodeView& node) {
   return true;
 }
 
+// Of a node whose inputs are all constants.
+std::vector<Tensor> run_routine(const NodeView& node, const OpDef& op) {
+  std::vector<TensorView> x(node.num_inputs());
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (node.has_input(i)) x[i] = node.input_constant(i)->view();
+  }
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < node.num_outputs(); ++i) {
+    outputs.push_back(node.has_output(i) ? Tensor(node.output_type(i)) : Tensor());
+  }
+  std::vector<TensorView> y;
+  for (const Tensor& output : outputs) y.push_back(output.view());
+  // The same routine as at run time, so that a folded result cannot differ from a computed one.
+  op.routine(node)(x, y);
+  return outputs;
+}
+
 // The outputs, if they are known before the run; empty otherwise.
 std::vector<Tensor> known_outputs(const NodeView& node, const OpDef& op) {
-  std::vector<Tensor> outputs;
-  if (op.routine != nullptr && can_run_now(node)) {
-    std::vector<TensorView> x(node.num_inputs());
-    std::vector<TensorView> y;
-    for (size_t i = 0; i < x.size(); ++i) {
-      if (node.has_input(i)) x[i] = node.input_constant(i)->view();
-    }
-    for (size_t i = 0; i < node.num_outputs(); ++i) {
-      outputs.push_back(node.has_output(i) ? Tensor(node.output_type(i)) : Tensor());
-    }
-    for (const Tensor& output : outputs) y.push_back(output.view());
-    // The same routine as at run time, so that a folded result cannot differ from a computed one.
-    op.routine(node)(x, y);
-  } else if (op.evaluate != nullptr) {
-    outputs = op.evaluate(node);
-  }
-  return outputs;
+  if (op.routine != nullptr && can_run_now(node)) return run_routine(node, op);
+  if (op.evaluate != nullptr) return op.evaluate(node);
+  return {};
 }
 
 bool all_static(const std::vector<TensorType>& types) {
@@ -157,6 +161,12 @@ void infer_node(Graph& graph, NodeId id) {
   } catch (const Error& problem) {
     throw_error("node '{}' ({}): {}", node.name(), node.op(), problem.what());
   }
+}
+
+std::vector<Tensor> compute_known(const NodeView& node) {
+  const OpDef& op = op_of(node);
+  if (op.routine == nullptr || !all_inputs_constant(node)) return {};
+  return run_routine(node, op);
 }
 
 // All problems, not the first only; the graph is not changed.

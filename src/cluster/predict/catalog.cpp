@@ -111,14 +111,14 @@ Efficiency read_efficiency(const YamlView& view, std::string_view device_class) 
 
 // `from`: what is not said is as there.
 Stack read_stack(const std::string& id, const YamlView& view, const Stack& from) {
-  view.only({"name",          "inherits",     "winograd",      "fourier",      "image_by_image",
-             "matrix_units",  "paleo",        "paleo_source",  "overlaps",     "bucket_mb",
-             "network_share", "inside_share", "gpu",           "cpu",          "devices",
-             "hosts",         "fitted_to",    "measured",      "framework",    "family",
-             "channels_last", "fuses",        "compiled",      "engine",       "copies_input",
-             "pcie_share",    "sync",         "one_process",   "rows",         "networks",
-             "opencl",        "year",         "casts_weights", "zero_kernels", "update_kernels",
-             "graph_launch",  "released"});
+  view.only({"flash_attention", "name",          "inherits",     "winograd",      "fourier",
+             "image_by_image",  "matrix_units",  "paleo",        "paleo_source",  "overlaps",
+             "bucket_mb",       "network_share", "inside_share", "gpu",           "cpu",
+             "devices",         "hosts",         "fitted_to",    "measured",      "framework",
+             "family",          "channels_last", "fuses",        "compiled",      "engine",
+             "copies_input",    "pcie_share",    "sync",         "one_process",   "rows",
+             "networks",        "opencl",        "year",         "casts_weights", "zero_kernels",
+             "update_kernels",  "graph_launch",  "released"});
   Stack stack = from;
   stack.id = id;
   stack.name = view.text_or("name", id);
@@ -140,6 +140,7 @@ Stack read_stack(const std::string& id, const YamlView& view, const Stack& from)
   stack.opencl = flag("opencl", from.opencl);
   stack.casts_weights = flag("casts_weights", from.casts_weights);
   stack.graph_launch = flag("graph_launch", from.graph_launch);
+  stack.flash_attention = flag("flash_attention", from.flash_attention);
   stack.year = view.number_or("year", from.year);
   stack.released = view.text_or("released", from.released);
   stack.zero_kernels = view.number_or("zero_kernels", from.zero_kernels);

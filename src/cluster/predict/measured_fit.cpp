@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace trainyard::predict {
 namespace {
@@ -42,6 +43,7 @@ class NonNegative {
         by_column_[column].emplace_back(r, amount);
       }
     }
+    find_ceilings();
   }
 
   void solve(std::vector<double>& rates) const {
@@ -69,14 +71,28 @@ class NonNegative {
     if (curvature == 0) return;
     curvature *= 1 + kRidge;
     const double old = rates[column];
-    rates[column] = std::max(0.0, old + slope / curvature);
+    rates[column] = std::clamp(old + slope / curvature, 0.0, ceilings_[column]);
     const double change = rates[column] - old;
     if (change == 0) return;
     for (const auto& [r, amount] : by_column_[column]) residuals[r] -= change * amount;
   }
 
+  // No kernel takes longer to start than the shortest of its samples took as a whole. Without this
+  // limit large operators of nearly one size are met by a constant, which small ones then pay too.
+  void find_ceilings() {
+    for (size_t column = 0; column < kColumns; ++column) {
+      if (column % kAmounts != static_cast<size_t>(Amount::kKernels)) continue;
+      for (const auto& [r, kernels] : by_column_[column]) {
+        const double whole = std::max(rows_[r].seconds, kShortest);
+        ceilings_[column] = std::min(ceilings_[column], whole / kernels);
+      }
+    }
+  }
+
   std::vector<SparseRow> rows_;
   std::vector<std::vector<std::pair<size_t, double>>> by_column_;
+  std::vector<double> ceilings_ =
+      std::vector<double>(kColumns, std::numeric_limits<double>::infinity());
 };
 
 SparseRow sparse(const MeasuredSample& sample, double cache_bytes) {

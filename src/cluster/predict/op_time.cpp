@@ -105,6 +105,10 @@ double further_cores(const Device& device) {
   return device.is_cpu() ? std::max(0.0, static_cast<double>(device.cores) - 1) : 0;
 }
 
+const PassTime& slower(const PassTime& a, const PassTime& b) {
+  return a.seconds < b.seconds ? b : a;
+}
+
 double tile_share(double size, double tile) {
   return size / (tile * std::ceil(size / tile));
 }
@@ -148,8 +152,15 @@ Figures figures_of(const Device& device, const Stack& stack, Precision precision
           device.memory_factor, stack.host_factor_for(device.id)};
 }
 
+// tf32 allows matrix units and does not forbid the others, so what was measured with it is the most
+// that fp32 can be. No source measured fp32 on a device that has tf32: alone it would be
+// extrapolated from older devices.
 Roofline::Roofline(const Device& device, const Stack& stack, Precision precision)
-    : Roofline(device, stack, precision, figures_of(device, stack, precision)) {}
+    : Roofline(device, stack, precision, figures_of(device, stack, precision)) {
+  if (precision == Precision::kFp32 && device.tf32 > 0 && measured_ == nullptr) {
+    tf32_ = std::make_shared<const Roofline>(device, stack, Precision::kTf32);
+  }
+}
 
 Roofline::Roofline(const Device& device, const Stack& stack, Precision precision,
                    const Figures& figures)
@@ -165,6 +176,7 @@ Roofline::Roofline(const Device& device, const Stack& stack, Precision precision
       folds_(stack.engine || stack.compiled),
       copies_input_(stack.copies_input),
       casts_(stack.casts_weights && precision == Precision::kFp16),
+      stores_scores_(!stack.flash_attention),
       peak_(device.peak(precision)),
       bytes_per_s_(device.bytes_per_s * efficiency_.memory * figures.memory),
       cache_bytes_(device.cache_bytes),
@@ -321,6 +333,7 @@ PassTime Roofline::forward(const OpProfile& op, double batch) const {
                           images, 1.0);
   if (repeats) repeat(time, op, batch);
   if (op.has_bias && op.is_conv) add_bias(time, op.output * batch);
+  add_scores(time, op.scores * batch, /*forward=*/true);
   add_cast(time, op.weights);
   return time;
 }
@@ -330,6 +343,17 @@ void Roofline::add_bias(PassTime& time, double outputs) const {
   const PassTime bias = traffic(2 * outputs * kept, 2 * outputs);
   time.seconds += bias.seconds;
   time.kernels += std::min(1.0, kept);
+}
+
+void Roofline::add_scores(PassTime& time, double scores, bool forward) const {
+  if (!stores_scores_ || scores <= 0) return;
+  // Each of scale and softmax reads and writes what the first product writes and the second reads.
+  // Mixed precision has the softmax in single precision, and conversions before and after it. Back
+  // it is the same once more, and the stored scores are read.
+  const double passes = (casts_ ? 10 : 6) + (forward ? 0 : 2);
+  const double kernels = casts_ ? 5 : 3;
+  time.seconds += traffic(passes * scores, passes * scores).seconds;
+  time.kernels += kernels;
 }
 
 void Roofline::add_cast(PassTime& time, double weights) const {
@@ -357,6 +381,19 @@ PassTime Roofline::measured(const OpProfile& op, double batch, Phase phase, bool
 }
 
 PassTime Roofline::inference(const OpProfile& op, double batch) const {
+  const PassTime own = own_inference(op, batch);
+  return tf32_ ? slower(own, tf32_->own_inference(op, batch)) : own;
+}
+
+OpTime Roofline::training(const OpProfile& op, double batch) const {
+  const OpTime own = own_training(op, batch);
+  if (!tf32_) return own;
+  const OpTime other = tf32_->own_training(op, batch);
+  return {slower(own.forward, other.forward), slower(own.data_gradient, other.data_gradient),
+          slower(own.weight_gradient, other.weight_gradient)};
+}
+
+PassTime Roofline::own_inference(const OpProfile& op, double batch) const {
   if (measured_) return measured(op, batch, Phase::kInference, /*weights=*/false);
   if (op.work == Work::kProduct) return forward(op, batch);
   // Engines have the operators before a concatenation write to their places in it.
@@ -365,7 +402,7 @@ PassTime Roofline::inference(const OpProfile& op, double batch) const {
   return element_wise(op, op.forward_inference, batch, /*inference=*/true);
 }
 
-OpTime Roofline::training(const OpProfile& op, double batch) const {
+OpTime Roofline::own_training(const OpProfile& op, double batch) const {
   OpTime time;
   if (measured_) {
     time.forward = measured(op, batch, Phase::kForward, /*weights=*/false);
@@ -394,16 +431,19 @@ OpTime Roofline::training(const OpProfile& op, double batch) const {
 OpTime Roofline::gradients(const OpProfile& op, double batch) const {
   OpTime time;
   const double flops = 2 * op.macs * batch;
+  // Of two activations each has a gradient.
+  const double data_flops = op.weights > 0 ? flops : 2 * flops;
   const double activations = (op.input + op.output) * batch;
   const double elements = activations + op.weights;
   const double inputs = op.input * batch;
   if (op.data_gradient) {
     const double columns = op.input / std::max(1.0, op.input_rows) / op.groups;
     const double inner = op.macs / std::max(1.0, op.input);
-    time.data_gradient = product(
-        op,
-        {flops, op.input_rows * batch, columns, inner, op.groups, elements, inputs, activations},
-        batch, efficiency_.gradient);
+    time.data_gradient = product(op,
+                                 {data_flops, op.input_rows * batch, columns, inner, op.groups,
+                                  elements, inputs, activations},
+                                 batch, efficiency_.gradient);
+    add_scores(time.data_gradient, op.scores * batch, /*forward=*/false);
   }
   if (op.weights > 0) {
     const double depth = op.rows * batch;

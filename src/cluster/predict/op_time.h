@@ -92,13 +92,19 @@ class Roofline {
   // `pass` of one image, done for each image of a batch in turn.
   void repeat(PassTime& pass, const OpProfile& op, double batch) const;
   void add_bias(PassTime& time, double outputs) const;
+  // The scores of attention, where they go through memory.
+  void add_scores(PassTime& time, double scores, bool forward) const;
   // The conversion of weights, or of their gradient, between single and half precision.
   void add_cast(PassTime& time, double weights) const;
   OpTime gradients(const OpProfile& op, double batch) const;
+  PassTime own_inference(const OpProfile& op, double batch) const;
+  OpTime own_training(const OpProfile& op, double batch) const;
   // The same questions answered by measured costs.
   PassTime measured(const OpProfile& op, double batch, Phase phase, bool weights) const;
 
   std::shared_ptr<const MeasuredCosts> measured_;  // null: by efficiencies
+  // In fp32, where the device has tf32: see the constructor. Else null.
+  std::shared_ptr<const Roofline> tf32_;
 
   Efficiency efficiency_;
   bool winograd_;
@@ -110,6 +116,7 @@ class Roofline {
   bool folds_;  // normalization into the product before it, in inference
   bool copies_input_;
   bool casts_;
+  bool stores_scores_;
   double peak_;
   double conv_speed_;  // of a large convolution
   double gemm_speed_;  // of a large matrix product

@@ -1,12 +1,14 @@
 #include "cluster/predict/profile.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "analysis/memory.h"
 #include "base/error.h"
+#include "ops/nn/attention.h"
 #include "ops/op_def.h"
 
 namespace trainyard::predict {
@@ -45,6 +47,11 @@ void fill_conv(const NodeView& node, const ops::Window& window, OpProfile& op) {
   op.output_w = window.output.size() > 1 ? static_cast<double>(window.output[1]) : 1.0;
 }
 
+double attention_scores(const NodeView& node) {
+  const ops::AttentionShape shape = ops::attention_shape(node);
+  return static_cast<double>(shape.batch * shape.query_heads * shape.queries * shape.total());
+}
+
 // Any matrix product, seen as rows x inner times inner x columns.
 void fill_gemm(const NodeView& node, OpProfile& op) {
   const Shape& y = node.output_shape(0);
@@ -54,7 +61,65 @@ void fill_gemm(const NodeView& node, OpProfile& op) {
   op.input_rows = op.rows;
 }
 
-OpProfile profile_node(const NodeView& node) {
+using BatchAxes = std::map<ValueId, int64_t>;
+
+// Notes the graph input that `value` comes from, and where the batch is in it, if `axis` is the
+// batch of `value`.
+void trace_batch(const Graph& graph, ValueId value, int64_t axis, BatchAxes& axes) {
+  while (graph.value(value).producer.valid()) {
+    const NodeView node(graph, graph.value(value).producer);
+    const size_t data = node.op() == "Gather" ? 1 : 0;
+    if (node.num_inputs() <= data || !node.has_input(data)) return;
+    const Shape& shape = node.input_shape(data);
+    if (node.op() == "Transpose") {
+      axis = node.attr_ints("perm", {1, 0, 2})[static_cast<size_t>(axis)];
+    } else if (axis >= shape.rank() || shape[axis] != graph.value(value).type.shape[axis]) {
+      return;
+    }
+    value = node.input(data);
+  }
+  if (graph.value(value).kind == ValueKind::kInput) axes.emplace(value, axis);
+}
+
+// Recurrent layers read time x batch x numbers unless they say otherwise, and states likewise.
+BatchAxes time_first_inputs(const Graph& graph) {
+  constexpr std::array<size_t, 3> kWithBatch = {0, 5, 6};
+  BatchAxes axes;
+  for (const NodeId id : graph.node_ids()) {
+    const NodeView layer(graph, id);
+    const bool recurrent = layer.op() == "LSTM" || layer.op() == "GRU" || layer.op() == "RNN";
+    if (!recurrent || layer.attr_int("layout", 0) != 0) continue;
+    for (const size_t input : kWithBatch) {
+      if (input >= layer.num_inputs() || !layer.has_input(input)) continue;
+      trace_batch(graph, layer.input(input), /*axis=*/1, axes);
+    }
+  }
+  return axes;
+}
+
+int64_t batch_of_inputs(const Graph& graph) {
+  const BatchAxes axes = time_first_inputs(graph);
+  int64_t batch = 0;
+  for (const ValueId id : graph.inputs()) {
+    const Value& input = graph.value(id);
+    const auto found = axes.find(id);
+    const int64_t axis = found != axes.end() ? found->second : 0;
+    const Shape& shape = input.type.shape;
+    TY_REQUIRE(shape.is_static() && shape.rank() > axis && shape[axis] > 0,
+               "input '{}' has shape {}; prediction needs a fixed size and a batch", input.name,
+               shape.to_string());
+    if (batch == 0) batch = shape[axis];
+    TY_REQUIRE(
+        shape[axis] == batch,
+        "input '{}' has shape {}, a batch of {}, but '{}' has a batch of {}; give the inputs "
+        "the same with --shape",
+        input.name, shape.to_string(), shape[axis], graph.value(graph.inputs()[0]).name, batch);
+  }
+  return std::max<int64_t>(batch, 1);
+}
+
+// Nodes work on `batch` images at once.
+OpProfile profile_node(const NodeView& node, double batch) {
   const ops::OpDef& def = ops::op_of(node);
   const ops::Cost cost = ops::node_cost(node);
   OpProfile op;
@@ -62,10 +127,10 @@ OpProfile profile_node(const NodeView& node) {
   op.op = node.op();
   op.kind = ops::kind_name(def.kind);
   if (costs_nothing(node)) return op;
-  op.macs = static_cast<double>(cost.macs);
-  op.flops = static_cast<double>(cost.flops);
-  op.input = activation_inputs(node);
-  op.output = static_cast<double>(node.output_shape(0).num_elements());
+  op.macs = static_cast<double>(cost.macs) / batch;
+  op.flops = static_cast<double>(cost.flops) / batch;
+  op.input = activation_inputs(node) / batch;
+  op.output = static_cast<double>(node.output_shape(0).num_elements()) / batch;
   for (size_t i = 0; i < node.num_inputs(); ++i) {
     const ops::ParamRole role = ops::param_role(def, i);
     const bool trainable = role == ops::ParamRole::kWeight || role == ops::ParamRole::kBias;
@@ -81,6 +146,7 @@ OpProfile profile_node(const NodeView& node) {
   } else if (def.kind == ops::OpKind::kLinear) {
     op.work = Work::kProduct;
     fill_gemm(node, op);
+    if (node.op() == "Attention") op.scores = attention_scores(node) / batch;
   } else {
     op.work = Work::kTraffic;
     const ops::MemoryPasses passes = ops::memory_passes(def);
@@ -130,12 +196,9 @@ bool depends_on(const NodeView& node, const std::set<ValueId>& trained) {
 NetworkProfile profile_graph(const Graph& graph) {
   NetworkProfile profile;
   profile.name = graph.name();
+  const auto batch = static_cast<double>(batch_of_inputs(graph));
   for (const ValueId id : graph.inputs()) {
-    const Shape& shape = graph.value(id).type.shape;
-    TY_REQUIRE(shape.is_static() && shape.rank() > 0 && shape[0] == 1,
-               "input '{}' has shape {}; prediction needs the graph at batch 1",
-               graph.value(id).name, shape.to_string());
-    profile.input += static_cast<double>(shape.num_elements());
+    profile.input += static_cast<double>(graph.value(id).type.shape.num_elements()) / batch;
   }
   const std::vector<NodeId> nodes = graph.node_ids();
   profile.ops.reserve(nodes.size());  // made_by points into it
@@ -143,7 +206,7 @@ NetworkProfile profile_graph(const Graph& graph) {
   std::set<ValueId> trained;
   for (const NodeId id : nodes) {
     const NodeView node(graph, id);
-    OpProfile op = profile_node(node);
+    OpProfile op = profile_node(node, batch);
     op.data_gradient = depends_on(node, trained);
     if (op.data_gradient || op.weights > 0) {
       trained.insert(graph.node(id).outputs.begin(), graph.node(id).outputs.end());
@@ -157,8 +220,8 @@ NetworkProfile profile_graph(const Graph& graph) {
     made_by[output] = &profile.ops.emplace_back(std::move(op));
   }
   const analysis::MemoryUse memory = analysis::analyze_memory(graph);
-  profile.training_bytes = static_cast<double>(memory.training.bytes);
-  profile.inference_bytes = static_cast<double>(memory.inference_in_place.bytes);
+  profile.training_bytes = static_cast<double>(memory.training.bytes) / batch;
+  profile.inference_bytes = static_cast<double>(memory.inference_in_place.bytes) / batch;
   profile.weight_bytes = static_cast<double>(memory.weights());
   profile.parameters = static_cast<double>(memory.trainable) / 4;
   return profile;
@@ -169,7 +232,7 @@ NetworkProfile merged(const NetworkProfile& profile) {
     return std::tie(op.work, op.op, op.chain, op.uses, op.is_conv, op.macs, op.input, op.output,
                     op.weights, op.has_bias, op.data_gradient, op.rows, op.columns, op.inner,
                     op.groups, op.input_rows, op.kernel_h, op.kernel_w, op.stride, op.output_h,
-                    op.output_w, op.forward_inference, op.forward_training, op.backward);
+                    op.output_w, op.scores, op.forward_inference, op.forward_training, op.backward);
   };
   NetworkProfile out = profile;
   out.ops.clear();

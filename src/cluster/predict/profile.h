@@ -46,6 +46,7 @@ struct OpProfile {
   double input_rows = 0;  // positions of the input: the rows of the data gradient
   int64_t kernel_h = 1, kernel_w = 1, stride = 1;
   double output_h = 1, output_w = 1;
+  double scores = 0;  // of attention: one for each head, query and key
 
   // kTraffic: elements read and written, and kernels issued.
   double forward_inference = 0;
@@ -66,7 +67,9 @@ struct NetworkProfile {
   double weight_bytes = 0;
 };
 
-// `graph` must have batch 1, be sorted and have its types inferred.
+// `graph` must be sorted and have its types inferred. Any batch will do: the first dimension of its
+// inputs, or the second of what recurrent layers read with time first. Throws Error if the inputs
+// do not agree on it.
 NetworkProfile profile_graph(const Graph& graph);
 
 // Operators that cost the same stand once, with their count; what remains has no order. Much

@@ -68,19 +68,20 @@ struct Stack {
   // What fits share: a framework's stacks, and closer a family's, start from one another.
   std::string framework;
   std::string family;
-  bool channels_last = false;  // fp16 values lie as matrix units read them
-  bool fuses = false;          // kernels for normalization with what follows it
-  bool compiled = false;       // graphs are compiled (XLA, torch.compile)
-  bool engine = false;         // an inference engine that folds and fuses (TensorRT)
-  bool copies_input = false;   // the copy of the batch from the host is part of the step
-  bool opencl = false;         // kernels in OpenCL, without the vendor's libraries
-  bool casts_weights = false;  // fp16: kept in fp32, converted in every step (mixed precision)
-  bool graph_launch = false;   // a step's kernels are launched as one graph (CUDA graphs)
-  double update_kernels = 1;   // issued for each tensor of parameters when it is updated
-  double zero_kernels = 0;     // the same to zero its gradient, in steps without update
-  double year = kMature;       // of its libraries
-  std::string released;        // "2024-10"; empty: not known
-  paleo::PercentOfPeak paleo;  // platform percent of peak for --cost-model paleo
+  bool channels_last = false;    // fp16 values lie as matrix units read them
+  bool fuses = false;            // kernels for normalization with what follows it
+  bool compiled = false;         // graphs are compiled (XLA, torch.compile)
+  bool engine = false;           // an inference engine that folds and fuses (TensorRT)
+  bool copies_input = false;     // the copy of the batch from the host is part of the step
+  bool opencl = false;           // kernels in OpenCL, without the vendor's libraries
+  bool casts_weights = false;    // fp16: kept in fp32, converted in every step (mixed precision)
+  bool flash_attention = false;  // scores of attention never leave the chip
+  bool graph_launch = false;     // a step's kernels are launched as one graph (CUDA graphs)
+  double update_kernels = 1;     // issued for each tensor of parameters when it is updated
+  double zero_kernels = 0;       // the same to zero its gradient, in steps without update
+  double year = kMature;         // of its libraries
+  std::string released;          // "2024-10"; empty: not known
+  paleo::PercentOfPeak paleo;    // platform percent of peak for --cost-model paleo
   std::string paleo_source;
 
   // Gradient exchange.

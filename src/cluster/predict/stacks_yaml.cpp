@@ -33,6 +33,7 @@ void add_properties(const Stack& stack, std::string& out) {
                                                      {"copies_input", stack.copies_input},
                                                      {"opencl", stack.opencl},
                                                      {"casts_weights", stack.casts_weights},
+                                                     {"flash_attention", stack.flash_attention},
                                                      {"graph_launch", stack.graph_launch},
                                                      {"one_process", stack.one_process}};
   for (const auto& [name, value] : flags) {

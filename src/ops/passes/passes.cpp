@@ -1,8 +1,11 @@
 // The passes of a graph that is used and of one that is trained, in the order they run.
+#include "ops/compute_known.h"
+#include "ops/passes/describe.h"
 #include "ops/passes/pass.h"
 
 namespace trainyard::passes {
 
+bool drop_copies(Graph& graph, const PassContext& context);
 bool drop_identities(Graph& graph, const PassContext& context);
 bool expand_pow(Graph& graph, const PassContext& context);
 bool fold_constants(Graph& graph, const PassContext& context);
@@ -84,9 +87,32 @@ constexpr Pass kStandardPasses[] = {
     {.name = "drop_identities", .run = drop_identities},
     {.name = "fold_constants", .run = fold_constants},
     {.name = "remove_dead", .run = remove_dead},
+    {.name = "fuse_attention", .run = fuse_attention, .fuses = true},
+    {.name = "fuse_gelu", .run = fuse_gelu, .fuses = true},
+    {.name = "fuse_hard_swish", .run = fuse_hard_swish, .fuses = true},
+    {.name = "fuse_layer_norm", .run = fuse_layer_norm, .fuses = true},
+    {.name = "remove_dead", .run = remove_dead},
     {.name = "fold_padding", .run = fold_padding, .fuses = true},
     {.name = "fuse_matmul_bias", .run = fuse_matmul_bias, .fuses = true},
     {.name = "fold_into_weights", .run = fold_into_weights, .fuses = true},
+    {.name = "remove_dead", .run = remove_dead},
+};
+
+// Folding comes first, since scales and shapes are arithmetic too; a file's products of several
+// dimensions become the matrix products that they are.
+constexpr Pass kDescribedPasses[] = {
+    {.name = "drop_copies", .run = drop_copies},
+    {.name = "fold_constants", .run = fold_constants},
+    {.name = "remove_dead", .run = remove_dead},
+    {.name = "fuse_attention", .run = fuse_attention, .fuses = true},
+    {.name = "fuse_gelu", .run = fuse_gelu, .fuses = true},
+    {.name = "fuse_hard_swish", .run = fuse_hard_swish, .fuses = true},
+    {.name = "fuse_layer_norm", .run = fuse_layer_norm, .fuses = true},
+    {.name = "pool_means", .run = pool_means, .fuses = true},
+    {.name = "remove_dead", .run = remove_dead},
+    {.name = "flatten_matmul", .run = flatten_matmul, .fuses = true},
+    {.name = "remove_dead", .run = remove_dead},
+    {.name = "fuse_matmul_bias", .run = fuse_matmul_bias, .fuses = true},
     {.name = "remove_dead", .run = remove_dead},
 };
 
@@ -111,6 +137,13 @@ const PassList& before_gradients_passes() {
 
 const PassList& standard_passes() {
   return kStandard;
+}
+
+void describe(Graph& graph) {
+  const PassContext context{.evaluate = [](const Graph& of, NodeId id) {
+    return ops::compute_known({of, id});
+  }};
+  for (const Pass& pass : kDescribedPasses) pass.run(graph, context);
 }
 
 }  // namespace trainyard::passes

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@
 #include "cluster/predict/exchange.h"
 #include "cluster/predict/peak.h"
 #include "models/zoo/model.h"
+#include "ops/builder.h"
 
 namespace trainyard::predict {
 namespace {
@@ -43,6 +45,106 @@ TEST(Profile, CountsWhatTheNetworkHolds) {
   EXPECT_EQ(profile.input, 3 * 224 * 224);
   EXPECT_FALSE(profile.ops.front().data_gradient);
   EXPECT_NEAR(profile.macs, 15.47e9, 0.01e9);
+}
+
+// x of time x batch x 12 or batch x time x 12, as two exporters write it, and an LSTM.
+Graph recurrent_graph(const Shape& x, bool transposed) {
+  Graph graph("recurrent");
+  ops::Builder b(graph);
+  ValueId value = b.input("x", {DType::kF32, x});
+  if (transposed) value = b.add("Transpose", {value}, {{"perm", std::vector<int64_t>{1, 0, 2}}});
+  const ValueId w = b.constant("w", Tensor(TensorType{DType::kF32, {1, 32, 12}}));
+  const ValueId r = b.constant("r", Tensor(TensorType{DType::kF32, {1, 32, 8}}));
+  graph.set_outputs({b.add("LSTM", {value, w, r}, {{"hidden_size", int64_t{8}}})});
+  return graph;
+}
+
+void expect_same_amounts(const NetworkProfile& a, const NetworkProfile& b) {
+  ASSERT_EQ(a.ops.size(), b.ops.size());
+  EXPECT_EQ(a.input, b.input);
+  EXPECT_EQ(a.macs, b.macs);
+  EXPECT_EQ(a.parameters, b.parameters);
+  for (size_t i = 0; i < a.ops.size(); ++i) {
+    EXPECT_EQ(a.ops[i].input, b.ops[i].input) << a.ops[i].name;
+    EXPECT_EQ(a.ops[i].output, b.ops[i].output) << a.ops[i].name;
+    EXPECT_EQ(a.ops[i].rows, b.ops[i].rows) << a.ops[i].name;
+    EXPECT_EQ(a.ops[i].backward, b.ops[i].backward) << a.ops[i].name;
+  }
+}
+
+TEST(Profile, AnyBatchGivesTheAmountsOfOneImage) {
+  const NetworkProfile one = profile_graph(models::build_model("resnet18"));
+  const NetworkProfile four = profile_graph(models::build_model("resnet18", {.batch = 4}));
+  expect_same_amounts(one, four);
+  EXPECT_NEAR(four.training_bytes, one.training_bytes, 0.01 * one.training_bytes);
+}
+
+TEST(Profile, RecurrentLayersHaveTheirBatchSecond) {
+  const NetworkProfile one = profile_graph(recurrent_graph({50, 1, 12}, false));
+  EXPECT_EQ(one.input, 50 * 12);
+  expect_same_amounts(one, profile_graph(recurrent_graph({50, 4, 12}, false)));
+  const NetworkProfile turned = profile_graph(recurrent_graph({4, 50, 12}, true));
+  EXPECT_EQ(turned.input, 50 * 12);
+  EXPECT_EQ(turned.macs, one.macs);
+}
+
+TEST(Profile, InputsOfOtherBatchesAreRefused) {
+  Graph graph("two");
+  ops::Builder b(graph);
+  const ValueId x = b.input("x", {DType::kF32, {4, 8}});
+  const ValueId y = b.input("y", {DType::kF32, {3, 8}});
+  graph.set_outputs({b.add("MatMul", {x, b.add("Transpose", {y})})});
+  try {
+    profile_graph(graph);
+    FAIL();
+  } catch (const Error& problem) {
+    const std::string text = problem.what();
+    EXPECT_NE(text.find("a batch of 3, but 'x' has a batch of 4"), std::string::npos) << text;
+  }
+}
+
+// Scores of attention go through memory in frameworks without a fused kernel.
+TEST(Roofline, StoredScoresOfAttentionCostTime) {
+  const Network& net = network("vit_b_16");
+  const Device& device = catalog().device("a100");
+  Stack stack = catalog().default_stack(device);
+  const auto seconds = [&](bool flash) {
+    stack.flash_attention = flash;
+    const Roofline roofline(device, stack, Precision::kFp16);
+    return predict_step(net.profile, roofline, 64, Mode::kTraining).total();
+  };
+  EXPECT_LT(seconds(true), seconds(false));
+}
+
+// The stack is the same in every precision, so a narrower one is never predicted slower. One thing
+// speaks against it: mixed precision converts the weights in each step, which a step that waits for
+// the host pays for without a gain.
+TEST(Precisions, NarrowerIsNeverSlowerOnAnyDevice) {
+  constexpr double kRounding = 1 + 1e-9;
+  constexpr double kBatch = 64;
+  for (const Device& device : catalog().devices()) {
+    const Stack& stack = catalog().default_stack(device);
+    std::vector<Precision> order = {Precision::kFp32};
+    if (device.tf32 > 0) order.push_back(Precision::kTf32);
+    if (uses_matrix_units(device, stack, Precision::kFp16)) order.push_back(Precision::kFp16);
+    for (const models::ModelDef* model : models::all_models()) {
+      const NetworkProfile& profile = network(std::string(model->name)).merged;
+      for (const Mode mode : {Mode::kTraining, Mode::kInference}) {
+        double before = std::numeric_limits<double>::infinity();
+        for (const Precision precision : order) {
+          const Roofline roofline(device, stack, precision);
+          const StepTime step = predict_step(profile, roofline, kBatch, mode);
+          const bool waits_for_host = step.host > step.device;
+          if (precision == Precision::kFp16 && waits_for_host) continue;
+          EXPECT_LE(step.total(), before * kRounding)
+              << model->name << " on " << device.id << " with " << stack.id << " in "
+              << precision_name(precision)
+              << (mode == Mode::kTraining ? ", training" : ", inference");
+          before = step.total();
+        }
+      }
+    }
+  }
 }
 
 TEST(Profile, MergedProfilesTakeTheSameTime) {

@@ -135,6 +135,23 @@ TEST(MeasuredCosts, FindsTheRatesThatMadeTheSamples) {
   EXPECT_DOUBLE_EQ(fitted.time({Family::kConcat, Pass::kForward, 0, 1e6, 0, 0}), 1e6 / 1e10);
 }
 
+// Large operators of nearly one size are met by a constant as well as by a rate. The constant would
+// be most of what small ones are predicted to take.
+TEST(MeasuredCosts, NoKernelCostsMoreThanTheShortestSample) {
+  constexpr double kShort = 3e-4;
+  std::vector<MeasuredSample> samples;
+  for (const double size : {0.98, 0.99, 1.0, 1.01, 1.02}) {
+    // Twice the work in a fifth more time: no rate alone explains it.
+    samples.push_back({{{Family::kStem, Pass::kWeights, size * 4e8, size * 4e6}}, 5e-3});
+    samples.push_back({{{Family::kStem, Pass::kWeights, size * 8e8, size * 8e6}}, 6e-3});
+  }
+  const Term small{Family::kStem, Pass::kWeights, 4e6, 4e4};
+  samples.push_back({{small}, kShort});
+  const MeasuredCosts fitted = fit_costs(samples, 1e10);
+  EXPECT_LE(fitted.time({Family::kStem, Pass::kWeights}), kShort);
+  EXPECT_LE(fitted.time(small), 2 * kShort);
+}
+
 TEST(MeasuredCosts, NetworksTakeTheSumOfTheirOperators) {
   const NetworkProfile profile = profile_graph(models::build_model("resnet18-cifar"));
   const Stack stack = some_stack(some_costs());
