@@ -42,29 +42,41 @@ std::string compress(std::string_view bytes, Compression form) {
   return out;
 }
 
-std::string decompress(std::string_view bytes, size_t most, std::string_view origin) {
-  z_stream stream{};
-  TY_CHECK(inflateInit2(&stream, kWindowBits + kEitherBits) == Z_OK, "inflateInit2");
-  std::string out;
-  stream.next_in = input_of(bytes);
-  stream.avail_in =
-      static_cast<uInt>(std::min<size_t>(bytes.size(), std::numeric_limits<uInt>::max()));
+struct PieceInflater::Stream {
+  z_stream z{};
+};
+
+PieceInflater::PieceInflater(std::string_view bytes, size_t most, std::string origin)
+    : stream_(std::make_unique<Stream>()), most_(most), origin_(std::move(origin)) {
+  z_stream& z = stream_->z;
+  TY_CHECK(inflateInit2(&z, kWindowBits + kEitherBits) == Z_OK, "inflateInit2");
+  z.next_in = input_of(bytes);
+  z.avail_in = static_cast<uInt>(std::min<size_t>(bytes.size(), std::numeric_limits<uInt>::max()));
+}
+
+PieceInflater::~PieceInflater() {
+  inflateEnd(&stream_->z);
+}
+
+bool PieceInflater::go_on(size_t bytes) {
+  z_stream& z = stream_->z;
+  const size_t end = std::min(most_ + 1, text_.size() + bytes);
   int result = Z_OK;
-  while (result == Z_OK && out.size() <= most) {
-    const size_t have = out.size();
-    out.resize(std::min(most + 1, std::max(kFirstBytes, have * 2)));
-    stream.next_out = reinterpret_cast<Bytef*>(out.data() + have);
-    stream.avail_out = static_cast<uInt>(out.size() - have);
-    result = inflate(&stream, Z_NO_FLUSH);
-    out.resize(out.size() - stream.avail_out);
+  while (result == Z_OK && text_.size() < end) {
+    const size_t have = text_.size();
+    text_.resize(std::min(end, std::max(kFirstBytes, have * 2)));
+    z.next_out = reinterpret_cast<Bytef*>(text_.data() + have);
+    z.avail_out = static_cast<uInt>(text_.size() - have);
+    result = inflate(&z, Z_NO_FLUSH);
+    text_.resize(text_.size() - z.avail_out);
   }
-  inflateEnd(&stream);
-  if (out.size() > most) {
-    throw TooLarge(fmt::format("{} becomes larger than {} bytes", origin, most));
+  if (text_.size() > most_) {
+    throw TooLarge(fmt::format("{} becomes larger than {} bytes", origin_, most_));
   }
-  TY_REQUIRE(result == Z_STREAM_END, "{} is {}", origin,
-             result == Z_BUF_ERROR || result == Z_OK ? "cut short" : "not gzip or deflate");
-  return out;
+  if (result == Z_OK) return true;
+  TY_REQUIRE(result == Z_STREAM_END, "{} is {}", origin_,
+             result == Z_BUF_ERROR ? "cut short" : "not gzip or deflate");
+  return false;
 }
 
 }  // namespace trainyard::data

@@ -19,6 +19,8 @@ constexpr size_t kLongestId = 128;
 constexpr size_t kSmallAnswer = 64 << 10;
 // Writing a larger one would keep a thread of the sockets from its other connections.
 constexpr size_t kLargeAnswer = 1 << 20;
+// Of a compressed body, before others have their turn.
+constexpr size_t kUnpackedAtOnce = 2 << 20;
 
 // Ids are echoed in headers and logs.
 std::string clean_id(std::string_view text) {
@@ -77,22 +79,47 @@ void require_body(const Call& call) {
   if (!call.has_length) refuse(Status::kLengthRequired, "a request needs Content-Length or chunks");
 }
 
-Body Service::decoded_body(const HttpRequest& request, size_t most) const {
-  const std::string_view encoding = request.header("Content-Encoding");
-  if (encoding.empty() || encoding == "identity") return request.body;
+// A body as it is, or on its way to be.
+struct Service::Unpacking {
+  Unpacking(Body body, size_t most, std::shared_ptr<MemoryBudget> memory)
+      : packed(std::move(body)), inflater(*packed, most, "the body"), share(std::move(memory)) {}
+
+  Body packed;
+  data::PieceInflater inflater;
+  MemoryBudget::Share share;
+};
+
+// What becomes large is unpacked and answered off the threads of the sockets, a piece at a time
+// between others': a few bytes can take long.
+void Service::unpack(const CallPointer& call, std::string_view encoding) {
   if (encoding != "gzip" && encoding != "deflate") {
     refuse(Status::kUnsupportedMedia,
            "Content-Encoding is '{}', expected gzip, deflate or identity", encoding);
   }
-  std::string text;
+  auto unpacking = std::make_shared<Unpacking>(call->body, options_.body_bytes, options_.memory);
+  if (!unpack_piece(call, *unpacking)) return;
+  constexpr auto kPixels = static_cast<int64_t>(kUnpackedAtOnce);  // a byte takes less than a pixel
+  registry_.side_work().of(kPixels).post(
+      SlowWork::turn_of(call->arrived, kPixels),
+      [this, call, unpacking] { return unpack_piece(call, *unpacking); });
+}
+
+// False: there is no more to do.
+bool Service::unpack_piece(const CallPointer& call, Unpacking& unpacking) {
   try {
-    text = data::decompress(*request.body, most, "the body");
+    data::PieceInflater& inflater = unpacking.inflater;
+    unpacking.share.require(inflater.size() + kUnpackedAtOnce);
+    if (inflater.go_on(kUnpackedAtOnce)) return true;
+    unpacking.share.shrink_to(inflater.size());
+    call->body = {inflater.take(), std::move(unpacking.share)};
+    route(call);
   } catch (const data::TooLarge& error) {
-    refuse(Status::kTooLarge, "{}", error.what());
+    answer(call,
+           failure(*call, std::make_exception_ptr(RequestError(Status::kTooLarge, error.what()))));
+  } catch (...) {
+    answer(call, failure(*call, std::current_exception()));
   }
-  MemoryBudget::Share share(options_.memory);
-  share.require(text.size());
-  return {std::move(text), std::move(share)};
+  return false;
 }
 
 // Those that lie in the body are counted with it.
@@ -188,6 +215,15 @@ void Service::require_right(const HttpRequest& request) const {
   if (!only_asks(request.method, request.target)) own_pages_.require_our_page(request);
 }
 
+bool Service::may_ask(const HttpRequest& head) const {
+  try {
+    require_right(head);
+    return true;
+  } catch (const RequestError&) {
+    return false;
+  }
+}
+
 void Service::admit(const HttpRequest& request) {
   require_right(request);
   if (!rate_limit_.allows(std::string(request.peer), request.arrived)) {
@@ -213,8 +249,9 @@ void Service::handle(const HttpRequest& request, Reply reply) {
   try {
     admit(request);
     call->has_length = request.has_length;
-    call->body = decoded_body(request, options_.body_bytes);
     call->parts = split_path(call->path);
+    const std::string_view encoding = request.header("Content-Encoding");
+    if (!encoding.empty() && encoding != "identity") return unpack(call, encoding);
     route(call);
   } catch (...) {
     answer(call, failure(*call, std::current_exception()));

@@ -139,6 +139,8 @@ class Service final : public HttpHandler {
 
   // Without the right to ask. Of other protocols too.
   std::optional<HttpResponse> refuse_early(const HttpRequest& head) override;
+  // The same without an answer and a line in the log.
+  bool may_ask(const HttpRequest& head) const;
   void handle(const HttpRequest& request, Reply reply) override;
   void refused(Status status, std::string_view peer) override;
   // The same rights, limits, queues and log for requests of another protocol. `request` says who
@@ -169,8 +171,10 @@ class Service final : public HttpHandler {
   void require_right(const HttpRequest& request) const;
   // The same, or for one who asks too often.
   void admit(const HttpRequest& request);
-  // `most` bounds what a small body may expand to.
-  Body decoded_body(const HttpRequest& request, size_t most) const;
+  struct Unpacking;
+  // The way of a compressed body to route().
+  void unpack(const CallPointer& call, std::string_view encoding);
+  bool unpack_piece(const CallPointer& call, Unpacking& unpacking);
   // Takes the memory of numbers that were read from text; throws RequestError if there is none.
   void count_numbers(const Call& call, InferRequest& request) const;
   void route(const CallPointer& call);

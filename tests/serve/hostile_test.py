@@ -3,6 +3,7 @@
 
 usage: hostile_test.py TRAINYARD FOLDER [TEST…]. Needs Python's standard library. All on loopback, each part bounded.
 """
+import gzip
 import http.client
 import json
 import os
@@ -170,6 +171,31 @@ def test_pictures():
             raise SystemExit(f"FAILED: a small picture got {check_small}")
     check(set(statuses) == {200}, f"pictures within the bounds are computed: {set(statuses)}")
     check(longest < 5, f"small pictures wait for no large ones: {longest:.1f} s at most")
+    check(server.end() == 0, "the server ends with 0")
+
+
+def test_unpacking():
+    """A few bytes that become many do not keep a thread of the sockets from its other connections: here it is the only one."""
+    one_core = {min(os.sched_getaffinity(0))}
+    server = Server("lenet5", before=lambda: os.sched_setaffinity(0, one_core))
+    bomb = gzip.compress(bytes(63 * MIB), 9)
+    head = b"POST /v2/models/lenet5/infer HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Encoding: gzip\r\n"
+    ended = {}
+
+    def bombs():
+        ended["answer"] = server.raw(head + b"Content-Length: %d\r\n\r\n" % len(bomb) + bomb)
+        ended["bomb"] = time.time()
+
+    with server.connect() as other:
+        thread = threading.Thread(target=bombs)
+        thread.start()
+        time.sleep(0.03)  # it is being unpacked
+        other.sendall(b"GET /v2/health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        check(status_of(read_all(other)) == 200, "another request is answered")
+        ended["other"] = time.time()
+        thread.join()
+    check(status_of(ended["answer"]) == 400, "63 MiB of zeros are no JSON")
+    check(ended["other"] < ended["bomb"], f"who comes later need not wait for it: {ended['bomb'] - ended['other']:.3f} s")
     check(server.end() == 0, "the server ends with 0")
 
 
@@ -360,8 +386,8 @@ def test_tokens_and_files():
 
 
 FOLDER.mkdir(parents=True, exist_ok=True)
-TESTS = [test_chunks, test_slow_bodies, test_memory, test_answers, test_pictures, test_browsers, test_load_configuration, test_smuggling,
-         test_sigterm, test_greeting, test_tokens_and_files]
+TESTS = [test_chunks, test_slow_bodies, test_memory, test_answers, test_pictures, test_unpacking, test_browsers, test_load_configuration,
+         test_smuggling, test_sigterm, test_greeting, test_tokens_and_files]
 for one in TESTS:
     if len(sys.argv) == 3 or one.__name__ in sys.argv[3:]:
         print(f"-- {one.__name__}", flush=True)
