@@ -203,6 +203,18 @@ def test_repository(pb, rpc, repository):
     check(server.end() == 0, "SIGTERM ends it with 0")
 
 
+def test_fixed_models(pb, rpc, repository):
+    """With the code that clients of Triton expect."""
+    server = Server("--repository", repository, "--fixed-models")
+    with grpc.insecure_channel(server.address) as channel:
+        stub = rpc.GRPCInferenceServiceStub(channel)
+        for name, call, message in (("load", stub.RepositoryModelLoad, pb.RepositoryModelLoadRequest),
+                                    ("unload", stub.RepositoryModelUnload, pb.RepositoryModelUnloadRequest)):
+            code, text = code_of(lambda: call(message(model_name="net")))[:2]
+            check(code == grpc.StatusCode.UNAVAILABLE and "is not allowed" in text, f"{name} with fixed models: {code}, {text}")
+    check(server.end() == 0, "SIGTERM ends it with 0")
+
+
 def test_extensions(pb, rpc, repository):
     """Shared memory, traces and a model that comes with the call."""
     server = Server("--repository", repository, "--shared-memory", "--uploads")
@@ -269,6 +281,11 @@ def test_strangers(pb):
         codes = {call.code() for call in calls}
         check(codes == {grpc.StatusCode.UNAUTHENTICATED} and memory() - before < 64,
               f"12 messages of 56 MiB without the token: {codes}, {memory() - before:.0f} MiB more")
+        for name, expected in (("inference.GRPCInferenceService/ServerLive", grpc.StatusCode.OK), ("grpc.health.v1.Health/Check", grpc.StatusCode.OK),
+                               ("inference.GRPCInferenceService/ModelReady", grpc.StatusCode.UNAUTHENTICATED)):
+            calls = [channel.unary_unary("/" + name).future(content, timeout=60) for _ in range(12)]
+            codes = {call.code() for call in calls}
+            check(codes == {expected} and memory() - before < 96, f"12 probes of 56 MiB, {name}: {codes}, {memory() - before:.0f} MiB more")
         secret = (("authorization", "Bearer secret"),)
         got = code_of(lambda: ask(b"\x0a\x06lenet5\x1a\x02\xff\xfe", metadata=secret))
         check(got[0] == grpc.StatusCode.INVALID_ARGUMENT and "UTF-8" in got[1], f"an id that is not UTF-8: {got}")
@@ -321,11 +338,15 @@ def test_health():
     with grpc.insecure_channel(server.address) as channel:
         check(health(channel) == b"\x08\x01", "the server as a whole is SERVING")
         check(health(channel, b"inference.GRPCInferenceService") == b"\x08\x01", "its service is SERVING")
-        check(code_of(lambda: health(channel, b"another.Service"))[0] == grpc.StatusCode.NOT_FOUND, "another service is NOT_FOUND")
-        check(code_of(lambda: channel.unary_unary("/grpc.health.v1.Health/Check")(b"\xff"))[0] == grpc.StatusCode.INVALID_ARGUMENT, "no message")
+        check(health(channel, b"another.Service") == b"\x08\x01", "what strangers send is not read")
         watch = channel.unary_stream("/grpc.health.v1.Health/Watch")
         check(code_of(lambda: list(watch(b"")))[0] == grpc.StatusCode.UNIMPLEMENTED, "Watch is UNIMPLEMENTED")
     check(server.end() == 0, "the server that was asked for its health ends with 0")
+    server = Server("lenet5")
+    with grpc.insecure_channel(server.address) as channel:
+        check(code_of(lambda: health(channel, b"another.Service"))[0] == grpc.StatusCode.NOT_FOUND, "another service is NOT_FOUND")
+        check(code_of(lambda: channel.unary_unary("/grpc.health.v1.Health/Check")(b"\xff"))[0] == grpc.StatusCode.INVALID_ARGUMENT, "no message")
+    check(server.end() == 0, "the server without a token ends with 0")
 
 
 def test_token(pb, rpc):
@@ -355,6 +376,7 @@ first = Server("lenet5")
 PB, RPC = make_stubs(first.url)
 first.end()
 test_repository(PB, RPC, REPOSITORY)
+test_fixed_models(PB, RPC, REPOSITORY)
 test_extensions(PB, RPC, REPOSITORY)
 test_token(PB, RPC)
 test_predict(PB, RPC)

@@ -59,9 +59,9 @@ constexpr std::string_view kService = "/inference.GRPCInferenceService/";
 constexpr std::string_view kPredict = "/onnxruntime.server.PredictionService/Predict";
 constexpr int kMostCalls = 1024;  // of one connection at the same time
 
-// Orchestrators ask these without a token.
+// Orchestrators ask these without a token. Their messages are empty.
 bool is_probe(std::string_view method) {
-  return method == "ServerLive" || method == "ServerReady" || method == "ModelReady";
+  return method == "ServerLive" || method == "ServerReady";
 }
 
 grpc::StatusCode code_of(Status status) {
@@ -70,14 +70,13 @@ grpc::StatusCode code_of(Status status) {
       return grpc::StatusCode::OK;
     case Status::kUnauthorized:
       return grpc::StatusCode::UNAUTHENTICATED;
-    case Status::kForbidden:
-      return grpc::StatusCode::PERMISSION_DENIED;
     case Status::kNotFound:
       return grpc::StatusCode::NOT_FOUND;
     case Status::kTooManyRequests:
       return grpc::StatusCode::RESOURCE_EXHAUSTED;
     case Status::kNotImplemented:
       return grpc::StatusCode::UNIMPLEMENTED;
+    case Status::kForbidden:  // models stay as they are; clients of Triton know it by this code
     case Status::kUnavailable:
       return grpc::StatusCode::UNAVAILABLE;
     case Status::kInternal:
@@ -172,12 +171,17 @@ class Call {
     method_ = ours ? name.substr(kService.size()) : name.substr(name.rfind('/') + 1);
     streams_ = method_ == "ModelStreamInfer";
     infers_ = streams_ || predicts_ || method_ == "ModelInfer";
-    // Who may not ask is not read: its messages would be kept until then.
-    if (!health_ && !is_probe(method_)) {
-      arrived_ = Clock::now();
-      if (auto refusal = core_.service.refuse_early(request_of("POST", context_.method()))) {
-        return finish({code_of(refusal->status), error_text(*refusal)});
-      }
+    // Who may not ask is not read: its messages would be kept until then. Its probes are answered
+    // for the server as a whole, whatever their messages say.
+    arrived_ = Clock::now();
+    const HttpRequest request = request_of("POST", context_.method());
+    if (health_ || is_probe(method_)) {
+      if (core_.service.may_ask(request)) return read();
+      const bool live = method_ == "ServerLive";
+      return ask({"GET", live ? "/v2/health/live" : "/v2/health/ready", ""});
+    }
+    if (auto refusal = core_.service.refuse_early(request)) {
+      return finish({code_of(refusal->status), error_text(*refusal)});
     }
     read();
   }
@@ -221,16 +225,25 @@ class Call {
     } catch (const std::bad_alloc&) {
       return finish({grpc::StatusCode::UNAVAILABLE, "out of memory"});
     }
-    if (!infers_ && !form) return finish_unknown();
-    // From here on the answer comes by another thread, maybe before the next line.
-    step_ = Step::kAnswer;
-    {
-      const std::lock_guard lock(core_.mutex);
-      ++core_.pending;
+    if (infers_) {
+      await_answer();
+      return infer(message);
     }
-    if (infers_) return infer(message);
-    HttpRequest request = request_of(form->method, form->target);
-    request.body = Body(form->body);
+    if (!form) return finish_unknown();
+    ask(*form);
+  }
+
+  // From here on the answer comes by another thread, maybe before the next line.
+  void await_answer() {
+    step_ = Step::kAnswer;
+    const std::lock_guard lock(core_.mutex);
+    ++core_.pending;
+  }
+
+  void ask(const HttpForm& form) {
+    await_answer();
+    HttpRequest request = request_of(form.method, form.target);
+    request.body = Body(form.body);
     request.has_length = true;
     core_.service.handle(request, reply());
   }
