@@ -85,7 +85,10 @@ Json histograms_of(const Run& run, const std::string& name) {
                     EventHistogram histogram = runs::parse_histogram(bytes);
                     const bool sound = std::isfinite(histogram.low) &&
                                        std::isfinite(histogram.high) &&
-                                       histogram.low <= histogram.high && !histogram.ends.empty();
+                                       std::isfinite(histogram.high - histogram.low) &&
+                                       histogram.low <= histogram.high && !histogram.ends.empty() &&
+                                       std::none_of(histogram.ends.begin(), histogram.ends.end(),
+                                                    [](double end) { return std::isnan(end); });
                     if (sound) all[step] = std::move(histogram);
                   }});
   if (all.empty()) serve::refuse(serve::Status::kNotFound, "the run has no histogram '{}'", name);
@@ -96,6 +99,10 @@ Json histograms_of(const Run& run, const std::string& name) {
     high = std::max(high, histogram.high);
   }
   // All numbers the same: something on both sides of them.
+  if (!std::isfinite(high - low)) {
+    serve::refuse(serve::Status::kBadRequest, "the histogram '{}' goes from {} to {}", name, low,
+                  high);
+  }
   const double room = high > low ? 0 : std::max(1e-6, 0.01 * std::abs(high));
   Json::Array steps;
   for (const int64_t step : shown_steps(all)) {

@@ -59,7 +59,7 @@ bool update_settings(Run& run, runs::SettingsLines& lines) {
   run.asked_prediction = false;
   try {
     read_settings(run, lines);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // one run must not hide the others
     run.problem = printable_line(error.what());
   }
   return true;
@@ -72,7 +72,7 @@ bool update_notes(Run& run) {
   run.notes = {};
   try {
     run.notes = runs::read_notes(run.directory);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     run.problem = printable_line(error.what());
   }
   return true;

@@ -34,6 +34,19 @@ bool written_recently(const fs::path& directory) {
   return false;
 }
 
+bool has_open(int64_t process, const struct stat& folder) {
+  std::error_code gone;
+  for (fs::directory_iterator at("/proc/" + std::to_string(process) + "/fd", gone), end;
+       !gone && at != end; at.increment(gone)) {
+    struct stat open {};
+    if (stat(at->path().c_str(), &open) == 0 && open.st_dev == folder.st_dev &&
+        open.st_ino == folder.st_ino) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::string locks_text() {
   std::ifstream file("/proc/locks");
   std::ostringstream text;
@@ -56,8 +69,8 @@ std::string_view name_of(RunState state) {
 }
 
 // "1: FLOCK  ADVISORY  WRITE 15809 fe:00:9978028 0 EOF"
-std::map<uint64_t, int64_t> parse_locks(std::string_view text) {
-  std::map<uint64_t, int64_t> found;
+std::multimap<uint64_t, int64_t> parse_locks(std::string_view text) {
+  std::multimap<uint64_t, int64_t> found;
   std::istringstream lines{std::string(text)};
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
@@ -79,12 +92,18 @@ std::set<uint64_t> locked_inodes() {
 }
 
 std::optional<int64_t> process_that_holds(const fs::path& directory) {
+  return process_that_holds(directory, locks_text());
+}
+
+std::optional<int64_t> process_that_holds(const fs::path& directory, std::string_view locks) {
   struct stat status {};
   if (stat(directory.c_str(), &status) != 0) return std::nullopt;
-  const std::map<uint64_t, int64_t> held = parse_locks(locks_text());
-  const auto found = held.find(status.st_ino);
-  if (found == held.end() || found->second <= 1) return std::nullopt;
-  return found->second;
+  const std::multimap<uint64_t, int64_t> held = parse_locks(locks);
+  const auto [begin, end] = held.equal_range(status.st_ino);
+  for (auto at = begin; at != end; ++at) {
+    if (at->second > 1 && has_open(at->second, status)) return at->second;
+  }
+  return std::nullopt;
 }
 
 RunState state_of(const fs::path& directory, const Json& machine,

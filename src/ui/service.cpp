@@ -233,8 +233,8 @@ bool Service::think() {
   Json predicted;
   try {
     predicted = options_.hooks.forecast(run->settings, run->machine);
-  } catch (const Error&) {
-    // A network that is not known here has no prediction.
+  } catch (const std::exception&) {
+    // A network that is not known here has no prediction, whatever its settings lead to.
   }
   index_.set_prediction(*run, std::move(predicted));
   return true;

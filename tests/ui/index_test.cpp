@@ -1,5 +1,8 @@
 #include <ctime>
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -10,6 +13,7 @@
 #include "ui/answers.h"
 #include "ui/made_runs.h"
 #include "ui/run_index.h"
+#include "ui/run_state.h"
 
 namespace trainyard::ui {
 namespace {
@@ -95,7 +99,19 @@ TEST(RunState, ReadsTheSystemsLocks) {
   EXPECT_EQ(parse_locks("1: FLOCK  ADVISORY  WRITE 15809 fe:00:9978028 0 EOF\n"
                         "2: POSIX  ADVISORY  WRITE 1 fe:00:7 0 EOF\nnonsense\n"
                         "3: FLOCK  ADVISORY  READ 1 fe:00:8 0 EOF\n"),
-            (std::map<uint64_t, int64_t>{{9978028, 15809}}));
+            (std::multimap<uint64_t, int64_t>{{9978028, 15809}}));
+}
+
+TEST(RunState, BelievesALockOnlyOfWhoHasTheFolderOpen) {
+  const TemporaryFolder folder("ui_index");
+  struct stat status {};
+  ASSERT_EQ(stat(folder.path().c_str(), &status), 0);
+  const std::string locks =
+      fmt::format("1: FLOCK  ADVISORY  WRITE {} fe:00:{} 0 EOF\n", getpid(), status.st_ino);
+  EXPECT_EQ(process_that_holds(folder.path(), locks), std::nullopt);
+  const int open_folder = open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  EXPECT_EQ(process_that_holds(folder.path(), locks), getpid());
+  close(open_folder);
 }
 
 TEST(RunIndex, FindsRunsOfOthers) {

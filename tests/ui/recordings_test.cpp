@@ -120,6 +120,36 @@ TEST(MetricsRecording, TakesLinesOfOthers) {
   EXPECT_EQ(all.lines[1].dump(-1), "{\"loss\":2,\"step\":1}");
 }
 
+TEST(MetricsRecording, AnswersAPieceOfManyBadLines) {
+  const TemporaryFolder folder("ui_index");
+  const fs::path file = folder.path() / "metrics.jsonl";
+  std::string text;
+  for (int i = 0; i < 30'000; ++i) text += "{\"step\"}\n";
+  append(file, text + step_line(1, 0.5));
+  const MetricsRecording recording(file, MetricsRecording::Lines::kOurs);
+  int64_t at = 0;
+  int answers = 0;
+  Numbers numbers;
+  for (numbers.more = true; numbers.more; ++answers) {
+    numbers = recording.numbers(recording.generation(), at);
+    at = numbers.next;
+  }
+  EXPECT_EQ(answers, 4);
+  ASSERT_EQ(numbers.lines.size(), 1);
+  EXPECT_EQ(numbers.lines[0].at("loss").as_number(), 0.5);
+}
+
+TEST(MetricsRecording, HasNothingBehindTheEndOfTheFile) {
+  const TemporaryFolder folder("ui_index");
+  const fs::path file = folder.path() / "log.jsonl";
+  append(file, "{\"_step\":1e300,\"loss\":1}\n");
+  MetricsRecording recording(file, MetricsRecording::Lines::kOfOthers);
+  recording.update();
+  EXPECT_EQ(recording.numbers(0, 0).lines[0].at("step").as_int(), 0);
+  const uint64_t generation = recording.generation();
+  EXPECT_TRUE(recording.numbers(generation, int64_t{1} << 62).lines.empty());
+}
+
 TEST(EventRecording, ReadsWhatWeWriteForTensorBoard) {
   const TemporaryFolder folder("ui_index");
   EventWriter writer(folder.path(), 0);

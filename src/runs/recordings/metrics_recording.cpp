@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,6 +24,10 @@ constexpr int64_t kLastLines = 16;
 // Of one answer; whoever asks goes on behind it.
 constexpr size_t kMostNumbers = 4 << 20;
 
+// Of one answer, too: others wait meanwhile.
+constexpr size_t kMostBadLines = 10'000;
+// A number beyond is no step.
+constexpr double kMostStep = 9e15;
 constexpr std::array<std::string_view, 6> kStepNames = {"step",      "_step", "global_step",
                                                         "iteration", "iter",  "global_iter"};
 
@@ -40,7 +45,10 @@ Json numbers_in(const Json& line) {
   return Json::object_of(std::move(numbers));
 }
 
+// What is seen at a glance to be none is not parsed: saying why takes longer than reading a line.
 std::optional<Json> object_of(std::string_view line) {
+  while (line.ends_with('\r') || line.ends_with(' ')) line.remove_suffix(1);
+  if (!line.ends_with('}')) return std::nullopt;
   try {
     Json whole = Json::parse(line, "a line of metrics");
     if (whole.is_object()) return whole;
@@ -50,13 +58,16 @@ std::optional<Json> object_of(std::string_view line) {
   return std::nullopt;
 }
 
+// Until `use` says that it is enough; returns what is left.
 template <typename Use>
-void for_each_line(std::string_view text, const Use& use) {
-  while (!text.empty()) {
+std::string_view for_each_line(std::string_view text, const Use& use) {
+  bool more = true;
+  while (more && !text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
-    use(text.substr(0, end));
+    more = use(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
+  return text;
 }
 
 std::vector<double> computed_by_workers(std::string_view line) {
@@ -73,7 +84,9 @@ std::vector<double> computed_by_workers(std::string_view line) {
 }
 
 int64_t lines_before(const std::filesystem::path& file, int64_t position) {
-  const std::string text = GrowingFile(file).read(0, static_cast<size_t>(position));
+  const GrowingFile opened(file);
+  const int64_t end = std::clamp<int64_t>(position, 0, std::max<int64_t>(0, opened.size()));
+  const std::string text = opened.read(0, static_cast<size_t>(end));
   return std::count(text.begin(), text.end(), '\n');
 }
 
@@ -93,7 +106,8 @@ std::optional<Json> numbers_of_others(std::string_view line, int64_t number) {
   for (const std::string_view name : kStepNames) {
     const Json* value = whole->find(name);
     if (value == nullptr || !value->is_number()) continue;
-    step = static_cast<int64_t>(value->as_number());
+    const double number_of_step = value->as_number();
+    if (std::fabs(number_of_step) < kMostStep) step = static_cast<int64_t>(number_of_step);
     break;
   }
   Json numbers = numbers_in(*whole);
@@ -149,6 +163,7 @@ void MetricsRecording::take(std::string_view text, bool is_end) {
     if (number >= first || ends_epoch(line)) take_line(line, is_end);
     ++number;
     ++count_;
+    return true;
   });
 }
 
@@ -204,14 +219,17 @@ Numbers MetricsRecording::numbers(uint64_t generation, int64_t position) const {
   numbers.from = generation == generation_ ? position : 0;
   Piece piece = read_lines(file_, numbers.from, kMostNumbers);
   int64_t number = kind_ == Lines::kOurs ? 0 : lines_before(file_, numbers.from);
-  for_each_line(piece.text, [&](std::string_view line) {
+  size_t bad = 0;
+  const std::string_view left = for_each_line(piece.text, [&](std::string_view line) {
     std::optional<Json> found =
         kind_ == Lines::kOurs ? numbers_of(line) : numbers_of_others(line, number);
+    if (!found) ++bad;
     if (found) numbers.lines.push_back(std::move(*found));
     ++number;
+    return bad < kMostBadLines;
   });
-  numbers.next = piece.next;
-  numbers.more = piece.more;
+  numbers.next = piece.next - static_cast<int64_t>(left.size());
+  numbers.more = piece.more || !left.empty();
   return numbers;
 }
 
