@@ -123,8 +123,9 @@ ChildProcess::ChildProcess(std::span<const std::string> command, const ChildOpti
   }
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   if (!options.log.empty()) {
+    // Not through a link, which may have come with the folder of somebody else.
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, options.log.c_str(),
-                                     O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
+                                     O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW, 0644);
   }
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);

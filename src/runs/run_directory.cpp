@@ -89,6 +89,16 @@ bool never_began(const fs::path& path) {
       [](const fs::directory_entry& entry) { return entry.path().filename() == kMachineFile; });
 }
 
+// A run goes on with its files, and cuts what a crash has left. A link in the folder of somebody
+// else would have that done to a file of the user.
+void require_own_files(const fs::path& path) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    TY_REQUIRE(!entry.is_symlink() || entry.is_directory(),
+               "{}: is a link; a run that is resumed writes its own files alone",
+               entry.path().string());
+  }
+}
+
 }  // namespace
 
 void require_plain_name(std::string_view name) {
@@ -141,6 +151,7 @@ RunDirectory RunDirectory::resume(const fs::path& root, std::string_view name_or
   std::error_code ignored;
   for (const fs::path& path : {fs::path(name_or_path), root / name_or_path}) {
     if (!name_or_path.empty() && fs::exists(path / "config.yaml", ignored)) {
+      require_own_files(path);
       return RunDirectory(path);
     }
   }

@@ -30,6 +30,15 @@ TEST(ChildProcess, OutputLogVariablesAndExitCode) {
   EXPECT_EQ(read_file(folder / "log"), "trouble\n");
 }
 
+TEST(ChildProcess, ALogIsWrittenThroughNoLink) {
+  const TemporaryFolder folder("child_process_test");
+  write_file(folder / "precious", "mine\n");
+  std::filesystem::create_symlink(folder / "precious", folder / "log");
+  const std::vector<std::string> command = {"true"};
+  EXPECT_THROW(ChildProcess(command, {.log = folder / "log"}), Failure);
+  EXPECT_EQ(read_file(folder / "precious"), "mine\n");
+}
+
 TEST(ChildProcess, ASignalEndsIt) {
   const ChildProcess child(shell("echo ready; exec sleep 60"), {.own_group = true});
   std::string out;

@@ -67,6 +67,15 @@ TEST_F(RunDirectoryTest, ResumesByNameOrPath) {
   EXPECT_THROW(RunDirectory::resume(root_, ""), Error);
 }
 
+// A folder from somebody else must not have a file of the user cut and written on.
+TEST_F(RunDirectoryTest, ResumesNothingThroughLinks) {
+  write_file(RunDirectory::create(root_, "first", "", "").config(), "");
+  write_file(folder_ / "precious", "mine\n");
+  std::filesystem::create_symlink(folder_ / "precious", root_ / "first" / "metrics.jsonl");
+  EXPECT_NE(message_of([&] { RunDirectory::resume(root_, "first"); }).find("is a link"),
+            std::string::npos);
+}
+
 TEST_F(RunDirectoryTest, ARootThatCannotBeIsAFailure) {
   write_file(root_, "a file");
   EXPECT_THROW(RunDirectory::create(root_, "first", "", ""), Failure);
