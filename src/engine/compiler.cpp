@@ -21,6 +21,9 @@
 namespace trainyard::runtime {
 namespace {
 
+// A slip of the caller would take all threads that a machine has.
+constexpr int kMostThreads = 1024;
+
 // Gives every initializer but the states its numbers.
 void materialize(Graph& graph, uint64_t seed, const std::vector<StateUpdate>& states) {
   for (const StateUpdate& state : states) graph.mutable_value(state.from).constant.reset();
@@ -231,6 +234,8 @@ int threads_worth(const ops::Cost& cost, int available) {
 
 Executable compile(Graph graph, const CompileOptions& options) {
   auto program = std::make_shared<Program>();
+  TY_REQUIRE(options.threads >= 0 && options.threads <= kMostThreads,
+             "threads is {}, expected 0 (all cores) to {}", options.threads, kMostThreads);
   program->threads = options.threads > 0 ? options.threads : kernels::available_cores();
   kernels::set_threads(program->threads);
   program->options = options;

@@ -28,6 +28,9 @@ library.ty_load.restype = ctypes.c_void_p
 library.ty_last_error.restype = ctypes.c_char_p
 session = library.ty_load(str(model).encode(), 1, None, ctypes.c_size_t(0))
 check(session, "the model is loaded")
+for threads in (-1, 2**31 - 1):
+    none = library.ty_load(str(model).encode(), threads, None, ctypes.c_size_t(0))
+    check(not none and b"expected 0" in library.ty_last_error(), f"{threads} threads: {library.ty_last_error().decode()}")
 pixels = array.array("f", [i / 784 for i in range(784)])
 dims = (ctypes.c_int64 * 4)(1, 1, 28, 28)
 given = Tensor(b"image", 1, 4, dims, pixels.buffer_info()[0], len(pixels) * 4)
