@@ -56,11 +56,11 @@ int64_t differing_bytes(const Tensor& a, const Tensor& b) {
 }
 
 std::vector<Layout> offered(const NodeView& node, Offer offer) {
-  constexpr int64_t kBlock = 8;
+  const int64_t block = offer == Offer::kBlocksOf16 ? 16 : 8;
   std::vector<Layout> layouts(node.num_inputs());
-  for (size_t i = 0; i < node.num_inputs() && offer == Offer::kBlocksOf8; ++i) {
+  for (size_t i = 0; i < node.num_inputs() && offer != Offer::kRowMajor; ++i) {
     if (!node.has_input(i) || node.input_shape(i).rank() < 3) continue;
-    layouts[i] = Layout::channel_blocks(node.input_shape(i), kBlock);
+    layouts[i] = Layout::channel_blocks(node.input_shape(i), block);
   }
   return layouts;
 }

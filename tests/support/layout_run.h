@@ -1,6 +1,7 @@
 // Runs a kernel that chooses layouts on row-major tensors.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <vector>
@@ -10,7 +11,8 @@
 namespace trainyard::testing {
 
 // How inputs of three and more dimensions lie before the kernel says how it wants them.
-enum class Offer { kRowMajor, kBlocksOf8 };
+enum class Offer { kRowMajor, kBlocksOf8, kBlocksOf16 };
+inline constexpr std::array kOffers = {Offer::kRowMajor, Offer::kBlocksOf8, Offer::kBlocksOf16};
 
 struct LayoutRun {
   std::vector<Tensor> outputs;  // row-major again

@@ -152,7 +152,7 @@ void expect_same(const std::vector<Tensor>& found, const std::vector<Tensor>& ex
 
 void expect_same_in_layouts(const Prepared& p, const kernels::KernelDef& def,
                             const std::vector<Tensor>& expected) {
-  for (const Offer offer : {Offer::kRowMajor, Offer::kBlocksOf8}) {
+  for (const Offer offer : kOffers) {
     const std::optional<LayoutRun> found = run_in_layouts({p.graph, p.node}, def, p.inputs, offer);
     if (!found) continue;
     const std::string what = fmt::format("{}, offered {}", def.library,

@@ -18,7 +18,7 @@ constexpr int64_t kMostElements = 4096;
 constexpr std::array<DType, 14> kTypes = {
     DType::kF32, DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8,  DType::kI16,
     DType::kI32, DType::kI64, DType::kU8,  DType::kU16, DType::kU32,  DType::kU64, DType::kBool};
-constexpr std::array<int64_t, 16> kSizes = {0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 16, 17, 33};
+constexpr std::array<int64_t, 17> kSizes = {0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 16, 17, 32, 33};
 constexpr std::array<int64_t, 22> kInts = {0,
                                            1,
                                            -1,

@@ -220,7 +220,7 @@ void run_kernels(PreparedCase& p, Comparison& comparison) {
       continue;
     }
     if (def->layouts == nullptr) continue;
-    for (const testing::Offer offer : {testing::Offer::kRowMajor, testing::Offer::kBlocksOf8}) {
+    for (const testing::Offer offer : testing::kOffers) {
       const Ran ran = attempt([&] {
         auto found = testing::run_in_layouts(node, *def, p.inputs, offer);
         return found ? std::move(found->outputs) : Tensors();
