@@ -145,7 +145,9 @@ struct Trainer::Impl {
         model_(with_frozen_numbers(model, config)),
         replicas_((comm.set_limit_s(config.wait_limit), comm), replica_options(config)),
         place_(find_place(training, version)),
-        step_(model_, fitting_options()),
+        options_(step_options(config, place_, task_.objective)),
+        fit_(fit_limit()),
+        step_(model_, options_),
         memory_(memory_of(step_.executable(), config.data_workers)),
         frozen_(model_, step_.states()),
         metrics_(reported_metrics(step_.metrics())),
@@ -203,13 +205,10 @@ struct Trainer::Impl {
             device::open_network_device(config_.device, replicas_.rank())};
   }
 
-  StepOptions fitting_options() {
-    StepOptions options = step_options(config_, place_, task_.objective);
-    if (!config_.memory.empty()) {
-      fit_ =
-          fit_memory(model_, parse_bytes(config_.memory, "memory"), config_.data_workers, options);
-    }
-    return options;
+  std::optional<MemoryFit> fit_limit() {
+    if (config_.memory.empty()) return std::nullopt;
+    return fit_memory(model_, parse_bytes(config_.memory, "memory"), config_.data_workers,
+                      options_);
   }
 
   // Sums of gradients in different layouts would be wrong without an error.
@@ -560,6 +559,7 @@ struct Trainer::Impl {
   Graph model_;  // with the numbers of what is frozen
   Replicas replicas_;
   WorkerSeat place_;
+  StepOptions options_;
   std::optional<MemoryFit> fit_;
   TrainingStep step_;
   StepMemory memory_;

@@ -46,7 +46,8 @@ struct TrainingOptions {
   // Blocks of nodes, by the beginning of their names, whose results are computed again for the
   // backward pass instead of being kept.
   std::vector<std::string> recompute;
-  // Of those that are found in the graph, each saving so many bytes (autodiff::recompute_best).
+  // Besides, the best `most` of the blocks that are found in the graph itself, each of which saves
+  // `least_bytes` or more; see autodiff::recompute_best(). 0: none.
   struct {
     int64_t least_bytes = 0;
     size_t most = 0;

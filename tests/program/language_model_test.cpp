@@ -135,6 +135,10 @@ TEST_F(LanguageCommands, RefuseWhatMakesNoSense) {
   EXPECT_EQ(run({"train", "--quiet", "--model", "lenet5", "--data", spec()}).code, 2);
   EXPECT_EQ(run({"train", "--quiet", "--model", "gpt-nano", "--data", "synthetic"}).code, 2);
   EXPECT_EQ(run({"generate", "lenet5"}).code, 2);
+  EXPECT_EQ(run(train({"--length", "16", "--memory", "2GB"})).code, 2);
+  const auto little = run(train({"--length", "16", "--memory", "64K"}));
+  EXPECT_EQ(little.code, 2);
+  EXPECT_NE(little.err.find("memory: a step takes"), std::string::npos) << little.err;
   EXPECT_EQ(run({"generate", "gpt-nano", "--temperature", "-1"}).code, 2);
   EXPECT_FALSE(std::filesystem::exists(run_folder()));
 }
