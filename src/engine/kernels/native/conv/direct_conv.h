@@ -63,7 +63,7 @@ class DirectConv {
   struct Group {
     int64_t channel;
     int64_t vectors;
-    const float* weights;
+    int64_t begin;  // of its weights: where they lie changes when they are shared
   };
   // Positions are read where they lie if the window is one of them; otherwise rows are copied with
   // their padding, the columns that each step of the stride begins at side by side.
