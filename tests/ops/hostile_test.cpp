@@ -41,6 +41,7 @@ TEST(Hostile, ShapesAndAxesThatComeLate) {
   // The result is known without them.
   expect_rejected({"Expand", {draw({3, 2}), given_ints({9, 7})}}, "cannot be broadcast");
   expect_rejected({"Expand", {draw({3, 2}), given_ints({3, -2})}}, "a dimension of -2");
+  expect_rejected({"Reshape", {draw({}), known({2, 0}, {})}}, "expected whole numbers");
   expect_rejected({"Squeeze", {draw({1, 3}), given({1}, {0})}}, "the axes are f32");
   expect_rejected({"Unsqueeze", {draw({1, 3}), given({1}, {0})}}, "the axes are f32");
 }
@@ -258,6 +259,15 @@ TEST(Hostile, Resize) {
                      {{"mode", text(mode)}}},
                     "an empty input");
   }
+  // Its gradient asks for the same.
+  expect_rejected({"ResizeGrad",
+                   {draw({4}), absent(), known({0}, {}), absent(), draw({4})},
+                   {{"mode", text("nearest")}}},
+                  "found neither");
+  expect_rejected({"ResizeGrad",
+                   {draw({4}), absent(), known({1}, {1}), absent(), draw({4})},
+                   {{"mode", text("TFIDF")}}},
+                  "is not one of");
 }
 
 }  // namespace

@@ -11,6 +11,8 @@ constexpr AttrSpec kFlattenAttributes[] = {{"axis", AttrKind::kInt}};
 
 std::vector<TensorType> infer_reshape(const NodeView& node) {
   const TensorType& x = node.input_type(0);
+  TY_REQUIRE(!is_float(node.input_type(1).dtype), "the new shape is {}, expected whole numbers",
+             node.input_type(1).to_string());
   auto target = node.input_ints(1);
   // What is empty is known: a scalar has no dimension that could be open.
   if (node.input_shape(1).num_elements() == 0) target.emplace();

@@ -127,8 +127,8 @@ void require_count_resize(const NodeView& node, size_t input, std::string_view w
              node.input_shape(input).to_string(), count, node.input_shape(0).to_string());
 }
 
-std::vector<TensorType> infer_resize(const NodeView& node) {
-  const TensorType& x = node.input_type(0);
+// What Resize and ResizeGrad ask of attributes, scales, sizes and roi.
+void require_resize(const NodeView& node) {
   require_one_of(node, "mode", "nearest", {"nearest", "linear", "cubic"});
   require_one_of(node, "nearest_mode", "round_prefer_floor",
                  {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
@@ -148,6 +148,11 @@ std::vector<TensorType> infer_resize(const NodeView& node) {
     require_count_resize(node, kRegion, "roi", 2 * axes);
     TY_REQUIRE(node.attr_int("antialias", 0) == 0, "tf_crop_and_resize with antialias");
   }
+}
+
+std::vector<TensorType> infer_resize(const NodeView& node) {
+  const TensorType& x = node.input_type(0);
+  require_resize(node);
   if (const auto sizes = resize_sizes(node)) {
     TY_REQUIRE(x.shape.num_elements() != 0 || sizes->output.num_elements() == 0,
                "an empty input of shape {} would be resized to {}", x.shape.to_string(),
@@ -176,6 +181,7 @@ Cost cost_resize(const NodeView& node) {
 // ResizeGrad: dx from dy (input 4), the other inputs and the attributes as Resize's; of x only the
 // shape counts.
 std::vector<TensorType> infer_grad_resize(const NodeView& node) {
+  require_resize(node);
   const auto sizes = resize_sizes(node);
   TY_REQUIRE(sizes.has_value(), "the sizes are not known before the run");
   TY_REQUIRE(node.has_input(kGradient) && node.input_shape(kGradient) == sizes->output,
