@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -63,16 +64,52 @@ void require_built_in(const std::string& model) {
   throw_error("'{}' is no built-in network.{}", model, did_you_mean(model, names));
 }
 
-// The flags of predict that go with settings of a training; those that stand at "none" are left
-// out.
-std::vector<std::string> words_of(const Json& settings, const std::string& device) {
-  std::vector<std::string> words = {"predict", settings.at("model").as_string(), "--json",
-                                    "--device=" + device, "--scaling=strong"};
-  for (const char* name : {"batch", "workers", "image"}) {
-    const Json* value = settings.find(name);
-    if (value == nullptr || !value->is_int() || value->as_int() < 1) continue;
-    words.push_back(fmt::format("--{}={}", name, value->as_int()));
+int64_t count_of(const Json& facts, std::string_view name) {
+  const Json* value = facts.find(name);
+  return value != nullptr && value->is_int() ? value->as_int() : 0;
+}
+
+// The flags of predict for the sample that `machine` (machine.json) says the network reads, or else
+// for the settings. No value: predict has none for such a network.
+std::optional<std::vector<std::string>> sample_words(const Json& settings, const Json& machine,
+                                                     const models::ModelDef& model) {
+  for (const char* name : {"layers", "hidden", "heads", "kv_heads", "inner", "experts"}) {
+    if (count_of(settings, name) > 0) return std::nullopt;
   }
+  const Json* input = machine.find("input");
+  const size_t rank = input != nullptr ? input->items().size() : 0;
+  if (rank == 1 && model.length == 0) return std::nullopt;
+  std::vector<std::string> words;
+  const auto add = [&](std::string_view flag, int64_t value) {
+    if (value > 0) words.push_back(fmt::format("--{}={}", flag, value));
+  };
+  if (model.length > 0) {
+    add("length", rank == 1 ? input->items()[0].as_int() : count_of(settings, "length"));
+    return words;
+  }
+  add("image", rank == 3 ? input->items()[1].as_int() : count_of(settings, "image"));
+  const int64_t chosen = count_of(settings, "classes");
+  if (model.classes > 0) add("classes", chosen > 0 ? chosen : count_of(machine, "classes"));
+  const Json* width = settings.find("width");
+  if (model.has_width && width != nullptr && width->is_number()) {
+    words.push_back(fmt::format("--width={}", width->as_number()));
+  }
+  return words;
+}
+
+// The flags of predict that go with a training; settings that stand at "none" are left out.
+std::optional<std::vector<std::string>> words_of(const Json& settings, const Json& machine,
+                                                 const models::ModelDef& model,
+                                                 const std::string& device) {
+  auto words = sample_words(settings, machine, model);
+  if (!words) return words;
+  words->insert(words->begin(), {"predict", std::string(model.name), "--json", "--device=" + device,
+                                 "--scaling=strong"});
+  const int64_t batch = count_of(settings, "batch");
+  const int64_t copies = std::max<int64_t>(1, count_of(settings, "batch_augment"));
+  if (batch > 0) words->push_back(fmt::format("--batch={}", batch * copies));
+  const int64_t workers = count_of(settings, "workers");
+  if (workers > 0) words->push_back(fmt::format("--workers={}", workers));
   return words;
 }
 
@@ -111,28 +148,30 @@ std::string predict_json(const std::map<std::string, std::string>& query) {
   throw_error("{}", problem.str());
 }
 
-// A step of a training with these settings (config.yaml) on a device of the catalog: "step_ms",
-// "input_ms", "exposed_ms", "compute_ms" and "memory_bytes", all predicted. Null for networks that
-// are not built in, and where the device is not known.
-Json predict_run(const Json& settings, const std::string& device) {
-  const Json* model = settings.find("model");
-  if (model == nullptr || !model->is_string()) return {};
-  if (models::find_model(model->as_string()) == nullptr) return {};
+// A step of a training with these settings (config.yaml) and facts (machine.json) on a device of
+// the catalog: "step_ms", "input_ms", "exposed_ms", "compute_ms" and "memory_bytes", all predicted.
+// Null for networks that predict cannot build from flags, and where the device is not known.
+Json predict_run(const Json& settings, const Json& machine, const std::string& device) {
+  const Json* name = settings.find("model");
+  if (name == nullptr || !name->is_string()) return {};
+  const models::ModelDef* model = models::find_model(name->as_string());
+  if (model == nullptr) return {};
   // Runs of a study differ in what does not change a step.
   static std::map<std::vector<std::string>, Json> kept;
   static std::shared_ptr<const predict::Catalog> basis;
   const std::shared_ptr<const predict::Catalog> known = kept_catalog({});
   if (std::exchange(basis, known) != known) kept.clear();
-  const std::vector<std::string> words = words_of(settings, device);
-  if (const auto found = kept.find(words); found != kept.end()) return found->second;
+  const auto words = words_of(settings, machine, *model, device);
+  if (!words) return {};
+  if (const auto found = kept.find(*words); found != kept.end()) return found->second;
   if (kept.size() >= kMostKept) kept.clear();
   std::ostringstream out;
   std::ostringstream problem;
   Json step;
-  if (run_program(words, out, problem) == 0) {
+  if (run_program(*words, out, problem) == 0) {
     step = step_of(Json::parse(out.str(), "a prediction").at("rows").items().at(0));
   }
-  return kept.emplace(words, std::move(step)).first->second;
+  return kept.emplace(*words, std::move(step)).first->second;
 }
 
 // The pictures behind a cell of a run's confusion matrix.
@@ -345,8 +384,8 @@ ui::Hooks ui_hooks(const UiSubjects& subjects) {
   ui::Hooks hooks;
   hooks.predict = predict_json;
   hooks.model = model_picture_json;
-  hooks.forecast = [device = subjects.device](const Json& settings, const Json& /*machine*/) {
-    return predict_run(settings, device);
+  hooks.forecast = [device = subjects.device](const Json& settings, const Json& machine) {
+    return predict_run(settings, machine, device);
   };
   hooks.forecast_basis = [] { return kept_catalog({}); };
   hooks.pictures = guessed_pictures;

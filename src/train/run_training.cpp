@@ -4,6 +4,7 @@
 
 #include "analysis/parameters.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "data/augment.h"
 #include "data/sampler.h"
@@ -11,6 +12,7 @@
 #include "models/hugging_face.h"
 #include "models/network.h"
 #include "models/onnx/metadata.h"
+#include "runs/settings_view.h"
 #include "train/run_parts.h"
 #include "train/training_network.h"
 #include "train/worker_options.h"
@@ -28,6 +30,16 @@ void keep_tokenizer(const data::TokenFacts& facts, const std::filesystem::path& 
   const std::filesystem::path from = facts.tokenizer;
   write_file(folder / from.filename(),
              facts.tokenizer_json.empty() ? read_file(from) : facts.tokenizer_json + "\n");
+}
+
+// What a prediction of the run must know besides its settings, which may leave it to the data.
+void note_sample(const runs::RunDirectory& directory, const Graph& model,
+                 const data::Dataset& training) {
+  const Shape& input = model.value(model.inputs()[0]).type.shape;
+  Json facts = report::read_machine(directory.path());
+  facts["input"] = Json::array_of(input.dims().subspan(1));
+  facts["classes"] = training.num_classes();
+  write_file(directory.path() / "machine.json", facts.dump() + "\n");
 }
 
 }  // namespace
@@ -93,6 +105,7 @@ ServerTrainResult TrainingRun::run(const runs::RunDirectory* directory, TrainHoo
                                    std::span<const std::string> skipped) {
   const auto& [config, training, test, model, task] = subject_;
   if (directory != nullptr) {
+    note_sample(*directory, model, training);
     TrainConfig written = config;
     write_file(directory->config(), settings_of(written).to_yaml());
     if (training.tokens()) {

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "program/ui_hooks.h"
 #include "support/run_program.h"
 
 namespace trainyard::cli {
@@ -39,16 +40,57 @@ TEST(PredictCommand, PaleoLayersPeakAndFormats) {
   EXPECT_NE(peak.out.find("Lu et al."), std::string::npos);
 }
 
+double speed(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "predict");
+  arguments.insert(arguments.end(), {"--device", "v100", "--json"});
+  const Outcome outcome = run(arguments);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out, "output");
+  return json.at("rows").items()[0].at("images_per_s").as_number();
+}
+
+// Constants and what exporters write as arithmetic count as in the built-in network.
 TEST(PredictCommand, AnExportedFileIsPredictedLikeTheNetwork) {
   const auto path = std::filesystem::temp_directory_path() / "trainyard_predict_test.onnx";
-  ASSERT_EQ(run({"export", "lenet5", "-o", path.string()}).code, 0);
-  const auto speed = [](const std::string& model) {
-    const Outcome outcome = run({"predict", model, "--device", "v100", "--json"});
-    const Json json = Json::parse(outcome.out, "output");
-    return json.at("rows").items()[0].at("images_per_s").as_number();
-  };
-  EXPECT_NEAR(speed(path.string()), speed("lenet5"), 1e-6 * speed("lenet5"));
+  const std::vector<std::string> models = {"lenet5", "mobilenet_v3_small", "efficientnet_b0",
+                                           "googlenet"};
+  for (const std::string& model : models) {
+    ASSERT_EQ(run({"export", model, "-o", path.string()}).code, 0) << model;
+    for (const char* batch : {"1", "32"}) {
+      const double built_in = speed({model, "--batch", batch});
+      EXPECT_NEAR(speed({path.string(), "--batch", batch}), built_in, 1e-3 * built_in) << model;
+      const double used = speed({model, "--batch", batch, "--inference"});
+      EXPECT_NEAR(speed({path.string(), "--batch", batch, "--inference"}), used, 1e-3 * used)
+          << model;
+    }
+  }
   std::filesystem::remove(path);
+}
+
+TEST(PredictCommand, TheBatchOfAShapeIsNoImage) {
+  const auto path = std::filesystem::temp_directory_path() / "trainyard_predict_shape.onnx";
+  ASSERT_EQ(run({"export", "lenet5", "-o", path.string()}).code, 0);
+  const double one = speed({path.string(), "--shape", "image=1,1,28,28"});
+  EXPECT_NEAR(speed({path.string(), "--shape", "image=8,1,28,28"}), one, 1e-6 * one);
+  std::filesystem::remove(path);
+}
+
+// Settings of a run may leave the size to the data; machine.json says what it became.
+TEST(PredictCommand, RunsArePredictedForTheSamplesOfTheirData) {
+  const ui::Hooks hooks = ui_hooks({.folder = {}, .device = "v100", .server = {}});
+  const Json settings =
+      Json::object({{"model", "resnet20-cifar"}, {"batch", 256}, {"workers", 1}, {"image", 0}});
+  const auto step_ms = [&](const Json& machine) {
+    return hooks.forecast(settings, machine).at("step_ms").as_number();
+  };
+  const auto sample = [](int64_t side) {
+    return Json::object(
+        {{"input", Json::array_of(std::vector<int64_t>{3, side, side})}, {"classes", 10}});
+  };
+  EXPECT_LT(step_ms(sample(28)), step_ms(sample(32)));
+  EXPECT_EQ(step_ms(sample(32)), step_ms(Json::object()));
+  const Json deeper = Json::object({{"model", "gpt-nano"}, {"batch", 8}, {"layers", 3}});
+  EXPECT_TRUE(hooks.forecast(deeper, Json::object()).is_null());
 }
 
 TEST(PredictCommand, WrongRequestsExitWithTwoAndHelp) {

@@ -4,6 +4,7 @@
 #include "analysis/view.h"
 #include "base/error.h"
 #include "ir/printer.h"
+#include "ops/passes/describe.h"
 #include "program/command.h"
 #include "program/model_argument.h"
 
@@ -17,6 +18,13 @@ struct AnalyzeOptions {
   report::Format format = report::Format::kText;
 };
 
+// A file's arithmetic for one operator counts as that operator, as it does for the built-in
+// networks.
+Graph described(Graph graph) {
+  passes::describe(graph);
+  return graph;
+}
+
 report::Document document_of_analyze(const AnalyzeOptions& options, const Graph& graph) {
   const int64_t batch = batch_of(graph);
   if (options.view == "memory") {
@@ -27,7 +35,7 @@ report::Document document_of_analyze(const AnalyzeOptions& options, const Graph&
   }
   const analysis::LayerTable table = analysis::analyze_layers(graph);
   if (!options.compare.empty()) {
-    Graph other = options.model.load(options.compare);
+    Graph other = described(options.model.load(options.compare));
     other.set_name(network::label(options.compare));
     return report::comparison_document(table, analysis::analyze_layers(other), batch);
   }
@@ -45,7 +53,8 @@ int analyze_command(const AnalyzeOptions& options, std::ostream& out) {
                "--view graph is Graphviz source and has no other format");
     out << print_graphviz(graph);
   } else {
-    out << report::render(document_of_analyze(options, graph), options.format);
+    out << report::render(document_of_analyze(options, described(std::move(graph))),
+                          options.format);
   }
   return 0;
 }

@@ -245,6 +245,17 @@ std::vector<CalibrationGraph> calibration_graphs() {
       {"plain, 24", plain({96, 24}), {1, 8}, {8}},
       {"linear, large", linears({320, 14}, {1536, 2048}), {1, 8}, {8}},
       {"linear, small", linears({160, 8}, {768, 1024}), {1, 8}, {8, 64}},
+      // What small networks on small images are made of: here it counts what each kernel costs.
+      {"stem 3x3, tiny", stem(28, {24, 3, 1}, kNorm, 0, false), {1, 8}, {4, 40}},
+      {"stem 5x5, tiny", stem(20, {12, 5, 1}, kBias, 2, false), {1, 8}, {4, 40}},
+      {"3x3, 28, tiny", convs({24, 28}, kNorm, {{24}, {40}}), {1, 8}, {6, 56}},
+      {"3x3, 14, tiny", convs({40, 14}, kNorm, {{40}, {72}}), {1, 8}, {6, 56}},
+      {"3x3, 7, tiny", convs({72, 7}, kNorm, {{72}, {104}}), {1, 8}, {6, 56}},
+      {"3x3 / 2, tiny", convs({24, 28}, kNorm, {{40, 3, 2}, {72, 3, 2}}), {1, 8}, {6, 56}},
+      {"residual, tiny", residual({24, 14}, 24, 40, 2), {1, 8}, {6, 40}},
+      {"inverted, tiny", inverted({16, 14}, 56, 24, 1), {1, 8}, {6, 40}},
+      {"plain, tiny", plain({24, 14}), {1, 8}, {6, 40}},
+      {"linear, tiny", linears({8, 14}, {104, 56}), {1, 8}, {6, 56}},
   };
 }
 
