@@ -131,6 +131,29 @@ TEST(FuseAttention, KeysOfFlatHeads) {
 }
 
 // A causal mask is not read: keys that no query may see are left out.
+// As PyTorch's layers write it: rows of heads first, and the batch of one among the heads.
+TEST(FuseAttention, ABatchOfOneAmongTheHeads) {
+  for (const bool results_by_rows : {true, false}) {
+    Graph graph;
+    Builder b(graph);
+    const auto operand = [&](const char* name) {
+      const ValueId rows = b.input(name, {DType::kF32, {kFlatRows, kFlatHeads, kFlatDepth}});
+      const ValueId heads = b.add("Transpose", {rows}, {{"perm", AttentionInts{1, 0, 2}}});
+      const AttentionInts shape = {1, kFlatHeads, kFlatRows, kFlatDepth};
+      return b.add("Reshape", {heads, b.constant_ints("shape", shape)});
+    };
+    const ValueId keys = b.add("Transpose", {operand("k")}, {{"perm", AttentionInts{0, 1, 3, 2}}});
+    const ValueId shares = b.add("Softmax", {b.add("MatMul", {operand("q"), keys})});
+    const ValueId y = b.add("MatMul", {shares, operand("v")});
+    const AttentionInts order =
+        results_by_rows ? AttentionInts{2, 0, 1, 3} : AttentionInts{0, 2, 1, 3};
+    graph.set_outputs({b.add("Transpose", {y}, {{"perm", order}})});
+    EXPECT_TRUE(attention_runs(graph, "Attention"));
+    EXPECT_FALSE(attention_runs(graph, "Transpose"));
+    expect_same_attention(graph);
+  }
+}
+
 TEST(FuseAttention, ACausalMaskIsAnAttribute) {
   EXPECT_FALSE(attention_runs(flat_attention(true, true, Mask::kKnownCausal), "Where"));
 }

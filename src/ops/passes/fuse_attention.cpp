@@ -240,7 +240,8 @@ class AttentionMaker {
     const ValueId y = graph_.node(product_).outputs[0];
     const NodeId back = sole_transpose_of(y);
     if (rows[0].valid() && rows[1].valid() && rows[2].valid() && back.valid()) {
-      make_side_by_side(rows, graph_.node(back).outputs[0]);
+      make_side_by_side(rows, batch_shape(graph_.value(y).type.shape),
+                        graph_.node(back).outputs[0]);
       return;
     }
     if (found_.keys_by_rows) {
@@ -258,14 +259,29 @@ class AttentionMaker {
   ValueId by_rows(ValueId id, bool already) const {
     if (already) return id;
     const NodeId transpose = producer_of(graph_, id, "Transpose");
-    return transposes(graph_, transpose, heads_and_rows(found_.flat))
-               ? graph_.node(transpose).inputs[0]
-               : kNoValue;
+    if (transposes(graph_, transpose, heads_and_rows(found_.flat))) {
+      return graph_.node(transpose).inputs[0];
+    }
+    return found_.flat ? kNoValue : by_rows_of_one(id);
+  }
+  // The same, where a batch of one was put in front after heads and rows were exchanged.
+  ValueId by_rows_of_one(ValueId id) const {
+    const Shape& shape = graph_.value(id).type.shape;
+    const NodeId reshape = producer_of(graph_, id, "Reshape");
+    if (shape[0] != 1 || !reshape.valid()) return kNoValue;
+    const ValueId heads = graph_.node(reshape).inputs[0];
+    const NodeId transpose = producer_of(graph_, heads, "Transpose");
+    const bool alone = transposes(graph_, transpose, heads_and_rows(true)) &&
+                       batch_shape(graph_.value(heads).type.shape) == shape;
+    return alone ? graph_.node(transpose).inputs[0] : kNoValue;
   }
   NodeId sole_transpose_of(ValueId id) const {
     const NodeId user = sole_user(graph_, id);
-    const bool turns = user.valid() && graph_.node(user).op == "Transpose" &&
-                       transposes(graph_, user, heads_and_rows(found_.flat));
+    if (!user.valid() || graph_.node(user).op != "Transpose") return {};
+    // A batch of one may stand anywhere.
+    const bool turns = transposes(graph_, user, heads_and_rows(found_.flat)) ||
+                       (!found_.flat && graph_.value(id).type.shape[0] == 1 &&
+                        transposes(graph_, user, {2, 0, 1, 3}));
     return turns ? user : NodeId{};
   }
   TensorType turned_type(ValueId id) const {
@@ -275,9 +291,9 @@ class AttentionMaker {
     return type;
   }
 
-  // A batch of one in front.
-  Shape batch_shape(const Shape& shape) const {
-    return found_.flat ? Shape{1, shape[0], shape[1], shape[2]} : shape;
+  // With a batch of one in front if there is none.
+  static Shape batch_shape(const Shape& shape) {
+    return shape.rank() == 3 ? Shape{1, shape[0], shape[1], shape[2]} : shape;
   }
   ValueId in_batch(ValueId id) {
     return found_.flat ? reshaped(id, batch_shape(graph_.value(id).type.shape)) : id;
@@ -292,12 +308,12 @@ class AttentionMaker {
     const ValueId target = add_constant(graph_, "attention.shape", Tensor::of_ints(shape.vector()));
     return add("Reshape", {id, target}, {}, {DType::kF32, shape});
   }
-  void make_side_by_side(const ValueId (&rows)[3], ValueId old) {
-    const Shape own = graph_.value(old).type.shape;
-    const Shape shape = batch_shape(own);
-    const Attributes heads = {{"q_num_heads", shape[2]}, {"kv_num_heads", shape[2]}};
+  // `shape`: batch, heads, rows and columns of the result.
+  void make_side_by_side(const ValueId (&rows)[3], const Shape& shape, ValueId old) {
+    const Attributes heads = {{"q_num_heads", shape[1]}, {"kv_num_heads", shape[1]}};
     const ValueId made = add_attention({joined(rows[0]), joined(rows[1]), joined(rows[2])}, heads,
-                                       {DType::kF32, {shape[0], shape[1], shape[2] * shape[3]}});
+                                       {DType::kF32, {shape[0], shape[2], shape[1] * shape[3]}});
+    const Shape own = graph_.value(old).type.shape;
     graph_.replace_uses(old, reshaped(made, own));
   }
   ValueId add_attention(std::vector<ValueId> inputs, Attributes attributes, TensorType type) {
