@@ -162,7 +162,7 @@ TEST(Precision, UnknownNamesAreErrors) {
 
 // Activations that products do on the way out, beside the reference.
 TEST(Linear, ActivationsOfProducts) {
-  for (const std::string op : {"Swish", "Tanh", "Gelu", "Relu"}) {
+  for (const std::string op : {"Swish", "HardSwish", "Tanh", "Gelu", "Relu"}) {
     Graph graph;
     ops::Builder b(graph);
     const ValueId x = b.input("x", {DType::kF32, {13, 30}});
@@ -170,6 +170,9 @@ TEST(Linear, ActivationsOfProducts) {
     graph.set_outputs({b.add(op, {y})});
     const Executable executable = compile_graph(graph, /*reference=*/false);
     EXPECT_EQ(executable.steps().size(), 1U) << op;
+    if (kernels::native::cpu_has_avx512()) {
+      EXPECT_TRUE(executable.steps()[0].kernel.starts_with("native")) << op;
+    }
     EXPECT_LE(relative_error(run_graph(graph, false)[0], run_graph(graph, true)[0]), kSumTolerance)
         << op;
   }

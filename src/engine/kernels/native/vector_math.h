@@ -151,6 +151,13 @@ TY_VECTOR V sigmoid_vector(V x) {
   return over(one, plus(one, exp_vector(minus(same_in_all(x, 0.0F), x))));
 }
 
+// x times x / 6 + 1 / 2 within 0 and 1.
+template <typename V>
+TY_VECTOR V hard_swish_vector(V x) {
+  const V line = times_plus(x, same_in_all(x, 1.0F / 6.0F), same_in_all(x, 0.5F));
+  return times(x, smaller(same_in_all(x, 1.0F), larger(same_in_all(x, 0.0F), line)));
+}
+
 // Of the normal distribution at x: what lies below, within 1e-7, and exp(-x^2 / 2).
 template <typename V>
 struct NormalAt {

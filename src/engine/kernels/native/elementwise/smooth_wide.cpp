@@ -30,13 +30,7 @@ void wide_swish(const float* x, int64_t count, float alpha, float* y) {
 }
 
 void wide_hard_swish(const float* x, int64_t count, float /*alpha*/, float* y) {
-  const __m512 zero = _mm512_setzero_ps();
-  const __m512 one = _mm512_set1_ps(1.0F);
-  const __m512 half = _mm512_set1_ps(0.5F);
-  const __m512 sixth = _mm512_set1_ps(1.0F / 6.0F);
-  apply_wide(x, count, y, [&](__m512 v) {
-    return times(v, smaller(one, larger(zero, times_plus(v, sixth, half))));
-  });
+  apply_wide(x, count, y, [](__m512 v) { return hard_swish_vector(v); });
 }
 
 }  // namespace trainyard::kernels::native

@@ -16,6 +16,7 @@ std::optional<WideFinish> wide_finish(const NodeView& node) {
   if (activation.op == "Swish") {
     return WideFinish{.activation = WideActivation::kSwishOf, .slope = activation.alpha};
   }
+  if (activation.op == "HardSwish") return WideFinish{.activation = WideActivation::kHardSwish};
   if (activation.op == "Tanh") return WideFinish{.activation = WideActivation::kTanhOf};
   if (!has_range_activation(node)) return std::nullopt;
   const Activation range = range_activation(node);

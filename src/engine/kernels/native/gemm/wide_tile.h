@@ -12,7 +12,7 @@ inline constexpr int64_t kWideRows = 8;     // of a tile, at most
 inline constexpr int64_t kWideVectors = 3;  // at most: 8 x 3 sums fill 24 of 32 registers
 inline constexpr int64_t kWideDepth = 32;   // steps between two requests for memory
 
-enum class WideActivation : uint8_t { kRange, kGelu, kGeluByTanh, kSwishOf, kTanhOf };
+enum class WideActivation : uint8_t { kRange, kGelu, kGeluByTanh, kSwishOf, kHardSwish, kTanhOf };
 
 // What happens to a sum: activation(factor * sum + bias), then + added.
 struct WideFinish {

@@ -17,6 +17,7 @@ namespace {
   if (finish.activation == WideActivation::kSwishOf) {
     return times(x, sigmoid_vector(times(x, _mm512_set1_ps(finish.slope))));
   }
+  if (finish.activation == WideActivation::kHardSwish) return hard_swish_vector(x);
   if (finish.activation == WideActivation::kTanhOf) return tanh_vector(x);
   return smaller(_mm512_set1_ps(finish.high), larger(_mm512_set1_ps(finish.low), x));
 }
