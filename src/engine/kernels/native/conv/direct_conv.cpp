@@ -105,8 +105,9 @@ void DirectConv::make_plan() {
     plan_.copied_columns = plan_.positions + (shape_.kernel - 1) / shape_.stride;
     // A window of one row leaves out those between.
     plan_.row_step = shape_.kernel == 1 ? 1 : shape_.stride;
-    const int64_t row_bytes = plan_.row_step * plan_.phases * plan_.copied_columns * in_bytes +
-                              plan_.positions * out_bytes;
+    // Each piece of the rows reads all weights from memory again, so pieces are as large as the
+    // cache allows. Of the output only one group's part is in use at a time, which is little.
+    const int64_t row_bytes = plan_.row_step * plan_.phases * plan_.copied_columns * in_bytes;
     plan_.chunk = std::clamp<int64_t>(kCachedImage / row_bytes, 1, plan_.rows);
     plan_.chunk = divide_up(plan_.rows, divide_up(plan_.rows, plan_.chunk));
     plan_.copied_rows = (plan_.chunk - 1) * plan_.row_step + shape_.kernel;
@@ -134,9 +135,8 @@ void DirectConv::pack(const float* weights, const float* bias) {
   for (int64_t channel = 0; channel < lanes;) {
     int64_t vectors = widest;
     while (channel + vectors * kDirectLanes > lanes) vectors /= 2;
-    const int64_t begin = channel * taps * depth;
-    float* const packed = weights_.data() + begin;
-    groups_.push_back({.channel = channel, .vectors = vectors, .begin = begin});
+    float* const packed = weights_.data() + channel * taps * depth;
+    groups_.push_back({.channel = channel, .vectors = vectors, .weights = packed});
     const int64_t width = vectors * kDirectLanes;
     for (int64_t o = channel; o < std::min(channel + width, shape_.out_channels); ++o) {
       for (int64_t i = 0; i < shape_.in_channels; ++i) {
@@ -266,7 +266,7 @@ void DirectConv::run_chunk(const Part& part, const float* x) const {
     for (int64_t c = 0; c < depth; c += plan_.depth) {
       const bool is_last = c + plan_.depth >= depth;
       tile.in_channels = std::min(plan_.depth, depth - c);
-      tile.weights = weights_.data() + group.begin + c * taps * width;
+      tile.weights = group.weights + c * taps * width;
       tile.bias = c == 0 ? bias_.data() + group.channel : nullptr;
       tile.low = is_last ? activation_.low : -kInfinity;
       tile.high = is_last ? activation_.high : kInfinity;
