@@ -34,7 +34,8 @@ def load_onnxruntime(order, threads, _precision):
     options.log_severity_level = 3
     begin = time.perf_counter()
     session = onnxruntime.InferenceSession(order["file"], options, providers=["CPUExecutionProvider"])
-    feeds = file_inputs([(given.name, given.shape, TYPES[given.type[len("tensor("):-1]])
+    feeds = file_inputs([(given.name, [dim if isinstance(dim, int) else order["batch"] for dim in given.shape],
+                          TYPES[given.type[len("tensor("):-1]])
                          for given in session.get_inputs()])
     return onnxruntime.__version__, begin, lambda: session.run(None, feeds)
 
@@ -43,7 +44,11 @@ def load_openvino(order, threads, precision):
     import openvino
     core = openvino.Core()
     begin = time.perf_counter()
-    compiled = core.compile_model(order["file"], "CPU",
+    network = core.read_model(order["file"])
+    if network.is_dynamic():
+        network.reshape({given.any_name: [order["batch"] if dim.is_dynamic else dim
+                                          for dim in given.partial_shape] for given in network.inputs})
+    compiled = core.compile_model(network, "CPU",
                                   {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY",
                                    "INFERENCE_PRECISION_HINT": precision})
     feeds = file_inputs([(given.any_name, tuple(given.shape), given.element_type.to_dtype())
