@@ -135,8 +135,9 @@ void DirectConv::pack(const float* weights, const float* bias) {
   for (int64_t channel = 0; channel < lanes;) {
     int64_t vectors = widest;
     while (channel + vectors * kDirectLanes > lanes) vectors /= 2;
-    float* const packed = weights_.data() + channel * taps * depth;
-    groups_.push_back({.channel = channel, .vectors = vectors, .weights = packed});
+    const int64_t begin = channel * taps * depth;
+    float* const packed = weights_.data() + begin;
+    groups_.push_back({.channel = channel, .vectors = vectors, .begin = begin});
     const int64_t width = vectors * kDirectLanes;
     for (int64_t o = channel; o < std::min(channel + width, shape_.out_channels); ++o) {
       for (int64_t i = 0; i < shape_.in_channels; ++i) {
@@ -266,7 +267,7 @@ void DirectConv::run_chunk(const Part& part, const float* x) const {
     for (int64_t c = 0; c < depth; c += plan_.depth) {
       const bool is_last = c + plan_.depth >= depth;
       tile.in_channels = std::min(plan_.depth, depth - c);
-      tile.weights = group.weights + c * taps * width;
+      tile.weights = weights_.data() + group.begin + c * taps * width;
       tile.bias = c == 0 ? bias_.data() + group.channel : nullptr;
       tile.low = is_last ? activation_.low : -kInfinity;
       tile.high = is_last ? activation_.high : kInfinity;
