@@ -53,14 +53,16 @@ bool starts_exchange(const Graph& graph, NodeId id) {
   return graph.node(id).op == "AllReduceStart";
 }
 
+uint8_t phase_in(std::span<const uint8_t> phases, NodeId id) {
+  const auto index = static_cast<size_t>(id.index);
+  return index < phases.size() ? phases[index] : uint8_t{0};
+}
+
 // The order of the graph, but an exchange with other workers starts as soon as what it sends is
 // there and its phase has begun.
 std::vector<NodeId> run_order(const Graph& graph, std::span<const uint8_t> phases) {
   const std::vector<NodeId> ids = graph.node_ids();
-  const auto phase = [&](NodeId id) {
-    const auto index = static_cast<size_t>(id.index);
-    return index < phases.size() ? phases[index] : uint8_t{0};
-  };
+  const auto phase = [&](NodeId id) { return phase_in(phases, id); };
   std::map<NodeId, size_t> position;
   std::vector<std::vector<NodeId>> starts(ids.size());  // after the node at this position
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -236,10 +238,26 @@ class Chooser {
     return to;
   }
 
+  // By the end of the phase that makes it: who runs that phase alone reads the result, too.
+  ValueId reordered_in_phase(ValueId from, const Layout& layout) {
+    const size_t before = plan_.steps.size();
+    const NodeId producer = plan_.graph.value(from).producer;
+    const ValueId to = reordered(from, layout);
+    if (plan_.steps.size() == before || !producer.valid()) return to;
+    const auto added = plan_.steps.end() - 1;
+    const auto made = std::find_if(plan_.steps.begin(), added,
+                                   [&](const PlannedStep& step) { return step.node == producer; });
+    const auto later = std::find_if(made, added, [&](const PlannedStep& step) {
+      return phase_in(options_.phases, step.node) > phase_in(options_.phases, producer);
+    });
+    std::rotate(later, added, plan_.steps.end());
+    return to;
+  }
+
   void make_output_row_major(ValueId id) {
     const Shape& shape = plan_.graph.value(id).type.shape;
     if (!shape.is_static() || same_placement(plan_.layout(id), Layout(), shape)) return;
-    const ValueId plain = reordered(id, Layout());
+    const ValueId plain = reordered_in_phase(id, Layout());
     std::vector<ValueId> outputs(plan_.graph.outputs().begin(), plan_.graph.outputs().end());
     std::replace(outputs.begin(), outputs.end(), id, plain);
     plan_.graph.set_outputs(std::move(outputs));
@@ -249,7 +267,7 @@ class Chooser {
     if (!state.to.valid()) return;
     const Shape& shape = plan_.graph.value(state.from).type.shape;
     if (same_placement(plan_.layout(state.from), plan_.layout(state.to), shape)) return;
-    state.to = reordered(state.to, Layout(plan_.layout(state.from)));
+    state.to = reordered_in_phase(state.to, Layout(plan_.layout(state.from)));
   }
 
   Plan plan_;
