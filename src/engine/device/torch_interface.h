@@ -11,7 +11,7 @@
 extern "C" {
 
 // Of this file. A plugin of another version is not used.
-enum { kTorchInterface = 1 };
+enum { kTorchInterface = 2 };
 
 // The name of the only function that the library exports: const TorchInterface* f(void).
 #define TRAINYARD_TORCH_ENTRY "trainyard_torch_interface"
@@ -61,7 +61,12 @@ struct TorchNode {
 };
 
 // How products of matrices and convolutions may round.
-enum TorchPrecision { kTorchFull = 0, kTorchTF32 = 1, kTorchBF16Products = 2 };
+enum TorchPrecision {
+  kTorchFull = 0,
+  kTorchTF32 = 1,
+  kTorchBF16Products = 2,
+  kTorchF16Products = 3,
+};
 
 struct TorchInterface {
   int32_t version;      // kTorchInterface

@@ -1,4 +1,4 @@
-// Attention and RotaryEmbedding.
+// Attention, its gradients and RotaryEmbedding.
 #include <cmath>
 #include <limits>
 
@@ -16,19 +16,24 @@ Tensor by_heads(const Tensor& x, int64_t heads) {
   return x.view({x.size(0), x.size(1), heads, -1}).transpose(1, 2);
 }
 
+const char* refuses_mask(const Node& node, size_t mask) {
+  const bool known = !node.has_input(mask) || node.input(mask).type == kTorchF32 ||
+                     node.input(mask).type == kTorchBool;
+  return known ? "" : "the mask is neither f32 nor bool";
+}
+
 const char* refuses_attention(const Node& node) {
   for (const size_t i : {kQuery, kKey, kValue, kPastKey, kPastValue}) {
     if (node.has_input(i) && node.input(i).type != kTorchF32) return "only f32 is implemented";
   }
   if (node.has_input(kLengths)) return "lengths of rows are not implemented";
   if (node.has_output(3)) return "the scores as a result are not implemented";
-  const bool known_mask = !node.has_input(kMask) || node.input(kMask).type == kTorchF32 ||
-                          node.input(kMask).type == kTorchBool;
-  return known_mask ? "" : "the mask is neither f32 nor bool";
+  return refuses_mask(node, kMask);
 }
 
-struct Attention {
-  explicit Attention(const Node& node)
+// What forward and backward share: the heads, and the shares that queries give to keys.
+struct Heads {
+  explicit Heads(const Node& node)
       : query_heads(node.input_rank(kQuery) == 4 ? node.input_dims(kQuery)[1]
                                                  : node.attr_int("q_num_heads", 1)),
         heads(node.input_rank(kKey) == 4 ? node.input_dims(kKey)[1]
@@ -37,18 +42,19 @@ struct Attention {
         softcap(node.attr_float("softcap", 0)),
         causal(node.attr_int("is_causal", 0) != 0) {}
 
-  // Keys or values with those of calls before, of the heads of keys.
-  Tensor all_rows(const Tensors& in, size_t now, size_t past) const {
-    const Tensor rows = by_heads(in[now], heads);
-    return past < in.size() && in[past].defined() ? at::cat({in[past], rows}, 2) : rows;
+  // One for each head of queries.
+  Tensor repeated(const Tensor& x) const {
+    return heads == query_heads ? x : x.repeat_interleave(query_heads / heads, 1);
+  }
+  double factor_of(const Tensor& q) const {
+    return scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(q.size(3)));
   }
 
   // What is added to the scores, batch x heads x queries x keys or stretched; undefined: nothing.
-  Tensor added(const Tensors& in, int64_t queries, int64_t keys) const {
-    Tensor mask = in.size() > kMask ? in[kMask] : Tensor();
-    const auto options = in[kQuery].options();
+  // The last `own_keys` are of this call.
+  Tensor added(Tensor mask, const Tensor& q, int64_t keys, int64_t own_keys) const {
     if (mask.defined() && mask.scalar_type() == at::kBool) {
-      mask = at::zeros(mask.sizes(), options).masked_fill_(mask.logical_not(), kMasked);
+      mask = at::zeros(mask.sizes(), q.options()).masked_fill_(mask.logical_not(), kMasked);
     }
     // Keys that it does not speak of are masked.
     if (mask.defined() && mask.size(-1) != 1 && mask.size(-1) < keys) {
@@ -56,36 +62,21 @@ struct Attention {
     }
     if (!causal) return mask;
     const Tensor later =
-        at::full({queries, keys}, kMasked, options).triu_(1 + keys - in_this_call(in));
+        at::full({q.size(2), keys}, kMasked, q.options()).triu_(1 + keys - own_keys);
     return mask.defined() ? at::add(mask, later) : later;
   }
 
-  int64_t in_this_call(const Tensors& in) const {
-    return in[kKey].dim() == 4 ? in[kKey].size(2) : in[kKey].size(1);
-  }
-
-  void operator()(const Tensors& in, const Tensors& out) const {
-    const Tensor q = by_heads(in[kQuery], query_heads);
-    Tensor k = all_rows(in, kKey, kPastKey);
-    Tensor v = all_rows(in, kValue, kPastValue);
-    if (out.size() > 1 && out[1].defined()) out[1].copy_(k);
-    if (out.size() > 2 && out[2].defined()) out[2].copy_(v);
-    if (heads != query_heads) {
-      k = k.repeat_interleave(query_heads / heads, 1);
-      v = v.repeat_interleave(query_heads / heads, 1);
-    }
-    const double by = scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(q.size(3)));
-    Tensor scores =
-        at::matmul(factor(at::mul(q, by)), factor(k.transpose(2, 3))).to(q.scalar_type());
+  // Of q and all keys, both with as many heads.
+  Tensor shares(const Tensor& q, const Tensor& k, const Tensor& mask, int64_t own_keys) const {
+    Tensor scores = product(at::matmul(factor(at::mul(q, factor_of(q))), factor(k.transpose(2, 3))))
+                        .to(q.scalar_type());
     if (softcap > 0) scores.div_(softcap).tanh_().mul_(softcap);
-    const Tensor mask = added(in, q.size(2), k.size(2));
-    if (mask.defined()) scores = at::add(scores, mask);
+    const Tensor more = added(mask, q, k.size(2), own_keys);
+    if (more.defined()) scores = at::add(scores, more);
     Tensor shares = at::softmax(scores, 3);
     // A query that may look at nothing gives zeros.
-    if (mask.defined()) shares.nan_to_num_(0.0);
-    Tensor y = at::matmul(factor(shares), factor(v));
-    if (in[kQuery].dim() == 3) y = y.transpose(1, 2).reshape(out[0].sizes());
-    out[0].copy_(y);
+    if (more.defined()) shares.nan_to_num_(0.0);
+    return shares;
   }
 
   int64_t query_heads;
@@ -95,8 +86,78 @@ struct Attention {
   bool causal;
 };
 
+Tensor input_or_none(const Tensors& in, size_t i) {
+  return i < in.size() ? in[i] : Tensor();
+}
+
+// Batch x heads x rows x columns into a result of either form.
+void store_heads(const Tensor& x, const Tensor& out) {
+  out.copy_(out.dim() == 3 ? x.transpose(1, 2).reshape(out.sizes()) : x);
+}
+
+struct Attention : Heads {
+  using Heads::Heads;
+
+  // Keys or values with those of calls before.
+  static Tensor all_rows(const Tensor& now, const Tensor& past) {
+    return past.defined() ? at::cat({past, now}, 2) : now;
+  }
+
+  void operator()(const Tensors& in, const Tensors& out) const {
+    const Tensor q = by_heads(in[kQuery], query_heads);
+    const Tensor now = by_heads(in[kKey], heads);
+    const Tensor k = all_rows(now, input_or_none(in, kPastKey));
+    const Tensor v = all_rows(by_heads(in[kValue], heads), input_or_none(in, kPastValue));
+    if (out.size() > 1 && out[1].defined()) out[1].copy_(k);
+    if (out.size() > 2 && out[2].defined()) out[2].copy_(v);
+    const Tensor p = shares(q, repeated(k), input_or_none(in, kMask), now.size(2));
+    store_heads(product(at::matmul(factor(p), factor(repeated(v)))), out[0]);
+  }
+};
+
 Run make_attention(const Node& node) {
   return Attention(node);
+}
+
+// --- the gradients of an Attention without a past, from (query, key, value, dy, mask)
+
+constexpr size_t kGradientOfY = 3;
+constexpr size_t kMaskOfGradient = 4;
+
+const char* refuses_attention_gradient(const Node& node) {
+  for (size_t i = 0; i <= kGradientOfY; ++i) {
+    if (node.input(i).type != kTorchF32) return "only f32 is implemented";
+  }
+  return refuses_mask(node, kMaskOfGradient);
+}
+
+struct AttentionGradient : Heads {
+  using Heads::Heads;
+
+  // The sum over the query heads that share a head of keys.
+  Tensor summed(const Tensor& x) const {
+    if (heads == query_heads) return x;
+    return x.reshape({x.size(0), heads, query_heads / heads, x.size(2), x.size(3)})
+        .sum(2, /*keepdim=*/false, at::kFloat);
+  }
+
+  void operator()(const Tensors& in, const Tensors& out) const {
+    const Tensor q = by_heads(in[kQuery], query_heads);
+    const Tensor k = repeated(by_heads(in[kKey], heads));
+    const Tensor v = repeated(by_heads(in[kValue], heads));
+    const Tensor dy = factor(by_heads(in[kGradientOfY], query_heads));
+    const Tensor p = shares(q, k, input_or_none(in, kMaskOfGradient), k.size(2));
+    const Tensor dp = product(at::matmul(dy, factor(v.transpose(2, 3)))).to(q.scalar_type());
+    const Tensor scores =
+        factor(at::_softmax_backward_data(dp, p, 3, q.scalar_type()).mul_(factor_of(q)));
+    store_heads(product(at::matmul(scores, factor(k))), out[0]);
+    store_heads(summed(product(at::matmul(scores.transpose(2, 3), factor(q)))), out[1]);
+    store_heads(summed(product(at::matmul(factor(p).transpose(2, 3), dy))), out[2]);
+  }
+};
+
+Run make_attention_gradient(const Node& node) {
+  return AttentionGradient(node);
 }
 
 const char* refuses_rotary(const Node& node) {
@@ -115,7 +176,6 @@ const char* refuses_rotary(const Node& node) {
 Run make_rotary(const Node& node) {
   const int64_t heads = node.attr_int("num_heads", 0);
   const bool interleaved = node.attr_int("interleaved", 0) != 0;
-  const bool is_flat = node.input_rank(0) == 3;
   return [=](const Tensors& in, const Tensors& out) {
     const Tensor x = by_heads(in[0], heads);
     Tensor cosines = in[1];
@@ -137,13 +197,14 @@ Run make_rotary(const Node& node) {
     const Tensor right = at::add(at::mul(a, sines), at::mul(b, cosines));
     const Tensor pairs =
         interleaved ? at::stack({left, right}, 4).flatten(3) : at::cat({left, right}, 3);
-    Tensor y = at::cat({pairs, x.narrow(3, 2 * half, x.size(3) - 2 * half)}, 3);
-    out[0].copy_(is_flat ? y.transpose(1, 2).reshape(out[0].sizes()) : y);
+    const Tensor y = at::cat({pairs, x.narrow(3, 2 * half, x.size(3) - 2 * half)}, 3);
+    store_heads(y, out[0]);
   };
 }
 
 constexpr Operator kAttentions[] = {
     {"Attention", refuses_attention, make_attention},
+    {"AttentionGrad", refuses_attention_gradient, make_attention_gradient},
     {"RotaryEmbedding", refuses_rotary, make_rotary},
 };
 

@@ -28,7 +28,7 @@ Run make_conv(const Node& node) {
     const Ints pads = window.is_even() ? window.begin : none;
     Tensor y = at::convolution(factor(x), factor(in[1]), optional_input(in, 2), window.strides,
                                pads, window.dilations, false, none, groups);
-    y = y.to(out[0].scalar_type());
+    y = product(y).to(out[0].scalar_type());
     if (in.size() > 3 && in[3].defined()) y.add_(in[3]);
     Tensor result = out[0];
     activate(result, y);
@@ -64,9 +64,9 @@ Run make_transposed(const Node& node) {
   const Ints further = further_by(node, window);
   const int64_t groups = node.attr_int("group", 1);
   return [=](const Tensors& in, const Tensors& out) {
-    out[0].copy_(at::convolution(factor(in[0]), factor(in[1]), optional_input(in, 2),
-                                 window.strides, window.begin, window.dilations, true, further,
-                                 groups));
+    out[0].copy_(
+        product(at::convolution(factor(in[0]), factor(in[1]), optional_input(in, 2), window.strides,
+                                window.begin, window.dilations, true, further, groups)));
   };
 }
 
@@ -85,7 +85,7 @@ struct Gradient {
         at::convolution_backward(factor(dy), factor(at_x), factor(at_w), c10::nullopt,
                                  window.strides, window.is_even() ? window.begin : none,
                                  window.dilations, false, none, groups, {wants_x, !wants_x, false});
-    return {dx, dw};
+    return {wants_x ? product(dx) : dx, wants_x ? dw : product(dw)};
   }
 };
 

@@ -263,6 +263,7 @@ constexpr Operator kElementwise[] = {
     {"Add", refuses_mixed, make_binary<add>},
     {"And", refuses_comparison, make_binary<both>},
     {"Cast", refuses_cast, make_cast},
+    {"CastLike", refuses_cast, make_cast},
     {"Clip", refuses_clip, make_clip},
     {"ClipGrad", refuses_clip_grad, make_clip_grad},
     {"Div", refuses_mixed, make_binary<div>},

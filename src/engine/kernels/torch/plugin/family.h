@@ -81,6 +81,7 @@ struct Operator {
 // The files of this folder, in no order that matters.
 std::span<const Operator> attention_operators();
 std::span<const Operator> convolution_operators();
+std::span<const Operator> detection_operators();
 std::span<const Operator> dropout_operators();
 std::span<const Operator> elementwise_operators();
 std::span<const Operator> layout_operators();

@@ -9,7 +9,7 @@ Run make_matmul(const Node&) {
   return [](const Tensors& in, const Tensors& out) {
     Tensor y = out[0];
     if (rounds_factors()) {
-      y.copy_(at::matmul(factor(in[0]), factor(in[1])));
+      y.copy_(product(at::matmul(factor(in[0]), factor(in[1]))));
     } else {
       at::matmul_out(y, in[0], in[1]);
     }
@@ -33,7 +33,7 @@ Run make_gemm(const Node& node) {
     const Tensor b = flip_b ? in[1].t() : in[1];
     Tensor y = out[0];
     if (rounds_factors()) {
-      y.copy_(at::mm(factor(a), factor(b))).mul_(alpha);
+      y.copy_(product(at::mm(factor(a), factor(b)))).mul_(alpha);
       if (in.size() > 2 && in[2].defined()) y.add_(in[2], beta);
     } else if (in.size() > 2 && in[2].defined()) {
       at::addmm_out(y, in[2], a, b, beta, alpha);

@@ -211,13 +211,83 @@ struct Lars {
   double decay;
 };
 
+struct Lion {
+  static constexpr size_t kGroups = 3;
+  explicit Lion(const Node& node)
+      : alpha(node.attr_float("alpha", 0.9F)),
+        beta(node.attr_float("beta", 0.99F)),
+        decay(node.attr_float("weight_decay", 0)) {}
+
+  void operator()(const Updated& u, const Step& step) const {
+    const Tensor mean = at::mul(u.old(2), alpha).add_(u.old(1), 1 - alpha);
+    mix(u.fresh(1), u.old(2), beta, u.old(1), 1 - beta);
+    mix(u.fresh(0), u.x(), 1 - step.rate * decay, mean.sign_(), -step.rate);
+  }
+
+  double alpha;
+  double beta;
+  double decay;
+};
+
+struct Lamb {
+  static constexpr size_t kGroups = 4;
+  explicit Lamb(const Node& node)
+      : alpha(node.attr_float("alpha", 0.9F)),
+        beta(node.attr_float("beta", 0.999F)),
+        epsilon(node.attr_float("epsilon", 1e-6F)),
+        decay(node.attr_float("weight_decay", 0)) {}
+
+  void operator()(const Updated& u, const Step& step) const {
+    const double mean_share = step.count > 0 ? 1 - std::pow(alpha, step.count) : 1.0;
+    const double square_share = step.count > 0 ? 1 - std::pow(beta, step.count) : 1.0;
+    Tensor mean = u.fresh(1);
+    Tensor square = u.fresh(2);
+    mix(mean, u.old(2), alpha, u.old(1), 1 - alpha);
+    mix_squares(square, u.old(3), beta, u.old(1), 1 - beta);
+    const Tensor root = at::div(square, square_share).sqrt_().add_(epsilon);
+    const Tensor move = at::div(mean, root).div_(mean_share).add_(u.x(), decay);
+    const Tensor size = at::norm(u.x());
+    const Tensor length = at::norm(move);
+    // 1 where a norm is zero.
+    const Tensor trust = at::where(size.gt(0).logical_and_(length.gt(0)), at::div(size, length),
+                                   at::ones_like(size));
+    Tensor x = u.fresh(0);
+    at::add_out(x, u.x(), at::mul(move, trust), -step.rate);
+  }
+
+  double alpha;
+  double beta;
+  double epsilon;
+  double decay;
+};
+
+// The share of the new numbers in their averages stands where optimizers have the rate.
+struct MovingAverage {
+  static constexpr size_t kGroups = 2;
+  explicit MovingAverage(const Node&) {}
+
+  void operator()(const Updated& u, const Step& step) const {
+    Tensor average = u.fresh(0);
+    at::add_out(average, u.old(0), at::sub(u.old(1), u.old(0)), step.rate);
+  }
+};
+
+// Of all tensors together, in double precision.
+Tensor common_norm(const Tensors& tensors) {
+  Tensor sum = at::zeros({}, tensors[0].options().dtype(at::kDouble));
+  for (const Tensor& tensor : tensors) sum.add_(at::sum(at::square(tensor), at::kDouble));
+  return sum.sqrt_();
+}
+
+Run make_global_norm(const Node&) {
+  return [](const Tensors& in, const Tensors& out) { out[0].copy_(common_norm(in)); };
+}
+
 // Over all tensors together, so that the direction of the step stays the same.
 Run make_clip_by_norm(const Node& node) {
   const double limit = node.attr_float("max_norm", 0);
   return [limit](const Tensors& in, const Tensors& out) {
-    Tensor sum = at::zeros({}, in[0].options().dtype(at::kDouble));
-    for (const Tensor& tensor : in) sum.add_(at::sum(at::square(tensor), at::kDouble));
-    const Tensor norm = at::sqrt(sum);
+    const Tensor norm = common_norm(in);
     const Tensor factor =
         at::where(norm.gt(limit), norm.reciprocal().mul_(limit), at::ones_like(norm))
             .to(in[0].scalar_type());
@@ -234,8 +304,12 @@ constexpr Operator kOptimizers[] = {
     {"Adam", refuses_update, make_update<Adam>},
     {"AdamW", refuses_update, make_update<AdamW>},
     {"ClipByGlobalNorm", refuses_unless_f32, make_clip_by_norm},
+    {"GlobalNorm", refuses_unless_f32, make_global_norm},
+    {"Lamb", refuses_update, make_update<Lamb>},
     {"Lars", refuses_update, make_update<Lars>},
+    {"Lion", refuses_update, make_update<Lion>},
     {"Momentum", refuses_update, make_update<Momentum>},
+    {"MovingAverage", refuses_update, make_update<MovingAverage>},
     {"RmsProp", refuses_update, make_update<RmsProp>},
 };
 

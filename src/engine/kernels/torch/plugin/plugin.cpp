@@ -182,10 +182,10 @@ Bound* bind_kernel(const Created& kernel, void* const* inputs, void* const* outp
   return bound.release();
 }
 
-constexpr auto kFamilies = {attention_operators,   convolution_operators,   dropout_operators,
-                            elementwise_operators, layout_operators,        loss_operators,
-                            matmul_operators,      normalization_operators, optimizer_operators,
-                            pooling_operators,     reduction_operators};
+constexpr auto kFamilies = {attention_operators, convolution_operators, detection_operators,
+                            dropout_operators,   elementwise_operators, layout_operators,
+                            loss_operators,      matmul_operators,      normalization_operators,
+                            optimizer_operators, pooling_operators,     reduction_operators};
 
 // Their names, and a null.
 const char* const* operator_names() {

@@ -16,11 +16,18 @@ PrecisionScope::~PrecisionScope() {
 }
 
 bool rounds_factors() {
-  return present == kTorchBF16Products;
+  return present == kTorchBF16Products || present == kTorchF16Products;
 }
 
 Tensor factor(const Tensor& x) {
-  return rounds_factors() && x.defined() ? x.to(at::kBFloat16) : x;
+  if (!x.defined() || !rounds_factors()) return x;
+  if (present == kTorchBF16Products) return x.to(at::kBFloat16);
+  const Tensor rounded = x.to(at::kHalf);
+  return x.is_cpu() ? rounded.to(x.scalar_type()) : rounded;
+}
+
+Tensor product(const Tensor& y) {
+  return present == kTorchF16Products && y.is_cpu() ? factor(y) : y;
 }
 
 }  // namespace trainyard::torch_plugin

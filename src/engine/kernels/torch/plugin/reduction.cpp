@@ -104,8 +104,26 @@ Run make_largest(const Node& node) {
   };
 }
 
+const char* refuses_top_k(const Node& node) {
+  return node.input(0).type == kTorchF32 ? "" : "only f32 is implemented";
+}
+
+// The first of equals comes first, which libtorch's own topk does not promise.
+Run make_top_k(const Node& node) {
+  const int64_t axis = node.attr_axis(-1, node.input_rank(0));
+  const bool largest = node.attr_int("largest", 1) != 0;
+  const int64_t count = node.output_dims(0)[static_cast<size_t>(axis)];
+  return [=](const Tensors& in, const Tensors& out) {
+    const auto [values, places] = at::sort(in[0], /*stable=*/true, axis, /*descending=*/largest);
+    if (out[0].defined()) out[0].copy_(values.narrow(axis, 0, count));
+    if (out[1].defined()) out[1].copy_(places.narrow(axis, 0, count));
+  };
+}
+
+// Whole numbers count the texts of a row.
 const char* refuses_cumulative(const Node& node) {
-  if (const char* reason = refuses_unless_f32(node); *reason != 0) return reason;
+  const char* reason = refuses_unless_f32(node);
+  if (*reason != 0 && node.input(0).type != kTorchI64) return reason;
   if (node.known_ints(1).size() != 1) return "the axis is not known before the run";
   const bool plain = node.attr_int("exclusive", 0) == 0 && node.attr_int("reverse", 0) == 0;
   return plain ? "" : "only sums from the first to each are implemented";
@@ -133,6 +151,7 @@ constexpr Operator kReductions[] = {
     {"ReduceSum", refuses_reduction, make_reduction<sum>},
     {"ReduceSumSquare", refuses_reduction, make_reduction<squares>},
     {"Softmax", refuses_unless_f32, make_softmax},
+    {"TopK", refuses_top_k, make_top_k},
 };
 
 }  // namespace
