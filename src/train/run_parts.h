@@ -26,6 +26,9 @@ bool takes_any_batch(const Graph& graph);
 
 // Of CheckpointInfo::values: updates in the averages of weights; none or 0: there are no averages.
 inline constexpr const char* kAveragedValue = "averaged";
+// Of TrainingStep::loss_scale(), where there is one.
+inline constexpr const char* kLossScaleValue = "loss_scale";
+inline constexpr const char* kLossScaleAgeValue = "loss_scale_updates";
 
 // Gives the initializers of `trained` that `states` names the numbers of a checkpoint, or its
 // averages of them.

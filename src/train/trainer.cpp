@@ -385,6 +385,7 @@ struct Trainer::Impl {
     for (const Score& score : metric_scores(metrics_, all)) line[score.name] = score.value;
     line["learning_rate"] = rate_now;
     if (step_.updates() > 0) line["gradient_norm"] = step_.gradient_norm();
+    if (step_.loss_scale()) line[kLossScaleValue] = step_.loss_scale()->factor;
     line["step_ms"] = took * 1e3;
     line["forward_ms"] = passed_.seconds.forward * 1e3;
     line["backward_ms"] = passed_.seconds.backward * 1e3;
@@ -520,6 +521,9 @@ struct Trainer::Impl {
       values["epoch_" + metrics_[i].name] = sums_.metrics[i];
     }
     values["updates"] = static_cast<double>(step_.updates());
+    if (!step_.loss_scale()) return;
+    values[kLossScaleValue] = step_.loss_scale()->factor;
+    values[kLossScaleAgeValue] = static_cast<double>(step_.loss_scale()->updates);
   }
 
   // Everybody starts where rank 0 stands, with its parameters, statistics and optimizer state.
@@ -527,6 +531,7 @@ struct Trainer::Impl {
     runs::CheckpointInfo& info = log_->info();
     std::vector<std::string> names = {"epoch_images", "epoch_loss", "seconds", "updates",
                                       kAveragedValue};
+    if (step_.loss_scale()) names.insert(names.end(), {kLossScaleValue, kLossScaleAgeValue});
     for (const TrainingGraph::MetricPort& metric : metrics_) {
       names.push_back("epoch_" + metric.name);
     }
@@ -548,6 +553,11 @@ struct Trainer::Impl {
     }
     step_.set_progress(info.step * passes_of_step(config_),
                        static_cast<int64_t>(info.values["updates"]));
+    // A run that computed in another precision so far has none.
+    if (step_.loss_scale() && info.values[kLossScaleValue] > 0) {
+      step_.set_loss_scale(
+          {info.values[kLossScaleValue], static_cast<int64_t>(info.values[kLossScaleAgeValue])});
+    }
     if (replicas_.workers() == 1) return;
     for (size_t i = 0; i < step_.states().size(); ++i) step_.set_state(i, broadcast_state(i));
   }

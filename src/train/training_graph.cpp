@@ -53,18 +53,24 @@ class Maker {
   TrainingGraph run() {
     forward_and_backward();
     add_exchange();
+    if (options_.scale_loss) unscale();
     const UpdateNodes updates =
         add_update_nodes(builder_, options_.optimizer, parameters_, gradients_);
     inputs_.rate = updates.rate;
     inputs_.updates = updates.updates;
     if (options_.average) add_averages(updates.parameters);
     mark(Phase::kUpdate);
-    set_outputs(updates.norm.valid() ? std::span(&updates.norm, 1) : std::span<const ValueId>());
+    std::vector<ValueId> norms;
+    if (updates.norm.valid()) norms.push_back(updates.norm);
+    if (check_.valid()) norms.push_back(check_);
+    set_outputs(norms);
     return result(
         {&updates.parameters, &statistics_, &updates.optimizer, &accumulated_, &averages_});
   }
 
   TrainingGraph run_gradients() {
+    TY_REQUIRE(!options_.scale_loss,
+               "gradients in f16 are updated where they are made, not by servers");
     forward_and_backward();
     std::vector<StateUpdate> parameters;
     for (const ValueId id : parameters_) parameters.push_back({id, kNoValue});
@@ -166,6 +172,10 @@ class Maker {
       const ValueId share = builder_.constant_scalar("share", static_cast<float>(options_.share));
       loss = builder_.add("Mul", {loss, share});
     }
+    if (options_.scale_loss) {
+      inputs_.loss_scale = builder_.input("loss_scale", {DType::kF32, {}});
+      loss = builder_.add("Mul", {loss, inputs_.loss_scale});
+    }
     mark(Phase::kForward);
     const auto forward_nodes = static_cast<size_t>(graph_.num_nodes());
     gradients_ = autodiff::differentiate(graph_, loss, parameters_);
@@ -266,13 +276,27 @@ class Maker {
       const bool early = options_.accumulate == 1;
       builder_.set_prefix(early ? kGradientPrefix : kUpdatePrefix);
       parts = builder_.add_multi("AllReduceStart", std::move(parts), bucket.size(), attributes);
-      mark(early ? Phase::kBackward : Phase::kUpdate);
+      const Phase late = options_.scale_loss ? Phase::kCheck : Phase::kUpdate;
+      mark(early ? Phase::kBackward : late);
       builder_.set_prefix(kUpdatePrefix);
       parts = builder_.add_multi("AllReduceWait", std::move(parts), bucket.size(), attributes);
-      mark(Phase::kUpdate);
+      mark(late);
       for (size_t i = 0; i < bucket.size(); ++i) gradients_[bucket[i]] = parts[i];
       buckets_.push_back(std::move(names));
     }
+  }
+
+  // Histograms of gradients are to be of those that the loss itself has.
+  void unscale() {
+    builder_.set_prefix(kUpdatePrefix);
+    const ValueId share = builder_.add("Reciprocal", {inputs_.loss_scale});
+    gradient_names_.clear();
+    for (ValueId& gradient : gradients_) {
+      gradient = builder_.add("Mul", {gradient, share});
+      gradient_names_.push_back(graph_.value(gradient).name);
+    }
+    check_ = builder_.add("GlobalNorm", gradients_);
+    mark(Phase::kCheck);
   }
 
   // Nodes nobody needs, such as a final Softmax.
@@ -298,6 +322,7 @@ class Maker {
   std::vector<ValueId> gradients_;  // one per parameter
   ObjectiveNodes objective_;
   std::vector<StateUpdate> statistics_, accumulated_, averages_;
+  ValueId check_ = kNoValue;
   StepInputs inputs_;
   autodiff::Recomputed recomputed_;
   std::vector<uint8_t> phases_;

@@ -59,6 +59,9 @@ struct TrainingOptions {
   bool average = false;
   // Gradients of this many runs are added up before an update.
   int64_t accumulate = 1;
+  // Gradients are those of the loss times StepInputs::loss_scale, so that small ones survive in
+  // f16, and are divided by it before the update.
+  bool scale_loss = false;
 
   // Several workers: gradients are those of `share` times the loss, the share of the images of all
   // workers that this one has, and are summed over the workers in buckets of about this many bytes,
@@ -74,22 +77,25 @@ struct TrainingOptions {
 // The first bucket is full at this size, so that communication begins early.
 inline constexpr int64_t kFirstBucketBytes = int64_t{1} << 20;
 
-// The parts of a step, in the order in which they run.
-enum class Phase : uint8_t { kForward, kBackward, kUpdate };
+// The parts of a step, in the order in which they run. kCheck waits for the gradients of other
+// workers and tells whether all are finite; only where the loss is scaled.
+enum class Phase : uint8_t { kForward, kBackward, kCheck, kUpdate };
 
 // One f32 or i64 each, set before a run; kNoValue: the graph does not have it. Their names in the
 // graph are for readers: a network may have the same ones.
 struct StepInputs {
-  ValueId rate;       // f32: the learning rate; with an update
-  ValueId updates;    // i64: the number of this update, from 1; with an update
-  ValueId step;       // i64: a number that differs from run to run; with dropout
-  ValueId average;    // f32: the share of the new weights in their averages; with averages
-  ValueId continues;  // f32: 0 in the first of the runs whose gradients are added up, 1 in the
-                      // others; where there are several
+  ValueId rate;        // f32: the learning rate; with an update
+  ValueId updates;     // i64: the number of this update, from 1; with an update
+  ValueId step;        // i64: a number that differs from run to run; with dropout
+  ValueId average;     // f32: the share of the new weights in their averages; with averages
+  ValueId loss_scale;  // f32: above 0; with scale_loss
+  ValueId continues;   // f32: 0 in the first of the runs whose gradients are added up, 1 in the
+                       // others; where there are several
 };
 
 // Inputs: the network's own, then those of the objective and of StepInputs. Outputs: the loss, then
-// the objective's metrics, then the norm of the gradients if it is asked for.
+// the objective's metrics, then the norm of the gradients if it is asked for, then, where the loss
+// is scaled, that of the phase kCheck, which is not finite if a gradient is not.
 struct TrainingGraph {
   Graph graph;
   StepInputs inputs;

@@ -7,6 +7,7 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "engine/compiler.h"
+#include "engine/device/torch_device.h"
 #include "engine/first_bad.h"
 #include "engine/profile.h"
 #include "ops/passes/pass.h"
@@ -42,8 +43,10 @@ std::string known_names(const std::vector<Named>& all) {
 }  // namespace
 
 TrainingGraph make_step_graph(const Graph& model, const StepOptions& options) {
-  return options.update ? make_training_graph(model, options.training)
-                        : make_gradient_graph(model, options.training);
+  TrainingOptions training = options.training;
+  training.scale_loss = device::computes_in_f16(options.device.get());
+  return options.update ? make_training_graph(model, training)
+                        : make_gradient_graph(model, training);
 }
 
 runtime::Executable compile_step(const TrainingGraph& made, const StepOptions& options) {
@@ -80,8 +83,11 @@ TrainingStep::TrainingStep(const Graph& model, const TrainingGraph& made,
       step_(input_index(made.graph, made.inputs.step)),
       continues_(input_index(made.graph, made.inputs.continues)),
       average_(input_index(made.graph, made.inputs.average)),
+      scale_(input_index(made.graph, made.inputs.loss_scale)),
       backward_begin_(phase_begin(executable_, Phase::kBackward)),
+      check_begin_(phase_begin(executable_, Phase::kCheck)),
       update_begin_(phase_begin(executable_, Phase::kUpdate)) {
+  if (scale_) loss_scale_.emplace();
   for (const ObjectivePort& port : made.objective_inputs) {
     objective_inputs_.push_back({port.name, *input_index(made.graph, port.value)});
   }
@@ -132,7 +138,8 @@ const Tensor& TrainingStep::gradient(size_t parameter) const {
 }
 
 double TrainingStep::gradient_norm() const {
-  TY_CHECK(update_ && context_.num_outputs() == 2 + metrics_.size(), "no norm was asked for");
+  const size_t norms = context_.num_outputs() - 1 - metrics_.size() - (loss_scale_ ? 1 : 0);
+  TY_CHECK(update_ && norms == 1, "no norm was asked for");
   return static_cast<double>(context_.output(1 + metrics_.size()).values<float>()[0]);
 }
 
@@ -165,12 +172,20 @@ void TrainingStep::run(double learning_rate, runtime::Profile* profile) {
   set_scalar(step_, static_cast<double>(steps_));
   // 0 in the first of `accumulate` runs: it starts the sum of gradients anew.
   set_scalar(continues_, steps_ % accumulate_ == 0 ? 0 : 1);
+  if (loss_scale_) set_scalar(scale_, loss_scale_->factor);
   seconds_ = {.forward = run_phase(0, backward_begin_, profile),
-              .backward = run_phase(backward_begin_, update_begin_, profile)};
+              .backward = run_phase(backward_begin_, check_begin_, profile)};
   require_finite_loss();
   ++steps_;
   if (steps_ % accumulate_ != 0) return;
-  seconds_.update = run_phase(update_begin_, executable_.steps().size(), profile);
+  if (loss_scale_) {
+    seconds_.update = run_phase(check_begin_, update_begin_, profile);
+    const Tensor& norm = context_.output(context_.num_outputs() - 1);
+    const bool finite = std::isfinite(norm.values<float>()[0]);
+    loss_scale_->follow(finite);
+    if (!finite) return;
+  }
+  seconds_.update += run_phase(update_begin_, executable_.steps().size(), profile);
   ++updates_;
 }
 
@@ -194,6 +209,10 @@ void TrainingStep::require_finite_loss() {
       "step {}: the loss is {}; the first result that is not finite is that of node "
       "'{}'. Try a lower learning rate, a warm-up or gradient clipping",
       steps_, bad, node);
+}
+
+void TrainingStep::set_loss_scale(const LossScale& scale) {
+  if (loss_scale_) loss_scale_ = scale;
 }
 
 void TrainingStep::set_progress(int64_t steps, int64_t updates) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/executable.h"
+#include "train/loss_scale.h"
 #include "train/training_graph.h"
 
 namespace trainyard::device {
@@ -59,6 +60,8 @@ class TrainingStep {
 
   // One batch through forward and backward, and an update after every `accumulate` of them.
   // `profile` may be null. Throws Failure if the loss is not finite, naming the first bad tensor.
+  // Where the loss is scaled, an update whose gradients are not finite is left out, and the scale
+  // halved.
   void run(double learning_rate, runtime::Profile* profile = nullptr);
 
   // Of the last run. Throws Error for a metric that the objective does not have.
@@ -78,6 +81,11 @@ class TrainingStep {
   int64_t steps() const { return steps_; }
   int64_t updates() const { return updates_; }
   void set_progress(int64_t steps, int64_t updates);
+
+  // On a device that computes in f16 the factor of the loss adapts to the gradients (LossScale);
+  // elsewhere there is none. To be set when resuming, which does nothing where there is none.
+  const std::optional<LossScale>& loss_scale() const { return loss_scale_; }
+  void set_loss_scale(const LossScale& scale);
 
   // Sees what each node of the runs that follow computes; null: nobody does.
   void set_observer(runtime::StepObserver observer) { context_.set_observer(std::move(observer)); }
@@ -130,10 +138,12 @@ class TrainingStep {
   size_t num_parameters_;
   size_t num_model_states_;
   // Those of StepInputs.
-  std::optional<size_t> rate_, update_count_, step_, continues_, average_;
+  std::optional<size_t> rate_, update_count_, step_, continues_, average_, scale_;
   double average_share_ = 0;
   size_t backward_begin_ = 0;  // steps of the executable
+  size_t check_begin_ = 0;
   size_t update_begin_ = 0;
+  std::optional<LossScale> loss_scale_;
   int64_t steps_ = 0;
   int64_t updates_ = 0;
   PhaseSeconds seconds_;

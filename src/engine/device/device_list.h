@@ -33,7 +33,7 @@ std::vector<size_t> find_devices(const DeviceList& list, const std::string& want
 std::shared_ptr<Device> open_device(const std::string& wanted);
 // Where a worker's network runs: null for "cpu", else the one of those named whose turn it is, so
 // that workers of one machine share its GPUs evenly. One of libtorch may be followed by the
-// precision of its products: "torch:cuda,tf32", "torch:cpu,bf16".
+// precision of its products: "torch:cuda,tf32", "torch:cpu,bf16", "torch:cuda,f16".
 std::shared_ptr<Device> open_network_device(const std::string& wanted, int64_t worker = 0);
 std::shared_ptr<Device> open_device(const DeviceInfo& info);
 

@@ -22,6 +22,7 @@ void add_gpu_facts(DeviceInfo& info) {
     info.compute_units = gpu.info.compute_units;
     info.memory_bytes = gpu.info.memory_bytes;
     info.max_allocation_bytes = gpu.info.max_allocation_bytes;
+    info.clock_hz = gpu.info.clock_hz;
     info.features.push_back(gpu.info.name);
   }
 }
@@ -73,13 +74,19 @@ std::vector<DeviceInfo> torch_devices() {
 TorchPrecision torch_precision(const std::string& name) {
   if (name == "f32") return kTorchFull;
   if (name == "tf32") return kTorchTF32;
-  TY_REQUIRE(name == "bf16", "precision '{}' of a device of libtorch is not one of f32, tf32, bf16",
-             name);
-  return kTorchBF16Products;
+  if (name == "bf16") return kTorchBF16Products;
+  TY_REQUIRE(name == "f16",
+             "precision '{}' of a device of libtorch is not one of f32, tf32, bf16, f16", name);
+  return kTorchF16Products;
+}
+
+bool computes_in_f16(const Device* device) {
+  const auto* torch = dynamic_cast<const TorchDevice*>(device);
+  return torch != nullptr && torch->precision() == kTorchF16Products;
 }
 
 TorchDevice::TorchDevice(DeviceInfo info, TorchPrecision precision)
-    : torch_(*torch_library()), info_(std::move(info)) {
+    : torch_(*torch_library()), info_(std::move(info)), precision_(precision) {
   handle_ = torch_.open(info_.name.substr(kPrefix.size()).c_str());
   check(handle_ == nullptr ? 1 : 0, "opening it");
   const int32_t refused = torch_.set_precision(handle_, precision);

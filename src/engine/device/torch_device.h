@@ -13,8 +13,12 @@ namespace trainyard::device {
 // Empty without the plugin; torch_library_missing() says why.
 std::vector<DeviceInfo> torch_devices();
 
-// "f32", "tf32", "bf16". Throws Error that lists them.
+// "f32", "tf32", "bf16", "f16". Throws Error that lists them.
 TorchPrecision torch_precision(const std::string& name);
+
+// Whether it rounds factors to f16, whose range gradients leave unless the loss is scaled. Null, or
+// no device of libtorch: it does not.
+bool computes_in_f16(const Device* device);
 
 // Its kernels are nodes (kernels/torch), not texts: build() and launch() throw Failure.
 class TorchDevice final : public Device {
@@ -33,6 +37,7 @@ class TorchDevice final : public Device {
   void finish() override;
 
   const TorchInterface& torch() const { return torch_; }
+  TorchPrecision precision() const { return precision_; }
   void* handle() const { return handle_; }
   // Throws Failure with what libtorch says, unless `code` is 0.
   void check(int32_t code, const char* what) const;
@@ -40,6 +45,7 @@ class TorchDevice final : public Device {
  private:
   const TorchInterface& torch_;
   DeviceInfo info_;
+  TorchPrecision precision_;
   void* handle_ = nullptr;
 };
 
