@@ -7,10 +7,11 @@ namespace trainyard::train {
 namespace {
 
 // Weights are states that no run changes.
-runtime::Executable compile_with_weights(const Graph& model, const TrainingStep& step,
-                                         int threads) {
+runtime::Executable compile_with_weights(const Graph& model, const TrainingStep& step, int threads,
+                                         std::shared_ptr<device::Device> device) {
   runtime::CompileOptions options;
   options.threads = threads;
+  options.device = std::move(device);
   for (size_t i = 0; i < step.num_model_states(); ++i) {
     const std::string& name = step.states()[i].name;
     const ValueId id = model.find_value(name);
@@ -22,8 +23,10 @@ runtime::Executable compile_with_weights(const Graph& model, const TrainingStep&
 
 }  // namespace
 
-Predictor::Predictor(const Graph& model, const TrainingStep& step, int threads)
-    : executable_(compile_with_weights(model, step, threads)), context_(executable_) {
+Predictor::Predictor(const Graph& model, const TrainingStep& step, int threads,
+                     std::shared_ptr<device::Device> device)
+    : executable_(compile_with_weights(model, step, threads, std::move(device))),
+      context_(executable_) {
   copy_weights_from(step);
 }
 

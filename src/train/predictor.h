@@ -12,9 +12,10 @@ namespace trainyard::train {
 class Predictor {
  public:
   // `model` has the same weights as the network of `step`; batch and outputs may differ. Takes the
-  // step's present weights. threads = 0: all cores. Throws Error if a weight of the step is not in
-  // the model.
-  Predictor(const Graph& model, const TrainingStep& step, int threads = 0);
+  // step's present weights. threads = 0: all cores. On `device`, if there is one, of libtorch.
+  // Throws Error if a weight of the step is not in the model.
+  Predictor(const Graph& model, const TrainingStep& step, int threads = 0,
+            std::shared_ptr<device::Device> device = {});
 
   void copy_weights_from(const TrainingStep& step);
   void copy_weights_from(const Predictor& other);

@@ -110,6 +110,10 @@ void add_running(Settings& settings, RlConfig& c) {
   settings.add("log_every", &c.log_every, "steps between lines of metrics", between(1, kMostSteps));
   settings.add("checkpoint_every", &c.checkpoint_every,
                "steps between checkpoints; 0: one at the end", between(0, kMostSteps));
+  settings.add(
+      "device", &c.device,
+      "where the learner computes: cpu (our own engine), or through libtorch torch:cpu, "
+      "torch:cuda or torch:cuda:N; those who act do so on the processors. See docs/gpu.md");
   settings.add("threads", &c.threads, "threads of the learner; small networks are fastest with 1",
                between(0, kMostRanks));
 }
@@ -156,6 +160,9 @@ void check(const RlConfig& c) {
              "the replay memory holds {} transitions, less than a batch of {}", c.capacity,
              c.batch);
   TY_REQUIRE(c.loss == "huber" || c.loss == "mse", "loss '{}': expected huber or mse", c.loss);
+  TY_REQUIRE(c.device == RlConfig{}.device || !c.is_tabular(),
+             "{} learns a table, which is computed on the processors alone, not on {}", c.agent,
+             c.device);
   const std::vector<std::string>& optimizers = train::optimizer_names();
   TY_REQUIRE(std::find(optimizers.begin(), optimizers.end(), c.optimizer) != optimizers.end(),
              "optimizer '{}': expected {}", c.optimizer, join(optimizers, ", "));

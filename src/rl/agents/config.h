@@ -85,6 +85,7 @@ struct RlConfig {
   double eval_epsilon = 0;
   int64_t log_every = 1000;      // steps
   int64_t checkpoint_every = 0;  // steps; 0: at the end only
+  std::string device = "cpu";    // of the learner: or one of libtorch
   int64_t threads = 1;
 
   SamplerOptions sampler() const { return {.kind = replay, .alpha = alpha}; }

@@ -4,9 +4,18 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "engine/device/device_list.h"
 #include "rl/agents/q_objective.h"
 
 namespace trainyard::rl {
+namespace {
+
+train::StepOptions on_device(train::StepOptions options, std::shared_ptr<device::Device> device) {
+  options.device = std::move(device);
+  return options;
+}
+
+}  // namespace
 
 train::StepOptions step_options(const RlConfig& config, bool update) {
   train::StepOptions options;
@@ -18,19 +27,20 @@ train::StepOptions step_options(const RlConfig& config, bool update) {
   return options;
 }
 
-Learner::Learner(const RlConfig& config, const EnvSpec& spec, bool update)
+Learner::Learner(const RlConfig& config, const EnvSpec& spec, bool update, int64_t rank)
     : config_(config),
       spec_(spec),
+      device_(device::open_network_device(config.device, rank)),
       network_(make_q_network(config, spec, config.batch)),
-      step_(network_, step_options(config, update)) {
+      step_(network_, on_device(step_options(config, update), device_)) {
   const int threads = static_cast<int>(config.threads);
   if (config.target_every > 0) {
-    target_ = std::make_unique<train::Predictor>(network_, step_, threads);
+    target_ = std::make_unique<train::Predictor>(network_, step_, threads, device_);
   }
   // The online network judges next states where there is no target network, and chooses among them
   // in double Q-learning; else it would only cost memory.
   if (config.target_every == 0 || config.double_q) {
-    online_ = std::make_unique<train::Predictor>(network_, step_, threads);
+    online_ = std::make_unique<train::Predictor>(network_, step_, threads, device_);
   }
   batch_.slots.resize(static_cast<size_t>(config.batch));
   errors_.resize(batch_.slots.size());

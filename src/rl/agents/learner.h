@@ -27,14 +27,16 @@ struct UpdateReport {
 // Not thread-safe.
 class Learner {
  public:
-  // `update` false: parameters stay as they are, for gradients that go elsewhere.
-  Learner(const RlConfig& config, const EnvSpec& spec, bool update = true);
+  // `update` false: parameters stay as they are, for gradients that go elsewhere. Of several
+  // learners, `rank` says whose turn it is among the devices that the settings name.
+  Learner(const RlConfig& config, const EnvSpec& spec, bool update = true, int64_t rank = 0);
 
   // Samples, learns, tells the memory the new errors and moves the target network when it is time.
   // Throws Failure naming the update if a value is not finite.
   UpdateReport update(ReplayMemory& memory, double learning_rate, double beta, Chance& chance);
 
-  // A network of another batch, with the weights of now; for those who act or evaluate.
+  // A network of another batch, with the weights of now, on the processors; for those who act or
+  // evaluate.
   std::unique_ptr<train::Predictor> predictor(int64_t batch) const;
 
   int64_t updates() const { return updates_; }
@@ -56,6 +58,7 @@ class Learner {
 
   RlConfig config_;
   EnvSpec spec_;
+  std::shared_ptr<device::Device> device_;  // null: the processors
   Graph network_;
   train::TrainingStep step_;
   std::unique_ptr<train::Predictor> target_;
@@ -65,6 +68,7 @@ class Learner {
   int64_t updates_ = 0;
 };
 
+// On the processors.
 train::StepOptions step_options(const RlConfig& config, bool update);
 
 }  // namespace trainyard::rl

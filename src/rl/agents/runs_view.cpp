@@ -94,7 +94,8 @@ constexpr Curve kCurves[] = {
 
 // What does not change how a run with all the same settings would learn, but for chance.
 bool leaves_course(const std::string& setting) {
-  return setting == "seed" || setting == "checkpoint_every" || setting == "threads";
+  return setting == "seed" || setting == "checkpoint_every" || setting == "device" ||
+         setting == "threads";
 }
 
 // The settings that matter, as a key.

@@ -56,7 +56,7 @@ class Bundle {
         options_(server_options(config)),
         actor_(make_environment(config.env, config.copies), own_options(comm, config)),
         memory_(actor_.spec(), replay_options(config, actor_.spec())),
-        learner_(config, actor_.spec(), /*update=*/false),
+        learner_(config, actor_.spec(), /*update=*/false, comm.rank()),
         acting_(learner_.predictor(config.copies)),
         client_(comm, options_, map),
         sampling_(static_cast<uint64_t>(config.seed) + static_cast<uint64_t>(comm.rank()),
