@@ -62,7 +62,8 @@ Device read_device(const std::string& id, const YamlView& view) {
   device.int8 = view.number_or("int8_gops", 0) * kGiga;
   device.memory_bytes = view.at("memory_gb").positive() * kGibi;
   device.bytes_per_s = view.at("bandwidth_gbps").positive() * kGiga;
-  device.clock_hz = view.at("clock_mhz").positive() * 1e6;
+  const auto clock = view.find("clock_mhz");
+  device.clock_hz = clock ? clock->positive() * 1e6 : 0;
   device.base_hz = view.number_or("base_mhz", device.clock_hz / 1e6) * 1e6;
   device.multiprocessors = view.count_or("multiprocessors", 0, 0, kMostUnits);
   device.cache_bytes = view.number_or("l2_mb", 0) * 1024 * 1024;
@@ -220,7 +221,7 @@ void apply_factors(const DeviceFactors& factors, Device& device) {
       both.memory *= found->second.memory;
     }
   }
-  const double ratio = device.base_hz / device.clock_hz;
+  const double ratio = device.clock_hz > 0 ? device.base_hz / device.clock_hz : 1;
   device.vector_factor = both.compute * std::pow(ratio, factors.vector_throttle);
   device.matrix_factor = both.compute * std::pow(ratio, factors.matrix_throttle) *
                          std::pow(device.matrix_load(), -factors.feeding);

@@ -36,7 +36,7 @@ struct Device {
   double int8 = 0;
   double memory_bytes = 0;
   double bytes_per_s = 0;
-  double clock_hz = 0;  // that the peaks are for
+  double clock_hz = 0;  // that the peaks are for; 0: not known
   double base_hz = 0;   // that the board's power allows in any case
   int64_t multiprocessors = 0;
   double cache_bytes = 0;       // of the last level

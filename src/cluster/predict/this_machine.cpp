@@ -79,12 +79,12 @@ std::string machine_yaml(const Device& device, const Stack& stack) {
   std::string out = "# This machine, written by `trainyard calibrate`; docs/predict.md.\n";
   out += fmt::format(
       "devices:\n  {}:\n    name: {}\n    kind: {}\n    fp32_gflops: {:.6g}\n    memory_gb: "
-      "{:.6g}\n    bandwidth_gbps: {:.6g}\n    clock_mhz: {:.6g}\n    cores: {}\n    stack: {}\n   "
-      " "
-      "source: {}\n",
+      "{:.6g}\n    bandwidth_gbps: {:.6g}\n",
       device.id, yaml_quoted(device.name), device.kind, device.fp32 / 1e9,
-      device.memory_bytes / (1024.0 * 1024.0 * 1024.0), device.bytes_per_s / 1e9,
-      device.clock_hz / 1e6, device.cores, device.stack, yaml_quoted(device.source));
+      device.memory_bytes / (1024.0 * 1024.0 * 1024.0), device.bytes_per_s / 1e9);
+  if (device.clock_hz > 0) out += fmt::format("    clock_mhz: {:.6g}\n", device.clock_hz / 1e6);
+  out += fmt::format("    cores: {}\n    stack: {}\n    source: {}\n", device.cores, device.stack,
+                     yaml_quoted(device.source));
   out += fmt::format("stacks:\n  {}:\n    name: {}\n    fitted_to: {}\n    measured:\n", stack.id,
                      yaml_quoted(stack.name), yaml_quoted(stack.fitted_to));
   out +=

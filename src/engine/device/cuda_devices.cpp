@@ -52,6 +52,7 @@ CudaDevice describe_cuda(const cuda::Library& cu, int32_t id) {
   info.max_group = attribute(cuda::kMaxGroup);
   info.memory_bytes = static_cast<double>(memory);
   info.max_allocation_bytes = static_cast<double>(memory);
+  info.clock_hz = 1e3 * attribute(cuda::kClockKhz);
   info.shares_host_memory = attribute(cuda::kIntegrated) != 0;
   if (attribute(cuda::kManagedMemory) != 0) {
     // Only pages that both sides may touch at any time can be sent ahead.

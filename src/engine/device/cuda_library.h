@@ -15,6 +15,7 @@ using Address = uint64_t;  // of the device
 
 inline constexpr int32_t kMaxGroup = 1;
 inline constexpr int32_t kLocalMemory = 8;
+inline constexpr int32_t kClockKhz = 13;
 inline constexpr int32_t kComputeUnits = 16;
 inline constexpr int32_t kIntegrated = 18;
 inline constexpr int32_t kMajor = 75;

@@ -41,6 +41,7 @@ struct DeviceInfo {
   int64_t max_group = 0;
   double memory_bytes = 0;
   double max_allocation_bytes = 0;
+  double clock_hz = 0;  // of CUDA: the highest; 0: the driver does not say
   bool shares_host_memory = false;
   std::vector<Sharing> sharings;      // besides copies; the best first
   std::vector<std::string> features;  // for people

@@ -13,6 +13,7 @@
 #include "cluster/predict/validation_view.h"
 #include "program/command.h"
 #include "program/model_argument.h"
+#include "studies/calibration/calibration.h"
 #include "studies/calibration/this_machine.h"
 #include "studies/calibration/this_machine_view.h"
 
@@ -42,6 +43,7 @@ struct ValidateOptions {
   std::string stack;
   bool this_machine = false;
   measure::ThisMachineOptions machine;
+  std::string device = "cpu";
   std::vector<std::string> catalogs;
   report::Format format = report::Format::kText;
 };
@@ -49,13 +51,17 @@ struct ValidateOptions {
 int validate_command(const ValidateOptions& options, std::ostream& out) {
   const predict::Catalog catalog = predict::Catalog::load(options.catalogs);
   const measure::ThisMachineOptions usual;
-  TY_REQUIRE(options.this_machine ||
-                 (options.machine.networks == usual.networks && options.machine.runs == usual.runs),
-             "--model and --runs are about networks run on this machine, with --this");
+  TY_REQUIRE(
+      options.this_machine || (options.machine.networks == usual.networks &&
+                               options.machine.runs == usual.runs && options.device == "cpu"),
+      "--model, --device and --runs are about networks run on this machine, with --this");
   if (options.this_machine) {
-    const std::vector<measure::MachineRow> rows =
-        measure::validate_this_machine(catalog, options.machine);
-    const predict::Device& device = catalog.device(predict::kThisMachine);
+    measure::ThisMachineOptions machine = options.machine;
+    machine.device = device::open_network_device(options.device);
+    const std::vector<measure::MachineRow> rows = measure::validate_this_machine(catalog, machine);
+    const predict::Device& device =
+        catalog.device(machine.device == nullptr ? std::string(predict::kThisMachine)
+                                                 : measure::calibrated_id(machine.device.get(), 0));
     out << report::render(report::this_machine_document(device, rows), options.format);
     return 0;
   }
@@ -118,6 +124,9 @@ Runner setup_validate(Args& args) {
   args.renamed("--network", "--model");
   args.repeated("--model", options->machine.networks,
                 "with --this: network to run instead of the usual five");
+  args.option("--device", options->device,
+              "with --this: what runs them: cpu, or a device of libtorch that 'calibrate --device' "
+              "measured");
   args.option("--runs", options->machine.runs, "with --this: measured runs per network");
   args.repeated("--catalog", options->catalogs,
                 "a YAML file that adds to or overrides the catalog");
@@ -136,7 +145,9 @@ extern const Command kValidate = {
         "  trainyard validate --leave-one-out --format md > docs/results/validation.md\n"
         "  trainyard validate --measurements mine.csv --fit mine.yaml\n"
         "  trainyard validate --stack timm-pytorch-1.12-amp-nhwc\n"
-        "  trainyard calibrate && trainyard validate --this\n",
+        "  trainyard calibrate && trainyard validate --this\n"
+        "  trainyard calibrate --device torch:cuda && trainyard validate --this --device "
+        "torch:cuda\n",
     .setup = setup_validate,
 };
 

@@ -21,18 +21,21 @@ constexpr int64_t kMostRounds = 25;
 // One graph at one batch, compiled, with the times of its steps so far.
 class Subject {
  public:
-  Subject(const CalibrationGraph& graph, int64_t batch, bool training, int threads)
+  Subject(const CalibrationGraph& graph, int64_t batch, bool training, int threads,
+          const std::shared_ptr<device::Device>& device)
       : name_(graph.name),
         profile_(predict::profile_graph(graph.build(1))),
         batch_(static_cast<double>(batch)) {
     if (training) {
       train::StepOptions options;
       options.threads = threads;
+      options.device = device;
       step_ = std::make_unique<train::TrainingStep>(graph.build(batch), options);
       runtime::fill_random(step_->input(0), /*seed=*/1);
     } else {
       runtime::CompileOptions options;
       options.threads = threads;
+      options.device = device;
       const runtime::Executable executable = runtime::compile(graph.build(batch), options);
       context_ = std::make_unique<runtime::ExecutionContext>(executable);
       executable_ = std::make_unique<runtime::Executable>(executable);
@@ -117,7 +120,8 @@ std::vector<std::unique_ptr<Subject>> compile_all(const CalibrationOptions& opti
     for (const bool training : {false, true}) {
       const auto& batches = training ? graph.training_batches : graph.inference_batches;
       for (const int64_t batch : batches) {
-        subjects.push_back(std::make_unique<Subject>(graph, batch, training, threads));
+        subjects.push_back(
+            std::make_unique<Subject>(graph, batch, training, threads, options.device));
       }
     }
   }
@@ -144,9 +148,9 @@ void measure_all(const CalibrationOptions& options,
 // How much faster two kinds of work are on all threads than on one.
 std::vector<ThreadScaling> measure_scaling(const CalibrationOptions& options, int threads) {
   std::vector<ThreadScaling> scaling;
-  if (threads < 2 || options.graphs.empty()) return scaling;
+  if (threads < 2 || options.graphs.empty() || options.device != nullptr) return scaling;
   const auto seconds_of = [&](const CalibrationGraph& graph, int count) {
-    Subject subject(graph, graph.inference_batches.back(), /*training=*/false, count);
+    Subject subject(graph, graph.inference_batches.back(), /*training=*/false, count, nullptr);
     for (int64_t i = 0; i < kLeastRounds + 2; ++i) subject.measure();
     return subject.total_seconds();
   };
@@ -182,13 +186,49 @@ predict::Device describe(const runtime::MachinePeak& peak, int threads) {
   return device;
 }
 
+// As the driver and libtorch describe it.
+predict::Device describe(const device::Device& on, const DevicePeak& peak, int threads) {
+  const device::DeviceInfo& info = on.info();
+  const Json facts = machine_facts();
+  const bool processors = info.name == "torch:cpu";
+  const std::string what = processors || info.features.empty() ? facts.at("processor").as_string()
+                                                               : info.features.front();
+  predict::Device device;
+  device.id = calibrated_id(&on, threads);
+  device.name = fmt::format("{}, by {} {}", what, info.platform, info.version);
+  device.kind = processors ? "cpu" : "gpu";
+  device.fp32 = peak.flops_per_s;
+  device.bytes_per_s = peak.bytes_per_s;
+  device.memory_bytes = info.memory_bytes;
+  device.clock_hz = info.clock_hz;
+  device.cores = processors ? threads : 0;
+  device.stack = "libtorch-" + device.id;
+  device.source = fmt::format("measured by trainyard calibrate, {}", facts.at("time").as_string());
+  return device;
+}
+
 }  // namespace
+
+std::string calibrated_id(const device::Device* device, int64_t threads) {
+  if (device == nullptr) return predict::this_machine(threads, kernels::available_cores());
+  std::string id = device->info().name;
+  std::replace(id.begin(), id.end(), ':', '-');
+  return id;
+}
 
 Calibration calibrate(const CalibrationOptions& options) {
   const int threads = resolve(options.threads);
   Calibration result;
+  result.threads = threads;
   report(options, 0, "peaks");
-  result.peak = runtime::measure_peak(threads);
+  if (options.device != nullptr) {
+    result.device =
+        describe(*options.device, measure_device_peak(options.device, threads), threads);
+    result.stack.name = options.device->info().platform + " on this machine";
+  } else {
+    result.peak = runtime::measure_peak(threads);
+    result.stack.name = "Trainyard's engine on this machine";
+  }
   result.scaling = measure_scaling(options, threads);
   const std::vector<std::unique_ptr<Subject>> subjects = compile_all(options, threads);
   measure_all(options, subjects);
@@ -197,14 +237,16 @@ Calibration calibrate(const CalibrationOptions& options) {
       result.samples.push_back(std::move(sample));
     }
   }
-  // A slow moment must not set the peaks.
-  const runtime::MachinePeak again = runtime::measure_peak(threads);
-  result.peak.gflops = std::max(result.peak.gflops, again.gflops);
-  result.peak.gflops_one_thread = std::max(result.peak.gflops_one_thread, again.gflops_one_thread);
-  result.peak.memory_gb_per_s = std::max(result.peak.memory_gb_per_s, again.memory_gb_per_s);
-  result.device = describe(result.peak, threads);
+  if (options.device == nullptr) {
+    // A slow moment must not set the peaks.
+    const runtime::MachinePeak again = runtime::measure_peak(threads);
+    result.peak.gflops = std::max(result.peak.gflops, again.gflops);
+    result.peak.gflops_one_thread =
+        std::max(result.peak.gflops_one_thread, again.gflops_one_thread);
+    result.peak.memory_gb_per_s = std::max(result.peak.memory_gb_per_s, again.memory_gb_per_s);
+    result.device = describe(result.peak, threads);
+  }
   result.stack.id = result.device.stack;
-  result.stack.name = "Trainyard's engine on this machine";
   result.stack.winograd = true;
   result.stack.fitted_to =
       fmt::format("{} steps of {} small graphs", result.samples.size(), options.graphs.size());

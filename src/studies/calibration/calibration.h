@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "cluster/predict/measured_fit.h"
 #include "cluster/predict/stack.h"
 #include "engine/bench.h"
+#include "engine/device/device.h"
 #include "ir/graph.h"
 
 namespace trainyard::measure {
@@ -28,8 +30,9 @@ std::vector<CalibrationGraph> calibration_graphs();
 std::vector<CalibrationGraph> quick_calibration_graphs();
 
 struct CalibrationOptions {
-  int threads = 0;      // 0: all cores
-  double seconds = 70;  // for measured runs; compiling comes on top
+  int threads = 0;                              // 0: all cores
+  std::shared_ptr<device::Device> device = {};  // of libtorch, in f32; null: our engine
+  double seconds = 70;                          // for measured runs; compiling comes on top
   std::vector<CalibrationGraph> graphs = calibration_graphs();
   // Called now and then with the share that is done, 0 to 1, and what comes next.
   std::function<void(double share, std::string_view what)> progress;
@@ -41,14 +44,27 @@ struct ThreadScaling {
   double seconds_all = 0;
 };
 
+// What a device of libtorch reaches.
+struct DevicePeak {
+  double flops_per_s = 0;  // of a product of large matrices, in f32
+  double bytes_per_s = 0;  // of a sum of long rows, read and written
+};
+// Sizes grow until a run takes long enough to be timed; takes about two seconds.
+DevicePeak measure_device_peak(const std::shared_ptr<device::Device>& device, int threads);
+
 struct Calibration {
-  runtime::MachinePeak peak;
-  std::vector<ThreadScaling> scaling;  // empty with one thread
+  int threads = 0;
+  runtime::MachinePeak peak;           // of our engine alone
+  std::vector<ThreadScaling> scaling;  // empty with one thread or a device
   std::vector<predict::MeasuredSample> samples;
   predict::Device device;
   predict::Stack stack;
 };
 
 Calibration calibrate(const CalibrationOptions& options);
+
+// What the catalog calls what calibrate() measures: "this", "this-2" with fewer threads than there
+// are, "torch-cuda-0". Null: our engine.
+std::string calibrated_id(const device::Device* device, int64_t threads);
 
 }  // namespace trainyard::measure

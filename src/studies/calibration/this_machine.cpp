@@ -4,7 +4,9 @@
 #include "cluster/predict/networks.h"
 #include "cluster/predict/step.h"
 #include "cluster/predict/this_machine.h"
+#include "engine/kernels/parallel/parallel.h"
 #include "models/zoo/model.h"
+#include "studies/calibration/calibration.h"
 #include "train/network_timing.h"
 
 namespace trainyard::measure {
@@ -23,8 +25,9 @@ Graph build(const std::string& network, int64_t batch) {
 }
 
 // The median is compared; the fastest run is in the data, since on a shared machine the two differ.
-void measure_row(int threads, int64_t runs, MachineRow& row) {
-  const MeasureOptions options{.threads = threads, .warmup = 2, .runs = runs};
+void measure_row(int threads, const ThisMachineOptions& wanted, MachineRow& row) {
+  const MeasureOptions options{
+      .threads = threads, .warmup = 2, .runs = wanted.runs, .device = wanted.device};
   Graph graph = build(row.network, row.batch);
   const Measured measured = row.training ? measure_training(graph, options)
                                          : measure_inference(std::move(graph), options);
@@ -37,7 +40,11 @@ void measure_row(int threads, int64_t runs, MachineRow& row) {
 std::vector<MachineRow> validate_this_machine(const predict::Catalog& catalog,
                                               const ThisMachineOptions& options) {
   TY_REQUIRE(options.runs >= 1, "--runs is {}, expected 1 or more", options.runs);
-  const predict::Device& device = catalog.device(predict::kThisMachine);
+  const predict::Device& device = catalog.device(
+      options.device == nullptr ? std::string(predict::kThisMachine)
+                                : calibrated_id(options.device.get(), /*threads=*/0));
+  const int threads =
+      device.cores > 0 ? static_cast<int>(device.cores) : kernels::available_cores();
   const predict::Stack& stack = catalog.default_stack(device);
   const predict::Roofline roofline(device, stack, predict::Precision::kFp32);
   predict::Networks networks([](const std::string& name) { return build(name, 1); });
@@ -50,7 +57,7 @@ std::vector<MachineRow> validate_this_machine(const predict::Catalog& catalog,
     for (const auto& [training, batch] : cases_of(*models::find_model(name))) {
       MachineRow row{.network = name, .training = training, .batch = batch};
       if (options.begins) options.begins(row);
-      measure_row(static_cast<int>(device.cores), options.runs, row);
+      measure_row(threads, options, row);
       const auto size = static_cast<double>(batch);
       const auto mode = training ? predict::Mode::kTraining : predict::Mode::kInference;
       row.predicted = size / predict::predict_step(profile, roofline, size, mode).total();
